@@ -11,6 +11,7 @@ COMPARE=PROGRAM and RUNS: see crawls.py. SHAPES=onehost,wide runs some.
 """
 import http.server
 import os
+import subprocess
 import sys
 import threading
 
@@ -24,10 +25,17 @@ def scaled(n, least):
     return max(least, int(n * crawls.SCALE))
 
 
+def unbounded(program):
+    """All hosts are of one domain, which is bounded in ragnos that know that limit."""
+    known = subprocess.run([program, "--help-config"], stdout=subprocess.PIPE, text=True).stdout
+    return [f"{option}=0" for option in ("limits.hosts_per_domain", "limits.hosts_per_address")
+            if f"\n{option} =" in known]
+
+
 def shape(path, name, options=(), codes=(0,), **web_options):
     with crawls.Web(path, **web_options) as web:
         runs = crawls.alternate(f"shape.{name}", lambda program: crawls.crawl(
-            program, web, path, ("warc.enabled=no", *options), codes=codes))
+            program, web, path, ("warc.enabled=no", *unbounded(program), *options), codes=codes))
     finish(runs)
 
 
@@ -83,7 +91,7 @@ def wide(path):
     with crawls.Web(path, pages=hosts, hosts=hosts, addresses=min(hosts, 20000), skew=0,
                     zone=f"{path}/zone") as web:
         runs = crawls.alternate("shape.wide", lambda program: crawls.crawl(
-            program, web, path, options, seeds=f"{path}/wide.txt", codes=(0, 15), count_all=True))
+            program, web, path, [*options, *unbounded(program)], seeds=f"{path}/wide.txt", codes=(0, 15), count_all=True))
     server.shutdown()
     finish(runs)
 

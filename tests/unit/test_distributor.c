@@ -5,6 +5,7 @@
 
 #include "base/thread/log.h"
 #include "frontier/distributor/distributor.h"
+#include "frontier/distributor/host_walk.h"
 #include "dice.h"
 #include "store_fixture.h"
 #include "unit.h"
@@ -1272,6 +1273,33 @@ static void an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows
     tear_down(w);
 }
 
+/* A snapshot that is held for long keeps the database from using room again. */
+static void a_walk_over_resting_hosts_takes_many_short_looks(void)
+{
+    enum { RESTING = 40000, AT_ONCE = 256 * HOST_WALK_BATCH };
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    HostRecord record = {.not_before_ms = w->wall.us / 1000 + 3600000};
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    for (unsigned host = 0; host < RESTING; host++) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://r%u.example/", host);
+        store_fixture_add(&w->fixture, txn, url, 0);
+        CU_ASSERT_EQUAL_FATAL(host_table_put(w->fixture.store.hosts, txn, host, &record),
+                              RESULT_OK);
+    }
+    store_fixture_commit(&w->fixture, txn);
+    add_url_of(w, 1, 0, 0); /* behind them all */
+    size_t looks = 1;
+    while (w->n_resolving == 0 && looks < 100) {
+        MonoTime next = work(w, 10);
+        CU_ASSERT_TRUE(w->n_resolving > 0 || next.ns == w->now.ns);
+        looks += w->n_resolving == 0;
+    }
+    CU_ASSERT_EQUAL(looks, RESTING / AT_ONCE + 1);
+    tear_down(w);
+}
+
 static void hosts_on_bad_ports_are_given_up_when_they_are_met(void)
 {
     static const char *const urls[] = {"http://a.example:0/1", "http://a.example:22/1",
@@ -1405,6 +1433,8 @@ UNIT_MAIN("distributor",
            an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows},
           {"a weighted window has a share of lower levels",
            a_weighted_window_has_a_share_of_lower_levels},
+          {"a walk over resting hosts takes many short looks",
+           a_walk_over_resting_hosts_takes_many_short_looks},
           {"hosts on bad ports are given up when they are met",
            hosts_on_bad_ports_are_given_up_when_they_are_met},
           {"a host that was brought back is loaded anew",

@@ -166,6 +166,9 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     purge_visit_states(distributor, txn, now);
     steering_load_hosts(distributor, txn, front, required, now);
     page_db_txn_abort(distributor->db, txn);
+    if (distributor->walk.cut) {
+        return now;
+    }
     const HeapNode *node = heap_top(&distributor->purge);
     MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
     /* A walk that stopped half-way, or was not needed, goes on when somebody is hungry. */

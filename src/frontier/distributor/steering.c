@@ -8,6 +8,7 @@
 #include "frontier/host/visit_home.h"
 
 #define WALK_BATCHES     64u   /* of hosts at once, when nobody is hungry */
+#define HUNGRY_BATCHES   256u  /* and when somebody is: no snapshot is held for longer */
 #define STEER_PAUSE_MS   250   /* between two exchanges */
 #define HAND_ROUND_MS    10000 /* in which every visit state is looked at once */
 #define HAND_LEAST       64u
@@ -299,6 +300,7 @@ static bool somebody_waits(Distributor *distributor, MDB_txn *txn, bool is_hungr
 void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, size_t required,
                          MonoTime now)
 {
+    distributor->walk.cut = false;
     bool is_hungry = front + distributor->n_resolving < required;
     bool is_time = !mono_before(now, distributor->steering.next);
     if ((!is_time && !(is_hungry && host_walk_has_room(distributor))) ||
@@ -319,7 +321,9 @@ void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, s
     for (size_t batch = 0; stop == WALK_ON; batch++) {
         is_hungry = front + distributor->n_resolving < required;
         limit = is_hungry ? SCHEDULE_MAX_LEVELS : wanted_level(distributor, front, required);
-        if (batch >= WALK_BATCHES && !(is_hungry && host_walk_has_room(distributor))) {
+        bool must_go_on = is_hungry && host_walk_has_room(distributor);
+        distributor->walk.cut = must_go_on && batch >= HUNGRY_BATCHES;
+        if (distributor->walk.cut || (batch >= WALK_BATCHES && !must_go_on)) {
             break;
         }
         stop = host_walk_on(distributor, txn, limit, now);

@@ -77,6 +77,7 @@ typedef struct HostWalk {
     MonoTime next;             /* it starts again not before */
     MonoTime again;            /* it looks at the better levels again, then */
     bool loaded;               /* it has loaded a host since it started */
+    bool cut;                  /* it has read enough in one transaction, and goes on at once */
     unsigned waiting_level;    /* of the best host known to wait; SCHEDULE_NO_LEVEL: none does */
 } HostWalk;
 
