@@ -114,7 +114,7 @@ CRASH_BIN := $(addprefix $(OUT)/crash/,io_shim.so alloc_shim.so power_cut crash_
 all: $(OUT)/ragno
 	@if [ $(MODE) = release ]; then ln -sfn $(MODE)/ragno build/ragno; fi
 
-everything: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(BENCH_BIN) $(CRASH_BIN)
+everything: all $(OUT)/web $(OUT)/sim $(OUT)/counts $(UNIT_BIN) $(BENCH_BIN) $(CRASH_BIN)
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -166,6 +166,11 @@ $(OUT)/web: $(call objects,$(WEB_SRC) $(filter src/base/%,$(LIB_SRC))) $(OUT)/we
 $(OUT)/sim: $(call objects,$(SIM_SRC)) $(OUT)/libragno.a $(OUT)/sim.list
 	$(link)
 
+# The parts of a crawl, for counting their instructions.
+$(OUT)/counts: $(OUT)/tests/counts/main.o $(OUT)/tests/bench/documentation_page.o \
+        $(OUT)/tests/bench/workload.o $(OUT)/libragno.a
+	$(link)
+
 # What disturbs other programs must not be instrumented itself. (ISO C has no dlsym for functions.)
 PLAIN = $(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARN)
 $(OUT)/crash/%.so: tests/crash/%.c
@@ -187,7 +192,7 @@ DEPS := gcc make pkg-config ca-certificates libcurl4-openssl-dev libxml2-dev lib
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
         debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \
-        dante-server python3-cryptography
+        dante-server python3-cryptography valgrind
 # To build Debian packages and to look at them.
 DEPS_DEB := debhelper dpkg-dev debootstrap lintian
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
@@ -216,7 +221,7 @@ deps-deb:
 	@tools/deps $(DEPS) $(DEPS_DEB)
 
 # ---- Tests ----
-.PHONY: unit integration sim test lint format check demo demo-cluster bench
+.PHONY: counts unit integration sim test lint format check demo demo-cluster bench
 ## make test            unit tests, simulated crawls and integration tests, some at a time (JOBS=n)
 test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(CRASH_BIN)
 	@OUT=$(OUT) tests/run --unit $(UNIT_BIN) --sim --integration
@@ -241,11 +246,16 @@ lint:
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
-## make check           lint, test, and the tests again under the sanitizers
+## make check           lint, test, counts, and the tests again under the sanitizers
 check: lint
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory MODE=asan test
 	@$(MAKE) --no-print-directory MODE=tsan test
+
+## make counts          instructions of the parts beside recorded ones (RECORD=1: records them anew)
+counts: $(OUT)/counts
+	@COUNTS=$(OUT)/counts tests/counts/run $(if $(RECORD),--record)
 
 ## make demo            crawls a few thousand pages of the synthetic web, on this machine alone
 demo: all $(OUT)/web
