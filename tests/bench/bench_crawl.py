@@ -173,7 +173,7 @@ def crawl_polite(path, manifest):
     full, value = fast.cpu(), slow.cpu()
     slow.rate()
     slow.figure("wakes_per_page", lambda one: one.wakes / one.pages, "", 3)
-    slow.figure("syncs_per_page", lambda one: one.status.get("syncs", 0) / one.pages, "", 4)
+    slow.figure("commits_per_page", crawls.Run.commits_per_page, "", 4)
     crawls.put("crawl.polite.over_fast", value / full, "", 2)
     slow.detail()
 

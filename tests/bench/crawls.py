@@ -1,8 +1,8 @@
 """What the benchmarks of whole crawls share: webs, runs of ragno, and what a run used.
 
 A figure is CPU time of the crawler's process (user and system), by fetched page, since the server shares
-the machine. Where a thread's share, its wake-ups or the process's syncs are told, they come from
-/proc while the process runs. With COMPARE=PROGRAM every run is repeated with that ragno,
+the machine. Where a thread's share or its wake-ups are told, they come from /proc while the process
+runs; commits are the crawl's own figure: each syncs the database, and with WARC a file. With COMPARE=PROGRAM every run is repeated with that ragno,
 alternately, RUNS times (3), and `NAME.ratio` is this one's median by the other's.
 """
 import collections
@@ -47,6 +47,10 @@ class Run:
     @property
     def pages(self):
         return max(1, self.answers or self.status.get("2xx", 0))
+
+    def commits_per_page(self):
+        """NaN of a ragno that does not tell."""
+        return self.status.get("commits", float("nan")) / self.pages
 
     def per_page_ms(self):
         return self.cpu_s * 1000 / self.pages
@@ -251,14 +255,14 @@ class Runs:
         return self.figure("pages_per_s", lambda one: one.pages / one.wall_s, "1/s", 0)
 
     def detail(self):
-        """To standard error: each thread's CPU and wake-ups by page, and the process's syncs."""
+        """To standard error: each thread's CPU and wake-ups by page, and the commits."""
         for label, runs in self.by.items():
             if not runs:
                 continue
             one = sorted(runs, key=Run.per_page_ms)[len(runs) // 2]
             say(f"{self.name} ({label}): {one.pages} pages, {one.cpu_s:.2f} s CPU, {one.wall_s:.2f} s,"
                 f" {one.wakes / one.pages:.3f} wake-ups and "
-                f"{one.status.get('syncs', float('nan')) / one.pages:.4f} syncs a page")
+                f"{one.commits_per_page():.4f} commits a page")
             for kind, thread in sorted(one.threads.items(), key=lambda row: -row[1].cpu_s):
                 say(f"    {kind:12} {thread.cpu_s * 1000 / one.pages:8.4f} ms a page"
                     f" {thread.wakes / one.pages:8.3f} wake-ups a page")

@@ -217,6 +217,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .writer_busy_us = stats_writer_busy_us(stats, now),
         .results_closed = !byte_gate_is_open(&parts->results),
         .chore_max_us = stats_get(&stats->chore_max_us),
+        .commits = stats_get(&stats->commits),
         .chore_wait_max_us = stats_get(&stats->chore_wait_max_us),
         .chore_cpu_max_us = stats_get(&stats->chore_cpu_max_us),
         .rss_bytes = status_rss_bytes(),

@@ -189,6 +189,7 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "classify_bad", FIELD_INTEGER, NULL, now->classify_bad, 0);
     sink(out, "classify_starts", FIELD_INTEGER, NULL, now->classify_starts, 0);
     sink(out, "classify_s", FIELD_REAL, NULL, 0, (double)now->classify_us / 1e6);
+    sink(out, "commits", FIELD_INTEGER, NULL, now->commits, 0);
     sink(out, "chore_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_max_us / 1000);
     sink(out, "chore_wait_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_wait_max_us / 1000);
     sink(out, "chore_cpu_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_cpu_max_us / 1000);

@@ -79,6 +79,7 @@ typedef struct StatusSample {
     unsigned parsers;
     uint64_t writer_busy_us;
     uint64_t chore_max_us;      /* longest transaction of a chore's own */
+    uint64_t commits;           /* of results, in this run */
     uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
     uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
     uint64_t computations;      /* of scores */

@@ -136,6 +136,7 @@ static const Metric metrics[] = {
      "Starts of the classifier's process"},
     {"classify_s", "ragno_classifier_wait_seconds_total", NULL, COUNTER, 1,
      "Time spent waiting for its answers"},
+    {"commits", "ragno_commits_total", NULL, COUNTER, 1, "Transactions with results"},
     {"chore_max_ms", "ragno_chore_longest_seconds", NULL, GAUGE, 1e-3,
      "Longest transaction of a chore"},
     {"chore_wait_max_ms", "ragno_chore_wait_longest_seconds", NULL, GAUGE, 1e-3,
