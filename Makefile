@@ -231,7 +231,7 @@ unit: $(if $(T),$(if $(findstring :,$(T)),,$(T:%=$(OUT)/tests/test_%)),$(UNIT_BI
 	@OUT=$(OUT) tests/run --unit $^
 
 ## make integration     the real program against the synthetic web (T=name, T=name:test; FULL=1: long)
-integration: all $(OUT)/web $(CRASH_BIN)
+integration: all $(OUT)/web $(OUT)/sim $(CRASH_BIN) $(OUT)/sim
 	@OUT=$(OUT) tests/run --integration $(T)
 
 ## make sim             crawls of simulated webs in virtual time

@@ -3,6 +3,8 @@
  *   sim [--urls N] [--hosts N] [--addresses N] [--seed N] [--crashes N] [--memory BYTES]
  *       [--connections N] [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]
  *       [--sieve BYTES] [--sieve-from URLS] [--directory DIR]
+ *   sim --agents N [--urls N] [--hosts N] [--addresses N] [--seed N] [--lost N] [--kills N]
+ *       [--cuts N] [--downs N] [--limit PAGES] [--mutation floor|lease]   (cluster_sim.h)
  *
  * Figures go to standard output, one per line; violations and progress to standard error. Exit
  * status 1 when a promise was broken or the crawl did not end. */
@@ -16,7 +18,9 @@
 #include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "base/option/options.h"
+#include "cluster_sim.h"
 #include "crawl.h"
+#include "transport_sim.h"
 
 #define MARKS      100u
 #define TENTH      (MARKS / 10)
@@ -262,23 +266,38 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
     return end != text && *end == '\0' && *number <= most;
 }
 
+/* False: it is wrong. */
+static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned number,
+                                const char *text)
+{
+    cluster->agents = option == 'A' ? number : cluster->agents;
+    cluster->lost = option == 'L' ? number : cluster->lost;
+    cluster->kills = option == 'K' ? number : cluster->kills;
+    cluster->cuts = option == 'C' ? number : cluster->cuts;
+    cluster->downs = option == 'N' ? number : cluster->downs;
+    cluster->limit = option == 'l' ? number : cluster->limit;
+    if (option == 'M') {
+        bool floor = strcmp(text, "floor") == 0;
+        cluster->mutation = floor ? MUTATION_FLOOR : MUTATION_LEASE;
+        return floor || strcmp(text, "lease") == 0;
+    }
+    return option != 'A' || (number > 0 && number <= SIM_NET_AGENTS);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
-                                          {"hosts", required_argument, NULL, 'h'},
-                                          {"addresses", required_argument, NULL, 'a'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"crashes", required_argument, NULL, 'c'},
-                                          {"memory", required_argument, NULL, 'm'},
-                                          {"connections", required_argument, NULL, 'n'},
-                                          {"batch-time", required_argument, NULL, 'b'},
-                                          {"days", required_argument, NULL, 'd'},
-                                          {"trouble", required_argument, NULL, 't'},
-                                          {"batch-pages", required_argument, NULL, 'B'},
-                                          {"sieve", required_argument, NULL, 'S'},
-                                          {"sieve-from", required_argument, NULL, 'f'},
-                                          {"directory", required_argument, NULL, 'D'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
+        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
+        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
+        {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
+        {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
+        {"batch-pages", required_argument, NULL, 'B'}, {"sieve", required_argument, NULL, 'S'},
+        {"sieve-from", required_argument, NULL, 'f'},  {"directory", required_argument, NULL, 'D'},
+        {"agents", required_argument, NULL, 'A'},      {"lost", required_argument, NULL, 'L'},
+        {"kills", required_argument, NULL, 'K'},       {"cuts", required_argument, NULL, 'C'},
+        {"downs", required_argument, NULL, 'N'},       {"limit", required_argument, NULL, 'l'},
+        {"mutation", required_argument, NULL, 'M'},    {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
@@ -291,11 +310,13 @@ int main(int argc, char **argv)
                          .sieve = 16 << 20,
                          .sieve_from = 2000000,
                          .days = 365};
+    ClusterSimOptions cluster = {.agents = 0};
     int option = 0;
     bool ok = true;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1 && ok) {
         uint64_t number = 0;
-        bool is_number = option != 'm' && option != 'S' && option != 'D' && option != '?';
+        bool is_number =
+            option != 'm' && option != 'S' && option != 'D' && option != 'M' && option != '?';
         ok = option != '?' && (!is_number || read_number(optarg, UINT32_MAX / 2, &number));
         settings.urls = option == 'u' ? (uint32_t)number : settings.urls;
         settings.hosts = option == 'h' ? (uint32_t)number : settings.hosts;
@@ -309,6 +330,7 @@ int main(int argc, char **argv)
         settings.trouble = option == 't' ? (uint32_t)number : settings.trouble;
         settings.sieve_from = option == 'f' ? (uint32_t)number : settings.sieve_from;
         settings.directory = option == 'D' ? optarg : settings.directory;
+        ok = ok && take_cluster_option(&cluster, option, (unsigned)number, optarg);
         ok = ok && (option != 'S' || option_parse_size(optarg, &settings.sieve) == RESULT_OK);
         ok = ok && (option != 'm' || option_parse_size(optarg, &settings.memory) == RESULT_OK);
     }
@@ -319,6 +341,14 @@ int main(int argc, char **argv)
                       "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
                       "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR]\n");
         return 2;
+    }
+    if (cluster.agents > 0) {
+        log_set_level(LOG_LEVEL_ERROR);
+        cluster.urls = settings.urls;
+        cluster.hosts = settings.hosts;
+        cluster.addresses = settings.addresses;
+        cluster.seed = settings.seed;
+        return cluster_sim_run(&cluster);
     }
     log_set_level(LOG_LEVEL_WARN);
     return simulate(&settings);

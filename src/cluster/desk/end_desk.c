@@ -88,7 +88,10 @@ static EndVerdict take_value(EndDesk *desk, const TransportEvent *event, const E
         return END_NOT_YET;
     }
     if (!report->idle && !report->spent) {
-        put_verdict(desk, END_NOT_YET);
+        /* A process that has just begun does not know yet whether it may fetch any more. */
+        if (desk->verdict == END_FINISHED || report->holds) {
+            put_verdict(desk, END_NOT_YET);
+        }
         return END_NOT_YET;
     }
     return desk->verdict;

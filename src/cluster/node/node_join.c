@@ -22,7 +22,7 @@ void node_join_init(NodeJoin *join, NodeLink *link, const NodeIdentity *identity
                        .ours = ours,
                        .record = *record,
                        .settings = settings,
-                       .wanted = identity->self,
+                       .wanted = identity->next_token == 0 ? identity->self : CLUSTER_NOBODY,
                        .luck = luck,
                        .next = MONO_NEVER};
     cluster_table_init(&join->table);
@@ -226,13 +226,32 @@ void node_join_work(NodeJoin *join, MonoTime now)
 
 /* ---- what is answered ---- */
 
+/* It has been begun to be an agent, and it is not known whether it has become one. */
+static bool is_begun(const NodeIdentity *identity)
+{
+    return !identity->known && identity->next_token != 0;
+}
+
+/* The first agent from join->from on whose life nobody has claimed. */
+static uint16_t find_free(const NodeJoin *join)
+{
+    for (uint32_t i = join->from; i < join->table.n_agents; i++) {
+        if (join->table.agents[i].claimed < join->table.agents[i].life) {
+            return (uint16_t)i;
+        }
+    }
+    return CLUSTER_NOBODY;
+}
+
 /* A directory that is no agent yet takes the first that nobody is. */
 static void choose(NodeJoin *join, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
-    if (!identity->known && !join->claimed) {
-        identity->self =
-            join->wanted == CLUSTER_NOBODY ? member_free_agent(&join->table) : join->wanted;
+    bool begun = is_begun(identity) && identity->self < join->table.n_agents &&
+                 memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) == 0;
+    if (!identity->known && !begun) {
+        identity->self = join->wanted == CLUSTER_NOBODY ? find_free(join) : join->wanted;
+        identity->next_token = identity->token = 0;
         if (identity->self >= join->table.n_agents) {
             refuse(join, identity->self == CLUSTER_NOBODY
                              ? "all agents of the cluster have a directory already; start this "
@@ -241,15 +260,25 @@ static void choose(NodeJoin *join, MonoTime now)
             return;
         }
         memcpy(identity->uuid, join->table.uuid, sizeof identity->uuid);
-        if (join->table.agents[identity->self].claimed == join->table.agents[identity->self].life) {
-            refuse(join, "agent %u has a directory already, and this one is empty",
-                   (unsigned)identity->self);
-            return;
-        }
     }
     join->link->head.from = identity->self;
     memcpy(join->link->head.uuid, join->table.uuid, sizeof join->link->head.uuid);
     go_to(join, JOIN_RECORD, now);
+}
+
+/* Our record is there; whether the life is claimed, the table says. */
+static void go_on_to_claim(NodeJoin *join, MonoTime now)
+{
+    const ClusterAgent *agent = &join->table.agents[join->identity.self];
+    join->recorded = true;
+    if (agent->claimed < agent->life) {
+        go_to(join, JOIN_CLAIM, now);
+        return;
+    }
+    join->identity.token = join->identity.next_token;
+    join->identity.known = true;
+    join->step = JOIN_DONE;
+    join->next = MONO_NEVER;
 }
 
 /* The server has forgotten the table, or has an older one: ours is put back. */
@@ -284,15 +313,47 @@ static void take_table(NodeJoin *join, const TransportEvent *event, MonoTime now
                "this program has another public suffix list (%.8s) than the cluster (%.8s), and "
                "would give hosts to other agents; run the same libpsl everywhere",
                domain_list_sha1(), join->table.psl);
+    } else if (join->recorded) {
+        go_on_to_claim(join, now);
     } else {
         choose(join, now);
     }
+}
+
+/* Of a directory that is no agent yet: the agent is free, or it is this directory already. */
+static bool may_begin(const NodeJoin *join, const MemberRecord *record)
+{
+    const NodeIdentity *identity = &join->identity;
+    const ClusterAgent *agent = &join->table.agents[identity->self];
+    if (record != NULL && record->life >= agent->life) {
+        return is_begun(identity) &&
+               (record->token == identity->next_token || record->token == identity->token);
+    }
+    return agent->claimed < agent->life;
+}
+
+/* Another directory has it: the next one that is free, if any will do. */
+static void choose_another(NodeJoin *join, MonoTime now)
+{
+    NodeIdentity *identity = &join->identity;
+    if (join->wanted != CLUSTER_NOBODY) {
+        refuse(join, "agent %u has a directory already, and this one is empty",
+               (unsigned)identity->self);
+        return;
+    }
+    join->from = identity->self + 1u;
+    identity->next_token = identity->token = 0;
+    choose(join, now);
 }
 
 static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
     uint16_t life = join->table.agents[identity->self].life;
+    if (!identity->known && !may_begin(join, record)) {
+        choose_another(join, now);
+        return;
+    }
     MemberClaim claim = identity->known ? member_judge(identity, &join->table, record) : MEMBER_MAY;
     switch (claim) {
     case MEMBER_MAY:
@@ -315,7 +376,7 @@ static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
         refuse(join, "the cluster has no agent %u", (unsigned)identity->self);
         return;
     }
-    if (record != NULL && record->life == life && identity->known) {
+    if (record != NULL && record->life == life) {
         identity->token = record->token; /* one of ours: its start was recorded */
     }
     bool same_machine = record != NULL && strcmp(record->machine, join->record.machine) == 0;
@@ -328,8 +389,7 @@ static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
         identity->life = life;
         identity->incarnation = 0;
     }
-    bool claimed = join->table.agents[identity->self].claimed == life;
-    go_to(join, claimed ? JOIN_SETTINGS : JOIN_CLAIM, now);
+    go_to(join, JOIN_SETTINGS, now);
 }
 
 static void take_record(NodeJoin *join, const TransportEvent *event, MonoTime now)
@@ -345,7 +405,6 @@ static void begin_save(NodeJoin *join)
 {
     NodeIdentity *identity = &join->identity;
     MemberRecord *record = &join->record;
-    identity->known = true;
     identity->incarnation++;
     identity->next_token = hash_mix(join->luck + identity->incarnation) | 1;
     record->life = identity->life;
@@ -381,10 +440,7 @@ void node_join_saved(NodeJoin *join, MonoTime now)
 static void take_put(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     if (event->kind == TRANSPORT_STORED) {
-        join->identity.token = join->identity.next_token;
-        join->identity.known = true;
-        join->step = JOIN_DONE;
-        join->next = MONO_NEVER;
+        go_on_to_claim(join, now);
     } else if (event->kind == TRANSPORT_CONFLICT) {
         go_to(join, JOIN_TABLE, now);
     }
@@ -420,8 +476,6 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
     } else if (join->step == JOIN_OTHERS) {
         take_other(join, event, now);
     } else if (join->step == JOIN_CLAIM || join->step == JOIN_PUT_SETTINGS) {
-        join->claimed =
-            join->claimed || (join->step == JOIN_CLAIM && event->kind == TRANSPORT_STORED);
         if (event->kind == TRANSPORT_STORED || event->kind == TRANSPORT_CONFLICT) {
             go_to(join, JOIN_TABLE, now);
         }

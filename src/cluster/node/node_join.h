@@ -1,11 +1,14 @@
 /* Node join: how a directory becomes an agent of the cluster.
  *
- *   connected --> table --> which agent: ours, or a free one (its life is claimed in the table)
- *      --> may we (membership.h) --> settings agree --> our start is recorded --> joined
+ *   connected --> table --> which agent: ours, or a free one --> may we (membership.h)
+ *      --> settings agree --> our start is recorded --> the agent's life is claimed --> joined
  *
  * What: a sequence of looks and puts, each repeated until it is answered. A refusal has a sentence
  * that says what to do. The settings (delays, user agent, scope, version, public suffix list) must
  * be those of the crawl; they may change only while no other agent runs.
+ * A directory that is no agent yet writes down which one it is about to be, and by which token,
+ * before it puts its record. So whoever has the record of a life has the agent, also when an answer
+ * was lost or the process died in between.
  * Owns: what it has read so far. Time is a parameter.
  * Threads: one at a time. */
 #ifndef CLUSTER_NODE_NODE_JOIN_H
@@ -19,13 +22,13 @@
 typedef enum JoinStep {
     JOIN_WAIT, /* for the connection */
     JOIN_TABLE,
-    JOIN_CLAIM, /* put: the agent's life */
     JOIN_RECORD,
     JOIN_SETTINGS,
     JOIN_OTHERS, /* settings differ: does anybody run? */
     JOIN_PUT_SETTINGS,
-    JOIN_SAVE, /* the directory writes down what it is about to be: the caller does it */
-    JOIN_PUT,  /* our record */
+    JOIN_SAVE,  /* the directory writes down what it is about to be: the caller does it */
+    JOIN_PUT,   /* our record */
+    JOIN_CLAIM, /* put: the agent's life */
     JOIN_DONE,
     JOIN_REFUSED /* join->why */
 } JoinStep;
@@ -43,7 +46,8 @@ typedef struct NodeJoin {
     uint64_t record_revision;
     uint64_t settings_revision;
     uint16_t wanted; /* number that a directory that is no agent yet wants, or CLUSTER_NOBODY */
-    bool claimed;    /* it has claimed the life of its agent */
+    uint32_t from;   /* agents below it are others' */
+    bool recorded;   /* our record is there: what is left is the claim */
     uint64_t token;  /* of the call in flight */
     uint64_t last;
     MonoTime next;  /* it is repeated then */

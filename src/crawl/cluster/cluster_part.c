@@ -119,7 +119,8 @@ static Result make_node(ClusterPart *part, Buffer *error)
                             part->store->directory);
         rc = RESULT_INVALID;
     }
-    if (!options.identity.known && *part->config->cluster_agent != '\0') {
+    if (!options.identity.known && options.identity.next_token == 0 &&
+        *part->config->cluster_agent != '\0') {
         options.identity.self = (uint16_t)strtoul(part->config->cluster_agent, NULL, 10);
     }
     options.table = &table;

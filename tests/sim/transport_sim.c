@@ -1,0 +1,346 @@
+#include "transport_sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum SimWhat { SIM_MESSAGE, SIM_GET, SIM_PUT, SIM_TELL } SimWhat;
+
+typedef struct SimEvent {
+    HeapNode node;
+    SimWhat what;
+    uint16_t from;
+    uint64_t life; /* of the one that is answered, or told */
+    uint64_t token;
+    uint64_t expected;
+    bool asked; /* an answer is wanted */
+    char subject[TRANSPORT_SUBJECT_BYTES];
+    char *bytes;
+    size_t length;
+    TransportEvent *tell; /* owned */
+} SimEvent;
+
+static void delete_event(SimEvent *event)
+{
+    transport_event_delete(event->tell);
+    free(event->bytes);
+    free(event);
+}
+
+static void *checked(void *memory)
+{
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
+static bool happens(SimNet *net)
+{
+    return dice_below(&net->dice, 1000) < net->lost;
+}
+
+static bool is_cut(const SimNet *net, const SimPort *port)
+{
+    return mono_before(net->now, port->cut_until) || mono_before(net->now, net->down_until);
+}
+
+/* Takes the event. */
+static void post(SimNet *net, SimEvent *event)
+{
+    bool late = happens(net);
+    int64_t ms = 1 + (int64_t)dice_below(&net->dice, late ? 8000 : 20);
+    heap_node_init(&event->node);
+    (void)heap_push(&net->events, &event->node, mono_add_ms(net->now, ms).ns, net->ties++);
+    net->messages++;
+}
+
+static SimEvent *new_event(SimWhat what, const SimPort *from, const char *subject,
+                           const void *bytes, size_t length, uint64_t token)
+{
+    SimEvent *event = checked(calloc(1, sizeof *event));
+    event->what = what;
+    event->from = from->agent;
+    event->life = from->life;
+    event->token = token;
+    event->bytes = checked(malloc(length + 1));
+    memcpy(event->bytes, bytes == NULL ? "" : bytes, length);
+    event->length = length;
+    (void)snprintf(event->subject, sizeof event->subject, "%s", subject);
+    return event;
+}
+
+/* Sends it once, twice or not at all. */
+static Result send(SimPort *port, SimWhat what, const char *subject, const void *bytes,
+                   size_t length, uint64_t token, uint64_t expected, bool asked)
+{
+    SimNet *net = port->net;
+    if (!port->up) {
+        return RESULT_CLOSED;
+    }
+    int copies = (happens(net) ? 0 : 1) + (happens(net) ? 1 : 0);
+    for (int i = 0; i < copies; i++) {
+        SimEvent *event = new_event(what, port, subject, bytes, length, token);
+        event->asked = asked;
+        event->expected = expected;
+        post(net, event);
+    }
+    return RESULT_OK;
+}
+
+/* Takes the event: what the port is to hear a little later. */
+static void tell(SimNet *net, uint16_t agent, uint64_t life, TransportEvent *told, bool may_fail)
+{
+    SimPort to = {.agent = agent, .life = life};
+    if (may_fail && happens(net)) {
+        transport_event_delete(told);
+        return;
+    }
+    SimEvent *event = new_event(SIM_TELL, &to, "", NULL, 0, 0);
+    event->tell = checked(told);
+    post(net, event);
+}
+
+/* ---- the transport --------------------------------------------------------------------------- */
+
+static Result do_listen(void *state, const char *subject)
+{
+    SimPort *port = state;
+    for (size_t i = 0; i < port->n_subjects; i++) {
+        if (strcmp(port->subjects[i], subject) == 0) {
+            return RESULT_OK;
+        }
+    }
+    (void)snprintf(port->subjects[port->n_subjects++ % 8], TRANSPORT_SUBJECT_BYTES, "%s", subject);
+    return RESULT_OK;
+}
+
+static Result do_request(void *state, const char *subject, const void *bytes, size_t length,
+                         uint64_t token)
+{
+    return send(state, SIM_MESSAGE, subject, bytes, length, token, 0, true);
+}
+
+static Result do_publish(void *state, const char *subject, const void *bytes, size_t length)
+{
+    return send(state, SIM_MESSAGE, subject, bytes, length, 0, 0, false);
+}
+
+/* reply_to: "agent life token". */
+static Result do_reply(void *state, const char *reply_to, const void *bytes, size_t length)
+{
+    SimPort *port = state;
+    char *end = NULL;
+    uint16_t agent = (uint16_t)strtoul(reply_to, &end, 10);
+    uint64_t life = strtoull(end, &end, 10);
+    uint64_t token = strtoull(end, NULL, 10);
+    if (!port->up) {
+        return RESULT_CLOSED;
+    }
+    tell(port->net, agent, life,
+         transport_event_new(TRANSPORT_ANSWER, token, NULL, NULL, bytes, length), true);
+    return RESULT_OK;
+}
+
+static Result do_get(void *state, const char *key, uint64_t token)
+{
+    return send(state, SIM_GET, key, NULL, 0, token, 0, true);
+}
+
+static Result do_put(void *state, const char *key, const void *bytes, size_t length,
+                     uint64_t expected, uint64_t token)
+{
+    return send(state, SIM_PUT, key, bytes, length, token, expected, true);
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+static SimValue *find_value(SimNet *net, const char *key)
+{
+    for (size_t i = 0; i < net->n_values; i++) {
+        if (strcmp(net->values[i].key, key) == 0) {
+            return &net->values[i];
+        }
+    }
+    SimValue *value = &net->values[net->n_values++];
+    if (net->n_values > SIM_NET_KEYS) {
+        abort();
+    }
+    *value = (SimValue){.revision = 0};
+    (void)snprintf(value->key, sizeof value->key, "%s", key);
+    return value;
+}
+
+static void serve_get(SimNet *net, const SimEvent *event)
+{
+    const SimValue *value = find_value(net, event->subject);
+    TransportEvent *told =
+        transport_event_new(TRANSPORT_VALUE, event->token, NULL, NULL,
+                            value->bytes == NULL ? "" : value->bytes, value->length);
+    told->revision = value->revision;
+    tell(net, event->from, event->life, told, true);
+}
+
+static void serve_put(SimNet *net, SimEvent *event)
+{
+    SimValue *value = find_value(net, event->subject);
+    bool fits = event->expected == TRANSPORT_ANY || event->expected == value->revision;
+    TransportEvent *told = transport_event_new(fits ? TRANSPORT_STORED : TRANSPORT_CONFLICT,
+                                               event->token, NULL, NULL, NULL, 0);
+    if (fits) {
+        free(value->bytes);
+        value->bytes = event->bytes;
+        value->length = event->length;
+        event->bytes = NULL;
+        value->revision = ++net->revision;
+        told->revision = value->revision;
+    }
+    tell(net, event->from, event->life, told, true);
+    for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
+        if (net->ports[i].alive) {
+            tell(net, i, net->ports[i].life,
+                 transport_event_new(TRANSPORT_CHANGED, 0, event->subject, NULL, NULL, 0), true);
+        }
+    }
+}
+
+static SimPort *listener(SimNet *net, const char *subject)
+{
+    for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
+        SimPort *port = &net->ports[i];
+        for (size_t k = 0; port->alive && k < port->n_subjects && !is_cut(net, port); k++) {
+            if (strcmp(port->subjects[k], subject) == 0) {
+                return port;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void serve_message(SimNet *net, const SimEvent *event)
+{
+    SimPort *to = listener(net, event->subject);
+    char reply_to[64];
+    if (to == NULL) {
+        if (event->asked) {
+            tell(net, event->from, event->life,
+                 transport_event_new(TRANSPORT_NOBODY, event->token, NULL, NULL, NULL, 0), true);
+        }
+        return;
+    }
+    (void)snprintf(reply_to, sizeof reply_to, "%u %llu %llu", (unsigned)event->from,
+                   (unsigned long long)event->life, (unsigned long long)event->token);
+    to->sink.take(
+        to->sink.context,
+        checked(transport_event_new(TRANSPORT_MESSAGE, 0, event->subject,
+                                    event->asked ? reply_to : NULL, event->bytes, event->length)));
+}
+
+/* Takes the event. */
+static void deliver(SimNet *net, SimEvent *event)
+{
+    SimPort *port = &net->ports[event->from];
+    if (event->what == SIM_TELL) {
+        if (port->alive && port->life == event->life && !is_cut(net, port)) {
+            TransportEvent *told = event->tell;
+            event->tell = NULL;
+            port->sink.take(port->sink.context, told);
+        }
+    } else if (!is_cut(net, port)) { /* else it never reached the server */
+        if (event->what == SIM_GET) {
+            serve_get(net, event);
+        } else if (event->what == SIM_PUT) {
+            serve_put(net, event);
+        } else {
+            serve_message(net, event);
+        }
+    }
+    delete_event(event);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+void sim_net_init(SimNet *net, uint64_t seed, unsigned lost)
+{
+    memset(net, 0, sizeof *net);
+    net->dice = (Dice){seed};
+    net->lost = lost;
+    net->now = (MonoTime){INT64_C(1000000000000)};
+    heap_init(&net->events);
+}
+
+void sim_net_destroy(SimNet *net)
+{
+    HeapNode *node = NULL;
+    while ((node = heap_pop(&net->events)) != NULL) {
+        delete_event(HEAP_ELEMENT(node, SimEvent, node));
+    }
+    heap_destroy(&net->events);
+    for (size_t i = 0; i < net->n_values; i++) {
+        free(net->values[i].bytes);
+    }
+}
+
+void sim_net_open(SimNet *net, uint16_t agent, const TransportSink *sink)
+{
+    SimPort *port = &net->ports[agent];
+    *port = (SimPort){.net = net,
+                      .agent = agent,
+                      .life = port->life + 1,
+                      .alive = true,
+                      .cut_until = port->cut_until,
+                      .sink = *sink};
+    port->transport = (Transport){.state = port,
+                                  .listen = do_listen,
+                                  .request = do_request,
+                                  .publish = do_publish,
+                                  .reply = do_reply,
+                                  .get = do_get,
+                                  .put = do_put};
+}
+
+void sim_net_close(SimNet *net, uint16_t agent)
+{
+    net->ports[agent].alive = net->ports[agent].up = false;
+}
+
+void sim_net_cut(SimNet *net, uint16_t agent, MonoTime until)
+{
+    net->ports[agent].cut_until = until;
+}
+
+void sim_net_down(SimNet *net, MonoTime until, bool forgets)
+{
+    net->down_until = until;
+    for (size_t i = 0; i < net->n_values && forgets; i++) {
+        free(net->values[i].bytes);
+        net->values[i].bytes = NULL;
+        net->values[i].length = 0;
+        net->values[i].revision = 0;
+    }
+}
+
+/* Who is cut off notices at once here, and when it is over. */
+static void tell_of_connections(SimNet *net)
+{
+    for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
+        SimPort *port = &net->ports[i];
+        bool up = port->alive && !is_cut(net, port);
+        if (port->alive && up != port->up) {
+            port->up = up;
+            port->sink.take(port->sink.context,
+                            checked(transport_event_new(up ? TRANSPORT_UP : TRANSPORT_DOWN, 0, NULL,
+                                                        NULL, NULL, 0)));
+        }
+    }
+}
+
+void sim_net_run(SimNet *net, MonoTime now)
+{
+    HeapNode *node = NULL;
+    net->now = now;
+    tell_of_connections(net);
+    while ((node = heap_top(&net->events)) != NULL && node->key <= now.ns) {
+        deliver(net, HEAP_ELEMENT(heap_pop(&net->events), SimEvent, node));
+    }
+}

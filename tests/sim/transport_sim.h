@@ -1,0 +1,62 @@
+/* A network of agents and a server with a key-value bucket, in virtual time: messages are lost,
+ * repeated, late and out of order; agents are cut off; the server is away, and forgets. */
+#ifndef TESTS_SIM_TRANSPORT_SIM_H
+#define TESTS_SIM_TRANSPORT_SIM_H
+
+#include "../unit/dice.h"
+#include "base/core/clock.h"
+#include "base/memory/heap.h"
+#include "cluster/transport/transport.h"
+
+#define SIM_NET_AGENTS 64u
+#define SIM_NET_KEYS   (SIM_NET_AGENTS + 8u)
+
+typedef struct SimNet SimNet;
+
+/* One process of an agent. */
+typedef struct SimPort {
+    SimNet *net;
+    uint16_t agent;
+    uint64_t life; /* of the process; answers to a former one are lost */
+    bool alive;
+    bool up; /* it believes */
+    MonoTime cut_until;
+    char subjects[8][TRANSPORT_SUBJECT_BYTES];
+    size_t n_subjects;
+    Transport transport;
+    TransportSink sink;
+} SimPort;
+
+typedef struct SimValue {
+    char key[32];
+    char *bytes;
+    size_t length;
+    uint64_t revision;
+} SimValue;
+
+struct SimNet {
+    MonoTime now;
+    Dice dice;
+    unsigned lost;       /* of a thousand messages; as many are repeated, as many late */
+    MonoTime down_until; /* the server */
+    Heap events;
+    uint64_t ties;
+    uint64_t messages;
+    SimPort ports[SIM_NET_AGENTS];
+    SimValue values[SIM_NET_KEYS];
+    size_t n_values;
+    uint64_t revision;
+};
+
+void sim_net_init(SimNet *net, uint64_t seed, unsigned lost);
+void sim_net_destroy(SimNet *net);
+/* A process begins, and hears of the connection when there is one. */
+void sim_net_open(SimNet *net, uint16_t agent, const TransportSink *sink);
+void sim_net_close(SimNet *net, uint16_t agent);
+void sim_net_cut(SimNet *net, uint16_t agent, MonoTime until);
+/* The server is away until then; it may forget everything, or the last changes. */
+void sim_net_down(SimNet *net, MonoTime until, bool forgets);
+/* Delivers what is due. */
+void sim_net_run(SimNet *net, MonoTime now);
+
+#endif
