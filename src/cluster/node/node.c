@@ -83,16 +83,16 @@ static Result read_outbox(void *context, uint16_t to, uint64_t from, size_t most
     return node->sinks.read_outbox(node->sinks.context, to, from, most, blocks, range);
 }
 
+static void hand_on(void *context, InboxItem *item)
+{
+    const Node *node = context;
+    node->sinks.block(node->sinks.context, item);
+}
+
 static void answered(void *context, uint16_t to, const OutboxRange *range)
 {
     const Node *node = context;
     node->sinks.answered(node->sinks.context, to, range);
-}
-
-static void block(void *context, InboxItem *item)
-{
-    const Node *node = context;
-    node->sinks.block(node->sinks.context, item);
 }
 
 static void lease_news(void *context, const LeaseNews *news)
@@ -149,14 +149,13 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below};
     BlockDeskSinks blocks = {
-        .context = node, .read = read_outbox, .answered = answered, .block = block};
+        .context = node, .read = read_outbox, .answered = answered, .block = hand_on};
     LeaseNewsSink leases = {.context = node, .take = lease_news};
     memcpy(options.limits, from->limits, sizeof options.limits);
     memcpy(options.used, used, sizeof options.used);
     node->begun = true;
-    Result rc = node_desks_init(&node->desks, &node->link, &options, &blocks, &leases, now);
-    if (rc != RESULT_OK) {
-        return rc;
+    if (node_desks_init(&node->desks, &node->link, &options, &blocks, &leases, now) != RESULT_OK) {
+        return RESULT_MEMORY;
     }
     node->desks.members.self = node->join.record;
     node->state = NODE_MEMBER;
@@ -317,6 +316,7 @@ static void take_end(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
     situation_of(node, &situation);
+    situation.end.holds = limit_desk_may_use(&node->desks.limits, situation.accounts);
     EndVerdict verdict = end_desk_take(&node->desks.end, event, &situation.end, now);
     if (verdict != END_NOT_YET) {
         node->sinks.ended(node->sinks.context, verdict);
