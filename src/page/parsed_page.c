@@ -79,6 +79,7 @@ void parsed_page_delete(ParsedPage *page)
         free(page->etag);
         free(page->last_modified);
         free(page->link_keys);
+        free(page->link_dates);
         free(page->links); /* the other arrays are in the same allocation */
         free(page);
     }

@@ -23,6 +23,7 @@ typedef struct ParsedPage {
     LinkInfo *links;     /* what is to be followed; one allocation with link_bytes */
     uint8_t *link_hops;  /* one letter per link */
     uint8_t *link_kinds; /* link_kind_byte (parse/html/html.h) of each */
+    int64_t *link_dates; /* lastmod of a sitemap's entries, 0 = none; NULL: none has any */
     Hash128 *link_keys;  /* what scope.dedup_key makes of the links, or NULL */
     size_t n_links;
     float score;    /* of its content: score.rules, or what a classifier answered */

@@ -39,7 +39,8 @@ typedef struct KeptLink {
     const PageLink *link; /* in the arena */
     float score;
     uint8_t hop;
-    bool in_page; /* it is in the document, not in its header */
+    bool in_page;      /* it is in the document, not in its header */
+    int64_t lastmod_s; /* of an entry of a sitemap; 0: none */
 } KeptLink;
 
 typedef struct Parser {
@@ -82,6 +83,7 @@ typedef struct Parser {
     KeptLink *kept;
     size_t kept_capacity;
     size_t n_kept;
+    bool has_dates;     /* some of them have lastmod_s */
     size_t n_uncounted; /* of these: max_links does not count them */
     uint64_t n_beyond;  /* links of this page that are not followed for their number */
     uint64_t n_long;    /* and for their length */

@@ -83,6 +83,7 @@ void parsing_links_forget(Parser *parser)
 {
     seen_links_forget(&parser->seen);
     parser->n_kept = 0;
+    parser->has_dates = false;
     parser->n_uncounted = 0;
     parser->n_beyond = 0;
     parser->n_long = 0;
@@ -431,6 +432,10 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
         next += kept->link->length + 1u;
     }
     page->n_links = n;
+    page->link_dates = parser->has_dates ? calloc(n, sizeof *page->link_dates) : NULL;
+    for (size_t i = 0; page->link_dates != NULL && i < n; i++) {
+        page->link_dates[i] = parser->kept[i].lastmod_s;
+    }
     page->links_hash = hash_64(page->link_bytes, bytes, 0);
     return find_keys(parser, page);
 }

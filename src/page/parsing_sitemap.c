@@ -57,8 +57,13 @@ static bool on_entry(void *context, const SitemapEntry *entry)
         parsing_links_refuse(reading->parser, reading->page, entry->url->href, entry->url->length,
                              REFUSED_DEPTH);
     } else {
+        size_t before = reading->parser->n_kept;
         parsing_links_add(reading->parser, reading->page, entry->url, LINK_SITEMAP,
                           score_of(reading, entry));
+        if (reading->parser->n_kept > before && entry->lastmod_s > 0) {
+            reading->parser->kept[before].lastmod_s = entry->lastmod_s;
+            reading->parser->has_dates = true;
+        }
     }
     return true;
 }

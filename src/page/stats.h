@@ -39,6 +39,7 @@ typedef struct RevisitTotals {
     uint64_t gone;         /* answered 404 or 410 */
     uint64_t ended;        /* pages that are visited no more: gone, or crawled often enough */
     uint64_t rests;        /* of hosts that failed */
+    uint64_t signals;      /* visits that a sitemap or feed has brought forward */
 } RevisitTotals;
 
 /* Answers that keep crawlers out. Saved like the totals. */
@@ -96,6 +97,7 @@ typedef struct Stats {
     _Atomic uint64_t hosts;
     _Atomic uint64_t revisits; /* as in RevisitTotals */
     _Atomic uint64_t not_modified;
+    _Atomic uint64_t revisit_signals;
     _Atomic uint64_t revisit_pages;  /* that have a next visit */
     _Atomic uint64_t revisit_due_ms; /* how late the latest visit of the last commit was */
     _Atomic uint64_t commits;

@@ -66,6 +66,9 @@
     ROW(schedule, revisit_rate, REAL, double, "0", 0, 1e6, NULL, true, false, \
         "optimal: visits per second that all pages share; 0 = each page once in revisit_default, " \
         "on average") \
+    ROW(schedule, signal_trust, REAL, double, "0.2", 0, 1, NULL, true, false, \
+        "a page that a sitemap or feed says has changed is visited at once while so large a share of " \
+        "what its host said so was true; 1 = never") \
     ROW(schedule, revisit_default, TIME, int64_t, "7d", 1, CONFIG_YEAR, NULL, true, false, \
         "interval to the next visit of a page while its change rate is not known (the second " \
         "visit comes after half of it at the earliest)") \

@@ -132,6 +132,32 @@ static int list_walls(DbView *view)
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
 }
 
+/* ---- hosts that say what has changed -----------------------------------------------------------
+ */
+
+/* origin, signals, and how many of them were true: one line per host that gave one, by id. */
+static int list_signals(DbView *view)
+{
+    HostTable *hosts = NULL;
+    Result rc = host_table_open(&hosts, view->txn);
+    uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
+    int turn = page_db_error_ok;
+    for (uint32_t i = 0; hosts != NULL && rc == RESULT_OK && i < n_hosts; i++) {
+        HostRecord record;
+        turn = db_turn(view);
+        if (turn != page_db_error_ok) {
+            break;
+        }
+        rc = host_table_get(hosts, view->txn, i, &record);
+        if (rc == RESULT_OK && record.signals > 0 &&
+            page_db_host_origin(view->db, view->txn, i, &view->url) == 0) {
+            printf("%s\t%u\t%u\n", buffer_string(&view->url), record.signals, record.signals_true);
+        }
+    }
+    host_table_close(hosts);
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
+}
+
 /* ---- hosts ------------------------------------------------------------------------------------
  */
 
@@ -202,8 +228,12 @@ int db_hosts(DbView *view, int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--walls") == 0) {
         return db_finish(view, list_walls(view));
     }
+    if (argc == 2 && strcmp(argv[1], "--signals") == 0) {
+        return db_finish(view, list_signals(view));
+    }
     if (argc > 2 || (argc == 2 && *argv[1] == '-')) {
-        (void)fprintf(stderr, "usage: ragno db DIR hosts [HOST | --parked | --walls]\n");
+        (void)fprintf(stderr,
+                      "usage: ragno db DIR hosts [HOST | --parked | --walls | --signals]\n");
         return EXIT_USAGE;
     }
     uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);

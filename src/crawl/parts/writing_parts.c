@@ -183,6 +183,7 @@ static Result read_revisit_policy(const Config *config, RevisitPolicy *policy, B
                               .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
                               .tries = (unsigned)config->schedule_revisit_tries,
                               .optimal = config->schedule_revisit != 0,
+                              .signal_trust = config->schedule_signal_trust,
                               .visits_per_s = config->schedule_revisit_rate};
     return revisit_policy_load_rules(config->schedule_rules, &policy->rules, error);
 }

@@ -39,6 +39,7 @@ static void sample_scoring(const AgentParts *parts, StatusSample *s)
     s->score_ms = scores.last_ms;
     s->score_cpu_us = scores.cpu_us;
     s->moves = scores.moves;
+    s->revisit_signals = stats_get(&parts->stats.revisit_signals);
     s->classified = stats_get(&parts->stats.classified);
     s->classify_default = stats_get(&parts->stats.classify_default);
     s->classify_bad = stats_get(&parts->stats.classify_bad);

@@ -253,6 +253,7 @@ static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
     if (now->continuous) {
         sink(out, "revisits", FIELD_INTEGER, NULL, now->revisits, 0);
         sink(out, "not_modified", FIELD_INTEGER, NULL, now->not_modified, 0);
+        sink(out, "revisit_signals", FIELD_INTEGER, NULL, now->revisit_signals, 0);
         sink(out, "revisit_pages", FIELD_INTEGER, NULL, now->revisit_pages, 0);
         sink(out, "revisit_due", FIELD_REAL, NULL, 0, (double)now->revisit_due_ms / 1000);
     }

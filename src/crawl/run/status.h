@@ -85,6 +85,7 @@ typedef struct StatusSample {
     uint64_t computations;      /* of scores */
     uint64_t score_ms;          /* the last one took */
     uint64_t score_cpu_us;      /* of the scoring thread, in this run */
+    uint64_t revisit_signals;   /* visits brought forward by sitemaps and feeds */
     uint64_t moves;             /* entries that changed their level */
     uint64_t classified;        /* pages scored by a classifier */
     uint64_t classify_default;  /* and not scored */

@@ -41,6 +41,8 @@ static const Metric metrics[] = {
     {"throttled", "ragno_throttled_total", NULL, COUNTER, 1, "Answers 429 and 503"},
     {"revisits", "ragno_revisits_total", NULL, COUNTER, 1, "Visits of pages that were due"},
     {"not_modified", "ragno_not_modified_total", NULL, COUNTER, 1, "Of these, answered 304"},
+    {"revisit_signals", "ragno_revisit_signals_total", NULL, COUNTER, 1,
+     "Visits that a sitemap or feed has brought forward"},
     {"revisit_pages", "ragno_revisit_pages", NULL, GAUGE, 1, "Pages that have a next visit"},
     {"revisit_due", "ragno_revisit_late_seconds", NULL, GAUGE, 1,
      "How late the latest visit of the last commit was"},

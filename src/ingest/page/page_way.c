@@ -295,6 +295,9 @@ static Result revisit(Batch *batch)
         const FetchResult *fetch = batch->pages[i]->fetch;
         if (fetch->request.has_page && fetch->final) {
             rc = revisits_note(batch->revisits, batch, batch->pages[i]);
+            if (rc == RESULT_OK && fetch->request.again && batch->pages[i]->link_dates != NULL) {
+                rc = revisits_take_signals(batch->revisits, batch, batch->pages[i]);
+            }
         }
     }
     return rc;

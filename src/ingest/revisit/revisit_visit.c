@@ -45,7 +45,7 @@ void revisit_visit_note(const ParsedPage *page, const PageRef *ref, RevisitNote 
 
 bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b)
 {
-    return a->misses == b->misses && !(a->fixed_freq < b->fixed_freq) &&
-           !(a->fixed_freq > b->fixed_freq) && strcmp(a->etag, b->etag) == 0 &&
-           strcmp(a->last_modified, b->last_modified) == 0;
+    return a->misses == b->misses && a->has_signal == b->has_signal &&
+           !(a->fixed_freq < b->fixed_freq) && !(a->fixed_freq > b->fixed_freq) &&
+           strcmp(a->etag, b->etag) == 0 && strcmp(a->last_modified, b->last_modified) == 0;
 }

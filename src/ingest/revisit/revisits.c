@@ -8,6 +8,7 @@
 #include "base/thread/shared.h"
 #include "ingest/revisit/revisit_line.h"
 #include "ingest/revisit/revisit_price.h"
+#include "ingest/revisit/revisit_signal.h"
 #include "ingest/revisit/revisit_visit.h"
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
@@ -393,6 +394,11 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
     }
     RevisitNote note = before;
     revisit_visit_note(page, &ref, &note);
+    BatchHost *host =
+        note.has_signal && fetch->answer.status >= 100 ? batch_host(batch, ref.host) : NULL;
+    if (host != NULL) {
+        revisit_signal_settle(&host->record, &ref, &note);
+    }
     if (revisit_policy_is_over(policy_of(revisits), &ref, &note)) {
         batch->visits.ended++;
         return revisit_table_remove(revisits->line.table, batch->txn, ref.index);
@@ -403,6 +409,32 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
     RevisitDue due =
         next_visit(revisits, batch, &ref, &note, (double)fetch->cost.wall_start.us / 1e6);
     return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
+}
+
+Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage *page)
+{
+    double now = now_s(revisits);
+    const RevisitPolicy *policy = policy_of(revisits);
+    Result rc = RESULT_OK;
+    size_t n_looked = 0;
+    for (size_t i = 0; rc == RESULT_OK && i < page->n_links && n_looked < REVISIT_SIGNALS_MAX;
+         i++) {
+        double said_s = (double)page->link_dates[i];
+        if (!(said_s > now - policy->max_s && said_s <= now)) {
+            continue; /* no date, too old to be news, or a day that is to come */
+        }
+        RevisitDue due;
+        bool follows = false;
+        n_looked++;
+        rc = revisit_signal_take(&revisits->line, batch, page->links[i].url, page->link_dates[i],
+                                 policy->signal_trust, &due, &follows);
+        if (rc == RESULT_OK && follows && due.time_s > now) {
+            due.time_s = now;
+            batch->visits.signals++;
+            rc = put(revisits, batch, &due);
+        }
+    }
+    return rc;
 }
 
 bool revisits_rest(Revisits *revisits, HostRecord *record)
@@ -446,4 +478,5 @@ void revisits_publish(const Revisits *revisits, MDB_txn *txn, const RevisitTotal
     stats_set(&stats->revisit_pages, n);
     stats_set(&stats->revisits, totals->visits);
     stats_set(&stats->not_modified, totals->not_modified);
+    stats_set(&stats->revisit_signals, totals->signals);
 }

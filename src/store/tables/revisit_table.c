@@ -17,7 +17,7 @@
 #define LINE_KEY_BYTES   4u
 #define LINE_VALUE_BYTES 16u /* due time, page: big-endian, so that their order is bytewise */
 #define SECONDS_BYTES    5u
-#define NOTE_BYTES       (3 + sizeof(float) + REVISIT_ETAG_BYTES + REVISIT_DATE_BYTES)
+#define NOTE_BYTES       (3 + sizeof(float) + sizeof(uint32_t) + REVISIT_ETAG_BYTES + REVISIT_DATE_BYTES)
 
 struct RevisitTable {
     FreqScheduler freqs; /* its two tables only */
@@ -231,10 +231,17 @@ Result revisit_table_line_count(const RevisitTable *table, MDB_txn *txn, uint64_
 /* ---- notes ------------------------------------------------------------------------------------
  */
 
-/* Bytes: which parts there are; misses (1); fixed frequency (4); a date in the one form that
- * servers should send, as seconds since 1970 (5), or else its length (1) and text; the ETag to the
- * end. */
-enum { NOTE_MISSES = 1, NOTE_FREQ = 2, NOTE_SECONDS = 4, NOTE_DATE = 8, NOTE_PARTS = 15 };
+/* Bytes: which parts there are; misses (1); fixed frequency (4); changes before a signal (4); a
+ * date in the one form that servers should send, as seconds since 1970 (5), or else its length (1)
+ * and text; the ETag to the end. */
+enum {
+    NOTE_MISSES = 1,
+    NOTE_FREQ = 2,
+    NOTE_SECONDS = 4,
+    NOTE_DATE = 8,
+    NOTE_SIGNAL = 16,
+    NOTE_PARTS = 31
+};
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 static void format_date(int64_t seconds, char text[REVISIT_DATE_BYTES + 1])
@@ -268,6 +275,7 @@ static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitN
 {
     unsigned parts = at < end ? *at++ : ~0u;
     size_t need = ((parts & NOTE_MISSES) != 0) + ((parts & NOTE_FREQ) != 0 ? sizeof(float) : 0) +
+                  ((parts & NOTE_SIGNAL) != 0 ? sizeof note->signal_changes : 0) +
                   ((parts & NOTE_SECONDS) != 0 ? SECONDS_BYTES : 0) + ((parts & NOTE_DATE) != 0);
     if (parts > NOTE_PARTS || (size_t)(end - at) < need) {
         return NULL;
@@ -278,6 +286,11 @@ static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitN
     if ((parts & NOTE_FREQ) != 0) {
         memcpy(&note->fixed_freq, at, sizeof note->fixed_freq);
         at += sizeof note->fixed_freq;
+    }
+    if ((parts & NOTE_SIGNAL) != 0) {
+        note->has_signal = true;
+        memcpy(&note->signal_changes, at, sizeof note->signal_changes);
+        at += sizeof note->signal_changes;
     }
     if ((parts & NOTE_SECONDS) != 0) {
         format_date((int64_t)get_big(at, SECONDS_BYTES), note->last_modified);
@@ -327,6 +340,10 @@ static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
     if (note->fixed_freq > 0) {
         *out |= NOTE_FREQ;
         to = mempcpy(to, &note->fixed_freq, sizeof note->fixed_freq);
+    }
+    if (note->has_signal) {
+        *out |= NOTE_SIGNAL;
+        to = mempcpy(to, &note->signal_changes, sizeof note->signal_changes);
     }
     if (date > 0 && date_seconds(note->last_modified, &seconds)) {
         *out |= NOTE_SECONDS;

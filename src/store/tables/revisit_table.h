@@ -13,7 +13,7 @@
  *    to do. The order is that of due times, so that a host with more due pages than it can be
  *    asked for visits them in turn.
  *  - revisit_notes: page -> validators of the last 200 answer, the number of misses since then,
- *    and the frequency that the operator gave it.
+ *    the frequency that the operator gave it, and whether its site has said that it has changed.
  *
  * Pages are indices of PageDB.
  *
@@ -43,8 +43,10 @@ typedef struct RevisitDue {
 } RevisitDue;
 
 typedef struct RevisitNote {
-    uint8_t misses;   /* visits in a row that did not find the page */
-    float fixed_freq; /* given by the operator; 0 = none */
+    uint8_t misses;          /* visits in a row that did not find the page */
+    bool has_signal;         /* its site has said since the last visit that it has changed */
+    uint32_t signal_changes; /* and so often it had changed before */
+    float fixed_freq;        /* given by the operator; 0 = none */
     char etag[REVISIT_ETAG_BYTES + 1];
     char last_modified[REVISIT_DATE_BYTES + 1];
 } RevisitNote;
