@@ -105,7 +105,7 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)
 WEB_SRC := $(sort $(wildcard tests/web/*.c))
 SIM_SRC := $(sort $(wildcard tests/sim/*.c))
-CRASH_BIN := $(addprefix $(OUT)/crash/,io_shim.so alloc_shim.so power_cut crash_drum)
+CRASH_BIN := $(addprefix $(OUT)/crash/,io_shim.so alloc_shim.so outage_shim.so power_cut crash_drum)
 
 .DEFAULT_GOAL := all
 .SECONDARY:

@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import struct
 import subprocess
 import time
 
@@ -38,9 +39,31 @@ def in_flight(directory):
     return len(flights.stdout.splitlines()) if flights.returncode == 0 else 0
 
 
-def started(command):
+def started(command, env=None):
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+                            stderr=subprocess.PIPE, text=True, env=env)
+
+
+class Machine:
+    """What a crawl's machine does to it: tests/crash/outage_shim.c, turned on and off while it runs."""
+
+    def __init__(self, path):
+        self.path = path + "/outage"
+        self.values = [0, 0, 0]
+        self.write()
+
+    def write(self):
+        with open(self.path, "r+b" if os.path.exists(self.path) else "wb") as file:
+            file.write(struct.pack("=3q", *self.values))
+
+    def set(self, clock_s=0, no_route=False, sync_ms=0):
+        self.values = [clock_s * 10**9, int(no_route), sync_ms]
+        self.write()
+
+    def start(self, command):
+        asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        shim = os.path.abspath(harness.OUT) + "/crash/outage_shim.so"
+        return started(command, dict(os.environ, LD_PRELOAD=shim, OUTAGE=self.path, ASAN_OPTIONS=asan))
 
 
 def standstill(report, path):
@@ -124,10 +147,10 @@ def lost(directory):
     return harness.run([f"{harness.OUT}/ragno", "db", directory, "hosts", "--parked"]).stdout
 
 
-def through_outage(report, path, web, command, begin, end, name):
+def through_outage(report, path, web, command, begin, end, name, start=started):
     """A crawl with an outage in its middle, from begin() to end(); default rules."""
     directory = path + "/crawl"
-    crawl = started(command)
+    crawl = start(command)
     try:
         report.check(f"{name}: the crawl is in its middle", harness.until(
             lambda: finished(directory) > 150 or crawl.poll() is not None) and crawl.poll() is None)
@@ -200,5 +223,120 @@ def gone_network(report, path):
             each.stop()
 
 
+def no_route(report, path):
+    """This machine has no way to anybody: neither to hosts nor to name servers."""
+    machine = Machine(path)
+    with harness.Web(path, close=True, **SIZE) as web:
+        command = harness.crawl_command(web, path + "/crawl", *QUICK, wait="100ms")
+        through_outage(report, path, web, command, lambda: machine.set(no_route=True),
+                       lambda: machine.set(), "no route", machine.start)
+
+
+def nothing_is_lost(report, path, web, crawl, name):
+    directory = path + "/crawl"
+    report.equal(f"{name}: the crawl ends", harness.ended(crawl), 0)
+    report.equal(f"{name}: no host was charged with it", failures(directory), [])
+    report.equal(f"{name}: no host is lost", lost(directory), "")
+    report.same_set(f"{name}: no page is lost", allowed(web) - fetched(directory), set())
+    verify = harness.run([f"{harness.OUT}/ragno", "verify", directory])
+    report.equal(f"{name}: verify agrees", verify.returncode, 0)
+
+
+def through_machine(report, path, name, do, **size):
+    """A crawl whose machine is changed in its middle by do(machine, directory)."""
+    machine = Machine(path)
+    directory = path + "/crawl"
+    with harness.Web(path, **(size or SIZE)) as web:
+        crawl = machine.start(harness.crawl_command(web, directory, *QUICK, wait="100ms"))
+        try:
+            report.check(f"{name}: the crawl is in its middle", harness.until(
+                lambda: finished(directory) > 100 or crawl.poll() is not None)
+                and crawl.poll() is None)
+            do(machine, directory, lambda: crawl.poll() is None)
+            nothing_is_lost(report, path, web, crawl, name)
+        finally:
+            harness.end_process(crawl, (signal.SIGKILL,))
+            crawl.communicate()
+
+
+def clock_lines(directory):
+    return sum("the clock of the system was set" in line for line in lines_of(directory, "ragno.log"))
+
+
+def clock_steps(report, path):
+    """The system's clock goes a day ahead, and later a day back behind what it was: delays hold, no host
+    waits for a day, and the log says so."""
+    def step(machine, directory, alive):
+        for seconds, direction in ((86400, "ahead"), (-86400, "back")):
+            n = finished(directory)
+            told_before = clock_lines(directory)
+            machine.set(clock_s=seconds)
+            report.check(f"clock: the log tells of the step {direction}", harness.until(
+                lambda: clock_lines(directory) > told_before or not alive()) and alive())
+            report.check(f"clock: pages go on coming after the step {direction}", harness.until(
+                lambda: finished(directory) > n + 50 or not alive()) and alive())
+    through_machine(report, path, "clock", step, hosts=60, pages=2500)
+    audit = harness.run([f"{harness.OUT}/ragno", "audit", path + "/crawl"])
+    report.check("clock: the audit finds no delay broken", audit.returncode == 0, audit.stdout[-800:])
+
+
+def clock_between_runs(report, path):
+    """A crawl whose clock was a day ahead, or behind, is resumed with the right one: it goes on at once."""
+    for name, seconds in (("ahead", 86400), ("behind", -86400)):
+        directory = path + "/" + name
+        os.mkdir(directory)
+        machine = Machine(directory)
+        with harness.Web(directory, **SIZE) as web:
+            command = harness.crawl_command(web, directory + "/crawl", *QUICK, wait="100ms")
+            machine.set(clock_s=seconds)
+            crawl = machine.start(command)
+            try:
+                harness.until(lambda: finished(directory + "/crawl") > 100 or crawl.poll() is not None)
+                crawl.send_signal(signal.SIGINT)
+                report.equal(f"{name}: the first run stops", harness.ended(crawl), 11)
+            finally:
+                harness.end_process(crawl, (signal.SIGKILL,))
+                crawl.communicate()
+            machine.set()
+            nothing_is_lost(report, directory, web, machine.start(command), name)
+
+
+def slow_disk(report, path):
+    """Syncs take seconds for a while, longer than any time-out of a fetch."""
+    def slow(machine, directory, _):
+        machine.set(sync_ms=3000)
+        n = finished(directory)
+        report.check("disk: commits go on, slowly", harness.until(lambda: finished(directory) > n))
+        machine.set()
+    through_machine(report, path, "disk", slow)
+
+
+def one_dead_name_server(report, path):
+    """One of two name servers is silent, then the other one: hosts do not pay for it."""
+    directory = path + "/crawl"
+    with harness.Web(path, ttl=1, hosts=200, pages=800) as web, NameServer(web.dns, "silent") as first, \
+            NameServer(web.dns) as second:
+        crawl = started(harness.crawl_command(
+            web, directory, *QUICK, "--set", f"dns.servers=127.0.0.1:{first.port},127.0.0.1:{second.port}",
+            "--set", "dns.timeout=500ms", "--set", "dns.ttl_min=1s", wait="100ms"))
+        try:
+            report.check("names come from the other one", harness.until(
+                lambda: finished(directory) > 100 or crawl.poll() is not None))
+            asked, answered = sum(first.asked.values()), sum(second.asked.values())
+            report.check("the one that answers is preferred", asked < 0.75 * answered,
+                         f"{asked} to the silent one, {answered} to the other")
+            first.mood, second.mood = "pass", "silent"
+            report.equal("it goes on when they change their roles, and ends", harness.ended(crawl), 0)
+        finally:
+            harness.end_process(crawl, (signal.SIGKILL,))
+            crawl.communicate()
+        names_failed = [line for line in lines_of(directory, "crawl.log") if " dns:" in line]
+        report.equal("no name has failed", names_failed, [])
+        report.equal("no host is lost", lost(directory), "")
+        report.same_set("no page is lost", allowed(web) - fetched(directory), set())
+
+
 if __name__ == "__main__":
-    harness.main(names_that_lie, names_that_are_silent, names_that_fail, gone_network, standstill, no_descriptors, descriptors_run_out)
+    harness.main(names_that_lie, names_that_are_silent, names_that_fail, gone_network, no_route,
+                 clock_steps, clock_between_runs, slow_disk, one_dead_name_server, standstill,
+                 no_descriptors, descriptors_run_out)
