@@ -141,8 +141,10 @@ static void on_drop(void *context, const VisitState *visit_state, FetchClass why
     crawl_host_news(context, visit_state, why, 0, true);
 }
 
-static void on_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+static void on_unresolved(void *context, const VisitState *visit_state, FetchClass why,
+                          int64_t wait_ms)
 {
+    (void)why;
     crawl_host_news(context, visit_state, visit_state->address.class, wait_ms, false);
 }
 

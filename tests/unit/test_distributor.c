@@ -66,8 +66,10 @@ static void on_drop(void *context, const VisitState *visit_state, FetchClass why
     w->n_drops++;
 }
 
-static void on_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+static void on_unresolved(void *context, const VisitState *visit_state, FetchClass why,
+                          int64_t wait_ms)
 {
+    (void)why;
     (void)visit_state;
     World *w = context;
     w->n_unresolved++;

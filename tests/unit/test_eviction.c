@@ -148,8 +148,10 @@ static void on_drop(void *context, const VisitState *visit_state, FetchClass why
     CU_FAIL("no host is given up");
 }
 
-static void on_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+static void on_unresolved(void *context, const VisitState *visit_state, FetchClass why,
+                          int64_t wait_ms)
 {
+    (void)why;
     (void)wait_ms;
     on_drop(context, visit_state, FETCH_DNS);
 }

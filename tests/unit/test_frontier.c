@@ -57,8 +57,10 @@ static void on_drop(void *context, const VisitState *visit_state, FetchClass why
     atomic_fetch_add(&w->wrong, 1);
 }
 
-static void on_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+static void on_unresolved(void *context, const VisitState *visit_state, FetchClass why,
+                          int64_t wait_ms)
 {
+    (void)why;
     (void)visit_state;
     (void)wait_ms;
     World *w = context;

@@ -233,11 +233,12 @@ static void wire_drop(void *context, const VisitState *visit_state, FetchClass w
                    &visit_state->politeness.health, true);
 }
 
-static void wire_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+static void wire_unresolved(void *context, const VisitState *visit_state, FetchClass why,
+                            int64_t wait_ms)
 {
     AgentParts *parts = context;
-    push_host_news(parts, visit_state->identity.host, visit_state->identity.hostname,
-                   visit_state->address.class, wait_ms, &visit_state->politeness.health, false);
+    push_host_news(parts, visit_state->identity.host, visit_state->identity.hostname, why, wait_ms,
+                   &visit_state->politeness.health, false);
 }
 
 void wires_outage(void *context)

@@ -111,7 +111,8 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         visit_home_rest(distributor, visit_state, now);
         return;
     }
-    distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
+    distributor->sinks.unresolved(distributor->sinks.context, visit_state,
+                                  visit_state->address.class, verdict.host_wait_ms);
     wait_for_names(distributor, visit_state, verdict.host_wait_ms, now);
 }
 

@@ -81,10 +81,11 @@ static void sink_drop(void *context, const VisitState *visit_state, FetchClass w
     frontier->sinks.drop(frontier->sinks.context, visit_state, why);
 }
 
-static void sink_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+static void sink_unresolved(void *context, const VisitState *visit_state, FetchClass why,
+                            int64_t wait_ms)
 {
     Frontier *frontier = context;
-    frontier->sinks.unresolved(frontier->sinks.context, visit_state, wait_ms);
+    frontier->sinks.unresolved(frontier->sinks.context, visit_state, why, wait_ms);
 }
 
 static void sink_placed(void *context, const VisitState *visit_state)

@@ -43,7 +43,8 @@ typedef struct FrontierSinks {
     void (*resolve)(void *context, VisitState *visit_state); /* answered by frontier_resolved */
     void (*fetch)(void *context, VisitState *visit_state);   /* answered by frontier_fetched */
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
-    void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+    void (*unresolved)(void *context, const VisitState *visit_state, FetchClass why,
+                       int64_t wait_ms);
     void (*placed)(void *context, const VisitState *visit_state); /* may be NULL */
     void (*failed)(void *context); /* the database cannot be read; once; may be NULL */
     /* Addresses are shared with other machines (visit/workbench.h); NULL: they are ours alone.

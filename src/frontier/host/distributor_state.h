@@ -60,8 +60,10 @@ typedef struct DistributorSinks {
     /* The host cannot be resolved, or nothing may be connected to at its port, and it is given up.
      */
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
-    /* The host could not be resolved and is tried again after wait_ms. */
-    void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+    /* The host has no address, or its robots.txt is out of reach: it is tried again after wait_ms.
+     */
+    void (*unresolved)(void *context, const VisitState *visit_state, FetchClass why,
+                       int64_t wait_ms);
     /* The host has an address for the first time; may be NULL. */
     void (*placed)(void *context, const VisitState *visit_state);
     /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may

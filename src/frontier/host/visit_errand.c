@@ -93,6 +93,9 @@ static void fail(Distributor *distributor, VisitState *asker, FetchClass why, Mo
     if (verdict.drop_host || verdict.park_host) {
         asker->politeness.dropped = true;
         distributor->sinks.drop(distributor->sinks.context, asker, FETCH_ROBOTS_ERROR);
+    } else if (why != FETCH_LOCAL && !had_rules) { /* it waits, and that is told */
+        distributor->sinks.unresolved(distributor->sinks.context, asker, FETCH_ROBOTS_ERROR,
+                                      verdict.host_wait_ms);
     }
 }
 
