@@ -91,9 +91,7 @@ static void sink_unresolved(void *context, const VisitState *visit_state, FetchC
 static void sink_placed(void *context, const VisitState *visit_state)
 {
     Frontier *frontier = context;
-    if (frontier->sinks.placed != NULL) {
-        frontier->sinks.placed(frontier->sinks.context, visit_state);
-    }
+    frontier->sinks.placed(frontier->sinks.context, visit_state);
 }
 
 static void sink_failed(void *context)
@@ -368,7 +366,7 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
                               .recall = sink_recall,
                               .drop = sink_drop,
                               .unresolved = sink_unresolved,
-                              .placed = sink_placed,
+                              .placed = sinks->placed == NULL ? NULL : sink_placed,
                               .failed = sink_failed};
     (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
                            &frontier->options.politeness, &inner, db, schedule, host_table);
