@@ -144,6 +144,11 @@ void block_desk_arrived(BlockDesk *desk, const TransportEvent *event, MonoTime n
     }
 }
 
+void block_desk_forget(BlockDesk *desk, uint64_t ticket)
+{
+    free(map_remove(&desk->tickets, map_key(ticket)));
+}
+
 void block_desk_settled(BlockDesk *desk, uint64_t ticket, BlockFault fault, uint16_t from)
 {
     char *reply_to = map_remove(&desk->tickets, map_key(ticket));

@@ -50,6 +50,8 @@ void block_desk_set_agents(BlockDesk *desk, uint32_t agents);
 void block_desk_arrived(BlockDesk *desk, const TransportEvent *event, MonoTime now);
 void block_desk_answered(BlockDesk *desk, const TransportEvent *event, MonoTime now);
 void block_desk_nobody(BlockDesk *desk, uint64_t number, MonoTime now);
+/* What was handed on came again, with another ticket: this one is not answered. */
+void block_desk_forget(BlockDesk *desk, uint64_t ticket);
 /* What was handed on is committed, or refused (fault). */
 void block_desk_settled(BlockDesk *desk, uint64_t ticket, BlockFault fault, uint16_t from);
 

@@ -80,6 +80,7 @@ void inbox_push(Inbox *inbox, InboxItem *item)
     byte_gate_hand_on(&item->share);
     mutex_lock(&inbox->mutex);
     InboxItem *same = find_same(inbox, item);
+    uint64_t old = same == NULL ? 0 : same->ticket;
     if (same != NULL) {
         same->ticket = item->ticket;
     } else {
@@ -90,6 +91,9 @@ void inbox_push(Inbox *inbox, InboxItem *item)
     mutex_unlock(&inbox->mutex);
     if (same != NULL) {
         inbox_item_delete(item);
+        if (inbox->sinks.replaced != NULL) {
+            inbox->sinks.replaced(inbox->sinks.context, old);
+        }
         return;
     }
     if (inbox->sinks.arrived != NULL) {

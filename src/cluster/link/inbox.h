@@ -36,6 +36,9 @@ typedef struct InboxSinks {
     void (*arrived)(void *context); /* something waits: the chore is due */
     /* Committed, or refused (item->fault); takes nothing. */
     void (*settled)(void *context, const InboxItem *item);
+    /* The item with this ticket came again: nobody waits for an answer to the ticket. NULL: none.
+     */
+    void (*replaced)(void *context, uint64_t ticket);
 } InboxSinks;
 
 typedef struct Inbox {

@@ -101,8 +101,6 @@ static void lease_news(void *context, const LeaseNews *news)
     node->sinks.lease_news(node->sinks.context, news);
 }
 
-/* ---- states ---------------------------------------------------------------------------------- */
-
 static void go_out(Node *node, const char *why)
 {
     if (node->state != NODE_OUT) {
@@ -455,8 +453,6 @@ MonoTime node_next(Node *node)
     return mono_before(node->leave_end, next) ? node->leave_end : next;
 }
 
-/* ---- of others ------------------------------------------------------------------------------- */
-
 void node_want(Node *node, const IpAddress *address, uint64_t ticket, MonoTime now)
 {
     lease_holder_want(node->desks.leases.holder, address, ticket, now);
@@ -486,6 +482,11 @@ void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, 
 {
     (void)now;
     block_desk_settled(&node->desks.blocks, ticket, fault, from);
+}
+
+void node_forget(Node *node, uint64_t ticket)
+{
+    block_desk_forget(&node->desks.blocks, ticket);
 }
 
 void node_stats(const Node *node, NodeStats *stats)

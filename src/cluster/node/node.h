@@ -115,6 +115,8 @@ void node_slept(Node *node, MonoTime now);
 /* Of ingest: rows were committed for an agent; a block of another one is committed, or refused. */
 void node_grown(Node *node, uint16_t to, size_t bytes, MonoTime now);
 void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, MonoTime now);
+/* A block came again, and has another ticket now. */
+void node_forget(Node *node, uint64_t ticket);
 
 void node_stats(const Node *node, NodeStats *stats);
 

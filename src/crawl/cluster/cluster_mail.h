@@ -24,6 +24,7 @@ typedef enum MailKind {
     MAIL_RELEASE, /* address, time */
     MAIL_GROWN,   /* agent, bytes */
     MAIL_SETTLED, /* agent, ticket, fault */
+    MAIL_FORGET,  /* ticket */
     MAIL_TABLE,   /* table */
     MAIL_BEGIN,
     MAIL_LEAVE

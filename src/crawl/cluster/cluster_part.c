@@ -71,6 +71,13 @@ static void on_settled(void *context, const InboxItem *item)
     cluster_mail_post(&part->mail, &letter);
 }
 
+static void on_replaced(void *context, uint64_t ticket)
+{
+    ClusterPart *part = context;
+    Mail letter = {.kind = MAIL_FORGET, .ticket = ticket};
+    cluster_mail_post(&part->mail, &letter);
+}
+
 static void on_table(void *context, const ClusterTable *table)
 {
     ClusterPart *part = context;
@@ -201,7 +208,8 @@ static Result open_tables(ClusterPart *part)
 
 Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buffer *error)
 {
-    InboxSinks sinks = {.context = part, .arrived = on_arrived, .settled = on_settled};
+    InboxSinks sinks = {
+        .context = part, .arrived = on_arrived, .settled = on_settled, .replaced = on_replaced};
     part->bonds.ingest = ingest;
     part->opened = true;
     inbox_init(&part->inbox, gate, &sinks);

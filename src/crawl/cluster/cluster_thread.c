@@ -34,6 +34,8 @@ static void handle(ClusterPart *part, Mail *letter, MonoTime now)
         node_grown(part->node, letter->agent, letter->bytes, now);
     } else if (member && letter->kind == MAIL_SETTLED) {
         node_settled(part->node, letter->ticket, letter->fault, letter->agent, now);
+    } else if (member && letter->kind == MAIL_FORGET) {
+        node_forget(part->node, letter->ticket);
     } else if (member && letter->kind == MAIL_TABLE) {
         node_table_committed(part->node, letter->table, now);
     }
