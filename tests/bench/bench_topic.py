@@ -33,8 +33,14 @@ SOME = ["-w", "2ms", "--ip-wait", "0", "--set", "fetch.connections=16", "--set",
 ORDERS = {
     "breadth_first": ["--set", "schedule.order=breadth-first"],
     "pagerank": ["--set", "score.scorer=pagerank", "--set", "score.min_pages=200"],
+    "rules": ["--set", "score.scorer=content", "--set", "score.rules=RULES"],
     "classifier": ["--set", "score.scorer=fasttext", "--set", "score.command_queue=4096"],
 }
+# What somebody who wants such pages writes down: what links say, and pages.
+RULES = """1    AnchorContainsRegex("(?i)socket|tcp|udp|network|resolver|ip address")
+0.5  TextContainsRegex("(?i)\\b(sockets?|tcp|udp|network\\w*|resolvers?|ip address\\w*)\\b")
+0.01 true
+"""
 
 
 def file_of(url):
@@ -102,7 +108,10 @@ def run(path, web, dns, name, pages):
     directory = f"{path}/{name}"
     model = ["--set", f"score.model={path}/model.bin"] if name == "classifier" else []
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    result = crawl(directory, web, dns, f"{path}/seeds", "--no-warc", *ORDERS[name], *model, "--set",
+    with open(f"{path}/rules.txt", "w") as file:
+        file.write(RULES)
+    order = [word.replace("RULES", f"{path}/rules.txt") for word in ORDERS[name]]
+    result = crawl(directory, web, dns, f"{path}/seeds", "--no-warc", *order, *model, "--set",
                    f"crawl.max_pages={pages}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(f"{directory}/crawl.log", encoding="latin-1") as log:

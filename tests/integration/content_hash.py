@@ -1,4 +1,4 @@
-"""parse.content_hash: what makes a page changed, and with it how often it is visited again."""
+"""parse.content_hash: what makes a page changed, with it how often it is visited again, and duplicates."""
 import collections
 
 import harness
@@ -81,5 +81,20 @@ def change_of_kind(report, path):
     report.equal("it verifies", (verified.returncode, verified.stderr), (0, ""))
 
 
+def duplicates(report, path):
+    """Two pages that differ by a token are duplicates by their content, and are not by their bodies."""
+    text = "<p>The same words on both pages, enough of them to be a text.</p>"
+    answers = {A + "/": (200, HTML, '<a href="/one">1</a> <a href="/two">2</a>'),
+               A + "/one": (200, HTML, f'<form><input type=hidden name=csrf value="x1"></form>{text}'),
+               A + "/two": (200, HTML, f'<form><input type=hidden name=csrf value="y2"></form>{text}')}
+    with Sites(path, answers) as sites:
+        for name, options, expected in (("body", [], 0), ("text", ["parse.content_hash=text"], 0),
+                                        ("content", ["parse.content_hash=text", "parse.duplicates=content"], 1)):
+            sites.crawl(f"{path}/{name}", *(word for option in options for word in ("--set", option)), A + "/")
+            with open(f"{path}/{name}/crawl.log") as log:
+                found = sum("dup:" in line for line in log)
+            report.equal(f"duplicates by {name}", found, expected)
+
+
 if __name__ == "__main__":
-    harness.main(kinds, change_of_kind)
+    harness.main(kinds, change_of_kind, duplicates)
