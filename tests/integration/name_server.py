@@ -78,7 +78,11 @@ class NameServer:
 
     def run(self):
         while True:
-            ready, _, _ = select.select([self.socket, self.woken, *self.waiting], [], [])
+            sockets = {s.fileno(): s for s in (self.socket, self.woken, *self.waiting)}
+            poll = select.poll()  # select() has no descriptors beyond 1023
+            for fd in sockets:
+                poll.register(fd, select.POLLIN)
+            ready = [sockets[fd] for fd, _ in poll.poll()]
             if self.woken in ready:
                 return
             for s in ready:
