@@ -79,10 +79,27 @@ static void code_points_become_utf8(void)
     buffer_destroy(&b);
 }
 
+static void what_is_not_used_is_given_back(void)
+{
+    Buffer b;
+    buffer_init(&b, BUFFER_NO_LIMIT);
+    buffer_fit(&b);
+    CU_ASSERT_PTR_NULL(b.data);
+    CU_ASSERT_EQUAL(buffer_reserve(&b, 10000), RESULT_OK);
+    (void)buffer_append_string(&b, "short");
+    buffer_fit(&b);
+    CU_ASSERT_EQUAL(b.capacity, 6);
+    CU_ASSERT_STRING_EQUAL(b.data, "short");
+    CU_ASSERT_EQUAL(buffer_append_string(&b, "er"), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(b.data, "shorter");
+    buffer_destroy(&b);
+}
+
 UNIT_MAIN("buffer", {"bytes come back", bytes_come_back},
           {"the limit holds and nothing is half written",
            the_limit_holds_and_nothing_is_half_written},
           {"formatting grows the buffer or leaves it alone",
            formatting_grows_the_buffer_or_leaves_it_alone},
           {"code points become UTF-8", code_points_become_utf8},
-          {"detached bytes belong to the caller", detached_bytes_belong_to_the_caller})
+          {"detached bytes belong to the caller", detached_bytes_belong_to_the_caller},
+          {"what is not used is given back", what_is_not_used_is_given_back})

@@ -35,6 +35,15 @@ void buffer_trim(Buffer *buffer, size_t keep_bytes)
     }
 }
 
+void buffer_fit(Buffer *buffer)
+{
+    char *data = buffer->data == NULL ? NULL : realloc(buffer->data, buffer->length + 1);
+    if (data != NULL) {
+        buffer->data = data;
+        buffer->capacity = buffer->length + 1;
+    }
+}
+
 Result buffer_reserve(Buffer *buffer, size_t extra)
 {
     if (extra > buffer->limit || buffer->length > buffer->limit - extra) {

@@ -33,6 +33,8 @@ void buffer_destroy(Buffer *buffer) RAGNO_SYMBOL(buffer_destroy);
 void buffer_reset(Buffer *buffer) RAGNO_SYMBOL(buffer_reset);
 /* Frees the memory if more than keep_bytes are held: for buffers that are reused for years. */
 void buffer_trim(Buffer *buffer, size_t keep_bytes) RAGNO_SYMBOL(buffer_trim);
+/* Gives back the memory beyond the contents: for buffers that are kept and no longer grow. */
+void buffer_fit(Buffer *buffer) RAGNO_SYMBOL(buffer_fit);
 
 /* Makes room for extra more bytes. RESULT_LIMIT, RESULT_MEMORY: the buffer is as before. */
 Result buffer_reserve(Buffer *buffer, size_t extra) RAGNO_SYMBOL(buffer_reserve);

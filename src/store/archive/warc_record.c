@@ -292,6 +292,7 @@ Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGro
     if (rc == RESULT_OK && fetch->request.length > 0 && !recorder->options.no_requests) {
         rc = add_request(recorder, fetch, group);
     }
+    buffer_fit(&group->members); /* it waits for its commit, with thousands of others */
     if (rc != RESULT_OK) {
         warc_group_reset(group);
     }
