@@ -1275,15 +1275,11 @@ static void an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows
     tear_down(w);
 }
 
-/* A snapshot that is held for long keeps the database from using room again. */
-static void a_walk_over_resting_hosts_takes_many_short_looks(void)
+static void add_resting_hosts(World *w, unsigned n)
 {
-    enum { RESTING = 40000, AT_ONCE = 256 * HOST_WALK_BATCH };
-    DistributorOptions options = standard();
-    World *w = set_up(&options);
     HostRecord record = {.not_before_ms = w->wall.us / 1000 + 3600000};
     MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    for (unsigned host = 0; host < RESTING; host++) {
+    for (unsigned host = 0; host < n; host++) {
         char url[64];
         (void)snprintf(url, sizeof url, "http://r%u.example/", host);
         store_fixture_add(&w->fixture, txn, url, 0);
@@ -1291,6 +1287,15 @@ static void a_walk_over_resting_hosts_takes_many_short_looks(void)
                               RESULT_OK);
     }
     store_fixture_commit(&w->fixture, txn);
+}
+
+/* A snapshot that is held for long keeps the database from using room again. */
+static void a_walk_over_resting_hosts_takes_many_short_looks(void)
+{
+    enum { RESTING = 40000, AT_ONCE = 256 * HOST_WALK_BATCH };
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_resting_hosts(w, RESTING);
     add_url_of(w, 1, 0, 0); /* behind them all */
     size_t looks = 1;
     while (w->n_resolving == 0 && looks < 100) {
@@ -1299,6 +1304,19 @@ static void a_walk_over_resting_hosts_takes_many_short_looks(void)
         looks += w->n_resolving == 0;
     }
     CU_ASSERT_EQUAL(looks, RESTING / AT_ONCE + 1);
+    tear_down(w);
+}
+
+/* While memory is full: the share of steering in the time does not grow with what it reads. */
+static void a_look_that_reads_many_hosts_is_followed_by_a_longer_pause(void)
+{
+    DistributorOptions options = standard();
+    options.memory_bytes = 0; /* is full */
+    World *w = set_up(&options);
+    add_resting_hosts(w, 5000);
+    MonoTime next = work(w, 10);
+    CU_ASSERT_EQUAL(w->distributor.steering.reads, 64 * HOST_WALK_BATCH);
+    CU_ASSERT_EQUAL(mono_ms_between(w->now, next), 250 + 256);
     tear_down(w);
 }
 
@@ -1437,6 +1455,8 @@ UNIT_MAIN("distributor",
            a_weighted_window_has_a_share_of_lower_levels},
           {"a walk over resting hosts takes many short looks",
            a_walk_over_resting_hosts_takes_many_short_looks},
+          {"a look that reads many hosts is followed by a longer pause",
+           a_look_that_reads_many_hosts_is_followed_by_a_longer_pause},
           {"hosts on bad ports are given up when they are met",
            hosts_on_bad_ports_are_given_up_when_they_are_met},
           {"a host that was brought back is loaded anew",

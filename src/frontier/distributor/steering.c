@@ -9,7 +9,8 @@
 
 #define WALK_BATCHES     64u   /* of hosts at once, when nobody is hungry */
 #define HUNGRY_BATCHES   256u  /* and when somebody is: no snapshot is held for longer */
-#define STEER_PAUSE_MS   250   /* between two exchanges */
+#define STEER_PAUSE_MS   250   /* between two exchanges, and a millisecond more */
+#define STEER_READS_MS   16u   /* for so many hosts that were read from disk, a microsecond each */
 #define HAND_ROUND_MS    10000 /* in which every visit state is looked at once */
 #define HAND_LEAST       64u
 #define HAND_AHEAD       32u
@@ -309,6 +310,7 @@ void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, s
     }
     if (is_time) {
         int64_t elapsed_ms = wake_steering(distributor, now);
+        distributor->steering.reads = 0;
         earn(distributor, elapsed_ms);
         look_around(distributor, elapsed_ms);
         distributor->steering.n_to_evict = 0; /* who was not met is planned for anew */
@@ -341,5 +343,6 @@ void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, s
     if (distributor->steering.n_to_evict > 0) {
         look_for_room(distributor);
     }
-    distributor->steering.next = mono_add_ms(now, goes_on ? STEER_PAUSE_MS : HOST_WALK_PAUSE_MS);
+    int64_t pause_ms = STEER_PAUSE_MS + (int64_t)(distributor->steering.reads / STEER_READS_MS);
+    distributor->steering.next = mono_add_ms(now, goes_on ? pause_ms : HOST_WALK_PAUSE_MS);
 }

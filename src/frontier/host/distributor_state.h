@@ -95,6 +95,7 @@ typedef struct Steering {
     MonoTime evicted_until;  /* never before a second ago: each eviction moves it on */
     int64_t exchange_credit; /* thousandths of evictions that are earned */
     uint64_t results;        /* committed since the last look */
+    size_t reads;            /* of records of hosts on disk, in this look */
     size_t looks;            /* of the hand, that results have earned */
     size_t n_leaving;        /* evicted, and not forgotten yet */
     uint64_t evictions;      /* since the start */

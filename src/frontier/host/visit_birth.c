@@ -175,6 +175,7 @@ bool visit_birth_is_open(const Distributor *distributor, const HostRecord *recor
 bool visit_birth_is_due(Distributor *distributor, MDB_txn *txn, uint32_t host)
 {
     HostRecord record;
+    distributor->steering.reads++;
     page_db_looked_up(distributor->db, 1);
     return host_table_get(distributor->host_table, txn, host, &record) == RESULT_OK &&
            visit_birth_is_open(distributor, &record);
