@@ -167,6 +167,9 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
         rc = held_table_open(&tables->held, txn);
     }
     if (rc == RESULT_OK) {
+        rc = external_table_open(&tables->external, txn);
+    }
+    if (rc == RESULT_OK) {
         rc = seed_table_open(&tables->seeds, txn);
     }
     if (rc == RESULT_OK) {
@@ -237,6 +240,7 @@ void crawl_store_close_tables(CrawlStore *store)
     schedule_close(store->tables.schedule);
     host_table_close(store->tables.hosts);
     held_table_close(store->tables.held);
+    external_table_close(store->tables.external);
     seed_table_close(store->tables.seeds);
     wait_table_close(store->tables.waits);
     group_table_close(store->tables.groups);

@@ -63,7 +63,8 @@ void parsed_page_settle(ParsedPage *page, ByteGate *gate)
     FetchResult *fetch = page->fetch;
     fetch_result_strip(fetch, fetch->kind == FETCHED_ROBOTS);
     size_t bytes = sizeof *page + sizeof *fetch + fetch->answer.body.capacity +
-                   fetch->answer.decoded.capacity + page->links_size + page->question_length;
+                   fetch->answer.decoded.capacity + page->links_size + page->question_length +
+                   page->external_length;
     if (page->group != NULL) {
         bytes += sizeof *page->group + page->group->members.capacity + page->group->index.capacity;
     }
@@ -76,6 +77,7 @@ void parsed_page_delete(ParsedPage *page)
         fetch_result_delete(page->fetch);
         archive_group_delete(page->group);
         free(page->question);
+        free(page->external);
         free(page->etag);
         free(page->last_modified);
         free(page->link_keys);

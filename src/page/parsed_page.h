@@ -27,6 +27,8 @@ typedef struct ParsedPage {
     Hash128 *link_keys;  /* what scope.dedup_key makes of the links, or NULL */
     size_t n_links;
     float score;    /* of its content: score.rules, or what a classifier answered */
+    char *external; /* links out of scope, as external_table.h has them; NULL: none */
+    size_t external_length;
     char *question; /* to the classifier, length bytes; NULL: none (page/tool/page_question.h) */
     size_t question_length;
     char *link_bytes;

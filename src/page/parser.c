@@ -422,6 +422,7 @@ Result parser_init(Parser *parser, Archive *archive)
                         .memory_bytes = options->memory_bytes};
     buffer_init(&parser->body, options->max_body_bytes);
     buffer_init(&parser->coding, 4096);
+    external_links_init(&parser->external);
     url_init(&parser->source);
     url_init(&parser->target);
     dedup_scratch_init(&parser->dedup);
@@ -458,6 +459,7 @@ void parser_destroy(Parser *parser)
     archive_recorder_delete(parser->recorder);
     buffer_destroy(&parser->body);
     buffer_destroy(&parser->coding);
+    external_links_destroy(&parser->external);
     url_destroy(&parser->source);
     url_destroy(&parser->target);
     dedup_scratch_destroy(&parser->dedup);

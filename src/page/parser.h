@@ -12,6 +12,7 @@
 #include "page/parsed_page.h"
 #include "page/parsing_options.h"
 #include "page/stats.h"
+#include "page/tool/external_links.h"
 #include "page/tool/long_page.h"
 #include "page/tool/seen_links.h"
 #include "parse/html/html.h"
@@ -83,10 +84,11 @@ typedef struct Parser {
     KeptLink *kept;
     size_t kept_capacity;
     size_t n_kept;
-    bool has_dates;     /* some of them have lastmod_s */
-    size_t n_uncounted; /* of these: max_links does not count them */
-    uint64_t n_beyond;  /* links of this page that are not followed for their number */
-    uint64_t n_long;    /* and for their length */
+    bool has_dates;         /* some of them have lastmod_s */
+    ExternalLinks external; /* of this page */
+    size_t n_uncounted;     /* of these: max_links does not count them */
+    uint64_t n_beyond;      /* links of this page that are not followed for their number */
+    uint64_t n_long;        /* and for their length */
 } Parser;
 
 /* Makes the tools. The caller has set all_options, stats, describe and skipped, and zeroed the

@@ -87,6 +87,7 @@ void parsing_links_forget(Parser *parser)
     parser->n_uncounted = 0;
     parser->n_beyond = 0;
     parser->n_long = 0;
+    external_links_forget(&parser->external);
     arena_reset(&parser->arena);
 }
 
@@ -322,6 +323,10 @@ static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *li
     }
     if (refusal != REFUSALS) {
         parser->n_long += refusal == REFUSED_LENGTH;
+        if (refusal == REFUSED_SCOPE && hop_of(link) == 'L') { /* part of the graph all the same */
+            external_links_add(&parser->external, link_kind_byte(link), link->url, link->length,
+                               parser->options->max_external);
+        }
         parsing_links_refuse(parser, page, link->url, link->length, refusal);
     }
     return refusal == REFUSALS;
@@ -406,6 +411,7 @@ static Result find_keys(Parser *parser, ParsedPage *page)
 Result parsing_links_copy(Parser *parser, ParsedPage *page)
 {
     size_t n = parser->n_kept;
+    page->external = external_links_copy(&parser->external, &page->external_length);
     page->n_links_beyond = parser->n_beyond;
     page->n_links_long = parser->n_long;
     size_t bytes = 0;

@@ -15,6 +15,7 @@ ParsingOptions parsing_options(const Config *config)
                             .max_ratio = (unsigned)config->fetch_max_ratio,
                             .max_page_bytes = (size_t)config->parse_max_bytes,
                             .max_links = (size_t)config->parse_max_links,
+                            .max_external = (size_t)config->parse_external_links,
                             .use_libxml2 = config->parse_html_parser != 0,
                             .max_url_length = (size_t)config->scope_max_url_length,
                             .memory_bytes = (size_t)config->parse_memory,

@@ -24,6 +24,7 @@ typedef struct ParsingOptions {
     unsigned max_ratio;
     size_t max_page_bytes; /* of HTML, decoded: links are taken from so much of it */
     size_t max_links;      /* followed; 0 = no limit */
+    size_t max_external;   /* links out of scope that are kept for the graph */
     bool use_libxml2;
     size_t max_url_length;
     size_t memory_bytes;

@@ -290,6 +290,9 @@
     ROW(parse, link_text, SIZE, int64_t, "200", 16, 65536, NULL, false, false, \
         "bytes of a link's text, and of the text on either side, that score.rules are asked about; " \
         "costs nothing unless one of them asks (AnchorContainsRegex ...)") \
+    ROW(parse, external_links, COUNT, int64_t, "1000", 0, 1000000, NULL, true, false, \
+        "links of one page out of scope that are kept for the graph (ragno export DIR links), and not " \
+        "scheduled; 0 = none") \
     ROW(parse, html_parser, WORD, int, "skim", 0, 0, "skim|libxml2", false, false, \
         "who finds the links in HTML: our own reader; or libxml2, with the same results on pages that " \
         "are not damaged, at five to eight times the cost") \

@@ -1,4 +1,6 @@
 """Which links a crawl follows: by kind, by rel, by option; and the letter each has in the path."""
+import json
+
 import harness
 from sites import Sites, log_lines, page
 
@@ -56,5 +58,31 @@ def options(report, path):
     report.equal("as L", letters[A + "/form"], "L")
 
 
+def external(report, path):
+    """Links out of scope are part of the graph, and nothing is scheduled for them."""
+    b = "http://b.test"
+    sites_of = {A + "/": page("/in", b + "/out", b + "/out", b + "/also?x=1"),
+                A + "/in": (200, HTML, f'<a rel=nofollow href="{b}/out">x</a><img src="{b}/i.png">'),
+                b + "/out": page()}
+    for limit, expected in ((None, [("/", b + "/out", ""), ("/", b + "/also?x=1", ""), ("/in", b + "/out", "nofollow")]),
+                            ("1", [("/", b + "/out", ""), ("/in", b + "/out", "nofollow")]), ("0", [])):
+        directory = f"{path}/{limit}"
+        with Sites(path, sites_of) as sites:
+            sites.crawl(directory, "--stay", "host", *(["--set", f"parse.external_links={limit}"] if limit else []),
+                        A + "/")
+            report.same_set(f"external_links = {limit}: nothing out of scope is asked for", sites.asked(),
+                            {A + "/", A + "/in"})
+        ragno = harness.OUT + "/ragno"
+        rows = [json.loads(line) for line in
+                harness.run([ragno, "export", directory, "links", "--format", "jsonl"]).stdout.splitlines()]
+        report.equal(f"external_links = {limit}: the links", [(r["from"][len(A):], r["to"], r["rel"])
+                     for r in rows if r["external"]], expected)
+        report.equal("those in scope", [(r["from"], r["to"]) for r in rows if not r["external"]], [(A + "/", A + "/in")])
+        report.equal("they are no pages", len(harness.db_rows(directory)), 2)
+        report.equal("ragno verify", harness.run([ragno, "verify", directory]).returncode, 0)
+        where = harness.run([ragno, "export", directory, "links", "--where", "HostEndsWith(b.test)"]).stdout
+        report.equal("--where asks about them", where.count(b), len(expected))
+
+
 if __name__ == "__main__":
-    harness.main(kinds, options)
+    harness.main(kinds, options, external)

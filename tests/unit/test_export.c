@@ -157,10 +157,10 @@ static void links_have_weights_and_are_ascending(void)
     SampleDirectory directory = sample_directory();
     PageDB *db = sample_db(&directory);
     expect_export(db, page_export_links, (PageExportOptions){.format = EXPORT_TSV},
-                  "http://x.org/a\thttp://x.org/a\t1\t0\t0.75\ta\t\n"
-                  "http://x.org/a\thttp://x.org/b\t2\t0\t0.25\ta\t\n"
-                  "http://x.org/a\thttp://y.org/c\t1\t1\t0.125\ta\t\n"
-                  "http://y.org/c\thttp://x.org/a\t1\t1\t0.75\ta\t\n");
+                  "http://x.org/a\thttp://x.org/a\t1\t0\t0.75\ta\t\t0\n"
+                  "http://x.org/a\thttp://x.org/b\t2\t0\t0.25\ta\t\t0\n"
+                  "http://x.org/a\thttp://y.org/c\t1\t1\t0.125\ta\t\t0\n"
+                  "http://y.org/c\thttp://x.org/a\t1\t1\t0.75\ta\t\t0\n");
     expect_export(db, page_export_links,
                   (PageExportOptions){.format = EXPORT_CSV, .arcs = true, .header = true},
                   "0\t0\n0\t1\n0\t2\n2\t0\n");
@@ -169,9 +169,9 @@ static void links_have_weights_and_are_ascending(void)
     expect_export(db, page_export_links,
                   (PageExportOptions){.format = EXPORT_JSONL, .ids = true, .only_cross = true},
                   "{\"from\":0,\"to\":2,\"weight\":1,\"cross\":1,\"score\":0.125,"
-                  "\"kind\":\"a\",\"rel\":\"\"}\n"
+                  "\"kind\":\"a\",\"rel\":\"\",\"external\":0}\n"
                   "{\"from\":2,\"to\":0,\"weight\":1,\"cross\":1,\"score\":0.75,"
-                  "\"kind\":\"a\",\"rel\":\"\"}\n");
+                  "\"kind\":\"a\",\"rel\":\"\",\"external\":0}\n");
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
     sample_remove(&directory);
 }
@@ -202,9 +202,9 @@ static void a_link_of_several_kinds_has_a_row_for_each(void)
     CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
     crawled_page_delete(a);
     expect_export(db, page_export_links, (PageExportOptions){.format = EXPORT_TSV, .ids = true},
-                  "0\t1\t1\t0\t0.25\ta\t\n"
-                  "0\t1\t2\t0\t0.25\timg\t\n"
-                  "0\t1\t1\t0\t0.25\ta\tnofollow sponsored\n");
+                  "0\t1\t1\t0\t0.25\ta\t\t0\n"
+                  "0\t1\t2\t0\t0.25\timg\t\t0\n"
+                  "0\t1\t1\t0\t0.25\ta\tnofollow sponsored\t0\n");
     expect_export(db, page_export_links, (PageExportOptions){.arcs = true}, "0\t1\n");
     expect_export(db, page_export_hosts, (PageExportOptions){.ids = true}, "0\t0\t4\n");
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);

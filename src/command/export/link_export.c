@@ -8,6 +8,7 @@
 #include "command/export/export_view.h"
 #include "command/export/link_texts.h"
 #include "parse/html/html.h"
+#include "store/tables/external_table.h"
 
 /* A page's links: first those that leave its domain, then the others, both ascending. */
 typedef struct LinkList {
@@ -117,12 +118,50 @@ static Result put_link(ExportView *view, const LinkTexts *texts, uint64_t from,
         export_number(&view->rows, "cross", link->cross ? 1 : 0);
         export_real(&view->rows, "score", (double)target.score);
         put_kind(&view->rows, link->kind);
+        export_number(&view->rows, "external", 0);
         if (texts != NULL) {
             put_texts(view, texts, link);
         }
     }
     export_row_end(&view->rows);
     return RESULT_OK;
+}
+
+/* Links out of scope: the last rows of their page. Their targets have no number and no text. */
+static Result export_external(ExportView *view, bool has_texts, uint64_t index)
+{
+    Buffer list;
+    PageRef page;
+    size_t at = 0;
+    buffer_init(&list, BUFFER_NO_LIMIT);
+    Result rc = external_table_read(view->txn, index, &list);
+    if (rc == RESULT_OK && list.length > 0) {
+        rc = export_view_page(view, index, &page, &view->from);
+    }
+    while (rc == RESULT_OK && at < list.length) {
+        uint8_t kind = (uint8_t)list.data[at];
+        const char *url = list.data + at + 1;
+        at += strlen(url) + 2;
+        buffer_reset(&view->to);
+        rc = buffer_append_string(&view->to, url);
+        if (rc == RESULT_OK && export_view_passes(view, &view->to, NULL, &view->from)) {
+            export_view_put_page(view, "from", index, &view->from);
+            export_text(&view->rows, "to", url, view->to.length);
+            export_number(&view->rows, "weight", 1);
+            export_number(&view->rows, "cross", 1);
+            export_real(&view->rows, "score", 0);
+            put_kind(&view->rows, kind);
+            export_number(&view->rows, "external", 1);
+            if (has_texts) {
+                export_text(&view->rows, "anchor", "", 0);
+                export_text(&view->rows, "text", "", 0);
+            }
+            export_row_end(&view->rows);
+            rc = export_view_turn(view);
+        }
+    }
+    buffer_destroy(&list);
+    return rc;
 }
 
 static Result export_links_of(ExportView *view, LinkTexts *texts, uint64_t index)
@@ -143,7 +182,7 @@ static Result export_links_of(ExportView *view, LinkTexts *texts, uint64_t index
         rc = rc == RESULT_OK ? export_view_turn(view) : rc;
     }
     forget_links(&list);
-    return rc;
+    return rc != RESULT_OK || by_number ? rc : export_external(view, texts != NULL, index);
 }
 
 Result page_export_links(PageDB *db, const PageExportOptions *options)

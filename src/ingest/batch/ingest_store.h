@@ -10,6 +10,7 @@
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/group_table.h"
+#include "store/tables/external_table.h"
 #include "store/tables/held_table.h"
 #include "store/tables/seed_table.h"
 #include "store/tables/host_table.h"
@@ -21,16 +22,17 @@ typedef struct IngestStore {
     PageDB *db;
     Schedule *schedule;
     HostTable *hosts;
-    MDB_dbi bodies;         /* body fingerprint and host -> page index: exact duplicates */
-    MDB_dbi near;           /* simhashes: store/tables/near_table.h */
-    MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
-    MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
-    HeldTable *held;        /* URLs that a rule holds back; NULL: nobody keeps them */
-    SeedTable *seeds;       /* which pages are seeds; NULL: nobody keeps it */
-    WaitTable *waits;       /* which hosts wait for what; NULL: nobody keeps it */
-    GroupTable *groups;     /* domains and addresses of hosts; NULL: nobody counts them */
-    RevisitTable *revisits; /* NULL: schedule.mode = once */
-    Archive *archive;       /* NULL: none is kept */
+    MDB_dbi bodies;          /* body fingerprint and host -> page index: exact duplicates */
+    MDB_dbi near;            /* simhashes: store/tables/near_table.h */
+    MDB_dbi keys;            /* dedup keys: dedup.h; used when they are on */
+    MDB_dbi crawl;           /* names -> values: totals, the end of the WARC files */
+    ExternalTable *external; /* links that lead out of scope; NULL: nobody keeps them */
+    HeldTable *held;         /* URLs that a rule holds back; NULL: nobody keeps them */
+    SeedTable *seeds;        /* which pages are seeds; NULL: nobody keeps it */
+    WaitTable *waits;        /* which hosts wait for what; NULL: nobody keeps it */
+    GroupTable *groups;      /* domains and addresses of hosts; NULL: nobody counts them */
+    RevisitTable *revisits;  /* NULL: schedule.mode = once */
+    Archive *archive;        /* NULL: none is kept */
 } IngestStore;
 
 #endif

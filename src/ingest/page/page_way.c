@@ -174,6 +174,13 @@ static Result store(Batch *batch, size_t place, BatchHost *host)
     if (rc != RESULT_OK) {
         return rc;
     }
+    if (batch->store->external != NULL) {
+        rc = external_table_put(batch->store->external, batch->txn, fetch->request.index,
+                                page->external, page->external_length);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     size_t i = batch->n_writes++;
     batch->written[i] = page;
     batch->links[i] = links;

@@ -1,0 +1,32 @@
+/* External table: links of pages that lead out of the scope of the crawl.
+ *
+ * What: such links are part of the graph, but nothing is scheduled for them, and their targets are
+ * no pages of PageDB. Of each page that has some, the table has a list: for each link one byte, its
+ * kind (parse/html/html.h), then its URL and a NUL.
+ *
+ * Owns: the handle; the table belongs to the environment.
+ * Threads: writers in the write transaction, readers in any read transaction.
+ * Errors: RESULT_FULL, RESULT_IO and the like. */
+#ifndef STORE_TABLES_EXTERNAL_TABLE_H
+#define STORE_TABLES_EXTERNAL_TABLE_H
+
+#include <lmdb.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+
+typedef struct ExternalTable ExternalTable;
+
+/* In a write transaction; a table that is missing is created. */
+Result external_table_open(ExternalTable **table, MDB_txn *txn);
+void external_table_close(ExternalTable *table); /* NULL is allowed */
+
+/* Replaces the list of a page; without a byte it has none. */
+Result external_table_put(ExternalTable *table, MDB_txn *txn, uint64_t index, const char *list,
+                          size_t length);
+/* Appends the list of a page, and opens the table by itself: for commands, which have one thread.
+ * Nothing when there is none. */
+Result external_table_read(MDB_txn *txn, uint64_t index, Buffer *list);
+
+#endif
