@@ -13,7 +13,7 @@ WAIT_S = 60
 
 # Line before the cursor: what must be offered, and what must not.
 COMPLETIONS = [
-    (["ragno", ""], {"audit", "crawl", "ctl", "verify", "why"}, {"COMMAND"}),
+    (["ragno", ""], {"audit", "crawl", "ctl", "import", "verify", "why"}, {"COMMAND"}),
     (["ragno", "ra"], {"rank"}, {"audit"}),
     (["ragno", "db", "D", ""], {"dump", "find", "get", "hosts", "links", "path", "schedule"}, set()),
     (["ragno", "ctl", "D", ""], {"pause", "resume", "stop", "status", "threads", "rotate"}, set()),

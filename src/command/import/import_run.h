@@ -1,0 +1,43 @@
+/* Import run: the records of one file after the other, handed to the import store.
+ *
+ * What: chooses answers of HTTP, puts chunked bodies together, compares digests, and finds the
+ * payload of revisit records among what was imported before.
+ * Owns: its buffers. The store and the progress are borrowed.
+ * Threads: main.
+ * Errors: those of the store; RESULT_CLOSED: a signal has asked for the end. */
+#ifndef COMMAND_IMPORT_IMPORT_RUN_H
+#define COMMAND_IMPORT_IMPORT_RUN_H
+
+#include <stdatomic.h>
+
+#include "command/import/import_payloads.h"
+#include "command/import/import_store.h"
+#include "crawl/progress.h"
+#include "store/foreign/foreign_reader.h"
+
+typedef struct ImportCounts {
+    uint64_t records;
+    uint64_t answers;    /* that were handed to the store */
+    uint64_t others;     /* requests, metadata, answers of name servers, ... */
+    uint64_t confirmed;  /* revisits that say "not modified", or repeat their own URL */
+    uint64_t orphans;    /* revisits whose payload is not known */
+    uint64_t invalid;    /* answers that are no HTTP, or URLs that are none */
+    uint64_t wrong;      /* answers whose digest is wrong */
+    uint64_t damaged;    /* places where records were passed over */
+    uint64_t unreadable; /* files */
+} ImportCounts;
+
+typedef struct ImportRun {
+    ImportStore *store;
+    Progress *progress;
+    const atomic_int *signal; /* not 0: it is to end */
+    uint64_t total_bytes;     /* of all files, for the progress */
+    uint64_t done_bytes;
+    ImportCounts counts;
+    ImportPayloads payloads; /* import_payloads_destroy is the caller's */
+} ImportRun;
+
+/* Reads a file to its end. */
+Result import_run_file(ImportRun *run, const char *path);
+
+#endif

@@ -1,0 +1,492 @@
+#include "command/import/import_store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "base/memory/map.h"
+#include "base/thread/log.h"
+#include "base/thread/queue.h"
+#include "crawl/crawl_store.h"
+#include "crawl/exit_status.h"
+#include "crawl/run/settings.h"
+#include "ingest/ingest_writer.h"
+#include "ingest/page/seed_places.h"
+#include "page/parsing.h"
+#include "parse/host/authority.h"
+#include "store/archive/payload_index.h"
+#include "store/archive/warc_load.h"
+
+#define BATCH_PAGES 512u
+#define BATCH_BYTES ((size_t)64 << 20)
+#define BATCH_LINKS ((size_t)1 << 20)
+
+struct ImportStore {
+    Config *config; /* borrowed */
+    CrawlStore store;
+    Buffer warc_directory;
+    Archive *archive;
+    PayloadIndex *payloads; /* a handle of its own, for revisits */
+    DedupSteps dedup;
+    StaySet *stay;
+    Shared scope;
+    Shared filters;
+    Shared fetch_filter;
+    Shared body_filter;
+    ScoreRules *score_rules;
+    Stats stats;
+    CrawlLog *log;
+    Parsing *parsing;
+    bool parses;
+    Queue parsed; /* from the parsing threads */
+    bool has_queue;
+    Queue nobody; /* what the writer counts as waiting: nothing */
+    bool has_nobody;
+    IngestWriter writer;
+    bool has_writer;
+    bool failed; /* nothing can be committed any more */
+    bool full;   /* for lack of room */
+    FetchResult *batch[BATCH_PAGES];
+    size_t n;
+    size_t bytes;
+    Map urls; /* of the batch */
+    ImportTotals totals;
+};
+
+/* ---- what the parts hand over ---- */
+
+static void take_parsed(void *context, ParsedPage *page)
+{
+    ImportStore *import = context;
+    (void)queue_push(&import->parsed, page);
+}
+
+static void ignore_skipped(void *context, const SkippedLink *link)
+{
+    (void)context;
+    (void)link;
+}
+
+static void ignore_committed(void *context, CommitNotice *notice)
+{
+    (void)context;
+    commit_notice_delete(notice);
+}
+
+static void ignore_finished(void *context)
+{
+    (void)context;
+}
+
+static bool is_not_hungry(void *context)
+{
+    (void)context;
+    return false;
+}
+
+/* An import does not wait for room on the disk. */
+static void note_stuck(void *context, bool stuck)
+{
+    ImportStore *import = context;
+    if (stuck) {
+        import->full = true;
+        ingest_writer_abandon(&import->writer);
+    }
+}
+
+static void note_failed(void *context)
+{
+    ImportStore *import = context;
+    import->failed = true;
+}
+
+/* ---- opening ---- */
+
+static Result make_rules(ImportStore *import, Buffer *error)
+{
+    const Config *config = import->config;
+    Scope *scope = NULL;
+    Result rc = RESULT_OK;
+    if (config->scope_stay != STAY_ANYWHERE) {
+        rc = stay_set_new(&import->stay, (StayKind)config->scope_stay);
+    }
+    ScopeOptions options = config_scope(config);
+    options.stay = import->stay;
+    rc = rc == RESULT_OK ? scope_new(&scope, &options, error) : rc;
+    rc = rc == RESULT_OK ? shared_replace(&import->scope, scope) : rc;
+    rc = rc == RESULT_OK ? filters_share(&import->filters, &import->fetch_filter,
+                                         &import->body_filter, config, error)
+                         : rc;
+    if (rc == RESULT_OK && *config->score_rules != '\0') {
+        rc = score_rules_read(&import->score_rules, config->score_rules, error);
+    }
+    return rc;
+}
+
+static Result open_archive(ImportStore *import, Buffer *error)
+{
+    const Config *config = import->config;
+    ArchiveOptions options = {.directory = import->store.directory,
+                              .pattern = config->warc_name,
+                              .max_bytes = (uint64_t)config->warc_max_size,
+                              .max_age_ms = config->warc_max_age,
+                              .files = 1,
+                              .compression = (WarcCompression)config->warc_compression,
+                              .level = (int)config->warc_level,
+                              .metadata = config->warc_metadata,
+                              .index_memory_bytes = (size_t)config->warc_index_memory,
+                              .user_agent = "ragno/" RAGNO_VERSION " import",
+                              .contact = config->crawl_contact};
+    MDB_txn *txn = NULL;
+    Result rc = buffer_printf(&import->warc_directory, "%s/warc", import->store.directory);
+    if (rc != RESULT_OK || !config->warc_enabled) {
+        return rc;
+    }
+    rc = archive_open(&import->archive, &options, import->store.tables.db, error);
+    import->store.tables.archive = import->archive;
+    if (rc == RESULT_OK && page_db_txn_begin(import->store.tables.db, true, &txn) == 0) {
+        (void)payload_index_open(&import->payloads, txn, false);
+        (void)page_db_txn_commit(import->store.tables.db, txn);
+    }
+    return rc;
+}
+
+static Result open_parsing(ImportStore *import)
+{
+    ParsingOptions options = parsing_options(import->config);
+    options.dedup = import->dedup;
+    options.filters = &import->filters;
+    options.scope = &import->scope;
+    options.score_rules = import->score_rules;
+    options.stay = import->stay;
+    Result rc = queue_init(&import->parsed, BATCH_PAGES);
+    import->has_queue = rc == RESULT_OK;
+    rc = rc == RESULT_OK ? parsing_new(&import->parsing, &options, import->archive, &import->stats,
+                                       take_parsed, ignore_skipped, import)
+                         : rc;
+    rc = rc == RESULT_OK ? parsing_start(import->parsing) : rc;
+    import->parses = rc == RESULT_OK;
+    return rc;
+}
+
+static Result open_writer(ImportStore *import)
+{
+    IngestOptions options = ingest_options(import->config);
+    IngestSinks sinks = {.context = import,
+                         .committed = ignore_committed,
+                         .finished = ignore_finished,
+                         .hungry = is_not_hungry,
+                         .stuck = note_stuck,
+                         .failed = note_failed};
+    options.dedup = import->dedup;
+    options.stay = import->stay;
+    options.traps.fetches = 0; /* what is there is taken */
+    Result rc = crawl_log_open(&import->log, import->store.directory, NULL, false, SKIPPED_OFF);
+    rc = rc == RESULT_OK ? queue_init(&import->nobody, 1) : rc;
+    import->has_nobody = rc == RESULT_OK;
+    if (rc == RESULT_OK) {
+        import->has_writer = true;
+        rc = ingest_writer_init(&import->writer, &options, &import->store.tables, &sinks,
+                                import->log, &import->stats, &import->nobody);
+    }
+    return rc;
+}
+
+static Result open_parts(ImportStore *import, const char *directory, Buffer *error)
+{
+    Config *config = import->config;
+    Result rc = dedup_parse_steps(config->scope_dedup_key, &import->dedup, error);
+    CrawlStoreOptions options = crawl_store_options(config, &import->dedup);
+    rc = rc == RESULT_OK ? crawl_store_open(&import->store, directory, &options, error) : rc;
+    rc = rc == RESULT_OK ? settings_write(config, directory) : rc;
+    rc = rc == RESULT_OK ? make_rules(import, error) : rc;
+    if (rc == RESULT_OK && import->stay != NULL) {
+        rc = seed_places_load(&import->store.tables, import->stay,
+                              (unsigned)config->fetch_max_redirects);
+    }
+    rc = rc == RESULT_OK ? open_archive(import, error) : rc;
+    rc = rc == RESULT_OK ? open_writer(import) : rc;
+    return rc == RESULT_OK ? open_parsing(import) : rc;
+}
+
+int import_store_open(ImportStore **out, const char *directory, Config *config)
+{
+    ImportStore *import = calloc(1, sizeof *import);
+    Buffer error;
+    if (import == NULL) {
+        return EXIT_INTERNAL;
+    }
+    import->config = config;
+    import->store.lock = -1;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    buffer_init(&import->warc_directory, BUFFER_NO_LIMIT);
+    map_init(&import->urls);
+    shared_init(&import->scope, scope_delete);
+    shared_init(&import->filters, filters_delete);
+    shared_init(&import->fetch_filter, filters_delete_one);
+    shared_init(&import->body_filter, filters_delete_one);
+    Result rc = open_parts(import, directory, &error);
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno import: %s\n",
+                      error.length > 0 ? buffer_string(&error) : result_name(rc));
+        (void)import_store_close(import);
+        import = NULL;
+    }
+    buffer_destroy(&error);
+    *out = import;
+    return rc == RESULT_OK                                                       ? 0
+           : rc == RESULT_LOCKED || rc == RESULT_VERSION || rc == RESULT_DAMAGED ? EXIT_DIRECTORY
+           : rc == RESULT_INVALID                                                ? EXIT_USAGE
+           : rc == RESULT_MEMORY                                                 ? EXIT_INTERNAL
+                                                                                 : EXIT_IO;
+}
+
+static void forget_batch(ImportStore *import)
+{
+    for (size_t i = 0; i < import->n; i++) {
+        fetch_result_delete(import->batch[i]);
+    }
+    import->n = 0;
+    import->bytes = 0;
+    map_destroy(&import->urls);
+    map_init(&import->urls);
+}
+
+int import_store_close(ImportStore *import)
+{
+    int status = import->failed || import->full ? EXIT_IO : 0;
+    forget_batch(import);
+    if (import->parses) {
+        parsing_stop(import->parsing);
+    }
+    parsing_delete(import->parsing);
+    if (import->has_queue) {
+        queue_destroy(&import->parsed);
+    }
+    if (import->has_writer) {
+        ingest_writer_destroy(&import->writer);
+    }
+    if (import->has_nobody) {
+        queue_destroy(&import->nobody);
+    }
+    payload_index_close(import->payloads);
+    if (archive_close(import->archive) != RESULT_OK) {
+        status = EXIT_IO;
+    }
+    crawl_log_close(import->log);
+    score_rules_delete(import->score_rules);
+    shared_destroy(&import->scope);
+    shared_destroy(&import->filters);
+    shared_destroy(&import->fetch_filter);
+    shared_destroy(&import->body_filter);
+    stay_set_delete(import->stay);
+    crawl_store_close(&import->store);
+    map_destroy(&import->urls);
+    buffer_destroy(&import->warc_directory);
+    free(import);
+    return status;
+}
+
+/* ---- a capture ---- */
+
+Result import_store_add(ImportStore *import, const ImportCapture *capture)
+{
+    Hash128 hash = hash_128(capture->url, strlen(capture->url));
+    MapKey key = {.high = hash.high, .low = hash.low};
+    if (import->n == BATCH_PAGES || import->bytes >= BATCH_BYTES ||
+        map_get(&import->urls, key) != NULL) {
+        return RESULT_LIMIT;
+    }
+    FetchResult *fetch = import_fetch_of(capture);
+    Result rc = fetch == NULL ? RESULT_MEMORY : map_put(&import->urls, key, import);
+    if (rc != RESULT_OK) {
+        fetch_result_delete(fetch);
+        return rc;
+    }
+    import->batch[import->n++] = fetch;
+    import->bytes += fetch->cost.bytes;
+    return RESULT_OK;
+}
+
+/* ---- the pages of a batch ---- */
+
+/* Pages that nobody has linked to become seeds. */
+static Result make_known(ImportStore *import)
+{
+    LinkInfo seeds[BATCH_PAGES];
+    PageDB *db = import->store.tables.db;
+    MDB_txn *txn = NULL;
+    uint64_t added = 0;
+    uint64_t index = 0;
+    size_t n = 0;
+    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    for (size_t i = 0; i < import->n; i++) {
+        char *url = import->batch[i]->request.url;
+        if (import->batch[i]->kind == FETCHED_PAGE &&
+            page_db_find(db, txn, url, strlen(url), &index) == page_db_error_no_page) {
+            seeds[n++] = (LinkInfo){.url = url, .score = 1};
+        }
+    }
+    page_db_txn_abort(db, txn);
+    return n == 0 ? RESULT_OK : ingest_writer_seeds(&import->writer, seeds, NULL, n, &added);
+}
+
+/* Which page and host a result is of. False: it is not to be taken. */
+static bool place(ImportStore *import, MDB_txn *txn, FetchResult *fetch)
+{
+    PageDB *db = import->store.tables.db;
+    const char *url = fetch->request.url;
+    size_t length = strlen(url);
+    PageRef page;
+    Buffer text;
+    bool known = false;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    if (fetch->kind == FETCHED_ROBOTS) {
+        Authority at = authority_of(url, length);
+        known = page_db_host_find(db, txn, url, at.end, &fetch->host.id) == page_db_error_ok;
+    } else {
+        known = page_db_find(db, txn, url, length, &fetch->request.index) == page_db_error_ok &&
+                page_db_get(db, txn, fetch->request.index, &page, &text) == page_db_error_ok;
+    }
+    import->totals.refused += known ? 0 : 1;
+    if (known && fetch->kind == FETCHED_PAGE) {
+        fetch->request.has_page = true;
+        fetch->request.again = page.n_crawls > 0;
+        fetch->request.hop = page.hop;
+        fetch->request.depth = (uint8_t)(page.depth > UINT8_MAX ? UINT8_MAX : page.depth);
+        fetch->host.id = page.host;
+        if (page.n_crawls > 0 && llround(page.last_crawl * 1e6) >= fetch->cost.wall_start.us) {
+            import->totals.known++;
+            known = false;
+        }
+    }
+    buffer_destroy(&text);
+    return known;
+}
+
+/* Leaves in the batch what is to be taken. */
+static Result place_all(ImportStore *import)
+{
+    PageDB *db = import->store.tables.db;
+    MDB_txn *txn = NULL;
+    size_t kept = 0;
+    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    for (size_t i = 0; i < import->n; i++) {
+        if (place(import, txn, import->batch[i])) {
+            import->batch[kept++] = import->batch[i];
+        } else {
+            fetch_result_delete(import->batch[i]);
+        }
+    }
+    import->n = kept;
+    page_db_txn_abort(db, txn);
+    return RESULT_OK;
+}
+
+/* ---- parsing and committing ---- */
+
+/* In the order in which they were added. */
+static int compare_places(const void *left, const void *right)
+{
+    const ParsedPage *const *a = left;
+    const ParsedPage *const *b = right;
+    int64_t x = (*a)->fetch->cost.start.ns;
+    int64_t y = (*b)->fetch->cost.start.ns;
+    return (x > y) - (x < y);
+}
+
+/* The parsing threads take all of the batch; their pages come back in any order. */
+static Result parse_all(ImportStore *import, ParsedPage **pages)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < import->n; i++) {
+        parsing_push(import->parsing, import->batch[i]);
+    }
+    while (n < import->n) {
+        size_t taken = 0;
+        void *items[BATCH_PAGES];
+        Result rc = queue_pop(&import->parsed, items, BATCH_PAGES, &taken, MONO_NEVER);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        for (size_t i = 0; i < taken; i++) {
+            pages[n++] = items[i];
+        }
+    }
+    qsort(pages, n, sizeof(ParsedPage *), compare_places);
+    return RESULT_OK;
+}
+
+/* One transaction, unless there are too many links for one. */
+static void write_all(ImportStore *import, ParsedPage **pages, size_t n)
+{
+    size_t first = 0;
+    size_t links = 0;
+    for (size_t i = 0; i < n; i++) {
+        links += pages[i]->n_links + 1;
+        import->totals.links += pages[i]->n_links;
+        if (links >= BATCH_LINKS || i + 1 == n) {
+            ingest_writer_commit(&import->writer, pages + first, i + 1 - first, NULL);
+            first = i + 1;
+            links = 0;
+        }
+    }
+}
+
+Result import_store_commit(ImportStore *import)
+{
+    ParsedPage *pages[BATCH_PAGES];
+    Result rc = make_known(import);
+    rc = rc == RESULT_OK ? place_all(import) : rc;
+    if (rc == RESULT_OK && import->n > 0) {
+        rc = parse_all(import, pages);
+        if (rc == RESULT_OK) {
+            write_all(import, pages, import->n);
+            import->totals.pages += import->n;
+            for (size_t i = 0; i < import->n; i++) {
+                parsed_page_delete(pages[i]);
+            }
+        }
+        import->n = 0; /* they are the parsing threads' and gone */
+    }
+    forget_batch(import);
+    import->failed = import->failed || rc != RESULT_OK;
+    return import->full ? RESULT_FULL : import->failed ? (rc == RESULT_OK ? RESULT_IO : rc) : rc;
+}
+
+Result import_store_payload(ImportStore *import, const WarcDigest *digest, Buffer *body)
+{
+    PageDB *db = import->store.tables.db;
+    MDB_txn *txn = NULL;
+    WarcOriginal original;
+    WarcAnswer answer;
+    if (import->payloads == NULL || page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+        return RESULT_NOT_FOUND;
+    }
+    warc_original_init(&original);
+    warc_answer_init(&answer);
+    Result rc = payload_index_get(import->payloads, txn, digest, &original);
+    page_db_txn_abort(db, txn);
+    if (rc == RESULT_OK) {
+        rc = warc_load(buffer_string(&import->warc_directory), original.uri.data,
+                       original.uri.length, &answer);
+    }
+    if (rc == RESULT_OK) {
+        buffer_reset(body);
+        rc = buffer_append(body, buffer_string(&answer.body), answer.body.length);
+    }
+    warc_original_destroy(&original);
+    warc_answer_destroy(&answer);
+    return rc;
+}
+
+const ImportTotals *import_store_totals(const ImportStore *import)
+{
+    return &import->totals;
+}

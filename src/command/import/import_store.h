@@ -1,0 +1,46 @@
+/* Import store: a crawl that is open for pages which nobody fetches.
+ *
+ * What: database, archive, rules, parsing threads and the writer of batches, as a crawl has them,
+ * without its network. What is handed in as a capture becomes a page: parsed, judged by filters and
+ * scope, archived and committed with its links, like an answer of this moment but for its date.
+ *
+ *   import_store_open --> (import_store_add* --> import_store_commit)* --> import_store_close
+ *
+ * A URL that is not known becomes a seed. A capture that is not newer than what the database knows
+ * of its page is not taken, so that an import that was ended can be repeated. crawl.log gets no
+ * line: it is what politeness is proven by, and nothing was requested.
+ * Owns: all of it.
+ * Threads: main; parse-N between add and commit.
+ * Errors: RESULT_FULL, RESULT_IO: nothing can be committed any more; RESULT_MEMORY. */
+#ifndef COMMAND_IMPORT_IMPORT_STORE_H
+#define COMMAND_IMPORT_IMPORT_STORE_H
+
+#include "base/memory/buffer.h"
+#include "command/import/import_fetch.h"
+#include "rules/config.h"
+#include "store/warc/warc_format.h"
+
+typedef struct ImportStore ImportStore;
+
+typedef struct ImportTotals {
+    uint64_t pages;   /* that were committed, robots.txt included */
+    uint64_t links;   /* of these */
+    uint64_t known;   /* captures that are not newer than what is known */
+    uint64_t refused; /* captures whose URL has no place in the database */
+} ImportTotals;
+
+/* Exit status 0, or a line was said and nothing is open. Writes DIR/config.ini. */
+int import_store_open(ImportStore **store, const char *directory, Config *config);
+/* Finishes the archive. The exit status of what failed meanwhile, or 0. */
+int import_store_close(ImportStore *store);
+
+/* Adds a capture to the batch. RESULT_LIMIT: the batch is full, or has the URL already: commit
+ * first. RESULT_MEMORY. */
+Result import_store_add(ImportStore *store, const ImportCapture *capture);
+/* Commits the batch. */
+Result import_store_commit(ImportStore *store);
+/* Loads the body of the payload of that digest, when it is in the archive. RESULT_NOT_FOUND. */
+Result import_store_payload(ImportStore *store, const WarcDigest *digest, Buffer *body);
+const ImportTotals *import_store_totals(const ImportStore *store);
+
+#endif

@@ -1,0 +1,376 @@
+#include "store/foreign/foreign_reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLACK_BYTES 64 /* blank lines behind a record, and the word that begins the next */
+
+static const char word[] = "WARC/";
+#define WORD_LENGTH (sizeof word - 1)
+
+struct ForeignReader {
+    ForeignStream *stream;
+    size_t max_block;
+    uint64_t offset; /* of the present record */
+    size_t to_take;  /* bytes of the record that was handed out */
+    Buffer head;     /* of a record, copied: folded lines are mended in it */
+    char problem[160];
+};
+
+Result foreign_reader_open(ForeignReader **out, const char *path, size_t max_block)
+{
+    ForeignReader *reader = calloc(1, sizeof *reader);
+    if (reader == NULL) {
+        return RESULT_MEMORY;
+    }
+    reader->max_block = max_block;
+    buffer_init(&reader->head, FOREIGN_HEAD_BYTES);
+    Result rc = foreign_stream_open(&reader->stream, path,
+                                    max_block + FOREIGN_HEAD_BYTES + 2 * (size_t)SLACK_BYTES);
+    if (rc != RESULT_OK) {
+        foreign_reader_close(reader);
+        return rc;
+    }
+    *out = reader;
+    return RESULT_OK;
+}
+
+void foreign_reader_close(ForeignReader *reader)
+{
+    if (reader != NULL) {
+        foreign_stream_close(reader->stream);
+        buffer_destroy(&reader->head);
+        free(reader);
+    }
+}
+
+uint64_t foreign_reader_size(const ForeignReader *reader)
+{
+    return foreign_stream_size(reader->stream);
+}
+
+uint64_t foreign_reader_position(const ForeignReader *reader)
+{
+    return foreign_stream_position(reader->stream);
+}
+
+const char *foreign_reader_problem(const ForeignReader *reader)
+{
+    return reader->problem;
+}
+
+static Result damaged(ForeignReader *reader, const char *what)
+{
+    (void)snprintf(reader->problem, sizeof reader->problem, "offset %" PRIu64 ": %s",
+                   reader->offset, what);
+    return RESULT_DAMAGED;
+}
+
+static Result told(ForeignReader *reader, Result rc)
+{
+    return rc == RESULT_DAMAGED ? damaged(reader, "its compression is broken, or it is cut")
+           : rc == RESULT_LIMIT ? damaged(reader, "too long")
+                                : rc;
+}
+
+/* ---- where a record begins ---- */
+
+static bool begins_record(const char *bytes, size_t length)
+{
+    return length >= WORD_LENGTH && memcmp(bytes, word, WORD_LENGTH) == 0;
+}
+
+/* Passes over blank lines, and over the ends of members. RESULT_NOT_FOUND: the file ends. */
+static Result find_start(ForeignReader *reader)
+{
+    for (;;) {
+        size_t length = 0;
+        Result rc = foreign_stream_fill(reader->stream, SLACK_BYTES);
+        const char *bytes = foreign_stream_bytes(reader->stream, &length);
+        size_t blank = 0;
+        while (blank < length && (bytes[blank] == '\r' || bytes[blank] == '\n')) {
+            blank++;
+        }
+        foreign_stream_take(reader->stream, blank);
+        if (length > blank) {
+            return RESULT_OK; /* damage that comes behind is the record's */
+        }
+        if (rc != RESULT_OK) {
+            reader->offset = foreign_stream_member(reader->stream);
+            return told(reader, rc);
+        }
+        if (foreign_stream_is_at_member_end(reader->stream)) {
+            rc = foreign_stream_next_member(reader->stream);
+            if (rc != RESULT_OK) {
+                return rc;
+            }
+        }
+    }
+}
+
+/* Makes n bytes of the present record be there. *cut: it ends before, at the end of the file or
+ * where the next one begins. */
+static Result need(ForeignReader *reader, size_t n, bool *cut)
+{
+    size_t length = 0;
+    Result rc = foreign_stream_fill(reader->stream, n);
+    (void)foreign_stream_bytes(reader->stream, &length);
+    *cut = false;
+    while (rc == RESULT_OK && length < n && !*cut) {
+        rc = foreign_stream_next_member(reader->stream);
+        if (rc == RESULT_NOT_FOUND) {
+            *cut = true;
+            return RESULT_OK;
+        }
+        size_t before = length;
+        rc = rc == RESULT_OK ? foreign_stream_fill(reader->stream, before + WORD_LENGTH) : rc;
+        const char *bytes = foreign_stream_bytes(reader->stream, &length);
+        if (rc == RESULT_OK && begins_record(bytes + before, length - before)) {
+            foreign_stream_take(reader->stream, before); /* the next record stays */
+            *cut = true;
+            return RESULT_OK;
+        }
+        rc = rc == RESULT_OK ? foreign_stream_fill(reader->stream, n) : rc;
+        (void)foreign_stream_bytes(reader->stream, &length);
+    }
+    return rc;
+}
+
+/* ---- the header ---- */
+
+/* The length of the header with its empty line; 0: it does not end here. */
+static size_t head_length(const char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const char *lf = memchr(bytes + at, '\n', length - at);
+        if (lf == NULL) {
+            return 0;
+        }
+        size_t line = (size_t)(lf - bytes) - at;
+        bool empty = line == 0 || (line == 1 && bytes[at] == '\r');
+        at += line + 1;
+        if (empty) {
+            return at;
+        }
+    }
+    return 0;
+}
+
+static Result find_head(ForeignReader *reader, size_t *head)
+{
+    size_t wanted = 1024;
+    bool cut = false;
+    *head = 0;
+    while (*head == 0) {
+        size_t length = 0;
+        Result rc = foreign_stream_fill(reader->stream, wanted);
+        const char *bytes = foreign_stream_bytes(reader->stream, &length);
+        *head = head_length(bytes, length < FOREIGN_HEAD_BYTES ? length : FOREIGN_HEAD_BYTES);
+        if (*head > 0) {
+            return RESULT_OK;
+        }
+        if (length >= FOREIGN_HEAD_BYTES) {
+            return damaged(reader, "its header does not end");
+        }
+        rc = rc == RESULT_OK ? need(reader, length + 1, &cut) : rc;
+        if (rc != RESULT_OK || cut) {
+            return rc != RESULT_OK ? told(reader, rc) : damaged(reader, "it is cut in its header");
+        }
+        wanted = 2 * length;
+    }
+    return RESULT_OK;
+}
+
+/* Takes a line out of *text, without its end; false behind the last. */
+static bool next_line(WarcBytes *text, WarcBytes *line)
+{
+    const char *lf = text->length == 0 ? NULL : memchr(text->bytes, '\n', text->length);
+    if (lf == NULL) {
+        return false;
+    }
+    size_t n = (size_t)(lf - text->bytes);
+    *line = warc_bytes(text->bytes, n > 0 && lf[-1] == '\r' ? n - 1 : n);
+    *text = warc_bytes(lf + 1, text->length - n - 1);
+    return true;
+}
+
+/* Folded lines become one: their ends and indents become blanks. */
+static void unfold(Buffer *head)
+{
+    for (size_t i = 0; i + 1 < head->length; i++) {
+        bool folded =
+            head->data[i] == '\n' && (head->data[i + 1] == ' ' || head->data[i + 1] == '\t');
+        if (folded) {
+            head->data[i] = ' ';
+            if (i > 0 && head->data[i - 1] == '\r') {
+                head->data[i - 1] = ' ';
+            }
+        }
+    }
+}
+
+static void read_fields(const Buffer *head, ForeignRecord *record)
+{
+    WarcBytes text = warc_bytes(head->data, head->length);
+    WarcBytes line;
+    (void)next_line(&text, &line); /* the version */
+    while (record->n_fields < FOREIGN_MAX_FIELDS && next_line(&text, &line)) {
+        const char *colon = line.length == 0 ? NULL : memchr(line.bytes, ':', line.length);
+        if (colon != NULL) {
+            size_t n = (size_t)(colon - line.bytes);
+            record->fields[record->n_fields++] = (ForeignField){
+                .name = warc_bytes_trim(warc_bytes(line.bytes, n)),
+                .value = warc_bytes_trim(warc_bytes(colon + 1, line.length - n - 1))};
+        }
+    }
+}
+
+bool foreign_record_field(const ForeignRecord *record, const char *name, WarcBytes *value)
+{
+    for (size_t i = 0; i < record->n_fields; i++) {
+        if (warc_bytes_are(record->fields[i].name, name)) {
+            *value = record->fields[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static Result read_head(ForeignReader *reader, ForeignRecord *record, size_t length,
+                        uint64_t *block)
+{
+    size_t there = 0;
+    const char *bytes = foreign_stream_bytes(reader->stream, &there);
+    WarcBytes value;
+    buffer_reset(&reader->head);
+    Result rc = buffer_append(&reader->head, bytes, length);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    unfold(&reader->head);
+    read_fields(&reader->head, record);
+    if (foreign_record_field(record, "warc-type", &value)) {
+        record->type = warc_type_of(value);
+    }
+    if (foreign_record_field(record, "warc-target-uri", &value)) {
+        bool brackets =
+            value.length >= 2 && value.bytes[0] == '<' && value.bytes[value.length - 1] == '>';
+        record->uri = brackets ? warc_bytes(value.bytes + 1, value.length - 2) : value;
+    }
+    if (foreign_record_field(record, "warc-date", &value)) {
+        (void)warc_date_parse(value, &record->date);
+    }
+    if (!foreign_record_field(record, "content-length", &value) ||
+        !warc_bytes_number(value, UINT64_MAX, block)) {
+        return damaged(reader, "no Content-Length, or a bad one");
+    }
+    return *block > reader->max_block ? damaged(reader, "longer than a record may be") : RESULT_OK;
+}
+
+/* ---- the record ---- */
+
+/* What follows the block must be the end of the file, or blank lines and a record. */
+static Result check_end(ForeignReader *reader, size_t total)
+{
+    size_t length = 0;
+    Result rc = foreign_stream_fill(reader->stream, total + SLACK_BYTES);
+    const char *bytes = foreign_stream_bytes(reader->stream, &length);
+    size_t at = total;
+    while (at < length && (bytes[at] == '\r' || bytes[at] == '\n')) {
+        at++;
+    }
+    size_t n = length - at < WORD_LENGTH ? length - at : WORD_LENGTH;
+    if (memcmp(bytes + at, word, n) != 0) {
+        return damaged(reader, "its Content-Length does not fit");
+    }
+    return rc == RESULT_MEMORY ? rc : RESULT_OK; /* damage behind it is not its own */
+}
+
+Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
+{
+    size_t head = 0;
+    size_t length = 0;
+    uint64_t block = 0;
+    bool cut = false;
+    record->type = WARC_TYPES;
+    record->uri = warc_bytes("", 0);
+    record->date = (WallTime){0};
+    record->n_fields = 0;
+    foreign_stream_take(reader->stream, reader->to_take);
+    reader->to_take = 0;
+    Result rc = find_start(reader);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    reader->offset = foreign_stream_member(reader->stream);
+    record->offset = reader->offset;
+    const char *bytes = foreign_stream_bytes(reader->stream, &length);
+    if (!begins_record(bytes, length)) {
+        return damaged(reader, "no WARC record");
+    }
+    rc = find_head(reader, &head);
+    rc = rc == RESULT_OK ? read_head(reader, record, head, &block) : rc;
+    rc = rc == RESULT_OK ? told(reader, need(reader, head + (size_t)block, &cut)) : rc;
+    if (rc == RESULT_OK && cut) {
+        return damaged(reader, "it is cut");
+    }
+    rc = rc == RESULT_OK ? check_end(reader, head + (size_t)block) : rc;
+    if (rc == RESULT_OK) {
+        bytes = foreign_stream_bytes(reader->stream, &length);
+        record->block = warc_bytes(bytes + head, (size_t)block);
+        reader->to_take = head + (size_t)block;
+    }
+    return rc;
+}
+
+/* Looks for "\nWARC/" behind the first byte of what is there. */
+static bool find_word(ForeignReader *reader)
+{
+    size_t length = 0;
+    const char *bytes = foreign_stream_bytes(reader->stream, &length);
+    const char *found = length < 2 ? NULL : memmem(bytes + 1, length - 1, "\nWARC/", 6);
+    if (found != NULL) {
+        foreign_stream_take(reader->stream, (size_t)(found - bytes) + 1);
+    } else if (length > WORD_LENGTH + 1) {
+        foreign_stream_take(reader->stream, length - WORD_LENGTH - 1);
+    }
+    return found != NULL;
+}
+
+Result foreign_reader_pass(ForeignReader *reader)
+{
+    size_t length = 0;
+    const char *bytes = foreign_stream_bytes(reader->stream, &length);
+    reader->to_take = 0;
+    if (begins_record(bytes, length) && reader->offset != foreign_stream_member(reader->stream)) {
+        return RESULT_OK; /* the next member's record is there already */
+    }
+    while (!find_word(reader)) {
+        size_t before = 0;
+        uint64_t passed = 0;
+        (void)foreign_stream_bytes(reader->stream, &before);
+        Result rc = foreign_stream_fill(reader->stream, before + 65536);
+        (void)foreign_stream_bytes(reader->stream, &length);
+        if (rc == RESULT_MEMORY) {
+            return rc;
+        }
+        if (rc != RESULT_OK) {
+            rc = foreign_stream_skip_member(reader->stream, &passed);
+        } else if (length == before && foreign_stream_is_at_member_end(reader->stream)) {
+            foreign_stream_take(reader->stream, length);
+            rc = foreign_stream_next_member(reader->stream);
+            passed = 1;
+        }
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        rc = passed > 0 ? foreign_stream_fill(reader->stream, WORD_LENGTH) : RESULT_OK;
+        bytes = foreign_stream_bytes(reader->stream, &length);
+        if (passed > 0 && rc == RESULT_OK && begins_record(bytes, length)) {
+            return RESULT_OK;
+        }
+    }
+    return RESULT_OK;
+}
