@@ -100,7 +100,7 @@ static Result list_files(LogReader *reader, const char *base)
     DIR *directory = opendir(reader->directory);
     Result rc = directory == NULL ? result_of_errno(errno) : RESULT_OK;
     struct dirent *entry = NULL;
-    while (rc == RESULT_OK && (entry = readdir(directory)) != NULL) {
+    while (directory != NULL && rc == RESULT_OK && (entry = readdir(directory)) != NULL) {
         long long order = 0;
         if (rank_of(entry->d_name, base, &order)) {
             rc = add_file(reader, entry->d_name, order);

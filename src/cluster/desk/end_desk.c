@@ -55,14 +55,6 @@ static bool is_first(const EndDesk *desk)
     return desk->n > 0 && desk->agents[0] == desk->link->head.from;
 }
 
-MonoTime end_desk_next(const EndDesk *desk)
-{
-    MonoTime round = !is_first(desk)     ? MONO_NEVER
-                     : desk->ending.open ? desk->round_end
-                                         : desk->next_round;
-    return mono_before(round, desk->next_look) ? round : desk->next_look;
-}
-
 /* ---- the key ---- */
 
 static void put_verdict(EndDesk *desk, EndVerdict verdict)

@@ -40,7 +40,6 @@ void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,
                     const EndReport *report);
 /* Begins a round when it is time: report is ours. */
 void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now);
-MonoTime end_desk_next(const EndDesk *desk);
 /* What came of a question, a look or a put. The verdict that ends this node, or END_NOT_YET. */
 EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndReport *report,
                          MonoTime now);

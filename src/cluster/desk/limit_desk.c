@@ -48,11 +48,6 @@ void limit_desk_changed(LimitDesk *desk, MonoTime now)
     }
 }
 
-MonoTime limit_desk_next(const LimitDesk *desk)
-{
-    return desk->next;
-}
-
 static bool is_low(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS])
 {
     bool low = false;

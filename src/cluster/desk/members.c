@@ -127,9 +127,3 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
     *member = (Member){.record = record, .known = true};
     return fresh ? MEMBER_STARTED : MEMBER_NOTHING;
 }
-
-const MemberRecord *members_get(const Members *members, uint16_t agent)
-{
-    return agent < members->n && members->members[agent].known ? &members->members[agent].record
-                                                               : NULL;
-}

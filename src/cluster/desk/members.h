@@ -51,7 +51,5 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
                         uint16_t *agent);
 void members_work(Members *members, MonoTime now);
 MonoTime members_next(const Members *members);
-/* NULL: nothing is known of it. */
-const MemberRecord *members_get(const Members *members, uint16_t agent);
 
 #endif

@@ -171,17 +171,6 @@ Result outbox_draft_add(OutboxDraft *draft, uint16_t to, const LinkRecord *recor
     return rc;
 }
 
-Result outbox_draft_put(OutboxDraft *draft, uint16_t to, const void *block, size_t length)
-{
-    OutboxPage *page = page_of(draft, to);
-    if (page == NULL) {
-        return RESULT_MEMORY;
-    }
-    page->used = true;
-    page->bytes += length;
-    return put_row(draft, to, block, length);
-}
-
 Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint64_t last,
                            uint64_t *n)
 {

@@ -73,8 +73,6 @@ void outbox_draft_destroy(OutboxDraft *draft);
 Result outbox_draft_begin(OutboxDraft *draft, MDB_txn *txn, uint32_t epoch);
 /* A URL for agent `to`. The record is copied. */
 Result outbox_draft_add(OutboxDraft *draft, uint16_t to, const LinkRecord *record);
-/* A whole block for it, of any kind, its header written. */
-Result outbox_draft_put(OutboxDraft *draft, uint16_t to, const void *block, size_t length);
 /* Deletes the rows of an agent with sequences first to last; *n (may be NULL): how many. */
 Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint64_t last,
                            uint64_t *n);

@@ -146,16 +146,6 @@ MemberClaim member_judge(const NodeIdentity *identity, const ClusterTable *table
     return is_token_of(identity, record->token) ? MEMBER_MAY : MEMBER_IS_COPY;
 }
 
-uint16_t member_free_agent(const ClusterTable *table)
-{
-    for (uint32_t i = 0; i < table->n_agents; i++) {
-        if (table->agents[i].claimed < table->agents[i].life) {
-            return (uint16_t)i;
-        }
-    }
-    return CLUSTER_NOBODY;
-}
-
 uint64_t member_session(uint16_t life, uint32_t incarnation, uint64_t luck)
 {
     return (uint64_t)life << 48 | (uint64_t)(incarnation & 0xffffffu) << 24 | (luck & 0xffffffu);

@@ -68,8 +68,6 @@ typedef enum MemberClaim {
 /* Whether a directory may run as its agent. record NULL: there is none. */
 MemberClaim member_judge(const NodeIdentity *identity, const ClusterTable *table,
                          const MemberRecord *record);
-/* The first agent whose life nobody has claimed; CLUSTER_NOBODY. */
-uint16_t member_free_agent(const ClusterTable *table);
 /* A session: later ones of an agent are greater. luck: random. */
 uint64_t member_session(uint16_t life, uint32_t incarnation, uint64_t luck);
 

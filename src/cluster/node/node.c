@@ -130,11 +130,6 @@ const ClusterTable *node_table(const Node *node)
     return node->state == NODE_JOINED ? &node->join.table : &node->desks.keeper.table;
 }
 
-uint64_t node_session(const Node *node)
-{
-    return node->link.head.session;
-}
-
 Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
 {
     const NodeOptions *from = &node->options;

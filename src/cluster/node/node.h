@@ -97,7 +97,6 @@ const char *node_text(const Node *node);
 /* From JOINED on: who we are, and the table to be committed first. */
 const NodeIdentity *node_identity(const Node *node);
 const ClusterTable *node_table(const Node *node);
-uint64_t node_session(const Node *node);
 
 /* JOINED: the table is committed, the parts behind the sinks are there. used: of each limit, by
  * earlier processes. RESULT_MEMORY. */

@@ -105,12 +105,13 @@ static int parse(ImportCommand *command, int argc, char **argv)
 /* A crawl that is there goes on with its own settings. */
 static int load_config(ImportCommand *command, Config *config)
 {
+    CheckOptions options = command->options;
     char path[4096];
     (void)snprintf(path, sizeof path, "%s/config.ini", command->directory);
-    if (command->options.file == NULL && config_file_look(path) != CONFIG_FILE_NONE) {
-        command->options.file = path;
+    if (options.file == NULL && config_file_look(path) != CONFIG_FILE_NONE) {
+        options.file = path;
     }
-    int status = check_options_load(&command->options, config);
+    int status = check_options_load(&options, config);
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
     if (status == 0 && config_resolve_paths(config, &error) != RESULT_OK) {

@@ -341,7 +341,7 @@ static bool place(ImportStore *import, MDB_txn *txn, FetchResult *fetch)
     PageDB *db = import->store.tables.db;
     const char *url = fetch->request.url;
     size_t length = strlen(url);
-    PageRef page;
+    PageRef page = {.n_crawls = 0};
     Buffer text;
     bool known = false;
     buffer_init(&text, BUFFER_NO_LIMIT);

@@ -26,13 +26,19 @@ static SettingsEntry *find(const Settings *settings, const char *pattern, const 
     return NULL;
 }
 
-static void forget(Settings *settings, SettingsEntry *entry)
+static void release(SettingsEntry *entry)
 {
     free(entry->pattern);
     free(entry->name);
     free(entry->text);
     free(entry->before);
     free(entry->origin);
+}
+
+/* The last one takes its place. */
+static void forget(Settings *settings, SettingsEntry *entry)
+{
+    release(entry);
     *entry = settings->set[--settings->n_set];
 }
 
@@ -84,8 +90,8 @@ void settings_init(Settings *settings, const AgentOptions *options, AgentParts *
 
 void settings_destroy(Settings *settings)
 {
-    while (settings->n_set > 0) {
-        forget(settings, settings->set);
+    for (size_t i = 0; i < settings->n_set; i++) {
+        release(&settings->set[i]);
     }
     free(settings->set);
     *settings = (Settings){.n_set = 0};

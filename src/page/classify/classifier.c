@@ -230,11 +230,6 @@ void classifier_push(Classifier *classifier, ParsedPage *page)
     }
 }
 
-size_t classifier_waiting(Classifier *classifier)
-{
-    return queue_count(&classifier->queue);
-}
-
 void classifier_stop(Classifier *classifier)
 {
     atomic_store(&classifier->stopping, true);

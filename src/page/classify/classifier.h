@@ -46,8 +46,6 @@ Result classifier_new(Classifier **classifier, const ClassifierOptions *options,
 Result classifier_start(Classifier *classifier);
 /* Takes a page, with a question or without one. Does not wait, but for the sink. */
 void classifier_push(Classifier *classifier, ParsedPage *page);
-/* Pages that wait. */
-size_t classifier_waiting(Classifier *classifier);
 /* Sends on what waits, unanswered, ends the process and the thread. Nobody pushes any more. */
 void classifier_stop(Classifier *classifier);
 /* NULL is allowed. */

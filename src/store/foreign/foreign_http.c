@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "parse/http/decode.h"
 #include "parse/http/http_header.h"
 
 /* The length of the header with its empty line; 0: it has none. */
@@ -48,64 +49,6 @@ static bool says_chunked(WarcBytes header)
            strncasecmp(field.value + field.value_length - 7, "chunked", 7) == 0;
 }
 
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9'                     ? c - '0'
-           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
-                                                    : -1;
-}
-
-/* Reads "1a;extension" CRLF; false: there is no such line. */
-static bool chunk_size(WarcBytes *text, uint64_t *size)
-{
-    const char *lf = text->length == 0 ? NULL : memchr(text->bytes, '\n', text->length);
-    size_t i = 0;
-    *size = 0;
-    if (lf == NULL) {
-        return false;
-    }
-    for (; i < 15 && hex_of(text->bytes[i]) >= 0; i++) {
-        *size = *size << 4 | (uint64_t)hex_of(text->bytes[i]);
-    }
-    char end = text->bytes[i];
-    bool ends = end == '\r' || end == '\n' || end == ';' || end == ' ';
-    size_t line = (size_t)(lf - text->bytes) + 1;
-    *text = warc_bytes(lf + 1, text->length - line);
-    return i > 0 && ends;
-}
-
-/* Puts the chunks together. RESULT_NOT_FOUND: the body does not begin with one. */
-static Result join_chunks(WarcBytes body, Buffer *out, bool *cut)
-{
-    WarcBytes left = body;
-    uint64_t size = 0;
-    *cut = false;
-    buffer_reset(out);
-    if (!chunk_size(&left, &size)) {
-        return RESULT_NOT_FOUND;
-    }
-    while (size > 0) {
-        size_t n = size < left.length ? (size_t)size : left.length;
-        Result rc = buffer_append(out, left.bytes, n);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-        bool whole = n == size;
-        left = warc_bytes(left.bytes + n, left.length - n);
-        if (left.length > 0 && left.bytes[0] == '\r') {
-            left = warc_bytes(left.bytes + 1, left.length - 1);
-        }
-        if (left.length > 0 && left.bytes[0] == '\n') {
-            left = warc_bytes(left.bytes + 1, left.length - 1);
-        }
-        if (!whole || !chunk_size(&left, &size)) {
-            *cut = true;
-            return RESULT_OK;
-        }
-    }
-    return RESULT_OK;
-}
-
 Result foreign_http_read(WarcBytes block, Buffer *chunks, ForeignAnswer *answer)
 {
     size_t length = header_length(block);
@@ -120,9 +63,17 @@ Result foreign_http_read(WarcBytes block, Buffer *chunks, ForeignAnswer *answer)
     if (!says_chunked(answer->header)) {
         return RESULT_OK;
     }
-    Result rc = join_chunks(answer->stored, chunks, &answer->is_cut);
-    if (rc == RESULT_OK) {
+    if (answer->stored.length == 0) {
+        return RESULT_OK;
+    }
+    buffer_reset(chunks);
+    DecodeStatus status = decode_chunked(answer->stored.bytes, answer->stored.length, chunks);
+    if (status == DECODE_MEMORY) {
+        return RESULT_MEMORY;
+    }
+    if (status == DECODE_OK || chunks->length > 0) { /* or it only says that it is chunked */
+        answer->is_cut = status != DECODE_OK;
         answer->body = warc_bytes(buffer_string(chunks), chunks->length);
     }
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    return RESULT_OK;
 }

@@ -1,6 +1,7 @@
 #define ZLIB_CONST 1 /* what is read stays const */
 #include "store/foreign/foreign_stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -48,6 +49,7 @@ static Result map_file(ForeignStream *stream, const char *path)
         void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         rc = map == MAP_FAILED ? result_of_errno(errno) : RESULT_OK;
         if (rc == RESULT_OK) {
+            assert(map != NULL);
             (void)madvise(map, (size_t)info.st_size, MADV_SEQUENTIAL);
             stream->map = map;
             stream->size = (uint64_t)info.st_size;

@@ -105,6 +105,8 @@ static Result find_text(const RobotsTable *table, MDB_txn *txn, uint64_t *hash, 
                         TextHead *head)
 {
     MDB_val key = {.mv_size = sizeof *hash, .mv_data = hash};
+    *value = (MDB_val){.mv_size = 0};
+    *head = (TextHead){.length = 0};
     int rc = table->has_texts ? mdb_get(txn, table->texts, &key, value) : MDB_NOTFOUND;
     if (rc != MDB_SUCCESS) {
         return lmdb_result(rc, "get robots");
