@@ -32,14 +32,14 @@ ENDS = {
     "302": "credentials moved-away redirect-chain redirect-garbage redirect-loop redirect-nowhere redirect-pair "
            "redirect-scheme",
     "429": "busy-429 retry-zero", "503": "always-503 busy-503 retry-past retry-year", "999": "status-999",
-    "502": "server-errors server-recovers",
+    "502": "server-errors",
     # these give what they have
     "200": "bad-ports binary-html calendar close-after-one credentials deeper dns-chain dns-many dns-moving "
            "dns-truncated dripping empty endless-body endless-chunks escape-header etag-star gone-later gzip-bomb "
            "gzip-broken gzip-lie hang interim-storm long-urls many-headers many-links moved-later no-length "
            "nul-bytes reset-mid-body retry-past robots-403 robots-br robots-chain robots-costly robots-deflate "
-           "robots-endless robots-gzip robots-html robots-noise robots-zstd second-answer server-errors session "
-           "short-length slow-body slow-drip soft-404 stalls stays-open truncated two-codings two-lengths",
+           "robots-endless robots-gzip robots-html robots-noise robots-zstd second-answer server-errors server-recovers "
+           "session short-length slow-body slow-drip soft-404 stalls stays-open truncated two-codings two-lengths",
     "robots -4": "silent robots-slow", "robots -3": "robots-reset", "robots 302": "robots-away",
     "robots 500": "robots-500", "robots 200": "robots-gzip-bomb robots-gzip-broken",
     "name -1": "dns-empty dns-loop dns-refused dns-servfail dns-silent dns-wrong-id",
@@ -103,7 +103,7 @@ def whole(report, path):
     report.check(f"a crawl beside all {len(names)} kinds of bad hosts ends", result.returncode == 0,
                  f"{result.returncode} {result.stderr[-300:]}")
     n, seconds = good_pages(requests)
-    report.equal("good hosts give all their pages", n, n_alone)
+    report.check("good hosts give all their pages", n >= n_alone, f"{n}, alone {n_alone}")  # some asked for twice
     report.check(f"in the time that they need: {seconds:.1f} s, alone {alone:.1f} s",
                  harness.SANITIZED or seconds < SLACK * alone + 1)
     found = outcomes(directory, names)
