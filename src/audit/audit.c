@@ -193,6 +193,7 @@ static void note_delays(const Run *run, AuditFetch *fetch, int64_t crawl_delay_m
     const AuditDelays *delays = &run->audit->delays;
     bool holds = delays->is_known && (fetch->owes_host < 0 || fetch->start.us > delays->since.us);
     int64_t crawl_delay = holds ? audit_delays_of_robots(delays, crawl_delay_ms) : -1;
+    fetch->crawl_delay = audit_delays_of_robots(delays, crawl_delay_ms);
     fetch->host_asks = holds ? fetch->host->delay_ms : -1;
     fetch->host_asks = crawl_delay > fetch->host_asks ? crawl_delay : fetch->host_asks;
     fetch->ip_asks = holds ? fetch->host->ip_delay_ms : -1;
@@ -338,6 +339,7 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
     *audit = (Audit){.unreadable_why = ""};
     audit_hosts_init(&audit->hosts);
     Result rc = audit_delays_read(&audit->delays, options->directory, error);
+    audit->pauses.delays = &audit->delays;
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     Result opened = audit_robots_init(&audit->robots, db, options->directory,
                                       audit_delays_agent(&audit->delays), &audit->hosts);

@@ -22,13 +22,20 @@ Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *err
     }
     delays->is_known = rc == RESULT_OK;
     delays->since.us = (int64_t)st.st_mtim.tv_sec * 1000000 + (int64_t)st.st_mtim.tv_nsec / 1000;
+    Result of_log = audit_changes_read(&delays->changes, directory);
+    const AuditChanges *changes = &delays->changes;
+    if (changes->n > 0 &&
+        changes->list[changes->n - 1].time.us >= delays->since.us - AUDIT_CHANGE_US) {
+        delays->since.us += AUDIT_CHANGE_US;
+    }
     buffer_destroy(&path);
-    return rc;
+    return of_log != RESULT_OK ? of_log : rc;
 }
 
 void audit_delays_destroy(AuditDelays *delays)
 {
     config_destroy(&delays->config);
+    audit_changes_destroy(&delays->changes);
 }
 
 /* What the [site] sections say of a host, or else what holds for all. */
@@ -63,6 +70,19 @@ int64_t audit_delays_connections(const AuditDelays *delays, const char *name)
 {
     return of_site(delays, offsetof(Config, politeness_connections), name,
                    delays->config.politeness_connections);
+}
+
+int64_t audit_delays_due(const AuditDelays *delays, const AuditFetch *fetch, WallTime before,
+                         int64_t owes)
+{
+    AuditForce force =
+        audit_changes_between(&delays->changes, before, fetch->start, fetch->host->delay_ms);
+    bool is_more = owes > force.most_ms && !(delays->config.politeness_adaptive_factor > 0);
+    if (owes < 0 || !force.has_changed || is_more) {
+        return owes;
+    }
+    int64_t least = fetch->crawl_delay > force.least_ms ? fetch->crawl_delay : force.least_ms;
+    return least < owes ? least : owes;
 }
 
 int64_t audit_delays_of_robots(const AuditDelays *delays, int64_t crawl_delay_ms)

@@ -39,8 +39,9 @@ typedef struct AuditFetch {
     int64_t owes_ip;
     int64_t host_asks; /* what configuration and Crawl-delay ask for after it, -1 = not known */
     int64_t ip_asks;
-    bool is_selected; /* it is asked about */
-    char *text;       /* the line, when it will be printed; NULL */
+    int64_t crawl_delay; /* of robots.txt, in ms; -1 = none, or not known */
+    bool is_selected;    /* it is asked about */
+    char *text;          /* the line, when it will be printed; NULL */
 } AuditFetch;
 
 #endif

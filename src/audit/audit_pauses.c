@@ -103,10 +103,11 @@ static void judge_host(AuditPauses *pauses, const AuditFetch *fetch, AuditPause 
         return;
     }
     out->host = pause_before(host, fetch);
-    out->host_owed = first_known(fetch->owed, host->owes, host->asks);
+    int64_t due = audit_delays_due(pauses->delays, fetch, host->end, host->owes);
+    out->host_owed = first_known(fetch->owed, due, host->asks);
     check_stated(pauses, fetch, out->host, findings);
     if (fetch->owed >= 0) {
-        check_owed(fetch, host->place, fetch->owed, host->owes, findings);
+        check_owed(fetch, host->place, fetch->owed, due, findings);
     }
     if (out->host_owed < 0) {
         pauses->not_owed += fetch->is_selected;

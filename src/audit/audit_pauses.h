@@ -14,11 +14,13 @@
 #ifndef AUDIT_AUDIT_PAUSES_H
 #define AUDIT_AUDIT_PAUSES_H
 
+#include "audit/audit_delays.h"
 #include "audit/audit_findings.h"
 #include "audit/audit_hosts.h"
 
 /* Of requests that are asked about. */
 typedef struct AuditPauses {
+    const AuditDelays *delays; /* borrowed */
     uint64_t judged_hosts;     /* pauses between two requests to a host, */
     uint64_t judged_addresses; /* and to an address */
     uint64_t by_wall_clock;    /* of them: over a restart of the machine */

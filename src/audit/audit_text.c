@@ -7,6 +7,7 @@
 #include "base/memory/json_writer.h"
 
 #define CLOSEST_HOSTS 5u
+#define CHANGES_TOLD  20u
 
 const char *audit_text_time(WallTime time, char text[AUDIT_TIME_BYTES])
 {
@@ -251,6 +252,21 @@ static void print_unproven(const Audit *audit, FILE *out)
     }
 }
 
+/* An answer to a complaint says when the delays were changed, and by whom. */
+static void print_changes(const Audit *audit, FILE *out)
+{
+    const AuditChanges *changes = &audit->delays.changes;
+    char time[AUDIT_TIME_BYTES];
+    for (size_t i = 0; i < changes->n && i < CHANGES_TOLD; i++) {
+        (void)fprintf(out, "changed     %s UTC %s\n", audit_text_time(changes->list[i].time, time),
+                      changes->list[i].text);
+    }
+    if (changes->n > CHANGES_TOLD) {
+        (void)fprintf(out, "changed     and %zu more times (ragno.log)\n",
+                      changes->n - CHANGES_TOLD);
+    }
+}
+
 void audit_text_print(const Audit *audit, FILE *out)
 {
     uint64_t total = audit_findings_total(&audit->findings);
@@ -258,6 +274,7 @@ void audit_text_print(const Audit *audit, FILE *out)
     print_requests(audit, out);
     print_pauses(audit, out);
     print_robots(audit, out);
+    print_changes(audit, out);
     print_unproven(audit, out);
     if (total == 0) {
         (void)fprintf(out, "verdict     no breach\n");
@@ -323,6 +340,19 @@ static void json_closest(JsonWriter *json, const Audit *audit, const char *name,
     json_close(json);
 }
 
+static void json_changes(JsonWriter *json, const AuditChanges *changes)
+{
+    char time[CLOCK_TEXT_BYTES];
+    json_open(json, "delays_changed", '[');
+    for (size_t i = 0; i < changes->n; i++) {
+        json_open(json, NULL, '{');
+        json_string(json, "time", wall_format_iso(changes->list[i].time, time));
+        json_string(json, "change", changes->list[i].text);
+        json_close(json);
+    }
+    json_close(json);
+}
+
 static void json_pauses(JsonWriter *json, const Audit *audit)
 {
     AuditHost **hosts = NULL;
@@ -379,6 +409,7 @@ Result audit_text_json(const Audit *audit, Buffer *out)
     json_count(&json, "breaches", audit_findings_total(&audit->findings));
     json_counts(&json, audit);
     json_pauses(&json, audit);
+    json_changes(&json, &audit->delays.changes);
     json_findings(&json, audit);
     json_close(&json);
     return json.result == RESULT_OK ? buffer_append_char(out, '\n') : json.result;

@@ -12,6 +12,7 @@ import subprocess
 
 import harness
 from harness import OUT, crawl, crawl_command, run
+from running import Crawl
 
 
 def audit(directory, *arguments):
@@ -205,6 +206,41 @@ def killed_and_resumed(report, path):
                  found["requests"] > 0.9 * len(requests), (found["requests"], len(requests)))
 
 
+def a_delay_changes_while_it_runs(report, path):
+    """Shorter at once, longer at once: neither is a breach, and the answer says who did it."""
+    directory = os.path.join(path, "live")
+    with harness.Web(path, pages=100000, hosts=8, addresses=8) as web, \
+            Crawl(web, directory, "--no-warc", wait="200ms", ip_wait="10ms") as crawler:
+        for delay in ("20ms", "150ms", "30ms"):
+            n = len(lines_of(directory))
+            harness.until(lambda: len(lines_of(directory)) > n + 40)
+            answer = crawler.ask("set", f"politeness.host_delay={delay}")
+            report.equal(f"set to {delay}", answer.returncode, 0)
+        n = len(lines_of(directory))
+        harness.until(lambda: len(lines_of(directory)) > n + 200)
+        crawler.ask("stop")
+        crawler.wait()
+    result = audit(directory)
+    report.check("no breach is found", result.returncode == 0 and "no breach" in result.stdout,
+                 result.stdout + result.stderr)
+    report.check("the changes are told, and who made them", [row.split("politeness.")[1].split(" from")[0]
+                 for row in result.stdout.splitlines() if row.startswith("changed ")] ==
+                 [f'host_delay old="{a}" new="{b}"' for a, b in
+                  (("200ms", "20ms"), ("20ms", "150ms"), ("150ms", "30ms"))] and
+                 'from="operator" uid=' in result.stdout, result.stdout)
+    changes = [row["time"] for row in audit_json(directory)["delays_changed"]]
+    report.equal("so does the JSON", len(changes), 3)
+    # A millisecond less than the delay of the time, in the crawl's last pause.
+    lines = lines_of(directory)
+    at = max(i for i, line in enumerate(lines) if "wait:30/" in line)
+    given = int(OWED.search(lines[at]).group(2))
+    start = int(MONO.search(lines[at]).group(1))
+    lines[at] = OWED.sub("wait:30/29", moved(lines[at], start - given + 29))
+    write_lines(directory, lines)
+    kinds = {b["kind"] for b in audit_json(directory)["breaches_kept"]}
+    report.check("a millisecond less than the new delay is one", "host-pause" in kinds, kinds)
+
+
 def a_million_requests(report, path):
     directory = os.path.join(path, "big")
     os.mkdir(directory)
@@ -231,4 +267,4 @@ def a_million_requests(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(a_crawl_is_proven, killed_and_resumed, a_million_requests)
+    harness.main(a_crawl_is_proven, killed_and_resumed, a_delay_changes_while_it_runs, a_million_requests)

@@ -531,7 +531,47 @@ static void the_window_sorts_what_is_nearly_sorted(void)
     audit_window_delete(window);
 }
 
+/* The delay goes from 100 to 10 ms at 12:00:02. What is found when a request that owes `owes` is
+ * followed by one that was owed `owed` and comes after `gap` ms, `start` ms after noon. */
+static uint64_t found_around_a_change(int start, const char *owes, int owed, int gap)
+{
+    static const char log[] =
+        "2026-01-31T12:00:02.000Z INFO main config: changed key=politeness.host_delay "
+        "old=\"100ms\" "
+        "new=\"10ms\" from=\"operator\" uid=0 pid=7\n"
+        "2026-01-31T12:00:08.000Z INFO main x: \"config: changed key=politeness.host_delay "
+        "old=\"1ms\" new=\"1ms\"\"\n";
+    Audit audit;
+    char rest[64];
+    AuditOptions options = everything();
+    begin();
+    folder_put(folder, "ragno.log", log, sizeof log - 1);
+    request(A "1", "10.0.0.1", start, start + 10, owes);
+    (void)snprintf(rest, sizeof rest, "wait:%d/%d,owes:10/5", owed, gap);
+    request(A "2", "10.0.0.1", start + 10 + gap, start + 20 + gap, rest);
+    run_with(&audit, &options, NULL);
+    uint64_t n = audit_findings_total(&audit.findings);
+    CU_ASSERT_EQUAL(audit.delays.changes.n, 1);
+    end(&audit);
+    return n;
+}
+
+static void a_delay_that_an_operator_shortens_is_no_breach(void)
+{
+    CU_ASSERT_EQUAL(found_around_a_change(1950, "owes:100/5", 10, 10), 0);
+    CU_ASSERT_EQUAL(found_around_a_change(1950, "owes:100/5", 100, 100), 0);
+    CU_ASSERT_EQUAL(found_around_a_change(1950, "owes:100/5", 10, 9), 1); /* sooner than either */
+    CU_ASSERT_EQUAL(found_around_a_change(1950, "owes:100/5", 9, 9), 1); /* owed less than either */
+    CU_ASSERT_EQUAL(found_around_a_change(1950, "owes:100/5", 100, 99), 1); /* as it says itself */
+    CU_ASSERT_EQUAL(found_around_a_change(1950, "owes:101/5", 10, 10),
+                    1); /* a rest after a failure */
+    CU_ASSERT_EQUAL(found_around_a_change(500, "owes:100/5", 10, 10), 1);  /* long before it */
+    CU_ASSERT_EQUAL(found_around_a_change(8000, "owes:100/5", 10, 10), 1); /* long after it */
+}
+
 UNIT_MAIN("audit",
+          {"a delay that an operator shortens is no breach",
+           a_delay_that_an_operator_shortens_is_no_breach},
           {"a pause one millisecond too short is found",
            a_pause_one_millisecond_too_short_is_found},
           {"what is owed is known without the line of the next request",
