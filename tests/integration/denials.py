@@ -127,6 +127,26 @@ def allowed_while_it_runs(report, path):
         report.equal("nobody asked at the address", asked(web, host, moment, end), [])
 
 
+def at_other_ports(report, path):
+    """Hosts at ports of their own and hosts below the one that is denied are counted, too."""
+    directory = path + "/crawl"
+    seeds = ["http://own.test:8099/a", "http://own.test:8099/b", "http://own.test/c", "http://x.own.test:81/d",
+             "http://notown.test:8099/e"]
+    with harness.Web(path, hosts=10, addresses=10, pages=1500) as web, \
+            Crawl(web, directory, "--no-warc", wait="1h") as crawl:
+        for seed in seeds:
+            crawl.ask("seed", seed)
+        harness.until(lambda: len(harness.db_rows(directory)) > 0 and
+                      set(seeds) <= {row[0] for row in harness.db_rows(directory)})
+        answer = crawl.ask("deny", "own.test").stderr
+        report.check("all ports, and hosts below it", "; own.test has 4 URLs scheduled, on 3 hosts and ports"
+                     in answer, answer)
+        answer = crawl.ask("deny", "x.own.test").stderr
+        report.check("one host", "; x.own.test has 1 URLs scheduled" in answer, answer)
+        answer = crawl.ask("deny", "never-seen.test").stderr
+        report.check("none is known", "no URL of never-seen.test is known yet" in answer, answer)
+
+
 def by_configuration(report, path):
     directory = path + "/crawl"
     ini = path + "/crawl.ini"
@@ -174,4 +194,4 @@ def by_configuration(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(a_host, allowed_while_it_runs, by_configuration)
+    harness.main(a_host, allowed_while_it_runs, at_other_ports, by_configuration)

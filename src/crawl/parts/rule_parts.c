@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/core/hash.h"
 #include "base/thread/log.h"
+#include "logs/log_text.h"
 #include "rules/scope/admission.h"
 
 /* ---- the fingerprint ------------------------------------------------------------------------- */
@@ -125,35 +127,79 @@ static Result install(AgentParts *parts, Buffer *answer)
     return rc;
 }
 
-/* How many URLs of a host are scheduled, for the answer; nothing when the rule is no host. */
-static void tell_host(const AgentParts *parts, const char *name, Buffer *answer)
+/* What a denial of a host holds back: its own URLs and those of the hosts below it. */
+typedef struct Held {
+    uint64_t hosts;
+    uint64_t urls;
+} Held;
+
+/* Whether an origin is of a host or below it, at whatever port. */
+static bool is_held(const Buffer *origin, const char *name)
+{
+    LogText host = log_text_host((LogText){origin->data, origin->length});
+    size_t length = strlen(name);
+    return host.length >= length &&
+           strncasecmp(host.bytes + host.length - length, name, length) == 0 &&
+           (host.length == length || host.bytes[host.length - length - 1] == '.');
+}
+
+static void count_host(const IngestStore *tables, MDB_txn *txn, uint32_t host, Held *held)
+{
+    uint64_t urls = 0;
+    if (schedule_host_count(tables->schedule, txn, host, &urls) == RESULT_OK) {
+        held->hosts++;
+        held->urls += urls;
+    }
+}
+
+#define HOSTS_WALKED 100000u /* a tenth of a second; the origins of more are not looked through */
+
+/* Origins are found by their hash only: all that are known are looked through, since those of other
+ * ports cannot be guessed. Of very many hosts, the two at the standard ports are counted. */
+static Held count_held(const IngestStore *tables, MDB_txn *txn, const char *name, Buffer *origin)
 {
     static const char *const schemes[] = {"http://", "https://"};
+    uint32_t n = page_db_n_hosts(tables->db, txn);
+    Held held = {.hosts = 0};
+    for (uint32_t host = 0; n <= HOSTS_WALKED && host < n; host++) {
+        if (page_db_host_origin(tables->db, txn, host, origin) == 0 && is_held(origin, name)) {
+            count_host(tables, txn, host, &held);
+        }
+    }
+    for (size_t i = 0; n > HOSTS_WALKED && i < sizeof schemes / sizeof *schemes; i++) {
+        uint32_t host = 0;
+        buffer_reset(origin);
+        (void)buffer_printf(origin, "%s%s", schemes[i], name);
+        if (page_db_host_find(tables->db, txn, buffer_string(origin), origin->length, &host) == 0) {
+            count_host(tables, txn, host, &held);
+        }
+    }
+    return held;
+}
+
+/* How many URLs a rule holds back, for the answer; nothing when the rule is no host. */
+static void tell_host(const AgentParts *parts, const char *name, Buffer *answer)
+{
     const IngestStore *tables = &parts->store->tables;
     MDB_txn *txn = NULL;
     Buffer origin;
-    uint64_t urls = 0;
-    bool known = false;
-    if (strpbrk(name, "*?[:/") != NULL || page_db_txn_begin(tables->db, true, &txn) != 0) {
+    if (strpbrk(name, "*?:/") != NULL || page_db_txn_begin(tables->db, true, &txn) != 0) {
         return;
     }
-    buffer_init(&origin, 1024);
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-        uint32_t host = 0;
-        uint64_t of_host = 0;
-        buffer_reset(&origin);
-        (void)buffer_printf(&origin, "%s%s", schemes[i], name);
-        if (page_db_host_find(tables->db, txn, buffer_string(&origin), origin.length, &host) == 0 &&
-            schedule_host_count(tables->schedule, txn, host, &of_host) == RESULT_OK) {
-            known = true;
-            urls += of_host;
-        }
-    }
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Held held = count_held(tables, txn, name, &origin);
+    bool is_whole = page_db_n_hosts(tables->db, txn) <= HOSTS_WALKED;
     page_db_txn_abort(tables->db, txn);
     buffer_destroy(&origin);
-    (void)buffer_printf(answer,
-                        known ? "; %s has %llu URLs scheduled" : "; no URL of %s is known yet",
-                        name, (unsigned long long)urls);
+    if (held.hosts > 1) {
+        (void)buffer_printf(answer, "; %s has %llu URLs scheduled, on %llu hosts and ports", name,
+                            (unsigned long long)held.urls, (unsigned long long)held.hosts);
+    } else if (held.hosts == 1) {
+        (void)buffer_printf(answer, "; %s has %llu URLs scheduled", name,
+                            (unsigned long long)held.urls);
+    } else if (is_whole) {
+        (void)buffer_printf(answer, "; no URL of %s is known yet", name);
+    }
 }
 
 Result rule_parts_deny(AgentParts *parts, const char *rule, const char *who, Buffer *answer)
