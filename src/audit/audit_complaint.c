@@ -31,6 +31,8 @@ struct AuditComplaint {
     int64_t shortest_host; /* ms; -1 = there was no pause */
     int64_t shortest_host_owed;
     int64_t shortest_address;
+    uint64_t bound_by_host; /* pauses whose end the host's delay decided */
+    uint64_t bound_by_address;
     Result result;
 };
 
@@ -132,6 +134,11 @@ static void take_request(void *context, const AuditFetch *fetch, const AuditPaus
         complaint->shortest_host_owed = pause->host_owed;
     }
     complaint->shortest_address = shorter(complaint->shortest_address, pause->address);
+    if (pause->host >= 0 && pause->address >= 0) { /* the delay that ended later bound it */
+        bool by_address = pause->address - pause->address_owed < pause->host - pause->host_owed;
+        complaint->bound_by_address += by_address;
+        complaint->bound_by_host += !by_address;
+    }
     (void)fprintf(complaint->rows, "%s", audit_text_time(fetch->start, time));
     print_ms(complaint->rows, pause->host);
     (void)fprintf(complaint->rows, " %6d %9" PRId64 " %6" PRId64 " ms", line.status,
@@ -200,6 +207,12 @@ static void print_manners(const AuditComplaint *complaint, const Audit *audit, F
     if (complaint->shortest_address >= 0) {
         (void)fprintf(out, "                 %" PRId64 " ms between two requests to one address\n",
                       complaint->shortest_address);
+    }
+    if (complaint->bound_by_host + complaint->bound_by_address > 0) {
+        (void)fprintf(out,
+                      "bound by         the delay of the host %" PRIu64
+                      " times, that of its address %" PRIu64 " times\n",
+                      complaint->bound_by_host, complaint->bound_by_address);
     }
     if (total == 0) {
         (void)fprintf(out,

@@ -132,26 +132,29 @@ static Result find_path(Question *q)
 
 /* ---- its host ------------------------------------------------------------------------------- */
 
-/* The pause between two fetches of the host: configured, or its Crawl-delay. */
-static int64_t delay_of(const Question *q)
+/* The pause between two fetches of the host: configured, or its Crawl-delay; and that of its
+ * address. */
+static void find_delays(Question *q)
 {
     const Config *config = q->from->config;
-    const HostRecord *host = &q->why->host;
+    Why *why = q->why;
     char name[LOG_ORIGIN_BYTES] = "";
-    LogText text = log_text_host((LogText){q->why->origin, strlen(q->why->origin)});
-    int64_t delay = -1;
+    LogText text = log_text_host((LogText){why->origin, strlen(why->origin)});
     if (config == NULL) {
-        return -1;
+        return;
     }
+    int64_t delay = config->politeness_host_delay;
+    why->ip_delay_ms = config->politeness_ip_delay;
     memcpy(name, text.bytes, text.length < sizeof name ? text.length : 0);
-    if (!options_site_number(&config->options, offsetof(Config, politeness_host_delay), name,
-                             &delay)) {
-        delay = config->politeness_host_delay;
-    }
-    int64_t crawl_delay = host->crawl_delay_ms < config->politeness_crawl_delay_max
-                              ? host->crawl_delay_ms
+    (void)options_site_number(&config->options, offsetof(Config, politeness_host_delay), name,
+                              &delay);
+    (void)options_site_number(&config->options, offsetof(Config, politeness_ip_delay), name,
+                              &why->ip_delay_ms);
+    int64_t crawl_delay = why->host.crawl_delay_ms < config->politeness_crawl_delay_max
+                              ? why->host.crawl_delay_ms
                               : config->politeness_crawl_delay_max;
-    return crawl_delay > delay ? crawl_delay : delay;
+    why->host_delay_ms = crawl_delay > delay ? crawl_delay : delay;
+    why->bound_by = politeness_what_binds(delay, crawl_delay, why->ip_delay_ms);
 }
 
 static Result find_host(Question *q)
@@ -165,7 +168,7 @@ static Result find_host(Question *q)
     }
     Result rc = host_table_get(from->hosts, q->txn, host, &why->host);
     why->has_host = rc == RESULT_OK;
-    why->host_delay_ms = delay_of(q);
+    find_delays(q);
     if (rc == RESULT_OK && from->schedule != NULL) {
         rc = schedule_host_count(from->schedule, q->txn, host, &why->host_queued);
     }
@@ -369,7 +372,7 @@ static Result answer(Question *q)
 Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *error)
 {
     Question q = {.why = why, .from = sources};
-    *why = (Why){.is_running = sources->is_running, .host_delay_ms = -1};
+    *why = (Why){.is_running = sources->is_running, .host_delay_ms = -1, .ip_delay_ms = -1};
     buffer_init(&q.url, BUFFER_NO_LIMIT);
     buffer_init(&q.robots, BUFFER_NO_LIMIT);
     Result rc = read_url(why, url, error);

@@ -84,6 +84,8 @@ typedef struct Why {
     HostRecord host;
     uint64_t host_queued;
     int64_t host_delay_ms; /* between two fetches; -1 = not known */
+    int64_t ip_delay_ms;   /* the same, of its address, which other hosts may have, too */
+    const char *bound_by;  /* which of the delays decides; NULL = not known */
 
     bool is_queued;
     uint64_t ahead;      /* URLs of its host that go first, */

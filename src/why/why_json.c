@@ -73,6 +73,8 @@ static void put_host(const Why *why, WallTime now, JsonWriter *json)
                 host->failures > 0 ? fetch_class_name((FetchClass)host->last_failure) : NULL);
     if (why->host_delay_ms >= 0) {
         json_integer(json, "delay_ms", why->host_delay_ms);
+        json_integer(json, "address_delay_ms", why->ip_delay_ms);
+        json_string(json, "bound_by", why->bound_by);
     }
     put_time(json, "waits_until",
              host->not_before_ms > now.us / 1000 ? (double)host->not_before_ms / 1e3 : 0);

@@ -241,9 +241,11 @@ static void put_host(const Why *why, WallTime now, Buffer *out)
     put_situation(why, now, out);
     (void)buffer_append_string(out, "\n");
     if (why->host_delay_ms >= 0) {
-        (void)buffer_printf(out, "  delay           %s between two fetches%s\n",
+        (void)buffer_printf(out, "  delay           %s between two fetches%s",
                             words_ms((double)why->host_delay_ms, text),
                             host->crawl_delay_ms > 0 ? " (Crawl-delay counts)" : "");
+        (void)buffer_printf(out, ", %s of its address: bound by %s\n",
+                            words_ms((double)why->ip_delay_ms, text), why->bound_by);
     }
     if (why->trail.host.start.us > 0) {
         (void)buffer_printf(

@@ -79,6 +79,14 @@ def delay_and_seeds(report, path):
         report.check("one host is slowed", answer.returncode == 0 and "3600000" in
                      crawl.ask("host", host).stdout, answer.stderr + crawl.ask("host", host).stdout)
         harness.until(lambda: 'key=[site]' in crawl.log())
+        bound = [line.split()[-1] for line in crawl.ask("host", host).stdout.splitlines() +
+                 crawl.ask("host", sorted(web.hosts())[1]).stdout.splitlines()
+                 if line.startswith("bound by")]
+        report.equal("which delay binds is told", bound, ["politeness.host_delay"] * 2)
+        crawl.ask("set", "politeness.ip_delay=3s")
+        report.check("another one, when it is longer", "bound by     politeness.ip_delay\n" in
+                     crawl.ask("host", sorted(web.hosts())[1]).stdout, crawl.ask("host", sorted(web.hosts())[1]).stdout)
+        crawl.ask("unset", "politeness.ip_delay")
         pass_time(AT_ONCE_S)
         report.equal("back to what is configured", crawl.ask("host", host, "delay", "-").returncode, 0)
         answer = crawl.ask("seed", f"http://{host}/new-seed.html", "http://nobody.example/")

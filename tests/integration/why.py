@@ -99,7 +99,9 @@ def waits(report, path):
             report.check("robots.txt is fetched", harness.until(
                 lambda: os.path.exists(directory + "/crawl.log") and log_lines(directory)))
             found = state_is(report, directory, A + "/3", "queued", "Its turn cannot come before",
-                             "with 2 URLs of its host before it", "delay           1 h 0 min")
+                             "with 2 URLs of its host before it", "delay           1 h 0 min",
+                             "bound by politeness.host_delay")
+            report.equal("which delay binds", found["host"]["bound_by"], "politeness.host_delay")
             earliest = datetime.datetime.fromisoformat(found["queue"]["earliest"][:19] + "+00:00")
             report.check("two hours behind the first",
                          2.9 * 3600 < earliest.timestamp() - time.time() < 3.1 * 3600,

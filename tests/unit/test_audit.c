@@ -476,7 +476,7 @@ static void a_complaint_is_answered_with_every_request_and_the_robots_txt_in_for
     begin();
     request(A "robots.txt", "10.0.0.1", 0, 10, "owes:100/20,robots:1");
     request(A "new/1", "10.0.0.1", 5110, 5120, "wait:100/5100,owes:100/20,robots:1");
-    request(B "no", "10.0.0.2", 6000, 6010, "owes:100/20,robots:1");
+    request(B "no", "10.0.0.1", 8960, 8970, "owes:100/20,robots:1");
     request(A "old/2", "10.0.0.1", 9000, 9025, "owes:100/20,robots:2");
     CU_ASSERT_EQUAL_FATAL(audit_complaint_new(&complaint), RESULT_OK);
     options.host = "a.test";
@@ -494,6 +494,7 @@ static void a_complaint_is_answered_with_every_request_and_the_robots_txt_in_for
     CU_ASSERT_PTR_NOT_NULL(strstr(text, A "old/2\n"));
     CU_ASSERT_PTR_NULL(strstr(text, "b.test"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "breaches         none"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "the delay of the host 1 times, that of its address 1 "));
     free(text);
     audit_complaint_delete(complaint);
     end(&audit);

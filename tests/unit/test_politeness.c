@@ -443,7 +443,16 @@ static void an_address_that_fails_is_no_failure_while_there_is_another(void)
     CU_ASSERT_EQUAL(tries, 1);
 }
 
-UNIT_MAIN("politeness",
+static void the_longest_delay_binds(void)
+{
+    CU_ASSERT_STRING_EQUAL(politeness_what_binds(500, 0, 501), "politeness.ip_delay");
+    CU_ASSERT_STRING_EQUAL(politeness_what_binds(501, -1, 501), "politeness.host_delay");
+    CU_ASSERT_STRING_EQUAL(politeness_what_binds(500, 600, 501), "Crawl-delay");
+    CU_ASSERT_STRING_EQUAL(politeness_what_binds(500, 600, 601), "politeness.ip_delay");
+    CU_ASSERT_STRING_EQUAL(politeness_what_binds(600, 600, 1), "politeness.host_delay");
+}
+
+UNIT_MAIN("politeness", {"the longest delay binds", the_longest_delay_binds},
           {"an address that fails is no failure while there is another",
            an_address_that_fails_is_no_failure_while_there_is_another},
           {"an answer costs the delays and halves what failures were",

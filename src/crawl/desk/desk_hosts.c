@@ -128,13 +128,26 @@ static void tell_time(HostLook *look, const char *what, int64_t ms)
     }
 }
 
-/* politeness.host_delay of the host, with [site] sections. */
-static int64_t configured_delay(const Config *config, const char *name)
+/* The delays of the host, with [site] sections, and which of them binds. */
+static void tell_delays(HostLook *look, int64_t crawl_delay_ms)
 {
+    const Config *config = look->desk->helm->options->config;
+    ControlClient client = look->request->client;
     int64_t delay = config->politeness_host_delay;
-    (void)options_site_number(&config->options, offsetof(Config, politeness_host_delay), name,
+    int64_t ip_delay = config->politeness_ip_delay;
+    int64_t most = config->politeness_crawl_delay_max;
+    (void)options_site_number(&config->options, offsetof(Config, politeness_host_delay), look->name,
                               &delay);
-    return delay;
+    (void)options_site_number(&config->options, offsetof(Config, politeness_ip_delay), look->name,
+                              &ip_delay);
+    desk_say(look->desk, client, "%-12s %lld ms", "delay", (long long)delay);
+    desk_say(look->desk, client, "%-12s %lld ms", "of address", (long long)ip_delay);
+    if (crawl_delay_ms > 0) {
+        desk_say(look->desk, client, "%-12s %lld ms (robots.txt)", "crawl-delay",
+                 (long long)crawl_delay_ms);
+    }
+    desk_say(look->desk, client, "%-12s %s", "bound by",
+             politeness_what_binds(delay, crawl_delay_ms < most ? crawl_delay_ms : most, ip_delay));
 }
 
 static void tell_record(HostLook *look, const char *origin, uint32_t id)
@@ -157,12 +170,7 @@ static void tell_record(HostLook *look, const char *origin, uint32_t id)
     desk_say(look->desk, client, "%-12s %u", "pages", record.pages);
     desk_say(look->desk, client, "%-12s %u", "fetches", record.fetches);
     desk_say(look->desk, client, "%-12s %u", "failures", record.failures);
-    desk_say(look->desk, client, "%-12s %lld ms", "delay",
-             (long long)configured_delay(look->desk->helm->options->config, look->name));
-    if (record.crawl_delay_ms > 0) {
-        desk_say(look->desk, client, "%-12s %u ms (robots.txt)", "crawl-delay",
-                 record.crawl_delay_ms);
-    }
+    tell_delays(look, record.crawl_delay_ms);
     desk_say(look->desk, client, "%-12s %u", "robots.txt", record.robots_version);
     tell_time(look, "last fetch", record.last_fetch_ms);
     buffer_destroy(&phrase);

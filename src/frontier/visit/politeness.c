@@ -162,6 +162,15 @@ int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_del
     return delay;
 }
 
+const char *politeness_what_binds(int64_t host_delay_ms, int64_t crawl_delay_ms,
+                                  int64_t ip_delay_ms)
+{
+    if (ip_delay_ms > greater(host_delay_ms, crawl_delay_ms)) {
+        return "politeness.ip_delay";
+    }
+    return crawl_delay_ms > host_delay_ms ? "Crawl-delay" : "politeness.host_delay";
+}
+
 /* The wait of a rule after so many failures; bounded, so that no sum with it overflows. */
 static int64_t doubled(int64_t wait_ms, unsigned failures)
 {

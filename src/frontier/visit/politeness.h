@@ -110,6 +110,11 @@ typedef struct PolitenessVerdict {
 /* The delay a host is owed after a healthy fetch. */
 int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_delay_ms,
                               int64_t crawl_delay_ms, int64_t duration_ms);
+/* What decides how often a host is asked when it has its address to itself: the name of the longest
+ * of these delays, each in ms; of two that are as long the first. Another host of its address makes
+ * it wait longer. */
+const char *politeness_what_binds(int64_t host_delay_ms, int64_t crawl_delay_ms,
+                                  int64_t ip_delay_ms);
 /* Milliseconds that so many bytes take at a rate; 0 when it is 0, no rate. */
 int64_t politeness_rate_wait(int64_t bytes_s, uint64_t bytes);
 /* Whether the table has no further try after one more failure of this class. */
