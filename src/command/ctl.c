@@ -5,32 +5,19 @@
 #include <string.h>
 
 #include "crawl/control/control_link.h"
+#include "crawl/desk/desk.h"
 #include "crawl/exit_status.h"
 
 #define ANSWER_MS 600000 /* for one line; a checkpoint of a large crawl takes its time */
 
 static int usage(FILE *out)
 {
-    (void)fprintf(
-        out, "usage: ragno ctl DIR WORD [ARGUMENT]...\n"
-             "Steers the crawl that runs in DIR. `ragno ctl DIR help` lists the words.\n"
-             "  pause, resume, stop [now]       begin nothing new; go on; end the crawl\n"
-             "  status [--json] [--follow]      what it is doing; again each second\n"
-             "  threads                         what each thread does\n"
-             "  flights [URL]                   what is being fetched; whether URL is\n"
-             "  get [KEY], set KEY=VALUE, unset KEY\n"
-             "                                  options that are live\n"
-             "  seed URL...                     add seeds\n"
-             "  host HOST [visit|drop|revive|delay TIME], waiting\n"
-             "                                  hosts, and what they wait for\n"
-             "  checkpoint                      a consistent copy of the database\n"
-             "  deny RULE, allow RULE, denials  a host, an address or range, a URL, a pattern: "
-             "never fetched;\n"
-             "                                  taken back; all of them\n"
-             "  reload, rotate                  read the configuration anew; open the logs "
-             "anew\n"
-             "Exit: 0 done, 1 the crawl cannot do it, 2 it does not understand, 3 no crawl "
-             "runs there.\n");
+    (void)fprintf(out, "usage: ragno ctl DIR WORD [ARGUMENT]...\n"
+                       "Steers the crawl that runs in DIR. Its words:\n");
+    desk_print_words(out);
+    (void)fprintf(out, "status --json and --follow are understood, too.\n"
+                       "Exit: 0 done, 1 the crawl cannot do it, 2 it does not understand,\n"
+                       "3 no crawl runs there.\n");
     return out == stdout ? EXIT_FINISHED : EXIT_USAGE;
 }
 

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 import harness
-from harness import OUT
+from harness import OUT, run
 
 WAIT_S = 60
 
@@ -20,6 +20,9 @@ COMPLETIONS = [
     (["ragno", "rank", "D", ""], {"pagerank", "hits"}, set()),
     (["ragno", "export", "D", ""], {"links", "hosts", "pages", "text", "warc", "wacz"}, set()),
     (["ragno", "schedule", "D", ""], {"freq", "refused", "revive"}, set()),
+    (["ragno", "ctl", "D", ""],
+     {"allow", "denials", "deny", "host", "pause", "set", "unset", "waiting"}, {"links"}),
+    (["ragno", "ctl", "D", "set", "politeness."], {"politeness.host_delay"}, {"fetch.threads"}),
     (["ragno", "check", ""], {"charset", "filter", "robots", "url"}, {"pagerank"}),
     (["ragno", "audit", "D", "--"], {"--host", "--ip", "--since", "--json"}, {"--depth"}),
     (["ragno", "verify", "D", "--"], {"--repair", "--refetch"}, {"--depth"}),
@@ -81,6 +84,22 @@ def test_completion(report, path):
             report.check(f"{shell}: {' '.join(line)!r} is completed",
                          wanted <= words and not unwanted & words and errors == "",
                          f"offered {sorted(words)}; {errors}")
+
+
+def test_words_of_ctl_are_offered(report, path):
+    """Each word of the desk's table, though no crawl runs that could be asked."""
+    with open("src/crawl/desk/desk.c") as file:
+        words = set(re.findall(r'^    {"(\w+)", "', file.read(), re.M))
+    report.check("the words are found", len(words) >= 19, str(words))
+    os.mkdir(f"{path}/bin")
+    os.symlink(os.path.abspath(f"{OUT}/ragno"), f"{path}/bin/ragno")
+    shutil.copy("config/ragno.zsh-completion", f"{path}/_ragno")
+    for shell, script in (("bash", BASH), ("zsh", ZSH)):
+        if shutil.which(shell):
+            offers, _ = offered(shell, script, ["ragno", "ctl", "D", ""], path)
+            report.same_set(f"{shell}: all words of ctl are offered", offers, words)
+    wide = [line for line in run([f"{OUT}/ragno", "ctl", "--help"]).stdout.splitlines() if len(line) > 80]
+    report.equal("the help fits a terminal", wide, [])
 
 
 def test_commands_are_offered(report, path):
@@ -207,4 +226,4 @@ def test_rotation(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(test_completion, test_commands_are_offered, test_notify, test_unit, test_rotation)
+    harness.main(test_completion, test_words_of_ctl_are_offered, test_commands_are_offered, test_notify, test_unit, test_rotation)

@@ -68,6 +68,29 @@ static void desk_help(Desk *desk, const DeskRequest *request)
     desk_ok(desk, request);
 }
 
+#define HELP_COLUMN 34
+#define HELP_WIDTH  80
+
+void desk_print_words(FILE *out)
+{
+    for (size_t i = 0; i < N_WORDS; i++) {
+        int column = fprintf(out, "  %s %s", words[i].name, words[i].arguments);
+        for (const char *word = words[i].help; *word != '\0';) {
+            int length = (int)strcspn(word, " ");
+            bool is_first = word == words[i].help;
+            if (column + length >= HELP_WIDTH || (is_first && column > HELP_COLUMN)) {
+                column = fprintf(out, "\n%*s", HELP_COLUMN, "") - 1;
+            } else {
+                int blanks = is_first ? HELP_COLUMN - column : 1;
+                column += fprintf(out, "%*s", blanks, "");
+            }
+            column += fprintf(out, "%.*s", length, word);
+            word += length + (word[length] == ' ');
+        }
+        (void)fputc('\n', out);
+    }
+}
+
 static void complain_unknown(Desk *desk, const DeskRequest *request)
 {
     const char *best = NULL;

@@ -11,7 +11,13 @@
 #ifndef CRAWL_DESK_DESK_H
 #define CRAWL_DESK_DESK_H
 
+#include <stdio.h>
+
 #include "crawl/desk/desk_state.h"
+
+/* The words that a desk understands, with what they do: for the help of programs that ask it, and
+ * for completion, which takes the first word of each line that is indented by two blanks. */
+void desk_print_words(FILE *out);
 
 /* Opens DIR/control. A crawl without a socket goes on: the log says why there is none.
  * RESULT_MEMORY.
