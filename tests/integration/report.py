@@ -140,5 +140,17 @@ def page(report, path, directory):
                  result.stderr)
 
 
+def a_short_crawl(report, path):
+    """One page makes no graph: the report says so, and draws no empty ones."""
+    directory = os.path.join(path, "crawl")
+    with harness.Web(path, pages=1, hosts=1, addresses=1) as web:
+        report.equal("the crawl ends", crawl(web, directory).returncode, 0)
+    text = run([f"{OUT}/ragno", "report", directory]).stdout
+    report.check("no graph", "The crawl was too short for a graph." in text and "| most " not in text, text[:1500])
+    report.check("CPU time is no 0 s", re.search("^  CPU time +[1-9]", text, re.M), text[:1500])
+    html = run([f"{OUT}/ragno", "report", directory, "--html"]).stdout
+    report.check("nor in HTML", "too short for a graph" in html and "<svg" not in html)
+
+
 if __name__ == "__main__":
-    harness.main(figures)
+    harness.main(figures, a_short_crawl)

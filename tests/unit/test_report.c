@@ -158,14 +158,32 @@ static void a_chart_stays_inside_its_frame_and_breaks_where_nothing_was_measured
     series_init(&series, 1000);
     series_add(&series, 0, 5);
     series_add(&series, 1000, 10);
-    series_add(&series, 3000, 0); /* nothing at 2000 */
+    series_add(&series, 8000, 0); /* nothing for seven times as long as usual */
     ReportChart chart = {.name = "a<b", .series = &series, .unit = CHART_COUNT};
     CU_ASSERT_EQUAL(chart_svg(&out, &chart), RESULT_OK);
     const char *line = strstr(buffer_string(&out), "class=line d=\"");
     CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-    CU_ASSERT_NSTRING_EQUAL(line, "class=line d=\"M0.0 50.0L333.3 0.0M1000.0 100.0\"", 47);
+    CU_ASSERT_NSTRING_EQUAL(line, "class=line d=\"M0.0 50.0L125.0 0.0M1000.0 100.0\"", 47);
     CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&out), "a&lt;b"));
     CU_ASSERT_PTR_NULL(strstr(buffer_string(&out), "a<b"));
+    buffer_destroy(&out);
+}
+
+/* Measurements that come more rarely than buckets are one line. */
+static void a_line_goes_on_between_measurements(void)
+{
+    Series series;
+    Buffer out;
+    buffer_init(&out, 65536);
+    series_init(&series, 100);
+    for (int64_t t = 0; t <= 4000; t += 1000) {
+        series_add(&series, t, 5);
+    }
+    CU_ASSERT_EQUAL(series_reach(&series), 30);
+    ReportChart chart = {.name = "memory", .series = &series, .unit = CHART_COUNT};
+    CU_ASSERT_EQUAL(chart_svg(&out, &chart), RESULT_OK);
+    CU_ASSERT_PTR_NOT_NULL(strstr(
+        buffer_string(&out), "line d=\"M0.0 16.7L250.0 16.7L500.0 16.7L750.0 16.7L1000.0 16.7\""));
     buffer_destroy(&out);
 }
 
@@ -332,6 +350,7 @@ UNIT_MAIN("report", {"a tally counts by name, most first", a_tally_counts_by_nam
           {"axes have round steps", axes_have_round_steps},
           {"a chart stays inside its frame and breaks where nothing was measured",
            a_chart_stays_inside_its_frame_and_breaks_where_nothing_was_measured},
+          {"a line goes on between measurements", a_line_goes_on_between_measurements},
           {"HTML is escaped and loads nothing", html_is_escaped_and_loads_nothing},
           {"text tables are aligned", text_tables_are_aligned}, {"what is broken", what_is_broken},
           {"crawl.log is summed up", crawl_log_is_summed_up},

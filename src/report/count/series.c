@@ -46,6 +46,27 @@ double series_rate(const Series *series, size_t bucket)
     return series->buckets[bucket].sum * 1000 / (double)width;
 }
 
+size_t series_reach(const Series *series)
+{
+    size_t distances[SERIES_BUCKETS + 1] = {0};
+    size_t n = 0;
+    size_t before = SERIES_BUCKETS;
+    for (size_t i = 0; i < series->n; i++) {
+        if (series->buckets[i].n > 0) {
+            if (before < SERIES_BUCKETS) {
+                distances[i - before]++;
+                n++;
+            }
+            before = i;
+        }
+    }
+    size_t median = 1;
+    for (size_t nearer = distances[1]; n > 0 && nearer < (n + 1) / 2; nearer += distances[median]) {
+        median++;
+    }
+    return 3 * median;
+}
+
 double series_mean(const Series *series, size_t bucket)
 {
     const SeriesBucket *b = &series->buckets[bucket];

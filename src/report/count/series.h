@@ -35,5 +35,8 @@ void series_add(Series *series, int64_t time_ms, double value);
 double series_rate(const Series *series, size_t bucket);
 /* The mean of a bucket, for measurements; negative when the bucket is empty. */
 double series_mean(const Series *series, size_t bucket);
+/* For measurements that come more rarely than buckets: how many buckets one may lie behind the one
+ * before it with nothing missing in between. Three times as far as is usual (the median). */
+size_t series_reach(const Series *series);
 
 #endif

@@ -54,30 +54,34 @@ static double value_of(const ReportChart *chart, size_t bucket)
     return chart->is_rate ? series_rate(chart->series, bucket) : series_mean(chart->series, bucket);
 }
 
-/* Commands of a path through the values; where there is none the line is broken. closed: down to
+/* Commands of a path through the values; where they are missing the line is broken. closed: down to
  * the axis at both ends, to be filled. */
 static void append_path(Buffer *out, const ReportChart *chart, double top, bool closed)
 {
     size_t n = chart->series->n;
+    size_t reach = chart->is_rate ? 1 : series_reach(chart->series);
     bool is_down = false;
-    double x = 0;
+    size_t last = 0;
     for (size_t i = 0; i < n; i++) {
         double value = value_of(chart, i);
         if (value < 0) {
-            if (is_down && closed) {
-                (void)buffer_printf(out, "V%.0fZ", HEIGHT);
-            }
-            is_down = false;
             continue;
         }
         double y = HEIGHT * (1 - (value < top ? value : top) / top);
-        x = n == 1 ? 0 : 1000.0 * (double)i / (double)(n - 1);
+        double x = n == 1 ? 0 : 1000.0 * (double)i / (double)(n - 1);
+        if (is_down && i - last > reach) {
+            if (closed) {
+                (void)buffer_printf(out, "V%.0fZ", HEIGHT);
+            }
+            is_down = false;
+        }
         if (!is_down && closed) {
             (void)buffer_printf(out, "M%.1f %.0fV%.1f", x, HEIGHT, y);
         } else {
             (void)buffer_printf(out, "%c%.1f %.1f", is_down ? 'L' : 'M', x, y);
         }
         is_down = true;
+        last = i;
     }
     if (is_down && closed) {
         (void)buffer_printf(out, "V%.0fZ", HEIGHT);

@@ -10,11 +10,18 @@
 
 /* ---- what it came to ------------------------------------------------------------------------ */
 
+/* The totals have the times of runs that ended, the last line of status.log those up to now. */
+static double greater_ms(uint64_t total_ms, double status_s)
+{
+    return status_s * 1e3 > (double)total_ms ? status_s * 1e3 : (double)total_ms;
+}
+
 static void tell_summary(Telling *tell)
 {
     const Report *report = tell->report;
     const ReportLog *log = &report->log;
     const CrawlTotals *totals = &report->totals;
+    const ReportWatch *watch = &report->watch;
     char text[2 * WORDS_BYTES + 8];
     char a[WORDS_BYTES];
     tell_section(tell, "Summary", NULL);
@@ -26,14 +33,14 @@ static void tell_summary(Telling *tell)
         tell_fact(tell, "state", report->watch.state);
     }
     if (report->has_totals) {
-        tell_fact(tell, "time crawling", words_ms((double)totals->elapsed_ms, a));
+        tell_fact(tell, "time crawling",
+                  words_ms(greater_ms(totals->elapsed_ms, watch->elapsed_s), a));
         tell_count(tell, "pages fetched", totals->pages);
         tell_count(tell, "requests", totals->fetches);
         tell_bytes(tell, "received", totals->bytes);
-        (void)snprintf(text, sizeof text, "%s s, %.0f pages per CPU-second",
-                       words_count(totals->cpu_ms / 1000, a),
-                       totals->cpu_ms > 0 ? (double)totals->pages * 1e3 / (double)totals->cpu_ms
-                                          : 0.0);
+        double cpu_ms = greater_ms(totals->cpu_ms, watch->cpu_s);
+        (void)snprintf(text, sizeof text, "%s, %.0f pages per CPU-second", words_ms(cpu_ms, a),
+                       cpu_ms > 0 ? (double)totals->pages * 1e3 / cpu_ms : 0.0);
         tell_fact(tell, "CPU time", text);
     }
     tell_count(tell, "URLs known", report->graph.n_pages);
@@ -47,9 +54,9 @@ static void tell_summary(Telling *tell)
         tell_count(tell, "cut off (truncated)", log->truncated);
         tell_count(tell, "not read to the end for links", log->unread);
         tell_count(tell, "pages beyond parse.max_links", log->beyond_pages);
-        tell_count(tell, "links beyond it", log->beyond_links);
+        tell_count(tell, "links beyond parse.max_links", log->beyond_links);
         tell_count(tell, "pages with links that are too long", log->long_pages);
-        tell_count(tell, "such links", log->long_links);
+        tell_count(tell, "links that are too long", log->long_links);
     }
 }
 
@@ -75,7 +82,12 @@ static void tell_speed(Telling *tell)
         {"transfers at once", &watch->active, false, CHART_COUNT},
         {"resident memory", &watch->resident, false, CHART_BYTES},
     };
-    tell_section(tell, "Speed over time", "Times are UTC.");
+    size_t n_drawn = 0;
+    for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
+        n_drawn += is_worth_drawing(charts[i].series);
+    }
+    tell_section(tell, "Speed over time",
+                 n_drawn > 0 ? "Times are UTC." : "The crawl was too short for a graph.");
     for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
         if (is_worth_drawing(charts[i].series)) {
             tell->to->chart(tell->to->context, &charts[i]);

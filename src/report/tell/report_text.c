@@ -183,11 +183,20 @@ static void text_chart(void *context, const ReportChart *chart)
     for (size_t i = 0; i < series->n; i++) {
         most = value_of(chart, i) > most ? value_of(chart, i) : most;
     }
+    size_t reach = chart->is_rate ? 0 : series_reach(series);
+    double latest = 0;
+    size_t seen = 0; /* bucket of the latest */
     for (size_t i = 0; i < n; i++) {
         double value = 0;
+        bool any = false;
         for (size_t k = i * series->n / n; k < (i + 1) * series->n / n; k++) {
-            value = value_of(chart, k) > value ? value_of(chart, k) : value;
+            double of_bucket = value_of(chart, k);
+            value = of_bucket > value ? of_bucket : value;
+            latest = of_bucket >= 0 ? of_bucket : latest;
+            seen = of_bucket >= 0 ? k : seen;
+            any = any || of_bucket >= 0;
         }
+        value = !any && i * series->n / n - seen <= reach ? latest : value;
         line[i] = heights[most > 0 ? (size_t)(value / most * 9) : 0];
     }
     line[n] = '\0';
