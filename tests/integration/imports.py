@@ -151,7 +151,8 @@ def forms(report, path):
     report.check("files are taken in the order of their captures",
                  (A + "/1", 2, 1) in rows(path + "/order", "pages", "url", "n_crawls", "n_changes"))
     run("import", "-q", "-d", path + "/few", "-s", "scope.domains=other.test", "-s", "warc.enabled=no", path + "/plain.warc")
-    report.equal("links are judged by scope", rows(path + "/few", "links", "from", "to"), set())
+    report.equal("links are judged by scope: what is out of it becomes no page",
+                 [(A + "/next",) in rows(f"{path}/{d}", "pages", "url") for d in ("few", "plain.warc.d")], [False, True])
 
 
 def damage(report, path):
