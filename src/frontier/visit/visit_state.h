@@ -132,6 +132,7 @@ typedef struct VisitTurn {
     unsigned requests;
     unsigned in_flight; /* of them */
     unsigned level;     /* of the URL that was best when it began */
+    Standing standing;  /* in whose share of the connections it is counted */
     bool goes_on;       /* another one may follow the last one at once */
     bool has_failed;    /* one of those in flight together, since the turn went on last */
 } VisitTurn;

@@ -1,8 +1,13 @@
 #include "frontier/visit/visit_turn.h"
 
+static Standing standing_now(const VisitState *visit_state)
+{
+    return standing_of(&visit_state->politeness.standing, &visit_state->politeness.health);
+}
+
 void visit_turn_begin(VisitState *visit_state)
 {
-    visit_state->turn = (VisitTurn){.requests = 0};
+    visit_state->turn = (VisitTurn){.standing = standing_now(visit_state)};
 }
 
 void visit_turn_ask(VisitState *visit_state, MonoTime now)
@@ -30,6 +35,7 @@ static bool is_at_ease(const VisitState *visit_state, const PolitenessVerdict *v
            visit_state->politeness.health.failures == 0 && !visit_state->politeness.dropped &&
            (rules == NULL || robots_crawl_delay_ms(rules) <= 0) &&
            visit_state->errands.askers == NULL && !atomic_load(&visit_state->signals.wanted) &&
+           standing_now(visit_state) == visit_state->turn.standing &&
            visit_state_count(visit_state) > 0;
 }
 

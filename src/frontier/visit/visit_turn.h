@@ -5,7 +5,9 @@
  * one began. The delays of host and address count from the end of the last one. A burst ends early
  * when politeness asks for more than the delay of the configuration: after a failure, with a
  * Crawl-delay, and with an adaptive delay or a rate for the host that come to more. It also ends
- * when robots.txt has to be asked for elsewhere, or the visit state is wanted at home.
+ * when robots.txt has to be asked for elsewhere, or the visit state is wanted at home, and when the
+ * standing of the host has changed: at home it is counted anew (a host that has just answered for
+ * the first time makes room for other new ones).
  *
  * Where neither host nor address is owed a delay, a turn goes on for VISIT_TURN_FREE_MS while there
  * are URLs as good as its first one, so that a delay of 0 is one. Such a turn may also be wide:
