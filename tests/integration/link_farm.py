@@ -142,7 +142,8 @@ def pages_and_urls(report, path):
 
         # Each limit by itself: with both, which one refuses a URL first is a matter of moments.
         queued = crawl_farm(path + "/queued", "limits.urls_per_domain=30", "crawl.max_pages=300")
-        report.equal("a domain whose queue is short goes on to the limit of all pages", queued.returncode, 14)
+        report.check("a domain whose queue is short ends with its queue, or by the limit of all pages",
+                     queued.returncode in (0, 14), queued.returncode)
         with open(path + "/queued/skipped.log", encoding="latin-1") as file:
             report.check("skipped.log names the limit of its queue", "limits.urls_per_domain" in file.read())
         result = crawl_farm(few + "/crawl", "limits.pages_per_domain=50")
