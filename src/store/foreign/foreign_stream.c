@@ -49,7 +49,6 @@ static Result map_file(ForeignStream *stream, const char *path)
         void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         rc = map == MAP_FAILED ? result_of_errno(errno) : RESULT_OK;
         if (rc == RESULT_OK) {
-            assert(map != NULL);
             (void)madvise(map, (size_t)info.st_size, MADV_SEQUENTIAL);
             stream->map = map;
             stream->size = (uint64_t)info.st_size;
@@ -71,6 +70,7 @@ static bool is_magic(ForeignCoding coding, const char *p, uint64_t left)
 /* A skippable frame of Zstandard: a dictionary or another remark. */
 static bool is_remark(const char *p, uint64_t left)
 {
+    assert(p != NULL); /* the file is not empty */
     return left >= 4 && (p[0] & '\xf0') == 0x50 && memcmp(p + 1, "\x2a\x4d\x18", 3) == 0;
 }
 
