@@ -441,7 +441,7 @@ static void write_all(ImportStore *import, ParsedPage **pages, size_t n)
 
 Result import_store_commit(ImportStore *import)
 {
-    ParsedPage *pages[BATCH_PAGES];
+    ParsedPage *pages[BATCH_PAGES] = {NULL};
     Result rc = make_known(import);
     rc = rc == RESULT_OK ? place_all(import) : rc;
     if (rc == RESULT_OK && import->n > 0) {

@@ -58,14 +58,19 @@ static bool make_room(HtmlTree *tree)
     }
     size_t capacity = tree->refs_capacity == 0 ? 256 : 2 * tree->refs_capacity;
     HtmlRef *refs = realloc(tree->refs, capacity * sizeof *refs);
-    tree->refs = refs == NULL ? tree->refs : refs;
-    if (refs != NULL && tree->options->link_text > 0) {
-        HtmlSpan *spans = realloc(tree->spans, capacity * sizeof *spans);
-        tree->spans = spans == NULL ? tree->spans : spans;
-        capacity = spans == NULL ? tree->refs_capacity : capacity;
+    if (refs == NULL) {
+        return false;
     }
-    tree->refs_capacity = refs == NULL ? tree->refs_capacity : capacity;
-    return tree->n_refs < tree->refs_capacity;
+    tree->refs = refs;
+    if (tree->options->link_text > 0) {
+        HtmlSpan *spans = realloc(tree->spans, capacity * sizeof *spans);
+        if (spans == NULL) {
+            return false;
+        }
+        tree->spans = spans;
+    }
+    tree->refs_capacity = capacity;
+    return true;
 }
 
 void html_links_add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags)

@@ -1,7 +1,6 @@
 #define ZLIB_CONST 1 /* what is read stays const */
 #include "store/foreign/foreign_stream.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -47,8 +46,9 @@ static Result map_file(ForeignStream *stream, const char *path)
     }
     if (rc == RESULT_OK && info.st_size > 0) {
         void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        rc = map == MAP_FAILED ? result_of_errno(errno) : RESULT_OK;
-        if (rc == RESULT_OK) {
+        if (map == MAP_FAILED) {
+            rc = result_of_errno(errno);
+        } else {
             (void)madvise(map, (size_t)info.st_size, MADV_SEQUENTIAL);
             stream->map = map;
             stream->size = (uint64_t)info.st_size;
@@ -70,7 +70,6 @@ static bool is_magic(ForeignCoding coding, const char *p, uint64_t left)
 /* A skippable frame of Zstandard: a dictionary or another remark. */
 static bool is_remark(const char *p, uint64_t left)
 {
-    assert(p != NULL); /* the file is not empty */
     return left >= 4 && (p[0] & '\xf0') == 0x50 && memcmp(p + 1, "\x2a\x4d\x18", 3) == 0;
 }
 
