@@ -2,6 +2,7 @@
 
 A good one is asked about every document and answered for; dead, slow, silent and lying ones neither
 stop the crawl nor lose a page."""
+import glob
 import json
 import os
 import shlex
@@ -146,8 +147,15 @@ def a_stop_does_not_wait(report, path):
 
 def is_running(command):
     """Whether there is a process of this command line."""
-    found = subprocess.run(["pgrep", "-x", "-f", command], capture_output=True, check=False)
-    return found.returncode == 0
+    wanted = command.replace(" ", "\0").encode() + b"\0"
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as file:
+                if file.read() == wanted:
+                    return True
+        except OSError:
+            pass  # it has just ended
+    return False
 
 
 def fasttext(report, path):
