@@ -9,6 +9,7 @@ import collections
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -213,6 +214,21 @@ def run(command, timeout=60, env=None):
 
 
 PATIENCE_S = 120  # for what must happen at last, however busy the machine is
+
+
+def free_port():
+    """A port of 127.0.0.1 that nobody has just now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def answers_at(port):
+    """Whether somebody listens there."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    except OSError:
+        return False
 
 
 def until(condition, patience=PATIENCE_S):

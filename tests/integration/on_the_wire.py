@@ -326,24 +326,11 @@ def a_dead_proxy(report, path):
     report.check("no host was dropped", "dropped" not in hosts and "parked" not in hosts, hosts)
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
-def answers_at(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-        return True
-    except OSError:
-        return False
-
-
 def by_server(report, path, sites, name, command, proxy, port, file):
     """A crawl of a site with an address as its name, through a proxy of Debian's."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        if not report.check(f"{name} starts", harness.until(lambda: answers_at(port))
+        if not report.check(f"{name} starts", harness.until(lambda: harness.answers_at(port))
                             is not False):
             return
         seed = f"http://127.0.0.1:{sites.port}/"
@@ -361,7 +348,7 @@ def through_debians(report, path):
     """tinyproxy, which asks for a password; dante, which speaks SOCKS 5."""
     answers = {"http://127.0.0.1/": page("/1"), "http://127.0.0.1/1": page(text="1")}
     with Sites(path, answers) as sites:
-        port = free_port()
+        port = harness.free_port()
         file = write(path + "/secrets", f"proxy 127.0.0.1:{port} me:secret\n", 0o600)
         if shutil.which("tinyproxy"):
             config = write(path + "/tinyproxy.conf",
@@ -373,7 +360,7 @@ def through_debians(report, path):
                          log_of(path, "tinyproxy.log"))
         else:
             report.skip("tinyproxy", "not installed (make deps-dev)")
-        port = free_port()
+        port = harness.free_port()
         if shutil.which("danted"):
             config = write(path + "/danted.conf", f"""
 logoutput: {path}/danted.log

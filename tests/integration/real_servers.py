@@ -16,19 +16,6 @@ from page_server import PageServer
 PAGES = 20
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
-def answers_at(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-        return True
-    except OSError:
-        return False
-
-
 def certificate(path):
     """A certificate of its own for 127.0.0.1, and its key."""
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
@@ -45,7 +32,7 @@ class Program:
         self.port = port
 
     def __enter__(self):
-        if not harness.until(lambda: answers_at(self.port) or self.process.poll() is not None) \
+        if not harness.until(lambda: harness.answers_at(self.port) or self.process.poll() is not None) \
                 or self.process.poll() is not None:
             raise RuntimeError(f"{self.process.args[0]} does not start")
         return self
@@ -57,7 +44,7 @@ class Program:
 def nginx(path):
     """nginx with TLS and HTTP/2 on a port of 127.0.0.1, with pages that link to each other."""
     cert, key = certificate(path)
-    port = free_port()
+    port = harness.free_port()
     os.makedirs(path + "/pages", exist_ok=True)
     for i in range(PAGES):
         with open(f"{path}/pages/{i}.html", "w") as file:
@@ -171,7 +158,7 @@ def https_through_proxies(report, path):
     if not shutil.which("nginx") or not shutil.which("tinyproxy"):
         return report.skip("tinyproxy", "nginx or tinyproxy is not installed (make deps-dev)")
     server, port, cert = nginx(path)
-    proxy_port = free_port()
+    proxy_port = harness.free_port()
     with open(path + "/tinyproxy.conf", "w") as file:
         file.write(f"Port {proxy_port}\nListen 127.0.0.1\nMaxClients 20\nConnectPort {port}\n"
                    f"LogFile \"{path}/tinyproxy.log\"\nLogLevel Connect\n")

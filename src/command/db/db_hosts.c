@@ -101,11 +101,12 @@ static int list_parked(DbView *view)
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
 }
 
-/* ---- hosts that keep crawlers out --------------------------------------------------------------
+/* ---- hosts that keep crawlers out, hosts that say what has changed ----------------------------
  */
 
-/* origin, answers 402, 403, 429 and challenges: one line per host that gave one, by id. */
-static int list_walls(DbView *view)
+/* Hosts that fn has something to print of, by id; it returns whether it has, and prints with an
+ * origin. */
+static int list_records(DbView *view, bool (*fn)(const HostRecord *record, const char *origin))
 {
     HostTable *hosts = NULL;
     Result rc = host_table_open(&hosts, view->txn);
@@ -118,44 +119,37 @@ static int list_walls(DbView *view)
             break;
         }
         rc = host_table_get(hosts, view->txn, i, &record);
-        uint64_t walls = 0;
-        for (size_t w = 0; rc == RESULT_OK && w < HTTP_WALLS; w++) {
-            walls += record.walls[w];
-        }
-        if (walls > 0 && page_db_host_origin(view->db, view->txn, i, &view->url) == 0) {
-            printf("%s\t%u\t%u\t%u\t%u\n", buffer_string(&view->url), record.walls[WALL_PAYMENT],
-                   record.walls[WALL_FORBIDDEN], record.walls[WALL_BUSY],
-                   record.walls[WALL_CHALLENGE]);
+        if (rc == RESULT_OK && fn(&record, NULL) &&
+            page_db_host_origin(view->db, view->txn, i, &view->url) == 0) {
+            (void)fn(&record, buffer_string(&view->url));
         }
     }
     host_table_close(hosts);
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
 }
 
-/* ---- hosts that say what has changed -----------------------------------------------------------
- */
-
-/* origin, signals, and how many of them were true: one line per host that gave one, by id. */
-static int list_signals(DbView *view)
+/* origin, answers 402, 403, 429 and challenges. */
+static bool print_walls(const HostRecord *record, const char *origin)
 {
-    HostTable *hosts = NULL;
-    Result rc = host_table_open(&hosts, view->txn);
-    uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
-    int turn = page_db_error_ok;
-    for (uint32_t i = 0; hosts != NULL && rc == RESULT_OK && i < n_hosts; i++) {
-        HostRecord record;
-        turn = db_turn(view);
-        if (turn != page_db_error_ok) {
-            break;
-        }
-        rc = host_table_get(hosts, view->txn, i, &record);
-        if (rc == RESULT_OK && record.signals > 0 &&
-            page_db_host_origin(view->db, view->txn, i, &view->url) == 0) {
-            printf("%s\t%u\t%u\n", buffer_string(&view->url), record.signals, record.signals_true);
-        }
+    uint64_t walls = 0;
+    for (size_t w = 0; w < HTTP_WALLS; w++) {
+        walls += record->walls[w];
     }
-    host_table_close(hosts);
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
+    if (origin != NULL) {
+        printf("%s\t%u\t%u\t%u\t%u\n", origin, record->walls[WALL_PAYMENT],
+               record->walls[WALL_FORBIDDEN], record->walls[WALL_BUSY],
+               record->walls[WALL_CHALLENGE]);
+    }
+    return walls > 0;
+}
+
+/* origin, signals, and how many of them were true. */
+static bool print_signals(const HostRecord *record, const char *origin)
+{
+    if (origin != NULL) {
+        printf("%s\t%u\t%u\n", origin, record->signals, record->signals_true);
+    }
+    return record->signals > 0;
 }
 
 /* ---- hosts ------------------------------------------------------------------------------------
@@ -226,10 +220,10 @@ int db_hosts(DbView *view, int argc, char **argv)
         return db_finish(view, list_parked(view));
     }
     if (argc == 2 && strcmp(argv[1], "--walls") == 0) {
-        return db_finish(view, list_walls(view));
+        return db_finish(view, list_records(view, print_walls));
     }
     if (argc == 2 && strcmp(argv[1], "--signals") == 0) {
-        return db_finish(view, list_signals(view));
+        return db_finish(view, list_records(view, print_signals));
     }
     if (argc > 2 || (argc == 2 && *argv[1] == '-')) {
         (void)fprintf(stderr,
