@@ -143,6 +143,8 @@ static void take_annotation(CrawlLogLine *out, LogText annotation, bool *has_ip,
         take_text(&out->duplicate_of, value);
     } else if (has_name(annotation, "near", &value)) {
         take_text(&out->near, value);
+    } else if (has_name(annotation, "lang", &value)) {
+        take_text(&out->language, value);
     } else if (has_name(annotation, "trunc", &value)) {
         take_text(&out->truncated, value);
     } else if (has_name(annotation, "retry", &value)) {

@@ -52,6 +52,7 @@ typedef struct CrawlLogLine {
     LogText rule;
     LogText duplicate_of;
     LogText near;
+    LogText language; /* as the page says */
     LogText truncated;
     bool host_dropped;
     bool unread;          /* read:N+, links were taken from N bytes, and there were more */

@@ -338,6 +338,24 @@ static void append_hooks(Buffer *text, unsigned hooks)
     }
 }
 
+/* What was found in the page. */
+static void append_reading(Buffer *text, const ParsedPage *page)
+{
+    if (page->language[0] != '\0') {
+        (void)buffer_printf(text, ",lang:%s", page->language);
+    }
+    if (page->bytes_read > 0) {
+        (void)buffer_printf(text, ",read:%llu%s", (unsigned long long)page->bytes_read,
+                            page->unread ? "+" : "");
+    }
+    if (page->n_links_beyond > 0) {
+        (void)buffer_printf(text, ",links-beyond:%llu", (unsigned long long)page->n_links_beyond);
+    }
+    if (page->n_links_long > 0) {
+        (void)buffer_printf(text, ",links-long:%llu", (unsigned long long)page->n_links_long);
+    }
+}
+
 static void append_annotations(CrawlLog *log, const ParsedPage *page, const char *duplicate_of,
                                const char *near_of)
 {
@@ -382,16 +400,7 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (fetch->answer.cut != CUT_NOT) {
         (void)buffer_printf(text, ",cut:%s,kept:header", cut_reason_name(fetch->answer.cut));
     }
-    if (page->bytes_read > 0) {
-        (void)buffer_printf(text, ",read:%llu%s", (unsigned long long)page->bytes_read,
-                            page->unread ? "+" : "");
-    }
-    if (page->n_links_beyond > 0) {
-        (void)buffer_printf(text, ",links-beyond:%llu", (unsigned long long)page->n_links_beyond);
-    }
-    if (page->n_links_long > 0) {
-        (void)buffer_printf(text, ",links-long:%llu", (unsigned long long)page->n_links_long);
-    }
+    append_reading(text, page);
     if (fetch->answer.refusal != NULL) {
         (void)buffer_append_string(text, ",rule:");
         append_rule(text, fetch->answer.refusal);

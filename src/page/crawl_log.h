@@ -15,6 +15,7 @@
  *   robots:VERSION        the version of robots.txt that allowed the fetch; on a line of robots.txt
  *                         itself, the version from then on
  *   dup:URL, near:URL     a page with the same body, with nearly the same text; "," is "%2C"
+ *   lang:TAG              the language that an HTML page says it is in (language_tag.h)
  *   error:CLASS, retry:N  what failed, and the number of failures in a row
  *   trunc:WHY, rule:RULE, no-HOOK, host-dropped
  *

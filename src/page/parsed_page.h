@@ -11,6 +11,7 @@
 #include "frontier/sieve/sieve.h"
 #include "parse/http/http_header.h"
 #include "parse/http/http_wall.h"
+#include "parse/text/language_tag.h"
 #include "store/pages/page_db.h"
 #include "store/archive/warc_record.h"
 
@@ -49,9 +50,10 @@ typedef struct ParsedPage {
     unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
     char *etag;             /* validators of the answer that may be sent back, or NULL */
     char *last_modified;
-    char mime[64];      /* "text/html" or "" */
-    char sha1[40];      /* "sha1:BASE32" of the payload, or "" */
-    WarcGroup *group;   /* the archive's records of it, or NULL */
+    char mime[64];                     /* "text/html" or "" */
+    char language[LANGUAGE_TAG_BYTES]; /* of an HTML page, as it says, or "" */
+    char sha1[40];                     /* "sha1:BASE32" of the payload, or "" */
+    WarcGroup *group;                  /* the archive's records of it, or NULL */
     HttpWall wall;      /* of an answer that keeps crawlers out; HTTP_WALLS: it does not */
     bool archived;      /* the group was appended */
     SieveTicket ticket; /* what of its links the sieve has */

@@ -165,6 +165,17 @@ static void read_document(Parser *parser, ParsedPage *page, const HttpHeader *he
     }
 }
 
+/* The lang attribute of <html>, else Content-Language when that names one. */
+static void take_language(ParsedPage *page, const Page *found, const HttpHeader *header)
+{
+    HttpField field;
+    if (found->language != NULL) {
+        memcpy(page->language, found->language, strlen(found->language) + 1);
+    } else if (http_header_find(header, "Content-Language", &field)) {
+        (void)language_tag_read(field.value, field.value_length, page->language);
+    }
+}
+
 void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *header,
                            const char *content_type)
 {
@@ -186,6 +197,7 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
         }
     }
     end_reading(parser);
+    take_language(page, found, header);
     page->simhash = found->simhash;
     memcpy(page->text_digest, found->text_digest, sizeof page->text_digest);
 }

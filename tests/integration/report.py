@@ -8,6 +8,7 @@ import re
 
 import harness
 from harness import OUT, crawl, run
+from sites import Sites
 
 VOID = {"meta", "link", "br", "path", "input", "img", "hr"}
 
@@ -152,5 +153,26 @@ def a_short_crawl(report, path):
     report.check("nor in HTML", "too short for a graph" in html and "<svg" not in html)
 
 
+def languages(report, path):
+    """By what pages say themselves, or their headers."""
+    html = {"Content-Type": "text/html"}
+    links = "".join(f"<a href=/{name}>" for name in ("de", "de2", "none", "fr", "two", "text"))
+    answers = {"http://a.test/": (200, html, f"<!doctype html><html lang=en>{links}"),
+               "http://a.test/de": (200, html, "<html class=x lang='de-AT'><p>ja"),
+               "http://a.test/de2": (200, html, "<html lang=\"&#100;e-at\"><p>nein"),
+               "http://a.test/none": (200, html, "<html><p lang=fr>oui"),
+               "http://a.test/fr": (200, {**html, "Content-Language": " fr "}, "<p>non"),
+               "http://a.test/two": (200, {**html, "Content-Language": "fr, de"}, "<p>peut"),
+               "http://a.test/text": (200, {"Content-Type": "text/plain"}, "text")}
+    directory = os.path.join(path, "crawl")
+    with Sites(path, answers) as sites:
+        report.equal("the crawl ends", sites.crawl(directory, "http://a.test/").returncode, 0)
+    text = run([f"{OUT}/ragno", "report", directory]).stdout
+    found = {row[0]: row[1] for row in table(text, "Languages") if row[1:] and row[1].isdigit()}
+    report.equal("pages by language", found, {"en": "1", "de-at": "2", "fr": "1", "(not said)": "2"})
+    html = Page(run([f"{OUT}/ragno", "report", directory, "--html"]).stdout)
+    report.check("in HTML, too", {"Languages", "de-at"} <= set(html.text), html.text[:60])
+
+
 if __name__ == "__main__":
-    harness.main(figures, a_short_crawl)
+    harness.main(figures, a_short_crawl, languages)

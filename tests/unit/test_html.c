@@ -414,6 +414,51 @@ static void digests_are_computed_only_when_somebody_reads_them(void)
     }
 }
 
+static void the_language_is_what_html_says(void)
+{
+    static const char *const cases[][2] = {
+        {"<!doctype html>\n<html lang=\"en\">", "en"},
+        {"<HTML dir=ltr LANG=de-AT>", "de-at"},
+        {"<html class=\"a > b\" hidden lang = ' pt-BR\n' x>", "pt-br"},
+        {"<html xml:lang='fr' lang='it'>", "it"},
+        {"<html xml:lang='fr'>", "fr"},
+        {"<html lang='d&#101;'>", "de"},
+        {"", NULL},
+        {"<html>", NULL},
+        {"<html lang", NULL},
+        {"<htmlx lang=en>", NULL},
+        {"<html data-lang=en>", NULL},
+        {"<html><p lang=en>", NULL},
+        {"<!-- <html lang=en> -->", NULL},
+        {"<html lang='a,error:x'>", NULL},
+        {"<html lang='en de'>", NULL},
+        {"<html lang='e\xc3\xa9'>", NULL},
+        {"<html lang=x>", NULL},
+        {"<html lang=123>", NULL},
+        {"<html lang='a-language-tag-that-is-longer-than-any'>", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int libxml2 = 0; libxml2 < 2; libxml2++) {
+            Page page;
+            HtmlParser *parser = parser_of(libxml2 == 1);
+            CU_ASSERT_EQUAL(parse(parser, "<html lang=old>", 15, "text/html", &page), RESULT_OK);
+            CU_ASSERT_EQUAL(parse(parser, cases[i][0], strlen(cases[i][0]), "text/html", &page),
+                            RESULT_OK);
+            CU_ASSERT_STRING_EQUAL(page.language == NULL ? "none" : page.language,
+                                   cases[i][1] == NULL ? "none" : cases[i][1]);
+            html_parser_delete(parser);
+        }
+    }
+    static const char xml[] =
+        "<html xmlns='http://www.w3.org/1999/xhtml' xml:lang='ja'><body></body></html>";
+    Page page;
+    HtmlParser *parser = parser_of(false);
+    CU_ASSERT_EQUAL(parse(parser, xml, sizeof xml - 1, "application/xhtml+xml", &page), RESULT_OK);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(page.language);
+    CU_ASSERT_STRING_EQUAL(page.language, "ja");
+    html_parser_delete(parser);
+}
+
 UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"the first base with href rules the whole page",
            the_first_base_with_href_rules_the_whole_page},
@@ -428,5 +473,6 @@ UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"huge things are read in linear time", huge_things_are_read_in_linear_time},
           {"links that lead to pages are told from others",
            links_that_lead_to_pages_are_told_from_others},
+          {"the language is what html says", the_language_is_what_html_says},
           {"digests are computed only when somebody reads them",
            digests_are_computed_only_when_somebody_reads_them})

@@ -256,6 +256,7 @@ Result html_parser_end(HtmlParser *p, Page *page)
     page->simhash = digest.simhash;
     page->text_bytes = digest.text_bytes;
     page->title = p->tree.title;
+    page->language = p->tree.language[0] == '\0' ? NULL : p->tree.language;
     page->robots = p->tree.robots;
     return resolved == RESULT_OK && p->tree.failed ? RESULT_MEMORY : resolved;
 }

@@ -104,6 +104,7 @@ typedef struct Page {
     uint64_t n_links_dropped; /* beyond the limits on links and on their length */
     const char *encoding;     /* WHATWG name, static */
     const char *title;        /* decoded, at most 512 bytes, or NULL */
+    const char *language;     /* lang of <html>, as language_tag.h has it, or NULL */
     unsigned robots;          /* PAGE_NOINDEX ... */
     /* Unless HtmlOptions.no_digests, which leaves all three at 0: */
     uint64_t text_digest[2]; /* parse/text/digest.h; 0,0 when there is neither text nor tag */

@@ -299,6 +299,15 @@ static void read_base(HtmlTree *tree, const HtmlTag *tag)
     }
 }
 
+static void read_language(HtmlTree *tree, const HtmlTag *tag)
+{
+    HtmlAttributeId id = html_tag_has(tag, HTML_ATTR_LANG) ? HTML_ATTR_LANG : HTML_ATTR_XML_LANG;
+    HtmlSlice value;
+    if (tree->language[0] == '\0' && html_links_value(tree, tag, id, &value)) {
+        (void)language_tag_read(value.bytes, value.length, tree->language);
+    }
+}
+
 static void add_forms(HtmlTree *tree, const HtmlTag *tag)
 {
     if (tree->options->forms) {
@@ -328,6 +337,9 @@ void html_links_of_element(HtmlTree *tree, const HtmlTag *tag)
     case HTML_LINK:
         (void)add_attribute(tree, tag, HTML_ATTR_HREF, LINK_LINK, link_flags(tree, tag));
         add_srcset(tree, tag, HTML_ATTR_IMAGESRCSET, LINK_LINK);
+        break;
+    case HTML_HTML:
+        read_language(tree, tag);
         break;
     case HTML_BASE:
         read_base(tree, tag);

@@ -51,6 +51,7 @@ void html_tree_begin(HtmlTree *tree)
     tree->n_dropped = 0;
     tree->has_base = false;
     tree->title = NULL;
+    tree->language[0] = '\0';
     tree->robots = 0;
     tree->meta_encoding = NULL;
     tree->mode = HTML_MODE_HEAD;

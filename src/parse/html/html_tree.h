@@ -1,5 +1,5 @@
 /* What a browser's tree builder would keep of a page: which tags are elements of the document,
- * which of them link, what the base is, the title and the robots instructions.
+ * which of them link, what the base is, the title, the language and the robots instructions.
  *
  * What: there is no tree. There is the little that decides whether a tag is dropped or means
  * something else: framesets, templates, forms within forms, and a stack of open elements while SVG
@@ -29,6 +29,7 @@
 #include "parse/css/css.h"
 #include "parse/html/html.h"
 #include "parse/text/html_tags.h"
+#include "parse/text/language_tag.h"
 #include "parse/text/link_text.h"
 
 #define HTML_TREE_DEPTH  512 /* deeper foreign content is counted, not remembered */
@@ -109,6 +110,7 @@ typedef struct HtmlTree {
     bool has_base;
     bool base_in_body; /* it goes with the body when a frameset takes its place */
     const char *title;
+    char language[LANGUAGE_TAG_BYTES]; /* of the first html element that says one, or "" */
     unsigned robots;
     const char *meta_encoding; /* what the first meta that names a known encoding says, or NULL */
     HtmlMode mode;

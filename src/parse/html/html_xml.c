@@ -12,6 +12,7 @@
 #include "parse/html/html_css.h"
 #include "parse/text/skim_scan.h"
 
+#define XML_SPACE   "http://www.w3.org/XML/1998/namespace"
 #define XHTML_SPACE "http://www.w3.org/1999/xhtml"
 #define SVG_SPACE   "http://www.w3.org/2000/svg"
 #define XLINK_SPACE "http://www.w3.org/1999/xlink"
@@ -69,6 +70,9 @@ static void read_attributes(HtmlTag *tag, int n, const xmlChar **attributes)
         } else if (strcmp((const char *)attributes[2], XLINK_SPACE) == 0 &&
                    strcmp(name, "href") == 0) {
             id = HTML_ATTR_XLINK_HREF;
+        } else if (strcmp((const char *)attributes[2], XML_SPACE) == 0 &&
+                   strcmp(name, "lang") == 0) {
+            id = HTML_ATTR_XML_LANG;
         }
         if (id != HTML_ATTRS) {
             tag->present |= UINT32_C(1) << id;

@@ -35,6 +35,11 @@ static void count_status(Tally *tally, const CrawlLogLine *line, uint64_t bytes)
     tally_add(tally, text, (size_t)n, bytes);
 }
 
+static bool is_html(LogText type)
+{
+    return log_text_is(type, "text/html") || log_text_is(type, "application/xhtml+xml");
+}
+
 static void take_page(ReportLog *log, const CrawlLogLine *line, uint64_t bytes)
 {
     bool good = line->status >= 200 && line->status < 300;
@@ -53,6 +58,11 @@ static void take_page(ReportLog *log, const CrawlLogLine *line, uint64_t bytes)
         LogText type = line->mime;
         tally_add(&log->types, type.length == 0 ? "(none)" : type.bytes,
                   type.length == 0 ? 6 : type.length, bytes);
+        if (is_html(type)) {
+            LogText language = line->language;
+            tally_add(&log->languages, language.length == 0 ? "(not said)" : language.bytes,
+                      language.length == 0 ? 10 : language.length, bytes);
+        }
         histogram_add(&log->lengths, bytes);
         histogram_add(&log->speeds,
                       bytes * 1000 / (uint64_t)(line->duration_ms > 0 ? line->duration_ms : 1));
@@ -115,7 +125,7 @@ Result report_log_read(ReportLog *log, const char *directory)
     const char *line = NULL;
     size_t length = 0;
     *log = (ReportLog){.is_there = false};
-    Tally *const tallies[] = {&log->statuses, &log->robots_statuses, &log->types,
+    Tally *const tallies[] = {&log->statuses, &log->robots_statuses, &log->types, &log->languages,
                               &log->errors,   &log->refusals,        NULL};
     for (size_t i = 0; tallies[i] != NULL; i++) {
         tally_init(tallies[i]);
@@ -142,6 +152,7 @@ void report_log_destroy(ReportLog *log)
     tally_destroy(&log->statuses);
     tally_destroy(&log->robots_statuses);
     tally_destroy(&log->types);
+    tally_destroy(&log->languages);
     tally_destroy(&log->errors);
     tally_destroy(&log->refusals);
     for (size_t i = 0; i < REPORT_TOP; i++) {

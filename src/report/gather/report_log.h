@@ -41,6 +41,7 @@ typedef struct ReportLog {
     Tally statuses;        /* of pages, with bytes */
     Tally robots_statuses; /* of robots.txt */
     Tally types;           /* of pages with status 2xx, with bytes */
+    Tally languages;       /* of HTML pages with status 2xx, with bytes; (not said) */
     Tally errors;          /* by class */
     Tally refusals;        /* URLs that were scheduled and not requested, by rule */
     Histogram lengths;     /* bytes of pages with status 2xx */

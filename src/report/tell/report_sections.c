@@ -115,6 +115,10 @@ static void tell_answers(Telling *tell)
     tell_tally(tell, &log->statuses, "status", true, telling_status);
     tell_section(tell, "Types", "Media types of pages with status 2xx, and bytes received.");
     tell_tally(tell, &log->types, "type", true, NULL);
+    tell_section(tell, "Languages",
+                 "Of HTML pages with status 2xx, as they say: the lang attribute of html, else "
+                 "Content-Language.");
+    tell_tally(tell, &log->languages, "language", true, NULL);
     tell_section(tell, "Sizes and times",
                  "Of pages: bytes received with status 2xx, and duration of requests.");
     if (log->lengths.n > 0) {
