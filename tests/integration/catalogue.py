@@ -1,7 +1,8 @@
-"""All of tests/web's catalogue as one crawl beside good hosts: each bad host ends as its row says, the good
-ones get all their pages in the time that they need anyway, memory stays within the budget, status.log names
-what binds. With FULL=1 500 good hosts, and five bad ones of each kind."""
+"""All of tests/web's catalogue as one crawl beside good hosts: each bad host ends as its row says and within the
+time that its row says, the good ones get all their pages in the time that they need anyway, memory stays within
+the budget, status.log names what binds. With FULL=1 500 good hosts, and five bad ones of each kind."""
 import collections
+import datetime
 import re
 
 import harness
@@ -10,7 +11,8 @@ SIZES = dict(hosts=500, pages=10000) if harness.FULL else dict(hosts=100, pages=
 COPIES = 5 if harness.FULL else 1
 SLACK = 1.1 if harness.FULL else 1.4  # of the time that good hosts need without the bad ones
 BUDGET_MI = 128
-SETTINGS = {"dns.timeout": "200ms", "dns.tries": 1, "fetch.first_byte_timeout": "2s",
+HOST_DELAY, DEPTH = "200ms", 12
+SETTINGS = {"scope.sitemaps": "yes", "dns.timeout": "200ms", "dns.tries": 1, "fetch.first_byte_timeout": "2s",
             "fetch.total_timeout": "4s", "fetch.slow_time": "1s", "fetch.max_body": "300k",
             "politeness.retry_after_max": "2500ms", "politeness.park_after": "4s",
             "limits.trap_fetches": 20, "crawl.memory": f"{BUDGET_MI}Mi", "log.status_interval": "200ms",
@@ -39,7 +41,7 @@ ENDS = {
            "gzip-broken gzip-lie hang interim-storm long-urls many-headers many-links moved-later no-length "
            "nul-bytes reset-mid-body retry-past robots-403 robots-br robots-chain robots-costly robots-deflate "
            "robots-endless robots-gzip robots-html robots-noise robots-zstd second-answer server-errors server-recovers "
-           "session short-length slow-body slow-drip soft-404 stalls stays-open truncated two-codings two-lengths",
+           "session short-length sitemap-blanks slow-body slow-drip soft-404 stalls stays-open truncated two-codings two-lengths",
     "robots -4": "silent robots-slow", "robots -3": "robots-reset", "robots 302": "robots-away",
     "robots 500": "robots-500", "robots 200": "robots-gzip-bomb robots-gzip-broken",
     "name -1": "dns-empty dns-loop dns-refused dns-servfail dns-silent dns-wrong-id",
@@ -48,6 +50,70 @@ ENDS = {
 NO_PAGE = ("bad-length close-at-once endless-header header-nul http09 huge-header reset-at-once slow-first slow-header "
            "silent robots-slow robots-reset robots-away robots-500 robots-gzip-bomb robots-gzip-broken dns-private "
            "dns-empty dns-loop gzip-short status-999").split()
+
+
+TRIES = 3  # one that is excused, the first that counts, and one more of politeness.retry
+
+# A busy machine may stretch what a row says so far; one that hangs is beyond it when the crawl is killed.
+STRETCH, GRACE_S = 2, 20
+
+
+def seconds(text):
+    number, unit = re.fullmatch(r"(\d+)(ms|s|h)", text).groups()
+    return int(number) * {"ms": 0.001, "s": 1, "h": 3600}[unit]
+
+
+def documented(within, settings):
+    """The seconds that a row of the catalogue says, in words of tests/web/misbehaviour.h."""
+    def of(key):
+        return seconds(settings[key])
+
+    turn = seconds(HOST_DELAY)
+    pause = turn + seconds(settings["politeness.retry"].split()[1])
+    words = {"turn": turn, "level": DEPTH * turn, "failure": TRIES * pause,
+             "first-byte": TRIES * (pause + of("fetch.first_byte_timeout")),
+             "slow": TRIES * (pause + of("fetch.slow_time")), "total": of("fetch.total_timeout"),
+             "busy": TRIES * (pause + 2), "rest": of("politeness.park_after"),
+             "name": TRIES * (pause + settings["dns.tries"] * of("dns.timeout"))}
+    return sum(int(n) * words[word] for n, word in (part.split() for part in within.split(" + ")))
+
+
+def log_times(directory):
+    """host -> [begin, end] in seconds, by crawl.log. A name is asked for from the beginning on, and what comes
+    behind its host was dropped is the last look before the crawl ends."""
+    found, dropped, first = {}, set(), None
+    with open(directory + "/crawl.log", encoding="latin-1") as file:
+        for line in file:
+            f = line.split()
+            end = datetime.datetime.fromisoformat(f[0]).timestamp()
+            begin = end - int(f[8].split("+")[1]) / 1000 if "+" in f[8] else end
+            first = begin if first is None else first
+            name = re.match(r"(dns:|https?://)([^/:]*)", f[3])
+            if not name or name[2] in dropped:
+                continue
+            times = found.setdefault(name[2].lower(), [first if name[1] == "dns:" else begin, end])
+            times[1] = max(times[1], end)
+            if "host-dropped" in f[11]:
+                dropped.add(name[2])
+    return found
+
+
+def too_late(directory, requests, table, settings, stretch=STRETCH, grace=GRACE_S):
+    """What was not done with in time, as (host, seconds, what its row says). By crawl.log, and by the requests
+    that the server saw: those that were under way when the crawl was killed are in no other log."""
+    taken = {host: end - begin for host, (begin, end) in log_times(directory).items()}
+    asked = {}
+    for r in requests:
+        asked.setdefault(r.host, []).extend((r.start / 1e6, r.end / 1e6))
+    late = []
+    for host in sorted(taken.keys() | asked.keys()):
+        label = host.split(".")[0]
+        row = table.get(label) or table.get(re.sub(r"-\d+$", "", label))
+        times = asked.get(host, [0])
+        time = max(taken.get(host, 0), max(times) - min(times))
+        if row and time > stretch * documented(row, settings) + grace:
+            late.append((host, round(time, 1), row))
+    return late
 
 
 def is_good(host):
@@ -63,9 +129,9 @@ def crawl(path, name, bad):
         with open(seeds, "w") as file:
             file.writelines(f"http://{host}/\n" for host in bad)
             file.writelines(f"http://{host}/\n" for host in web.hosts())
-        result = harness.crawl(web, directory, "--no-warc", "-l", "12", *options, "--reject-regex",
+        result = harness.crawl(web, directory, "--no-warc", "-l", str(DEPTH), *options, "--reject-regex",
                                "//(many-links|calendar|session|deeper)[^/]*/..|//soft-404[^/]*/[^/]*/.",
-                               seeds=seeds, timeout=250, wait="200ms")
+                               seeds=seeds, timeout=250, wait=HOST_DELAY)
     return result, directory, web.requests()
 
 
@@ -92,9 +158,32 @@ def outcomes(directory, names):
     return found
 
 
+def catalogue():
+    """name -> within which time a host of that kind is done with"""
+    rows = harness.run([f"{harness.OUT}/web", "--catalogue"]).stdout.splitlines()
+    return {row.split(".")[0]: row.split("\t")[3] for row in rows}
+
+
+def late_is_noticed(report, path):
+    """The check of times can fail: of hosts that may take longer than their rows say those that do are named."""
+    settings = SETTINGS | {"fetch.first_byte_timeout": "5s", "politeness.park_after": "1h"}
+    options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    hosts = [f"{name}.web.test" for name in ("silent", "slow-first", "dns-empty", "empty", "reset-at-once")]
+    with harness.Web(path, slow_ms=10000, hosts=1, pages=1) as web:
+        seeds = path + "/seeds.txt"
+        with open(seeds, "w") as file:
+            file.writelines(f"http://{host}/\n" for host in hosts)
+        crawl = harness.crawl(web, path + "/crawl", "--no-warc", *options, seeds=seeds, wait=HOST_DELAY)
+    report.equal("a crawl with a longer time-out ends", crawl.returncode, 0)
+    rows = catalogue()
+    late = too_late(path + "/crawl", web.requests(), rows, SETTINGS | {"fetch.first_byte_timeout": "10ms"}, 1, 2)
+    report.equal("hosts that take longer than their rows say are named", [host for host, _, _ in late],
+                 ["silent.web.test", "slow-first.web.test"])
+
+
 def whole(report, path):
-    table = harness.run([f"{harness.OUT}/web", "--catalogue"]).stdout.splitlines()
-    names = [row.split(".")[0] for row in table]
+    table = catalogue()
+    names = list(table)
     bad = [f"{name}-{i}.web.test" if i else f"{name}.web.test" for name in names for i in range(COPIES)]
     result, _, requests = crawl(path, "alone", [])
     report.equal("good hosts alone are crawled to the end", result.returncode, 0)
@@ -110,6 +199,9 @@ def whole(report, path):
     missing = [(name, end, dict(found[name])) for end, row in ENDS.items() for name in row.split()
                if found[name][end] == 0]
     report.equal("each bad host ends as its row says", missing, [])
+    report.equal("within the time that its row says", too_late(directory, requests, table, SETTINGS), [])
+    told = {r.path for r in requests if r.host == "sitemap-blanks.web.test"}
+    report.check("sitemaps within white space give their pages", {f"/{i}.html" for i in range(1, 10)} <= told, str(told))
     report.equal("every row is looked at", set(names) - set(" ".join(ENDS.values()).split()), set())
     report.equal("what is no page is not taken for one",
                  [name for name in NO_PAGE if found[name]["200"] > 0], [])
@@ -123,4 +215,4 @@ def whole(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(whole)
+    harness.main(whole, late_is_noticed)

@@ -94,6 +94,7 @@ void trick_server_errors(const TrickCall *call, Reply *reply);
 void trick_server_recovers(const TrickCall *call, Reply *reply);
 void trick_short_length(const TrickCall *call, Reply *reply);
 void trick_silent(const TrickCall *call, Reply *reply);
+void trick_sitemap_blanks(const TrickCall *call, Reply *reply);
 void trick_slow_body(const TrickCall *call, Reply *reply);
 void trick_slow_drip(const TrickCall *call, Reply *reply);
 void trick_slow_first(const TrickCall *call, Reply *reply);
