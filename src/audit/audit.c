@@ -192,15 +192,15 @@ static void note_delays(const Run *run, AuditFetch *fetch, int64_t crawl_delay_m
 {
     const AuditDelays *delays = &run->audit->delays;
     bool holds = delays->is_known && (fetch->owes_host < 0 || fetch->start.us > delays->since.us);
+    AuditForce force = audit_delays_in_force(delays, fetch->host, fetch->start, fetch->end);
     int64_t crawl_delay = holds ? audit_delays_of_robots(delays, crawl_delay_ms) : -1;
     fetch->crawl_delay = audit_delays_of_robots(delays, crawl_delay_ms);
-    fetch->host_asks = holds ? fetch->host->delay_ms : -1;
+    fetch->host_asks = holds ? force.least_ms : -1;
     fetch->host_asks = crawl_delay > fetch->host_asks ? crawl_delay : fetch->host_asks;
-    fetch->ip_asks = holds ? fetch->host->ip_delay_ms : -1;
-    bool too_many =
-        holds && fetch->host->connections > 0 && fetch->at_once > fetch->host->connections;
-    fetch->at_once = too_many ? fetch->host->connections : fetch->at_once;
-    fetch->keep_alive_ms = !holds || crawl_delay > 0 ? -1 : fetch->host->keep_alive_ms;
+    fetch->ip_asks = holds ? force.ip_ms : -1;
+    bool too_many = holds && force.connections > 0 && fetch->at_once > force.connections;
+    fetch->at_once = too_many ? force.connections : fetch->at_once;
+    fetch->keep_alive_ms = !holds || crawl_delay > 0 ? -1 : force.keep_alive_ms;
 }
 
 static void judge_pauses(Run *run, AuditFetch *fetch)

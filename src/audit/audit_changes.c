@@ -4,15 +4,19 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
-#include "base/option/option.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
 
-#define EVENT "config: changed key="
+#define CHANGED "config: changed key="
 
-/* "TIME LEVEL THREAD config: changed key=...": the text behind the third blank is the program's
- * own, and no value can pose as it. */
-static bool find_event(const char *line, size_t length, WallTime *time, LogText *change)
+typedef struct Reading {
+    AuditChanges *changes;
+    bool has_compared; /* the start that comes was preceded by its changes */
+} Reading;
+
+/* "TIME LEVEL THREAD EVENT": the text behind the third blank is the program's own, and no value can
+ * pose as it. */
+static bool find_event(const char *line, size_t length, WallTime *time, LogText *event)
 {
     const char *at = line;
     const char *end = line + length;
@@ -23,11 +27,10 @@ static bool find_event(const char *line, size_t length, WallTime *time, LogText 
             at++;
         }
     }
-    size_t event = sizeof EVENT - 1;
-    if (at == NULL || (size_t)(end - at) <= event || memcmp(at, EVENT, event) != 0) {
+    if (at == NULL) {
         return false;
     }
-    *change = (LogText){at + event, (size_t)(end - at) - event};
+    *event = (LogText){at, (size_t)(end - at)};
     return log_text_time((LogText){line, (size_t)(time_end - line)}, time);
 }
 
@@ -36,43 +39,69 @@ static bool starts_with(LogText text, const char *word)
     return text.length >= strlen(word) && memcmp(text.bytes, word, strlen(word)) == 0;
 }
 
-/* The time behind name, such as old="50ms". */
-static bool time_of(const char *text, const char *name, int64_t *ms)
+/* The value behind name, such as old="50ms"; NULL: it is not there, or there is no memory. */
+static char *value_of(const char *text, const char *name)
 {
-    char value[64];
     const char *at = strstr(text, name);
-    const char *end = at == NULL ? NULL : strchr(at + strlen(name), '"');
-    size_t n = end == NULL ? sizeof value : (size_t)(end - at) - strlen(name);
-    if (n >= sizeof value) {
-        return false;
-    }
-    memcpy(value, at + strlen(name), n);
-    value[n] = '\0';
-    return option_parse_time(value, ms) == RESULT_OK;
+    const char *value = at == NULL ? NULL : at + strlen(name);
+    const char *end = value == NULL ? NULL : strchr(value, '"');
+    return end == NULL ? NULL : strndup(value, (size_t)(end - value));
 }
 
-static Result take_line(AuditChanges *changes, const char *line, size_t length)
+static void release(AuditChange *change)
 {
-    LogText text;
-    AuditChange change = {.is_site = false};
-    if (!find_event(line, length, &change.time, &text)) {
-        return RESULT_OK;
-    }
-    change.is_site = starts_with(text, "[site]");
-    if (!change.is_site && !starts_with(text, "politeness.")) {
+    free(change->text);
+    free(change->name);
+    free(change->site);
+    free(change->from);
+    free(change->to);
+}
+
+/* text: from the key on. */
+static Result take_change(AuditChanges *changes, LogText text, WallTime time)
+{
+    bool is_delay = starts_with(text, "politeness.");
+    if (!is_delay && !starts_with(text, "[site]")) {
         return RESULT_OK;
     }
     AuditChange *more = realloc(changes->list, (changes->n + 1) * sizeof *more);
     changes->list = more != NULL ? more : changes->list;
-    change.text = strndup(text.bytes, text.length);
+    AuditChange change = {.time = time, .text = strndup(text.bytes, text.length)};
     if (more == NULL || change.text == NULL) {
-        free(change.text);
+        release(&change);
         return RESULT_MEMORY;
     }
-    change.is_host_delay = starts_with(text, "politeness.host_delay ") &&
-                           time_of(change.text, " old=\"", &change.from_ms) &&
-                           time_of(change.text, " new=\"", &change.to_ms);
+    change.from = value_of(change.text, " old=\"");
+    change.to = value_of(change.text, " new=\"");
+    change.site = value_of(change.text, " site=\"");
+    if (is_delay && change.from != NULL && change.to != NULL) {
+        change.name = strndup(change.text, strcspn(change.text, " "));
+    }
     more[changes->n++] = change;
+    return RESULT_OK;
+}
+
+static Result take_line(Reading *reading, const char *line, size_t length)
+{
+    AuditChanges *changes = reading->changes;
+    LogText event;
+    WallTime time;
+    if (!find_event(line, length, &time, &event)) {
+        return RESULT_OK;
+    }
+    if (starts_with(event, CHANGED)) {
+        size_t n = sizeof CHANGED - 1;
+        return take_change(changes, (LogText){event.bytes + n, event.length - n}, time);
+    }
+    bool is_new = starts_with(event, "config: is new ");
+    if (is_new || starts_with(event, "config: compared with that of the run before ")) {
+        changes->since = is_new || !changes->is_whole ? time : changes->since;
+        changes->is_whole = true;
+        reading->has_compared = true;
+    } else if (starts_with(event, "agent: start ")) {
+        changes->is_whole = reading->has_compared; /* or the log lacks what changed then */
+        reading->has_compared = false;
+    }
     return RESULT_OK;
 }
 
@@ -81,13 +110,14 @@ Result audit_changes_read(AuditChanges *changes, const char *directory)
     const char *line = NULL;
     size_t length = 0;
     LogReader *reader = NULL;
+    Reading reading = {.changes = changes};
     Buffer path;
     *changes = (AuditChanges){.n = 0};
     buffer_init(&path, BUFFER_NO_LIMIT);
     Result rc = buffer_printf(&path, "%s/ragno.log", directory);
     rc = rc == RESULT_OK ? log_reader_open(&reader, buffer_string(&path)) : rc;
     while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
-        rc = take_line(changes, line, length);
+        rc = take_line(&reading, line, length);
     }
     log_reader_close(reader);
     buffer_destroy(&path);
@@ -97,34 +127,8 @@ Result audit_changes_read(AuditChanges *changes, const char *directory)
 void audit_changes_destroy(AuditChanges *changes)
 {
     for (size_t i = 0; i < changes->n; i++) {
-        free(changes->list[i].text);
+        release(&changes->list[i]);
     }
     free(changes->list);
     *changes = (AuditChanges){.n = 0};
-}
-
-static void widen(AuditForce *force, int64_t least_ms, int64_t most_ms)
-{
-    force->least_ms = least_ms < force->least_ms ? least_ms : force->least_ms;
-    force->most_ms = most_ms > force->most_ms ? most_ms : force->most_ms;
-    force->has_changed = true;
-}
-
-AuditForce audit_changes_between(const AuditChanges *changes, WallTime from, WallTime until,
-                                 int64_t now_ms)
-{
-    bool site_is_known = true;
-    AuditForce force = {.least_ms = INT64_MAX};
-    for (size_t i = changes->n; i-- > 0 && changes->list[i].time.us >= from.us - AUDIT_CHANGE_US;) {
-        const AuditChange *change = &changes->list[i];
-        bool is_within = change->time.us <= until.us + AUDIT_CHANGE_US;
-        if (is_within && change->is_host_delay) {
-            widen(&force, change->from_ms, change->from_ms);
-            widen(&force, change->to_ms, change->to_ms);
-        } else if (is_within && change->is_site) {
-            widen(&force, site_is_known ? now_ms : 0, INT64_MAX);
-        }
-        site_is_known = site_is_known && !change->is_site;
-    }
-    return force;
 }

@@ -241,6 +241,89 @@ def a_delay_changes_while_it_runs(report, path):
     report.check("a millisecond less than the new delay is one", "host-pause" in kinds, kinds)
 
 
+def lines_of_host(directory, host):
+    return [line for line in lines_of(directory) if f" http://{host}/" in line]
+
+
+def changes_told(directory):
+    """(option, site, old, new, who) of each."""
+    pattern = r'(\S+) (?:site="(.*?)" )?old="(.*?)" new="(.*?)" from="(.*?)"'
+    return [re.match(pattern, row["change"]).groups()
+            for row in audit_json(directory)["delays_changed"]]
+
+
+def a_host_s_delay_changes(report, path):
+    """By ctl, by a reload, by a restart with an edited config.ini and with an option: the audit goes by
+    what was in force at each moment."""
+    directory = os.path.join(path, "site")
+    ini = os.path.join(path, "crawl.ini")
+
+    def configure(*site):
+        with open(ini, "w") as file:
+            file.write("[politeness]\nhost_delay = 200ms\n" + "".join(site))
+
+    def go_on(host, delay, times=3):
+        """Until the host was asked that often with this delay. 3 s: some of the lines are then beyond
+        the time in which a change may be on its way."""
+        owed = f"owes:{delay}/"
+        harness.until(lambda: sum(owed in line for line in lines_of_host(directory, host)) >= times)
+
+    configure()
+    with harness.Web(path, pages=100000, hosts=6, addresses=6) as web:
+        one, two = sorted(web.hosts())[:2]
+        with Crawl(web, directory, "--no-warc", "-c", ini, wait=None, ip_wait="10ms") as crawler:
+            go_on(one, "200")
+            for delay in ("20", "120"):
+                report.equal("ctl host delay", crawler.ask("host", one, "delay", delay + "ms").returncode, 0)
+                go_on(one, delay)
+            go_on(one, "120", 3000 // 120)
+            for delay in ("40", "90"):
+                configure(f'[site "{two}"]\nhost_delay = {delay}ms\n')
+                crawler.process.send_signal(signal.SIGHUP)
+                go_on(two, delay)
+            go_on(two, "90", 3000 // 90)
+            crawler.ask("stop")
+            crawler.wait()
+        with open(os.path.join(directory, "config.ini")) as file:
+            text = file.read()
+        with open(os.path.join(directory, "config.ini"), "w") as file:
+            file.write(text.replace("host_delay = 200ms", "host_delay = 30ms"))
+        three = sorted(web.hosts())[2]
+        for wait, delay in ((None, "30"), ("150ms", "150")):
+            with Crawl(web, directory, "--no-warc", seeds="/dev/null", wait=wait,
+                       ip_wait="10ms") as crawler:
+                go_on(three, delay)
+                crawler.ask("stop")
+                crawler.wait()
+    result = audit(directory)
+    report.check("no breach is found", result.returncode == 0 and "no breach" in result.stdout,
+                 result.stdout + result.stderr)
+    told = changes_told(directory)
+    option = "politeness.host_delay"
+    report.equal("each change is told with old and new value", [change[:4] for change in told],
+                 [(option, one, "", "20ms"), (option, one, "20ms", "120ms"),
+                  (option, two, "", "40ms"), (option, two, "40ms", "90ms"),
+                  (option, None, "200ms", "30ms"), (option, None, "30ms", "150ms")])
+    report.equal("and where it came from", [change[4].split("/")[-1] for change in told],
+                 ["operator", "operator", "crawl.ini:4", "crawl.ini:4", "crawl.ini:2", "command line"])
+    too_little(report, path, directory, one, "owes:120/")
+    too_little(report, path, directory, three, "owes:200/")
+    too_little(report, path, directory, two, "owes:90/")
+
+
+def too_little(report, path, directory, host, owes):
+    """Of the lines with that delay, the middle one says a millisecond less."""
+    other = copy_of(directory, path, "little")
+    lines = lines_of(directory)
+    places = [i for i, line in enumerate(lines) if f" http://{host}/" in line and owes in line]
+    at = places[len(places) // 2]
+    number = int(owes[5:-1])
+    lines[at] = lines[at].replace(owes, f"owes:{number - 1}/")
+    write_lines(other, lines)
+    kinds = [b["kind"] for b in audit_json(other)["breaches_kept"]]
+    report.check(f"a millisecond less than {owes} is found", "owed-too-little" in kinds, kinds)
+
+
 def a_million_requests(report, path):
     directory = os.path.join(path, "big")
     os.mkdir(directory)
@@ -267,4 +350,5 @@ def a_million_requests(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(a_crawl_is_proven, killed_and_resumed, a_delay_changes_while_it_runs, a_million_requests)
+    harness.main(a_crawl_is_proven, killed_and_resumed, a_delay_changes_while_it_runs,
+                 a_host_s_delay_changes, a_million_requests)

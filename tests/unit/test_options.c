@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/option/option_changes.h"
 #include "base/option/options.h"
 #include "folder_fixture.h"
 #include "unit.h"
@@ -471,6 +472,57 @@ static void what_is_printed_loads_again(void)
     folder_remove(directory());
 }
 
+typedef struct Told {
+    Buffer text;
+} Told;
+
+static void tell(void *context, const OptionChange *change)
+{
+    Told *told = context;
+    (void)buffer_printf(&told->text, "%s %s: '%s' '%s';", change->site, change->spec->key,
+                        change->from, change->to);
+}
+
+/* What is told of the change from one list of sections to another, "moved" if they moved. */
+static bool site_changes_are(const char *before, const char *after, const char *expected)
+{
+    Fixture a;
+    Fixture b;
+    Told told;
+    set_up(&a);
+    set_up(&b);
+    buffer_init(&told.text, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(load(&a, before), RESULT_OK);
+    CU_ASSERT_EQUAL(load(&b, after), RESULT_OK);
+    option_changes_tell_sites(&a.options, &b.options, tell, &told);
+    if (option_changes_has_moved_sites(&a.options, &b.options)) {
+        (void)buffer_append_string(&told.text, "moved");
+    }
+    bool same = strcmp(buffer_string(&told.text), expected) == 0;
+    buffer_destroy(&told.text);
+    tear_down(&a);
+    tear_down(&b);
+    return same;
+}
+
+static void changes_of_sites_are_told_one_by_one(void)
+{
+#define SITE(pattern, text) "[site \"" pattern "\"]\n" text "\n"
+    CU_ASSERT_TRUE(site_changes_are("", "", ""));
+    CU_ASSERT_TRUE(site_changes_are("", SITE("a", "pages = 2"), "a pages: '' '2';"));
+    CU_ASSERT_TRUE(site_changes_are(SITE("a", "pages = 2"), "", "a pages: '2' '';"));
+    CU_ASSERT_TRUE(site_changes_are(SITE("a", "pages = 2"), SITE("a", "pages = 3\ntimeout = 1s"),
+                                    "a pages: '2' '3';a timeout: '' '1s';"));
+    CU_ASSERT_TRUE(site_changes_are(SITE("a", "pages = 2") SITE("b", "pages = 2"),
+                                    SITE("b", "pages = 2") SITE("a", "pages = 2"), ""));
+    CU_ASSERT_TRUE(site_changes_are(SITE("a*", "pages = 2") SITE("ab", "pages = 3"),
+                                    SITE("ab", "pages = 3") SITE("a*", "pages = 2"), "moved"));
+    CU_ASSERT_TRUE(site_changes_are(SITE("a*", "pages = 2"),
+                                    SITE("a*", "pages = 2") SITE("ab", "pages = 3"),
+                                    "ab pages: '' '3';"));
+#undef SITE
+}
+
 UNIT_MAIN("options", {"defaults come from the table", defaults_come_from_the_table},
           {"units are understood", units_are_understood},
           {"words and truths are understood", words_and_truths_are_understood},
@@ -486,5 +538,6 @@ UNIT_MAIN("options", {"defaults come from the table", defaults_come_from_the_tab
           {"a line is cut where nothing is lost", a_line_is_cut_where_nothing_is_lost},
           {"an included file comes first", an_included_file_comes_first},
           {"sites override what may differ", sites_override_what_may_differ},
+          {"changes of sites are told one by one", changes_of_sites_are_told_one_by_one},
           {"the environment is read", the_environment_is_read},
           {"what is printed loads again", what_is_printed_loads_again})

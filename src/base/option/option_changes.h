@@ -10,7 +10,8 @@
 
 typedef struct OptionChange {
     const OptionSpec *spec;
-    const char *from; /* as written */
+    const char *site; /* the pattern of its [site] section; NULL: it holds for all */
+    const char *from; /* as written; of a site, "": it said nothing */
     const char *to;
     const char *origin; /* where the new value comes from */
 } OptionChange;
@@ -19,5 +20,12 @@ typedef struct OptionChange {
  * written in another way (1m, 60s) is no change. */
 void option_changes_tell(const Options *options, const Options *fresh,
                          void (*tell)(void *context, const OptionChange *change), void *context);
+/* The same of [site] sections: of each pattern and row, the last value counts. */
+void option_changes_tell_sites(const Options *options, const Options *fresh,
+                               void (*tell)(void *context, const OptionChange *change),
+                               void *context);
+/* Whether sections stand in another order, so that for a host that matches several of them another
+ * one may win: nothing tells of that. */
+bool option_changes_has_moved_sites(const Options *options, const Options *fresh);
 
 #endif

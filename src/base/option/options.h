@@ -76,7 +76,7 @@ bool options_site_number(const Options *options, size_t offset, const char *host
 /* Writes one site's value over its field in values, a flat copy of the struct of values: a text is
  * borrowed from the site. */
 void options_site_apply(const Options *options, const OptionSite *site, void *values);
-/* Removes the lines of a site that have this origin. Returns how many. */
+/* Removes the lines of a site that have this origin, NULL: any. Returns how many. */
 size_t options_drop_site(Options *options, const char *pattern, const OptionSpec *spec,
                          const char *origin);
 /* Replaces the sites by copies of from's. RESULT_MEMORY: nothing changed. */

@@ -52,7 +52,7 @@ size_t options_drop_site(Options *options, const char *pattern, const OptionSpec
     for (size_t i = 0; i < options->n_sites; i++) {
         OptionSite *site = &options->sites[i];
         if (&options->specs[site->spec] == spec && strcmp(site->pattern, pattern) == 0 &&
-            strcmp(site->origin, origin) == 0) {
+            (origin == NULL || strcmp(site->origin, origin) == 0)) {
             site_destroy(site);
         } else {
             options->sites[kept++] = *site;

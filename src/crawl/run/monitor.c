@@ -69,6 +69,7 @@ Result monitor_open_log(const AgentOptions *options, const char *directory, Buff
         path == NULL ? RESULT_MEMORY : log_open(path, (LogLevel)options->config->log_level, echo);
     free(path);
     if (rc == RESULT_OK) {
+        settings_tell_start(options->config, directory);
         rc = settings_write(options->config, directory);
     }
     if (rc != RESULT_OK) {

@@ -103,7 +103,11 @@ static void tell_change(void *context, const OptionChange *change)
 {
     const char *who = *(const char *const *)context;
     const OptionSpec *spec = change->spec;
-    if (spec->live) {
+    if (change->site != NULL) {
+        LOG_INFO("config", "changed", "key=%s.%s site=\"%s\" old=\"%s\" new=\"%s\" from=\"%s\" %s",
+                 spec->section, spec->key, change->site, change->from, change->to, change->origin,
+                 who);
+    } else if (spec->live) {
         LOG_INFO("config", "changed", "key=%s.%s old=\"%s\" new=\"%s\" from=\"%s\" %s",
                  spec->section, spec->key, change->from, change->to, change->origin, who);
     } else {
@@ -111,6 +115,14 @@ static void tell_change(void *context, const OptionChange *change)
                  "key=%s.%s value=\"%s\" wanted=\"%s\" from=\"%s\" next=\"stop the crawl and start "
                  "it again\" %s",
                  spec->section, spec->key, change->from, change->to, change->origin, who);
+    }
+}
+
+static void tell_sites(const Options *before, const Options *fresh, const char **who)
+{
+    option_changes_tell_sites(before, fresh, tell_change, who);
+    if (option_changes_has_moved_sites(before, fresh)) {
+        LOG_INFO("config", "changed", "key=[site] order=other %s", *who);
     }
 }
 
@@ -151,10 +163,7 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
     rc = rc == RESULT_OK ? apply(settings, error) : rc;
     if (rc == RESULT_OK) {
         option_changes_tell(&before.options, &fresh->options, tell_change, &who);
-        if (options_compare_sites(&before.options, &fresh->options) > 0) {
-            LOG_INFO("config", "changed", "key=[site] values=%zu %s",
-                     options_compare_sites(&before.options, &fresh->options), who);
-        }
+        tell_sites(&before.options, &fresh->options, &who);
     } else {
         (void)options_take_live(options, &before.options);
         Buffer ignored;
@@ -322,7 +331,7 @@ Result settings_unset(Settings *settings, const char *pattern, const char *name,
     return rc;
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- since the run before -------------------------------------------------------------------- */
 
 static char *join(const char *directory, const char *name)
 {
@@ -332,16 +341,65 @@ static char *join(const char *directory, const char *name)
     return buffer_detach(&path);
 }
 
-Result settings_write(const Config *config, const char *directory)
+typedef struct StartChanges {
+    const Options *options;
+    size_t n;
+} StartChanges;
+
+static void tell_start_change(void *context, const OptionChange *change)
 {
-    char *path = join(directory, "config.ini");
-    char *draft = join(directory, "config.ini.new");
+    StartChanges *changes = context;
+    if (options_find(changes->options, change->origin) != NULL) {
+        return; /* it follows from another one */
+    }
+    const OptionSpec *spec = change->spec;
+    bool of_site = change->site != NULL;
+    LOG_INFO("config", "changed", "key=%s.%s %s%s%sold=\"%s\" new=\"%s\" from=\"%s\" at=start",
+             spec->section, spec->key, of_site ? "site=\"" : "", of_site ? change->site : "",
+             of_site ? "\" " : "", change->from, change->to, change->origin);
+    changes->n++;
+}
+
+void settings_tell_start(const Config *config, const char *directory)
+{
+    Config before;
+    Buffer error;
+    StartChanges changes = {.options = &config->options};
+    char *path = join(directory, "in-force.ini"); /* somebody may have edited config.ini */
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    if (path == NULL || config_file_look(path) == CONFIG_FILE_NONE ||
+        config_init(&before) != RESULT_OK) {
+        LOG_INFO("config", "is new", "uid=%u", (unsigned)getuid());
+    } else {
+        if (options_load_printed(&before.options, path, &error) == RESULT_OK) {
+            option_changes_tell(&before.options, &config->options, tell_start_change, &changes);
+            option_changes_tell_sites(&before.options, &config->options, tell_start_change,
+                                      &changes);
+            if (option_changes_has_moved_sites(&before.options, &config->options)) {
+                LOG_INFO("config", "changed", "key=[site] order=other at=start");
+            }
+            LOG_INFO("config", "compared with that of the run before", "changed=%zu uid=%u",
+                     changes.n, (unsigned)getuid());
+        }
+        config_destroy(&before);
+    }
+    buffer_destroy(&error);
+    free(path);
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Synced, since a resumed crawl reads it: half a file must not get the name. */
+static Result write_file(const Config *config, const char *directory, const char *name,
+                         const char *draft_name)
+{
+    char *path = join(directory, name);
+    char *draft = join(directory, draft_name);
     FILE *file = draft == NULL ? NULL : fopen(draft, "we");
     Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
     if (rc == RESULT_OK) {
         options_print(&config->options, file);
         (void)fputs("\n" CONFIG_END, file);
-        /* Synced, since a resumed crawl reads it: half a file must not get the name. */
         rc =
             ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL : RESULT_OK;
     }
@@ -351,10 +409,16 @@ Result settings_write(const Config *config, const char *directory)
     if (rc == RESULT_OK && rename(draft, path) != 0) {
         rc = result_of_errno(errno);
     }
-    if (rc == RESULT_OK) {
-        rc = warc_files_sync_directory(directory);
-    }
     free(path);
     free(draft);
     return rc;
+}
+
+Result settings_write(const Config *config, const char *directory)
+{
+    Result rc = write_file(config, directory, "config.ini", "config.ini.new");
+    if (rc == RESULT_OK) {
+        rc = write_file(config, directory, "in-force.ini", "in-force.ini.new");
+    }
+    return rc == RESULT_OK ? warc_files_sync_directory(directory) : rc;
 }

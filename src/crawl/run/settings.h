@@ -45,7 +45,10 @@ Result settings_set(Settings *settings, const char *pattern, const char *name, c
  * run. RESULT_NOT_FOUND: no operator has set it. */
 Result settings_unset(Settings *settings, const char *pattern, const char *name, const char *who,
                       Buffer *answer);
-/* Writes DIR/config.ini, synced. */
+/* Before config.ini is written at a start: each value that differs from that of the run before is a
+ * line of ragno.log, so that the log says what was in force at any time. */
+void settings_tell_start(const Config *config, const char *directory);
+/* Writes DIR/config.ini, and the same as DIR/in-force.ini, which nobody edits; synced. */
 Result settings_write(const Config *config, const char *directory);
 
 #endif
