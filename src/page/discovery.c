@@ -8,22 +8,17 @@ void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buff
     char letters[STEPS];
     size_t n = 0;
     uint64_t last = PAGE_DB_NO_INDEX;
-    PageRef page;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
     while (index != PAGE_DB_NO_INDEX && n < STEPS) {
-        buffer_reset(&url);
-        if (page_db_get(db, txn, index, &page, &url) != 0) {
+        PageRef page;
+        int rc = n == 1 ? page_db_get(db, txn, index, &page, referrer)
+                        : page_db_get_way(db, txn, index, &page.linked_from, &page.hop);
+        if (rc != 0) {
             break;
-        }
-        if (n == 1) {
-            (void)buffer_append(referrer, url.data, url.length);
         }
         last = index;
         letters[n++] = (char)page.hop;
         index = page.linked_from;
     }
-    buffer_destroy(&url);
     /* A seed is M by itself; as the start of a path it has no letter. */
     if (seed != NULL) {
         *seed = index == PAGE_DB_NO_INDEX ? last : PAGE_DB_NO_INDEX;

@@ -16,8 +16,8 @@
 
 /* *seed (may be NULL): the index of the seed at the start, or PAGE_DB_NO_INDEX when the path is
  * longer than what is followed. Appends the letters (at most 64, the last of the path; nothing for
- * PAGE_DB_NO_INDEX) and the URL of the linking page (nothing for a seed). What cannot be read is
- * left out. */
+ * PAGE_DB_NO_INDEX); the URL of the linking page replaces what is in referrer (a seed has none).
+ * What cannot be read is left out. */
 void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buffer *referrer,
                     uint64_t *seed);
 

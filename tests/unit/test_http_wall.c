@@ -35,6 +35,14 @@ static void challenges_are_walls_whatever_their_status(void)
     CU_ASSERT_EQUAL(wall("HTTP/1.1 403 x\r\n\r\n", "geo.captcha-delivery.com/c"), WALL_CHALLENGE);
 }
 
+static void words_that_are_cut_are_none(void)
+{
+    CU_ASSERT_EQUAL(wall("HTTP/1.1 200 x\r\n\r\n", "_challenge\" and _cf_chl_op"), HTTP_WALLS);
+    CU_ASSERT_EQUAL(wall("HTTP/1.1 200 x\r\n\r\n", "id=\"anubis_challenge"), HTTP_WALLS);
+    CU_ASSERT_EQUAL(wall("HTTP/1.1 200 x\r\n\r\n", "__c_"), HTTP_WALLS);
+    CU_ASSERT_EQUAL(wall("HTTP/1.1 200 x\r\n\r\n", "_id=\"anubis_challenge\""), WALL_CHALLENGE);
+}
+
 static void pages_that_carry_such_a_script_are_none(void)
 {
     CU_ASSERT_EQUAL(wall("HTTP/1.1 200 x\r\nCF-Mitigated: none\r\n\r\n",
@@ -56,5 +64,6 @@ static void only_the_beginning_is_looked_at(void)
 UNIT_MAIN("http_wall", {"statuses are walls", statuses_are_walls},
           {"challenges are walls, whatever their status",
            challenges_are_walls_whatever_their_status},
+          {"words that are cut are none", words_that_are_cut_are_none},
           {"pages that carry such a script are none", pages_that_carry_such_a_script_are_none},
           {"only the beginning is looked at", only_the_beginning_is_looked_at})

@@ -287,6 +287,9 @@ static bool page_agrees(Run *run, MDB_txn *txn, uint64_t index, Buffer *buffer)
     PageRef ref;
     uint64_t found = 0;
     must(run, page_db_get(run->db, txn, index, &ref, buffer));
+    uint64_t from = 0;
+    uint8_t hop = 0;
+    must(run, page_db_get_way(run->db, txn, index, &from, &hop));
     must(run, page_db_find(run->db, txn, text, strlen(text), &found));
     bool has_parent = p->linked_from != PAGE_DB_NO_INDEX;
     return found == index && strcmp(buffer_string(buffer), text) == 0 &&
@@ -296,8 +299,8 @@ static bool page_agrees(Run *run, MDB_txn *txn, uint64_t index, Buffer *buffer)
            ref.n_crawls == p->n_crawls && ref.n_changes == p->n_changes &&
            ref.first_crawl == p->first && ref.last_crawl == p->last && ref.score == p->score &&
            ref.content_hash64 == p->hash && ref.status == p->status && ref.level == p->level &&
-           ref.tries == p->tries && ref.hop == p->hop && ref.flags == p->flags &&
-           links_agree(run, txn, index);
+           ref.tries == p->tries && ref.hop == p->hop && from == ref.linked_from &&
+           hop == ref.hop && ref.flags == p->flags && links_agree(run, txn, index);
 }
 
 static void check_some(Run *run, size_t n)

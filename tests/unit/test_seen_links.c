@@ -19,6 +19,22 @@ static void a_key_is_new_once(void)
     seen_links_destroy(&seen);
 }
 
+static void pages_of_all_sizes_leave_nothing_behind(void)
+{
+    SeenLinks seen = {.keys = NULL};
+    for (uint64_t n = 1; n < 3000; n += 97) {
+        for (uint64_t key = 1; key <= n; key++) {
+            CU_ASSERT_TRUE_FATAL(seen_links_note(&seen, key * 4096 + 5, 1000000));
+        }
+        CU_ASSERT_EQUAL(seen.count, n);
+        seen_links_forget(&seen);
+        for (size_t i = 0; i < seen.slots; i++) {
+            CU_ASSERT_EQUAL_FATAL(seen.keys[i], 0);
+        }
+    }
+    seen_links_destroy(&seen);
+}
+
 static void what_is_beyond_the_bound_is_new_each_time(void)
 {
     SeenLinks seen = {.keys = NULL};
@@ -34,4 +50,5 @@ static void what_is_beyond_the_bound_is_new_each_time(void)
 }
 
 UNIT_MAIN("seen_links", {"a key is new once", a_key_is_new_once},
+          {"pages of all sizes leave nothing behind", pages_of_all_sizes_leave_nothing_behind},
           {"what is beyond the bound is new each time", what_is_beyond_the_bound_is_new_each_time})

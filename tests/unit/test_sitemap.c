@@ -437,6 +437,38 @@ static void thousands_of_names_end_the_parse(void)
     buffer_destroy(&body);
 }
 
+/* Else the thousands of names would end the parse, not the name of the root element. */
+static void a_page_of_html_is_told_by_its_root(void)
+{
+    static const char *const pages[] = {
+        "<html>", HEAD "<html>",
+        "\n" HEAD "<!-- <urlset> -->\n<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0\">\n<h:html x>",
+        "<!DOCTYPE urlset><br/>"};
+    Found found = new_found();
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        Buffer body;
+        buffer_init(&body, BUFFER_NO_LIMIT);
+        (void)buffer_append_string(&body, pages[i]);
+        for (int n = 0; n < 10000; n++) {
+            (void)buffer_printf(&body, "<n%d/>", n);
+        }
+        parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, body.data, body.length, false);
+        CU_ASSERT_EQUAL(found.result, RESULT_INVALID);
+        CU_ASSERT_EQUAL(found.report.kind, SITEMAP_UNKNOWN);
+        buffer_destroy(&body);
+    }
+    static const char *const maps[] = {
+        "<!DOCTYPE html><URLSET>", "<!DOCTYPE x [<!ELEMENT x (y)>]><urlset>",
+        HEAD "<!-- <html> --><?x <html>?><s:urlset xmlns:s=\"http://s.test/\">"};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body, "%s<url><loc>http://h.test/1</loc></url>", maps[i]);
+        parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, body, strlen(body), false);
+        CU_ASSERT_EQUAL(found.report.kind, SITEMAP_URLSET);
+    }
+    buffer_destroy(&found.urls);
+}
+
 static void the_location_rule_is_an_option(void)
 {
     static const char body[] =
@@ -550,6 +582,7 @@ UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses
           {"entities and bombs are refused", entities_and_bombs_are_refused},
           {"large files are streamed and bounded", large_files_are_streamed_and_bounded},
           {"thousands of names end the parse", thousands_of_names_end_the_parse},
+          {"a page of HTML is told by its root", a_page_of_html_is_told_by_its_root},
           {"the location rule is an option", the_location_rule_is_an_option},
           {"foreign schemes and long addresses are rejected",
            foreign_schemes_and_long_addresses_are_rejected},

@@ -1,7 +1,6 @@
 #include "page/tool/seen_links.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define FIRST_SLOTS 4096u
 
@@ -18,16 +17,19 @@ static bool grow(SeenLinks *seen)
 {
     size_t slots = seen->slots == 0 ? FIRST_SLOTS : seen->slots * 2;
     uint64_t *keys = calloc(slots, sizeof *keys);
-    if (keys == NULL) {
+    uint32_t *used = keys == NULL ? NULL : realloc(seen->used, slots / 2 * sizeof *used);
+    if (used == NULL) {
+        free(keys);
         return false;
     }
-    for (size_t i = 0; i < seen->slots; i++) {
-        if (seen->keys[i] != 0) {
-            keys[slot_of(keys, slots, seen->keys[i])] = seen->keys[i];
-        }
+    for (size_t i = 0; i < seen->count; i++) {
+        uint64_t key = seen->keys[used[i]];
+        used[i] = (uint32_t)slot_of(keys, slots, key);
+        keys[used[i]] = key;
     }
     free(seen->keys);
     seen->keys = keys;
+    seen->used = used;
     seen->slots = slots;
     return true;
 }
@@ -45,7 +47,7 @@ bool seen_links_note(SeenLinks *seen, uint64_t key, size_t most)
     }
     if (!is_full) {
         seen->keys[i] = key;
-        seen->count++;
+        seen->used[seen->count++] = (uint32_t)i;
     }
     return true;
 }
@@ -54,8 +56,9 @@ void seen_links_forget(SeenLinks *seen)
 {
     if (seen->slots > FIRST_SLOTS) {
         seen_links_destroy(seen);
-    } else if (seen->count > 0) {
-        memset(seen->keys, 0, seen->slots * sizeof *seen->keys);
+    }
+    for (size_t i = 0; i < seen->count; i++) {
+        seen->keys[seen->used[i]] = 0;
     }
     seen->count = 0;
 }
@@ -63,5 +66,6 @@ void seen_links_forget(SeenLinks *seen)
 void seen_links_destroy(SeenLinks *seen)
 {
     free(seen->keys);
+    free(seen->used);
     *seen = (SeenLinks){.keys = NULL};
 }

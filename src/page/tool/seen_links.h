@@ -2,6 +2,7 @@
  *
  * What: a hash set of 64-bit keys, used again for page after page. It holds a bounded number of
  * keys, since a page may name any number of URLs: what is beyond counts as new each time.
+ * Emptying it costs what was put in, not what there is room for.
  * Owns: its table, which grows with the links of a page and is given back after a large one.
  * Threads: one.
  * Errors: without memory for a larger table keys count as new. */
@@ -14,6 +15,7 @@
 
 typedef struct SeenLinks {
     uint64_t *keys; /* open addressing; 0 = free */
+    uint32_t *used; /* the slots that are not, in order of coming */
     size_t slots;
     size_t count;
 } SeenLinks;

@@ -11,16 +11,19 @@ static const struct {
                {"x-amzn-waf-action", "captcha"},
                {"x-vercel-mitigated", "challenge"}};
 
+/* In any answer. Each has "_c", so that one look for it is enough. */
 static const struct {
     const char *text;
-    bool always;                                 /* else only in an answer that is an error */
-} bodies[] = {{"_cf_chl_opt", true},             /* Cloudflare */
-              {"id=\"anubis_challenge\"", true}, /* Anubis */
-              {"captcha-delivery.com", false},   /* DataDome */
-              {"_Incapsula_Resource", false},    /* Imperva */
-              {"px-captcha", false},             /* HUMAN */
-              {"/_sec/cp_challenge", false},     /* Akamai */
-              {"/.well-known/ddos-guard/", false}};
+    size_t before;                                /* bytes before "_c" */
+} anywhere[] = {{"_cf_chl_opt", 0},               /* Cloudflare */
+                {"id=\"anubis_challenge\"", 10}}; /* Anubis */
+
+/* In an answer that is an error. */
+static const char *const in_errors[] = {"captcha-delivery.com", /* DataDome */
+                                        "_Incapsula_Resource",  /* Imperva */
+                                        "px-captcha",           /* HUMAN */
+                                        "/_sec/cp_challenge",   /* Akamai */
+                                        "/.well-known/ddos-guard/"};
 
 static bool says_challenge(const HttpHeader *header)
 {
@@ -35,16 +38,36 @@ static bool says_challenge(const HttpHeader *header)
     return false;
 }
 
+static bool is_script_of_challenge(const char *body, const char *end)
+{
+    const char *p = body;
+    while (p < end && (p = memchr(p, '_', (size_t)(end - p))) != NULL) {
+        for (size_t i = 0; end - p > 1 && p[1] == 'c' && i < sizeof anywhere / sizeof *anywhere;
+             i++) {
+            size_t before = anywhere[i].before;
+            size_t length = strlen(anywhere[i].text);
+            if ((size_t)(p - body) >= before && (size_t)(end - p) >= length - before &&
+                memcmp(p - before, anywhere[i].text, length) == 0) {
+                return true;
+            }
+        }
+        p++;
+    }
+    return false;
+}
+
 static bool is_challenge(int status, const char *body, size_t length)
 {
     length = length < HTTP_WALL_LOOKED_AT ? length : HTTP_WALL_LOOKED_AT;
-    for (size_t i = 0; length > 0 && i < sizeof bodies / sizeof *bodies; i++) {
-        if ((bodies[i].always || status >= 400) &&
-            memmem(body, length, bodies[i].text, strlen(bodies[i].text)) != NULL) {
+    if (length == 0) {
+        return false;
+    }
+    for (size_t i = 0; status >= 400 && i < sizeof in_errors / sizeof *in_errors; i++) {
+        if (memmem(body, length, in_errors[i], strlen(in_errors[i])) != NULL) {
             return true;
         }
     }
-    return false;
+    return is_script_of_challenge(body, body + length);
 }
 
 HttpWall http_wall_of(int status, const HttpHeader *header, const char *body, size_t length)

@@ -84,6 +84,10 @@ static Result take_utf8(SitemapParser *parser, const char *bytes, size_t length)
             return RESULT_OK;
         }
         parser->has_kind = true;
+        if (*bytes == '<' && !sitemap_xml_may_be(bytes, length)) {
+            parser->is_stopped = true;
+            return RESULT_OK;
+        }
         if (*bytes == '<') {
             Result rc = sitemap_xml_begin(parser);
             if (rc != RESULT_OK) {

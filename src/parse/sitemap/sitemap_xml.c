@@ -23,7 +23,7 @@ static bool is(const xmlChar *name, const char *expected)
     return strcasecmp(chars(name), expected) == 0;
 }
 
-static SitemapKind kind_of_root(const xmlChar *name)
+static SitemapKind kind_of_root(const char *name, size_t length)
 {
     static const struct {
         const char *name;
@@ -34,11 +34,56 @@ static SitemapKind kind_of_root(const xmlChar *name)
                  {"rdf", SITEMAP_RSS},
                  {"feed", SITEMAP_ATOM}};
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
-        if (is(name, roots[i].name)) {
+        if (strlen(roots[i].name) == length && strncasecmp(name, roots[i].name, length) == 0) {
             return roots[i].kind;
         }
     }
     return SITEMAP_UNKNOWN;
+}
+
+static const char *find(const char *p, const char *end, const char *what)
+{
+    return memmem(p, (size_t)(end - p), what, strlen(what));
+}
+
+/* Behind what stands before the root element: declaration, comments, a document type without
+ * declarations of its own, blanks. NULL: something else, or the end. */
+static const char *skip_prolog(const char *p, const char *end)
+{
+    while (p != NULL && p < end) {
+        if (sitemap_is_blank(*p)) {
+            p++;
+            continue;
+        }
+        size_t left = (size_t)(end - p);
+        const char *closing = left > 2 && memcmp(p, "<?", 2) == 0          ? "?>"
+                              : left > 4 && memcmp(p, "<!--", 4) == 0      ? "-->"
+                              : left > 9 && memcmp(p, "<!DOCTYPE", 9) == 0 ? ">"
+                                                                           : NULL;
+        if (closing == NULL) {
+            return *p == '<' ? p : NULL;
+        }
+        const char *stop = find(p + 2, end, closing);
+        if (stop == NULL || memchr(p, '[', *closing == '>' ? (size_t)(stop - p) : 0) != NULL) {
+            return NULL;
+        }
+        p = stop + strlen(closing);
+    }
+    return NULL;
+}
+
+bool sitemap_xml_may_be(const char *bytes, size_t length)
+{
+    const char *end = bytes + length;
+    const char *name = skip_prolog(bytes, end);
+    if (name == NULL || ++name == end) {
+        return true;
+    }
+    const char *stop = name;
+    for (; stop < end && strchr(" \t\r\n/>", *stop) == NULL; stop++) {
+        name = *stop == ':' ? stop + 1 : name; /* a prefix */
+    }
+    return stop == end || kind_of_root(name, (size_t)(stop - name)) != SITEMAP_UNKNOWN;
 }
 
 static bool is_entry(SitemapKind kind, const xmlChar *name)
@@ -191,7 +236,7 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
     (void)n_defaulted;
     xml->depth++;
     if (xml->depth == 1) {
-        parser->report->kind = kind_of_root(name);
+        parser->report->kind = kind_of_root(chars(name), strlen(chars(name)));
         return;
     }
     SitemapKind kind = parser->report->kind;

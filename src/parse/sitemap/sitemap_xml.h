@@ -10,6 +10,9 @@
 
 #include "parse/sitemap/sitemap_reader.h"
 
+/* Whether a file that begins with these bytes ('<' first) may be one of those: false when its root
+ * element is another, as that of a page of HTML is. True when they do not tell. */
+bool sitemap_xml_may_be(const char *bytes, size_t length);
 /* One XML file: begin, any number of chunks, end. RESULT_MEMORY. */
 Result sitemap_xml_begin(SitemapParser *parser);
 void sitemap_xml_push(SitemapParser *parser, const char *bytes, size_t length);

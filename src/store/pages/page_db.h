@@ -207,6 +207,9 @@ int page_db_discover_each(PageDB *db, MDB_txn *txn, const PageDiscovery *found, 
                           const PageSink *sink);
 /* The index of a URL; page_db_error_no_page. */
 int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index);
+/* Which page linked to it first by its best path (PAGE_DB_NO_INDEX: none) and how. For those who
+ * follow a path: costs less than page_db_get. page_db_error_no_page. */
+int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_from, uint8_t *hop);
 /* Everything of a page; its URL replaces what is in the buffer. page_db_error_no_page. */
 int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url);
 /* A crawl that found the page as it was (304), or nothing that could replace it: counted, and its

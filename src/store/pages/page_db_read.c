@@ -23,6 +23,24 @@ int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint6
     return page_db_fail_find(db, page_key_look_up(db->store, txn, &key, index), "page_db_find");
 }
 
+int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_from, uint8_t *hop)
+{
+    error_clean(db->error);
+    PageRecord record;
+    MDB_val value;
+    page_store_looked_up(db->store, 1);
+    int rc = page_pack_find(txn, db->store->tables.idx2info, index, &value);
+    if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, 0, &record)) {
+        rc = MDB_CORRUPTED;
+    }
+    if (rc != 0) {
+        return page_db_fail_find(db, rc, "page_db_get_way");
+    }
+    *linked_from = record.linked_from;
+    *hop = record.hop;
+    return page_db_error_ok;
+}
+
 int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url)
 {
     error_clean(db->error);
