@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
+#include "command/rank_agents.h"
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"
 #include "crawl/short_read.h"
@@ -47,7 +48,9 @@ static int usage(FILE *out)
         "  --content-scores   weigh pages with the content scores of the crawl "
         "(score.rules)\n"
         "One line a page: its score (hits: as authority, as hub) and its URL. A page that\n"
-        "is only known by links has one field more: never crawled.\n"
+        "is only known by links has one field more: never crawled. In the directory of an\n"
+        "agent of a cluster PageRank is that of the whole crawl, for the agent's own pages;\n"
+        "standard error says what was heard from which other agent, and when.\n"
         "Exit status: 1 when the precision was not reached, or there are no content "
         "scores.\n",
         DEFAULT_TOP);
@@ -178,7 +181,24 @@ static void report(const LinkGraph *graph, size_t loops, double delta, double re
                   is_reached ? "" : ": the precision was not reached");
 }
 
-static int rank_pages(const RankCommand *command, const ScoreInput *input, RankedPage *pages)
+static size_t collect(const PageRank *pr, const RankAgents *agents, double factor, size_t n,
+                      RankedPage *pages)
+{
+    size_t listed = 0;
+    for (size_t i = 0; i < n; i++) {
+        float old = 0.0f;
+        float score = 0.0f;
+        (void)page_rank_get(pr, i, &old, &score);
+        if (rank_agents_lists(agents, i)) {
+            pages[listed++] = (RankedPage){.index = i, .score = (float)((double)score * factor)};
+        }
+    }
+    return listed;
+}
+
+/* *n: pages; those that are listed. */
+static int rank_pages(const RankCommand *command, const ScoreInput *input, RankAgents *agents,
+                      RankedPage *pages, size_t *n)
 {
     PageRank *pr = NULL;
     PageRankError code = page_rank_new(&pr, NULL, input->graph->n_pages);
@@ -186,15 +206,15 @@ static int rank_pages(const RankCommand *command, const ScoreInput *input, Ranke
         pr->damping = command->damping;
         pr->precision = command->precision;
         pr->max_loops = 1000;
-        pr->scores = input->scores;
-        code = page_rank_compute_graph(pr, input->graph);
+        Result rc = rank_agents_weigh(agents, pr, *n, input->scores, &pr->scores);
+        code =
+            rc == RESULT_OK ? page_rank_compute_graph(pr, input->graph) : page_rank_error_internal;
     }
     if (code == page_rank_error_ok || code == page_rank_error_precision) {
-        for (size_t i = 0; i < input->graph->n_pages; i++) {
-            float old = 0.0f;
-            pages[i].index = i;
-            (void)page_rank_get(pr, i, &old, &pages[i].score);
-        }
+        double factor = 1.0;
+        rank_agents_finish(agents, pr, &factor);
+        *n = collect(pr, agents, factor, *n, pages);
+        rank_agents_tell(agents);
         report(input->graph, pr->loops, pr->delta, pr->relative_delta, code == page_rank_error_ok);
     } else {
         const char *words = pr == NULL ? NULL : error_message(pr->error);
@@ -282,20 +302,24 @@ static int run(const RankCommand *command, PageDB *db)
         score_input_free(&input, NULL);
         return EXIT_IO;
     }
+    RankAgents agents;
     size_t n = input.graph->n_pages;
+    Result placed = rank_agents_open(&agents, command->directory, db);
     RankedPage *pages = calloc(n + 1, sizeof *pages);
     int status = EXIT_IO;
-    if (pages == NULL) {
-        (void)fprintf(stderr, "ragno rank: out of memory\n");
+    if (pages == NULL || placed != RESULT_OK) {
+        (void)fprintf(stderr, "ragno rank: %s\n",
+                      pages == NULL ? "out of memory" : result_name(placed));
     } else {
         status = command->is_hits ? rank_hubs(command, &input, pages)
-                                  : rank_pages(command, &input, pages);
+                                  : rank_pages(command, &input, &agents, pages, &n);
     }
     score_input_free(&input, NULL);
     if (status == 0 || status == EXIT_NEGATIVE) {
         int printed = print_pages(command, db, pages, n);
         status = printed != 0 ? printed : status;
     }
+    rank_agents_close(&agents);
     free(pages);
     return status;
 }

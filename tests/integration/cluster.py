@@ -4,6 +4,7 @@ agent alone has."""
 import collections
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -165,6 +166,33 @@ def three_agents(report, path):
     report.same_set("what one agent alone fetches", together, set(pages_of(path + "/alone")))
 
 
+def ranks(report, path):
+    """What flows between agents is exchanged while the crawl runs, and counts in `ragno rank`."""
+    with Nats(path) as nats, harness.Web(path, **SIZES) as web:
+        make(report, nats)
+        with Agents(web, nats, path, "--set", "score.scorer=pagerank", "--set",
+                    "score.min_pages=20", "--set", "score.growth=0.1") as agents:
+            agents.start_all()
+            report.equal("all end by themselves", agents.wait(), [0] * AGENTS)
+        total, listed, numbers = 0.0, [], set()
+        for d in agents.directories:
+            result = ragno("rank", d, "pagerank", "--top", "0")
+            rows = [line.split("\t") for line in result.stdout.splitlines()]
+            listed.append({row[1] for row in rows})
+            total += sum(float(row[0]) for row in rows)
+            report.equal("an agent is ranked", result.returncode, 0)
+            said = re.search(r"pages of agent (\d) of 3;", result.stderr)
+            number = int(said.group(1)) if said else -1
+            numbers.add(number)
+            for other in set(range(AGENTS)) - {number}:
+                report.check(f"and it is said when agent {other} was heard",
+                             f"agent {other}, as of 20" in result.stderr, result.stderr[-300:])
+        report.equal("and whose pages they are", numbers, set(range(AGENTS)))
+        twice = sum(len(urls) for urls in listed) - len(set().union(*listed))
+        report.equal("no page is listed by two agents", twice, 0)
+        report.check(f"all scores together are 1 ({total:.3f})", 0.7 < total < 1.4, "")
+
+
 def killed(report, path):
     """Agents and server are killed again and again; JetStream's directory is lost once."""
     randomness = random.Random(SEED)
@@ -300,4 +328,4 @@ def alone_without_library(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(three_agents, killed, limits, refused, secrets, alone_without_library)
+    harness.main(three_agents, ranks, killed, limits, refused, secrets, alone_without_library)

@@ -22,7 +22,8 @@ typedef enum NodePart {
     NODE_PART_BLOCKS,
     NODE_PART_LIMITS,
     NODE_PART_END,
-    NODE_PART_QUESTIONS
+    NODE_PART_QUESTIONS,
+    NODE_PART_MASS
 } NodePart;
 
 typedef struct NodeLink {

@@ -35,6 +35,23 @@ static Result put(MDB_txn *txn, MDB_dbi crawl, MDB_val key, const Buffer *bytes)
     return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put the cluster's place");
 }
 
+Result node_place_of(PageDB *db, uint16_t *self, ClusterTable *table)
+{
+    MDB_txn *txn = NULL;
+    MDB_dbi crawl = 0;
+    NodeIdentity identity = {.known = false};
+    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = RESULT_NOT_FOUND;
+    if (mdb_dbi_open(txn, "crawl", 0, &crawl) == MDB_SUCCESS) {
+        rc = node_place_read(txn, crawl, &identity, table);
+    }
+    page_db_txn_abort(db, txn);
+    *self = identity.self;
+    return rc == RESULT_OK && (!identity.known || table->epoch == 0) ? RESULT_NOT_FOUND : rc;
+}
+
 Result node_place_write_identity(MDB_txn *txn, MDB_dbi crawl, const NodeIdentity *identity)
 {
     Buffer bytes;

@@ -11,9 +11,13 @@
 #include <lmdb.h>
 
 #include "cluster/message/membership.h"
+#include "store/pages/page_db.h"
 
 /* identity->known is false, and table->epoch 0, when there is none. */
 Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, ClusterTable *table);
+/* The same of a database, for one who looks at it; *table is initialised. RESULT_NOT_FOUND: it is
+ * of no agent. */
+Result node_place_of(PageDB *db, uint16_t *self, ClusterTable *table);
 Result node_place_write_identity(MDB_txn *txn, MDB_dbi crawl, const NodeIdentity *identity);
 Result node_place_write_table(MDB_txn *txn, MDB_dbi crawl, const ClusterTable *table);
 

@@ -64,7 +64,8 @@ typedef enum NodeQuestion {
     NODE_ASK_END = 1, /* a round of ending.h, its number; answered by round and EndReport */
     NODE_ASK_PAGE,    /* an index; answered by what is known of the page (db path) */
     NODE_ASK_ROBOTS,  /* a URL; answered by what it says (errands over agents) */
-    NODE_ASK_STATUS   /* answered by a text */
+    NODE_ASK_STATUS,  /* answered by a text */
+    NODE_ASK_MASS     /* the round that we have, an offset; answered as mass_desk.h says */
 } NodeQuestion;
 
 void node_wire_put_report(WireWriter *writer, uint64_t round, const EndReport *report);

@@ -7,6 +7,7 @@
 #include "base/thread/log.h"
 #include "cluster/node/node_desks.h"
 #include "cluster/node/node_join.h"
+#include "cluster/node/node_questions.h"
 
 #define LEAVE_MS 2000 /* for the last messages */
 #define AGAIN_MS 1000 /* until blocks are sent again that nobody took */
@@ -139,6 +140,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                            .answer_ms = from->answer_ms,
                                            .again_ms = AGAIN_MS},
                                .lease = from->lease,
+                               .mass = from->mass,
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below};
     BlockDeskSinks blocks = {
@@ -210,41 +212,6 @@ static void go_down(Node *node)
     }
 }
 
-static void situation_of(Node *node, NodeSituation *situation)
-{
-    *situation = (NodeSituation){.end = {.idle = false}};
-    node->sinks.situation(node->sinks.context, situation);
-    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-        situation->accounts[unit].granted = node->desks.limits.granted[unit];
-    }
-    situation->end.spent = node->desks.limits.spent;
-    situation->end.holds = node->desks.limits.holds;
-}
-
-static void take_question(Node *node, const TransportEvent *event)
-{
-    WireReader reader;
-    NodeHead head;
-    NodeSituation situation;
-    if (event->reply_to == NULL || !node_link_open(&node->link, event, &reader, &head)) {
-        return;
-    }
-    uint8_t question = wire_get_8(&reader);
-    if (question == NODE_ASK_END) {
-        situation_of(node, &situation);
-        end_desk_asked(&node->desks.end, &reader, event->reply_to, &situation.end);
-    } else if (question == NODE_ASK_STATUS) {
-        Buffer bytes;
-        buffer_init(&bytes, BUFFER_NO_LIMIT);
-        WireWriter writer = node_link_begin(&node->link, &bytes);
-        if (writer.rc == RESULT_OK) {
-            node->sinks.status(node->sinks.context, &bytes);
-            (void)node_link_reply(&node->link, event->reply_to, &bytes);
-        }
-        buffer_destroy(&bytes);
-    }
-}
-
 static void take_table(Node *node, const TransportEvent *event, MonoTime now)
 {
     switch (table_keeper_take(&node->desks.keeper, event, now)) {
@@ -296,7 +263,7 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
 static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
-    situation_of(node, &situation);
+    node_questions_situation(&node->desks, &node->sinks, &situation);
     if (limit_desk_take(&node->desks.limits, event, situation.accounts, now)) {
         for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
             node->sinks.granted(node->sinks.context, (LedgerUnit)unit,
@@ -308,7 +275,7 @@ static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
 static void take_end(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
-    situation_of(node, &situation);
+    node_questions_situation(&node->desks, &node->sinks, &situation);
     situation.end.holds = limit_desk_may_use(&node->desks.limits, situation.accounts);
     EndVerdict verdict = end_desk_take(&node->desks.end, event, &situation.end, now);
     if (verdict != END_NOT_YET) {
@@ -335,6 +302,9 @@ static void take_answer(Node *node, const TransportEvent *event, MonoTime now)
     case NODE_PART_END:
         take_end(node, event, now);
         break;
+    case NODE_PART_MASS:
+        mass_desk_take(&node->desks.mass, event, now);
+        break;
     case NODE_PART_JOIN:
     case NODE_PART_QUESTIONS:
         break;
@@ -346,7 +316,7 @@ static void take_as_member(Node *node, const TransportEvent *event, MonoTime now
     switch (event->kind) {
     case TRANSPORT_MESSAGE:
         if (!node_desks_heard(&node->desks, event, now)) {
-            take_question(node, event);
+            node_questions_take(&node->desks, &node->sinks, event);
         }
         break;
     case TRANSPORT_CHANGED:
@@ -410,7 +380,7 @@ static void work_on_join(Node *node, MonoTime now)
 static void look_at_situation(Node *node, MonoTime now)
 {
     NodeSituation situation;
-    situation_of(node, &situation);
+    node_questions_situation(&node->desks, &node->sinks, &situation);
     bool quiet = situation.end.idle || situation.end.spent;
     node->next_look = mono_add_ms(now, quiet ? QUIET_MS : LOOK_MS);
     limit_desk_work(&node->desks.limits, situation.accounts, now);

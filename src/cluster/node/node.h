@@ -21,6 +21,7 @@
 #ifndef CLUSTER_NODE_NODE_H
 #define CLUSTER_NODE_NODE_H
 
+#include "cluster/desk/mass_desk.h"
 #include "cluster/lease/lease_holder.h"
 #include "cluster/link/inbox.h"
 #include "cluster/link/outbox.h"
@@ -47,6 +48,7 @@ typedef struct NodeOptions {
     size_t window_bytes;           /* that wait at one agent, of all others together */
     int64_t answer_ms;             /* without an answer blocks are sent again */
     uint64_t limits[LEDGER_UNITS]; /* of the crawl; 0 = none */
+    MassDeskOptions mass;
 } NodeOptions;
 
 /* What limits and the end are decided by. */

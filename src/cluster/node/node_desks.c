@@ -10,6 +10,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     members_init(&desks->members, link);
     limit_desk_init(&desks->limits, link, options->limits, options->used);
     end_desk_init(&desks->end, link);
+    mass_desk_init(&desks->mass, link, &options->mass);
     Result rc = block_desk_init(&desks->blocks, link, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
                                        options->lease_addresses, options->dead_below, leases, now);
@@ -22,6 +23,7 @@ void node_desks_destroy(NodeDesks *desks)
     lease_desk_destroy(&desks->leases);
     limit_desk_destroy(&desks->limits);
     end_desk_destroy(&desks->end);
+    mass_desk_destroy(&desks->mass);
     members_destroy(&desks->members);
     table_keeper_destroy(&desks->keeper);
 }
@@ -59,6 +61,9 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
     }
     if (rc == RESULT_OK) {
         rc = end_desk_set(&desks->end, &desks->keeper.table);
+    }
+    if (rc == RESULT_OK) {
+        rc = mass_desk_set_agents(&desks->mass, table->n_agents);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -128,6 +133,7 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
     members_work(&desks->members, now);
     if (desks->link->up) {
         courier_work(desks->blocks.courier, now);
+        mass_desk_work(&desks->mass, now);
     }
     lease_desk_work(&desks->leases, now);
 }
@@ -142,6 +148,7 @@ MonoTime node_desks_next(const NodeDesks *desks)
     MonoTime next = sooner(table_keeper_next(&desks->keeper), members_next(&desks->members));
     if (desks->link->up) {
         next = sooner(next, courier_next(desks->blocks.courier));
+        next = sooner(next, mass_desk_next(&desks->mass));
     }
     return sooner(next, lease_desk_next(&desks->leases));
 }

@@ -11,6 +11,7 @@
 #include "cluster/desk/end_desk.h"
 #include "cluster/desk/lease_desk.h"
 #include "cluster/desk/limit_desk.h"
+#include "cluster/desk/mass_desk.h"
 #include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
 #include "cluster/node/node_stats.h"
@@ -22,6 +23,7 @@ typedef struct NodeDeskOptions {
     uint64_t dead_below; /* sessions of this agent that have ended for certain */
     uint64_t limits[LEDGER_UNITS];
     uint64_t used[LEDGER_UNITS];
+    MassDeskOptions mass;
 } NodeDeskOptions;
 
 typedef struct NodeDesks {
@@ -32,6 +34,7 @@ typedef struct NodeDesks {
     LeaseDesk leases;
     LimitDesk limits;
     EndDesk end;
+    MassDesk mass;
 } NodeDesks;
 
 /* The link says who we are. RESULT_MEMORY: it is to be destroyed all the same. */

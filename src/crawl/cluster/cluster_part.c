@@ -3,10 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hash.h"
 #include "cluster/message/node_place.h"
 #include "crawl/cluster/cluster_settings.h"
 #include "crawl/cluster/cluster_sinks.h"
 #include "crawl/cluster/cluster_thread.h"
+
+#define SEED_OF_SEEDS UINT64_C(0x7261676e6f)
 
 /* ---- asked by others ------------------------------------------------------------------------ */
 
@@ -86,6 +89,9 @@ static void on_table(void *context, const ClusterTable *table)
         return;
     }
     cluster_table_init(copy);
+    if (part->mass != NULL) {
+        (void)mass_set_table(part->mass, table); /* without memory the older one decides */
+    }
     Mail letter = {.kind = MAIL_TABLE, .table = copy};
     if (cluster_table_copy(copy, table) == RESULT_OK) {
         cluster_mail_post(&part->mail, &letter);
@@ -131,6 +137,7 @@ static Result make_node(ClusterPart *part, Buffer *error)
         options.identity.self = (uint16_t)strtoul(part->config->cluster_agent, NULL, 10);
     }
     options.table = &table;
+    options.mass = cluster_sinks_mass(part);
     options.settings = buffer_string(&part->settings);
     if (rc == RESULT_OK) {
         rc = node_new(&part->node, &options, transport_nats(part->nats), &sinks);
@@ -177,6 +184,7 @@ void cluster_part_delete(ClusterPart *part)
         table_chore_destroy(&part->table);
         ingest_cluster_destroy(&part->ingest);
         inbox_destroy(&part->inbox);
+        mass_delete(part->mass);
     }
     cluster_mail_destroy(&part->mail);
     buffer_destroy(&part->settings);
@@ -185,6 +193,16 @@ void cluster_part_delete(ClusterPart *part)
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
+
+/* All agents know pages by the same hashes. */
+static Result share_seed(PageDB *db, MDB_txn *txn, const ClusterTable *table)
+{
+    uint64_t seed = hash_64(table->uuid, sizeof table->uuid, SEED_OF_SEEDS);
+    if (page_db_n_pages(db, txn) > 0 || page_db_n_hosts(db, txn) > 0) {
+        return RESULT_OK; /* it has been set when the directory was empty */
+    }
+    return page_db_share_seed(db, txn, seed) == page_db_error_ok ? RESULT_OK : RESULT_IO;
+}
 
 static Result open_tables(ClusterPart *part)
 {
@@ -198,6 +216,9 @@ static Result open_tables(ClusterPart *part)
                                     tables->crawl);
     if (rc == RESULT_OK) {
         rc = node_place_write_table(txn, tables->crawl, table);
+    }
+    if (rc == RESULT_OK) {
+        rc = share_seed(tables->db, txn, table);
     }
     if (rc != RESULT_OK) {
         page_db_txn_abort(tables->db, txn);
@@ -234,6 +255,21 @@ Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buff
         ingest_add_chore(ingest, &chores[i]);
     }
     return RESULT_OK;
+}
+
+Result cluster_part_score(ClusterPart *part, Scoring *scoring)
+{
+    const IngestStore *tables = &part->store->tables;
+    if (part->config->score_scorer != SCORING_PAGERANK) {
+        return RESULT_OK;
+    }
+    Result rc = mass_new(&part->mass, part->store->directory, tables->db, part->ingest.self,
+                         &part->ingest.table);
+    if (rc == RESULT_OK) {
+        part->outside = mass_outside(part->mass);
+        scoring_set_outside(scoring, &part->outside);
+    }
+    return rc;
 }
 
 void cluster_part_begin(ClusterPart *part, const ClusterBonds *bonds,

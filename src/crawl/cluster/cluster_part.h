@@ -22,6 +22,7 @@
 #include "cluster/node/node.h"
 #include "crawl/crawl_store.h"
 #include "frontier/distributor/frontier.h"
+#include "ingest/chore/scoring.h"
 #include "ingest/ingest.h"
 #include "page/stats.h"
 
@@ -78,6 +79,9 @@ void cluster_part_figures(ClusterPart *part, ClusterFigures *figures);
 /* Joined: opens ingest's tables, and adds its chores. Before ingest_start. gate: bytes parsed and
  * not yet committed. Main. */
 Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buffer *error);
+/* Scores are those of the whole crawl (cluster/mass/mass.h), if they are PageRank. After
+ * cluster_part_open, before scoring_start. RESULT_MEMORY. Main. */
+Result cluster_part_score(ClusterPart *part, Scoring *scoring);
 /* Everything runs: leases and blocks from now on. used: of each limit, by earlier runs. Main. */
 void cluster_part_begin(ClusterPart *part, const ClusterBonds *bonds,
                         const uint64_t used[LEDGER_UNITS]);

@@ -118,6 +118,27 @@ static void tell_status(void *context, Buffer *text)
         part->names.name);
 }
 
+static uint64_t count_pages(void *context)
+{
+    const ClusterPart *part = context;
+    PageDB *db = part->store->tables.db;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(db, true, &txn) != 0) {
+        return 0;
+    }
+    uint64_t n = page_db_n_pages(db, txn);
+    page_db_txn_abort(db, txn);
+    return n;
+}
+
+MassDeskOptions cluster_sinks_mass(ClusterPart *part)
+{
+    bool by_rank = part->config->score_scorer == SCORING_PAGERANK;
+    return (MassDeskOptions){.directory = by_rank ? part->store->directory : NULL,
+                             .context = part,
+                             .pages = count_pages};
+}
+
 NodeSinks cluster_sinks(ClusterPart *part)
 {
     return (NodeSinks){.context = part,

@@ -9,5 +9,7 @@
 #include "crawl/cluster/cluster_state.h"
 
 NodeSinks cluster_sinks(ClusterPart *part);
+/* Scores are exchanged when the crawl goes by PageRank. */
+MassDeskOptions cluster_sinks_mass(ClusterPart *part);
 
 #endif

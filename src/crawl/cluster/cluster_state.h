@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/thread/thread.h"
+#include "cluster/mass/mass.h"
 #include "crawl/cluster/cluster_mail.h"
 #include "crawl/cluster/cluster_options.h"
 #include "crawl/cluster/cluster_part.h"
@@ -37,6 +38,8 @@ struct ClusterPart {
     InboxChore *inbox_chore;
     AcksChore acks;
     TableChore table;
+    Mass *mass; /* NULL: no scores are exchanged */
+    PageRankOutside outside;
     _Atomic int state;   /* ClusterState */
     _Atomic int verdict; /* EndVerdict */
     atomic_bool quiet;

@@ -122,6 +122,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
     }
     if (rc == RESULT_OK && parts->cluster != NULL) {
         rc = cluster_part_open(parts->cluster, parts->ingest, &parts->results, error);
+        rc = rc == RESULT_OK ? cluster_part_score(parts->cluster, parts->scoring) : rc;
     }
     if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
         ingest_add_chore(parts->ingest, &chore);

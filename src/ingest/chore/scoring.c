@@ -371,6 +371,13 @@ Result scoring_new(Scoring **out, const ScoringOptions *options, PageDB *db, Sch
     return RESULT_OK;
 }
 
+void scoring_set_outside(Scoring *scoring, const PageRankOutside *outside)
+{
+    if (scoring->page_rank != NULL) {
+        page_rank_scorer_set_outside(scoring->page_rank, outside);
+    }
+}
+
 const Scorer *scoring_scorer(const Scoring *scoring)
 {
     return scoring->options.kind == SCORING_NONE ? NULL : &scoring->scorer;

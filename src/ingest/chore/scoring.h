@@ -33,6 +33,7 @@
 #include "ingest/batch/ingest_chore.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
+#include "store/scorers/page_rank_scorer.h"
 #include "store/scorers/scorer.h"
 
 /* Moves collected before they are applied: as many as can be sorted in a millisecond or two,
@@ -75,6 +76,9 @@ typedef struct Scoring Scoring;
  * RESULT_MEMORY, RESULT_IO (the files of the scores). *scoring is NULL then. */
 Result scoring_new(Scoring **scoring, const ScoringOptions *options, PageDB *db, Schedule *schedule,
                    void (*wake)(void *context), void *context);
+/* The database is a part of a larger one: PageRank is that of the whole. outside is borrowed;
+ * before scoring_start. */
+void scoring_set_outside(Scoring *scoring, const PageRankOutside *outside);
 /* What new pages are estimated with; NULL when kind is SCORING_NONE. Lives as long as scoring. */
 const Scorer *scoring_scorer(const Scoring *scoring);
 /* Fills in the chore that applies moves; false when there will never be any. */

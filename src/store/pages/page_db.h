@@ -210,6 +210,11 @@ int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint6
 /* Which page linked to it first by its best path (PAGE_DB_NO_INDEX: none) and how. For those who
  * follow a path: costs less than page_db_get. page_db_error_no_page. */
 int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_from, uint8_t *hop);
+/* The same by hash and fingerprint (hashidx_stream_next_key). */
+int page_db_find_key(PageDB *db, MDB_txn *txn, uint64_t hash, uint64_t print, uint64_t *index);
+/* Fingerprints under this seed from now on, so that databases that share it agree about them; the
+ * database has no page and no host yet. page_db_error_invalid: it has. */
+int page_db_share_seed(PageDB *db, MDB_txn *txn, uint64_t seed);
 /* Everything of a page; its URL replaces what is in the buffer. page_db_error_no_page. */
 int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url);
 /* A crawl that found the page as it was (304), or nothing that could replace it: counted, and its

@@ -105,6 +105,17 @@ static int create_content(void *context, MDB_txn *txn)
     return rc;
 }
 
+int page_db_share_seed(PageDB *db, MDB_txn *txn, uint64_t seed)
+{
+    error_clean(db->error);
+    if (page_db_n_pages(db, txn) > 0 || page_db_n_hosts(db, txn) > 0) {
+        return page_db_fail(db, page_db_error_invalid, "page_db_share_seed: there are pages");
+    }
+    int rc = page_tables_write_number(txn, db->store->tables.info, PAGE_TABLES_SEED, seed);
+    db->store->seed = rc == 0 ? seed : db->store->seed;
+    return page_db_fail_mdb(db, rc, "page_db_share_seed");
+}
+
 /* Opens or creates the tables in one transaction. */
 static int open_content(PageDB *db, bool damaged_keys)
 {

@@ -41,6 +41,14 @@ int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_f
     return page_db_error_ok;
 }
 
+int page_db_find_key(PageDB *db, MDB_txn *txn, uint64_t hash, uint64_t print, uint64_t *index)
+{
+    error_clean(db->error);
+    PageKey key = {.hash = hash, .print = print};
+    page_store_looked_up(db->store, 1);
+    return page_db_fail_find(db, page_key_look_up(db->store, txn, &key, index), "page_db_find_key");
+}
+
 int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url)
 {
     error_clean(db->error);

@@ -154,7 +154,13 @@ static int read_entries(HashIdxStream *st)
 
 StreamState hashidx_stream_next(HashIdxStream *st, uint64_t *hash, size_t *idx)
 {
-    if (st == NULL || hash == NULL || idx == NULL) {
+    uint64_t print = 0;
+    return hashidx_stream_next_key(st, hash, &print, idx);
+}
+
+StreamState hashidx_stream_next_key(HashIdxStream *st, uint64_t *hash, uint64_t *print, size_t *idx)
+{
+    if (st == NULL || hash == NULL || print == NULL || idx == NULL) {
         return stream_state_error;
     }
     if (st->i_entry == st->n_entries) {
@@ -170,6 +176,7 @@ StreamState hashidx_stream_next(HashIdxStream *st, uint64_t *hash, size_t *idx)
     PageEntry entry;
     page_entry_read(st->entries + st->i_entry++ * PAGE_ENTRY_BYTES, &entry);
     *hash = (uint64_t)st->domain << 32 | entry.url_hash;
+    *print = entry.print;
     *idx = entry.index;
     st->state = stream_state_next;
     return st->state;

@@ -79,6 +79,9 @@ typedef struct HashIdxStream {
 PageDBError hashidx_stream_new(HashIdxStream **st, PageDB *db);
 void hashidx_stream_delete(HashIdxStream *st);
 StreamState hashidx_stream_next(HashIdxStream *st, uint64_t *hash, size_t *idx);
+/* The same with the fingerprint, for page_db_find_key: hash and fingerprint are one page. */
+StreamState hashidx_stream_next_key(HashIdxStream *st, uint64_t *hash, uint64_t *print,
+                                    size_t *idx);
 
 typedef struct HashInfoStream {
     PageDB *db;

@@ -180,6 +180,7 @@ static PageRankError iterate(PageRank *pr, Iteration *it)
             mass += it->part_mass[i];
         }
         it->jumping = 1.0 - (double)pr->damping * mass;
+        pr->jumping = it->jumping;
         rank_team_run(it->team, collect, it);
         if (rank_is_stopped(pr->stop)) {
             return page_rank_error_stopped;

@@ -72,6 +72,7 @@ typedef struct PageRank {
     size_t loops;            /* sweeps of the last computation */
     double delta;            /* its last largest change of a score */
     double relative_delta;   /* the same in units of max(score, 1/n) */
+    double jumping;          /* share of the last sweep's score that jumped */
     unsigned threads;        /* 0: two if there are two processors */
     const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
     size_t n_links;          /* of the last computation; guarded by mutex, as the next two */

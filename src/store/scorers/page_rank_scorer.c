@@ -71,6 +71,27 @@ int page_rank_scorer_add(void *state, const PageInfo *page_info, float *score)
     return page_rank_scorer_estimate(state, &link, score);
 }
 
+/* The score of a page of mean importance, and what a page with such a link jumps with. */
+static void shares(const PageRankScorer *prs, const PageRankTotals *totals, const ScorerLink *link,
+                   float *mean, float *jump)
+{
+    double whole = 0.0;
+    double whole_mean = 0.0;
+    float content = link->score > 0.0f ? link->score : 0.0f;
+    if (prs->outside != NULL) {
+        prs->outside->units(prs->outside->context, &whole, &whole_mean);
+    }
+    if (whole > 0.0) {
+        *mean = (float)(whole_mean / whole);
+        *jump = (float)((prs->use_content_scores ? (double)content : 1.0) / whole);
+        return;
+    }
+    *mean = *jump = 1.0f / (float)totals->n_pages;
+    if (prs->use_content_scores && totals->total_score > 0.0f) {
+        *jump = content / totals->total_score;
+    }
+}
+
 int page_rank_scorer_estimate(void *state, const ScorerLink *link, float *score)
 {
     const PageRankScorer *prs = state;
@@ -81,11 +102,9 @@ int page_rank_scorer_estimate(void *state, const ScorerLink *link, float *score)
         *score = prs->use_content_scores && link->score >= 0.0f ? 0.5f + link->score : 1.0f;
         return 0;
     }
-    float mean = 1.0f / (float)totals.n_pages;
-    float jump = mean;
-    if (prs->use_content_scores && totals.total_score > 0.0f) {
-        jump = link->score > 0.0f ? link->score / totals.total_score : 0.0f;
-    }
+    float mean = 0.0f;
+    float jump = 0.0f;
+    shares(prs, &totals, link, &mean, &jump);
     float damping = prs->page_rank->damping;
     *score = (1.0f - damping) * jump;
     if (link->parent == UINT64_MAX) {
@@ -117,7 +136,15 @@ float page_rank_scorer_scale(void *state)
 {
     const PageRankScorer *prs = state;
     PageRankTotals totals;
+    double whole = 0.0;
+    double mean = 0.0;
     page_rank_get_totals(prs->page_rank, &totals);
+    if (prs->outside != NULL && totals.n_pages > 0) {
+        prs->outside->units(prs->outside->context, &whole, &mean);
+    }
+    if (whole > 0.0 && mean > 0.0) {
+        return (float)((double)SCORER_MEAN * whole / mean);
+    }
     return SCORER_MEAN * (totals.n_pages == 0 ? 1.0f : (float)totals.n_pages);
 }
 
@@ -125,6 +152,37 @@ void page_rank_scorer_stop(void *state, bool stop)
 {
     PageRankScorer *prs = state;
     atomic_store(&prs->stopping, stop);
+}
+
+static PageRankError compute(PageRankScorer *prs)
+{
+    PageRank *pr = prs->page_rank;
+    const PageRankOutside *outside = prs->outside;
+    MMapArray *weights = NULL;
+    pr->scores = prs->input.scores;
+    if (outside != NULL) {
+        Result rc = outside->weigh(outside->context, pr->damping, prs->input.scores,
+                                   prs->input.graph->n_pages, &prs->stopping, &weights);
+        if (rc != RESULT_OK) {
+            pr->scores = NULL;
+            return rc == RESULT_MEMORY   ? page_rank_error_memory
+                   : rc == RESULT_CLOSED ? page_rank_error_stopped
+                                         : page_rank_error_internal;
+        }
+        pr->scores = weights;
+    }
+    PageRankError code = page_rank_compute_graph(pr, prs->input.graph);
+    pr->scores = NULL;
+    if (outside != NULL && (code == page_rank_error_ok || code == page_rank_error_precision) &&
+        pr->jumping > 0.0) {
+        double whole = (double)pr->total_score / pr->jumping;
+        Result rc = outside->publish(outside->context, pr, whole, &prs->stopping);
+        code = rc == RESULT_OK       ? code
+               : rc == RESULT_CLOSED ? page_rank_error_stopped
+                                     : page_rank_error_internal;
+    }
+    (void)mmap_array_delete(weights);
+    return code;
 }
 
 int page_rank_scorer_update(void *state)
@@ -142,9 +200,7 @@ int page_rank_scorer_update(void *state)
                     rc == RESULT_CLOSED ? "page_rank_scorer_update: stopped"
                                         : "page_rank_scorer_update: the links cannot be read");
     }
-    prs->page_rank->scores = prs->input.scores;
-    PageRankError code = page_rank_compute_graph(prs->page_rank, prs->input.graph);
-    prs->page_rank->scores = NULL;
+    PageRankError code = compute(prs);
     score_input_free(&prs->input, &prs->stopping);
     switch (code) {
     case page_rank_error_ok:
@@ -187,4 +243,9 @@ void page_rank_scorer_set_use_content_scores(PageRankScorer *prs, int value)
 void page_rank_scorer_set_damping(PageRankScorer *prs, float value)
 {
     prs->page_rank->damping = value;
+}
+
+void page_rank_scorer_set_outside(PageRankScorer *prs, const PageRankOutside *outside)
+{
+    prs->outside = outside;
 }

@@ -11,6 +11,11 @@
  * leaves most pages of a host alike. The files pr.bin and pr_out_degree.bin are in the directory of
  * the PageDB.
  *
+ * Where the database is a part of a larger one (PageRankOutside), the scores are of the whole: what
+ * flows in from other parts is added to the jump, what flows out is told. That is exact, because
+ * PageRank with its scale left open is linear: with b = (1 - damping) * content + inflow, the
+ * solution of y = b + damping * flow(y) is the score here times the sum of b over what jumps.
+ *
  * Owns: its PageRank; PageDB is borrowed.
  * Threads: as in scorer.h.
  * Errors: as in page_rank.h.
@@ -36,9 +41,24 @@ typedef enum PageRankScorerError {
     page_rank_scorer_error_precision /* not reached in max_loops: the scores are usable */
 } PageRankScorerError;
 
+/* What is known of the other parts of a graph (cluster/mass/mass.h). */
+typedef struct PageRankOutside {
+    void *context;
+    /* Before a computation: what each of n pages jumps with, a new array; pages of other parts
+     * have 0. content: scores of pages, NULL = 1 each. */
+    Result (*weigh)(void *context, float damping, const MMapArray *content, size_t n,
+                    const atomic_bool *stop, MMapArray **weights);
+    /* After it: a page's value is its score times whole. */
+    Result (*publish)(void *context, const PageRank *pr, double whole, const atomic_bool *stop);
+    /* The last whole, and the mean value of a page of all parts; whole is 0 before the first
+     * computation. Any thread. */
+    void (*units)(void *context, double *whole, double *mean);
+} PageRankOutside;
+
 typedef struct PageRankScorer {
     PageRank *page_rank;
-    PageDB *page_db; /* borrowed */
+    PageDB *page_db;                /* borrowed */
+    const PageRankOutside *outside; /* borrowed; NULL: the database is the whole */
     Error *error;
     int persist;            /* keep the files when deleted */
     int use_content_scores; /* the jumps of the surfer prefer pages with content */
@@ -67,5 +87,7 @@ void page_rank_scorer_setup(PageRankScorer *prs, Scorer *scorer);
 void page_rank_scorer_set_persist(PageRankScorer *prs, int value);
 void page_rank_scorer_set_use_content_scores(PageRankScorer *prs, int value);
 void page_rank_scorer_set_damping(PageRankScorer *prs, float value);
+/* outside is borrowed. */
+void page_rank_scorer_set_outside(PageRankScorer *prs, const PageRankOutside *outside);
 
 #endif

@@ -1,0 +1,62 @@
+/* The mass desk: fetches from each other agent what its pages give ours (cluster/mass).
+ *
+ *   MassDesk --NODE_ASK_MASS: round that we have, offset--> the other's desk --> its file to-N
+ *      ^------------- its head, offset, some records ---------------------------------'
+ *      '--> from-M, when it is whole
+ *
+ * What: agents are asked in turn, one question at a time and MASS_ASK_MS between two agents, so it
+ * costs about a message a second, whatever the number of agents. An answer has MASS_CHUNK_BYTES of
+ * records at most. A question without an answer is asked again, a few times if a copy has begun,
+ * and the copy goes on where it was, unless there is a newer computation by then. An agent that is
+ * away leaves what it said last. A file that has more records than twice the pages that are known
+ * here is refused. Owns: the copy that is being made. Time is a parameter; belongs to one thread.
+ */
+#ifndef CLUSTER_DESK_MASS_DESK_H
+#define CLUSTER_DESK_MASS_DESK_H
+
+#include "cluster/mass/mass_file.h"
+#include "cluster/message/node_link.h"
+
+#define MASS_ASK_MS      1000
+#define MASS_CHUNK_BYTES ((size_t)64 << 10)
+
+typedef struct MassDeskOptions {
+    const char *directory; /* of the crawl; borrowed. NULL: no scores are exchanged */
+    void *context;
+    uint64_t (*pages)(void *context); /* that are known here */
+} MassDeskOptions;
+
+typedef struct MassDesk {
+    NodeLink *link; /* borrowed */
+    MassDeskOptions options;
+    uint64_t *have; /* round by agent, 0: none; owned */
+    uint32_t n;     /* agents */
+    uint16_t peer;  /* whose turn it is */
+    uint64_t asked; /* number of the question in flight; 0: none */
+    uint64_t last;
+    MonoTime next;
+    bool copying;
+    uint16_t source; /* of the copy */
+    MassHead head;   /* of the copy */
+    uint64_t copied; /* bytes */
+    unsigned tries;  /* questions without an answer since the last one */
+    MassWriter writer;
+    uint64_t taken;   /* files */
+    uint64_t refused; /* files and messages */
+    Buffer bytes;
+    Buffer chunk;
+} MassDesk;
+
+void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *options);
+void mass_desk_destroy(MassDesk *desk);
+/* A table was committed: so many agents there are. RESULT_MEMORY: as before. */
+Result mass_desk_set_agents(MassDesk *desk, uint32_t agents);
+
+/* A question of another node. */
+void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const char *reply_to);
+/* What came of ours. */
+void mass_desk_take(MassDesk *desk, const TransportEvent *event, MonoTime now);
+void mass_desk_work(MassDesk *desk, MonoTime now);
+MonoTime mass_desk_next(const MassDesk *desk);
+
+#endif
