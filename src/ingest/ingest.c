@@ -9,7 +9,8 @@
 #include "ingest/ingest_writer.h"
 #include "ingest/revisit/revisits.h"
 
-#define TAKE 8u /* pages from the queue at a time: a batch passes its links by so many */
+#define TAKE   8u  /* pages from the queue at a time: a batch passes its links by so many */
+#define GATHER 64u /* the thread sleeps until there are so many, or its batch is complete */
 
 struct Ingest {
     IngestWriter writer;
@@ -64,13 +65,19 @@ static const IngestChore *due_chore(Ingest *ingest, MonoTime *until)
     return NULL;
 }
 
-/* Takes up to n more pages from the queue; how many links they have is added to *links. */
-static Result take(Ingest *ingest, size_t n, MonoTime deadline, size_t *links)
+static size_t less(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Takes up to n more pages from the queue, once there are `least` or it is the deadline; how many
+ * links they have is added to *links. */
+static Result take(Ingest *ingest, size_t n, size_t least, MonoTime deadline, size_t *links)
 {
     size_t room = ingest->writer.options.batch_pages - ingest->n_pages;
     size_t taken = 0;
-    Result rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
-                          n < room ? n : room, &taken, deadline);
+    Result rc = queue_gather(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
+                             less(n, room), less(least, room), &taken, deadline);
     for (size_t i = 0; rc == RESULT_OK && i < taken; i++) {
         *links += ingest->pages[ingest->n_pages++]->n_links;
     }
@@ -105,14 +112,15 @@ static Result collect(Ingest *ingest, MonoTime until, bool patient)
 {
     size_t links = 0;
     thread_step("waiting");
-    Result rc = take(ingest, 1, until, &links);
+    Result rc = take(ingest, 1, 1, until, &links);
     if (rc != RESULT_OK) {
         return rc;
     }
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
     while (rc == RESULT_OK && ingest->n_pages < ingest->writer.options.batch_pages &&
            links < ingest->writer.options.batch_links) {
-        rc = take(ingest, TAKE, parsing_waits(ingest) ? ((MonoTime){0}) : deadline, &links);
+        rc = take(ingest, TAKE, less(GATHER, ingest->writer.options.queue),
+                  parsing_waits(ingest) ? ((MonoTime){0}) : deadline, &links);
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }
@@ -249,6 +257,8 @@ void ingest_push(Ingest *ingest, ParsedPage *page)
 {
     if (queue_push(&ingest->queue, page) != RESULT_OK) {
         parsed_page_delete(page); /* after the end: its URL is still scheduled */
+    } else if (parsing_waits(ingest)) {
+        queue_wake(&ingest->queue); /* the batch gets no larger */
     }
 }
 

@@ -5,6 +5,7 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "unit.h"
+#include "until.h"
 
 #define PUSHERS 3u
 #define POPPERS 3u
@@ -151,6 +152,97 @@ static void closing_wakes_everybody(void)
     }
 }
 
+/* One thread that pops once. */
+typedef struct Popper {
+    Queue queue;
+    Thread thread;
+    MonoTime deadline;
+    size_t least;
+    void *out[8];
+    size_t n; /* after thread_join */
+    Result rc;
+} Popper;
+
+static void *gather_once(void *context)
+{
+    Popper *popper = context;
+    popper->rc =
+        queue_gather(&popper->queue, popper->out, 8, popper->least, &popper->n, popper->deadline);
+    return NULL;
+}
+
+static size_t number_under_lock(Queue *queue, const size_t *number)
+{
+    mutex_lock(&queue->mutex);
+    size_t value = *number;
+    mutex_unlock(&queue->mutex);
+    return value;
+}
+
+static void start_popper(Popper *popper, size_t least, MonoTime deadline)
+{
+    *popper = (Popper){.least = least, .deadline = deadline};
+    CU_ASSERT_EQUAL_FATAL(queue_init(&popper->queue, 8), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(thread_start(&popper->thread, "pops", gather_once, popper), RESULT_OK);
+    CU_ASSERT_FATAL(UNTIL(number_under_lock(&popper->queue, &popper->queue.waiting) == 1));
+}
+
+static void end_popper(Popper *popper, size_t n)
+{
+    thread_join(&popper->thread);
+    CU_ASSERT_EQUAL(popper->rc, RESULT_OK);
+    CU_ASSERT_EQUAL(popper->n, n);
+    CU_ASSERT_EQUAL(queue_count(&popper->queue), 0);
+    queue_destroy(&popper->queue);
+}
+
+static void who_gathers_sleeps_until_there_is_enough(void)
+{
+    Popper popper;
+    start_popper(&popper, 3, MONO_NEVER);
+    CU_ASSERT_EQUAL(queue_push(&popper.queue, &items[0]), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_push(&popper.queue, &items[1]), RESULT_OK);
+    CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.called), 0);
+    CU_ASSERT_EQUAL(queue_push(&popper.queue, &items[2]), RESULT_OK);
+    end_popper(&popper, 3);
+}
+
+static void who_gathers_takes_what_there_is_at_the_deadline(void)
+{
+    Queue queue;
+    void *out[8] = {NULL};
+    size_t n = 9;
+    CU_ASSERT_EQUAL_FATAL(queue_init(&queue, 8), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_gather(&queue, out, 8, 3, &n, (MonoTime){0}), RESULT_TIMEOUT);
+    CU_ASSERT_EQUAL(n, 0);
+    CU_ASSERT_EQUAL(queue_push(&queue, &items[0]), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_push(&queue, &items[1]), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_gather(&queue, out, 8, 3, &n, mono_add_ms(mono_now(), 1)), RESULT_OK);
+    CU_ASSERT_EQUAL(n, 2);
+    queue_destroy(&queue);
+}
+
+static void a_wake_ends_gathering(void)
+{
+    Popper popper;
+    start_popper(&popper, 3, MONO_NEVER);
+    CU_ASSERT_EQUAL(queue_push(&popper.queue, &items[0]), RESULT_OK);
+    queue_wake(&popper.queue);
+    end_popper(&popper, 1);
+}
+
+static void who_wakes_up_in_time_is_not_called(void)
+{
+    Popper popper;
+    MonoTime hour = mono_add_ms(mono_now(), 3600000);
+    start_popper(&popper, 1, hour);
+    CU_ASSERT_EQUAL(queue_push_by(&popper.queue, &items[0], mono_add_ms(hour, 1)), RESULT_OK);
+    CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.called), 0);
+    CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.waiting), 1);
+    CU_ASSERT_EQUAL(queue_push_by(&popper.queue, &items[1], mono_add_ms(hour, -1)), RESULT_OK);
+    end_popper(&popper, 2);
+}
+
 typedef struct Traffic {
     Queue queue;
     char items[PUSHERS * EACH]; /* their places are their numbers */
@@ -225,5 +317,10 @@ UNIT_MAIN("queue",
           {"a closed queue gives what is left and takes nothing",
            a_closed_queue_gives_what_is_left_and_takes_nothing},
           {"closing wakes everybody", closing_wakes_everybody},
+          {"who gathers sleeps until there is enough", who_gathers_sleeps_until_there_is_enough},
+          {"who gathers takes what there is at the deadline",
+           who_gathers_takes_what_there_is_at_the_deadline},
+          {"a wake ends gathering", a_wake_ends_gathering},
+          {"who wakes up in time is not called", who_wakes_up_in_time_is_not_called},
           {"nothing is lost or doubled between many threads",
            nothing_is_lost_or_doubled_between_many_threads})

@@ -16,6 +16,8 @@ Result queue_init(Queue *queue, size_t capacity)
     queue->count = 0;
     queue->waiting = 0;
     queue->called = 0;
+    queue->least = 1;
+    queue->until = MONO_NEVER;
     queue->closed = false;
     queue->woken = false;
     return RESULT_OK;
@@ -35,22 +37,22 @@ void queue_destroy(Queue *queue)
  * again. */
 static bool call_locked(Queue *queue)
 {
-    bool one_sleeps = queue->waiting > queue->called;
+    bool one_sleeps = queue->waiting > queue->called && queue->count >= queue->least;
     queue->called += one_sleeps;
     return one_sleeps;
 }
 
-static bool put_locked(Queue *queue, void *item)
+static void put_locked(Queue *queue, void *item)
 {
     queue->items[(queue->head + queue->count) % queue->capacity] = item;
     queue->count++;
-    return call_locked(queue);
 }
 
 /* A popper waits, once. False: its deadline has passed, or it is not to wait (queue_wake). */
 static bool wait_locked(Queue *queue, MonoTime deadline)
 {
     queue->waiting++;
+    queue->until = deadline;
     bool waits = !queue->woken && condition_wait_until(&queue->not_empty, &queue->mutex, deadline);
     queue->waiting--;
     queue->called -=
@@ -66,7 +68,8 @@ static void unlock_and_call(Queue *queue, bool call)
     }
 }
 
-Result queue_push(Queue *queue, void *item)
+/* by: NULL = now. */
+static Result push(Queue *queue, void *item, const MonoTime *by)
 {
     Result rc = RESULT_OK;
     bool call = false;
@@ -77,10 +80,21 @@ Result queue_push(Queue *queue, void *item)
     if (queue->closed) {
         rc = RESULT_CLOSED;
     } else {
-        call = put_locked(queue, item);
+        put_locked(queue, item);
+        call = (by == NULL || mono_before(*by, queue->until)) && call_locked(queue);
     }
     unlock_and_call(queue, call);
     return rc;
+}
+
+Result queue_push(Queue *queue, void *item)
+{
+    return push(queue, item, NULL);
+}
+
+Result queue_push_by(Queue *queue, void *item, MonoTime by)
+{
+    return push(queue, item, &by);
 }
 
 Result queue_try_push(Queue *queue, void *item)
@@ -93,24 +107,28 @@ Result queue_try_push(Queue *queue, void *item)
     } else if (queue->count == queue->capacity) {
         rc = RESULT_LIMIT;
     } else {
-        call = put_locked(queue, item);
+        put_locked(queue, item);
+        call = call_locked(queue);
     }
     unlock_and_call(queue, call);
     return rc;
 }
 
-Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime deadline)
+Result queue_gather(Queue *queue, void **items, size_t max, size_t least, size_t *n,
+                    MonoTime deadline)
 {
     Result rc = RESULT_OK;
     size_t taken = 0;
     bool call = false;
     mutex_lock(&queue->mutex);
-    while (queue->count == 0 && !queue->closed && rc == RESULT_OK) {
+    queue->least = least;
+    while (queue->count < least && !queue->closed && rc == RESULT_OK) {
         if (!wait_locked(queue, deadline)) {
             rc = RESULT_TIMEOUT;
             queue->woken = false;
         }
     }
+    queue->least = 1;
     if (queue->count > 0) {
         rc = RESULT_OK;
         while (taken < max && queue->count > 0) {
@@ -129,6 +147,11 @@ Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime dea
     unlock_and_call(queue, call);
     *n = taken;
     return rc;
+}
+
+Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime deadline)
+{
+    return queue_gather(queue, items, max, 1, n, deadline);
 }
 
 void queue_wake(Queue *queue)

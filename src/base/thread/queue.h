@@ -26,6 +26,8 @@ typedef struct Queue {
     size_t count;
     size_t waiting; /* threads in queue_pop that wait */
     size_t called;  /* those of them that have been signalled since */
+    size_t least;   /* items that they wait for */
+    MonoTime until; /* when the one that began to wait last looks by itself */
     bool closed;
     bool woken; /* the next queue_pop that would wait does not */
 } Queue;
@@ -37,14 +39,21 @@ void queue_destroy(Queue *queue);
 
 /* Waits for room. RESULT_CLOSED: the item is still the caller's. */
 Result queue_push(Queue *queue, void *item);
+/* Like queue_push, for an item that nobody misses before `by`: a popper that wakes up by itself until
+ * then is left asleep. For a queue with one popper. */
+Result queue_push_by(Queue *queue, void *item, MonoTime by);
 /* RESULT_LIMIT when full. */
 Result queue_try_push(Queue *queue, void *item);
 /* Takes up to max items, waiting for the first until deadline (MONO_NEVER: for ever; a time that
  * has passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and
  * empty. */
 Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime deadline);
-/* Ends one wait in queue_pop with RESULT_TIMEOUT: the present one, or the next one when nobody
- * waits. */
+/* The same, but it waits until there are `least` (at most capacity), and takes what there is when the
+ * deadline passes or queue_wake ends the wait. For a queue with one popper. */
+Result queue_gather(Queue *queue, void **items, size_t max, size_t least, size_t *n,
+                    MonoTime deadline);
+/* Ends one wait in queue_pop with RESULT_TIMEOUT (nothing has come): the present one, or the next
+ * one when nobody waits. */
 void queue_wake(Queue *queue);
 void queue_close(Queue *queue);
 /* Things may be pushed again. */

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 
 #include "base/thread/log.h"
+#include "frontier/distributor/hunger.h"
 
 /* More than visit states can exist, so that the two threads never wait for each other. */
 #define INBOX_CAPACITY ((size_t)1 << 21)
 #define INBOX_BATCH    256u
 #define ASLEEP_NS      INT64_C(50000000)
+#define RELEASE_MS     5 /* a visit state with a delay to come may wait so long for the todo thread */
+#define ROUND_MS       2 /* what gets due within it is handed out together */
 
 /* A message of the main thread. */
 typedef struct ChangeNotice {
@@ -28,14 +31,13 @@ struct Frontier {
     Queue todo_inbox;
     Thread distributor_thread;
     Thread todo_thread;
-    News hungry; /* the message NEWS_HUNGRY; in the inbox while hungry_sent */
-    atomic_bool hungry_sent;
+    Hunger hunger;
+    News hungry; /* the message NEWS_HUNGRY; in the inbox while hunger.is_told */
     atomic_bool paused;
     atomic_bool stopping;
     atomic_size_t connections;
     /* published for the other thread and the status log */
     atomic_size_t front;
-    atomic_size_t required_front;
     atomic_size_t queued;
     atomic_size_t entries;
     atomic_size_t acquired;
@@ -44,14 +46,18 @@ struct Frontier {
     atomic_size_t resolving;
     atomic_size_t memory;
     _Atomic uint64_t evictions;
-    _Atomic uint64_t starved;
 };
+
+static void post_by(Queue *inbox, void *message, MonoTime by)
+{
+    if (queue_push_by(inbox, message, by) != RESULT_OK) {
+        LOG_DEBUG("frontier", "message after the end", "news=%d", (int)*(News *)message);
+    }
+}
 
 static void post(Queue *inbox, void *message)
 {
-    if (queue_push(inbox, message) != RESULT_OK) {
-        LOG_DEBUG("frontier", "message after the end", "news=%d", (int)*(News *)message);
-    }
+    post_by(inbox, message, (MonoTime){0});
 }
 
 /* ---- distributor thread ---- */
@@ -97,9 +103,7 @@ static void sink_placed(void *context, const VisitState *visit_state)
 static void sink_failed(void *context)
 {
     Frontier *frontier = context;
-    if (frontier->sinks.failed != NULL) {
-        frontier->sinks.failed(frontier->sinks.context);
-    }
+    frontier->sinks.failed(frontier->sinks.context);
 }
 
 static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime wall)
@@ -123,7 +127,7 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
         free(message);
         break;
     case NEWS_HUNGRY:
-        atomic_store(&frontier->hungry_sent, false);
+        hunger_heard(&frontier->hunger);
         break;
     case NEWS_NONE:
     case NEWS_READY:
@@ -159,7 +163,7 @@ static void *distributor_main(void *argument)
     Frontier *frontier = argument;
     void *messages[INBOX_BATCH];
     size_t n = 0;
-    MonoTime deadline = mono_now();
+    MonoTime deadline = {0};
     Result rc = RESULT_OK;
     while (rc != RESULT_CLOSED) {
         thread_step("waiting");
@@ -171,11 +175,13 @@ static void *distributor_main(void *argument)
             distribute(frontier, messages[i], now, wall);
         }
         size_t front = front_seen_by_distributor(frontier);
-        size_t required = atomic_load_explicit(&frontier->required_front, memory_order_relaxed);
+        size_t required = hunger_required(&frontier->hunger);
         if (atomic_load(&frontier->stopping)) {
             deadline = MONO_NEVER;
         } else {
             deadline = distributor_work(&frontier->distributor, front, required, now, wall);
+            hunger_fed(&frontier->hunger, front + frontier->distributor.n_resolving < required,
+                       frontier->distributor.walk.next, now);
         }
         publish_distributor(frontier);
     }
@@ -186,13 +192,10 @@ static void *distributor_main(void *argument)
 
 static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
 {
-    bool keep = true;
-    if (visit_state->news == NEWS_READY) {
-        keep = workbench_add(&frontier->workbench, visit_state, now) == RESULT_OK;
-    } else {
-        assert(visit_state->news == NEWS_FETCHED);
-        keep = workbench_release(&frontier->workbench, visit_state, now);
-    }
+    assert(visit_state->news == NEWS_READY || visit_state->news == NEWS_FETCHED);
+    bool keep = visit_state->news == NEWS_READY
+                    ? workbench_add(&frontier->workbench, visit_state, now) == RESULT_OK
+                    : workbench_release(&frontier->workbench, visit_state, now);
     if (!keep) {
         visit_state->place = VISIT_STATE_REFILLING;
         visit_state->news = NEWS_EMPTY;
@@ -252,19 +255,10 @@ static void sink_release(void *context, const IpAddress *address, MonoTime rest_
     frontier->sinks.release(frontier->sinks.context, address, rest_end);
 }
 
-/* BUbiNG's rule: when fetchers could work and nothing is due although the front is as large as
- * required, it must be larger. */
-static void starve(Frontier *frontier, size_t front)
+static void starve(Frontier *frontier, MonoTime now)
 {
-    size_t required = atomic_load_explicit(&frontier->required_front, memory_order_relaxed);
-    atomic_fetch_add_explicit(&frontier->starved, 1, memory_order_relaxed);
-    if (front >= required && required < frontier->options.front_max) {
-        size_t more = required + frontier->options.front_step;
-        more = more < frontier->options.front_max ? more : frontier->options.front_max;
-        atomic_store_explicit(&frontier->required_front, more, memory_order_relaxed);
-        required = more;
-    }
-    if (front < required && !atomic_exchange(&frontier->hungry_sent, true)) {
+    size_t front = workbench_front(&frontier->workbench) + frontier->workbench.n_acquired;
+    if (hunger_starve(&frontier->hunger, front, now)) {
         (void)queue_try_push(&frontier->distributor_inbox, &frontier->hungry);
     }
 }
@@ -279,12 +273,10 @@ static void hand_out(Frontier *frontier, MonoTime now)
     while (frontier->workbench.n_acquired < limit) {
         VisitState *visit_state = workbench_acquire(&frontier->workbench, now);
         if (visit_state == NULL) {
-            starve(frontier,
-                   workbench_front(&frontier->workbench) + frontier->workbench.n_acquired);
+            starve(frontier, now);
             return;
         }
-        if (!mono_before(now,
-                         visit_state->address.expiry)) { /* it has waited for its turn too long */
+        if (!mono_before(now, visit_state->address.expiry)) { /* its turn comes too late */
             visit_state->news = NEWS_FETCHED;
             receive(frontier, visit_state, now);
             continue;
@@ -303,21 +295,27 @@ static void publish_todo(Frontier *frontier)
     crowd_publish(&frontier->crowd, w, atomic_load(&frontier->connections));
 }
 
+/* When the thread looks again. What was due in the last round already waits for nothing. */
+static MonoTime next_round(Frontier *frontier, MonoTime last)
+{
+    size_t most = atomic_load_explicit(&frontier->connections, memory_order_relaxed);
+    bool idle = atomic_load(&frontier->paused) || frontier->workbench.n_acquired >= most;
+    MonoTime next = idle ? MONO_NEVER : workbench_next_time(&frontier->workbench);
+    return mono_before(last, next) ? mono_later(next, mono_add_ms(last, ROUND_MS)) : next;
+}
+
 static void *todo_main(void *argument)
 {
     Frontier *frontier = argument;
     void *messages[INBOX_BATCH];
     size_t n = 0;
+    MonoTime now = {0};
     Result rc = RESULT_OK;
     while (rc != RESULT_CLOSED) {
         thread_step("waiting");
-        bool idle = atomic_load(&frontier->paused) ||
-                    frontier->workbench.n_acquired >=
-                        atomic_load_explicit(&frontier->connections, memory_order_relaxed);
-        MonoTime deadline = idle ? MONO_NEVER : workbench_next_time(&frontier->workbench);
-        rc = queue_pop(&frontier->todo_inbox, messages, INBOX_BATCH, &n, deadline);
+        rc = queue_pop(&frontier->todo_inbox, messages, INBOX_BATCH, &n, next_round(frontier, now));
         thread_step("handing out");
-        MonoTime now = mono_now();
+        now = mono_now();
         look_for_sleep(frontier);
         for (size_t i = 0; i < n; i++) {
             News news = *(News *)messages[i];
@@ -350,7 +348,7 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     frontier->sinks = *sinks;
     frontier->hungry = NEWS_HUNGRY;
     atomic_init(&frontier->connections, options->connections);
-    atomic_init(&frontier->required_front, options->front_first);
+    hunger_init(&frontier->hunger, options->front_first, options->front_step, options->front_max);
     Result rc = queue_init(&frontier->distributor_inbox, INBOX_CAPACITY);
     if (rc == RESULT_OK && queue_init(&frontier->todo_inbox, INBOX_CAPACITY) != RESULT_OK) {
         queue_destroy(&frontier->distributor_inbox);
@@ -367,7 +365,7 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
                               .drop = sink_drop,
                               .unresolved = sink_unresolved,
                               .placed = sinks->placed == NULL ? NULL : sink_placed,
-                              .failed = sink_failed};
+                              .failed = sinks->failed == NULL ? NULL : sink_failed};
     (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
                            &frontier->options.politeness, &inner, db, schedule, host_table);
     MonoTime floor = options->distributor.floor;
@@ -435,8 +433,11 @@ void frontier_answered(Frontier *frontier, VisitState *asker)
 
 void frontier_fetched(Frontier *frontier, VisitState *visit_state)
 {
+    const VisitPoliteness *politeness = &visit_state->politeness;
+    MonoTime next = mono_later(politeness->next_fetch, politeness->ip_next_fetch);
+    MonoTime soon = mono_add_ms(mono_now(), RELEASE_MS);
     visit_state->news = NEWS_FETCHED;
-    post(&frontier->todo_inbox, visit_state);
+    post_by(&frontier->todo_inbox, visit_state, mono_before(next, soon) ? next : soon);
 }
 
 void frontier_committed(Frontier *frontier, CommitNotice *notice)
@@ -467,13 +468,13 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats)
         .visit_states = atomic_load_explicit(&frontier->visit_states, memory_order_relaxed),
         .entries = atomic_load_explicit(&frontier->entries, memory_order_relaxed),
         .front = atomic_load_explicit(&frontier->front, memory_order_relaxed),
-        .required_front = atomic_load_explicit(&frontier->required_front, memory_order_relaxed),
+        .required_front = hunger_required(&frontier->hunger),
         .acquired = atomic_load_explicit(&frontier->acquired, memory_order_relaxed),
         .resolving = atomic_load_explicit(&frontier->resolving, memory_order_relaxed),
         .memory_bytes = atomic_load_explicit(&frontier->memory, memory_order_relaxed),
         .queues = distribution_spread(&frontier->distributor.queues),
         .evictions = atomic_load_explicit(&frontier->evictions, memory_order_relaxed),
-        .starved = atomic_load_explicit(&frontier->starved, memory_order_relaxed),
+        .starved = atomic_load_explicit(&frontier->hunger.starved, memory_order_relaxed),
         .crowd = crowd_counts(&frontier->crowd),
     };
 }
