@@ -39,8 +39,8 @@ void queue_destroy(Queue *queue);
 
 /* Waits for room. RESULT_CLOSED: the item is still the caller's. */
 Result queue_push(Queue *queue, void *item);
-/* Like queue_push, for an item that nobody misses before `by`: a popper that wakes up by itself until
- * then is left asleep. For a queue with one popper. */
+/* Like queue_push, for an item that nobody misses before `by`: a popper that wakes up by itself
+ * until then is left asleep. For a queue with one popper. */
 Result queue_push_by(Queue *queue, void *item, MonoTime by);
 /* RESULT_LIMIT when full. */
 Result queue_try_push(Queue *queue, void *item);
@@ -48,8 +48,8 @@ Result queue_try_push(Queue *queue, void *item);
  * has passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and
  * empty. */
 Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime deadline);
-/* The same, but it waits until there are `least` (at most capacity), and takes what there is when the
- * deadline passes or queue_wake ends the wait. For a queue with one popper. */
+/* The same, but it waits until there are `least` (at most capacity), and takes what there is when
+ * the deadline passes or queue_wake ends the wait. For a queue with one popper. */
 Result queue_gather(Queue *queue, void **items, size_t max, size_t least, size_t *n,
                     MonoTime deadline);
 /* Ends one wait in queue_pop with RESULT_TIMEOUT (nothing has come): the present one, or the next

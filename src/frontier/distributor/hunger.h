@@ -1,9 +1,10 @@
 /* Hunger: how large the front must be, and when the distributor is told that it is too small.
  *
- * What: the front is the set of addresses that have work. The rule of BUbiNG is: when fetchers could
- * work and nothing is due although the front is as large as required, it must be larger. A front
- * that is smaller than required is a matter of the distributor. It is told once, and then again only
- * when another look can bring more: what is new by then reaches it as a message of its own.
+ * What: the front is the set of addresses that have work. The rule of BUbiNG is: when fetchers
+ * could work and nothing is due although the front is as large as required, it must be larger. A
+ * front that is smaller than required is a matter of the distributor. It is told once, and then
+ * again only when another look can bring more: what is new by then reaches it as a message of its
+ * own.
  *
  * Owns: its counters.
  * Threads: hunger_starve: todo. hunger_heard, hunger_fed: distributor. The counts: any.
