@@ -14,6 +14,7 @@
 #include "command/identity_command.h"
 #include "command/import/import_command.h"
 #include "crawl/fault.h"
+#include "command/plan/plan.h"
 #include "command/rank.h"
 #include "command/report_command.h"
 #include "command/schedule_command.h"
@@ -28,23 +29,12 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"audit", audit_main},
-    {"check", check_main},
-    {"cluster", cluster_main},
-    {"crawl", crawl_main},
-    {"ctl", ctl_main},
-    {"db", db_main},
-    {"export", export_main},
-    {"identity", identity_main},
-    {"import", import_main},
-    {"rank", rank_main},
-    {"report", report_main},
-    {"schedule", schedule_main},
-    {"status", status_main},
-    {"top", top_main},
-    {"verify", verify_main},
-    {"why", why_main},
-    {NULL, NULL},
+    {"audit", audit_main},       {"check", check_main},       {"cluster", cluster_main},
+    {"crawl", crawl_main},       {"ctl", ctl_main},           {"db", db_main},
+    {"export", export_main},     {"identity", identity_main}, {"import", import_main},
+    {"plan", plan_main},         {"rank", rank_main},         {"report", report_main},
+    {"schedule", schedule_main}, {"status", status_main},     {"top", top_main},
+    {"verify", verify_main},     {"why", why_main},           {NULL, NULL},
 };
 
 /* A word without any of these is no seed. */

@@ -143,6 +143,7 @@ void crawl_usage(FILE *out)
         "  ragno export DIR pages|text|links|hosts|warc|wacz\n"
         "  ragno import -d DIR FILE.warc.gz...    ragno verify DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
+        "  ragno plan DIR                         ragno plan -i SEEDS\n"
         "  ragno cluster init|status\n"
         "  ragno identity new|show|directory|addresses\n"
         "  ragno check charset|config|digest|dns|filter|links|retries|robots|sitemap|url\n\n"

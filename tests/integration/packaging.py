@@ -25,6 +25,7 @@ COMPLETIONS = [
     (["ragno", "ctl", "D", "set", "politeness."], {"politeness.host_delay"}, {"fetch.threads"}),
     (["ragno", "check", ""], {"charset", "filter", "robots", "url"}, {"pagerank"}),
     (["ragno", "audit", "D", "--"], {"--host", "--ip", "--since", "--json"}, {"--depth"}),
+    (["ragno", "plan", "--"], {"--json", "--contact"}, {"--depth"}),
     (["ragno", "verify", "D", "--"], {"--repair", "--refetch"}, {"--depth"}),
     (["ragno", "export", "D", "text", "--"], {"--main", "--since", "--status"}, {"--arcs"}),
     (["ragno", "export", "D", "wacz", "--"], {"--url", "--since", "--sign"}, {"--arcs"}),

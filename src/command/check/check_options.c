@@ -31,6 +31,7 @@ static bool is_option(int argc, char **argv, int *i, const char *letter, const c
 
 int check_options_take(CheckOptions *options, int argc, char **argv)
 {
+    const char *command = options->command == NULL ? "check" : options->command;
     int n = 0;
     for (int i = 1; i < argc; i++) {
         const char *value = "";
@@ -38,12 +39,13 @@ int check_options_take(CheckOptions *options, int argc, char **argv)
             options->file = value;
         } else if (is_option(argc, argv, &i, "-s", "--set", &value)) {
             if (strchr(value, '=') == NULL || options->n_assignments == CHECK_OPTIONS_MAX) {
-                (void)fprintf(stderr, "ragno check: -s %s: expected SECTION.KEY=VALUE\n", value);
+                (void)fprintf(stderr, "ragno %s: -s %s: expected SECTION.KEY=VALUE\n", command,
+                              value);
                 return -1;
             }
             options->assignments[options->n_assignments++] = value;
         } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            (void)fprintf(stderr, "ragno check: unknown option '%s'\n", argv[i]);
+            (void)fprintf(stderr, "ragno %s: unknown option '%s'\n", command, argv[i]);
             return -1;
         } else {
             argv[++n] = argv[i];
@@ -64,6 +66,16 @@ static Result assign(Config *config, const char *assignment, Buffer *error)
     return rc;
 }
 
+Result check_options_assign(const CheckOptions *options, Config *config, Buffer *error)
+{
+    Result all = RESULT_OK;
+    for (size_t i = 0; i < options->n_assignments; i++) {
+        Result rc = assign(config, options->assignments[i], error);
+        all = rc == RESULT_OK ? all : rc;
+    }
+    return all;
+}
+
 int check_options_load(const CheckOptions *options, Config *config)
 {
     Buffer error;
@@ -79,10 +91,8 @@ int check_options_load(const CheckOptions *options, Config *config)
     if (options_load_environment(&config->options, "RAGNO_", &error) != RESULT_OK) {
         status = status == 0 ? 2 : status;
     }
-    for (size_t i = 0; i < options->n_assignments; i++) {
-        if (assign(config, options->assignments[i], &error) != RESULT_OK) {
-            status = status == 0 ? 2 : status;
-        }
+    if (check_options_assign(options, config, &error) != RESULT_OK) {
+        status = status == 0 ? 2 : status;
     }
     if (memory_budget_apply(config, &error) != RESULT_OK ||
         config_check(config, &error) != RESULT_OK) {

@@ -1,4 +1,4 @@
-/* The crawl's options for those commands of `ragno check` that need them.
+/* The crawl's options for commands that need them without a crawl: `ragno check`, `ragno plan`.
  *
  * What: they come from an INI file, the environment and -s SECTION.KEY=VALUE, and are checked as a
  * crawl checks them at its start.
@@ -8,11 +8,13 @@
 
 #include <stddef.h>
 
+#include "base/memory/buffer.h"
 #include "rules/config.h"
 
 #define CHECK_OPTIONS_MAX 64u
 
 typedef struct CheckOptions {
+    const char *command;                        /* for complaints; NULL: "check" */
     const char *file;                           /* -c FILE, or NULL */
     const char *assignments[CHECK_OPTIONS_MAX]; /* "section.key=value" */
     size_t n_assignments;
@@ -24,5 +26,7 @@ int check_options_take(CheckOptions *options, int argc, char **argv);
 /* Fills in an initialised config. Exit status: 0, 2 after one complaint per mistake ("FILE:LINE:
  * what"), 3 when the file cannot be read. */
 int check_options_load(const CheckOptions *options, Config *config);
+/* Sets what -s says. RESULT_INVALID: error has a line for each mistake. */
+Result check_options_assign(const CheckOptions *options, Config *config, Buffer *error);
 
 #endif

@@ -273,7 +273,8 @@ static void judge_seeds(Helm *helm, CrawlStore *store)
     bool none = verdict.succeeded == verdict.redirects &&
                 (verdict.redirects == 0 || totals->by_status[2] == 0);
     bool alone = helm->parts->cluster == NULL; /* else others have fetched some */
-    if (alone && helm->status == EXIT_FINISHED && verdict.failed > 0 && none) {
+    if (alone && !helm->options->is_dry && helm->status == EXIT_FINISHED && verdict.failed > 0 &&
+        none) {
         helm->status = EXIT_NO_SEED;
         helm->why = "finished, but none of the seeds could be fetched";
         LOG_ERROR("agent", "no seed could be fetched", "seeds=%llu next=\"ragno why DIR URL\"",

@@ -28,6 +28,7 @@ typedef struct AgentOptions {
     bool (*reload)(void *context, Config *fresh, Buffer *error);
     void *reload_context;
     bool quiet;   /* no summary */
+    bool is_dry;  /* that no seed is fetched is what is wanted */
     bool verbose; /* events of level INFO on standard error, too */
 } AgentOptions;
 

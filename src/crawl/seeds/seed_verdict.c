@@ -2,33 +2,11 @@
 
 #include <string.h>
 
-#include "fetch/transfer/fetch_result.h"
-#include "frontier/visit/politeness.h"
-#include "parse/host/authority.h"
-#include "parse/robots/robots.h"
-#include "store/tables/host_parking.h"
+#include "crawl/seeds/seed_reason.h"
 
 #define PIECE      256u
 #define TOLD_MAX   20u /* the others are counted */
 #define LOOKED_MAX 100000u
-
-/* What an operator can do about a host that does not answer; NULL: nothing but wait. */
-static const char *const remedies[FETCH_CLASSES] = {
-    [FETCH_NO_NAME] = "the name does not exist: check how it is spelled",
-    [FETCH_DNS] = "its name could not be looked up: check dns.servers",
-    [FETCH_REFUSED] = "the connection was refused: is the port right, does a server run there?",
-    [FETCH_NO_ROUTE] = "there is no route to it: check the network, and dns.family",
-    [FETCH_CONNECT_TIME] = "connecting took longer than fetch.connect_timeout",
-    [FETCH_TLS] = "TLS failed: http instead of https, or fetch.tls_verify = no",
-    [FETCH_TIMEOUT] = "it took longer than fetch.first_byte_timeout or fetch.total_timeout",
-    [FETCH_SLOW] = "it was slower than fetch.slow_rate",
-    [FETCH_BROKEN] = "its answer was broken off, or is not HTTP",
-    [FETCH_PRIVATE] = "its address is private or special: fetch.allow_addresses allows it",
-    [FETCH_ROBOTS_ERROR] = "its robots.txt cannot be fetched, which forbids everything",
-    [FETCH_BAD_PORT] = "nothing is connected to at its port: scope.ports",
-    [FETCH_BUSY] = "it asked to be left alone (429 or 503)",
-    [FETCH_SERVER] = "it answers with errors (5xx)",
-};
 
 typedef struct Look {
     const IngestStore *store;
@@ -41,97 +19,6 @@ typedef struct Look {
     Buffer url;
     Buffer words;
 } Look;
-
-/* ---- reasons --------------------------------------------------------------------------------- */
-
-static void tell_class(Look *look, unsigned class)
-{
-    const char *remedy = class < FETCH_CLASSES ? remedies[class] : NULL;
-    (void)buffer_append_string(&look->words,
-                               remedy != NULL ? remedy : fetch_class_name((FetchClass) class));
-}
-
-/* The line of robots.txt that forbids it. */
-static void tell_robots(Look *look)
-{
-    Buffer body;
-    Robots *robots = NULL;
-    RobotsVerdict verdict = {.line = 0};
-    Authority at = authority_of(look->page.url, look->page.url_length);
-    (void)buffer_append_string(&look->words, "robots.txt forbids it");
-    buffer_init(&body, BUFFER_NO_LIMIT);
-    if (host_table_get_robots(look->store->hosts, look->txn, look->page.host, &body) == RESULT_OK &&
-        robots_parse(body.data, body.length, look->config->robots_agent, &robots) == RESULT_OK &&
-        !robots_allows(robots, look->page.url + at.end, look->page.url_length - at.end, &verdict) &&
-        verdict.line > 0) {
-        (void)buffer_printf(&look->words, " (line %u: %s)", verdict.line, verdict.rule);
-    }
-    robots_delete(robots);
-    buffer_destroy(&body);
-}
-
-/* Of its last failure. */
-static unsigned class_of_host(const HostRecord *host)
-{
-    return host_is_aside(host) ? host->drop_class : host->last_failure;
-}
-
-static void tell_status(Look *look)
-{
-    switch (look->page.status) {
-    case STATUS_ROBOTS:
-        tell_robots(look);
-        return;
-    case STATUS_PRIVATE:
-        tell_class(look, FETCH_PRIVATE);
-        return;
-    case STATUS_DNS:
-    case STATUS_CONNECT:
-    case STATUS_BROKEN:
-    case STATUS_TIMEOUT:
-    case STATUS_RETRIES:
-    case STATUS_PREREQUISITE:
-    case STATUS_DROPPED:
-        tell_class(look, class_of_host(&look->host));
-        return;
-    case STATUS_DENIED:
-        (void)buffer_append_string(&look->words,
-                                   "the operator denies it (denied.txt; ragno ctl DIR "
-                                   "allow)");
-        return;
-    case STATUS_SCOPE:
-        (void)buffer_append_string(&look->words,
-                                   "scope.exclude_domains or scope.reject_regex refuses it");
-        return;
-    case STATUS_BLOCKED:
-        (void)buffer_append_string(&look->words, "filter.fetch refuses it");
-        return;
-    default:
-        (void)buffer_printf(&look->words,
-                            look->page.status >= 400 ? "it answered %d" : "status %d in crawl.log",
-                            look->page.status);
-    }
-}
-
-/* Why a seed has not been fetched, as far as it is known; false: it is still to come. */
-static bool tell_reason(Look *look)
-{
-    const HostRecord *host = &look->host;
-    if (look->page.status != 0) {
-        tell_status(look);
-    } else if (host->state == HOST_DENIED) {
-        (void)buffer_append_string(&look->words,
-                                   "its host is denied (denied.txt or scope.exclude_domains)");
-    } else if (host_is_aside(host)) {
-        tell_class(look, class_of_host(host));
-    } else if (host->failures > 0) {
-        tell_class(look, host->last_failure);
-        (void)buffer_append_string(&look->words, "; it is tried again");
-    } else {
-        return false;
-    }
-    return true;
-}
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
@@ -154,7 +41,12 @@ static Result look_at(Look *look, uint64_t index)
         return RESULT_OK;
     }
     buffer_reset(&look->words);
-    if (tell_reason(look) && verdict->failed++ < TOLD_MAX && look->out != NULL) {
+    SeedState state = seed_reason_tell(look->store->hosts, look->config, look->txn, &look->page,
+                                       &look->host, &look->words);
+    if (state == SEED_IS_RETRIED) {
+        (void)buffer_append_string(&look->words, "; it is tried again");
+    }
+    if (state != SEED_IS_TO_COME && verdict->failed++ < TOLD_MAX && look->out != NULL) {
         (void)fprintf(look->out, "  seed failed %.*s: %s\n", (int)look->page.url_length,
                       look->page.url, buffer_string(&look->words));
     }

@@ -1,0 +1,84 @@
+/* Forecast: how many pages a crawl still fetches, how long that takes, and what ends it.
+ *
+ * What: from its past (forecast_history.h), from what is queued (forecast_load.h) and from its
+ * limits. It assumes
+ *  - the rate of the last quarter of its work; and no more than politeness allows: each host its
+ *    queue at its pace, hosts of one address one after the other. Where politeness has bound the
+ *    crawl lately, the best rate so far is what it could do;
+ *  - new URLs as in the last half: so many for each URL that is finished, falling by the trend
+ *    with the number of known URLs. They are spread over hosts as what is queued now;
+ *  - pages, bytes and WARC files for each finished URL as lately, the database by known URLs.
+ * Three growths of the frontier are looked at: none (the least), by its trend (likely), and as
+ * lately without a trend (the most). INFINITY stands for "no end".
+ * Threads: any; pure. */
+#ifndef FORECAST_FORECAST_H
+#define FORECAST_FORECAST_H
+
+#include "forecast/forecast_history.h"
+#include "forecast/forecast_load.h"
+
+typedef enum ForecastGrowth { GROWTH_NONE, GROWTH_TREND, GROWTH_STEADY, GROWTHS } ForecastGrowth;
+
+typedef enum ForecastLimit {
+    FORECAST_MAX_PAGES,
+    FORECAST_MAX_BYTES,
+    FORECAST_MAX_DURATION,
+    FORECAST_MAX_TOTAL_DURATION,
+    FORECAST_DISK,
+    FORECAST_NOTHING_LEFT,
+    FORECAST_LIMITS
+} ForecastLimit;
+
+typedef struct ForecastInput {
+    const ForecastHistory *history; /* all borrowed */
+    const ForecastLoad *load;
+    const Config *config;
+    double directory_bytes; /* on the disk, the database included */
+    double database_bytes;
+    double disk_free;
+    bool limits_hold; /* those of the run that is, or that was asked for */
+    bool never_ends;  /* schedule.mode = continuous */
+} ForecastInput;
+
+/* What one limit comes to. */
+typedef struct ForecastEnd {
+    bool holds;     /* there is such a limit */
+    double pages;   /* more; INFINITY: it is not met before nothing is left */
+    double seconds; /* from now on, likely */
+    double soonest; /* at the best rate of the quarter */
+    double latest;  /* at the worst */
+} ForecastEnd;
+
+typedef struct Forecast {
+    /* lately */
+    double rate; /* pages a second, 0 = not known */
+    double rate_least;
+    double rate_most;
+    double able;       /* pages a second that it could fetch if politeness let it */
+    double measured_s; /* over so much work */
+    const char *bound; /* what bound it most of the time; "" = not known. Borrowed of the history */
+    double growth;     /* new URLs for one that is finished */
+    double growth_before;
+    double pages_per_url;
+    double bytes_per_page;
+    double disk_per_page;
+    /* what comes */
+    double urls_left[GROWTHS]; /* URLs to be finished */
+    double pages_left[GROWTHS];
+    double seconds_left[GROWTHS];
+    ForecastEnd ends[FORECAST_LIMITS];
+    ForecastLimit first; /* what ends it */
+    bool has_end;        /* false: nothing does */
+    double pages;        /* until then, more */
+    double bytes;
+    double disk;
+    double rate_seconds;   /* at that rate alone */
+    double polite_seconds; /* by politeness alone */
+    ForecastSlowest slowest;
+} Forecast;
+
+void forecast_make(Forecast *forecast, const ForecastInput *input);
+/* "crawl.max_pages", ..., "nothing left". */
+const char *forecast_limit_name(ForecastLimit limit);
+
+#endif

@@ -1,0 +1,37 @@
+/* Host pace: how often politeness lets a host and its address be asked.
+ *
+ * What: the time from the beginning of a fetch to that of the next one, of the same host and of the
+ * same address: the delay that holds (politeness.host_delay, politeness.ip_delay, both also in
+ * [site] sections, Crawl-delay, adaptive_factor, keep_alive_time) and the fetch itself, since
+ * delays count from the end of a fetch. A fetch takes as long as those of the host did on average.
+ * Owns: a scratch buffer. Configuration and database are borrowed.
+ * Threads: one.
+ * Errors: RESULT_DAMAGED, RESULT_MEMORY. */
+#ifndef FORECAST_HOST_PACE_H
+#define FORECAST_HOST_PACE_H
+
+#include "base/memory/buffer.h"
+#include "rules/config.h"
+#include "store/pages/page_db.h"
+#include "store/tables/host_table.h"
+
+typedef struct HostPace {
+    uint64_t address; /* as HostRecord.address; 0 = not known */
+    double host_s;    /* seconds for a page, by the host's delays */
+    double address_s; /* and by its address's, which other hosts may need, too */
+    int64_t most;     /* limits.pages_per_host; 0 = no limit */
+} HostPace;
+
+typedef struct HostPaces {
+    const Config *config;
+    PageDB *db;
+    double typical_ms; /* of a fetch from a host that was not asked yet */
+    Buffer origin;
+} HostPaces;
+
+void host_paces_init(HostPaces *paces, const Config *config, PageDB *db, double typical_ms);
+void host_paces_destroy(HostPaces *paces);
+Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostRecord *record,
+                      HostPace *pace);
+
+#endif
