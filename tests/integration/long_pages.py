@@ -243,6 +243,24 @@ def what_is_beyond_a_limit_is_told(report, path):
                  "/behind" not in asked(server), notes)
 
 
+def a_host_without_ends_is_read_on_only_now_and_then(report, path):
+    """Forty pages that have no end within parse.max_bytes: two are read so far, and one of sixteen behind them."""
+    html_type = {"Content-Type": "text/html"}
+    index = b"".join(link(f"/e{i}") for i in range(40))
+    pages = {"/": (html_type, lambda: [index])}
+    for i in range(40):
+        pages[f"/e{i}"] = (html_type, html(b"<title>%d</title>" % i, 2, link("/behind")))
+    with Pages(pages) as server:
+        _, lines = crawl(report, path, server, "--set", "parse.max_bytes=1Mi", "--set", "fetch.max_body=64Ki")
+    notes = [fields[11] for url, fields in lines.items() if "/e" in url]
+    read = [note for note in notes if f"read:{MI}+" in note]
+    report.equal("pages of a host without ends are read on now and then", (len(notes), len(read)), (40, 4))
+    report.check("the others are cut", sum("trunc:length" in note for note in notes) == 40, str(notes[:3]))
+    with open(f"{path}/crawl/status.log") as file:
+        last = dict(f.split("=", 1) for f in file.readlines()[-1].split())
+    report.equal("and counted", last["cut_endless"], "36")
+
+
 def sixty_four_at_once_stay_within_the_budget(report, path):
     """Each of 64 hosts has a page of 20 Mi; all of them are under way together."""
     hosts = 64
@@ -275,4 +293,5 @@ def sixty_four_at_once_stay_within_the_budget(report, path):
 
 if __name__ == "__main__":
     harness.main(links_are_taken_to_the_end, two_long_pages_with_one_beginning_are_no_duplicates,
-                 what_is_beyond_a_limit_is_told, sixty_four_at_once_stay_within_the_budget)
+                 what_is_beyond_a_limit_is_told, a_host_without_ends_is_read_on_only_now_and_then,
+                 sixty_four_at_once_stay_within_the_budget)

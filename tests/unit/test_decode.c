@@ -349,6 +349,27 @@ static void gzip_files_come_in_pieces(void)
     delete_bodies(&b);
 }
 
+static void a_bomb_is_known_by_its_beginning(void)
+{
+    Bodies b = new_bodies(500000);
+    Pieces pieces = {.stop_at = SIZE_MAX};
+    size_t length = (size_t)32 << 20;
+    char *zeros = calloc(1, length);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(zeros);
+    buffer_init(&pieces.all, BUFFER_NO_LIMIT);
+    zlib_fixture_pack(&b.raw, 31, zeros, length);
+    CU_ASSERT_EQUAL(buffer_append(&b.raw, b.text.data, 300000),
+                    RESULT_OK); /* as a whole it is none */
+    CU_ASSERT_EQUAL(stream(&b, &pieces, SIZE_MAX, 200), DECODE_RATIO);
+    CU_ASSERT_TRUE(pieces.all.length > DECODE_PREFIX_FLOOR &&
+                   pieces.all.length <= DECODE_PREFIX_FLOOR + 65536);
+    CU_ASSERT_EQUAL(stream(&b, &pieces, SIZE_MAX, 0), DECODE_OK);
+    CU_ASSERT_EQUAL(pieces.all.length, length);
+    buffer_destroy(&pieces.all);
+    free(zeros);
+    delete_bodies(&b);
+}
+
 static DecodeStatus chunked(const char *raw, size_t length, Buffer *out)
 {
     buffer_reset(out);
@@ -402,5 +423,6 @@ UNIT_MAIN("decode", {"every coding comes back", every_coding_comes_back},
           {"broken bodies keep what came before", broken_bodies_keep_what_came_before},
           {"the limit keeps what fits", the_limit_keeps_what_fits},
           {"bombs are stopped", bombs_are_stopped},
+          {"a bomb is known by its beginning", a_bomb_is_known_by_its_beginning},
           {"gzip files come in pieces", gzip_files_come_in_pieces},
           {"chunks are joined", chunks_are_joined})

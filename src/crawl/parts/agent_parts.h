@@ -87,20 +87,21 @@ typedef struct AgentParts {
     NetworkWatch *network;
     Resolver *resolver;
     Fetcher *fetchers[FETCHERS_MAX];
-    atomic_uint n_fetchers;  /* made so far: they stay until the end */
-    atomic_uint n_fetching;  /* of these, the first ones are given work */
-    size_t most_connections; /* for which there are file descriptors */
-    size_t kept_connections; /* of one fetcher */
-    ClusterPart *cluster;    /* NULL: one agent alone */
-    Mutex limit_mutex;       /* RANK_STORE; of a cluster: guards max_pages against pages_final */
-    ByteQuota quota;         /* crawl.max_bytes */
-    RateGate rate;           /* fetch.rate */
-    ByteGate spools;         /* bytes of long pages in files: more are cut */
-    ByteGate answers;        /* bytes received and not yet parsed: fetchers wait */
-    ByteGate results;        /* bytes parsed and not yet committed: parsers wait */
-    bool gates;              /* both are initialised */
-    int news;                /* eventfd: something below changed */
-    atomic_bool finished;    /* nothing is scheduled */
+    atomic_uint n_fetchers;     /* made so far: they stay until the end */
+    atomic_uint n_fetching;     /* of these, the first ones are given work */
+    size_t most_connections;    /* for which there are file descriptors */
+    size_t kept_connections;    /* of one fetcher */
+    ClusterPart *cluster;       /* NULL: one agent alone */
+    Mutex limit_mutex;          /* RANK_STORE; of a cluster: guards max_pages against pages_final */
+    ByteQuota quota;            /* crawl.max_bytes */
+    RateGate rate;              /* fetch.rate */
+    ByteGate spools;            /* bytes of long pages in files: more are cut */
+    _Atomic uint64_t n_endless; /* pages that were cut for others of their host */
+    ByteGate answers;           /* bytes received and not yet parsed: fetchers wait */
+    ByteGate results;           /* bytes parsed and not yet committed: parsers wait */
+    bool gates;                 /* both are initialised */
+    int news;                   /* eventfd: something below changed */
+    atomic_bool finished;       /* nothing is scheduled */
     atomic_bool draining;
     atomic_bool stuck;            /* ingest waits for room on the disk */
     atomic_bool failed;           /* nothing can be committed any more: to be stopped */

@@ -212,6 +212,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .held_waits = byte_gate_closings(&parts->answers) + byte_gate_closings(&parts->results),
         .gate_closed = !byte_gate_is_open(&parts->answers),
         .spool_bytes = byte_gate_held(&parts->spools),
+        .cut_endless = atomic_load_explicit(&parts->n_endless, memory_order_relaxed),
         .answers = stats_answers(stats),
         .parser_busy_us = stats_get(&stats->parser_busy_us),
         .parsers = parsing_tend(parts->parsing),

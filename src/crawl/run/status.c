@@ -198,6 +198,7 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "excused", FIELD_INTEGER, NULL, now->network.n_excused + now->resolver.excused, 0);
     sink(out, "held_waits", FIELD_INTEGER, NULL, now->held_waits, 0);
     sink(out, "spool_bytes", FIELD_INTEGER, NULL, now->spool_bytes, 0);
+    sink(out, "cut_endless", FIELD_INTEGER, NULL, now->cut_endless, 0);
 }
 
 static void emit_spread(Buffer *out, FieldSink sink, const char *const names[3],

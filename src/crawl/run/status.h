@@ -73,6 +73,7 @@ typedef struct StatusSample {
     bool held_back;       /* fetching waits for it now */
     bool results_closed;  /* parsing waits for ingest */
     uint64_t spool_bytes; /* of long pages that wait in files */
+    uint64_t cut_endless; /* long pages that were cut because others of their host had no end */
     StatsAnswers answers;
     size_t parse_queue_limit;
     uint64_t parser_busy_us;

@@ -96,6 +96,8 @@ static const Metric metrics[] = {
      "Times there were too many of these bytes"},
     {"spool_bytes", "ragno_spool_bytes", NULL, GAUGE, 1,
      "Bytes of long pages that wait in files (fetch.spool)"},
+    {"cut_endless", "ragno_endless_cut_total", NULL, COUNTER, 1,
+     "Long pages that were cut at fetch.max_body because others of their host had no end"},
     {"links_p50", "ragno_page_links", "quantile=\"0.5\"", GAUGE, 1,
      "Links followed of a page, since the start"},
     {"links_p90", "ragno_page_links", "quantile=\"0.9\"", GAUGE, 1, NULL},

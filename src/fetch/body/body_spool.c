@@ -62,6 +62,30 @@ static bool has_room(const BodySpoolOptions *options)
     return options->gate == NULL || byte_gate_is_open(options->gate);
 }
 
+bool body_spool_may(const BodySpoolOptions *options, unsigned *endless)
+{
+    bool may = *endless < BODY_SPOOL_ENDLESS || *endless % BODY_SPOOL_LOOK == 0;
+    if (!may) {
+        (*endless)++;
+        if (options->n_endless != NULL) {
+            atomic_fetch_add_explicit(options->n_endless, 1, memory_order_relaxed);
+        }
+    }
+    return may;
+}
+
+void body_spool_judge(const BodySpool *spool, uint64_t max_bytes, unsigned *endless)
+{
+    if (!spool->is_open) {
+        return;
+    }
+    if (!spool->is_cut) {
+        *endless = 0;
+    } else if (spool->length >= max_bytes) {
+        (*endless)++;
+    }
+}
+
 Result body_spool_open(BodySpool *spool, const BodySpoolOptions *options, Buffer *body)
 {
     if (options->directory == NULL || body->length >= options->max_bytes || !has_room(options)) {

@@ -8,6 +8,11 @@
  * its server is; the parsing thread reads the file in pieces. The file is in the crawl's directory;
  * most often it is gone before the system has written any of it to the disk.
  *
+ * A host whose pages have no end would cost parse.max_bytes for each of them. So the pages of a
+ * host that reach this bound are counted, in a row; behind BODY_SPOOL_ENDLESS of them only every
+ * BODY_SPOOL_LOOK-th long page is read on, until one of them ends. The others are cut where less of
+ * a page is kept (fetch.max_body).
+ *
  * Owns: the descriptor; the share of the gate that counts the bytes of all spools.
  * Threads: the one that holds the FetchAnswer.
  * Errors: RESULT_LIMIT, RESULT_IO, RESULT_FULL: the page is cut there (is_cut), and what is in the
@@ -15,6 +20,7 @@
 #ifndef FETCH_BODY_BODY_SPOOL_H
 #define FETCH_BODY_BODY_SPOOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,10 +29,14 @@
 #include "base/memory/buffer.h"
 #include "base/thread/byte_gate.h"
 
+#define BODY_SPOOL_ENDLESS 2u
+#define BODY_SPOOL_LOOK    16u
+
 typedef struct BodySpoolOptions {
     const char *directory; /* where the files are; NULL: there are no spools; borrowed */
     uint64_t max_bytes;    /* of one: parse.max_bytes, which the transfer knows */
     ByteGate *gate;        /* counts the bytes of all: fetch.spool; closed: no more; borrowed */
+    _Atomic uint64_t *n_endless; /* counts pages that are cut for others of their host; borrowed */
 } BodySpoolOptions;
 
 typedef struct BodySpool {
@@ -44,6 +54,10 @@ bool body_spool_is_for(const Buffer *header, const Buffer *body);
 /* Moves the body into a new file: body is empty afterwards. On failure body is as it was, and the
  * spool is not open. */
 Result body_spool_open(BodySpool *spool, const BodySpoolOptions *options, Buffer *body);
+/* Whether a long page is read on, of a host with so many in a row that did not end; counts. */
+bool body_spool_may(const BodySpoolOptions *options, unsigned *endless);
+/* The page has ended, and so has the transfer. */
+void body_spool_judge(const BodySpool *spool, uint64_t max_bytes, unsigned *endless);
 /* Appends; on failure a part of it, or nothing, and the spool is cut. */
 Result body_spool_add(BodySpool *spool, const BodySpoolOptions *options, const char *bytes,
                       size_t length);

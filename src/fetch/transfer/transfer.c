@@ -256,6 +256,7 @@ static size_t take_beyond(Transfer *transfer, const char *bytes, size_t length)
     bool has_spool = answer->spool.is_open ||
                      (result->kind == FETCHED_PAGE && result->request.hop != 'S' &&
                       body_spool_is_for(&answer->header, &answer->body) &&
+                      body_spool_may(&options, &transfer->visit_state->politeness.endless) &&
                       body_spool_open(&answer->spool, &options, &answer->body) == RESULT_OK);
     if (has_spool &&
         body_spool_add(&answer->spool, &options, bytes + room, length - room) == RESULT_OK) {

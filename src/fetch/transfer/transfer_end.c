@@ -223,6 +223,8 @@ void transfer_end(Transfer *transfer, CURLcode code)
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
     result->answer.class = class_of_code(transfer, code);
+    body_spool_judge(&result->answer.spool, transfer->max_page_bytes,
+                     &transfer->visit_state->politeness.endless);
     result->answer.http_version = version == CURL_HTTP_VERSION_2_0   ? 20
                                   : version == CURL_HTTP_VERSION_1_0 ? 10
                                                                      : 11;

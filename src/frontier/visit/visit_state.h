@@ -122,8 +122,9 @@ typedef struct VisitPoliteness {
     MonoTime fetch_before;  /* set when it is acquired: no fetch begins behind it; 0: no bound */
     HostHealth health;
     StandingRecord standing;
-    bool no_http2; /* it failed with HTTP/2: HTTP/1.1 from now on */
-    bool dropped;  /* the host was given up: forget it when it comes home */
+    unsigned endless; /* long pages in a row that did not end (fetch/body/body_spool.h) */
+    bool no_http2;    /* it failed with HTTP/2: HTTP/1.1 from now on */
+    bool dropped;     /* the host was given up: forget it when it comes home */
 } VisitPoliteness;
 
 /* Requests since a fetching thread has it (frontier/visit/visit_turn.h). */

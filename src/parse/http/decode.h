@@ -25,7 +25,10 @@
 #include "base/core/result.h"
 
 #define DECODE_RATIO_FLOOR ((size_t)1 << 20)
-#define DECODE_MAX_CODINGS 3 /* in one Content-Encoding; more is an attack */
+/* In pieces also decoded / raw so far is bounded, once more than this came out: a bomb is known
+ * before all that may be read of it has been unpacked. */
+#define DECODE_PREFIX_FLOOR ((size_t)8 << 20)
+#define DECODE_MAX_CODINGS  3 /* in one Content-Encoding; more is an attack */
 
 typedef enum DecodeStatus { /* in all cases out holds what could be decoded */
                             DECODE_OK,

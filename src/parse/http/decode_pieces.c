@@ -16,6 +16,14 @@ typedef struct Pieces {
     bool is_over; /* the sink has had enough */
 } Pieces;
 
+static bool is_bomb(const Pieces *p)
+{
+    uint64_t least = p->bounds.max_ratio > 0 ? p->given / p->bounds.max_ratio : 0;
+    uint64_t used = p->in.source != NULL ? p->in.read - p->in.left : p->raw_length - p->in.left;
+    return p->bounds.max_ratio > 0 && ((p->given > DECODE_RATIO_FLOOR && least >= p->raw_length) ||
+                                       (p->given > DECODE_PREFIX_FLOOR && least >= used));
+}
+
 /* Hands a piece on. DECODE_OK: go on. */
 static DecodeStatus give(Pieces *p, const char *bytes, size_t length)
 {
@@ -29,9 +37,7 @@ static DecodeStatus give(Pieces *p, const char *bytes, size_t length)
     if (n < length) {
         return DECODE_LIMIT;
     }
-    bool is_bomb = p->bounds.max_ratio > 0 && p->given > DECODE_RATIO_FLOOR &&
-                   p->given / p->bounds.max_ratio >= p->raw_length;
-    return is_bomb ? DECODE_RATIO : DECODE_OK;
+    return is_bomb(p) ? DECODE_RATIO : DECODE_OK;
 }
 
 static DecodeStatus give_plain(Pieces *p)
@@ -121,6 +127,7 @@ static bool try_again(Pieces *p, DecodeStatus status)
         return false;
     }
     p->in.source->rewind(p->in.source->context);
+    p->in.read = 0;
     p->in.next = "";
     p->in.left = 0;
     fill(&p->in);

@@ -9,7 +9,10 @@ static bool is_over_ratio(const DecodeTarget *sink)
 
 bool decode_more(DecodeInput *in)
 {
-    return in->source != NULL && in->source->read(in->source->context, &in->next, &in->left);
+    size_t before = in->left;
+    bool more = in->source != NULL && in->source->read(in->source->context, &in->next, &in->left);
+    in->read += more ? in->left - before : 0;
+    return more;
 }
 
 DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput *in,

@@ -44,6 +44,7 @@ typedef struct DecodeInput {
     const char *next;
     size_t left;
     const DecodeSource *source; /* of more; NULL: this is all */
+    uint64_t read;              /* bytes that came from it */
 } DecodeInput;
 
 /* More input behind what is left. False: there is none. */
