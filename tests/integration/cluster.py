@@ -18,6 +18,7 @@ import politeness
 AGENTS = 3
 SEED = 11
 KILLS, KILL_S = (100, 1.0) if harness.FULL else (8, 2.0)
+RESTARTS = 8 # one in four found the want lost
 NAME = "crawl-1"
 # Hosts of web.test would be one registered domain, and so one agent's.
 SIZES = dict(hosts=60, addresses=20, pages=900, skew=0.2, suffix="test")
@@ -110,7 +111,7 @@ class Agents:
             return file.read()[-600:]
 
     def wait(self):
-        return [harness.ended(p, 300) for p in self.processes]
+        return [harness.ended(p, 250) for p in self.processes]
 
     def __enter__(self):
         return self
@@ -229,6 +230,25 @@ def killed(report, path):
                      again <= 100 * len(killed_us), str(pages.most_common(3)))
 
 
+def wants_a_lease(directory):
+    said = ragno("ctl", directory, "status")
+    return said.returncode == 0 and re.search(r"^leases_wanted *=? *1$", said.stdout, re.M)
+
+
+def begun_anew(report, path):
+    """What a host waits for from the first moment of a run is asked for."""
+    with Nats(path) as nats, harness.Web(path, hosts=1, pages=5, suffix="test") as web:
+        make(report, nats, agents=1)
+        with Agents(web, nats, path, agents=1) as agents:
+            wanted = 0
+            for _ in range(RESTARTS):
+                agents.start(0)
+                wanted += harness.until(lambda: wants_a_lease(agents.directories[0]), 30) is not None
+                agents.processes[0].kill()
+                agents.processes[0].wait()
+    report.equal("each time", wanted, RESTARTS)
+
+
 def limits(report, path):
     """crawl.max_pages is of all agents together, to the page."""
     most = 300
@@ -328,4 +348,5 @@ def alone_without_library(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(three_agents, ranks, killed, limits, refused, secrets, alone_without_library)
+    harness.main(three_agents, ranks, killed, begun_anew, limits, refused, secrets,
+                 alone_without_library)

@@ -151,8 +151,21 @@ Result parts_configure(AgentParts *parts, Buffer *error)
                                   : writing;
 }
 
+/* It begins before the frontier runs: what the frontier wants of a node that is no member is lost. */
+static void begin_cluster(AgentParts *parts)
+{
+    ClusterBonds bonds = {
+        .frontier = parts->frontier, .ingest = parts->ingest, .stats = &parts->stats};
+    uint64_t used[LEDGER_UNITS] = {[LEDGER_PAGES] = atomic_load(&parts->pages_final),
+                                   [LEDGER_BYTES] = stats_get(&parts->stats.bytes)};
+    cluster_part_begin(parts->cluster, &bonds, used);
+}
+
 Result parts_start(AgentParts *parts)
 {
+    if (parts->cluster != NULL) {
+        begin_cluster(parts);
+    }
     Result rc = frontier_start(parts->frontier);
     if (rc == RESULT_OK) {
         rc = network_watch_start(parts->network);
@@ -174,13 +187,6 @@ Result parts_start(AgentParts *parts)
     }
     if (rc == RESULT_OK) {
         rc = scoring_start(parts->scoring, stats_get(&parts->stats.pages));
-    }
-    if (rc == RESULT_OK && parts->cluster != NULL) {
-        ClusterBonds bonds = {
-            .frontier = parts->frontier, .ingest = parts->ingest, .stats = &parts->stats};
-        uint64_t used[LEDGER_UNITS] = {[LEDGER_PAGES] = atomic_load(&parts->pages_final),
-                                       [LEDGER_BYTES] = stats_get(&parts->stats.bytes)};
-        cluster_part_begin(parts->cluster, &bonds, used);
     }
     return rc;
 }
