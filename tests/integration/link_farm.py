@@ -98,7 +98,8 @@ def one_domain(report, path):
         report.check("no more of its hosts are fetched from", MOST * 0.9 < len(farm.seen) <= MOST,
                      len(farm.seen))
         hosts = figures(directory, "hosts")[-1]
-        report.check("the database hears of few more", hosts < GOOD["hosts"] + MOST * 1.5 + 500, hosts)
+        # Those in the links of the batch that meets the limit: it has more pages where the disk is slow.
+        report.check("the database hears of few more", hosts < GOOD["hosts"] + MOST + NAMES * 0.4, hosts)
         report.check("nor the frontier", max(figures(directory, "visit_states")) <=
                      GOOD["hosts"] + MOST, figures(directory, "visit_states"))
         good_pages(report, web, directory)
@@ -149,7 +150,8 @@ def pages_and_urls(report, path):
         result = crawl_farm(few + "/crawl", "limits.pages_per_domain=50")
         report.equal("a domain with enough pages ends", result.returncode, 0)
         pages = sum(row[2] > 0 for row in harness.db_rows(few + "/crawl"))
-        report.check("each of its hosts gives at most one page more", 50 <= pages <= 50 + 200, pages)
+        # A host is full with its next result; one may be in flight behind that.
+        report.check("each of its hosts gives one page more, or two", 50 <= pages <= 50 + 2 * 200, pages)
         with open(few + "/crawl/skipped.log", encoding="latin-1") as file:
             text = file.read()
         report.check("skipped.log names the limit of its pages", "limits.pages_per_domain" in text,

@@ -196,7 +196,8 @@ def two_long_pages_with_one_beginning_are_no_duplicates(report, path):
              "/c": (utf8, lambda: [body + b"the end" + link("/z")]),
              "/z": (utf8, lambda: [b"z"])}
     with Pages(pages) as server:
-        _, lines = crawl(report, path, server, "--set", "parse.near_duplicates=flag", "-j", "1")
+        _, lines = crawl(report, path, server, "--set", "parse.near_duplicates=flag",
+                         "--set", "parse.threads=1", "-j", "1")
     notes = {p: lines[f"http://h0.long.test/{p}"][11] for p in "abc"}
     report.check("pages that differ behind what is kept are different",
                  "dup:" not in notes["a"] and "dup:" not in notes["b"], str(notes))
