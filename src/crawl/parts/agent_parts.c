@@ -151,7 +151,8 @@ Result parts_configure(AgentParts *parts, Buffer *error)
                                   : writing;
 }
 
-/* It begins before the frontier runs: what the frontier wants of a node that is no member is lost. */
+/* It begins before the frontier runs: what the frontier wants of a node that is no member is lost.
+ */
 static void begin_cluster(AgentParts *parts)
 {
     ClusterBonds bonds = {
