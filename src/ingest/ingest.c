@@ -18,6 +18,7 @@ struct Ingest {
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
+    size_t room;         /* for so many */
     MonoTime last_batch; /* when the queue was last emptied */
     IngestChore chores[INGEST_MAX_CHORES];
     size_t n_chores;
@@ -70,11 +71,16 @@ static size_t less(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static size_t most_pages(const Ingest *ingest)
+{
+    return less(ingest->writer.options.batch_pages, ingest->room);
+}
+
 /* Takes up to n more pages from the queue, once there are `least` or it is the deadline; how many
  * links they have is added to *links. */
 static Result take(Ingest *ingest, size_t n, size_t least, MonoTime deadline, size_t *links)
 {
-    size_t room = ingest->writer.options.batch_pages - ingest->n_pages;
+    size_t room = most_pages(ingest) - ingest->n_pages;
     size_t taken = 0;
     Result rc = queue_gather(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
                              less(n, room), less(least, room), &taken, deadline);
@@ -106,18 +112,31 @@ static bool may_wait(Ingest *ingest)
            mono_before(mono_now(), mono_add_ms(ingest->last_batch, patience_ms(ingest)));
 }
 
+/* For as many pages as a batch may have now. Without memory it stays as it was. */
+static void make_room(Ingest *ingest)
+{
+    size_t wanted = ingest->writer.options.batch_pages;
+    ParsedPage **pages =
+        wanted > ingest->room ? realloc(ingest->pages, wanted * sizeof(ParsedPage *)) : NULL;
+    if (pages != NULL) {
+        ingest->pages = pages;
+        ingest->room = wanted;
+    }
+}
+
 /* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
  * Without patience what is there is the batch. */
 static Result collect(Ingest *ingest, MonoTime until, bool patient)
 {
     size_t links = 0;
+    make_room(ingest);
     thread_step("waiting");
     Result rc = take(ingest, 1, 1, until, &links);
     if (rc != RESULT_OK) {
         return rc;
     }
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
-    while (rc == RESULT_OK && ingest->n_pages < ingest->writer.options.batch_pages &&
+    while (rc == RESULT_OK && ingest->n_pages < most_pages(ingest) &&
            links < ingest->writer.options.batch_links) {
         rc = take(ingest, TAKE, less(GATHER, ingest->writer.options.queue),
                   parsing_waits(ingest) ? ((MonoTime){0}) : deadline, &links);
@@ -201,6 +220,7 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
         return RESULT_MEMORY;
     }
     ingest->pages = calloc(options->batch_pages, sizeof(ParsedPage *));
+    ingest->room = options->batch_pages;
     Result rc = ingest->pages == NULL ? RESULT_MEMORY : queue_init(&ingest->queue, options->queue);
     if (rc != RESULT_OK) {
         free(ingest->pages);

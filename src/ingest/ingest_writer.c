@@ -186,21 +186,12 @@ static const Admission *admission_of_now(IngestWriter *writer)
 
 void ingest_writer_change(IngestWriter *writer, const IngestOptions *options)
 {
-    atomic_store(&writer->depth_factor, options->depth_factor);
-    atomic_store(&writer->redirect_weight, options->redirect_weight);
-    atomic_store(&writer->name_recheck_ms, options->name_recheck_ms);
-}
-
-static void take_changes(IngestWriter *writer)
-{
-    writer->options.depth_factor = atomic_load(&writer->depth_factor);
-    writer->options.redirect_weight = atomic_load(&writer->redirect_weight);
-    writer->options.name_recheck_ms = atomic_load(&writer->name_recheck_ms);
+    ingest_live_put(&writer->live, options);
 }
 
 static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, MDB_txn *txn)
 {
-    take_changes(writer);
+    ingest_live_take(&writer->live, &writer->options);
     Result rc = batch_init(batch, &writer->options, &writer->store, writer->log, &writer->totals,
                            txn, work->pages, work->n_pages);
     batch->admission = admission_of_now(writer);
@@ -424,7 +415,7 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
                              .waiting = waiting};
     MDB_txn *txn = NULL;
     map_init(&writer->crowds);
-    ingest_writer_change(writer, options);
+    ingest_live_init(&writer->live, options);
     mutex_init(&writer->stop_mutex, RANK_TABLE);
     condition_init(&writer->stop_changed);
     Result rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
@@ -450,6 +441,7 @@ void ingest_writer_destroy(IngestWriter *writer)
     condition_destroy(&writer->stop_changed);
     mutex_destroy(&writer->stop_mutex);
     shared_reader_close(&writer->admission);
+    ingest_live_destroy(&writer->live);
     trap_yield_delete(writer->traps);
     map_destroy(&writer->crowds);
 }

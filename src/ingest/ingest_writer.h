@@ -24,6 +24,7 @@
 #include "base/thread/mutex.h"
 #include "base/thread/queue.h"
 #include "ingest/batch/ingest_batch.h"
+#include "ingest/batch/ingest_live.h"
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/ingest_patience.h"
 
@@ -54,11 +55,9 @@ typedef struct IngestWriter {
     IngestCluster *cluster; /* NULL = one agent alone */
     SharedReader admission; /* what the operator admits; opened when there is one */
     IngestPatience patience;
-    Queue *waiting; /* results that wait meanwhile: only counted */
-    bool dead;      /* a batch was dropped; so is what follows, since the archive ends before it */
-    _Atomic double depth_factor; /* of the options, as they are for the next batch */
-    _Atomic double redirect_weight;
-    _Atomic int64_t name_recheck_ms;
+    Queue *waiting;  /* results that wait meanwhile: only counted */
+    bool dead;       /* a batch was dropped; so is what follows, since the archive ends before it */
+    IngestLive live; /* of the options, as they are for the next batch */
     Mutex stop_mutex; /* guards abandon */
     Condition stop_changed;
     bool abandon;

@@ -106,22 +106,22 @@
     ROW(cluster, outbox, SIZE, int64_t, "10Gi", 1048576, CONFIG_BIG, NULL, true, false, \
         "blocks of links for other agents that wait on this disk; beyond, this agent pauses until they " \
         "are taken") \
-    ROW(dns, servers, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(dns, servers, TEXT, char *, "", 0, 0, NULL, true, false, \
         "name servers, such as 127.0.0.1:5353, [::1]; empty = the system's") \
-    ROW(dns, timeout, TIME, int64_t, "5s", 50, 120e3, NULL, false, false, \
+    ROW(dns, timeout, TIME, int64_t, "5s", 50, 120e3, NULL, true, false, \
         "how long one try waits for an answer") \
-    ROW(dns, tries, COUNT, int64_t, "3", 1, 10, NULL, false, false, "tries per name server") \
-    ROW(dns, queries, COUNT, int64_t, "1000", 1, 30000, NULL, false, false, \
+    ROW(dns, tries, COUNT, int64_t, "3", 1, 10, NULL, true, false, "tries per name server") \
+    ROW(dns, queries, COUNT, int64_t, "1000", 1, 30000, NULL, true, false, \
         "queries in flight at most; further names wait") \
-    ROW(dns, cache_entries, COUNT, int64_t, "100000", 0, 1e8, NULL, false, false, \
+    ROW(dns, cache_entries, COUNT, int64_t, "100000", 0, 1e8, NULL, true, false, \
         "answers kept at most; the first to expire is dropped") \
-    ROW(dns, ttl_min, TIME, int64_t, "1m", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(dns, ttl_min, TIME, int64_t, "1m", 0, CONFIG_YEAR, NULL, true, false, \
         "answers are kept at least this long") \
-    ROW(dns, ttl_max, TIME, int64_t, "1d", 1000, CONFIG_YEAR, NULL, false, false, \
+    ROW(dns, ttl_max, TIME, int64_t, "1d", 1000, CONFIG_YEAR, NULL, true, false, \
         "answers are kept at most this long") \
-    ROW(dns, negative_ttl, TIME, int64_t, "5m", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(dns, negative_ttl, TIME, int64_t, "5m", 0, CONFIG_YEAR, NULL, true, false, \
         "how long a missing answer is remembered") \
-    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, "ipv4-first|ipv6-first|ipv4|ipv6", false, \
+    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, "ipv4-first|ipv6-first|ipv4|ipv6", true, \
         false, "which addresses are used, and which first") \
     ROW(fetch, threads, COUNT, int64_t, "0", 0, 64, NULL, true, false, \
         "fetching threads; 0 = one for each processor that the process may use, 8 at most") \
@@ -135,7 +135,7 @@
     ROW(fetch, new_patience, TIME, int64_t, "3s", 100, 3600e3, NULL, false, false, \
         "time to the first byte for such a new host while others like it wait for a connection; its " \
         "next try has first_byte_timeout") \
-    ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, false, false, \
+    ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, true, false, \
         "bytes of answers received and not yet parsed; beyond it, transfers are paused and none " \
         "is begun") \
     ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
@@ -154,7 +154,7 @@
     ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, true, true, \
         "bytes of a body kept, as received and again after decoding; marked trunc:length; links are taken " \
         "from all of a page, up to parse.max_bytes") \
-    ROW(fetch, spool, SIZE, int64_t, "8Gi", 0, CONFIG_BIG, NULL, false, false, \
+    ROW(fetch, spool, SIZE, int64_t, "8Gi", 0, CONFIG_BIG, NULL, true, false, \
         "pages longer than max_body that wait in files for a parsing thread, in bytes; beyond, they " \
         "are cut") \
     ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, true, true, \
@@ -226,8 +226,8 @@
         "only URLs in which this regular expression (PCRE) matches") \
     ROW(scope, reject_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
         "exclude URLs in which this regular expression (PCRE) matches") \
-    ROW(scope, depth, COUNT, int64_t, "20", 0, 1000000, NULL, false, false, \
-        "links from a seed at most") \
+    ROW(scope, depth, COUNT, int64_t, "20", 0, 1000000, NULL, true, false, \
+        "links from a seed at most; a change counts for links that are found from then on") \
     ROW(scope, max_url_length, COUNT, int64_t, "2048", 16, 65536, NULL, false, false, \
         "longer URLs are refused") \
     ROW(scope, ports, TEXT, char *, "", 0, 0, NULL, false, false, \
@@ -310,13 +310,13 @@
     ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
         "look for pages with nearly the same text; flag = near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
-    ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
+    ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, true, false, \
         "results committed together at most") \
-    ROW(store, batch_links, COUNT, int64_t, "32768", 1, 4194304, NULL, false, false, \
+    ROW(store, batch_links, COUNT, int64_t, "32768", 1, 4194304, NULL, true, false, \
         "links of the results committed together at most; those of a page with more are merged by the sieve") \
-    ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, false, false, \
+    ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, true, false, \
         "bytes of parsed pages that wait for their commit; beyond it, parsing waits") \
-    ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
+    ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, true, false, \
         "longest time that a result waits for its commit") \
     ROW(store, reader_age, TIME, int64_t, "1m", 1000, 24 * 3600e3, NULL, false, false, \
         "a warning names the process whose snapshot keeps the database from reusing room for so long") \
@@ -406,7 +406,7 @@
         "share of new URLs that the filter takes for known when it holds bloom_urls") \
     ROW(log, level, WORD, int, "info", 0, 0, "error|warn|info|debug", true, false, \
         "what goes into ragno.log") \
-    ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, false, false, \
+    ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, true, false, \
         "time between two lines of status.log") \
     ROW(log, crawl, BOOL, bool, "yes", 0, 0, NULL, false, false, "write crawl.log") \
     ROW(log, skipped, WORD, int, "sample", 0, 0, "off|sample|all", false, false, \

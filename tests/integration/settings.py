@@ -2,6 +2,7 @@
 what cannot change is named; what an operator has set holds over reloads and restarts."""
 import re
 import signal
+import socket
 
 import harness
 from running import RAGNO, Crawl, now_us
@@ -197,6 +198,110 @@ def who_waits_for_what(report, path):
         report.check("it stands in the manual", "\nrefused\t10m\t4\thost\tconnection refused\n" in page.read())
 
 
+def options_of(words):
+    """Rows of ragno --help-config: {name: (value, what is allowed)}."""
+    lines = harness.run([RAGNO, "--help-config", *words]).stdout.splitlines()
+    rows = {}
+    for i, line in enumerate(lines):
+        match = re.match(r"([a-z]+\.[a-z0-9_]+) = (.*)$", line)
+        if match:
+            rows[match.group(1)] = (match.group(2), lines[i + 1].strip() if i + 1 < len(lines) else "")
+    return rows
+
+
+def another_value(name, value, allowed):
+    """A value that the option takes and has not."""
+    texts = {"crawl.contact": "https://example.org/", "crawl.user_agent": "x/1 (+https://example.org/)",
+             "scope.ports": "80,443", "scope.dedup_key": "tracking", "fetch.allow_addresses": "127.0.0.0/7",
+             "fetch.deny_addresses": "192.0.2.0/24", "fetch.port_map": "80:1", "robots.agent": "other",
+             "warc.name": "x-{serial:05}.warc", "control.web_hosts": "x.example", "schedule.margin": "1"}
+    words = re.search(r"\(([a-z0-9|-]+\|[a-z0-9|-]+)[;)]", allowed)
+    if words:
+        return next(word for word in words.group(1).split("|") if word != value)
+    if value in ("yes", "no"):
+        return "no" if value == "yes" else "yes"
+    number = re.match(r"([0-9.]+)(\D*)$", value)
+    return texts[name] if name in texts else None if not number else "0.25" if "." in value else \
+        f"{int(number.group(1)) + 1}{number.group(2)}"
+
+
+def what_waits_for_the_next_start(report, path):
+    """Each option that is not live is named, by ctl and by a reload."""
+    rows = {name: row for name, row in options_of([]).items() if "; live" not in row[1]}
+    report.check("there are some", 60 < len(rows) < 110, len(rows))
+    ini = write(path + "/crawl.ini", "[politeness]\nhost_delay = 50ms\n")
+    # What needs others beside it, a file, or another directory.
+    alone = {name for name in rows if name.split(".")[0] == "cluster" or name in (
+        "crawl.signature_key", "crawl.signature_agent", "crawl.memory", "control.listen",
+        "control.web_write", "control.token_file", "score.scorer", "score.command", "score.model",
+        "score.label", "fetch.ca_file", "fetch.port_map", "fetch.allow_addresses", "sieve.test")}
+    changed = {name: another_value(name, *row) for name, row in rows.items() if name not in alone}
+    report.equal("the test knows a value for each", [n for n, v in changed.items() if v is None], [])
+    with harness.Web(path, hosts=3, addresses=3, pages=100000) as web, \
+            Crawl(web, path + "/crawl", "--no-warc", "-c", ini, ip_wait="1ms", wait=None) as crawl:
+        changed.pop("warc.enabled")  # the command line says it
+        sections = {}
+        for name, value in changed.items():
+            section, key = name.split(".")
+            sections.setdefault(section, []).append(f"{key} = {value}\n")
+        write(ini, "".join(f"[{section}]\n" + "".join(lines) for section, lines in sections.items()))
+        crawl.process.send_signal(signal.SIGHUP)
+        harness.until(lambda: "configuration read anew" in crawl.log() or
+                      "nothing was changed" in crawl.log())
+        warned = {match.group(1): match.group(0) for match in re.finditer(
+            r"WARN main config: cannot change while the crawl runs key=(\S+) .*", crawl.log())}
+        report.equal("a reload names each of them", (sorted(set(changed) - set(warned)), re.findall(
+            "nothing was changed.*", crawl.log())), ([], []))
+        report.check("and says when it takes effect", all(
+            'next="it takes effect at the next start' in line for line in warned.values()),
+                     crawl.log()[-1500:])
+        for name in ("parse.queue", "warc.max_size", "scope.stay"):
+            answer = crawl.ask("set", f"{name}={changed[name]}")
+            report.check(f"so does ctl: {name}", answer.returncode == 1 and
+                         f"{name} cannot change while the crawl runs" in answer.stderr and
+                         f"start it again with --set {name}={changed[name]}" in answer.stderr, answer.stderr)
+
+
+def parts_that_were_fixed(report, path):
+    """Name servers, depth, batches, memory, the interval of status lines."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        servers = f"127.0.0.1:{silent.getsockname()[1]}"
+        with harness.Web(path, hosts=20, addresses=20, pages=100000) as web, \
+                Crawl(web, path + "/crawl", "--no-warc", "--set", f"dns.servers={servers}",
+                      "--set", "dns.timeout=2m", "--set", "scope.depth=1",
+                      "--set", "log.status_interval=1d", "--set", "store.batch_pages=1",
+                      wait="20ms", ip_wait="1ms") as crawl:
+            harness.until(lambda: crawl.status("dns_waiting") > 0)
+            for key, value in (("fetch.memory", "64Ki"), ("store.memory", "64Ki"), ("fetch.spool", "1Mi"),
+                               ("store.batch_pages", "3000"), ("store.batch_links", "2"),
+                               ("store.batch_time", "50ms"), ("dns.cache_entries", "3"),
+                               ("dns.ttl_min", "0"), ("scope.depth", "3"),
+                               ("dns.servers", f"127.0.0.1:{web.dns}")):
+                answer = crawl.ask("set", f"{key}={value}")
+                report.check(f"{key} can be set", answer.returncode == 0 and " (it was '" in answer.stderr,
+                             answer.stderr)
+            report.check("the new name server is asked, also what the old one was asked",
+                         harness.until(lambda: crawl.status("pages") > 20), crawl.log()[-900:])
+            report.check("the new depth counts", harness.until(lambda: any(
+                line.split()[4] == "LLL" for line in open(path + "/crawl/crawl.log"))))
+            answer = crawl.ask("set", "dns.servers=nonsense")
+            report.check("a name server that is none is refused", answer.returncode == 2 and
+                         "dns.servers" in answer.stderr, f"{answer.returncode} {answer.stderr}")
+            lines = len(open(path + "/crawl/status.log").readlines())
+            crawl.ask("set", "log.status_interval=100ms")
+            report.check("status lines come as often as is said now, though the next one was a day away",
+                         harness.until(lambda: len(open(path + "/crawl/status.log").readlines()) > lines + 2))
+            crawl.ask("set", "fetch.memory=128Mi")
+            before = crawl.status("pages")
+            report.check("pages go on coming", harness.until(lambda: crawl.status("pages") > before + 50))
+            crawl.ask("stop")
+            report.equal("the crawl ends well", crawl.wait(), 11)
+    check = harness.run([RAGNO, "verify", path + "/crawl"], 120)
+    report.equal("and nothing is wrong with what it wrote", check.returncode, 0)
+
+
 if __name__ == "__main__":
     harness.main(by_signal, by_operator, threads_come_and_go, limits_of_a_fetch,
-                 score_rules_are_read_again, room_on_the_disk, who_waits_for_what)
+                 score_rules_are_read_again, room_on_the_disk, who_waits_for_what,
+                 what_waits_for_the_next_start, parts_that_were_fixed)

@@ -38,6 +38,25 @@ static void it_closes_at_its_limit_and_opens_at_three_quarters(void)
     byte_gate_destroy(&gate);
 }
 
+static void its_limit_may_change(void)
+{
+    ByteGate gate;
+    ByteShare share = {.gate = NULL};
+    atomic_uint calls = 0;
+    byte_gate_init(&gate, LIMIT, count_call, &calls);
+    byte_gate_move(&share, &gate, 900);
+    byte_gate_set(&gate, 900);
+    CU_ASSERT_FALSE(byte_gate_is_open(&gate));
+    byte_gate_set(&gate, LIMIT); /* 900 is above three quarters of it */
+    CU_ASSERT_FALSE(byte_gate_is_open(&gate));
+    CU_ASSERT_EQUAL(calls, 0);
+    byte_gate_set(&gate, 2 * LIMIT);
+    CU_ASSERT_EQUAL(calls, 1); /* whoever waits is told */
+    CU_ASSERT_TRUE(byte_gate_is_open(&gate));
+    byte_gate_move(&share, NULL, 0);
+    byte_gate_destroy(&gate);
+}
+
 static void a_share_is_counted_at_one_gate_only(void)
 {
     ByteGate first;
@@ -140,6 +159,7 @@ static void many_threads_wait_and_none_for_ever(void)
 UNIT_MAIN("byte gate",
           {"it closes at its limit and opens at three quarters",
            it_closes_at_its_limit_and_opens_at_three_quarters},
+          {"its limit may change", its_limit_may_change},
           {"a share is counted at one gate only", a_share_is_counted_at_one_gate_only},
           {"it tells when nothing would open it", it_tells_when_nothing_would_open_it},
           {"many threads wait and none for ever", many_threads_wait_and_none_for_ever})

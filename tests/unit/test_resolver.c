@@ -11,6 +11,7 @@
 #include "fetch/dns/dns_record.h"
 #include "fetch/dns/resolver.h"
 #include "unit.h"
+#include "until.h"
 
 #define PACKET_BYTES 512u
 
@@ -134,6 +135,7 @@ typedef struct World {
     Buffer heard; /* by the resolver's thread */
     IpPolicy policy;
     char servers[32];
+    ResolverOptions options;
 } World;
 
 static void on_answer(void *context, VisitState *visit_state)
@@ -162,18 +164,18 @@ static World *set_up(const char *allowed, size_t cache_entries)
     (void)snprintf(w->servers, sizeof w->servers, "127.0.0.1:%u", w->server.port);
     CU_ASSERT_EQUAL_FATAL(queue_init(&w->answers, 100000), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(ip_ranges_parse(&w->policy.allowed, allowed, &error), RESULT_OK);
-    ResolverOptions options = {.servers = w->servers,
-                               .timeout_ms = 100,
-                               .tries = 2,
-                               .queries = 200,
-                               .cache_entries = cache_entries,
-                               .ttl_max_ms = 3600000,
-                               .negative_ttl_ms = 60000,
-                               .policy = &w->policy,
-                               .heard = on_heard,
-                               .heard_context = w};
+    w->options = (ResolverOptions){.servers = w->servers,
+                                   .timeout_ms = 100,
+                                   .tries = 2,
+                                   .queries = 200,
+                                   .cache_entries = cache_entries,
+                                   .ttl_max_ms = 3600000,
+                                   .negative_ttl_ms = 60000,
+                                   .policy = &w->policy,
+                                   .heard = on_heard,
+                                   .heard_context = w};
     buffer_init(&w->heard, 100000);
-    CU_ASSERT_EQUAL_FATAL(resolver_new(&w->resolver, &options, on_answer, w), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(resolver_new(&w->resolver, &w->options, on_answer, w), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(resolver_start(w->resolver), RESULT_OK);
     buffer_destroy(&error);
     return w;
@@ -378,6 +380,52 @@ static void names_that_need_no_query_do_not_pile_up_on_the_stack(void)
     tear_down(w);
 }
 
+static size_t in_flight(World *w)
+{
+    ResolverStats stats;
+    resolver_stats(w->resolver, &stats);
+    return stats.in_flight;
+}
+
+/* Names wait for a server that says nothing. Then the operator names another one. */
+static void other_name_servers_get_the_questions_of_the_old_ones(void)
+{
+    World *w = set_up("", 1000);
+    char silent[32];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&address, size), 0);
+    CU_ASSERT_EQUAL_FATAL(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)snprintf(silent, sizeof silent, "127.0.0.1:%u", ntohs(address.sin_port));
+    ResolverOptions options = w->options;
+    options.servers = silent;
+    options.timeout_ms = 3600000;
+    CU_ASSERT_EQUAL(resolver_change(w->resolver, &options), RESULT_OK);
+    memset(silent, 'x', 3); /* the text is not needed any more */
+    for (unsigned i = 0; i < 100; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "a-9-8-7-%u.example", i + 1);
+        ask(w, name, 0);
+    }
+    UNTIL(in_flight(w) > 0);
+    options.servers = "nonsense";
+    CU_ASSERT_EQUAL(resolver_change(w->resolver, &options), RESULT_INVALID);
+    w->options.cache_entries = 10;
+    w->options.queries = 7;
+    CU_ASSERT_EQUAL(resolver_change(w->resolver, &w->options), RESULT_OK);
+    for (unsigned i = 0; i < 100; i++) {
+        VisitState *visit_state = answer(w);
+        CU_ASSERT_EQUAL(visit_state->address.class, FETCH_OK);
+        visit_state_delete(visit_state);
+    }
+    ResolverStats stats;
+    resolver_stats(w->resolver, &stats);
+    CU_ASSERT_TRUE(stats.cached <= 10);
+    CU_ASSERT_EQUAL(close(fd), 0);
+    tear_down(w);
+}
+
 static void stopping_answers_everybody(void)
 {
     World *w = set_up("", 1000);
@@ -408,4 +456,6 @@ UNIT_MAIN("resolver", {"names become addresses or reasons", names_become_address
            many_names_at_once_are_all_answered_and_the_cache_is_bounded},
           {"names that need no query do not pile up on the stack",
            names_that_need_no_query_do_not_pile_up_on_the_stack},
+          {"other name servers get the questions of the old ones",
+           other_name_servers_get_the_questions_of_the_old_ones},
           {"stopping answers everybody", stopping_answers_everybody})

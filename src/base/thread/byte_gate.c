@@ -2,7 +2,7 @@
 
 void byte_gate_init(ByteGate *gate, size_t limit, void (*on_room)(void *context), void *context)
 {
-    gate->limit = limit;
+    atomic_init(&gate->limit, limit);
     atomic_init(&gate->held, 0);
     atomic_init(&gate->handed_on, 0);
     atomic_init(&gate->closed, false);
@@ -21,7 +21,8 @@ void byte_gate_destroy(ByteGate *gate)
 
 static bool is_low(ByteGate *gate)
 {
-    return atomic_load(&gate->held) <= gate->limit - gate->limit / 4;
+    size_t limit = byte_gate_limit(gate);
+    return atomic_load(&gate->held) <= limit - limit / 4;
 }
 
 /* Whoever turns closed into open wakes the others: once for each closing. */
@@ -41,7 +42,7 @@ static bool open_when_low(ByteGate *gate)
 
 bool byte_gate_runs_dry(const ByteGate *gate)
 {
-    return atomic_load(&gate->handed_on) < gate->limit / 4 + 1;
+    return atomic_load(&gate->handed_on) < byte_gate_limit(gate) / 4 + 1;
 }
 
 static void leave(const ByteShare *share)
@@ -55,6 +56,14 @@ static void leave(const ByteShare *share)
     bool opened = open_when_low(gate);
     bool ran_dry = !was_dry && atomic_load(&gate->closed) && byte_gate_runs_dry(gate);
     if ((opened || ran_dry) && gate->on_room != NULL) {
+        gate->on_room(gate->context);
+    }
+}
+
+void byte_gate_set(ByteGate *gate, size_t limit)
+{
+    atomic_store(&gate->limit, limit);
+    if (open_when_low(gate) && gate->on_room != NULL) {
         gate->on_room(gate->context);
     }
 }
@@ -84,7 +93,7 @@ bool byte_gate_is_open(ByteGate *gate)
     if (atomic_load(&gate->closed)) {
         return false;
     }
-    if (atomic_load(&gate->held) < gate->limit) {
+    if (atomic_load(&gate->held) < byte_gate_limit(gate)) {
         return true;
     }
     if (!atomic_exchange(&gate->closed, true)) {

@@ -26,7 +26,7 @@
 #include "base/thread/mutex.h"
 
 typedef struct ByteGate {
-    size_t limit;              /* constant */
+    atomic_size_t limit;
     atomic_size_t held;        /* bytes counted now */
     atomic_size_t handed_on;   /* those of them that leave by themselves */
     atomic_bool closed;        /* until held falls to three quarters of limit */
@@ -48,6 +48,8 @@ typedef struct ByteShare {
 /* on_room may be NULL. */
 void byte_gate_init(ByteGate *gate, size_t limit, void (*on_room)(void *context), void *context);
 void byte_gate_destroy(ByteGate *gate);
+/* Changes the limit; any thread. */
+void byte_gate_set(ByteGate *gate, size_t limit);
 
 /* Moves a share to gate, where it counts with bytes from now on. gate NULL: the share is no longer
  * counted. */
@@ -61,6 +63,10 @@ bool byte_gate_is_open(ByteGate *gate);
 bool byte_gate_runs_dry(const ByteGate *gate);
 /* Waits until it is open. */
 void byte_gate_wait(ByteGate *gate);
+static inline size_t byte_gate_limit(const ByteGate *gate)
+{
+    return atomic_load_explicit(&gate->limit, memory_order_relaxed);
+}
 size_t byte_gate_held(const ByteGate *gate);
 /* Times it closed. */
 uint64_t byte_gate_closings(const ByteGate *gate);

@@ -141,6 +141,9 @@ Result parts_configure(AgentParts *parts, Buffer *error)
     Result network =
         network_parts_change(parts, error); /* hosts look their delays up in the sites */
     share_connections(parts);
+    byte_gate_set(&parts->answers, (size_t)parts->config->fetch_memory);
+    byte_gate_set(&parts->spools, (size_t)parts->config->fetch_spool);
+    byte_gate_set(&parts->results, (size_t)parts->config->store_memory);
     Result rules = rule_parts_share(parts, error);
     Result parsing = parsing_parts_change(parts, error);
     Result writing = writing_parts_change(parts, error);

@@ -146,17 +146,35 @@ static Result build_signer(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+static ResolverOptions resolver_options(AgentParts *parts)
+{
+    const Config *config = parts->config;
+    ResolverOptions options = network_parts_resolver_options(config, &parts->policy);
+    if (config->warc_enabled && config->warc_dns) {
+        options.heard = wires_heard;
+        options.heard_context = parts;
+    }
+    options.changed = wires_outage;
+    options.changed_context = parts;
+    return options;
+}
+
+static Result change_names(AgentParts *parts, Buffer *error)
+{
+    ResolverOptions options = resolver_options(parts);
+    Result rc = resolver_change(parts->resolver, &options);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "dns.servers = %s: cannot be used: %s",
+                            parts->config->dns_servers, result_name(rc));
+    }
+    return rc;
+}
+
 /* Who finds addresses, and who finds out whether our own network is out. */
 static Result build_names(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
-    ResolverOptions resolver = network_parts_resolver_options(config, &parts->policy);
-    if (config->warc_enabled && config->warc_dns) {
-        resolver.heard = wires_heard;
-        resolver.heard_context = parts;
-    }
-    resolver.changed = wires_outage;
-    resolver.changed_context = parts;
+    ResolverOptions resolver = resolver_options(parts);
     Result rc = network_watch_new(&parts->network, wires_outage, parts);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "the network watch cannot start: %s", result_name(rc));
@@ -267,7 +285,10 @@ Result network_parts_change(AgentParts *parts, Buffer *error)
     if (rc == RESULT_OK) {
         rc = change_fetchers(parts);
     }
-    if (rc != RESULT_OK && rc != RESULT_INVALID) {
+    if (rc == RESULT_OK) {
+        return change_names(parts, error);
+    }
+    if (rc != RESULT_INVALID) {
         (void)buffer_printf(error, "fetch.threads = %lld: they cannot be started: %s",
                             (long long)config->fetch_threads, result_name(rc));
     }

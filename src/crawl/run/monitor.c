@@ -42,6 +42,7 @@ struct Monitor {
     StatusSample line_before; /* the line before that one */
     StatusSample last_progress;
     MonoTime next_line;
+    int64_t interval_ms; /* log.status_interval as it was then */
     MonoTime next_progress;
     MonoTime next_memory; /* MONO_NEVER without a budget */
     ReaderGuard readers;
@@ -283,8 +284,23 @@ static int64_t progress_interval(const Monitor *monitor)
     return monitor->terminal ? PROGRESS_MS : PROGRESS_LOG_MS;
 }
 
+/* An operator has changed log.status_interval. */
+static bool has_other_interval(const Monitor *monitor)
+{
+    return monitor->interval_ms != monitor->options->config->log_status_interval;
+}
+
+static void begin_interval(Monitor *monitor, MonoTime now)
+{
+    monitor->interval_ms = monitor->options->config->log_status_interval;
+    monitor->next_line = mono_add_ms(now, monitor->interval_ms);
+}
+
 void monitor_tick(Monitor *monitor, MonoTime now)
 {
+    if (has_other_interval(monitor)) {
+        begin_interval(monitor, now);
+    }
     if (!mono_before(now, monitor->next_memory)) {
         (void)page_db_check_residence(monitor->store->tables.db);
         monitor->next_memory = mono_add_ms(now, MEMORY_MS);
@@ -300,7 +316,7 @@ void monitor_tick(Monitor *monitor, MonoTime now)
     sample(monitor, now, &s);
     if (line) {
         write_line(monitor, &s);
-        monitor->next_line = mono_add_ms(now, monitor->options->config->log_status_interval);
+        begin_interval(monitor, now);
     }
     if (progress) {
         draw_progress(monitor, &s);
@@ -311,7 +327,7 @@ void monitor_tick(Monitor *monitor, MonoTime now)
 
 MonoTime monitor_next(const Monitor *monitor)
 {
-    MonoTime next = monitor->next_line;
+    MonoTime next = has_other_interval(monitor) ? (MonoTime){0} : monitor->next_line;
     if (monitor->progress && mono_before(monitor->next_progress, next)) {
         next = monitor->next_progress;
     }
@@ -425,6 +441,7 @@ Result monitor_new(Monitor **out, const AgentOptions *options, const CrawlStore 
     monitor->start = mono_now();
     monitor->state = STATE_RUNNING;
     monitor->next_line = monitor->start;
+    monitor->interval_ms = options->config->log_status_interval;
     monitor->next_progress = monitor->start;
     monitor->next_memory = options->config->crawl_memory > 0 ? monitor->start : MONO_NEVER;
     page_db_set_residence(store->tables.db, (size_t)options->config->crawl_memory);

@@ -112,8 +112,8 @@ static void tell_change(void *context, const OptionChange *change)
                  spec->section, spec->key, change->from, change->to, change->origin, who);
     } else {
         LOG_WARN("config", "cannot change while the crawl runs",
-                 "key=%s.%s value=\"%s\" wanted=\"%s\" from=\"%s\" next=\"stop the crawl and start "
-                 "it again\" %s",
+                 "key=%s.%s value=\"%s\" wanted=\"%s\" from=\"%s\" next=\"it takes effect at "
+                 "the next start with the same files and options\" %s",
                  spec->section, spec->key, change->from, change->to, change->origin, who);
     }
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "fetch/dns/dns_record.h"
+
 static int64_t clamp(int64_t value, int64_t least, int64_t most)
 {
     return value < least ? least : value > most ? most : value;
@@ -36,6 +38,22 @@ int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
         }
     }
     return clamp(ttl_ms, options->ttl_min_ms, options->ttl_max_ms);
+}
+
+void dns_answer_tell(const ResolverOptions *options, Name *name, const struct ares_addrinfo *answer)
+{
+    uint64_t fingerprint = dns_record_fingerprint(answer);
+    if (options->heard == NULL || answer->nodes == NULL || fingerprint == name->heard) {
+        return;
+    }
+    Buffer records;
+    buffer_init(&records, BUFFER_NO_LIMIT);
+    WallTime asked = {wall_now().us - mono_ms_between(name->asked, mono_now()) * 1000};
+    if (dns_record_format(&records, name->hostname, answer, asked) == RESULT_OK) {
+        options->heard(options->heard_context, name->hostname, asked, &records);
+        name->heard = fingerprint;
+    }
+    buffer_destroy(&records);
 }
 
 /* "localhost" and what is below it are this machine, whatever name servers say (RFC 6761 6.3). */

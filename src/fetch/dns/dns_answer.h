@@ -15,6 +15,9 @@
  * Returns the time to live in ms. */
 int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
                            const struct ares_addrinfo *answer, size_t *special);
+/* Tells options->heard of an answer that is new. */
+void dns_answer_tell(const ResolverOptions *options, Name *name,
+                     const struct ares_addrinfo *answer);
 /* The address that is meant by a host name that is one, or by "localhost" and what is below it.
  * False: it is a name. */
 bool dns_answer_literal(const char *hostname, IpAddress *address);

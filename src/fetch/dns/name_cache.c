@@ -11,6 +11,26 @@ static MapKey name_key(const char *hostname)
     return (MapKey){.high = h.high, .low = h.low};
 }
 
+void name_queue_add(NameQueue *queue, Name *name)
+{
+    name->next_queued = NULL;
+    if (queue->tail == NULL) {
+        queue->head = name;
+    } else {
+        queue->tail->next_queued = name;
+    }
+    queue->tail = name;
+}
+
+Name *name_queue_take(NameQueue *queue)
+{
+    Name *name = queue->head;
+    queue->head = name->next_queued;
+    queue->tail = queue->head == NULL ? NULL : queue->tail;
+    name->next_queued = NULL;
+    return name;
+}
+
 void name_cache_init(NameCache *cache, size_t most)
 {
     *cache = (NameCache){.most = most};
@@ -89,6 +109,12 @@ void name_cache_keep(NameCache *cache, Name *name)
         name_delete(cache, name);
         return;
     }
+    name_cache_bound(cache, cache->most);
+}
+
+void name_cache_bound(NameCache *cache, size_t most)
+{
+    cache->most = most;
     while (cache->by_expiry.count > cache->most) {
         name_delete(cache, HEAP_ELEMENT(heap_top(&cache->by_expiry), Name, by_expiry));
     }

@@ -42,7 +42,19 @@ typedef struct NameCache {
     size_t most;    /* answered names */
 } NameCache;
 
+/* Names that wait, first in, first out. */
+typedef struct NameQueue {
+    Name *head;
+    Name *tail;
+} NameQueue;
+
+void name_queue_add(NameQueue *queue, Name *name);
+/* The first; there is one. */
+Name *name_queue_take(NameQueue *queue);
+
 void name_cache_init(NameCache *cache, size_t most);
+/* Another bound; what is beyond it goes. */
+void name_cache_bound(NameCache *cache, size_t most);
 void name_cache_destroy(NameCache *cache);
 /* NULL: it is not known. The caller compares Name.hostname: another name may have the same
  * fingerprint. */

@@ -8,6 +8,13 @@ void query_window_init(QueryWindow *window, size_t most)
     *window = (QueryWindow){.most = most, .size = most < WINDOW_FIRST ? most : WINDOW_FIRST};
 }
 
+void query_window_bound(QueryWindow *window, size_t most)
+{
+    size_t first = most < WINDOW_FIRST ? most : WINDOW_FIRST;
+    window->most = most;
+    window->size = window->size < first ? first : window->size > most ? most : window->size;
+}
+
 void query_window_asked(QueryWindow *window)
 {
     window->n_in_flight++;

@@ -21,6 +21,8 @@ typedef struct QueryWindow {
 } QueryWindow;
 
 void query_window_init(QueryWindow *window, size_t most);
+/* Another bound. */
+void query_window_bound(QueryWindow *window, size_t most);
 static inline bool query_window_has_room(const QueryWindow *window)
 {
     return window->n_in_flight < window->size;

@@ -13,8 +13,8 @@
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "fetch/dns/dns_answer.h"
-#include "fetch/dns/dns_record.h"
 #include "fetch/dns/name_cache.h"
+#include "fetch/dns/name_change.h"
 #include "fetch/dns/name_servers.h"
 #include "fetch/dns/name_watch.h"
 #include "fetch/dns/query_window.h"
@@ -37,10 +37,10 @@ struct Resolver {
     QueryWindow window;
     NameWatch watch;
     MonoTime distrust; /* that a name does not exist is believed only since then */
-    Name *queue_head;
-    Name *queue_tail;
-    bool asking; /* in ask_queued: a name that is answered at once must not begin the next */
+    NameQueue queue;   /* names that wait for a place among the queries */
+    bool asking;       /* in ask_queued: a name that is answered at once must not begin the next */
     atomic_bool stopping;
+    NameChange change;
     _Atomic uint64_t n_queries;
     _Atomic uint64_t n_hits;
     _Atomic uint64_t n_failures;
@@ -180,28 +180,15 @@ static bool ask_alone(Resolver *resolver, Name *name, int status)
     return true;
 }
 
-/* Tells of an answer that is new. */
-static void tell(const Resolver *resolver, Name *name, const struct ares_addrinfo *answer)
-{
-    uint64_t fingerprint = dns_record_fingerprint(answer);
-    if (resolver->options.heard == NULL || answer->nodes == NULL || fingerprint == name->heard) {
-        return;
-    }
-    Buffer records;
-    buffer_init(&records, BUFFER_NO_LIMIT);
-    WallTime asked = {wall_now().us - mono_ms_between(name->asked, mono_now()) * 1000};
-    if (dns_record_format(&records, name->hostname, answer, asked) == RESULT_OK) {
-        resolver->options.heard(resolver->options.heard_context, name->hostname, asked, &records);
-        name->heard = fingerprint;
-    }
-    buffer_destroy(&records);
-}
-
 static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *answer)
 {
     Name *name = context;
     Resolver *resolver = name->owner;
     query_window_answered(&resolver->window, timeouts, name->asked);
+    if (status == ARES_ECANCELLED && !atomic_load(&resolver->stopping)) {
+        name_queue_add(&resolver->queue, name); /* there are other name servers now */
+        return;
+    }
     bool silence = status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED;
     atomic_fetch_add_explicit(silence ? &resolver->n_unanswered : &resolver->n_answered, 1,
                               memory_order_relaxed);
@@ -213,7 +200,7 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     name->n_addresses = 0;
     if (status == ARES_SUCCESS) {
         int64_t positive_ms = dns_answer_collect(&resolver->options, name, answer, &special);
-        tell(resolver, name, answer);
+        dns_answer_tell(&resolver->options, name, answer);
         if (name->n_addresses > 0) {
             name->class = FETCH_OK;
             ttl_ms = positive_ms;
@@ -260,26 +247,10 @@ static void ask_queued(Resolver *resolver)
         return;
     }
     resolver->asking = true;
-    while (resolver->queue_head != NULL && query_window_has_room(&resolver->window)) {
-        Name *name = resolver->queue_head;
-        resolver->queue_head = name->next_queued;
-        name->next_queued = NULL;
-        if (resolver->queue_head == NULL) {
-            resolver->queue_tail = NULL;
-        }
-        ask(resolver, name);
+    while (resolver->queue.head != NULL && query_window_has_room(&resolver->window)) {
+        ask(resolver, name_queue_take(&resolver->queue));
     }
     resolver->asking = false;
-}
-
-static void enqueue(Resolver *resolver, Name *name)
-{
-    if (resolver->queue_tail == NULL) {
-        resolver->queue_head = name;
-    } else {
-        resolver->queue_tail->next_queued = name;
-    }
-    resolver->queue_tail = name;
 }
 
 /* An address instead of a name needs no query. */
@@ -331,7 +302,7 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
     }
     if (!asked) {
         name->owner = resolver;
-        enqueue(resolver, name);
+        name_queue_add(&resolver->queue, name);
     }
 }
 
@@ -347,6 +318,26 @@ static void read_inbox(Resolver *resolver)
         for (size_t i = 0; i < n; i++) {
             take(resolver, items[i], now);
         }
+    }
+    ask_queued(resolver);
+}
+
+/* Questions in flight are put to the new name servers. What the old ones did not know is no longer
+ * believed. */
+static void take_change(Resolver *resolver)
+{
+    NameServers *servers = NULL;
+    if (!name_change_take(&resolver->change, &resolver->options, &servers)) {
+        return;
+    }
+    query_window_bound(&resolver->window, resolver->options.queries);
+    name_cache_bound(&resolver->cache, resolver->options.cache_entries);
+    if (servers != NULL) {
+        NameServers *before = resolver->servers;
+        resolver->servers = servers;
+        resolver->distrust = mono_now();
+        name_servers_cancel(before);
+        name_servers_delete(before);
     }
     ask_queued(resolver);
 }
@@ -373,6 +364,7 @@ static void *resolver_main(void *argument)
         thread_step("resolving");
         for (int i = 0; i < n; i++) {
             if (events[i].data.fd == resolver->wake.fd) {
+                take_change(resolver);
                 read_inbox(resolver);
                 continue;
             }
@@ -389,9 +381,8 @@ static void *resolver_main(void *argument)
                               memory_order_relaxed);
     }
     name_servers_cancel(resolver->servers);
-    while (resolver->queue_head != NULL) {
-        Name *name = resolver->queue_head;
-        resolver->queue_head = name->next_queued;
+    while (resolver->queue.head != NULL) {
+        Name *name = name_queue_take(&resolver->queue);
         name->class = FETCH_LOCAL;
         conclude(resolver, name, 0);
     }
@@ -420,11 +411,12 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
     name_cache_init(&resolver->cache, options->cache_entries);
     resolver->epoll = epoll_create1(EPOLL_CLOEXEC);
     resolver->wake.fd = -1;
-    Result rc =
-        resolver->epoll < 0 ? result_of_errno(errno) : wake_init(&resolver->wake, resolver->epoll);
+    Result rc = name_change_init(&resolver->change, options);
     if (rc == RESULT_OK) {
-        rc = queue_init(&resolver->inbox, INBOX_CAPACITY);
+        rc = resolver->epoll < 0 ? result_of_errno(errno)
+                                 : wake_init(&resolver->wake, resolver->epoll);
     }
+    rc = rc == RESULT_OK ? queue_init(&resolver->inbox, INBOX_CAPACITY) : rc;
     if (rc == RESULT_OK) {
         rc = name_servers_new(&resolver->servers, options, resolver->epoll);
     }
@@ -439,6 +431,13 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
 Result resolver_start(Resolver *resolver)
 {
     return thread_start(&resolver->thread, "dns", resolver_main, resolver);
+}
+
+Result resolver_change(Resolver *resolver, const ResolverOptions *options)
+{
+    Result rc = name_change_put(&resolver->change, options, resolver->epoll);
+    wake_ring(&resolver->wake);
+    return rc;
 }
 
 void resolver_resolve(Resolver *resolver, VisitState *visit_state)
@@ -468,6 +467,7 @@ void resolver_delete(Resolver *resolver)
     if (resolver == NULL) {
         return;
     }
+    name_change_destroy(&resolver->change);
     name_servers_delete(resolver->servers);
     name_cache_destroy(&resolver->cache);
     if (resolver->inbox.items != NULL) {

@@ -75,6 +75,9 @@ typedef struct Resolver Resolver;
 Result resolver_new(Resolver **resolver, const ResolverOptions *options,
                     void (*answered)(void *context, VisitState *visit_state), void *context);
 Result resolver_start(Resolver *resolver);
+/* Changes all options while it runs; main thread. Errors as those of resolver_new; nothing changes
+ * then. */
+Result resolver_change(Resolver *resolver, const ResolverOptions *options);
 /* Takes a visit state; any thread. */
 void resolver_resolve(Resolver *resolver, VisitState *visit_state);
 /* Ends the thread; what is in flight is answered as FETCH_LOCAL. */

@@ -113,7 +113,8 @@ static Transfer *slow_body(const Crowding *crowding, MonoTime now)
     SlowOnes slow = {.count = 0};
     if (is_gate_closed(crowding) && byte_gate_runs_dry(options->gate)) {
         slow = slow_ones(crowding, CROWDING_FAST_BYTES, now);
-        size_t most = options->gate->limit / 100 * options->slow_percent / options->threads;
+        size_t most =
+            byte_gate_limit(options->gate) / 100 * options->slow_percent / options->threads;
         return slow.bytes > most ? slow.slowest : NULL;
     }
     return NULL;

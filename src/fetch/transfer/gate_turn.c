@@ -48,7 +48,8 @@ void gate_turn_review(GateTurn *turn, MonoTime now)
         return;
     }
     if (transfer->result->answer.body.length < turn->length + TURN_BYTES &&
-        byte_gate_held(turn->gate) < turn->gate->limit + turn->gate->limit / 2) {
+        byte_gate_held(turn->gate) <
+            byte_gate_limit(turn->gate) + byte_gate_limit(turn->gate) / 2) {
         transfer->favoured = false;
         turn->favoured = NULL;
     } else {
