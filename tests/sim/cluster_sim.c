@@ -682,6 +682,19 @@ static void close_world(World *world)
     free(world->host_end);
 }
 
+/* The server has forgotten that the crawl is over, too: for those who have not heard of it yet, an
+ * operator starts the others again. */
+static void start_ended(World *world)
+{
+    for (uint16_t i = 0; i < world->options.agents; i++) {
+        Agent *agent = &world->agents[i];
+        if (agent->ended && !agent->running) {
+            agent->ended = false;
+            agent->start = mono_add_ms(world->net.now, AGAIN_MS);
+        }
+    }
+}
+
 /* Within the time of trouble, each kind as often as it is to be, spread at random. */
 static void misfortune(World *world)
 {
@@ -705,8 +718,11 @@ static void misfortune(World *world)
     }
     bool settled = mono_ms_between(world->begin, now) > SETTLED_MS;
     if (dice_below(dice, steps) < options->downs) {
-        sim_net_down(&world->net, mono_add_ms(now, (int64_t)dice_below(dice, 30000)),
-                     dice_below(dice, 3) == 0 && settled);
+        bool forgets = dice_below(dice, 3) == 0 && settled;
+        sim_net_down(&world->net, mono_add_ms(now, (int64_t)dice_below(dice, 30000)), forgets);
+        if (forgets) {
+            start_ended(world);
+        }
     }
 }
 

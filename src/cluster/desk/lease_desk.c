@@ -3,17 +3,20 @@
 #include <stdlib.h>
 
 #define AGENT_BITS 16u
-#define PACE_MS    10 /* between two messages to one arbiter, with few agents */
+#define PACE_MS    20 /* between two messages to one arbiter, with few agents */
 #define PACE_MOST  1000
 
 Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules, size_t addresses,
                        uint64_t dead_below, const LeaseNewsSink *sink, MonoTime now)
 {
-    *desk = (LeaseDesk){.link = link, .rules = *rules, .dead_below = dead_below};
+    *desk =
+        (LeaseDesk){.link = link, .rules = *rules, .dead_below = dead_below, .pace_ms = PACE_MS};
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
     desk->items = calloc(LEASE_ITEMS_MOST, sizeof *desk->items);
     desk->answers = calloc(LEASE_ITEMS_MOST, sizeof *desk->answers);
-    Result rc = desk->items == NULL || desk->answers == NULL ? RESULT_MEMORY : RESULT_OK;
+    desk->hints = calloc(LEASE_ITEMS_MOST, sizeof *desk->hints);
+    bool all = desk->items != NULL && desk->answers != NULL && desk->hints != NULL;
+    Result rc = all ? RESULT_OK : RESULT_MEMORY;
     if (rc == RESULT_OK) {
         rc = lease_arbiter_new(&desk->arbiter, rules, link->head.from, addresses, now);
     }
@@ -26,6 +29,7 @@ void lease_desk_destroy(LeaseDesk *desk)
     lease_holder_delete(desk->holder);
     free(desk->items);
     free(desk->answers);
+    free(desk->hints);
     buffer_destroy(&desk->bytes);
 }
 
@@ -41,7 +45,8 @@ Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
         return rc;
     }
     int64_t pace = PACE_MS + (int64_t)one.n;
-    lease_holder_set_pace(desk->holder, pace < PACE_MOST ? pace : PACE_MOST);
+    desk->pace_ms = pace < PACE_MOST ? pace : PACE_MOST;
+    lease_holder_set_pace(desk->holder, desk->pace_ms);
     lease_arbiter_set(desk->arbiter, &one, table->epoch, now);
     lease_holder_set(desk->holder, &other, now);
     return RESULT_OK;
@@ -72,23 +77,55 @@ void lease_desk_asked(LeaseDesk *desk, const TransportEvent *event, MonoTime now
     }
 }
 
+/* By agents. */
+static int compare_hints(const void *a, const void *b)
+{
+    const LeaseHint *one = a, *other = b;
+    return (one->to.agent > other->to.agent) - (one->to.agent < other->to.agent);
+}
+
+/* Those of one agent, which may be this one. */
+static void send_some(LeaseDesk *desk, const LeaseHint *hints, size_t n, MonoTime now)
+{
+    if (hints->to.agent == desk->link->head.from) {
+        for (size_t i = 0; i < n; i++) {
+            if (hints[i].to.session == desk->link->head.session) {
+                lease_holder_hint(desk->holder, hints->to.agent, hints[i].kind, &hints[i].address,
+                                  now);
+            }
+        }
+        return;
+    }
+    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    for (size_t i = 0; i < n; i++) {
+        node_wire_put_hint(&writer, &hints[i]);
+    }
+    if (writer.rc == RESULT_OK) {
+        (void)node_link_publish(desk->link, "hint", hints->to.agent, &desk->bytes);
+    }
+}
+
 /* A hint may be lost: the arbiter repeats offers, and refuses extensions. */
 static void send_hints(LeaseDesk *desk, MonoTime now)
 {
-    LeaseHint hint;
-    while (lease_arbiter_hint(desk->arbiter, now, &hint)) {
-        if (hint.to.agent == desk->link->head.from) {
-            if (hint.to.session == desk->link->head.session) {
-                lease_holder_hint(desk->holder, hint.to.agent, hint.kind, &hint.address, now);
-            }
-            continue;
-        }
-        WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-        node_wire_put_hint(&writer, &hint);
-        if (writer.rc == RESULT_OK) {
-            (void)node_link_publish(desk->link, "hint", hint.to.agent, &desk->bytes);
-        }
+    size_t n = 0;
+    if (mono_before(now, desk->next_hints)) {
+        return;
     }
+    while (n < LEASE_ITEMS_MOST && lease_arbiter_hint(desk->arbiter, now, &desk->hints[n])) {
+        n++;
+    }
+    if (n == 0) {
+        return;
+    }
+    qsort(desk->hints, n, sizeof *desk->hints, compare_hints);
+    for (size_t i = 0, end = 0; i < n; i = end) {
+        while (end < n && desk->hints[end].to.agent == desk->hints[i].to.agent) {
+            end++;
+        }
+        send_some(desk, &desk->hints[i], end - i, now);
+    }
+    desk->next_hints = mono_add_ms(now, desk->pace_ms);
 }
 
 /* ---- as holder ---- */
@@ -166,7 +203,7 @@ void lease_desk_work(LeaseDesk *desk, MonoTime now)
 
 MonoTime lease_desk_next(const LeaseDesk *desk)
 {
-    MonoTime arbiter = lease_arbiter_next(desk->arbiter);
+    MonoTime arbiter = mono_later(lease_arbiter_next(desk->arbiter), desk->next_hints);
     MonoTime holder = lease_holder_next(desk->holder);
     return mono_before(arbiter, holder) ? arbiter : holder;
 }

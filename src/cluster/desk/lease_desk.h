@@ -1,7 +1,7 @@
 /* The lease desk: a node's arbiter and holder (cluster/lease), and their messages.
  *
  * What: what the holder has to say goes to the arbiters, which may be this node's own; others'
- * lines are answered; hints go where they belong.
+ * lines are answered; hints go where they belong, those of one moment to one agent in one message.
  * Owns: arbiter and holder. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_LEASE_DESK_H
 #define CLUSTER_DESK_LEASE_DESK_H
@@ -18,6 +18,9 @@ typedef struct LeaseDesk {
     uint64_t dead_below;
     LeaseItem *items; /* scratch, LEASE_ITEMS_MOST */
     LeaseAnswer *answers;
+    LeaseHint *hints;    /* scratch, LEASE_ITEMS_MOST */
+    MonoTime next_hints; /* none is sent before */
+    int64_t pace_ms;
     Buffer bytes;
 } LeaseDesk;
 

@@ -24,7 +24,8 @@
     F(natsOptions_SetMaxReconnect) F(natsOptions_SetReconnectWait) \
     F(natsOptions_SetReconnectJitter) F(natsOptions_SetPingInterval) \
     F(natsOptions_SetMaxPendingMsgs) F(natsOptions_SetTimeout) \
-    F(natsOptions_UseGlobalMessageDelivery) F(natsOptions_SetRetryOnFailedConnect) \
+    F(natsOptions_UseGlobalMessageDelivery) F(natsOptions_SetSendAsap) \
+    F(natsOptions_SetRetryOnFailedConnect) \
     F(natsOptions_SetClosedCB) F(natsOptions_SetDisconnectedCB) F(natsOptions_SetReconnectedCB) \
     F(natsOptions_SetErrorHandler) \
     F(natsConnection_Connect) F(natsConnection_Close) F(natsConnection_Destroy) \

@@ -52,6 +52,7 @@ static natsStatus set_patience(const NatsLibrary *library, natsOptions *setup)
                 library->natsOptions_SetPingInterval(setup, PING_MS) == NATS_OK &&
                 library->natsOptions_SetMaxPendingMsgs(setup, PENDING_MOST) == NATS_OK &&
                 library->natsOptions_SetTimeout(setup, CONNECT_MS) == NATS_OK &&
+                library->natsOptions_SetSendAsap(setup, true) == NATS_OK &&
                 library->natsOptions_UseGlobalMessageDelivery(setup, true) == NATS_OK;
     return good ? NATS_OK : NATS_ERR;
 }

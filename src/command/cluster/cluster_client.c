@@ -21,7 +21,8 @@ static TransportEvent *await(ClusterClient *client, uint64_t token, int64_t ms)
     MonoTime until = mono_add_ms(mono_now(), ms);
     TransportEvent *found = NULL;
     Mail *letter = NULL;
-    while (found == NULL && (letter = cluster_mail_take(&client->mail, until)) != NULL) {
+    while (found == NULL &&
+           (letter = cluster_mail_take(&client->mail, (MonoTime){0}, until)) != NULL) {
         while (letter != NULL) {
             Mail *next = letter->next;
             const TransportEvent *event = letter->event;

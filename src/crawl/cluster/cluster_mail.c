@@ -48,7 +48,9 @@ void cluster_mail_post(ClusterMail *mail, const Mail *letter)
             mail->last->next = copy;
         }
         mail->last = copy;
-        condition_signal(&mail->changed);
+        if (!mail->gathers) {
+            condition_signal(&mail->changed);
+        }
     }
     mutex_unlock(&mail->mutex);
     if (dropped) {
@@ -56,9 +58,13 @@ void cluster_mail_post(ClusterMail *mail, const Mail *letter)
     }
 }
 
-Mail *cluster_mail_take(ClusterMail *mail, MonoTime deadline)
+Mail *cluster_mail_take(ClusterMail *mail, MonoTime not_before, MonoTime deadline)
 {
     mutex_lock(&mail->mutex);
+    mail->gathers = true;
+    while (condition_wait_until(&mail->changed, &mail->mutex, not_before)) {
+    }
+    mail->gathers = false;
     while (mail->first == NULL && condition_wait_until(&mail->changed, &mail->mutex, deadline)) {
     }
     Mail *all = mail->first;

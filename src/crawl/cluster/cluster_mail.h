@@ -48,6 +48,7 @@ typedef struct ClusterMail {
     Condition changed;
     Mail *first;
     Mail *last;
+    bool gathers; /* nobody is waked by what is posted */
     bool closed;
     atomic_bool lost; /* some, for lack of memory */
 } ClusterMail;
@@ -56,8 +57,9 @@ void cluster_mail_init(ClusterMail *mail);
 void cluster_mail_destroy(ClusterMail *mail);
 /* Copies *letter, and takes what it owns. */
 void cluster_mail_post(ClusterMail *mail, const Mail *letter);
-/* All that is there, oldest first; waits for the first until the deadline. NULL: none came. */
-Mail *cluster_mail_take(ClusterMail *mail, MonoTime deadline);
+/* All that is there, oldest first: gathers until not_before, then waits for the first until the
+ * deadline. NULL: none came. */
+Mail *cluster_mail_take(ClusterMail *mail, MonoTime not_before, MonoTime deadline);
 void cluster_mail_delete(Mail *letter);
 /* What is posted from now on is dropped. */
 void cluster_mail_close(ClusterMail *mail);

@@ -1,6 +1,7 @@
 #include "crawl/cluster/cluster_thread.h"
 
 #define FIGURES_MS 500
+#define GATHER_MS  10 /* a member looks at its mail so often at most */
 #define ASLEEP_NS  INT64_C(50000000)
 
 /* ---- mail ------------------------------------------------------------------------------------ */
@@ -88,12 +89,14 @@ static bool is_over(ClusterPart *part)
 void *cluster_thread_run(void *argument)
 {
     ClusterPart *part = argument;
+    MonoTime not_before = {0};
     part->asleep_ns = clock_asleep_ns();
     while (!is_over(part)) {
         thread_step("waiting");
         MonoTime next = node_next(part->node);
         MonoTime figures = mono_add_ms(mono_now(), FIGURES_MS);
-        Mail *letter = cluster_mail_take(&part->mail, mono_before(next, figures) ? next : figures);
+        Mail *letter =
+            cluster_mail_take(&part->mail, not_before, mono_before(next, figures) ? next : figures);
         MonoTime now = mono_now();
         thread_step("working");
         look_at_sleep(part, now);
@@ -103,6 +106,7 @@ void *cluster_thread_run(void *argument)
             letter = following;
         }
         node_work(part->node, now);
+        not_before = mono_add_ms(now, node_state(part->node) == NODE_MEMBER ? GATHER_MS : 0);
         publish_state(part);
         publish_figures(part, now);
         if (atomic_load(&part->mail.lost) && cluster_state_get(part) != CLUSTER_OUT) {

@@ -1,0 +1,340 @@
+"""Three agents of one crawl beside one agent alone, and what a URL of another agent's host costs.
+
+    cluster        50 000 pages of 17 kB on 2 000 hosts with 1 000 addresses, no delays, without WARC: by one
+                   agent alone and by three with nats-server between them, in turn. What a crawl of ten
+                   pages costs is taken off both, and told apart (start)
+    cluster.url    300 000 URLs on 15 000 hosts, all of one other agent, found by an agent on 60 pages:
+                   the threads that write and that carry, at the finder (sender) and at the owner
+                   (receiver), which fetches nothing; what the same URLs cost one agent alone to store
+
+RUNS (3): see crawls.py. PARTS=ratio,url runs some.
+"""
+import hashlib
+import http.server
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import crawls
+
+AGENTS = 3
+NAME = "bench"
+PAGES, HOSTS, ADDRESSES = 50000, 2000, 1000
+URLS, PER_HOST, HUBS = 300000, 20, 60
+SOON = ("cluster.lease=2s", "fetch.total_timeout=3s")  # an agent begins after these
+CARRIERS = ("ingest", "cluster", "nats")
+WANTED = [word for word in os.environ.get("PARTS", "").split(",") if word]
+RUNS = int(os.environ.get("RUNS") or 3)
+RAGNO = f"{crawls.BUILD}/ragno"
+PATIENCE_S = 120
+
+
+def scaled(n, least):
+    return max(least, int(n * crawls.SCALE))
+
+
+def until(condition):
+    """Its first true value; RuntimeError when that takes too long."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise RuntimeError(f"nothing happened for {PATIENCE_S} s")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Nats:
+    """nats-server with JetStream below path."""
+
+    def __init__(self, path):
+        self.port, self.watched = free_port(), free_port()
+        with open(f"{path}/nats.conf", "w") as file:
+            file.write(f'listen: "127.0.0.1:{self.port}"\nhttp: "127.0.0.1:{self.watched}"\n'
+                       f'jetstream {{ store_dir: "{path}/js" }}\n')
+        shutil.rmtree(f"{path}/js", ignore_errors=True)
+        self.process = subprocess.Popen(["nats-server", "-c", f"{path}/nats.conf"],
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(self._answers)
+
+    def _answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            return True
+        except OSError:
+            return False
+
+    def url(self):
+        return f"nats://127.0.0.1:{self.port}"
+
+    def used_s(self):
+        return sum(process_s(self.process.pid).values())
+
+    def figures(self):
+        """Messages and bytes that came in, and those that went out."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.watched}/varz") as answer:
+            return json.load(answer)
+
+    def __enter__(self):
+        subprocess.run([RAGNO, "cluster", "init", "--agents", str(AGENTS), "--url", self.url(),
+                        "--name", NAME], check=True, stdout=subprocess.DEVNULL)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def options(self):
+        return (*SOON, f"cluster.url={self.url()}", f"cluster.name={NAME}")
+
+
+def process_s(pid):
+    """CPU seconds of a process that runs, by kind of thread. Those of the NATS library have the name of
+    the thread that made them, which is the process's: `ragno`, but not the first one."""
+    sums = {}
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+            used = int(file.read().split()[0]) / 1e9
+        with open(f"/proc/{pid}/task/{task}/comm") as file:
+            kind = file.read().strip().rstrip("0123456789").rstrip("-")
+        kind = "nats" if kind == "ragno" and int(task) != pid else kind
+        sums[kind] = sums.get(kind, 0) + used
+    return sums
+
+
+class Together:
+    """What the agents of one crawl used."""
+
+    def __init__(self, web, nats, path):
+        self.parts = [None] * AGENTS
+        self.pages, self.cpu_s, self.status = 0, 0.0, {}
+        errors = []
+
+        def one(i):
+            try:
+                below = f"{path}/agent{i}"
+                os.makedirs(below, exist_ok=True)
+                self.parts[i] = crawls.crawl(RAGNO, web, below, ("warc.enabled=no", *nats.options()))
+            except RuntimeError as error:
+                errors.append(error)
+        threads = [threading.Thread(target=one, args=(i,)) for i in range(AGENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise errors[0]
+        for part in self.parts:
+            self.pages += part.pages
+            self.cpu_s += part.cpu_s
+            for key, value in part.status.items():
+                if isinstance(value, (int, float)):
+                    self.status[key] = self.status.get(key, 0) + value
+        self.nats_s, self.nats = nats.used_s(), nats.figures()
+
+    def thread_s(self, kind):
+        return sum(part.threads.get(kind, crawls.Thread(0, 0)).cpu_s for part in self.parts)
+
+    def detail(self):
+        kinds = sorted({kind for part in self.parts for kind in part.threads},
+                       key=self.thread_s, reverse=True)
+        crawls.say(f"cluster: {self.pages} pages {[part.pages for part in self.parts]},"
+                   f" {self.cpu_s:.2f} s CPU, {max(part.wall_s for part in self.parts):.1f} s")
+        for kind in kinds:
+            wakes = sum(part.threads.get(kind, crawls.Thread(0, 0)).wakes for part in self.parts)
+            crawls.say(f"    {kind:12} {self.thread_s(kind) * 1000 / self.pages:8.4f} ms a page"
+                       f" {wakes / self.pages:8.3f} wake-ups a page")
+        crawls.say("    " + " ".join(f"{key}={value}" for key, value in self.status.items()
+                                     if "block" in key or "lease" in key or key == "commits"))
+
+
+def crawl_together(web, path):
+    with Nats(path) as nats:
+        return Together(web, nats, path)
+
+
+def both(path, pages, hosts, addresses, runs):
+    """(alone, together) of each run."""
+    found = []
+    with crawls.Web(path, pages=pages, hosts=hosts, addresses=addresses, skew=0,
+                    suffix="test") as web:
+        for _ in range(runs):
+            alone = crawls.crawl(RAGNO, web, path, ("warc.enabled=no",))
+            found.append((alone, crawl_together(web, path)))
+    return found
+
+
+def ratio(path):
+    """CPU by page of three agents by that of one."""
+    starts = both(path, 10, 5, 5, RUNS)
+    alone_s = statistics.median(alone.cpu_s for alone, _ in starts)
+    together_s = statistics.median(together.cpu_s for _, together in starts)
+    crawls.put("cluster.start.alone_cpu_s", alone_s, "s", 3)
+    crawls.put("cluster.start.cpu_s", together_s, "s", 3)
+    pages = scaled(PAGES, 600)
+    runs = both(path, pages, max(30, pages * HOSTS // PAGES), max(15, pages * ADDRESSES // PAGES),
+                RUNS)
+    for one, three in runs:
+        if abs(one.pages - three.pages) > one.pages // 100:
+            raise RuntimeError(f"{one.pages} pages alone, {three.pages} together")
+    alone = statistics.median((one.cpu_s - alone_s) * 1000 / one.pages for one, _ in runs)
+    together = statistics.median((three.cpu_s - together_s) * 1000 / three.pages
+                                 for _, three in runs)
+    three = sorted((run[1] for run in runs), key=lambda run: run.cpu_s)[len(runs) // 2]
+    crawls.put("cluster.alone.cpu_ms_per_page", alone, "ms")
+    crawls.put("cluster.cpu_ms_per_page", together, "ms")
+    crawls.put("cluster.cpu_ratio", together / alone, "", 3)
+    crawls.put("cluster.cpu_ratio_with_starts", statistics.median(
+        (three.cpu_s / three.pages) / (one.cpu_s / one.pages) for one, three in runs), "", 3)
+    crawls.put("cluster.nats_ms_per_page", three.nats_s * 1000 / three.pages, "ms")
+    crawls.put("cluster.messages_per_page", three.nats["in_msgs"] / three.pages, "", 4)
+    crawls.put("cluster.message_bytes_per_page", three.nats["in_bytes"] / three.pages, "B", 1)
+    crawls.put("cluster.lease_messages_per_page",
+               three.status.get("lease_messages", 0) / three.pages, "", 4)
+    crawls.put("cluster.block_messages_per_page",
+               three.status.get("blocks_sent", 0) / three.pages, "", 4)
+    one = sorted((run[0] for run in runs), key=lambda run: run.cpu_s)[len(runs) // 2]
+    alone_runs = crawls.Runs("cluster.alone")
+    alone_runs.by["this"].append(one)
+    alone_runs.detail()
+    three.detail()
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    """Roots without links but the one of Hub.host, which leads to pages /0, /1, ... with n_urls / n_pages
+    links each to hosts of Hub.far."""
+
+    host, far, n_pages, n_urls = "", "", 1, 0
+
+    def do_GET(self):
+        robots = self.path == "/robots.txt"
+        body = b"" if robots else b"<!DOCTYPE html><title>Hub</title>" + self.links().encode()
+        self.send_response(404 if robots else 200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def links(self):
+        if self.headers["Host"].split(":")[0] != self.host:
+            return ""
+        if self.path == "/":
+            return "".join(f'<a href="/{i}">p</a>\n' for i in range(self.n_pages))
+        each = self.n_urls // self.n_pages
+        first = int(self.path[1:]) * each
+        return "".join(f'<a href="{self.link(i)}">u</a>\n' for i in range(first, first + each))
+
+    def link(self, i):
+        """Of 60 bytes, of any host, and with little to compress."""
+        luck = hashlib.md5(str(i).encode()).hexdigest()
+        host = int(luck[:8], 16) % max(1, self.n_urls // PER_HOST)
+        return f"http://h{host:05d}.{self.far}/{luck[8:18]}/article-{luck[18:30]}.html"
+
+    def log_message(self, *_):
+        pass
+
+
+class Agent:
+    """One that begins paused."""
+
+    def __init__(self, web, nats, path, i, seeds):
+        self.directory = f"{path}/paused{i}"
+        options = ("warc.enabled=no", "crawl.start_paused=yes", "limits.hosts_per_domain=0",
+                   "limits.hosts_per_address=0", "fetch.max_body=64Mi", "parse.max_links=1000000",
+                   "log.status_interval=1s", f"cluster.agent={i}", *nats.options())
+        self.process = subprocess.Popen(
+            crawls.command(RAGNO, web, self.directory, options, seeds=seeds),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def status(self):
+        try:
+            with open(f"{self.directory}/status.json") as file:
+                return json.load(file)
+        except (OSError, ValueError):
+            return {}
+
+    def resume(self):
+        subprocess.run([RAGNO, "ctl", self.directory, "resume"], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def names(self):
+        """The hosts that are its own: only these have work."""
+        told = subprocess.run([RAGNO, "db", self.directory, "schedule", "--top", "1000"],
+                              stdout=subprocess.PIPE, text=True).stdout
+        return {line.split("http://")[1].split("/")[0] for line in told.splitlines()
+                if "http://" in line}
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def carried_s(agent):
+    used = process_s(agent.process.pid)
+    return {kind: used.get(kind, 0) for kind in CARRIERS}
+
+
+def url(path):
+    """What a URL of another agent's host costs the one who finds it and the one who gets it."""
+    server = http.server.ThreadingHTTPServer(("127.90.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    domains = [f"d{i}.test" for i in range(12)]
+    with open(f"{path}/zone", "w") as file:
+        file.writelines(f"{name}=127.90.0.1\n" for name in domains)
+    with open(f"{path}/domains.txt", "w") as file:
+        file.writelines(f"http://{name}/\n" for name in domains)
+    with open(f"{path}/none.txt", "w") as file:
+        file.write("# other agents have the seeds\n")
+    Hub.n_pages, Hub.n_urls = HUBS, scaled(URLS, 6000) // HUBS * HUBS
+    with crawls.Web(path, pages=10, hosts=5, zone=f"{path}/zone") as web, Nats(path) as nats:
+        web.http = server.server_port
+        agents = [Agent(web, nats, path, i, f"{path}/{'none' if i else 'domains'}.txt")
+                  for i in range(AGENTS)]
+        try:
+            measure(nats, agents, domains)
+        finally:
+            for agent in agents:
+                agent.end()
+            server.shutdown()
+
+
+def measure(nats, agents, domains):
+    until(lambda: sum(agent.status().get("urls_queued", 0) for agent in agents) == len(domains))
+    owners = [agent.names() for agent in agents]
+    Hub.host, Hub.far = sorted(owners[0])[0], sorted(owners[1])[0]
+    finder, owner = agents[0], agents[1]
+    before = [carried_s(agent) for agent in (finder, owner)]
+    known = [agent.status()["urls_seen"] for agent in (finder, owner)]
+    sent, carried, served = finder.status()["blocks_sent"], nats.figures()["in_bytes"], nats.used_s()
+    finder.resume()
+    until(lambda: all(agent.status().get("urls_seen", 0) >= before + Hub.n_urls
+                      for agent, before in zip((finder, owner), known)) and
+          finder.status().get("outbox_bytes", 1) == 0)
+    for name, agent, start in (("sender", finder, before[0]), ("receiver", owner, before[1])):
+        used = carried_s(agent)
+        each = {kind: (used[kind] - start[kind]) * 1e6 / Hub.n_urls for kind in CARRIERS}
+        crawls.put(f"cluster.{name}_us_per_url", sum(each.values()), "us", 2)
+        crawls.say(f"cluster.url: {name}: " +
+                   ", ".join(f"{kind} {us:.2f} us" for kind, us in each.items()))
+    crawls.put("cluster.nats_us_per_url", (nats.used_s() - served) * 1e6 / Hub.n_urls, "us", 2)
+    crawls.put("cluster.bytes_per_url", (nats.figures()["in_bytes"] - carried) / Hub.n_urls, "B", 1)
+    crawls.put("cluster.urls_per_message",
+               Hub.n_urls / max(1, finder.status()["blocks_sent"] - sent), "", 0)
+
+
+if __name__ == "__main__":
+    ALL = {"ratio": ratio, "url": url}
+    crawls.main(*[ALL[word] for word in WANTED or ALL])
