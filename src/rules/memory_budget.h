@@ -46,8 +46,11 @@ Result memory_budget_apply(Config *config, Buffer *error);
 int64_t memory_budget_sum(const Config *config);
 /* Prints the division as comments of an INI file. */
 void memory_budget_print(const Config *config, FILE *out);
-/* With a budget: gives malloc few arenas, because memory freed in one arena cannot be used in
- * another, and fixed thresholds, so that large blocks go back to the system. */
+/* Fixed thresholds: large blocks are mapped by themselves and go back to the system, while those of
+ * common pages come from arenas, which keep a little at their end. (malloc moves its thresholds
+ * with the largest block that it has seen, and then tables that have grown leave holes of
+ * megabytes.) With a budget both are lower, and there are few arenas, because memory freed in one
+ * arena cannot be used in another. */
 void memory_budget_tune_malloc(const Config *config);
 
 #endif

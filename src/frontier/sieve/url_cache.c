@@ -5,11 +5,11 @@
 
 #include "base/core/hash.h"
 
-/* A cache line. order lists the ways, youngest in the lowest 4 bits; it is always a permutation of
- * 0..6. */
+/* A cache line. order lists the ways, youngest in the lowest 4 bits; it is a permutation of 0..6,
+ * or 0 in a set that was never used. */
 typedef struct Set {
     uint64_t tags[URL_CACHE_WAYS]; /* 0: empty */
-    uint32_t order;
+    uint32_t order;                /* 0: nothing was put in yet */
     uint32_t unused;
 } __attribute__((aligned(64))) Set;
 
@@ -19,6 +19,7 @@ _Static_assert(sizeof(Set) == 64, "a cache line");
 #define OLDEST_SHIFT (4 * (URL_CACHE_WAYS - 1))
 
 struct UrlCache {
+    void *memory; /* of the sets, which begin at a cache line */
     Set *sets;
     size_t n_sets;
     uint64_t hits;
@@ -29,8 +30,7 @@ struct UrlCache {
 Result url_cache_new(UrlCache **result, size_t bytes)
 {
     *result = NULL;
-    /* aligned_alloc may need up to a line more than the sets themselves. */
-    size_t overhead = sizeof(UrlCache) + 64;
+    size_t overhead = sizeof(UrlCache) + sizeof(Set); /* up to a line before the first */
     if (bytes < overhead + sizeof(Set)) {
         return RESULT_LIMIT;
     }
@@ -39,12 +39,14 @@ Result url_cache_new(UrlCache **result, size_t bytes)
         return RESULT_MEMORY;
     }
     cache->n_sets = (bytes - overhead) / sizeof(Set);
-    cache->sets = aligned_alloc(64, cache->n_sets * sizeof(Set));
-    if (cache->sets == NULL) {
+    /* Not cleared here: what no URL has reached yet is no page of this process. */
+    cache->memory = calloc(cache->n_sets + 1, sizeof(Set));
+    if (cache->memory == NULL) {
         free(cache);
         return RESULT_MEMORY;
     }
-    url_cache_clear(cache);
+    uintptr_t start = ((uintptr_t)cache->memory + sizeof(Set) - 1) & ~(uintptr_t)(sizeof(Set) - 1);
+    cache->sets = (Set *)start;
     *result = cache;
     return RESULT_OK;
 }
@@ -52,7 +54,7 @@ Result url_cache_new(UrlCache **result, size_t bytes)
 void url_cache_delete(UrlCache *cache)
 {
     if (cache != NULL) {
-        free(cache->sets);
+        free(cache->memory);
         free(cache);
     }
 }
@@ -60,9 +62,6 @@ void url_cache_delete(UrlCache *cache)
 void url_cache_clear(UrlCache *cache)
 {
     memset(cache->sets, 0, cache->n_sets * sizeof(Set));
-    for (size_t i = 0; i < cache->n_sets; i++) {
-        cache->sets[i].order = FIRST_ORDER;
-    }
 }
 
 /* The set by the high bits of the mixed fingerprint: callers' fingerprints may share their own. */
@@ -115,6 +114,7 @@ void url_cache_put(UrlCache *cache, uint64_t fingerprint)
     uint64_t tag = fingerprint != 0 ? fingerprint : 1;
     Set *set = set_of(cache, tag);
     unsigned way = way_of(set, tag);
+    set->order = set->order == 0 ? FIRST_ORDER : set->order;
     if (way == URL_CACHE_WAYS) {
         way = set->order >> OLDEST_SHIFT;
         cache->replaced += set->tags[way] != 0;
