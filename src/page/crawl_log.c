@@ -264,6 +264,22 @@ static const char *or_dash(const char *text)
     return text == NULL || *text == '\0' ? "-" : text;
 }
 
+/* Each line has a dozen of these. */
+static void append_number(Buffer *text, const char *before, int64_t number, char after)
+{
+    (void)buffer_append_string(text, before);
+    (void)buffer_append_number(text, number);
+    if (after != '\0') {
+        (void)buffer_append_char(text, after);
+    }
+}
+
+static void append_word(Buffer *text, const char *word)
+{
+    (void)buffer_append_string(text, or_dash(word));
+    (void)buffer_append_char(text, ' ');
+}
+
 /* Annotations may not contain blanks or commas of their own. */
 static void append_rule(Buffer *text, const char *rule)
 {
@@ -293,27 +309,27 @@ static void append_times(CrawlLog *log, const FetchResult *fetch)
 {
     char ip[IP_ADDRESS_TEXT_BYTES];
     Buffer *text = &log->fetches.text;
-    (void)buffer_printf(text, "ip:%s,mono:%lld-%lld,",
-                        ip_address_format(&fetch->request.address, ip),
-                        (long long)(fetch->cost.start.ns / 1000000),
-                        (long long)((fetch->cost.end.ns + 999999) / 1000000));
+    (void)buffer_append_string(text, "ip:");
+    (void)buffer_append_string(text, ip_address_format(&fetch->request.address, ip));
+    append_number(text, ",mono:", fetch->cost.start.ns / 1000000, '-');
+    append_number(text, "", (fetch->cost.end.ns + 999999) / 1000000, ',');
     if (fetch->cost.owed_ms >= 0) {
-        (void)buffer_printf(text, "wait:%lld/%lld,", (long long)fetch->cost.owed_ms,
-                            (long long)fetch->cost.given_ms);
+        append_number(text, "wait:", fetch->cost.owed_ms, '/');
+        append_number(text, "", fetch->cost.given_ms, ',');
     }
     if (fetch->cost.owes_host_ms >= 0) {
-        (void)buffer_printf(text, "owes:%lld/%lld,", (long long)fetch->cost.owes_host_ms,
-                            (long long)fetch->cost.owes_ip_ms);
+        append_number(text, "owes:", fetch->cost.owes_host_ms, '/');
+        append_number(text, "", fetch->cost.owes_ip_ms, ',');
     }
     if (fetch->cost.burst > 0) {
-        (void)buffer_printf(text, "burst:%u,", fetch->cost.burst);
+        append_number(text, "burst:", fetch->cost.burst, ',');
     }
     if (fetch->cost.at_once > 1) {
-        (void)buffer_printf(text, "at-once:%u,", fetch->cost.at_once);
+        append_number(text, "at-once:", fetch->cost.at_once, ',');
     }
     if (fetch->cost.burst > 0 || (fetch->cost.owes_host_ms == 0 && fetch->cost.owes_ip_ms == 0)) {
-        (void)buffer_printf(text, "mono-us:%lld-%lld,", (long long)(fetch->cost.start.ns / 1000),
-                            (long long)(fetch->cost.end.ns / 1000));
+        append_number(text, "mono-us:", fetch->cost.start.ns / 1000, '-');
+        append_number(text, "", fetch->cost.end.ns / 1000, ',');
     }
     if (fetch->request.as_origin != NULL) {
         (void)buffer_printf(text, "as:%s,", fetch->request.as_origin);
@@ -342,7 +358,8 @@ static void append_hooks(Buffer *text, unsigned hooks)
 static void append_reading(Buffer *text, const ParsedPage *page)
 {
     if (page->language[0] != '\0') {
-        (void)buffer_printf(text, ",lang:%s", page->language);
+        (void)buffer_append_string(text, ",lang:");
+        (void)buffer_append_string(text, page->language);
     }
     if (page->bytes_read > 0) {
         (void)buffer_printf(text, ",read:%llu%s", (unsigned long long)page->bytes_read,
@@ -367,7 +384,7 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (fetch->request.ignores_robots) {
         (void)buffer_append_string(text, "robots:ignored");
     } else {
-        (void)buffer_printf(text, "robots:%u", fetch->host.robots_version);
+        append_number(text, "robots:", fetch->host.robots_version, '\0');
     }
     if (duplicate_of != NULL) {
         append_url(text, ",dup:", duplicate_of);
@@ -421,18 +438,26 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *w
     Buffer *text = &log->fetches.text;
     char time[CLOCK_TEXT_BYTES];
     char start[CLOCK_TEXT_BYTES];
+    char status[16];
     int64_t ms = mono_ms_between(fetch->cost.start, fetch->cost.end);
     WallTime end = {fetch->cost.wall_start.us + ms * 1000};
-    (void)buffer_printf(text, "%s %5d ", wall_format_iso(end, time), fetch->answer.status);
+    append_word(text, wall_format_iso(end, time));
+    (void)snprintf(status, sizeof status, "%5d ", fetch->answer.status);
+    (void)buffer_append_string(text, status);
     if (fetch->kind == FETCHED_NOTHING) {
         (void)buffer_append_string(text, "- ");
     } else {
-        (void)buffer_printf(text, "%llu ", (unsigned long long)fetch->cost.bytes);
+        append_number(text, "", (int64_t)fetch->cost.bytes, ' ');
     }
-    (void)buffer_printf(text, "%s %s %s %s fetch-%u %s+%lld %s %s ", or_dash(fetch->request.url),
-                        or_dash(way->path), or_dash(way->referrer), or_dash(page->mime),
-                        fetch->cost.worker, wall_format_compact(fetch->cost.wall_start, start),
-                        (long long)ms, or_dash(page->sha1), or_dash(way->tag));
+    append_word(text, fetch->request.url);
+    append_word(text, way->path);
+    append_word(text, way->referrer);
+    append_word(text, page->mime);
+    append_number(text, "fetch-", fetch->cost.worker, ' ');
+    (void)buffer_append_string(text, wall_format_compact(fetch->cost.wall_start, start));
+    append_number(text, "+", ms, ' ');
+    append_word(text, page->sha1);
+    append_word(text, way->tag);
     append_annotations(log, page, duplicate_of, near_of);
     (void)buffer_append_char(text, '\n');
 }

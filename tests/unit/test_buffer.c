@@ -1,7 +1,10 @@
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/core/clock.h"
 #include "base/memory/buffer.h"
 #include "unit.h"
 
@@ -79,6 +82,39 @@ static void code_points_become_utf8(void)
     buffer_destroy(&b);
 }
 
+static void numbers_are_what_printf_says(void)
+{
+    static const int64_t numbers[] = {0,   1,     -1,        9,         10,       -10,
+                                      255, 99999, INT64_MAX, INT64_MIN, 1LL << 53};
+    Buffer b;
+    buffer_init(&b, 64);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char expected[32];
+        (void)snprintf(expected, sizeof expected, "%lld", (long long)numbers[i]);
+        buffer_reset(&b);
+        CU_ASSERT_EQUAL(buffer_append_number(&b, numbers[i]), RESULT_OK);
+        CU_ASSERT_STRING_EQUAL(buffer_string(&b), expected);
+    }
+    buffer_destroy(&b);
+}
+
+static void times_are_what_strftime_says(void)
+{
+    static const int64_t seconds[] = {0, 59, 951782400, 1709210096, 1798761599, 253402300799};
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        char text[CLOCK_TEXT_BYTES];
+        char expected[64];
+        struct tm tm;
+        time_t s = (time_t)seconds[i];
+        WallTime t = {seconds[i] * 1000000 + 7999};
+        CU_ASSERT_PTR_NOT_NULL_FATAL(gmtime_r(&s, &tm));
+        (void)strftime(expected, sizeof expected, "%Y-%m-%dT%H:%M:%S.007Z", &tm);
+        CU_ASSERT_STRING_EQUAL(wall_format_iso(t, text), expected);
+        (void)strftime(expected, sizeof expected, "%Y%m%d%H%M%S007", &tm);
+        CU_ASSERT_STRING_EQUAL(wall_format_compact(t, text), expected);
+    }
+}
+
 static void what_is_not_used_is_given_back(void)
 {
     Buffer b;
@@ -100,6 +136,8 @@ UNIT_MAIN("buffer", {"bytes come back", bytes_come_back},
            the_limit_holds_and_nothing_is_half_written},
           {"formatting grows the buffer or leaves it alone",
            formatting_grows_the_buffer_or_leaves_it_alone},
+          {"numbers are what printf says", numbers_are_what_printf_says},
+          {"times are what strftime says", times_are_what_strftime_says},
           {"code points become UTF-8", code_points_become_utf8},
           {"detached bytes belong to the caller", detached_bytes_belong_to_the_caller},
           {"what is not used is given back", what_is_not_used_is_given_back})

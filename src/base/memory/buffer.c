@@ -94,6 +94,21 @@ Result buffer_append_char(Buffer *buffer, char c)
     return buffer_append(buffer, &c, 1);
 }
 
+Result buffer_append_number(Buffer *buffer, int64_t number)
+{
+    char digits[20]; /* those of INT64_MIN, and its sign */
+    size_t i = sizeof digits;
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do {
+        digits[--i] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (number < 0) {
+        digits[--i] = '-';
+    }
+    return buffer_append(buffer, digits + i, sizeof digits - i);
+}
+
 Result buffer_append_code_point(Buffer *buffer, uint32_t c)
 {
     char bytes[4];

@@ -66,9 +66,23 @@ Result ip_address_parse(const char *text, size_t length, IpAddress *out)
 
 char *ip_address_format(const IpAddress *address, char text[IP_ADDRESS_TEXT_BYTES])
 {
-    const void *bytes = address->v6 ? address->bytes : address->bytes + 12;
-    if (inet_ntop(address->v6 ? AF_INET6 : AF_INET, bytes, text, IP_ADDRESS_TEXT_BYTES) == NULL) {
-        text[0] = '\0';
+    if (address->v6) {
+        if (inet_ntop(AF_INET6, address->bytes, text, IP_ADDRESS_TEXT_BYTES) == NULL) {
+            text[0] = '\0';
+        }
+        return text;
+    }
+    char *p = text;
+    for (size_t i = 12; i < 16; i++) {
+        unsigned byte = address->bytes[i];
+        if (byte >= 100) {
+            *p++ = (char)('0' + byte / 100);
+        }
+        if (byte >= 10) {
+            *p++ = (char)('0' + byte / 10 % 10);
+        }
+        *p++ = (char)('0' + byte % 10);
+        *p++ = i < 15 ? '.' : '\0';
     }
     return text;
 }
