@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/cluster/cluster_pages.h"
 #include "crawl/control/control_link.h"
 #include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"
@@ -21,6 +22,8 @@ static int usage(FILE *out)
              "Everything about one URL: how it was found, what the rules say of it, where it is\n"
              "now and what it waits for, each attempt, and what comes next. Its state is one of\n"
              "unknown, refused, queued, in flight, fetched, duplicate, failed, host dropped.\n"
+             "Of a URL that another agent of a cluster owns, that agent is asked, too, and of one\n"
+             "that another agent found, how it was found there (without --json).\n"
              "Exit: 0 known, 1 unknown, 2 not a URL.\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
@@ -76,6 +79,70 @@ static int print(const Why *why, bool json, WallTime now)
     return why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
 }
 
+/* What the agent that owns its host says. */
+static void print_owner(ClusterPages *pages, uint16_t owner, const char *url, int *status)
+{
+    Buffer text;
+    unsigned state = WHY_UNKNOWN;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    (void)printf("\nIts host belongs to agent %u (this directory is agent %u's). ", (unsigned)owner,
+                 (unsigned)pages->self);
+    if (cluster_pages_why(pages, owner, url, &text, &state) == RESULT_OK) {
+        (void)printf("Agent %u says:\n\n%s", (unsigned)owner, buffer_string(&text));
+        *status = state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
+    } else {
+        (void)printf("It cannot be asked: %s.\n", cluster_pages_problem(pages));
+    }
+    buffer_destroy(&text);
+}
+
+/* How another agent came to the first page of its path. */
+static void print_before(ClusterPages *pages, const PageTrail *trail)
+{
+    PageTrail before;
+    page_trail_init(&before);
+    before.end = trail->end;
+    before.agent = trail->agent;
+    before.index = trail->index;
+    (void)printf("\nThe first page of its path was found by agent %u", (unsigned)trail->agent);
+    Result rc = cluster_pages_follow(pages, &before);
+    (void)printf(before.n == 0 ? ".\n" : ", on the last of these pages, itself first:\n");
+    const char *url = before.urls.data;
+    for (size_t i = 0; i < before.n; i++) {
+        (void)printf("  %s\n", url);
+        url += strlen(url) + 1;
+    }
+    if (rc != RESULT_OK) {
+        (void)printf("What was before that is not known: %s.\n", cluster_pages_problem(pages));
+    }
+    page_trail_destroy(&before);
+}
+
+/* What other agents of a cluster know of it. */
+static void add_others(const CrawlView *view, const Why *why, int *status)
+{
+    ClusterPages pages;
+    PageTrail trail;
+    MDB_txn *txn = NULL;
+    uint16_t owner = 0;
+    page_trail_init(&trail);
+    if (cluster_pages_open(&pages, view->directory, view->db) != RESULT_OK || !pages.is_agent) {
+        cluster_pages_close(&pages);
+        return;
+    }
+    if (why->is_known && page_db_txn_begin(view->db, true, &txn) == page_db_error_ok) {
+        (void)cluster_pages_trail(&pages, view->db, txn, why->page.index, &trail);
+        page_db_txn_abort(view->db, txn);
+    }
+    if (cluster_pages_is_foreign(&pages, why->url, &owner)) {
+        print_owner(&pages, owner, why->url, status);
+    } else if (trail.n > 0 && trail.end == TRAIL_AGENT) {
+        print_before(&pages, &trail);
+    }
+    cluster_pages_close(&pages);
+    page_trail_destroy(&trail);
+}
+
 static int run(CrawlView *view, const char *url, bool json)
 {
     Why why;
@@ -89,6 +156,9 @@ static int run(CrawlView *view, const char *url, bool json)
     Result rc = why_find(&why, &sources, url, &error);
     if (rc == RESULT_OK) {
         status = print(&why, json, now);
+        if (!json) {
+            add_others(view, &why, &status);
+        }
     } else {
         (void)fprintf(stderr, "ragno why: %s\n",
                       error.length == 0 ? result_name(rc) : buffer_string(&error));

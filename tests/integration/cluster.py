@@ -130,6 +130,14 @@ def pages_of(directory):
     return collections.Counter(u for u, _, n in harness.db_rows(directory) if n > 0)
 
 
+def log_lines(directory):
+    try:
+        with open(directory + "/crawl.log") as file:
+            return sum(1 for _ in file)
+    except FileNotFoundError:
+        return 0
+
+
 def check_whole(report, agents, expected):
     """Together they have all pages, nobody a page of another, and each directory is sound."""
     counts = [pages_of(d) for d in agents.directories]
@@ -196,6 +204,46 @@ def ranks(report, path):
         twice = sum(len(urls) for urls in listed) - len(set().union(*listed))
         report.equal("no page is listed by two agents", twice, 0)
         report.check(f"all scores together are 1 ({total:.3f})", 0.7 < total < 1.4, "")
+
+
+def paths(report, path):
+    """`ragno db path` and `why` ask the other agents, and say which of them does not answer."""
+    with Nats(path) as nats, harness.Web(path, **SIZES) as web:
+        make(report, nats)
+        with Agents(web, nats, path) as agents:
+            agents.start_all()
+            directories = agents.directories
+            some = harness.until(lambda: all(log_lines(d) >= 60 for d in directories))
+            report.check("all agents have pages", some, str([log_lines(d) for d in directories]))
+            for d in directories:
+                ragno("ctl", d, "pause")
+            with open(web.seeds) as file:
+                seeds = file.read().split()
+            seed = seeds[0]
+            home = next(d for d in directories if seed in pages_of(d))
+            away = next(d for d in directories if d != home)
+            answers = {u: ragno("db", away, "path", u) for u in list(pages_of(away))[:40]}
+            begins = {u: a.stdout.splitlines()[:1] for u, a in answers.items()}
+            report.check("every path begins with the seed", all(b and b[0] in seeds for b in begins.values()),
+                         str([(u, a.stdout, a.stderr) for u, a in answers.items()
+                              if not set(begins[u]) & set(seeds)][:3]))
+            report.check("and ends with its page", all(a.stdout.splitlines()[-1:] == [u]
+                                                       for u, a in answers.items()), "")
+            why = ragno("why", away, seed)
+            report.check("why says whose page it is", "Its host belongs to agent" in why.stdout and
+                         "says:" in why.stdout and why.returncode == 0, why.stdout + why.stderr)
+            agents.processes[directories.index(home)].kill()
+            agents.processes[directories.index(home)].wait()
+            short = [ragno("db", away, "path", u) for u in list(answers)[:40]]
+            told = [a for a in short if "does not run" in a.stderr]
+            report.check("an agent that is away is named", told and
+                         all(a.returncode == 1 and a.stdout for a in told), str(short[:2]))
+            why = ragno("why", away, seed)
+            report.check("also by why", "It cannot be asked: agent" in why.stdout, why.stdout)
+            nats.kill()
+            lost = ragno("db", away, "path", list(answers)[0])
+            report.check("without the server, too", lost.returncode in (0, 1), lost.stderr)
+            nats.start()
 
 
 def killed(report, path):
@@ -352,5 +400,5 @@ def alone_without_library(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(three_agents, ranks, killed, begun_anew, limits, refused, secrets,
+    harness.main(three_agents, ranks, paths, killed, begun_anew, limits, refused, secrets,
                  alone_without_library)

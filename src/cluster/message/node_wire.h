@@ -62,11 +62,18 @@ typedef enum NodeVerdict {
 
 typedef enum NodeQuestion {
     NODE_ASK_END = 1, /* a round of ending.h, its number; answered by round and EndReport */
-    NODE_ASK_PAGE,    /* an index; answered by what is known of the page (db path) */
+    NODE_ASK_PAGE,    /* a NodePageQuestion and what it is about */
     NODE_ASK_ROBOTS,  /* a URL; answered by what it says (errands over agents) */
     NODE_ASK_STATUS,  /* answered by a text */
     NODE_ASK_MASS     /* the round that we have, an offset; answered as mass_desk.h says */
 } NodeQuestion;
+
+/* What is asked of a page. */
+typedef enum NodePageQuestion {
+    NODE_PAGE_WHY = 1,     /* a URL; answered by a text (`ragno why`) */
+    NODE_PAGE_TRAIL,       /* an index; answered by a trail (page_trail.h) */
+    NODE_PAGE_TRAIL_OF_URL /* a URL; the same */
+} NodePageQuestion;
 
 void node_wire_put_report(WireWriter *writer, uint64_t round, const EndReport *report);
 Result node_wire_get_report(WireReader *reader, uint64_t *round, EndReport *report);

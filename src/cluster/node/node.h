@@ -76,6 +76,8 @@ typedef struct NodeSinks {
     void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
     void (*ended)(void *context, EndVerdict verdict);
     void (*status)(void *context, Buffer *text); /* appends: how this agent does */
+    /* Appends the answer to a NodePageQuestion, or nothing. NULL: none is answered. */
+    void (*page)(void *context, WireReader *question, WireWriter *answer);
 } NodeSinks;
 
 typedef enum NodeState { NODE_JOINING, NODE_JOINED, NODE_MEMBER, NODE_LEFT, NODE_OUT } NodeState;

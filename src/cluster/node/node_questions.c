@@ -1,5 +1,7 @@
 #include "cluster/node/node_questions.h"
 
+#define ANSWER_BYTES_MOST ((size_t)512 << 10) /* below what a server of NATS takes (1 MB) */
+
 void node_questions_situation(const NodeDesks *desks, const NodeSinks *sinks,
                               NodeSituation *situation)
 {
@@ -24,6 +26,22 @@ static void answer_status(NodeDesks *desks, const NodeSinks *sinks, const char *
     buffer_destroy(&bytes);
 }
 
+static void answer_page(NodeDesks *desks, const NodeSinks *sinks, WireReader *question,
+                        const char *reply_to)
+{
+    Buffer bytes;
+    buffer_init(&bytes, ANSWER_BYTES_MOST);
+    WireWriter writer = node_link_begin(desks->link, &bytes);
+    size_t head = bytes.length;
+    if (sinks->page != NULL) {
+        sinks->page(sinks->context, question, &writer);
+    }
+    if (writer.rc == RESULT_OK && bytes.length > head) {
+        (void)node_link_reply(desks->link, reply_to, &bytes);
+    }
+    buffer_destroy(&bytes);
+}
+
 void node_questions_take(NodeDesks *desks, const NodeSinks *sinks, const TransportEvent *event)
 {
     WireReader reader;
@@ -38,6 +56,8 @@ void node_questions_take(NodeDesks *desks, const NodeSinks *sinks, const Transpo
         end_desk_asked(&desks->end, &reader, event->reply_to, &situation.end);
     } else if (question == NODE_ASK_STATUS) {
         answer_status(desks, sinks, event->reply_to);
+    } else if (question == NODE_ASK_PAGE) {
+        answer_page(desks, sinks, &reader, event->reply_to);
     } else if (question == NODE_ASK_MASS) {
         mass_desk_asked(&desks->mass, &reader, head.from, event->reply_to);
     }

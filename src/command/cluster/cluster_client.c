@@ -135,23 +135,43 @@ Result cluster_client_table(ClusterClient *client, ClusterTable *table, uint64_t
     return rc;
 }
 
-Result cluster_client_ask(ClusterClient *client, uint16_t agent, Buffer *text)
+WireWriter cluster_client_begin(const ClusterClient *client, NodeQuestion question, Buffer *bytes)
 {
-    Buffer bytes;
+    WireWriter writer = node_link_begin(&client->link, bytes);
+    wire_put_8(&writer, (uint8_t)question);
+    return writer;
+}
+
+Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *question,
+                           Buffer *answer)
+{
     WireReader reader;
     NodeHead head;
     TransportEvent *event = NULL;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
-    WireWriter writer = node_link_begin(&client->link, &bytes);
-    wire_put_8(&writer, NODE_ASK_STATUS);
-    if (writer.rc == RESULT_OK &&
-        node_link_request(&client->link, "ask", agent, &bytes, ++client->last) == RESULT_OK) {
-        event = await(client, client->last, ANSWER_MS);
+    if (node_link_request(&client->link, "ask", agent, question, ++client->last) != RESULT_OK) {
+        return RESULT_CLOSED;
     }
-    bool good = event != NULL && event->kind == TRANSPORT_ANSWER &&
-                node_link_open(&client->link, event, &reader, &head);
-    Result rc = good ? buffer_append(text, reader.next, wire_left(&reader)) : RESULT_NOT_FOUND;
+    event = await(client, client->last, ANSWER_MS);
+    Result rc = event == NULL                                          ? RESULT_TIMEOUT
+                : event->kind == TRANSPORT_NOBODY                      ? RESULT_NOT_FOUND
+                : event->kind == TRANSPORT_CLOSED                      ? RESULT_CLOSED
+                : event->kind != TRANSPORT_ANSWER                      ? RESULT_TIMEOUT
+                : node_link_open(&client->link, event, &reader, &head) ? RESULT_OK
+                                                                       : RESULT_INVALID;
+    if (rc == RESULT_OK) {
+        rc = buffer_append(answer, reader.next, wire_left(&reader));
+    }
     transport_event_delete(event);
-    buffer_destroy(&bytes);
     return rc;
+}
+
+Result cluster_client_ask(ClusterClient *client, uint16_t agent, Buffer *text)
+{
+    Buffer bytes;
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    WireWriter writer = cluster_client_begin(client, NODE_ASK_STATUS, &bytes);
+    Result rc =
+        writer.rc == RESULT_OK ? cluster_client_send(client, agent, &bytes, text) : writer.rc;
+    buffer_destroy(&bytes);
+    return rc == RESULT_OK ? rc : RESULT_NOT_FOUND;
 }

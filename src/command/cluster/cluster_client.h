@@ -37,5 +37,11 @@ Result cluster_client_table(ClusterClient *client, ClusterTable *table, uint64_t
                             Buffer *error);
 /* How an agent does, in its words: RESULT_NOT_FOUND: it does not run. */
 Result cluster_client_ask(ClusterClient *client, uint16_t agent, Buffer *text);
+/* Begins a question for cluster_client_send: the writer goes on. */
+WireWriter cluster_client_begin(const ClusterClient *client, NodeQuestion question, Buffer *bytes);
+/* Asks an agent; *answer is what it says, its head left out. RESULT_NOT_FOUND: it does not run;
+ * RESULT_TIMEOUT. */
+Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *question,
+                           Buffer *answer);
 
 #endif

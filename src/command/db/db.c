@@ -44,7 +44,7 @@ static int usage(FILE *out)
 
 static int run(const DbCommand *command, const char *dir, int argc, char **argv)
 {
-    DbView view = {.db = NULL};
+    DbView view = {.directory = dir};
     Buffer warc; /* the folder beside the database */
     buffer_init(&warc, BUFFER_NO_LIMIT);
     if (buffer_printf(&warc, crawl_open_is_crawl(dir) ? "%s/warc" : "%s/../warc", dir) !=

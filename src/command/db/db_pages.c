@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/cluster/cluster_pages.h"
 #include "command/db/db_commands.h"
 #include "store/tables/revisit_table.h"
 
@@ -203,35 +204,69 @@ int db_get(DbView *view, int argc, char **argv)
     return db_finish(view, rc);
 }
 
+/* Finds the trail of a URL: here, or, when it is of another agent and not known here, there. */
+static int find_trail(DbView *view, ClusterPages *pages, const char *url, PageTrail *trail)
+{
+    uint64_t index = 0;
+    uint16_t owner = 0;
+    if (cluster_pages_is_foreign(pages, url, &owner) &&
+        page_db_find(view->db, view->txn, url, strlen(url), &index) == page_db_error_no_page) {
+        short_read_pause(&view->read);
+        (void)fprintf(stderr, "ragno db: not known here; agent %u owns its host\n",
+                      (unsigned)owner);
+        if (cluster_pages_trail_of(pages, owner, url, trail) != RESULT_OK) {
+            const char *problem = cluster_pages_problem(pages);
+            (void)fprintf(stderr, "ragno db: %s: %s\n", url,
+                          *problem == '\0' ? "it does not know it either" : problem);
+            return page_db_error_no_page;
+        }
+        return page_db_error_ok;
+    }
+    int rc = db_find(view, url, &index);
+    Result read = rc == page_db_error_ok
+                      ? cluster_pages_trail(pages, view->db, view->txn, index, trail)
+                      : RESULT_OK;
+    short_read_pause(&view->read);
+    return read == RESULT_OK       ? rc
+           : read == RESULT_MEMORY ? page_db_error_memory
+                                   : page_db_error_damaged;
+}
+
+static void print_trail(const PageTrail *trail)
+{
+    const char *const start = trail->urls.data;
+    const char *end = start + trail->urls.length;
+    for (size_t i = 0; i < trail->n; i++) {
+        const char *url = end - 1; /* at its NUL */
+        while (url > start && url[-1] != '\0') {
+            url--;
+        }
+        puts(url);
+        end = url;
+    }
+}
+
 int db_path(DbView *view, int argc, char **argv)
 {
     if (argc != 2) {
         return wrong_usage("path URL");
     }
-    uint64_t index = 0, *path = NULL;
-    PageRef page;
-    size_t n = 0;
-    int rc = db_find(view, argv[1], &index);
+    ClusterPages pages;
+    PageTrail trail;
+    page_trail_init(&trail);
+    Result whole = cluster_pages_open(&pages, view->directory, view->db);
+    int rc = whole == RESULT_OK ? find_trail(view, &pages, argv[1], &trail) : page_db_error_damaged;
     if (rc == page_db_error_ok) {
-        rc = page_db_get(view->db, view->txn, index, &page, &view->url);
+        whole = trail.n == 0 ? RESULT_CLOSED : cluster_pages_follow(&pages, &trail);
+        print_trail(&trail);
     }
-    /* Depth falls on the way, so it bounds the length. */
-    uint64_t longest = rc == page_db_error_ok ? page.depth + 1 : 0;
-    if (rc == page_db_error_ok) {
-        path = calloc(longest, sizeof *path);
-        rc = path == NULL ? page_db_error_memory : rc;
+    bool cut = rc == page_db_error_ok && whole != RESULT_OK;
+    if (cut) {
+        (void)fprintf(stderr, "ragno db: the beginning of the path is not known: %s\n",
+                      cluster_pages_problem(&pages));
     }
-    while (rc == page_db_error_ok && index != PAGE_DB_NO_INDEX && n < longest) {
-        path[n++] = index;
-        rc = page_db_get(view->db, view->txn, index, &page, &view->url);
-        index = page.linked_from;
-    }
-    while (rc == page_db_error_ok && n > 0) {
-        const char *url = db_url(view, path[--n], &rc);
-        if (url != NULL) {
-            puts(url);
-        }
-    }
-    free(path);
-    return db_finish(view, rc);
+    cluster_pages_close(&pages);
+    page_trail_destroy(&trail);
+    int status = db_finish(view, rc);
+    return status == 0 && cut ? EXIT_NEGATIVE : status;
 }

@@ -15,6 +15,7 @@
 
 typedef struct DbView {
     PageDB *db;
+    const char *directory; /* as it was named */
     ShortRead read;
     MDB_txn *txn;     /* the snapshot: that of read */
     const char *warc; /* folder of the WARC files beside the database; it need not exist */

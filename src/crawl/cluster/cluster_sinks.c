@@ -1,6 +1,7 @@
 #include "crawl/cluster/cluster_sinks.h"
 
 #include "cluster/message/node_place.h"
+#include "crawl/cluster/cluster_answers.h"
 
 static Result save_identity(void *context, const NodeIdentity *identity)
 {
@@ -152,5 +153,6 @@ NodeSinks cluster_sinks(ClusterPart *part)
                        .situation = situation,
                        .granted = granted,
                        .ended = ended,
-                       .status = tell_status};
+                       .status = tell_status,
+                       .page = cluster_answers_page};
 }

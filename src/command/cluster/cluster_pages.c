@@ -1,0 +1,199 @@
+#include "command/cluster/cluster_pages.h"
+
+#include <string.h>
+
+#include "cluster/message/node_place.h"
+
+Result cluster_pages_open(ClusterPages *pages, const char *directory, PageDB *db)
+{
+    *pages = (ClusterPages){.directory = directory};
+    cluster_table_init(&pages->table);
+    buffer_init(&pages->problem, BUFFER_NO_LIMIT);
+    Result rc = node_place_of(db, &pages->self, &pages->table);
+    pages->is_agent = rc == RESULT_OK;
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+void cluster_pages_close(ClusterPages *pages)
+{
+    if (pages->opened) {
+        cluster_client_close(&pages->client);
+        config_destroy(&pages->config);
+    }
+    cluster_table_destroy(&pages->table);
+    buffer_destroy(&pages->problem);
+}
+
+const char *cluster_pages_problem(const ClusterPages *pages)
+{
+    return buffer_string(&pages->problem);
+}
+
+bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16_t *owner)
+{
+    if (!pages->is_agent) {
+        return false;
+    }
+    *owner = cluster_table_owner_of_url(&pages->table, url, strlen(url));
+    return *owner != pages->self;
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static Result load_config(ClusterPages *pages)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(&path, "%s/config.ini", pages->directory);
+    if (rc == RESULT_OK) {
+        rc = options_load(&pages->config.options, buffer_string(&path), &pages->problem);
+    }
+    buffer_destroy(&path);
+    return rc;
+}
+
+/* Once: what could not be connected to is not tried again. */
+static Result connect_to(ClusterPages *pages)
+{
+    if (pages->opened) {
+        return pages->up ? RESULT_OK : RESULT_CLOSED;
+    }
+    Result rc = config_init(&pages->config);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = load_config(pages);
+    if (rc != RESULT_OK) {
+        config_destroy(&pages->config);
+        return rc;
+    }
+    pages->opened = true;
+    rc = cluster_client_open(&pages->client, &pages->config, &pages->problem);
+    pages->up = rc == RESULT_OK;
+    memcpy(pages->client.link.head.uuid, pages->table.uuid, sizeof pages->table.uuid);
+    pages->client.link.head.from = CLUSTER_NOBODY;
+    pages->client.link.head.epoch = pages->table.epoch;
+    return rc;
+}
+
+static Result send_to(ClusterPages *pages, uint16_t agent, const WireWriter *question,
+                      Buffer *answer)
+{
+    Result rc = question->rc == RESULT_OK
+                    ? cluster_client_send(&pages->client, agent, question->out, answer)
+                    : question->rc;
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(&pages->problem, "agent %u %s", (unsigned)agent,
+                            rc == RESULT_NOT_FOUND ? "does not run, or is not connected"
+                                                   : "did not answer");
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_CLOSED : rc;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, Buffer *text,
+                         unsigned *state)
+{
+    Buffer question;
+    Buffer answer;
+    buffer_init(&question, BUFFER_NO_LIMIT);
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Result rc = connect_to(pages);
+    if (rc == RESULT_OK) {
+        WireWriter writer = cluster_client_begin(&pages->client, NODE_ASK_PAGE, &question);
+        wire_put_8(&writer, NODE_PAGE_WHY);
+        wire_put_string(&writer, url, strlen(url));
+        rc = send_to(pages, agent, &writer, &answer);
+    }
+    if (rc == RESULT_OK) {
+        WireReader reader = wire_reader(answer.data, answer.length);
+        size_t length = 0;
+        *state = wire_get_8(&reader);
+        const uint8_t *words = wire_get_string(&reader, &length);
+        rc = wire_reader_ended(&reader) ? buffer_append(text, words, length) : RESULT_INVALID;
+    }
+    buffer_destroy(&question);
+    buffer_destroy(&answer);
+    return rc;
+}
+
+/* url NULL: of the page with that index. */
+static Result ask_trail(ClusterPages *pages, uint16_t agent, const char *url, uint64_t index,
+                        PageTrail *trail)
+{
+    Buffer question;
+    Buffer answer;
+    buffer_init(&question, BUFFER_NO_LIMIT);
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Result rc = connect_to(pages);
+    if (rc == RESULT_OK) {
+        WireWriter writer = cluster_client_begin(&pages->client, NODE_ASK_PAGE, &question);
+        wire_put_8(&writer, url == NULL ? NODE_PAGE_TRAIL : NODE_PAGE_TRAIL_OF_URL);
+        if (url == NULL) {
+            wire_put_64(&writer, index);
+        } else {
+            wire_put_string(&writer, url, strlen(url));
+        }
+        rc = send_to(pages, agent, &writer, &answer);
+    }
+    if (rc == RESULT_OK) {
+        WireReader reader = wire_reader(answer.data, answer.length);
+        rc = page_trail_get(&reader, trail);
+    }
+    buffer_destroy(&question);
+    buffer_destroy(&answer);
+    return rc;
+}
+
+Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *url,
+                              PageTrail *trail)
+{
+    return ask_trail(pages, agent, url, 0, trail);
+}
+
+Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail)
+{
+    Result rc = RESULT_OK;
+    uint16_t at = trail->agent;
+    for (unsigned turns = 0; rc == RESULT_OK && trail->end != TRAIL_SEED; turns++) {
+        at = trail->end == TRAIL_AGENT ? trail->agent : at;
+        if (turns == CLUSTER_PAGES_TURNS) {
+            (void)buffer_printf(&pages->problem, "it leads through more than %u agents",
+                                CLUSTER_PAGES_TURNS);
+            return RESULT_LIMIT;
+        }
+        rc = ask_trail(pages, at, NULL, trail->index, trail);
+        if (rc == RESULT_NOT_FOUND) {
+            (void)buffer_printf(&pages->problem, "agent %u does not know the page any more",
+                                (unsigned)at);
+        }
+    }
+    return rc;
+}
+
+/* Depth falls on the way, so it bounds the length. */
+static uint64_t longest_trail(PageDB *db, MDB_txn *txn, uint64_t index)
+{
+    PageRef page;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    bool found = page_db_get(db, txn, index, &page, &url) == page_db_error_ok;
+    buffer_destroy(&url);
+    return found ? page.depth + 1 : 0;
+}
+
+Result cluster_pages_trail(const ClusterPages *pages, PageDB *db, MDB_txn *txn, uint64_t index,
+                           PageTrail *trail)
+{
+    MDB_dbi vias = 0;
+    bool has_vias = pages->is_agent && via_table_open(&vias, txn) == RESULT_OK;
+    Result rc = RESULT_OK;
+    uint64_t next = index;
+    uint64_t longest = longest_trail(db, txn, index);
+    do {
+        rc = page_trail_read(trail, db, txn, has_vias ? &vias : NULL, next);
+        next = trail->index;
+    } while (rc == RESULT_OK && trail->end == TRAIL_MORE && trail->n < longest);
+    return rc == RESULT_OK && trail->end == TRAIL_MORE ? RESULT_DAMAGED : rc;
+}
