@@ -24,14 +24,19 @@ class Server(PageServer):
                     "127.0.2.2": (404, {}, b"none"),
                     "127.0.2.3": (503, {}, b"busy"),
                     "127.0.2.4": (200, {}, b"[{" * 200000),
-                    "127.0.2.5": (301, {"Location": "/elsewhere"}, b"")}[host]
+                    "127.0.2.5": (301, {"Location": "/tdm/moved.json"}, b""),
+                    "127.0.2.6": (302, {"Location": f"http://127.0.2.9:{self.port}/shared.json"}, b""),
+                    "127.0.2.7": (302, {"Location": path}, b""),
+                    "127.0.2.8": (302, {"Location": "http://127.0.2.9:1/nobody.json"}, b"")}[host]
+        if path.endswith(".json"):
+            return 200, {}, FILE
         return 200, {}, "".join(f"<a href={p}>{p}</a>" for p in PAGES).encode() + path.encode()
 
     def files(self):
         return [host for host, path in self.asked if path.endswith("tdmrep.json")]
 
 
-def crawl(server, directory, *options, hosts=(1, 2, 3, 4, 5)):
+def crawl(server, directory, *options, hosts=(1, 2, 3, 4, 5, 6, 7, 8)):
     return harness.run([
         f"{harness.OUT}/ragno", "-d", directory, "-w", "0", "--ip-wait", "0", "--progress=never",
         "--set", "fetch.allow_addresses=127.0.0.0/8", "--set", "warc.metadata=yes", "--set",
@@ -54,18 +59,19 @@ def reserved(report, path):
         files = server.files()
         report.equal("each host is asked once, a failing one a few times",
                      {host: files.count(host) for host in set(files)},
-                     {f"127.0.2.{i}": 3 if i == 3 else 1 for i in range(1, 6)})
+                     {f"127.0.2.{i}": {3: 3, 7: 6}.get(i, 1) for i in range(1, 9)})
         first = [path for host, path in server.asked if host == "127.0.2.1"][len(PAGES) + 1:]
         report.equal("it comes behind robots.txt and before the pages", first[:3],
                      ["/robots.txt", "/.well-known/tdmrep.json", "/"])
         lines = log_of(path + "/on")
-        denied = {line[3].split("/", 3)[3] for line in lines if "usage-denied:train-ai+tdm" in line[-1]}
-        report.equal("what it reserves is told of its pages", denied, {"closed/1", "closed/2"})
+        denied = {line[3].split("/", 2)[2] for line in lines if "usage-denied:train-ai+tdm" in line[-1]}
+        report.equal("what it reserves is told of its pages, also where a redirect leads to it, on another host, too",
+                     denied, {f"127.0.2.{i}:{server.port}/closed/{n}" for i in (1, 5, 6) for n in (1, 2)})
         pages = [line for line in lines if line[1] == "200" and "/closed/" in line[3]]
-        report.equal("and of no other host's", len(pages), 10)
+        report.equal("and of no other host's", len(pages), 16)
         warc = b"".join(gzip.open(name).read() for name in glob.glob(path + "/on/warc/*.warc.gz"))
         report.check("the file is in the archive, and what it says in the metadata", FILE in warc and
-                     warc.count(b"usage-denied: train-ai+tdm") == 2, warc.count(b"usage-denied"))
+                     warc.count(b"usage-denied: train-ai+tdm") == 6, warc.count(b"usage-denied"))
         # A second run knows it from the database, and asks nobody.
         n = len(server.asked)
         result = crawl(server, path + "/on", "--set", "robots.tdm_file=yes", "--set",

@@ -162,8 +162,10 @@ static void ask_usage(VisitState *visit_state)
     buffer_destroy(&url);
 }
 
-/* The answer to the request for tdmrep.json. The rules of robots.txt hold whatever it is. */
-static void usage_answer(VisitState *visit_state, FetchResult *result, const RobotsReading *reading)
+/* The answer to the request for tdmrep.json. The rules of robots.txt hold whatever it is. Failures
+ * and redirects are counted together. */
+static RobotsNext usage_answer(VisitState *visit_state, FetchResult *result,
+                               const RobotsReading *reading)
 {
     HttpHeader header;
     VisitRobots *robots = &visit_state->robots;
@@ -172,12 +174,18 @@ static void usage_answer(VisitState *visit_state, FetchResult *result, const Rob
                                         result->answer.header.length) == RESULT_OK;
     if ((status < 200 || status >= 500 || status == 429) &&
         ++robots->redirects < ROBOTS_USAGE_TRIES) {
-        return;
+        return ROBOTS_DONE;
     }
-    free(robots->target);
-    robots->target = NULL;
-    robots->asks_usage = false;
-    robots->redirects = 0;
+    if (status >= 300 && status < 400 && has_header) {
+        free(robots->target);
+        robots->target = NULL;
+        if (redirected(visit_state, result, &header, reading) == ROBOTS_FOLLOW) {
+            return ROBOTS_FOLLOW;
+        }
+        result->answer.class =
+            FETCH_OK; /* to a port that is not asked: there is no file, no more */
+    }
+    visit_state_end_usage(visit_state);
     if (status >= 200 && status < 300 && has_header && robots->rules != NULL &&
         decode(result, &header, reading)) {
         size_t length = 0;
@@ -188,6 +196,7 @@ static void usage_answer(VisitState *visit_state, FetchResult *result, const Rob
                      result->request.url, result_name(rc));
         }
     }
+    return ROBOTS_DONE;
 }
 
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const RobotsReading *reading)
@@ -196,8 +205,7 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
     Robots *robots = NULL;
     Result rc = RESULT_OK;
     if (visit_state->robots.asks_usage) {
-        usage_answer(visit_state, result, reading);
-        return ROBOTS_DONE;
+        return usage_answer(visit_state, result, reading);
     }
     free(visit_state->robots.target);
     visit_state->robots.target = NULL;

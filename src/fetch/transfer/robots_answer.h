@@ -54,9 +54,9 @@ typedef struct RobotsReading {
 #define ROBOTS_USAGE_TRIES 3u
 
 /* Reads the answer. With RobotsReading.usage_file the host's tdmrep.json is the next target, as
- * long as these rules hold; when it is not there, or cannot be had in ROBOTS_USAGE_TRIES, nothing
- * is reserved by it. When the file came with a content coding, FetchAnswer.decoded receives the
- * decoded file. */
+ * long as these rules hold, and its redirects are followed like those of robots.txt. When it is not
+ * there, or cannot be had in ROBOTS_USAGE_TRIES, nothing is reserved by it. When the file came with
+ * a content coding, FetchAnswer.decoded receives the decoded file. */
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result,
                          const RobotsReading *reading);
 

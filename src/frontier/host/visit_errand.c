@@ -72,6 +72,10 @@ static Result find_server(Distributor *distributor, MDB_txn *txn, const char *ta
 static void fail(Distributor *distributor, VisitState *asker, FetchClass why, MonoTime now)
 {
     bool had_rules = asker->robots.state == ROBOTS_KNOWN;
+    if (asker->robots.asks_usage) { /* nothing is reserved by it, and nobody has failed */
+        visit_state_end_usage(asker);
+        return;
+    }
     free(asker->robots.target);
     asker->robots.target = NULL;
     asker->robots.elsewhere = false;

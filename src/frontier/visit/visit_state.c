@@ -158,6 +158,16 @@ static void choose(VisitState *visit_state)
     }
 }
 
+void visit_state_end_usage(VisitState *visit_state)
+{
+    VisitRobots *robots = &visit_state->robots;
+    free(robots->target);
+    robots->target = NULL;
+    robots->elsewhere = false;
+    robots->asks_usage = false;
+    robots->redirects = 0;
+}
+
 void visit_state_take(VisitState *visit_state)
 {
     if (visit_state->window.next < visit_state->window.count) {

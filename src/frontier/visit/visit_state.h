@@ -255,6 +255,8 @@ void visit_state_note_tries(VisitState *visit_state, unsigned tries);
  * once. */
 bool visit_state_next_address(VisitState *visit_state, FetchClass class, MonoTime end);
 void visit_state_take(VisitState *visit_state);
+/* Its tdmrep.json is not asked for any longer: there is an answer, or there will be none. */
+void visit_state_end_usage(VisitState *visit_state);
 /* Undoes it: a URL of this window that was taken is the first one again. */
 void visit_state_put_back(VisitState *visit_state, const WindowUrl *url);
 /* The number of URLs left in the window. */
