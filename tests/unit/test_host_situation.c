@@ -25,7 +25,13 @@ static void a_host_is_ready_or_waits(void)
     tells(&record, HOST_READY, "ready");
     record.not_before_ms = NOW + 1;
     record.last_failure = FETCH_TIMEOUT;
+    tells(&record, HOST_WAITS, "waits 1ms for a retry: timeout, 2 failures in a row");
+    record.not_before_ms = NOW + 999;
+    tells(&record, HOST_WAITS, "waits 999ms for a retry: timeout, 2 failures in a row");
+    record.not_before_ms = NOW + 1000;
     tells(&record, HOST_WAITS, "waits 1s for a retry: timeout, 2 failures in a row");
+    record.not_before_ms = NOW + 1001;
+    tells(&record, HOST_WAITS, "waits 2s for a retry: timeout, 2 failures in a row");
     record.not_before_ms = NOW + 239000;
     record.failures = 1;
     tells(&record, HOST_WAITS, "waits 4m for a retry: timeout, 1 failure in a row");

@@ -32,7 +32,7 @@ HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
     return situation;
 }
 
-/* "45s", "4m", "3h", "2d": one unit, rounded up. */
+/* "150ms", "45s", "4m", "3h", "2d": one unit, rounded up. */
 static Result tell_time(int64_t ms, Buffer *text)
 {
     static const struct {
@@ -40,6 +40,9 @@ static Result tell_time(int64_t ms, Buffer *text)
         char unit;
     } units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
     size_t i = 0;
+    if (ms < 1000) {
+        return buffer_printf(text, "%lldms", (long long)ms);
+    }
     while (i < 3 && ms < 2 * units[i].ms) {
         i++;
     }

@@ -35,7 +35,9 @@ function duration(s) {
   const d = Math.floor(s / 86400), h = Math.floor(s / 3600) % 24, m = Math.floor(s / 60) % 60;
   if (d > 0) return d + " d " + h + " h";
   if (h > 0) return h + " h " + m + " min";
-  return m > 0 ? m + " min " + Math.floor(s % 60) + " s" : s.toFixed(0) + " s";
+  if (m > 0) return m + " min " + Math.floor(s % 60) + " s";
+  if (s > 0 && s < 1) return Math.round(s * 1000) + " ms";
+  return (s < 10 && s % 1 > 0 ? s.toFixed(1) : Math.floor(s)) + " s";
 }
 
 function clock(ms, days) {
