@@ -69,6 +69,11 @@ for number, name in enumerate(["style", "attribute", "plain", "linked", "deep", 
 PAGES[(OTHER, "/real.png")] = png(10, 120, 40)
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """A browser opens a dozen connections at once: a busy machine must not drop any (the default is 5)."""
+    request_queue_size = 128
+
+
 class Sites:
     """Serves PAGES, or a folder, at several addresses; knows what was asked."""
 
@@ -86,10 +91,10 @@ class Sites:
             def log_message(self, *_):
                 pass
 
-        self.servers = [http.server.ThreadingHTTPServer((addresses[0], 0), Handler)]
+        self.servers = [Server((addresses[0], 0), Handler)]
         self.port = self.servers[0].server_address[1]
         for address in addresses[1:]:
-            self.servers.append(http.server.ThreadingHTTPServer((address, self.port), Handler))
+            self.servers.append(Server((address, self.port), Handler))
         for server in self.servers:
             server.handle_error = lambda *_: None  # a crawler that has enough of a body hangs up
             threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -186,12 +191,16 @@ class Replay:
     def __init__(self, directory):
         replay = self
         self.missing = []
+        self.failed = []  # for another reason than that it is not there
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 def get(*what):
-                    return subprocess.run([f"{OUT}/ragno", "db", directory, "get", self.path, *what],
-                                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+                    result = subprocess.run([f"{OUT}/ragno", "db", directory, "get", self.path, *what],
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+                    if result.returncode not in (0, 1):
+                        replay.failed.append((self.path, result.returncode, result.stderr.decode()[-300:]))
+                    return result
                 header = get("--headers")
                 if header.returncode != 0:
                     replay.missing.append(self.path)
@@ -210,7 +219,7 @@ class Replay:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def __enter__(self):
@@ -221,28 +230,40 @@ class Replay:
         self.server.server_close()
 
 
-def picture(url, proxy_port, file, home):
-    """What a browser shows, as the bytes of a picture; every request goes to the proxy."""
-    subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                    "--disable-background-networking", "--window-size=1000,1400", f"--user-data-dir={home}",
-                    f"--proxy-server=http://127.0.0.1:{proxy_port}", "--proxy-bypass-list=<-loopback>",
-                    f"--screenshot={file}", url],
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=False)
-    if not os.path.exists(file):
-        return None
-    with open(file, "rb") as image:
-        return image.read()
+def picture(url, proxy_port, file):
+    """What a browser shows, as the bytes of a picture, and what it complained of; every request goes to the
+    proxy. Each picture is by a browser that was never started before: nothing is cached from the last one,
+    and all pictures are made alike. A browser that ends without a picture is started once more."""
+    errors = ""
+    for attempt in range(2):
+        home = f"{file}.home{attempt}"
+        browser = subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+             "--disable-background-networking", "--disable-dev-shm-usage", "--disable-checker-imaging",
+             "--run-all-compositor-stages-before-draw", "--window-size=1000,1400",
+             f"--user-data-dir={home}", f"--proxy-server=http://127.0.0.1:{proxy_port}",
+             "--proxy-bypass-list=<-loopback>", f"--screenshot={file}", url],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=harness.PATIENCE_S, check=False)
+        errors += f"exit {browser.returncode}: {browser.stderr.decode(errors='replace')[-500:]}\n"
+        shutil.rmtree(home, ignore_errors=True)
+        if os.path.exists(file):
+            with open(file, "rb") as image:
+                return image.read(), errors
+    return None, errors
 
 
 def compare(report, path, name, sites, urls):
     """The pictures of pages, live and from the archive."""
     with Replay(f"{path}/crawl") as replay:
         for i, url in enumerate(urls):
-            live = picture(url, sites.port, f"{path}/{name}-{i}-live.png", f"{path}/home")
-            again = picture(url, replay.server.server_address[1], f"{path}/{name}-{i}-replay.png",
-                            f"{path}/home")
-            report.check(f"{name}: {url} looks as it looked", live is not None and live == again,
-                         f"{path}/{name}-{i}-live.png differs from -replay.png (KEEP=1 keeps them)")
+            live, live_errors = picture(url, sites.port, f"{path}/{name}-{i}-live.png")
+            again, errors = picture(url, replay.server.server_address[1], f"{path}/{name}-{i}-replay.png")
+            report.check(f"{name}: {url} can be shown", live is not None and again is not None,
+                         live_errors + errors)
+            report.check(f"{name}: {url} looks as it looked", live == again,
+                         f"{path}/{name}-{i}-live.png differs from -replay.png (KEEP=1 keeps them)\n"
+                         f"not in the archive: {replay.missing}\n{live_errors}{errors}")
+        report.equal(f"{name}: the archive can be read", replay.failed, [])
         kept = os.environ.get("PICTURES")
         if kept:
             os.makedirs(kept, exist_ok=True)
