@@ -9,24 +9,32 @@
 
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
+#include "forecast/host_pace.h"
 #include "rules/revisit_policy.h"
 
 #define PAGES_PER_TXN 20000u
 #define DAY_S         86400.0
 #define UNKNOWN_RATE  (1 / (30 * DAY_S)) /* of a page, while none was visited twice */
 
+/* A page that is visited again, or would be. */
+typedef struct PlanPage {
+    FreqPage freq;
+    uint64_t address; /* of its host */
+    uint32_t host;
+    float watched_s;   /* from its first visit to the last */
+    float scheduled_s; /* interval that it has now; 0: none */
+} PlanPage;
+
 typedef struct Plan {
     CrawlView view;
     RevisitPolicy policy;
+    PlanPage *rows; /* by address and host, as the next two */
     FreqPage *pages;
-    uint32_t *hosts;    /* of each page */
-    float *watched_s;   /* from the first visit of each to the last */
-    float *scheduled_s; /* interval that each has now; 0: none */
+    float *floors; /* least prices, for politeness */
     size_t n;
     size_t n_scheduled;
     size_t n_once;   /* crawled once: their rate is not known */
-    double *demand;  /* by host: visits per second */
-    double *delay_s; /* by host */
+    HostPace *paces; /* by host */
     size_t n_hosts;
     double mean_rate;
     double mean_s; /* between two visits of a page */
@@ -48,15 +56,12 @@ static int usage(FILE *out)
 
 static bool make_room(Plan *plan, size_t n_pages, size_t n_hosts)
 {
+    plan->rows = calloc(n_pages + 1, sizeof *plan->rows);
     plan->pages = calloc(n_pages + 1, sizeof *plan->pages);
-    plan->hosts = calloc(n_pages + 1, sizeof *plan->hosts);
-    plan->scheduled_s = calloc(n_pages + 1, sizeof *plan->scheduled_s);
-    plan->watched_s = calloc(n_pages + 1, sizeof *plan->watched_s);
-    plan->demand = calloc(n_hosts + 1, sizeof *plan->demand);
-    plan->delay_s = calloc(n_hosts + 1, sizeof *plan->delay_s);
+    plan->floors = calloc(n_pages + 1, sizeof *plan->floors);
+    plan->paces = calloc(n_hosts + 1, sizeof *plan->paces);
     plan->n_hosts = n_hosts;
-    return plan->pages != NULL && plan->hosts != NULL && plan->scheduled_s != NULL &&
-           plan->watched_s != NULL && plan->demand != NULL && plan->delay_s != NULL;
+    return plan->rows != NULL && plan->pages != NULL && plan->floors != NULL && plan->paces != NULL;
 }
 
 /* Rates as freq_change_rate says them: negative: not known, 0: it never changed. */
@@ -71,11 +76,13 @@ static void take_page(Plan *plan, MDB_txn *txn, const PageRef *page)
     double rate =
         freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
     bool has_scores = plan->view.config.score_scorer != 0;
-    plan->pages[plan->n] = (FreqPage){
-        .rate = (float)rate, .weight = has_scores && page->score > 0.0f ? page->score : 1.0f};
-    plan->hosts[plan->n] = page->host;
-    plan->watched_s[plan->n] = (float)(page->last_crawl - page->first_crawl);
-    plan->scheduled_s[plan->n] = due.freq > 0.0f ? 1.0f / due.freq : 0.0f;
+    plan->rows[plan->n] =
+        (PlanPage){.freq = {.rate = (float)rate,
+                            .weight = has_scores && page->score > 0.0f ? page->score : 1.0f},
+                   .address = plan->paces[page->host].address,
+                   .host = page->host,
+                   .watched_s = (float)(page->last_crawl - page->first_crawl),
+                   .scheduled_s = due.freq > 0.0f ? 1.0f / due.freq : 0.0f};
     plan->n_scheduled += due.freq > 0.0f;
     plan->n_once += page->n_crawls < 2;
     plan->n++;
@@ -90,29 +97,33 @@ static Result read_some(Plan *plan, MDB_txn *txn, uint64_t from, uint64_t to, do
             return RESULT_DAMAGED;
         }
         size_t before = plan->n;
-        if (page.n_crawls > 0) {
+        if (page.n_crawls > 0 && page.host < plan->n_hosts) { /* younger hosts are left out */
             take_page(plan, txn, &page);
         }
-        if (plan->n > before && plan->pages[before].rate >= 0.0f) {
-            *watched_s += (double)plan->watched_s[before];
-            *changes += (double)plan->pages[before].rate * (double)plan->watched_s[before];
+        const PlanPage *row = &plan->rows[before];
+        if (plan->n > before && row->freq.rate >= 0.0f) {
+            *watched_s += (double)row->watched_s;
+            *changes += (double)row->freq.rate * (double)row->watched_s;
         }
     }
     return RESULT_OK;
 }
 
-static Result read_delays(Plan *plan, MDB_txn *txn)
+static Result read_paces(Plan *plan, MDB_txn *txn)
 {
+    HostPaces paces;
     Result rc = RESULT_OK;
+    host_paces_init(&paces, &plan->view.config, plan->view.db, 0);
     for (uint32_t host = 0; rc == RESULT_OK && host < plan->n_hosts; host++) {
         HostRecord record = {.state = 0};
         if (plan->view.hosts != NULL) {
             rc = host_table_get(plan->view.hosts, txn, host, &record);
         }
-        plan->delay_s[host] =
-            fmax((double)plan->view.config.politeness_host_delay, (double)record.crawl_delay_ms) /
-            1e3;
+        if (rc == RESULT_OK) {
+            rc = host_pace_find(&paces, txn, host, &record, &plan->paces[host]);
+        }
     }
+    host_paces_destroy(&paces);
     return rc;
 }
 
@@ -130,7 +141,7 @@ static Result read_pages(Plan *plan)
         if (from == 0) {
             n_pages = page_db_n_pages(plan->view.db, txn);
             rc = make_room(plan, (size_t)n_pages, page_db_n_hosts(plan->view.db, txn))
-                     ? read_delays(plan, txn)
+                     ? read_paces(plan, txn)
                      : RESULT_MEMORY;
         }
         if (rc == RESULT_OK) {
@@ -145,44 +156,130 @@ static Result read_pages(Plan *plan)
 
 /* ---- what it comes to ---- */
 
-/* Rates that are to be expected, now that their mean is known. */
+static int by_place(const void *a, const void *b)
+{
+    const PlanPage *x = a;
+    const PlanPage *y = b;
+    if (x->address != y->address) {
+        return x->address > y->address ? 1 : -1;
+    }
+    return (x->host > y->host) - (x->host < y->host);
+}
+
+/* Rates that are to be expected, now that their mean is known; pages of one host and of one address
+ * side by side. */
 static void expect_rates(Plan *plan)
 {
+    qsort(plan->rows, plan->n, sizeof *plan->rows, by_place);
     for (size_t i = 0; i < plan->n; i++) {
-        plan->pages[i].rate = (float)freq_expected_rate(
-            (double)plan->pages[i].rate, (double)plan->watched_s[i], plan->mean_rate);
+        FreqPage *page = &plan->rows[i].freq;
+        page->rate = (float)freq_expected_rate((double)page->rate, (double)plan->rows[i].watched_s,
+                                               plan->mean_rate);
+        plan->pages[i] = *page;
     }
 }
 
-/* The freshness when each page has the interval that of says, for hosts in their own time: what a
- * host cannot be asked for in time is asked for as fast as its delay allows. */
-static double freshness_by(Plan *plan, double (*of)(const Plan *plan, size_t i, double context),
-                           double context, size_t *n_late)
+/* The end of the pages of the host that begins there. */
+static size_t host_end(const Plan *plan, size_t first)
+{
+    size_t end = first + 1;
+    while (end < plan->n && plan->rows[end].host == plan->rows[first].host) {
+        end++;
+    }
+    return end;
+}
+
+/* The same of the address. */
+static size_t address_end(const Plan *plan, size_t first)
+{
+    uint64_t address = plan->rows[first].address;
+    size_t end = host_end(plan, first);
+    while (end < plan->n && address != 0 && plan->rows[end].address == address) {
+        end = host_end(plan, end);
+    }
+    return end;
+}
+
+typedef double IntervalOf(const Plan *plan, size_t i, double context);
+
+/* Seconds of its time that the visits of an address need in a second, or those of one of its hosts:
+ * above 1 there are too many. */
+static double load_of(const Plan *plan, size_t first, size_t end, IntervalOf *of, double context)
+{
+    double together = 0;
+    double most = 0;
+    for (size_t i = first; i < end;) {
+        size_t next = host_end(plan, i);
+        const HostPace *pace = &plan->paces[plan->rows[i].host];
+        double visits = 0;
+        for (; i < next; i++) {
+            visits += 1 / of(plan, i, context);
+        }
+        together += visits * pace->address_s;
+        most = fmax(most, visits * pace->host_s);
+    }
+    return fmax(together, most);
+}
+
+/* The freshness when each page has the interval that `of` says, for addresses in their own time:
+ * what cannot be asked for in time is asked for as fast as the delays allow. */
+static double freshness_by(Plan *plan, IntervalOf *of, double context, size_t *n_late)
 {
     double fresh = 0;
     double weights = 0;
     *n_late = 0;
-    memset(plan->demand, 0, plan->n_hosts * sizeof *plan->demand);
-    for (size_t i = 0; i < plan->n; i++) {
-        plan->demand[plan->hosts[i]] += 1 / of(plan, i, context);
-    }
-    for (size_t host = 0; host < plan->n_hosts; host++) {
-        *n_late += plan->demand[host] * plan->delay_s[host] > 1;
-    }
-    for (size_t i = 0; i < plan->n; i++) {
-        size_t host = plan->hosts[i];
-        double slower = fmax(plan->demand[host] * plan->delay_s[host], 1);
-        double weight = (double)plan->pages[i].weight;
-        fresh += weight *
-                 freq_plan_freshness((double)plan->pages[i].rate, of(plan, i, context) * slower);
-        weights += weight;
+    for (size_t first = 0; first < plan->n;) {
+        size_t end = address_end(plan, first);
+        double slower = load_of(plan, first, end, of, context);
+        *n_late += slower > 1;
+        for (; first < end; first++) {
+            double weight = (double)plan->pages[first].weight;
+            fresh += weight * freq_plan_freshness((double)plan->pages[first].rate,
+                                                  of(plan, first, context) * fmax(slower, 1));
+            weights += weight;
+        }
     }
     return weights > 0 ? fresh / weights : 0;
 }
 
+/* Least prices: visits that politeness does not allow are not worth their price. */
+static void find_floors(Plan *plan)
+{
+    memset(plan->floors, 0, plan->n * sizeof *plan->floors);
+    for (size_t first = 0; first < plan->n;) {
+        size_t end = address_end(plan, first);
+        double address_s = 0;
+        for (size_t i = first; i < end; i = host_end(plan, i)) {
+            const HostPace *pace = &plan->paces[plan->rows[i].host];
+            freq_plan_raise_floors(&plan->pages[i], &plan->floors[i], host_end(plan, i) - i,
+                                   pace->host_s, &plan->bounds);
+            address_s = fmax(address_s, pace->address_s);
+        }
+        freq_plan_raise_floors(&plan->pages[first], &plan->floors[first], end - first, address_s,
+                               &plan->bounds);
+        first = end;
+    }
+}
+
+/* Addresses whose floor is above the price: politeness binds there. */
+static size_t count_bound(const Plan *plan, double price)
+{
+    size_t n = 0;
+    for (size_t first = 0; first < plan->n;) {
+        size_t end = address_end(plan, first);
+        bool is_bound = false;
+        for (; first < end; first++) {
+            is_bound = is_bound || (double)plan->floors[first] > price;
+        }
+        n += is_bound;
+    }
+    return n;
+}
+
 static double optimal_s(const Plan *plan, size_t i, double price)
 {
-    return freq_plan_interval_s(&plan->pages[i], price, &plan->bounds);
+    return freq_plan_interval_s(&plan->pages[i], fmax((double)plan->floors[i], price),
+                                &plan->bounds);
 }
 
 static double uniform_s(const Plan *plan, size_t i, double interval_s)
@@ -194,14 +291,19 @@ static double uniform_s(const Plan *plan, size_t i, double interval_s)
 
 static double scheduled_s(const Plan *plan, size_t i, double other_s)
 {
-    return plan->scheduled_s[i] > 0.0f ? (double)plan->scheduled_s[i] : other_s;
+    float interval_s = plan->rows[i].scheduled_s;
+    return interval_s > 0.0f ? (double)interval_s : other_s;
 }
 
-static double optimum(Plan *plan, double visits_per_s, size_t *n_late)
+static double optimum(Plan *plan, double visits_per_s, size_t *n_bound)
 {
+    size_t n_late = 0;
     plan->bounds = revisit_policy_bounds(&plan->policy, (double)plan->n / visits_per_s);
-    double price = freq_plan_price(plan->pages, plan->n, visits_per_s, &plan->bounds);
-    return freshness_by(plan, optimal_s, price, n_late);
+    find_floors(plan);
+    double price =
+        freq_plan_price_above(plan->pages, plan->floors, plan->n, visits_per_s, &plan->bounds);
+    *n_bound = count_bound(plan, price);
+    return freshness_by(plan, optimal_s, price, &n_late);
 }
 
 static void tell(Plan *plan)
@@ -211,8 +313,9 @@ static void tell(Plan *plan)
     size_t n_late_now = 0;
     double now = freshness_by(plan, scheduled_s, plan->mean_s, &n_late_now);
     double uniform = freshness_by(plan, uniform_s, plan->mean_s, &n_late);
-    double more = optimum(plan, visits_per_s + 1, &n_late);
-    double best = optimum(plan, visits_per_s, &n_late);
+    size_t n_bound = 0;
+    double more = optimum(plan, visits_per_s + 1, &n_bound);
+    double best = optimum(plan, visits_per_s, &n_bound);
     double visits_now = 0;
     for (size_t i = 0; i < plan->n; i++) {
         visits_now += 1 / scheduled_s(plan, i, plan->mean_s);
@@ -229,8 +332,14 @@ static void tell(Plan *plan)
     }
     (void)printf("one visit more a second %+.4f, that is %.0f pages more up to date\n", more - best,
                  (more - best) * (double)plan->n);
-    (void)printf("hosts that bind         %zu of %zu cannot be asked so often, for their delay\n",
-                 n_late, plan->n_hosts);
+    (void)printf("politeness binds at      %zu addresses: their pages are visited as often as it "
+                 "allows\n",
+                 n_bound);
+    (void)printf("asked too often         %zu addresses when all alike", n_late);
+    if (plan->n_scheduled > 0) {
+        (void)printf(", %zu as scheduled", n_late_now);
+    }
+    (void)printf("\n");
 }
 
 /* ---- the command ---- */
@@ -287,12 +396,10 @@ int schedule_plan(int argc, char **argv)
     buffer_init(&plan.url, BUFFER_NO_LIMIT);
     status = run(&plan, visits_per_s);
     buffer_destroy(&plan.url);
+    free(plan.rows);
     free(plan.pages);
-    free(plan.hosts);
-    free(plan.scheduled_s);
-    free(plan.watched_s);
-    free(plan.demand);
-    free(plan.delay_s);
+    free(plan.floors);
+    free(plan.paces);
     crawl_view_close(&plan.view);
     return status;
 }

@@ -2,7 +2,7 @@
  *
  * What: the pages that a crawl visits again (or would, were it continuous), the budget of visits,
  * how many of the copies are up to date with it, as it is scheduled now and at best, what one visit
- * more a second would buy, and which hosts cannot be asked so often. Only reads.
+ * more a second would buy, and at how many addresses politeness binds. Only reads.
  * Threads: main. */
 #ifndef COMMAND_SCHEDULE_PLAN_H
 #define COMMAND_SCHEDULE_PLAN_H

@@ -210,6 +210,13 @@ def check_plan(report, directory, n_urls):
                  0 < many["one visit more a second"] < few["one visit more a second"],
                  f"{few} {many}")
     report.check("it tells what is scheduled now", "freshness, as scheduled" in few, f"{few}")
+    report.equal("politeness binds nowhere", few["politeness binds at"], 0)
+    with open(os.path.join(directory, "config.ini"), "a") as file:
+        file.write('\n[site "*.web.test"]\nip_delay = 60s\n')
+    bound = plan(directory, "--visits", "20")
+    report.check("with the delay of a [site] it binds, and copies are older",
+                 bound["politeness binds at"] > 0 and
+                 bound["freshness, optimal"] < few["freshness, optimal"], f"{bound} {few}")
 
 
 def killed(report, path):

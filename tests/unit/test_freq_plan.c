@@ -126,9 +126,47 @@ static void bounds_hold(void)
     CU_ASSERT_EQUAL(freq_plan_forecast(pages, 0, price, &bounds).freshness, 0.0);
 }
 
+/* The first hundred pages are of a host that may be asked once in an hour. */
+static void what_politeness_does_not_allow_is_spent_elsewhere(void)
+{
+    enum { HOST = 100 };
+    const double hour = 3600;
+    const double budget = PAGES / DAY;
+    FreqPage pages[PAGES];
+    float floors[PAGES] = {0};
+    double visits = 0;
+    double polite = 0;
+    double slowed = 0;
+    pages_make(pages);
+    double plain = freq_plan_price(pages, PAGES, budget, &wide);
+    double demand = freq_plan_forecast(pages, HOST, plain, &wide).visits_per_s;
+    CU_ASSERT_TRUE_FATAL(demand * hour > 1);
+    freq_plan_raise_floors(pages, floors, HOST, hour, &wide);
+    freq_plan_raise_floors(&pages[HOST], &floors[HOST], PAGES - HOST, 1e-3, &wide);
+    CU_ASSERT_TRUE((double)floors[0] > plain && (double)floors[HOST] < plain);
+    double price = freq_plan_price_above(pages, floors, PAGES, budget, &wide);
+    CU_ASSERT_TRUE(price < plain);
+    for (size_t i = 0; i < PAGES; i++) {
+        double own = fmax((double)floors[i], price);
+        double s = freq_plan_interval_s(&pages[i], own, &wide);
+        double late =
+            freq_plan_interval_s(&pages[i], plain, &wide) * (i < HOST ? demand * hour : 1);
+        visits += 1 / s;
+        polite += (double)pages[i].weight * freq_plan_freshness((double)pages[i].rate, s);
+        slowed += (double)pages[i].weight * freq_plan_freshness((double)pages[i].rate, late);
+        if (i == HOST - 1) {
+            CU_ASSERT_DOUBLE_EQUAL(visits * hour, 1, 1e-4);
+        }
+    }
+    CU_ASSERT_DOUBLE_EQUAL(visits / budget, 1, 1e-4);
+    CU_ASSERT_TRUE(polite > slowed * 1.001);
+}
+
 UNIT_MAIN("freq_plan", {"the price spends the budget", the_price_spends_the_budget},
           {"no visit is worth more elsewhere", no_visit_is_worth_more_elsewhere},
           {"it is better than other plans", it_is_better_than_other_plans},
           {"a page that nobody can follow is left alone",
            a_page_that_nobody_can_follow_is_left_alone},
-          {"bounds hold", bounds_hold})
+          {"bounds hold", bounds_hold},
+          {"what politeness does not allow is spent elsewhere",
+           what_politeness_does_not_allow_is_spent_elsewhere})

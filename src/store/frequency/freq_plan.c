@@ -49,23 +49,26 @@ FreqForecast freq_plan_forecast(const FreqPage *pages, size_t n, double price,
     return sum;
 }
 
-static double visits_at(const FreqPage *pages, size_t n, double price, const FreqBounds *bounds)
+/* floors NULL: there are none. */
+static double visits_at(const FreqPage *pages, const float *floors, size_t n, double price,
+                        const FreqBounds *bounds)
 {
     double visits_per_s = 0.0;
     for (size_t i = 0; i < n; i++) {
-        visits_per_s += 1.0 / freq_plan_interval_s(&pages[i], price, bounds);
+        double own = floors == NULL ? price : fmax((double)floors[i], price);
+        visits_per_s += 1.0 / freq_plan_interval_s(&pages[i], own, bounds);
     }
     return visits_per_s;
 }
 
-double freq_plan_price(const FreqPage *pages, size_t n, double visits_per_s,
-                       const FreqBounds *bounds)
+double freq_plan_price_above(const FreqPage *pages, const float *floors, size_t n,
+                             double visits_per_s, const FreqBounds *bounds)
 {
     double dearest = 0.0; /* above it no page is worth a visit */
     for (size_t i = 0; i < n; i++) {
         dearest = fmax(dearest, (double)pages[i].weight / (double)pages[i].rate);
     }
-    if (visits_per_s >= (double)n / bounds->least_s) {
+    if (visits_per_s >= visits_at(pages, floors, n, 0.0, bounds)) {
         return 0.0;
     }
     if (visits_per_s <= (double)n / bounds->most_s) {
@@ -77,7 +80,7 @@ double freq_plan_price(const FreqPage *pages, size_t n, double visits_per_s,
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2.0;
         price = exp(middle);
-        double visits = visits_at(pages, n, price, bounds);
+        double visits = visits_at(pages, floors, n, price, bounds);
         if (fabs(visits - visits_per_s) <= CLOSE * visits_per_s) {
             break;
         }
@@ -85,4 +88,22 @@ double freq_plan_price(const FreqPage *pages, size_t n, double visits_per_s,
         high = visits > visits_per_s ? high : middle;
     }
     return price;
+}
+
+double freq_plan_price(const FreqPage *pages, size_t n, double visits_per_s,
+                       const FreqBounds *bounds)
+{
+    return freq_plan_price_above(pages, NULL, n, visits_per_s, bounds);
+}
+
+void freq_plan_raise_floors(const FreqPage *pages, float *floors, size_t n, double seconds,
+                            const FreqBounds *bounds)
+{
+    if (!(seconds > 0.0) || visits_at(pages, floors, n, 0.0, bounds) * seconds <= 1.0) {
+        return;
+    }
+    float price = (float)freq_plan_price(pages, n, 1.0 / seconds, bounds);
+    for (size_t i = 0; i < n; i++) {
+        floors[i] = fmaxf(floors[i], price);
+    }
 }
