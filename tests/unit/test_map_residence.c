@@ -87,18 +87,44 @@ static void nothing_is_given_up_within_the_budget(void)
     CU_ASSERT_TRUE(read_all(&m));
     size_t full = resident();
     CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK); /* there is none */
-    map_residence_set(&residence, full * 2);
+    map_residence_set(&residence, full * 2, 0);
     CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
     CU_ASSERT_EQUAL(residence.n, 0);
     CU_ASSERT_TRUE(resident() + MOST_BYTES >= full);
-    map_residence_set(&residence, full - full / 8);
+    map_residence_set(&residence, full - full / 8, 0);
     CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
     CU_ASSERT_EQUAL(residence.n, 1);
     CU_ASSERT_TRUE(resident() + FILE_BYTES - MOST_BYTES <= full);
     /* Over the budget still, but not for the file's sake: it is not tried in vain. */
-    map_residence_set(&residence, resident() - 4096);
+    map_residence_set(&residence, resident() - 4096, 0);
     CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
     CU_ASSERT_EQUAL(residence.n, 1);
+    close_mapped(&m);
+}
+
+static void a_file_has_a_bound_of_its_own(void)
+{
+    Mapped m;
+    MapResidence residence;
+    memset(&residence, 0, sizeof residence);
+    open_mapped(&m);
+    map_residence_set(&residence, 0, FILE_BYTES / 2);
+    CU_ASSERT_TRUE(map_residence_is_bound(&residence));
+    CU_ASSERT_TRUE(read_all(&m));
+    CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
+    CU_ASSERT_EQUAL(residence.n, 1);
+    size_t empty = resident();
+    CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
+    CU_ASSERT_EQUAL(residence.n, 1); /* what is mapped besides is not counted */
+    CU_ASSERT_TRUE(read_all(&m));
+    CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
+    CU_ASSERT_EQUAL(residence.n, 2);
+    CU_ASSERT_TRUE(resident() <= empty + MOST_BYTES);
+    map_residence_set(&residence, 0, 0);
+    CU_ASSERT_FALSE(map_residence_is_bound(&residence));
+    CU_ASSERT_TRUE(read_all(&m));
+    CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
+    CU_ASSERT_EQUAL(residence.n, 2);
     close_mapped(&m);
 }
 
@@ -109,4 +135,5 @@ static void a_file_that_is_not_open_is_refused(void)
 
 UNIT_MAIN("map residence", {"pages are given up and come back", pages_are_given_up_and_come_back},
           {"nothing is given up within the budget", nothing_is_given_up_within_the_budget},
+          {"a file has a bound of its own", a_file_has_a_bound_of_its_own},
           {"a file that is not open is refused", a_file_that_is_not_open_is_refused})

@@ -22,7 +22,7 @@
 #define COLUMNS         120u
 #define PHRASE_COLUMNS  1000u
 #define RATE_LEAST_MS   1000
-#define MEMORY_MS       20 /* how often residence is compared with crawl.memory */
+#define MEMORY_MS       20 /* how often residence is compared with its bounds */
 
 struct Monitor {
     const AgentOptions *options;
@@ -443,8 +443,12 @@ Result monitor_new(Monitor **out, const AgentOptions *options, const CrawlStore 
     monitor->next_line = monitor->start;
     monitor->interval_ms = options->config->log_status_interval;
     monitor->next_progress = monitor->start;
-    monitor->next_memory = options->config->crawl_memory > 0 ? monitor->start : MONO_NEVER;
+    bool is_bound = options->config->crawl_memory > 0 || options->config->store_map_memory > 0;
+    monitor->next_memory = is_bound ? monitor->start : MONO_NEVER;
     page_db_set_residence(store->tables.db, (size_t)options->config->crawl_memory);
+    page_db_set_map_memory(store->tables.db, options->config->crawl_memory > 0
+                                                 ? 0
+                                                 : (size_t)options->config->store_map_memory);
     reader_guard_init(&monitor->readers, page_db_env(store->tables.db),
                       options->config->store_reader_age, monitor->start);
     monitor->terminal = isatty(STDERR_FILENO) != 0;

@@ -117,23 +117,32 @@ static bool is_near_url(const Reader *reader, uint32_t value)
     return false;
 }
 
+/* The first letters of months, a bit for each: a is 1, as in ASCII. */
+#define LETTER_BIT(c) (UINT32_C(1) << ((c)&31))
+#define MONTH_LETTERS                                                                              \
+    (LETTER_BIT('a') | LETTER_BIT('d') | LETTER_BIT('f') | LETTER_BIT('j') | LETTER_BIT('m') |     \
+     LETTER_BIT('n') | LETTER_BIT('o') | LETTER_BIT('s'))
+
 static bool is_month(const char *word, size_t length)
 {
     static const char *const names[] = {"january",   "february", "march",    "april",
                                         "may",       "june",     "july",     "august",
                                         "september", "october",  "november", "december"};
     char lower[9];
-    if (length < 3 || length > sizeof lower || strchr("jfmasondJFMASOND", word[0]) == NULL) {
+    if (length < 3 || length > sizeof lower || (MONTH_LETTERS >> (word[0] & 31) & 1) == 0) {
         return false;
     }
-    for (size_t i = 0; i < length; i++) {
-        lower[i] = (char)(word[i] | 0x20);
-    }
+    lower[0] = (char)(word[0] | 0x20);
+    lower[1] = (char)(word[1] | 0x20);
+    lower[2] = (char)(word[2] | 0x20);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (memcmp(lower, names[i], 3) == 0) {
-            return length == 3 ||
-                   (strlen(names[i]) == length && memcmp(lower, names[i], length) == 0);
+        if (lower[2] != names[i][2] || lower[0] != names[i][0] || lower[1] != names[i][1]) {
+            continue;
         }
+        for (size_t at = 3; at < length; at++) {
+            lower[at] = (char)(word[at] | 0x20);
+        }
+        return length == 3 || (strlen(names[i]) == length && memcmp(lower, names[i], length) == 0);
     }
     return false;
 }

@@ -57,12 +57,19 @@ Result map_residence_give_up(int fd)
     return rc;
 }
 
-void map_residence_set(MapResidence *residence, size_t budget)
+void map_residence_set(MapResidence *residence, size_t budget, size_t most)
 {
-    if (budget > 0 && atomic_load(&residence->statm) == 0) {
+    if ((budget > 0 || most > 0) && atomic_load(&residence->statm) == 0) {
         atomic_store(&residence->statm, open("/proc/self/statm", O_RDONLY | O_CLOEXEC) + 1);
     }
     atomic_store(&residence->budget, budget);
+    atomic_store(&residence->most, most);
+}
+
+bool map_residence_is_bound(const MapResidence *residence)
+{
+    return atomic_load_explicit(&residence->budget, memory_order_relaxed) > 0 ||
+           atomic_load_explicit(&residence->most, memory_order_relaxed) > 0;
 }
 
 void map_residence_close(MapResidence *residence)
@@ -90,15 +97,18 @@ static Result measure(const MapResidence *residence, size_t *resident, size_t *m
 Result map_residence_check(MapResidence *residence, int fd)
 {
     size_t budget = atomic_load_explicit(&residence->budget, memory_order_relaxed);
+    size_t most = atomic_load_explicit(&residence->most, memory_order_relaxed);
     size_t slack = budget / 32;
     size_t resident = 0;
     size_t mapped = 0;
-    if (budget == 0) {
+    if (!map_residence_is_bound(residence)) {
         return RESULT_OK;
     }
     Result rc = measure(residence, &resident, &mapped);
-    if (rc != RESULT_OK || resident + 4 * slack <= budget ||
-        mapped <= atomic_load(&residence->left) + slack) {
+    size_t base = atomic_load(&residence->left);
+    bool is_near = budget > 0 && resident + 4 * slack > budget && mapped > base + slack;
+    bool is_wide = most > 0 && mapped > base + most;
+    if (rc != RESULT_OK || !(is_near || is_wide)) {
         return rc;
     }
     rc = map_residence_give_up(fd);

@@ -128,7 +128,12 @@ int page_db_grow(PageDB *db)
 
 void page_db_set_residence(PageDB *db, size_t budget)
 {
-    map_residence_set(&db->store->residence, budget);
+    map_residence_set(&db->store->residence, budget, atomic_load(&db->store->residence.most));
+}
+
+void page_db_set_map_memory(PageDB *db, size_t most)
+{
+    map_residence_set(&db->store->residence, atomic_load(&db->store->residence.budget), most);
 }
 
 void page_db_looked_up(PageDB *db, unsigned n)
@@ -139,7 +144,7 @@ void page_db_looked_up(PageDB *db, unsigned n)
 uint64_t page_db_check_residence(PageDB *db)
 {
     MDB_txn *txn = NULL; /* while it lives, the map is not moved */
-    if (atomic_load(&db->store->residence.budget) > 0 &&
+    if (map_residence_is_bound(&db->store->residence) &&
         txn_manager_begin_mdb(db->txn_manager, MDB_RDONLY, &txn) == 0) {
         page_store_check_residence(db->store);
         txn_manager_abort_mdb(db->txn_manager, txn);
