@@ -87,6 +87,9 @@ def delay_and_seeds(report, path):
         crawl.ask("set", "politeness.ip_delay=3s")
         report.check("another one, when it is longer", "bound by     politeness.ip_delay\n" in
                      crawl.ask("host", sorted(web.hosts())[1]).stdout, crawl.ask("host", sorted(web.hosts())[1]).stdout)
+        answer = crawl.ask("host", host, "delay", "1s")
+        report.check("so does the answer when a shorter one is set", answer.returncode == 0 and
+                     "the delay of its address is 3000 ms and binds" in answer.stderr, answer.stderr)
         crawl.ask("unset", "politeness.ip_delay")
         pass_time(AT_ONCE_S)
         report.equal("back to what is configured", crawl.ask("host", host, "delay", "-").returncode, 0)

@@ -216,6 +216,24 @@ static void name_of(const char *host, Buffer *name)
     (void)buffer_append(name, start, length);
 }
 
+/* A host is not asked sooner than its address may be. */
+static void warn_of_address(const Desk *desk, const char *name, Buffer *answer)
+{
+    const Config *config = desk->helm->options->config;
+    int64_t delay = config->politeness_host_delay;
+    int64_t ip_delay = config->politeness_ip_delay;
+    (void)options_site_number(&config->options, offsetof(Config, politeness_host_delay), name,
+                              &delay);
+    (void)options_site_number(&config->options, offsetof(Config, politeness_ip_delay), name,
+                              &ip_delay);
+    if (delay < ip_delay) {
+        (void)buffer_printf(answer,
+                            "; the delay of its address is %lld ms and binds: set "
+                            "politeness.ip_delay, too",
+                            (long long)ip_delay);
+    }
+}
+
 static void set_delay(Desk *desk, const DeskRequest *request)
 {
     Buffer name;
@@ -230,6 +248,9 @@ static void set_delay(Desk *desk, const DeskRequest *request)
     } else {
         rc = settings_set(&desk->helm->settings, buffer_string(&name), "politeness.host_delay",
                           request->words[3], request->who, &answer);
+    }
+    if (rc == RESULT_OK) {
+        warn_of_address(desk, buffer_string(&name), &answer);
     }
     desk_settled(desk, request, rc, &answer);
     buffer_destroy(&name);
