@@ -3,9 +3,12 @@ directory.
 
     S      100 000 pages of 17 kB on 4 000 hosts, no delays, plain HTTP
     H      8 000 pages on 400 hosts over TLS 1.3: kept, connections live on; new, the server closes
-           after each answer; first, 4 000 hosts of one page, so that every page is a first contact
+           after each answer; first, 4 000 hosts of one page, so that every page is a first contact;
+           verify, the same with fetch.tls_verify (a chain of one certificate). over_floor: what TLS
+           adds, by what as many handshakes add for a client that does nothing else (bench_tls.c)
     R      real pages: HTML documentation, see real_web.py; only where the packages are installed
-    polite R's pages at 400 a second, connections closed after each answer
+    polite R's pages at 400 a second, connections closed after each answer, beside the same at full
+           rate; polite.kept, the same with connections that are kept
 
 WORKLOADS=S,H,R,polite runs some. COMPARE=PROGRAM and RUNS: see crawls.py.
 """
@@ -32,7 +35,7 @@ def workload_s(path):
     pages = scaled(S_PAGES, 500)
     hosts = max(1, pages * S_HOSTS // S_PAGES)
     with crawls.Web(path, pages=pages, hosts=hosts, addresses=hosts, skew=0) as web:
-        runs, servers = [], []
+        servers = []
 
         def crawl(program, options, cores=None):
             before = web.used_s()
@@ -40,12 +43,13 @@ def workload_s(path):
             servers.append(web.used_s() - before)
             return one
 
-        one_core = {min(os.sched_getaffinity(0))}
         both = crawls.alternate("crawl.S.nowarc", lambda program: crawl(program, NOWARC))
-        server_s = servers[0]
+        server_s = crawls.statistics.median(servers)
         kept = crawls.alternate("crawl.S.warc", lambda program: crawl(program, WARC))
-        alone = crawls.alternate("crawl.S.one", lambda program: crawl(program, NOWARC, one_core))
-        del runs
+        cores = sorted(os.sched_getaffinity(0))
+        if len(cores) > 1:  # the server has another one
+            web.pin(set(cores[1:]))
+        alone = crawls.alternate("crawl.S.one", lambda program: crawl(program, NOWARC, {cores[0]}))
     both.cpu()
     kept.cpu()
     both.name = "crawl.S"
@@ -61,44 +65,84 @@ def workload_s(path):
 
 
 def speedup(both, alone, server_s):
-    """Pages per second on all cores by those on one. The server needs a part of the cores, too: on
-    both it takes server_s of what there is, so that much less is the crawler's."""
+    """Pages per second on all cores by those on one, where the crawler has it alone. On all of them
+    the server takes server_s of what there is: .of_cores is the speed-up by what is left for the
+    crawler, scaled to all. What would bind at many cores is the thread that uses most."""
     n = len(os.sched_getaffinity(0))
     for label in ("this", "other"):
         if not both.by[label]:
             continue
-        wall = crawls.median(both.by[label], lambda one: one.wall_s)
-        single = crawls.median(alone.by[label], lambda one: one.wall_s)
         suffix = "" if label == "this" else ".other"
-        crawls.put(f"crawl.S.two_core_speedup{suffix}", single / wall, "", 2)
+        wall = crawls.median(both.by[label], lambda one: one.wall_s)
+        raw = crawls.median(alone.by[label], lambda one: one.wall_s) / wall
         free = max(n * wall - server_s, 1e-9)
+        dearer = (crawls.median(both.by[label], crawls.Run.per_page_ms) /
+                  crawls.median(alone.by[label], crawls.Run.per_page_ms))
+        crawls.put(f"crawl.S.two_core_speedup{suffix}", raw, "", 2)
+        crawls.put(f"crawl.S.two_core_speedup.of_cores{suffix}", raw * n * wall / free, "", 2)
+        crawls.put(f"crawl.S.two_core_cpu_ratio{suffix}", dearer, "", 3)
+        used = crawls.median(both.by[label], lambda one: one.cpu_s)
         crawls.say(f"crawl.S ({label}): server {server_s:.2f} s CPU in {wall:.2f} s on {n} cores: "
-                   f"the crawler used {both.by[label][0].cpu_s / free:.2f} of what was left")
+                   f"the crawler used {used / free:.2f} of what was left")
 
 
 def over_tls(path, name, **options):
-    """The same crawl plain and over TLS; returns the latter's Runs."""
-    plain = None
+    """The same crawl plain and over TLS; returns what TLS adds to a page, in ms, and how many
+    handshakes from the beginning, and resumed ones, a page has."""
+    plain, value, first, resumed = None, None, 0, 0
     for tls in (False, True):
         with crawls.Web(path, skew=0, tls=tls, **options) as web:
             label = name if tls else f"{name}.plain"
             runs = crawls.alternate(label, lambda program: crawls.crawl(program, web, path, NOWARC))
-        value = runs.cpu()
+        value, plain = runs.cpu(), value
         runs.detail()
         if tls:
-            handshakes = max(1, web.counters.get("handshakes", 0))
-            crawls.say(f"{name}: {handshakes / sum(len(r) for r in runs.by.values()):.0f} handshakes a run,"
-                       f" {web.counters.get('resumed', 0) / handshakes:.3f} of them resumed")
+            pages = sum(one.pages for label in runs.by for one in runs.by[label])
+            resumed = web.counters.get("resumed", 0) / pages
+            first = web.counters.get("handshakes", 0) / pages - resumed
+            crawls.say(f"{name}: handshakes a page: {first:.3f} from the beginning, {resumed:.3f} resumed")
             crawls.put(f"{name}.over_plain", value / plain, "", 2)
-        plain = value
+    return value - plain, first, resumed
+
+
+def floors():
+    """What bench_tls prints: by kind, milliseconds a page."""
+    one = crawls.run([f"{crawls.BUILD}/bench/bench_tls"])
+    if one.code != 0:
+        raise RuntimeError(f"no floor: {one.output}")
+    words = [line.split() for line in one.output.splitlines() if line.startswith("tls.floor.")]
+    found = {row[0].split(".")[2].removesuffix("_ms"): float(row[2]) for row in words}
+    for kind, ms in found.items():
+        crawls.put(f"crawl.H.floor_{kind}_ms", ms, "ms")
+    return found
+
+
+def verify(path, first):
+    """First contacts whose certificates are verified, beside the same that are not."""
+    authority = os.path.join(path, "authority.pem")
+    trusting = ("fetch.tls_verify=yes", f"fetch.ca_file={authority}")
+    with crawls.Web(path, skew=0, tls=True, tls_ca=authority, pages=first, hosts=first,
+                    addresses=first, close=True) as web:
+        runs = {}
+        for name, options in (("unverified", ()), ("verify", trusting)):
+            runs[name] = crawls.alternate(f"crawl.H.{name}", lambda program: crawls.crawl(
+                program, web, path, NOWARC + options))
+    crawls.put("crawl.H.verify.adds_ms", runs["verify"].cpu() - runs["unverified"].cpu(), "ms")
 
 
 def workload_h(path):
     pages, hosts = scaled(H_PAGES, 400), scaled(H_HOSTS, 20)
     first = scaled(H_FIRST, 200)
-    over_tls(path, "crawl.H.kept", pages=pages, hosts=hosts, addresses=hosts)
-    over_tls(path, "crawl.H.new", pages=pages, hosts=hosts, addresses=hosts, close=True)
-    over_tls(path, "crawl.H.first", pages=first, hosts=first, addresses=first, close=True)
+    added = {
+        "kept": over_tls(path, "crawl.H.kept", pages=pages, hosts=hosts, addresses=hosts),
+        "new": over_tls(path, "crawl.H.new", pages=pages, hosts=hosts, addresses=hosts, close=True),
+        "first": over_tls(path, "crawl.H.first", pages=first, hosts=first, addresses=first, close=True)}
+    floor = floors()
+    for name, (ms, n_first, n_resumed) in added.items():
+        least = (n_first * (floor["first"] - floor["plain"]) +
+                 n_resumed * (floor["resumed"] - floor["plain"]))
+        crawls.put(f"crawl.H.{name}.over_floor", ms / least, "", 2)
+    verify(path, first)
 
 
 def real(path, group):
@@ -162,20 +206,22 @@ def crawl_polite(path, manifest):
     """All hosts alike, each with a delay that makes POLITE_RATE pages a second of them all."""
     pages = scaled(POLITE_PAGES, 400)
     wait_ms = manifest["hosts"] * 1000 // POLITE_RATE
-    with real_web.RealWeb(path, close=True) as nginx, \
-            crawls.Web(path, hosts=1, zone=nginx.zone) as web:
-        def crawl(program, wait, warc):
-            return crawls.crawl(program, web, path, warc + REAL + (f"crawl.max_pages={pages}",),
-                                wait=wait, seeds=nginx.seeds, http=nginx.port, codes=(0, 14))
+    for name, close in (("crawl.polite", True), ("crawl.polite.kept", False)):
+        with real_web.RealWeb(path, close=close) as nginx, \
+                crawls.Web(path, hosts=1, zone=nginx.zone) as web:
+            def crawl(program, wait):
+                return crawls.crawl(program, web, path, NOWARC + REAL + (f"crawl.max_pages={pages}",),
+                                    wait=wait, seeds=nginx.seeds, http=nginx.port, codes=(0, 14))
 
-        fast = crawls.alternate("crawl.polite.fast", lambda program: crawl(program, "0", NOWARC))
-        slow = crawls.alternate("crawl.polite", lambda program: crawl(program, f"{wait_ms}ms", NOWARC))
-    full, value = fast.cpu(), slow.cpu()
-    slow.rate()
-    slow.figure("wakes_per_page", lambda one: one.wakes / one.pages, "", 3)
-    slow.figure("commits_per_page", crawls.Run.commits_per_page, "", 4)
-    crawls.put("crawl.polite.over_fast", value / full, "", 2)
-    slow.detail()
+            fast = crawls.alternate(f"{name}.fast", lambda program: crawl(program, "0"))
+            slow = crawls.alternate(name, lambda program: crawl(program, f"{wait_ms}ms"))
+        full, value = fast.cpu(), slow.cpu()
+        slow.rate()
+        slow.figure("wakes_per_page", lambda one: one.wakes / one.pages, "", 3)
+        slow.figure("commits_per_page", crawls.Run.commits_per_page, "", 4)
+        crawls.put(f"{name}.over_fast", value / full, "", 2)
+        fast.detail()
+        slow.detail()
 
 
 if __name__ == "__main__":

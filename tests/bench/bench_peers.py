@@ -2,8 +2,11 @@
 
     peers.wget2.R.cpu_ratio        CPU of ragno without WARC by that of wget2 that keeps nothing
     peers.wget2.R.warc_cpu_ratio   of ragno with WARC by that of wget2 that keeps files
+    peers.wget2.onehost.cpu_ratio  the same as the first for one host without delays (the pages of
+                                   openjdk-17-doc), at which each has 8 connections
+    peers.wget2.onehost.rate_ratio answers a second there, of ragno by those of wget2
 
-Both by response, since the two do not ask for quite the same. wget2 has no name server option and knows
+PEERS=R,onehost runs some. All by response, since the two do not ask for quite the same. wget2 has no name server option and knows
 no other port than the URL's: it runs with a hosts file and an nsswitch.conf of its own (mount
 namespace) and nginx on port 80, which takes root. What is missing is named; then nothing is printed.
 PEER_THREADS (50) are wget2's connections.
@@ -19,6 +22,8 @@ import real_web
 
 RUNS = int(os.environ.get("RUNS") or 3)
 THREADS = os.environ.get("PEER_THREADS", "50")
+ONE_HOST, ONE_HOST_CONNECTIONS = "/usr/share/doc/openjdk-17-jre-headless/api", 8
+WANTED = [word for word in os.environ.get("PEERS", "").split(",") if word]
 ISOLATE = ('mount --bind "$1" /etc/hosts && mount --bind "$2" /etc/nsswitch.conf && shift 2 && '
            'exec "$@"')
 
@@ -36,14 +41,14 @@ def responses(path):
         return sum(1 for row in csv.reader(file) if len(row) > 3 and row[0].isdigit())
 
 
-def wget2(path, nginx, seeds, keep):
+def wget2(path, nginx, seeds, keep, threads=THREADS):
     with open(f"{path}/nsswitch.conf", "w") as file:
         file.write("hosts: files\n")
     stats, out = f"{path}/stats.csv", f"{path}/out"
     shutil.rmtree(out, ignore_errors=True)
     command = ["unshare", "-m", "sh", "-c", ISOLATE, "sh", nginx.hosts, f"{path}/nsswitch.conf",
                "wget2", "--no-config", "-q", "-r", "-l", "inf", "-H", f"--domains={real_web.DOMAIN}",
-               f"--max-threads={THREADS}", "--tries=1", "--ignore-tags=img,link,script",
+               f"--max-threads={threads}", "--tries=1", "--ignore-tags=img,link,script",
                "--http2=off", f"--stats-site=csv:{stats}", f"--input-file={seeds}"]
     command += ["-x", "-P", out] if keep else ["-O", "/dev/null"]
     one = crawls.run(command)
@@ -67,10 +72,14 @@ def version():
                           check=False).stdout.split("\n")[0]
 
 
-def peers(path):
+def can_run():
     for what in lacking():
         crawls.say(f"peers: missing: {what}")
-    manifest = None if lacking() else real_web.prepare()
+    return not lacking()
+
+
+def peers(path):
+    manifest = real_web.prepare() if can_run() else None
     if manifest is None:
         return
     crawls.say(real_web.describe(manifest))
@@ -79,7 +88,6 @@ def peers(path):
     with real_web.RealWeb(path, port=80) as nginx, \
             crawls.Web(path, hosts=1, zone=nginx.zone) as web:
         seeds = some_seeds(path, nginx)
-        program = f"{crawls.BUILD}/ragno"
         for name, (keep, option) in ratios.items():
             runs = {label: [] for label, _ in crawls.programs()}
             runs["wget2"] = []
@@ -89,7 +97,30 @@ def peers(path):
                     runs[label].append(crawls.crawl(program, web, path,
                                                     (option, f"scope.domains={real_web.DOMAIN}"), seeds=seeds,
                                                     http=80, connections=THREADS))
-            report(name, runs)
+            report("R", name, runs)
+
+
+def one_host(path):
+    """The pages of one package as they are. The host is the crawler's own: its section says so."""
+    if not can_run() or not os.path.isdir(ONE_HOST):
+        crawls.say("peers: onehost is left out: openjdk-17-doc is not installed"
+                   if not os.path.isdir(ONE_HOST) else "peers: onehost is left out")
+        return
+    name, seeds, config = real_web.host_name(0), f"{path}/one.txt", f"{path}/own.ini"
+    with open(seeds, "w") as file:
+        file.write(f"http://{name}/index.html\n")
+    with open(config, "w") as file:
+        file.write(f"[site \"{name}\"]\nconnections = {ONE_HOST_CONNECTIONS}\n")
+    real_web.write_names(path)
+    options = ["warc.enabled=no", f"scope.domains={real_web.DOMAIN}"]
+    with real_web.RealWeb(path, port=80, root=ONE_HOST, names=path) as nginx, \
+            crawls.Web(path, hosts=1, zone=nginx.zone) as web:
+        runs = {"wget2": [], "this": []}
+        for _ in range(RUNS):
+            runs["wget2"].append(wget2(path, nginx, seeds, False, ONE_HOST_CONNECTIONS))
+            runs["this"].append(crawls.crawl(f"{crawls.BUILD}/ragno", web, path, options, seeds=seeds,
+                                             http=80, connections=THREADS, config=config))
+    report("onehost", "cpu_ratio", runs, "rate_ratio")
 
 
 def requests(one):
@@ -97,7 +128,7 @@ def requests(one):
     return one.status["pages"] + one.status["hosts"]
 
 
-def report(name, runs):
+def report(workload, name, runs, rate_name=None):
     def cpu_ms(label, n):
         return crawls.median(runs[label], lambda one: one.cpu_s * 1000 / n(one))
 
@@ -112,9 +143,13 @@ def report(name, runs):
             own = cpu_ms(label, requests)
             crawls.say(f"{name}: ragno ({label}) {own:.4f} ms an answer, {rate(label, requests):.0f} a second")
             suffix = "" if label == "this" else ".other"
-            crawls.put(f"peers.wget2.R.{name}{suffix}", own / peer, "", 3)
+            crawls.put(f"peers.wget2.{workload}.{name}{suffix}", own / peer, "", 3)
+            if rate_name:
+                crawls.put(f"peers.wget2.{workload}.{rate_name}{suffix}", rate(label, requests) /
+                           rate("wget2", lambda one: one.status["2xx"]), "", 3)
 
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)
-    crawls.main(peers)
+    ALL = {"R": peers, "onehost": one_host}
+    crawls.main(*[ALL[word] for word in WANTED or ALL])

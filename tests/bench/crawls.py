@@ -168,6 +168,11 @@ class Web:
             fields = file.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / Sampler.TICK
 
+    def pin(self, cores):
+        """Its threads run on these alone from now on."""
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            os.sched_setaffinity(int(task), cores)
+
     def stop(self):
         """Ends it; counters is what it printed."""
         if self.process.returncode is None:
@@ -186,14 +191,15 @@ class Web:
 
 
 def command(program, web, directory, options, wait="0", ip_wait="0", connections=512, seeds=None,
-            http=None):
-    """The command line of a crawl; http: another port than the web's own."""
+            http=None, config=None):
+    """The command line of a crawl; http: another port than the web's own; config: a file of options."""
     ports = f"80:{http or web.http}" + (f",443:{web.https}" if web.https else "")
     words = [program, "-d", directory, "-i", seeds or web.seeds, "-w", wait, "--ip-wait", ip_wait,
              "--progress=never", "--set", f"fetch.port_map={ports}",
              "--set", f"dns.servers=127.0.0.1:{web.dns}",
              "--set", "fetch.allow_addresses=127.0.0.0/8",
              "--set", f"fetch.connections={connections}"]
+    words += ["-c", config] if config else []
     for option in options:
         words += ["--set", option]
     return words

@@ -236,8 +236,8 @@ def prepare():
     return manifest
 
 
-def write_names():
-    with open(f"{PLACE}/zone", "w") as zone, open(f"{PLACE}/hosts", "w") as hosts:
+def write_names(place=PLACE):
+    with open(f"{place}/zone", "w") as zone, open(f"{place}/hosts", "w") as hosts:
         for host in range(HOSTS):
             zone.write(f"{host_name(host)}={host_address(host)}\n")
             hosts.write(f"{host_address(host)} {host_name(host)}\n")
@@ -260,15 +260,19 @@ class RealWeb:
     """nginx with the prepared pages; names come from tests/web's DNS (zone()), or, for others, from
     hosts(), a file as /etc/hosts."""
 
-    def __init__(self, path, gzip=False, close=False, port=None):
+    def __init__(self, path, gzip=False, close=False, port=None, root=None, names=PLACE):
+        """root: this folder alone, as the pages of the first host. names: where write_names wrote."""
         self.path = path
         self.port = port or free_port()
         self.seeds = f"{PLACE}/seeds.txt"
-        self.zone = f"{PLACE}/zone"
-        self.hosts = f"{PLACE}/hosts"
+        self.zone = f"{names}/zone"
+        self.hosts = f"{names}/hosts"
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         files = min(200000, files) if files != resource.RLIM_INFINITY else 200000
-        listen = "".join(f"    listen {host_address(host)}:{self.port};\n" for host in range(HOSTS))
+        hosts = HOSTS if root is None else 1
+        self.last = host_address(hosts - 1)
+        root = root or os.path.abspath(PLACE) + "/www/$host"
+        listen = "".join(f"    listen {host_address(host)}:{self.port};\n" for host in range(hosts))
         with open(f"{path}/nginx.conf", "w") as file:
             file.write(f"""{"user root;" if os.getuid() == 0 else ""} daemon off; worker_processes 1; pid {path}/nginx.pid;
 error_log {path}/nginx-error.log; events {{ worker_connections 16000; }}
@@ -282,7 +286,7 @@ http {{
   client_body_temp_path {path}/t1; proxy_temp_path {path}/t2; fastcgi_temp_path {path}/t3;
   uwsgi_temp_path {path}/t4; scgi_temp_path {path}/t5;
   server {{
-{listen}    root {os.path.abspath(PLACE)}/www/$host; index index.html; absolute_redirect off;
+{listen}    root {root}; index index.html; absolute_redirect off;
   }}
 }}
 """)
@@ -299,7 +303,7 @@ http {{
 
     def _answers(self):
         try:
-            socket.create_connection((host_address(HOSTS - 1), self.port), 1).close()
+            socket.create_connection((self.last, self.port), 1).close()
             return True
         except OSError:
             return False

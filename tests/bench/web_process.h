@@ -21,6 +21,7 @@ typedef struct WebProcess {
     pid_t pid;
     unsigned http;      /* port */
     unsigned dns;       /* port */
+    unsigned https;     /* port; 0: not with --tls */
     char build[256];    /* the folder of the programs: build/MODE */
     char directory[64]; /* temporary; holds seeds.txt */
     char seeds[96];
@@ -37,13 +38,14 @@ static inline int web_process_read_ready(WebProcess *web, int fd)
 {
     FILE *file = fdopen(fd, "r");
     char line[80] = "";
-    int n = file == NULL || fgets(line, sizeof line, file) == NULL
-                ? 0
-                : sscanf(line, "ready http=%5u dns=%5u", &web->http, &web->dns);
+    int n =
+        file == NULL || fgets(line, sizeof line, file) == NULL
+            ? 0
+            : sscanf(line, "ready http=%5u dns=%5u https=%5u", &web->http, &web->dns, &web->https);
     if (file != NULL) {
         fclose(file);
     }
-    return n == 2 ? 0 : -1;
+    return n >= 2 ? 0 : -1;
 }
 
 /* Starts build/MODE/web, where program is build/MODE/bench/NAME (argv[0]). options end with NULL.
@@ -55,6 +57,7 @@ static inline int web_process_start(WebProcess *web, const char *program,
     (void)snprintf(copy, sizeof copy, "%s", program);
     (void)snprintf(web->build, sizeof web->build, "%s/..", dirname(copy));
     (void)snprintf(web->directory, sizeof web->directory, "/tmp/ragno-bench-XXXXXX");
+    web->https = 0;
     int ends[2];
     if (mkdtemp(web->directory) == NULL || pipe(ends) != 0) {
         perror("bench: web");
