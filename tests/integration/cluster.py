@@ -314,6 +314,54 @@ def limits(report, path):
         report.equal(f"its sum is exact ({pages})", sum(pages), most)
 
 
+def answered(directory):
+    """The pages that were answered with 200, by domain, from the log."""
+    count = collections.Counter()
+    with open(directory + "/crawl.log") as file:
+        for line in file:
+            words = line.split()
+            if words[1] == "200" and not words[3].endswith("/robots.txt"):
+                count[words[3].split("/")[2]] += 1
+    return count
+
+
+def domains(report, path):
+    """A domain has one owner, so its limits are the whole crawl's: each of its hosts (here it has
+    one) ends with the page that comes after the last."""
+    most = 5
+    with Nats(path) as nats, harness.Web(path, **SIZES) as web:
+        make(report, nats)
+        with Agents(web, nats, path, "--set", f"limits.pages_per_domain={most}") as agents:
+            agents.start_all()
+            report.equal("all end by themselves", agents.wait(), [0] * AGENTS)
+    by_agent = [answered(d) for d in agents.directories]
+    together = sum(by_agent, collections.Counter())
+    report.equal("each domain is at one agent", sum(len(c) for c in by_agent), len(together))
+    report.check(f"none has more ({len(together)} domains)", max(together.values()) <= most + 1,
+                 str(together.most_common(3)))
+    full = sum(n >= most for n in together.values())
+    report.check(f"and {full} of them as many", full > len(together) // 2, str(together))
+
+
+def forgotten(report, path):
+    """The server loses the cluster before any agent has joined: it is made again."""
+    with Nats(path) as nats, harness.Web(path, hosts=6, addresses=3, pages=30, suffix="test") as web:
+        make(report, nats)
+        nats.kill()
+        shutil.rmtree(nats.store)
+        nats.start()
+        result = harness.run(agent_command(web, nats, path + "/agent0"), 60)
+        report.check("an agent says what to do", result.returncode == 17 and
+                     "`ragno cluster init` (again" in result.stderr, result.stderr[-300:])
+        make(report, nats)
+        with Agents(web, nats, path) as agents:
+            agents.start_all()
+            report.equal("and then they crawl", agents.wait(), [0] * AGENTS)
+            found = set().union(*(pages_of(d) for d in agents.directories))
+            missing = web.graph_urls() - found
+            report.check("all of it", not missing, str(missing))
+
+
 def refused(report, path):
     """Who may not be an agent is told why, and nothing is fetched."""
     with Nats(path) as nats, harness.Web(path, **SIZES) as web:
@@ -400,5 +448,5 @@ def alone_without_library(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(three_agents, ranks, paths, killed, begun_anew, limits, refused, secrets,
-                 alone_without_library)
+    harness.main(three_agents, ranks, paths, killed, begun_anew, limits, domains, forgotten,
+                 refused, secrets, alone_without_library)

@@ -243,10 +243,23 @@ static uint16_t find_free(const NodeJoin *join)
     return CLUSTER_NOBODY;
 }
 
+/* A directory that has become an agent of a cluster and died before it wrote down the table has
+ * crawled nothing. When the server has forgotten that cluster, it is as a new one. */
+static void begin_anew(NodeJoin *join)
+{
+    NodeIdentity *identity = &join->identity;
+    if (identity->known && join->ours->epoch == 0 &&
+        memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) != 0) {
+        *identity = (NodeIdentity){.self = CLUSTER_NOBODY};
+        join->wanted = CLUSTER_NOBODY;
+    }
+}
+
 /* A directory that is no agent yet takes the first that nobody is. */
 static void choose(NodeJoin *join, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
+    begin_anew(join);
     bool begun = is_begun(identity) && identity->self < join->table.n_agents &&
                  memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) == 0;
     if (!identity->known && !begun) {
@@ -304,7 +317,8 @@ static void take_table(NodeJoin *join, const TransportEvent *event, MonoTime now
     }
     if (rc == RESULT_NOT_FOUND) {
         refuse(join,
-               "there is no cluster \"%s\" at this server; make one with `ragno cluster init`",
+               "there is no cluster \"%s\" at this server; make one with `ragno cluster init` "
+               "(again, if the server has forgotten it before any agent had joined)",
                join->link->crawl);
     } else if (rc != RESULT_OK) {
         refuse(join, "the cluster table cannot be read: %s", result_name(rc));

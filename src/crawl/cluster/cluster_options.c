@@ -1,5 +1,6 @@
 #include "crawl/cluster/cluster_options.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,22 @@ void cluster_names_of(const char *directory, ClusterNames *names)
     free(path);
 }
 
+/* Of any host. An arbiter does not know which hosts a holder that has died had asked, so it lets
+ * each address rest for the longest of the delays. */
+static int64_t longest_ip_delay(const Config *config)
+{
+    int64_t longest = config->politeness_ip_delay;
+    for (size_t i = 0; i < config->options.n_sites; i++) {
+        const OptionSite *site = &config->options.sites[i];
+        bool is_delay =
+            config->options.specs[site->spec].offset == offsetof(Config, politeness_ip_delay);
+        if (is_delay && site->value.number > longest) {
+            longest = site->value.number;
+        }
+    }
+    return longest;
+}
+
 NodeOptions cluster_node_options(const Config *config, const ClusterNames *names)
 {
     int64_t term = config->cluster_lease;
@@ -68,7 +85,7 @@ NodeOptions cluster_node_options(const Config *config, const ClusterNames *names
         .luck = cluster_luck(),
         .lease = {.term_ms = term,
                   .fetch_ms = config->fetch_total_timeout + FETCH_SLACK_MS,
-                  .delay_ms = config->politeness_ip_delay,
+                  .delay_ms = longest_ip_delay(config),
                   .confirm_ms = confirm < CONFIRM_LEAST_MS ? CONFIRM_LEAST_MS : confirm},
         .lease_addresses = ADDRESSES_MOST,
         .message_bytes = MESSAGE_BYTES,

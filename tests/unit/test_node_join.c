@@ -1,0 +1,123 @@
+/* A directory joins a cluster: what becomes of one that a server has forgotten. */
+#include <string.h>
+
+#include "cluster/node/node_join.h"
+#include "parse/host/domain.h"
+#include "unit.h"
+
+static uint64_t last_token;
+
+static Result take_get(void *state, const char *key, uint64_t token)
+{
+    (void)state;
+    (void)key;
+    last_token = token;
+    return RESULT_OK;
+}
+
+static Result take_put(void *state, const char *key, const void *bytes, size_t length,
+                       uint64_t expected, uint64_t token)
+{
+    (void)state;
+    (void)key;
+    (void)bytes;
+    (void)length;
+    (void)expected;
+    last_token = token;
+    return RESULT_OK;
+}
+
+typedef struct Joining {
+    Transport transport;
+    NodeLink link;
+    NodeJoin join;
+    ClusterTable ours;
+    ClusterTable theirs;
+    Buffer bytes;
+} Joining;
+
+/* The directory is agent 1 of a cluster of which it has the table, or not; the server has that of
+ * another cluster. */
+static void begin(Joining *j, bool has_table)
+{
+    const uint8_t old[CLUSTER_UUID_BYTES] = {1};
+    const uint8_t new[CLUSTER_UUID_BYTES] = {2};
+    MemberRecord record = {.life = 1};
+    NodeIdentity identity = {.known = true, .self = 1, .life = 1, .token = 7};
+    MonoTime now = {.ns = 1000};
+    *j = (Joining){.transport = {.get = take_get, .put = take_put}};
+    memcpy(identity.uuid, old, sizeof old);
+    cluster_table_init(&j->ours);
+    cluster_table_init(&j->theirs);
+    buffer_init(&j->bytes, BUFFER_NO_LIMIT);
+    if (has_table) {
+        CU_ASSERT_EQUAL_FATAL(cluster_table_create(&j->ours, old, domain_list_sha1(), 2),
+                              RESULT_OK);
+    }
+    CU_ASSERT_EQUAL_FATAL(cluster_table_create(&j->theirs, new, domain_list_sha1(), 2), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(cluster_table_write(&j->theirs, &j->bytes), RESULT_OK);
+    node_link_init(&j->link, &j->transport, "test");
+    j->link.up = true;
+    node_join_init(&j->join, &j->link, &identity, &j->ours, &record, "", 42);
+    node_join_up(&j->join, now);
+    node_join_work(&j->join, now);
+}
+
+static void answer(Joining *j, const void *bytes, size_t length, uint64_t revision)
+{
+    MonoTime now = {.ns = 2000};
+    TransportEvent *event =
+        transport_event_new(TRANSPORT_VALUE, last_token, NULL, NULL, bytes, length);
+    event->revision = revision;
+    node_join_take(&j->join, event, now);
+    transport_event_delete(event);
+    node_join_work(&j->join, now);
+}
+
+static void end(Joining *j)
+{
+    node_join_destroy(&j->join);
+    cluster_table_destroy(&j->ours);
+    cluster_table_destroy(&j->theirs);
+    buffer_destroy(&j->bytes);
+}
+
+static void without_a_table(void)
+{
+    Joining j;
+    begin(&j, false);
+    answer(&j, j.bytes.data, j.bytes.length, 1);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_RECORD);
+    CU_ASSERT_FALSE(j.join.identity.known);
+    CU_ASSERT_EQUAL(j.join.identity.self, 0); /* the first that is free */
+    CU_ASSERT_EQUAL(memcmp(j.join.identity.uuid, j.theirs.uuid, CLUSTER_UUID_BYTES), 0);
+    end(&j);
+}
+
+static void with_a_table(void)
+{
+    Joining j;
+    begin(&j, true);
+    answer(&j, j.bytes.data, j.bytes.length, 1);
+    CU_ASSERT_TRUE(j.join.identity.known);
+    answer(&j, NULL, 0, 0); /* nobody has a record */
+    CU_ASSERT_EQUAL(j.join.step, JOIN_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(j.join.why, "another crawl"));
+    end(&j);
+}
+
+static void without_a_cluster(void)
+{
+    Joining j;
+    begin(&j, false);
+    answer(&j, NULL, 0, 0);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(j.join.why, "`ragno cluster init` (again"));
+    end(&j);
+}
+
+UNIT_MAIN("node_join",
+          {"a directory that has crawled nothing joins the cluster that was made anew",
+           without_a_table},
+          {"one that has crawled belongs to its own", with_a_table},
+          {"a cluster that the server has forgotten is to be made again", without_a_cluster})
