@@ -185,7 +185,7 @@ ForecastSlowest forecast_load_slowest(const ForecastLoad *load)
     ForecastSlowest slowest = {.host = NULL};
     for (size_t at = 0; at < load->n;) {
         Group group = next_group(load, 1, &at);
-        if (slowest.address == NULL || group.address_s > slowest.address_s) {
+        if (slowest.address_hosts == 0 || group.address_s > slowest.address_s) {
             slowest.address = &load->hosts[group.first];
             slowest.address_hosts = group.n;
             slowest.address_urls = group.pages;
@@ -193,7 +193,7 @@ ForecastSlowest forecast_load_slowest(const ForecastLoad *load)
         }
         for (size_t i = group.first; i < at; i++) {
             double seconds = pages_of(&load->hosts[i], 1) * load->hosts[i].pace.host_s;
-            if (slowest.host == NULL || seconds > slowest.host_s) {
+            if (i == 0 || seconds > slowest.host_s) {
                 slowest.host = &load->hosts[i];
                 slowest.host_s = seconds;
             }

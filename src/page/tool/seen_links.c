@@ -56,6 +56,7 @@ void seen_links_forget(SeenLinks *seen)
 {
     if (seen->slots > FIRST_SLOTS) {
         seen_links_destroy(seen);
+        return;
     }
     for (size_t i = 0; i < seen->count; i++) {
         seen->keys[seen->used[i]] = 0;
