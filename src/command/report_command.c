@@ -15,19 +15,20 @@
 typedef struct ReportCommand {
     const char *directory;
     const char *output; /* NULL: standard output */
-    bool html;
+    ReportForm form;
     bool broken;
 } ReportCommand;
 
 static int usage(FILE *out)
 {
     (void)fprintf(
-        out, "usage: ragno report DIR [--html] [-o FILE]\n"
+        out, "usage: ragno report DIR [--html|--json] [-o FILE]\n"
              "       ragno report DIR --broken-links [-o FILE]\n"
              "Reports on a crawl, finished or running: speed over time, statuses, types, sizes,\n"
              "languages, errors, refusals, robots.txt, walls, hosts, links, redirects,\n"
              "broken links.\n"
              "  --html           one HTML file with graphs, which loads nothing\n"
+             "  --json           one JSON object: numbers in bytes, ms and UTC\n"
              "  --broken-links   each link to a page that cannot be had, one line each: status,\n"
              "                   URL, the page that has the link, separated by tabs\n"
              "  -o, --output FILE\n");
@@ -37,16 +38,18 @@ static int usage(FILE *out)
 /* 0, an exit status, or -1: help was printed. */
 static int parse(ReportCommand *command, int argc, char **argv)
 {
-    static const struct option options[] = {{"html", no_argument, NULL, 'H'},
-                                            {"broken-links", no_argument, NULL, 'b'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"html", no_argument, NULL, 'H'},         {"json", no_argument, NULL, 'j'},
+        {"broken-links", no_argument, NULL, 'b'}, {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     optind = 0;
     for (int o = 0; (o = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
         switch (o) {
         case 'H':
-            command->html = true;
+            command->form = REPORT_AS_HTML;
+            break;
+        case 'j':
+            command->form = REPORT_AS_JSON;
             break;
         case 'b':
             command->broken = true;
@@ -64,9 +67,9 @@ static int parse(ReportCommand *command, int argc, char **argv)
     if (argc - optind != 1) {
         return usage(stderr);
     }
-    if (command->html && command->broken) {
-        (void)fprintf(stderr,
-                      "ragno report: --broken-links is a table of its own, without --html\n");
+    if (command->form != REPORT_AS_TEXT && command->broken) {
+        (void)fprintf(stderr, "ragno report: --broken-links is a table of its own, without --html "
+                              "and --json\n");
         return EXIT_USAGE;
     }
     command->directory = argv[optind];
@@ -85,7 +88,7 @@ static int run(const ReportCommand *command, PageDB *db, FILE *out)
     Result rc = report_gather(&report, command->directory, db, wall_now(),
                               command->broken ? out : NULL, &error);
     if (rc == RESULT_OK && !command->broken) {
-        rc = report_print(&report, command->html ? REPORT_AS_HTML : REPORT_AS_TEXT, out);
+        rc = report_print(&report, command->form, out);
     }
     if (rc == RESULT_OK && (fflush(out) != 0 || ferror(out))) {
         rc = RESULT_IO;
@@ -110,7 +113,7 @@ static int run(const ReportCommand *command, PageDB *db, FILE *out)
 
 int report_main(int argc, char **argv)
 {
-    ReportCommand command = {.html = false};
+    ReportCommand command = {.form = REPORT_AS_TEXT};
     PageDB *db = NULL;
     int status = parse(&command, argc, argv);
     if (status != 0) {

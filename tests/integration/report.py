@@ -3,6 +3,7 @@
 is one file that is well-formed, loads nothing and runs nothing, and --broken-links has them all."""
 import collections
 import html.parser
+import json
 import os
 import re
 
@@ -93,8 +94,21 @@ def figures(report, path):
     depth = sum(number(row[1]) for row in table(text.stdout, "Depth")
                 if len(row) > 1 and row[0].isdigit())
     report.equal("every crawled page has a depth", depth, len(pages))
+    as_json(report, directory, requests, statuses)
     broken(report, directory, text.stdout)
     page(report, path, directory)
+
+
+def as_json(report, directory, requests, statuses):
+    """The same figures as numbers."""
+    found = json.loads(run([f"{OUT}/ragno", "report", directory, "--json"]).stdout)
+    pages = [r for r in requests if not r.path.startswith("/robots.txt")]
+    report.equal("JSON has the figures", (found["requests"], found["pages"], found["hosts"]["visited"]),
+                 (len(requests), len(pages), len({r.host for r in requests})))
+    report.equal("and the statuses", {row["name"]: row["count"] for row in found["statuses"]}, statuses)
+    report.equal("every crawled page has a depth there", sum(found["depths"]), found["urls_crawled"])
+    report.check("times are in UTC", found["first_request"] < found["last_answer"] < found["made"] and
+                 found["made"].endswith("Z"), found)
 
 
 def broken(report, directory, text):
@@ -131,7 +145,7 @@ def page(report, path, directory):
     at_the_end = os.path.join(directory, "report.html")
     report.check("log.report = html wrote one at the end", os.path.exists(at_the_end) and
                  "<h1>Crawl report</h1>" in open(at_the_end).read())
-    for arguments, code in ((["--html", "--broken-links"], 2), (["-o", "/no/such/file"], 3)):
+    for arguments, code in ((["--html", "--broken-links"], 2), (["--json", "--broken-links"], 2), (["-o", "/no/such/file"], 3)):
         result = run([f"{OUT}/ragno", "report", directory, *arguments])
         report.check(f"report {' '.join(arguments)} is refused with a sentence",
                      result.returncode == code and result.stderr.startswith("ragno report: "),
@@ -170,6 +184,8 @@ def languages(report, path):
     text = run([f"{OUT}/ragno", "report", directory]).stdout
     found = {row[0]: row[1] for row in table(text, "Languages") if row[1:] and row[1].isdigit()}
     report.equal("pages by language", found, {"en": "1", "de-at": "2", "fr": "1", "(not said)": "2"})
+    as_numbers = json.loads(run([f"{OUT}/ragno", "report", directory, "--json"]).stdout)["languages"]
+    report.equal("in JSON, too", {row["name"]: str(row["count"]) for row in as_numbers}, found)
     html = Page(run([f"{OUT}/ragno", "report", directory, "--html"]).stdout)
     report.check("in HTML, too", {"Languages", "de-at"} <= set(html.text), html.text[:60])
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "report/tell/report_html.h"
+#include "report/tell/report_json.h"
 #include "report/tell/report_sections.h"
 #include "report/tell/report_text.h"
 
@@ -35,7 +36,9 @@ static Result print_text(const Report *report, FILE *out)
 
 Result report_print(const Report *report, ReportForm form, FILE *out)
 {
-    return form == REPORT_AS_HTML ? print_html(report, out) : print_text(report, out);
+    return form == REPORT_AS_JSON   ? report_json_print(report, out)
+           : form == REPORT_AS_HTML ? print_html(report, out)
+                                    : print_text(report, out);
 }
 
 /* Writes to a file beside path and renames it. */

@@ -1,4 +1,4 @@
-/* Report file: a report written as text or as HTML.
+/* Report file: a report written as text, as HTML or as JSON.
  *
  * What: chooses the writer of a form, and replaces DIR/report.txt or DIR/report.html at the end of
  * a crawl.
@@ -8,7 +8,12 @@
 
 #include "report/gather/report.h"
 
-typedef enum ReportForm { REPORT_OFF, REPORT_AS_TEXT, REPORT_AS_HTML } ReportForm;
+typedef enum ReportForm {
+    REPORT_OFF,
+    REPORT_AS_TEXT,
+    REPORT_AS_HTML,
+    REPORT_AS_JSON /* report_print alone */
+} ReportForm;
 
 /* Tells the report in that form. RESULT_MEMORY, RESULT_IO, RESULT_FULL: of out. */
 Result report_print(const Report *report, ReportForm form, FILE *out);
