@@ -332,7 +332,7 @@ static void tell(Plan *plan)
     }
     (void)printf("one visit more a second %+.4f, that is %.0f pages more up to date\n", more - best,
                  (more - best) * (double)plan->n);
-    (void)printf("politeness binds at      %zu addresses: their pages are visited as often as it "
+    (void)printf("politeness binds at     %zu addresses: their pages are visited as often as it "
                  "allows\n",
                  n_bound);
     (void)printf("asked too often         %zu addresses when all alike", n_late);

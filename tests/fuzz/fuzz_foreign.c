@@ -2,6 +2,7 @@
  * record lies within what was read, every damage has a sentence, and passing over it makes way. The
  * same records are found whether the text is plain, in one gzip member or in one Zstandard frame.
  * The first byte chooses: the rest is a file, or the text of one. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,15 @@ static void must(bool holds)
     }
 }
 
+/* Into how many bytes one of a file may be decompressed, at most. */
+static size_t most_ratio(const void *bytes, size_t size)
+{
+    const unsigned char *b = bytes;
+    bool is_gzip = size >= 2 && b[0] == 0x1f && b[1] == 0x8b;
+    bool is_zstd = size >= 3 && (b[1] == 0xb5 || b[1] == 0x2a);
+    return is_gzip ? 1100 : is_zstd ? 40000 : 1;
+}
+
 /* Reads all of a file; the number of records, and a sum of what they are. */
 static size_t read_all(const void *bytes, size_t size, uint64_t *sum)
 {
@@ -41,7 +51,7 @@ static size_t read_all(const void *bytes, size_t size, uint64_t *sum)
     *sum = 0;
     Result rc = RESULT_OK;
     for (size_t turn = 0; rc != RESULT_NOT_FOUND; turn++) {
-        must(turn <= 2 * size + 2);
+        must(turn <= 2 * most_ratio(bytes, size) * size + 2);
         rc = foreign_reader_next(reader, &record);
         if (rc == RESULT_DAMAGED) {
             must(*foreign_reader_problem(reader) != '\0');

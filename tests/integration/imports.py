@@ -178,6 +178,8 @@ def damage(report, path):
              "no HTTP": (b"".join(good[:2] + [bare] + good[3:]), 4, "no answer of HTTP"),
              "no URL": (b"".join(good[:2] + [odd] + good[3:]), 4, "no URL"),
              "no length": (b"".join(good[:2]) + b"WARC/1.0\r\nWARC-Type: response\r\n\r\n" + b"".join(good[2:]), 5, "no Content-Length"),
+             "a header that the next record begins in": (b"".join(good[:2]) + b"WARC/1.0\r\nWARC-Type: response\r\n" + b"".join(good[2:]), 5, "cut in its header"),
+             "nothing but beginnings": (b"WARC/1.0\r\n" * 2000 + b"".join(good), 5, "cut in its header"),
              "rubbish alone": (os.urandom(100000), 0, "no WARC record"),
              "no end of a header": (b"WARC/1.0\r\n" + b"x" * 200000 + b"\r\n" + b"".join(good), 5, "header does not end")}
     for name, (data, n, why) in cases.items():

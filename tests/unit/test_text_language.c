@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
-#include "command/text/text_language.h"
+#include "page/tool/page_question.h"
+#include "page/tool/text_language.h"
 #include "unit.h"
 
 static const struct {
@@ -108,8 +109,30 @@ static void tags_have_three_letters_in_wet(void)
     CU_ASSERT_PTR_NULL(text_language_iso3("x"));
 }
 
+static void a_classifier_is_told_the_language_of_the_text(void)
+{
+    static const char german[] = "Der Himmel ist heute wolkenlos, und die Kinder spielen im Garten "
+                                 "hinter dem Haus. Am Abend "
+                                 "wird es kühler, dann gehen alle hinein und essen miteinander.\n";
+    VisiblePage page = {.text = german, .length = sizeof german - 1, .language = "en"};
+    Buffer question;
+    buffer_init(&question, BUFFER_NO_LIMIT);
+    bool loaded = text_language_load();
+    CU_ASSERT_EQUAL(page_question(&question, QUESTION_JSON, "http://a/", &page, 4096), RESULT_OK);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(buffer_string(&question), loaded ? "\"language\": \"de\"" : "\"language\": \"en\""));
+    buffer_reset(&question);
+    page.text = "1 2 3"; /* shows none: what the page says */
+    page.length = 5;
+    CU_ASSERT_EQUAL(page_question(&question, QUESTION_JSON, "http://a/", &page, 4096), RESULT_OK);
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&question), "\"language\": \"en\""));
+    buffer_destroy(&question);
+}
+
 UNIT_MAIN("text_language", {"languages are recognized", languages_are_recognized},
           {"too little says nothing", too_little_says_nothing},
           {"sentences count more than menus", sentences_count_more_than_menus},
           {"cut characters do no harm", cut_characters_do_no_harm},
-          {"tags have three letters in WET", tags_have_three_letters_in_wet})
+          {"tags have three letters in WET", tags_have_three_letters_in_wet},
+          {"a classifier is told the language of the text",
+           a_classifier_is_told_the_language_of_the_text})

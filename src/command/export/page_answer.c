@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/text/text_language.h"
+#include "page/tool/text_language.h"
 #include "command/text/text_page.h"
 #include "parse/http/decode.h"
 #include "parse/url/url.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "command/text/text_filter.h"
-#include "command/text/text_language.h"
+#include "page/tool/text_language.h"
 #include "command/text/text_run.h"
 #include "crawl/command_filter.h"
 #include "crawl/command_option.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory/arena.h"
-#include "command/text/text_language.h"
+#include "page/tool/text_language.h"
 #include "parse/charset/charset.h"
 #include "parse/url/url.h"
 

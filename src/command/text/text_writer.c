@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/text/text_language.h"
+#include "page/tool/text_language.h"
 #include "base/memory/json_writer.h"
 
 #define FRAME_BYTES ((size_t)256 << 10) /* JSON lines in one member */

@@ -2,6 +2,7 @@
 
 #include "crawl/parts/rule_parts.h"
 #include "crawl/parts/wires.h"
+#include "page/tool/text_language.h"
 
 static Result build_classifier(AgentParts *parts, Buffer *error)
 {
@@ -18,6 +19,9 @@ static Result build_classifier(AgentParts *parts, Buffer *error)
                                  .context = parts};
     if (options.form == QUESTION_NONE) {
         return RESULT_OK;
+    }
+    if (options.form == QUESTION_JSON) {
+        (void)text_language_load();
     }
     Result rc = classifier_new(&parts->classifier, &options, &parts->stats);
     if (rc != RESULT_OK) {

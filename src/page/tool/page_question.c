@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory/json_writer.h"
+#include "page/tool/text_language.h"
 
 #define NUMBER_BYTES 64u
 #define BLANKS       " \t\r"
@@ -60,12 +61,13 @@ Result page_question(Buffer *out, QuestionForm form, const char *url, const Visi
         rc = append_on_one_line(out, title, strlen(title));
         rc = rc == RESULT_OK ? append_on_one_line(out, text, length) : rc;
     } else {
+        const char *language = text_language_of(page->text, page->length);
         JsonWriter json;
         json_init(&json, out);
         json_open(&json, NULL, '{');
         json_string(&json, "url", url);
         json_string(&json, "title", page->title);
-        json_string(&json, "language", page->language);
+        json_string(&json, "language", language != NULL ? language : page->language);
         json_text(&json, "text", text, length);
         json_close(&json);
         rc = json.result;

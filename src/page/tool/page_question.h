@@ -1,7 +1,8 @@
 /* Page question: what a classifier is asked about a page, and what it answers, as lines of text.
  *
  * What: two forms. QUESTION_JSON: {"url": ..., "title": ..., "language": ..., "text": ...} on one
- * line; the answer is a number from 0 to 1, or a JSON object with such a "score".
+ * line (the language is the one that the text shows, text_language.h, else the one that the page
+ * says); the answer is a number from 0 to 1, or a JSON object with such a "score".
  * QUESTION_FASTTEXT: title and text on one line; the answer is what `fasttext predict-prob MODEL -
  * -1` prints: labels and their probabilities, of which the wanted label's is the score. Owns:
  * nothing. Threads: pure functions. */

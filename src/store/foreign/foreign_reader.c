@@ -140,10 +140,16 @@ static Result need(ForeignReader *reader, size_t n, bool *cut)
 
 /* ---- the header ---- */
 
-/* The length of the header with its empty line; 0: it does not end here. */
-static size_t head_length(const char *bytes, size_t length)
+/* The length of the header with its empty line; 0: it does not end here. *cut: it does not end at
+ * all, for the next record begins in it. */
+static size_t head_length(const char *bytes, size_t length, bool *cut)
 {
+    *cut = false;
     for (size_t at = 0; at < length;) {
+        if (at > 0 && begins_record(bytes + at, length - at)) {
+            *cut = true;
+            return 0;
+        }
         const char *lf = memchr(bytes + at, '\n', length - at);
         if (lf == NULL) {
             return 0;
@@ -167,9 +173,12 @@ static Result find_head(ForeignReader *reader, size_t *head)
         size_t length = 0;
         Result rc = foreign_stream_fill(reader->stream, wanted);
         const char *bytes = foreign_stream_bytes(reader->stream, &length);
-        *head = head_length(bytes, length < FOREIGN_HEAD_BYTES ? length : FOREIGN_HEAD_BYTES);
+        *head = head_length(bytes, length < FOREIGN_HEAD_BYTES ? length : FOREIGN_HEAD_BYTES, &cut);
         if (*head > 0) {
             return RESULT_OK;
+        }
+        if (cut) {
+            return damaged(reader, "it is cut in its header");
         }
         if (length >= FOREIGN_HEAD_BYTES) {
             return damaged(reader, "its header does not end");

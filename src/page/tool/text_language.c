@@ -1,4 +1,4 @@
-#include "command/text/text_language.h"
+#include "page/tool/text_language.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * middle on.
  * Owns: the library stays loaded.
  * Threads: each detector belongs to one thread; the library has no state. */
-#ifndef COMMAND_TEXT_TEXT_LANGUAGE_H
-#define COMMAND_TEXT_TEXT_LANGUAGE_H
+#ifndef PAGE_TOOL_TEXT_LANGUAGE_H
+#define PAGE_TOOL_TEXT_LANGUAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
