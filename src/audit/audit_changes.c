@@ -65,10 +65,12 @@ static Result take_change(AuditChanges *changes, LogText text, WallTime time)
         return RESULT_OK;
     }
     AuditChange *more = realloc(changes->list, (changes->n + 1) * sizeof *more);
-    changes->list = more != NULL ? more : changes->list;
+    if (more == NULL) {
+        return RESULT_MEMORY;
+    }
+    changes->list = more;
     AuditChange change = {.time = time, .text = strndup(text.bytes, text.length)};
-    if (more == NULL || change.text == NULL) {
-        release(&change);
+    if (change.text == NULL) {
         return RESULT_MEMORY;
     }
     change.from = value_of(change.text, " old=\"");
@@ -77,7 +79,7 @@ static Result take_change(AuditChanges *changes, LogText text, WallTime time)
     if (is_delay && change.from != NULL && change.to != NULL) {
         change.name = strndup(change.text, strcspn(change.text, " "));
     }
-    more[changes->n++] = change;
+    changes->list[changes->n++] = change;
     return RESULT_OK;
 }
 

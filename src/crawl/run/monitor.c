@@ -327,7 +327,10 @@ void monitor_tick(Monitor *monitor, MonoTime now)
 
 MonoTime monitor_next(const Monitor *monitor)
 {
-    MonoTime next = has_other_interval(monitor) ? (MonoTime){0} : monitor->next_line;
+    MonoTime next = monitor->next_line;
+    if (has_other_interval(monitor)) {
+        next = (MonoTime){0};
+    }
     if (monitor->progress && mono_before(monitor->next_progress, next)) {
         next = monitor->next_progress;
     }
