@@ -281,6 +281,8 @@ static void judge_host(Judge *judge)
              fetch_class_name((FetchClass)host->drop_class));
     } else if (host->state == HOST_DENIED) {
         note(judge, "host", false, STATUS_DENIED, "denied by the operator");
+    } else if (host->state == HOST_MOVED) {
+        note(judge, "host", false, STATUS_PENDING, "moved to another agent of the cluster");
     }
     if (most > 0) {
         bool full = host->state == HOST_FULL || host->pages >= (uint64_t)most;

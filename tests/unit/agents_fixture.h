@@ -177,13 +177,16 @@ static inline void agents_fixture_take(Agent *agent, bool really)
     agents_fixture_commit(agent, NULL, 0, NULL, NULL, &chore, really);
 }
 
-/* Everything that `from` has for `to`: taken, answered, deleted. How many blocks. */
+/* Everything that `from` has for `to`: taken, answered, deleted; or refused. How many blocks. */
 static inline unsigned agents_fixture_deliver(Agent *from, Agent *to)
 {
     AckRange range;
     unsigned n = agents_fixture_carry(from, to, to->cluster.self, &range);
     if (n > 0) {
         agents_fixture_take(to, true);
+        if (to->fault == BLOCK_DRAINED) {
+            return 0;
+        }
         acks_chore_tell(&from->acks, &range);
         IngestChore acks = acks_chore(&from->acks);
         agents_fixture_commit(from, NULL, 0, NULL, NULL, &acks, true);

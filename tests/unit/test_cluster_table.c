@@ -136,6 +136,26 @@ static void a_drained_agent_has_nothing(void)
     cluster_table_destroy(&table);
 }
 
+static void one_slot_moves(void)
+{
+    ClusterTable table = table_of(3);
+    unsigned from = 0;
+    unsigned to = 0;
+    CU_ASSERT_EQUAL(cluster_table_move_slot(&table, 5, 0), RESULT_NOT_FOUND); /* it is there */
+    CU_ASSERT_EQUAL(cluster_table_move_slot(&table, 5, 3), RESULT_NOT_FOUND);
+    CU_ASSERT_EQUAL(table.epoch, 1);
+    CU_ASSERT_EQUAL(cluster_table_move_slot(&table, 5, 2), RESULT_OK);
+    CU_ASSERT_EQUAL(table.epoch, 2);
+    CU_ASSERT_EQUAL(cluster_table_move_slot(&table, 5, 1), RESULT_EXISTS);
+    cluster_table_count_moves(&table, 0, &from, &to);
+    CU_ASSERT_TRUE(from == 1 && to == 0);
+    cluster_table_count_moves(&table, 2, &from, &to);
+    CU_ASSERT_TRUE(from == 0 && to == 1);
+    CU_ASSERT_EQUAL(cluster_table_settle(&table, 0, 2), RESULT_OK);
+    CU_ASSERT_TRUE(cluster_table_owner(&table, 5) == 2);
+    cluster_table_destroy(&table);
+}
+
 static void a_lost_agent_gets_back_what_it_was_sending(void)
 {
     ClusterTable table = table_of(2);
@@ -230,6 +250,7 @@ UNIT_MAIN("cluster table", {"hosts of a domain share a slot", hosts_of_a_domain_
            a_table_survives_its_bytes_and_no_other_does},
           {"a new agent gets its share", a_new_agent_gets_its_share},
           {"a drained agent has nothing", a_drained_agent_has_nothing},
+          {"one slot moves", one_slot_moves},
           {"a lost agent gets back what it was sending",
            a_lost_agent_gets_back_what_it_was_sending},
           {"random changes keep every slot", random_changes_keep_every_slot},

@@ -24,6 +24,8 @@ typedef struct World {
     size_t n_ready;
     VisitState *recalled[MAX_AWAY];
     size_t n_recalled;
+    size_t n_left;
+    uint32_t last_left;
     size_t n_drops;
     FetchClass last_drop;
     size_t n_unresolved;
@@ -74,6 +76,13 @@ static void on_unresolved(void *context, const VisitState *visit_state, FetchCla
     World *w = context;
     w->n_unresolved++;
     w->last_wait_ms = wait_ms;
+}
+
+static void on_left(void *context, uint32_t host)
+{
+    World *w = context;
+    w->n_left++;
+    w->last_left = host;
 }
 
 static DistributorOptions standard(void)
@@ -638,10 +647,10 @@ static void hosts_that_wait_long_make_room_once_the_disk_knows(void)
 
 static void dropped_and_full_hosts_are_never_loaded(void)
 {
-    static const HostState states[] = {HOST_DROPPED, HOST_FULL, HOST_DENIED};
+    static const HostState states[] = {HOST_DROPPED, HOST_FULL, HOST_DENIED, HOST_MOVED};
     DistributorOptions options = standard();
     World *w = set_up(&options);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < sizeof states / sizeof *states; i++) {
         add_urls(w, i, 0, 3);
         HostRecord record = {.state = (uint8_t)states[i]};
         put_record(w, host_id(w, i), &record);
@@ -652,6 +661,47 @@ static void dropped_and_full_hosts_are_never_loaded(void)
     }
     CU_ASSERT_EQUAL(w->n_resolving, 0);
     CU_ASSERT_EQUAL(w->distributor.visit_states.count, 0);
+    tear_down(w);
+}
+
+/* Whoever moves a host to another agent must know when nothing of it is under way here. */
+static void a_host_that_is_dropped_is_told_of_when_it_has_left(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    w->distributor.sinks.left = on_left;
+    add_urls(w, 0, 0, 3);
+    add_urls(w, 1, 0, 3);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 2);
+    uint32_t host = w->ready[0]->identity.host;
+    HostRecord record = {.state = HOST_MOVED};
+    put_record(w, host, &record);
+    put_record(w, 77, &record);
+    uint32_t dropped[] = {host, 77};
+    notice_hosts(w, NULL, 0, dropped, 2);
+    CU_ASSERT_TRUE(w->n_left == 1 && w->last_left == 77); /* it was not in memory */
+    const WindowUrl *url = visit_state_peek(w->ready[0]);
+    CommitDone done = {.index = url->index, .host = host};
+    uint32_t level = url->level;
+    visit_state_take(w->ready[0]); /* one is fetched meanwhile */
+    w->ready[0]->politeness.next_fetch = w->now;
+    distributor_recalled(&w->distributor, w->ready[0]);
+    come_home(w, 0);
+    for (int i = 0; i < 20; i++) {
+        pass(w, 1000);
+        (void)work(w, 10);
+    }
+    CU_ASSERT_EQUAL(w->n_left, 1); /* its result is not committed */
+    commit(w, &done, 1, &level);
+    for (int i = 0; i < 5; i++) {
+        pass(w, 1000);
+        (void)work(w, 10);
+    }
+    CU_ASSERT_TRUE(w->n_left == 2 && w->last_left == host);
+    CU_ASSERT_PTR_NULL(map_get(&w->distributor.visit_states, map_key(host)));
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 1);
     tear_down(w);
 }
 
@@ -1430,6 +1480,8 @@ UNIT_MAIN("distributor",
           {"hosts that wait long make room once the disk knows",
            hosts_that_wait_long_make_room_once_the_disk_knows},
           {"dropped and full hosts are never loaded", dropped_and_full_hosts_are_never_loaded},
+          {"a host that is dropped is told of when it has left",
+           a_host_that_is_dropped_is_told_of_when_it_has_left},
           {"a full host is loaded when its pages are visited again",
            a_full_host_is_loaded_when_its_pages_are_visited_again},
           {"a resumed crawl waits out the delays of its last run",

@@ -59,6 +59,8 @@ static void a_host_that_is_set_aside_says_why_and_since_when(void)
     tells(&record, HOST_HAS_ENOUGH, "full: its address has limits.hosts_per_address hosts already");
     record.state = HOST_DENIED;
     tells(&record, HOST_FORBIDDEN, "denied by the operator");
+    record.state = HOST_MOVED;
+    tells(&record, HOST_IS_ELSEWHERE, "moved to another agent of the cluster");
 }
 
 UNIT_MAIN("host situation", {"a host is ready or waits", a_host_is_ready_or_waits},

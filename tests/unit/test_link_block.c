@@ -33,6 +33,7 @@ static void make_records(Dice *dice, LinkRecord *records, char (*urls)[URL], siz
                               (unsigned)dice_below(dice, 9), (unsigned long long)dice_next(dice));
         records[i].url = urls[i];
         records[i].length = (size_t)length;
+        records[i].done = dice_below(dice, 4) == 0;
     }
 }
 
@@ -41,7 +42,7 @@ static bool same_record(const LinkRecord *a, const LinkRecord *b)
     return a->length == b->length && memcmp(a->url, b->url, a->length) == 0 && a->hop == b->hop &&
            a->depth == b->depth && a->redirects == b->redirects &&
            fabsf(a->score - b->score) < 1e-6f && fabsf(a->estimate - b->estimate) < 1e-6f &&
-           a->agent == b->agent && a->parent == b->parent;
+           a->agent == b->agent && a->parent == b->parent && a->done == b->done;
 }
 
 /* Reads a block and compares; its number of records. */
@@ -153,10 +154,10 @@ static void what_is_no_record_is_refused(void)
          17, RESULT_INVALID}, /* no ASCII */
         {"\x6e\0\x0b"
          "gopher://a/L\x01\0",
-         17, RESULT_INVALID},                                 /* another scheme */
-        {"\x6e\0\x07http://L\x01\0", 13, RESULT_INVALID},     /* nobody */
-        {"\xee\0\x0bhttp://a.b/L\x01\0", 17, RESULT_INVALID}, /* an unknown mark */
-        {"\x7e\0\x0bhttp://a.b/L\x01\0", 17, RESULT_CLOSED},  /* root wins */
+         17, RESULT_INVALID},                                /* another scheme */
+        {"\x6e\0\x07http://L\x01\0", 13, RESULT_INVALID},    /* nobody */
+        {"\xee\0\x0bhttp://a.b/L\x01\0", 17, RESULT_CLOSED}, /* the page is done */
+        {"\x7e\0\x0bhttp://a.b/L\x01\0", 17, RESULT_CLOSED}, /* root wins */
         {"\x6e\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01http", 16, RESULT_INVALID},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

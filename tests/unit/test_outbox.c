@@ -124,10 +124,10 @@ static void rows_are_there_until_they_are_deleted(void)
     uint16_t agent = 0;
     MDB_txn *txn = NULL;
     (void)page_db_txn_begin(bench.db, true, &txn);
-    CU_ASSERT_EQUAL(outbox_next_agent(&bench.outbox, txn, &agent), RESULT_OK);
+    CU_ASSERT_EQUAL(outbox_next_agent(&bench.outbox, txn, &agent, NULL), RESULT_OK);
     CU_ASSERT_EQUAL(agent, 1);
     agent = 3;
-    CU_ASSERT_EQUAL(outbox_next_agent(&bench.outbox, txn, &agent), RESULT_NOT_FOUND);
+    CU_ASSERT_EQUAL(outbox_next_agent(&bench.outbox, txn, &agent, NULL), RESULT_NOT_FOUND);
     page_db_txn_abort(bench.db, txn);
     begin(&bench);
     for (uint16_t to = 0; to < 3; to++) {

@@ -97,7 +97,8 @@ static void answer(BlockDesk *desk, const char *reply_to, BlockFault fault)
 static void refuse(BlockDesk *desk, const char *reply_to, BlockFault fault, uint16_t from)
 {
     uint64_t count = ++desk->refused[fault];
-    if ((count & (count - 1)) == 0) { /* the 1st, 2nd, 4th, 8th ... */
+    bool is_usual = fault == BLOCK_DRAINED;        /* until the sender has the newer table */
+    if (!is_usual && (count & (count - 1)) == 0) { /* the 1st, 2nd, 4th, 8th ... */
         LOG_ERROR("cluster", "a block was refused", "from=%u reason=\"%s\" count=%llu",
                   (unsigned)from, block_fault_name(fault), (unsigned long long)count);
     }
@@ -182,7 +183,7 @@ void block_desk_answered(BlockDesk *desk, const TransportEvent *event, MonoTime 
         (void)courier_answer(desk->courier, token, COURIER_COMMITTED, now, NULL);
     } else if (courier_answer(desk->courier, token, COURIER_REFUSED, now, NULL)) {
         uint64_t count = ++desk->refused_ours;
-        if ((count & (count - 1)) == 0) {
+        if (fault != BLOCK_DRAINED && (count & (count - 1)) == 0) {
             LOG_ERROR("cluster", "an agent refuses our blocks", "agent=%u reason=\"%s\" count=%llu",
                       (unsigned)head.from, block_fault_name((BlockFault)fault),
                       (unsigned long long)count);

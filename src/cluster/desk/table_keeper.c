@@ -27,6 +27,7 @@ Result table_keeper_set(TableKeeper *keeper, const ClusterTable *table)
 void table_keeper_up(TableKeeper *keeper, MonoTime now)
 {
     keeper->look = 0;
+    keeper->newest = false;
     keeper->next_look = now;
     keeper->settled = mono_add_ms(now, NODE_SETTLE_MS);
 }
@@ -35,6 +36,7 @@ void table_keeper_down(TableKeeper *keeper)
 {
     keeper->look = 0;
     keeper->put = 0;
+    keeper->newest = false;
     keeper->next_look = MONO_NEVER;
 }
 
@@ -75,6 +77,20 @@ Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table)
                ? node_link_put(keeper->link, TABLE_KEY, &keeper->bytes, keeper->revision,
                                node_token(NODE_PART_TABLE, keeper->put))
                : rc;
+}
+
+void table_keeper_settle(TableKeeper *keeper, uint16_t to)
+{
+    ClusterTable next;
+    if (!keeper->link->up || !keeper->newest || keeper->put != 0) {
+        return;
+    }
+    cluster_table_init(&next);
+    if (cluster_table_copy(&next, &keeper->table) == RESULT_OK &&
+        cluster_table_settle(&next, keeper->link->head.from, to) == RESULT_OK) {
+        (void)table_keeper_propose(keeper, &next);
+    }
+    cluster_table_destroy(&next);
 }
 
 /* The key has forgotten what is known here. */
@@ -150,6 +166,7 @@ TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, Mo
     keeper->next_look = mono_add_ms(now, pause_ms);
     if (event->kind == TRANSPORT_VALUE) {
         news = take_value(keeper, event, now);
+        keeper->newest = news == TABLE_CONFIRMED;
     }
     return news;
 }

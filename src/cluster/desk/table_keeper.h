@@ -42,6 +42,7 @@ typedef struct TableKeeper {
     MonoTime next_look;
     MonoTime settled; /* nothing is confirmed by a look that began before */
     bool again;       /* the key has changed since the look began */
+    bool newest;      /* what is committed here is what the key had at the last look */
     Buffer bytes;
 } TableKeeper;
 
@@ -61,5 +62,9 @@ MonoTime table_keeper_next(const TableKeeper *keeper);
 TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, MonoTime now);
 /* Puts a changed table in place of the one seen last; what comes of it is seen by a look. */
 Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table);
+/* This agent has sent all of the slots that are MOVING from it to `to`: proposes that they are
+ * OWNED. Nothing happens while it is not certain that our table is the newest, or when there is no
+ * such slot: the caller asks again until the table says so. */
+void table_keeper_settle(TableKeeper *keeper, uint16_t to);
 
 #endif

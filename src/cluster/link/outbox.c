@@ -171,6 +171,17 @@ Result outbox_draft_add(OutboxDraft *draft, uint16_t to, const LinkRecord *recor
     return rc;
 }
 
+Result outbox_draft_put(OutboxDraft *draft, uint16_t to, const void *block, size_t length)
+{
+    OutboxPage *page = page_of(draft, to);
+    if (page == NULL) {
+        return RESULT_MEMORY;
+    }
+    page->used = true;
+    page->bytes += length;
+    return put_row(draft, to, block, length);
+}
+
 Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint64_t last,
                            uint64_t *n)
 {
@@ -277,7 +288,7 @@ Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t fro
     return result == RESULT_OK && range->blocks == 0 ? RESULT_NOT_FOUND : result;
 }
 
-Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to)
+Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to, uint64_t *sequence)
 {
     MDB_cursor *cursor = NULL;
     uint64_t number = key_of(*to, 0);
@@ -289,6 +300,9 @@ Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to)
     }
     if (rc == 0) {
         *to = agent_of(read_key(&key));
+        if (sequence != NULL) {
+            *sequence = sequence_of(read_key(&key));
+        }
     }
     mdb_cursor_close(cursor);
     return rc == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(rc, "read the outbox");

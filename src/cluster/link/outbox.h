@@ -73,6 +73,8 @@ void outbox_draft_destroy(OutboxDraft *draft);
 Result outbox_draft_begin(OutboxDraft *draft, MDB_txn *txn, uint32_t epoch);
 /* A URL for agent `to`. The record is copied. */
 Result outbox_draft_add(OutboxDraft *draft, uint16_t to, const LinkRecord *record);
+/* A whole block, with its header, for agent `to`: a row of its own. */
+Result outbox_draft_put(OutboxDraft *draft, uint16_t to, const void *block, size_t length);
 /* Deletes the rows of an agent with sequences first to last; *n (may be NULL): how many. */
 Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint64_t last,
                            uint64_t *n);
@@ -95,7 +97,8 @@ typedef struct OutboxRange {
  * together, and the first in any case. *blocks is replaced. RESULT_NOT_FOUND: there is none. */
 Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t from, size_t most,
                    Buffer *blocks, OutboxRange *range);
-/* The first agent from *to on that has rows. RESULT_NOT_FOUND. */
-Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to);
+/* The first agent from *to on that has rows, and the sequence of the first (NULL: not wanted).
+ * RESULT_NOT_FOUND. */
+Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to, uint64_t *sequence);
 
 #endif

@@ -449,6 +449,11 @@ void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, 
     block_desk_settled(&node->desks.blocks, ticket, fault, from);
 }
 
+void node_moved(Node *node, uint16_t to)
+{
+    table_keeper_settle(&node->desks.keeper, to);
+}
+
 void node_forget(Node *node, uint64_t ticket)
 {
     block_desk_forget(&node->desks.blocks, ticket);

@@ -118,6 +118,9 @@ void node_slept(Node *node, MonoTime now);
 /* Of ingest: rows were committed for an agent; a block of another one is committed, or refused. */
 void node_grown(Node *node, uint16_t to, size_t bytes, MonoTime now);
 void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, MonoTime now);
+/* The slots that are MOVING from this agent to `to` have been sent, all of them: said again until a
+ * table of NodeSinks.new_table has it. */
+void node_moved(Node *node, uint16_t to);
 /* A block came again, and has another ticket now. */
 void node_forget(Node *node, uint64_t ticket);
 

@@ -178,6 +178,19 @@ unsigned cluster_table_count(const ClusterTable *table, uint16_t agent)
     return n;
 }
 
+void cluster_table_count_moves(const ClusterTable *table, uint16_t agent, unsigned *from,
+                               unsigned *to)
+{
+    *from = 0;
+    *to = 0;
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        if (cluster_slot_is_moving(table->slots[slot])) {
+            *from += table->slots[slot].from == agent;
+            *to += table->slots[slot].to == agent;
+        }
+    }
+}
+
 bool cluster_table_has(const ClusterTable *table, uint16_t agent)
 {
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
@@ -272,6 +285,20 @@ Result cluster_table_move(ClusterTable *table, uint16_t from, uint16_t to, unsig
     }
     table->epoch += moved > 0;
     return moved > 0 ? RESULT_OK : RESULT_NOT_FOUND;
+}
+
+Result cluster_table_move_slot(ClusterTable *table, unsigned slot, uint16_t to)
+{
+    ClusterSlot *owners = &table->slots[slot];
+    if (cluster_slot_is_moving(*owners)) {
+        return RESULT_EXISTS;
+    }
+    if (to >= table->n_agents || owners->from == to) {
+        return RESULT_NOT_FOUND;
+    }
+    owners->to = to;
+    table->epoch++;
+    return RESULT_OK;
 }
 
 Result cluster_table_drain(ClusterTable *table, uint16_t agent)

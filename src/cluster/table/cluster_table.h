@@ -84,6 +84,9 @@ static inline uint16_t cluster_table_owner(const ClusterTable *table, unsigned s
 uint16_t cluster_table_owner_of_url(const ClusterTable *table, const char *url, size_t length);
 /* How many slots an agent owns or is getting. */
 unsigned cluster_table_count(const ClusterTable *table, uint16_t agent);
+/* How many are MOVING from it, and to it. */
+void cluster_table_count_moves(const ClusterTable *table, uint16_t agent, unsigned *from,
+                               unsigned *to);
 /* Any slot names it, on either side. */
 bool cluster_table_has(const ClusterTable *table, uint16_t agent);
 
@@ -96,6 +99,9 @@ Result cluster_table_add(ClusterTable *table, uint16_t *agent);
 /* n slots of `from` go to `to`, lowest numbers first. RESULT_NOT_FOUND: no such agent, or it has no
  * slot that is OWNED. */
 Result cluster_table_move(ClusterTable *table, uint16_t from, uint16_t to, unsigned n);
+/* One slot goes to `to`. RESULT_NOT_FOUND: no such agent, or the slot is its own already.
+ * RESULT_EXISTS: the slot is MOVING. */
+Result cluster_table_move_slot(ClusterTable *table, unsigned slot, uint16_t to);
 /* All slots of an agent go to the others, to those who have least. RESULT_NOT_FOUND: no such agent,
  * or nothing to move. RESULT_INVALID: nobody is left to take them. */
 Result cluster_table_drain(ClusterTable *table, uint16_t agent);

@@ -15,7 +15,7 @@ typedef enum LinkMark {
     LINK_SAME_PARENT = 16, /* agent and parent as before */
     LINK_SAME_AGENT = 32,  /* agent as before; the parent follows as a difference */
     LINK_IS_ROOT = 64,     /* no parent; the agent follows unless it is as before */
-    LINK_MARKS = 127
+    LINK_IS_DONE = 128
 } LinkMark;
 
 const char *block_fault_name(BlockFault fault)
@@ -28,6 +28,7 @@ const char *block_fault_name(BlockFault fault)
         [BLOCK_CRAWL] = "it belongs to another crawl",
         [BLOCK_ADDRESSEE] = "it is for another agent",
         [BLOCK_SLOT] = "the agents disagree about the slot of a host",
+        [BLOCK_DRAINED] = "the agent has no slots any more, or gives them away",
         [BLOCK_RECORD] = "a record is not what it should be"};
     return fault < BLOCK_FAULTS ? names[fault] : "unknown";
 }
@@ -123,6 +124,7 @@ static unsigned marks_of(const LinkRecord *before, const LinkRecord *record)
                wire_half_of(record->estimate) == wire_half_of(before->estimate)) {
         marks |= LINK_SAME_ESTIMATE;
     }
+    marks |= record->done ? LINK_IS_DONE : 0u;
     bool same_agent = record->agent == before->agent;
     marks |= same_agent ? LINK_SAME_AGENT : 0u;
     if (record->parent == LINK_NO_PARENT) {
@@ -315,7 +317,7 @@ Result link_block_next(LinkBlockReader *reader, LinkRecord *record)
         return wire_reader_ended(in) ? RESULT_CLOSED : RESULT_INVALID;
     }
     unsigned marks = wire_get_8(in);
-    Result rc = in->bad || marks > LINK_MARKS ? RESULT_INVALID : get_url(reader);
+    Result rc = in->bad ? RESULT_INVALID : get_url(reader);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -327,6 +329,7 @@ Result link_block_next(LinkBlockReader *reader, LinkRecord *record)
         is_root != ((marks & LINK_IS_ROOT) != 0)) {
         return RESULT_INVALID;
     }
+    next.done = (marks & LINK_IS_DONE) != 0;
     next.url = reader->url.data;
     next.length = reader->url.length;
     reader->last = next;

@@ -9,6 +9,7 @@
  * out. One byte says which fields are the same as in the record before:
  *
  *   marks 8; bytes shared with the URL before (varint), further bytes (varint, bytes);
+ *   the mark of 128 says that the page is done (below);
  *   unless the mark says so: hop 8, depth (varint), redirects 8 | score (half) | estimate (half)
  *                            | agent 16, index of the parent there (varint)
  *
@@ -36,7 +37,7 @@
 
 typedef enum BlockKind {
     BLOCK_LINKS = 1, /* URLs that were found */
-    BLOCK_HOSTS = 2  /* hosts that move, with all that is known of them (cluster/move) */
+    BLOCK_HOSTS = 2  /* hosts that move (host_block.h) */
 } BlockKind;
 
 /* Why a block, or the message it is in, is not taken. */
@@ -48,6 +49,7 @@ typedef enum BlockFault {
     BLOCK_CRAWL,     /* it belongs to another crawl */
     BLOCK_ADDRESSEE, /* it is for another agent */
     BLOCK_SLOT,      /* sender and receiver disagree about the slot of a URL */
+    BLOCK_DRAINED,   /* the receiver gives, or gave, all its slots away */
     BLOCK_RECORD,    /* a record is not what it should be */
     BLOCK_FAULTS
 } BlockFault;
@@ -80,6 +82,8 @@ typedef struct LinkRecord {
     float estimate;    /* what the finder's scorer expects; negative: it has none */
     uint16_t agent;    /* the finder */
     uint64_t parent; /* index of the linking page in the finder's database; LINK_NO_PARENT: none */
+    bool done; /* an agent that had the slot has fetched it, or given it up: it is to be known,
+                  and not to be fetched */
 } LinkRecord;
 
 /* ---- writing ---- */

@@ -159,6 +159,7 @@ Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *
                 : node_link_open(&client->link, event, &reader, &head) ? RESULT_OK
                                                                        : RESULT_INVALID;
     if (rc == RESULT_OK) {
+        client->epoch = head.epoch;
         rc = buffer_append(answer, reader.next, wire_left(&reader));
     }
     transport_event_delete(event);

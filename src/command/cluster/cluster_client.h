@@ -18,7 +18,8 @@ typedef struct ClusterClient {
     TransportNats *nats;
     ClusterMail mail;
     NodeLink link;
-    uint64_t last; /* token */
+    uint64_t last;  /* token */
+    uint64_t epoch; /* of the table of the agent that answered last */
 } ClusterClient;
 
 /* Connects by the [cluster] section. To be closed in any case. */

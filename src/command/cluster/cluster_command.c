@@ -7,6 +7,7 @@
 
 #include "cluster/desk/table_keeper.h"
 #include "command/cluster/cluster_client.h"
+#include "command/cluster/cluster_moves.h"
 #include "command/cluster/cluster_report.h"
 #include "crawl/command_option.h"
 #include "crawl/exit_status.h"
@@ -17,7 +18,12 @@ static int usage(FILE *out, int status)
 {
     (void)fputs(
         "usage: ragno cluster init --agents N [SERVER]   makes a crawl for N agents (1 to 4096)\n"
-        "       ragno cluster status [SERVER]            how all agents do\n"
+        "       ragno cluster status [SERVER]            how all agents do, and what moves\n"
+        "       ragno cluster add [SERVER]               makes room for one more agent\n"
+        "       ragno cluster drain AGENT [SERVER]       its hosts move to the others\n"
+        "       ragno cluster move HOST --to AGENT [SERVER]\n"
+        "       ragno cluster move SLOTS --from AGENT --to AGENT [SERVER]\n"
+        "       ragno cluster restore AGENT [SERVER]     it has lost its disk, and begins anew\n"
         "SERVER: -c FILE with a [cluster] section, or\n"
         "       --url URL --name NAME [--credentials FILE] [--tls-authority FILE]\n"
         "       [--tls-certificate FILE --tls-key FILE] [--replicas N]\n",
@@ -30,8 +36,29 @@ static Result set(Config *config, const char *name, const char *value, Buffer *e
     return options_set(&config->options, name, value, "command line", error);
 }
 
-/* The server's options of the command line. *agents: the word behind --agents. */
-static Result read_line(Config *config, int argc, char **argv, const char **agents, Buffer *error)
+/* The words of the command itself. */
+static bool take_word(int argc, char **argv, int *i, ClusterWords *words)
+{
+    const struct {
+        const char *name;
+        const char **word;
+    } options[] = {{"--agents", &words->agents}, {"--from", &words->from}, {"--to", &words->to}};
+    for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+        const char *value = command_option(options[k].name, argc, argv, i);
+        if (value != NULL) {
+            *options[k].word = value;
+            return true;
+        }
+    }
+    if (*argv[*i] != '-' && words->what == NULL && cluster_moves_has(argv[1])) {
+        words->what = argv[*i];
+        return true;
+    }
+    return false;
+}
+
+/* The server's options of the command line, and the other words. */
+static Result read_line(Config *config, int argc, char **argv, ClusterWords *words, Buffer *error)
 {
     static const char *const names[][2] = {
         {"--url", "cluster.url"},
@@ -49,9 +76,7 @@ static Result read_line(Config *config, int argc, char **argv, const char **agen
             rc = options_load(&config->options, argv[++i], error);
             continue;
         }
-        value = command_option("--agents", argc, argv, &i);
-        if (value != NULL) {
-            *agents = value;
+        if (take_word(argc, argv, &i, words)) {
             continue;
         }
         for (size_t k = 0; k < sizeof names / sizeof *names && value == NULL; k++) {
@@ -150,10 +175,10 @@ static int init_main(const Config *config, const char *word)
 
 static int run(Config *config, int argc, char **argv)
 {
-    const char *agents = NULL;
+    ClusterWords words = {.agents = NULL};
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
-    Result rc = read_line(config, argc, argv, &agents, &error);
+    Result rc = read_line(config, argc, argv, &words, &error);
     if (rc == RESULT_OK) {
         rc = check(config, &error);
     }
@@ -162,7 +187,12 @@ static int run(Config *config, int argc, char **argv)
         (void)fprintf(stderr, "ragno cluster: %s\n",
                       error.length > 0 ? buffer_string(&error) : result_name(rc));
     } else if (strcmp(argv[1], "init") == 0) {
-        status = init_main(config, agents);
+        status = init_main(config, words.agents);
+    } else if (cluster_moves_has(argv[1])) {
+        status = cluster_moves_main(config, argv[1], &words);
+        if (status == EXIT_USAGE) {
+            (void)usage(stderr, EXIT_USAGE);
+        }
     } else {
         status = cluster_report_print(config, "cluster", stdout);
     }
@@ -177,7 +207,7 @@ int cluster_main(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         return usage(stdout, 0);
     }
-    if (strcmp(word, "init") != 0 && strcmp(word, "status") != 0) {
+    if (strcmp(word, "init") != 0 && strcmp(word, "status") != 0 && !cluster_moves_has(word)) {
         return usage(stderr, EXIT_USAGE);
     }
     if (config_init(&config) != RESULT_OK) {

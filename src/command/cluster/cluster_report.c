@@ -13,6 +13,7 @@ typedef struct Sums {
     unsigned long long outbox;
     unsigned long long active;
     unsigned running;
+    unsigned moving; /* slots */
 } Sums;
 
 /* The number behind "name=" in an agent's words. */
@@ -62,7 +63,14 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
 {
     Buffer text;
     buffer_init(&text, 65536);
+    unsigned leaving = 0;
+    unsigned coming = 0;
+    cluster_table_count_moves(table, agent, &leaving, &coming);
+    sums->moving += leaving;
     (void)fprintf(out, "agent=%u slots=%u ", (unsigned)agent, cluster_table_count(table, agent));
+    if (leaving + coming > 0) {
+        (void)fprintf(out, "leaving=%u coming=%u ", leaving, coming);
+    }
     if (cluster_client_ask(client, agent, &text) == RESULT_OK) {
         const char *words = buffer_string(&text);
         sums->running++;
@@ -93,9 +101,10 @@ static Result print_all(ClusterClient *client, FILE *out, Buffer *error)
     if (rc == RESULT_OK) {
         (void)fprintf(out,
                       "cluster=%s epoch=%llu agents=%u running=%u pages=%llu bytes=%llu "
-                      "queued=%llu active=%llu outbox=%llu\n",
+                      "queued=%llu active=%llu outbox=%llu moving=%u\n",
                       client->link.crawl, (unsigned long long)table.epoch, table.n_agents,
-                      sums.running, sums.pages, sums.bytes, sums.queued, sums.active, sums.outbox);
+                      sums.running, sums.pages, sums.bytes, sums.queued, sums.active, sums.outbox,
+                      sums.moving);
     }
     cluster_table_destroy(&table);
     return rc;

@@ -60,16 +60,19 @@ static void print_parked(const char *origin, const HostRecord *record, uint64_t 
     if (record->parked_ms > 0) {
         (void)wall_format_iso((WallTime){record->parked_ms * 1000}, since);
     }
+    bool is_moved = record->state == HOST_MOVED;
     bool is_denied = record->state == HOST_DENIED;
     printf("%s\t%s\t%s\t%s\t%" PRIu64 "\n", origin,
-           is_denied                      ? "denied"
+           is_moved                       ? "moved"
+           : is_denied                    ? "denied"
            : record->state == HOST_PARKED ? "parked"
                                           : "dropped",
-           is_denied ? "-" : fetch_class_name((FetchClass)record->drop_class), since, urls);
+           is_denied || is_moved ? "-" : fetch_class_name((FetchClass)record->drop_class), since,
+           urls);
 }
 
-/* origin; parked, dropped or denied; why; since when, URLs kept: one line per host, by id. Hosts
- * that an earlier version dropped have none. */
+/* origin; parked, dropped, denied or moved; why; since when, URLs kept: one line per host, by id.
+ * Hosts that an earlier version dropped have none. */
 static int list_parked(DbView *view)
 {
     HostTable *hosts = NULL;

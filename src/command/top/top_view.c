@@ -277,6 +277,9 @@ static CanvasStyle situation_words(const SurveyRow *row, WallTime now, char text
     case HOST_HAS_ENOUGH:
         (void)snprintf(text, TOP_TEXT_BYTES, "full");
         return STYLE_WARN;
+    case HOST_IS_ELSEWHERE:
+        (void)snprintf(text, TOP_TEXT_BYTES, "moved");
+        return STYLE_WARN;
     case HOST_FORBIDDEN:
         break;
     }

@@ -95,7 +95,8 @@ static void check_pages(Database *database, bool has_schedule)
 /* Its URLs are kept, and parked. */
 static bool is_aside(uint8_t state)
 {
-    return state == HOST_DROPPED || state == HOST_PARKED || state == HOST_DENIED;
+    return state == HOST_DROPPED || state == HOST_PARKED || state == HOST_DENIED ||
+           state == HOST_MOVED;
 }
 
 /* A host at its limit of pages has those it has visited again. */

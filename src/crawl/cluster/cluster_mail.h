@@ -25,6 +25,7 @@ typedef enum MailKind {
     MAIL_GROWN,   /* agent, bytes */
     MAIL_SETTLED, /* agent, ticket, fault */
     MAIL_FORGET,  /* ticket */
+    MAIL_MOVED,   /* agent */
     MAIL_TABLE,   /* table */
     MAIL_BEGIN,
     MAIL_LEAVE

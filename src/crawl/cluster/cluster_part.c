@@ -100,6 +100,20 @@ static void on_table(void *context, const ClusterTable *table)
     }
 }
 
+static void on_settle(void *context, uint16_t to)
+{
+    ClusterPart *part = context;
+    Mail letter = {.kind = MAIL_MOVED, .agent = to};
+    cluster_mail_post(&part->mail, &letter);
+}
+
+void cluster_part_left(ClusterPart *part, uint32_t host)
+{
+    if (moves_chore_left(&part->moves, host)) {
+        ingest_wake(part->bonds.ingest);
+    }
+}
+
 /* ---- birth and death ------------------------------------------------------------------------- */
 
 static Result read_place(ClusterPart *part, NodeIdentity *identity, ClusterTable *table)
@@ -182,6 +196,7 @@ void cluster_part_delete(ClusterPart *part)
         inbox_chore_delete(part->inbox_chore);
         acks_chore_destroy(&part->acks);
         table_chore_destroy(&part->table);
+        moves_chore_destroy(&part->moves);
         ingest_cluster_destroy(&part->ingest);
         inbox_destroy(&part->inbox);
         mass_delete(part->mass);
@@ -215,9 +230,6 @@ static Result open_tables(ClusterPart *part)
     Result rc = ingest_cluster_init(&part->ingest, node_identity(part->node)->self, table, txn,
                                     tables->crawl);
     if (rc == RESULT_OK) {
-        rc = node_place_write_table(txn, tables->crawl, table);
-    }
-    if (rc == RESULT_OK) {
         rc = share_seed(tables->db, txn, table);
     }
     if (rc != RESULT_OK) {
@@ -236,6 +248,7 @@ Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buff
     inbox_init(&part->inbox, gate, &sinks);
     acks_chore_init(&part->acks, &part->ingest);
     table_chore_init(&part->table, &part->ingest);
+    moves_chore_init(&part->moves, &part->ingest);
     Result rc = open_tables(part);
     part->inbox_chore = rc == RESULT_OK ? inbox_chore_new(&part->inbox, &part->ingest) : NULL;
     if (part->inbox_chore == NULL) {
@@ -248,8 +261,10 @@ Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buff
     part->ingest.grown = on_grown;
     part->table.context = part;
     part->table.committed = on_table;
+    part->moves.context = part;
+    part->moves.settle = on_settle;
     IngestChore chores[] = {inbox_chore(part->inbox_chore), acks_chore(&part->acks),
-                            table_chore(&part->table)};
+                            table_chore(&part->table), moves_chore(&part->moves)};
     ingest_set_cluster(ingest, &part->ingest);
     for (size_t i = 0; i < sizeof chores / sizeof *chores; i++) {
         ingest_add_chore(ingest, &chores[i]);

@@ -87,6 +87,8 @@ void cluster_part_begin(ClusterPart *part, const ClusterBonds *bonds,
                         const uint64_t used[LEDGER_UNITS]);
 /* Ingest has nothing to do as of its last turn, or has. Ingest. */
 void cluster_part_set_quiet(ClusterPart *part, bool quiet);
+/* Nothing of the host is in memory: DistributorSinks.left. Distributor. */
+void cluster_part_left(ClusterPart *part, uint32_t host);
 /* Main: nothing is to be asked for again when nothing else is left; only hosts that have failed are
  * left, for limits.tail. */
 void cluster_part_set_settled(ClusterPart *part, bool settled);

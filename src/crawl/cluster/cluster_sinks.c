@@ -104,19 +104,28 @@ static void tell_status(void *context, Buffer *text)
     ClusterPart *part = context;
     const ClusterBonds *bonds = &part->bonds;
     FrontierStats frontier;
+    MovesFigures moves;
     frontier_stats(bonds->frontier, &frontier);
+    moves_chore_figures(&part->moves, &moves);
     (void)buffer_printf(
         text,
         "pages=%llu bytes=%llu urls=%llu queued=%llu hosts=%llu active=%zu front=%zu "
-        "outbox=%llu inbox=%zu idle=%s name=%s",
+        "outbox=%llu inbox=%zu moves=%s ",
         (unsigned long long)stats_get(&bonds->stats->pages),
         (unsigned long long)stats_get(&bonds->stats->bytes),
         (unsigned long long)stats_get(&bonds->stats->urls_seen),
         (unsigned long long)stats_get(&bonds->stats->urls_queued),
         (unsigned long long)stats_get(&bonds->stats->hosts), frontier.acquired, frontier.front,
         (unsigned long long)ingest_cluster_outbox_blocks(&part->ingest),
-        inbox_count(&part->inbox, NULL), cluster_state_is_idle(part) ? "yes" : "no",
-        part->names.name);
+        inbox_count(&part->inbox, NULL), moves_step_name(moves.step));
+    if (moves.step == MOVES_WAIT) {
+        (void)buffer_printf(text, "moves_waits=%llu ", (unsigned long long)moves.waits);
+    } else if (moves.step == MOVES_PAGES) {
+        (void)buffer_printf(text, "moves_pages=%llu/%llu ", (unsigned long long)moves.done,
+                            (unsigned long long)moves.all);
+    }
+    (void)buffer_printf(text, "idle=%s name=%s", cluster_state_is_idle(part) ? "yes" : "no",
+                        part->names.name);
 }
 
 static uint64_t count_pages(void *context)

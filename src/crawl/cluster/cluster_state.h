@@ -16,6 +16,7 @@
 #include "ingest/chore/acks_chore.h"
 #include "ingest/chore/inbox_chore.h"
 #include "ingest/chore/table_chore.h"
+#include "ingest/move/moves_chore.h"
 
 struct ClusterPart {
     const Config *config;
@@ -38,6 +39,7 @@ struct ClusterPart {
     InboxChore *inbox_chore;
     AcksChore acks;
     TableChore table;
+    MovesChore moves;
     Mass *mass; /* NULL: no scores are exchanged */
     PageRankOutside outside;
     _Atomic int state;   /* ClusterState */

@@ -37,6 +37,8 @@ static void handle(ClusterPart *part, Mail *letter, MonoTime now)
         node_settled(part->node, letter->ticket, letter->fault, letter->agent, now);
     } else if (member && letter->kind == MAIL_FORGET) {
         node_forget(part->node, letter->ticket);
+    } else if (member && letter->kind == MAIL_MOVED) {
+        node_moved(part->node, letter->agent);
     } else if (member && letter->kind == MAIL_TABLE) {
         node_table_committed(part->node, letter->table, now);
     }

@@ -24,6 +24,12 @@ void cluster_wires_release(void *context, const IpAddress *address, MonoTime res
     cluster_part_release(parts->cluster, address, rest_end);
 }
 
+void cluster_wires_left(void *context, uint32_t host)
+{
+    const AgentParts *parts = context;
+    cluster_part_left(parts->cluster, host);
+}
+
 void cluster_wires_quiet(void *context, bool quiet)
 {
     AgentParts *parts = context;

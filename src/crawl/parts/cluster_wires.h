@@ -13,6 +13,8 @@ ClusterSinks cluster_wires_sinks(AgentParts *parts);
 /* From the todo thread: FrontierSinks. */
 void cluster_wires_want(void *context, const IpAddress *address, uint64_t ticket);
 void cluster_wires_release(void *context, const IpAddress *address, MonoTime rest_end);
+/* From the distributor: FrontierSinks. */
+void cluster_wires_left(void *context, uint32_t host);
 /* From ingest: IngestSinks. */
 void cluster_wires_quiet(void *context, bool quiet);
 /* From a fetching thread: one page more. */

@@ -49,8 +49,10 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .revisits =
                             config->fetch_conditional ? parts->store->tables.revisits : NULL,
                         .robots_expiry_ms = config->robots_expiry,
-                        /* What was fetched just before a crash is not known: all are owed. */
-                        .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
+                        /* What was fetched just before a crash is not known: all are owed. Of
+                         * an agent of a cluster another directory may have been lost. */
+                        .floor = parts->store->existed || parts->cluster != NULL ? mono_now()
+                                                                                 : (MonoTime){0}},
         .politeness = parts->politeness,
         .connections = 0, /* agent_parts.c */
         .shares = {.new_percent = (unsigned)config->fetch_new_share,

@@ -261,6 +261,7 @@ FrontierSinks wires_of_frontier(AgentParts *parts)
                            .drop = wire_drop,
                            .unresolved = wire_unresolved,
                            .placed = wire_placed,
+                           .left = shares ? cluster_wires_left : NULL,
                            .failed = wire_failed,
                            .want = shares ? cluster_wires_want : NULL,
                            .release = shares ? cluster_wires_release : NULL};

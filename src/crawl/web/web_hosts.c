@@ -4,8 +4,9 @@
 #include "frontier/visit/host_situation.h"
 
 static const char *const kinds[] = {
-    [HOST_READY] = "ready",      [HOST_WAITS] = "waits",     [HOST_GIVEN_UP] = "dropped",
-    [HOST_SET_ASIDE] = "parked", [HOST_HAS_ENOUGH] = "full", [HOST_FORBIDDEN] = "denied"};
+    [HOST_READY] = "ready",       [HOST_WAITS] = "waits",     [HOST_GIVEN_UP] = "dropped",
+    [HOST_SET_ASIDE] = "parked",  [HOST_HAS_ENOUGH] = "full", [HOST_FORBIDDEN] = "denied",
+    [HOST_IS_ELSEWHERE] = "moved"};
 
 static void put_counts(const SurveyCounts *counts, JsonWriter *json)
 {

@@ -100,6 +100,12 @@ static void sink_placed(void *context, const VisitState *visit_state)
     frontier->sinks.placed(frontier->sinks.context, visit_state);
 }
 
+static void sink_left(void *context, uint32_t host)
+{
+    Frontier *frontier = context;
+    frontier->sinks.left(frontier->sinks.context, host);
+}
+
 static void sink_failed(void *context)
 {
     Frontier *frontier = context;
@@ -243,18 +249,6 @@ static void look_for_sleep(Frontier *frontier)
     }
 }
 
-static void sink_want(void *context, const IpAddress *address, uint64_t ticket)
-{
-    Frontier *frontier = context;
-    frontier->sinks.want(frontier->sinks.context, address, ticket);
-}
-
-static void sink_release(void *context, const IpAddress *address, MonoTime rest_end)
-{
-    Frontier *frontier = context;
-    frontier->sinks.release(frontier->sinks.context, address, rest_end);
-}
-
 static void starve(Frontier *frontier, MonoTime now)
 {
     size_t front = workbench_front(&frontier->workbench) + frontier->workbench.n_acquired;
@@ -365,18 +359,17 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
                               .drop = sink_drop,
                               .unresolved = sink_unresolved,
                               .placed = sinks->placed == NULL ? NULL : sink_placed,
+                              .left = sinks->left == NULL ? NULL : sink_left,
                               .failed = sinks->failed == NULL ? NULL : sink_failed};
     (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
                            &frontier->options.politeness, &inner, db, schedule, host_table);
     MonoTime floor = options->distributor.floor;
-    if (floor.ns > 0) {
-        floor = mono_add_ms(floor, options->politeness.ip_delay_ms);
-    }
+    floor = floor.ns > 0 ? mono_add_ms(floor, options->politeness.ip_delay_ms) : floor;
     workbench_init(&frontier->workbench, floor);
     workbench_set_bias(&frontier->workbench, &options->distributor.bias);
     if (sinks->want != NULL) {
-        frontier->leases =
-            (WorkbenchLeases){.context = frontier, .want = sink_want, .release = sink_release};
+        frontier->leases = (WorkbenchLeases){
+            .context = sinks->context, .want = sinks->want, .release = sinks->release};
         frontier->asleep_ns = clock_asleep_ns();
         workbench_set_leases(&frontier->workbench, &frontier->leases);
     }

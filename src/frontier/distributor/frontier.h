@@ -46,7 +46,8 @@ typedef struct FrontierSinks {
     void (*unresolved)(void *context, const VisitState *visit_state, FetchClass why,
                        int64_t wait_ms);
     void (*placed)(void *context, const VisitState *visit_state); /* may be NULL */
-    void (*failed)(void *context); /* the database cannot be read; once; may be NULL */
+    void (*left)(void *context, uint32_t host); /* as DistributorSinks.left; may be NULL */
+    void (*failed)(void *context);              /* the database cannot be read; once; may be NULL */
     /* Addresses are shared with other machines (visit/workbench.h); NULL: they are ours alone.
      * Called in the todo thread; answered by frontier_lease. */
     void (*want)(void *context, const IpAddress *address, uint64_t ticket);

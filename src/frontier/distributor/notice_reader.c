@@ -99,6 +99,26 @@ static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *
     }
 }
 
+/* Nothing of the host is to be fetched any more. */
+static void drop_host(Distributor *distributor, uint32_t host, MonoTime now)
+{
+    VisitState *visit_state = map_get(&distributor->visit_states, map_key(host));
+    bool is_awaited = distributor->sinks.left != NULL;
+    if (visit_state == NULL) {
+        if (is_awaited) {
+            distributor->sinks.left(distributor->sinks.context, host);
+        }
+        return;
+    }
+    visit_state->distributor.retired = true;
+    visit_state->distributor.awaited = is_awaited;
+    visit_home_recall(distributor, visit_state);
+    if (heap_holds(&visit_state->distributor.by_purge)) {
+        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
+        visit_home_rest(distributor, visit_state, now);
+    }
+}
+
 void notice_reader_take(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                         WallTime wall)
 {
@@ -114,15 +134,7 @@ void notice_reader_take(Distributor *distributor, const CommitNotice *notice, Mo
         }
     }
     for (size_t i = 0; i < notice->n_dropped; i++) {
-        VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->dropped[i]));
-        if (visit_state != NULL) {
-            visit_state->distributor.retired = true;
-            visit_home_recall(distributor, visit_state);
-            if (heap_holds(&visit_state->distributor.by_purge)) {
-                heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
-                visit_home_rest(distributor, visit_state, now);
-            }
-        }
+        drop_host(distributor, notice->dropped[i], now);
     }
     MDB_txn *txn = disk_read_begin(distributor);
     for (size_t i = 0; i < notice->n_hosts; i++) {

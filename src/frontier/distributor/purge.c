@@ -50,7 +50,8 @@ void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now)
         } else if (visit_state->distributor.retired || visit_state->politeness.dropped ||
                    visit_state->distributor.leaving || !visit_state->distributor.more) {
             if (visit_state->distributor.recalled ||
-                (visit_state->distributor.uncommitted > 0 && !visit_state->distributor.retired) ||
+                (visit_state->distributor.uncommitted > 0 &&
+                 (!visit_state->distributor.retired || visit_state->distributor.awaited)) ||
                 awaits_rules(distributor, txn, visit_state, now)) {
                 /* Looked at again soon: its last results are about to be committed. */
                 (void)heap_push(&distributor->purge, node, mono_add_ms(now, PAUSE_MS).ns, 0);

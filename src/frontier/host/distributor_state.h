@@ -66,6 +66,9 @@ typedef struct DistributorSinks {
                        int64_t wait_ms);
     /* The host has an address for the first time; may be NULL. */
     void (*placed)(void *context, const VisitState *visit_state);
+    /* A host of CommitNotice.dropped is not in memory, or not any more, and none of its results is
+     * uncommitted. May be NULL. */
+    void (*left)(void *context, uint32_t host);
     /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may
      * be NULL. */
     void (*failed)(void *context);

@@ -106,6 +106,9 @@ void visit_home_forget(Distributor *distributor, VisitState *visit_state)
     } else {
         (void)map_remove(&distributor->visit_states, map_key(visit_state->identity.host));
     }
+    if (visit_state->distributor.awaited) {
+        distributor->sinks.left(distributor->sinks.context, visit_state->identity.host);
+    }
     distributor_set_uncommitted(distributor, visit_state, 0); /* a retired one may have some */
     distributor->memory -= visit_state->distributor.accounted;
     visit_state_delete(visit_state);

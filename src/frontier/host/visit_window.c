@@ -229,7 +229,7 @@ static Result pages_left(const Distributor *distributor, MDB_txn *txn,
     }
     Result rc = host_table_get(distributor->host_table, txn, visit_state->identity.host, &record);
     if (rc == RESULT_OK && record.state == HOST_ACTIVE) { /* a full one has visits only */
-        uint64_t taken = record.pages + visit_state->distributor.uncommitted;
+        uint64_t taken = host_pages(&record) + visit_state->distributor.uncommitted;
         *left = taken < most ? most - taken : 0;
     }
     return rc;

@@ -25,6 +25,9 @@ HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
         situation.kind = HOST_HAS_ENOUGH;
         situation.limit = (HostLimit)record->drop_class;
         return situation;
+    case HOST_MOVED:
+        situation.kind = HOST_IS_ELSEWHERE;
+        return situation;
     case HOST_DENIED:
         break;
     }
@@ -98,6 +101,8 @@ Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffe
         return tell_since(situation, "parked", text);
     case HOST_HAS_ENOUGH:
         return tell_limit(situation->limit, text);
+    case HOST_IS_ELSEWHERE:
+        return buffer_append_string(text, "moved to another agent of the cluster");
     case HOST_FORBIDDEN:
         break;
     }

@@ -24,6 +24,7 @@ typedef enum HostSituationKind {
     HOST_GIVEN_UP,  /* dropped */
     HOST_SET_ASIDE, /* parked */
     HOST_HAS_ENOUGH,
+    HOST_IS_ELSEWHERE, /* at another agent of the cluster */
     HOST_FORBIDDEN
 } HostSituationKind;
 

@@ -204,6 +204,7 @@ typedef struct VisitDistribution {
     bool idle;             /* it is IDLE: place may only be read by the owner */
     bool recalled;         /* the message of recall is away: it may not be forgotten */
     bool retired;          /* the database has dropped it: nothing of it is fetched any more */
+    bool awaited;          /* somebody waits until it is forgotten */
     bool revived;          /* it is to be loaded anew as soon as it is forgotten */
     uint8_t revived_level; /* the best of what it then has */
     VisitState *waiting;   /* askers that go with it when it comes home */

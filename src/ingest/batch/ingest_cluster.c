@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/core/hash.h"
+#include "cluster/message/node_place.h"
 #include "ingest/batch/ingest_totals.h"
 
 static void publish(IngestCluster *cluster, const OutboxState *state)
@@ -11,11 +12,31 @@ static void publish(IngestCluster *cluster, const OutboxState *state)
     atomic_store(&cluster->outbox_bytes, state->bytes);
 }
 
+/* A directory that has none has all of its slots adopted: it is new. */
+static Result read_duty(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl)
+{
+    Result rc = slot_duty_read(&cluster->duty, txn, crawl);
+    return rc == RESULT_NOT_FOUND ? slot_duty_begin(&cluster->duty, &cluster->table, cluster->self)
+                                  : rc;
+}
+
+/* The duties may be ahead of a table that is not committed after all: it comes again. */
+Result ingest_cluster_write_table(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl,
+                                  const ClusterTable *table)
+{
+    Result rc = slot_duty_follow(&cluster->duty, table, cluster->self);
+    if (rc == RESULT_OK) {
+        rc = slot_duty_write(&cluster->duty, txn, crawl);
+    }
+    return rc == RESULT_OK ? node_place_write_table(txn, crawl, table) : rc;
+}
+
 Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterTable *table,
                            MDB_txn *txn, MDB_dbi crawl)
 {
     cluster->self = self;
     cluster_table_init(&cluster->table);
+    slot_duty_init(&cluster->duty);
     slot_cache_init(&cluster->slots, hash_mix((uint64_t)mono_now().ns));
     Result rc = cluster_table_copy(&cluster->table, table);
     if (rc == RESULT_OK) {
@@ -26,6 +47,12 @@ Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterT
         rc = via_table_open(&cluster->vias, txn);
     }
     OutboxState state = {.blocks = 0};
+    if (rc == RESULT_OK) {
+        rc = read_duty(cluster, txn, crawl);
+    }
+    if (rc == RESULT_OK) {
+        rc = ingest_cluster_write_table(cluster, txn, crawl, table);
+    }
     if (rc == RESULT_OK) {
         rc = outbox_read_state(&cluster->outbox, txn, &state);
     }
@@ -38,6 +65,7 @@ void ingest_cluster_destroy(IngestCluster *cluster)
     ingest_cluster_arrive(cluster, NULL, 0);
     outbox_draft_destroy(&cluster->draft);
     cluster_table_destroy(&cluster->table);
+    slot_duty_destroy(&cluster->duty);
 }
 
 /* ---- what arrives ---------------------------------------------------------------------------- */

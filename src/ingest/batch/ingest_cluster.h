@@ -13,6 +13,7 @@
 
 #include "base/memory/map.h"
 #include "cluster/link/outbox.h"
+#include "cluster/link/slot_duty.h"
 #include "cluster/link/stub.h"
 #include "cluster/link/via_table.h"
 #include "cluster/table/cluster_table.h"
@@ -31,13 +32,13 @@ typedef struct Arrivals {
 struct IngestCluster {
     uint16_t self;
     ClusterTable table; /* as of the last commit */
+    SlotDuty duty;      /* likewise */
     SlotCache slots;
     Outbox outbox;
     OutboxDraft draft;
     MDB_dbi vias;
     ClusterTotals totals; /* as of the last commit */
     Arrivals arrivals;
-    bool quiet; /* new URLs of others are known to their owners: stubs are made, not sent */
     _Atomic uint64_t outbox_blocks; /* as of the last commit; any thread may read them */
     _Atomic uint64_t outbox_bytes;
     void *context;
@@ -61,6 +62,16 @@ static inline uint16_t ingest_cluster_owner(IngestCluster *cluster, const char *
 {
     return cluster_table_owner(&cluster->table, slot_cache_of_url(&cluster->slots, url, length));
 }
+/* Whether its slot is MOVING to this agent. */
+static inline bool ingest_cluster_awaits(IngestCluster *cluster, const char *url, size_t length)
+{
+    ClusterSlot slot = cluster->table.slots[slot_cache_of_url(&cluster->slots, url, length)];
+    return slot.to == cluster->self && cluster_slot_is_moving(slot);
+}
+/* Writes a table in a write transaction, with what follows from it for the duties. It decides from
+ * the commit on. RESULT_MEMORY, RESULT_FULL, RESULT_IO. */
+Result ingest_cluster_write_table(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl,
+                                  const ClusterTable *table);
 /* The record that led to a new page; NULL when no records are being taken in. */
 const LinkRecord *ingest_cluster_arrival(IngestCluster *cluster, const PageRef *page);
 /* The best record of a page that was known; NULL. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ingest/move/host_move.h"
+#include "ingest/move/page_move.h"
 #include "ingest/page/ingest_sink.h"
 #include "ingest/page/ingest_spelling.h"
 #include "parse/url/url.h"
@@ -110,23 +112,56 @@ static Result read_block(InboxChore *chore, const BlockHeader *header, const voi
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
+/* Whether an origin stands as it would in a URL of this crawl. */
+static bool is_normal_origin(InboxChore *chore, const HostMove *move)
+{
+    return url_parse(&chore->url, NULL, move->origin, move->length) == RESULT_OK &&
+           chore->url.length == move->length + 1 &&
+           memcmp(chore->url.href, move->origin, move->length) == 0;
+}
+
+/* A host that moves: here, or by an older or newer table to a third agent. */
+static Result read_host(InboxChore *chore, Batch *batch, const BlockHeader *header,
+                        const void *body, BlockFault *fault)
+{
+    HostMove move;
+    IngestCluster *cluster = chore->cluster;
+    if (host_block_read(header, body, &move) != RESULT_OK || !is_normal_origin(chore, &move)) {
+        *fault = BLOCK_RECORD;
+        return RESULT_OK;
+    }
+    uint16_t owner = ingest_cluster_owner(cluster, move.origin, move.length);
+    if (owner == cluster->self) {
+        return host_move_take(batch, &move);
+    }
+    Buffer block;
+    buffer_init(&block, BUFFER_NO_LIMIT);
+    Result rc = host_block_write(&move, cluster->draft.epoch, &block);
+    if (rc == RESULT_OK) {
+        rc = outbox_draft_put(&cluster->draft, owner, block.data, block.length);
+    }
+    buffer_destroy(&block);
+    return rc;
+}
+
 /* Appends the records of an item; of one that is refused none. */
-static Result read_item(InboxChore *chore, InboxItem *item)
+static Result read_item(InboxChore *chore, Batch *batch, InboxItem *item)
 {
     WireReader in = wire_reader(item->blocks, item->length);
     size_t before = chore->n;
     unsigned blocks = 0;
     Result rc = RESULT_OK;
-    item->fault = BLOCK_GOOD;
+    /* What is sent to an agent that gives all its slots away would keep it from ever being empty.
+     */
+    bool is_drained = cluster_table_count(&chore->cluster->table, chore->cluster->self) == 0;
+    item->fault = is_drained ? BLOCK_DRAINED : BLOCK_GOOD;
     while (rc == RESULT_OK && item->fault == BLOCK_GOOD && wire_left(&in) > 0) {
         BlockHeader header;
         const void *body = NULL;
         item->fault = block_read(&in, &header, &body);
-        if (item->fault == BLOCK_GOOD && header.kind != BLOCK_LINKS) {
-            item->fault = BLOCK_FORMAT;
-        }
         if (item->fault == BLOCK_GOOD) {
-            rc = read_block(chore, &header, body, &item->fault);
+            rc = header.kind == BLOCK_HOSTS ? read_host(chore, batch, &header, body, &item->fault)
+                                            : read_block(chore, &header, body, &item->fault);
             blocks++;
         }
     }
@@ -159,6 +194,9 @@ static Result discover(InboxChore *chore, Batch *batch)
         batch, page_db_discover_each(batch->store->db, batch->txn, chore->found, chore->n, &sink));
     ingest_cluster_arrive(chore->cluster, NULL, 0);
     batch->shared.urls_taken += chore->n;
+    for (size_t i = 0; rc == RESULT_OK && i < chore->n; i++) {
+        rc = chore->records[i].done ? page_move_finish(batch, &chore->records[i]) : RESULT_OK;
+    }
     return rc;
 }
 
@@ -172,7 +210,7 @@ static Result take_some(InboxChore *chore, Batch *batch, bool *more)
     while (rc == RESULT_OK && chore->n < RECORDS_AT_ONCE &&
            (item = inbox_take(chore->inbox)) != NULL) {
         *more = true;
-        rc = read_item(chore, item);
+        rc = read_item(chore, batch, item);
         batch->shared.blocks_taken += item->fault == BLOCK_GOOD ? item->envelope.blocks : 0;
     }
     if (rc == RESULT_OK) {

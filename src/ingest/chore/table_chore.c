@@ -1,7 +1,5 @@
 #include "ingest/chore/table_chore.h"
 
-#include "cluster/message/node_place.h"
-
 void table_chore_init(TableChore *chore, IngestCluster *cluster)
 {
     *chore = (TableChore){.cluster = cluster};
@@ -46,7 +44,8 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     mutex_lock(&chore->mutex);
     Result rc = cluster_table_copy(&chore->taken, &chore->next);
     mutex_unlock(&chore->mutex);
-    return rc == RESULT_OK ? node_place_write_table(batch->txn, batch->store->crawl, &chore->taken)
+    return rc == RESULT_OK ? ingest_cluster_write_table(chore->cluster, batch->txn,
+                                                        batch->store->crawl, &chore->taken)
                            : rc;
 }
 

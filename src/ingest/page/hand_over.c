@@ -9,25 +9,29 @@ static uint8_t at_most_255(unsigned number)
     return (uint8_t)(number < UINT8_MAX ? number : UINT8_MAX);
 }
 
-/* What the owner is told. Of a URL that came from a third agent, what that one said. */
-static LinkRecord record_of(Batch *batch, const PageRef *page, const LinkRecord *arrival)
+LinkRecord hand_over_record(Batch *batch, const PageRef *page)
 {
-    LinkRecord record = {.url = page->url,
-                         .length = page->url_length,
-                         .hop = page->hop,
-                         .depth = page->depth,
-                         .score = page->score};
-    if (arrival != NULL) {
-        record.redirects = arrival->redirects;
-        record.estimate = arrival->estimate;
-        record.agent = arrival->agent;
-        record.parent = arrival->parent;
-    } else {
-        record.redirects = at_most_255(redirect_chain_length(batch, page));
-        record.estimate = url_score_estimate(batch, page);
-        record.agent = batch->cluster->self;
-        record.parent = page->linked_from == PAGE_DB_NO_INDEX ? LINK_NO_PARENT : page->linked_from;
-    }
+    return (LinkRecord){.url = page->url,
+                        .length = page->url_length,
+                        .hop = page->hop,
+                        .depth = page->depth,
+                        .score = page->score,
+                        .redirects = at_most_255(redirect_chain_length(batch, page)),
+                        .estimate = url_score_estimate(batch, page),
+                        .agent = batch->cluster->self,
+                        .parent = page->linked_from == PAGE_DB_NO_INDEX ? LINK_NO_PARENT
+                                                                        : page->linked_from};
+}
+
+/* The same of a URL that came from a third agent: what that one said. */
+static LinkRecord passed_on(const PageRef *page, const LinkRecord *arrival)
+{
+    LinkRecord record = *arrival;
+    record.url = page->url;
+    record.length = page->url_length;
+    record.hop = page->hop;
+    record.depth = page->depth;
+    record.score = page->score;
     return record;
 }
 
@@ -35,9 +39,6 @@ static Result send_to_owner(Batch *batch, const PageRef *page, uint16_t owner,
                             const LinkRecord *arrival)
 {
     IngestCluster *cluster = batch->cluster;
-    if (cluster->quiet) {
-        return RESULT_OK;
-    }
     unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
     if (embeds > batch->options->max_embeds || page->depth > batch->options->max_depth + embeds) {
         batch->totals.refused[REFUSED_DEPTH]++;
@@ -45,7 +46,7 @@ static Result send_to_owner(Batch *batch, const PageRef *page, uint16_t owner,
                           refusal_name(REFUSED_DEPTH), (long)page->depth, NULL);
         return RESULT_OK;
     }
-    LinkRecord record = record_of(batch, page, arrival);
+    LinkRecord record = arrival == NULL ? hand_over_record(batch, page) : passed_on(page, arrival);
     batch->shared.urls_sent++;
     return outbox_draft_add(&cluster->draft, owner, &record);
 }
@@ -67,12 +68,16 @@ bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc)
     const LinkRecord *arrival = ingest_cluster_arrival(cluster, page);
     batch->result = note_via(batch, page, arrival);
     *rc = batch->result == RESULT_OK ? 0 : -1;
-    if (owner == cluster->self) {
-        return *rc != 0;
+    bool is_done = arrival != NULL && arrival->done;
+    bool is_ours = owner == cluster->self;
+    bool awaits = is_ours && ingest_cluster_awaits(cluster, page->url, page->url_length);
+    state->flags = is_done ? DONE_FLAG : 0;
+    if (is_ours && !awaits) {
+        return *rc != 0 || is_done;
     }
-    state->flags = STUB_FLAG;
+    state->flags |= STUB_FLAG;
     batch->shared.stubs++;
-    if (batch->result == RESULT_OK) {
+    if (batch->result == RESULT_OK && !is_ours) {
         batch->result = send_to_owner(batch, page, owner, arrival);
     }
     *rc = batch->result == RESULT_OK ? 0 : -1;

@@ -384,10 +384,10 @@ static Result fill_hosts(Batch *batch)
         if (host->record.state != HOST_ACTIVE) {
             continue;
         }
-        if (least > 0 && host->record.pages >= least) {
+        if (least > 0 && host_pages(&host->record) >= least) {
             rc = most_pages(batch, host->host, &most);
         }
-        bool has_enough = most > 0 && host->record.pages >= most;
+        bool has_enough = most > 0 && host_pages(&host->record) >= most;
         if (rc == RESULT_OK && (has_enough || host_groups_have_enough(batch, host, &limit))) {
             rc = fill_host(batch, host, limit);
         }

@@ -16,8 +16,10 @@ static unsigned redirects_before(Batch *batch, uint64_t index)
  * most. */
 static unsigned chain_length(Batch *batch, const PageRef *page, uint8_t hop, unsigned most)
 {
-    unsigned chain = page->hop == hop ? 1 : 0;
     uint64_t from = page->linked_from;
+    unsigned chain = page->hop != hop                         ? 0
+                     : hop == 'R' && from == PAGE_DB_NO_INDEX ? redirects_before(batch, page->index)
+                                                              : 1;
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
     PageRef ref;

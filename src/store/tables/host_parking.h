@@ -24,10 +24,11 @@ static inline bool host_is_aside(const HostRecord *record)
     return record->state == HOST_DROPPED || record->state == HOST_PARKED;
 }
 
-/* Whether nothing of the host is fetched and its URLs are kept: it is set aside, or denied. */
+/* Whether nothing of the host is fetched and its URLs are kept: it is set aside, or denied, or on
+ * its way to another agent. */
 static inline bool host_is_closed(const HostRecord *record)
 {
-    return host_is_aside(record) || record->state == HOST_DENIED;
+    return host_is_aside(record) || record->state == HOST_DENIED || record->state == HOST_MOVED;
 }
 
 /* state: HOST_DROPPED or HOST_PARKED; why: FetchClass of the last failure; now_ms: wall time;

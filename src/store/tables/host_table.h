@@ -24,7 +24,8 @@ typedef enum HostState {
     HOST_DROPPED, /* given up after errors: drop_class says which; its URLs are kept */
     HOST_FULL,    /* its budget of pages or bytes is used up: drop_class is a HostLimit */
     HOST_DENIED,  /* by the operator */
-    HOST_PARKED   /* has failed for too long: drop_class says how; its URLs are kept */
+    HOST_PARKED,  /* has failed for too long: drop_class says how; its URLs are kept */
+    HOST_MOVED    /* another agent of the cluster has it now, or is about to */
 } HostState;
 
 /* Which limit a full host has met. */
@@ -75,8 +76,15 @@ typedef struct HostRecord {
     uint64_t address;           /* and of the address where it was first found; 0 = not known */
     uint32_t signals;      /* pages said to have changed (revisit_signal.h) and visited since, */
     uint32_t signals_true; /* and those of them that had */
-    uint32_t spare[4];
+    uint32_t elsewhere;    /* pages that agents had stored that had the host before */
+    uint32_t spare[3];
 } HostRecord;
+
+/* What counts for its limit of pages. */
+static inline uint64_t host_pages(const HostRecord *record)
+{
+    return (uint64_t)record->pages + record->elsewhere;
+}
 
 #define HOST_CLOCKS_DIFFER_MS 5000 /* a time this little later than now may be true */
 

@@ -1,0 +1,468 @@
+#include "ingest/move/moves_chore.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "ingest/move/host_move.h"
+#include "ingest/move/outbox_routes.h"
+#include "ingest/move/page_move.h"
+
+#define PIECE     64u   /* hosts or pages between two looks at the clock */
+#define HOSTS     1024u /* host records in one transaction */
+#define AGAIN_MS  10000 /* until hosts that have not left are closed again */
+#define SETTLE_MS 1000  /* between two proposals */
+#define FULL_MS   200   /* until it is looked again whether the outbox has room */
+
+const char *moves_step_name(MovesStep step)
+{
+    static const char *const names[] = {
+        [MOVES_NONE] = "none", [MOVES_ROUTES] = "routes", [MOVES_HOSTS] = "hosts",
+        [MOVES_WAIT] = "wait", [MOVES_PAGES] = "pages",   [MOVES_SENT] = "sent"};
+    return names[step];
+}
+
+void moves_chore_init(MovesChore *chore, IngestCluster *cluster)
+{
+    *chore = (MovesChore){.cluster = cluster, .again = MONO_NEVER};
+    slot_duty_init(&chore->duty);
+    map_init(&chore->waits);
+    buffer_init(&chore->text, BUFFER_NO_LIMIT);
+    left_hosts_init(&chore->left);
+    mutex_init(&chore->mutex, RANK_TABLE);
+}
+
+void moves_chore_destroy(MovesChore *chore)
+{
+    slot_duty_destroy(&chore->duty);
+    map_destroy(&chore->waits);
+    buffer_destroy(&chore->text);
+    free(chore->settled);
+    left_hosts_destroy(&chore->left);
+    mutex_destroy(&chore->mutex);
+}
+
+/* ---- hosts that leave memory ----------------------------------------------------------------- */
+
+bool moves_chore_left(MovesChore *chore, uint32_t host)
+{
+    return left_hosts_put(&chore->left, host);
+}
+
+static bool awaits(const MovesChore *chore, uint32_t host)
+{
+    return map_get(&chore->waits, map_key(host + UINT64_C(1))) != NULL;
+}
+
+static void *mark_of(uint32_t host)
+{
+    return (void *)((uintptr_t)host + 1);
+}
+
+void moves_chore_figures(MovesChore *chore, MovesFigures *figures)
+{
+    mutex_lock(&chore->mutex);
+    *figures = chore->figures;
+    mutex_unlock(&chore->mutex);
+}
+
+static void publish(MovesChore *chore)
+{
+    MovesFigures figures = {.step = chore->place.step, .waits = chore->waits.count};
+    figures.done = figures.step == MOVES_PAGES ? chore->place.page : 0;
+    figures.all = figures.step == MOVES_PAGES ? chore->pages : 0;
+    mutex_lock(&chore->mutex);
+    chore->figures = figures;
+    mutex_unlock(&chore->mutex);
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+static bool is_planned(const MovesChore *chore)
+{
+    return chore->epoch == chore->cluster->table.epoch;
+}
+
+/* By the table that decides now. What it asks for as the one before did goes on. */
+static void make_plan(MovesChore *chore)
+{
+    IngestCluster *cluster = chore->cluster;
+    slot_duty_plan(&cluster->duty, &cluster->table, cluster->self, &chore->wanted);
+    bool same = chore->epoch > 0 && slot_plan_equal(&chore->plan, &chore->wanted);
+    chore->epoch = cluster->table.epoch;
+    chore->plan = chore->wanted;
+    if (same && chore->place.step != MOVES_NONE) {
+        return;
+    }
+    chore->place = (MovesPlace){.step = MOVES_ROUTES};
+    map_destroy(&chore->waits);
+    map_init(&chore->waits);
+    left_hosts_listen(&chore->left, chore->plan.leaves > 0);
+    if (!slot_plan_is_empty(&chore->plan)) {
+        LOG_INFO("cluster", "slots move", "epoch=%llu leave=%u adopt=%u tell=%u",
+                 (unsigned long long)chore->epoch, chore->plan.leaves, chore->plan.adopts,
+                 chore->plan.tells);
+    }
+}
+
+static SlotTask task_of(const MovesChore *chore, const char *url, size_t length, unsigned *slot)
+{
+    *slot = slot_cache_of_url(&chore->cluster->slots, url, length);
+    return (SlotTask)chore->plan.tasks[*slot];
+}
+
+static bool leaves(SlotTask task)
+{
+    return task == SLOT_LEAVE || task == SLOT_LEAVE_ALL;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static Result step_routes(MovesChore *chore, Batch *batch, MovesPlace *place)
+{
+    bool more = false;
+    Result rc = outbox_routes_change(batch, &place->route, &more);
+    if (rc == RESULT_OK && !more) {
+        place->step = slot_plan_is_empty(&chore->plan) ? MOVES_NONE : MOVES_HOSTS;
+    }
+    return rc;
+}
+
+static Result look_at_host(MovesChore *chore, Batch *batch, uint32_t host)
+{
+    unsigned slot = 0;
+    bool known = false;
+    Result rc = batch_result_of(
+        batch, page_db_host_origin(batch->store->db, batch->txn, host, &chore->text));
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    SlotTask task = task_of(chore, chore->text.data, chore->text.length, &slot);
+    if (task == SLOT_ADOPT) {
+        return host_move_open(batch, host);
+    }
+    if (leaves(task)) {
+        rc = host_move_close(batch, host, &known);
+    }
+    return rc == RESULT_OK && known
+               ? map_put(&chore->waits, map_key(host + UINT64_C(1)), mark_of(host))
+               : rc;
+}
+
+static Result step_hosts(MovesChore *chore, Batch *batch, MovesPlace *place)
+{
+    uint32_t n = page_db_n_hosts(batch->store->db, batch->txn);
+    Result rc = RESULT_OK;
+    for (unsigned i = 0; rc == RESULT_OK && i < PIECE && place->host < n; i++) {
+        rc = look_at_host(chore, batch, place->host);
+        place->host++;
+    }
+    if (rc == RESULT_OK && place->host >= n) {
+        place->step = MOVES_WAIT;
+    }
+    return rc;
+}
+
+/* Those that the distributor has not let go are closed again: its notice may have been lost. */
+static Result close_again(MovesChore *chore, Batch *batch)
+{
+    size_t place = 0;
+    const void *mark = NULL;
+    Result rc = RESULT_OK;
+    for (unsigned i = 0; rc == RESULT_OK && i < HOSTS; i++) {
+        mark = map_next(&chore->waits, &place);
+        if (mark == NULL) {
+            break;
+        }
+        bool known = false;
+        rc = host_move_close(batch, (uint32_t)((uintptr_t)mark - 1), &known);
+    }
+    return rc;
+}
+
+static Result step_wait(MovesChore *chore, Batch *batch, MovesPlace *place)
+{
+    size_t n = left_hosts_count(&chore->left);
+    Result rc = RESULT_OK;
+    for (; rc == RESULT_OK && chore->n_taken < n && chore->n_taken < HOSTS; chore->n_taken++) {
+        uint32_t host = left_hosts_get(&chore->left, chore->n_taken);
+        unsigned slot = 0;
+        if (!awaits(chore, host)) {
+            continue;
+        }
+        rc = batch_result_of(batch,
+                             page_db_host_origin(batch->store->db, batch->txn, host, &chore->text));
+        if (rc == RESULT_OK &&
+            leaves(task_of(chore, chore->text.data, chore->text.length, &slot))) {
+            rc = host_move_send(batch, host, chore->plan.to[slot]);
+            place->hosts_left++;
+        }
+    }
+    if (rc == RESULT_OK && !mono_before(mono_now(), chore->again)) {
+        rc = close_again(chore, batch);
+    }
+    return rc;
+}
+
+static Result look_at_page(MovesChore *chore, Batch *batch, const PageRef *page, MovesPlace *place)
+{
+    unsigned slot = 0;
+    SlotTask task = task_of(chore, page->url, page->url_length, &slot);
+    uint16_t to = chore->plan.to[slot];
+    bool is_stub = page_is_stub(page);
+    if (task == SLOT_ADOPT && is_stub) {
+        place->pages_adopted++;
+        return page_move_adopt(batch, page);
+    }
+    if (task == SLOT_TELL && is_stub) {
+        place->pages_told++;
+        return page_move_tell(batch, page, to);
+    }
+    if (task == SLOT_LEAVE_ALL || (task == SLOT_LEAVE && !is_stub)) {
+        place->pages_left++;
+        return page_move_leave(batch, page, to);
+    }
+    return RESULT_OK;
+}
+
+static Result finish_walk(MovesChore *chore, Batch *batch, MovesPlace *place)
+{
+    IngestCluster *cluster = chore->cluster;
+    Result rc = slot_duty_copy(&chore->duty, &cluster->duty);
+    if (rc == RESULT_OK) {
+        slot_duty_done(&chore->duty, &chore->plan, &cluster->table);
+        rc = slot_duty_write(&chore->duty, batch->txn, batch->store->crawl);
+    }
+    chore->duty_changed = rc == RESULT_OK;
+    place->step = chore->plan.leaves > 0 ? MOVES_SENT : MOVES_NONE;
+    return rc;
+}
+
+static Result step_pages(MovesChore *chore, Batch *batch, MovesPlace *place)
+{
+    PageDB *db = batch->store->db;
+    uint64_t n = page_db_n_pages(db, batch->txn);
+    Result rc = RESULT_OK;
+    chore->pages = n;
+    for (unsigned i = 0; rc == RESULT_OK && i < PIECE && place->page < n; i++) {
+        PageRef page;
+        rc = batch_result_of(batch, page_db_get(db, batch->txn, place->page, &page, &chore->text));
+        if (rc == RESULT_OK) {
+            rc = look_at_page(chore, batch, &page, place);
+        }
+        page_db_looked_up(db, 1);
+        place->page++;
+    }
+    return rc == RESULT_OK && place->page >= n ? finish_walk(chore, batch, place) : rc;
+}
+
+/* Whether everything that the walk has put into the outbox for an agent was committed there. */
+static Result has_everything(MovesChore *chore, Batch *batch, uint16_t to, bool *has)
+{
+    IngestCluster *cluster = chore->cluster;
+    uint16_t next = to;
+    uint64_t sequence = 0;
+    if (cluster_table_count(&cluster->table, cluster->self) == 0) {
+        *has = cluster->draft.state.blocks == 0;
+        return RESULT_OK;
+    }
+    Result rc = outbox_next_agent(&cluster->outbox, batch->txn, &next, &sequence);
+    *has = rc == RESULT_NOT_FOUND ||
+           (rc == RESULT_OK && (next != to || sequence >= chore->sent_below));
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+static Result note_settled(MovesChore *chore, uint16_t to)
+{
+    uint16_t *more = reallocarray(chore->settled, chore->n_settled + 1, sizeof *more);
+    if (more == NULL) {
+        return RESULT_MEMORY;
+    }
+    chore->settled = more;
+    chore->settled[chore->n_settled++] = to;
+    return RESULT_OK;
+}
+
+static bool is_noted(const MovesChore *chore, uint16_t to)
+{
+    for (size_t i = 0; i < chore->n_settled; i++) {
+        if (chore->settled[i] == to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Result step_sent(MovesChore *chore, Batch *batch)
+{
+    Result rc = RESULT_OK;
+    for (unsigned slot = 0; rc == RESULT_OK && slot < SLOT_COUNT; slot++) {
+        uint16_t to = chore->plan.to[slot];
+        bool has = false;
+        if (!leaves((SlotTask)chore->plan.tasks[slot]) || is_noted(chore, to)) {
+            continue;
+        }
+        rc = has_everything(chore, batch, to, &has);
+        if (rc == RESULT_OK && has) {
+            rc = note_settled(chore, to);
+        }
+    }
+    return rc;
+}
+
+/* ---- the chore ------------------------------------------------------------------------------- */
+
+static bool has_room(const MovesChore *chore)
+{
+    return atomic_load(&chore->cluster->outbox_bytes) < MOVES_OUTBOX_BYTES;
+}
+
+static MonoTime chore_due(void *context)
+{
+    MovesChore *chore = context;
+    MonoTime at_once = {0};
+    if (!is_planned(chore)) {
+        return at_once;
+    }
+    switch (chore->place.step) {
+    case MOVES_NONE:
+        return MONO_NEVER;
+    case MOVES_ROUTES:
+    case MOVES_HOSTS:
+        return at_once;
+    case MOVES_WAIT:
+        return left_hosts_count(&chore->left) > 0 || chore->waits.count == 0 ? at_once
+                                                                             : chore->again;
+    case MOVES_PAGES:
+        return has_room(chore) ? at_once : mono_add_ms(mono_now(), FULL_MS);
+    case MOVES_SENT:
+        break;
+    }
+    bool acked = ingest_cluster_outbox_blocks(chore->cluster) != chore->blocks_seen;
+    return acked ? at_once : chore->again;
+}
+
+static Result take_step(MovesChore *chore, Batch *batch, MovesPlace *place, bool *goes_on)
+{
+    switch (place->step) {
+    case MOVES_NONE:
+        break;
+    case MOVES_ROUTES:
+        return step_routes(chore, batch, place);
+    case MOVES_HOSTS:
+        *goes_on = batch->hosts.count < HOSTS;
+        return step_hosts(chore, batch, place);
+    case MOVES_WAIT:
+        if (chore->waits.count == 0) {
+            place->step = MOVES_PAGES;
+            return RESULT_OK;
+        }
+        *goes_on = false;
+        return step_wait(chore, batch, place);
+    case MOVES_PAGES:
+        *goes_on = batch->cluster->draft.state.bytes < MOVES_OUTBOX_BYTES;
+        return step_pages(chore, batch, place);
+    case MOVES_SENT:
+        *goes_on = false;
+        return step_sent(chore, batch);
+    }
+    *goes_on = false;
+    return RESULT_OK;
+}
+
+static Result chore_run(void *context, Batch *batch, MonoTime until)
+{
+    MovesChore *chore = context;
+    bool goes_on = true;
+    Result rc = RESULT_OK;
+    if (!is_planned(chore)) {
+        make_plan(chore);
+    }
+    chore->next = chore->place;
+    chore->n_taken = 0;
+    chore->n_settled = 0;
+    chore->duty_changed = false;
+    while (rc == RESULT_OK && goes_on) {
+        MovesStep step = chore->next.step;
+        rc = take_step(chore, batch, &chore->next, &goes_on);
+        /* Where rows of this transaction count, it has to be committed first. */
+        bool next_begins = step != chore->next.step && chore->next.step >= MOVES_WAIT;
+        goes_on = goes_on && !next_begins && mono_before(mono_now(), until);
+    }
+    return rc;
+}
+
+/* Hosts that were sent in this piece are not waited for any more. */
+static void forget_taken(MovesChore *chore)
+{
+    for (size_t i = 0; i < chore->n_taken; i++) {
+        (void)map_remove(&chore->waits, map_key(left_hosts_get(&chore->left, i) + UINT64_C(1)));
+    }
+    left_hosts_drop(&chore->left, chore->n_taken);
+    chore->n_taken = 0;
+}
+
+static void begin_step(MovesChore *chore)
+{
+    const MovesPlace *place = &chore->place;
+    if (place->step == MOVES_WAIT) {
+        chore->again = mono_add_ms(mono_now(), AGAIN_MS);
+    } else if (place->step == MOVES_PAGES) {
+        left_hosts_listen(&chore->left, false);
+    } else if (place->step == MOVES_SENT) {
+        chore->sent_below = chore->cluster->draft.state.next;
+        chore->again = mono_now();
+    }
+    if (place->step == MOVES_SENT || (place->step == MOVES_NONE && place->page > 0)) {
+        LOG_INFO("cluster", "slots were gone over",
+                 "hosts_left=%llu left=%llu adopted=%llu told=%llu",
+                 (unsigned long long)place->hosts_left, (unsigned long long)place->pages_left,
+                 (unsigned long long)place->pages_adopted, (unsigned long long)place->pages_told);
+    }
+}
+
+static void chore_ended(void *context, Result rc)
+{
+    MovesChore *chore = context;
+    if (rc != RESULT_OK) {
+        return; /* the piece is done again */
+    }
+    bool begins = chore->place.step != chore->next.step;
+    bool repeats = !mono_before(mono_now(), chore->again);
+    chore->place = chore->next;
+    if (chore->duty_changed) {
+        SlotDuty before = chore->cluster->duty;
+        chore->cluster->duty = chore->duty;
+        chore->duty = before;
+    }
+    forget_taken(chore);
+    if (begins) {
+        begin_step(chore);
+    } else if (chore->place.step == MOVES_WAIT && repeats) {
+        chore->again = mono_add_ms(mono_now(), AGAIN_MS);
+    } else if (chore->place.step == MOVES_SENT) {
+        chore->blocks_seen = ingest_cluster_outbox_blocks(chore->cluster);
+        chore->again = mono_add_ms(mono_now(), SETTLE_MS);
+        for (size_t i = 0; i < chore->n_settled; i++) {
+            chore->settle(chore->context, chore->settled[i]);
+        }
+    }
+    publish(chore);
+}
+
+/* While a slot is on its way, URLs of it may have to be fetched. */
+static bool chore_holds(void *context)
+{
+    const MovesChore *chore = context;
+    return !is_planned(chore) || chore->place.step != MOVES_NONE || chore->plan.awaits > 0;
+}
+
+IngestChore moves_chore(MovesChore *chore)
+{
+    return (IngestChore){.context = chore,
+                         .due = chore_due,
+                         .run = chore_run,
+                         .ended = chore_ended,
+                         .holds = chore_holds,
+                         .rides = true};
+}
