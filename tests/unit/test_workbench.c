@@ -76,6 +76,34 @@ static void nothing_is_acquired_before_either_time(void)
     workbench_destroy(&workbench);
 }
 
+static void a_round_waits_for_what_gets_due_soon_and_for_releases(void)
+{
+    const int64_t ms = SECOND / 1000;
+    Workbench workbench;
+    workbench_init(&workbench, at(0));
+    VisitState *a = visit_state_of(1, 1);
+    fill(a, 3, 0);
+    a->politeness.next_fetch = at(5 * SECOND);
+    CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(SECOND)), RESULT_OK);
+    MonoTime last = at(5 * SECOND - ms / 2); /* others were handed out just now */
+    CU_ASSERT_EQUAL(workbench_next_round(&workbench, false, last, false).ns,
+                    last.ns + WORKBENCH_ROUND_MS * ms);
+    last = at(SECOND);
+    CU_ASSERT_EQUAL(workbench_next_round(&workbench, false, last, false).ns, 5 * SECOND);
+    CU_ASSERT_EQUAL(workbench_next_round(&workbench, true, last, false).ns, MONO_NEVER.ns);
+    CU_ASSERT_EQUAL(workbench_next_round(&workbench, false, last, true).ns,
+                    last.ns + WORKBENCH_RELEASE_MS * ms);
+    /* What is due waits for nothing; without a connection for it each release is looked at. */
+    CU_ASSERT_TRUE(workbench_recall(&workbench, a, at(SECOND)));
+    CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(5 * SECOND)), RESULT_OK);
+    last = at(5 * SECOND);
+    CU_ASSERT_EQUAL(workbench_next_round(&workbench, false, last, true).ns, 0);
+    CU_ASSERT_EQUAL(workbench_next_round(&workbench, true, last, true).ns, MONO_NEVER.ns);
+    CU_ASSERT_PTR_EQUAL(workbench_drain(&workbench), a);
+    visit_state_delete(a);
+    workbench_destroy(&workbench);
+}
+
 static void an_empty_or_expired_visit_state_leaves(void)
 {
     Workbench workbench;
@@ -753,6 +781,8 @@ static void an_entry_that_is_forgotten_gives_its_lease_back(void)
 
 UNIT_MAIN(
     "workbench", {"nothing is acquired before either time", nothing_is_acquired_before_either_time},
+    {"a round waits for what gets due soon, and for releases",
+     a_round_waits_for_what_gets_due_soon_and_for_releases},
     {"an empty, dropped, expired or far visit state leaves",
      an_empty_or_expired_visit_state_leaves},
     {"a resting address is remembered for the next host",

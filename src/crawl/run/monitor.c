@@ -22,7 +22,8 @@
 #define COLUMNS         120u
 #define PHRASE_COLUMNS  1000u
 #define RATE_LEAST_MS   1000
-#define MEMORY_MS       20 /* how often residence is compared with its bounds */
+#define MEMORY_MS       20  /* how often residence is compared with crawl.memory */
+#define MAP_MEMORY_MS   100 /* and with store.map_memory alone: it grows with the commits */
 
 struct Monitor {
     const AgentOptions *options;
@@ -303,7 +304,8 @@ void monitor_tick(Monitor *monitor, MonoTime now)
     }
     if (!mono_before(now, monitor->next_memory)) {
         (void)page_db_check_residence(monitor->store->tables.db);
-        monitor->next_memory = mono_add_ms(now, MEMORY_MS);
+        bool is_budget = monitor->options->config->crawl_memory > 0;
+        monitor->next_memory = mono_add_ms(now, is_budget ? MEMORY_MS : MAP_MEMORY_MS);
     }
     reader_guard_tick(&monitor->readers, now);
     watch_clock(monitor);

@@ -11,7 +11,6 @@
 #define INBOX_CAPACITY ((size_t)1 << 21)
 #define INBOX_BATCH    256u
 #define ASLEEP_NS      INT64_C(50000000)
-#define RELEASE_MS     5 /* a visit state with a delay to come may wait so long for the todo thread */
 #define ROUND_MS       2 /* what gets due within it is handed out together */
 
 /* A message of the main thread. */
@@ -289,15 +288,6 @@ static void publish_todo(Frontier *frontier)
     crowd_publish(&frontier->crowd, w, atomic_load(&frontier->connections));
 }
 
-/* When the thread looks again. What was due in the last round already waits for nothing. */
-static MonoTime next_round(Frontier *frontier, MonoTime last)
-{
-    size_t most = atomic_load_explicit(&frontier->connections, memory_order_relaxed);
-    bool idle = atomic_load(&frontier->paused) || frontier->workbench.n_acquired >= most;
-    MonoTime next = idle ? MONO_NEVER : workbench_next_time(&frontier->workbench);
-    return mono_before(last, next) ? mono_later(next, mono_add_ms(last, ROUND_MS)) : next;
-}
-
 static void *todo_main(void *argument)
 {
     Frontier *frontier = argument;
@@ -307,7 +297,11 @@ static void *todo_main(void *argument)
     Result rc = RESULT_OK;
     while (rc != RESULT_CLOSED) {
         thread_step("waiting");
-        rc = queue_pop(&frontier->todo_inbox, messages, INBOX_BATCH, &n, next_round(frontier, now));
+        bool idle = atomic_load(&frontier->paused) ||
+                    frontier->workbench.n_acquired >=
+                        atomic_load_explicit(&frontier->connections, memory_order_relaxed);
+        MonoTime next = workbench_next_round(&frontier->workbench, idle, now, n > 0);
+        rc = queue_pop(&frontier->todo_inbox, messages, INBOX_BATCH, &n, next);
         thread_step("handing out");
         now = mono_now();
         look_for_sleep(frontier);
@@ -428,7 +422,7 @@ void frontier_fetched(Frontier *frontier, VisitState *visit_state)
 {
     const VisitPoliteness *politeness = &visit_state->politeness;
     MonoTime next = mono_later(politeness->next_fetch, politeness->ip_next_fetch);
-    MonoTime soon = mono_add_ms(mono_now(), RELEASE_MS);
+    MonoTime soon = mono_add_ms(mono_now(), WORKBENCH_RELEASE_MS);
     visit_state->news = NEWS_FETCHED;
     post_by(&frontier->todo_inbox, visit_state, mono_before(next, soon) ? next : soon);
 }

@@ -366,6 +366,17 @@ MonoTime workbench_next_time(const Workbench *workbench)
     return node == NULL ? MONO_NEVER : (MonoTime){node->key};
 }
 
+MonoTime workbench_next_round(const Workbench *workbench, bool idle, MonoTime last, bool was_told)
+{
+    MonoTime next = idle ? MONO_NEVER : workbench_next_time(workbench);
+    MonoTime releases = mono_add_ms(last, WORKBENCH_RELEASE_MS);
+    if (!mono_before(last, next)) {
+        return next;
+    }
+    next = mono_later(next, mono_add_ms(last, WORKBENCH_ROUND_MS));
+    return was_told && workbench->n_due == 0 && mono_before(releases, next) ? releases : next;
+}
+
 size_t workbench_front(const Workbench *workbench)
 {
     return workbench->waiting.count + workbench->n_due + workbench->n_leasing;

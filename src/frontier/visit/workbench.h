@@ -92,6 +92,14 @@ bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime no
 /* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not
  * before something is added or released. */
 MonoTime workbench_next_time(const Workbench *workbench);
+/* The same for a thread that sleeps in between, so that it wakes for several at once: `last` is
+ * when it looked last, and what gets due within WORKBENCH_ROUND_MS of it waits for that. After it
+ * was told something it looks again WORKBENCH_RELEASE_MS later, for releases with a delay to come,
+ * which need not wake it (queue_push_by); but while an entry waits for a connection each release
+ * does. idle: nothing may be acquired before something is released. */
+#define WORKBENCH_ROUND_MS   2
+#define WORKBENCH_RELEASE_MS 20
+MonoTime workbench_next_round(const Workbench *workbench, bool idle, MonoTime last, bool was_told);
 /* The number of entries that have work and are not acquired: the front without the visit states at
  * the fetchers. */
 size_t workbench_front(const Workbench *workbench);
