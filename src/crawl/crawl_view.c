@@ -22,6 +22,10 @@ static Result open_tables(CrawlView *view)
         rc = schedule_open(&view->schedule, txn, NULL);
     }
     if (rc == RESULT_OK) {
+        rc = group_table_open(&view->groups, txn);
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    if (rc == RESULT_OK) {
         rc = revisit_table_open(&view->revisits, txn, false);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
@@ -99,6 +103,7 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
 void crawl_view_close(CrawlView *view)
 {
     host_table_close(view->hosts);
+    group_table_close(view->groups);
     schedule_close(view->schedule);
     revisit_table_close(view->revisits);
     stay_set_delete(view->stay);
@@ -113,6 +118,7 @@ WhySources crawl_view_why_sources(const CrawlView *view, WallTime now)
     return (WhySources){.directory = view->directory,
                         .db = view->db,
                         .hosts = view->hosts,
+                        .groups = view->groups,
                         .schedule = view->schedule,
                         .revisits = view->revisits,
                         .stay = view->stay,

@@ -19,6 +19,7 @@ typedef struct CrawlView {
     char *directory;
     PageDB *db;
     HostTable *hosts;       /* NULL: a database of the library, as the next */
+    GroupTable *groups;     /* may be NULL */
     Schedule *schedule;     /* may be NULL */
     RevisitTable *revisits; /* NULL: no crawl with schedule.mode = continuous */
     StaySet *stay;          /* where the seeds are; NULL unless scope.stay is set */

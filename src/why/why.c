@@ -7,6 +7,8 @@
 
 #include "fetch/transfer/fetch_result.h"
 #include "logs/log_text.h"
+#include "parse/host/authority.h"
+#include "parse/host/domain.h"
 #include "parse/url/url.h"
 #include "rules/dedup.h"
 #include "store/cdxj/cdxj.h"
@@ -17,6 +19,10 @@
 typedef struct Question {
     Why *why;
     const WhySources *from;
+    GroupRecord domain;
+    GroupRecord address;
+    bool has_domain;
+    bool has_address;
     MDB_txn *txn;
     Buffer url; /* scratch */
     Buffer robots;
@@ -179,6 +185,26 @@ static Result find_host(Question *q)
     return rc;
 }
 
+/* What its domain and the address of its host have, for a URL that was not let in. */
+static Result find_groups(Question *q)
+{
+    const Why *why = q->why;
+    const WhySources *from = q->from;
+    if (from->groups == NULL || why->is_queued || (why->is_known && why->page.n_crawls > 0)) {
+        return RESULT_OK;
+    }
+    Authority at = authority_of(why->url, strlen(why->url));
+    Domain domain = domain_registered(why->url + at.host, at.host_end - at.host);
+    uint64_t key = group_key_of_domain(domain.name == NULL ? "" : domain.name, domain.length);
+    Result rc = group_table_get(from->groups, q->txn, key, &q->domain);
+    q->has_domain = rc == RESULT_OK;
+    if (rc == RESULT_OK && why->has_host && why->host.address != 0) {
+        rc = group_table_get(from->groups, q->txn, why->host.address, &q->address);
+        q->has_address = rc == RESULT_OK;
+    }
+    return rc;
+}
+
 /* ---- the schedule --------------------------------------------------------------------------- */
 
 /* The place in front of a level's first entry, for schedule_head; NULL: that of all entries. */
@@ -306,6 +332,8 @@ static Result judge(Question *q)
                        .hop = why->is_known ? (char)why->page.hop : '\0',
                        .redirects = q->redirects,
                        .host = why->has_host ? &why->host : NULL,
+                       .domain = q->has_domain ? &q->domain : NULL,
+                       .address = q->has_address ? &q->address : NULL,
                        .robots = q->has_robots ? buffer_string(&q->robots) : NULL,
                        .robots_length = q->robots.length};
     return q->from->config == NULL ? RESULT_OK : why_judge(&why->judged, &subject);
@@ -366,7 +394,7 @@ static Result answer(Question *q)
         rc = find_place(q);
         find_revisit(q);
     }
-    return rc;
+    return rc == RESULT_OK ? find_groups(q) : rc;
 }
 
 Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *error)

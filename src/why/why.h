@@ -24,6 +24,7 @@
 #include "rules/config.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
+#include "store/tables/group_table.h"
 #include "store/tables/host_table.h"
 #include "store/tables/revisit_table.h"
 #include "why/why_judge.h"
@@ -48,6 +49,7 @@ typedef struct WhySources {
     const char *directory;
     PageDB *db;
     HostTable *hosts;             /* may be NULL */
+    GroupTable *groups;           /* may be NULL */
     Schedule *schedule;           /* may be NULL */
     const RevisitTable *revisits; /* may be NULL: schedule.mode = once */
     const Config *config;         /* may be NULL: nothing is judged */

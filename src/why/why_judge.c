@@ -291,6 +291,41 @@ static void judge_host(Judge *judge)
     }
 }
 
+/* One of the limits of many names, as host_groups.c applies it to a new URL. */
+static void judge_group(Judge *judge, const char *by, int64_t most, uint64_t count,
+                        const char *what)
+{
+    if (most > 0) {
+        note(judge, by, count < (uint64_t)most, STATUS_QUOTA, "%llu of %lld %s",
+             (unsigned long long)count, (long long)most, what);
+    }
+}
+
+static void judge_groups(Judge *judge)
+{
+    const WhyCase *subject = judge->subject;
+    const Config *config = subject->config;
+    const GroupRecord *domain = subject->domain;
+    const GroupRecord *address = subject->address;
+    if (domain != NULL) {
+        const HostRecord *host = subject->host;
+        if (host == NULL || (host->domain == 0 && host->urls == 0)) {
+            judge_group(judge, "limits.hosts_per_domain", config->limits_hosts_per_domain,
+                        domain->hosts, "hosts");
+        }
+        judge_group(judge, "limits.urls_per_domain", config->limits_urls_per_domain, domain->queued,
+                    "URLs queued");
+        judge_group(judge, "limits.pages_per_domain", config->limits_pages_per_domain,
+                    domain->pages, "pages");
+    }
+    if (address != NULL) {
+        judge_group(judge, "limits.urls_per_address", config->limits_urls_per_address,
+                    address->queued, "URLs queued");
+        judge_group(judge, "limits.pages_per_address", config->limits_pages_per_address,
+                    address->pages, "pages");
+    }
+}
+
 Result why_judge(WhyJudgements *judged, const WhyCase *subject)
 {
     Judge judge = {.judged = judged, .subject = subject};
@@ -308,6 +343,7 @@ Result why_judge(WhyJudgements *judged, const WhyCase *subject)
         judge_trap(&judge);
         judge_filters(&judge);
         judge_host(&judge);
+        judge_groups(&judge);
         judge_robots(&judge);
     }
     url_destroy(&judge.url);

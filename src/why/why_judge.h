@@ -1,6 +1,7 @@
 /* Why judge: what the rules of a crawl say of a URL now.
  *
- * What: scope, traps, filters, robots.txt, depth, and the state of its host. robots.txt is read
+ * What: scope, traps, filters, robots.txt, depth, the state of its host, and the limits of hosts of
+ * one domain or address (limits.*_per_domain, limits.*_per_address). robots.txt is read
  * from the database; everything else is computed.
  * Owns: the texts of the rules.
  * Threads: one.
@@ -11,9 +12,10 @@
 
 #include "rules/config.h"
 #include "store/pages/page_db.h"
+#include "store/tables/group_table.h"
 #include "store/tables/host_table.h"
 
-#define WHY_JUDGEMENTS 24u
+#define WHY_JUDGEMENTS 32u
 
 typedef struct WhyJudgement {
     const char *by; /* the option, or "robots.txt", "host": a constant */
@@ -39,7 +41,11 @@ typedef struct WhyCase {
     char hop;               /* how it was found; 0 = not known */
     unsigned redirects;     /* that lead to it in a row */
     const HostRecord *host; /* NULL: not known */
-    const char *robots;     /* content of its host's robots.txt; NULL: not known */
+    /* What hosts of its domain, and of its host's address, have together; NULL: that is not known,
+     * or the URL was let in. */
+    const GroupRecord *domain;
+    const GroupRecord *address;
+    const char *robots; /* content of its host's robots.txt; NULL: not known */
     size_t robots_length;
 } WhyCase;
 

@@ -100,6 +100,8 @@ def one_domain(report, path):
         hosts = figures(directory, "hosts")[-1]
         # Those in the links of the batch that meets the limit: it has more pages where the disk is slow.
         report.check("the database hears of few more", hosts < GOOD["hosts"] + MOST + NAMES * 0.4, hosts)
+        why = harness.run([f"{harness.OUT}/ragno", "why", directory, f"http://never.farm.example:{farm.port}/"]).stdout
+        report.check("ragno why finds the limit anew", "refused by limits.hosts_per_domain: " in " ".join(why.split()), why)
         report.check("nor the frontier", max(figures(directory, "visit_states")) <=
                      GOOD["hosts"] + MOST, figures(directory, "visit_states"))
         good_pages(report, web, directory)
@@ -158,6 +160,9 @@ def pages_and_urls(report, path):
                      text[-500:])
         listed = harness.run([f"{harness.OUT}/ragno", "db", few + "/crawl", "hosts"]).stdout
         report.check("its hosts say why", "its domain has limits.pages_per_domain" in listed, listed)
+        why = harness.run([f"{harness.OUT}/ragno", "why", few + "/crawl",
+                           f"http://n0.farm.example:{farm.port}/never/seen"]).stdout
+        report.check("and ragno why", "limits.pages_per_domain: " in " ".join(why.split()), why)
         verify = harness.run([f"{harness.OUT}/ragno", "verify", few + "/crawl"])
         report.equal("verify agrees", verify.returncode, 0)
 

@@ -5,6 +5,7 @@ import re
 import resource
 
 import harness
+import running
 
 GOOD = dict(hosts=100, pages=2000)
 CONNECTIONS = 256
@@ -105,6 +106,30 @@ def silent_crowd(report, path):
                  result.stdout)
 
 
+def shares_change(report, path):
+    """An operator changes the shares while 600 silent hosts hold all they can get."""
+    with harness.Web(path, hosts=1, pages=1) as web:
+        seeds = path + "/seeds.txt"
+        with open(seeds, "w") as file:
+            file.writelines(f"http://silent-{i}.web.test/\n" for i in range(600))
+        with running.Crawl(web, path + "/crawl", "--no-warc", "--set", f"fetch.connections={CONNECTIONS}", "--set",
+                           f"fetch.first_byte_timeout={SLOW}", "--set", "fetch.new_patience=1h", "--set",
+                           "crawl.grace=0s", "--set", "politeness.retry=timeout 200ms 20", "--set",
+                           "politeness.rest_max=1s", "--set", "politeness.park_after=1h", seeds=seeds) as crawl:
+            half, more = CONNECTIONS // 2, CONNECTIONS * 3 // 4
+            report.check("new hosts have half of the connections",
+                         harness.until(lambda: crawl.status("active_new") == half), crawl.status("active_new"))
+            crawl.ask("set", "fetch.new_share=75")
+            report.check("three quarters when an operator says so",
+                         harness.until(lambda: crawl.status("active_new") == more), crawl.status("active_new"))
+            report.equal("none is hurried within its patience", crawl.status("cut_new"), 0)
+            crawl.ask("set", "fetch.new_patience=500ms")
+            report.check("with less patience they make room", harness.until(lambda: crawl.status("cut_new") > more),
+                         crawl.status("cut_new"))
+            ill = harness.until(lambda: crawl.status("active_ill") == CONNECTIONS // 4)
+            report.check("those that fail have a quarter", ill, crawl.status("active_ill"))
+
+
 def slow_bodies(report, path):
     """220 hosts that send 2 MB each, at 17 kB a second: more than there is memory for."""
     memory = 16 << 20
@@ -167,4 +192,4 @@ def many_transfers(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(silent_crowd, slow_bodies, slow_connections, many_transfers)
+    harness.main(silent_crowd, shares_change, slow_bodies, slow_connections, many_transfers)

@@ -514,7 +514,7 @@ static void nobody_waits_for_hosts_that_are_new_or_fail(void)
     StandingShares shares = {.new_percent = 50, .slow_percent = 25};
     size_t got[STANDINGS] = {0};
     workbench_init(&workbench, at(0));
-    workbench_share(&workbench, &shares, CONNECTIONS);
+    workbench_share(&workbench, shares, CONNECTIONS);
     for (uint32_t i = 0; i < N; i++) {
         hosts[i] = host_with(i, i, i < 10 ? STANDING_ILL : i < 20 ? STANDING_NEW : STANDING_PROVEN);
         CU_ASSERT_EQUAL(workbench_add(&workbench, hosts[i], at(SECOND + i)), RESULT_OK);
@@ -563,7 +563,7 @@ static void neighbours_of_a_failing_host_go_on(void)
     VisitState *ill = host_with(2, 2, STANDING_ILL);
     VisitState *well = host_with(3, 2, STANDING_PROVEN);
     workbench_init(&workbench, at(0));
-    workbench_share(&workbench, &shares, 4);
+    workbench_share(&workbench, shares, 4);
     CU_ASSERT_EQUAL(workbench_add(&workbench, elsewhere, at(0)), RESULT_OK);
     CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(SECOND)), elsewhere);
     CU_ASSERT_EQUAL(workbench_add(&workbench, ill, at(SECOND)), RESULT_OK);

@@ -29,6 +29,7 @@ static void tell_why(const ClusterPart *part, const char *url, WireWriter *answe
     WhySources sources = {.directory = part->store->directory,
                           .db = tables->db,
                           .hosts = tables->hosts,
+                          .groups = tables->groups,
                           .schedule = tables->schedule,
                           .revisits = tables->revisits,
                           .is_running = true,

@@ -85,6 +85,9 @@ static void share_connections(AgentParts *parts)
     }
     rate_gate_set(&parts->rate, parts->config->fetch_rate);
     atomic_store(&parts->connections, connections);
+    atomic_store(&parts->shares.new_percent, (unsigned)parts->config->fetch_new_share);
+    atomic_store(&parts->shares.slow_percent, (unsigned)parts->config->fetch_slow_share);
+    atomic_store(&parts->shares.new_patience_ms, parts->config->fetch_new_patience);
     if (parts->cluster != NULL) {
         cluster_wires_allow(parts); /* crawl.max_pages is the whole crawl's */
     } else {

@@ -55,8 +55,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                                                                                  : (MonoTime){0}},
         .politeness = parts->politeness,
         .connections = 0, /* agent_parts.c */
-        .shares = {.new_percent = (unsigned)config->fetch_new_share,
-                   .slow_percent = (unsigned)config->fetch_slow_share},
+        .shares = &parts->shares,
         .front_first = config->limits_front < 1000 ? (size_t)config->limits_front : 1000,
         .front_step = 1000,
         .front_max = (size_t)config->limits_front};
@@ -214,8 +213,7 @@ static FetcherOptions fetcher_options(AgentParts *parts)
                             .most_transfers =
                                 parts->most_connections / config_threads(config->fetch_threads),
                             .kept_connections = parts->kept_connections,
-                            .new_patience_ms = config->fetch_new_patience,
-                            .slow_percent = (unsigned)config->fetch_slow_share,
+                            .shares = &parts->shares,
                             .threads = config_threads(config->fetch_threads),
                             .spool = {.directory = parts->store->directory,
                                       .gate = &parts->spools,

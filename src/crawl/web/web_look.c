@@ -136,6 +136,7 @@ static Result tell_why(WebLook *look, WebQuestion *question)
     WhySources sources = {.directory = look->directory,
                           .db = look->store->db,
                           .hosts = look->store->hosts,
+                          .groups = look->store->groups,
                           .schedule = look->store->schedule,
                           .revisits = look->store->revisits,
                           .config = read_config(look, &config) ? &config : NULL,

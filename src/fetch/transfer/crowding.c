@@ -42,7 +42,7 @@ static int64_t age_ms(const Transfer *transfer, MonoTime now)
 static Transfer *longest_silent(const Crowding *crowding, MonoTime now)
 {
     Transfer *found = NULL;
-    int64_t most_ms = crowding->options->new_patience_ms - 1;
+    int64_t most_ms = atomic_load(&crowding->options->shares->new_patience_ms) - 1;
     for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
         Transfer *transfer = crowding->pool->transfers[i];
         if (transfer->visit_state != NULL && transfer->timer.phase != PHASE_RECEIVING &&
@@ -97,7 +97,8 @@ static SlowOnes slow_ones(const Crowding *crowding, int64_t least_bytes_s, MonoT
 static Transfer *slow_connection(Crowding *crowding, MonoTime now)
 {
     const FetcherOptions *options = crowding->options;
-    size_t most = crowding->crowd.connections / 100 * options->slow_percent / options->threads;
+    unsigned percent = atomic_load(&options->shares->slow_percent);
+    size_t most = crowding->crowd.connections / 100 * percent / options->threads;
     SlowOnes slow = {.count = 0};
     if (crowding->crowd.n_proven > 0) {
         crowding->crowd.n_proven--;
@@ -113,8 +114,8 @@ static Transfer *slow_body(const Crowding *crowding, MonoTime now)
     SlowOnes slow = {.count = 0};
     if (is_gate_closed(crowding) && byte_gate_runs_dry(options->gate)) {
         slow = slow_ones(crowding, CROWDING_FAST_BYTES, now);
-        size_t most =
-            byte_gate_limit(options->gate) / 100 * options->slow_percent / options->threads;
+        size_t most = byte_gate_limit(options->gate) / 100 *
+                      atomic_load(&options->shares->slow_percent) / options->threads;
         return slow.bytes > most ? slow.slowest : NULL;
     }
     return NULL;

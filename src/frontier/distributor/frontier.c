@@ -262,7 +262,7 @@ static void hand_out(Frontier *frontier, MonoTime now)
     if (atomic_load(&frontier->paused)) {
         return;
     }
-    workbench_share(&frontier->workbench, &frontier->options.shares, limit);
+    workbench_share(&frontier->workbench, standing_shares(frontier->options.shares), limit);
     while (frontier->workbench.n_acquired < limit) {
         VisitState *visit_state = workbench_acquire(&frontier->workbench, now);
         if (visit_state == NULL) {

@@ -31,10 +31,10 @@
 typedef struct FrontierOptions {
     DistributorOptions distributor;
     PolitenessOptions politeness;
-    size_t connections; /* visit states at the fetchers at most */
-    StandingShares shares;
-    size_t front_first; /* the required front at the start */
-    size_t front_step;  /* how much it grows when fetchers starve */
+    size_t connections;       /* visit states at the fetchers at most */
+    const LiveShares *shares; /* NULL: no bounds; borrowed */
+    size_t front_first;       /* the required front at the start */
+    size_t front_step;        /* how much it grows when fetchers starve */
     size_t front_max;
 } FrontierOptions;
 

@@ -24,6 +24,13 @@ Standing standing_of(const StandingRecord *record, const HostHealth *health)
     return record->has_answered ? STANDING_PROVEN : STANDING_NEW;
 }
 
+StandingShares standing_shares(const LiveShares *live)
+{
+    return live == NULL ? (StandingShares){.new_percent = 0}
+                        : (StandingShares){.new_percent = atomic_load(&live->new_percent),
+                                           .slow_percent = atomic_load(&live->slow_percent)};
+}
+
 size_t standing_most(const StandingShares *shares, Standing standing, size_t connections)
 {
     unsigned percent = standing == STANDING_NEW   ? shares->new_percent

@@ -17,10 +17,11 @@
  * stays PROVEN, and politeness slows it down.
  *
  * Owns: nothing.
- * Threads: any; pure. */
+ * Threads: any; pure, and LiveShares are atomic. */
 #ifndef FRONTIER_VISIT_STANDING_H
 #define FRONTIER_VISIT_STANDING_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,13 @@ typedef struct StandingShares {
     unsigned new_percent; /* of all connections; 0: no bound, like PROVEN */
     unsigned slow_percent;
 } StandingShares;
+
+/* As operators have set them: they may change while the crawl runs. */
+typedef struct LiveShares {
+    atomic_uint new_percent; /* fetch.new_share */
+    atomic_uint slow_percent;
+    _Atomic int64_t new_patience_ms; /* fetch/transfer/crowding.h */
+} LiveShares;
 
 /* What is remembered of a host, besides its health. */
 typedef struct StandingRecord {
@@ -47,6 +55,8 @@ typedef struct StandingRecord {
 /* most_bytes_s: what the operator lets it send at most, 0 = no matter: obeying that is not slow. */
 bool standing_is_slow(int64_t took_ms, uint64_t bytes, int64_t most_bytes_s);
 Standing standing_of(const StandingRecord *record, const HostHealth *health);
+/* The shares as they are now; NULL: none has a bound. */
+StandingShares standing_shares(const LiveShares *live);
 /* How many of all connections hosts of this standing may have. */
 size_t standing_most(const StandingShares *shares, Standing standing, size_t connections);
 

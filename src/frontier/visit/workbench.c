@@ -16,10 +16,10 @@ void workbench_init(Workbench *workbench, MonoTime floor)
     due_entries_init(&workbench->due);
 }
 
-void workbench_share(Workbench *workbench, const StandingShares *shares, size_t connections)
+void workbench_share(Workbench *workbench, StandingShares shares, size_t connections)
 {
     for (size_t s = 0; s < STANDINGS; s++) {
-        workbench->most[s] = standing_most(shares, (Standing)s, connections);
+        workbench->most[s] = standing_most(&shares, (Standing)s, connections);
     }
 }
 

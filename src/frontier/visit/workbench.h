@@ -68,7 +68,7 @@ typedef struct Workbench {
 void workbench_init(Workbench *workbench, MonoTime floor);
 void workbench_set_bias(Workbench *workbench, const LevelBias *bias);
 /* How many of so many connections hosts of each standing may have from now on. */
-void workbench_share(Workbench *workbench, const StandingShares *shares, size_t connections);
+void workbench_share(Workbench *workbench, StandingShares shares, size_t connections);
 /* Addresses are shared: before anything is added. */
 void workbench_set_leases(Workbench *workbench, const WorkbenchLeases *leases);
 /* Forgets entries; visit states are not freed. */
