@@ -266,19 +266,27 @@ def in_use(report, web, directory):
                  f"exit {process.returncode}: {errors}")
 
 
+def blocking_threads(pid):
+    """The threads that block SIGBUS or SIGSEGV."""
+    blocking = []
+    for name in glob.glob(f"/proc/{pid}/task/*/status"):
+        with open(name, encoding="utf-8") as file:
+            fields = dict(line.split(":", 1) for line in file if ":" in line)
+        mask = int(fields["SigBlk"], 16)
+        if mask >> (signal.SIGBUS - 1) & 1 or mask >> (signal.SIGSEGV - 1) & 1:
+            blocking.append(fields["Name"].strip())
+    return blocking
+
+
 def threads_take_faults(report, web, directory):
     """No thread of a crawl blocks what the processor sends to it."""
     process = subprocess.Popen(harness.crawl_command(web, directory, wait="100ms"),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     harness.until(lambda: process.poll() is not None or os.path.exists(directory + "/status.json"))
-    blocking = []
-    for name in glob.glob(f"/proc/{process.pid}/task/*/status"):
-        with open(name, encoding="utf-8") as file:
-            fields = dict(line.split(":", 1) for line in file if ":" in line)
-        mask = int(fields["SigBlk"], 16)
-        if mask >> (signal.SIGBUS - 1) & 1 or mask >> (signal.SIGSEGV - 1) & 1:
-            blocking.append(fields["Name"].strip())
+    # A thread that has been made and has not run yet blocks all: pthread_create's doing.
+    harness.until(lambda: not blocking_threads(process.pid), 30)
+    blocking = blocking_threads(process.pid)
     process.kill()
     process.wait()
     report.check("faults are blocked by no thread", not blocking, f"{blocking}")
