@@ -380,6 +380,8 @@ def refused(report, path):
             status = ["cluster", "status", "--url", nats.url(), "--name", NAME]
             report.check("status shows who runs", harness.until(
                 lambda: " running=1 " in ragno(*status).stdout), ragno(*status).stdout)
+            report.check("and what bounds it", re.search(r" limit=[a-z]+ ", ragno(*status).stdout),
+                         ragno(*status).stdout)
             report.check("so does ragno status URL",
                          " running=1 " in ragno("status", f"{nats.url()}/{NAME}").stdout, "no")
             refusal("other delays", ["-w", "1s"], "politeness.host_delay")

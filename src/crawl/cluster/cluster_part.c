@@ -168,6 +168,7 @@ Result cluster_part_new(ClusterPart **result, const Config *config, CrawlStore *
         return RESULT_MEMORY;
     }
     part->config = config;
+    atomic_store(&part->limit, "none");
     part->store = store;
     part->sinks = *sinks;
     buffer_init(&part->settings, BUFFER_NO_LIMIT);
@@ -317,6 +318,11 @@ void cluster_part_set_settled(ClusterPart *part, bool settled)
 void cluster_part_set_tail(ClusterPart *part, bool tail)
 {
     atomic_store(&part->tail, tail);
+}
+
+void cluster_part_set_limit(ClusterPart *part, const char *limit)
+{
+    atomic_store(&part->limit, limit);
 }
 
 /* Half of it must be free again before the crawl goes on. */

@@ -93,6 +93,9 @@ void cluster_part_left(ClusterPart *part, uint32_t host);
  * left, for limits.tail. */
 void cluster_part_set_settled(ClusterPart *part, bool settled);
 void cluster_part_set_tail(ClusterPart *part, bool tail);
+/* What bounds the crawl here, a word of status.log, for `ragno cluster status`; it lives on. Main.
+ */
+void cluster_part_set_limit(ClusterPart *part, const char *limit);
 /* Of the frontier: cluster/lease/lease_holder.h. Todo thread. */
 void cluster_part_want(ClusterPart *part, const IpAddress *address, uint64_t ticket);
 void cluster_part_release(ClusterPart *part, const IpAddress *address, MonoTime rest_end);

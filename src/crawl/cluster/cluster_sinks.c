@@ -124,7 +124,8 @@ static void tell_status(void *context, Buffer *text)
         (void)buffer_printf(text, "moves_pages=%llu/%llu ", (unsigned long long)moves.done,
                             (unsigned long long)moves.all);
     }
-    (void)buffer_printf(text, "idle=%s name=%s", cluster_state_is_idle(part) ? "yes" : "no",
+    (void)buffer_printf(text, "idle=%s limit=%s name=%s",
+                        cluster_state_is_idle(part) ? "yes" : "no", atomic_load(&part->limit),
                         part->names.name);
 }
 

@@ -49,8 +49,9 @@ struct ClusterPart {
     atomic_bool tail;
     atomic_bool full;
     atomic_bool leaving;
-    _Atomic uint64_t arrived; /* blocks of others */
-    Mutex mutex;              /* RANK_TABLE */
+    _Atomic(const char *) limit; /* what bounds the crawl here */
+    _Atomic uint64_t arrived;    /* blocks of others */
+    Mutex mutex;                 /* RANK_TABLE */
     char text[600];
     ClusterFigures figures;
 };

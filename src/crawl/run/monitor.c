@@ -271,6 +271,9 @@ static void draw_progress(Monitor *monitor, const StatusSample *now)
 
 static void write_line(Monitor *monitor, const StatusSample *now)
 {
+    if (monitor->parts->cluster != NULL) {
+        cluster_part_set_limit(monitor->parts->cluster, status_limit(&monitor->last_line, now));
+    }
     if (status_line(&monitor->last_line, now, &monitor->text) == RESULT_OK &&
         buffer_append_char(&monitor->text, '\n') == RESULT_OK && monitor->log >= 0) {
         (void)!write(monitor->log, monitor->text.data, monitor->text.length);
