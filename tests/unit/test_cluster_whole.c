@@ -175,6 +175,18 @@ static void a_limit_ends_it_when_nobody_holds_any_of_it(void)
     ending_destroy(&ending);
 }
 
+static void failed_hosts_that_are_left_end_it_as_a_tail(void)
+{
+    Ending ending;
+    EndReport reports[3] = {{.idle = true}, {.idle = true, .tail = true}, {.idle = true}};
+    ending_init(&ending);
+    (void)round_of(&ending, reports);
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_TAIL);
+    reports[0] = (EndReport){.spent = true}; /* then a limit is why it ends */
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_LIMIT);
+    ending_destroy(&ending);
+}
+
 /* Agents that hand work to each other while they are asked: never early, in the end at last. */
 static void it_never_ends_early(void)
 {
@@ -221,13 +233,13 @@ static void it_never_ends_early(void)
     }
 }
 
-UNIT_MAIN("cluster, whole", {"a ledger survives its bytes", a_ledger_survives_its_bytes},
-          {"a limit is used up exactly", a_limit_is_used_up_exactly},
-          {"nothing is drawn while a row is missing", nothing_is_drawn_while_a_row_is_missing},
-          {"without a limit nothing is wanted", without_a_limit_nothing_is_wanted},
-          {"two quiet rounds end it", two_quiet_rounds_end_it},
-          {"a round that was not answered does not count",
-           a_round_that_was_not_answered_does_not_count},
-          {"a limit ends it when nobody holds any of it",
-           a_limit_ends_it_when_nobody_holds_any_of_it},
-          {"it never ends early", it_never_ends_early})
+UNIT_MAIN(
+    "cluster, whole", {"a ledger survives its bytes", a_ledger_survives_its_bytes},
+    {"a limit is used up exactly", a_limit_is_used_up_exactly},
+    {"nothing is drawn while a row is missing", nothing_is_drawn_while_a_row_is_missing},
+    {"without a limit nothing is wanted", without_a_limit_nothing_is_wanted},
+    {"two quiet rounds end it", two_quiet_rounds_end_it},
+    {"a round that was not answered does not count", a_round_that_was_not_answered_does_not_count},
+    {"a limit ends it when nobody holds any of it", a_limit_ends_it_when_nobody_holds_any_of_it},
+    {"failed hosts that are left end it as a tail", failed_hosts_that_are_left_end_it_as_a_tail},
+    {"it never ends early", it_never_ends_early})

@@ -158,6 +158,37 @@ static void a_new_arbiter_and_one_without_news_grant_nothing(void)
     cluster_table_destroy(&table);
 }
 
+/* As its first process, in a cluster that nobody has changed but by claims. */
+static bool grants_at_once(const ClusterTable *table, bool first)
+{
+    LeaseArbiter *arbiter = NULL;
+    Arbiters arbiters;
+    (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(0));
+    lease_arbiter_trust(arbiter, first, cluster_table_is_original(table));
+    (void)arbiters_of_table(&arbiters, table);
+    lease_arbiter_set(arbiter, &arbiters, table->epoch, at(10));
+    lease_arbiter_confirm(arbiter, at(20));
+    bool granted = ask(arbiter, 1, LEASE_WANT, 0, 30).said == LEASE_GRANTED;
+    lease_arbiter_delete(arbiter);
+    return granted;
+}
+
+static void the_first_start_of_a_new_cluster_needs_no_rest(void)
+{
+    const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
+    ClusterTable table;
+    uint16_t fresh = 0;
+    cluster_table_init(&table);
+    (void)cluster_table_create(&table, uuid, "", 1);
+    CU_ASSERT_TRUE(grants_at_once(&table, true));
+    CU_ASSERT_FALSE(grants_at_once(&table, false)); /* a former process may have granted */
+    (void)cluster_table_claim(&table, 0);
+    CU_ASSERT_TRUE(grants_at_once(&table, true));
+    (void)cluster_table_add(&table, &fresh); /* some addresses may have had another arbiter */
+    CU_ASSERT_FALSE(grants_at_once(&table, true));
+    cluster_table_destroy(&table);
+}
+
 /* The first of 1000 addresses that agent 0 arbitrates by one table but not by the other. */
 static IpAddress gained(const ClusterTable *before, const ClusterTable *after)
 {
@@ -416,6 +447,8 @@ UNIT_MAIN("lease", {"the second waits for the first", the_second_waits_for_the_f
           {"a release names the rest", a_release_names_the_rest},
           {"a new arbiter, and one without news, grant nothing",
            a_new_arbiter_and_one_without_news_grant_nothing},
+          {"the first start of a new cluster needs no rest",
+           the_first_start_of_a_new_cluster_needs_no_rest},
           {"addresses that a table gives rest", addresses_that_a_table_gives_rest},
           {"old messages and old sessions are dropped", old_messages_and_old_sessions_are_dropped},
           {"addresses beyond the bound wait outside", addresses_beyond_the_bound_wait_outside},

@@ -30,6 +30,11 @@ bool byte_quota_is_used_up(const ByteQuota *quota)
     return most > 0 && look(&quota->received) >= most;
 }
 
+uint64_t byte_quota_received(const ByteQuota *quota)
+{
+    return look(&quota->received);
+}
+
 bool byte_quota_is_open(const ByteQuota *quota)
 {
     uint64_t most = look(&quota->most);

@@ -33,6 +33,7 @@ void byte_quota_set(ByteQuota *quota, uint64_t most);
 /* Whether something may begin. The first may always, while the quota is not used up. */
 bool byte_quota_is_open(const ByteQuota *quota);
 bool byte_quota_is_used_up(const ByteQuota *quota);
+uint64_t byte_quota_received(const ByteQuota *quota);
 void byte_quota_begin(ByteQuota *quota);
 /* Bytes have come. */
 void byte_quota_take(ByteQuota *quota, size_t bytes);

@@ -72,7 +72,7 @@ static EndVerdict take_value(EndDesk *desk, const TransportEvent *event, const E
 {
     uint8_t byte = event->revision > 0 && event->length == 1 ? (uint8_t)event->bytes[0] : 0;
     desk->revision = event->revision;
-    desk->verdict = byte <= END_LIMIT ? (EndVerdict)byte : END_NOT_YET;
+    desk->verdict = byte <= END_TAIL ? (EndVerdict)byte : END_NOT_YET;
     if (desk->verdict == END_NOT_YET) {
         if (desk->found != END_NOT_YET) { /* it was not written */
             put_verdict(desk, desk->found);
@@ -81,7 +81,7 @@ static EndVerdict take_value(EndDesk *desk, const TransportEvent *event, const E
     }
     if (!report->idle && !report->spent) {
         /* A process that has just begun does not know yet whether it may fetch any more. */
-        if (desk->verdict == END_FINISHED || report->holds) {
+        if (desk->verdict != END_LIMIT || report->holds) {
             put_verdict(desk, END_NOT_YET);
         }
         return END_NOT_YET;

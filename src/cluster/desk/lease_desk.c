@@ -47,6 +47,7 @@ Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
     int64_t pace = PACE_MS + (int64_t)one.n;
     desk->pace_ms = pace < PACE_MOST ? pace : PACE_MOST;
     lease_holder_set_pace(desk->holder, desk->pace_ms);
+    lease_arbiter_trust(desk->arbiter, desk->first, cluster_table_is_original(table));
     lease_arbiter_set(desk->arbiter, &one, table->epoch, now);
     lease_holder_set(desk->holder, &other, now);
     return RESULT_OK;

@@ -16,6 +16,7 @@ typedef struct LeaseDesk {
     LeaseArbiter *arbiter;
     LeaseHolder *holder;
     uint64_t dead_below;
+    bool first;       /* process of this agent */
     LeaseItem *items; /* scratch, LEASE_ITEMS_MOST */
     LeaseAnswer *answers;
     LeaseHint *hints;    /* scratch, LEASE_ITEMS_MOST */
@@ -29,6 +30,11 @@ Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules,
                        uint64_t dead_below, const LeaseNewsSink *sink, MonoTime now);
 void lease_desk_destroy(LeaseDesk *desk);
 
+/* No other process has run as this agent; before the first table. */
+static inline void lease_desk_set_first(LeaseDesk *desk, bool first)
+{
+    desk->first = first;
+}
 /* A table was committed. RESULT_MEMORY: the arbiters are as before. */
 Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now);
 /* A message to "lease.N", one to "hint.N", an answer, an undelivered request (its number). */

@@ -25,7 +25,8 @@
  *     that the last fetch has ended in any case (lease_busy_ms).
  *  3. An arbiter grants nothing while it does not know the cluster table to be the newest
  *     (confirm_ms), and nothing for lease_rest_ms after it began or was given the address by a
- *     table, since it does not know what was granted before.
+ *     table, since it does not know what was granted before. Only the first process of an agent
+ *     in a cluster that is as it was made knows: nothing.
  *  4. Messages may be lost, repeated, late and out of order: nothing of this depends on them but
  *     progress.
  * Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */

@@ -181,6 +181,11 @@ static void raise_all(LeaseArbiter *arbiter)
     }
 }
 
+void lease_arbiter_trust(LeaseArbiter *arbiter, bool first, bool original)
+{
+    lease_floor_trust(&arbiter->floor, first, original);
+}
+
 void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now)
 {
     LeaseFloorChange change = lease_floor_set(&arbiter->floor, arbiters, epoch, now);

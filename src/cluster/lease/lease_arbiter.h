@@ -30,6 +30,10 @@ Result lease_arbiter_new(LeaseArbiter **arbiter, const LeaseRules *rules, uint16
                          size_t most, MonoTime now);
 void lease_arbiter_delete(LeaseArbiter *arbiter); /* NULL is allowed */
 
+/* Of the table that is set next. first: no other process has run as this agent. original: all
+ * agents are as the cluster was made, so that no address has ever had another arbiter. With both,
+ * an arbiter does not rest at its start. */
+void lease_arbiter_trust(LeaseArbiter *arbiter, bool first, bool original);
 /* Who arbitrates by the table of an epoch, taken over (moved from). Addresses that were another's
  * rest; all do when the last confirmation is too old to know what tables there were in between. */
 void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now);

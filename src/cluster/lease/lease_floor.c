@@ -46,13 +46,24 @@ MonoTime lease_floor_of(const LeaseFloor *floor, const IpAddress *address)
     return first;
 }
 
-/* A table that was not seen may have made another agent the arbiter of any address. If it had been
- * there while the last confirmation was good, that agent would rest still, and has granted nothing.
+/* While the cluster is as it was made, there was never another arbiter of an address, whatever
+ * tables were not seen; and when no former process of this agent was one, there is nothing to wait
+ * for. A table that was not seen may have made another agent the arbiter of any address. If it had
+ * been there while the last confirmation was good, that agent would rest still, and has granted
+ * nothing.
  */
 LeaseFloorChange lease_floor_set(LeaseFloor *floor, Arbiters *arbiters, uint64_t epoch,
                                  MonoTime now)
 {
-    bool lapsed = !lease_floor_may_grant(floor, now);
+    bool begins = floor->epoch == 0;
+    if (begins && floor->first && floor->original) {
+        floor->floor = now;
+        floor->epoch = epoch;
+        floor->arbiters = *arbiters;
+        *arbiters = (Arbiters){.n = 0};
+        return LEASE_FLOOR_MOVED;
+    }
+    bool lapsed = !lease_floor_may_grant(floor, now) && (begins || !floor->original);
     bool same = epoch == floor->epoch;
     if (same || (!lapsed && arbiters_equal(&floor->arbiters, arbiters))) {
         floor->epoch = epoch;

@@ -23,6 +23,8 @@ typedef struct LeaseFloor {
     int64_t rest_ms;
     int64_t confirm_ms;
     uint16_t self;
+    bool first;               /* no former process of this agent has granted anything */
+    bool original;            /* the next table is as the cluster was made: nobody has moved */
     MonoTime floor;           /* nothing is granted before */
     MonoTime confirmed_until; /* nor after */
     uint64_t epoch;
@@ -34,6 +36,13 @@ typedef struct LeaseFloor {
 /* Begins at now: it knows of no table. */
 void lease_floor_init(LeaseFloor *floor, const LeaseRules *rules, uint16_t self, MonoTime now);
 void lease_floor_destroy(LeaseFloor *floor);
+
+/* What it need not fear of the table that is set next: lease_arbiter_trust. */
+static inline void lease_floor_trust(LeaseFloor *floor, bool first, bool original)
+{
+    floor->first = first;
+    floor->original = original;
+}
 
 typedef enum LeaseFloorChange {
     LEASE_FLOOR_SAME,

@@ -140,7 +140,8 @@ bool node_wire_get_hint(WireReader *reader, LeaseHint *hint)
 void node_wire_put_report(WireWriter *writer, uint64_t round, const EndReport *report)
 {
     wire_put_64(writer, round);
-    wire_put_8(writer, (uint8_t)(report->idle | report->spent << 1 | report->holds << 2));
+    wire_put_8(writer, (uint8_t)(report->idle | report->spent << 1 | report->holds << 2 |
+                                 report->tail << 3));
     wire_put_64(writer, report->changes);
     wire_put_64(writer, report->session);
 }
@@ -152,6 +153,7 @@ Result node_wire_get_report(WireReader *reader, uint64_t *round, EndReport *repo
     *report = (EndReport){.idle = (marks & 1) != 0,
                           .spent = (marks & 2) != 0,
                           .holds = (marks & 4) != 0,
+                          .tail = (marks & 8) != 0,
                           .changes = wire_get_64(reader)};
     report->session = wire_get_64(reader);
     return wire_reader_ended(reader) ? RESULT_OK : RESULT_INVALID;

@@ -142,7 +142,8 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                .lease = from->lease,
                                .mass = from->mass,
                                .lease_addresses = from->lease_addresses,
-                               .dead_below = node->join.record.dead_below};
+                               .dead_below = node->join.record.dead_below,
+                               .first = node->join.first};
     BlockDeskSinks blocks = {
         .context = node, .read = read_outbox, .answered = answered, .block = hand_on};
     LeaseNewsSink leases = {.context = node, .take = lease_news};

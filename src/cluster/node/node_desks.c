@@ -14,6 +14,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     Result rc = block_desk_init(&desks->blocks, link, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
                                        options->lease_addresses, options->dead_below, leases, now);
+    lease_desk_set_first(&desks->leases, options->first);
     return rc == RESULT_OK ? rc_leases : rc;
 }
 

@@ -21,6 +21,7 @@ typedef struct NodeDeskOptions {
     LeaseRules lease;
     size_t lease_addresses;
     uint64_t dead_below; /* sessions of this agent that have ended for certain */
+    bool first;          /* there were none */
     uint64_t limits[LEDGER_UNITS];
     uint64_t used[LEDGER_UNITS];
     MassDeskOptions mass;

@@ -364,6 +364,7 @@ static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
     uint16_t life = join->table.agents[identity->self].life;
+    join->first = record == NULL && !identity->known;
     if (!identity->known && !may_begin(join, record)) {
         choose_another(join, now);
         return;

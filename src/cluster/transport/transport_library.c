@@ -1,6 +1,7 @@
 #include "cluster/transport/transport_library.h"
 
 #include <dlfcn.h>
+#include <openssl/ssl.h>
 #include <string.h>
 
 #define TEXT_OF(number) TEXT(number)
@@ -47,4 +48,10 @@ const NatsLibrary *nats_library(Buffer *error)
         return NULL;
     }
     return &library;
+}
+
+void nats_library_close(const NatsLibrary *from, int64_t ms)
+{
+    sk_SSL_COMP_free(SSL_COMP_set0_compression_methods(NULL));
+    (void)from->nats_CloseAndWait(ms);
 }

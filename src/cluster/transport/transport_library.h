@@ -44,5 +44,8 @@ typedef struct NatsLibrary {
 
 /* Loads it at the first call. NULL: error has a sentence. */
 const NatsLibrary *nats_library(Buffer *error);
+/* Waits until its threads have ended. When it has used TLS, libnats 3.4 frees OpenSSL's list of
+ * compressions here, and OpenSSL would free it again as the process ends: so there is none then. */
+void nats_library_close(const NatsLibrary *from, int64_t ms);
 
 #endif

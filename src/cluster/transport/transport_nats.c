@@ -240,8 +240,8 @@ static void on_closed(natsConnection *connection, void *context)
         char text[256];
         (void)nats->library->natsConnection_GetLastError(connection, &why);
         (void)snprintf(text, sizeof text,
-                       "the NATS server has closed the connection for good: %s; is "
-                       "cluster.credentials right?",
+                       "the NATS server has closed the connection for good: %s; are "
+                       "cluster.credentials and cluster.tls_authority right?",
                        why == NULL ? "no reason given" : why);
         TransportEvent *event = transport_event_new(TRANSPORT_CLOSED, 0, NULL, NULL, NULL, 0);
         if (event != NULL) {
@@ -493,7 +493,7 @@ void transport_nats_close(TransportNats *nats)
     library->natsSubscription_Destroy(nats->changes);
     library->natsConnection_Destroy(nats->connection);
     library->natsOptions_Destroy(nats->options);
-    (void)library->nats_CloseAndWait(CLOSE_MS); /* its threads: none calls back afterwards */
+    nats_library_close(library, CLOSE_MS); /* none of its threads calls back afterwards */
     condition_destroy(&nats->changed);
     mutex_destroy(&nats->mutex);
     free(nats);

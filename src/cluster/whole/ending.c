@@ -67,12 +67,14 @@ static EndVerdict judge(Ending *ending)
     bool quiet = true;
     bool still = ending->was_quiet;
     bool spent = false;
+    bool tail = false;
     bool held = false;
     for (size_t i = 0; i < ending->n; i++) {
         const EndSeat *seat = &ending->seats[i];
         quiet = quiet && (seat->report.idle || seat->report.spent);
         still = still && is_still(seat);
         spent = spent || (seat->report.spent && !seat->report.idle);
+        tail = tail || seat->report.tail;
         held = held || seat->report.holds;
     }
     ending->open = false;
@@ -80,7 +82,10 @@ static EndVerdict judge(Ending *ending)
     if (!quiet || !still) {
         return END_NOT_YET;
     }
-    return !spent ? END_FINISHED : held ? END_NOT_YET : END_LIMIT;
+    if (spent) {
+        return held ? END_NOT_YET : END_LIMIT;
+    }
+    return tail ? END_TAIL : END_FINISHED;
 }
 
 EndVerdict ending_report(Ending *ending, uint16_t agent, uint64_t round, const EndReport *report)

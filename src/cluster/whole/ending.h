@@ -15,6 +15,9 @@
  * It counts as idle, and the crawl then ends because of the limit, but not while another agent has
  * allowance to give back.
  *
+ * An agent at its tail is idle, too: what it has left are hosts that have failed, and they waited
+ * for longer than the crawl is to wait for them. If there is one, the crawl ends as END_TAIL.
+ *
  * Owns: its list of seats.
  * Threads: none of its own; an object belongs to its caller.
  * Source: Mattern 1987; MANY-MACHINES 8. */
@@ -30,6 +33,7 @@
 typedef struct EndReport {
     bool idle;
     bool spent; /* it has work, and no allowance for it (ledger.h) */
+    bool tail;  /* idle, but for hosts that have failed and wait (limits.tail) */
     bool holds; /* it has allowance that it has not used */
     uint64_t changes;
     uint64_t session;
@@ -38,7 +42,8 @@ typedef struct EndReport {
 typedef enum EndVerdict {
     END_NOT_YET,
     END_FINISHED, /* nothing is left */
-    END_LIMIT     /* a limit of the crawl is used up */
+    END_LIMIT,    /* a limit of the crawl is used up */
+    END_TAIL      /* nothing is left but hosts that have failed */
 } EndVerdict;
 
 typedef struct EndSeat {

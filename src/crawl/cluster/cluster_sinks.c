@@ -79,6 +79,7 @@ static void situation(void *context, NodeSituation *s)
 {
     ClusterPart *part = context;
     s->end.idle = cluster_state_is_idle(part);
+    s->end.tail = s->end.idle && atomic_load(&part->tail);
     s->end.changes = stats_get(&part->bonds.stats->commits) + atomic_load(&part->arrived);
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
         part->sinks.account(part->sinks.context, (LedgerUnit)unit, &s->accounts[unit]);

@@ -28,5 +28,6 @@ bool cluster_state_is_idle(ClusterPart *part)
     bool empty = inbox_is_empty(&part->inbox) && ingest_waiting(bonds->ingest) == 0 &&
                  ingest_cluster_outbox_blocks(&part->ingest) == 0;
     bool done = stats_get(&bonds->stats->urls_queued) == 0 && atomic_load(&part->settled);
-    return empty && (done || atomic_load(&part->tail)) && atomic_load(&part->quiet);
+    bool idle = done && atomic_load(&part->quiet);
+    return empty && (idle || atomic_load(&part->tail)); /* what waits at a tail is never quiet */
 }

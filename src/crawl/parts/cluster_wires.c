@@ -63,11 +63,25 @@ static void granted(void *context, LedgerUnit unit, uint64_t amount)
     AgentParts *parts = context;
     if (unit == LEDGER_BYTES) {
         atomic_store(&parts->max_bytes, amount);
+        if (parts->config->crawl_max_bytes > 0) {
+            byte_quota_set(&parts->quota, amount > 0 ? amount : 1); /* 0 would be: no limit */
+            for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
+                fetcher_wake(parts->fetchers[i]);
+            }
+        }
         ring(parts);
     } else if (atomic_load(&parts->max_pages) != NO_PAGE_LIMIT) {
         atomic_store(&parts->max_pages, amount);
         cluster_wires_allow(parts);
     }
+}
+
+/* What was received, also of what is in flight or was given up. */
+uint64_t cluster_wires_bytes(AgentParts *parts)
+{
+    uint64_t ended = stats_get(&parts->stats.bytes);
+    uint64_t received = byte_quota_received(&parts->quota);
+    return ended > received ? ended : received;
 }
 
 static void account(void *context, LedgerUnit unit, LedgerAccount *account)
@@ -81,7 +95,7 @@ static void account(void *context, LedgerUnit unit, LedgerAccount *account)
         account->used = frontier.acquired + atomic_load(&parts->pages_final);
         account->needed = left;
     } else {
-        account->used = stats_get(&parts->stats.bytes);
+        account->used = cluster_wires_bytes(parts);
         account->needed = (uint64_t)connections * BYTES_AT_ONCE;
     }
 }

@@ -19,6 +19,8 @@ void cluster_wires_left(void *context, uint32_t host);
 void cluster_wires_quiet(void *context, bool quiet);
 /* From a fetching thread: one page more. */
 void cluster_wires_count(AgentParts *parts);
+/* What counts for crawl.max_bytes: all that was received, also of what is in flight. Any thread. */
+uint64_t cluster_wires_bytes(AgentParts *parts);
 /* As many transfers as there may be pages. Any thread. */
 void cluster_wires_allow(AgentParts *parts);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/thread/log.h"
+#include "crawl/parts/cluster_wires.h"
 #include "crawl/parts/wires.h"
 
 #define DRAIN_TICK_MS  1000
@@ -225,6 +226,12 @@ static void check_cluster(Helm *helm, bool finished, MonoTime now)
         helm_stop(helm, EXIT_FINISHED, "finished, nothing is left to fetch at any agent", now);
     } else if (cluster_part_verdict(cluster) == END_LIMIT) {
         helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at a limit of all agents together", now);
+    } else if (cluster_part_verdict(cluster) == END_TAIL) {
+        helm_stop(
+            helm, EXIT_TAIL,
+            "stopped at limits.tail: only hosts that have failed were left, at all agents; they "
+            "stay scheduled",
+            now);
     }
 }
 
@@ -237,8 +244,8 @@ static unsigned look_at_cluster(const Helm *helm)
         return 0;
     }
     bool full = cluster_part_is_full(parts->cluster, (uint64_t)config->cluster_outbox);
-    bool spent = config->crawl_max_bytes > 0 &&
-                 stats_get(&parts->stats.bytes) >= atomic_load(&parts->max_bytes);
+    bool spent =
+        config->crawl_max_bytes > 0 && cluster_wires_bytes(parts) >= atomic_load(&parts->max_bytes);
     return full || spent ? PAUSE_CLUSTER : 0u;
 }
 

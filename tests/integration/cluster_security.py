@@ -1,0 +1,143 @@
+"""How agents prove to nats-server who they are, and it to them: TLS, and NKeys. Users and tokens are in
+cluster.py. The right ones are taken, wrong ones told of in a sentence; files of secrets are for their
+owner alone."""
+import base64
+import os
+import subprocess
+
+import cluster
+import harness
+
+SEED_OF_USER = bytes([144 | 160 >> 5, (160 & 31) << 3])  # "SU" in base32
+PUBLIC_USER = bytes([160])                               # "U"
+
+
+def openssl(*words):
+    return subprocess.run(["openssl", *words], check=True, capture_output=True).stdout
+
+
+def authority(path, name):
+    """A certificate that others are signed with: its file, and that of its key."""
+    files = f"{path}/{name}.pem", f"{path}/{name}.key"
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+            "2", "-subj", f"/CN={name}", "-keyout", files[1], "-out", files[0])
+    return files
+
+
+def signed(path, name, by):
+    """A certificate for 127.0.0.1 that an authority has signed, and its key."""
+    cert, key, request, extra = (f"{path}/{name}.{kind}" for kind in ("pem", "key", "csr", "ext"))
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+            f"/CN={name}", "-keyout", key, "-out", request)
+    with open(extra, "w") as file:
+        file.write("subjectAltName=IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", request, "-CA", by[0], "-CAkey", by[1], "-CAcreateserial", "-days",
+            "2", "-extfile", extra, "-out", cert)
+    os.chmod(key, 0o600)
+    return cert, key
+
+
+def crc16(data):
+    """As XMODEM has it."""
+    crc = 0
+    for byte in data:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ (0x1021 if crc & 0x8000 else 0)) & 0xffff
+    return crc
+
+
+def nkey_text(prefix, key):
+    data = prefix + key
+    return base64.b32encode(data + crc16(data).to_bytes(2, "little")).decode().rstrip("=")
+
+
+def nkey(path, name):
+    """A user's (public, seed), as `nk -gen user` makes them."""
+    private = f"{path}/{name}.der"
+    openssl("genpkey", "-algorithm", "ed25519", "-outform", "DER", "-out", private)
+    with open(private, "rb") as file:
+        seed = file.read()[-32:]
+    public = openssl("pkey", "-inform", "DER", "-in", private, "-pubout", "-outform", "DER")[-32:]
+    return nkey_text(PUBLIC_USER, public), nkey_text(SEED_OF_USER, seed)
+
+
+def write(path, text, mode=0o600):
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, mode)
+    return path
+
+
+def status(nats, url, *words):
+    return cluster.ragno("cluster", "status", "--url", url or nats.url(), "--name", cluster.NAME, *words)
+
+
+def refused(report, what, result, *words):
+    report.check(f"{what} is refused", result.returncode in (2, 4, 17) and
+                 all(word in result.stderr for word in words) and result.stderr.count("\n") <= 2,
+                 f"{result.returncode}: {result.stderr}")
+
+
+def crawled(report, path, nats, *settings):
+    """Two agents crawl with these settings, and end."""
+    with harness.Web(path, hosts=10, pages=60, suffix="test") as web, \
+            cluster.Agents(web, nats, path, *settings, agents=2) as agents:
+        agents.start_all()
+        codes = agents.wait()
+        report.check("agents crawl with it", codes == [0, 0], f"{codes} {[agents.said(i) for i in (0, 1)]}")
+        pages = set().union(*(cluster.pages_of(d) for d in agents.directories))
+        report.check("and have all pages", web.graph_urls() <= pages, f"{len(pages)} pages")
+
+
+def tls(report, path):
+    """The server is checked by its authority, and checks who comes."""
+    ours, others = authority(path, "ours"), authority(path, "others")
+    server = signed(path, "server", ours)
+    agent, stranger = signed(path, "agent", ours), signed(path, "stranger", others)
+    settings = (f'tls {{ cert_file: "{server[0]}", key_file: "{server[1]}", ca_file: "{ours[0]}", '
+                'verify: true }')
+    with cluster.Nats(path, settings) as nats:
+        url = nats.url().replace("nats://", "tls://")
+        words = ["--tls-authority", ours[0], "--tls-certificate", agent[0], "--tls-key", agent[1]]
+        made = cluster.ragno("cluster", "init", "--agents", "2", "--url", url, "--name", cluster.NAME, *words)
+        report.equal("a cluster is made over TLS", (made.returncode, made.stderr), (0, ""))
+        refused(report, "a server of another authority", status(
+            nats, url, "--tls-authority", others[0], *words[2:]), "tls_authority")
+        refused(report, "an agent without a certificate", status(nats, url, *words[:2]))
+        refused(report, "one of another authority", status(
+            nats, url, *words[:2], "--tls-certificate", stranger[0], "--tls-key", stranger[1]))
+        refused(report, "an authority that cannot be read", status(
+            nats, url, "--tls-authority", path + "/none.pem"), "tls_authority")
+        crawled(report, path, nats, "--set", f"cluster.url={url}", "--set", f"cluster.tls_authority={ours[0]}",
+                "--set", f"cluster.tls_certificate={agent[0]}", "--set", f"cluster.tls_key={agent[1]}")
+
+
+def nkeys(report, path):
+    """A key pair: the server knows the public one, and nothing secret is sent."""
+    public, seed = nkey(path, "right")
+    other_public, other_seed = nkey(path, "other")
+    right = write(path + "/right", f"nkey {public}\n{seed}\n")
+    with cluster.Nats(path, f"authorization {{ users: [ {{ nkey: {public} }} ] }}") as nats:
+        made = cluster.ragno("cluster", "init", "--agents", "2", "--url", nats.url(), "--name", cluster.NAME,
+                             "--credentials", right)
+        report.equal("a cluster is made with an NKey", (made.returncode, made.stderr), (0, ""))
+        refused(report, "nobody", status(nats, None))
+        refused(report, "another key", status(nats, None, "--credentials", write(
+            path + "/other", f"nkey {other_public}\n{other_seed}\n")))
+        refused(report, "another's seed", status(nats, None, "--credentials", write(
+            path + "/mixed", f"nkey {public}\n{other_seed}\n")))
+        refused(report, "a file without a seed", status(nats, None, "--credentials", write(
+            path + "/half", f"nkey {public}\n")))
+        refused(report, "a file that says nothing", status(nats, None, "--credentials", write(
+            path + "/words", "open sesame\n")), "expected 'user NAME PASSWORD'")
+        for mode in (0o640, 0o604, 0o660):
+            refused(report, f"a file of mode {mode:o}", status(nats, None, "--credentials", write(
+                path + "/open", f"nkey {public}\n{seed}\n", mode)), "chmod 600")
+        refused(report, "a file that is not there", status(nats, None, "--credentials", path + "/none"),
+                "No such file")
+        crawled(report, path, nats, "--set", f"cluster.credentials={right}")
+
+
+if __name__ == "__main__":
+    harness.main(tls, nkeys)

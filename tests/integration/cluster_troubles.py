@@ -1,0 +1,98 @@
+"""A cluster whose server is away, whose hosts fail, whose limits are reached; and its first start."""
+import json
+import os
+import signal
+import time
+
+import cluster
+import harness
+
+LEASE_S = 2  # cluster.agent_command
+
+
+def status_of(directory):
+    try:
+        with open(directory + "/status.json") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return {}
+
+
+def first_start(report, path):
+    """In a new cluster nobody has granted anything: its arbiters do not rest. Later ones do."""
+    rest_s = 30 + 60
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path, "--set", f"cluster.lease={rest_s - 60}s",
+                            "--set", "fetch.total_timeout=60s") as agents:
+            start = time.monotonic()
+            agents.start_all()
+            pages = harness.until(lambda: sum(status_of(d).get("2xx", 0) for d in agents.directories) > 100)
+            report.check("a new cluster fetches at once", pages and time.monotonic() - start < rest_s,
+                         f"{time.monotonic() - start:.1f} s, {[agents.said(i) for i in range(3)]}")
+            for process in agents.processes:
+                process.send_signal(signal.SIGINT)
+            report.equal("all stop", [harness.ended(p) for p in agents.processes], [11] * 3)
+
+
+def tail(report, path):
+    """Only hosts that have failed are left, at one agent: all end, and say why."""
+    with cluster.Nats(path) as nats, harness.Web(path, hosts=4, pages=40) as web:
+        cluster.make(report, nats)
+        with open(web.seeds, "a") as seeds:
+            seeds.write("http://stalls-1.web.test/\nhttp://retry-zero-1.web.test/\n")
+        with cluster.Agents(web, nats, path, "--set", "politeness.retry=busy 1h 5, timeout 1h 5",
+                            "--set", "fetch.first_byte_timeout=300ms", "--set", "limits.tail=2s") as agents:
+            agents.start_all()
+            report.equal("all agents end by limits.tail", agents.wait(), [18] * 3)
+            for i, directory in enumerate(agents.directories):
+                with open(directory + "/ragno.log") as log:
+                    report.check(f"agent {i} says so", "stopped at limits.tail" in log.read())
+
+
+def without_server(report, path):
+    """The server dies: what is leased is fetched to its end, then the crawl waits, and says so. It goes on
+    soon after the server is back."""
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path, "--set", "log.status_interval=200ms") as agents:
+            agents.start_all()
+            harness.until(lambda: sum(status_of(d).get("2xx", 0) for d in agents.directories) > 100)
+            nats.kill()
+            killed_us = time.monotonic_ns() // 1000
+            waits = harness.until(lambda: all(
+                status_of(d).get("limit") == "cluster" or status_of(d).get("urls_queued") == 0
+                for d in agents.directories))
+            report.check("all wait for it: limit=cluster", waits,
+                         str([status_of(d).get("limit") for d in agents.directories]))
+            waited_us = time.monotonic_ns() // 1000
+            harness.until(lambda: time.monotonic_ns() // 1000 - waited_us > 3000000)
+            nats.start()
+            back_us = time.monotonic_ns() // 1000
+            report.equal("all end", agents.wait(), [0] * 3)
+        web.stop()
+        starts = sorted(r.start for r in web.requests())
+        late = [us for us in starts if killed_us + (LEASE_S + 1) * 1000000 < us < back_us]
+        last = max(us for us in starts if us < back_us)
+        first = min(us for us in starts if us > back_us)
+        report.check(f"it waits within the lease (the last request came {(last - killed_us) / 1e6:.1f} s after)",
+                     not late, f"{len(late)} later")
+        report.check(f"and goes on in seconds ({(first - back_us) / 1e6:.1f})", first - back_us < 60000000)
+        cluster.check_whole(report, agents, web.graph_urls())
+
+
+def bytes_limit(report, path):
+    """crawl.max_bytes is of all agents together."""
+    most = 3 << 20
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path, "-Q", "3Mi") as agents:
+            agents.start_all()
+            report.equal("all stop at the limit", agents.wait(), [14] * 3)
+            used = [status_of(d).get("bytes", 0) for d in agents.directories]
+            report.check(f"its sum is kept, and used ({used}: {sum(used) / most:.3f} of it)",
+                         0.9 * most < sum(used) <= 1.02 * most)
+
+
+if __name__ == "__main__":
+    harness.main(first_start, tail, without_server, bytes_limit)
