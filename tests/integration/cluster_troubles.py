@@ -90,8 +90,11 @@ def bytes_limit(report, path):
             agents.start_all()
             report.equal("all stop at the limit", agents.wait(), [14] * 3)
             used = [status_of(d).get("bytes", 0) for d in agents.directories]
-            report.check(f"its sum is kept, and used ({used}: {sum(used) / most:.3f} of it)",
-                         0.9 * most < sum(used) <= 1.02 * most)
+        web.stop()
+        largest = max(r.bytes for r in web.requests())
+        # The last page of each may be larger than the mean (base/thread/byte_quota.h).
+        report.check(f"its sum is kept, and used ({used}: {sum(used) / most:.3f} of it)",
+                     0.9 * most < sum(used) <= most + cluster.AGENTS * largest, f"largest {largest}")
 
 
 if __name__ == "__main__":
