@@ -53,7 +53,8 @@ def received(result):
 
 
 def quota_of_bytes(report, path):
-    """-Q counts what is in flight: 256 connections to 200 hosts do not carry a crawl beyond it."""
+    """-Q counts what is in flight: 256 connections to 200 hosts do not carry a crawl beyond it. How much an
+    answer has is known with its header: a guess of what comes at one moment may be wrong."""
     directory = path + "/crawl"
     with harness.Web(path, hosts=200, addresses=200, pages=20000, delayed=0.5, delay_ms=300) as web:
         seeds = path + "/all-seeds.txt"
@@ -64,7 +65,7 @@ def quota_of_bytes(report, path):
             report.equal(f"run {run + 1} ends at its quota", (result.returncode, "crawl.max_bytes" in
                                                               result.stdout), (14, True))
             report.check(f"and near it: {received(result) / 1e6} MB of {quota}",
-                         quota * 1e6 <= received(result) < quota * 1.05e6, result.stdout)
+                         quota * 1e6 <= received(result) < quota * 1.1e6, result.stdout)
 
 
 if __name__ == "__main__":
