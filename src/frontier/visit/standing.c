@@ -26,9 +26,12 @@ Standing standing_of(const StandingRecord *record, const HostHealth *health)
 
 StandingShares standing_shares(const LiveShares *live)
 {
-    return live == NULL ? (StandingShares){.new_percent = 0}
-                        : (StandingShares){.new_percent = atomic_load(&live->new_percent),
-                                           .slow_percent = atomic_load(&live->slow_percent)};
+    StandingShares shares = {.new_percent = 0};
+    if (live != NULL) {
+        shares.new_percent = atomic_load(&live->new_percent);
+        shares.slow_percent = atomic_load(&live->slow_percent);
+    }
+    return shares;
 }
 
 size_t standing_most(const StandingShares *shares, Standing standing, size_t connections)

@@ -120,7 +120,7 @@ Result page_move_adopt(Batch *batch, const PageRef *page)
 
 Result page_move_finish(Batch *batch, const LinkRecord *record)
 {
-    PageRef page;
+    PageRef page = {.status = 0};
     Buffer url;
     uint64_t index = 0;
     PageDB *db = batch->store->db;
