@@ -459,7 +459,8 @@ static const MassPeer *peer_of(const World *w, uint16_t agent, uint16_t other)
             return &peers[i];
         }
     }
-    return NULL;
+    (void)fprintf(stderr, "agent %u has no peer %u\n", (unsigned)agent, (unsigned)other);
+    abort();
 }
 
 /* Turns over a byte of what agent 0 has of agent 1. */

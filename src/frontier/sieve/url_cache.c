@@ -59,11 +59,6 @@ void url_cache_delete(UrlCache *cache)
     }
 }
 
-void url_cache_clear(UrlCache *cache)
-{
-    memset(cache->sets, 0, cache->n_sets * sizeof(Set));
-}
-
 /* The set by the high bits of the mixed fingerprint: callers' fingerprints may share their own. */
 static Set *set_of(const UrlCache *cache, uint64_t fingerprint)
 {

@@ -32,7 +32,6 @@ void url_cache_delete(UrlCache *cache);
 bool url_cache_holds(UrlCache *cache, uint64_t fingerprint);
 /* Enters fingerprint, as the youngest. */
 void url_cache_put(UrlCache *cache, uint64_t fingerprint);
-void url_cache_clear(UrlCache *cache);
 
 typedef struct UrlCacheStats {
     uint64_t hits;
