@@ -1,7 +1,6 @@
 #include "frontier/sieve/url_cache.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/core/hash.h"
 
