@@ -18,7 +18,7 @@ import politeness
 AGENTS = 3
 SEED = 11
 KILLS, KILL_S = (100, 1.0) if harness.FULL else (8, 2.0)
-RESTARTS = 8 # one in four found the want lost
+RESTARTS = 8  # the moment in which a want can be lost is short, and longer on a busy machine
 NAME = "crawl-1"
 # Hosts of web.test would be one registered domain, and so one agent's.
 SIZES = dict(hosts=60, addresses=20, pages=900, skew=0.2, suffix="test")
