@@ -22,6 +22,16 @@ typedef struct Agent {
 
 static const uint8_t agents_fixture_uuid[CLUSTER_UUID_BYTES] = {7};
 
+/* A URL of a host; valid for 64 calls. */
+static inline const char *agents_fixture_url(const char *host, const char *path)
+{
+    static char urls[64][128];
+    static unsigned next;
+    char *url = urls[next++ % 64];
+    (void)snprintf(url, sizeof urls[0], "%s%s", host, path);
+    return url;
+}
+
 static inline void agents_fixture_grown(void *context, uint16_t to, size_t bytes)
 {
     Agent *agent = context;

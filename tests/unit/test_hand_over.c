@@ -46,14 +46,10 @@ static void tear_down(World *w)
     free(w);
 }
 
-/* A URL of a host that the agent owns; valid for 64 calls. */
-static const char *url_of(World *w, uint16_t owner, const char *path)
+/* A URL of a host that the agent owns. */
+static const char *url_of(const World *w, uint16_t owner, const char *path)
 {
-    static char urls[64][128];
-    static unsigned next;
-    char *url = urls[next++ % 64];
-    (void)snprintf(url, 128, "%s%s", w->hosts[owner], path);
-    return url;
+    return agents_fixture_url(w->hosts[owner], path);
 }
 
 static bool knows(Agent *agent, const char *url)

@@ -82,13 +82,9 @@ static void tear_down(World *w)
     free(w);
 }
 
-static const char *url_of(World *w, uint16_t owner, const char *path)
+static const char *url_of(const World *w, uint16_t owner, const char *path)
 {
-    static char urls[64][128];
-    static unsigned next;
-    char *url = urls[next++ % 64];
-    (void)snprintf(url, 128, "%s%s", w->hosts[owner], path);
-    return url;
+    return agents_fixture_url(w->hosts[owner], path);
 }
 
 /* Moves the slot of an agent's host. */

@@ -92,29 +92,48 @@ static Result send_to(ClusterPages *pages, uint16_t agent, const WireWriter *que
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
+/* A question of NODE_ASK_PAGE and its answer. */
+typedef struct Exchange {
+    Buffer bytes;
+    Buffer answer;
+    WireWriter question; /* of bytes, once it has begun */
+} Exchange;
+
+static Result begin_question(ClusterPages *pages, NodePageQuestion what, Exchange *exchange)
+{
+    buffer_init(&exchange->bytes, BUFFER_NO_LIMIT);
+    buffer_init(&exchange->answer, BUFFER_NO_LIMIT);
+    Result rc = connect_to(pages);
+    if (rc == RESULT_OK) {
+        exchange->question = cluster_client_begin(&pages->client, NODE_ASK_PAGE, &exchange->bytes);
+        wire_put_8(&exchange->question, (uint8_t)what);
+    }
+    return rc;
+}
+
+static void end_question(Exchange *exchange)
+{
+    buffer_destroy(&exchange->bytes);
+    buffer_destroy(&exchange->answer);
+}
+
 Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, Buffer *text,
                          unsigned *state)
 {
-    Buffer question;
-    Buffer answer;
-    buffer_init(&question, BUFFER_NO_LIMIT);
-    buffer_init(&answer, BUFFER_NO_LIMIT);
-    Result rc = connect_to(pages);
+    Exchange exchange;
+    Result rc = begin_question(pages, NODE_PAGE_WHY, &exchange);
     if (rc == RESULT_OK) {
-        WireWriter writer = cluster_client_begin(&pages->client, NODE_ASK_PAGE, &question);
-        wire_put_8(&writer, NODE_PAGE_WHY);
-        wire_put_string(&writer, url, strlen(url));
-        rc = send_to(pages, agent, &writer, &answer);
+        wire_put_string(&exchange.question, url, strlen(url));
+        rc = send_to(pages, agent, &exchange.question, &exchange.answer);
     }
     if (rc == RESULT_OK) {
-        WireReader reader = wire_reader(answer.data, answer.length);
+        WireReader reader = wire_reader(exchange.answer.data, exchange.answer.length);
         size_t length = 0;
         *state = wire_get_8(&reader);
         const uint8_t *words = wire_get_string(&reader, &length);
         rc = wire_reader_ended(&reader) ? buffer_append(text, words, length) : RESULT_INVALID;
     }
-    buffer_destroy(&question);
-    buffer_destroy(&answer);
+    end_question(&exchange);
     return rc;
 }
 
@@ -122,27 +141,22 @@ Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, B
 static Result ask_trail(ClusterPages *pages, uint16_t agent, const char *url, uint64_t index,
                         PageTrail *trail)
 {
-    Buffer question;
-    Buffer answer;
-    buffer_init(&question, BUFFER_NO_LIMIT);
-    buffer_init(&answer, BUFFER_NO_LIMIT);
-    Result rc = connect_to(pages);
-    if (rc == RESULT_OK) {
-        WireWriter writer = cluster_client_begin(&pages->client, NODE_ASK_PAGE, &question);
-        wire_put_8(&writer, url == NULL ? NODE_PAGE_TRAIL : NODE_PAGE_TRAIL_OF_URL);
-        if (url == NULL) {
-            wire_put_64(&writer, index);
-        } else {
-            wire_put_string(&writer, url, strlen(url));
-        }
-        rc = send_to(pages, agent, &writer, &answer);
+    Exchange exchange;
+    Result rc =
+        begin_question(pages, url == NULL ? NODE_PAGE_TRAIL : NODE_PAGE_TRAIL_OF_URL, &exchange);
+    if (rc == RESULT_OK && url == NULL) {
+        wire_put_64(&exchange.question, index);
+    } else if (rc == RESULT_OK) {
+        wire_put_string(&exchange.question, url, strlen(url));
     }
     if (rc == RESULT_OK) {
-        WireReader reader = wire_reader(answer.data, answer.length);
+        rc = send_to(pages, agent, &exchange.question, &exchange.answer);
+    }
+    if (rc == RESULT_OK) {
+        WireReader reader = wire_reader(exchange.answer.data, exchange.answer.length);
         rc = page_trail_get(&reader, trail);
     }
-    buffer_destroy(&question);
-    buffer_destroy(&answer);
+    end_question(&exchange);
     return rc;
 }
 

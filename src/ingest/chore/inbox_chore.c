@@ -131,17 +131,8 @@ static Result read_host(InboxChore *chore, Batch *batch, const BlockHeader *head
         return RESULT_OK;
     }
     uint16_t owner = ingest_cluster_owner(cluster, move.origin, move.length);
-    if (owner == cluster->self) {
-        return host_move_take(batch, &move);
-    }
-    Buffer block;
-    buffer_init(&block, BUFFER_NO_LIMIT);
-    Result rc = host_block_write(&move, cluster->draft.epoch, &block);
-    if (rc == RESULT_OK) {
-        rc = outbox_draft_put(&cluster->draft, owner, block.data, block.length);
-    }
-    buffer_destroy(&block);
-    return rc;
+    return owner == cluster->self ? host_move_take(batch, &move)
+                                  : host_move_put(&cluster->draft, &move, owner);
 }
 
 /* Appends the records of an item; of one that is refused none. */

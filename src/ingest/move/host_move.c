@@ -40,14 +40,24 @@ Result host_move_close(Batch *batch, uint32_t id, bool *known)
     return is_parked ? RESULT_OK : schedule_park(batch->store->schedule, batch->txn, id, &urls);
 }
 
+Result host_move_put(OutboxDraft *draft, const HostMove *move, uint16_t to)
+{
+    Buffer block;
+    buffer_init(&block, BUFFER_NO_LIMIT);
+    Result rc = host_block_write(move, draft->epoch, &block);
+    if (rc == RESULT_OK) {
+        rc = outbox_draft_put(draft, to, block.data, block.length);
+    }
+    buffer_destroy(&block);
+    return rc;
+}
+
 Result host_move_send(Batch *batch, uint32_t id, uint16_t to)
 {
-    OutboxDraft *draft = &batch->cluster->draft;
     int64_t now_ms = wall_now().us / 1000;
     HostRecord record;
-    Buffer origin, block;
+    Buffer origin;
     buffer_init(&origin, BUFFER_NO_LIMIT);
-    buffer_init(&block, BUFFER_NO_LIMIT);
     Result rc = host_table_get(batch->store->hosts, batch->txn, id, &record);
     if (rc == RESULT_OK) {
         rc = batch_result_of(batch, page_db_host_origin(batch->store->db, batch->txn, id, &origin));
@@ -63,13 +73,9 @@ Result host_move_send(Batch *batch, uint32_t id, uint16_t to)
                          .rested_ms = record.rested_ms,
                          .failures = record.failures,
                          .last_failure = record.last_failure};
-        rc = host_block_write(&move, draft->epoch, &block);
-    }
-    if (rc == RESULT_OK) {
-        rc = outbox_draft_put(draft, to, block.data, block.length);
+        rc = host_move_put(&batch->cluster->draft, &move, to);
     }
     buffer_destroy(&origin);
-    buffer_destroy(&block);
     return rc == RESULT_INVALID ? RESULT_OK : rc; /* a name that no DNS has: it is never fetched */
 }
 

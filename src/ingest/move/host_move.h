@@ -12,6 +12,7 @@
 #ifndef INGEST_MOVE_HOST_MOVE_H
 #define INGEST_MOVE_HOST_MOVE_H
 
+#include "cluster/link/outbox.h"
 #include "cluster/wire/host_block.h"
 #include "ingest/batch/ingest_batch.h"
 
@@ -19,6 +20,8 @@
  * (DistributorSinks.left). Of a host that is closed so already the latter is said again. *known is
  * false when nothing of it was ever scheduled here. */
 Result host_move_close(Batch *batch, uint32_t host, bool *known);
+/* Puts a host that goes to agent `to` into the outbox. RESULT_INVALID: its origin is too long. */
+Result host_move_put(OutboxDraft *draft, const HostMove *move, uint16_t to);
 /* Puts what its new owner must know into the outbox. */
 Result host_move_send(Batch *batch, uint32_t host, uint16_t to);
 /* A host that came back. Does nothing for one that is not HOST_MOVED. */

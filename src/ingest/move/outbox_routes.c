@@ -1,7 +1,7 @@
 #include "ingest/move/outbox_routes.h"
 
-#include "cluster/wire/host_block.h"
 #include "ingest/batch/ingest_cluster.h"
+#include "ingest/move/host_move.h"
 
 #define AT_ONCE ((size_t)256 << 10) /* bytes of rows */
 
@@ -26,21 +26,11 @@ static Result change_host(Batch *batch, const BlockHeader *header, const void *b
 {
     IngestCluster *cluster = batch->cluster;
     HostMove move;
-    Buffer block;
     if (host_block_read(header, body, &move) != RESULT_OK) {
         return RESULT_DAMAGED;
     }
     uint16_t owner = ingest_cluster_owner(cluster, move.origin, move.length);
-    if (owner == cluster->self) {
-        return RESULT_OK;
-    }
-    buffer_init(&block, BUFFER_NO_LIMIT);
-    Result rc = host_block_write(&move, cluster->draft.epoch, &block);
-    if (rc == RESULT_OK) {
-        rc = outbox_draft_put(&cluster->draft, owner, block.data, block.length);
-    }
-    buffer_destroy(&block);
-    return rc;
+    return owner == cluster->self ? RESULT_OK : host_move_put(&cluster->draft, &move, owner);
 }
 
 static Result change_rows(Batch *batch, const Buffer *rows)
