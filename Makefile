@@ -273,7 +273,7 @@ bench:
 # A fuzz target is one file, one program: tests/fuzz/fuzz_NAME.c, by clang.
 SECONDS ?= 60
 FUZZ = $(MAKE) --no-print-directory MODE=fuzz CC=clang
-.PHONY: fuzz fuzz-all
+.PHONY: fuzz fuzz-all fuzz-build
 ## make fuzz T=name     clang's libFuzzer on tests/fuzz/fuzz_name.c for SECONDS=60
 fuzz:
 	@$(FUZZ) build/fuzz/bin/fuzz_$(T)
@@ -283,9 +283,11 @@ fuzz:
 	    build/fuzz/corpus/$(T)
 
 ## make fuzz-all        every fuzz target for SECONDS=60, a few at a time
-fuzz-all:
-	@$(FUZZ) $(FUZZ_BIN)
+fuzz-all: fuzz-build
 	@tests/run-fuzz $(SECONDS) $(FUZZ_BIN)
+
+fuzz-build:
+	@$(FUZZ) $(FUZZ_BIN)
 
 build/fuzz/bin/fuzz_%: private ALSO = -fsanitize=fuzzer
 build/fuzz/bin/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libragno.a

@@ -6,6 +6,7 @@ standard output, `ok NAME`, `FAIL NAME: why` or `skip NAME: why`; finish() ends 
 exit status.
 """
 import collections
+import http.server
 import os
 import shutil
 import signal
@@ -22,6 +23,16 @@ FULL = os.environ.get("FULL", "") not in ("", "0")
 SANITIZED = os.path.basename(OUT) in ("asan", "tsan")
 
 Request = collections.namedtuple("Request", "start end address host status bytes flags path")
+
+
+class HttpServer(http.server.ThreadingHTTPServer):
+    """Many connect at once, and a busy machine must not drop any (Python's queue has 5 places); a client that
+    has had enough is nobody's error."""
+    request_queue_size = 1024
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class Report:

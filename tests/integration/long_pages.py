@@ -6,7 +6,6 @@ import gzip
 import http.server
 import random
 import re
-import socketserver
 import threading
 import zlib
 
@@ -19,12 +18,9 @@ FILLING = b"".join(b"<p>%s</p>\n" % " ".join("%x" % WORDS.getrandbits(30) for _ 
                    for _ in range(200))
 
 
-class Pages(socketserver.ThreadingMixIn, http.server.HTTPServer):
+class Pages(harness.HttpServer):
     """Serves what is in pages: path -> (headers, pieces of the body as a function). Every host name of
     h*.long.test leads here."""
-    daemon_threads = True
-    request_queue_size = 256
-    allow_reuse_address = True
 
     def __init__(self, pages):
         self.pages, self.asked, self.lock = pages, [], threading.Lock()
@@ -39,9 +35,6 @@ class Pages(socketserver.ThreadingMixIn, http.server.HTTPServer):
     def __exit__(self, *_):
         self.shutdown()
         self.server_close()
-
-    def handle_error(self, request, client_address):
-        pass  # the crawler breaks off what is too long
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -11,7 +11,6 @@ import os
 import re
 import resource
 import shutil
-import socketserver
 import subprocess
 import threading
 import time
@@ -149,17 +148,9 @@ class Hostile(http.server.BaseHTTPRequestHandler):
             pass  # cut at the limit of the body
 
 
-class HostileServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads = True
-    request_queue_size = 1000
-
-    def handle_error(self, *_):
-        pass
-
-
 def hostile_pages(report, path):
     """From many addresses at once; one page of each."""
-    server = HostileServer(("0.0.0.0", 0), Hostile)
+    server = harness.HttpServer(("0.0.0.0", 0), Hostile)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     hosts = 450 if harness.FULL else 150
     with open(path + "/seeds", "w", encoding="ascii") as seeds:
@@ -194,7 +185,7 @@ class WidePage(http.server.BaseHTTPRequestHandler):
 
 def a_page_that_leads_to_many_hosts(report, path):
     """Its links are not one transaction: they are looked up a piece at a time."""
-    server = http.server.ThreadingHTTPServer(("127.91.0.1", 0), WidePage)
+    server = harness.HttpServer(("127.91.0.1", 0), WidePage)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with open(f"{path}/zone", "w", encoding="ascii") as file:
         file.write("wide.docs.test=127.91.0.1\n")

@@ -69,11 +69,6 @@ for number, name in enumerate(["style", "attribute", "plain", "linked", "deep", 
 PAGES[(OTHER, "/real.png")] = png(10, 120, 40)
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """A browser opens a dozen connections at once: a busy machine must not drop any (the default is 5)."""
-    request_queue_size = 128
-
-
 class Sites:
     """Serves PAGES, or a folder, at several addresses; knows what was asked."""
 
@@ -91,10 +86,10 @@ class Sites:
             def log_message(self, *_):
                 pass
 
-        self.servers = [Server((addresses[0], 0), Handler)]
+        self.servers = [harness.HttpServer((addresses[0], 0), Handler)]
         self.port = self.servers[0].server_address[1]
         for address in addresses[1:]:
-            self.servers.append(Server((address, self.port), Handler))
+            self.servers.append(harness.HttpServer((address, self.port), Handler))
         for server in self.servers:
             server.handle_error = lambda *_: None  # a crawler that has enough of a body hangs up
             threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -219,7 +214,7 @@ class Replay:
             def log_message(self, *_):
                 pass
 
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = harness.HttpServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def __enter__(self):

@@ -3,6 +3,8 @@ answer(host, path) gives (status, {header: value}, body) and is called by many t
 import http.server
 import threading
 
+import harness
+
 
 class PageServer:
     def __init__(self, answer):
@@ -21,10 +23,7 @@ class PageServer:
             def log_message(self, *_):
                 pass
 
-        class Server(http.server.ThreadingHTTPServer):
-            request_queue_size = 1024
-
-        self.server = Server(("", 0), Handler)
+        self.server = harness.HttpServer(("", 0), Handler)
         self.port = self.server.server_address[1]
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()

@@ -32,7 +32,7 @@ class Site:
 
             def log_message(self, *_):
                 pass
-        self.server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Handler)
+        self.server = harness.HttpServer(("0.0.0.0", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         return self
 

@@ -70,9 +70,8 @@ class Sites:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Handler)
+        self.server = harness.HttpServer(("0.0.0.0", 0), Handler)
         self.server.daemon_threads = True
-        self.server.handle_error = lambda *_: None  # the crawler may have had enough
         self.port = self.server.server_address[1]
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
         hosts = sorted({url.split("/")[2] for url in answers})

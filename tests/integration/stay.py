@@ -42,9 +42,9 @@ class Sites:
             def log_message(self, *_):
                 pass
 
-        self.servers = [http.server.ThreadingHTTPServer((A, 0), Handler)]
+        self.servers = [harness.HttpServer((A, 0), Handler)]
         self.port = self.servers[0].server_address[1]
-        self.servers += [http.server.ThreadingHTTPServer((a, self.port), Handler) for a in (B, C)]
+        self.servers += [harness.HttpServer((a, self.port), Handler) for a in (B, C)]
         for server in self.servers:
             threading.Thread(target=server.serve_forever, daemon=True).start()
 

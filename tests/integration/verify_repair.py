@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socketserver
 import subprocess
 import threading
 import time
@@ -461,10 +460,6 @@ class Site(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-class SiteServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads = True
-
-
 def site_command(port, directory, *arguments):
     return [f"{harness.OUT}/ragno", "-d", directory, "-w", "0ms", "--ip-wait", "0ms",
             "--progress=never", "-q", "--set", f"fetch.port_map=80:{port}", "--set",
@@ -528,7 +523,7 @@ def rebuilt(report, original, copy, name, lose, expected):
 
 
 def lists_of_a_site(report, path):
-    with SiteServer(("0.0.0.0", 0), Site) as server:
+    with harness.HttpServer(("0.0.0.0", 0), Site) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         original, copy = path + "/crawl", path + "/copy"
         result = harness.run(site_command(server.server_address[1], original, "http://127.0.0.1/"))
