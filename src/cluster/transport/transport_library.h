@@ -31,7 +31,7 @@
     F(natsConnection_Connect) F(natsConnection_Close) F(natsConnection_Destroy) \
     F(natsConnection_FlushTimeout) F(natsConnection_GetLastError) F(natsConnection_Publish) \
     F(natsConnection_PublishRequest) F(natsConnection_PublishMsg) F(natsConnection_Subscribe) \
-    F(natsSubscription_Destroy) F(natsMsg_Create) F(natsMsg_Destroy) F(natsMsg_GetSubject) \
+    F(natsSubscription_Destroy) F(natsSubscription_SetOnCompleteCB) F(natsMsg_Create) F(natsMsg_Destroy) F(natsMsg_GetSubject) \
     F(natsMsg_GetReply) F(natsMsg_GetData) F(natsMsg_GetDataLength) F(natsMsg_IsNoResponders) \
     F(natsMsgHeader_Set) F(natsInbox_Create) F(natsInbox_Destroy)
 /* clang-format on */

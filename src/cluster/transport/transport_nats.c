@@ -9,9 +9,9 @@
 #include "base/thread/mutex.h"
 #include "cluster/transport/transport_kv.h"
 #include "cluster/transport/transport_setup.h"
+#include "cluster/transport/transport_subjects.h"
 
 #define CLOSE_MS     2000
-#define LISTEN_MOST  8u
 #define KIND_REQUEST 'r'
 #define KIND_LOOK    'g'
 #define KIND_PUT     'p'
@@ -26,11 +26,7 @@ struct TransportNats {
     unsigned replicas;
     natsOptions *options;
     natsConnection *connection;
-    natsSubscription *answers;
-    natsSubscription *changes;
-    natsSubscription *listening[LISTEN_MOST];
-    char subjects[LISTEN_MOST][TRANSPORT_SUBJECT_BYTES];
-    size_t n_listening;
+    TransportSubjects subjects;
     char inbox[64];
     atomic_bool up;
     atomic_bool closing;
@@ -268,33 +264,11 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
 
 /* ---- what a node does with it ---------------------------------------------------------------- */
 
-static Result result_of(natsStatus status)
-{
-    return status == NATS_OK            ? RESULT_OK
-           : status == NATS_MAX_PAYLOAD ? RESULT_LIMIT
-           : status == NATS_NO_MEMORY   ? RESULT_MEMORY
-                                        : RESULT_CLOSED;
-}
-
 /* A subscription outlives connections: the library renews it. */
 static Result do_listen(void *state, const char *subject)
 {
     TransportNats *nats = state;
-    for (size_t i = 0; i < nats->n_listening; i++) {
-        if (strcmp(nats->subjects[i], subject) == 0) {
-            return RESULT_OK;
-        }
-    }
-    if (nats->n_listening == LISTEN_MOST || strlen(subject) >= TRANSPORT_SUBJECT_BYTES) {
-        return RESULT_LIMIT;
-    }
-    natsSubscription **place = &nats->listening[nats->n_listening];
-    Result rc = result_of(nats->library->natsConnection_Subscribe(place, nats->connection, subject,
-                                                                  on_message, nats));
-    if (rc == RESULT_OK) {
-        (void)snprintf(nats->subjects[nats->n_listening++], TRANSPORT_SUBJECT_BYTES, "%s", subject);
-    }
-    return rc;
+    return transport_subjects_add(&nats->subjects, nats->connection, subject, on_message, nats);
 }
 
 static Result do_request(void *state, const char *subject, const void *bytes, size_t length,
@@ -306,15 +280,15 @@ static Result do_request(void *state, const char *subject, const void *bytes, si
         return RESULT_CLOSED;
     }
     make_reply(nats, KIND_REQUEST, token, reply);
-    return result_of(nats->library->natsConnection_PublishRequest(nats->connection, subject, reply,
-                                                                  bytes, (int)length));
+    return transport_result(nats->library->natsConnection_PublishRequest(
+        nats->connection, subject, reply, bytes, (int)length));
 }
 
 static Result do_publish(void *state, const char *subject, const void *bytes, size_t length)
 {
     const TransportNats *nats = state;
     return !atomic_load(&nats->up) ? RESULT_CLOSED
-                                   : result_of(nats->library->natsConnection_Publish(
+                                   : transport_result(nats->library->natsConnection_Publish(
                                          nats->connection, subject, bytes, (int)length));
 }
 
@@ -332,7 +306,7 @@ static Result do_get(void *state, const char *key, uint64_t token)
     make_reply(nats, KIND_LOOK, token, reply);
     Result rc = kv_write_look(nats->crawl, key, &bytes);
     if (rc == RESULT_OK) {
-        rc = result_of(nats->library->natsConnection_PublishRequest(
+        rc = transport_result(nats->library->natsConnection_PublishRequest(
             nats->connection, subject, reply, bytes.data, (int)bytes.length));
     }
     buffer_destroy(&bytes);
@@ -362,7 +336,7 @@ static Result do_put(void *state, const char *key, const void *bytes, size_t len
         status = library->natsConnection_PublishMsg(nats->connection, message);
     }
     library->natsMsg_Destroy(message);
-    return result_of(status);
+    return transport_result(status);
 }
 
 const Transport *transport_nats(const TransportNats *nats)
@@ -385,24 +359,23 @@ static natsStatus set_callbacks(TransportNats *nats)
     return good ? NATS_OK : NATS_ERR;
 }
 
-static natsStatus subscribe(TransportNats *nats)
+static Result subscribe(TransportNats *nats)
 {
     const NatsLibrary *library = nats->library;
     natsInbox *inbox = NULL;
     char subject[KV_SUBJECT_BYTES];
-    natsStatus status = library->natsInbox_Create(&inbox);
-    if (status != NATS_OK) {
-        return status;
+    Result rc = transport_result(library->natsInbox_Create(&inbox));
+    if (rc != RESULT_OK) {
+        return rc;
     }
     (void)snprintf(nats->inbox, sizeof nats->inbox, "%s", inbox);
     library->natsInbox_Destroy(inbox);
     (void)snprintf(subject, sizeof subject, "%s.>", nats->inbox);
-    status = library->natsConnection_Subscribe(&nats->answers, nats->connection, subject, on_answer,
-                                               nats);
+    rc = transport_subjects_add(&nats->subjects, nats->connection, subject, on_answer, nats);
     kv_subject_of_key(nats->crawl, ">", subject);
-    return status != NATS_OK ? status
-                             : library->natsConnection_Subscribe(&nats->changes, nats->connection,
-                                                                 subject, on_change, nats);
+    return rc != RESULT_OK ? rc
+                           : transport_subjects_add(&nats->subjects, nats->connection, subject,
+                                                    on_change, nats);
 }
 
 /* The library calls nothing back for a connection that was there at once. */
@@ -414,9 +387,10 @@ static Result connect_to(TransportNats *nats, Buffer *error)
         nats->connection = NULL;
         return transport_complain(nats->library, status, "cluster.url", error);
     }
-    status = subscribe(nats);
-    if (status != NATS_OK) {
-        return transport_complain(nats->library, status, "cluster.url", error);
+    Result rc = subscribe(nats);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "cluster.url: cannot listen there: %s", result_name(rc));
+        return rc;
     }
     if (!later) {
         on_up(nats->connection, nats);
@@ -448,6 +422,7 @@ Result transport_nats_open(TransportNats **out, const TransportNatsOptions *opti
     (void)snprintf(nats->crawl, sizeof nats->crawl, "%s", options->crawl);
     mutex_init(&nats->mutex, RANK_TABLE);
     condition_init(&nats->changed);
+    transport_subjects_init(&nats->subjects, library);
     Result rc = transport_setup(library, &nats->options, options, error);
     if (rc == RESULT_OK && set_callbacks(nats) != NATS_OK) {
         rc = RESULT_MEMORY;
@@ -470,6 +445,7 @@ static void wait_until_closed(TransportNats *nats)
     while (!nats->closed && condition_wait_until(&nats->changed, &nats->mutex, until)) {
     }
     mutex_unlock(&nats->mutex);
+    transport_subjects_end(&nats->subjects, until);
 }
 
 void transport_nats_close(TransportNats *nats)
@@ -486,14 +462,10 @@ void transport_nats_close(TransportNats *nats)
         library->natsConnection_Close(nats->connection);
         wait_until_closed(nats);
     }
-    for (size_t i = 0; i < nats->n_listening; i++) {
-        library->natsSubscription_Destroy(nats->listening[i]);
-    }
-    library->natsSubscription_Destroy(nats->answers);
-    library->natsSubscription_Destroy(nats->changes);
     library->natsConnection_Destroy(nats->connection);
     library->natsOptions_Destroy(nats->options);
     nats_library_close(library, CLOSE_MS); /* none of its threads calls back afterwards */
+    transport_subjects_destroy(&nats->subjects);
     condition_destroy(&nats->changed);
     mutex_destroy(&nats->mutex);
     free(nats);
