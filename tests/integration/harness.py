@@ -120,15 +120,16 @@ class Scratch:
 
 
 class Web:
-    """The synthetic web, in directory path. Options are those of `web --help`, with _ for -."""
+    """The synthetic web, in directory path. Options are those of `web --help`, with _ for -; prefix are words
+    before its command."""
 
-    def __init__(self, path, **options):
+    def __init__(self, path, prefix=(), **options):
         self.path = path
         self.log = os.path.join(path, "requests.log")
         self.graph = os.path.join(path, "graph.txt")
         self.hosts_file = os.path.join(path, "hosts.txt")
         self.seeds = os.path.join(path, "seeds.txt")
-        arguments = [f"{OUT}/web", "--port", "0", "--dns-port", "0", "--log", self.log,
+        arguments = [*prefix, f"{OUT}/web", "--port", "0", "--dns-port", "0", "--log", self.log,
                      "--hosts-file", self.hosts_file, "--seeds", self.seeds]
         if options.get("pages"):
             arguments += ["--graph", self.graph]

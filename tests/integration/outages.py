@@ -39,9 +39,32 @@ def in_flight(directory):
     return len(flights.stdout.splitlines()) if flights.returncode == 0 else 0
 
 
-def started(command, env=None):
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+def started(command, env=None, stdin=subprocess.DEVNULL):
+    return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, env=env)
+
+
+class Island:
+    """A network of its own (namespaces of user and network), whose routes go and come back."""
+
+    def __init__(self):
+        self.reason = None  # why there is none
+        self.holder = started(["unshare", "--user", "--map-root-user", "--net", "sh", "-c",
+                               "ip link set lo up && echo ready && exec cat"], stdin=subprocess.PIPE)
+        if self.holder.stdout.readline() != "ready\n":
+            self.reason = self.holder.communicate()[1].strip() or "no namespaces here"
+        self.prefix = ["nsenter", f"--target={self.holder.pid}", "--user", "--net",
+                       "--preserve-credentials", "--"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.reason is None:
+            self.holder.communicate()
+
+    def ip(self, *words):
+        subprocess.run([*self.prefix, "ip", *words], check=True)
 
 
 class Machine:
@@ -232,6 +255,44 @@ def no_route(report, path):
                        lambda: machine.set(), "no route", machine.start)
 
 
+def charged(directory):
+    """What failed and was not taken for our outage (-10009), or forbidden by robots.txt (-9998)."""
+    rows = [line.split() for line in lines_of(directory, "crawl.log")]
+    return [row[1:4] for row in rows if int(row[1]) < 0 and row[1] not in ("-10009", "-9998")]
+
+
+def through_island(report, path, name, *outage):
+    """A crawl whose network is taken away by Linux itself, until nothing is in flight any more."""
+    directory = path + "/crawl"
+    with Island() as island:
+        if island.reason is not None:
+            report.skip(name, island.reason)
+            return
+        with harness.Web(path, island.prefix, delayed=1, delay_ms=300, spread_ms=100, **SIZE) as web:
+            command = harness.crawl_command(
+                web, directory, *QUICK, "--set", "fetch.first_byte_timeout=3s", "--set",
+                "fetch.connect_timeout=3s", "--set", "fetch.slow_time=3s", wait="100ms")
+
+            def after():
+                report.check(f"{name}: what was in flight has ended", harness.until(
+                    lambda: in_flight(directory) == 0))
+                for state in ("down", "up"):  # Linux makes the routes anew
+                    island.ip("link", "set", "lo", state)
+
+            through_outage(report, path, web, island.prefix + command, lambda: island.ip(*outage), after, name)
+        report.equal(f"{name}: no host was charged with it", charged(directory), [])
+
+
+def lost_route(report, path):
+    """The routes are taken away: connect says that the network is unreachable."""
+    through_island(report, path, "lost route", "route", "flush", "table", "local")
+
+
+def lost_link(report, path):
+    """The only link goes down: whatever is sent vanishes."""
+    through_island(report, path, "lost link", "link", "set", "lo", "down")
+
+
 def nothing_is_lost(report, path, web, crawl, name):
     directory = path + "/crawl"
     report.equal(f"{name}: the crawl ends", harness.ended(crawl), 0)
@@ -338,5 +399,5 @@ def one_dead_name_server(report, path):
 
 if __name__ == "__main__":
     harness.main(names_that_lie, names_that_are_silent, names_that_fail, gone_network, no_route,
-                 clock_steps, clock_between_runs, slow_disk, one_dead_name_server, standstill,
-                 no_descriptors, descriptors_run_out)
+                 lost_route, lost_link, clock_steps, clock_between_runs, slow_disk, one_dead_name_server,
+                 standstill, no_descriptors, descriptors_run_out)
