@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -81,10 +82,14 @@ def wget(report, path):
         subprocess.run(["wget", "-q", "-r", "-l", "5", "-e", "robots=off", f"--warc-file={path}/w", "-P", path + "/tree",
                         f"--execute=http_proxy=http://127.0.0.1:{sites.port}", A + "/"], check=False, capture_output=True)
     with open(path + "/w.warc.gz", "rb") as file:
-        theirs = captures(file.read())
+        archive = file.read()
+    theirs = captures(archive)
+    answers = gzip.decompress(archive).count(b"\r\nWARC-Type: response\r\n")
     report.check("wget has them", {A + "/", A + "/x", A + "/deeper"} <= {u for u, _ in theirs}, theirs)
     _, said = run("import", "-d", path + "/c", path + "/w.warc.gz")
-    report.check("what came of it is said", f"{len(theirs)} answers with" in said, said)
+    # wget asks twice for what a redirect leads to: within one second the dates of both are the same.
+    taken = sum(int(n) for n in re.findall(r"(\d+) (?:answers with|not newer)", said))
+    report.equal("what came of it is said", taken, answers)
     report.equal("exported again with equal digests", captures(run("export", path + "/c", "warc")[0]), theirs)
     verified(report, "wget", path + "/c")
     _, said = run("import", "-d", path + "/c", path + "/w.warc.gz")
