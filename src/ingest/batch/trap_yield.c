@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory/buffer.h"
 #include "base/core/hash.h"
@@ -13,13 +12,18 @@
 #define WAYS         8u   /* places of a set */
 #define CONTENT_BITS 512u /* for the contents of a pattern */
 
+/* A Bloom filter of the last contents. */
+typedef struct Contents {
+    uint32_t n_bits; /* set of */
+    uint64_t bits[CONTENT_BITS / 64];
+} Contents;
+
 typedef struct Pattern {
     uint64_t key[2]; /* of the pattern's text; 0,0 is a free place */
     uint32_t fetched;
     uint32_t fresh;
     TrapState state;
-    uint32_t n_bits;                      /* set of */
-    uint64_t contents[CONTENT_BITS / 64]; /* a Bloom filter of the last contents */
+    Contents *contents; /* owned; NULL before the first: few patterns have any */
 } Pattern;
 
 struct TrapYield {
@@ -63,6 +67,9 @@ void trap_yield_delete(TrapYield *table)
         shared_reader_close(&table->parked);
         url_destroy(&table->url);
         buffer_destroy(&table->text);
+        for (size_t i = 0; table->patterns != NULL && i < table->n_sets * WAYS; i++) {
+            free(table->patterns[i].contents);
+        }
         free(table->patterns);
         free(table);
     }
@@ -105,26 +112,33 @@ static Pattern *make_room(TrapYield *table, Pattern *set)
         }
     }
     table->n_held -= least->state != TRAP_FREE;
+    free(least->contents);
     return least;
 }
 
 /* Whether the content is new to the pattern, as far as it remembers; then it is remembered. Two
  * bits each, and all are forgotten when a quarter is set: some sixty contents, of which one in
- * sixteen may be taken for another. */
+ * sixteen may be taken for another. Without memory everything is new. */
 static bool take_content(Pattern *pattern, uint64_t content)
 {
     uint64_t mixed = content * UINT64_C(0x9E3779B97F4A7C15);
     unsigned places[] = {(unsigned)(mixed >> 32) % CONTENT_BITS,
                          (unsigned)(mixed >> 48) % CONTENT_BITS};
     bool is_new = false;
-    if (pattern->n_bits >= CONTENT_BITS / 4) {
-        memset(pattern->contents, 0, sizeof pattern->contents);
-        pattern->n_bits = 0;
+    if (pattern->contents == NULL) {
+        pattern->contents = calloc(1, sizeof *pattern->contents);
+    }
+    Contents *contents = pattern->contents;
+    if (contents == NULL) {
+        return true;
+    }
+    if (contents->n_bits >= CONTENT_BITS / 4) {
+        *contents = (Contents){.n_bits = 0};
     }
     for (size_t i = 0; i < 2; i++) {
-        uint64_t *word = &pattern->contents[places[i] / 64];
+        uint64_t *word = &contents->bits[places[i] / 64];
         uint64_t bit = UINT64_C(1) << places[i] % 64;
-        pattern->n_bits += (*word & bit) == 0;
+        contents->n_bits += (*word & bit) == 0;
         is_new = is_new || (*word & bit) == 0;
         *word |= bit;
     }
