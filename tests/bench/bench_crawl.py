@@ -7,6 +7,8 @@ directory.
            verify, the same with fetch.tls_verify (a chain of one certificate). over_floor: what TLS
            adds, by what as many handshakes add for a client that does nothing else (bench_tls.c)
     R      real pages: HTML documentation, see real_web.py; only where the packages are installed
+           floor, of S and R: the same pages by a program that does nothing but what a crawl cannot
+           leave out (bench_floor.c), in turn with the crawls; over_floor, the crawl's CPU by that
     polite R's pages at 400 a second, connections closed after each answer, beside the same at full
            rate; polite.kept, the same with connections that are kept
 
@@ -31,28 +33,50 @@ def scaled(n, least):
     return max(least, int(n * crawls.SCALE))
 
 
+def synthetic_address(host):
+    """Of a host of tests/web: h00001.web.test."""
+    number = int(host[1:6])
+    return f"127.16.{number // 250}.{number % 250 + 1}"
+
+
+def real_address(host):
+    """Of one of real_web.py: r0001.docs.test."""
+    return real_web.host_address(int(host[1:5]))
+
+
+def floors(floor, warc=False):
+    """What is run beside a crawl, for Runs.over_floors."""
+    stages = {"floor": "warc"} if warc else {"floor_curl": "curl", "floor_links": "links",
+                                             "floor": "store"}
+    return [(name, lambda stage=stage: floor.run(stage)) for name, stage in stages.items()]
+
+
 def workload_s(path):
     pages = scaled(S_PAGES, 500)
     hosts = max(1, pages * S_HOSTS // S_PAGES)
     with crawls.Web(path, pages=pages, hosts=hosts, addresses=hosts, skew=0) as web:
         servers = []
+        floor = crawls.Floor(path, web.http, synthetic_address)
 
         def crawl(program, options, cores=None):
             before = web.used_s()
-            one = crawls.crawl(program, web, path, options, cores)
+            one = crawls.crawl(program, web, path, options, cores, urls=floor.urls)
             servers.append(web.used_s() - before)
             return one
 
-        both = crawls.alternate("crawl.S.nowarc", lambda program: crawl(program, NOWARC))
+        both = crawls.alternate("crawl.S.nowarc", lambda program: crawl(program, NOWARC), floors(floor))
         server_s = crawls.statistics.median(servers)
-        kept = crawls.alternate("crawl.S.warc", lambda program: crawl(program, WARC))
+        kept = crawls.alternate("crawl.S.warc", lambda program: crawl(program, WARC),
+                                floors(floor, warc=True))
         cores = sorted(os.sched_getaffinity(0))
         if len(cores) > 1:  # the server has another one
             web.pin(set(cores[1:]))
         alone = crawls.alternate("crawl.S.one", lambda program: crawl(program, NOWARC, {cores[0]}))
     both.cpu()
     kept.cpu()
+    kept.over_floors()
     both.name = "crawl.S"
+    both.over_floors()
     both.rate()
     both.rss()
     both.figure("wakes_per_page", lambda one: one.wakes / one.pages, "", 3)
@@ -105,7 +129,7 @@ def over_tls(path, name, **options):
     return value - plain, first, resumed
 
 
-def floors():
+def tls_floors():
     """What bench_tls prints: by kind, milliseconds a page."""
     one = crawls.run([f"{crawls.BUILD}/bench/bench_tls"])
     if one.code != 0:
@@ -137,7 +161,7 @@ def workload_h(path):
         "kept": over_tls(path, "crawl.H.kept", pages=pages, hosts=hosts, addresses=hosts),
         "new": over_tls(path, "crawl.H.new", pages=pages, hosts=hosts, addresses=hosts, close=True),
         "first": over_tls(path, "crawl.H.first", pages=first, hosts=first, addresses=first, close=True)}
-    floor = floors()
+    floor = tls_floors()
     for name, (ms, n_first, n_resumed) in added.items():
         least = (n_first * (floor["first"] - floor["plain"]) +
                  n_resumed * (floor["resumed"] - floor["plain"]))
@@ -165,36 +189,26 @@ def workload_r(path):
     real(path, crawl_r)
 
 
-def put_floor(path, nginx, pages):
-    """libcurl alone, and with links found and resolved, on the same pages."""
-    with open(f"{real_web.PLACE}/pages.txt") as file:
-        lines = file.readlines()
-    with open(f"{path}/pages.txt", "w") as file:
-        file.writelines(lines[::max(1, len(lines) // pages)])
-    floor = crawls.run([f"{crawls.BUILD}/bench/bench_machine", "--list", f"{path}/pages.txt",
-                        "--port", str(nginx.port)])
-    if floor.code != 0:
-        raise RuntimeError(f"no floor: {floor.output}")
-    print(floor.output.replace("floor.", "crawl.R.floor_"), end="", flush=True)
-
-
 def crawl_r(path, manifest):
     pages = scaled(manifest["pages"], 500)
     for gzip in (False, True):
         with real_web.RealWeb(path, gzip=gzip) as nginx, \
                 crawls.Web(path, hosts=1, zone=nginx.zone) as web:
+            floor = crawls.Floor(path, nginx.port, real_address)
+
             def crawl(program, options):
                 return crawls.crawl(program, web, path, options + REAL + pages_options(pages),
-                                    seeds=nginx.seeds, http=nginx.port, codes=(0, 14))
+                                    seeds=nginx.seeds, http=nginx.port, codes=(0, 14), urls=floor.urls)
 
-            if not gzip:
-                put_floor(path, nginx, pages)
             name = "crawl.R.gzip" if gzip else "crawl.R"
             for label, options in (("nowarc", NOWARC), ("warc", WARC)):
-                runs = crawls.alternate(f"{name}.{label}", lambda program: crawl(program, options))
+                beneath = [] if gzip else floors(floor, label == "warc")
+                runs = crawls.alternate(f"{name}.{label}", lambda program: crawl(program, options),
+                                        beneath)
                 runs.cpu()
                 runs.detail()
                 runs.name = name if label == "nowarc" else f"{name}.warc"
+                runs.over_floors()
                 runs.rate()
                 runs.rss()
 

@@ -2,22 +2,17 @@
  * needs for what ragno does. Printed with every group of benchmarks.
  *
  *   machine.curl_floor_ms_per_page   libcurl alone fetches pages of 17 kB of the synthetic web
- *   machine.libxml2_mb_per_cpu_s     libxml2's HTML parser reads them, without a handler
- *
- * bench_machine --list FILE --port N: the floor of other pages. FILE has lines "ADDRESS URL";
- * prints floor.curl_ms_per_page, and floor.skim_ms_per_page with links found and resolved. */
+ *   machine.libxml2_mb_per_cpu_s     libxml2's HTML parser reads them, without a handler */
 #include <libxml/HTMLparser.h>
 #include <limits.h>
 
 #include "curl_floor.h"
-#include "parse/html/html.h"
 #include "web_process.h"
 
 #define PAGES       20000.0
 #define LEAST       1000.0
 #define PER_HOST    25
 #define CONNECTIONS 256u
-#define LINE_BYTES  4096
 #define ROUNDS      3
 
 typedef struct List {
@@ -68,9 +63,6 @@ static double measure(FloorOptions *options, double *bytes)
     return best;
 }
 
-/* ---- this machine ------------------------------------------------------------------------------
- */
-
 typedef struct Xml {
     double cpu_s;
     double bytes;
@@ -82,10 +74,9 @@ static void ignore_error(void *context, const char *message, ...)
     (void)message;
 }
 
-static void read_by_libxml2(void *context, const char *url, const char *body, size_t length)
+static void read_by_libxml2(void *context, const FloorAnswer *answer)
 {
-    (void)url;
-    (void)length;
+    size_t length = answer->body_length;
     htmlSAXHandler none;
     memset(&none, 0, sizeof none);
     Xml *xml = context;
@@ -93,7 +84,7 @@ static void read_by_libxml2(void *context, const char *url, const char *body, si
     (void)getrusage(RUSAGE_SELF, &before);
     htmlParserCtxtPtr parser =
         htmlCreatePushParserCtxt(&none, NULL, NULL, 0, NULL, XML_CHAR_ENCODING_UTF8);
-    (void)htmlParseChunk(parser, body, length > INT_MAX ? INT_MAX : (int)length, 1);
+    (void)htmlParseChunk(parser, answer->body, length > INT_MAX ? INT_MAX : (int)length, 1);
     htmlFreeParserCtxt(parser);
     (void)getrusage(RUSAGE_SELF, &after);
     xml->cpu_s += web_process_cpu_s(&after) - web_process_cpu_s(&before);
@@ -126,8 +117,11 @@ static int print_machine(const char *program)
     }
     double bytes = 0;
     Xml xml = {0, 0};
-    FloorOptions options = {
-        .pages = list.pages, .n_pages = list.n, .port = web.http, .connections = CONNECTIONS};
+    FloorOptions options = {.pages = list.pages,
+                            .n_pages = list.n,
+                            .n_addresses = n_hosts,
+                            .port = web.http,
+                            .connections = CONNECTIONS};
     double ms = measure(&options, &bytes);
     options.take = read_by_libxml2;
     options.context = &xml;
@@ -144,73 +138,8 @@ static int print_machine(const char *program)
     return rc == 0 ? 0 : 1;
 }
 
-/* ---- pages of others ---------------------------------------------------------------------------
- */
-
-static void skim(void *context, const char *url, const char *body, size_t length)
-{
-    HtmlInput input = {.body = body,
-                       .length = length,
-                       .content_type = "text/html",
-                       .url = url,
-                       .url_length = strlen(url)};
-    Page page;
-    (void)html_parse(context, &input, &page);
-}
-
-static int read_list(const char *path, List *list)
-{
-    char line[LINE_BYTES];
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        perror(path);
-        return -1;
-    }
-    while (fgets(line, sizeof line, file) != NULL) {
-        char *url = strchr(line, ' ');
-        line[strcspn(line, "\n")] = '\0';
-        if (url != NULL) {
-            *url++ = '\0';
-            list_add(list, url, line);
-        }
-    }
-    fclose(file);
-    return 0;
-}
-
-static int print_floor(const char *path, unsigned port)
-{
-    List list = {NULL, 0};
-    HtmlOptions html = {.no_digests = true};
-    HtmlParser *parser = NULL;
-    if (read_list(path, &list) != 0 || html_parser_new(&parser, &html) != RESULT_OK) {
-        return 1;
-    }
-    double bytes = 0;
-    FloorOptions options = {
-        .pages = list.pages, .n_pages = list.n, .port = port, .connections = CONNECTIONS};
-    double curl = measure(&options, &bytes);
-    options.take = skim;
-    options.context = parser;
-    double both = measure(&options, &bytes);
-    html_parser_delete(parser);
-    list_destroy(&list);
-    if (curl < 0 || both < 0) {
-        return 1;
-    }
-    printf("floor.curl_ms_per_page = %.4f ms\n", curl);
-    printf("floor.skim_ms_per_page = %.4f ms\n", both);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    if (argc == 5 && strcmp(argv[1], "--list") == 0 && strcmp(argv[3], "--port") == 0) {
-        return print_floor(argv[2], (unsigned)strtoul(argv[4], NULL, 10));
-    }
-    if (argc > 1) {
-        fprintf(stderr, "usage: bench_machine [--list FILE --port N]\n");
-        return 2;
-    }
+    (void)argc;
     return print_machine(argv[0]);
 }

@@ -22,6 +22,7 @@ SCALE = float(os.environ.get("SCALE") or 1)
 OTHER = os.environ.get("COMPARE", "")
 RUNS = int(os.environ.get("RUNS") or (3 if OTHER else 1))
 SAMPLE_S = 0.1
+CONNECTIONS = 512
 
 Thread = collections.namedtuple("Thread", "cpu_s wakes")
 
@@ -190,7 +191,7 @@ class Web:
             self.process.stderr.close()
 
 
-def command(program, web, directory, options, wait="0", ip_wait="0", connections=512, seeds=None,
+def command(program, web, directory, options, wait="0", ip_wait="0", connections=CONNECTIONS, seeds=None,
             http=None, config=None):
     """The command line of a crawl; http: another port than the web's own; config: a file of options."""
     ports = f"80:{http or web.http}" + (f",443:{web.https}" if web.https else "")
@@ -205,9 +206,10 @@ def command(program, web, directory, options, wait="0", ip_wait="0", connections
     return words
 
 
-def crawl(program, web, path, options=(), cores=None, codes=(0,), count_all=False, **how):
+def crawl(program, web, path, options=(), cores=None, codes=(0,), count_all=False, urls=None, **how):
     """One crawl into a new directory below path, which is removed after it. count_all: figures are by
-    answer, robots.txt files included, not by good page."""
+    answer, robots.txt files included, not by good page. urls: a list that gets those of good pages,
+    in their order."""
     directory = os.path.join(path, "crawl")
     shutil.rmtree(directory, ignore_errors=True)
     result = run(command(program, web, directory, options, **how), cores)
@@ -221,8 +223,44 @@ def crawl(program, web, path, options=(), cores=None, codes=(0,), count_all=Fals
     if count_all:
         with open(f"{directory}/crawl.log", "rb") as log:
             result.answers = sum(1 for _ in log)
+    if urls is not None:
+        urls[:] = good_pages(f"{directory}/crawl.log")
     shutil.rmtree(directory, ignore_errors=True)
     return result
+
+
+def good_pages(log):
+    """Their URLs in crawl.log: time, status, bytes, URL."""
+    with open(log) as file:
+        rows = (line.split(maxsplit=4) for line in file)
+        return [row[3] for row in rows if row[1] == "200" and not row[3].endswith("/robots.txt")]
+
+
+class Floor:
+    """The floor beneath a crawl (bench_floor.c): a program that does its work and nothing else, with
+    the pages of a crawl in their order."""
+
+    def __init__(self, path, port, address_of):
+        """address_of: from the name of a host to its address."""
+        self.path, self.port, self.address_of, self.urls = path, port, address_of, []
+
+    def run(self, stage):
+        list_file, directory = f"{self.path}/floor.txt", f"{self.path}/floor"
+        addresses = {}
+        with open(list_file, "w") as file:
+            for url in self.urls:
+                host = url.split("/", 3)[2]
+                address = addresses.get(host) or addresses.setdefault(host, self.address_of(host))
+                file.write(f"{address} {url}\n")
+        shutil.rmtree(directory, ignore_errors=True)
+        os.mkdir(directory)
+        one = run([f"{BUILD}/bench/bench_floor", stage, list_file, str(self.port), str(CONNECTIONS),
+                   str(len(addresses)), directory])
+        shutil.rmtree(directory, ignore_errors=True)
+        if one.code != 0:
+            raise RuntimeError(f"no floor: {one.output}")
+        one.answers = len(self.urls)
+        return one
 
 
 def programs():
@@ -239,7 +277,7 @@ class Runs:
     """All runs of one workload: this ragno's, and those of the one compared with."""
 
     def __init__(self, name):
-        self.name, self.by = name, {"this": [], "other": []}
+        self.name, self.by, self.floors = name, {"this": [], "other": []}, {}
 
     def figure(self, suffix, of, unit, digits=4):
         """Prints the median of this one's, and the ratio when there is another; returns it."""
@@ -253,6 +291,16 @@ class Runs:
 
     def cpu(self):
         return self.figure("cpu_ms_per_page", Run.per_page_ms, "ms")
+
+    def over_floors(self):
+        """Each floor, and this one's CPU and the other's by it."""
+        for label, runs in self.floors.items():
+            floor = median(runs, Run.per_page_ms)
+            put(f"{self.name}.{label}", floor, "ms")
+            for which, suffix in (("this", ""), ("other", ".other")):
+                if self.by[which]:
+                    put(f"{self.name}.over_{label}{suffix}",
+                        median(self.by[which], Run.per_page_ms) / floor, "", 3)
 
     def rss(self):
         return self.figure("rss_mb", lambda one: one.rss_mb, "MB", 0)
@@ -284,12 +332,15 @@ class Runs:
                       lambda one: one.threads.get("ingest", Thread(0, 0)).cpu_s / one.cpu_s)
 
 
-def alternate(name, one_run):
-    """RUNS times, one_run(program) for each program in turn."""
+def alternate(name, one_run, floors=()):
+    """RUNS times, one_run(program) for each program in turn, and then each of floors: (name, function
+    that returns a Run)."""
     runs = Runs(name)
     for _ in range(RUNS):
         for label, program in programs():
             runs.by[label].append(one_run(program))
+        for label, floor in floors:
+            runs.floors.setdefault(label, []).append(floor())
     return runs
 
 

@@ -1,6 +1,9 @@
 #include "curl_floor.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,25 +13,39 @@
 
 #include "base/memory/buffer.h"
 
-#define EVENTS 256
+#define EVENTS    256
+#define WAIT_MS   1000
+#define LANES     64u
+#define ADDRESSES 128u /* of a lane */
+
+typedef struct Lane {
+    struct Floor *floor;
+    CURLM *multi;
+    bool is_touched; /* transfers of it may have ended */
+    bool is_late;    /* libcurl wants to be called at once */
+} Lane;
 
 typedef struct Slot {
     CURL *easy;
     struct curl_slist *connect_to;
+    Lane *lane;
     size_t page;
+    Buffer header;
     Buffer body;
 } Slot;
 
 typedef struct Floor {
     const FloorOptions *options;
-    CURLM *multi;
     int epoll;
-    long timeout_ms;
+    bool is_late;  /* one of the lanes is */
     size_t next;   /* page to begin */
     size_t active; /* transfers */
     size_t failed;
     double bytes;
     Slot *slots;
+    uint8_t lane_of[1u << 17]; /* by descriptor */
+    unsigned n_lanes;
+    Lane lanes[LANES];
 } Floor;
 
 static double cpu_seconds(void)
@@ -39,16 +56,16 @@ static double cpu_seconds(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-static size_t on_body(char *bytes, size_t size, size_t n, void *context)
+static size_t on_bytes(char *bytes, size_t size, size_t n, void *buffer)
 {
-    Slot *slot = context;
-    return buffer_append(&slot->body, bytes, size * n) == RESULT_OK ? size * n : 0;
+    return buffer_append(buffer, bytes, size * n) == RESULT_OK ? size * n : 0;
 }
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
 {
     (void)easy;
-    Floor *floor = context;
+    Lane *lane = context;
+    Floor *floor = lane->floor;
     struct epoll_event event = {.data = {.fd = fd}};
     if (what == CURL_POLL_REMOVE) {
         (void)epoll_ctl(floor->epoll, EPOLL_CTL_DEL, fd, NULL);
@@ -57,14 +74,20 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void
     event.events = ((what & CURL_POLL_IN) != 0 ? (uint32_t)EPOLLIN : 0U) |
                    ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0U);
     (void)epoll_ctl(floor->epoll, known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
-    (void)curl_multi_assign(floor->multi, fd, floor);
+    (void)curl_multi_assign(lane->multi, fd, floor);
+    if ((size_t)fd < sizeof floor->lane_of) {
+        floor->lane_of[fd] = (uint8_t)(lane - floor->lanes);
+    }
     return 0;
 }
 
+/* Timers that are due later are those of timeouts: nothing here takes so long. */
 static int on_timer(CURLM *multi, long timeout_ms, void *context)
 {
     (void)multi;
-    ((Floor *)context)->timeout_ms = timeout_ms;
+    Lane *lane = context;
+    lane->is_late = timeout_ms == 0;
+    lane->floor->is_late |= lane->is_late;
     return 0;
 }
 
@@ -76,77 +99,119 @@ static void begin(Floor *floor, Slot *slot)
     (void)snprintf(to, sizeof to, "::%s:%u", page->address, floor->options->port);
     curl_slist_free_all(slot->connect_to);
     slot->connect_to = curl_slist_append(NULL, to);
+    buffer_reset(&slot->header);
     buffer_reset(&slot->body);
+    slot->lane = &floor->lanes[inet_network(page->address) % floor->n_lanes];
     (void)curl_easy_setopt(slot->easy, CURLOPT_URL, page->url);
     (void)curl_easy_setopt(slot->easy, CURLOPT_CONNECT_TO, slot->connect_to);
-    floor->active += curl_multi_add_handle(floor->multi, slot->easy) == CURLM_OK;
+    floor->active += curl_multi_add_handle(slot->lane->multi, slot->easy) == CURLM_OK;
 }
 
 static void end(Floor *floor, Slot *slot, CURLcode code)
 {
     const FloorOptions *options = floor->options;
-    (void)curl_multi_remove_handle(floor->multi, slot->easy);
+    (void)curl_multi_remove_handle(slot->lane->multi, slot->easy);
     floor->active--;
     floor->failed += code != CURLE_OK;
     floor->bytes += (double)slot->body.length;
     if (options->take != NULL) {
-        options->take(options->context, options->pages[slot->page].url, buffer_string(&slot->body),
-                      slot->body.length);
+        FloorAnswer answer = {.page = &options->pages[slot->page],
+                              .header = buffer_string(&slot->header),
+                              .header_length = slot->header.length,
+                              .body = buffer_string(&slot->body),
+                              .body_length = slot->body.length};
+        options->take(options->context, &answer);
     }
     if (floor->next < options->n_pages) {
         begin(floor, slot);
     }
 }
 
+static void act(Lane *lane, int fd, int mask)
+{
+    int running = 0;
+    lane->is_touched = true;
+    (void)curl_multi_socket_action(lane->multi, fd, mask, &running);
+}
+
+static void collect_ended(Lane *lane)
+{
+    const CURLMsg *message = NULL;
+    int left = 0;
+    while ((message = curl_multi_info_read(lane->multi, &left)) != NULL) {
+        Slot *slot = NULL;
+        CURLcode code = message->data.result;
+        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&slot);
+        end(lane->floor, slot, code);
+    }
+}
+
 static void run(Floor *floor)
 {
     struct epoll_event events[EVENTS];
-    int running = 0;
     while (floor->active > 0) {
-        int n = epoll_wait(floor->epoll, events, EVENTS, (int)floor->timeout_ms);
+        int n = epoll_wait(floor->epoll, events, EVENTS, floor->is_late ? 0 : WAIT_MS);
         for (int i = 0; i < n; i++) {
             int mask = ((events[i].events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                        ((events[i].events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                        ((events[i].events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
-            (void)curl_multi_socket_action(floor->multi, events[i].data.fd, mask, &running);
+            act(&floor->lanes[floor->lane_of[events[i].data.fd]], events[i].data.fd, mask);
         }
-        if (n == 0 || floor->timeout_ms == 0) {
-            (void)curl_multi_socket_action(floor->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-        }
-        CURLMsg *message = NULL;
-        int left = 0;
-        while ((message = curl_multi_info_read(floor->multi, &left)) != NULL) {
-            Slot *slot = NULL;
-            CURLcode code = message->data.result;
-            (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&slot);
-            end(floor, slot, code);
+        floor->is_late = false;
+        for (unsigned i = 0; i < floor->n_lanes; i++) {
+            Lane *lane = &floor->lanes[i];
+            if (lane->is_late || n == 0) {
+                lane->is_late = false;
+                act(lane, CURL_SOCKET_TIMEOUT, 0);
+            }
+            if (lane->is_touched) {
+                lane->is_touched = false;
+                collect_ended(lane);
+            }
         }
     }
+}
+
+static int open_lane(Floor *floor, Lane *lane)
+{
+    lane->floor = floor;
+    lane->multi = curl_multi_init();
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_MAXCONNECTS, 5000L);
+    return lane->multi == NULL ? -1 : 0;
 }
 
 static int open_all(Floor *floor)
 {
     const FloorOptions *options = floor->options;
     floor->slots = calloc(options->connections, sizeof *floor->slots);
-    floor->multi = curl_multi_init();
     floor->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (floor->slots == NULL || floor->multi == NULL || floor->epoll < 0) {
+    if (floor->slots == NULL || floor->epoll < 0) {
         return -1;
     }
-    (void)curl_multi_setopt(floor->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-    (void)curl_multi_setopt(floor->multi, CURLMOPT_SOCKETDATA, floor);
-    (void)curl_multi_setopt(floor->multi, CURLMOPT_TIMERFUNCTION, on_timer);
-    (void)curl_multi_setopt(floor->multi, CURLMOPT_TIMERDATA, floor);
-    (void)curl_multi_setopt(floor->multi, CURLMOPT_MAXCONNECTS, 5000L);
+    floor->n_lanes = options->n_addresses / ADDRESSES + 1;
+    floor->n_lanes = floor->n_lanes < LANES ? floor->n_lanes : LANES;
+    for (unsigned i = 0; i < floor->n_lanes; i++) {
+        if (open_lane(floor, &floor->lanes[i]) != 0) {
+            return -1;
+        }
+    }
     for (unsigned i = 0; i < options->connections; i++) {
         Slot *slot = &floor->slots[i];
+        buffer_init(&slot->header, BUFFER_NO_LIMIT);
         buffer_init(&slot->body, BUFFER_NO_LIMIT);
         slot->easy = curl_easy_init();
         (void)curl_easy_setopt(slot->easy, CURLOPT_PRIVATE, slot);
         (void)curl_easy_setopt(slot->easy, CURLOPT_NOSIGNAL, 1L);
         (void)curl_easy_setopt(slot->easy, CURLOPT_PROXY, "");
-        (void)curl_easy_setopt(slot->easy, CURLOPT_WRITEFUNCTION, on_body);
-        (void)curl_easy_setopt(slot->easy, CURLOPT_WRITEDATA, slot);
+        (void)curl_easy_setopt(slot->easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+        (void)curl_easy_setopt(slot->easy, CURLOPT_HEADERFUNCTION, on_bytes);
+        (void)curl_easy_setopt(slot->easy, CURLOPT_HEADERDATA, &slot->header);
+        (void)curl_easy_setopt(slot->easy, CURLOPT_WRITEFUNCTION, on_bytes);
+        (void)curl_easy_setopt(slot->easy, CURLOPT_WRITEDATA, &slot->body);
     }
     return 0;
 }
@@ -156,9 +221,12 @@ static void close_all(Floor *floor)
     for (unsigned i = 0; floor->slots != NULL && i < floor->options->connections; i++) {
         curl_easy_cleanup(floor->slots[i].easy);
         curl_slist_free_all(floor->slots[i].connect_to);
+        buffer_destroy(&floor->slots[i].header);
         buffer_destroy(&floor->slots[i].body);
     }
-    (void)curl_multi_cleanup(floor->multi);
+    for (unsigned i = 0; i < floor->n_lanes; i++) {
+        (void)curl_multi_cleanup(floor->lanes[i].multi);
+    }
     free(floor->slots);
     if (floor->epoll >= 0) {
         close(floor->epoll);
@@ -167,7 +235,8 @@ static void close_all(Floor *floor)
 
 int curl_floor(const FloorOptions *options, double *cpu_s, double *bytes)
 {
-    Floor floor = {.options = options, .epoll = -1, .timeout_ms = -1};
+    static Floor floor; /* too large for some stacks */
+    floor = (Floor){.options = options, .epoll = -1};
     int rc = open_all(&floor);
     double start = cpu_seconds();
     for (unsigned i = 0; rc == 0 && i < options->connections && floor.next < options->n_pages;

@@ -1,6 +1,8 @@
-/* What: the least that fetching a list of pages with libcurl costs: one thread, one curl multi
- * handle on epoll, connections used again, bodies looked at and forgotten. Owns: nothing after it
- * returns. Threads: the caller's. Errors: -1 after a message. */
+/* What: the least that fetching a list of pages with libcurl costs: one thread, one epoll,
+ * connections used again, answers looked at and forgotten. libcurl walks over all idle connections
+ * of a multi handle with each transfer that ends: each handle has the pages of 128 addresses, as
+ * they come (fetch/connect/lanes.h does the same). Owns: nothing after it returns. Threads: the
+ * caller's. Errors: -1 after a message. */
 #ifndef TESTS_BENCH_CURL_FLOOR_H
 #define TESTS_BENCH_CURL_FLOOR_H
 
@@ -11,13 +13,23 @@ typedef struct FloorPage {
     const char *address; /* "127.16.0.1" */
 } FloorPage;
 
+/* A page as it came. */
+typedef struct FloorAnswer {
+    const FloorPage *page;
+    const char *header;
+    size_t header_length;
+    const char *body;
+    size_t body_length;
+} FloorAnswer;
+
 typedef struct FloorOptions {
     const FloorPage *pages;
     size_t n_pages;
+    unsigned n_addresses; /* about: how many there are in them */
     unsigned port;        /* where all are served */
     unsigned connections; /* in flight */
-    /* Called with each body; NULL: it is dropped. */
-    void (*take)(void *context, const char *url, const char *body, size_t length);
+    /* Called with each answer; NULL: it is dropped. */
+    void (*take)(void *context, const FloorAnswer *answer);
     void *context;
 } FloorOptions;
 

@@ -53,7 +53,7 @@ Result buffer_reserve(Buffer *buffer, size_t extra)
     if (need <= buffer->capacity) {
         return RESULT_OK;
     }
-    size_t capacity = buffer->capacity > 0      ? buffer->capacity
+    size_t capacity = buffer->capacity > 0        ? buffer->capacity
                       : need < BUFFER_FIRST_BYTES ? BUFFER_FIRST_BYTES
                                                   : need; /* the caller may know what comes */
     while (capacity < need) {

@@ -1,0 +1,306 @@
+/* The floor beneath a crawl: the least that its work costs with the same libraries, in one thread
+ * and without a crawler around it. No robots.txt, no politeness, no schedule, no crawl.log, no
+ * hosts.
+ *
+ *   bench_floor STAGE FILE PORT CONNECTIONS ADDRESSES DIRECTORY
+ *
+ * FILE has the pages, lines "ADDRESS URL" in the order of a crawl; PORT is where all are served.
+ * The stages, each with what is before it:
+ *
+ *   curl    libcurl fetches them, as bench/curl_floor.h says
+ *   links   the house's tokenizer finds their links and resolves them
+ *   store   a database in DIRECTORY gets, in batches of store.batch_pages and durably, each page's
+ * URL with the hashes of its links at its end, and each link's URL that it does not have yet: those
+ * of a batch are looked up once, in order of their hashes warc    each answer is digested twice
+ * (SHA-1 of block and payload), compressed as warc.level=auto does, and written to a file that is
+ * synced with each batch
+ *
+ * What it costs is the CPU of the process: bench_crawl.py compares. By itself it says nothing. */
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/hash.h"
+#include "curl_floor.h"
+#include "parse/html/html.h"
+#include "store/warc/warc_compress.h"
+#include "store/warc/warc_format.h"
+
+#define LINE_BYTES  4096
+#define BATCH_PAGES 2048u /* store.batch_pages */
+#define MAP_BYTES   ((size_t)1 << 34)
+
+typedef enum Stage { CURL_ALONE, LINKS, STORE, WARC, STAGES } Stage;
+
+/* A link of the batch. */
+typedef struct Seen {
+    uint64_t hash;
+    uint32_t at; /* its URL, in Work.urls */
+    uint32_t length;
+} Seen;
+
+typedef struct Work {
+    Stage stage;
+    HtmlParser *parser;
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi pages;
+    MDB_dbi seen;
+    Buffer links; /* Seen, of this batch */
+    Buffer urls;
+    uint64_t n_pages;
+    Buffer row;
+    WarcHasher *hasher;
+    WarcCompressor *compressor;
+    int file;
+    Buffer record;
+    Buffer members; /* of this batch */
+    bool has_failed;
+} Work;
+
+/* ---- what is done with a page ---- */
+
+static int by_hash(const void *a, const void *b)
+{
+    const Seen *x = a;
+    const Seen *y = b;
+    return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+/* Stores the URLs of the batch that are new. */
+static int store_links(Work *work)
+{
+    Seen *links = (Seen *)(void *)work->links.data;
+    size_t n = work->links.length / sizeof *links;
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(work->txn, work->seen, &cursor);
+    if (n > 0) {
+        qsort(links, n, sizeof *links, by_hash);
+    }
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        MDB_val key = {sizeof links[i].hash, &links[i].hash};
+        MDB_val url = {links[i].length, work->urls.data + links[i].at};
+        if (i == 0 || links[i].hash != links[i - 1].hash) {
+            rc = mdb_cursor_put(cursor, &key, &url, MDB_NOOVERWRITE);
+            rc = rc == MDB_KEYEXIST ? 0 : rc;
+        }
+    }
+    mdb_cursor_close(cursor);
+    buffer_reset(&work->links);
+    buffer_reset(&work->urls);
+    return rc;
+}
+
+static int commit(Work *work)
+{
+    int rc = work->txn == NULL ? 0 : store_links(work);
+    rc = work->txn == NULL || rc != 0 ? rc : mdb_txn_commit(work->txn);
+    work->txn = NULL;
+    if (rc == 0 && work->stage == WARC && work->members.length > 0) {
+        ssize_t n = write(work->file, work->members.data, work->members.length);
+        rc = n == (ssize_t)work->members.length && fdatasync(work->file) == 0 ? 0 : -1;
+        buffer_reset(&work->members);
+    }
+    return rc;
+}
+
+static int store(Work *work, const FloorAnswer *answer, const Page *page)
+{
+    const char *url = answer->page->url;
+    uint64_t number = work->n_pages;
+    int rc = work->txn == NULL ? mdb_txn_begin(work->env, NULL, 0, &work->txn) : 0;
+    buffer_reset(&work->row);
+    Result added = buffer_append(&work->row, url, strlen(url) + 1);
+    for (size_t i = 0; i < page->n_links && added == RESULT_OK; i++) {
+        const PageLink *link = &page->links[i];
+        Seen seen = {.hash = hash_xxh64(link->url, link->length),
+                     .at = (uint32_t)work->urls.length,
+                     .length = link->length};
+        added = buffer_append(&work->row, &seen.hash, sizeof seen.hash);
+        added = added == RESULT_OK ? buffer_append(&work->links, &seen, sizeof seen) : added;
+        added = added == RESULT_OK ? buffer_append(&work->urls, link->url, link->length) : added;
+    }
+    MDB_val key = {sizeof number, &number};
+    MDB_val value = {work->row.length, work->row.data};
+    if (rc == 0 && added == RESULT_OK) {
+        rc = mdb_put(work->txn, work->pages, &key, &value, MDB_APPEND);
+    }
+    return added == RESULT_OK ? rc : -1;
+}
+
+static Result archive(Work *work, const FloorAnswer *answer)
+{
+    WarcDigest block, payload;
+    char block_text[WARC_DIGEST_TEXT], payload_text[WARC_DIGEST_TEXT];
+    Buffer *record = &work->record;
+    WarcBytes header = {answer->header, answer->header_length};
+    WarcBytes body = {answer->body, answer->body_length};
+    Result rc = warc_hasher_pair(work->hasher, header, body, &block, &payload);
+    buffer_reset(record);
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(record,
+                           "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: %s\r\n"
+                           "WARC-Block-Digest: %s\r\nWARC-Payload-Digest: %s\r\n"
+                           "Content-Type: application/http; msgtype=response\r\n"
+                           "Content-Length: %zu\r\n\r\n",
+                           answer->page->url, warc_digest_format(&block, block_text),
+                           warc_digest_format(&payload, payload_text), header.length + body.length);
+    }
+    rc = rc == RESULT_OK ? buffer_append(record, header.bytes, header.length) : rc;
+    rc = rc == RESULT_OK ? buffer_append(record, body.bytes, body.length) : rc;
+    rc = rc == RESULT_OK ? buffer_append(record, "\r\n\r\n", 4) : rc;
+    return rc == RESULT_OK ? warc_compressor_append(work->compressor, record->data, record->length,
+                                                    &work->members)
+                           : rc;
+}
+
+static void take(void *context, const FloorAnswer *answer)
+{
+    Work *work = context;
+    HtmlInput input = {.body = answer->body,
+                       .length = answer->body_length,
+                       .content_type = "text/html",
+                       .url = answer->page->url,
+                       .url_length = strlen(answer->page->url)};
+    Page page;
+    bool is_done = html_parse(work->parser, &input, &page) == RESULT_OK;
+    is_done = is_done && (work->stage < STORE || store(work, answer, &page) == 0);
+    is_done = is_done && (work->stage < WARC || archive(work, answer) == RESULT_OK);
+    is_done = is_done && (++work->n_pages % BATCH_PAGES != 0 || commit(work) == 0);
+    work->has_failed |= !is_done;
+}
+
+/* ---- its parts ---- */
+
+static int open_store(Work *work, const char *directory)
+{
+    int rc = mdb_env_create(&work->env);
+    rc = rc == 0 ? mdb_env_set_mapsize(work->env, MAP_BYTES) : rc;
+    rc = rc == 0 ? mdb_env_set_maxdbs(work->env, 2) : rc;
+    rc = rc == 0 ? mdb_env_open(work->env, directory, MDB_NOTLS | MDB_NORDAHEAD, 0644) : rc;
+    rc = rc == 0 ? mdb_txn_begin(work->env, NULL, 0, &work->txn) : rc;
+    rc = rc == 0 ? mdb_dbi_open(work->txn, "pages", MDB_INTEGERKEY | MDB_CREATE, &work->pages) : rc;
+    return rc == 0 ? mdb_dbi_open(work->txn, "seen", MDB_INTEGERKEY | MDB_CREATE, &work->seen) : rc;
+}
+
+static int open_work(Work *work, const char *directory)
+{
+    static const HtmlOptions html = {.no_digests = true};
+    char path[LINE_BYTES];
+    buffer_init(&work->row, BUFFER_NO_LIMIT);
+    buffer_init(&work->links, BUFFER_NO_LIMIT);
+    buffer_init(&work->urls, BUFFER_NO_LIMIT);
+    buffer_init(&work->record, BUFFER_NO_LIMIT);
+    buffer_init(&work->members, BUFFER_NO_LIMIT);
+    work->file = -1;
+    int rc = html_parser_new(&work->parser, &html) == RESULT_OK ? 0 : -1;
+    if (rc == 0 && work->stage >= STORE) {
+        rc = open_store(work, directory);
+    }
+    if (rc == 0 && work->stage >= WARC) {
+        (void)snprintf(path, sizeof path, "%s/floor.warc.gz", directory);
+        work->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        rc = work->file >= 0 && warc_hasher_new(&work->hasher) == RESULT_OK &&
+                     warc_compressor_new(&work->compressor, WARC_GZIP, WARC_LEVEL_AUTO) == RESULT_OK
+                 ? 0
+                 : -1;
+    }
+    return rc;
+}
+
+static void close_work(Work *work)
+{
+    if (work->file >= 0) {
+        (void)close(work->file);
+    }
+    if (work->env != NULL) {
+        mdb_env_close(work->env);
+    }
+    warc_compressor_delete(work->compressor);
+    warc_hasher_delete(work->hasher);
+    html_parser_delete(work->parser);
+    buffer_destroy(&work->row);
+    buffer_destroy(&work->links);
+    buffer_destroy(&work->urls);
+    buffer_destroy(&work->record);
+    buffer_destroy(&work->members);
+}
+
+/* The lines of a file, cut where their fields end; *text is what the pages point into. */
+static FloorPage *read_list(const char *path, char **text, size_t *n_pages)
+{
+    struct stat status;
+    FILE *file = fopen(path, "re");
+    size_t n = 0;
+    *n_pages = 0;
+    if (file == NULL || fstat(fileno(file), &status) != 0) {
+        perror(path);
+        return NULL;
+    }
+    *text = calloc(1, (size_t)status.st_size + 1);
+    n = *text == NULL ? 0 : fread(*text, 1, (size_t)status.st_size, file);
+    fclose(file);
+    FloorPage *pages = calloc(n / 2 + 1, sizeof *pages);
+    char *rest = NULL;
+    for (char *line = n == 0 || pages == NULL ? NULL : strtok_r(*text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *url = strchr(line, ' ');
+        if (url != NULL) {
+            *url++ = '\0';
+            pages[(*n_pages)++] = (FloorPage){.url = url, .address = line};
+        }
+    }
+    return pages;
+}
+
+static unsigned number(const char *text)
+{
+    return (unsigned)strtoul(text, NULL, 10);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const stages[STAGES] = {"curl", "links", "store", "warc"};
+    static Work work;
+    char *text = NULL;
+    size_t n_pages = 0;
+    while (argc == 7 && work.stage < STAGES && strcmp(argv[1], stages[work.stage]) != 0) {
+        work.stage++;
+    }
+    if (argc == 1) {
+        return 0; /* `make bench`: crawl and its workloads run it */
+    }
+    if (argc != 7 || work.stage == STAGES) {
+        fprintf(stderr, "usage: bench_floor curl|links|store|warc FILE PORT CONNECTIONS ADDRESSES "
+                        "DIRECTORY\n");
+        return 2;
+    }
+    FloorPage *pages = read_list(argv[2], &text, &n_pages);
+    FloorOptions options = {.pages = pages,
+                            .n_pages = n_pages,
+                            .port = number(argv[3]),
+                            .connections = number(argv[4]),
+                            .n_addresses = number(argv[5]),
+                            .take = work.stage == CURL_ALONE ? NULL : take,
+                            .context = &work};
+    double cpu_s = 0;
+    double bytes = 0;
+    int rc = n_pages == 0 ? -1 : open_work(&work, argv[6]);
+    rc = rc == 0 ? curl_floor(&options, &cpu_s, &bytes) : rc;
+    rc = rc == 0 ? commit(&work) : rc;
+    close_work(&work);
+    free(pages);
+    free(text);
+    if (rc != 0 || work.has_failed) {
+        fprintf(stderr, "bench: floor: failed (%d)\n", rc);
+        return 1;
+    }
+    printf("floor.%s = %.4f ms\n", argv[1], cpu_s * 1000 / (double)n_pages);
+    return 0;
+}
