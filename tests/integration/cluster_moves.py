@@ -3,6 +3,7 @@ judges politeness, and how often each page was fetched; the directories are comp
 import collections
 import os
 import random
+import re
 import shutil
 import signal
 import threading
@@ -243,5 +244,39 @@ def killed(report, path):
         report.check(f"some were killed ({done})", done > kills / 2, str(done))
 
 
+def without_server(report, path):
+    """The server is killed every second while an agent takes its share over; once its disk is lost, too."""
+    kills = 24 if harness.FULL else 6
+    stop = threading.Event()
+    moving = 0
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        cluster.make(report, nats)
+        with Agents(web, nats, path, agents=4) as agents:
+            for i in range(3):
+                agents.start(i)
+            report.check("it crawls", await_pages(nats, 100), status(nats) + agents.logs())
+            report.equal("an agent is added", command(nats, "add").returncode, 0)
+            report.check("an agent knows", harness.until(
+                lambda: re.search(r" moves=(?!none)", status(nats))), status(nats))
+            for k in range(kills):
+                moving += not has_settled(nats)
+                nats.kill()
+                if k == 0:
+                    shutil.rmtree(nats.store)
+                nats.start()
+                if k == 1:
+                    agents.start(3)
+                stop.wait(1)
+            report.check(f"some die while slots move ({moving} of {kills})", moving > 1, status(nats))
+            report.check("they arrive", harness.until(lambda: has_settled(nats), 180), status(nats))
+            codes = agents.wait()
+            report.check("all end by themselves", codes == [0] * 4,
+                         f"{codes} {[agents.said(i) for i in range(4)]}")
+            expected = web.graph_urls()
+        web.stop()
+        judge(report, web, agents, expected)
+        report.check("the new one has some", len(cluster.pages_of(agents.directories[3])) > 20, "")
+
+
 if __name__ == "__main__":
-    harness.main(added, drained, moved, restored, killed)
+    harness.main(added, drained, moved, restored, killed, without_server)

@@ -388,6 +388,9 @@ static Result connect_to(TransportNats *nats, Buffer *error)
         return transport_complain(nats->library, status, "cluster.url", error);
     }
     Result rc = subscribe(nats);
+    if (rc == RESULT_CLOSED) {
+        return RESULT_OK; /* it is closed for good already: on_closed tells why */
+    }
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "cluster.url: cannot listen there: %s", result_name(rc));
         return rc;

@@ -33,7 +33,7 @@ struct ClusterPart {
     int64_t asleep_ns;
     MonoTime next_figures;
     Thread thread;
-    bool opened; /* what follows is there */
+    bool opened; /* what follows is there; the main thread's word */
     Inbox inbox;
     IngestCluster ingest;
     InboxChore *inbox_chore;

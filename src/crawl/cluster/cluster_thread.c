@@ -61,10 +61,10 @@ static void publish_state(ClusterPart *part)
 
 static void publish_figures(ClusterPart *part, MonoTime now)
 {
-    if (mono_before(now, part->next_figures) || !part->opened) {
+    if (mono_before(now, part->next_figures) || node_state(part->node) == NODE_JOINING) {
         return;
     }
-    ClusterFigures figures = {.agent = part->ingest.self};
+    ClusterFigures figures = {.agent = node_identity(part->node)->self};
     node_stats(part->node, &figures.node);
     part->next_figures = mono_add_ms(now, FIGURES_MS);
     mutex_lock(&part->mutex);
