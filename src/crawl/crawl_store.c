@@ -179,6 +179,9 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
         rc = group_table_open(&tables->groups, txn);
     }
     if (rc == RESULT_OK) {
+        rc = feed_table_open(&tables->feeds, txn);
+    }
+    if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "bodies", MDB_CREATE, &tables->bodies), "open bodies");
     }
     if (rc == RESULT_OK) {
@@ -244,6 +247,7 @@ void crawl_store_close_tables(CrawlStore *store)
     seed_table_close(store->tables.seeds);
     wait_table_close(store->tables.waits);
     group_table_close(store->tables.groups);
+    feed_table_close(store->tables.feeds);
     revisit_table_close(store->tables.revisits);
     store->tables = (IngestStore){.db = store->tables.db};
 }

@@ -69,6 +69,7 @@ static void publish(IngestWriter *writer, MDB_txn *txn)
     stats_set(&stats->walled_hosts, writer->walls.hosts);
     stats_set(&stats->domain_refused, totals->refused[REFUSED_DOMAIN]);
     stats_set(&stats->address_refused, totals->refused[REFUSED_ADDRESS]);
+    stats_set(&stats->feeds_refused, totals->refused[REFUSED_FEEDS]);
     stats_set(&stats->urls_seen, page_db_n_pages(writer->store.db, txn));
     stats_set(&stats->hosts, page_db_n_hosts(writer->store.db, txn));
     stats_set(&stats->urls_queued, queued);

@@ -16,6 +16,18 @@ ParsedPage *parsed_page_new(FetchResult *fetch)
     return page;
 }
 
+void parsed_page_move_link(ParsedPage *page, size_t to, size_t from)
+{
+    page->links[to] = page->links[from];
+    page->link_hops[to] = page->link_hops[from];
+    if (page->link_kinds != NULL) {
+        page->link_kinds[to] = page->link_kinds[from];
+    }
+    if (page->link_keys != NULL) {
+        page->link_keys[to] = page->link_keys[from];
+    }
+}
+
 static char *validator_of(const HttpHeader *header, const char *name, size_t most)
 {
     HttpField field;
@@ -81,7 +93,7 @@ void parsed_page_delete(ParsedPage *page)
         free(page->etag);
         free(page->last_modified);
         free(page->link_keys);
-        free(page->link_dates);
+        free(page->dates);
         free(page->links); /* the other arrays are in the same allocation */
         free(page);
     }

@@ -18,14 +18,21 @@
 /* What of a page counts as its content: page/content_hash.h. */
 typedef enum ContentKind { CONTENT_BODY, CONTENT_TEXT, CONTENT_LINKS } ContentKind;
 
+/* What a sitemap or a feed says of a page that it lists. */
+typedef struct LinkDate {
+    const char *url;   /* as in the links */
+    int64_t lastmod_s; /* unix time */
+} LinkDate;
+
 typedef struct ParsedPage {
     FetchResult *fetch;
     bool parsed;         /* the fields below are filled in */
     LinkInfo *links;     /* what is to be followed; one allocation with link_bytes */
     uint8_t *link_hops;  /* one letter per link */
     uint8_t *link_kinds; /* link_kind_byte (parse/html/html.h) of each */
-    int64_t *link_dates; /* lastmod of a sitemap's entries, 0 = none; NULL: none has any */
-    Hash128 *link_keys;  /* what scope.dedup_key makes of the links, or NULL */
+    LinkDate *dates; /* of the entries of a sitemap that have one, whatever becomes of the link */
+    size_t n_dates;
+    Hash128 *link_keys; /* what scope.dedup_key makes of the links, or NULL */
     size_t n_links;
     float score;    /* of its content: score.rules, or what a classifier answered */
     char *external; /* links out of scope, as external_table.h has them; NULL: none */
@@ -61,6 +68,8 @@ typedef struct ParsedPage {
 } ParsedPage;
 
 ParsedPage *parsed_page_new(FetchResult *fetch);
+/* Moves a link, with all that is known of it, to an earlier place: for those who leave some out. */
+void parsed_page_move_link(ParsedPage *page, size_t to, size_t from);
 /* Takes ETag and Last-Modified out of a header: printable, and not too long (revisit_table.h). */
 void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header);
 void parsed_page_delete(ParsedPage *page);

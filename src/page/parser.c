@@ -182,7 +182,7 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
                          const HttpContentType *type, const char *content_type)
 {
     int status = page->fetch->answer.status;
-    bool is_sitemap = parsing_sitemap_expected(parser, page) &&
+    bool is_sitemap = parsing_sitemap_expected(parser, page, type) &&
                       (page->refused_hooks & 1u << HOOK_FOLLOW) == 0 &&
                       parsing_sitemap_read(parser, page);
     if (is_sitemap || status < 200 || status >= 300) {

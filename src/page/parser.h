@@ -84,7 +84,8 @@ typedef struct Parser {
     KeptLink *kept;
     size_t kept_capacity;
     size_t n_kept;
-    bool has_dates;         /* some of them have lastmod_s */
+    size_t n_dates;         /* so many of them have lastmod_s */
+    bool has_feed;          /* one of them is a LINK_FEED */
     ExternalLinks external; /* of this page */
     size_t n_uncounted;     /* of these: max_links does not count them */
     uint64_t n_beyond;      /* links of this page that are not followed for their number */

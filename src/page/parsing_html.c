@@ -1,5 +1,6 @@
 #include "page/parsing_html.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/thread/log.h"
@@ -46,6 +47,27 @@ typedef struct Reading {
     bool took_any;         /* before the document said nofollow */
 } Reading;
 
+/* A link of the document, for its description, while there is memory. */
+static void list_link(Parser *parser, const PageLink *link)
+{
+    if (parser->arena.used_bytes > parser->arena.limit_bytes / 2) {
+        return; /* the rest is for the links that are followed */
+    }
+    if (parser->n_listed == parser->listed_capacity) {
+        size_t capacity = parser->listed_capacity == 0 ? 256 : parser->listed_capacity * 2;
+        PageLink *listed = realloc(parser->listed, capacity * sizeof *listed);
+        if (listed == NULL) {
+            return;
+        }
+        parser->listed = listed;
+        parser->listed_capacity = capacity;
+    }
+    PageLink *copy = &parser->listed[parser->n_listed];
+    *copy = *link;
+    copy->url = arena_copy(&parser->arena, link->url, link->length);
+    parser->n_listed += copy->url != NULL;
+}
+
 static void take_link(void *context, const PageLink *link, unsigned robots)
 {
     Reading *reading = context;
@@ -53,7 +75,7 @@ static void take_link(void *context, const PageLink *link, unsigned robots)
     ParsedPage *page = reading->page;
     parser->n_told++;
     if (parser->describe) {
-        parsing_links_list(parser, link);
+        list_link(parser, link);
     }
     if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
         return;

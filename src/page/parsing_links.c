@@ -24,6 +24,7 @@ static bool is_embed(const PageLink *link)
     case LINK_HEADER:
     case LINK_REDIRECT:
     case LINK_SITEMAP:
+    case LINK_FEED:
         return false;
     case LINK_LINK:
         return (link->flags & LINK_PAGE) == 0;
@@ -83,7 +84,8 @@ void parsing_links_forget(Parser *parser)
 {
     seen_links_forget(&parser->seen);
     parser->n_kept = 0;
-    parser->has_dates = false;
+    parser->n_dates = 0;
+    parser->has_feed = false;
     parser->n_uncounted = 0;
     parser->n_beyond = 0;
     parser->n_long = 0;
@@ -95,6 +97,7 @@ void parsing_links_rewind(Parser *parser, size_t n_kept)
 {
     seen_links_forget(&parser->seen);
     parser->n_kept = n_kept;
+    parser->has_feed = false;
     parser->n_uncounted = 0;
     parser->n_beyond = 0;
     parser->n_long = 0;
@@ -102,6 +105,7 @@ void parsing_links_rewind(Parser *parser, size_t n_kept)
         const PageLink *link = parser->kept[i].link;
         (void)note_seen(parser, hash_64(link->url, link->length, 0));
         parser->n_uncounted += !counts(parser, link);
+        parser->has_feed = parser->has_feed || link->kind == LINK_FEED;
     }
 }
 
@@ -160,7 +164,9 @@ static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, c
          link->kind != LINK_REDIRECT && link->kind != LINK_HEADER && link->kind != LINK_SITEMAP)) {
         return REFUSED_NOFOLLOW;
     }
-    return REFUSALS;
+    /* The first one is the feed of the page (HTML, "alternate"); further ones tell the same in
+     * another format, or are about its comments. */
+    return link->kind == LINK_FEED && parser->has_feed ? REFUSED_FEEDS : REFUSALS;
 }
 
 /* What a seed redirects to is a place to stay in as the seed is, and so on along the redirects. */
@@ -300,6 +306,7 @@ static bool keep(Parser *parser, const PageLink *link, float score, uint8_t hop,
     parser->kept[parser->n_kept++] =
         (KeptLink){.link = copy, .score = score, .hop = hop, .in_page = in_page};
     parser->n_uncounted += !counts(parser, link);
+    parser->has_feed = parser->has_feed || link->kind == LINK_FEED;
     return true;
 }
 
@@ -355,29 +362,14 @@ static void follow(Parser *parser, const ParsedPage *page, const PageLink *link,
 void parsing_links_take(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     link = without_userinfo(parser, link);
-    if (link != NULL) {
-        follow(parser, page, link, 1.0f, true);
+    if (link == NULL) {
+        return;
     }
-}
-
-void parsing_links_list(Parser *parser, const PageLink *link)
-{
-    if (parser->arena.used_bytes > parser->arena.limit_bytes / 2) {
-        return; /* the rest is for the links that are followed */
+    PageLink found = *link;
+    if (parser->options->sitemaps && (link->flags & LINK_TO_FEED) != 0) {
+        found.kind = LINK_FEED;
     }
-    if (parser->n_listed == parser->listed_capacity) {
-        size_t capacity = parser->listed_capacity == 0 ? 256 : parser->listed_capacity * 2;
-        PageLink *listed = realloc(parser->listed, capacity * sizeof *listed);
-        if (listed == NULL) {
-            return;
-        }
-        parser->listed = listed;
-        parser->listed_capacity = capacity;
-    }
-    PageLink *copy = &parser->listed[parser->n_listed];
-    *copy = *link;
-    copy->url = arena_copy(&parser->arena, link->url, link->length);
-    parser->n_listed += copy->url != NULL;
+    follow(parser, page, &found, 1.0f, true);
 }
 
 void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, LinkKind kind,
@@ -438,9 +430,12 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
         next += kept->link->length + 1u;
     }
     page->n_links = n;
-    page->link_dates = parser->has_dates ? calloc(n, sizeof *page->link_dates) : NULL;
-    for (size_t i = 0; page->link_dates != NULL && i < n; i++) {
-        page->link_dates[i] = parser->kept[i].lastmod_s;
+    page->dates = parser->n_dates == 0 ? NULL : malloc(parser->n_dates * sizeof *page->dates);
+    for (size_t i = 0; page->dates != NULL && i < n; i++) {
+        if (parser->kept[i].lastmod_s > 0) {
+            page->dates[page->n_dates++] =
+                (LinkDate){.url = page->links[i].url, .lastmod_s = parser->kept[i].lastmod_s};
+        }
     }
     page->links_hash = hash_64(page->link_bytes, bytes, 0);
     return find_keys(parser, page);
@@ -457,16 +452,22 @@ static void add_reference(Parser *parser, const ParsedPage *page, const char *re
     }
 }
 
-/* Those items of Link that are pages: styles, feeds and hints for loading are not. */
+/* Those items of Link that are pages, and feeds when they are followed: styles and hints for
+ * loading are not. */
 static void add_link_field(Parser *parser, const ParsedPage *page, const HttpField *field)
 {
     size_t position = 0;
     HttpLink link;
     while (http_header_next_link(field->value, field->value_length, &position, &link)) {
-        if (!link.has_anchor && link.rel != NULL &&
-            html_leads_to_page(link.rel, link.rel_length, link.type == NULL ? "" : link.type,
-                               link.type_length)) {
-            add_reference(parser, page, link.uri, link.uri_length, LINK_HEADER);
+        unsigned flags =
+            link.has_anchor || link.rel == NULL
+                ? 0
+                : html_link_flags(link.rel, link.rel_length, link.type == NULL ? "" : link.type,
+                                  link.type_length);
+        bool is_feed = parser->options->sitemaps && (flags & LINK_TO_FEED) != 0;
+        if (is_feed || (flags & LINK_PAGE) != 0) {
+            add_reference(parser, page, link.uri, link.uri_length,
+                          is_feed ? LINK_FEED : LINK_HEADER);
         }
     }
 }

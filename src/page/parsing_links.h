@@ -12,8 +12,6 @@
 
 /* Keeps a copy of a link of the document when it is to be followed; else counts and logs it. */
 void parsing_links_take(Parser *parser, const ParsedPage *page, const PageLink *link);
-/* Lists a copy of a link of the document for its description, while there is memory. */
-void parsing_links_list(Parser *parser, const PageLink *link);
 /* Forgets what was kept beyond the first n_kept: the document is read again, or says nofollow. */
 void parsing_links_rewind(Parser *parser, size_t n_kept);
 /* Adds a link that is not in a document, such as a Location header. Copies url. */

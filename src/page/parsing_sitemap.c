@@ -5,6 +5,7 @@
 #include "base/thread/log.h"
 #include "page/parsing_links.h"
 #include "parse/robots/robots.h"
+#include "parse/sitemap/sitemap_xml.h"
 
 typedef struct Reading {
     Parser *parser;
@@ -34,12 +35,33 @@ void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
     robots_delete(robots);
 }
 
-bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page)
+/* Whether an answer that was found as a page is a feed, or a sitemap, by its type and beginning. */
+static bool looks_like_feed(const HttpContentType *type, const Buffer *body)
+{
+    static const char *const types[] = {"application/rss+xml",
+                                        "application/atom+xml",
+                                        "application/rdf+xml",
+                                        "application/xml",
+                                        "text/xml",
+                                        "text/html"};
+    bool may_be = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types && !may_be; i++) {
+        may_be = http_header_is_type(type, types[i]);
+    }
+    const char *text = buffer_string(body);
+    text += strspn(text, " \t\r\n\f\xef\xbb\xbf");
+    size_t before = (size_t)(text - buffer_string(body));
+    return may_be && *text == '<' && sitemap_xml_may_be(text, body->length - before);
+}
+
+bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page,
+                              const HttpContentType *type)
 {
     const FetchRequest *request = &page->fetch->request;
     bool may_lead_to_it = parser->options->sitemaps || request->depth <= 1; /* a seed's redirect */
     return page->fetch->answer.status >= 200 && page->fetch->answer.status < 300 &&
-           (request->hop == 'S' || request->hop == 'M' || (request->hop == 'R' && may_lead_to_it));
+           (request->hop == 'S' || request->hop == 'M' || (request->hop == 'R' && may_lead_to_it) ||
+            (parser->options->sitemaps && looks_like_feed(type, &parser->body)));
 }
 
 /* An entry without hints is worth as much as a link. */
@@ -62,7 +84,7 @@ static bool on_entry(void *context, const SitemapEntry *entry)
                           score_of(reading, entry));
         if (reading->parser->n_kept > before && entry->lastmod_s > 0) {
             reading->parser->kept[before].lastmod_s = entry->lastmod_s;
-            reading->parser->has_dates = true;
+            reading->parser->n_dates++;
         }
     }
     return true;

@@ -250,7 +250,8 @@
     ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, true, false, \
         "follow links marked rel=nofollow") \
     ROW(scope, sitemaps, BOOL, bool, "no", 0, 0, NULL, false, false, \
-        "read the sitemaps that robots.txt names; a seed that is a sitemap or a feed is read in any case") \
+        "read the sitemaps that robots.txt names, and the first feed (RSS, Atom) that each page links; a " \
+        "seed that is a sitemap or a feed is read in any case") \
     ROW(scope, sitemap_only, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "no links of pages are followed: only seeds, what sitemaps and feeds list, and where that " \
         "redirects to; with scope.sitemaps also what the site's robots.txt names") \
@@ -355,6 +356,9 @@
     CONFIG_ORDER(ROW) \
     ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
         "pages stored per host, duplicates not counted; 0 = no limit") \
+    ROW(limits, feeds_per_host, COUNT, int64_t, "10", 0, 1000, NULL, true, false, \
+        "feeds that the pages of a host may bring into the crawl (scope.sitemaps); links to further " \
+        "ones are dropped; 0 = feeds that are only linked are not read") \
     ROW(limits, hosts_per_domain, COUNT, int64_t, "10000", 0, CONFIG_BIG, NULL, true, false, \
         "hosts of one registered domain (example.org, example.co.uk); links to further ones are " \
         "dropped; 0 = no limit") \

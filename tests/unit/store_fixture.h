@@ -28,6 +28,7 @@ static inline void store_fixture_reopen(StoreFixture *fixture)
     CU_ASSERT_EQUAL_FATAL(seed_table_open(&fixture->store.seeds, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(wait_table_open(&fixture->store.waits, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(group_table_open(&fixture->store.groups, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(feed_table_open(&fixture->store.feeds, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(host_table_open(&fixture->store.hosts, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "bodies", MDB_CREATE, &fixture->store.bodies), 0);
     CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "keys", MDB_CREATE, &fixture->store.keys), 0);
@@ -48,6 +49,7 @@ static inline void store_fixture_close(StoreFixture *fixture, bool remove)
     seed_table_close(fixture->store.seeds);
     wait_table_close(fixture->store.waits);
     group_table_close(fixture->store.groups);
+    feed_table_close(fixture->store.feeds);
     host_table_close(fixture->store.hosts);
     page_db_set_persist(fixture->store.db, !remove);
     (void)page_db_delete(fixture->store.db);

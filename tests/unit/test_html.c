@@ -367,33 +367,43 @@ static void links_that_lead_to_pages_are_told_from_others(void)
     static const struct {
         const char *rel;
         const char *type;
-        bool is_page;
-    } cases[] = {{"canonical", "", true},
-                 {"NEXT", "", true},
-                 {"x  prev", "text/html; charset=utf-8", true},
-                 {"alternate", "", true},
-                 {"alternate", " application/XHTML+xml ", true},
-                 {"alternate", "application/rss+xml", false},
-                 {"alternate stylesheet", "", false},
-                 {"stylesheet", "text/html", false},
-                 {"contents", "", true},
-                 {"icon", "", false},
-                 {"nextt", "", false},
-                 {"preload", "text/html", false},
-                 {"", "text/html", false}};
+        unsigned flags; /* LINK_PAGE, LINK_TO_FEED */
+    } cases[] = {{"canonical", "", LINK_PAGE},
+                 {"NEXT", "", LINK_PAGE},
+                 {"x  prev", "text/html; charset=utf-8", LINK_PAGE},
+                 {"alternate", "", LINK_PAGE},
+                 {"alternate", " application/XHTML+xml ", LINK_PAGE},
+                 {"alternate", "application/rss+xml", LINK_TO_FEED},
+                 {"home Alternate", " application/ATOM+xml;type=feed", LINK_TO_FEED},
+                 {"feed", "application/atom+xml", LINK_TO_FEED},
+                 {"feed", "", 0},
+                 {"alternate", "application/rss+xmlx", 0},
+                 {"alternate", "application/json+oembed", 0},
+                 {"next", "application/rss+xml", 0},
+                 {"alternate stylesheet", "application/rss+xml", 0},
+                 {"alternate stylesheet", "", 0},
+                 {"stylesheet", "text/html", 0},
+                 {"contents", "", LINK_PAGE},
+                 {"icon", "", 0},
+                 {"nextt", "", 0},
+                 {"preload", "text/html", 0},
+                 {"", "text/html", 0}};
+    const unsigned asked = LINK_PAGE | LINK_TO_FEED;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CU_ASSERT_EQUAL(html_leads_to_page(cases[i].rel, strlen(cases[i].rel), cases[i].type,
-                                           strlen(cases[i].type)),
-                        cases[i].is_page);
+        unsigned flags = html_link_flags(cases[i].rel, strlen(cases[i].rel), cases[i].type,
+                                         strlen(cases[i].type));
+        CU_ASSERT_EQUAL(flags & asked, cases[i].flags);
         char html[128];
         Page page;
-        HtmlParser *parser = parser_of(false);
         (void)snprintf(html, sizeof html, "<link rel='%s' type='%s' href=x>", cases[i].rel,
                        cases[i].type);
-        CU_ASSERT_EQUAL(parse(parser, html, strlen(html), NULL, &page), RESULT_OK);
-        CU_ASSERT_EQUAL_FATAL(page.n_links, 1);
-        CU_ASSERT_EQUAL((page.links[0].flags & LINK_PAGE) != 0, cases[i].is_page);
-        html_parser_delete(parser);
+        for (int libxml2 = 0; libxml2 <= 1; libxml2++) {
+            HtmlParser *parser = parser_of(libxml2 == 1);
+            CU_ASSERT_EQUAL(parse(parser, html, strlen(html), NULL, &page), RESULT_OK);
+            CU_ASSERT_EQUAL_FATAL(page.n_links, 1);
+            CU_ASSERT_EQUAL(page.links[0].flags & asked, cases[i].flags);
+            html_parser_delete(parser);
+        }
     }
 }
 

@@ -194,6 +194,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .walled_hosts = stats_get(&stats->walled_hosts),
         .domain_refused = stats_get(&stats->domain_refused),
         .address_refused = stats_get(&stats->address_refused),
+        .feeds_refused = stats_get(&stats->feeds_refused),
         .continuous = parts->revisits != NULL,
         .revisits = stats_get(&stats->revisits),
         .not_modified = stats_get(&stats->not_modified),

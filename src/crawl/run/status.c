@@ -250,6 +250,7 @@ static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "robots_denied", FIELD_INTEGER, NULL, now->robots_denied, 0);
     sink(out, "domain_refused", FIELD_INTEGER, NULL, now->domain_refused, 0);
     sink(out, "address_refused", FIELD_INTEGER, NULL, now->address_refused, 0);
+    sink(out, "feeds_refused", FIELD_INTEGER, NULL, now->feeds_refused, 0);
     sink(out, "throttled", FIELD_INTEGER, NULL, now->throttled, 0);
     if (now->continuous) {
         sink(out, "revisits", FIELD_INTEGER, NULL, now->revisits, 0);

@@ -42,6 +42,7 @@ typedef struct StatusSample {
     uint64_t walled_hosts;
     uint64_t domain_refused;
     uint64_t address_refused;
+    uint64_t feeds_refused;
     bool continuous; /* the next four count */
     uint64_t revisits;
     uint64_t not_modified;

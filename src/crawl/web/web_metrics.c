@@ -38,6 +38,8 @@ static const Metric metrics[] = {
      "URLs whose registered domain has enough hosts, pages or queued URLs"},
     {"address_refused", "ragno_address_refused_total", NULL, COUNTER, 1,
      "URLs whose address has enough hosts, pages or queued URLs"},
+    {"feeds_refused", "ragno_feeds_refused_total", NULL, COUNTER, 1,
+     "Links to feeds beyond the first of a page and limits.feeds_per_host"},
     {"throttled", "ragno_throttled_total", NULL, COUNTER, 1, "Answers 429 and 503"},
     {"revisits", "ragno_revisits_total", NULL, COUNTER, 1, "Visits of pages that were due"},
     {"not_modified", "ragno_not_modified_total", NULL, COUNTER, 1, "Of these, answered 304"},

@@ -52,30 +52,12 @@ void sieve_bloom_delete(SieveBloom *bloom)
     }
 }
 
-size_t sieve_bloom_filter(SieveBloom *bloom, const char *page_url, LinkInfo *links, uint8_t *hops,
-                          uint8_t *kinds, size_t n)
+bool sieve_bloom_takes(SieveBloom *bloom, const PageOrigin *from, const char *url)
 {
-    PageOrigin origin;
-    size_t kept = 0;
-    page_origin_of(page_url, strlen(page_url), &origin);
-    for (size_t i = 0; i < n; i++) {
-        PageKey key;
-        bool cross = false;
-        page_key_of_link(bloom->db->store, links[i].url, strlen(links[i].url), &origin, &key,
-                         &cross);
-        if (seen(bloom, &key)) {
-            continue;
-        }
-        links[kept] = links[i];
-        if (hops != NULL) {
-            hops[kept] = hops[i];
-        }
-        if (kinds != NULL) {
-            kinds[kept] = kinds[i];
-        }
-        kept++;
-    }
-    return kept;
+    PageKey key;
+    bool cross = false;
+    page_key_of_link(bloom->db->store, url, strlen(url), from, &key, &cross);
+    return !seen(bloom, &key);
 }
 
 double sieve_bloom_rate(const SieveBloom *bloom)

@@ -14,6 +14,7 @@
 #define FRONTIER_SIEVE_SIEVE_BLOOM_H
 
 #include "base/memory/bloom.h"
+#include "store/page_tables/page_key.h"
 #include "store/pages/page_db.h"
 
 typedef struct SieveBloom SieveBloom;
@@ -23,11 +24,8 @@ typedef struct SieveBloom SieveBloom;
 Result sieve_bloom_new(SieveBloom **bloom, PageDB *db, MDB_txn *txn, uint64_t expected, double rate,
                        size_t limit_bytes);
 void sieve_bloom_delete(SieveBloom *bloom);
-/* Keeps the links that were never seen, with their hops and kinds (each may be NULL), in order;
- * returns their number. Call once for each page, because every link that is asked about counts as
- * seen from then on. */
-size_t sieve_bloom_filter(SieveBloom *bloom, const char *page_url, LinkInfo *links, uint8_t *hops,
-                          uint8_t *kinds, size_t n);
+/* Whether a link of a page of this origin was never seen; from then on it counts as seen. */
+bool sieve_bloom_takes(SieveBloom *bloom, const PageOrigin *from, const char *url);
 /* The present share of new URLs that the filter takes for seen. */
 double sieve_bloom_rate(const SieveBloom *bloom);
 

@@ -9,7 +9,8 @@ HostLimits ingest_host_limits(const Config *config)
                         .urls_per_domain = (uint64_t)config->limits_urls_per_domain,
                         .hosts_per_address = (uint64_t)config->limits_hosts_per_address,
                         .pages_per_address = (uint64_t)config->limits_pages_per_address,
-                        .urls_per_address = (uint64_t)config->limits_urls_per_address};
+                        .urls_per_address = (uint64_t)config->limits_urls_per_address,
+                        .feeds_per_host = (uint64_t)config->limits_feeds_per_host};
 }
 
 IngestOptions ingest_options(const Config *config)

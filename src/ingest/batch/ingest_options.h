@@ -27,6 +27,7 @@ typedef struct HostLimits {
     uint64_t hosts_per_address;
     uint64_t pages_per_address;
     uint64_t urls_per_address;
+    uint64_t feeds_per_host; /* that its pages bring; 0 = none */
 } HostLimits;
 
 typedef struct IngestOptions {

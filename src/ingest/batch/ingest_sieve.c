@@ -47,10 +47,17 @@ Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page)
 void ingest_sieve_filter(Batch *batch, ParsedPage *page)
 {
     if (batch->sieve != NULL && batch->sieve->bloom != NULL && !page->filtered) {
+        const char *url = page->fetch->request.url;
+        PageOrigin origin;
+        size_t kept = 0;
+        page_origin_of(url, strlen(url), &origin);
+        for (size_t i = 0; i < page->n_links; i++) {
+            if (sieve_bloom_takes(batch->sieve->bloom, &origin, page->links[i].url)) {
+                parsed_page_move_link(page, kept++, i);
+            }
+        }
+        page->n_links = kept;
         page->filtered = true;
-        page->n_links =
-            sieve_bloom_filter(batch->sieve->bloom, page->fetch->request.url, page->links,
-                               page->link_hops, page->link_kinds, page->n_links);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "store/schedule/schedule.h"
 #include "store/tables/group_table.h"
 #include "store/tables/external_table.h"
+#include "store/tables/feed_table.h"
 #include "store/tables/held_table.h"
 #include "store/tables/seed_table.h"
 #include "store/tables/host_table.h"
@@ -31,6 +32,7 @@ typedef struct IngestStore {
     SeedTable *seeds;        /* which pages are seeds; NULL: nobody keeps it */
     WaitTable *waits;        /* which hosts wait for what; NULL: nobody keeps it */
     GroupTable *groups;      /* domains and addresses of hosts; NULL: nobody counts them */
+    FeedTable *feeds;        /* of hosts; NULL: nobody counts them */
     RevisitTable *revisits;  /* NULL: schedule.mode = once */
     Archive *archive;        /* NULL: none is kept */
 } IngestStore;

@@ -232,12 +232,7 @@ Result host_groups_drop_links(Batch *batch, ParsedPage *page)
                               page->fetch->request.url);
             continue;
         }
-        page->links[kept] = page->links[i];
-        page->link_hops[kept] = page->link_hops[i];
-        if (page->link_kinds != NULL) {
-            page->link_kinds[kept] = page->link_kinds[i];
-        }
-        kept++;
+        parsed_page_move_link(page, kept++, i);
     }
     page->n_links = kept;
     buffer_destroy(&origin);

@@ -10,6 +10,7 @@
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/ingest_sink.h"
 #include "ingest/page/ingest_spelling.h"
+#include "ingest/revisit/linked_feeds.h"
 #include "ingest/revisit/revisits.h"
 #include "page/content_hash.h"
 #include "parse/host/authority.h"
@@ -141,6 +142,7 @@ static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, Pag
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
     if (rc == RESULT_OK && follow) {
         rc = host_groups_drop_links(batch, page);
+        rc = rc == RESULT_OK ? linked_feeds_drop(batch, page) : rc;
         ingest_sieve_filter(batch, page);
     }
     if (rc == RESULT_OK) {
@@ -302,7 +304,7 @@ static Result revisit(Batch *batch)
         const FetchResult *fetch = batch->pages[i]->fetch;
         if (fetch->request.has_page && fetch->final) {
             rc = revisits_note(batch->revisits, batch, batch->pages[i]);
-            if (rc == RESULT_OK && fetch->request.again && batch->pages[i]->link_dates != NULL) {
+            if (rc == RESULT_OK && fetch->request.again && batch->pages[i]->n_dates > 0) {
                 rc = revisits_take_signals(batch->revisits, batch, batch->pages[i]);
             }
         }

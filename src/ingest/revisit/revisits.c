@@ -417,16 +417,17 @@ Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage 
     const RevisitPolicy *policy = policy_of(revisits);
     Result rc = RESULT_OK;
     size_t n_looked = 0;
-    for (size_t i = 0; rc == RESULT_OK && i < page->n_links && n_looked < REVISIT_SIGNALS_MAX;
+    for (size_t i = 0; rc == RESULT_OK && i < page->n_dates && n_looked < REVISIT_SIGNALS_MAX;
          i++) {
-        double said_s = (double)page->link_dates[i];
+        const LinkDate *date = &page->dates[i];
+        double said_s = (double)date->lastmod_s;
         if (!(said_s > now - policy->max_s && said_s <= now)) {
-            continue; /* no date, too old to be news, or a day that is to come */
+            continue; /* too old to be news, or a day that is to come */
         }
         RevisitDue due;
         bool follows = false;
         n_looked++;
-        rc = revisit_signal_take(&revisits->line, batch, page->links[i].url, page->link_dates[i],
+        rc = revisit_signal_take(&revisits->line, batch, date->url, date->lastmod_s,
                                  policy->signal_trust, &due, &follows);
         if (rc == RESULT_OK && follows && due.time_s > now) {
             due.time_s = now;

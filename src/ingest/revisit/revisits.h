@@ -55,8 +55,8 @@ IngestChore revisits_chore(Revisits *revisits);
 /* Computes the next visit of a page whose result was written, and enters it into the revisit table.
  */
 Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page);
-/* Pages that a sitemap or feed says have changed are due at once. page has link_dates; its links
- * are written. */
+/* Pages that a sitemap or feed says have changed are due at once. its links are
+ * written. */
 Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage *page);
 /* For a host that failed for good: true when it rests instead of being dropped. Changes its record.
  */

@@ -39,7 +39,8 @@ const char *link_kind_name(LinkKind kind)
                                                   [LINK_HEADER] = "header",
                                                   [LINK_REDIRECT] = "redirect",
                                                   [LINK_SITEMAP] = "sitemap",
-                                                  [LINK_STYLE] = "style"};
+                                                  [LINK_STYLE] = "style",
+                                                  [LINK_FEED] = "feed"};
     return kind < LINK_KINDS ? names[kind] : "unknown";
 }
 

@@ -50,6 +50,7 @@ typedef enum LinkKind {
     LINK_REDIRECT, /* Location: */
     LINK_SITEMAP,
     LINK_STYLE, /* url(), @import: style sheets, elements and attributes */
+    LINK_FEED,  /* LINK_LINK or LINK_HEADER that leads to a feed, when feeds are followed */
     LINK_KINDS  /* how many */
 } LinkKind;
 
@@ -64,6 +65,7 @@ enum { /* flags of a link */
        LINK_PAGE = 16, /* of LINK_LINK: leads to a page (canonical, next, alternate, contents ...)
                           and not to a style, an icon or a feed */
        LINK_REQUISITE = 32, /* of LINK_LINK: a browser loads it to show the page */
+       LINK_TO_FEED = 64,   /* of LINK_LINK: leads to a feed: html_link_flags() */
 };
 
 /* What is written on a link and around it (HtmlOptions.link_text); not NUL-terminated. */
@@ -186,8 +188,9 @@ void html_pieces_feed(HtmlParser *parser, const char *bytes, size_t length);
 bool html_pieces_again(HtmlParser *parser);
 Result html_pieces_end(HtmlParser *parser, Page *page);
 
-/* Whether a link of these rels and this type ("" when there is none) leads to a page: LINK_PAGE,
- * for header links. */
-bool html_leads_to_page(const char *rel, size_t rel_length, const char *type, size_t type_length);
+/* The flags of a <link>, or of an item of the Link header, with these rels and this type ("" when
+ * it has none). LINK_TO_FEED: an alternate of the page (or "feed", which some write instead) whose
+ * type is that of RSS or Atom, as the HTML standard has it for finding feeds. */
+unsigned html_link_flags(const char *rel, size_t rel_length, const char *type, size_t type_length);
 
 #endif

@@ -219,16 +219,13 @@ static unsigned rel_flags(HtmlTree *tree, const HtmlTag *tag)
     return html_links_value(tree, tag, HTML_ATTR_REL, &rel) ? html_rel_flags(&rel) : 0;
 }
 
-/* An alternate of another type is a feed or a document for programs. */
 static unsigned link_flags(HtmlTree *tree, const HtmlTag *tag)
 {
-    HtmlSlice type;
-    unsigned flags = rel_flags(tree, tag);
-    if ((flags & LINK_PAGE) != 0 && html_links_value(tree, tag, HTML_ATTR_TYPE, &type) &&
-        !html_is_page_type(&type)) {
-        flags &= ~(unsigned)LINK_PAGE;
-    }
-    return flags;
+    HtmlSlice rel = {.bytes = "", .length = 0};
+    HtmlSlice type = rel;
+    (void)html_links_value(tree, tag, HTML_ATTR_REL, &rel);
+    (void)html_links_value(tree, tag, HTML_ATTR_TYPE, &type);
+    return html_link_flags(rel.bytes, rel.length, type.bytes, type.length);
 }
 
 /* ---- meta ---- */

@@ -39,12 +39,14 @@ static bool is_requisite_rel(const HtmlSlice *word)
     return false;
 }
 
-unsigned html_rel_flags(const HtmlSlice *rel)
+/* The flags of a list of link types; *names_feed: of such a type it leads to a feed. */
+static unsigned read_rel(const HtmlSlice *rel, bool *names_feed)
 {
     unsigned flags = 0;
     bool is_style = false;
     const char *p = rel->bytes;
     const char *end = p + rel->length;
+    *names_feed = false;
     while (p < end) {
         HtmlSlice word = {.bytes = p, .length = 0};
         while (p < end && !html_is_space(*p)) {
@@ -53,6 +55,8 @@ unsigned html_rel_flags(const HtmlSlice *rel)
         word.length = (size_t)(p - word.bytes);
         p += p < end ? 1 : 0;
         is_style = is_style || html_is_word(&word, "stylesheet");
+        *names_feed =
+            *names_feed || html_is_word(&word, "alternate") || html_is_word(&word, "feed");
         flags |= is_page_rel(&word) ? LINK_PAGE : 0u;
         flags |= is_requisite_rel(&word) ? LINK_REQUISITE : 0u;
         flags |= html_is_word(&word, "nofollow")    ? LINK_NOFOLLOW
@@ -61,25 +65,37 @@ unsigned html_rel_flags(const HtmlSlice *rel)
                  : html_is_word(&word, "canonical") ? LINK_CANONICAL
                                                     : 0u;
     }
+    *names_feed = *names_feed && !is_style;
     return is_style ? flags & ~(unsigned)LINK_PAGE : flags;
 }
 
-bool html_is_page_type(const HtmlSlice *type)
+unsigned html_rel_flags(const HtmlSlice *rel)
 {
-    HtmlSlice essence = {.bytes = type->bytes, .length = 0};
-    while (essence.length < type->length && essence.bytes[essence.length] != ';') {
-        essence.length++;
-    }
-    html_trim(&essence);
-    return essence.length == 0 || html_is_word(&essence, "text/html") ||
-           html_is_word(&essence, "application/xhtml+xml");
+    bool names_feed = false;
+    return read_rel(rel, &names_feed);
 }
 
-bool html_leads_to_page(const char *rel, size_t rel_length, const char *type, size_t type_length)
+/* A type without its parameters. */
+static HtmlSlice essence_of(const char *type, size_t length)
+{
+    const char *end = memchr(type, ';', length);
+    HtmlSlice essence = {.bytes = type, .length = end == NULL ? length : (size_t)(end - type)};
+    html_trim(&essence);
+    return essence;
+}
+
+unsigned html_link_flags(const char *rel, size_t rel_length, const char *type, size_t type_length)
 {
     HtmlSlice rels = {.bytes = rel, .length = rel_length};
-    HtmlSlice types = {.bytes = type, .length = type_length};
-    return (html_rel_flags(&rels) & LINK_PAGE) != 0 && html_is_page_type(&types);
+    HtmlSlice essence = essence_of(type, type_length);
+    bool names_feed = false;
+    unsigned flags = read_rel(&rels, &names_feed);
+    bool is_page = essence.length == 0 || html_is_word(&essence, "text/html") ||
+                   html_is_word(&essence, "application/xhtml+xml");
+    bool is_feed = html_is_word(&essence, "application/rss+xml") ||
+                   html_is_word(&essence, "application/atom+xml");
+    flags |= names_feed && is_feed ? LINK_TO_FEED : 0u;
+    return is_page ? flags : flags & ~(unsigned)LINK_PAGE; /* else it is for programs */
 }
 
 bool html_refresh_url(const HtmlSlice *content, HtmlSlice *url)

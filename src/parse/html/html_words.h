@@ -13,8 +13,6 @@
 
 /* LINK_NOFOLLOW ... in a list of link types. */
 unsigned html_rel_flags(const HtmlSlice *rel);
-/* Whether a type attribute may be that of a page: empty, text/html, application/xhtml+xml. */
-bool html_is_page_type(const HtmlSlice *type);
 /* The URL in the content of a refresh: "5; url=x", "0;x", "1,URL = 'x'". False: it has none. */
 bool html_refresh_url(const HtmlSlice *content, HtmlSlice *url);
 

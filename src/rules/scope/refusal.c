@@ -23,6 +23,7 @@ static const struct {
     [REFUSED_DENIED] = {"denied", STATUS_DENIED},
     [REFUSED_DOMAIN] = {"domain", STATUS_QUOTA},
     [REFUSED_ADDRESS] = {"address", STATUS_QUOTA},
+    [REFUSED_FEEDS] = {"feeds", STATUS_BLOCKED},
 };
 
 const char *refusal_name(Refusal refusal)

@@ -26,6 +26,7 @@ typedef enum Refusal {
     REFUSED_DENIED,  /* by the operator: ragno ctl DIR deny */
     REFUSED_DOMAIN,  /* its registered domain has enough: limits.hosts_per_domain and the like */
     REFUSED_ADDRESS, /* the same of its address */
+    REFUSED_FEEDS,   /* not the first feed of a page, or beyond limits.feeds_per_host */
     REFUSALS
 } Refusal;
 

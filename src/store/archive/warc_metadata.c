@@ -108,6 +108,7 @@ static char hop_of(const PageLink *link)
     case LINK_FORM:
     case LINK_HEADER:
     case LINK_SITEMAP:
+    case LINK_FEED:
     case LINK_KINDS:
         break;
     }
