@@ -378,7 +378,9 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
 {
     const FetchResult *fetch = page->fetch;
     Buffer *text = &log->fetches.text;
-    if (fetch->kind != FETCHED_NOTHING) {
+    if (fetch->request.by_agent) {
+        append_number(text, "agent:", fetch->request.agent, ',');
+    } else if (fetch->kind != FETCHED_NOTHING) {
         append_times(log, fetch);
     }
     if (fetch->request.ignores_robots) {

@@ -68,7 +68,7 @@ static void store_page(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
     if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || fetch->answer.status < 100 ||
-        (page->refused_hooks & 1u << HOOK_STORE) != 0) {
+        fetch->request.by_agent || (page->refused_hooks & 1u << HOOK_STORE) != 0) {
         return;
     }
     page->group = archive_record(parser->recorder, fetch);

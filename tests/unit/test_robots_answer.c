@@ -497,6 +497,100 @@ static void what_cannot_be_decoded_is_unreachable(void)
     }
 }
 
+/* What the owner of another host has answered, for the host whose robots.txt redirects there. */
+static void bring(World *w, FetchClass class, int status, const char *fields, const char *body)
+{
+    ErrandAnswer *answer = errand_answer_new(class);
+    answer->status = status;
+    answer->agent = 4;
+    if (status > 0) {
+        (void)buffer_printf(&answer->header, "HTTP/1.1 %d x\r\n%s\r\n", status, fields);
+        (void)buffer_append_string(&answer->body, body);
+    }
+    w->vs->robots.target = strdup("http://other.example/robots.txt");
+    w->vs->robots.elsewhere = true;
+    w->vs->errands.answer = answer;
+}
+
+static void what_another_agent_tells_is_read_like_an_answer(void)
+{
+    static const char *const paths[] = {"/no", "/yes"};
+    World w;
+    set_up(&w, paths, 2);
+    bring(&w, FETCH_OK, 200, "", "User-agent: *\nDisallow: /no\n");
+    FetchResult *result = begin(&w);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(result); /* in the same turn */
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/yes");
+    CU_ASSERT_EQUAL_FATAL(w.n_refused, 2);
+    const FetchResult *told = w.refused[0];
+    CU_ASSERT_EQUAL(told->kind, FETCHED_ROBOTS);
+    CU_ASSERT_STRING_EQUAL(told->request.url, "http://other.example/robots.txt");
+    CU_ASSERT_TRUE(told->request.by_agent && told->request.agent == 4);
+    CU_ASSERT_EQUAL(told->host.id, 1);
+    CU_ASSERT_EQUAL(told->host.robots_state, ROBOTS_KNOWN);
+    CU_ASSERT_EQUAL(told->answer.status, 200);
+    CU_ASSERT_EQUAL(w.refused[1]->answer.status, STATUS_ROBOTS);
+    CU_ASSERT_PTR_NULL(w.vs->errands.answer);
+    CU_ASSERT_FALSE(w.vs->robots.elsewhere);
+    fetch_result_delete(result);
+    tear_down(&w);
+}
+
+static void what_could_not_be_had_there_forbids_everything(void)
+{
+    static const char *const paths[] = {"/x"};
+    World w;
+    set_up(&w, paths, 1);
+    bring(&w, FETCH_REFUSED, 0, "", "");
+    CU_ASSERT_PTR_NULL(begin(&w));
+    CU_ASSERT_EQUAL(w.vs->robots.state, ROBOTS_REFUSING);
+    CU_ASSERT_EQUAL(w.vs->robots.tries, 1);
+    CU_ASSERT_TRUE(mono_before(w.now.mono, w.vs->politeness.next_fetch));
+    CU_ASSERT_PTR_NULL(w.vs->robots.target);
+    tear_down(&w);
+    set_up(&w, paths, 1);
+    bring(&w, FETCH_OK, 302, "Location: http://third.example/robots.txt\r\n", "");
+    CU_ASSERT_PTR_NULL(begin(&w)); /* it goes home, and from there on */
+    CU_ASSERT_TRUE(w.vs->robots.elsewhere);
+    CU_ASSERT_STRING_EQUAL(w.vs->robots.target, "http://third.example/robots.txt");
+    CU_ASSERT_EQUAL(w.vs->robots.redirects, 1);
+    tear_down(&w);
+}
+
+static void what_another_agent_wants_is_kept_for_it(void)
+{
+    World w;
+    VisitState *asker = NULL;
+    set_up(&w, NULL, 0);
+    CU_ASSERT_EQUAL_FATAL(visit_state_new(&asker, FETCH_NO_HOST, "http://h.example", 16),
+                          RESULT_OK);
+    asker->errands.ticket = 9;
+    asker->robots.target = strdup("http://h.example/robots.txt");
+    w.vs->errands.askers = asker;
+    FetchResult *result = begin(&w);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(result);
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/robots.txt");
+    CU_ASSERT_EQUAL(result->host.id, FETCH_NO_HOST);
+    end(&w, result, FETCH_OK, 200, "X: y\r\n", "User-agent: *\n");
+    CU_ASSERT_PTR_NULL(w.vs->errands.askers);
+    CU_ASSERT_EQUAL(w.vs->robots.state, ROBOTS_UNKNOWN); /* its own are not these */
+    CU_ASSERT_EQUAL(w.vs->politeness.next_fetch.ns, result->cost.end.ns + 5001 * SECOND / 1000);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(asker->errands.answer);
+    CU_ASSERT_EQUAL(asker->errands.answer->status, 200);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&asker->errands.answer->body), "User-agent: *\n");
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&asker->errands.answer->header), "X: y"));
+    fetch_result_delete(result);
+    w.vs->errands.askers = asker;
+    result = begin(&w);
+    end(&w, result, FETCH_TIMEOUT, 0, "", "");
+    CU_ASSERT_EQUAL(asker->errands.answer->status, 0);
+    CU_ASSERT_EQUAL(asker->errands.answer->class, FETCH_TIMEOUT);
+    CU_ASSERT_EQUAL(asker->errands.answer->header.length, 0);
+    fetch_result_delete(result);
+    visit_state_delete(asker);
+    tear_down(&w);
+}
+
 UNIT_MAIN("robots_answer",
           {"robots.txt comes first and decides", robots_txt_comes_first_and_decides},
           {"a missing robots.txt allows everything", a_missing_robots_txt_allows_everything},
@@ -516,4 +610,9 @@ UNIT_MAIN("robots_answer",
           {"user information of a redirect is not kept",
            user_information_of_a_redirect_is_not_kept},
           {"a content coding is undone", a_content_coding_is_undone},
-          {"what cannot be decoded is unreachable", what_cannot_be_decoded_is_unreachable})
+          {"what cannot be decoded is unreachable", what_cannot_be_decoded_is_unreachable},
+          {"what another agent tells is read like an answer",
+           what_another_agent_tells_is_read_like_an_answer},
+          {"what could not be had there forbids everything, or leads on",
+           what_could_not_be_had_there_forbids_everything},
+          {"what another agent wants is kept for it", what_another_agent_wants_is_kept_for_it})

@@ -23,7 +23,8 @@ typedef enum NodePart {
     NODE_PART_LIMITS,
     NODE_PART_END,
     NODE_PART_QUESTIONS,
-    NODE_PART_MASS
+    NODE_PART_MASS,
+    NODE_PART_ERRANDS
 } NodePart;
 
 typedef struct NodeLink {

@@ -63,7 +63,7 @@ typedef enum NodeVerdict {
 typedef enum NodeQuestion {
     NODE_ASK_END = 1, /* a round of ending.h, its number; answered by round and EndReport */
     NODE_ASK_PAGE,    /* a NodePageQuestion and what it is about */
-    NODE_ASK_ROBOTS,  /* a URL; answered by what it says (errands over agents) */
+    NODE_ASK_ROBOTS,  /* a URL; answered as errand_desk.h says */
     NODE_ASK_STATUS,  /* answered by a text */
     NODE_ASK_MASS     /* the round that we have, an offset; answered as mass_desk.h says */
 } NodeQuestion;

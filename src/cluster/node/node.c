@@ -141,6 +141,9 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                            .again_ms = AGAIN_MS},
                                .lease = from->lease,
                                .mass = from->mass,
+                               .errands = {.context = node->sinks.context,
+                                           .told = node->sinks.told,
+                                           .fetch = node->sinks.fetch},
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below,
                                .first = node->join.first};
@@ -306,6 +309,9 @@ static void take_answer(Node *node, const TransportEvent *event, MonoTime now)
     case NODE_PART_MASS:
         mass_desk_take(&node->desks.mass, event, now);
         break;
+    case NODE_PART_ERRANDS:
+        errand_desk_take(&node->desks.errands, event, now);
+        break;
     case NODE_PART_JOIN:
     case NODE_PART_QUESTIONS:
         break;
@@ -317,7 +323,7 @@ static void take_as_member(Node *node, const TransportEvent *event, MonoTime now
     switch (event->kind) {
     case TRANSPORT_MESSAGE:
         if (!node_desks_heard(&node->desks, event, now)) {
-            node_questions_take(&node->desks, &node->sinks, event);
+            node_questions_take(&node->desks, &node->sinks, event, now);
         }
         break;
     case TRANSPORT_CHANGED:
@@ -427,6 +433,16 @@ void node_want(Node *node, const IpAddress *address, uint64_t ticket, MonoTime n
 void node_release(Node *node, const IpAddress *address, MonoTime rest_end, MonoTime now)
 {
     lease_holder_release(node->desks.leases.holder, address, rest_end, now);
+}
+
+void node_ask(Node *node, uint32_t host, const char *url, MonoTime now)
+{
+    errand_desk_ask(&node->desks.errands, host, url, now);
+}
+
+void node_fetched(Node *node, uint64_t ticket, ErrandAnswer *answer, MonoTime now)
+{
+    errand_desk_told(&node->desks.errands, ticket, answer, now);
 }
 
 void node_slept(Node *node, MonoTime now)

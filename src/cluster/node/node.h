@@ -9,7 +9,8 @@
  *
  * What: a state machine. Its parts keep the cluster table (table_keeper.h), know the other agents
  * (members.h), carry blocks (block_desk.h), ask for leases and arbitrate them (lease_desk.h),
- * divide limits (limit_desk.h), and find the end (end_desk.h).
+ * divide limits (limit_desk.h), ask for robots.txt at others' hosts (errand_desk.h), and find the
+ * end (end_desk.h).
  *
  * Owns: its parts. Time is a parameter.
  * Threads: none of its own. One thread calls all functions, and the sinks are called in it, too. A
@@ -21,6 +22,7 @@
 #ifndef CLUSTER_NODE_NODE_H
 #define CLUSTER_NODE_NODE_H
 
+#include "cluster/desk/errand_desk.h"
 #include "cluster/desk/mass_desk.h"
 #include "cluster/lease/lease_holder.h"
 #include "cluster/link/inbox.h"
@@ -78,6 +80,9 @@ typedef struct NodeSinks {
     void (*status)(void *context, Buffer *text); /* appends: how this agent does */
     /* Appends the answer to a NodePageQuestion, or nothing. NULL: none is answered. */
     void (*page)(void *context, WireReader *question, WireWriter *answer);
+    /* As ErrandDeskSinks: node_fetched follows a fetch. */
+    void (*told)(void *context, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer);
+    bool (*fetch)(void *context, uint64_t ticket, const char *url);
 } NodeSinks;
 
 typedef enum NodeState { NODE_JOINING, NODE_JOINED, NODE_MEMBER, NODE_LEFT, NODE_OUT } NodeState;
@@ -113,6 +118,9 @@ void node_leave(Node *node, MonoTime now);
 /* Of the frontier: lease_holder.h. */
 void node_want(Node *node, const IpAddress *address, uint64_t ticket, MonoTime now);
 void node_release(Node *node, const IpAddress *address, MonoTime rest_end, MonoTime now);
+/* Of the frontier: errand_desk.h. node_fetched takes the answer, which may be NULL. */
+void node_ask(Node *node, uint32_t host, const char *url, MonoTime now);
+void node_fetched(Node *node, uint64_t ticket, ErrandAnswer *answer, MonoTime now);
 /* Time has passed that the clock did not count: leases and confirmations are void. */
 void node_slept(Node *node, MonoTime now);
 /* Of ingest: rows were committed for an agent; a block of another one is committed, or refused. */

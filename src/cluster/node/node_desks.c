@@ -11,6 +11,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     limit_desk_init(&desks->limits, link, options->limits, options->used);
     end_desk_init(&desks->end, link);
     mass_desk_init(&desks->mass, link, &options->mass);
+    errand_desk_init(&desks->errands, link, &desks->keeper.table, &options->errands);
     Result rc = block_desk_init(&desks->blocks, link, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
                                        options->lease_addresses, options->dead_below, leases, now);
@@ -25,6 +26,7 @@ void node_desks_destroy(NodeDesks *desks)
     limit_desk_destroy(&desks->limits);
     end_desk_destroy(&desks->end);
     mass_desk_destroy(&desks->mass);
+    errand_desk_destroy(&desks->errands);
     members_destroy(&desks->members);
     table_keeper_destroy(&desks->keeper);
 }
@@ -137,6 +139,7 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
         mass_desk_work(&desks->mass, now);
     }
     lease_desk_work(&desks->leases, now);
+    errand_desk_work(&desks->errands, now);
 }
 
 static MonoTime sooner(MonoTime a, MonoTime b)
@@ -151,6 +154,7 @@ MonoTime node_desks_next(const NodeDesks *desks)
         next = sooner(next, courier_next(desks->blocks.courier));
         next = sooner(next, mass_desk_next(&desks->mass));
     }
+    next = sooner(next, errand_desk_next(&desks->errands));
     return sooner(next, lease_desk_next(&desks->leases));
 }
 

@@ -9,6 +9,7 @@
 
 #include "cluster/desk/block_desk.h"
 #include "cluster/desk/end_desk.h"
+#include "cluster/desk/errand_desk.h"
 #include "cluster/desk/lease_desk.h"
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/mass_desk.h"
@@ -25,6 +26,7 @@ typedef struct NodeDeskOptions {
     uint64_t limits[LEDGER_UNITS];
     uint64_t used[LEDGER_UNITS];
     MassDeskOptions mass;
+    ErrandDeskSinks errands;
 } NodeDeskOptions;
 
 typedef struct NodeDesks {
@@ -36,6 +38,7 @@ typedef struct NodeDesks {
     LimitDesk limits;
     EndDesk end;
     MassDesk mass;
+    ErrandDesk errands;
 } NodeDesks;
 
 /* The link says who we are. RESULT_MEMORY: it is to be destroyed all the same. */

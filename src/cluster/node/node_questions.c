@@ -42,7 +42,8 @@ static void answer_page(NodeDesks *desks, const NodeSinks *sinks, WireReader *qu
     buffer_destroy(&bytes);
 }
 
-void node_questions_take(NodeDesks *desks, const NodeSinks *sinks, const TransportEvent *event)
+void node_questions_take(NodeDesks *desks, const NodeSinks *sinks, const TransportEvent *event,
+                         MonoTime now)
 {
     WireReader reader;
     NodeHead head;
@@ -60,5 +61,7 @@ void node_questions_take(NodeDesks *desks, const NodeSinks *sinks, const Transpo
         answer_page(desks, sinks, &reader, event->reply_to);
     } else if (question == NODE_ASK_MASS) {
         mass_desk_asked(&desks->mass, &reader, head.from, event->reply_to);
+    } else if (question == NODE_ASK_ROBOTS) {
+        errand_desk_asked(&desks->errands, &reader, event->reply_to, now);
     }
 }

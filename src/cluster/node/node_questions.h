@@ -12,6 +12,7 @@
 void node_questions_situation(const NodeDesks *desks, const NodeSinks *sinks,
                               NodeSituation *situation);
 /* Answers a message to "ask.N"; one that is no question is dropped. */
-void node_questions_take(NodeDesks *desks, const NodeSinks *sinks, const TransportEvent *event);
+void node_questions_take(NodeDesks *desks, const NodeSinks *sinks, const TransportEvent *event,
+                         MonoTime now);
 
 #endif

@@ -16,6 +16,8 @@ void cluster_mail_delete(Mail *letter)
         cluster_table_destroy(letter->table);
         free(letter->table);
     }
+    free(letter->url);
+    errand_answer_delete(letter->answer);
     free(letter);
 }
 

@@ -16,6 +16,7 @@
 #include "cluster/table/cluster_table.h"
 #include "cluster/transport/transport.h"
 #include "cluster/wire/link_block.h"
+#include "frontier/visit/errand_answer.h"
 #include "parse/host/ip_address.h"
 
 typedef enum MailKind {
@@ -26,6 +27,8 @@ typedef enum MailKind {
     MAIL_SETTLED, /* agent, ticket, fault */
     MAIL_FORGET,  /* ticket */
     MAIL_MOVED,   /* agent */
+    MAIL_ASK,     /* ticket: the host that asks; url */
+    MAIL_FETCHED, /* ticket, answer */
     MAIL_TABLE,   /* table */
     MAIL_BEGIN,
     MAIL_LEAVE
@@ -36,6 +39,8 @@ typedef struct Mail {
     MailKind kind;
     TransportEvent *event; /* owned until it is taken out */
     ClusterTable *table;   /* owned */
+    char *url;             /* owned */
+    ErrandAnswer *answer;  /* owned until it is taken out */
     IpAddress address;
     uint64_t ticket;
     MonoTime time;

@@ -51,6 +51,23 @@ void cluster_part_release(ClusterPart *part, const IpAddress *address, MonoTime 
     cluster_mail_post(&part->mail, &letter);
 }
 
+/* Without memory for its URL it is as if the owner were away. */
+void cluster_part_ask(ClusterPart *part, uint32_t host, const char *url)
+{
+    Mail letter = {.kind = MAIL_ASK, .ticket = host, .url = strdup(url)};
+    if (letter.url == NULL) {
+        frontier_told(part->bonds.frontier, host, ERRAND_AWAY, NULL);
+        return;
+    }
+    cluster_mail_post(&part->mail, &letter);
+}
+
+void cluster_part_tell(ClusterPart *part, uint64_t ticket, ErrandAnswer *answer)
+{
+    Mail letter = {.kind = MAIL_FETCHED, .ticket = ticket, .answer = answer};
+    cluster_mail_post(&part->mail, &letter);
+}
+
 static void on_grown(void *context, uint16_t to, size_t bytes)
 {
     ClusterPart *part = context;

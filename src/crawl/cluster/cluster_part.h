@@ -99,6 +99,10 @@ void cluster_part_set_limit(ClusterPart *part, const char *limit);
 /* Of the frontier: cluster/lease/lease_holder.h. Todo thread. */
 void cluster_part_want(ClusterPart *part, const IpAddress *address, uint64_t ticket);
 void cluster_part_release(ClusterPart *part, const IpAddress *address, MonoTime rest_end);
+/* Asks the owner of another host for a URL (DistributorSinks.ask), which is copied. Distributor. */
+void cluster_part_ask(ClusterPart *part, uint32_t host, const char *url);
+/* What came of another agent's question (DistributorSinks.tell); takes the answer. Distributor. */
+void cluster_part_tell(ClusterPart *part, uint64_t ticket, ErrandAnswer *answer);
 /* Says that this agent stops, and waits for that a moment; after ingest and frontier have ended.
  * Main. */
 void cluster_part_leave(ClusterPart *part);

@@ -1,7 +1,11 @@
 #include "crawl/cluster/cluster_sinks.h"
 
+#include <string.h>
+
 #include "cluster/message/node_place.h"
 #include "crawl/cluster/cluster_answers.h"
+#include "fetch/transfer/fetch_result.h"
+#include "parse/url/url.h"
 
 static Result save_identity(void *context, const NodeIdentity *identity)
 {
@@ -143,6 +147,44 @@ static uint64_t count_pages(void *context)
     return n;
 }
 
+static void told(void *context, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
+{
+    const ClusterPart *part = context;
+    frontier_told(part->bonds.frontier, host, outcome, answer);
+}
+
+/* An asker that stands for another agent's host: its name is that of the host that is asked. */
+static bool fetch(void *context, uint64_t ticket, const char *text)
+{
+    const ClusterPart *part = context;
+    VisitState *asker = NULL;
+    Url url;
+    Buffer origin;
+    url_init(&url);
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Result rc = url_parse(&url, NULL, text, strlen(text));
+    if (rc == RESULT_OK) {
+        rc = url_origin(&url, &origin);
+    }
+    if (rc == RESULT_OK) {
+        rc = visit_state_new(&asker, FETCH_NO_HOST, origin.data, origin.length);
+    }
+    if (rc == RESULT_OK) {
+        asker->errands.ticket = ticket;
+        asker->robots.elsewhere = true;
+        asker->robots.target = strndup(url.href, url.length);
+        rc = asker->robots.target == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    url_destroy(&url);
+    buffer_destroy(&origin);
+    if (rc != RESULT_OK) {
+        visit_state_delete(asker);
+        return false;
+    }
+    frontier_asked(part->bonds.frontier, asker);
+    return true;
+}
+
 MassDeskOptions cluster_sinks_mass(ClusterPart *part)
 {
     bool by_rank = part->config->score_scorer == SCORING_PAGERANK;
@@ -165,5 +207,7 @@ NodeSinks cluster_sinks(ClusterPart *part)
                        .granted = granted,
                        .ended = ended,
                        .status = tell_status,
-                       .page = cluster_answers_page};
+                       .page = cluster_answers_page,
+                       .told = told,
+                       .fetch = fetch};
 }

@@ -39,6 +39,12 @@ static void handle(ClusterPart *part, Mail *letter, MonoTime now)
         node_forget(part->node, letter->ticket);
     } else if (member && letter->kind == MAIL_MOVED) {
         node_moved(part->node, letter->agent);
+    } else if (member && letter->kind == MAIL_ASK) {
+        node_ask(part->node, (uint32_t)letter->ticket, letter->url, now);
+    } else if (member && letter->kind == MAIL_FETCHED) {
+        ErrandAnswer *answer = letter->answer;
+        letter->answer = NULL;
+        node_fetched(part->node, letter->ticket, answer, now);
     } else if (member && letter->kind == MAIL_TABLE) {
         node_table_committed(part->node, letter->table, now);
     }

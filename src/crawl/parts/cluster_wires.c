@@ -30,6 +30,18 @@ void cluster_wires_left(void *context, uint32_t host)
     cluster_part_left(parts->cluster, host);
 }
 
+void cluster_wires_ask(void *context, uint32_t host, const char *url)
+{
+    const AgentParts *parts = context;
+    cluster_part_ask(parts->cluster, host, url);
+}
+
+void cluster_wires_tell(void *context, uint64_t ticket, ErrandAnswer *answer)
+{
+    const AgentParts *parts = context;
+    cluster_part_tell(parts->cluster, ticket, answer);
+}
+
 void cluster_wires_quiet(void *context, bool quiet)
 {
     AgentParts *parts = context;

@@ -15,6 +15,8 @@ void cluster_wires_want(void *context, const IpAddress *address, uint64_t ticket
 void cluster_wires_release(void *context, const IpAddress *address, MonoTime rest_end);
 /* From the distributor: FrontierSinks. */
 void cluster_wires_left(void *context, uint32_t host);
+void cluster_wires_ask(void *context, uint32_t host, const char *url);
+void cluster_wires_tell(void *context, uint64_t ticket, ErrandAnswer *answer);
 /* From ingest: IngestSinks. */
 void cluster_wires_quiet(void *context, bool quiet);
 /* From a fetching thread: one page more. */

@@ -262,6 +262,8 @@ FrontierSinks wires_of_frontier(AgentParts *parts)
                            .unresolved = wire_unresolved,
                            .placed = wire_placed,
                            .left = shares ? cluster_wires_left : NULL,
+                           .ask = shares ? cluster_wires_ask : NULL,
+                           .tell = shares ? cluster_wires_tell : NULL,
                            .failed = wire_failed,
                            .want = shares ? cluster_wires_want : NULL,
                            .release = shares ? cluster_wires_release : NULL};

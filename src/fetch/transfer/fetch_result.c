@@ -37,6 +37,19 @@ void fetch_result_delete(FetchResult *result)
     free(result);
 }
 
+void fetch_result_set_conditions(FetchResult *result, const VisitState *visit_state,
+                                 const WindowUrl *url)
+{
+    if (url->validators == 0) {
+        return;
+    }
+    const char *etag = visit_state->window.bytes + url->validators;
+    const char *date = etag + strlen(etag) + 1;
+    bool is_tag = *etag != '\0' && strcmp(etag, "*") != 0; /* crawls before 0.2 kept a "*" */
+    result->request.etag = is_tag ? strdup(etag) : NULL;
+    result->request.last_modified = *date == '\0' ? NULL : strdup(date);
+}
+
 void fetch_result_strip(FetchResult *result, bool keep_body)
 {
     free(result->request.header);

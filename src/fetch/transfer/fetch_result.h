@@ -75,6 +75,8 @@ typedef struct FetchRequest {
     bool again;             /* it was crawled before */
     bool ignores_robots;    /* [site] said so */
     bool is_usage_file;     /* of kind FETCHED_ROBOTS: tdmrep.json */
+    bool by_agent;          /* the same: another agent has fetched it for this one, and keeps it */
+    uint16_t agent;         /* which */
     uint8_t level;          /* where it was scheduled */
     uint8_t hop;            /* how it was found: L R E S M P */
     uint8_t depth;          /* links from a seed, capped at 255 */
@@ -125,9 +127,13 @@ typedef struct FetchCost {
     ByteShare share;      /* where its bytes are counted; ends with it */
 } FetchCost;
 
+#define FETCH_NO_HOST UINT32_MAX
+
 /* The host that the result belongs to, as it is after the fetch: what ingest keeps of it. */
 typedef struct FetchHost {
-    uint32_t id; /* in PageDB; of an errand: of the host that wanted it */
+    /* In PageDB; of an errand: of the host that wanted it, FETCH_NO_HOST if that is another
+     * agent's. */
+    uint32_t id;
     bool drop;   /* it is given up */
     bool deny;   /* the operator denies it */
     bool placed; /* news of a host: its address is known, request.address */
@@ -152,6 +158,10 @@ typedef struct FetchResult {
 /* NULL when memory is exhausted. */
 FetchResult *fetch_result_new(FetchKind kind);
 void fetch_result_delete(FetchResult *result);
+/* Asks for the page only if it is not what is stored, when the URL has validators. Without memory
+ * for them it is fetched unconditionally. */
+void fetch_result_set_conditions(FetchResult *result, const VisitState *visit_state,
+                                 const WindowUrl *url);
 /* Frees request and header, and the body too unless it is to be kept. */
 void fetch_result_strip(FetchResult *result, bool keep_body);
 /* The text of a robots.txt: the body, without its content coding. Borrowed; never NULL. */

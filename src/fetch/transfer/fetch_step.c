@@ -91,29 +91,13 @@ static void set_aside(VisitState *visit_state, FetchResult *result,
     result->host.park = verdict->park_host;
 }
 
-/* Installs what a robots.txt says, or what its absence means. */
-static RobotsNext settle_robots(const FetchRules *rules, VisitState *visit_state,
-                                FetchResult *result)
-{
-    bool had_rules = visit_state->robots.state == ROBOTS_KNOWN;
-    RobotsNext next = robots_answer(visit_state, result, &rules->robots);
-    if (next == ROBOTS_TRY_AGAIN && had_rules) {
-        /* Old rules stay in force; asked again when they would have expired anew. */
-        visit_state->robots.expiry = mono_add_ms(result->cost.end, rules->robots.expiry_ms / 8);
-    } else if (next == ROBOTS_TRY_AGAIN) {
-        visit_state->robots.state = ROBOTS_REFUSING;
-        visit_state->robots.redirects = 0;
-    }
-    return next;
-}
-
 static PolitenessVerdict conclude_robots(const FetchRules *rules, VisitState *visit_state,
                                          FetchResult *result)
 {
     bool had_rules = visit_state->robots.state == ROBOTS_KNOWN;
     HostHealth before = visit_state->politeness.health;
     unsigned tries = visit_state->robots.tries;
-    RobotsNext next = settle_robots(rules, visit_state, result);
+    RobotsNext next = robots_answer_settle(visit_state, result, &rules->robots);
     PolitenessVerdict verdict =
         judge(rules, visit_state, result, !had_rules, &visit_state->robots.tries);
     if (next == ROBOTS_FOLLOW) {
@@ -127,21 +111,14 @@ static PolitenessVerdict conclude_robots(const FetchRules *rules, VisitState *vi
     return verdict;
 }
 
-/* The host that was asked is owed its delay; whether it is well is not judged by what others want
- * of it. What the answer means is the asker's. */
-static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitState *asker,
-                            FetchResult *result)
+/* What the answer of another host means for the asker. */
+static void conclude_asker(const FetchRules *rules, VisitState *asker, FetchResult *result)
 {
     bool had_rules = asker->robots.state == ROBOTS_KNOWN;
-    HostHealth health = asked->politeness.health;
-    unsigned tries = 0;
-    FetchEnd end = end_of(asked, result, false);
-    PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &health, &tries);
-    set_times(asked, result, &verdict);
-    if (settle_robots(rules, asker, result) == ROBOTS_TRY_AGAIN) {
-        end = end_of(asker, result, !had_rules);
-        verdict = politeness_judge(rules->politeness, &end, &asker->politeness.health,
-                                   &asker->robots.tries);
+    if (robots_answer_settle(asker, result, &rules->robots) == ROBOTS_TRY_AGAIN) {
+        FetchEnd end = end_of(asker, result, !had_rules);
+        PolitenessVerdict verdict = politeness_judge(
+            rules->politeness, &end, &asker->politeness.health, &asker->robots.tries);
         asker->politeness.next_fetch = mono_later(
             asker->politeness.next_fetch, mono_add_ms(result->cost.end, verdict.host_wait_ms + 1));
         set_aside(asker, result, &verdict);
@@ -150,6 +127,22 @@ static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitSta
     }
     int64_t left_ms = mono_ms_between(result->cost.end, asker->politeness.next_fetch);
     note_host(asker, result, left_ms > 0 ? left_ms : 0);
+}
+
+/* The host that was asked is owed its delay; its health is not judged by what others want of it. */
+static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitState *asker,
+                            FetchResult *result)
+{
+    HostHealth health = asked->politeness.health;
+    unsigned tries = 0;
+    FetchEnd end = end_of(asked, result, false);
+    PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &health, &tries);
+    set_times(asked, result, &verdict);
+    if (asker->errands.ticket == 0) {
+        conclude_asker(rules, asker, result);
+    } else {
+        robots_answer_keep(asker, result);
+    }
     asked->errands.askers = asker->errands.next;
     asker->errands.next = NULL;
 }
@@ -236,19 +229,6 @@ VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, Fet
 
 /* ---- the start of a fetch ------------------------------------------------------------------ */
 
-/* Without memory for them the page is fetched unconditionally. */
-static void set_conditions(const VisitState *visit_state, const WindowUrl *url, FetchResult *result)
-{
-    if (url->validators == 0) {
-        return;
-    }
-    const char *etag = visit_state->window.bytes + url->validators;
-    const char *date = etag + strlen(etag) + 1;
-    bool is_tag = *etag != '\0' && strcmp(etag, "*") != 0; /* crawls before 0.2 kept a "*" */
-    result->request.etag = is_tag ? strdup(etag) : NULL;
-    result->request.last_modified = *date == '\0' ? NULL : strdup(date);
-}
-
 static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_state,
                                FetchKind kind, const WindowUrl *url, const FetchNow *now)
 {
@@ -284,7 +264,7 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
             return NULL;
         }
         result->request.usage = robots_answer_usage(visit_state, result->request.url, url->length);
-        set_conditions(visit_state, url, result);
+        fetch_result_set_conditions(result, visit_state, url);
     }
     return result;
 }
@@ -467,10 +447,31 @@ static Result refuse_askers(const FetchRules *rules, VisitState *visit_state, co
     return RESULT_OK;
 }
 
+/* What another agent has told is read first. False: nothing is to be asked for now. */
+static bool read_told(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
+                      const FetchRefused *refused)
+{
+    FetchResult *result = robots_answer_told(visit_state, now->mono, now->wall);
+    if (result == NULL && visit_state->errands.answer == NULL) {
+        return true;
+    }
+    if (result == NULL) {
+        visit_turn_put_off(visit_state, now->mono, FETCH_STEP_PAUSE_MS);
+        return false;
+    }
+    conclude_asker(rules, visit_state, result);
+    refused->take(refused->context, result);
+    return !visit_state->robots.elsewhere && !visit_state->politeness.dropped &&
+           !mono_before(now->mono, visit_state->politeness.next_fetch);
+}
+
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused)
 {
     FetchResult *result = NULL;
+    if (!read_told(rules, visit_state, now, refused)) {
+        return NULL;
+    }
     Result rc = refuse_askers(rules, visit_state, now, refused);
     bool serves = visit_state->errands.askers != NULL;
     bool has_rules = !needs_robots(rules, visit_state, now->mono);

@@ -247,6 +247,73 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
     return ROBOTS_DONE;
 }
 
+RobotsNext robots_answer_settle(VisitState *visit_state, FetchResult *result,
+                                const RobotsReading *reading)
+{
+    bool had_rules = visit_state->robots.state == ROBOTS_KNOWN;
+    RobotsNext next = robots_answer(visit_state, result, reading);
+    if (next == ROBOTS_TRY_AGAIN && had_rules) {
+        /* Old rules stay in force; asked again when they would have expired anew. */
+        visit_state->robots.expiry = mono_add_ms(result->cost.end, reading->expiry_ms / 8);
+    } else if (next == ROBOTS_TRY_AGAIN) {
+        visit_state->robots.state = ROBOTS_REFUSING;
+        visit_state->robots.redirects = 0;
+    }
+    return next;
+}
+
+void robots_answer_keep(VisitState *asker, const FetchResult *result)
+{
+    const FetchAnswer *from = &result->answer;
+    ErrandAnswer *answer = errand_answer_new(from->class);
+    if (answer == NULL) {
+        return; /* nothing is told, and it is asked for again */
+    }
+    bool fits =
+        buffer_append(&answer->header, from->header.data, from->header.length) == RESULT_OK &&
+        buffer_append(&answer->body, from->body.data, from->body.length) == RESULT_OK;
+    if (from->status > 0 && fits) {
+        answer->status = from->status;
+        answer->is_cut = from->truncated == TRUNCATED_LENGTH;
+    } else {
+        buffer_destroy(&answer->header);
+        buffer_destroy(&answer->body);
+        answer->class = answer->class == FETCH_OK ? FETCH_ROBOTS_ERROR : answer->class;
+    }
+    errand_answer_delete(asker->errands.answer);
+    asker->errands.answer = answer;
+}
+
+FetchResult *robots_answer_told(VisitState *visit_state, MonoTime now, WallTime wall)
+{
+    ErrandAnswer *from = visit_state->errands.answer;
+    FetchResult *result = from == NULL ? NULL : fetch_result_new(FETCHED_ROBOTS);
+    char *url = result == NULL ? NULL : robots_answer_url(visit_state);
+    if (url == NULL) {
+        fetch_result_delete(result);
+        return NULL;
+    }
+    FetchAnswer *answer = &result->answer;
+    result->request.url = url;
+    result->request.hop = 'P';
+    result->request.is_usage_file = visit_state->robots.asks_usage;
+    result->request.by_agent = true;
+    result->request.agent = from->agent;
+    result->host.id = visit_state->identity.host;
+    result->cost.wall_start = wall;
+    result->cost.start = result->cost.end = now;
+    answer->class = from->class;
+    answer->status = from->status > 0 ? from->status : fetch_status_of_class(from->class);
+    answer->truncated = from->is_cut ? TRUNCATED_LENGTH : TRUNCATED_NOT;
+    answer->header = from->header;
+    answer->body = from->body;
+    buffer_init(&from->header, 0);
+    buffer_init(&from->body, 0);
+    errand_answer_delete(from);
+    visit_state->errands.answer = NULL;
+    return result;
+}
+
 char *robots_answer_url(const VisitState *visit_state)
 {
     if (visit_state->robots.target != NULL) {

@@ -10,7 +10,8 @@
  *    That one is resolved, queued at its own address, and acquired when its host's and address's
  *    delay are over; then the target is fetched before anything else. The request counts for the
  *    politeness of the host that was asked. What the answer means, rules or failure, is the
- *    asker's.
+ *    asker's. A host of another agent of a cluster is asked by that agent: its answer comes with
+ *    the asker and is read when that is acquired next, as if it had been fetched here.
  *
  * Threads: the one that holds the visit state.
  * Invariants:
@@ -59,6 +60,17 @@ typedef struct RobotsReading {
  * a content coding, FetchAnswer.decoded receives the decoded file. */
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result,
                          const RobotsReading *reading);
+
+/* robots_answer, and what a failure means: rules in force stay so for a while, or nothing may be
+ * fetched until there is an answer. */
+RobotsNext robots_answer_settle(VisitState *visit_state, FetchResult *result,
+                                const RobotsReading *reading);
+
+/* For an asker that stands for another agent's host: keeps what is to be told (errands.answer). */
+void robots_answer_keep(VisitState *asker, const FetchResult *result);
+/* A result of what another agent has told (errands.answer), which it takes; NULL: there is nothing,
+ * or no memory for it. */
+FetchResult *robots_answer_told(VisitState *visit_state, MonoTime now, WallTime wall);
 
 /* The URL to ask for robots.txt: the host's, or where its last answer pointed. The caller frees it;
  * NULL without memory. */

@@ -28,6 +28,7 @@ Result distributor_init(Distributor *distributor, const DistributorOptions *opti
                                  .walk.waiting_level = SCHEDULE_NO_LEVEL};
     map_init(&distributor->visit_states);
     map_init(&distributor->guests);
+    map_init(&distributor->questions);
     map_init(&distributor->in_flight);
     heap_init(&distributor->purge);
     buffer_init(&distributor->text, TEXT_LIMIT);
@@ -45,6 +46,11 @@ void distributor_destroy(Distributor *distributor)
     while ((visit_state = map_next(&distributor->guests, &place)) != NULL) {
         visit_state_delete(visit_state);
     }
+    place = 0;
+    while ((visit_state = map_next(&distributor->questions, &place)) != NULL) {
+        visit_state_delete(visit_state);
+    }
+    map_destroy(&distributor->questions);
     map_destroy(&distributor->visit_states);
     map_destroy(&distributor->guests);
     map_destroy(&distributor->in_flight);
@@ -130,11 +136,44 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
     } else if (visit_state->news == NEWS_ANSWERED) {
         assert(distributor->n_asking > 0);
         distributor->n_asking--;
-        visit_dispatch(distributor, txn, visit_state, now);
+        if (visit_state->errands.ticket != 0) {
+            visit_errand_tell(distributor, visit_state);
+        } else {
+            visit_dispatch(distributor, txn, visit_state, now);
+        }
     } else {
         assert(visit_state->news == NEWS_EMPTY && distributor->n_away > 0);
         distributor->n_away--;
         visit_dispatch(distributor, txn, visit_state, now);
+    }
+    if (txn != NULL) {
+        page_db_txn_abort(distributor->db, txn);
+    }
+}
+
+void distributor_told(Distributor *distributor, uint32_t host, ErrandOutcome outcome,
+                      ErrandAnswer *answer, MonoTime now, WallTime wall)
+{
+    distributor_take_wall(distributor, wall);
+    VisitState *asker = visit_errand_told(distributor, host, outcome, answer, now);
+    MDB_txn *txn = asker == NULL ? NULL : disk_read_begin(distributor);
+    if (asker != NULL) {
+        asker->distributor.retired |= txn == NULL;
+        visit_dispatch(distributor, txn, asker, now);
+    }
+    if (txn != NULL) {
+        page_db_txn_abort(distributor->db, txn);
+    }
+}
+
+void distributor_asked(Distributor *distributor, VisitState *asker, MonoTime now, WallTime wall)
+{
+    VisitState *wakes = NULL;
+    distributor_take_wall(distributor, wall);
+    MDB_txn *txn = disk_read_begin(distributor);
+    visit_errand_asked(distributor, txn, asker, now, &wakes);
+    if (wakes != NULL) {
+        visit_dispatch(distributor, txn, wakes, now);
     }
     if (txn != NULL) {
         page_db_txn_abort(distributor->db, txn);

@@ -51,6 +51,12 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
 /* Takes over what a commit has changed. The notice stays the caller's. */
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall);
+/* What came of DistributorSinks.ask; takes the answer. */
+void distributor_told(Distributor *distributor, uint32_t host, ErrandOutcome outcome,
+                      ErrandAnswer *answer, MonoTime now, WallTime wall);
+/* Another agent asks: an asker with errands.ticket and robots.target, which it takes. Answered by
+ * DistributorSinks.tell. */
+void distributor_asked(Distributor *distributor, VisitState *asker, MonoTime now, WallTime wall);
 /* The configuration has changed: hosts that wait get their new delay at once. */
 void distributor_replan(Distributor *distributor, const DistributorChange *change, MonoTime now);
 /* The todo thread has read a recall: the visit state has left its workbench entry, or was not there

@@ -13,12 +13,6 @@
 #define ASLEEP_NS      INT64_C(50000000)
 #define ROUND_MS       2 /* what gets due within it is handed out together */
 
-/* A message of the main thread. */
-typedef struct ChangeNotice {
-    News news; /* NEWS_OPTIONS */
-    DistributorChange change;
-} ChangeNotice;
-
 struct Frontier {
     FrontierOptions options;
     FrontierSinks sinks;
@@ -105,6 +99,18 @@ static void sink_left(void *context, uint32_t host)
     frontier->sinks.left(frontier->sinks.context, host);
 }
 
+static void sink_ask(void *context, uint32_t host, const char *url)
+{
+    Frontier *frontier = context;
+    frontier->sinks.ask(frontier->sinks.context, host, url);
+}
+
+static void sink_tell(void *context, uint64_t ticket, ErrandAnswer *answer)
+{
+    Frontier *frontier = context;
+    frontier->sinks.tell(frontier->sinks.context, ticket, answer);
+}
+
 static void sink_failed(void *context)
 {
     Frontier *frontier = context;
@@ -128,8 +134,13 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
                              HEAP_ELEMENT(message, VisitState, distributor.recall));
         break;
     case NEWS_OPTIONS:
-        distributor_replan(&frontier->distributor, &((ChangeNotice *)message)->change, now);
-        free(message);
+        change_notice_take(message, &frontier->distributor, now);
+        break;
+    case NEWS_ASKED:
+        distributor_asked(&frontier->distributor, message, now, wall);
+        break;
+    case NEWS_TOLD:
+        errand_notice_take(message, &frontier->distributor, now, wall);
         break;
     case NEWS_HUNGRY:
         hunger_heard(&frontier->hunger);
@@ -218,24 +229,6 @@ static void recall(Frontier *frontier, VisitState *visit_state, MonoTime now)
     post(&frontier->distributor_inbox, &visit_state->distributor.recall);
 }
 
-static void take_lease(Frontier *frontier, LeaseNotice *notice, MonoTime now)
-{
-    Workbench *workbench = &frontier->workbench;
-    switch (notice->kind) {
-    case LEASE_NOTICE_GRANTED:
-        workbench_granted(workbench, &notice->address, notice->ticket, notice->end,
-                          notice->contended, now);
-        break;
-    case LEASE_NOTICE_CONTENDED:
-        workbench_contended(workbench, &notice->address, notice->ticket, now);
-        break;
-    case LEASE_NOTICE_ENDED:
-        workbench_lease_ended(workbench, &notice->address, notice->ticket, now);
-        break;
-    }
-    free(notice);
-}
-
 /* Leases count time that the clock may have missed: a machine that slept has none. */
 static void look_for_sleep(Frontier *frontier)
 {
@@ -308,7 +301,7 @@ static void *todo_main(void *argument)
         for (size_t i = 0; i < n; i++) {
             News news = *(News *)messages[i];
             if (news == NEWS_LEASE) {
-                take_lease(frontier, messages[i], now);
+                lease_notice_take(messages[i], &frontier->workbench, now);
             } else if (news == NEWS_RECALL) {
                 recall(frontier, HEAP_ELEMENT(messages[i], VisitState, distributor.recall), now);
             } else if (news != NEWS_NONE) {
@@ -354,6 +347,8 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
                               .unresolved = sink_unresolved,
                               .placed = sinks->placed == NULL ? NULL : sink_placed,
                               .left = sinks->left == NULL ? NULL : sink_left,
+                              .ask = sinks->ask == NULL ? NULL : sink_ask,
+                              .tell = sinks->tell == NULL ? NULL : sink_tell,
                               .failed = sinks->failed == NULL ? NULL : sink_failed};
     (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
                            &frontier->options.politeness, &inner, db, schedule, host_table);
@@ -438,14 +433,26 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice)
 /* Without memory the lease runs out unused. */
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice)
 {
-    LeaseNotice *message = malloc(sizeof *message);
-    if (message == NULL) {
-        return;
-    }
-    *message = *notice;
-    message->news = NEWS_LEASE;
-    if (queue_push(&frontier->todo_inbox, message) != RESULT_OK) {
+    LeaseNotice *message = lease_notice_new(notice);
+    if (message != NULL && queue_push(&frontier->todo_inbox, message) != RESULT_OK) {
         free(message); /* after the end */
+    }
+}
+
+/* Without memory the asker waits until the process ends, as if its host were down. */
+void frontier_told(Frontier *frontier, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
+{
+    ErrandNotice *notice = errand_notice_new(host, outcome, answer);
+    if (notice != NULL && queue_push(&frontier->distributor_inbox, notice) != RESULT_OK) {
+        errand_notice_delete(notice); /* after the end */
+    }
+}
+
+void frontier_asked(Frontier *frontier, VisitState *asker)
+{
+    asker->news = NEWS_ASKED;
+    if (queue_push(&frontier->distributor_inbox, asker) != RESULT_OK) {
+        visit_state_delete(asker); /* after the end */
     }
 }
 
@@ -474,11 +481,10 @@ void frontier_set_connections(Frontier *frontier, size_t connections)
 
 Result frontier_change(Frontier *frontier, const DistributorChange *change)
 {
-    ChangeNotice *message = malloc(sizeof *message);
+    ChangeNotice *message = change_notice_new(change);
     if (message == NULL) {
         return RESULT_MEMORY;
     }
-    *message = (ChangeNotice){.news = NEWS_OPTIONS, .change = *change};
     Result rc = queue_push(&frontier->distributor_inbox, message);
     if (rc != RESULT_OK) {
         free(message); /* after the end */

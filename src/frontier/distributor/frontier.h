@@ -25,8 +25,8 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "frontier/distributor/distributor.h"
+#include "frontier/distributor/frontier_notice.h"
 #include "frontier/visit/crowd.h"
-#include "frontier/visit/workbench.h"
 
 typedef struct FrontierOptions {
     DistributorOptions distributor;
@@ -47,28 +47,15 @@ typedef struct FrontierSinks {
                        int64_t wait_ms);
     void (*placed)(void *context, const VisitState *visit_state); /* may be NULL */
     void (*left)(void *context, uint32_t host); /* as DistributorSinks.left; may be NULL */
-    void (*failed)(void *context);              /* the database cannot be read; once; may be NULL */
+    /* As DistributorSinks.ask and tell; ask is answered by frontier_told. May be NULL. */
+    void (*ask)(void *context, uint32_t host, const char *url);
+    void (*tell)(void *context, uint64_t ticket, ErrandAnswer *answer);
+    void (*failed)(void *context); /* the database cannot be read; once; may be NULL */
     /* Addresses are shared with other machines (visit/workbench.h); NULL: they are ours alone.
      * Called in the todo thread; answered by frontier_lease. */
     void (*want)(void *context, const IpAddress *address, uint64_t ticket);
     void (*release)(void *context, const IpAddress *address, MonoTime rest_end);
 } FrontierSinks;
-
-typedef enum LeaseNoticeKind {
-    LEASE_NOTICE_GRANTED,   /* until `end` */
-    LEASE_NOTICE_CONTENDED, /* others wait */
-    LEASE_NOTICE_ENDED      /* over, or not to be had now */
-} LeaseNoticeKind;
-
-/* News of a lease. */
-typedef struct LeaseNotice {
-    News news; /* NEWS_LEASE; set by frontier_lease */
-    LeaseNoticeKind kind;
-    IpAddress address;
-    uint64_t ticket;
-    MonoTime end;
-    bool contended;
-} LeaseNotice;
 
 /* Figures for the status log; they may be of slightly different instants. */
 typedef struct FrontierStats {
@@ -108,6 +95,11 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice);
 
 /* From the module that asks for leases. Copies the notice. */
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice);
+
+/* From the module that asks other agents; takes the answer, which may be NULL. */
+void frontier_told(Frontier *frontier, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer);
+/* Another agent asks; takes the asker (distributor_asked). */
+void frontier_asked(Frontier *frontier, VisitState *asker);
 
 void frontier_stats(Frontier *frontier, FrontierStats *stats);
 /* The configuration has changed: hosts that wait already get the delay that they have now, at once,

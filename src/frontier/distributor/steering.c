@@ -288,7 +288,8 @@ static bool somebody_waits(Distributor *distributor, MDB_txn *txn, bool is_hungr
 {
     uint64_t entries = 0;
     uint64_t hosts = 0;
-    size_t away = distributor->n_away + distributor->n_resolving + distributor->n_asking;
+    size_t away = distributor->n_away + distributor->n_resolving + distributor->n_asking -
+                  distributor->questions.count;
     if (mono_before(now, distributor->walk.next) ||
         schedule_counts(distributor->schedule, txn, &entries, &hosts) != RESULT_OK) {
         return false;

@@ -69,6 +69,11 @@ typedef struct DistributorSinks {
     /* A host of CommitNotice.dropped is not in memory, or not any more, and none of its results is
      * uncommitted. May be NULL. */
     void (*left)(void *context, uint32_t host);
+    /* Asks the owner of another host for the URL that the host's robots.txt redirects to; answered
+     * by distributor_told. NULL: all hosts are this agent's. */
+    void (*ask)(void *context, uint32_t host, const char *url);
+    /* What came of another agent's question, which it takes. */
+    void (*tell)(void *context, uint64_t ticket, ErrandAnswer *answer);
     /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may
      * be NULL. */
     void (*failed)(void *context);
@@ -115,6 +120,7 @@ typedef struct Distributor {
     HostTable *host_table;
     Map visit_states; /* by host id */
     Map guests;       /* by hash of the origin: visit states of hosts that PageDB does not know */
+    Map questions;    /* by ticket: askers that stand for another agent's host */
     Map in_flight;    /* by page index */
     Heap purge;       /* idle visit states by when they may be forgotten */
     HostWalk walk;
@@ -123,7 +129,7 @@ typedef struct Distributor {
     size_t memory;       /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
     size_t n_away;          /* queued or acquired */
-    size_t n_asking;        /* on an errand */
+    size_t n_asking;        /* on an errand, questions of other agents included */
     uint64_t births;        /* of visit states */
     uint64_t tickets;       /* turns of lower levels in windows, for the bias */
     int64_t clock_start_ms; /* wall time since which the clock has not been set back */

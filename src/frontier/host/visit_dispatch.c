@@ -94,7 +94,7 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
     }
     bool serves = visit_state->errands.askers != NULL; /* before it asks itself: invariant 4 */
     bool gone = visit_state->distributor.retired || visit_state->politeness.dropped;
-    if (!serves && !gone && visit_state->robots.elsewhere &&
+    if (!serves && !gone && visit_state->robots.elsewhere && visit_state->errands.answer == NULL &&
         go_on_errand(distributor, txn, visit_state, now)) {
         return;
     }

@@ -12,6 +12,7 @@
 #define ORIGIN_LIMIT ((size_t)1 << 20)
 #define FAR_MS       60000  /* a host that must be left alone for longer is not waited for */
 #define RULES_MS     600000 /* old rules that could not be refreshed stay in force so long */
+#define AWAY_MS      60000  /* until the owner of another host is asked again */
 
 /* ---- who is to be asked -------------------------------------------------------------------- */
 
@@ -65,6 +66,24 @@ static Result find_server(Distributor *distributor, MDB_txn *txn, const char *ta
     return rc;
 }
 
+/* ---- other agents' questions --------------------------------------------------------------- */
+
+void visit_errand_tell(Distributor *distributor, VisitState *asker)
+{
+    ErrandAnswer *answer = asker->errands.answer;
+    asker->errands.answer = NULL;
+    (void)map_remove(&distributor->questions, (MapKey){.low = asker->errands.ticket});
+    distributor->sinks.tell(distributor->sinks.context, asker->errands.ticket, answer);
+    visit_state_delete(asker);
+}
+
+/* It could not even be asked for. Without memory nothing is told, and it is asked for again. */
+static void tell_failure(Distributor *distributor, VisitState *asker, FetchClass why)
+{
+    asker->errands.answer = errand_answer_new(why);
+    visit_errand_tell(distributor, asker);
+}
+
 /* ---- errands ------------------------------------------------------------------------------- */
 
 /* No answer: as if robots.txt could not be reached. The asker is at home. Nobody is charged for
@@ -109,12 +128,23 @@ bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker
     *wakes = NULL;
     VisitState *server = NULL;
     bool made = false;
+    if (distributor->sinks.ask != NULL && asker->errands.ticket == 0 && !asker->errands.is_ours) {
+        asker->place = VISIT_STATE_ASKING;
+        asker->errands.is_away = true;
+        distributor->n_asking++;
+        distributor->sinks.ask(distributor->sinks.context, asker->identity.host,
+                               asker->robots.target);
+        return true;
+    }
+    asker->errands.is_ours = false;
     Result rc = find_server(distributor, txn, asker->robots.target, now, &server, &made);
     if (rc != RESULT_OK || server == asker) {
         LOG_INFO("robots", "redirect to another host cannot be followed",
                  "host=%s to=%s reason=\"%s\"", asker->identity.origin, asker->robots.target,
                  result_name(rc));
-        fail(distributor, asker, FETCH_ROBOTS_ERROR, now);
+        if (asker->errands.ticket == 0) {
+            fail(distributor, asker, FETCH_ROBOTS_ERROR, now);
+        }
         return false;
     }
     asker->place = VISIT_STATE_ASKING;
@@ -127,6 +157,58 @@ bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker
         atomic_store(&server->signals.wanted, true);
     }
     return true;
+}
+
+/* The owner of the other host is away: nobody is charged. */
+static void put_off(VisitState *asker, MonoTime now)
+{
+    VisitRobots *robots = &asker->robots;
+    if (robots->asks_usage) {
+        visit_state_end_usage(asker);
+        return;
+    }
+    free(robots->target);
+    robots->target = NULL;
+    robots->elsewhere = false;
+    robots->redirects = 0;
+    if (robots->state == ROBOTS_KNOWN) {
+        robots->expiry = mono_add_ms(now, RULES_MS);
+        return;
+    }
+    robots->state = ROBOTS_REFUSING;
+    asker->politeness.next_fetch =
+        mono_later(asker->politeness.next_fetch, mono_add_ms(now, AWAY_MS));
+}
+
+VisitState *visit_errand_told(Distributor *distributor, uint32_t host, ErrandOutcome outcome,
+                              ErrandAnswer *answer, MonoTime now)
+{
+    VisitState *asker = map_get(&distributor->visit_states, map_key(host));
+    if (asker == NULL || !asker->errands.is_away) {
+        errand_answer_delete(answer);
+        return NULL;
+    }
+    assert(distributor->n_asking > 0);
+    distributor->n_asking--;
+    asker->errands.is_away = false;
+    asker->errands.is_ours = outcome == ERRAND_OURS;
+    asker->errands.answer = answer;
+    if (outcome == ERRAND_AWAY) {
+        LOG_INFO("robots", "the agent that has the other host does not answer", "host=%s to=%s",
+                 asker->identity.origin, asker->robots.target);
+        put_off(asker, now);
+    }
+    return asker;
+}
+
+void visit_errand_asked(Distributor *distributor, MDB_txn *txn, VisitState *asker, MonoTime now,
+                        VisitState **wakes)
+{
+    *wakes = NULL;
+    Result rc = map_put(&distributor->questions, (MapKey){.low = asker->errands.ticket}, asker);
+    if (rc != RESULT_OK || !visit_errand_send(distributor, txn, asker, now, wakes)) {
+        tell_failure(distributor, asker, rc == RESULT_OK ? FETCH_ROBOTS_ERROR : FETCH_LOCAL);
+    }
 }
 
 void visit_errand_take_waiting(VisitState *visit_state)
@@ -142,13 +224,17 @@ void visit_errand_take_waiting(VisitState *visit_state)
 
 VisitState *visit_errand_fail_next(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
-    VisitState *asker = visit_state->errands.askers;
-    if (asker != NULL) {
+    VisitState *asker = NULL;
+    while ((asker = visit_state->errands.askers) != NULL) {
         visit_state->errands.askers = asker->errands.next;
         asker->errands.next = NULL;
         assert(distributor->n_asking > 0);
         distributor->n_asking--;
-        fail(distributor, asker, visit_state->address.class, now);
+        if (asker->errands.ticket == 0) {
+            fail(distributor, asker, visit_state->address.class, now);
+            break;
+        }
+        tell_failure(distributor, asker, visit_state->address.class);
     }
     return asker;
 }

@@ -82,6 +82,7 @@ void visit_state_delete(VisitState *visit_state)
     }
     robots_delete(visit_state->robots.rules);
     free(visit_state->robots.target);
+    errand_answer_delete(visit_state->errands.answer);
     cookie_jar_delete(visit_state->cookies);
     free(visit_state->window.urls);
     free(visit_state->identity.origin);
@@ -207,6 +208,7 @@ size_t visit_state_memory(const VisitState *visit_state)
            strlen(visit_state->identity.hostname) + 2 + visit_state->window.memory +
            visit_state->window.count * VISIT_STATE_URL_OVERHEAD +
            cookie_jar_bytes(visit_state->cookies) +
+           errand_answer_bytes(visit_state->errands.answer) +
            (visit_state->robots.rules == NULL ? 0 : robots_bytes(visit_state->robots.rules));
 }
 

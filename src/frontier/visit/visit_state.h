@@ -20,7 +20,9 @@
  * (the asker) becomes ASKING and travels with the visit state of the other host. When that one is
  * acquired, the file is fetched first, from its address and with its delays; then the asker goes
  * back to the distributor by itself (fetch/transfer/robots_answer.h). A host that is known only for
- * somebody's robots.txt gets a visit state, too: a guest.
+ * somebody's robots.txt gets a visit state, too: a guest. In a crawl on several machines the owner
+ * of the other host is asked (frontier/host/visit_errand.h); the question of another agent is an
+ * asker, too, that has no URLs and is deleted once it is answered.
  *
  * Owns: its strings, its robots rules and its window.
  *
@@ -43,6 +45,7 @@
 #include "base/core/clock.h"
 #include "base/memory/heap.h"
 #include "parse/host/ip_address.h"
+#include "frontier/visit/errand_answer.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/standing.h"
 #include "parse/cookie/cookie_jar.h"
@@ -72,6 +75,8 @@ typedef enum News {
     NEWS_READY,     /* distributor -> todo thread: queue it */
     NEWS_FETCHED,   /* fetching thread -> todo thread: released */
     NEWS_ANSWERED,  /* fetching thread -> distributor: it is back from an errand */
+    NEWS_ASKED,     /* cluster -> distributor: an asker that stands for another agent's host */
+    NEWS_TOLD,      /* cluster -> distributor: what came of an errand to another agent's host */
     NEWS_COMMITTED, /* ingest -> distributor: a CommitNotice */
     /* distributor -> todo thread, and back once the todo thread has read it: a message of its own,
      * VisitDistribution.recall */
@@ -156,8 +161,12 @@ typedef struct VisitRobots {
 
 /* Errands for others, done before anything else. */
 typedef struct VisitErrands {
-    VisitState *askers; /* handed over with this one; the first is served */
-    VisitState *next;   /* of an asker: the next one in the list it is in */
+    VisitState *askers;   /* handed over with this one; the first is served */
+    VisitState *next;     /* of an asker: the next one in the list it is in */
+    uint64_t ticket;      /* another agent's question; 0: it is a host of this crawl */
+    bool is_away;         /* the owner of the other host is being asked */
+    bool is_ours;         /* the other host is this agent's: it is not asked for again */
+    ErrandAnswer *answer; /* owned; that came for it, and is not read yet; NULL */
 } VisitErrands;
 
 /* The best URLs of its schedule, in memory. */

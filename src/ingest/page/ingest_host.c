@@ -12,7 +12,19 @@
 
 /* ---- what a result says of its host -------------------------------------------------------- */
 
-static void count_fetch(HostRecord *record, CrawlTotals *totals, const FetchResult *fetch)
+static void count_request(CrawlTotals *totals, const FetchResult *fetch)
+{
+    totals->fetches++;
+    totals->bytes += fetch->cost.bytes;
+    if (fetch->answer.class == FETCH_BUSY) {
+        totals->throttled++;
+    }
+    if (fetch->answer.truncated != TRUNCATED_NOT) {
+        totals->truncated++;
+    }
+}
+
+static void count_fetch(HostRecord *record, const FetchResult *fetch)
 {
     int64_t wall_ms = fetch->cost.wall_start.us / 1000;
     unsigned class = stats_status_class(fetch->answer.status);
@@ -37,14 +49,6 @@ static void count_fetch(HostRecord *record, CrawlTotals *totals, const FetchResu
     if (fetch->kind == FETCHED_PAGE && !fetch->request.again && record->owed > 0) {
         record->owed--;
     }
-    totals->fetches++;
-    totals->bytes += fetch->cost.bytes;
-    if (fetch->answer.class == FETCH_BUSY) {
-        totals->throttled++;
-    }
-    if (fetch->answer.truncated != TRUNCATED_NOT) {
-        totals->truncated++;
-    }
 }
 
 static void note_health(HostRecord *record, const FetchResult *fetch)
@@ -68,11 +72,20 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
 
 void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
-    if (fetch->kind != FETCHED_NOTHING) {
-        count_fetch(&host->record, &batch->totals, fetch);
+    if (fetch->kind != FETCHED_NOTHING && !fetch->request.by_agent) {
+        count_fetch(&host->record, fetch);
+        count_request(&batch->totals, fetch);
     }
     if (fetch->kind != FETCHED_NOTHING || !fetch->request.has_page) {
         note_health(&host->record, fetch); /* a refusal by robots.txt is no fetch */
+    }
+}
+
+void ingest_host_note_for_others(Batch *batch, const FetchResult *fetch)
+{
+    if (fetch->kind != FETCHED_NOTHING) {
+        count_request(&batch->totals, fetch);
+        batch->totals.by_status[0] += fetch->answer.status < 0;
     }
 }
 
@@ -401,7 +414,8 @@ Result ingest_host_close(Batch *batch)
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
-        rc = fetch->host.deny ? take_denial(batch, fetch) : RESULT_OK;
+        bool is_denied = fetch->host.deny && fetch->host.id != FETCH_NO_HOST;
+        rc = is_denied ? take_denial(batch, fetch) : RESULT_OK;
         if (rc != RESULT_OK) {
             break;
         }

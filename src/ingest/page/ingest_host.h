@@ -14,6 +14,8 @@
 
 /* Counts a result in its host's record, and notes the health of the host after it. */
 void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch);
+/* A request for another agent's host (FETCH_NO_HOST): counts it. */
+void ingest_host_note_for_others(Batch *batch, const FetchResult *fetch);
 /* Counts an answer that keeps crawlers out. */
 void ingest_host_note_wall(Batch *batch, BatchHost *host, HttpWall wall);
 /* Stores what the fetch of robots.txt brought. */

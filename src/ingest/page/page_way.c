@@ -257,6 +257,10 @@ static Result take(Batch *batch, size_t place)
     if (fetch->kind == FETCHED_DNS) {
         return archive(batch, page);
     }
+    if (fetch->host.id == FETCH_NO_HOST) {
+        ingest_host_note_for_others(batch, fetch);
+        return archive(batch, page);
+    }
     BatchHost *host = batch_host(batch, fetch->host.id);
     if (host == NULL) {
         return batch->result;
