@@ -1,11 +1,14 @@
 """The whole crawler: crawls of the synthetic web and of real pages, each a new process and a new
 directory.
 
-    S      100 000 pages of 17 kB on 4 000 hosts, no delays, plain HTTP
+    S      100 000 pages of 17 kB on 4 000 hosts, no delays, plain HTTP. two_core_speedup: pages a
+           second on all cores by those on one; two_core_floor: the same of two crawls of half the web
+           each, which share nothing but the machine
     H      8 000 pages on 400 hosts over TLS 1.3: kept, connections live on; new, the server closes
            after each answer; first, 4 000 hosts of one page, so that every page is a first contact;
            verify, the same with fetch.tls_verify (a chain of one certificate). over_floor: what TLS
-           adds, by what as many handshakes add for a client that does nothing else (bench_tls.c)
+           adds, by what as many handshakes and answers add for a client that does nothing else
+           (bench_tls.c)
     R      real pages: HTML documentation, see real_web.py; only where the packages are installed
            floor, of S and R: the same pages by a program that does nothing but what a crawl cannot
            leave out (bench_floor.c), in turn with the crawls; over_floor, the crawl's CPU by that
@@ -14,8 +17,11 @@ directory.
 
 WORKLOADS=S,H,R,polite runs some. COMPARE=PROGRAM and RUNS: see crawls.py.
 """
+import concurrent.futures
+import contextlib
 import os
 import sys
+import time
 
 import crawls
 import real_web
@@ -26,6 +32,7 @@ POLITE_RATE, POLITE_PAGES = 400, 12000
 WANTED = [word for word in os.environ.get("WORKLOADS", "").split(",") if word]
 
 NOWARC, WARC = ("warc.enabled=no",), ("warc.enabled=yes",)
+SINGLE = ("fetch.threads=1", "parse.threads=1")
 REAL = (f"scope.domains={real_web.DOMAIN}",)
 
 
@@ -72,6 +79,8 @@ def workload_s(path):
         if len(cores) > 1:  # the server has another one
             web.pin(set(cores[1:]))
         alone = crawls.alternate("crawl.S.one", lambda program: crawl(program, NOWARC, {cores[0]}))
+    if len(cores) > 1:
+        halves_s(path, pages, hosts, alone)
     both.cpu()
     kept.cpu()
     kept.over_floors()
@@ -86,6 +95,28 @@ def workload_s(path):
     crawls.put("crawl.S.warc.writer_ms_per_page", kept.thread_ms("ingest"), "ms")
     both.detail()
     kept.detail()
+
+
+def halves_s(path, pages, hosts, alone):
+    """Two crawls of half the web each, side by side, by the crawl on one core: what this machine's
+    cores can give. The servers' CPU is accounted for as in speedup."""
+    found = []
+    for _ in range(crawls.RUNS):
+        with contextlib.ExitStack() as stack:
+            webs = [stack.enter_context(crawls.Web(stack.enter_context(crawls.Place()), skew=0,
+                                                   pages=max(1, pages // 2), hosts=max(1, hosts // 2),
+                                                   addresses=max(1, hosts // 2))) for _ in range(2)]
+            start, before = time.monotonic(), sum(web.used_s() for web in webs)
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda web: crawls.crawl(f"{crawls.BUILD}/ragno", web,
+                                                       os.path.dirname(web.seeds), NOWARC + SINGLE), webs))
+            wall = time.monotonic() - start
+            found.append((wall, sum(web.used_s() for web in webs) - before))
+    wall, server_s = sorted(found)[len(found) // 2]
+    one_s = crawls.median(alone.by["this"], lambda one: one.wall_s)
+    n = len(os.sched_getaffinity(0))
+    crawls.put("crawl.S.two_core_floor", one_s / wall, "", 2)
+    crawls.put("crawl.S.two_core_floor.of_cores", one_s * n / max(n * wall - server_s, 1e-9), "", 2)
 
 
 def speedup(both, alone, server_s):
@@ -162,9 +193,11 @@ def workload_h(path):
         "new": over_tls(path, "crawl.H.new", pages=pages, hosts=hosts, addresses=hosts, close=True),
         "first": over_tls(path, "crawl.H.first", pages=first, hosts=first, addresses=first, close=True)}
     floor = tls_floors()
+    answer = floor["kept"] - floor["kept_plain"]  # a part of what a page with a handshake adds
     for name, (ms, n_first, n_resumed) in added.items():
         least = (n_first * (floor["first"] - floor["plain"]) +
-                 n_resumed * (floor["resumed"] - floor["plain"]))
+                 n_resumed * (floor["resumed"] - floor["plain"]) +
+                 max(0, 1 - n_first - n_resumed) * answer)
         if not crawls.OTHER:  # the web counts the handshakes of both
             crawls.put(f"crawl.H.{name}.over_floor", ms / least, "", 2)
     verify(path, first)
