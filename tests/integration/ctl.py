@@ -43,6 +43,21 @@ def pause_and_resume(report, path):
                      late.returncode == 3 and "no crawl is running" in late.stderr, late.stderr)
 
 
+def flush(report, path):
+    """Links that would wait for an hour are looked up within a second."""
+    with harness.Web(path, hosts=20, addresses=20, pages=100000) as web, \
+            Crawl(web, path + "/crawl", "--set", "sieve.least_urls=0", "--set", "sieve.max_age=1h",
+                  "--set", "fetch.connections=4", wait="200ms", ip_wait="5ms") as crawl:
+        report.check("links wait", harness.until(lambda: crawl.status("sieve_pending") > 100))
+        merges = crawl.status("sieve_merges")
+        answer = crawl.ask("flush")
+        report.check("it says how many", answer.returncode == 0 and "links are looked up now" in answer.stderr, answer.stderr)
+        report.check("they are", harness.until(lambda: crawl.status("sieve_merges") > merges))
+        report.check("it is an event, with who asked", "agent: flush links=" in crawl.log() and "uid=" in crawl.log())
+        crawl.ask("stop")
+        report.equal("the crawl ends well", crawl.wait(), 11)
+
+
 def raw(directory, data, size=65536):
     """What the socket answers to bytes, until it ends the connection."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
@@ -137,4 +152,4 @@ def checkpoint(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(pause_and_resume, nonsense, twenty_at_once, checkpoint)
+    harness.main(pause_and_resume, flush, nonsense, twenty_at_once, checkpoint)

@@ -397,10 +397,16 @@ static Result check_seeds(const AgentOptions *options, Buffer *error)
                             options->n_seed_words, &found, error);
     bool alone = *options->config->cluster_url == '\0'; /* else others may have them */
     if (rc == RESULT_OK && !found && alone && !crawl_store_exists(options->directory)) {
-        bool asked = options->n_seed_files + options->n_seed_words > 0;
-        (void)buffer_printf(error, "%s; give URLs, or a file of URLs with -i",
-                            asked ? "there is no seed that is an http or https URL"
-                                  : "there is no seed");
+        if (options->n_seed_files == 0) { /* a word that is no URL was an error already */
+            (void)buffer_append_string(error,
+                                       "there is no seed; give URLs, or a file of URLs with -i");
+        } else {
+            (void)buffer_printf(error,
+                                "there is no seed: no line of %s%s is an http or https URL, such "
+                                "as https://example.org/",
+                                *options->seed_files,
+                                options->n_seed_files > 1 ? " and of the other files" : "");
+        }
         return RESULT_INVALID;
     }
     return rc;

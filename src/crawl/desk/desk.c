@@ -36,6 +36,7 @@ static const DeskWord words[] = {
      "never fetch a host, an address, a range, a URL, what matches a pattern or regex:EXPRESSION"},
     {"flights", "[URL]", 0, 1, desk_flights,
      "what is being fetched, the longest first; or whether URL is"},
+    {"flush", "", 0, 0, desk_flush, "look up at once the links that wait for it (sieve.max_age)"},
     {"get", "[SECTION[.KEY]]", 0, 1, desk_get, "the value in effect, and where it comes from"},
     {"help", "", 0, 0, desk_help, "these lines"},
     {"host", "HOST [revive|drop|visit|delay TIME]", 1, 3, desk_host,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/thread/log.h"
 #include "crawl/desk/desk_reply.h"
 
 void desk_pause(Desk *desk, const DeskRequest *request)
@@ -68,6 +69,20 @@ void desk_rotate(Desk *desk, const DeskRequest *request)
 {
     helm_reopen_logs(desk->helm, request->who);
     desk_ok(desk, request);
+}
+
+void desk_flush(Desk *desk, const DeskRequest *request)
+{
+    AgentParts *parts = desk->helm->parts;
+    uint64_t pending = stats_get(&parts->stats.sieve_pending);
+    if (desk->helm->stopping) {
+        desk_refuse(desk, request, "the crawl is stopping");
+        return;
+    }
+    atomic_store(&parts->sieve.flush, true);
+    ingest_wake(parts->ingest);
+    LOG_INFO("agent", "flush", "links=%llu %s", (unsigned long long)pending, request->who);
+    desk_done(desk, request, "%llu links are looked up now", (unsigned long long)pending);
 }
 
 void desk_checkpoint(Desk *desk, const DeskRequest *request)

@@ -12,6 +12,7 @@ void desk_resume(Desk *desk, const DeskRequest *request);
 void desk_stop(Desk *desk, const DeskRequest *request);
 void desk_reload(Desk *desk, const DeskRequest *request);
 void desk_rotate(Desk *desk, const DeskRequest *request);
+void desk_flush(Desk *desk, const DeskRequest *request);
 void desk_checkpoint(Desk *desk, const DeskRequest *request);
 /* Answers who waits for a checkpoint that is done. */
 void desk_run_tick(Desk *desk);

@@ -11,9 +11,11 @@
  * crawled before goes through it, too, so that its lists of links are written in the order of its
  * crawls. With sieve.test = bloom a Bloom filter stands in front (frontier/sieve/sieve_bloom.h).
  * Owns: nothing; sieve and filter are the main thread's.
- * Threads: ingest. */
+ * Threads: ingest; flush may be set by any, followed by ingest_wake. */
 #ifndef INGEST_BATCH_INGEST_SIEVE_H
 #define INGEST_BATCH_INGEST_SIEVE_H
+
+#include <stdatomic.h>
 
 #include "frontier/sieve/sieve.h"
 #include "frontier/sieve/sieve_bloom.h"
@@ -26,6 +28,7 @@ struct IngestSieve {
     bool (*hungry)(void *context);  /* fetchers could do more than is ready */
     MonoTime (*now)(void *context); /* NULL: mono_now */
     Stats *stats;                   /* of the last commit */
+    atomic_bool flush;              /* anybody's wish: what it holds is looked up without delay */
 };
 
 /* Whether the links of a page are left to a merge. RESULT_DAMAGED. */

@@ -4,10 +4,14 @@
 
 static MonoTime chore_due(void *context)
 {
-    const IngestSieve *sieve = context;
+    IngestSieve *sieve = context;
+    if (!sieve_holds(sieve->sieve)) {
+        atomic_store(&sieve->flush, false);
+    }
     /* With nothing scheduled nobody else would wake the thread. */
-    bool hungry = stats_get(&sieve->stats->urls_queued) == 0 || sieve->hungry(sieve->context);
-    return sieve_due(sieve->sieve, hungry);
+    bool at_once = stats_get(&sieve->stats->urls_queued) == 0 || sieve->hungry(sieve->context) ||
+                   atomic_load(&sieve->flush);
+    return sieve_due(sieve->sieve, at_once);
 }
 
 static Result chore_run(void *context, Batch *batch, MonoTime until)
