@@ -4,8 +4,10 @@ import json
 import os
 import signal
 import subprocess
+import threading
 
 import harness
+from sites import Sites, page
 
 RAGNO = f"{harness.OUT}/ragno"
 IP_DELAY_MS = 200
@@ -124,6 +126,54 @@ def check_json(report, result, private, delayed):
     report.equal("JSON: all", lines[-1]["open_seeds"], 1)
 
 
+def dry_run(sites, path, *arguments):
+    """The command line of a dry run of hand-written hosts, and its environment."""
+    scratch = os.path.join(path, "scratch")
+    os.makedirs(scratch, exist_ok=True)
+    return ([RAGNO, "plan", "-s", f"fetch.port_map=80:{sites.port}", "-s",
+             f"dns.servers=127.0.0.1:{sites.web.dns}", "-s", "fetch.allow_addresses=127.0.0.0/8",
+             "-s", "politeness.host_delay=100ms", *arguments], {**os.environ, "TMPDIR": scratch})
+
+
+def usage(report, path):
+    """What robots.txt says of the use of pages, and politeness.usage asks about, stands in the way."""
+    answers = {"http://a.test/robots.txt": (200, {}, "User-agent: *\nContent-Usage: /r/ train-ai=n\n"),
+               "http://a.test/": page(), "http://a.test/r/x": page()}
+    with Sites(path, answers) as sites:
+        command, env = dry_run(sites, path, "-s", "politeness.usage=train-ai no-fetch",
+                               "http://a.test/", "http://a.test/r/x")
+        found = rows(harness.run(command, 120, env=env))
+        report.equal("which are open", {u: f[0] for u, f in found.items()},
+                     {"http://a.test/": "open", "http://a.test/r/x": "closed"})
+        report.check("the other is told with its reason",
+                     "politeness.usage" in found["http://a.test/r/x"][3], found)
+        report.equal("nothing but robots.txt was asked for", sites.asked(), set())
+
+
+def interrupted(report, path):
+    """SIGINT in the midst of a dry run: what is known by then is told, and nothing is left behind."""
+    asked, over = threading.Event(), threading.Event()
+
+    def hangs(_):
+        asked.set()
+        over.wait(harness.PATIENCE_S)
+        return 200, {}, ""
+    answers = {"http://a.test/robots.txt": (200, {}, "User-agent: *\nDisallow: /no\n"),
+               "http://b.test/robots.txt": hangs}
+    with Sites(path, answers) as sites:
+        command, env = dry_run(sites, path, "-s", "crawl.grace=1s", "http://a.test/no", "http://b.test/")
+
+        def a_is_known():
+            return asked.is_set() and any(r.host == "a.test" for r in list(sites.requests))
+        result = harness.run_until(command, a_is_known, env=env)
+        over.set()
+        found = rows(result)
+        report.equal("exit 11", result.returncode, 11)
+        report.equal("each seed has its line", {u: f[0] for u, f in found.items()},
+                     {"http://a.test/no": "closed", "http://b.test/": "closed"})
+        report.equal("nothing is left in TMPDIR", os.listdir(env["TMPDIR"]), [])
+
+
 def forecast_of(directory, *arguments):
     result = harness.run([RAGNO, "plan", directory, "--json", *arguments])
     return json.loads(result.stdout) if result.returncode == 0 else {"error": result.stderr}
@@ -196,4 +246,4 @@ def words(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(seeds, crawl, words)
+    harness.main(seeds, usage, interrupted, crawl, words)

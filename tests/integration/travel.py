@@ -74,6 +74,10 @@ def parts(report, path):
     report.same_set("one host", {u for t, u in urls("--host", "b.test") if t == "request"},
                     {u for t, u, _, _ in everything if t == "request" and u.startswith(B)})
     report.equal("all hosts below a domain", urls("--host", ".test"), urls())
+    for chosen, where in ((("--host", "b.test"), "HostEndsWith(b.test)"), (("--url", A + "/*"), "HostEndsWith(a.test)"),
+                          (("--url", revisit), f"URLEquals({revisit})")):
+        report.check(f"{chosen}, by the index, is what reading everything finds",
+                     export(crawl, "warc", *chosen)[0] == export(crawl, "warc", "--where", where)[0] != b"")
     report.equal("a filter on the answer", {u for t, u in urls("--where", "StatusCategory(4)") if t == "response"},
                  {u for t, u, _, r in everything if t == "response" and b"HTTP/1.1 404" in r})
     report.equal("nothing is that new", [t for t, _, _, _ in records(export(crawl, "warc", "--since", "2100-01-01")[0])], [])
@@ -196,6 +200,12 @@ def damage(report, path):
         with zipfile.ZipFile(path + "/d.wacz") as file:
             report.check(f"{what}: the rest is packed", records(file.read("archive/data.warc.gz")) == found and
                          said.count("passed over") == 1, said)
+    with open(name, "wb") as file:
+        file.write(good[:starts[-1]] + b"x" * (len(good) - starts[-1]))
+    last = [r for r in records(good) if r[1] is not None][-1][1]
+    other = next(u for _, u, _, _ in records(good) if u and not u.startswith(last[:14]))
+    report.equal("damage that is no part of what is chosen is not met", {u for _, u, _, _ in records(export(
+        crawl, "warc", "--url", other)[0]) if u}, {other})
     os.unlink(name)
     os.mkdir(name)
     report.check("a file that cannot be read", "cannot be read" in export(crawl, "warc", status=3)[1])

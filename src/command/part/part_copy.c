@@ -6,6 +6,7 @@
 
 #include "base/core/hash.h"
 #include "base/memory/map.h"
+#include "command/part/part_places.h"
 #include "command/text/text_filter.h"
 #include "store/archive/warc_load.h"
 
@@ -15,6 +16,7 @@ typedef struct PartCopy {
     Progress *progress;
     PartCounts *counts;
     TextJobs jobs;
+    PartPlaces places; /* when URLs or hosts are chosen */
     TextSource *source;
     TextFilter filter;
     WarcCompressor *compressor; /* of the stream, for records of another compression */
@@ -197,8 +199,48 @@ static Result take(PartCopy *copy, const WarcRecord *record)
     return wanted ? write_record(copy, record, member) : RESULT_OK;
 }
 
+/* The next record of the piece. */
+static Result copy_next(PartCopy *copy, const WarcRecord **record)
+{
+    Result rc = text_source_next_record(copy->source, record);
+    rc = rc == RESULT_OK ? take(copy, *record) : rc;
+    progress_show(copy->progress, copy->done_bytes + text_source_position(copy->source),
+                  copy->jobs.bytes, copy->counts->records, mono_now());
+    return rc;
+}
+
+/* The capture that begins there, and what belongs to it: up to the next capture. */
+static Result copy_place(PartCopy *copy, uint64_t offset)
+{
+    const WarcRecord *record = NULL;
+    text_source_seek(copy->source, offset);
+    Result rc = copy_next(copy, &record);
+    while (rc == RESULT_OK) {
+        rc = text_source_next_record(copy->source, &record);
+        if (rc != RESULT_OK || is_capture(record)) {
+            return rc;
+        }
+        rc = take(copy, record);
+    }
+    return rc;
+}
+
+/* Of a file whose index is known: its warcinfo record, which is the first, and its places. */
+static Result copy_places(PartCopy *copy, size_t file)
+{
+    const WarcRecord *record = NULL;
+    size_t n = 0;
+    const PartPlace *places = part_places_of(&copy->places, file, &n);
+    Result rc = n == 0 ? RESULT_OK : copy_next(copy, &record);
+    for (size_t i = 0; i < n && (rc == RESULT_OK || rc == RESULT_NOT_FOUND); i++) {
+        rc = copy_place(copy, places[i].offset);
+    }
+    return rc;
+}
+
 static Result copy_file(PartCopy *copy, const TextJob *job)
 {
+    bool indexed = copy->places.indexed != NULL && copy->places.indexed[job->file];
     const WarcRecord *record = NULL;
     copy->file = &copy->jobs.files[job->file];
     copy->has_info = false;
@@ -207,11 +249,11 @@ static Result copy_file(PartCopy *copy, const TextJob *job)
     if (rc == RESULT_IO) {
         return RESULT_OK; /* said, and counted */
     }
-    while (rc == RESULT_OK) {
-        rc = text_source_next_record(copy->source, &record);
-        rc = rc == RESULT_OK ? take(copy, record) : rc;
-        progress_show(copy->progress, copy->done_bytes + text_source_position(copy->source),
-                      copy->jobs.bytes, copy->counts->records, mono_now());
+    if (rc == RESULT_OK && indexed) {
+        rc = copy_places(copy, job->file);
+    }
+    while (rc == RESULT_OK && !indexed) {
+        rc = copy_next(copy, &record);
     }
     copy->done_bytes += job->to;
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
@@ -243,7 +285,10 @@ static Result open_copy(PartCopy *copy)
                       result_name(rc));
         rc = RESULT_IO;
     }
-    return rc;
+    return rc == RESULT_OK && wanted->choice->n > 0
+               ? part_places_find(&copy->places, options->warc_directory, &copy->jobs,
+                                  wanted->choice)
+               : rc;
 }
 
 Result part_copy(const PartOptions *options, const PartSink *sink, Progress *progress,
@@ -258,6 +303,7 @@ Result part_copy(const PartOptions *options, const PartSink *sink, Progress *pro
     if (copy.source != NULL) {
         counts->source = *text_source_counts(copy.source);
     }
+    part_places_free(&copy.places);
     text_jobs_free(&copy.jobs);
     text_source_delete(copy.source);
     text_filter_destroy(&copy.filter);

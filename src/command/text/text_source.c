@@ -88,6 +88,12 @@ Result text_source_open(TextSource *source, const TextJobs *jobs, const TextJob 
     return rc;
 }
 
+void text_source_seek(TextSource *source, uint64_t offset)
+{
+    warc_reader_seek(source->reader, offset);
+    source->position = offset;
+}
+
 /* ---- damage ---- */
 
 /* Passes over what cannot be read. RESULT_NOT_FOUND: nothing follows. */
