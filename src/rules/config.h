@@ -359,18 +359,18 @@
     ROW(limits, feeds_per_host, COUNT, int64_t, "10", 0, 1000, NULL, true, false, \
         "feeds that the pages of a host may bring into the crawl (scope.sitemaps); links to further " \
         "ones are dropped; 0 = feeds that are only linked are not read") \
-    ROW(limits, hosts_per_domain, COUNT, int64_t, "10000", 0, CONFIG_BIG, NULL, true, false, \
+    ROW(limits, hosts_per_domain, COUNT, int64_t, "10000", 0, CONFIG_BIG, NULL, true, true, \
         "hosts of one registered domain (example.org, example.co.uk); links to further ones are " \
-        "dropped; 0 = no limit") \
-    ROW(limits, pages_per_domain, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
+        "dropped; 0 = no limit; in a [site] section: how many there may be before such a host is one") \
+    ROW(limits, pages_per_domain, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
         "pages stored of all its hosts; each of them ends with the page that comes next; 0 = no limit") \
-    ROW(limits, urls_per_domain, COUNT, int64_t, "10000000", 0, CONFIG_BIG, NULL, true, false, \
+    ROW(limits, urls_per_domain, COUNT, int64_t, "10000000", 0, CONFIG_BIG, NULL, true, true, \
         "URLs queued for all its hosts; new ones are refused meanwhile; 0 = no limit") \
-    ROW(limits, hosts_per_address, COUNT, int64_t, "10000", 0, CONFIG_BIG, NULL, true, false, \
+    ROW(limits, hosts_per_address, COUNT, int64_t, "10000", 0, CONFIG_BIG, NULL, true, true, \
         "hosts on one IP address, or one /64 of IPv6; further ones are not fetched from; 0 = no limit") \
-    ROW(limits, pages_per_address, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
+    ROW(limits, pages_per_address, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
         "pages stored of all its hosts; each of them ends with the page that comes next; 0 = no limit") \
-    ROW(limits, urls_per_address, COUNT, int64_t, "10000000", 0, CONFIG_BIG, NULL, true, false, \
+    ROW(limits, urls_per_address, COUNT, int64_t, "10000000", 0, CONFIG_BIG, NULL, true, true, \
         "URLs queued for all its hosts; new ones are refused meanwhile; 0 = no limit") \
     ROW(limits, tail, TIME, int64_t, "3h", 0, CONFIG_YEAR, NULL, true, false, \
         "stop when for so long only hosts were left that have failed and wait for a retry, exit 18; " \

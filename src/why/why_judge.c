@@ -254,15 +254,16 @@ static void judge_robots(Judge *judge)
     robots_delete(robots);
 }
 
-/* limits.pages_per_host, as it holds for the host of the URL. */
-static int64_t most_pages(const WhyCase *subject)
+/* An option of [limits], as it holds for the host of the URL. */
+static int64_t most_of(const WhyCase *subject, size_t offset)
 {
     const Options *options = &subject->config->options;
-    int64_t most = subject->config->limits_pages_per_host;
+    int64_t most = 0;
+    memcpy(&most, (const char *)subject->config + offset, sizeof most);
     Authority at = authority_of(subject->url, strlen(subject->url));
     char *host = strndup(subject->url + at.host, at.host_end - at.host);
     if (host != NULL) {
-        (void)options_site_number(options, offsetof(Config, limits_pages_per_host), host, &most);
+        (void)options_site_number(options, offset, host, &most);
     }
     free(host);
     return most;
@@ -271,7 +272,7 @@ static int64_t most_pages(const WhyCase *subject)
 static void judge_host(Judge *judge)
 {
     const HostRecord *host = judge->subject->host;
-    int64_t most = most_pages(judge->subject);
+    int64_t most = most_of(judge->subject, offsetof(Config, limits_pages_per_host));
     if (host == NULL) {
         return;
     }
@@ -292,9 +293,10 @@ static void judge_host(Judge *judge)
 }
 
 /* One of the limits of many names, as host_groups.c applies it to a new URL. */
-static void judge_group(Judge *judge, const char *by, int64_t most, uint64_t count,
+static void judge_group(Judge *judge, const char *by, size_t offset, uint64_t count,
                         const char *what)
 {
+    int64_t most = most_of(judge->subject, offset);
     if (most > 0) {
         note(judge, by, count < (uint64_t)most, STATUS_QUOTA, "%llu of %lld %s",
              (unsigned long long)count, (long long)most, what);
@@ -304,24 +306,23 @@ static void judge_group(Judge *judge, const char *by, int64_t most, uint64_t cou
 static void judge_groups(Judge *judge)
 {
     const WhyCase *subject = judge->subject;
-    const Config *config = subject->config;
     const GroupRecord *domain = subject->domain;
     const GroupRecord *address = subject->address;
     if (domain != NULL) {
         const HostRecord *host = subject->host;
         if (host == NULL || (host->domain == 0 && host->urls == 0)) {
-            judge_group(judge, "limits.hosts_per_domain", config->limits_hosts_per_domain,
+            judge_group(judge, "limits.hosts_per_domain", offsetof(Config, limits_hosts_per_domain),
                         domain->hosts, "hosts");
         }
-        judge_group(judge, "limits.urls_per_domain", config->limits_urls_per_domain, domain->queued,
-                    "URLs queued");
-        judge_group(judge, "limits.pages_per_domain", config->limits_pages_per_domain,
+        judge_group(judge, "limits.urls_per_domain", offsetof(Config, limits_urls_per_domain),
+                    domain->queued, "URLs queued");
+        judge_group(judge, "limits.pages_per_domain", offsetof(Config, limits_pages_per_domain),
                     domain->pages, "pages");
     }
     if (address != NULL) {
-        judge_group(judge, "limits.urls_per_address", config->limits_urls_per_address,
+        judge_group(judge, "limits.urls_per_address", offsetof(Config, limits_urls_per_address),
                     address->queued, "URLs queued");
-        judge_group(judge, "limits.pages_per_address", config->limits_pages_per_address,
+        judge_group(judge, "limits.pages_per_address", offsetof(Config, limits_pages_per_address),
                     address->pages, "pages");
     }
 }

@@ -137,11 +137,11 @@ def pages_and_urls(report, path):
         few = path + "/few"
         os.mkdir(few)
 
-        def crawl_farm(directory, *limits):
+        def crawl_farm(directory, *limits, host="n0"):
             options = [word for limit in (f"dns.servers=127.0.0.1:{names.port}", "log.skipped=all", *limits)
                        for word in ("--set", limit)]
             return harness.crawl(web, directory, *options, "--no-warc",
-                                 f"http://n0.farm.example:{farm.port}/", seeds="/dev/null", timeout=240)
+                                 f"http://{host}.farm.example:{farm.port}/", seeds="/dev/null", timeout=240)
 
         # Each limit by itself: with both, which one refuses a URL first is a matter of moments.
         queued = crawl_farm(path + "/queued", "limits.urls_per_domain=30", "crawl.max_pages=300")
@@ -154,6 +154,10 @@ def pages_and_urls(report, path):
         pages = sum(row[2] > 0 for row in harness.db_rows(few + "/crawl"))
         # A host is full with its next result; one may be in flight behind that.
         report.check("each of its hosts gives one page more, or two", 50 <= pages <= 50 + 2 * 200, pages)
+        # Whether a link was judged while its host was not yet full is a matter of moments; a new host is not full.
+        again = crawl_farm(few + "/crawl", "limits.pages_per_domain=50", host="another")
+        report.equal("a new host of it is not fetched from", (again.returncode, "another.farm.example" in farm.seen),
+                     (0, False))
         with open(few + "/crawl/skipped.log", encoding="latin-1") as file:
             text = file.read()
         report.check("skipped.log names the limit of its pages", "limits.pages_per_domain" in text,
@@ -167,5 +171,35 @@ def pages_and_urls(report, path):
         report.equal("verify agrees", verify.returncode, 0)
 
 
+def site_limits(report, path):
+    """A [site] section lets in all hosts of a service whose others are bounded: on one domain, on one address."""
+    few, names_of = 20, {"domain": lambda i: f"n{i % 200}.farm.example", "address": lambda i: f"n{i % 200}.example"}
+    for kind, name_of in names_of.items():
+        directory, settings = f"{path}/{kind}", f"{path}/{kind}.ini"
+        with open(settings, "w") as file:
+            file.write(f"[limits]\nhosts_per_{kind} = {few}\n[site \"n1*\"]\nhosts_per_{kind} = 0\n")
+        with harness.Web(path, hosts=1, pages=1) as web, NameServer(web.dns) as names, Farm(name_of) as farm:
+            names.wild[".example"] = lambda name: f"127.0.9.{1 + zlib.crc32(name.encode()) % 200}" \
+                if kind == "domain" else "127.0.9.1"  # pylint: disable=cell-var-from-loop
+            seeds = [f"http://{name_of(i)}:{farm.port}/" for i in range(2)]
+            result = harness.crawl(web, directory, "-c", settings, "--no-warc", "--set",
+                                   f"dns.servers=127.0.0.1:{names.port}", *seeds, seeds="/dev/null", timeout=240)
+            report.equal(f"{kind}: the crawl ends", result.returncode, 0)
+            all_names = {name_of(i) for i in range(200)}
+            named = {name for name in all_names if name.startswith("n1")}
+            report.same_set(f"{kind}: all hosts that the section names are fetched from", named - farm.seen, set())
+            others = len(farm.seen - named)
+            report.check(f"{kind}: others are as many as the limit says", 0 < others <= few, others)
+            for host, state in (("n1", None), ("n2", "limits.hosts_per_domain: ")) if kind == "domain" else ():
+                told = harness.run([f"{harness.OUT}/ragno", "why", directory,
+                                    f"http://{host}new.farm.example:{farm.port}/"])
+                text = " ".join(told.stdout.split())
+                report.check(f"ragno why judges a new host {host}new by its own limit",
+                             told.stdout and ("refused by limits.hosts_per_domain" in text) == (state is not None),
+                             told.stdout + told.stderr)
+            verify = harness.run([f"{harness.OUT}/ragno", "verify", directory])
+            report.equal(f"{kind}: verify agrees", verify.returncode, 0)
+
+
 if __name__ == "__main__":
-    harness.main(one_domain, one_address, pages_and_urls)
+    harness.main(one_domain, one_address, pages_and_urls, site_limits)

@@ -285,6 +285,11 @@ static void a_fetch_has_its_values(void)
     CU_ASSERT_FALSE(site.ignores_robots);
     CU_ASSERT_STRING_EQUAL(site.proxy, "");
     CU_ASSERT_EQUAL(site_book_least_pages(book), 7);
+    CU_ASSERT_FALSE(site_book_has_group_limits(book));
+    site_book_delete(book);
+    add(&config, "h", "urls_per_address", "7");
+    book = book_of(&config);
+    CU_ASSERT_TRUE(site_book_has_group_limits(book));
     site_book_delete(book);
     config_destroy(&config);
 }

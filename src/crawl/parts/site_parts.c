@@ -94,12 +94,14 @@ static uint64_t pages_of(SharedReader *sites, const char *hostname)
     return (uint64_t)config.limits_pages_per_host;
 }
 
-void site_parts_host_limits(void *context, HostLimits *limits)
+bool site_parts_host_limits(void *context, const char *hostname, HostLimits *limits)
 {
     AgentParts *parts = context;
+    const SiteBook *book = shared_get(&parts->ingest_sites);
     Config config;
-    site_book_config(shared_get(&parts->ingest_sites), "", &config);
+    site_book_config(book, hostname == NULL ? "" : hostname, &config);
     *limits = ingest_host_limits(&config);
+    return site_book_has_group_limits(book);
 }
 
 uint64_t site_parts_host_pages(void *context, const char *hostname)

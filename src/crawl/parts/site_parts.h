@@ -17,7 +17,7 @@ void site_parts_destroy(AgentParts *parts);
 int64_t site_parts_host_delay(void *context, const char *hostname, int64_t standard_ms);
 uint64_t site_parts_host_pages(void *context, const char *hostname);
 /* For ingest: IngestOptions.host_limits and host_pages. */
-void site_parts_host_limits(void *context, HostLimits *limits);
+bool site_parts_host_limits(void *context, const char *hostname, HostLimits *limits);
 uint64_t site_parts_ingest_pages(void *context, const char *hostname);
 
 #endif

@@ -8,6 +8,7 @@
 #include "ingest/batch/batch_waits.h"
 #include "ingest/batch/ingest_sieve.h"
 #include "ingest/batch/ingest_totals.h"
+#include "parse/host/authority.h"
 
 #define NAMES_BLOCK_BYTES ((size_t)64 * 1024)
 
@@ -26,7 +27,8 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
     map_init(&batch->groups);
     batch->limits = options->limits;
     if (options->host_limits != NULL) {
-        options->host_limits(options->host_pages_context, &batch->limits);
+        batch->site_limits =
+            options->host_limits(options->host_pages_context, NULL, &batch->limits);
     }
     arena_init(&batch->names, NAMES_BLOCK_BYTES, SIZE_MAX);
     dedup_scratch_init(&batch->dedup);
@@ -91,6 +93,18 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
         return NULL;
     }
     return host;
+}
+
+Result batch_host_name(Batch *batch, uint32_t id, Buffer *name)
+{
+    if (page_db_host_origin(batch->store->db, batch->txn, id, name) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Authority at = authority_of(buffer_string(name), name->length);
+    memmove(name->data, name->data + at.host, at.host_end - at.host);
+    name->length = at.host_end - at.host;
+    name->data[name->length] = '\0';
+    return RESULT_OK;
 }
 
 BatchGroup *batch_group(Batch *batch, uint64_t key)

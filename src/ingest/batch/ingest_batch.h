@@ -38,7 +38,9 @@ typedef struct BatchHost {
     bool cleared;       /* it is full, or set aside: none of its URLs is to be fetched any more */
     bool revived;       /* it was brought back */
     bool is_beyond;     /* it is one host too many on its address */
-    int64_t waits_ms;   /* where the table of waits has it, 0 = nowhere */
+    bool has_limits;    /* its own are known; host_groups.c */
+    HostLimits limits;
+    int64_t waits_ms; /* where the table of waits has it, 0 = nowhere */
 } BatchHost;
 
 /* Hosts of one registered domain, or on one address. */
@@ -71,6 +73,7 @@ typedef struct Batch {
     Map hosts;         /* by id, to BatchHost */
     Map groups;        /* by key, to BatchGroup */
     HostLimits limits; /* of groups, as they are now */
+    bool site_limits;  /* some hosts have others */
     Map *crowds;       /* groups that have met a limit (host_groups.c); borrowed; NULL = not kept */
     PageWrite *writes; /* pages with an HTTP status */
     CrawledPage *crawled;
@@ -100,6 +103,8 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
                   size_t n_pages);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */
 BatchHost *batch_host(Batch *batch, uint32_t id);
+/* Its name, terminated, into an empty buffer. RESULT_IO. */
+Result batch_host_name(Batch *batch, uint32_t id, Buffer *name);
 /* The same of a group; only with IngestStore.groups. */
 BatchGroup *batch_group(Batch *batch, uint64_t key);
 /* The page of a result as it is stored. RESULT_DAMAGED: the database does not have it. */

@@ -51,8 +51,9 @@ typedef struct IngestOptions {
      * for all. */
     uint64_t (*host_pages)(void *context, const char *hostname);
     HostLimits limits;
-    /* Those of now; NULL: limits hold. */
-    void (*host_limits)(void *context, HostLimits *limits);
+    /* Those of now, for one host (site sections), and for NULL those of all others. False: they are
+     * the same for all. NULL: limits hold. */
+    bool (*host_limits)(void *context, const char *hostname, HostLimits *limits);
     void *host_pages_context; /* of both */
     int64_t name_recheck_ms;  /* until a name that does not exist is asked for again; 0 = never */
     bool follow_duplicates;

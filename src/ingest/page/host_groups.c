@@ -99,11 +99,38 @@ static void join(const BatchHost *host, BatchGroup *group)
 
 /* ---- judging ------------------------------------------------------------------------------- */
 
+static Result append_name(Buffer *name, const char *url, size_t length)
+{
+    Authority at = authority_of(url, length);
+    return buffer_append(name, url + at.host, at.host_end - at.host);
+}
+
+/* Those of all, unless a site section names the host. page: one of its pages, or NULL. */
+static const HostLimits *limits_of(Batch *batch, BatchHost *host, const PageRef *page)
+{
+    const IngestOptions *options = batch->options;
+    if (!batch->site_limits || host->has_limits) {
+        return host->has_limits ? &host->limits : &batch->limits;
+    }
+    Buffer name;
+    buffer_init(&name, BUFFER_NO_LIMIT);
+    Result rc = page != NULL ? append_name(&name, page->url, page->url_length)
+                             : batch_host_name(batch, host->host, &name);
+    if (rc == RESULT_OK) {
+        (void)options->host_limits(options->host_pages_context, buffer_string(&name),
+                                   &host->limits);
+        host->has_limits = true;
+    } else {
+        batch->result = rc;
+    }
+    buffer_destroy(&name);
+    return host->has_limits ? &host->limits : &batch->limits;
+}
+
 /* Which limit the new URL is beyond; address may be NULL. -1: none. */
-static int find_limit(const Batch *batch, const BatchHost *host, const BatchGroup *domain,
+static int find_limit(const HostLimits *most, const BatchHost *host, const BatchGroup *domain,
                       const BatchGroup *address)
 {
-    const HostLimits *most = &batch->limits;
     bool is_first = host->record.domain == 0 && host->record.urls == 0;
     return is_first && is_beyond(domain->record.hosts, most->hosts_per_domain) ? (int)DOMAIN_HOSTS
            : is_beyond(domain->record.queued, most->urls_per_domain)           ? (int)DOMAIN_URLS
@@ -126,7 +153,10 @@ const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *pag
     if (batch->result != RESULT_OK) {
         return NULL;
     }
-    int limit = find_limit(batch, host, domain, address);
+    int limit = find_limit(limits_of(batch, host, page), host, domain, address);
+    if (batch->result != RESULT_OK) {
+        return NULL;
+    }
     if (limit < 0) {
         host->record.domain = key;
         if (is_new) {
@@ -149,7 +179,8 @@ Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address
     if (group == NULL) {
         return batch->result;
     }
-    host->is_beyond = is_beyond(group->record.hosts, batch->limits.hosts_per_address);
+    host->is_beyond =
+        is_beyond(group->record.hosts, limits_of(batch, host, NULL)->hosts_per_address);
     if (host->is_beyond) {
         char text[IP_ADDRESS_TEXT_BYTES];
         note_crowd(batch, ADDRESS_HOSTS, group, ip_address_format(address, text));
@@ -159,13 +190,14 @@ Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address
     return RESULT_OK;
 }
 
-bool host_groups_have_enough(Batch *batch, const BatchHost *host, HostLimit *limit)
+bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit)
 {
-    const HostLimits *most = &batch->limits;
     if (host->is_beyond) {
         *limit = LIMIT_ADDRESS_HOSTS;
         return true;
     }
+    const HostLimits *most =
+        host->record.domain == 0 ? &batch->limits : limits_of(batch, host, NULL);
     BatchGroup *domain = most->pages_per_domain == 0 || host->record.domain == 0
                              ? NULL
                              : batch_group(batch, host->record.domain);
@@ -181,6 +213,23 @@ bool host_groups_have_enough(Batch *batch, const BatchHost *host, HostLimit *lim
 }
 
 /* ---- links --------------------------------------------------------------------------------- */
+
+/* Whether its domain has, for a further host of this name, as many hosts as there may be. */
+static bool is_crowded(Batch *batch, const char *url, size_t length, Buffer *name)
+{
+    const IngestOptions *options = batch->options;
+    HostLimits most = batch->limits;
+    uint64_t key = domain_key(url, length);
+    if (map_get(batch->crowds, crowd_key(DOMAIN_HOSTS, key)) == NULL) {
+        return false;
+    }
+    buffer_reset(name);
+    if (batch->site_limits && append_name(name, url, length) == RESULT_OK) {
+        (void)options->host_limits(options->host_pages_context, buffer_string(name), &most);
+    }
+    const BatchGroup *domain = batch_group(batch, key);
+    return domain != NULL && is_beyond(domain->record.hosts, most.hosts_per_domain);
+}
 
 /* Whether the database knows the host of a URL. */
 static bool is_known(Batch *batch, const char *url, const Authority *at, Buffer *origin)
@@ -209,9 +258,7 @@ static bool is_dropped(Batch *batch, const char *url, Neighbour *last, Buffer *o
         return last->drop;
     }
     *last = (Neighbour){.host = url + at.host, .length = length};
-    uint64_t key = domain_key(url, at.end);
-    last->drop = map_get(batch->crowds, crowd_key(DOMAIN_HOSTS, key)) != NULL &&
-                 !is_known(batch, url, &at, origin);
+    last->drop = is_crowded(batch, url, at.end, origin) && !is_known(batch, url, &at, origin);
     return last->drop;
 }
 
@@ -220,7 +267,7 @@ Result host_groups_drop_links(Batch *batch, ParsedPage *page)
     Neighbour last = {.host = NULL};
     Buffer origin;
     size_t kept = 0;
-    if (batch->crowds == NULL || batch->crowds->count == 0 || batch->limits.hosts_per_domain == 0) {
+    if (batch->crowds == NULL || batch->crowds->count == 0) {
         return RESULT_OK;
     }
     buffer_init(&origin, BUFFER_NO_LIMIT);

@@ -12,7 +12,8 @@
  *   URLs, pages there     as for a domain
  *
  * A host counts with the address where it was first found. An agent of a cluster counts what it
- * has.
+ * has. The limits are those of the host that wants more ([site] sections): one that may go beyond
+ * what others of its domain or address may still counts there.
  * Threads: ingest, inside the batch's transaction.
  * Errors: an error is left in Batch.result. */
 #ifndef INGEST_PAGE_HOST_GROUPS_H
@@ -33,7 +34,7 @@ void host_groups_stored(Batch *batch, BatchHost *host);
 /* Its address is known. */
 Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address);
 /* Whether its groups have enough; *limit is then which. */
-bool host_groups_have_enough(Batch *batch, const BatchHost *host, HostLimit *limit);
+bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit);
 /* Drops the links of a page to unknown hosts of domains that have enough hosts, once one was
  * refused: the database never hears of them. */
 Result host_groups_drop_links(Batch *batch, ParsedPage *page);

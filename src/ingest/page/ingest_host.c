@@ -369,16 +369,13 @@ static Result most_pages(Batch *batch, uint32_t host, uint64_t *most)
     if (options->host_pages == NULL) {
         return RESULT_OK;
     }
-    Buffer origin;
-    buffer_init(&origin, BUFFER_NO_LIMIT);
-    Result rc = page_db_host_origin(batch->store->db, batch->txn, host, &origin) == 0 ? RESULT_OK
-                                                                                      : RESULT_IO;
+    Buffer name;
+    buffer_init(&name, BUFFER_NO_LIMIT);
+    Result rc = batch_host_name(batch, host, &name);
     if (rc == RESULT_OK) {
-        Authority at = authority_of(buffer_string(&origin), origin.length);
-        origin.data[at.host_end] = '\0';
-        *most = options->host_pages(options->host_pages_context, origin.data + at.host);
+        *most = options->host_pages(options->host_pages_context, buffer_string(&name));
     }
-    buffer_destroy(&origin);
+    buffer_destroy(&name);
     return rc;
 }
 

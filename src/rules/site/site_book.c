@@ -223,6 +223,23 @@ uint64_t site_book_least_pages(const SiteBook *book)
     return (uint64_t)least;
 }
 
+bool site_book_has_group_limits(const SiteBook *book)
+{
+    static const size_t offsets[] = {
+        offsetof(Config, limits_hosts_per_domain),  offsetof(Config, limits_pages_per_domain),
+        offsetof(Config, limits_urls_per_domain),   offsetof(Config, limits_hosts_per_address),
+        offsetof(Config, limits_pages_per_address), offsetof(Config, limits_urls_per_address)};
+    const Options *options = &book->config.options;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        for (size_t j = 0; j < sizeof offsets / sizeof *offsets; j++) {
+            if (options->specs[options->sites[i].spec].offset == offsets[j]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* ---- a fetch ------------------------------------------------------------------------------- */
 
 void site_book_fetch_site(const void *object, const char *hostname, FetchSite *site)
