@@ -128,6 +128,12 @@ def shares_change(report, path):
                          crawl.status("cut_new"))
             ill = harness.until(lambda: crawl.status("active_ill") == CONNECTIONS // 4)
             report.check("those that fail have a quarter", ill, crawl.status("active_ill"))
+            crawl.ask("set", "fetch.slow_share=40")
+            wanted = CONNECTIONS // 100 * 40 + CONNECTIONS % 100 * 40 // 100
+            # New ones may hold the last few of all connections for as long as no other new host waits.
+            more = harness.until(lambda: crawl.status("active_ill") > CONNECTIONS // 4 + 10)
+            report.check("up to four tenths when an operator says so", more and crawl.status("active_ill") <= wanted,
+                         crawl.status("active_ill"))
 
 
 def slow_bodies(report, path):
