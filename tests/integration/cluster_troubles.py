@@ -1,6 +1,7 @@
 """A cluster whose server is away, whose hosts fail, whose limits are reached; and its first start."""
 import json
 import os
+import re
 import signal
 import time
 
@@ -97,5 +98,47 @@ def bytes_limit(report, path):
                      0.9 * most < sum(used) <= most + cluster.AGENTS * largest, f"largest {largest}")
 
 
+RATE = 600 << 10
+
+
+def shares_of(nats):
+    """What each agent may take of fetch.rate, by `ragno cluster status`."""
+    said = cluster.ragno("cluster", "status", "--url", nats.url(), "--name", cluster.NAME).stdout
+    return [int(n) for n in re.findall(r"^agent=.*\brate=(\d+)", said, re.M)]
+
+
+def rate(report, path):
+    """fetch.rate is of all agents together, by the log of the web."""
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path, "--set", f"fetch.rate={RATE}") as agents:
+            agents.start_all()
+            some = harness.until(lambda: len([s for s in shares_of(nats) if s > 0]) == 3)
+            report.check("all have a share", some, str(shares_of(nats)))
+            report.equal("all end by themselves", agents.wait(), [0] * 3)
+        web.stop()
+        requests = web.requests()
+        took = (max(r.end for r in requests) - min(r.start for r in requests)) / 1e6
+        total = sum(r.bytes for r in requests)
+        # Each agent has a burst of 100 ms (base/thread/rate_gate.h), and what is in socket buffers.
+        slack = RATE / 10 + cluster.AGENTS * max(r.bytes for r in requests) + (256 << 10)
+        report.check(f"the rate is kept ({total / took / RATE:.2f} of it, {total} bytes in {took:.1f} s)",
+                     total <= RATE * took + slack, "")
+        cluster.check_whole(report, agents, web.graph_urls())
+
+
+def rate_of_one(report, path):
+    """One agent has all hosts (they are one domain): it gets what the others do not use."""
+    with cluster.Nats(path) as nats, harness.Web(path, hosts=40, addresses=20, pages=2000) as web:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path, "--set", f"fetch.rate={RATE >> 3}") as agents:
+            agents.start_all()
+            most = harness.until(lambda: max(shares_of(nats), default=0) > 0.8 * (RATE >> 3))
+            report.check("it gets nearly all of the rate", most, str(shares_of(nats)))
+            for process in agents.processes:
+                process.send_signal(signal.SIGINT)
+            report.equal("all stop", [harness.ended(p) for p in agents.processes], [11] * 3)
+
+
 if __name__ == "__main__":
-    harness.main(first_start, tail, without_server, bytes_limit)
+    harness.main(first_start, tail, without_server, bytes_limit, rate, rate_of_one)

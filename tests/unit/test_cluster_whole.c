@@ -110,6 +110,96 @@ static void without_a_limit_nothing_is_wanted(void)
     ledger_destroy(&ledger);
 }
 
+/* ---- a rate ---- */
+
+#define RATE UINT64_C(1000000)
+
+/* What an agent would use, if it might. */
+static void share(Ledger *ledger, uint32_t agent, uint64_t demand, LedgerAccount *account)
+{
+    account->idle = demand == 0;
+    account->used = demand < account->granted ? demand : account->granted;
+    account->needed = account->granted / 8 + 1;
+    (void)ledger_share_rate(ledger, agent, RATE, account);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < ledger->n; i++) {
+        sum += ledger->rows[i].granted[LEDGER_RATE];
+    }
+    CU_ASSERT_TRUE(sum <= RATE);
+}
+
+static void share_often(Ledger *ledger, const uint64_t *demands, LedgerAccount *accounts)
+{
+    for (unsigned round = 0; round < 60; round++) {
+        for (uint32_t i = 0; i < ledger->n; i++) {
+            share(ledger, i, demands[i], &accounts[i]);
+        }
+    }
+}
+
+static void a_rate_is_divided_by_who_can_use_it(void)
+{
+    Ledger ledger = ledger_of(4);
+    LedgerAccount accounts[4] = {{.granted = 0}};
+    const uint64_t all[] = {RATE, RATE, RATE, RATE};
+    const uint64_t one[] = {RATE, 10000, 20000, 0};
+    share_often(&ledger, one, accounts);
+    CU_ASSERT_TRUE(accounts[0].granted > RATE * 9 / 10);
+    CU_ASSERT_TRUE(accounts[1].granted >= 10000 && accounts[2].granted >= 20000);
+    CU_ASSERT_EQUAL(accounts[3].granted, 0);
+    share_often(&ledger, all, accounts);
+    for (size_t i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(accounts[i].granted, RATE / 4);
+    }
+    share_often(&ledger, one, accounts);
+    CU_ASSERT_TRUE(accounts[0].granted > RATE * 9 / 10);
+    const uint64_t two[] = {RATE, RATE, 0, 0};
+    share_often(&ledger, two, accounts);
+    CU_ASSERT_EQUAL(accounts[0].granted + accounts[1].granted, RATE);
+    CU_ASSERT_TRUE(accounts[1].granted >= RATE / 4);
+    ledger_destroy(&ledger);
+}
+
+static void shares_of_a_rate_never_exceed_it(void)
+{
+    Ledger ledger = ledger_of(AGENTS);
+    LedgerAccount accounts[AGENTS] = {{.granted = 0}};
+    uint64_t demands[AGENTS] = {0};
+    Dice dice = {7};
+    for (size_t round = 0; round < 20000; round++) {
+        uint32_t agent = (uint32_t)dice_below(&dice, AGENTS);
+        if (dice_below(&dice, 20) == 0) {
+            demands[agent] = dice_below(&dice, 3) * dice_below(&dice, RATE);
+        }
+        share(&ledger, agent, demands[agent], &accounts[agent]);
+    }
+    ledger_destroy(&ledger);
+}
+
+static void nobody_takes_the_share_of_an_agent_that_was_not_heard(void)
+{
+    Ledger ledger = ledger_of(4);
+    LedgerAccount accounts[3] = {{.granted = 0}};
+    const uint64_t all[] = {RATE, RATE, RATE};
+    ledger.rows[3].known = false;
+    for (unsigned round = 0; round < 60; round++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            share(&ledger, i, all[i], &accounts[i]);
+        }
+    }
+    CU_ASSERT_EQUAL(accounts[0].granted + accounts[1].granted + accounts[2].granted, RATE * 3 / 4);
+    /* It was lost, and all but one write again what they have. */
+    for (uint32_t i = 0; i < 4; i++) {
+        ledger.rows[i] = (LedgerRow){.known = false};
+    }
+    share(&ledger, 0, RATE, &accounts[0]);
+    CU_ASSERT_TRUE(ledger.rows[0].granted[LEDGER_RATE] >= RATE / 4);
+    LedgerAccount none = {.idle = true};
+    CU_ASSERT_TRUE(ledger_share_rate(&ledger, 1, 0, &none)); /* no limit */
+    CU_ASSERT_FALSE(ledger.rows[1].wants[LEDGER_RATE]);
+    ledger_destroy(&ledger);
+}
+
 /* ---- the end ---- */
 
 static const uint16_t three[] = {0, 1, 2};
@@ -238,6 +328,10 @@ UNIT_MAIN(
     {"a limit is used up exactly", a_limit_is_used_up_exactly},
     {"nothing is drawn while a row is missing", nothing_is_drawn_while_a_row_is_missing},
     {"without a limit nothing is wanted", without_a_limit_nothing_is_wanted},
+    {"a rate is divided by who can use it", a_rate_is_divided_by_who_can_use_it},
+    {"shares of a rate never exceed it", shares_of_a_rate_never_exceed_it},
+    {"nobody takes the share of an agent that was not heard",
+     nobody_takes_the_share_of_an_agent_that_was_not_heard},
     {"two quiet rounds end it", two_quiet_rounds_end_it},
     {"a round that was not answered does not count", a_round_that_was_not_answered_does_not_count},
     {"a limit ends it when nobody holds any of it", a_limit_ends_it_when_nobody_holds_any_of_it},

@@ -25,7 +25,8 @@ void limit_desk_destroy(LimitDesk *desk)
 
 static bool has_limits(const LimitDesk *desk)
 {
-    return desk->limits[LEDGER_PAGES] > 0 || desk->limits[LEDGER_BYTES] > 0;
+    return desk->limits[LEDGER_PAGES] > 0 || desk->limits[LEDGER_BYTES] > 0 ||
+           desk->limits[LEDGER_RATE] > 0;
 }
 
 void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now)
@@ -54,7 +55,8 @@ static bool is_low(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UN
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
         LedgerAccount account = accounts[unit];
         account.granted = desk->granted[unit];
-        low = low || (desk->limits[unit] > 0 && ledger_is_low(&account));
+        bool counts = unit == LEDGER_RATE ? !desk->waits_for_rate : !desk->spent;
+        low = low || (desk->limits[unit] > 0 && counts && ledger_is_low(&account));
     }
     return low;
 }
@@ -63,7 +65,8 @@ bool limit_desk_may_use(const LimitDesk *desk, const LedgerAccount accounts[LEDG
 {
     bool may = false;
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-        may = may || (desk->limits[unit] > 0 && desk->granted[unit] > accounts[unit].used);
+        may = may || (unit != LEDGER_RATE && desk->limits[unit] > 0 &&
+                      desk->granted[unit] > accounts[unit].used);
     }
     return may;
 }
@@ -72,7 +75,7 @@ void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS]
 {
     bool waits = desk->look != 0 || desk->put != 0;
     if (!has_limits(desk) || !desk->link->up ||
-        (mono_before(now, desk->next) && (waits || desk->spent || !is_low(desk, accounts)))) {
+        (mono_before(now, desk->next) && (waits || !is_low(desk, accounts)))) {
         return;
     }
     desk->put = 0;
@@ -86,7 +89,8 @@ void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS]
 static void give_back(LimitDesk *desk, LedgerUnit unit, LedgerRow *row, uint64_t before,
                       const LedgerAccount *account)
 {
-    if (desk->granted[unit] > row->granted[unit] || account->used > row->granted[unit]) {
+    bool is_used = unit != LEDGER_RATE && account->used > row->granted[unit];
+    if (desk->granted[unit] > row->granted[unit] || is_used) {
         if (desk->granted[unit] > row->granted[unit]) {
             desk->granted[unit] = row->granted[unit];
         }
@@ -103,12 +107,17 @@ static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *a
     LedgerRow *row = &desk->ledger.rows[self];
     uint64_t before = row->granted[unit];
     ours.granted = desk->granted[unit];
-    (void)ledger_settle(&desk->ledger, self, unit, desk->limits[unit], &ours);
+    if (unit == LEDGER_RATE) {
+        (void)ledger_share_rate(&desk->ledger, self, desk->limits[unit], &ours);
+        desk->waits_for_rate = row->wants[unit];
+    } else {
+        (void)ledger_settle(&desk->ledger, self, unit, desk->limits[unit], &ours);
+    }
     desk->proposed[unit] = row->granted[unit];
     if (row->granted[unit] < before) {
         give_back(desk, unit, row, before, account);
     }
-    if (desk->limits[unit] > 0) {
+    if (desk->limits[unit] > 0 && unit != LEDGER_RATE) {
         desk->spent = desk->spent || row->wants[unit];
         desk->holds = desk->holds || row->granted[unit] > account->used;
     }

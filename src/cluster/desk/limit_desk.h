@@ -4,7 +4,8 @@
  *                                              ^------- another one was faster --------'   |
  *                                                                          stored: granted <'
  *
- * What: reads the ledger when an account is low, and replaces it by compare-and-set.
+ * What: reads the ledger when an account is low, and replaces it by compare-and-set. Of a rate, an
+ * agent that has none free to take says once that it wants some, and hears when there is.
  * Owns: a copy of the ledger. Time is a parameter.
  * Threads: one at a time. */
 #ifndef CLUSTER_DESK_LIMIT_DESK_H
@@ -25,11 +26,12 @@ typedef struct LimitDesk {
     uint64_t look; /* number of the look in flight; 0: none */
     uint64_t put;
     uint64_t last;
-    MonoTime next;    /* look */
-    MonoTime settled; /* nothing is drawn before: others put back what a server has forgotten */
-    bool gives;       /* less is used from now on; the ledger hears of it soon */
-    bool spent;       /* of some limit all is used, and there is no more */
-    bool holds;       /* of some limit there is some left */
+    MonoTime next;       /* look */
+    MonoTime settled;    /* nothing is drawn before: others put back what a server has forgotten */
+    bool gives;          /* less is used from now on; the ledger hears of it soon */
+    bool waits_for_rate; /* the ledger has heard that we want more */
+    bool spent;          /* of some limit all is used, and there is no more */
+    bool holds;          /* of some limit there is some left */
     Buffer bytes;
 } LimitDesk;
 

@@ -7,7 +7,7 @@
 
 #include "cluster/wire/wire.h"
 
-#define FORMAT    1u
+#define FORMAT    2u
 #define ROWS_MOST 65535u
 #define DRAW_MOST (UINT64_C(1) << 20) /* of pages at once; of bytes a thousand times that */
 
@@ -203,5 +203,74 @@ bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t lim
         account->granted = account->used + kept;
         row->granted[unit] = account->granted;
     }
+    return !same_row(&before, row);
+}
+
+/* ---- a rate ---- */
+
+static uint64_t fair_share(const Ledger *ledger, uint64_t limit)
+{
+    return limit / ledger->n > 0 ? limit / ledger->n : 1;
+}
+
+static uint64_t free_rate(const Ledger *ledger, uint64_t limit)
+{
+    uint64_t left = limit;
+    for (uint32_t i = 0; i < ledger->n; i++) {
+        const LedgerRow *row = &ledger->rows[i];
+        uint64_t share = row->known ? row->granted[LEDGER_RATE] : fair_share(ledger, limit);
+        left = share < left ? left - share : 0;
+    }
+    return left;
+}
+
+/* Whether another agent wants some that has less than `most`. */
+static bool is_short(const Ledger *ledger, uint32_t agent, uint64_t most)
+{
+    for (uint32_t i = 0; i < ledger->n; i++) {
+        const LedgerRow *row = &ledger->rows[i];
+        if (i != agent && row->wants[LEDGER_RATE] && row->granted[LEDGER_RATE] < most) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is free; of what others want, too, a half, but up to the fair share at once. */
+static uint64_t draw_rate(uint64_t granted, uint64_t fair, uint64_t left, bool is_wanted)
+{
+    uint64_t missing = granted < fair ? fair - granted : 0;
+    uint64_t half = is_wanted && left > fair / 16 ? left / 2 : left;
+    return lesser(left, missing > half ? missing : half);
+}
+
+bool ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit, LedgerAccount *account)
+{
+    LedgerRow *row = &ledger->rows[agent];
+    LedgerRow before = *row;
+    uint64_t *granted = &row->granted[LEDGER_RATE];
+    row->known = true;
+    row->wants[LEDGER_RATE] = false;
+    if (limit == 0) {
+        return !same_row(&before, row);
+    }
+    if (*granted < account->granted) { /* as in ledger_settle */
+        *granted = account->granted;
+    }
+    account->granted = *granted;
+    uint64_t fair = fair_share(ledger, limit);
+    uint64_t left = free_rate(ledger, limit);
+    bool low = ledger_is_low(account);
+    if (account->idle) {
+        *granted = 0;
+    } else if (low && *granted > fair && is_short(ledger, agent, fair)) {
+        *granted = fair;
+    } else if (low) {
+        *granted += draw_rate(*granted, fair, left, is_short(ledger, agent, limit));
+        row->wants[LEDGER_RATE] = true;
+    } else if (is_short(ledger, agent, limit)) {
+        *granted = lesser(*granted, account->used + account->needed);
+    }
+    account->granted = *granted;
     return !same_row(&before, row);
 }

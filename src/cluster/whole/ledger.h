@@ -8,6 +8,11 @@
  * the part. When the pool is empty and another agent wants allowance, an agent that has more than
  * it can use gives the rest back.
  *
+ * A rate is divided otherwise (ledger_share_rate). An agent that can use it has a fair share, the
+ * limit divided by the number of agents, and more while others do not use theirs. What an agent
+ * does not use it gives back when another one wants it, and all of it when it is idle. The share of
+ * an agent whose row is missing is the fair one, and nobody takes it: it may be at work.
+ *
  * Owns: its rows.
  * Threads: none of its own; an object belongs to its caller.
  * Invariants:
@@ -27,12 +32,17 @@
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
 
-typedef enum LedgerUnit { LEDGER_PAGES, LEDGER_BYTES, LEDGER_UNITS } LedgerUnit;
+typedef enum LedgerUnit {
+    LEDGER_PAGES,
+    LEDGER_BYTES,
+    LEDGER_RATE, /* bytes a second: not used up, so a share is held, not spent */
+    LEDGER_UNITS
+} LedgerUnit;
 
 typedef struct LedgerRow {
     bool known;                     /* its agent has written it */
     bool wants[LEDGER_UNITS];       /* it has used what it was granted, and has work */
-    uint64_t granted[LEDGER_UNITS]; /* in all, since the beginning of the crawl */
+    uint64_t granted[LEDGER_UNITS]; /* in all, since the beginning of the crawl; a rate: now */
 } LedgerRow;
 
 typedef struct Ledger {
@@ -58,8 +68,9 @@ bool ledger_is_wanted(const Ledger *ledger, LedgerUnit unit);
 /* The account of one agent. */
 typedef struct LedgerAccount {
     uint64_t granted;
-    uint64_t used;   /* and what is in flight: never more than granted */
-    uint64_t needed; /* it could use so much at once: transfers that are free */
+    uint64_t used;   /* and what is in flight: never more than granted; a rate: lately */
+    uint64_t needed; /* it could use so much at once: transfers that are free; a rate: when less
+                      * than this is left, more could be used */
     bool idle;       /* it has no work at all */
 } LedgerAccount;
 
@@ -68,6 +79,9 @@ typedef struct LedgerAccount {
  * is what it may use once that is done; until then the lesser of both. limit 0: there is none. */
 bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
                    LedgerAccount *account);
+/* The same for LEDGER_RATE: takes what is free, gives what it does not use, and what is beyond its
+ * fair share when an agent that has less wants some. */
+bool ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit, LedgerAccount *account);
 /* Whether ledger_settle would change anything, as far as the agent alone can tell: it has little
  * left. */
 bool ledger_is_low(const LedgerAccount *account);

@@ -94,6 +94,7 @@ NodeOptions cluster_node_options(const Config *config, const ClusterNames *names
         .answer_ms = ANSWER_MS};
     options.limits[LEDGER_PAGES] = (uint64_t)config->crawl_max_pages;
     options.limits[LEDGER_BYTES] = (uint64_t)config->crawl_max_bytes;
+    options.limits[LEDGER_RATE] = (uint64_t)config->fetch_rate;
     return options;
 }
 

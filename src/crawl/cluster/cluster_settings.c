@@ -9,7 +9,8 @@ static const char *const sections[] = {"politeness", "robots", "scope", "limits"
 static const char *const names[] = {
     "crawl.contact", "crawl.user_agent",    "crawl.max_pages",     "crawl.max_bytes",
     "cluster.lease", "filter.schedule",     "filter.fetch",        "filter.follow",
-    "schedule.mode", "fetch.total_timeout", "fetch.max_redirects", "fetch.deny_addresses"};
+    "schedule.mode", "fetch.total_timeout", "fetch.max_redirects", "fetch.deny_addresses",
+    "fetch.rate"};
 /* Of these sections, what each machine may have as it likes. */
 static const char *const own[] = {"limits.front", "limits.workbench_memory"};
 

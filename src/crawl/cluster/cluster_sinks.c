@@ -93,7 +93,10 @@ static void situation(void *context, NodeSituation *s)
 
 static void granted(void *context, LedgerUnit unit, uint64_t amount)
 {
-    const ClusterPart *part = context;
+    ClusterPart *part = context;
+    if (unit == LEDGER_RATE) {
+        atomic_store(&part->rate, amount);
+    }
     part->sinks.granted(part->sinks.context, unit, amount);
 }
 
@@ -128,6 +131,9 @@ static void tell_status(void *context, Buffer *text)
     } else if (moves.step == MOVES_PAGES) {
         (void)buffer_printf(text, "moves_pages=%llu/%llu ", (unsigned long long)moves.done,
                             (unsigned long long)moves.all);
+    }
+    if (part->config->fetch_rate > 0) {
+        (void)buffer_printf(text, "rate=%llu ", (unsigned long long)atomic_load(&part->rate));
     }
     (void)buffer_printf(text, "idle=%s limit=%s name=%s",
                         cluster_state_is_idle(part) ? "yes" : "no", atomic_load(&part->limit),

@@ -51,6 +51,7 @@ struct ClusterPart {
     atomic_bool leaving;
     _Atomic(const char *) limit; /* what bounds the crawl here */
     _Atomic uint64_t arrived;    /* blocks of others */
+    _Atomic uint64_t rate;       /* this agent's share of fetch.rate */
     Mutex mutex;                 /* RANK_TABLE */
     char text[600];
     ClusterFigures figures;

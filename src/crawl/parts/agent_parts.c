@@ -83,7 +83,6 @@ static void share_connections(AgentParts *parts)
                  "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
                  "wanted=%zu connections=%zu", wanted, connections);
     }
-    rate_gate_set(&parts->rate, parts->config->fetch_rate);
     atomic_store(&parts->connections, connections);
     atomic_store(&parts->shares.new_percent, (unsigned)parts->config->fetch_new_share);
     atomic_store(&parts->shares.slow_percent, (unsigned)parts->config->fetch_slow_share);
@@ -91,6 +90,7 @@ static void share_connections(AgentParts *parts)
     if (parts->cluster != NULL) {
         cluster_wires_allow(parts); /* crawl.max_pages is the whole crawl's */
     } else {
+        rate_gate_set(&parts->rate, parts->config->fetch_rate);
         byte_quota_set(&parts->quota, (uint64_t)parts->config->crawl_max_bytes);
         uint64_t most = (uint64_t)parts->config->crawl_max_pages;
         uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
@@ -102,7 +102,8 @@ static void share_connections(AgentParts *parts)
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
 {
     parts->store = store;
-    rate_gate_init(&parts->rate, parts->config->fetch_rate);
+    bool shares = parts->cluster != NULL && parts->config->fetch_rate > 0;
+    rate_gate_init(&parts->rate, shares ? 1 : parts->config->fetch_rate); /* none is granted yet */
     byte_quota_init(&parts->quota, 0);
     byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
     byte_gate_init(&parts->spools, (size_t)parts->config->fetch_spool, NULL, NULL);

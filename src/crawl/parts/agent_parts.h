@@ -94,7 +94,8 @@ typedef struct AgentParts {
     ClusterPart *cluster;       /* NULL: one agent alone */
     Mutex limit_mutex;          /* RANK_STORE; of a cluster: guards max_pages against pages_final */
     ByteQuota quota;            /* crawl.max_bytes */
-    RateGate rate;              /* fetch.rate */
+    RateGate rate;              /* fetch.rate; of a cluster: this agent's share of it */
+    RateMeter rate_meter;       /* the cluster thread's */
     ByteGate spools;            /* bytes of long pages in files: more are cut */
     _Atomic uint64_t n_endless; /* pages that were cut for others of their host */
     ByteGate answers;           /* bytes received and not yet parsed: fetchers wait */

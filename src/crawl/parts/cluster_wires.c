@@ -70,18 +70,29 @@ void cluster_wires_count(AgentParts *parts)
     cluster_wires_allow(parts);
 }
 
+static void wake_fetchers(AgentParts *parts)
+{
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
+        fetcher_wake(parts->fetchers[i]);
+    }
+}
+
+/* To gates and quotas 0 would be: no limit. */
 static void granted(void *context, LedgerUnit unit, uint64_t amount)
 {
     AgentParts *parts = context;
     if (unit == LEDGER_BYTES) {
         atomic_store(&parts->max_bytes, amount);
         if (parts->config->crawl_max_bytes > 0) {
-            byte_quota_set(&parts->quota, amount > 0 ? amount : 1); /* 0 would be: no limit */
-            for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
-                fetcher_wake(parts->fetchers[i]);
-            }
+            byte_quota_set(&parts->quota, amount > 0 ? amount : 1);
+            wake_fetchers(parts);
         }
         ring(parts);
+    } else if (unit == LEDGER_RATE) {
+        if (amount != (uint64_t)rate_gate_limit(&parts->rate) && parts->config->fetch_rate > 0) {
+            rate_gate_set(&parts->rate, amount > 0 ? (int64_t)amount : 1);
+            wake_fetchers(parts);
+        }
     } else if (atomic_load(&parts->max_pages) != NO_PAGE_LIMIT) {
         atomic_store(&parts->max_pages, amount);
         cluster_wires_allow(parts);
@@ -106,6 +117,9 @@ static void account(void *context, LedgerUnit unit, LedgerAccount *account)
     if (unit == LEDGER_PAGES) {
         account->used = frontier.acquired + atomic_load(&parts->pages_final);
         account->needed = left;
+    } else if (unit == LEDGER_RATE) {
+        account->used = (uint64_t)rate_meter_read(&parts->rate_meter, &parts->rate, mono_now());
+        account->needed = (uint64_t)rate_gate_limit(&parts->rate) / 8 + 1;
     } else {
         account->used = cluster_wires_bytes(parts);
         account->needed = (uint64_t)connections * BYTES_AT_ONCE;
