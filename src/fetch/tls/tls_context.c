@@ -39,12 +39,14 @@ void tls_context_init(TlsContext *tls, const TlsTrust *trust, TlsSessions *sessi
 {
     (void)pthread_once(&once, find_places);
     *tls = (TlsContext){.trust = trust, .sessions = sessions};
+    tls_certificates_init(&tls->certificates);
 }
 
 void tls_context_destroy(TlsContext *tls)
 {
     SSL_CTX_free(tls->context);
     tls->context = NULL;
+    tls_certificates_destroy(&tls->certificates);
 }
 
 void tls_context_enter(TlsContext *tls)
@@ -67,6 +69,13 @@ SSL_CTX *SSL_CTX_new(const SSL_METHOD *method)
         (void)SSL_CTX_up_ref(tls->context);
     }
     return tls->context;
+}
+
+X509 *d2i_X509(X509 **place, const unsigned char **der, long length)
+{
+    TlsContext *tls = of_thread;
+    return tls == NULL ? tls_certificate_decode(place, der, length)
+                       : tls_certificates_read(&tls->certificates, place, der, length);
 }
 
 /* ---- what OpenSSL calls ---- */

@@ -7,7 +7,8 @@
  *   the place of the shared library's. So tls_context.c defines SSL_CTX_new: a thread that has
  *   entered a TlsContext gets that one's context; every other caller gets what OpenSSL makes.
  *   Where libcurl does not come this way (another TLS library, a static libcurl), each connection
- *   has a context of its own again, and everything else still works.
+ *   has a context of its own again, and everything else still works. d2i_X509, by which libssl
+ *   decodes what servers send, is taken over in the same way (tls_certificates.h).
  *
  *   The order of events for one connection:
  *     1. tls_context_prepare has told libcurl's handle whom it connects to;
@@ -16,10 +17,10 @@
  *     4. the chain is verified against the trusted certificates (tls_trust.h), and its name against
  *        the host's: libcurl itself would read its files for each connection;
  *     5. the server's new ticket is kept.
- * Owns: the OpenSSL context. The sessions and the trusted certificates are borrowed.
- * Threads: one fetching thread, from tls_context_enter on; tls_context_stats: any.
- * Invariants: a session is offered only to the scheme, name and port that it came from.
- * Errors: a connection whose context cannot be set up fails (CURLE_OUT_OF_MEMORY).
+ * Owns: the OpenSSL context, and certificates that come again and again. The sessions and the
+ * trusted certificates are borrowed. Threads: one fetching thread, from tls_context_enter on;
+ * tls_context_stats: any. Invariants: a session is offered only to the scheme, name and port that
+ * it came from. Errors: a connection whose context cannot be set up fails (CURLE_OUT_OF_MEMORY).
  * Source: RFC 8446; RFC 6125 (names). */
 #ifndef FETCH_TLS_TLS_CONTEXT_H
 #define FETCH_TLS_TLS_CONTEXT_H
@@ -29,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "fetch/tls/tls_certificates.h"
 #include "fetch/tls/tls_sessions.h"
 #include "fetch/tls/tls_trust.h"
 
@@ -51,7 +53,8 @@ typedef struct TlsContext {
     TlsSessions *sessions; /* of all threads; borrowed */
     bool is_asked;         /* libcurl calls back before it connects */
     const TlsPeer *peer;   /* of the connection that is being made */
-    struct {               /* as in TlsStats; written by the thread, read by any */
+    TlsCertificates certificates;
+    struct { /* as in TlsStats; written by the thread, read by any */
         _Atomic uint64_t handshakes;
         _Atomic uint64_t resumed;
     } counts;
