@@ -7,6 +7,7 @@ import time
 
 import cluster
 import harness
+import politeness
 
 LEASE_S = 2  # cluster.agent_command
 
@@ -98,6 +99,34 @@ def bytes_limit(report, path):
                      0.9 * most < sum(used) <= most + cluster.AGENTS * largest, f"largest {largest}")
 
 
+def stopped(report, path):
+    """All agents are stopped and started again: they say how long those that come need to rest, which is
+    not the length of a lease and a fetch."""
+    rest_s = 30 + 60
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path, "--set", f"cluster.lease={rest_s - 60}s",
+                            "--set", "fetch.total_timeout=60s") as agents:
+            agents.start_all()
+            harness.until(lambda: sum(status_of(d).get("2xx", 0) for d in agents.directories) > 100)
+            for process in agents.processes:
+                process.send_signal(signal.SIGINT)
+            report.equal("all stop", [harness.ended(p) for p in agents.processes], [11] * 3)
+            before = [cluster.log_lines(d) for d in agents.directories]
+            start = time.monotonic()
+            agents.start_all()
+            all_fetch = harness.until(lambda: all(
+                cluster.log_lines(d) > n + 5 for d, n in zip(agents.directories, before)))
+            took = time.monotonic() - start
+            report.check(f"all fetch again before a lease and a fetch would be over ({took:.1f} s)",
+                         all_fetch and took < rest_s, str(before))
+            report.equal("all end by themselves", agents.wait(), [0] * 3)
+            hosts = web.hosts()
+        web.stop()
+        politeness.judge(report, web.requests(), hosts)
+        cluster.check_whole(report, agents, web.graph_urls())
+
+
 RATE = 600 << 10
 
 
@@ -141,4 +170,4 @@ def rate_of_one(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(first_start, tail, without_server, bytes_limit, rate, rate_of_one)
+    harness.main(first_start, tail, without_server, bytes_limit, stopped, rate, rate_of_one)

@@ -47,10 +47,30 @@ Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
     int64_t pace = PACE_MS + (int64_t)one.n;
     desk->pace_ms = pace < PACE_MOST ? pace : PACE_MOST;
     lease_holder_set_pace(desk->holder, desk->pace_ms);
-    lease_arbiter_trust(desk->arbiter, desk->first, cluster_table_is_original(table));
+    lease_arbiter_trust(desk->arbiter, desk->first, cluster_table_is_original(table), &desk->kept);
     lease_arbiter_set(desk->arbiter, &one, table->epoch, now);
     lease_holder_set(desk->holder, &other, now);
     return RESULT_OK;
+}
+
+void lease_desk_close(LeaseDesk *desk, MonoTime now)
+{
+    lease_holder_give_back(desk->holder, now);
+    lease_arbiter_close(desk->arbiter);
+    lease_desk_work(desk, now);
+}
+
+bool lease_desk_is_held(const LeaseDesk *desk)
+{
+    LeaseArbiterStats stats;
+    lease_arbiter_stats(desk->arbiter, &stats);
+    return stats.held > 0;
+}
+
+LeaseKept lease_desk_kept(const LeaseDesk *desk, MonoTime now)
+{
+    int64_t rest_ms = mono_ms_between(now, lease_arbiter_end(desk->arbiter)) + 1;
+    return (LeaseKept){.epoch = desk->link->head.epoch, .rest_ms = rest_ms > 0 ? rest_ms : 0};
 }
 
 /* ---- as arbiter ---- */

@@ -17,6 +17,7 @@ typedef struct LeaseDesk {
     LeaseHolder *holder;
     uint64_t dead_below;
     bool first;       /* process of this agent */
+    LeaseKept kept;   /* by the process before */
     LeaseItem *items; /* scratch, LEASE_ITEMS_MOST */
     LeaseAnswer *answers;
     LeaseHint *hints;    /* scratch, LEASE_ITEMS_MOST */
@@ -30,11 +31,18 @@ Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules,
                        uint64_t dead_below, const LeaseNewsSink *sink, MonoTime now);
 void lease_desk_destroy(LeaseDesk *desk);
 
-/* No other process has run as this agent; before the first table. */
-static inline void lease_desk_set_first(LeaseDesk *desk, bool first)
+/* Before the first table: no other process has run as this agent; what the last one has kept. */
+static inline void lease_desk_set_former(LeaseDesk *desk, bool first, const LeaseKept *kept)
 {
     desk->first = first;
+    desk->kept = *kept;
 }
+/* This agent stops: gives back what it holds, and grants nothing from now on. */
+void lease_desk_close(LeaseDesk *desk, MonoTime now);
+/* Whether somebody holds what was granted here. */
+bool lease_desk_is_held(const LeaseDesk *desk);
+/* For the next process of this agent. */
+LeaseKept lease_desk_kept(const LeaseDesk *desk, MonoTime now);
 /* A table was committed. RESULT_MEMORY: the arbiters are as before. */
 Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now);
 /* A message to "lease.N", one to "hint.N", an answer, an undelivered request (its number). */

@@ -181,11 +181,6 @@ static void raise_all(LeaseArbiter *arbiter)
     }
 }
 
-void lease_arbiter_trust(LeaseArbiter *arbiter, bool first, bool original)
-{
-    lease_floor_trust(&arbiter->floor, first, original);
-}
-
 void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now)
 {
     LeaseFloorChange change = lease_floor_set(&arbiter->floor, arbiters, epoch, now);
@@ -197,14 +192,19 @@ void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch
     }
 }
 
-void lease_arbiter_confirm(LeaseArbiter *arbiter, MonoTime asked)
+LeaseFloor *lease_arbiter_floor(LeaseArbiter *arbiter)
 {
-    lease_floor_confirm(&arbiter->floor, asked);
+    return &arbiter->floor;
 }
 
-void lease_arbiter_lapse(LeaseArbiter *arbiter, MonoTime now)
+MonoTime lease_arbiter_end(const LeaseArbiter *arbiter)
 {
-    lease_floor_lapse(&arbiter->floor, now);
+    MonoTime end = lease_floor_end(&arbiter->floor);
+    size_t at = 0;
+    for (const Lease *lease = NULL; (lease = map_next(&arbiter->leases, &at)) != NULL;) {
+        end = mono_later(end, lease->number > 0 ? lease->busy_until : lease->free_at);
+    }
+    return end;
 }
 
 /* ---- one address ---- */

@@ -17,8 +17,7 @@
 #define CLUSTER_LEASE_LEASE_ARBITER_H
 
 #include "base/core/result.h"
-#include "cluster/lease/lease.h"
-#include "cluster/table/arbiters.h"
+#include "cluster/lease/lease_floor.h"
 
 #define LEASE_OFFER_MS  3000
 #define LEASE_WAITER_MS 150000
@@ -30,17 +29,38 @@ Result lease_arbiter_new(LeaseArbiter **arbiter, const LeaseRules *rules, uint16
                          size_t most, MonoTime now);
 void lease_arbiter_delete(LeaseArbiter *arbiter); /* NULL is allowed */
 
+/* What it may grant at all. */
+LeaseFloor *lease_arbiter_floor(LeaseArbiter *arbiter);
 /* Of the table that is set next. first: no other process has run as this agent. original: all
  * agents are as the cluster was made, so that no address has ever had another arbiter. With both,
- * an arbiter does not rest at its start. */
-void lease_arbiter_trust(LeaseArbiter *arbiter, bool first, bool original);
+ * an arbiter does not rest at its start. kept: by the former process. */
+static inline void lease_arbiter_trust(LeaseArbiter *arbiter, bool first, bool original,
+                                       const LeaseKept *kept)
+{
+    lease_floor_trust(lease_arbiter_floor(arbiter), first, original, kept);
+}
 /* Who arbitrates by the table of an epoch, taken over (moved from). Addresses that were another's
  * rest; all do when the last confirmation is too old to know what tables there were in between. */
 void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now);
 /* That table was seen to be the newest, by a look that began at `asked`. */
-void lease_arbiter_confirm(LeaseArbiter *arbiter, MonoTime asked);
+static inline void lease_arbiter_confirm(LeaseArbiter *arbiter, MonoTime asked)
+{
+    lease_floor_confirm(lease_arbiter_floor(arbiter), asked);
+}
 /* The last confirmation is worth nothing: time may have passed that the clock did not count. */
-void lease_arbiter_lapse(LeaseArbiter *arbiter, MonoTime now);
+static inline void lease_arbiter_lapse(LeaseArbiter *arbiter, MonoTime now)
+{
+    lease_floor_lapse(lease_arbiter_floor(arbiter), now);
+}
+/* Nothing is granted any more; releases are still heard. */
+static inline void lease_arbiter_close(LeaseArbiter *arbiter)
+{
+    lease_arbiter_floor(arbiter)->closed = true;
+}
+/* When all that was granted is over, if nobody releases anything; a time that has passed when it
+ * is.
+ */
+MonoTime lease_arbiter_end(const LeaseArbiter *arbiter);
 
 /* A message of a client begins: false when it is older than one that was read, and must be dropped.
  * number: counted up by the client. All sessions of the agent below dead_below are known to have

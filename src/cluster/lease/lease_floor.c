@@ -46,18 +46,39 @@ MonoTime lease_floor_of(const LeaseFloor *floor, const IpAddress *address)
     return first;
 }
 
+MonoTime lease_floor_end(const LeaseFloor *floor)
+{
+    MonoTime end = floor->floor;
+    for (size_t i = 0; i < floor->n_formers; i++) {
+        end = mono_later(end, mono_add_ms(floor->formers[i].until, floor->rest_ms));
+    }
+    return end;
+}
+
+/* The first table: when the rest may be shorter, and until when it is then. */
+static bool rests_less(const LeaseFloor *floor, uint64_t epoch, MonoTime now, MonoTime *until)
+{
+    int64_t kept_ms = floor->kept.rest_ms;
+    bool none_before = floor->first && floor->original;
+    bool is_kept = floor->kept.epoch == epoch && kept_ms < floor->rest_ms;
+    *until = none_before ? now : mono_add_ms(now, kept_ms + kept_ms / LEASE_DRIFT + 1);
+    return none_before || is_kept;
+}
+
 /* While the cluster is as it was made, there was never another arbiter of an address, whatever
  * tables were not seen; and when no former process of this agent was one, there is nothing to wait
- * for. A table that was not seen may have made another agent the arbiter of any address. If it had
- * been there while the last confirmation was good, that agent would rest still, and has granted
+ * for. Under the table of the former process there was none in between, and it said what it had
+ * granted. A table that was not seen may have made another agent the arbiter of any address. If it
+ * had been there while the last confirmation was good, that agent would rest still, and has granted
  * nothing.
  */
 LeaseFloorChange lease_floor_set(LeaseFloor *floor, Arbiters *arbiters, uint64_t epoch,
                                  MonoTime now)
 {
     bool begins = floor->epoch == 0;
-    if (begins && floor->first && floor->original) {
-        floor->floor = now;
+    MonoTime until = {0};
+    if (begins && rests_less(floor, epoch, now, &until)) {
+        floor->floor = until;
         floor->epoch = epoch;
         floor->arbiters = *arbiters;
         *arbiters = (Arbiters){.n = 0};

@@ -25,6 +25,8 @@ typedef struct LeaseFloor {
     uint16_t self;
     bool first;               /* no former process of this agent has granted anything */
     bool original;            /* the next table is as the cluster was made: nobody has moved */
+    LeaseKept kept;           /* of the former process */
+    bool closed;              /* nothing is granted any more */
     MonoTime floor;           /* nothing is granted before */
     MonoTime confirmed_until; /* nor after */
     uint64_t epoch;
@@ -38,8 +40,10 @@ void lease_floor_init(LeaseFloor *floor, const LeaseRules *rules, uint16_t self,
 void lease_floor_destroy(LeaseFloor *floor);
 
 /* What it need not fear of the table that is set next: lease_arbiter_trust. */
-static inline void lease_floor_trust(LeaseFloor *floor, bool first, bool original)
+static inline void lease_floor_trust(LeaseFloor *floor, bool first, bool original,
+                                     const LeaseKept *kept)
 {
+    floor->kept = *kept;
     floor->first = first;
     floor->original = original;
 }
@@ -58,12 +62,14 @@ void lease_floor_lapse(LeaseFloor *floor, MonoTime now);
 
 static inline bool lease_floor_may_grant(const LeaseFloor *floor, MonoTime now)
 {
-    return mono_before(now, floor->confirmed_until);
+    return !floor->closed && mono_before(now, floor->confirmed_until);
 }
 static inline bool lease_floor_is_mine(const LeaseFloor *floor, const IpAddress *address)
 {
     return arbiters_find(&floor->arbiters, address) == floor->self;
 }
+/* When all that may have been granted before is over. */
+MonoTime lease_floor_end(const LeaseFloor *floor);
 /* When an address may be granted first. */
 MonoTime lease_floor_of(const LeaseFloor *floor, const IpAddress *address);
 

@@ -79,6 +79,8 @@ Result member_record_write(const MemberRecord *record, Buffer *out)
     wire_put_string(&writer, record->machine, strlen(record->machine));
     wire_put_string(&writer, record->name, strlen(record->name));
     wire_put_string(&writer, record->version, strlen(record->version));
+    wire_put_64(&writer, record->kept.epoch);
+    wire_put_64(&writer, (uint64_t)record->kept.rest_ms);
     return seal(&writer, start);
 }
 
@@ -109,6 +111,10 @@ Result member_record_read(MemberRecord *record, const void *bytes, size_t length
     get_text(&reader, fresh.machine);
     get_text(&reader, fresh.name);
     get_text(&reader, fresh.version);
+    if (wire_left(&reader) > 0) { /* an older program's has none */
+        fresh.kept.epoch = wire_get_64(&reader);
+        fresh.kept.rest_ms = (int64_t)(wire_get_64(&reader) & INT64_MAX);
+    }
     if (!wire_reader_ended(&reader) || state >= MEMBER_STATES) {
         return RESULT_DAMAGED;
     }

@@ -20,6 +20,7 @@
 #define CLUSTER_MESSAGE_MEMBERSHIP_H
 
 #include "base/memory/buffer.h"
+#include "cluster/lease/lease.h"
 #include "cluster/table/cluster_table.h"
 
 #define MEMBER_TEXT_BYTES 128u
@@ -48,6 +49,7 @@ typedef struct MemberRecord {
     char machine[MEMBER_TEXT_BYTES]; /* and the directory there: where a lock proves things */
     char name[MEMBER_TEXT_BYTES];    /* for people: host name and directory */
     char version[MEMBER_TEXT_BYTES]; /* of the program */
+    LeaseKept kept;                  /* when it has stopped */
 } MemberRecord;
 
 Result member_identity_write(const NodeIdentity *identity, Buffer *out);

@@ -9,7 +9,7 @@
 #include "cluster/node/node_join.h"
 #include "cluster/node/node_questions.h"
 
-#define LEAVE_MS 2000 /* for the last messages */
+#define LEAVE_MS 2000 /* for the last messages, and before for others' releases */
 #define AGAIN_MS 1000 /* until blocks are sent again that nobody took */
 #define LOOK_MS  1000 /* how often limits and the end are looked at */
 #define QUIET_MS 250  /* while nothing is left here */
@@ -27,6 +27,7 @@ struct Node {
     MonoTime confirmed; /* the last time */
     MonoTime next_look; /* at the situation */
     MonoTime leave_end;
+    bool leaving;           /* it has not said so yet: others release what this one has granted */
     uint64_t pending_epoch; /* of the table that is being committed */
     char why[600];
 };
@@ -146,7 +147,8 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                            .fetch = node->sinks.fetch},
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below,
-                               .first = node->join.first};
+                               .first = node->join.first,
+                               .kept = node->join.kept};
     BlockDeskSinks blocks = {
         .context = node, .read = read_outbox, .answered = answered, .block = hand_on};
     LeaseNewsSink leases = {.context = node, .take = lease_news};
@@ -177,18 +179,29 @@ void node_table_committed(Node *node, const ClusterTable *table, MonoTime now)
     }
 }
 
+/* When several agents stop together, they release what they hold: it is waited for, so that their
+ * next processes need not rest for as long as the leases. */
+static void go_on_leaving(Node *node, MonoTime now)
+{
+    if (!node->leaving || (node->link.up && mono_before(now, node->leave_end) &&
+                           lease_desk_is_held(&node->desks.leases))) {
+        return;
+    }
+    node->leaving = false;
+    node->leave_end = mono_add_ms(now, LEAVE_MS);
+    node_desks_stop(&node->desks, now);
+}
+
 void node_leave(Node *node, MonoTime now)
 {
     if (node->state != NODE_MEMBER) {
         node->state = node->state == NODE_OUT ? NODE_OUT : NODE_LEFT;
         return;
     }
-    lease_holder_give_back(node->desks.leases.holder, now);
-    lease_desk_work(&node->desks.leases, now);
-    node->desks.members.self.state = MEMBER_STOPPED;
-    node->desks.members.self.dead_below = node->link.head.session + 1;
+    lease_desk_close(&node->desks.leases, now);
+    node->leaving = true;
     node->leave_end = mono_add_ms(now, LEAVE_MS);
-    (void)members_put_self(&node->desks.members, TRANSPORT_ANY);
+    go_on_leaving(node, now);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -247,7 +260,7 @@ static void take_table(Node *node, const TransportEvent *event, MonoTime now)
 static void take_member(Node *node, const TransportEvent *event, MonoTime now)
 {
     uint16_t agent = 0;
-    if (event->kind == TRANSPORT_STORED && node->leave_end.ns != MONO_NEVER.ns) {
+    if (event->kind == TRANSPORT_STORED && node->leave_end.ns != MONO_NEVER.ns && !node->leaving) {
         node->state = NODE_LEFT;
         return;
     }
@@ -402,6 +415,7 @@ void node_work(Node *node, MonoTime now)
     if (node->state != NODE_MEMBER) {
         return;
     }
+    go_on_leaving(node, now);
     if (!mono_before(now, node->leave_end)) {
         node->state = NODE_LEFT;
         return;

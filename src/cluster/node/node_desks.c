@@ -15,7 +15,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     Result rc = block_desk_init(&desks->blocks, link, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
                                        options->lease_addresses, options->dead_below, leases, now);
-    lease_desk_set_first(&desks->leases, options->first);
+    lease_desk_set_former(&desks->leases, options->first, &options->kept);
     return rc == RESULT_OK ? rc_leases : rc;
 }
 
@@ -48,6 +48,15 @@ void node_desks_down(NodeDesks *desks)
 {
     table_keeper_down(&desks->keeper);
     limit_desk_down(&desks->limits);
+}
+
+void node_desks_stop(NodeDesks *desks, MonoTime now)
+{
+    MemberRecord *self = &desks->members.self;
+    self->state = MEMBER_STOPPED;
+    self->dead_below = desks->link->head.session + 1;
+    self->kept = lease_desk_kept(&desks->leases, now);
+    (void)members_put_self(&desks->members, TRANSPORT_ANY);
 }
 
 Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTime now)

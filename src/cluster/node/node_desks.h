@@ -23,6 +23,7 @@ typedef struct NodeDeskOptions {
     size_t lease_addresses;
     uint64_t dead_below; /* sessions of this agent that have ended for certain */
     bool first;          /* there were none */
+    LeaseKept kept;      /* by the last of them */
     uint64_t limits[LEDGER_UNITS];
     uint64_t used[LEDGER_UNITS];
     MassDeskOptions mass;
@@ -47,6 +48,8 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
 void node_desks_destroy(NodeDesks *desks);
 void node_desks_up(NodeDesks *desks, MonoTime now);
 void node_desks_down(NodeDesks *desks);
+/* Says that this agent has stopped, and what its next process should know. */
+void node_desks_stop(NodeDesks *desks, MonoTime now);
 /* RESULT_MEMORY: they are not to be used any more. */
 Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTime now);
 /* A message that is for one of them; false: it is a question. */

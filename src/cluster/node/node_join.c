@@ -396,10 +396,9 @@ static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
     }
     bool same_machine = record != NULL && strcmp(record->machine, join->record.machine) == 0;
     bool stopped = record != NULL && record->state == MEMBER_STOPPED;
-    join->record.dead_below = record == NULL ? 0 : record->dead_below;
-    if (record != NULL && (same_machine || stopped)) {
-        join->record.dead_below = record->session + 1;
-    }
+    bool is_over = record != NULL && (same_machine || stopped);
+    join->kept = stopped && record->life == life ? record->kept : (LeaseKept){0};
+    join->record.dead_below = is_over ? record->session + 1 : record ? record->dead_below : 0;
     if (identity->life != life) { /* new, or from a snapshot */
         identity->life = life;
         identity->incarnation = 0;

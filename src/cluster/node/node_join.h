@@ -48,6 +48,7 @@ typedef struct NodeJoin {
     uint16_t wanted; /* number that a directory that is no agent yet wants, or CLUSTER_NOBODY */
     uint32_t from;   /* agents below it are others' */
     bool first;      /* no process has run as this agent yet */
+    LeaseKept kept;  /* by the one before */
     bool recorded;   /* our record is there: what is left is the claim */
     uint64_t token;  /* of the call in flight */
     uint64_t last;
