@@ -312,7 +312,7 @@ static void tell(Plan *plan)
     size_t n_late = 0;
     size_t n_late_now = 0;
     double now = freshness_by(plan, scheduled_s, plan->mean_s, &n_late_now);
-    double uniform = freshness_by(plan, uniform_s, plan->mean_s, &n_late);
+    double uniform = freshness_by(plan, uniform_s, fmax(plan->mean_s, plan->policy.min_s), &n_late);
     size_t n_bound = 0;
     double more = optimum(plan, visits_per_s + 1, &n_bound);
     double best = optimum(plan, visits_per_s, &n_bound);

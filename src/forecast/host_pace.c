@@ -1,11 +1,10 @@
 #include "forecast/host_pace.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontier/visit/politeness.h"
 #include "logs/log_text.h"
+#include "rules/host_delays.h"
 
 void host_paces_init(HostPaces *paces, const Config *config, PageDB *db, double typical_ms)
 {
@@ -18,21 +17,14 @@ void host_paces_destroy(HostPaces *paces)
     buffer_destroy(&paces->origin);
 }
 
-/* What the options say of one host. */
-typedef struct HostRules {
-    int64_t host_delay_ms;
-    int64_t ip_delay_ms;
-    int64_t most;
-} HostRules;
-
-/* Without [site] sections the name does not matter. */
-static Result find_rules(HostPaces *paces, MDB_txn *txn, uint32_t host, HostRules *rules)
+/* What the options say of one host. Without [site] sections the name does not matter. */
+static Result find_delays(HostPaces *paces, MDB_txn *txn, uint32_t host, HostDelays *delays,
+                          int64_t *most)
 {
     const Config *config = paces->config;
     const Options *options = &config->options;
-    *rules = (HostRules){.host_delay_ms = config->politeness_host_delay,
-                         .ip_delay_ms = config->politeness_ip_delay,
-                         .most = config->limits_pages_per_host};
+    *delays = host_delays_of(config);
+    *most = config->limits_pages_per_host;
     if (options->n_sites == 0) {
         return RESULT_OK;
     }
@@ -45,10 +37,9 @@ static Result find_rules(HostPaces *paces, MDB_txn *txn, uint32_t host, HostRule
         return name.length == 0 ? RESULT_OK : RESULT_MEMORY;
     }
     (void)options_site_number(options, offsetof(Config, politeness_host_delay), text,
-                              &rules->host_delay_ms);
-    (void)options_site_number(options, offsetof(Config, politeness_ip_delay), text,
-                              &rules->ip_delay_ms);
-    (void)options_site_number(options, offsetof(Config, limits_pages_per_host), text, &rules->most);
+                              &delays->host_ms);
+    (void)options_site_number(options, offsetof(Config, politeness_ip_delay), text, &delays->ip_ms);
+    (void)options_site_number(options, offsetof(Config, limits_pages_per_host), text, most);
     free(text);
     return RESULT_OK;
 }
@@ -56,23 +47,12 @@ static Result find_rules(HostPaces *paces, MDB_txn *txn, uint32_t host, HostRule
 Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostRecord *record,
                       HostPace *pace)
 {
-    const Config *config = paces->config;
-    const PolitenessOptions politeness = {.crawl_delay_max_ms = config->politeness_crawl_delay_max,
-                                          .adaptive_factor = config->politeness_adaptive_factor};
-    HostRules rules;
-    Result rc = find_rules(paces, txn, host, &rules);
-    double fetch_ms =
-        record->fetches > 0 ? (double)record->fetch_ms / record->fetches : paces->typical_ms;
-    double delay_ms = (double)politeness_host_delay(&politeness, rules.host_delay_ms,
-                                                    record->crawl_delay_ms, llround(fetch_ms));
-    /* Pages of a burst share the pause behind it. */
-    double burst = 1;
-    if (record->crawl_delay_ms == 0 && config->politeness_keep_alive_time > 0) {
-        burst += floor((double)config->politeness_keep_alive_time / fmax(fetch_ms, 1));
-    }
+    HostDelays delays;
+    int64_t most = 0;
+    Result rc = find_delays(paces, txn, host, &delays, &most);
     *pace = (HostPace){.address = record->address,
-                       .host_s = (delay_ms / burst + fetch_ms) / 1e3,
-                       .address_s = ((double)rules.ip_delay_ms / burst + fetch_ms) / 1e3,
-                       .most = rules.most};
+                       .host_s = host_delays_host_s(&delays, record, paces->typical_ms),
+                       .address_s = host_delays_address_s(&delays, record, paces->typical_ms),
+                       .most = most};
     return rc;
 }

@@ -1,11 +1,7 @@
 /* Host pace: how often politeness lets a host and its address be asked.
  *
- * What: the time from the beginning of a fetch to that of the next one, of the same host and of the
- * same address: the delay that holds (politeness.host_delay, politeness.ip_delay, both also in
- * [site] sections, Crawl-delay, adaptive_factor, keep_alive_time) and the fetch itself, since
- * delays count from the end of a fetch. A fetch takes as long as those of the host did on average.
- * Owns: a scratch buffer. Configuration and database are borrowed.
- * Threads: one.
+ * What: rules/host_delays.h for a host of the database, with the [site] sections of a
+ * configuration. Owns: a scratch buffer. Configuration and database are borrowed. Threads: one.
  * Errors: RESULT_DAMAGED, RESULT_MEMORY. */
 #ifndef FORECAST_HOST_PACE_H
 #define FORECAST_HOST_PACE_H

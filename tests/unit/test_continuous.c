@@ -45,6 +45,8 @@ typedef struct World {
     uint32_t n_hosts;
     double now_s;
     Dice dice;
+    bool has_slow;     /* the first host is slow: */
+    size_t slow_most;  /* so many of its pages in a visit */
     unsigned crash_in; /* one of so many transactions is lost; 0: none */
     unsigned crashes;
 } World;
@@ -274,7 +276,7 @@ static ParsedPage *fetch(World *w, uint32_t i, const PageRef *page)
 static void visit(World *w, size_t at_most)
 {
     for (uint32_t host = 0; host < w->n_hosts; host++) {
-        size_t most = at_most;
+        size_t most = w->has_slow && host == 0 ? w->slow_most : at_most;
         ScheduleItem items[MOST_TAKE];
         ParsedPage *pages[MOST_TAKE];
         uint32_t which[MOST_TAKE];
@@ -721,7 +723,65 @@ static void a_full_host_is_visited_again(void)
     tear_down(w);
 }
 
+/* The first host may be asked five times a day. */
+static void slow_first(void *context, const char *hostname, HostDelays *delays)
+{
+    const World *w = context;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+    *delays =
+        (HostDelays){.host_ms = strcmp(hostname, "h0.test") == 0 ? (int64_t)(DAY * 1e3 / 5) : 0};
+}
+
+typedef struct HalfFigures {
+    double visits; /* a day */
+    double fresh;  /* the share of the time for which a copy was right */
+} HalfFigures;
+
+/* Two hosts of 100 pages each, the budget is one visit of a page in two days. */
+static void live_with_a_slow_host(bool known, HalfFigures of[2])
+{
+    const double days = 100;
+    World *w = set_up(200, 2);
+    w->revisit_options.policy.optimal = true;
+    w->options.host_delays = known ? slow_first : NULL;
+    w->options.host_pages_context = w;
+    restart(w);
+    seed_all(w);
+    pass(w, 1, DAY / 20, MOST_TAKE);
+    w->has_slow = true;
+    for (unsigned step = 0; step < 20 * (30 + days); step++) {
+        if (step == 20 * 30) { /* what went before is learning */
+            for (uint32_t i = 0; i < w->n_pages; i++) {
+                live(&w->pages[i], w->now_s);
+                w->pages[i].fresh_s = 0;
+                w->pages[i].visits = 0;
+            }
+        }
+        w->slow_most = step % 4 == 0 ? 1 : 0;
+        pass(w, 0.04, DAY / 20, MOST_TAKE);
+    }
+    of[0] = of[1] = (HalfFigures){.visits = 0};
+    for (uint32_t i = 0; i < w->n_pages; i++) {
+        of[i % 2].visits += w->pages[i].visits / days;
+        of[i % 2].fresh += w->pages[i].fresh_s / (days * DAY) / (w->n_pages / 2);
+    }
+    tear_down(w);
+}
+
+static void what_a_slow_host_cannot_use_others_get(void)
+{
+    HalfFigures without[2];
+    HalfFigures with[2];
+    live_with_a_slow_host(false, without);
+    live_with_a_slow_host(true, with);
+    CU_ASSERT_TRUE(with[1].visits > 1.5 * without[1].visits);
+    CU_ASSERT_TRUE(with[1].fresh > without[1].fresh + 0.02);
+    CU_ASSERT_TRUE(with[0].visits > 0.8 * without[0].visits);
+    CU_ASSERT_TRUE(with[0].fresh > without[0].fresh - 0.02);
+}
+
 UNIT_MAIN("continuous",
+          {"what a slow host cannot use others get", what_a_slow_host_cannot_use_others_get},
           {"visits follow the rates through a hundred days of crashes",
            visits_follow_the_rates_through_a_hundred_days_of_crashes},
           {"an overloaded host serves all pages in turn",

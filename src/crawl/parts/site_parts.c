@@ -104,6 +104,14 @@ bool site_parts_host_limits(void *context, const char *hostname, HostLimits *lim
     return site_book_has_group_limits(book);
 }
 
+void site_parts_host_delays(void *context, const char *hostname, HostDelays *delays)
+{
+    AgentParts *parts = context;
+    Config config;
+    site_book_config(shared_get(&parts->ingest_sites), hostname, &config);
+    *delays = host_delays_of(&config);
+}
+
 uint64_t site_parts_host_pages(void *context, const char *hostname)
 {
     AgentParts *parts = context;

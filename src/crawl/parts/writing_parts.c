@@ -90,6 +90,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
     options.host_pages = site_parts_ingest_pages;
     options.host_pages_context = parts;
     options.host_limits = site_parts_host_limits;
+    options.host_delays = site_parts_host_delays;
     options.scorer = scoring_scorer(parts->scoring);
     options.admission = &parts->admission;
     options.stay = parts->stay;

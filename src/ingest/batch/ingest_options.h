@@ -10,6 +10,7 @@
 #include "ingest/batch/trap_yield.h"
 #include "rules/config.h"
 #include "rules/dedup.h"
+#include "rules/host_delays.h"
 #include "rules/scope/stay_set.h"
 #include "store/scorers/scorer.h"
 
@@ -54,7 +55,9 @@ typedef struct IngestOptions {
     /* Those of now, for one host (site sections), and for NULL those of all others. False: they are
      * the same for all. NULL: limits hold. */
     bool (*host_limits)(void *context, const char *hostname, HostLimits *limits);
-    void *host_pages_context; /* of both */
+    /* The delays of one host; NULL: politeness does not bear on revisits. */
+    void (*host_delays)(void *context, const char *hostname, HostDelays *delays);
+    void *host_pages_context; /* of all three */
     int64_t name_recheck_ms;  /* until a name that does not exist is asked for again; 0 = never */
     bool follow_duplicates;
     bool same_content;    /* duplicates have the same content; else the same body */

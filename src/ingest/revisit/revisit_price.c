@@ -20,6 +20,9 @@ void revisit_pricing_init(RevisitPricing *pricing, const RevisitTable *table, Pa
 void revisit_pricing_destroy(RevisitPricing *pricing)
 {
     free(pricing->sample);
+    free(pricing->pages);
+    free(pricing->least);
+    free(pricing->floors);
     buffer_destroy(&pricing->url);
 }
 
@@ -52,19 +55,36 @@ static Result look_at(RevisitPricing *pricing, const Batch *batch, uint64_t inde
     if (found != page_db_error_ok) {
         return found == page_db_error_no_page ? RESULT_OK : RESULT_DAMAGED;
     }
+    HostRecord record;
+    rc = host_table_get(batch->store->hosts, batch->txn, page.host, &record);
     pricing->sample[pricing->n++] =
-        (FreqPage){.rate = (float)revisit_policy_expected_rate(&page, mean_rate),
-                   .weight = (float)weight_of(batch, &page)};
-    return RESULT_OK;
+        (PricedPage){.freq = {.rate = (float)revisit_policy_expected_rate(&page, mean_rate),
+                              .weight = (float)weight_of(batch, &page)},
+                     .host = page.host,
+                     .address = record.address};
+    return rc;
+}
+
+static Result make_room(RevisitPricing *pricing)
+{
+    free(pricing->sample); /* there was memory for a part of it */
+    free(pricing->pages);
+    free(pricing->least);
+    pricing->sample = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->sample);
+    pricing->pages = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->pages);
+    pricing->least = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->least);
+    pricing->floors = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->floors);
+    return pricing->sample == NULL || pricing->pages == NULL || pricing->least == NULL ||
+                   pricing->floors == NULL
+               ? RESULT_MEMORY
+               : RESULT_OK;
 }
 
 static Result begin(RevisitPricing *pricing, uint64_t n_pages)
 {
-    if (pricing->sample == NULL) {
-        pricing->sample = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->sample);
-        if (pricing->sample == NULL) {
-            return RESULT_MEMORY;
-        }
+    Result rc = pricing->floors == NULL ? make_room(pricing) : RESULT_OK;
+    if (rc != RESULT_OK) {
+        return rc;
     }
     pricing->n = 0;
     pricing->step = n_pages / REVISIT_PRICE_SAMPLE + 1;
@@ -73,8 +93,131 @@ static Result begin(RevisitPricing *pricing, uint64_t n_pages)
     return RESULT_OK;
 }
 
-static Result end(RevisitPricing *pricing, const Batch *batch, const RevisitPolicy *policy,
-                  MonoTime now)
+/* ---- hosts that politeness binds ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    const PricedPage *x = a;
+    const PricedPage *y = b;
+    return x->address != y->address ? (x->address > y->address ? 1 : -1)
+                                    : (x->host > y->host) - (x->host < y->host);
+}
+
+static int by_host(const void *a, const void *b)
+{
+    const HostFloor *x = a;
+    const HostFloor *y = b;
+    return (x->host > y->host) - (x->host < y->host);
+}
+
+static size_t host_end(const RevisitPricing *pricing, size_t first)
+{
+    size_t end = first + 1;
+    while (end < pricing->n && pricing->sample[end].host == pricing->sample[first].host) {
+        end++;
+    }
+    return end;
+}
+
+/* Where the pages of the address end: all of its hosts, and one host when it is not known. */
+static size_t address_end(const RevisitPricing *pricing, size_t first)
+{
+    uint64_t address = pricing->sample[first].address;
+    size_t end = host_end(pricing, first);
+    while (end < pricing->n && address != 0 && pricing->sample[end].address == address) {
+        end = host_end(pricing, end);
+    }
+    return end;
+}
+
+/* Seconds that politeness wants between two pages of a host, and of its address. */
+static Result pace_of(RevisitPricing *pricing, Batch *batch, uint32_t host, double *host_s,
+                      double *address_s)
+{
+    const IngestOptions *options = batch->options;
+    HostDelays delays;
+    HostRecord record;
+    buffer_reset(&pricing->url);
+    Result rc = batch_host_name(batch, host, &pricing->url);
+    if (rc == RESULT_OK) {
+        rc = host_table_get(batch->store->hosts, batch->txn, host, &record);
+    }
+    if (rc == RESULT_OK) {
+        options->host_delays(options->host_pages_context, buffer_string(&pricing->url), &delays);
+        *host_s = host_delays_host_s(&delays, &record, 0);
+        *address_s = host_delays_address_s(&delays, &record, 0);
+    }
+    return rc;
+}
+
+/* The pages [first, end) of the sample are those of one address. share: visited pages that a page
+ * of the sample stands for. */
+static Result raise(RevisitPricing *pricing, Batch *batch, size_t first, size_t end, double share,
+                    const FreqBounds *bounds)
+{
+    double longest_s = 0;
+    Result rc = RESULT_OK;
+    if (end - first < REVISIT_PRICE_HOST) {
+        return RESULT_OK;
+    }
+    for (size_t i = first; rc == RESULT_OK && i < end;) {
+        size_t next = host_end(pricing, i);
+        double host_s = 0;
+        double address_s = 0;
+        rc = pace_of(pricing, batch, pricing->sample[i].host, &host_s, &address_s);
+        longest_s = fmax(longest_s, address_s);
+        if (rc == RESULT_OK && next - i >= REVISIT_PRICE_HOST) {
+            freq_plan_raise_floors(&pricing->pages[i], &pricing->least[i], next - i, host_s * share,
+                                   bounds);
+        }
+        i = next;
+    }
+    freq_plan_raise_floors(&pricing->pages[first], &pricing->least[first], end - first,
+                           longest_s * share, bounds);
+    return rc;
+}
+
+/* Finds the least prices of hosts. */
+static Result find_floors(RevisitPricing *pricing, Batch *batch, double share,
+                          const FreqBounds *bounds)
+{
+    Result rc = RESULT_OK;
+    qsort(pricing->sample, pricing->n, sizeof *pricing->sample, by_place);
+    pricing->n_floors = 0;
+    for (size_t i = 0; i < pricing->n; i++) {
+        pricing->pages[i] = pricing->sample[i].freq;
+        pricing->least[i] = 0;
+    }
+    for (size_t first = 0; first < pricing->n && batch->options->host_delays != NULL;) {
+        size_t end = address_end(pricing, first);
+        rc = rc == RESULT_OK ? raise(pricing, batch, first, end, share, bounds) : rc;
+        first = end;
+    }
+    for (size_t i = 0; i < pricing->n; i = host_end(pricing, i)) {
+        if (pricing->least[i] > 0) {
+            pricing->floors[pricing->n_floors++] =
+                (HostFloor){.host = pricing->sample[i].host, .price = pricing->least[i]};
+        }
+    }
+    if (pricing->n_floors > 0) {
+        qsort(pricing->floors, pricing->n_floors, sizeof *pricing->floors, by_host);
+    }
+    return rc;
+}
+
+static double floor_of(const RevisitPricing *pricing, uint32_t host)
+{
+    const HostFloor wanted = {.host = host};
+    const HostFloor *found =
+        pricing->n_floors == 0
+            ? NULL
+            : bsearch(&wanted, pricing->floors, pricing->n_floors, sizeof wanted, by_host);
+    return found == NULL ? 0 : (double)found->price;
+}
+
+/* ---- passes ---- */
+
+static Result end(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *policy, MonoTime now)
 {
     uint64_t n_visited = 0;
     double rates = 0;
@@ -88,19 +231,24 @@ static Result end(RevisitPricing *pricing, const Batch *batch, const RevisitPoli
         return rc;
     }
     for (size_t i = 0; i < n; i++) {
-        rates += (double)pricing->sample[i].rate;
+        rates += (double)pricing->sample[i].freq.rate;
     }
     FreqBounds bounds = revisit_policy_bounds(policy, mean_s);
-    double price = freq_plan_price(pricing->sample, n, (double)n / mean_s, &bounds);
-    pricing->price =
-        (RevisitPrice){.price = price, .mean_rate = rates / (double)n, .mean_s = mean_s};
+    rc = find_floors(pricing, batch, (double)n_visited / (double)n, &bounds);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    pricing->common =
+        freq_plan_price_above(pricing->pages, pricing->least, n, (double)n / mean_s, &bounds);
+    pricing->price = (RevisitPrice){.mean_rate = rates / (double)n, .mean_s = mean_s};
     pricing->has_price = true;
-    LOG_DEBUG("revisits", "price of a visit", "sample=%zu pages=%llu mean_s=%.0f price=%g", n,
-              (unsigned long long)n_visited, mean_s, price);
+    LOG_DEBUG("revisits", "price of a visit",
+              "sample=%zu pages=%llu mean_s=%.0f price=%g bound_hosts=%zu", n,
+              (unsigned long long)n_visited, mean_s, pricing->common, pricing->n_floors);
     return RESULT_OK;
 }
 
-Result revisit_pricing_run(RevisitPricing *pricing, const Batch *batch, const RevisitPolicy *policy,
+Result revisit_pricing_run(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *policy,
                            MonoTime now)
 {
     if (!policy->optimal || (pricing->step == 0 && mono_before(now, pricing->next_pass))) {
@@ -127,6 +275,7 @@ const RevisitPrice *revisit_pricing_of(RevisitPricing *pricing, const Batch *bat
     if (!policy->optimal || !pricing->has_price) {
         return NULL;
     }
+    pricing->price.price = fmax(pricing->common, floor_of(pricing, page->host));
     pricing->price.weight = weight_of(batch, page);
     return &pricing->price;
 }

@@ -7,6 +7,11 @@
  * pass begins a minute after the last one has ended (sooner where pages are visited every few
  * minutes). Until the first has ended there is no price.
  *
+ * A host that politeness lets be asked less often than its pages are worth visits has a price of
+ * its own, at which they need as many as it may be asked for (host_delays.h), and so has an
+ * address; the budget goes to the others. Such hosts are known by REVISIT_PRICE_HOST pages in the
+ * sample.
+ *
  * A page's weight is its score when the crawl computes scores, else all pages weigh the same.
  * Owns: the sample. The tables are borrowed.
  * Threads: ingest, inside the batch's transaction.
@@ -18,16 +23,36 @@
 #include "rules/revisit_policy.h"
 
 #define REVISIT_PRICE_SAMPLE 8192u
+#define REVISIT_PRICE_HOST   8u
+
+/* A page of the sample. */
+typedef struct PricedPage {
+    FreqPage freq;
+    uint32_t host;
+    uint64_t address; /* as HostRecord.address */
+} PricedPage;
+
+/* The least price of a host. */
+typedef struct HostFloor {
+    uint32_t host;
+    float price;
+} HostFloor;
 
 typedef struct RevisitPricing {
     const RevisitTable *table;
     PageDB *db;
-    FreqPage *sample; /* [REVISIT_PRICE_SAMPLE], when there is need of it */
+    PricedPage
+        *sample;       /* [REVISIT_PRICE_SAMPLE], when there is need of it; and so the next three */
+    FreqPage *pages;   /* of the sample, by address and host */
+    float *least;      /* prices of these */
+    HostFloor *floors; /* of hosts that have one, ascending */
+    size_t n_floors;
     size_t n;
     uint64_t next_index; /* of the pass that is going on */
     uint64_t step;       /* between two pages of the sample; 0: no pass is going on */
     MonoTime next_pass;
     bool has_price;
+    double common; /* the price where there is no other */
     RevisitPrice price;
     Buffer url;
 } RevisitPricing;
@@ -35,7 +60,7 @@ typedef struct RevisitPricing {
 void revisit_pricing_init(RevisitPricing *pricing, const RevisitTable *table, PageDB *db);
 void revisit_pricing_destroy(RevisitPricing *pricing);
 /* One piece of a pass, when one is due. */
-Result revisit_pricing_run(RevisitPricing *pricing, const Batch *batch, const RevisitPolicy *policy,
+Result revisit_pricing_run(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *policy,
                            MonoTime now);
 /* For a page: NULL when there is no price. Valid until the next call. */
 const RevisitPrice *revisit_pricing_of(RevisitPricing *pricing, const Batch *batch,
