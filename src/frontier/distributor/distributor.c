@@ -1,6 +1,7 @@
 #include "frontier/distributor/distributor.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "frontier/distributor/notice_reader.h"
 #include "frontier/distributor/purge.h"
@@ -32,7 +33,8 @@ Result distributor_init(Distributor *distributor, const DistributorOptions *opti
     map_init(&distributor->in_flight);
     heap_init(&distributor->purge);
     buffer_init(&distributor->text, TEXT_LIMIT);
-    return RESULT_OK;
+    distributor->steering.dues = calloc(STEERING_DUES, sizeof *distributor->steering.dues);
+    return distributor->steering.dues == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
 void distributor_destroy(Distributor *distributor)
@@ -56,6 +58,7 @@ void distributor_destroy(Distributor *distributor)
     map_destroy(&distributor->in_flight);
     heap_destroy(&distributor->purge);
     buffer_destroy(&distributor->text);
+    free(distributor->steering.dues);
 }
 
 /* It has no address, and rests until it is to be asked for again. */

@@ -350,12 +350,16 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
                               .ask = sinks->ask == NULL ? NULL : sink_ask,
                               .tell = sinks->tell == NULL ? NULL : sink_tell,
                               .failed = sinks->failed == NULL ? NULL : sink_failed};
-    (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
-                           &frontier->options.politeness, &inner, db, schedule, host_table);
     MonoTime floor = options->distributor.floor;
     floor = floor.ns > 0 ? mono_add_ms(floor, options->politeness.ip_delay_ms) : floor;
     workbench_init(&frontier->workbench, floor);
     workbench_set_bias(&frontier->workbench, &options->distributor.bias);
+    rc = distributor_init(&frontier->distributor, &frontier->options.distributor,
+                          &frontier->options.politeness, &inner, db, schedule, host_table);
+    if (rc != RESULT_OK) {
+        frontier_delete(frontier);
+        return rc;
+    }
     if (sinks->want != NULL) {
         frontier->leases = (WorkbenchLeases){
             .context = sinks->context, .want = sinks->want, .release = sinks->release};

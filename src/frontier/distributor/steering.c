@@ -10,7 +10,8 @@
 #define WALK_BATCHES     64u   /* of hosts at once, when nobody is hungry */
 #define HUNGRY_BATCHES   256u  /* and when somebody is: no snapshot is held for longer */
 #define STEER_PAUSE_MS   250   /* between two exchanges, and a millisecond more */
-#define STEER_READS_MS   16u   /* for so many hosts that were read from disk, a microsecond each */
+#define STEER_READS_MS   16u   /* for so many hosts on disk that were looked at */
+#define DUE_LOOKS        16u   /* at memory: that long a record of a host on disk is remembered */
 #define HAND_ROUND_MS    10000 /* in which every visit state is looked at once */
 #define HAND_LEAST       64u
 #define HAND_AHEAD       32u
@@ -44,6 +45,22 @@ static unsigned wanted_level(const Distributor *distributor, size_t front, size_
     return level;
 }
 
+/* The same answer for a few seconds, since the best hosts that wait are looked at again and again
+ * while memory is full: it only says how many are to make room. Who loads one reads its record. */
+static bool is_due_lately(Distributor *distributor, MDB_txn *txn, uint32_t host)
+{
+    SteeringDue *due = &distributor->steering.dues[host % STEERING_DUES];
+    if (due->host == host && due->until > distributor->steering.n_looks) {
+        distributor->steering.remembered++;
+        return due->is_due;
+    }
+    bool is_due = visit_birth_is_due(distributor, txn, host);
+    *due = (SteeringDue){.host = host,
+                         .until = (distributor->steering.n_looks + DUE_LOOKS) & INT32_MAX,
+                         .is_due = is_due};
+    return is_due;
+}
+
 /* The hosts that wait, best first, against those in memory, worst first: how many of the former are
  * better than their opponents, at most `most`; *from is the best level among these opponents. */
 static size_t match(Distributor *distributor, MDB_txn *txn, unsigned limit, size_t most,
@@ -67,7 +84,7 @@ static size_t match(Distributor *distributor, MDB_txn *txn, unsigned limit, size
                 return matched;
             }
             if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL &&
-                visit_birth_is_due(distributor, txn, hosts[i])) {
+                is_due_lately(distributor, txn, hosts[i])) {
                 opponents--;
                 matched++;
                 *from = worst;
@@ -312,6 +329,8 @@ void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, s
     if (is_time) {
         int64_t elapsed_ms = wake_steering(distributor, now);
         distributor->steering.reads = 0;
+        distributor->steering.remembered = 0;
+        distributor->steering.n_looks++;
         earn(distributor, elapsed_ms);
         look_around(distributor, elapsed_ms);
         distributor->steering.n_to_evict = 0; /* who was not met is planned for anew */
@@ -344,6 +363,7 @@ void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, s
     if (distributor->steering.n_to_evict > 0) {
         look_for_room(distributor);
     }
-    int64_t pause_ms = STEER_PAUSE_MS + (int64_t)(distributor->steering.reads / STEER_READS_MS);
+    size_t looked_at = distributor->steering.reads + distributor->steering.remembered;
+    int64_t pause_ms = STEER_PAUSE_MS + (int64_t)(looked_at / STEER_READS_MS);
     distributor->steering.next = mono_add_ms(now, goes_on ? pause_ms : HOST_WALK_PAUSE_MS);
 }

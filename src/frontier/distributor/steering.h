@@ -16,6 +16,7 @@
  *     share of the results, because a crawl gains nothing by better hosts that it cannot visit.
  *     There are none when the best hosts in memory already make up the required front.
  *  3. However many hosts rest, one transaction reads a bounded number of them (HostWalk.cut).
+ *     While memory is full, a host that waits is read once in many looks, and remembered.
  *  4. A weighted bias keeps its share of the hosts in memory for levels that are not the best: that
  *     many of these are not evicted, and they are loaded by turns. */
 #ifndef FRONTIER_DISTRIBUTOR_STEERING_H

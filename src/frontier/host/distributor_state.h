@@ -91,6 +91,15 @@ typedef struct HostWalk {
     unsigned waiting_level;    /* of the best host known to wait; SCHEDULE_NO_LEVEL: none does */
 } HostWalk;
 
+#define STEERING_DUES 16384u
+
+/* Whether a host on disk might be loaded, when its record was last read. */
+typedef struct SteeringDue {
+    uint32_t host;
+    uint32_t until : 31; /* the look at memory that reads it again; 0: never read */
+    uint32_t is_due : 1;
+} SteeringDue;
+
 /* Which hosts are worth their memory. */
 typedef struct Steering {
     MonoTime next; /* a look at memory, and the walk when the front is large enough */
@@ -104,6 +113,9 @@ typedef struct Steering {
     int64_t exchange_credit; /* thousandths of evictions that are earned */
     uint64_t results;        /* committed since the last look */
     size_t reads;            /* of records of hosts on disk, in this look */
+    size_t remembered;       /* and answers without reading */
+    SteeringDue *dues;       /* STEERING_DUES, by host; owned */
+    uint32_t n_looks;        /* at memory */
     size_t looks;            /* of the hand, that results have earned */
     size_t n_leaving;        /* evicted, and not forgotten yet */
     uint64_t evictions;      /* since the start */
