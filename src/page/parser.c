@@ -31,12 +31,18 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
 {
     HttpField field = parsing_html_coding(parser, header);
     const ParsingOptions *options = parser->options;
-    buffer_trim(&parser->body, options->max_body_bytes);
-    parser->body.limit = fetch->request.max_body > 0 ? fetch->request.max_body
-                         : fetch->request.hop == 'S' ? options->max_sitemap_bytes
-                                                     : options->max_body_bytes;
-    return decode_content(parser->decoder, field.value, field.value_length, fetch->answer.body.data,
-                          fetch->answer.body.length, &parser->body, parser->options->max_ratio);
+    const Buffer *raw = &fetch->answer.body;
+    buffer_trim(&parser->unpacked, options->max_body_bytes);
+    parser->unpacked.limit = fetch->request.max_body > 0 ? fetch->request.max_body
+                             : fetch->request.hop == 'S' ? options->max_sitemap_bytes
+                                                         : options->max_body_bytes;
+    if (raw->length <= parser->unpacked.limit && decode_is_plain(field.value, field.value_length)) {
+        parser->body = raw;
+        return DECODE_OK;
+    }
+    parser->body = &parser->unpacked;
+    return decode_content(parser->decoder, field.value, field.value_length, raw->data, raw->length,
+                          &parser->unpacked, options->max_ratio);
 }
 
 static void note_type(ParsedPage *page, const HttpContentType *type)
@@ -108,8 +114,8 @@ static FilterInput answer_input(Parser *parser, const ParsedPage *page, const ch
                          .status = page->fetch->answer.status,
                          .content_type = content_type,
                          .has_body = true,
-                         .body = buffer_string(&parser->body),
-                         .body_length = parser->body.length,
+                         .body = buffer_string(parser->body),
+                         .body_length = parser->body->length,
                          .digest = digest};
 }
 
@@ -170,8 +176,8 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
 static void read_text(Parser *parser, const ParsedPage *page, const char *content_type)
 {
     const char *url = page->fetch->request.url;
-    VisibleInput input = {.body = buffer_string(&parser->body),
-                          .length = parser->body.length,
+    VisibleInput input = {.body = buffer_string(parser->body),
+                          .length = parser->body->length,
                           .content_type = content_type,
                           .url = url,
                           .url_length = strlen(url)};
@@ -190,7 +196,7 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
     }
     if (looks_like_sheet(parser, page, type)) {
         parsing_html_sheet(parser, page, content_type);
-    } else if (looks_like_html(type, &parser->body)) {
+    } else if (looks_like_html(type, parser->body)) {
         parsing_html_document(parser, page, header, content_type);
         if (parser->visible != NULL) {
             read_text(parser, page, content_type);
@@ -222,7 +228,7 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
 static bool may_be_trap(const Parser *parser, const FetchResult *fetch)
 {
     return parser->options->traps && fetch->final && !fetch->request.again &&
-           fetch->answer.status == 200 && parser->body.length > 0;
+           fetch->answer.status == 200 && parser->body->length > 0;
 }
 
 /* What is kept of a long page comes back from its file into memory. */
@@ -252,8 +258,8 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
 {
     const FetchRequest *request = &page->fetch->request;
     Usage usage = usage_join(request->usage, usage_of_header(header));
-    if (parser->body.length > 0 && looks_like_html(type, &parser->body)) {
-        usage = usage_join(usage, usage_of_html(parser->body.data, parser->body.length));
+    if (parser->body->length > 0 && looks_like_html(type, parser->body)) {
+        usage = usage_join(usage, usage_of_html(parser->body->data, parser->body->length));
     }
     page->fetch->answer.usage = usage;
     if ((usage.denied & request->usage_no_store) != 0) {
@@ -290,8 +296,8 @@ static void take_page(Parser *parser, ParsedPage *page)
         type = http_header_content_type(field.value, field.value_length);
         content_type = arena_copy(&parser->arena, field.value, field.value_length);
     }
-    if (parser->body.length > 0) {
-        Hash128 h = hash_128(parser->body.data, parser->body.length);
+    if (parser->body->length > 0) {
+        Hash128 h = hash_128(parser->body->data, parser->body->length);
         page->body_hash[0] = h.high;
         page->body_hash[1] = h.low;
     }
@@ -300,10 +306,10 @@ static void take_page(Parser *parser, ParsedPage *page)
                             strlen(fetch->request.url)) == RESULT_OK;
     if (is_url && may_be_trap(parser, fetch) && trap_content_is_due(&parser->source)) {
         page->trap_hash =
-            trap_content_hash(&parser->source, parser->body.data, parser->body.length);
+            trap_content_hash(&parser->source, parser->body->data, parser->body->length);
     }
     page->wall =
-        http_wall_of(fetch->answer.status, &header, parser->body.data, parser->body.length);
+        http_wall_of(fetch->answer.status, &header, parser->body->data, parser->body->length);
     note_usage(parser, page, &header, &type);
     ask_filters(parser, page, content_type);
     store_page(parser, page);
@@ -323,6 +329,8 @@ static void take_page(Parser *parser, ParsedPage *page)
 static void parse_page(Parser *parser, ParsedPage *page)
 {
     parser->is_guest = false;
+    buffer_reset(&parser->unpacked);
+    parser->body = &parser->unpacked;
     switch (page->fetch->kind) {
     case FETCHED_PAGE:
         parser->has_found = false;
@@ -420,7 +428,7 @@ Result parser_init(Parser *parser, Archive *archive)
                         .robots_agent = options->robots_agent,
                         .link_text = wants_text(options) ? options->link_text : 0,
                         .memory_bytes = options->memory_bytes};
-    buffer_init(&parser->body, options->max_body_bytes);
+    buffer_init(&parser->unpacked, options->max_body_bytes);
     buffer_init(&parser->coding, 4096);
     external_links_init(&parser->external);
     url_init(&parser->source);
@@ -457,7 +465,7 @@ void parser_destroy(Parser *parser)
     html_parser_delete(parser->html);
     decoder_delete(parser->decoder);
     archive_recorder_delete(parser->recorder);
-    buffer_destroy(&parser->body);
+    buffer_destroy(&parser->unpacked);
     buffer_destroy(&parser->coding);
     external_links_destroy(&parser->external);
     url_destroy(&parser->source);

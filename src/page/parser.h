@@ -65,8 +65,9 @@ typedef struct Parser {
     VisiblePage text;       /* of this page */
     bool has_text;
     Buffer question;
-    Arena arena;   /* of this page: links that are in no document */
-    Buffer body;   /* decoded */
+    Arena arena;        /* of this page: links that are in no document */
+    const Buffer *body; /* of the page, without its content coding: the answer's, or unpacked */
+    Buffer unpacked;
     Buffer coding; /* scratch: what several lines of Content-Encoding say */
     Page found;    /* in it; lives until the next is parsed */
     bool has_found;

@@ -101,7 +101,7 @@ static bool read_long_page(Parser *parser, ParsedPage *page, const HttpHeader *h
                            const HtmlInput *input, Result *rc)
 {
     FetchResult *fetch = page->fetch;
-    const Buffer *body = &parser->body;
+    const Buffer *body = parser->body;
     const Buffer *raw = &fetch->answer.body;
     if (!fetch->answer.spool.is_open && parser->decoded != DECODE_LIMIT) {
         return false;
@@ -154,8 +154,8 @@ static HtmlInput input_of(const Parser *parser, const ParsedPage *page, const ch
                           Reading *reading)
 {
     const char *url = page->fetch->request.url;
-    return (HtmlInput){.body = buffer_string(&parser->body),
-                       .length = parser->body.length,
+    return (HtmlInput){.body = buffer_string(parser->body),
+                       .length = parser->body->length,
                        .content_type = content_type,
                        .url = url,
                        .url_length = strlen(url),

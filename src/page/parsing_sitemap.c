@@ -61,7 +61,7 @@ bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page,
     bool may_lead_to_it = parser->options->sitemaps || request->depth <= 1; /* a seed's redirect */
     return page->fetch->answer.status >= 200 && page->fetch->answer.status < 300 &&
            (request->hop == 'S' || request->hop == 'M' || (request->hop == 'R' && may_lead_to_it) ||
-            (parser->options->sitemaps && looks_like_feed(type, &parser->body)));
+            (parser->options->sitemaps && looks_like_feed(type, parser->body)));
 }
 
 /* An entry without hints is worth as much as a link. */
@@ -96,8 +96,8 @@ bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
     Reading reading = {.parser = parser,
                        .page = page,
                        .may_nest = fetch->request.depth + 1u < parser->options->sitemap_depth};
-    SitemapInput input = {.body = buffer_string(&parser->body),
-                          .length = parser->body.length,
+    SitemapInput input = {.body = buffer_string(parser->body),
+                          .length = parser->body->length,
                           .is_truncated = fetch->answer.truncated != TRUNCATED_NOT,
                           .url = fetch->request.url,
                           .url_length = strlen(fetch->request.url)};

@@ -413,7 +413,25 @@ static void chunks_are_joined(void)
     CU_ASSERT_STRING_EQUAL(decode_status_name(DECODE_RATIO), "ratio");
 }
 
-UNIT_MAIN("decode", {"every coding comes back", every_coding_comes_back},
+static bool is_plain(const char *encoding)
+{
+    return decode_is_plain(encoding, encoding == NULL ? 0 : strlen(encoding));
+}
+
+static void a_body_without_a_coding_is_what_it_is(void)
+{
+    CU_ASSERT_TRUE(is_plain(NULL));
+    CU_ASSERT_TRUE(is_plain(""));
+    CU_ASSERT_TRUE(is_plain("identity"));
+    CU_ASSERT_TRUE(is_plain("unheard-of, utf-8"));
+    CU_ASSERT_FALSE(is_plain("gzip"));
+    CU_ASSERT_FALSE(is_plain("identity, br"));
+    CU_ASSERT_FALSE(is_plain("gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip")); /* broken */
+}
+
+UNIT_MAIN("decode",
+          {"a body without a coding is what it is", a_body_without_a_coding_is_what_it_is},
+          {"every coding comes back", every_coding_comes_back},
           {"brotli comes back, whole or cut", brotli_comes_back_whole_or_cut},
           {"stacked codings are undone in reverse", stacked_codings_are_undone_in_reverse},
           {"what was never encoded stays plain", what_was_never_encoded_stays_plain},

@@ -186,6 +186,13 @@ bool decode_codecs_of(const char *value, size_t length, DecodeCodec codings[DECO
     return true;
 }
 
+bool decode_is_plain(const char *encoding, size_t encoding_length)
+{
+    DecodeCodec codings[DECODE_MAX_CODINGS];
+    size_t n = 0;
+    return encoding == NULL || (decode_codecs_of(encoding, encoding_length, codings, &n) && n == 0);
+}
+
 DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encoding_length,
                             const char *raw, size_t length, Buffer *out, unsigned max_ratio)
 {

@@ -53,6 +53,9 @@ void decoder_delete(Decoder *decoder);
  * the line break behind a chunk may be missing. Bytes behind the last chunk are ignored. */
 DecodeStatus decode_chunked(const char *raw, size_t length, Buffer *out);
 
+/* Whether a body with this Content-Encoding is what decode_content would make of it. */
+bool decode_is_plain(const char *encoding, size_t encoding_length);
+
 /* Appends the decoded body. encoding is a Content-Encoding value (NULL or empty: none), applied
  * from its last word to its first: gzip, x-gzip, deflate (with or without zlib's frame), br, zstd;
  * identity and unknown words change nothing. A body that is none of what its header says is taken

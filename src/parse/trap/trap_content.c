@@ -42,9 +42,17 @@ static bool is_letter(char c)
     return (scan_class(c) & SCAN_LETTER) != 0;
 }
 
+enum { WORD_LETTER = 1, WORD_DIGIT = 2 };
+
+/* 0: of no word. */
+static unsigned word_class(char c)
+{
+    return is_letter(c) ? (unsigned)WORD_LETTER : is_digit(c) ? (unsigned)WORD_DIGIT : 0U;
+}
+
 static bool is_word(char c)
 {
-    return is_letter(c) || is_digit(c);
+    return word_class(c) != 0;
 }
 
 static bool is_space(char c)
@@ -270,10 +278,11 @@ static void read_number(Reader *reader, const char *word, const char *end)
 static const char *read_word(Reader *reader, const char *p)
 {
     const char *stop = p;
-    bool digits = false;
-    for (; stop < reader->end && is_word(*stop); stop++) {
-        digits = digits || is_digit(*stop);
+    unsigned classes = 0;
+    for (unsigned class = 0; stop < reader->end && (class = word_class(*stop)) != 0; stop++) {
+        classes |= class;
     }
+    bool digits = (classes & WORD_DIGIT) != 0;
     size_t length = (size_t)(stop - p);
     /* No identifier is without a digit, but for the first group of a UUID. */
     bool may_be = length >= TRAP_LEAST_IDENTIFIER &&

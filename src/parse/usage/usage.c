@@ -247,7 +247,7 @@ Usage usage_of_html(const char *bytes, size_t length)
             break;
         }
         i = (size_t)(tag - bytes) + 1;
-        if (length - i > 5 && strncasecmp(bytes + i, "meta", 4) == 0 &&
+        if (length - i > 5 && (bytes[i] | 0x20) == 'm' && strncasecmp(bytes + i, "meta", 4) == 0 &&
             (is_blank(bytes[i + 4]) || bytes[i + 4] == '/')) {
             i += 4;
             usage = usage_join(usage, of_meta(bytes, length, &i));
