@@ -120,6 +120,26 @@ static void levels_are_libdeflates(void)
     CU_ASSERT_PTR_NULL(deflate);
 }
 
+/* Their code is made beforehand: whatever they are, they come back. */
+static void short_records_of_any_bytes_come_back(void)
+{
+    static const char head[] =
+        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Date: 2031-02-03T04:05:06.000007Z\r\n"
+        "WARC-Target-URI: http://h00001.web.test/a/b.html\r\nContent-Length: 400\r\n\r\n"
+        "HTTP/1.1 301 Moved Permanently\r\nLocation: http://h00001.web.test/a/c.html\r\n\r\n";
+    char bytes[4096];
+    WarcDeflate *deflate = NULL;
+    CU_ASSERT_EQUAL_FATAL(warc_deflate_new(&deflate, WARC_DEFLATE_AUTO), RESULT_OK);
+    CU_ASSERT_TRUE(there_and_back(deflate, head, sizeof head - 1) < sizeof head * 9 / 10);
+    for (size_t length = 1; length < sizeof bytes; length += 61) {
+        fill_random(bytes, length);
+        (void)there_and_back(deflate, bytes, length);
+        repeat(bytes, length, "\xff\x80 never in a head ~~");
+        (void)there_and_back(deflate, bytes, length); /* the stream serves long and short in turn */
+    }
+    warc_deflate_delete(deflate);
+}
+
 UNIT_MAIN("warc deflate",
           {"what is compressed already is told from text",
            what_is_compressed_already_is_told_from_text},

@@ -14,6 +14,8 @@
  * text in any script 20 000 and more. */
 #define DENSE_SQUARES 8192u
 #define GZIP_BYTES    32u /* of a member's head and tail, and some more */
+/* Of a record that is short a code made for it costs more than all else. */
+#define SHORT_BYTES 2048u
 
 struct WarcDeflate {
     struct libdeflate_compressor *deflater;
@@ -21,6 +23,7 @@ struct WarcDeflate {
 #ifdef RAGNO_HAS_ISAL
     struct isal_zstream *stream; /* automatic only */
     uint8_t *tables;
+    struct isal_hufftables *of_heads; /* the code for short records */
 #endif
 };
 
@@ -43,38 +46,75 @@ bool warc_deflate_is_dense(const char *bytes, size_t length)
 
 #ifdef RAGNO_HAS_ISAL
 
-/* Level 2 of ISA-L: as fast as its level 1, and closer. */
+/* Short records are heads of WARC and HTTP: their code is made from one of them. */
+static const char head_sample[] =
+    "WARC/1.1\r\nWARC-Type: request\r\n"
+    "WARC-Record-ID: <urn:uuid:0f8f1d6e-2b1c-4d5e-9a7f-9b8b6c1d2e3f>\r\n"
+    "WARC-Date: 2026-11-22T23:32:11.123456Z\r\n"
+    "WARC-Target-URI: https://www.example.org/section/topic-17/page-4213.html\r\n"
+    "WARC-IP-Address: 192.0.2.124\r\n"
+    "WARC-Concurrent-To: <urn:uuid:1c5f1d6e-7b1c-4d5e-8a7f-9b8b6c1d2ea0>\r\n"
+    "WARC-Protocol: http/1.1\r\nWARC-Block-Digest: sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\r\n"
+    "Content-Type: application/http; msgtype=request\r\nContent-Length: 305\r\n\r\n"
+    "GET /section/topic-17/page-4213.html HTTP/1.1\r\nHost: www.example.org\r\n"
+    "User-Agent: ragno/1.0 (+https://www.example.org/crawler)\r\n"
+    "Accept: text/html,application/xhtml+xml;q=0.9,application/xml;q=0.8,*/*;q=0.5\r\n"
+    "Accept-Language: en\r\nAccept-Encoding: gzip, br, zstd, deflate\r\n"
+    "If-Modified-Since: Sat, 31 Jan 2026 12:00:00 GMT\r\nIf-None-Match: \"5f3c8e-1a9b\"\r\n\r\n";
+
+/* The bytes that the interface takes without const, and only reads. */
+static uint8_t *input_of(const char *bytes)
+{
+    union {
+        const char *from;
+        uint8_t *to;
+    } input = {.from = bytes};
+    return input.to;
+}
+
+static bool make_head_code(struct isal_hufftables *tables)
+{
+    static const struct isal_huff_histogram none;
+    struct isal_huff_histogram histogram = none;
+    isal_update_histogram(input_of(head_sample), sizeof head_sample - 1, &histogram);
+    return isal_create_hufftables(tables, &histogram) == 0;
+}
+
+/* Level 2 of ISA-L: as fast as its level 1, and closer. Short records: its level 0, whose code is
+ * made beforehand, in a fifth of the time and a tenth longer. */
 static bool open_fast(WarcDeflate *deflate)
 {
     deflate->stream = malloc(sizeof *deflate->stream);
     deflate->tables = malloc(ISAL_DEF_LVL2_DEFAULT);
+    deflate->of_heads = calloc(1, sizeof *deflate->of_heads);
     if (deflate->stream != NULL) {
         isal_deflate_init(deflate->stream);
     }
-    return deflate->stream != NULL && deflate->tables != NULL;
+    return deflate->stream != NULL && deflate->tables != NULL && deflate->of_heads != NULL &&
+           make_head_code(deflate->of_heads);
 }
 
 static void close_fast(WarcDeflate *deflate)
 {
     free(deflate->stream);
     free(deflate->tables);
+    free(deflate->of_heads);
 }
 
 static size_t deflate_fast(WarcDeflate *deflate, const char *bytes, size_t length, char *out,
                            size_t room)
 {
     struct isal_zstream *stream = deflate->stream;
-    union { /* the interface takes no const, and reads only */
-        const char *from;
-        uint8_t *to;
-    } input = {.from = bytes};
+    bool is_short = length <= SHORT_BYTES;
     isal_deflate_reset(stream);
+    (void)isal_deflate_set_hufftables(stream, is_short ? deflate->of_heads : NULL,
+                                      is_short ? IGZIP_HUFFTABLE_CUSTOM : IGZIP_HUFFTABLE_DEFAULT);
     stream->end_of_stream = 1;
     stream->gzip_flag = IGZIP_GZIP;
-    stream->level = 2;
+    stream->level = is_short ? 0 : 2;
     stream->level_buf = deflate->tables;
     stream->level_buf_size = ISAL_DEF_LVL2_DEFAULT;
-    stream->next_in = input.to;
+    stream->next_in = input_of(bytes);
     stream->avail_in = (uint32_t)length;
     stream->next_out = (uint8_t *)out;
     stream->avail_out = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;

@@ -5,7 +5,8 @@
  * are, since deflating them takes eight times as long as all else for a twentieth of their length.
  * Other records are deflated by ISA-L, where ragno was built with it, which takes three fifths of
  * the time of libdeflate's level 1 for 3 % more bytes (bench_warc.c has the figures); elsewhere by
- *   libdeflate at level 1.
+ *   libdeflate at level 1. Short ones, such as requests, get a code that is made beforehand: 1 us
+ *   instead of 5, and 535 bytes instead of 482.
  * Owns: the encoders.
  * Threads: each belongs to one thread.
  * Errors: RESULT_MEMORY; RESULT_INVALID: no such level.
