@@ -5,7 +5,8 @@
                    pages costs is taken off both, and told apart (start)
     cluster.url    300 000 URLs on 15 000 hosts, all of one other agent, found by an agent on 60 pages:
                    the threads that write and that carry, at the finder (sender) and at the owner
-                   (receiver), which fetches nothing; what the same URLs cost one agent alone to store
+                   (receiver), which fetches nothing; beside it the floor: one agent alone, given the same URLs
+                   as seeds
 
 RUNS (3): see crawls.py. PARTS=ratio,url runs some.
 """
@@ -15,6 +16,7 @@ import json
 import os
 import shutil
 import socket
+import socketserver
 import statistics
 import subprocess
 import sys
@@ -213,6 +215,18 @@ def ratio(path):
     three.detail()
 
 
+class EveryName(socketserver.BaseRequestHandler):
+    """DNS: every name is at 127.90.0.1. Names that are not there would be work of the receiver's."""
+
+    def handle(self):
+        query, sock = self.request
+        end = query.index(b"\0", 12) + 5
+        kind = int.from_bytes(query[end - 4:end - 2], "big")
+        answer = b"\xc0\x0c\0\1\0\1\0\0\x0e\x10\0\4" + bytes((127, 90, 0, 1)) if kind == 1 else b""
+        sock.sendto(query[:2] + b"\x81\x80\0\1" + (b"\0\1" if answer else b"\0\0") + b"\0\0\0\0" +
+                    query[12:end] + answer, self.client_address)
+
+
 class Hub(http.server.BaseHTTPRequestHandler):
     """Roots without links but the one of Hub.host, which leads to pages /0, /1, ... with n_urls / n_pages
     links each to hosts of Hub.far."""
@@ -237,24 +251,27 @@ class Hub(http.server.BaseHTTPRequestHandler):
         first = int(self.path[1:]) * each
         return "".join(f'<a href="{self.link(i)}">u</a>\n' for i in range(first, first + each))
 
-    def link(self, i):
+    @classmethod
+    def link(cls, i):
         """Of 60 bytes, of any host, and with little to compress."""
         luck = hashlib.md5(str(i).encode()).hexdigest()
-        host = int(luck[:8], 16) % max(1, self.n_urls // PER_HOST)
-        return f"http://h{host:05d}.{self.far}/{luck[8:18]}/article-{luck[18:30]}.html"
+        host = int(luck[:8], 16) % max(1, cls.n_urls // PER_HOST)
+        return f"http://h{host:05d}.{cls.far}/{luck[8:18]}/article-{luck[18:30]}.html"
 
     def log_message(self, *_):
         pass
 
 
 class Agent:
-    """One that begins paused."""
+    """One that begins paused. nats None: the only one."""
 
     def __init__(self, web, nats, path, i, seeds):
-        self.directory = f"{path}/paused{i}"
+        self.directory = f"{path}/paused{i if nats else 'alone'}"
+        shutil.rmtree(self.directory, ignore_errors=True)
+        theirs = (f"cluster.agent={i}", *nats.options()) if nats else ()
         options = ("warc.enabled=no", "crawl.start_paused=yes", "limits.hosts_per_domain=0",
                    "limits.hosts_per_address=0", "fetch.max_body=64Mi", "parse.max_links=1000000",
-                   "log.status_interval=1s", f"cluster.agent={i}", *nats.options())
+                   "log.status_interval=1s", *theirs)
         self.process = subprocess.Popen(
             crawls.command(RAGNO, web, self.directory, options, seeds=seeds),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -290,17 +307,17 @@ def carried_s(agent):
 def url(path):
     """What a URL of another agent's host costs the one who finds it and the one who gets it."""
     server = http.server.ThreadingHTTPServer(("127.90.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    names = socketserver.UDPServer(("127.0.0.1", 0), EveryName)
+    for each in (server, names):
+        threading.Thread(target=each.serve_forever, daemon=True).start()
     domains = [f"d{i}.test" for i in range(12)]
-    with open(f"{path}/zone", "w") as file:
-        file.writelines(f"{name}=127.90.0.1\n" for name in domains)
     with open(f"{path}/domains.txt", "w") as file:
         file.writelines(f"http://{name}/\n" for name in domains)
     with open(f"{path}/none.txt", "w") as file:
         file.write("# other agents have the seeds\n")
     Hub.n_pages, Hub.n_urls = HUBS, scaled(URLS, 6000) // HUBS * HUBS
-    with crawls.Web(path, pages=10, hosts=5, zone=f"{path}/zone") as web, Nats(path) as nats:
-        web.http = server.server_port
+    with crawls.Web(path, pages=10, hosts=5) as web, Nats(path) as nats:
+        web.http, web.dns = server.server_port, names.server_address[1]
         agents = [Agent(web, nats, path, i, f"{path}/{'none' if i else 'domains'}.txt")
                   for i in range(AGENTS)]
         try:
@@ -309,6 +326,7 @@ def url(path):
             for agent in agents:
                 agent.end()
             server.shutdown()
+        floor(web, path)
 
 
 def measure(nats, agents, domains):
@@ -327,12 +345,28 @@ def measure(nats, agents, domains):
         used = carried_s(agent)
         each = {kind: (used[kind] - start[kind]) * 1e6 / Hub.n_urls for kind in CARRIERS}
         crawls.put(f"cluster.{name}_us_per_url", sum(each.values()), "us", 2)
-        crawls.say(f"cluster.url: {name}: " +
+        crawls.say(f"cluster.url: {name}: {agent.status()['commits']} commits, " +
                    ", ".join(f"{kind} {us:.2f} us" for kind, us in each.items()))
     crawls.put("cluster.nats_us_per_url", (nats.used_s() - served) * 1e6 / Hub.n_urls, "us", 2)
     crawls.put("cluster.bytes_per_url", (nats.figures()["in_bytes"] - carried) / Hub.n_urls, "B", 1)
     crawls.put("cluster.urls_per_message",
                Hub.n_urls / max(1, finder.status()["blocks_sent"] - sent), "", 0)
+
+
+def floor(web, path):
+    """What one agent alone, paused as the receiver is, pays for the same URLs when they are its seeds: to parse
+    them, to discover and to schedule them. It does so before its threads begin."""
+    with open(f"{path}/urls.txt", "w") as file:
+        file.writelines(Hub.link(i) + "\n" for i in range(Hub.n_urls))
+    agent = Agent(web, None, path, 0, f"{path}/urls.txt")
+    try:
+        until(lambda: agent.status().get("urls_seen", 0) >= Hub.n_urls)
+        used = process_s(agent.process.pid)
+        crawls.put("cluster.receiver_floor_us", sum(used.values()) * 1e6 / Hub.n_urls, "us", 2)
+        crawls.say("cluster.url: floor: " + ", ".join(f"{kind} {s * 1e6 / Hub.n_urls:.2f} us"
+                                                      for kind, s in used.items() if s > 1e-3))
+    finally:
+        agent.end()
 
 
 if __name__ == "__main__":

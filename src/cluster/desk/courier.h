@@ -23,7 +23,7 @@
 #include "base/core/clock.h"
 #include "cluster/link/outbox.h"
 
-#define COURIER_WINDOW_MOST 8u /* messages in flight to one agent */
+#define COURIER_WINDOW_MOST 32u /* messages in flight to one agent */
 
 typedef struct CourierOptions {
     size_t message_bytes; /* of blocks; a message is sent when it has so many */

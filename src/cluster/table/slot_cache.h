@@ -1,8 +1,8 @@
 /* Slot cache: the slots of hosts that were asked for lately.
  *
  * What: a look-up in the public suffix list takes some hundred nanoseconds, and the links of a page
- * lead to few hosts. Hosts are remembered by a 64-bit hash of their names, under a seed of this
- * process, so nobody outside can construct two names with one hash.
+ * lead to few hosts, those of a block to many. Hosts are remembered by a 64-bit hash of their
+ * names, under a seed of this process, so nobody outside can construct two names with one hash.
  * Threads: one. */
 #ifndef CLUSTER_TABLE_SLOT_CACHE_H
 #define CLUSTER_TABLE_SLOT_CACHE_H
@@ -11,7 +11,7 @@
 
 #include "cluster/table/slots.h"
 
-#define SLOT_CACHE_PLACES 4096u
+#define SLOT_CACHE_PLACES 16384u
 
 typedef struct SlotCache {
     uint64_t seed;

@@ -57,16 +57,16 @@ static inline uint64_t ingest_cluster_outbox_blocks(const IngestCluster *cluster
     return atomic_load(&cluster->outbox_blocks);
 }
 
+/* The slot of a URL, as the table has it. */
+static inline ClusterSlot ingest_cluster_slot(IngestCluster *cluster, const char *url,
+                                              size_t length)
+{
+    return cluster->table.slots[slot_cache_of_url(&cluster->slots, url, length)];
+}
 /* The agent that a URL belongs to. */
 static inline uint16_t ingest_cluster_owner(IngestCluster *cluster, const char *url, size_t length)
 {
-    return cluster_table_owner(&cluster->table, slot_cache_of_url(&cluster->slots, url, length));
-}
-/* Whether its slot is MOVING to this agent. */
-static inline bool ingest_cluster_awaits(IngestCluster *cluster, const char *url, size_t length)
-{
-    ClusterSlot slot = cluster->table.slots[slot_cache_of_url(&cluster->slots, url, length)];
-    return slot.to == cluster->self && cluster_slot_is_moving(slot);
+    return ingest_cluster_slot(cluster, url, length).to;
 }
 /* Writes a table in a write transaction, with what follows from it for the duties. It decides from
  * the commit on. RESULT_MEMORY, RESULT_FULL, RESULT_IO. */

@@ -64,13 +64,14 @@ static Result note_via(Batch *batch, const PageRef *page, const LinkRecord *arri
 bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc)
 {
     IngestCluster *cluster = batch->cluster;
-    uint16_t owner = ingest_cluster_owner(cluster, page->url, page->url_length);
+    ClusterSlot slot = ingest_cluster_slot(cluster, page->url, page->url_length);
+    uint16_t owner = slot.to;
     const LinkRecord *arrival = ingest_cluster_arrival(cluster, page);
     batch->result = note_via(batch, page, arrival);
     *rc = batch->result == RESULT_OK ? 0 : -1;
     bool is_done = arrival != NULL && arrival->done;
     bool is_ours = owner == cluster->self;
-    bool awaits = is_ours && ingest_cluster_awaits(cluster, page->url, page->url_length);
+    bool awaits = is_ours && cluster_slot_is_moving(slot);
     state->flags = is_done ? DONE_FLAG : 0;
     if (is_ours && !awaits) {
         return *rc != 0 || is_done;

@@ -42,6 +42,7 @@ PageRankScorerError page_rank_scorer_new(PageRankScorer **prs, PageDB *db)
                                          "page_rank_scorer_new: the files cannot be opened");
     }
     p->page_rank->stop = &p->stopping;
+    atomic_store(&p->damping, p->page_rank->damping);
     return page_rank_scorer_error_ok;
 }
 
@@ -105,7 +106,7 @@ int page_rank_scorer_estimate(void *state, const ScorerLink *link, float *score)
     float mean = 0.0f;
     float jump = 0.0f;
     shares(prs, &totals, link, &mean, &jump);
-    float damping = prs->page_rank->damping;
+    float damping = atomic_load(&prs->damping);
     *score = (1.0f - damping) * jump;
     if (link->parent == UINT64_MAX) {
         *score = mean;
@@ -243,6 +244,7 @@ void page_rank_scorer_set_use_content_scores(PageRankScorer *prs, int value)
 void page_rank_scorer_set_damping(PageRankScorer *prs, float value)
 {
     prs->page_rank->damping = value;
+    atomic_store(&prs->damping, value);
 }
 
 void page_rank_scorer_set_outside(PageRankScorer *prs, const PageRankOutside *outside)
