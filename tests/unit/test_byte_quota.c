@@ -39,6 +39,28 @@ static void a_quota_is_used_up_by_what_comes(void)
     CU_ASSERT_TRUE(byte_quota_is_open(&quota));
 }
 
+static void of_a_shared_one_nothing_begins_that_is_not_expected_to_fit(void)
+{
+    ByteQuota quota;
+    byte_quota_init(&quota, 5000);
+    byte_quota_share(&quota);
+    CU_ASSERT_TRUE(byte_quota_is_open(&quota)); /* the very first */
+    for (unsigned i = 0; i < 100000; i++) {
+        byte_quota_begin(&quota);
+        byte_quota_end(&quota, 1000, true);
+    }
+    byte_quota_take(&quota, 3000);
+    CU_ASSERT_TRUE(byte_quota_is_open(&quota));
+    byte_quota_take(&quota, 1500);
+    CU_ASSERT_TRUE(byte_quota_is_idle(&quota));
+    CU_ASSERT_FALSE(byte_quota_is_open(&quota));
+    CU_ASSERT_FALSE(byte_quota_is_used_up(&quota));
+    byte_quota_take(&quota, 1000); /* more than there is */
+    CU_ASSERT_FALSE(byte_quota_is_open(&quota));
+}
+
 UNIT_MAIN("byte_quota",
           {"what is in flight counts with the mean", what_is_in_flight_counts_with_the_mean},
-          {"a quota is used up by what comes", a_quota_is_used_up_by_what_comes})
+          {"a quota is used up by what comes", a_quota_is_used_up_by_what_comes},
+          {"of a shared one nothing begins that is not expected to fit",
+           of_a_shared_one_nothing_begins_that_is_not_expected_to_fit})

@@ -110,6 +110,42 @@ static void without_a_limit_nothing_is_wanted(void)
     ledger_destroy(&ledger);
 }
 
+/* Three agents, each with less than a page's bytes: together they have two pages' more. */
+static void what_is_too_little_for_anything_is_gathered(void)
+{
+    Ledger ledger = ledger_of(3);
+    LedgerAccount accounts[3];
+    const uint64_t limit = 10000;
+    uint64_t begun = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        accounts[i] = (LedgerAccount){.granted = 3000, .used = 2300, .needed = 5000, .least = 1000};
+        ledger.rows[i].granted[LEDGER_BYTES] = 3000;
+    }
+    accounts[0].granted = ledger.rows[0].granted[LEDGER_BYTES] = 4000;
+    accounts[0].used = 3300;
+    for (unsigned round = 0; round < 20; round++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            LedgerAccount *account = &accounts[i];
+            (void)ledger_settle(&ledger, i, LEDGER_BYTES, limit, account);
+            CU_ASSERT_TRUE(account->used <= account->granted);
+            if (account->granted - account->used >= account->least) {
+                account->used += account->least;
+                begun++;
+            }
+        }
+    }
+    CU_ASSERT_EQUAL(begun, 2);
+    CU_ASSERT_EQUAL(ledger_pool(&ledger, LEDGER_BYTES, limit), 100);
+    for (uint32_t i = 0; i < 3; i++) {
+        CU_ASSERT_TRUE(ledger.rows[i].wants[LEDGER_BYTES]);
+        CU_ASSERT_EQUAL(accounts[i].granted, accounts[i].used);
+    }
+    accounts[1].used += 50; /* its last page was larger: that is paid from the pool */
+    (void)ledger_settle(&ledger, 1, LEDGER_BYTES, limit + 1000, &accounts[1]);
+    CU_ASSERT_TRUE(accounts[1].granted >= accounts[1].used + 1000);
+    ledger_destroy(&ledger);
+}
+
 /* ---- a rate ---- */
 
 #define RATE UINT64_C(1000000)
@@ -328,6 +364,7 @@ UNIT_MAIN(
     {"a limit is used up exactly", a_limit_is_used_up_exactly},
     {"nothing is drawn while a row is missing", nothing_is_drawn_while_a_row_is_missing},
     {"without a limit nothing is wanted", without_a_limit_nothing_is_wanted},
+    {"what is too little for anything is gathered", what_is_too_little_for_anything_is_gathered},
     {"a rate is divided by who can use it", a_rate_is_divided_by_who_can_use_it},
     {"shares of a rate never exceed it", shares_of_a_rate_never_exceed_it},
     {"nobody takes the share of an agent that was not heard",

@@ -17,6 +17,12 @@ void byte_quota_init(ByteQuota *quota, uint64_t most)
     atomic_init(&quota->ended, 0);
     atomic_init(&quota->n_ended, 0);
     atomic_init(&quota->n_in_flight, 0);
+    atomic_init(&quota->shared, false);
+}
+
+void byte_quota_share(ByteQuota *quota)
+{
+    atomic_store_explicit(&quota->shared, true, memory_order_relaxed);
 }
 
 void byte_quota_set(ByteQuota *quota, uint64_t most)
@@ -35,6 +41,17 @@ uint64_t byte_quota_received(const ByteQuota *quota)
     return look(&quota->received);
 }
 
+uint64_t byte_quota_mean(const ByteQuota *quota)
+{
+    return (look(&quota->ended) + BYTE_QUOTA_FIRST * BYTE_QUOTA_FIRST_MEAN) /
+           (look(&quota->n_ended) + BYTE_QUOTA_FIRST);
+}
+
+bool byte_quota_is_idle(const ByteQuota *quota)
+{
+    return look(&quota->n_in_flight) == 0;
+}
+
 bool byte_quota_is_open(const ByteQuota *quota)
 {
     uint64_t most = look(&quota->most);
@@ -42,14 +59,13 @@ bool byte_quota_is_open(const ByteQuota *quota)
     if (most == 0 || byte_quota_is_used_up(quota)) {
         return most == 0;
     }
-    if (n == 0) {
+    uint64_t received = look(&quota->received);
+    bool shared = atomic_load_explicit(&quota->shared, memory_order_relaxed);
+    if (n == 0 && (!shared || received == 0)) {
         return true;
     }
-    uint64_t mean = (look(&quota->ended) + BYTE_QUOTA_FIRST * BYTE_QUOTA_FIRST_MEAN) /
-                    (look(&quota->n_ended) + BYTE_QUOTA_FIRST);
-    uint64_t received = look(&quota->received);
     /* Of what is in flight nothing may have come yet. */
-    return mean * (n + 1) <= most - received;
+    return received < most && byte_quota_mean(quota) * (n + 1) <= most - received;
 }
 
 void byte_quota_begin(ByteQuota *quota)

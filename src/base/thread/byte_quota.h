@@ -24,14 +24,23 @@ typedef struct ByteQuota {
     _Atomic uint64_t ended;    /* received by typical things that have ended */
     _Atomic uint64_t n_ended;
     _Atomic uint64_t n_in_flight;
+    atomic_bool shared; /* `most` is a part of what several have */
 } ByteQuota;
 
 void byte_quota_init(ByteQuota *quota, uint64_t most);
 /* May change while it is used. */
 void byte_quota_set(ByteQuota *quota, uint64_t most);
 
-/* Whether something may begin. The first may always, while the quota is not used up. */
+/* From now on nothing begins that is larger than what is left, if it is as the mean: others may
+ * have a use for that. */
+void byte_quota_share(ByteQuota *quota);
+
+/* Whether something may begin. The first may always, while the quota is not used up; of a shared
+ * one the very first. */
 bool byte_quota_is_open(const ByteQuota *quota);
+/* What a thing is expected to bring. */
+uint64_t byte_quota_mean(const ByteQuota *quota);
+bool byte_quota_is_idle(const ByteQuota *quota); /* nothing is in flight */
 bool byte_quota_is_used_up(const ByteQuota *quota);
 uint64_t byte_quota_received(const ByteQuota *quota);
 void byte_quota_begin(ByteQuota *quota);

@@ -151,19 +151,38 @@ bool ledger_is_low(const LedgerAccount *account)
     return !account->idle && left_of(account) < account->needed;
 }
 
-/* A part of the pool: a half divided by all agents, so that all get some and the last ones little.
- */
-static uint64_t part_of(const Ledger *ledger, LedgerUnit unit, uint64_t pool)
+/* With less an agent begins nothing. */
+static uint64_t least_of(const LedgerAccount *account)
+{
+    return account->least > 0 ? account->least : 1;
+}
+
+/* A part of the pool: a half divided by all agents, so that all get some and the last ones little,
+ * but not less than one can use. 0: all of the pool would be too little. */
+static uint64_t part_of(const Ledger *ledger, LedgerUnit unit, uint64_t pool,
+                        const LedgerAccount *account)
 {
     uint64_t most = unit == LEDGER_BYTES ? DRAW_MOST << 10 : DRAW_MOST;
-    uint64_t part = pool / 2 / ledger->n;
-    return part < 1 ? lesser(pool, 1) : lesser(part, most);
+    uint64_t goal = account->used + least_of(account);
+    uint64_t needs = goal > account->granted ? goal - account->granted : least_of(account);
+    uint64_t part = lesser(pool / 2 / ledger->n, most);
+    if (account->granted + pool < goal) {
+        return 0;
+    }
+    return lesser(pool, part > needs ? part : needs);
 }
 
 /* Others want what this one cannot use at once. */
-static bool is_to_give(const Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t pool)
+static bool is_to_give(const Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t pool,
+                       uint64_t least)
 {
-    return pool == 0 && !ledger->rows[agent].wants[unit] && ledger_is_wanted(ledger, unit);
+    return pool < least && !ledger->rows[agent].wants[unit] && ledger_is_wanted(ledger, unit);
+}
+
+/* What it has is too little for anything, and nothing that it has begun uses it. */
+static bool is_remainder(const LedgerAccount *account)
+{
+    return !account->busy && left_of(account) > 0 && left_of(account) < least_of(account);
 }
 
 static bool same_row(const LedgerRow *a, const LedgerRow *b)
@@ -193,13 +212,17 @@ bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t lim
     bool complete = is_complete(ledger);
     uint64_t pool = complete ? ledger_pool(ledger, unit, limit) : 0;
     if (ledger_is_low(account) && pool > 0) {
-        row->granted[unit] += part_of(ledger, unit, pool);
+        row->granted[unit] += part_of(ledger, unit, pool, account);
         pool -= row->granted[unit] - account->granted;
         account->granted = row->granted[unit];
     }
-    row->wants[unit] = !account->idle && left_of(account) == 0 && pool == 0;
-    uint64_t kept = account->idle ? 0 : account->needed;
-    if (complete && is_to_give(ledger, agent, unit, pool) && left_of(account) > kept) {
+    bool has_none = left_of(account) == 0 || is_remainder(account);
+    row->wants[unit] =
+        !account->idle && has_none && account->granted + pool < account->used + least_of(account);
+    uint64_t kept = account->idle || is_remainder(account) ? 0 : account->needed;
+    bool gives = is_to_give(ledger, agent, unit, pool, least_of(account)) ||
+                 (row->wants[unit] && is_remainder(account));
+    if (complete && gives && left_of(account) > kept) {
         account->granted = account->used + kept;
         row->granted[unit] = account->granted;
     }

@@ -6,7 +6,9 @@
  * What: the ledger is one value that all agents read and replace by compare-and-set; no agent keeps
  * it. An agent draws a part of the pool before it uses the part; the smaller the pool, the smaller
  * the part. When the pool is empty and another agent wants allowance, an agent that has more than
- * it can use gives the rest back.
+ * it can use gives the rest back; so does one that has too little to begin anything. So what is
+ * left at the end is less than any agent can use, and nobody has begun what it had no allowance
+ * for.
  *
  * A rate is divided otherwise (ledger_share_rate). An agent that can use it has a fair share, the
  * limit divided by the number of agents, and more while others do not use theirs. What an agent
@@ -71,6 +73,8 @@ typedef struct LedgerAccount {
     uint64_t used;   /* and what is in flight: never more than granted; a rate: lately */
     uint64_t needed; /* it could use so much at once: transfers that are free; a rate: when less
                       * than this is left, more could be used */
+    uint64_t least;  /* with less it begins nothing; 0: with anything */
+    bool busy;       /* what it has begun may use what is left */
     bool idle;       /* it has no work at all */
 } LedgerAccount;
 

@@ -123,6 +123,8 @@ static void account(void *context, LedgerUnit unit, LedgerAccount *account)
     } else {
         account->used = cluster_wires_bytes(parts);
         account->needed = (uint64_t)connections * BYTES_AT_ONCE;
+        account->least = account->used > 0 ? byte_quota_mean(&parts->quota) : 0;
+        account->busy = !byte_quota_is_idle(&parts->quota);
     }
 }
 
