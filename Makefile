@@ -162,7 +162,8 @@ $(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(call objects,$(BENCH_SHARED
 $(OUT)/web: $(call objects,$(WEB_SRC) $(filter src/base/%,$(LIB_SRC))) $(OUT)/web.list
 	$(link)
 
-# The frontier in virtual time.
+# The frontier in virtual time: clocks are tests/sim/virtual_clock.h's.
+$(OUT)/sim: private ALSO = -Wl,--wrap=ragno_mono_now,--wrap=ragno_wall_now
 $(OUT)/sim: $(call objects,$(SIM_SRC)) $(OUT)/libragno.a $(OUT)/sim.list
 	$(link)
 

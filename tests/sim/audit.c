@@ -25,9 +25,11 @@ bool audit_init(Audit *audit, const World *world, const PolitenessOptions *polit
                      .retry_after_max_ms = politeness->retry_after_max_ms,
                      .robots_expiry_ms = robots_expiry_ms};
     audit->urls = calloc(world_n_pages(world), 1);
+    audit->agents = calloc(world_n_pages(world), 1);
     audit->hosts = calloc(world->hosts, sizeof *audit->hosts);
     audit->addresses = calloc(world->addresses, sizeof *audit->addresses);
-    if (audit->urls == NULL || audit->hosts == NULL || audit->addresses == NULL) {
+    if (audit->urls == NULL || audit->agents == NULL || audit->hosts == NULL ||
+        audit->addresses == NULL) {
         audit_destroy(audit);
         return false;
     }
@@ -36,6 +38,7 @@ bool audit_init(Audit *audit, const World *world, const PolitenessOptions *polit
     for (uint32_t i = 0; i < world->hosts; i++) {
         audit->hosts[i].last_end_ms = INT64_MIN / 2;
         audit->hosts[i].kept_end_ms = INT64_MIN / 2;
+        audit->hosts[i].agent = AUDIT_NOBODY;
     }
     for (uint32_t i = 0; i < world->addresses; i++) {
         audit->addresses[i].last_end_ms = INT64_MIN / 2;
@@ -46,16 +49,18 @@ bool audit_init(Audit *audit, const World *world, const PolitenessOptions *polit
 void audit_destroy(Audit *audit)
 {
     free(audit->urls);
+    free(audit->agents);
     free(audit->hosts);
     free(audit->addresses);
     audit->urls = NULL;
+    audit->agents = NULL;
     audit->hosts = NULL;
     audit->addresses = NULL;
 }
 
 size_t audit_bytes(const Audit *audit)
 {
-    return world_n_pages(audit->world) + audit->world->hosts * (sizeof(AuditHost) + 4) +
+    return 2 * (size_t)world_n_pages(audit->world) + audit->world->hosts * (sizeof(AuditHost) + 4) +
            audit->world->addresses * sizeof(AuditAddress);
 }
 
@@ -110,10 +115,15 @@ static void check_page(Audit *audit, WorldPage page, int64_t now_ms)
     *url = (uint8_t)((*url | URL_FLYING) & ~URL_AGAIN);
 }
 
-void audit_start(Audit *audit, WorldPage page, uint32_t address, int64_t now_ms)
+void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address, int64_t now_ms)
 {
     AuditHost *host = &audit->hosts[page.host];
     AuditAddress *ip = &audit->addresses[address];
+    if (host->agent != agent) {
+        bool has_read = (host->readers[agent / 64] >> agent % 64 & 1) != 0;
+        host->robots_ms = host->kept_robots_ms = has_read ? WORLD_START_MS : 0;
+        host->stale_robots = false;
+    }
     audit->requests++;
     if (host->busy) {
         audit_violation(audit, "two requests to a host", page, now_ms);
@@ -129,7 +139,9 @@ void audit_start(Audit *audit, WorldPage page, uint32_t address, int64_t now_ms)
     }
     if (!is_robots(page)) {
         check_page(audit, page, now_ms);
+        audit->agents[world_number(audit->world, page)] = (uint8_t)agent;
     }
+    host->agent = ip->agent = agent;
     host->busy = true;
     ip->busy = true;
 }
@@ -165,6 +177,7 @@ void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult
         bool pending = result->answer.class == FETCH_OK && result->answer.status / 100 == 3;
         if (answered) {
             host->robots_ms = end_ms;
+            host->readers[host->agent / 64] |= UINT64_C(1) << host->agent % 64;
         }
         host->stale_robots = !answered && !pending && host->robots_ms != 0;
     } else {
@@ -179,7 +192,7 @@ void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult
     host->need_ms = need_of(audit, page, result);
 }
 
-void audit_refused(Audit *audit, WorldPage page, int64_t now_ms)
+void audit_refused(Audit *audit, uint16_t agent, WorldPage page, int64_t now_ms)
 {
     uint8_t *url = url_of(audit, page);
     if (!world_forbids(audit->world, page)) {
@@ -189,6 +202,7 @@ void audit_refused(Audit *audit, WorldPage page, int64_t now_ms)
         audit_violation(audit, "a URL refused twice", page, now_ms);
     }
     *url |= URL_ENDED;
+    audit->agents[world_number(audit->world, page)] = (uint8_t)agent;
     audit->refused++;
 }
 
@@ -215,16 +229,25 @@ void audit_known(Audit *audit, WorldPage page)
     *url |= URL_KNOWN;
 }
 
-void audit_crashed(Audit *audit, int64_t now_ms)
+void audit_given_up(Audit *audit, uint32_t host)
+{
+    audit->hosts[host].given_up = true;
+}
+
+void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms)
 {
     uint32_t n = world_n_pages(audit->world);
     for (uint32_t i = 0; i < n; i++) {
-        if ((audit->urls[i] & (URL_FLYING | URL_ENDED)) != 0) {
+        if ((audit->urls[i] & (URL_FLYING | URL_ENDED)) != 0 &&
+            audit->agents[i] == (uint8_t)agent) {
             audit->urls[i] = (uint8_t)((audit->urls[i] & ~(URL_FLYING | URL_ENDED)) | URL_AGAIN);
         }
     }
     for (uint32_t i = 0; i < audit->world->hosts; i++) {
         AuditHost *host = &audit->hosts[i];
+        if (host->agent != agent) {
+            continue;
+        }
         if (host->busy) {
             host->last_end_ms = now_ms;
             host->busy = false;
@@ -239,7 +262,7 @@ void audit_crashed(Audit *audit, int64_t now_ms)
         }
     }
     for (uint32_t i = 0; i < audit->world->addresses; i++) {
-        if (audit->addresses[i].busy) {
+        if (audit->addresses[i].busy && audit->addresses[i].agent == agent) {
             audit->addresses[i].last_end_ms = now_ms;
             audit->addresses[i].busy = false;
         }

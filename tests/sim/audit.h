@@ -1,15 +1,16 @@
 /* Checks every promise of the crawler from outside: told of each request's start and end, each
- * commit and each crash, it keeps its own books and counts violations.
+ * commit and each crash, of one agent or of many, it keeps its own books and counts violations.
  *
  *  1. At most one request in flight to an address, and to a host.
  *  2. Between the end of one and the start of the next at least the host's delay (Crawl-delay and
  *     Retry-After included) and at least the address's.
- *  3. No page before robots.txt was answered, none that it forbids.
+ *  3. No page before robots.txt was answered, none that it forbids. Who takes a host over from
+ * another agent reads it itself.
  *  4. No page fetched again once its result is committed; none in flight twice. A crash may cost
  * one more fetch of what was not committed.
  *  5. At the end every known URL has a reason, and the database knows the same URLs.
  *
- * Bytes: one per URL, 48 per host, 16 per address, allocated at the start. */
+ * Bytes: two per URL, 72 per host, 16 per address, allocated at the start. */
 #ifndef TESTS_SIM_AUDIT_H
 #define TESTS_SIM_AUDIT_H
 
@@ -24,12 +25,18 @@ typedef struct AuditHost {
     uint32_t kept_need_ms; /* what of it a crash may not forget */
     int64_t kept_end_ms;
     int64_t kept_robots_ms;
+    uint64_t readers[2]; /* agents that have read its robots.txt, a bit each */
+    uint16_t agent;      /* that has asked it last; AUDIT_NOBODY */
     bool busy;
     bool stale_robots; /* a refresh failed: the old rules go on */
+    bool given_up;     /* dropped, or put aside: what is known of it need not be fetched */
 } AuditHost;
+
+#define AUDIT_NOBODY UINT16_MAX
 
 typedef struct AuditAddress {
     int64_t last_end_ms;
+    uint16_t agent;
     bool busy;
 } AuditAddress;
 
@@ -40,7 +47,8 @@ typedef struct Audit {
     int64_t crawl_delay_max_ms;
     int64_t retry_after_max_ms;
     int64_t robots_expiry_ms;
-    uint8_t *urls; /* AuditUrl bits */
+    uint8_t *urls;   /* AuditUrl bits */
+    uint8_t *agents; /* by URL: that has asked for it last */
     AuditHost *hosts;
     AuditAddress *addresses;
     uint64_t violations;
@@ -60,16 +68,17 @@ size_t audit_bytes(const Audit *audit);
 /* Counts a violation and prints the first ones. */
 void audit_violation(Audit *audit, const char *what, WorldPage page, int64_t now_ms)
     __attribute__((cold));
-void audit_start(Audit *audit, WorldPage page, uint32_t address, int64_t now_ms);
+void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address, int64_t now_ms);
 void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult *result,
                int64_t end_ms);
 /* robots.txt refused a page without a request. */
-void audit_refused(Audit *audit, WorldPage page, int64_t now_ms);
+void audit_refused(Audit *audit, uint16_t agent, WorldPage page, int64_t now_ms);
 /* A result was committed; done: its URL left the schedule. */
 void audit_committed(Audit *audit, WorldPage page, const FetchResult *result, bool done);
 void audit_known(Audit *audit, WorldPage page);
-/* Everything that was not committed is forgotten; what is in flight ends now. */
-void audit_crashed(Audit *audit, int64_t now_ms);
+void audit_given_up(Audit *audit, uint32_t host);
+/* Everything of an agent that was not committed is forgotten; what is in flight ends now. */
+void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms);
 
 bool audit_is_known(const Audit *audit, WorldPage page);
 bool audit_is_done(const Audit *audit, WorldPage page);

@@ -1,13 +1,17 @@
-/* Agents of one crawl in virtual time: each has a real node (cluster/node/node.h) over a transport
- * that misbehaves (transport_sim.h), and a crawl in small: URLs that it knows and has fetched, an
- * outbox, commits, transfers. Agents die and start again, are cut off, and the server is away or
- * forgets. An auditor watches all of them: never two requests in flight to an address or a host,
- * never one too soon, no page at two agents, none missing at the end, no limit exceeded. */
+/* Agents of one crawl in virtual time: each is an agent (agent.h) of real parts with a database of
+ * its own, over a transport that misbehaves (transport_sim.h), in one simulated web (world.h).
+ * Agents die and start again, are cut off, and the server is away or forgets; slots move, agents
+ * come and are drained. One auditor (audit.h) watches all of them: never two requests in flight to
+ * an address or a host, never one too soon, no page twice but for what was in flight at a kill;
+ * at the end none is missing, none is at two agents, and no limit is exceeded. */
 #ifndef TESTS_SIM_CLUSTER_SIM_H
 #define TESTS_SIM_CLUSTER_SIM_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define CLUSTER_SIM_AGENTS 64u
+#define CLUSTER_SIM_ADDED  8u /* that may come while the crawl runs */
 
 typedef enum ClusterMutation {
     MUTATION_NONE,
@@ -20,12 +24,17 @@ typedef struct ClusterSimOptions {
     unsigned urls;
     unsigned hosts;
     unsigned addresses;
-    unsigned lost;  /* of a thousand messages */
-    unsigned kills; /* of agents */
-    unsigned cuts;  /* of agents from the server */
-    unsigned downs; /* of the server; every third time it forgets everything */
-    unsigned limit; /* pages of all together; 0 = none */
+    unsigned host_urls; /* of one host at most */
+    unsigned lost;      /* of a thousand messages */
+    unsigned kills;     /* of agents */
+    unsigned cuts;      /* of agents from the server */
+    unsigned downs;     /* of the server; every third time it forgets everything */
+    unsigned moves;     /* an operator's commands: move, drain, add */
+    unsigned limit;     /* pages of all together; 0 = none */
+    unsigned trouble_s; /* in which all of that happens */
+    unsigned batch_ms;
     uint64_t seed;
+    const char *directory; /* of the databases; NULL: one is made and removed */
     ClusterMutation mutation;
 } ClusterSimOptions;
 

@@ -7,14 +7,12 @@
 
 #include "base/core/hash.h"
 #include "crawl_commit.h"
+#include "virtual_clock.h"
 
-#define START_NS      INT64_C(3600000000000) /* a clock never starts at 0 */
-#define WALL_START_US INT64_C(1800000000000000)
-#define FRONT_FIRST   1000u
-#define FRONT_STEP    1000u
-#define ROBOTS_AGENT  "ragno"
-#define ROBOTS_MS     INT64_C(86400000)
-#define ADDRESS_BASE  0x0b000000u /* 11.0.0.0: public, unlike 10 */
+#define FRONT_FIRST  1000u
+#define FRONT_STEP   1000u
+#define ROBOTS_AGENT "ragno"
+#define ADDRESS_BASE 0x0b000000u /* 11.0.0.0: public, unlike 10 */
 
 typedef struct Event {
     HeapNode node;
@@ -31,7 +29,7 @@ static int64_t now_ms(const Crawl *crawl)
 
 WallTime crawl_wall(const Crawl *crawl)
 {
-    return (WallTime){WALL_START_US + crawl->now.ns / 1000};
+    return virtual_wall(crawl->now);
 }
 
 static void broken(Crawl *crawl, const char *what)
@@ -141,6 +139,12 @@ static void on_drop(void *context, const VisitState *visit_state, FetchClass why
     crawl_host_news(context, visit_state, why, 0, true);
 }
 
+static void on_left(void *context, uint32_t host)
+{
+    const Crawl *crawl = context;
+    crawl->share->left(crawl->share->context, host);
+}
+
 static void on_unresolved(void *context, const VisitState *visit_state, FetchClass why,
                           int64_t wait_ms)
 {
@@ -158,7 +162,7 @@ static void on_refused(void *context, FetchResult *result)
     if (!world_locate(crawl->world, result->request.url, strlen(result->request.url), &page)) {
         broken(crawl, "a refused URL");
     } else {
-        audit_refused(crawl->audit, page, now_ms(crawl));
+        audit_refused(crawl->audit, crawl->options.agent, page, now_ms(crawl));
     }
     crawl_add_result(crawl, result);
 }
@@ -182,7 +186,7 @@ static void begin_fetch(Crawl *crawl, VisitState *visit_state)
         return;
     }
     uint32_t address = address_of(visit_state);
-    audit_start(crawl->audit, page, address, now_ms(crawl));
+    audit_start(crawl->audit, crawl->options.agent, page, address, now_ms(crawl));
     WorldReply reply = world_fetch(crawl->world, page, now_ms(crawl));
     Event *event = new_event(crawl, visit_state, reply.duration_ms);
     if (event != NULL) {
@@ -233,6 +237,7 @@ static void end_fetch(Crawl *crawl, Event *event)
     fill_result(crawl, event, &reply);
     VisitState *asker = fetch_step_end(&crawl->rules, visit_state, result);
     audit_end(crawl->audit, event->page, event->address, result, now_ms(crawl));
+    crawl->fetched += result->request.has_page && result->final && result->answer.status >= 100;
     crawl_add_result(crawl, result);
     if (asker != NULL) {
         asker->news = NEWS_ANSWERED;
@@ -257,11 +262,18 @@ static void serve_events(Crawl *crawl)
     }
 }
 
+/* Never more in flight than may still be fetched. */
+static size_t connections(const Crawl *crawl)
+{
+    uint64_t left = crawl->may_fetch > crawl->fetched ? crawl->may_fetch - crawl->fetched : 0;
+    return left < crawl->options.connections ? (size_t)left : crawl->options.connections;
+}
+
 /* The todo thread's rule: hand out what is due; nothing due with connections free means a larger
  * front is required. */
 static void hand_out(Crawl *crawl)
 {
-    while (crawl->workbench.n_acquired < crawl->options.connections) {
+    while (crawl->workbench.n_acquired < connections(crawl)) {
         VisitState *visit_state = workbench_acquire(&crawl->workbench, crawl->now);
         if (visit_state == NULL) {
             size_t front = workbench_front(&crawl->workbench) + crawl->workbench.n_acquired;
@@ -273,7 +285,11 @@ static void hand_out(Crawl *crawl)
             crawl->starved++;
             return;
         }
-        begin_fetch(crawl, visit_state);
+        if (mono_before(crawl->now, visit_state->address.expiry)) {
+            begin_fetch(crawl, visit_state);
+        } else if (!workbench_release(&crawl->workbench, visit_state, crawl->now)) {
+            go_home(crawl, visit_state); /* its turn comes too late */
+        }
     }
 }
 
@@ -285,6 +301,11 @@ static void distribute(Crawl *crawl)
     crawl->hungry = false;
 }
 
+static bool collects(const Crawl *crawl)
+{
+    return crawl->n_pages > 0 || (crawl->share != NULL && crawl->share->waits);
+}
+
 /* When what is collected is to be committed, as in ingest.c. */
 static MonoTime batch_due(const Crawl *crawl)
 {
@@ -293,8 +314,7 @@ static MonoTime batch_due(const Crawl *crawl)
         ingest_patience_ms(&crawl->patience, crawl->options.batch_ms, crawl_is_hungry(crawl)));
 }
 
-/* When something happens next; MONO_NEVER: nothing ever will. */
-static MonoTime next_time(Crawl *crawl)
+MonoTime crawl_next(Crawl *crawl)
 {
     MonoTime next = crawl->wake;
     MonoTime merge = crawl_merge_due(crawl);
@@ -303,27 +323,30 @@ static MonoTime next_time(Crawl *crawl)
     if (node != NULL && node->key < next.ns) {
         next = (MonoTime){node->key};
     }
-    if (crawl->workbench.n_acquired < crawl->options.connections) {
+    if (crawl->workbench.n_acquired < connections(crawl)) {
         MonoTime due = workbench_next_time(&crawl->workbench);
         next = mono_before(due, next) ? due : next;
     }
-    if (crawl->n_pages > 0) {
+    MonoTime chore = crawl_look_at_chores(crawl);
+    next = mono_before(chore, next) ? chore : next;
+    if (collects(crawl)) {
         MonoTime old = batch_due(crawl);
         next = mono_before(old, next) ? old : next;
     }
     return next;
 }
 
-bool crawl_step(Crawl *crawl)
+bool crawl_turn(Crawl *crawl, MonoTime now)
 {
-    crawl->now = mono_later(crawl->now, next_time(crawl));
+    crawl->now = mono_later(crawl->now, now);
     serve_events(crawl);
     hand_out(crawl);
     if (crawl->hungry || !mono_before(crawl->now, crawl->wake)) {
         distribute(crawl);
     }
+    (void)crawl_look_at_chores(crawl);
     if (crawl->n_pages >= crawl->options.batch_pages ||
-        (crawl->n_pages > 0 && !mono_before(crawl->now, batch_due(crawl)))) {
+        (collects(crawl) && !mono_before(crawl->now, batch_due(crawl)))) {
         if (!crawl_commit(crawl)) {
             broken(crawl, "a commit");
         }
@@ -337,7 +360,7 @@ bool crawl_step(Crawl *crawl)
 /* ---- birth and death
  * ---------------------------------------------------------------------------------- */
 
-static void start_parts(Crawl *crawl, bool resumed)
+void crawl_begin(Crawl *crawl, bool resumed)
 {
     DistributorOptions options = {.memory_bytes = crawl->options.memory_bytes,
                                   .window_max = crawl->options.window,
@@ -349,7 +372,8 @@ static void start_parts(Crawl *crawl, bool resumed)
                               .ready = on_ready,
                               .recall = on_recall,
                               .drop = on_drop,
-                              .unresolved = on_unresolved};
+                              .unresolved = on_unresolved,
+                              .left = crawl->share == NULL ? NULL : on_left};
     if (distributor_init(&crawl->distributor, &options, &crawl->politeness, &sinks, crawl->store.db,
                          crawl->store.schedule, crawl->store.hosts) != RESULT_OK) {
         broken(crawl, "distributor_init");
@@ -357,17 +381,27 @@ static void start_parts(Crawl *crawl, bool resumed)
     MonoTime floor =
         resumed ? mono_add_ms(crawl->now, crawl->politeness.ip_delay_ms) : (MonoTime){0};
     workbench_init(&crawl->workbench, floor);
+    if (crawl->share != NULL) {
+        workbench_set_leases(&crawl->workbench, &crawl->share->leases);
+    }
     heap_init(&crawl->events);
     crawl->wake = crawl->now;
     crawl->required_front = FRONT_FIRST;
     crawl->hungry = false;
     crawl->n_pages = 0;
     crawl->n_recalled = 0;
+    crawl->fetched = crawl->totals.pages;
+    crawl->finished = false;
+    crawl->begun = true;
 }
 
 static void stop_parts(Crawl *crawl)
 {
     HeapNode *node = NULL;
+    if (!crawl->begun) {
+        return;
+    }
+    crawl->begun = false;
     while ((node = heap_pop(&crawl->events)) != NULL) {
         Event *event = HEAP_ELEMENT(node, Event, node);
         fetch_result_delete(event->result);
@@ -383,18 +417,27 @@ static void stop_parts(Crawl *crawl)
     distributor_destroy(&crawl->distributor); /* with every visit state, wherever it is */
 }
 
+PolitenessOptions crawl_politeness(void)
+{
+    PolitenessOptions politeness = {.host_delay_ms = 5000,
+                                    .ip_delay_ms = 1000,
+                                    .crawl_delay_max_ms = 300000,
+                                    .retry_after_max_ms = 86400000,
+                                    .rest_max_ms = 6 * 3600000,
+                                    .park_after_ms = 6 * 3600000};
+    politeness_default_rules(politeness.rules);
+    return politeness;
+}
+
 bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, Audit *audit)
 {
-    *crawl = (Crawl){.options = *options, .world = world, .audit = audit};
-    crawl->politeness = (PolitenessOptions){.host_delay_ms = 5000,
-                                            .ip_delay_ms = 1000,
-                                            .crawl_delay_max_ms = 300000,
-                                            .retry_after_max_ms = 86400000,
-                                            .rest_max_ms = 6 * 3600000,
-                                            .park_after_ms = 6 * 3600000};
-    politeness_default_rules(crawl->politeness.rules);
+    *crawl = (Crawl){.options = *options,
+                     .world = world,
+                     .audit = audit,
+                     .may_fetch = UINT64_MAX,
+                     .politeness = options->politeness};
     crawl->rules = (FetchRules){.politeness = &crawl->politeness,
-                                .robots = {.agent = ROBOTS_AGENT, .expiry_ms = ROBOTS_MS}};
+                                .robots = {.agent = ROBOTS_AGENT, .expiry_ms = CRAWL_ROBOTS_MS}};
     crawl->ingest = (IngestOptions){.batch_pages = options->batch_pages,
                                     .batch_links = SIZE_MAX,
                                     .batch_time_ms = options->batch_ms,
@@ -403,29 +446,37 @@ bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, A
                                     .redirect_weight = 1,
                                     .max_depth = UINT64_MAX,
                                     .max_redirects = 20};
-    crawl->now = (MonoTime){START_NS};
+    crawl->now = (MonoTime){WORLD_START_MS * 1000000};
     /* One step may end more fetches than a batch is meant to hold. */
     crawl->pages = calloc(CRAWL_PAGES_MAX, sizeof(ParsedPage *));
     if (crawl->pages == NULL || !crawl_store_of(crawl) ||
-        crawl_log_open(&crawl->log, options->directory, NULL, false, SKIPPED_OFF) != RESULT_OK ||
-        !audit_init(audit, world, &crawl->politeness, ROBOTS_MS)) {
+        crawl_log_open(&crawl->log, options->directory, NULL, false, SKIPPED_OFF) != RESULT_OK) {
         (void)fprintf(stderr, "sim: cannot open %s\n", options->directory);
         return false;
     }
-    start_parts(crawl, false);
     return true;
+}
+
+void crawl_stop(Crawl *crawl)
+{
+    stop_parts(crawl);
+    crawl_store_drop(crawl, false);
+}
+
+void crawl_die(Crawl *crawl)
+{
+    audit_crashed(crawl->audit, crawl->options.agent, now_ms(crawl));
+    crawl_stop(crawl);
 }
 
 bool crawl_crash(Crawl *crawl, int64_t pause_ms)
 {
-    audit_crashed(crawl->audit, now_ms(crawl));
-    stop_parts(crawl);
-    crawl_store_drop(crawl, false);
+    crawl_die(crawl);
     crawl->now = mono_add_ms(crawl->now, pause_ms);
     if (!crawl_store_of(crawl)) {
         return false;
     }
-    start_parts(crawl, true);
+    crawl_begin(crawl, true);
     return true;
 }
 

@@ -15,12 +15,15 @@
 #ifndef TESTS_SIM_CRAWL_H
 #define TESTS_SIM_CRAWL_H
 
+#include "../unit/dice.h"
 #include "audit.h"
 #include "page/crawl_log.h"
 #include "fetch/transfer/fetch_step.h"
 #include "frontier/distributor/distributor.h"
 #include "frontier/visit/workbench.h"
 #include "ingest/ingest_patience.h"
+#include "ingest/batch/ingest_chore.h"
+#include "ingest/batch/ingest_cluster.h"
 #include "ingest/batch/ingest_sieve.h"
 #include "world.h"
 
@@ -35,7 +38,26 @@ typedef struct CrawlOptions {
     uint32_t seeds;       /* roots of this many hosts */
     size_t sieve_bytes;   /* memory of the sieve; 0 = none: batches look links up themselves */
     uint64_t sieve_least; /* URLs known before it is used */
+    size_t map_bytes;     /* of the database */
+    uint16_t agent;       /* for the books of the audit */
+    PolitenessOptions politeness;
 } CrawlOptions;
+
+#define CRAWL_CHORES    4u
+#define CRAWL_ROBOTS_MS INT64_C(86400000) /* until a robots.txt expires */
+
+/* What a crawl has in addition that is one of many agents. */
+typedef struct CrawlShare {
+    IngestCluster *cluster;
+    IngestChore chores[CRAWL_CHORES];
+    size_t n_chores;
+    size_t next_chore; /* has its turn */
+    bool waits;        /* a chore is due: it goes with the next batch */
+    Dice *dice;        /* how long a piece of a chore is */
+    WorkbenchLeases leases;
+    void *context;
+    void (*left)(void *context, uint32_t host); /* DistributorSinks.left */
+} CrawlShare;
 
 /* CPU time by part, from the beginning. */
 typedef struct CrawlCost {
@@ -51,6 +73,9 @@ typedef struct Crawl {
     CrawlOptions options;
     const World *world;
     Audit *audit;
+    CrawlShare *share;  /* borrowed; NULL: alone */
+    uint64_t may_fetch; /* pages in all */
+    uint64_t fetched;   /* pages for good, in flight to their commit or committed */
     PolitenessOptions politeness;
     FetchRules rules;
     IngestOptions ingest;
@@ -73,6 +98,7 @@ typedef struct Crawl {
     MonoTime wake; /* when the distributor wants to work */
     size_t required_front;
     bool hungry;
+    bool begun;
     bool finished;
     bool broken; /* a part failed: told on standard error */
     CrawlCost cost;
@@ -82,13 +108,22 @@ typedef struct Crawl {
     uint64_t starved; /* times a connection was free and nothing due */
 } Crawl;
 
-/* False: cannot be opened, told on standard error. */
+PolitenessOptions crawl_politeness(void);
+/* Opens the database. False: it cannot be done, told on standard error. */
 bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, Audit *audit);
+/* Begins, at crawl->now. resumed: what was before is not known. */
+void crawl_begin(Crawl *crawl, bool resumed);
 /* Seeds it: the roots of hosts 0, n, 2n, ... */
 bool crawl_seed(Crawl *crawl);
-/* Goes on until the next event has been served; false when the crawl is over or broken. */
-bool crawl_step(Crawl *crawl);
-/* Loses everything but the database and starts again pause_ms later. */
+/* When something happens next; MONO_NEVER: nothing ever will. */
+MonoTime crawl_next(Crawl *crawl);
+/* Does what is due now; false when the crawl is over or broken. */
+bool crawl_turn(Crawl *crawl, MonoTime now);
+/* Ends, with the database closed. */
+void crawl_stop(Crawl *crawl);
+/* The same, and what was not committed is lost. */
+void crawl_die(Crawl *crawl);
+/* The same, and it starts again pause_ms later. */
 bool crawl_crash(Crawl *crawl, int64_t pause_ms);
 /* Compares the database with the audit's books. */
 void crawl_check_end(Crawl *crawl);
@@ -98,5 +133,7 @@ void crawl_recall(Crawl *crawl);
 
 /* Database and tables, opened or created. */
 bool crawl_store_of(Crawl *crawl);
+/* Nothing is left to do here. */
+bool crawl_is_quiet(const Crawl *crawl);
 
 #endif

@@ -12,9 +12,9 @@
 #include "ingest/page/page_way.h"
 #include "store/tables/host_parking.h"
 
-#define MAP_BYTES    ((size_t)1 << 38)
 #define MAX_AGE_MS   60000
 #define MERGE_MS     40
+#define CHORE_LOOKS  100u /* at the clock, in a piece of a chore */
 #define SIEVE_SUFFIX "/" SIEVE_DIRECTORY
 
 /* ---- the store
@@ -58,6 +58,15 @@ static void publish(Crawl *crawl, MDB_txn *txn)
     stats_set(&crawl->stats.urls_seen, page_db_n_pages(crawl->store.db, txn));
 }
 
+static void publish_now(Crawl *crawl)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(crawl->store.db, true, &txn) == 0) {
+        publish(crawl, txn);
+        page_db_txn_abort(crawl->store.db, txn);
+    }
+}
+
 static bool open_sieve(Crawl *crawl, MDB_txn *txn)
 {
     char path[4096];
@@ -78,7 +87,7 @@ static bool open_sieve(Crawl *crawl, MDB_txn *txn)
 
 bool crawl_store_of(Crawl *crawl)
 {
-    PageDBOptions options = {.map_bytes = MAP_BYTES, .no_sync = true};
+    PageDBOptions options = {.map_bytes = crawl->options.map_bytes, .no_sync = true};
     MDB_txn *txn = NULL;
     if (page_db_open(&crawl->store.db, crawl->options.directory, &options) != 0 ||
         !open_tables(&crawl->store) || page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
@@ -93,6 +102,9 @@ bool crawl_store_of(Crawl *crawl)
 
 void crawl_store_drop(Crawl *crawl, bool remove)
 {
+    if (crawl->store.db == NULL) {
+        return;
+    }
     sieve_close(crawl->sieve.sieve);
     crawl->sieve.sieve = NULL;
     if (remove && crawl->options.sieve_bytes > 0) {
@@ -158,7 +170,7 @@ void crawl_add_result(Crawl *crawl, FetchResult *result)
         crawl->broken = true;
         return;
     }
-    if (crawl->n_pages == 0) {
+    if (crawl->n_pages == 0 && (crawl->share == NULL || !crawl->share->waits)) {
         crawl->batch_since = crawl->now;
     }
     crawl->pages[crawl->n_pages++] = parsed;
@@ -181,6 +193,10 @@ void crawl_host_news(Crawl *crawl, const VisitState *visit_state, FetchClass why
     result->host.drop = drop;
     result->host.wait_ms = wait_ms;
     result->host.health = visit_state->politeness.health;
+    uint32_t number = 0;
+    if (drop && world_host(crawl->world, visit_state->identity.hostname, &number)) {
+        audit_given_up(crawl->audit, number);
+    }
     crawl_add_result(crawl, result);
 }
 
@@ -197,6 +213,9 @@ static void tell_audit(Crawl *crawl, const Batch *batch)
         if (fetch->request.url == NULL ||
             !world_locate(crawl->world, fetch->request.url, strlen(fetch->request.url), &page)) {
             continue; /* host news */
+        }
+        if (fetch->host.drop || fetch->host.park) {
+            audit_given_up(crawl->audit, page.host);
         }
         audit_committed(crawl->audit, page, fetch, fetch->request.has_page && fetch->final);
         bool followed = fetch->request.has_page && fetch->final && fetch->answer.status >= 100 &&
@@ -222,7 +241,49 @@ static void check_finished(Crawl *crawl)
         page_db_txn_abort(crawl->store.db, txn);
     }
     bool holds = crawl->sieve.sieve != NULL && sieve_holds(crawl->sieve.sieve);
-    crawl->finished = entries == 0 && crawl->n_pages == 0 && !holds;
+    crawl->finished = crawl->share == NULL && entries == 0 && crawl->n_pages == 0 && !holds;
+}
+
+bool crawl_is_quiet(const Crawl *crawl)
+{
+    const CrawlShare *share = crawl->share;
+    bool holds = false;
+    for (size_t i = 0; i < share->n_chores; i++) {
+        holds = holds || share->chores[i].holds(share->chores[i].context);
+    }
+    return !holds && crawl->n_pages == 0 && stats_get(&crawl->stats.urls_queued) == 0 &&
+           ingest_cluster_outbox_blocks(share->cluster) == 0;
+}
+
+MonoTime crawl_look_at_chores(Crawl *crawl)
+{
+    CrawlShare *share = crawl->share;
+    MonoTime next = MONO_NEVER;
+    for (size_t i = 0; share != NULL && i < share->n_chores; i++) {
+        MonoTime due = share->chores[i].due(share->chores[i].context);
+        if (mono_before(crawl->now, due)) {
+            next = mono_before(due, next) ? due : next;
+        } else if (!share->waits) {
+            crawl->batch_since = crawl->n_pages == 0 ? crawl->now : crawl->batch_since;
+            share->waits = true;
+        }
+    }
+    return next;
+}
+
+/* As due_chore of ingest.c: those that are due take turns. */
+static const IngestChore *due_chore(Crawl *crawl)
+{
+    CrawlShare *share = crawl->share;
+    for (size_t i = 0; share != NULL && i < share->n_chores; i++) {
+        size_t place = (share->next_chore + i) % share->n_chores;
+        const IngestChore *chore = &share->chores[place];
+        if (!mono_before(crawl->now, chore->due(chore->context))) {
+            share->next_chore = place + 1;
+            return chore;
+        }
+    }
+    return NULL;
 }
 
 /* Lets a part have paid for the CPU time since *since. */
@@ -233,6 +294,17 @@ static void charge(int64_t *part, int64_t *since)
     *since = now;
 }
 
+/* The results; then a piece of a chore, as long as the dice say. */
+static Result apply(Crawl *crawl, Batch *batch, const IngestChore *chore)
+{
+    Result rc = batch->n_pages > 0 || chore == NULL ? page_way_apply(batch) : RESULT_OK;
+    if (rc == RESULT_OK && chore != NULL) {
+        int64_t looks = (int64_t)dice_below(crawl->share->dice, CHORE_LOOKS);
+        rc = chore->run(chore->context, batch, (MonoTime){mono_now().ns + looks});
+    }
+    return rc;
+}
+
 /* The batch, or a piece of a merge. */
 static bool commit(Crawl *crawl, bool merge)
 {
@@ -241,6 +313,8 @@ static bool commit(Crawl *crawl, bool merge)
     CrawlCost *cost = &crawl->cost;
     int64_t since = cpu_thread_ns();
     size_t n = merge ? 0 : crawl->n_pages;
+    CrawlShare *share = crawl->share;
+    const IngestChore *chore = merge ? NULL : due_chore(crawl);
     if (page_db_txn_begin(crawl->store.db, false, &txn) != 0) {
         return false;
     }
@@ -252,10 +326,13 @@ static bool commit(Crawl *crawl, bool merge)
         batch.defers =
             sieve_is_due_for(crawl->sieve.sieve, stats_get(&crawl->stats.urls_seen), batch.hungry);
     }
+    if (rc == RESULT_OK && share != NULL) {
+        rc = ingest_cluster_begin(share->cluster, &batch);
+    }
     if (rc == RESULT_OK) {
         rc = merge ? sieve_chore(&crawl->sieve)
                          .run(&crawl->sieve, &batch, mono_add_ms(mono_now(), MERGE_MS))
-                   : page_way_apply(&batch);
+                   : apply(crawl, &batch, chore);
     }
     if (rc == RESULT_OK) {
         rc = batch_finish(&batch);
@@ -269,6 +346,13 @@ static bool commit(Crawl *crawl, bool merge)
     charge(merge ? &cost->merge_ns : &cost->write_ns, &since);
     if (crawl->sieve.sieve != NULL) {
         sieve_settle(crawl->sieve.sieve, rc == RESULT_OK);
+    }
+    if (share != NULL) {
+        ingest_cluster_end(share->cluster, &batch, rc == RESULT_OK);
+        share->waits = false;
+    }
+    if (chore != NULL) {
+        chore->ended(chore->context, rc);
     }
     CommitNotice *notice = rc == RESULT_OK ? batch_notice(&batch) : NULL;
     if (notice != NULL) {
@@ -352,65 +436,19 @@ bool crawl_seed(Crawl *crawl)
     }
     Result rc =
         batch_init(&batch, &crawl->ingest, &crawl->store, crawl->log, &crawl->totals, txn, NULL, 0);
+    if (rc == RESULT_OK && crawl->share != NULL) {
+        rc = ingest_cluster_begin(crawl->share->cluster, &batch);
+    }
     rc = rc == RESULT_OK ? page_way_seed(&batch, seeds, NULL, n, &added) : rc;
     rc = rc == RESULT_OK ? batch_finish(&batch) : rc;
     bool ok = rc == RESULT_OK && page_db_txn_commit(crawl->store.db, txn) == 0 && added == n;
     crawl->totals = batch.totals;
+    if (crawl->share != NULL) {
+        ingest_cluster_end(crawl->share->cluster, &batch, ok);
+        publish_now(crawl);
+    }
     batch_destroy(&batch);
     free(seeds);
     free(text);
     return ok;
-}
-
-/* ---- the end
- * ------------------------------------------------------------------------------------------ */
-
-/* One page of the database: known to the audit, and it has a reason. */
-static void check_page(Crawl *crawl, MDB_txn *txn, const PageRef *ref, const Buffer *url)
-{
-    WorldPage page;
-    int64_t now = crawl->now.ns / 1000000;
-    if (!world_locate(crawl->world, url->data, url->length, &page) ||
-        !audit_is_known(crawl->audit, page)) {
-        audit_violation(crawl->audit, "a page nobody has told of", page, now);
-        return;
-    }
-    HostRecord record;
-    (void)host_table_get(crawl->store.hosts, txn, ref->host, &record);
-    bool done = audit_is_done(crawl->audit, page);
-    if (!done && !host_is_aside(&record)) {
-        audit_violation(crawl->audit, "a URL without a reason", page, now);
-    }
-    if (done && ref->status == 0) {
-        audit_violation(crawl->audit, "a URL whose result is not in the database", page, now);
-    }
-}
-
-void crawl_check_end(Crawl *crawl)
-{
-    MDB_txn *txn = NULL;
-    Buffer url;
-    PageRef ref;
-    WorldPage nowhere = {0, 0};
-    if (page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
-        crawl->broken = true;
-        return;
-    }
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    uint64_t n = page_db_n_pages(crawl->store.db, txn);
-    if (n != crawl->audit->known) {
-        audit_violation(crawl->audit, "pages known to the database and to the books differ",
-                        nowhere, crawl->now.ns / 1000000);
-        (void)fprintf(stderr, "sim: database %" PRIu64 ", books %" PRIu64 "\n", n,
-                      crawl->audit->known);
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        if (page_db_get(crawl->store.db, txn, i, &ref, &url) != 0) {
-            audit_violation(crawl->audit, "a page that cannot be read", nowhere, 0);
-        } else {
-            check_page(crawl, txn, &ref, &url);
-        }
-    }
-    buffer_destroy(&url);
-    page_db_txn_abort(crawl->store.db, txn);
 }

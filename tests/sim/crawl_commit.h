@@ -17,6 +17,9 @@ void crawl_host_news(Crawl *crawl, const VisitState *visit_state, FetchClass why
                      bool drop);
 /* Commits the batch and tells the distributor; false when it cannot. */
 bool crawl_commit(Crawl *crawl);
+/* When a chore of an agent is due next, of those that are not due yet. One that is goes with the
+ * batch, which begins with it if there is none. */
+MonoTime crawl_look_at_chores(Crawl *crawl);
 /* When the next one is due. */
 MonoTime crawl_merge_due(Crawl *crawl);
 /* Commits a piece of a merge, if one is due; false when it cannot. */

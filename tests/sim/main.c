@@ -20,7 +20,6 @@
 #include "base/option/options.h"
 #include "cluster_sim.h"
 #include "crawl.h"
-#include "transport_sim.h"
 
 #define MARKS      100u
 #define TENTH      (MARKS / 10)
@@ -191,7 +190,7 @@ static bool run(const Settings *settings, Crawl *crawl, Figures *figures)
     uint32_t crashes = 0;
     uint64_t spacing = settings->urls / (settings->crashes + 1) + 1;
     next_crash = hash_mix(settings->seed + CRASH_SALT) % spacing;
-    while (crawl_step(crawl)) {
+    while (crawl_turn(crawl, crawl_next(crawl))) {
         take_mark(figures, crawl, settings->urls);
         if (crashes < settings->crashes && results_of(crawl->audit) >= next_crash) {
             crashes++;
@@ -235,15 +234,19 @@ static int simulate(const Settings *settings)
                             .window = 32,
                             .sieve_bytes = (size_t)settings->sieve,
                             .sieve_least = settings->sieve_from,
+                            .map_bytes = (size_t)1 << 38,
+                            .politeness = crawl_politeness(),
                             .seeds = settings->hosts / 1000 + 1};
-    if (path == NULL ||
-        !world_init(&world, settings->seed, settings->urls, settings->hosts, settings->addresses)) {
+    if (path == NULL || !world_init(&world, settings->seed, settings->urls, settings->hosts,
+                                    settings->addresses, WORLD_HOST_URLS)) {
         return 2;
     }
     world.trouble = settings->trouble;
-    if (!crawl_open(&crawl, &options, &world, &audit) || !crawl_seed(&crawl)) {
+    if (!audit_init(&audit, &world, &options.politeness, CRAWL_ROBOTS_MS) ||
+        !crawl_open(&crawl, &options, &world, &audit) || !crawl_seed(&crawl)) {
         return 2;
     }
+    crawl_begin(&crawl, false);
     figures.base_kb = anonymous_kb();
     bool ended = run(settings, &crawl, &figures);
     int64_t cpu_ns = cpu_process_ns();
@@ -276,28 +279,44 @@ static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned
     cluster->cuts = option == 'C' ? number : cluster->cuts;
     cluster->downs = option == 'N' ? number : cluster->downs;
     cluster->limit = option == 'l' ? number : cluster->limit;
+    cluster->moves = option == 'V' ? number : cluster->moves;
+    cluster->host_urls = option == 'H' ? number : cluster->host_urls;
+    cluster->trouble_s = option == 'T' && number > 0 ? number : cluster->trouble_s;
     if (option == 'M') {
         bool floor = strcmp(text, "floor") == 0;
         cluster->mutation = floor ? MUTATION_FLOOR : MUTATION_LEASE;
         return floor || strcmp(text, "lease") == 0;
     }
-    return option != 'A' || (number > 0 && number <= SIM_NET_AGENTS);
+    return option != 'A' || (number > 0 && number <= CLUSTER_SIM_AGENTS);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
-        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
-        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
-        {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
-        {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
-        {"batch-pages", required_argument, NULL, 'B'}, {"sieve", required_argument, NULL, 'S'},
-        {"sieve-from", required_argument, NULL, 'f'},  {"directory", required_argument, NULL, 'D'},
-        {"agents", required_argument, NULL, 'A'},      {"lost", required_argument, NULL, 'L'},
-        {"kills", required_argument, NULL, 'K'},       {"cuts", required_argument, NULL, 'C'},
-        {"downs", required_argument, NULL, 'N'},       {"limit", required_argument, NULL, 'l'},
-        {"mutation", required_argument, NULL, 'M'},    {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
+                                          {"hosts", required_argument, NULL, 'h'},
+                                          {"addresses", required_argument, NULL, 'a'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"crashes", required_argument, NULL, 'c'},
+                                          {"memory", required_argument, NULL, 'm'},
+                                          {"connections", required_argument, NULL, 'n'},
+                                          {"batch-time", required_argument, NULL, 'b'},
+                                          {"days", required_argument, NULL, 'd'},
+                                          {"trouble", required_argument, NULL, 't'},
+                                          {"batch-pages", required_argument, NULL, 'B'},
+                                          {"sieve", required_argument, NULL, 'S'},
+                                          {"sieve-from", required_argument, NULL, 'f'},
+                                          {"directory", required_argument, NULL, 'D'},
+                                          {"agents", required_argument, NULL, 'A'},
+                                          {"lost", required_argument, NULL, 'L'},
+                                          {"kills", required_argument, NULL, 'K'},
+                                          {"cuts", required_argument, NULL, 'C'},
+                                          {"downs", required_argument, NULL, 'N'},
+                                          {"limit", required_argument, NULL, 'l'},
+                                          {"mutation", required_argument, NULL, 'M'},
+                                          {"moves", required_argument, NULL, 'V'},
+                                          {"host-urls", required_argument, NULL, 'H'},
+                                          {"trouble-s", required_argument, NULL, 'T'},
+                                          {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
@@ -310,7 +329,7 @@ int main(int argc, char **argv)
                          .sieve = 16 << 20,
                          .sieve_from = 2000000,
                          .days = 365};
-    ClusterSimOptions cluster = {.agents = 0};
+    ClusterSimOptions cluster = {.agents = 0, .host_urls = 1000, .trouble_s = 400};
     int option = 0;
     bool ok = true;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1 && ok) {
@@ -339,7 +358,10 @@ int main(int argc, char **argv)
                       "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
                       "           [--crashes N] [--memory SIZE] [--connections N]\n"
                       "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
-                      "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR]\n");
+                      "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR]\n"
+                      "       sim --agents N [--lost N] [--kills N] [--cuts N] [--downs N]\n"
+                      "           [--moves N] [--trouble-s N] [--limit N] [--host-urls N]\n"
+                      "           [--mutation floor|lease]\n");
         return 2;
     }
     if (cluster.agents > 0) {
@@ -348,6 +370,8 @@ int main(int argc, char **argv)
         cluster.hosts = settings.hosts;
         cluster.addresses = settings.addresses;
         cluster.seed = settings.seed;
+        cluster.batch_ms = settings.batch_ms;
+        cluster.directory = settings.directory;
         return cluster_sim_run(&cluster);
     }
     log_set_level(LOG_LEVEL_WARN);

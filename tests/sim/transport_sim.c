@@ -111,7 +111,11 @@ static Result do_listen(void *state, const char *subject)
             return RESULT_OK;
         }
     }
-    (void)snprintf(port->subjects[port->n_subjects++ % 8], TRANSPORT_SUBJECT_BYTES, "%s", subject);
+    if (port->n_subjects == sizeof port->hashes / sizeof *port->hashes) {
+        abort();
+    }
+    port->hashes[port->n_subjects] = hash_64(subject, strlen(subject), 0);
+    (void)snprintf(port->subjects[port->n_subjects++], TRANSPORT_SUBJECT_BYTES, "%s", subject);
     return RESULT_OK;
 }
 
@@ -181,6 +185,16 @@ static void serve_get(SimNet *net, const SimEvent *event)
     tell(net, event->from, event->life, told, true);
 }
 
+static void tell_of_change(SimNet *net, const char *key)
+{
+    for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
+        if (net->ports[i].alive) {
+            tell(net, i, net->ports[i].life,
+                 transport_event_new(TRANSPORT_CHANGED, 0, key, NULL, NULL, 0), true);
+        }
+    }
+}
+
 static void serve_put(SimNet *net, SimEvent *event)
 {
     SimValue *value = find_value(net, event->subject);
@@ -196,21 +210,39 @@ static void serve_put(SimNet *net, SimEvent *event)
         told->revision = value->revision;
     }
     tell(net, event->from, event->life, told, true);
-    for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
-        if (net->ports[i].alive) {
-            tell(net, i, net->ports[i].life,
-                 transport_event_new(TRANSPORT_CHANGED, 0, event->subject, NULL, NULL, 0), true);
-        }
-    }
+    tell_of_change(net, event->subject);
+}
+
+void sim_net_store(SimNet *net, const char *key, const void *bytes, size_t length)
+{
+    SimValue *value = find_value(net, key);
+    free(value->bytes);
+    value->bytes = checked(malloc(length + 1));
+    memcpy(value->bytes, bytes, length);
+    value->length = length;
+    value->revision = ++net->revision;
+    tell_of_change(net, key);
+}
+
+const SimValue *sim_net_value(SimNet *net, const char *key)
+{
+    const SimValue *value = find_value(net, key);
+    return value->bytes == NULL ? NULL : value;
+}
+
+bool sim_net_is_down(const SimNet *net)
+{
+    return mono_before(net->now, net->down_until);
 }
 
 static SimPort *listener(SimNet *net, const char *subject)
 {
+    uint64_t hash = hash_64(subject, strlen(subject), 0);
     for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
         SimPort *port = &net->ports[i];
-        for (size_t k = 0; port->alive && k < port->n_subjects && !is_cut(net, port); k++) {
-            if (strcmp(port->subjects[k], subject) == 0) {
-                return port;
+        for (size_t k = 0; port->alive && k < port->n_subjects; k++) {
+            if (port->hashes[k] == hash && strcmp(port->subjects[k], subject) == 0) {
+                return is_cut(net, port) ? NULL : port;
             }
         }
     }
@@ -260,12 +292,12 @@ static void deliver(SimNet *net, SimEvent *event)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-void sim_net_init(SimNet *net, uint64_t seed, unsigned lost)
+void sim_net_init(SimNet *net, uint64_t seed, unsigned lost, MonoTime now)
 {
     memset(net, 0, sizeof *net);
     net->dice = (Dice){seed};
     net->lost = lost;
-    net->now = (MonoTime){INT64_C(1000000000000)};
+    net->now = now;
     heap_init(&net->events);
 }
 
@@ -333,6 +365,23 @@ static void tell_of_connections(SimNet *net)
                                                         NULL, NULL, 0)));
         }
     }
+}
+
+/* The sooner of two, of which t is still to come. */
+static MonoTime sooner(const SimNet *net, MonoTime next, MonoTime t)
+{
+    return mono_before(net->now, t) && mono_before(t, next) ? t : next;
+}
+
+MonoTime sim_net_next(const SimNet *net)
+{
+    const HeapNode *node = heap_top(&net->events);
+    MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
+    next = sooner(net, next, net->down_until);
+    for (size_t i = 0; i < SIM_NET_AGENTS; i++) {
+        next = sooner(net, next, net->ports[i].cut_until);
+    }
+    return next;
 }
 
 void sim_net_run(SimNet *net, MonoTime now)

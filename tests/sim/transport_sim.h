@@ -8,8 +8,8 @@
 #include "base/memory/heap.h"
 #include "cluster/transport/transport.h"
 
-#define SIM_NET_AGENTS 64u
-#define SIM_NET_KEYS   (SIM_NET_AGENTS + 8u)
+#define SIM_NET_AGENTS 80u
+#define SIM_NET_KEYS   (SIM_NET_AGENTS + 16u)
 
 typedef struct SimNet SimNet;
 
@@ -22,6 +22,7 @@ typedef struct SimPort {
     bool up; /* it believes */
     MonoTime cut_until;
     char subjects[8][TRANSPORT_SUBJECT_BYTES];
+    uint64_t hashes[8]; /* of these */
     size_t n_subjects;
     Transport transport;
     TransportSink sink;
@@ -48,7 +49,7 @@ struct SimNet {
     uint64_t revision;
 };
 
-void sim_net_init(SimNet *net, uint64_t seed, unsigned lost);
+void sim_net_init(SimNet *net, uint64_t seed, unsigned lost, MonoTime now);
 void sim_net_destroy(SimNet *net);
 /* A process begins, and hears of the connection when there is one. */
 void sim_net_open(SimNet *net, uint16_t agent, const TransportSink *sink);
@@ -56,6 +57,13 @@ void sim_net_close(SimNet *net, uint16_t agent);
 void sim_net_cut(SimNet *net, uint16_t agent, MonoTime until);
 /* The server is away until then; it may forget everything, or the last changes. */
 void sim_net_down(SimNet *net, MonoTime until, bool forgets);
+/* What an operator puts there: its watchers hear of it. Copies. */
+void sim_net_store(SimNet *net, const char *key, const void *bytes, size_t length);
+/* NULL: there is none. */
+const SimValue *sim_net_value(SimNet *net, const char *key);
+bool sim_net_is_down(const SimNet *net);
+/* When something is due next. */
+MonoTime sim_net_next(const SimNet *net);
 /* Delivers what is due. */
 void sim_net_run(SimNet *net, MonoTime now);
 

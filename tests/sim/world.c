@@ -9,7 +9,6 @@
 
 #define FANOUT         8u
 #define PAGES_EXPONENT 0.8
-#define PAGES_MAX      100000u /* of one host: at five seconds each, six days */
 #define HOUR_MS        INT64_C(3600000)
 
 /* Parts of a thousand. */
@@ -38,9 +37,15 @@ static uint32_t skewed(uint64_t random, uint32_t n)
     return i < n ? i : n - 1;
 }
 
-bool world_init(World *world, uint64_t seed, uint32_t urls, uint32_t hosts, uint32_t addresses)
+bool world_init(World *world, uint64_t seed, uint32_t urls, uint32_t hosts, uint32_t addresses,
+                uint32_t host_urls)
 {
-    *world = (World){.seed = seed, .hosts = hosts, .addresses = addresses, .trouble = 1};
+    *world = (World){.seed = seed,
+                     .hosts = hosts,
+                     .addresses = addresses,
+                     .trouble = 1,
+                     .slow_ms = 20000,
+                     .hour_ms = HOUR_MS};
     world->first = calloc((size_t)hosts + 1, sizeof *world->first);
     if (world->first == NULL) {
         return false;
@@ -52,7 +57,7 @@ bool world_init(World *world, uint64_t seed, uint32_t urls, uint32_t hosts, uint
     double scale = urls > hosts ? (double)(urls - hosts) / sum : 0;
     for (uint32_t i = 0; i < hosts; i++) {
         double pages = 1 + floor(scale * pow((double)i + 1, -PAGES_EXPONENT));
-        world->first[i + 1] = world->first[i] + (pages < PAGES_MAX ? (uint32_t)pages : PAGES_MAX);
+        world->first[i + 1] = world->first[i] + (pages < host_urls ? (uint32_t)pages : host_urls);
     }
     return true;
 }
@@ -165,10 +170,11 @@ WorldName world_resolve(const World *world, uint32_t host, int64_t now_ms)
     uint64_t epoch = 0;
     uint64_t habits = roll(world, host, 3, 0);
     if (habits % 20 == 0) {
-        epoch = (uint64_t)(now_ms / (HOUR_MS + (int64_t)(habits / 20 % 10) * HOUR_MS));
+        epoch =
+            (uint64_t)(now_ms / (world->hour_ms + (int64_t)(habits / 20 % 10) * world->hour_ms));
     }
     name.address = skewed(roll(world, host, 4, epoch), world->addresses);
-    name.ttl_ms = 60000 + (int64_t)(habits / 1000 % 24) * HOUR_MS;
+    name.ttl_ms = 60000 + (int64_t)(habits / 1000 % 24) * world->hour_ms;
     return name;
 }
 
@@ -231,7 +237,7 @@ static WorldReply robots_reply(const World *world, WorldPage page, int64_t now_m
         }
         break;
     case ROBOTS_LATE:
-        if (now_ms < HOUR_MS) {
+        if (now_ms < WORLD_START_MS + world->hour_ms) {
             reply.status = 503;
             reply.class = FETCH_BUSY;
         }
@@ -278,7 +284,7 @@ WorldReply world_fetch(const World *world, WorldPage page, int64_t now_ms)
     if (class != FETCH_OK && class != FETCH_BUSY) {
         reply.class = class;
         reply.status = 0;
-        reply.duration_ms = class == FETCH_REFUSED ? 50 : 20000;
+        reply.duration_ms = class == FETCH_REFUSED ? 50 : world->slow_ms;
         return reply;
     }
     if (class == FETCH_BUSY) {
@@ -313,6 +319,11 @@ size_t world_links(const World *world, WorldPage page, WorldLink links[WORLD_LIN
         }
     }
     links[n++] = (WorldLink){.to = {page.host, (uint32_t)(random % pages)}, .score = 0.1f};
-    links[n++] = (WorldLink){.to = {(uint32_t)((random >> 20) % world->hosts), 0}, .score = 0.8f};
+    uint32_t other = (uint32_t)((random >> 20) % world->hosts);
+    links[n++] = (WorldLink){.to = {other, 0}, .score = 0.8f};
+    if (world->far) {
+        uint32_t far = (uint32_t)(hash_mix(random) % world_pages(world, other));
+        links[n++] = (WorldLink){.to = {other, far}, .score = 0.5f};
+    }
     return n;
 }

@@ -22,13 +22,18 @@
 #define WORLD_ROBOTS    UINT32_MAX       /* robots.txt instead of a page number */
 #define WORLD_ROBOTS_2  (UINT32_MAX - 1) /* where some of them redirect to */
 #define WORLD_URL_BYTES 96
+#define WORLD_START_MS  INT64_C(3600000) /* a clock never starts at 0 */
 #define WORLD_LINKS_MAX 12u
+#define WORLD_HOST_URLS 100000u /* at five seconds each, six days */
 
 typedef struct World {
     uint64_t seed;
     uint32_t hosts;
     uint32_t addresses;
     uint32_t trouble; /* times as many bad hosts as usual (1: an eighth are) */
+    int64_t slow_ms;  /* what a fetch takes that times out */
+    int64_t hour_ms;  /* hosts move to other addresses after some; a late robots.txt takes one */
+    bool far;         /* links lead to other pages of other hosts than their roots, too */
     uint32_t *first;  /* hosts + 1: number of the first page of a host, over all; owned */
 } World;
 
@@ -58,8 +63,9 @@ typedef struct WorldLink {
     float score;
 } WorldLink;
 
-/* About so many pages in all. False without memory. */
-bool world_init(World *world, uint64_t seed, uint32_t urls, uint32_t hosts, uint32_t addresses);
+/* About so many pages in all, of a host at most host_urls. False without memory. */
+bool world_init(World *world, uint64_t seed, uint32_t urls, uint32_t hosts, uint32_t addresses,
+                uint32_t host_urls);
 void world_destroy(World *world);
 uint32_t world_pages(const World *world, uint32_t host);
 /* The number of a page over all hosts. */

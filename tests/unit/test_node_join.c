@@ -3,6 +3,8 @@
 
 #include "cluster/node/node_join.h"
 #include "parse/host/domain.h"
+#include "cluster/message/node_place.h"
+#include "store_fixture.h"
 #include "unit.h"
 
 static uint64_t last_token;
@@ -116,7 +118,81 @@ static void without_a_cluster(void)
     end(&j);
 }
 
+static void answer_record(Joining *j, uint64_t token)
+{
+    MemberRecord record = {.life = 1, .incarnation = 1, .token = token, .machine = "other"};
+    Buffer bytes;
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(member_record_write(&record, &bytes), RESULT_OK);
+    answer(j, bytes.data, bytes.length, 3);
+    buffer_destroy(&bytes);
+}
+
+/* What a directory is that has written down which agent it is about to be, by token 5, and died. */
+static void begin_again(Joining *j, uint64_t recorded)
+{
+    StoreFixture fixture;
+    NodeIdentity identity = {.known = true, .self = 0, .life = 1, .next_token = 5};
+    ClusterTable none;
+    begin(j, false);
+    memcpy(identity.uuid, j->theirs.uuid, sizeof identity.uuid);
+    cluster_table_init(&none);
+    store_fixture_open(&fixture);
+    MDB_txn *txn = store_fixture_begin(&fixture, false);
+    CU_ASSERT_EQUAL(node_place_write_identity(txn, fixture.store.crawl, &identity), RESULT_OK);
+    CU_ASSERT_EQUAL(node_place_read(txn, fixture.store.crawl, &j->join.identity, &none), RESULT_OK);
+    CU_ASSERT_FALSE(j->join.identity.known); /* whether it is an agent, the cluster knows */
+    page_db_txn_abort(fixture.store.db, txn);
+    store_fixture_close(&fixture, true);
+    j->join.wanted = CLUSTER_NOBODY;
+    answer(j, j->bytes.data, j->bytes.length, 1);
+    CU_ASSERT_EQUAL(j->join.step, JOIN_RECORD);
+    if (recorded != 0) {
+        answer_record(j, recorded);
+    } else {
+        answer(j, NULL, 0, 0);
+    }
+}
+
+static void of_two_that_begin(void)
+{
+    Joining j;
+    begin_again(&j, 99); /* another directory was faster */
+    CU_ASSERT_EQUAL(j.join.step, JOIN_RECORD);
+    CU_ASSERT_EQUAL(j.join.identity.self, 1);
+    end(&j);
+    begin_again(&j, 5); /* its record had arrived */
+    CU_ASSERT_EQUAL(j.join.step, JOIN_SETTINGS);
+    CU_ASSERT_EQUAL(j.join.identity.self, 0);
+    CU_ASSERT_EQUAL(j.join.identity.token, 5);
+    end(&j);
+    begin_again(&j, 0); /* it is still on its way */
+    CU_ASSERT_EQUAL(j.join.step, JOIN_SETTINGS);
+    answer(&j, "", 0, 1); /* the settings are ours */
+    CU_ASSERT_EQUAL(j.join.step, JOIN_SAVE);
+    CU_ASSERT_EQUAL(j.join.identity.tried, 5);
+    end(&j);
+}
+
+/* What it has tried twice may arrive all the same. */
+static void of_a_record_that_comes_late(void)
+{
+    const NodeIdentity identity = {.known = true, .token = 1, .next_token = 3, .tried = 2};
+    NodeIdentity read = {.known = false};
+    Buffer bytes;
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(member_identity_write(&identity, &bytes), RESULT_OK);
+    CU_ASSERT_EQUAL(member_identity_read(&read, bytes.data, bytes.length), RESULT_OK);
+    for (uint64_t token = 0; token < 5; token++) {
+        CU_ASSERT_EQUAL(member_is_token_of(&read, token), token >= 1 && token <= 3);
+    }
+    buffer_destroy(&bytes);
+}
+
 UNIT_MAIN("node_join",
+          {"of two directories that begin as one agent, the slower takes another",
+           of_two_that_begin},
+          {"a record that comes late is known again", of_a_record_that_comes_late},
           {"a directory that has crawled nothing joins the cluster that was made anew",
            without_a_table},
           {"one that has crawled belongs to its own", with_a_table},

@@ -119,7 +119,9 @@ static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *a
     }
     if (desk->limits[unit] > 0 && unit != LEDGER_RATE) {
         desk->spent = desk->spent || row->wants[unit];
-        desk->holds = desk->holds || row->granted[unit] > account->used;
+        /* While a row is missing, nobody knows what there is to draw. */
+        desk->holds =
+            desk->holds || row->granted[unit] > account->used || !ledger_is_complete(&desk->ledger);
     }
 }
 

@@ -165,6 +165,7 @@ TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, Mo
     }
     keeper->next_look = mono_add_ms(now, pause_ms);
     if (event->kind == TRANSPORT_VALUE) {
+        keeper->put = number > keeper->put ? 0 : keeper->put; /* its answer was lost */
         news = take_value(keeper, event, now);
         keeper->newest = news == TABLE_CONFIRMED;
     }

@@ -42,6 +42,7 @@ Result member_identity_write(const NodeIdentity *identity, Buffer *out)
     wire_put_32(&writer, identity->incarnation);
     wire_put_64(&writer, identity->token);
     wire_put_64(&writer, identity->next_token);
+    wire_put_64(&writer, identity->tried);
     return seal(&writer, start);
 }
 
@@ -57,6 +58,7 @@ Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t le
     fresh.incarnation = wire_get_32(&reader);
     fresh.token = wire_get_64(&reader);
     fresh.next_token = wire_get_64(&reader);
+    fresh.tried = wire_left(&reader) > 0 ? wire_get_64(&reader) : 0;
     if (uuid == NULL || !wire_reader_ended(&reader)) {
         return RESULT_DAMAGED;
     }
@@ -122,9 +124,11 @@ Result member_record_read(MemberRecord *record, const void *bytes, size_t length
     return RESULT_OK;
 }
 
-static bool is_token_of(const NodeIdentity *identity, uint64_t token)
+bool member_is_token_of(const NodeIdentity *identity, uint64_t token)
 {
-    return token == identity->token || (identity->next_token != 0 && token == identity->next_token);
+    return token == identity->token ||
+           (identity->next_token != 0 && token == identity->next_token) ||
+           (identity->tried != 0 && token == identity->tried);
 }
 
 MemberClaim member_judge(const NodeIdentity *identity, const ClusterTable *table,
@@ -149,7 +153,7 @@ MemberClaim member_judge(const NodeIdentity *identity, const ClusterTable *table
     if (record == NULL || record->life < identity->life) {
         return MEMBER_MAY; /* the cluster has forgotten it */
     }
-    return is_token_of(identity, record->token) ? MEMBER_MAY : MEMBER_IS_COPY;
+    return member_is_token_of(identity, record->token) ? MEMBER_MAY : MEMBER_IS_COPY;
 }
 
 uint64_t member_session(uint16_t life, uint32_t incarnation, uint64_t luck)

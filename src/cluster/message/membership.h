@@ -34,6 +34,7 @@ typedef struct NodeIdentity {
     uint32_t incarnation; /* starts */
     uint64_t token;       /* of the last start that is known to have been recorded */
     uint64_t next_token;  /* of a start that may have been; 0: none */
+    uint64_t tried;       /* of one before that, whose record may still arrive; 0: none */
 } NodeIdentity;
 
 typedef enum MemberState { MEMBER_RUNNING, MEMBER_STOPPED, MEMBER_STATES } MemberState;
@@ -67,6 +68,8 @@ typedef enum MemberClaim {
     MEMBER_NOBODY    /* the table has no such agent */
 } MemberClaim;
 
+/* Whether a start was, or may have been, one of this directory's. */
+bool member_is_token_of(const NodeIdentity *identity, uint64_t token);
 /* Whether a directory may run as its agent. record NULL: there is none. */
 MemberClaim member_judge(const NodeIdentity *identity, const ClusterTable *table,
                          const MemberRecord *record);

@@ -24,9 +24,11 @@ Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, Clus
     }
     key = key_of(table_key, sizeof table_key);
     code = mdb_get(txn, crawl, &key, &value);
-    return code == MDB_NOTFOUND  ? RESULT_OK
-           : code == MDB_SUCCESS ? cluster_table_read(table, value.mv_data, value.mv_size)
-                                 : lmdb_result(code, "get cluster_table");
+    rc = code == MDB_NOTFOUND  ? RESULT_OK
+         : code == MDB_SUCCESS ? cluster_table_read(table, value.mv_data, value.mv_size)
+                               : lmdb_result(code, "get cluster_table");
+    identity->known = identity->token != 0 || table->epoch > 0;
+    return rc;
 }
 
 static Result put(MDB_txn *txn, MDB_dbi crawl, MDB_val key, const Buffer *bytes)

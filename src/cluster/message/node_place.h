@@ -13,7 +13,8 @@
 #include "cluster/message/membership.h"
 #include "store/pages/page_db.h"
 
-/* identity->known is false, and table->epoch 0, when there is none. */
+/* *table is initialised, and stays so when there is none. identity->known is false of a directory
+ * that has at most written down what it is about to be. */
 Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, ClusterTable *table);
 /* The same of a database, for one who looks at it; *table is initialised. RESULT_NOT_FOUND: it is
  * of no agent. */

@@ -387,10 +387,6 @@ static void work_on_join(Node *node, MonoTime now)
         node_join_work(&node->join, now);
     }
     if (node->join.step == JOIN_DONE) {
-        if (node->sinks.save_identity(node->sinks.context, &node->join.identity) != RESULT_OK) {
-            go_out(node, "the directory cannot be written");
-            return;
-        }
         node->state = NODE_JOINED;
     } else if (node->join.step == JOIN_REFUSED) {
         go_out(node, node->join.why);

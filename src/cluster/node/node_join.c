@@ -68,22 +68,6 @@ MonoTime node_join_next(const NodeJoin *join)
     return join->next;
 }
 
-const char *node_join_waits_for(const NodeJoin *join)
-{
-    static const char *const waits[] = {[JOIN_WAIT] = "a connection to the server",
-                                        [JOIN_TABLE] = "the cluster table",
-                                        [JOIN_CLAIM] = "a place in the cluster table",
-                                        [JOIN_RECORD] = "the record of this agent",
-                                        [JOIN_SETTINGS] = "the settings of the crawl",
-                                        [JOIN_OTHERS] = "answers of other agents",
-                                        [JOIN_PUT_SETTINGS] = "the settings of the crawl",
-                                        [JOIN_SAVE] = "the directory",
-                                        [JOIN_PUT] = "the record of this agent",
-                                        [JOIN_DONE] = "nothing",
-                                        [JOIN_REFUSED] = "nothing"};
-    return waits[join->step];
-}
-
 /* ---- what is asked in each step ---- */
 
 static uint64_t next_token(NodeJoin *join)
@@ -264,7 +248,7 @@ static void choose(NodeJoin *join, MonoTime now)
                  memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) == 0;
     if (!identity->known && !begun) {
         identity->self = join->wanted == CLUSTER_NOBODY ? find_free(join) : join->wanted;
-        identity->next_token = identity->token = 0;
+        identity->next_token = identity->token = identity->tried = 0;
         if (identity->self >= join->table.n_agents) {
             refuse(join, identity->self == CLUSTER_NOBODY
                              ? "all agents of the cluster have a directory already; start this "
@@ -283,13 +267,20 @@ static void choose(NodeJoin *join, MonoTime now)
 static void go_on_to_claim(NodeJoin *join, MonoTime now)
 {
     const ClusterAgent *agent = &join->table.agents[join->identity.self];
+    NodeIdentity *identity = &join->identity;
     join->recorded = true;
+    if (identity->token !=
+        identity->next_token) { /* nobody else can say so, if the record is lost */
+        identity->token = identity->next_token;
+        identity->known = true;
+        join->step = JOIN_SAVE;
+        join->next = MONO_NEVER;
+        return;
+    }
     if (agent->claimed < agent->life) {
         go_to(join, JOIN_CLAIM, now);
         return;
     }
-    join->identity.token = join->identity.next_token;
-    join->identity.known = true;
     join->step = JOIN_DONE;
     join->next = MONO_NEVER;
 }
@@ -340,8 +331,7 @@ static bool may_begin(const NodeJoin *join, const MemberRecord *record)
     const NodeIdentity *identity = &join->identity;
     const ClusterAgent *agent = &join->table.agents[identity->self];
     if (record != NULL && record->life >= agent->life) {
-        return is_begun(identity) &&
-               (record->token == identity->next_token || record->token == identity->token);
+        return is_begun(identity) && member_is_token_of(identity, record->token);
     }
     return agent->claimed < agent->life;
 }
@@ -356,7 +346,7 @@ static void choose_another(NodeJoin *join, MonoTime now)
         return;
     }
     join->from = identity->self + 1u;
-    identity->next_token = identity->token = 0;
+    identity->next_token = identity->token = identity->tried = 0;
     choose(join, now);
 }
 
@@ -420,6 +410,7 @@ static void begin_save(NodeJoin *join)
     NodeIdentity *identity = &join->identity;
     MemberRecord *record = &join->record;
     identity->incarnation++;
+    identity->tried = identity->next_token != identity->token ? identity->next_token : 0;
     identity->next_token = hash_mix(join->luck + identity->incarnation) | 1;
     record->life = identity->life;
     record->incarnation = identity->incarnation;
@@ -447,7 +438,11 @@ static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime 
 
 void node_join_saved(NodeJoin *join, MonoTime now)
 {
-    go_to(join, JOIN_PUT, now);
+    if (join->recorded) {
+        go_on_to_claim(join, now);
+    } else {
+        go_to(join, JOIN_PUT, now);
+    }
 }
 
 /* It was put in place of the one that was judged, or not at all. */

@@ -7,8 +7,8 @@
  * that says what to do. The settings (delays, user agent, scope, version, public suffix list) must
  * be those of the crawl; they may change only while no other agent runs.
  * A directory that is no agent yet writes down which one it is about to be, and by which token,
- * before it puts its record. So whoever has the record of a life has the agent, also when an answer
- * was lost or the process died in between.
+ * before it puts its record, and that its record is there before it claims. So whoever has the
+ * record of a life has the agent, also when an answer was lost or the process died in between.
  * Owns: what it has read so far. Time is a parameter.
  * Threads: one at a time. */
 #ifndef CLUSTER_NODE_NODE_JOIN_H
@@ -26,7 +26,8 @@ typedef enum JoinStep {
     JOIN_SETTINGS,
     JOIN_OTHERS, /* settings differ: does anybody run? */
     JOIN_PUT_SETTINGS,
-    JOIN_SAVE,  /* the directory writes down what it is about to be: the caller does it */
+    JOIN_SAVE,  /* the directory writes down what it is about to be, and then what it is: the
+                   caller does it */
     JOIN_PUT,   /* our record */
     JOIN_CLAIM, /* put: the agent's life */
     JOIN_DONE,
@@ -72,8 +73,7 @@ void node_join_up(NodeJoin *join, MonoTime now);
 void node_join_work(NodeJoin *join, MonoTime now);
 MonoTime node_join_next(const NodeJoin *join);
 void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now);
-/* In JOIN_SAVE: join->identity is on disk (next_token); after JOIN_DONE its token is to be saved.
- */
+/* In JOIN_SAVE: join->identity is on disk. */
 void node_join_saved(NodeJoin *join, MonoTime now);
 /* A sentence for the operator, who waits: what it is waiting for. */
 const char *node_join_waits_for(const NodeJoin *join);

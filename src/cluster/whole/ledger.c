@@ -126,7 +126,7 @@ bool ledger_is_wanted(const Ledger *ledger, LedgerUnit unit)
     return false;
 }
 
-static bool is_complete(const Ledger *ledger)
+bool ledger_is_complete(const Ledger *ledger)
 {
     for (uint32_t i = 0; i < ledger->n; i++) {
         if (!ledger->rows[i].known) {
@@ -209,7 +209,7 @@ bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t lim
         row->granted[unit] = account->granted;
     }
     account->granted = row->granted[unit];
-    bool complete = is_complete(ledger);
+    bool complete = ledger_is_complete(ledger);
     uint64_t pool = complete ? ledger_pool(ledger, unit, limit) : 0;
     if (ledger_is_low(account) && pool > 0) {
         row->granted[unit] += part_of(ledger, unit, pool, account);

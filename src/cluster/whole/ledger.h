@@ -64,6 +64,8 @@ Result ledger_read(Ledger *ledger, const void *bytes, size_t length);
 
 /* The part of a limit that nobody has. */
 uint64_t ledger_pool(const Ledger *ledger, LedgerUnit unit, uint64_t limit);
+/* Whether no row is missing (invariant 3). */
+bool ledger_is_complete(const Ledger *ledger);
 /* Whether an agent wants more. */
 bool ledger_is_wanted(const Ledger *ledger, LedgerUnit unit);
 

@@ -1,0 +1,313 @@
+#include "agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent_sinks.h"
+#include "base/core/hash.h"
+#include "cluster/message/node_place.h"
+
+#define AGAIN_MS 10000 /* until an operator starts again what was refused */
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void take_event(void *context, TransportEvent *event)
+{
+    Agent *agent = context;
+    node_take(agent->node, event, agent->net->now);
+    agent_touch(agent);
+}
+
+static bool read_place(Agent *agent, NodeIdentity *identity, ClusterTable *table)
+{
+    const IngestStore *store = &agent->crawl.store;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(store->db, true, &txn) != 0) {
+        return false;
+    }
+    Result rc = node_place_read(txn, store->crawl, identity, table);
+    page_db_txn_abort(store->db, txn);
+    return rc == RESULT_OK;
+}
+
+static bool make_node(Agent *agent)
+{
+    const AgentRules *rules = agent->rules;
+    NodeSinks sinks = agent_node_sinks(agent);
+    ClusterTable table;
+    char name[32];
+    (void)snprintf(name, sizeof name, "machine-%u", (unsigned)agent->number);
+    cluster_table_init(&table);
+    NodeOptions options = {.crawl = "sim",
+                           .table = &table,
+                           .machine = name,
+                           .name = name,
+                           .version = "sim",
+                           .settings = "sim = yes\n",
+                           .lease = rules->lease,
+                           .lease_addresses = 1000000,
+                           .message_bytes = 16384,
+                           .message_age_ms = 10000,
+                           .window_bytes = 4 << 20,
+                           .answer_ms = 5000};
+    options.limits[LEDGER_PAGES] = rules->limit;
+    bool ok = read_place(agent, &options.identity, &table);
+    options.luck = hash_mix(rules->seed + agent->number +
+                            options.identity.incarnation * UINT64_C(1000) + dice_next(agent->dice));
+    ok = ok && node_new(&agent->node, &options, &agent->net->ports[agent->number].transport,
+                        &sinks) == RESULT_OK;
+    cluster_table_destroy(&table);
+    return ok;
+}
+
+static bool start(Agent *agent)
+{
+    TransportSink sink = {.context = agent, .take = take_event};
+    sim_net_open(agent->net, agent->number, &sink);
+    agent->state = AGENT_JOINING;
+    agent->node_due = agent->net->now;
+    agent->out = false;
+    agent->verdict = END_NOT_YET;
+    return (agent->crawl.store.db != NULL || crawl_store_of(&agent->crawl)) && make_node(agent);
+}
+
+static void destroy_tables(Agent *agent)
+{
+    inbox_chore_delete(agent->inbox_chore);
+    agent->inbox_chore = NULL;
+    acks_chore_destroy(&agent->acks);
+    table_chore_destroy(&agent->table);
+    moves_chore_destroy(&agent->moves);
+    ingest_cluster_destroy(&agent->cluster);
+    inbox_destroy(&agent->inbox);
+}
+
+static void stop(Agent *agent)
+{
+    if (agent->state == AGENT_MEMBER || agent->state == AGENT_LEAVING) {
+        destroy_tables(agent);
+    }
+    agent->commits += agent->crawl.cost.commits;
+    agent->crawl.cost.commits = 0;
+    agent->n_leases = agent->n_forgotten = 0;
+    sim_net_close(agent->net, agent->number);
+    node_delete(agent->node);
+    agent->node = NULL;
+}
+
+void agent_kill(Agent *agent, MonoTime when)
+{
+    agent->crawl.now = mono_later(agent->crawl.now, agent->net->now);
+    crawl_die(&agent->crawl);
+    stop(agent);
+    agent->state = AGENT_AWAY;
+    agent->start = when;
+}
+
+bool agent_runs(const Agent *agent)
+{
+    return agent->state != AGENT_AWAY && agent->state != AGENT_ENDED;
+}
+
+uint16_t agent_self(const Agent *agent)
+{
+    return agent->node == NULL || node_state(agent->node) == NODE_JOINING
+               ? CLUSTER_NOBODY
+               : node_identity(agent->node)->self;
+}
+
+void agent_tell(const Agent *agent)
+{
+    static const char *const states[] = {"away", "joining", "member", "leaving", "ended"};
+    const Crawl *crawl = &agent->crawl;
+    (void)fprintf(stderr, "sim: directory %u %s", (unsigned)agent->number, states[agent->state]);
+    if (agent->node != NULL) {
+        (void)fprintf(stderr, " agent %u \"%s\"", (unsigned)agent_self(agent),
+                      node_text(agent->node));
+    }
+    if (agent->state == AGENT_MEMBER) {
+        (void)fprintf(stderr,
+                      " epoch %llu queued %llu front %zu leasing %zu acquired %zu outbox %llu "
+                      "inbox %d moves %s awaits %u quiet %d",
+                      (unsigned long long)agent->cluster.table.epoch,
+                      (unsigned long long)stats_get(&crawl->stats.urls_queued),
+                      workbench_front(&crawl->workbench), crawl->workbench.n_leasing,
+                      crawl->workbench.n_acquired,
+                      (unsigned long long)ingest_cluster_outbox_blocks(&agent->cluster),
+                      !inbox_is_empty((Inbox *)(uintptr_t)&agent->inbox),
+                      moves_step_name(agent->moves.place.step), agent->moves.plan.awaits,
+                      crawl_is_quiet(crawl));
+    }
+    (void)fprintf(stderr, "\n");
+}
+
+/* ---- birth ----------------------------------------------------------------------------------- */
+
+/* As cluster_part_open. */
+static bool open_tables(Agent *agent)
+{
+    const IngestStore *store = &agent->crawl.store;
+    InboxSinks sinks = agent_inbox_sinks(agent);
+    MDB_txn *txn = NULL;
+    agent->cluster = (IngestCluster){.self = 0};
+    inbox_init(&agent->inbox, NULL, &sinks);
+    acks_chore_init(&agent->acks, &agent->cluster);
+    table_chore_init(&agent->table, &agent->cluster);
+    moves_chore_init(&agent->moves, &agent->cluster);
+    if (page_db_txn_begin(store->db, false, &txn) != 0) {
+        return false;
+    }
+    Result rc = ingest_cluster_init(&agent->cluster, node_identity(agent->node)->self,
+                                    node_table(agent->node), txn, store->crawl);
+    bool ok = page_db_txn_commit(store->db, txn) == 0 && rc == RESULT_OK;
+    agent->inbox_chore = inbox_chore_new(&agent->inbox, &agent->cluster);
+    agent_set_sinks(agent);
+    return ok && agent->inbox_chore != NULL;
+}
+
+/* It has joined: everything runs from now on. The first directory has the seeds. */
+static bool begin(Agent *agent)
+{
+    Crawl *crawl = &agent->crawl;
+    MonoTime now = agent->net->now;
+    crawl->share = &agent->share;
+    crawl->now = now;
+    crawl->may_fetch = agent->rules->limit > 0 ? 0 : UINT64_MAX;
+    if (!open_tables(agent)) {
+        return false;
+    }
+    agent->state = AGENT_MEMBER;
+    bool resumed = stats_get(&crawl->stats.urls_seen) > 0;
+    crawl_begin(crawl, resumed);
+    if (!resumed && agent->number == 0 && !crawl_seed(crawl)) {
+        return false;
+    }
+    uint64_t used[LEDGER_UNITS] = {[LEDGER_PAGES] = crawl->fetched};
+    return node_begin(agent->node, used, mono_add_ms(now, -agent->rules->floor_ms)) == RESULT_OK;
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+static void take_lease(Agent *agent, const LeaseNotice *notice)
+{
+    Workbench *workbench = &agent->crawl.workbench;
+    MonoTime now = agent->net->now;
+    if (notice->kind == LEASE_NOTICE_GRANTED) {
+        workbench_granted(workbench, &notice->address, notice->ticket, notice->end,
+                          notice->contended, now);
+    } else if (notice->kind == LEASE_NOTICE_CONTENDED) {
+        workbench_contended(workbench, &notice->address, notice->ticket, now);
+    } else {
+        workbench_lease_ended(workbench, &notice->address, notice->ticket, now);
+    }
+}
+
+/* What the node said while it worked. */
+static void take_news(Agent *agent)
+{
+    for (size_t i = 0; agent_is_member(agent) && i < agent->n_forgotten; i++) {
+        node_forget(agent->node, agent->forgotten[i]);
+    }
+    agent->n_forgotten = 0;
+    for (size_t i = 0; i < agent->n_leases; i++) { /* more may come meanwhile */
+        LeaseNotice notice = agent->leases[i];
+        take_lease(agent, &notice);
+    }
+    agent->n_leases = 0;
+}
+
+static void work_node(Agent *agent)
+{
+    MonoTime now = agent->net->now;
+    if (mono_before(now, agent->node_due)) {
+        return;
+    }
+    agent->node_worked = now;
+    agent->node_due = MONO_NEVER;
+    node_work(agent->node, now);
+    MonoTime soon = mono_add_ms(now, node_state(agent->node) == NODE_MEMBER ? AGENT_GATHER_MS : 1);
+    agent->node_due = mono_later(node_next(agent->node), soon);
+}
+
+/* The crawl is over: what is in flight is committed, then it leaves. */
+static void look_at_end(Agent *agent)
+{
+    Crawl *crawl = &agent->crawl;
+    if (agent->verdict == END_NOT_YET) {
+        return;
+    }
+    crawl->may_fetch = 0;
+    if (agent->state == AGENT_MEMBER && crawl->workbench.n_acquired == 0 && crawl->n_pages == 0) {
+        agent->state = AGENT_LEAVING;
+        node_leave(agent->node, agent->net->now);
+        agent_touch(agent);
+    }
+}
+
+bool agent_work(Agent *agent)
+{
+    MonoTime now = agent->net->now;
+    if (agent->state == AGENT_ENDED ||
+        (agent->state == AGENT_AWAY && mono_before(now, agent->start))) {
+        return true;
+    }
+    if (agent->state == AGENT_AWAY && !start(agent)) {
+        return false;
+    }
+    work_node(agent);
+    if (agent->out) {
+        agent_kill(agent, mono_add_ms(now, AGAIN_MS));
+        return true;
+    }
+    if (agent->state == AGENT_JOINING && node_state(agent->node) == NODE_JOINED && !begin(agent)) {
+        return false;
+    }
+    if (agent->state == AGENT_MEMBER) {
+        take_news(agent);
+        if (!mono_before(now, crawl_next(&agent->crawl))) {
+            (void)crawl_turn(&agent->crawl, now);
+        }
+        look_at_end(agent);
+    }
+    if (agent->state == AGENT_LEAVING && node_state(agent->node) == NODE_LEFT) {
+        crawl_stop(&agent->crawl);
+        stop(agent);
+        agent->state = AGENT_ENDED;
+    }
+    return !agent->crawl.broken;
+}
+
+MonoTime agent_next(Agent *agent)
+{
+    if (agent->state == AGENT_ENDED) {
+        return MONO_NEVER;
+    }
+    if (agent->state == AGENT_AWAY) {
+        return agent->start;
+    }
+    if (agent->n_leases > 0 || agent->n_forgotten > 0) {
+        return agent->net->now;
+    }
+    MonoTime next = agent->state == AGENT_MEMBER ? crawl_next(&agent->crawl) : MONO_NEVER;
+    return mono_before(next, agent->node_due) ? next : agent->node_due;
+}
+
+bool agent_open(Agent *agent, uint16_t number, const CrawlOptions *options, const AgentRules *rules,
+                SimNet *net, const World *world, Audit *audit)
+{
+    *agent = (Agent){
+        .rules = rules, .net = net, .dice = &net->dice, .number = number, .state = AGENT_AWAY};
+    return crawl_open(&agent->crawl, options, world, audit);
+}
+
+void agent_close(Agent *agent)
+{
+    if (agent_runs(agent)) {
+        crawl_stop(&agent->crawl);
+        stop(agent);
+    }
+    crawl_close(&agent->crawl, false);
+    free(agent->leases);
+    free(agent->forgotten);
+}

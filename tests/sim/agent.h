@@ -1,0 +1,84 @@
+/* An agent of a cluster in virtual time: the real node, and a crawl of real parts (crawl.h) with
+ * the real outbox, inbox and chores, joined as src/crawl/cluster joins them.
+ *
+ *   SimNet --> node --> leases: workbench; blocks: inbox chore; tables: table and moves chore
+ *                <----- wants, rows of the outbox, what is committed
+ *
+ * A process dies by agent_kill: its memory is gone, its database is what it was at its last commit.
+ * The next one joins again by what stands there. Messages wait for their turn as in the thread
+ * `cluster`: a member works at most every 10 ms. */
+#ifndef TESTS_SIM_AGENT_H
+#define TESTS_SIM_AGENT_H
+
+#include "cluster/node/node.h"
+#include "crawl.h"
+#include "frontier/distributor/frontier.h"
+#include "ingest/chore/acks_chore.h"
+#include "ingest/chore/inbox_chore.h"
+#include "ingest/chore/table_chore.h"
+#include "ingest/move/moves_chore.h"
+#include "transport_sim.h"
+
+typedef enum AgentState {
+    AGENT_AWAY,    /* until `start` */
+    AGENT_JOINING, /* node and database */
+    AGENT_MEMBER,  /* and the rest */
+    AGENT_LEAVING,
+    AGENT_ENDED /* it has heard that the crawl is over */
+} AgentState;
+
+/* The same for all. */
+typedef struct AgentRules {
+    LeaseRules lease;
+    int64_t floor_ms; /* so much too early an arbiter believes to have begun: a mutation */
+    uint64_t limit;   /* pages of all together; 0 = none */
+    uint64_t seed;
+    void *context;
+    void (*out)(void *context, uint16_t number, const char *why);
+} AgentRules;
+
+typedef struct Agent {
+    const AgentRules *rules;
+    SimNet *net;
+    Dice *dice;
+    uint16_t number; /* of the directory; the node's may be another */
+    AgentState state;
+    MonoTime start;
+    bool out;
+    EndVerdict verdict;
+    Crawl crawl;
+    CrawlShare share;
+    Node *node;
+    MonoTime node_due;
+    MonoTime node_worked;
+    IngestCluster cluster;
+    Inbox inbox;
+    InboxChore *inbox_chore;
+    AcksChore acks;
+    TableChore table;
+    MovesChore moves;
+    LeaseNotice *leases; /* of the node, for the workbench */
+    size_t n_leases;
+    uint64_t *forgotten; /* tickets, for the node */
+    size_t n_forgotten;
+    uint64_t arrived; /* blocks of others */
+    uint64_t commits; /* of all processes */
+} Agent;
+
+/* The directory is made. False: it cannot be opened. */
+bool agent_open(Agent *agent, uint16_t number, const CrawlOptions *options, const AgentRules *rules,
+                SimNet *net, const World *world, Audit *audit);
+void agent_close(Agent *agent);
+/* When something happens here next, but for messages. */
+MonoTime agent_next(Agent *agent);
+/* Does what is due. False: a part is broken. */
+bool agent_work(Agent *agent);
+/* The process ends, and the next one starts then. */
+void agent_kill(Agent *agent, MonoTime start);
+bool agent_runs(const Agent *agent);
+/* Of the table; CLUSTER_NOBODY. */
+uint16_t agent_self(const Agent *agent);
+/* A line on standard error: what it waits for. */
+void agent_tell(const Agent *agent);
+
+#endif

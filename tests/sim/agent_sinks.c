@@ -1,0 +1,247 @@
+#include "agent_sinks.h"
+
+#include <stdlib.h>
+
+#include "cluster/message/node_place.h"
+
+static void *checked(void *memory)
+{
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
+bool agent_is_member(const Agent *agent)
+{
+    return node_state(agent->node) == NODE_MEMBER;
+}
+
+void agent_touch(Agent *agent)
+{
+    MonoTime soon = mono_later(agent->net->now, mono_add_ms(agent->node_worked, AGENT_GATHER_MS));
+    agent->node_due = mono_before(soon, agent->node_due) ? soon : agent->node_due;
+}
+
+/* ---- what the crawl has for the node
+ * --------------------------------------------------------- */
+
+static void on_want(void *context, const IpAddress *address, uint64_t ticket)
+{
+    Agent *agent = context;
+    if (agent_is_member(agent)) {
+        node_want(agent->node, address, ticket, agent->net->now);
+        agent_touch(agent);
+    }
+}
+
+static void on_release(void *context, const IpAddress *address, MonoTime rest_end)
+{
+    Agent *agent = context;
+    if (agent_is_member(agent)) {
+        node_release(agent->node, address, rest_end, agent->net->now);
+        agent_touch(agent);
+    }
+}
+
+static void on_left(void *context, uint32_t host)
+{
+    Agent *agent = context;
+    (void)moves_chore_left(&agent->moves, host);
+}
+
+static void on_grown(void *context, uint16_t to, size_t bytes)
+{
+    Agent *agent = context;
+    if (agent_is_member(agent)) {
+        node_grown(agent->node, to, bytes, agent->net->now);
+        agent_touch(agent);
+    }
+}
+
+static void on_arrived(void *context)
+{
+    Agent *agent = context;
+    agent->arrived++;
+}
+
+static void on_settled(void *context, const InboxItem *item)
+{
+    Agent *agent = context;
+    if (agent_is_member(agent)) {
+        node_settled(agent->node, item->ticket, item->fault, item->envelope.from, agent->net->now);
+        agent_touch(agent);
+    }
+}
+
+/* Said while the node works. */
+static void on_replaced(void *context, uint64_t ticket)
+{
+    Agent *agent = context;
+    agent->forgotten =
+        checked(reallocarray(agent->forgotten, agent->n_forgotten + 1, sizeof *agent->forgotten));
+    agent->forgotten[agent->n_forgotten++] = ticket;
+}
+
+static void on_table(void *context, const ClusterTable *table)
+{
+    Agent *agent = context;
+    if (agent_is_member(agent)) {
+        node_table_committed(agent->node, table, agent->net->now);
+        agent_touch(agent);
+    }
+}
+
+static void on_settle(void *context, uint16_t to)
+{
+    Agent *agent = context;
+    if (agent_is_member(agent)) {
+        node_moved(agent->node, to);
+        agent_touch(agent);
+    }
+}
+
+/* ---- what the node has for the crawl
+ * --------------------------------------------------------- */
+
+static Result save_identity(void *context, const NodeIdentity *identity)
+{
+    Agent *agent = context;
+    const IngestStore *store = &agent->crawl.store;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(store->db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = node_place_write_identity(txn, store->crawl, identity);
+    return page_db_txn_commit(store->db, txn) == 0 ? rc : RESULT_IO;
+}
+
+static void sink_out(void *context, const char *why)
+{
+    Agent *agent = context;
+    agent->out = true;
+    agent->rules->out(agent->rules->context, agent->number, why);
+}
+
+static void new_table(void *context, const ClusterTable *table)
+{
+    Agent *agent = context;
+    (void)table_chore_tell(&agent->table, table);
+}
+
+static void lease_news(void *context, const LeaseNews *news)
+{
+    Agent *agent = context;
+    agent->leases =
+        checked(reallocarray(agent->leases, agent->n_leases + 1, sizeof *agent->leases));
+    agent->leases[agent->n_leases++] =
+        (LeaseNotice){.kind = news->kind == LEASE_NEWS_GRANTED  ? LEASE_NOTICE_GRANTED
+                              : news->kind == LEASE_NEWS_OTHERS ? LEASE_NOTICE_CONTENDED
+                                                                : LEASE_NOTICE_ENDED,
+                      .address = news->address,
+                      .ticket = news->ticket,
+                      .end = news->end,
+                      .contended = news->others};
+}
+
+static void sink_block(void *context, InboxItem *item)
+{
+    Agent *agent = context;
+    inbox_push(&agent->inbox, item);
+}
+
+static Result read_outbox(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
+                          OutboxRange *range)
+{
+    const Agent *agent = context;
+    PageDB *db = agent->crawl.store.db;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(db, true, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = outbox_read(&agent->cluster.outbox, txn, to, from, most, blocks, range);
+    page_db_txn_abort(db, txn);
+    return rc;
+}
+
+static void sink_answered(void *context, uint16_t to, const OutboxRange *range)
+{
+    Agent *agent = context;
+    AckRange ack = {.to = to, .first = range->first, .last = range->last, .blocks = range->blocks};
+    acks_chore_tell(&agent->acks, &ack);
+}
+
+/* As cluster_sinks.c and cluster_state.c have it. */
+static void sink_situation(void *context, NodeSituation *s)
+{
+    Agent *agent = context;
+    const Crawl *crawl = &agent->crawl;
+    size_t acquired = crawl->workbench.n_acquired;
+    size_t most = crawl->options.connections;
+    s->end.idle = inbox_is_empty(&agent->inbox) && crawl_is_quiet(crawl);
+    s->end.changes = crawl->cost.commits + agent->arrived;
+    s->accounts[LEDGER_PAGES] = (LedgerAccount){.used = acquired + crawl->fetched,
+                                                .needed = most > acquired ? most - acquired : 1,
+                                                .idle = s->end.idle};
+}
+
+static void sink_granted(void *context, LedgerUnit unit, uint64_t granted)
+{
+    Agent *agent = context;
+    if (unit == LEDGER_PAGES && agent->rules->limit > 0) {
+        agent->crawl.may_fetch = granted;
+    }
+}
+
+static void sink_ended(void *context, EndVerdict verdict)
+{
+    Agent *agent = context;
+    agent->verdict = verdict;
+}
+
+static void sink_status(void *context, Buffer *text)
+{
+    (void)context;
+    (void)text;
+}
+
+NodeSinks agent_node_sinks(Agent *agent)
+{
+    return (NodeSinks){.context = agent,
+                       .save_identity = save_identity,
+                       .out = sink_out,
+                       .new_table = new_table,
+                       .lease_news = lease_news,
+                       .block = sink_block,
+                       .read_outbox = read_outbox,
+                       .answered = sink_answered,
+                       .situation = sink_situation,
+                       .granted = sink_granted,
+                       .ended = sink_ended,
+                       .status = sink_status};
+}
+
+InboxSinks agent_inbox_sinks(Agent *agent)
+{
+    return (InboxSinks){
+        .context = agent, .arrived = on_arrived, .settled = on_settled, .replaced = on_replaced};
+}
+
+void agent_set_sinks(Agent *agent)
+{
+    agent->cluster.context = agent;
+    agent->cluster.grown = on_grown;
+    agent->table.context = agent;
+    agent->table.committed = on_table;
+    agent->moves.context = agent;
+    agent->moves.settle = on_settle;
+    agent->share =
+        (CrawlShare){.cluster = &agent->cluster,
+                     .chores = {inbox_chore(agent->inbox_chore), acks_chore(&agent->acks),
+                                table_chore(&agent->table), moves_chore(&agent->moves)},
+                     .n_chores = 4,
+                     .dice = agent->dice,
+                     .leases = {.context = agent, .want = on_want, .release = on_release},
+                     .context = agent,
+                     .left = on_left};
+}

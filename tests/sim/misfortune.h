@@ -1,0 +1,45 @@
+/* Misfortune: what befalls a cluster within its time of trouble, and what its operator does.
+ *
+ * What: kills, cuts, and downs of the server, each as often as it is to be, at times that the dice
+ * say; and commands as `ragno cluster move`, `drain` and `add` give them. */
+#ifndef TESTS_SIM_MISFORTUNE_H
+#define TESTS_SIM_MISFORTUNE_H
+
+#include "agent.h"
+#include "cluster_sim.h"
+
+typedef enum MisfortuneKind {
+    FORTUNE_KILL,
+    FORTUNE_CUT,
+    FORTUNE_DOWN,
+    FORTUNE_MOVE
+} MisfortuneKind;
+
+typedef struct Misfortune {
+    MisfortuneKind kind;
+    MonoTime time;
+} Misfortune;
+
+typedef struct Trouble {
+    const ClusterSimOptions *options;
+    SimNet *net;
+    Agent *agents;
+    unsigned *n_agents; /* directories; an added agent needs one more */
+    void *context;
+    bool (*add)(void *context); /* makes it; false: there are enough */
+    Misfortune *all;            /* by time; owned */
+    size_t n;
+    size_t next;
+    MonoTime begin;
+    unsigned kills;
+    unsigned moves; /* commands that changed the table */
+} Trouble;
+
+/* net, agents, add and options are set. */
+bool trouble_init(Trouble *trouble);
+void trouble_destroy(Trouble *trouble);
+MonoTime trouble_next(const Trouble *trouble);
+/* What is due by now. */
+void trouble_work(Trouble *trouble);
+
+#endif
