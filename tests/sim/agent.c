@@ -17,6 +17,7 @@ static void take_event(void *context, TransportEvent *event)
     Agent *agent = context;
     node_take(agent->node, event, agent->net->now);
     agent_touch(agent);
+    agent->stale = true;
 }
 
 static bool read_place(Agent *agent, NodeIdentity *identity, ClusterTable *table)
@@ -101,8 +102,14 @@ void agent_kill(Agent *agent, MonoTime when)
     agent->crawl.now = mono_later(agent->crawl.now, agent->net->now);
     crawl_die(&agent->crawl);
     stop(agent);
+    agent_start_again(agent, when);
+}
+
+void agent_start_again(Agent *agent, MonoTime when)
+{
     agent->state = AGENT_AWAY;
     agent->start = when;
+    agent->stale = true;
 }
 
 bool agent_runs(const Agent *agent)
@@ -248,6 +255,7 @@ static void look_at_end(Agent *agent)
 bool agent_work(Agent *agent)
 {
     MonoTime now = agent->net->now;
+    agent->stale = true;
     if (agent->state == AGENT_ENDED ||
         (agent->state == AGENT_AWAY && mono_before(now, agent->start))) {
         return true;
@@ -278,7 +286,7 @@ bool agent_work(Agent *agent)
     return !agent->crawl.broken;
 }
 
-MonoTime agent_next(Agent *agent)
+static MonoTime find_next(Agent *agent)
 {
     if (agent->state == AGENT_ENDED) {
         return MONO_NEVER;
@@ -293,11 +301,29 @@ MonoTime agent_next(Agent *agent)
     return mono_before(next, agent->node_due) ? next : agent->node_due;
 }
 
+MonoTime agent_next(Agent *agent)
+{
+    if (agent->stale) {
+        agent->due = find_next(agent);
+        agent->stale = false;
+    }
+    return agent->due;
+}
+
+bool agent_is_due(const Agent *agent)
+{
+    return agent->stale || !mono_before(agent->net->now, agent->due);
+}
+
 bool agent_open(Agent *agent, uint16_t number, const CrawlOptions *options, const AgentRules *rules,
                 SimNet *net, const World *world, Audit *audit)
 {
-    *agent = (Agent){
-        .rules = rules, .net = net, .dice = &net->dice, .number = number, .state = AGENT_AWAY};
+    *agent = (Agent){.rules = rules,
+                     .net = net,
+                     .dice = &net->dice,
+                     .number = number,
+                     .state = AGENT_AWAY,
+                     .stale = true};
     return crawl_open(&agent->crawl, options, world, audit);
 }
 

@@ -49,6 +49,8 @@ typedef struct Agent {
     Crawl crawl;
     CrawlShare share;
     Node *node;
+    MonoTime due; /* agent_next as of the last look */
+    bool stale;   /* something has happened since */
     MonoTime node_due;
     MonoTime node_worked;
     IngestCluster cluster;
@@ -71,8 +73,12 @@ bool agent_open(Agent *agent, uint16_t number, const CrawlOptions *options, cons
 void agent_close(Agent *agent);
 /* When something happens here next, but for messages. */
 MonoTime agent_next(Agent *agent);
+/* Whether something may be due now. */
+bool agent_is_due(const Agent *agent);
 /* Does what is due. False: a part is broken. */
 bool agent_work(Agent *agent);
+/* One that has ended starts again then. */
+void agent_start_again(Agent *agent, MonoTime when);
 /* The process ends, and the next one starts then. */
 void agent_kill(Agent *agent, MonoTime start);
 bool agent_runs(const Agent *agent);

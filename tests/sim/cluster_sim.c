@@ -21,8 +21,7 @@
 #define SHORT_MS      1500
 #define MINUTE_MS     60000 /* an hour of the world */
 #define MAP_BYTES     ((size_t)1 << 35)
-#define MEMORY_BYTES  ((size_t)256 << 20) /* of all frontiers */
-#define TOLD_MS       INT64_C(600000)     /* between two lines of a long run */
+#define TOLD_CPU_NS   INT64_C(20000000000) /* between two lines of a long run */
 
 typedef struct ClusterSim {
     ClusterSimOptions options;
@@ -37,7 +36,7 @@ typedef struct ClusterSim {
     char directory[4000];
     MonoTime begin;
     MonoTime patience;
-    MonoTime told;
+    int64_t told_ns; /* of CPU */
     uint64_t steps;
     /* of the end */
     uint8_t *found; /* by URL: its owner has it */
@@ -87,7 +86,7 @@ static bool open_agent(ClusterSim *sim, MonoTime when)
     char path[4096];
     (void)snprintf(path, sizeof path, "%s/%u", sim->directory, number);
     CrawlOptions options = {.directory = strdup(path), /* until the end */
-                            .memory_bytes = MEMORY_BYTES / sim->options.agents,
+                            .memory_bytes = sim->options.memory_bytes / sim->options.agents,
                             .connections = 200,
                             .batch_ms = sim->options.batch_ms,
                             .batch_pages = 928,
@@ -228,14 +227,14 @@ static MonoTime next_time(ClusterSim *sim)
 static void tell(ClusterSim *sim)
 {
     size_t fetching = 0;
-    if (mono_before(sim->net.now, sim->told)) {
+    if (sim->steps % 4096 != 0 || cpu_process_ns() < sim->told_ns + TOLD_CPU_NS) {
         return;
     }
     for (unsigned i = 0; i < sim->n_agents; i++) {
         const Agent *agent = &sim->agents[i];
         fetching += agent->state == AGENT_MEMBER ? agent->crawl.workbench.n_acquired : 0;
     }
-    sim->told = mono_add_ms(sim->net.now, TOLD_MS);
+    sim->told_ns = cpu_process_ns();
     (void)fprintf(stderr,
                   "sim: %lld s: %" PRIu64 " known, %" PRIu64 " pages, %" PRIu64 " refused, %zu in "
                   "flight, %" PRIu64 " messages, cpu %.1f s\n",
@@ -248,7 +247,6 @@ static void tell(ClusterSim *sim)
 static bool run(ClusterSim *sim)
 {
     bool all_ended = false;
-    sim->told = mono_add_ms(sim->begin, TOLD_MS);
     while (!all_ended && mono_before(sim->net.now, sim->patience)) {
         MonoTime now = next_time(sim);
         virtual_clock_set(now);
@@ -257,7 +255,7 @@ static bool run(ClusterSim *sim)
         all_ended = true;
         for (unsigned i = 0; i < sim->n_agents; i++) {
             Agent *agent = &sim->agents[i];
-            if (!mono_before(now, agent_next(agent)) && !agent_work(agent)) {
+            if (agent_is_due(agent) && !agent_work(agent)) {
                 complain(sim, "an agent is broken", nowhere);
                 return false;
             }

@@ -8,6 +8,7 @@
 #define TESTS_SIM_CLUSTER_SIM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CLUSTER_SIM_AGENTS 64u
@@ -33,6 +34,7 @@ typedef struct ClusterSimOptions {
     unsigned limit;     /* pages of all together; 0 = none */
     unsigned trouble_s; /* in which all of that happens */
     unsigned batch_ms;
+    size_t memory_bytes; /* of all frontiers together */
     uint64_t seed;
     const char *directory; /* of the databases; NULL: one is made and removed */
     ClusterMutation mutation;

@@ -371,6 +371,7 @@ int main(int argc, char **argv)
         cluster.addresses = settings.addresses;
         cluster.seed = settings.seed;
         cluster.batch_ms = settings.batch_ms;
+        cluster.memory_bytes = (size_t)settings.memory;
         cluster.directory = settings.directory;
         return cluster_sim_run(&cluster);
     }

@@ -63,8 +63,7 @@ static void start_ended(Trouble *trouble)
     for (unsigned i = 0; i < *trouble->n_agents; i++) {
         Agent *agent = &trouble->agents[i];
         if (agent->state == AGENT_ENDED) {
-            agent->state = AGENT_AWAY;
-            agent->start = mono_add_ms(trouble->net->now, AGAIN_MS);
+            agent_start_again(agent, mono_add_ms(trouble->net->now, AGAIN_MS));
         }
     }
 }
