@@ -7,6 +7,10 @@ memory.
     shape.wide         one page with links to 300 000 hosts, crawled for 20 seconds; by answer, since most
                        of these are robots.txt files
 
+All but wide: floor, what the same pages and a robots.txt of each host cost a program that does nothing but
+fetch them over a connection for each host, look for links and store (bench_floor.c), by page; over_floor,
+the crawl's CPU by that.
+
 COMPARE=PROGRAM and RUNS: see crawls.py. SHAPES=onehost,wide runs some.
 """
 import http.server
@@ -32,15 +36,39 @@ def unbounded(program):
             if f"\n{option} =" in known]
 
 
+def with_robots(pages):
+    """Before the first page of each host its robots.txt."""
+    seen = set()
+    for url in pages:
+        host = url.split("/", 3)[2]
+        if host not in seen:
+            seen.add(host)
+            yield f"http://{host}/robots.txt"
+        yield url
+
+
 def shape(path, name, options=(), codes=(0,), **web_options):
-    with crawls.Web(path, **web_options) as web:
+    pages = []
+    with crawls.Web(path, hosts_file=f"{path}/hosts.txt", **web_options) as web:
+        with open(f"{path}/hosts.txt") as file:
+            addresses = dict(line.split()[:2] for line in file)
+        floor = crawls.Floor(path, web.http, addresses.__getitem__)
+
+        def run_floor():
+            floor.urls = list(with_robots(pages))
+            one = floor.run("store")
+            one.answers = len(pages)
+            return one
+
         runs = crawls.alternate(f"shape.{name}", lambda program: crawls.crawl(
-            program, web, path, ("warc.enabled=no", *unbounded(program), *options), codes=codes))
+            program, web, path, ("warc.enabled=no", *unbounded(program), *options), codes=codes, urls=pages),
+            [("floor", run_floor)])
     finish(runs)
 
 
 def finish(runs):
     runs.cpu()
+    runs.over_floors()
     runs.rate()
     runs.rss()
     runs.detail()

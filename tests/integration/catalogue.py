@@ -4,6 +4,7 @@ the budget, status.log names what binds. With FULL=1 500 good hosts, and five ba
 throughput by three pairs of runs."""
 import collections
 import datetime
+import os
 import re
 import time
 
@@ -193,18 +194,26 @@ def good_part(path, name, bad, wanted):
 @harness.alone
 def throughput(report, path):
     """Good hosts beside bad ones and alone, in turn. What else the machine does only adds to a time, so the least
-    of each is compared. Alone: it measures time."""
+    of each is compared; where others have most of the machine, the times say nothing. The CPU that the crawl
+    has used when the good pages are there says the same under any load. Alone: it measures time."""
     bad = bad_hosts(catalogue())
-    wanted, pairs = 0, []
+    wanted, pairs, load = 0, [], 0.0
     for _ in range(3):
         alone = good_part(path, f"alone{len(pairs)}", [], wanted)
         wanted = wanted or alone[0]
         pairs.append((alone, good_part(path, f"beside{len(pairs)}", bad, wanted)))
+        load = max(load, os.getloadavg()[0])
     report.check("good hosts give all their pages beside bad ones", all(b[0] >= wanted for _, b in pairs), str(pairs))
     ratio = min(b[1] for _, b in pairs) / min(a[1] for a, _ in pairs)
     told = ", ".join(f"{b[1]:.1f}/{a[1]:.1f} s (CPU {b[2]:.1f}/{a[2]:.1f})" for a, b in pairs)
-    report.check(f"in {ratio:.3f} of the time that they need alone: {told}",
-                 harness.SANITIZED or ratio <= 1.1, told)
+    if load > 3 * (os.cpu_count() or 1) and ratio > 1.1:
+        report.skip("in the time that they need alone", f"{ratio:.3f} at a load of {load:.1f}: {told}")
+    else:
+        report.check(f"in {ratio:.3f} of the time that they need alone: {told}",
+                     harness.SANITIZED or ratio <= 1.1, told)
+    cpu = min(b[2] for _, b in pairs) / max(min(a[2] for a, _ in pairs), 0.01)
+    report.check(f"with {cpu:.2f} of the CPU, for {len(bad)} bad hosts beside {SIZES['hosts']} good ones",
+                 harness.SANITIZED or cpu <= 3, told)
 
 
 def late_is_noticed(report, path):

@@ -85,11 +85,11 @@ static void arrays(const char *directory)
 static void temperatures(void)
 {
     DomainTemp *temp = domain_temp_new(4, 10.0f);
-    domain_temp_update(temp, 100.0f);
+    domain_temp_update(temp, 100.0);
     domain_temp_heat(temp, 1);
     domain_temp_heat(temp, 1);
     EXPECT(near(domain_temp_get(temp, 1), 2.0f) && near(domain_temp_get(temp, 2), 0.0f));
-    domain_temp_update(temp, 110.0f);
+    domain_temp_update(temp, 110.0);
     EXPECT(near(domain_temp_get(temp, 1), 2.0f * 0.367879f));
     domain_temp_delete(temp);
 }
