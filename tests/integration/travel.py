@@ -78,6 +78,9 @@ def parts(report, path):
                           (("--url", revisit), f"URLEquals({revisit})")):
         report.check(f"{chosen}, by the index, is what reading everything finds",
                      export(crawl, "warc", *chosen)[0] == export(crawl, "warc", "--where", where)[0] != b"")
+        report.check(f"and its texts: {chosen}",
+                     export(crawl, "text", *chosen)[0] == export(crawl, "text", "--where", where)[0] != b"")
+    report.equal("nothing of a host that is not there", export(crawl, "text", "--host", "no.test")[0], b"")
     report.equal("a filter on the answer", {u for t, u in urls("--where", "StatusCategory(4)") if t == "response"},
                  {u for t, u, _, r in everything if t == "response" and b"HTTP/1.1 404" in r})
     report.equal("nothing is that new", [t for t, _, _, _ in records(export(crawl, "warc", "--since", "2100-01-01")[0])], [])

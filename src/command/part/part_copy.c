@@ -6,7 +6,7 @@
 
 #include "base/core/hash.h"
 #include "base/memory/map.h"
-#include "command/part/part_places.h"
+#include "command/text/text_places.h"
 #include "command/text/text_filter.h"
 #include "store/archive/warc_load.h"
 
@@ -16,7 +16,7 @@ typedef struct PartCopy {
     Progress *progress;
     PartCounts *counts;
     TextJobs jobs;
-    PartPlaces places; /* when URLs or hosts are chosen */
+    TextPlaces places; /* when URLs or hosts are chosen */
     TextSource *source;
     TextFilter filter;
     WarcCompressor *compressor; /* of the stream, for records of another compression */
@@ -230,7 +230,7 @@ static Result copy_places(PartCopy *copy, size_t file)
 {
     const WarcRecord *record = NULL;
     size_t n = 0;
-    const PartPlace *places = part_places_of(&copy->places, file, &n);
+    const TextPlace *places = text_places_of(&copy->places, file, &n);
     Result rc = n == 0 ? RESULT_OK : copy_next(copy, &record);
     for (size_t i = 0; i < n && (rc == RESULT_OK || rc == RESULT_NOT_FOUND); i++) {
         rc = copy_place(copy, places[i].offset);
@@ -286,7 +286,7 @@ static Result open_copy(PartCopy *copy)
         rc = RESULT_IO;
     }
     return rc == RESULT_OK && wanted->choice->n > 0
-               ? part_places_find(&copy->places, options->warc_directory, &copy->jobs,
+               ? text_places_find(&copy->places, options->warc_directory, &copy->jobs,
                                   wanted->choice)
                : rc;
 }
@@ -303,7 +303,7 @@ Result part_copy(const PartOptions *options, const PartSink *sink, Progress *pro
     if (copy.source != NULL) {
         counts->source = *text_source_counts(copy.source);
     }
-    part_places_free(&copy.places);
+    text_places_free(&copy.places);
     text_jobs_free(&copy.jobs);
     text_source_delete(copy.source);
     text_filter_destroy(&copy.filter);

@@ -8,6 +8,7 @@
 #include "base/thread/thread.h"
 #include "command/text/text_filter.h"
 #include "command/text/text_order.h"
+#include "command/text/text_places.h"
 
 #define JOB_BYTES     ((uint64_t)8 << 20) /* of an archive: a piece */
 #define PIECE_BYTES   ((size_t)512 << 10) /* of output, handed over at once */
@@ -227,6 +228,9 @@ Result text_run(const TextRunOptions *options, OutputFile *output, Progress *pro
         (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", options->warc_directory,
                       result_name(rc));
         rc = RESULT_IO;
+    }
+    if (rc == RESULT_OK && options->wanted.choice != NULL && options->wanted.choice->n > 0) {
+        rc = text_places_cut(&run.jobs, options->warc_directory, options->wanted.choice);
     }
     rc = rc == RESULT_OK ? text_order_new(&run.order, run.jobs.n, WAITING_BYTES) : rc;
     rc = rc == RESULT_OK ? write_begin(options, output) : rc;

@@ -71,11 +71,16 @@ uint64_t text_source_position(const TextSource *source)
 
 Result text_source_open(TextSource *source, const TextJobs *jobs, const TextJob *job)
 {
-    warc_reader_close(source->reader);
-    source->reader = NULL;
-    source->file = &jobs->files[job->file];
+    const TextFile *file = &jobs->files[job->file];
     source->to = job->to;
     source->position = job->from;
+    if (source->reader != NULL && source->file == file && !file->open) {
+        warc_reader_seek(source->reader, job->from);
+        return RESULT_OK;
+    }
+    warc_reader_close(source->reader);
+    source->reader = NULL;
+    source->file = file;
     Result rc = warc_reader_open_in(&source->reader, source->directory, source->file->name);
     if (rc == RESULT_OK) {
         warc_reader_seek(source->reader, job->from);
