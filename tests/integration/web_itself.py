@@ -217,5 +217,18 @@ def tls(report, path):
                      [("TLSv1.3", False, close), ("TLSv1.3", True, close)])
 
 
+def deserted(report, path):
+    """Clients that ask over TLS and go before the answer is written, which is longer than a record."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with harness.Web(path, pages=10, hosts=1, tls=True, page_bytes=400000) as web:
+        for _ in range(100):
+            with socket.create_connection(("127.0.0.1", web.https), timeout=30) as plain:
+                with context.wrap_socket(plain) as stream:
+                    stream.sendall(b"GET / HTTP/1.1\r\nHost: h00000.web.test\r\n\r\n")
+        connection = http.client.HTTPSConnection("127.0.0.1", web.https, timeout=30, context=context)
+        report.equal("the web goes on", get(connection, "h00000.web.test", "/")[0], 200)
+
+
 if __name__ == "__main__":
-    harness.main(closed_world, open_world, names, misbehaviour, tls)
+    harness.main(closed_world, open_world, names, misbehaviour, tls, deserted)

@@ -218,6 +218,7 @@ static void wait_for_end(Web *web, const sigset_t *signals)
 static Result serve(Web *web)
 {
     sigset_t signals;
+    (void)signal(SIGPIPE, SIG_IGN); /* OpenSSL writes to clients that have gone */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
