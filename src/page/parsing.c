@@ -9,6 +9,7 @@
 #include "base/thread/thread.h"
 
 #define BATCH       16u
+#define ENOUGH      8u /* results are worth a wake-up at once */
 #define THREADS_MAX 64u
 
 typedef struct ParsingThread {
@@ -245,9 +246,9 @@ void parsing_parse(Parsing *parsing, FetchResult *result)
     take_result(parsing, &parsing->threads[0].parser, result);
 }
 
-void parsing_push(Parsing *parsing, FetchResult *result)
+static void push(Parsing *parsing, FetchResult *result, size_t enough)
 {
-    Result rc = queue_try_push(&parsing->queue, result);
+    Result rc = queue_try_add(&parsing->queue, result, enough);
     if (rc == RESULT_LIMIT) {
         stats_add(&parsing->stats->fetch_wait_full, 1);
         rc = queue_push(&parsing->queue, result);
@@ -255,6 +256,21 @@ void parsing_push(Parsing *parsing, FetchResult *result)
     if (rc != RESULT_OK) {
         fetch_result_delete(result);
     }
+}
+
+void parsing_push(Parsing *parsing, FetchResult *result)
+{
+    push(parsing, result, 0);
+}
+
+void parsing_add(Parsing *parsing, FetchResult *result)
+{
+    push(parsing, result, ENOUGH);
+}
+
+void parsing_call(Parsing *parsing)
+{
+    queue_call(&parsing->queue);
 }
 
 size_t parsing_waiting(Parsing *parsing)

@@ -1,6 +1,6 @@
 /* The parsing threads: fetched pages in, parsed pages out.
  *
- *   fetching threads --parsing_push--> [queue, parse.queue] --> parsing threads --> sink (ingest)
+ *   fetching threads --parsing_add---> [queue, parse.queue] --> parsing threads --> sink (ingest)
  *
  * What: a parsing thread (parser.h) undoes the content coding, asks the filters about the answer,
  * finds links, robots instructions and digests, and keeps of the links those that are to be
@@ -40,6 +40,10 @@ void parsing_parse(Parsing *parsing, FetchResult *result);
 /* Takes a result; waits while the queue is full. After parsing_stop it is dropped: its URL is still
  * scheduled. */
 void parsing_push(Parsing *parsing, FetchResult *result);
+/* The same, for a thread that has several: the parsing threads may not hear of it before
+ * parsing_call, which has to follow. */
+void parsing_add(Parsing *parsing, FetchResult *result);
+void parsing_call(Parsing *parsing);
 size_t parsing_waiting(Parsing *parsing);
 /* Parses what is queued, then ends the threads. */
 void parsing_stop(Parsing *parsing);

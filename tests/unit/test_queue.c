@@ -243,6 +243,34 @@ static void who_wakes_up_in_time_is_not_called(void)
     end_popper(&popper, 2);
 }
 
+static void what_is_added_calls_once_for_several(void)
+{
+    Popper popper;
+    start_popper(&popper, 1, MONO_NEVER);
+    CU_ASSERT_EQUAL(queue_try_add(&popper.queue, &items[0], 3), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_try_add(&popper.queue, &items[1], 3), RESULT_OK);
+    CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.called), 0);
+    CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.waiting), 1);
+    queue_call(&popper.queue);
+    end_popper(&popper, 2);
+    start_popper(&popper, 1, MONO_NEVER);
+    CU_ASSERT_EQUAL(queue_try_add(&popper.queue, &items[0], 1), RESULT_OK);
+    end_popper(&popper, 1);
+}
+
+/* Else who waits for room would wait for a popper that sleeps. */
+static void who_fills_the_queue_calls(void)
+{
+    Popper popper;
+    start_popper(&popper, 1, MONO_NEVER);
+    for (size_t i = 0; i + 1 < popper.queue.capacity; i++) {
+        CU_ASSERT_EQUAL(queue_try_add(&popper.queue, &items[0], 100), RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.called), 0);
+    CU_ASSERT_EQUAL(queue_try_add(&popper.queue, &items[0], 100), RESULT_OK);
+    end_popper(&popper, popper.queue.capacity);
+}
+
 typedef struct Traffic {
     Queue queue;
     char items[PUSHERS * EACH]; /* their places are their numbers */
@@ -322,5 +350,7 @@ UNIT_MAIN("queue",
            who_gathers_takes_what_there_is_at_the_deadline},
           {"a wake ends gathering", a_wake_ends_gathering},
           {"who wakes up in time is not called", who_wakes_up_in_time_is_not_called},
+          {"what is added calls once for several", what_is_added_calls_once_for_several},
+          {"who fills the queue calls", who_fills_the_queue_calls},
           {"nothing is lost or doubled between many threads",
            nothing_is_lost_or_doubled_between_many_threads})

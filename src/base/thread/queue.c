@@ -99,6 +99,11 @@ Result queue_push_by(Queue *queue, void *item, MonoTime by)
 
 Result queue_try_push(Queue *queue, void *item)
 {
+    return queue_try_add(queue, item, 0);
+}
+
+Result queue_try_add(Queue *queue, void *item, size_t enough)
+{
     Result rc = RESULT_OK;
     bool call = false;
     mutex_lock(&queue->mutex);
@@ -108,10 +113,17 @@ Result queue_try_push(Queue *queue, void *item)
         rc = RESULT_LIMIT;
     } else {
         put_locked(queue, item);
-        call = call_locked(queue);
+        call = (queue->count >= enough || queue->count == queue->capacity) && call_locked(queue);
     }
     unlock_and_call(queue, call);
     return rc;
+}
+
+void queue_call(Queue *queue)
+{
+    mutex_lock(&queue->mutex);
+    bool call = queue->count > 0 && call_locked(queue);
+    unlock_and_call(queue, call);
 }
 
 Result queue_gather(Queue *queue, void **items, size_t max, size_t least, size_t *n,

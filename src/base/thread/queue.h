@@ -44,6 +44,11 @@ Result queue_push(Queue *queue, void *item);
 Result queue_push_by(Queue *queue, void *item, MonoTime by);
 /* RESULT_LIMIT when full. */
 Result queue_try_push(Queue *queue, void *item);
+/* The same, but while fewer than `enough` items are there, and room for more, nobody is called:
+ * queue_call does that once for several, and has to follow. */
+Result queue_try_add(Queue *queue, void *item, size_t enough);
+/* Calls a popper that waits when there is something for it. */
+void queue_call(Queue *queue);
 /* Takes up to max items, waiting for the first until deadline (MONO_NEVER: for ever; a time that
  * has passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and
  * empty. */

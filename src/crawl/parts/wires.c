@@ -99,7 +99,13 @@ static void wire_result(void *context, FetchResult *result)
     if (byte_quota_is_used_up(&parts->quota)) {
         wires_ring(parts);
     }
-    parsing_push(parts->parsing, result);
+    parsing_add(parts->parsing, result);
+}
+
+static void wire_round(void *context)
+{
+    AgentParts *parts = context;
+    parsing_call(parts->parsing);
 }
 
 void wires_parsed(void *context, ParsedPage *page)
@@ -275,7 +281,8 @@ FetcherSinks wires_of_fetcher(AgentParts *parts)
                           .result = wire_result,
                           .done = wire_done,
                           .answered = wire_answered,
-                          .crowded = wire_crowded};
+                          .crowded = wire_crowded,
+                          .round = wire_round};
 }
 
 IngestSinks wires_of_ingest(AgentParts *parts)

@@ -5,8 +5,8 @@
  *
  * What: functions that do nothing but hand over; the context of each is the AgentParts.
  * Owns: nothing. What is handed over belongs to the part that gets it.
- * Threads: that of the part that has something. Only parsing_push and ingest_push may wait, where a
- * queue bounds the flow. */
+ * Threads: that of the part that has something. Only parsing_push, parsing_add and ingest_push may
+ * wait, where a queue bounds the flow. */
 #ifndef CRAWL_PARTS_WIRES_H
 #define CRAWL_PARTS_WIRES_H
 

@@ -333,6 +333,7 @@ static void *fetcher_main(void *argument)
         atomic_store_explicit(&fetcher->held_back, is_held, memory_order_relaxed);
         atomic_store_explicit(&fetcher->n_paused, fetcher->turn.paused.count, memory_order_relaxed);
         atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
+        fetcher->sinks.round(fetcher->sinks.context);
     }
     abort_all(fetcher);
     lanes_close_all(&fetcher->lanes);
