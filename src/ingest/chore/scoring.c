@@ -388,8 +388,10 @@ Result scoring_start(Scoring *scoring, uint64_t pages)
     if (scoring->page_rank == NULL && scoring->hits == NULL) {
         return RESULT_OK;
     }
-    /* A crawl that is resumed computes at once: estimates need totals. */
-    scoring->pages = pages;
+    /* A crawl that is resumed computes at once: estimates need totals. Ingest runs already. */
+    mutex_lock(&scoring->mutex);
+    scoring->pages = pages > scoring->pages ? pages : scoring->pages;
+    mutex_unlock(&scoring->mutex);
     return thread_start(&scoring->thread, "scoring", scoring_main, scoring);
 }
 
