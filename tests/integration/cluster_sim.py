@@ -6,7 +6,7 @@ import concurrent.futures
 import harness
 
 SEEDS = 500 if harness.FULL else 50  # twice
-TROUBLE = ["--lost", "50", "--kills", "20", "--cuts", "8", "--downs", "5"]
+TROUBLE = ["--lost", "50", "--kills", "16", "--stops", "8", "--cuts", "8", "--downs", "5"]
 SMALL = ["--agents", "5", "--urls", "700", "--hosts", "80", "--addresses", "15", "--host-urls", "60"]
 
 

@@ -70,6 +70,7 @@ static bool start(Agent *agent)
     agent->node_due = agent->net->now;
     agent->out = false;
     agent->verdict = END_NOT_YET;
+    agent->stops = false;
     return (agent->crawl.store.db != NULL || crawl_store_of(&agent->crawl)) && make_node(agent);
 }
 
@@ -110,6 +111,15 @@ void agent_start_again(Agent *agent, MonoTime when)
     agent->state = AGENT_AWAY;
     agent->start = when;
     agent->stale = true;
+}
+
+void agent_stop(Agent *agent, int64_t pause_ms)
+{
+    if (agent->state == AGENT_MEMBER) {
+        agent->stops = true;
+        agent->pause_ms = pause_ms;
+        agent->stale = true;
+    }
 }
 
 bool agent_runs(const Agent *agent)
@@ -237,11 +247,11 @@ static void work_node(Agent *agent)
     agent->node_due = mono_later(node_next(agent->node), soon);
 }
 
-/* The crawl is over: what is in flight is committed, then it leaves. */
+/* The crawl is over, or is to stop: what is in flight is committed, then it leaves. */
 static void look_at_end(Agent *agent)
 {
     Crawl *crawl = &agent->crawl;
-    if (agent->verdict == END_NOT_YET) {
+    if (agent->verdict == END_NOT_YET && !agent->stops) {
         return;
     }
     crawl->may_fetch = 0;
@@ -282,6 +292,9 @@ bool agent_work(Agent *agent)
         crawl_stop(&agent->crawl);
         stop(agent);
         agent->state = AGENT_ENDED;
+        if (agent->verdict == END_NOT_YET) {
+            agent_start_again(agent, mono_add_ms(now, agent->pause_ms));
+        }
     }
     return !agent->crawl.broken;
 }
@@ -294,7 +307,7 @@ static MonoTime find_next(Agent *agent)
     if (agent->state == AGENT_AWAY) {
         return agent->start;
     }
-    if (agent->n_leases > 0 || agent->n_forgotten > 0) {
+    if (agent->state == AGENT_MEMBER && (agent->n_leases > 0 || agent->n_forgotten > 0)) {
         return agent->net->now;
     }
     MonoTime next = agent->state == AGENT_MEMBER ? crawl_next(&agent->crawl) : MONO_NEVER;

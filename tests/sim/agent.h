@@ -44,8 +44,10 @@ typedef struct Agent {
     uint16_t number; /* of the directory; the node's may be another */
     AgentState state;
     MonoTime start;
+    int64_t pause_ms; /* of a stop */
     bool out;
     EndVerdict verdict;
+    bool stops; /* an operator stops it, until `start` */
     Crawl crawl;
     CrawlShare share;
     Node *node;
@@ -81,6 +83,9 @@ bool agent_work(Agent *agent);
 void agent_start_again(Agent *agent, MonoTime when);
 /* The process ends, and the next one starts then. */
 void agent_kill(Agent *agent, MonoTime start);
+/* A member ends by itself, with all that it has committed; the next process starts pause_ms later.
+ */
+void agent_stop(Agent *agent, int64_t pause_ms);
 bool agent_runs(const Agent *agent);
 /* Of the table; CLUSTER_NOBODY. */
 uint16_t agent_self(const Agent *agent);

@@ -24,15 +24,17 @@ bool trouble_init(Trouble *trouble)
     const unsigned counts[] = {[FORTUNE_KILL] = options->kills,
                                [FORTUNE_CUT] = options->cuts,
                                [FORTUNE_DOWN] = options->downs,
-                               [FORTUNE_MOVE] = options->moves};
+                               [FORTUNE_MOVE] = options->moves,
+                               [FORTUNE_STOP] = options->stops};
     int64_t most_ms = (int64_t)options->trouble_s * 1000;
     trouble->begin = trouble->net->now;
-    trouble->all = calloc(options->kills + options->cuts + options->downs + options->moves + 1u,
+    trouble->all = calloc((size_t)options->kills + options->cuts + options->downs + options->moves +
+                              options->stops + 1,
                           sizeof *trouble->all);
     if (trouble->all == NULL) {
         return false;
     }
-    for (unsigned kind = FORTUNE_KILL; kind <= FORTUNE_MOVE; kind++) {
+    for (unsigned kind = FORTUNE_KILL; kind <= FORTUNE_STOP; kind++) {
         for (unsigned i = 0; i < counts[kind]; i++) {
             int64_t ms = 1 + (int64_t)dice_below(&trouble->net->dice, (uint64_t)most_ms);
             trouble->all[trouble->n++] =
@@ -166,6 +168,9 @@ void trouble_work(Trouble *trouble)
             take_server_away(trouble);
         } else if (kind == FORTUNE_MOVE) {
             command(trouble);
+        } else if (kind == FORTUNE_STOP && victim->state == AGENT_MEMBER) {
+            agent_stop(victim, 1 + (int64_t)dice_below(&net->dice, AWAY_MS));
+            trouble->stops++;
         }
     }
 }

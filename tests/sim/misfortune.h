@@ -12,7 +12,8 @@ typedef enum MisfortuneKind {
     FORTUNE_KILL,
     FORTUNE_CUT,
     FORTUNE_DOWN,
-    FORTUNE_MOVE
+    FORTUNE_MOVE,
+    FORTUNE_STOP
 } MisfortuneKind;
 
 typedef struct Misfortune {
@@ -32,6 +33,7 @@ typedef struct Trouble {
     size_t next;
     MonoTime begin;
     unsigned kills;
+    unsigned stops;
     unsigned moves; /* commands that changed the table */
 } Trouble;
 
