@@ -71,6 +71,27 @@ static void who_gives_leaves_and_who_gets_waits_then_adopts(void)
     tear_down(to);
 }
 
+/* The server forgot the table that said so, and others went on from the one before it. */
+static void a_move_that_was_lost_is_taken_back(void)
+{
+    World *w = set_up(3, 0);
+    ClusterTable moving;
+    cluster_table_init(&moving);
+    CU_ASSERT_EQUAL(cluster_table_copy(&moving, &w->table), RESULT_OK);
+    CU_ASSERT_EQUAL(cluster_table_move(&moving, 0, 1, 10), RESULT_OK);
+    slot_duty_take_back(&w->duty, &w->table, &moving, 0);
+    slot_duty_take_back(&w->duty, &moving, &moving, 0);
+    slot_duty_plan(&w->duty, &moving, 0, &w->plan);
+    CU_ASSERT_TRUE(w->plan.leaves == 10 && w->plan.tasks[0] == SLOT_LEAVE);
+    CU_ASSERT_EQUAL(cluster_table_move(&w->table, 0, 2, 3), RESULT_OK);
+    slot_duty_take_back(&w->duty, &moving, &w->table, 0);
+    plan(w, 0);
+    CU_ASSERT_TRUE(w->plan.adopts == 7 && w->plan.leaves == 3);
+    CU_ASSERT_EQUAL(w->plan.tasks[0], SLOT_LEAVE_ALL);
+    cluster_table_destroy(&moving);
+    tear_down(w);
+}
+
 static void what_was_not_adopted_leaves_with_its_stubs(void)
 {
     World *w = set_up(2, 1);
@@ -151,6 +172,7 @@ UNIT_MAIN("slot duty", {"nothing is to be done at first", nothing_is_to_be_done_
            who_gives_leaves_and_who_gets_waits_then_adopts},
           {"what was not adopted leaves with its stubs",
            what_was_not_adopted_leaves_with_its_stubs},
+          {"a move that was lost is taken back", a_move_that_was_lost_is_taken_back},
           {"a new life is told, a new agent is not", a_new_life_is_told_and_a_new_agent_is_not},
           {"plans are compared by what is to be done", plans_are_compared_by_what_is_to_be_done},
           {"it is the same after a restart", it_is_the_same_after_a_restart})

@@ -134,6 +134,18 @@ Result slot_duty_follow(SlotDuty *duty, const ClusterTable *table, uint16_t self
     return RESULT_OK;
 }
 
+void slot_duty_take_back(SlotDuty *duty, const ClusterTable *before, const ClusterTable *table,
+                         uint16_t self)
+{
+    for (unsigned slot = 0; before->epoch > 0 && slot < SLOT_COUNT; slot++) {
+        ClusterSlot was = before->slots[slot];
+        bool was_leaving = was.from == self && was.to != self;
+        if (was_leaving && table->slots[slot].from == self && table->slots[slot].to != was.to) {
+            set_adopted(duty, slot, false);
+        }
+    }
+}
+
 static SlotTask task_of(const SlotDuty *duty, const ClusterTable *table, uint16_t self,
                         unsigned slot)
 {

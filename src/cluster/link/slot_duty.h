@@ -66,6 +66,11 @@ Result slot_duty_write(const SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl);
 Result slot_duty_begin(SlotDuty *duty, const ClusterTable *table, uint16_t self);
 /* A newer table: what is not ours any more is not adopted, new agents need not be told. */
 Result slot_duty_follow(SlotDuty *duty, const ClusterTable *table, uint16_t self);
+/* Tables may have been lost in between, and with them a move that was begun here: a slot that was
+ * on its way to another agent by the table before, and is ours again, or a third one's to be, is
+ * not adopted any more. */
+void slot_duty_take_back(SlotDuty *duty, const ClusterTable *before, const ClusterTable *table,
+                         uint16_t self);
 
 /* What is to be done by this table. */
 void slot_duty_plan(const SlotDuty *duty, const ClusterTable *table, uint16_t self, SlotPlan *plan);

@@ -24,7 +24,15 @@ static Result read_duty(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl)
 Result ingest_cluster_write_table(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl,
                                   const ClusterTable *table)
 {
-    Result rc = slot_duty_follow(&cluster->duty, table, cluster->self);
+    ClusterTable before;
+    NodeIdentity identity;
+    cluster_table_init(&before);
+    Result rc = node_place_read(txn, crawl, &identity, &before);
+    if (rc == RESULT_OK) {
+        slot_duty_take_back(&cluster->duty, &before, table, cluster->self);
+        rc = slot_duty_follow(&cluster->duty, table, cluster->self);
+    }
+    cluster_table_destroy(&before);
     if (rc == RESULT_OK) {
         rc = slot_duty_write(&cluster->duty, txn, crawl);
     }
