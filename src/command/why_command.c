@@ -23,7 +23,7 @@ static int usage(FILE *out)
              "now and what it waits for, each attempt, and what comes next. Its state is one of\n"
              "unknown, refused, queued, in flight, fetched, duplicate, failed, host dropped.\n"
              "Of a URL that another agent of a cluster owns, that agent is asked, too, and of one\n"
-             "that another agent found, how it was found there (without --json).\n"
+             "that another agent found, how it was found there.\n"
              "Exit: 0 known, 1 unknown, 2 not a URL.\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
@@ -55,29 +55,19 @@ static bool is_in_flight(void *directory, const char *url)
     return found;
 }
 
-static int print(const Why *why, bool json, WallTime now)
+static int print(const Buffer *out, Result rc, int status)
 {
-    Buffer out;
-    buffer_init(&out, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
-    if (json) {
-        JsonWriter writer;
-        json_init(&writer, &out);
-        why_json(why, now, &writer);
-        rc = writer.result == RESULT_OK ? buffer_append_char(&out, '\n') : writer.result;
-    } else {
-        rc = why_text(why, now, &out);
-    }
     bool written =
-        fwrite(buffer_string(&out), 1, out.length, stdout) == out.length && fflush(stdout) == 0;
-    buffer_destroy(&out);
+        fwrite(buffer_string(out), 1, out->length, stdout) == out->length && fflush(stdout) == 0;
     if (rc != RESULT_OK || !written) {
         (void)fprintf(stderr, "ragno why: %s\n",
                       written ? result_name(rc) : "standard output cannot be written");
         return written ? EXIT_INTERNAL : EXIT_IO;
     }
-    return why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
+    return status;
 }
+
+/* ---- what other agents of a cluster know ----------------------------------------------------- */
 
 /* What the agent that owns its host says. */
 static void print_owner(ClusterPages *pages, uint16_t owner, const char *url, int *status)
@@ -87,7 +77,7 @@ static void print_owner(ClusterPages *pages, uint16_t owner, const char *url, in
     buffer_init(&text, BUFFER_NO_LIMIT);
     (void)printf("\nIts host belongs to agent %u (this directory is agent %u's). ", (unsigned)owner,
                  (unsigned)pages->self);
-    if (cluster_pages_why(pages, owner, url, &text, &state) == RESULT_OK) {
+    if (cluster_pages_why(pages, owner, url, false, &text, &state) == RESULT_OK) {
         (void)printf("Agent %u says:\n\n%s", (unsigned)owner, buffer_string(&text));
         *status = state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
     } else {
@@ -118,29 +108,120 @@ static void print_before(ClusterPages *pages, const PageTrail *trail)
     page_trail_destroy(&before);
 }
 
-/* What other agents of a cluster know of it. */
-static void add_others(const CrawlView *view, const Why *why, int *status)
+/* A member of the object: what the owner says, as it says it, or why it does not. */
+static Result put_owner(ClusterPages *pages, uint16_t owner, const char *url, Buffer *out,
+                        int *status)
+{
+    Buffer said;
+    unsigned state = WHY_UNKNOWN;
+    buffer_init(&said, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(out, ", \"owner\": {\"agent\": %u, ", (unsigned)owner);
+    bool answered = cluster_pages_why(pages, owner, url, true, &said, &state) == RESULT_OK;
+    if (rc == RESULT_OK && answered) {
+        rc = buffer_printf(out, "\"says\": %s}", buffer_string(&said));
+        *status = state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
+    } else if (rc == RESULT_OK) {
+        const char *problem = cluster_pages_problem(pages);
+        rc = buffer_append_string(out, "\"problem\": ");
+        rc = rc == RESULT_OK ? json_append_text(out, problem, strlen(problem)) : rc;
+        rc = rc == RESULT_OK ? buffer_append_char(out, '}') : rc;
+    }
+    buffer_destroy(&said);
+    return rc;
+}
+
+/* A member of the object: how another agent came to the first page of its path. */
+static Result put_before(ClusterPages *pages, const PageTrail *trail, Buffer *out)
+{
+    PageTrail before;
+    JsonWriter writer;
+    page_trail_init(&before);
+    before.end = trail->end;
+    before.agent = trail->agent;
+    before.index = trail->index;
+    Result followed = cluster_pages_follow(pages, &before);
+    Result rc = buffer_append_string(out, ", \"before\": ");
+    const char *url = before.urls.data;
+    json_init(&writer, out);
+    json_open(&writer, NULL, '{');
+    json_count(&writer, "agent", trail->agent);
+    json_open(&writer, "pages", '[');
+    for (size_t i = 0; i < before.n; i++) {
+        json_string(&writer, NULL, url);
+        url += strlen(url) + 1;
+    }
+    json_close(&writer);
+    if (followed != RESULT_OK) {
+        json_string(&writer, "problem", cluster_pages_problem(pages));
+    }
+    json_close(&writer);
+    page_trail_destroy(&before);
+    return rc == RESULT_OK ? writer.result : rc;
+}
+
+/* What other agents of a cluster know of it: printed, or put into out as members of an object. */
+static Result add_others(const CrawlView *view, const Why *why, Buffer *out, int *status)
 {
     ClusterPages pages;
     PageTrail trail;
     MDB_txn *txn = NULL;
     uint16_t owner = 0;
+    Result rc = RESULT_OK;
     page_trail_init(&trail);
     if (cluster_pages_open(&pages, view->directory, view->db) != RESULT_OK || !pages.is_agent) {
         cluster_pages_close(&pages);
-        return;
+        return RESULT_OK;
     }
     if (why->is_known && page_db_txn_begin(view->db, true, &txn) == page_db_error_ok) {
         (void)cluster_pages_trail(&pages, view->db, txn, why->page.index, &trail);
         page_db_txn_abort(view->db, txn);
     }
-    if (cluster_pages_is_foreign(&pages, why->url, &owner)) {
+    bool is_foreign = cluster_pages_is_foreign(&pages, why->url, &owner);
+    bool is_found_there = !is_foreign && trail.n > 0 && trail.end == TRAIL_AGENT;
+    if (is_foreign && out == NULL) {
         print_owner(&pages, owner, why->url, status);
-    } else if (trail.n > 0 && trail.end == TRAIL_AGENT) {
+    } else if (is_foreign) {
+        rc = put_owner(&pages, owner, why->url, out, status);
+    } else if (is_found_there && out == NULL) {
         print_before(&pages, &trail);
+    } else if (is_found_there) {
+        rc = put_before(&pages, &trail, out);
     }
     cluster_pages_close(&pages);
     page_trail_destroy(&trail);
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int answer_json(const CrawlView *view, const Why *why, WallTime now)
+{
+    Buffer out;
+    JsonWriter writer;
+    int status = why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
+    buffer_init(&out, BUFFER_NO_LIMIT);
+    json_init(&writer, &out);
+    why_json(why, now, &writer);
+    Result rc = writer.result;
+    if (rc == RESULT_OK) {
+        out.length--; /* the bracket that ends the object */
+        rc = add_others(view, why, &out, &status);
+    }
+    rc = rc == RESULT_OK ? buffer_append_string(&out, "}\n") : rc;
+    status = print(&out, rc, status);
+    buffer_destroy(&out);
+    return status;
+}
+
+static int answer_text(const CrawlView *view, const Why *why, WallTime now)
+{
+    Buffer out;
+    buffer_init(&out, BUFFER_NO_LIMIT);
+    Result rc = why_text(why, now, &out);
+    int status = print(&out, rc, why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0);
+    (void)add_others(view, why, NULL, &status);
+    buffer_destroy(&out);
+    return status;
 }
 
 static int run(CrawlView *view, const char *url, bool json)
@@ -155,10 +236,7 @@ static int run(CrawlView *view, const char *url, bool json)
     buffer_init(&error, 4096);
     Result rc = why_find(&why, &sources, url, &error);
     if (rc == RESULT_OK) {
-        status = print(&why, json, now);
-        if (!json) {
-            add_others(view, &why, &status);
-        }
+        status = json ? answer_json(view, &why, now) : answer_text(view, &why, now);
     } else {
         (void)fprintf(stderr, "ragno why: %s\n",
                       error.length == 0 ? result_name(rc) : buffer_string(&error));

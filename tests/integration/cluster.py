@@ -2,6 +2,7 @@
 web's own log says whether agents are polite together; the directories say whether they have what one
 agent alone has."""
 import collections
+import json
 import os
 import random
 import re
@@ -206,6 +207,38 @@ def ranks(report, path):
         report.check(f"all scores together are 1 ({total:.3f})", 0.7 < total < 1.4, "")
 
 
+def parents(report, directory, killed):
+    """`ragno export pages` has the parents that other agents know, if these answer."""
+    result = ragno("export", directory, "pages", "--format", "jsonl", "--no-archive")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    linked = {row["url"]: row["linked_from"] for row in rows}
+    # of stubs the path begins here
+    foreign = [u for u, parent in linked.items() if parent and parent not in linked]
+    without = [row for row in rows if row["found"] == "L" and not row["linked_from"]]
+    if killed:
+        report.check(f"export says what it does not know ({len(without)} pages)",
+                     without and f"empty for {len(without)} pages" in result.stderr and
+                     "does not run" in result.stderr and result.returncode == 0, result.stderr)
+        folder = os.path.dirname(directory)
+        with harness.Web(folder, hosts=1, pages=1) as web:
+            harness.crawl(web, folder + "/alone", "-q")
+        others = [word for name in os.listdir(folder) if re.fullmatch(r"agent\d", name) and
+                  name != os.path.basename(directory) for word in ("--agent", f"{folder}/{name}")]
+        result = ragno("export", directory, "pages", "--format", "jsonl", "--no-archive", *others)
+        rows = [json.loads(line) for line in result.stdout.splitlines()]
+        without = [row for row in rows if row["found"] == "L" and not row["linked_from"]]
+        report.check("but with the directories of the others", not without and not result.stderr and
+                     len(rows) == len(linked), f"{without[:2]} {result.stderr}")
+        result = ragno("export", directory, "pages", "--agent", folder + "/alone")
+        report.check("which must be others", result.returncode == 3 and
+                     "no other agent of this crawl" in result.stderr, result.stderr)
+        return
+    report.check(f"every page that was linked to has its parent in an export ({len(foreign)} at other agents)",
+                 foreign and not without and not result.stderr, f"{len(without)}: {without[:2]} {result.stderr}")
+    wrong = [u for u in foreign[:20] if ragno("db", directory, "path", u).stdout.split()[-2] != linked[u]]
+    report.equal("the one that its path has", wrong, [])
+
+
 def paths(report, path):
     """`ragno db path` and `why` ask the other agents, and say which of them does not answer."""
     with Nats(path) as nats, harness.Web(path, **SIZES) as web:
@@ -232,8 +265,16 @@ def paths(report, path):
             why = ragno("why", away, seed)
             report.check("why says whose page it is", "Its host belongs to agent" in why.stdout and
                          "says:" in why.stdout and why.returncode == 0, why.stdout + why.stderr)
+            why = json.loads(ragno("why", away, "--json", seed).stdout)
+            report.check("and as JSON", why["owner"]["says"]["state"] == "fetched", str(why))
+            befores = [json.loads(ragno("why", away, "--json", u).stdout).get("before") for u in list(answers)[:20]]
+            ends = {b["pages"][-1] for b in befores if b}
+            report.check(f"as is how others found the first page of a path ({len(ends)} seeds)",
+                         ends and ends <= set(seeds), str(befores[:2]))
+            parents(report, away, 0)
             agents.processes[directories.index(home)].kill()
             agents.processes[directories.index(home)].wait()
+            parents(report, away, 1)
             short = [ragno("db", away, "path", u) for u in list(answers)[:40]]
             told = [a for a in short if "does not run" in a.stderr]
             report.check("an agent that is away is named", told and

@@ -83,7 +83,8 @@ static Result send_to(ClusterPages *pages, uint16_t agent, const WireWriter *que
                     ? cluster_client_send(&pages->client, agent, question->out, answer)
                     : question->rc;
     if (rc != RESULT_OK) {
-        (void)buffer_printf(&pages->problem, "agent %u %s", (unsigned)agent,
+        (void)buffer_printf(&pages->problem, "%sagent %u %s", pages->problem.length > 0 ? "; " : "",
+                            (unsigned)agent,
                             rc == RESULT_NOT_FOUND ? "does not run, or is not connected"
                                                    : "did not answer");
     }
@@ -117,11 +118,11 @@ static void end_question(Exchange *exchange)
     buffer_destroy(&exchange->answer);
 }
 
-Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, Buffer *text,
-                         unsigned *state)
+Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, bool json,
+                         Buffer *text, unsigned *state)
 {
     Exchange exchange;
-    Result rc = begin_question(pages, NODE_PAGE_WHY, &exchange);
+    Result rc = begin_question(pages, json ? NODE_PAGE_WHY_JSON : NODE_PAGE_WHY, &exchange);
     if (rc == RESULT_OK) {
         wire_put_string(&exchange.question, url, strlen(url));
         rc = send_to(pages, agent, &exchange.question, &exchange.answer);
@@ -132,6 +133,45 @@ Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, B
         *state = wire_get_8(&reader);
         const uint8_t *words = wire_get_string(&reader, &length);
         rc = wire_reader_ended(&reader) ? buffer_append(text, words, length) : RESULT_INVALID;
+    }
+    end_question(&exchange);
+    return rc;
+}
+
+static Result take_urls(WireReader *reader, size_t n, Buffer *urls, size_t *answered)
+{
+    Result rc = RESULT_OK;
+    *answered = (size_t)wire_get_varint(reader);
+    for (size_t i = 0; rc == RESULT_OK && i < *answered && *answered <= n; i++) {
+        size_t length = 0;
+        const uint8_t *url = wire_get_string(reader, &length);
+        rc = url == NULL || memchr(url, 0, length) == NULL ? buffer_append(urls, url, length)
+                                                           : RESULT_INVALID;
+        rc = rc == RESULT_OK ? buffer_append(urls, "", 1) : rc;
+    }
+    bool good = *answered > 0 && *answered <= n && wire_reader_ended(reader);
+    return rc != RESULT_OK || good ? rc : RESULT_INVALID;
+}
+
+Result cluster_pages_urls(ClusterPages *pages, uint16_t agent, const uint64_t *indices, size_t n,
+                          Buffer *urls, size_t *answered)
+{
+    Exchange exchange;
+    Result rc = begin_question(pages, NODE_PAGE_URLS, &exchange);
+    if (rc == RESULT_OK) {
+        wire_put_varint(&exchange.question, n);
+        for (size_t i = 0; i < n; i++) {
+            wire_put_varint(&exchange.question, indices[i]);
+        }
+        rc = send_to(pages, agent, &exchange.question, &exchange.answer);
+    }
+    if (rc == RESULT_OK) {
+        WireReader reader = wire_reader(exchange.answer.data, exchange.answer.length);
+        rc = take_urls(&reader, n, urls, answered);
+        if (rc == RESULT_INVALID) {
+            (void)buffer_printf(&pages->problem, "the answer of agent %u cannot be read",
+                                (unsigned)agent);
+        }
     }
     end_question(&exchange);
     return rc;

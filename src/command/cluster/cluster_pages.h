@@ -12,6 +12,7 @@
 #include "command/cluster/cluster_client.h"
 
 #define CLUSTER_PAGES_TURNS 64u /* questions for one path at most */
+#define CLUSTER_PAGES_URLS  NODE_PAGE_URLS_MOST
 
 typedef struct ClusterPages {
     const char *directory; /* borrowed */
@@ -32,8 +33,12 @@ void cluster_pages_close(ClusterPages *pages);
 /* Whether a URL is of another agent, and whose. */
 bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16_t *owner);
 /* What `ragno why` says there; *state: a WhyState. Otherwise the problem is told. */
-Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, Buffer *text,
-                         unsigned *state);
+Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, bool json,
+                         Buffer *text, unsigned *state);
+/* The URLs of pages of an agent, by their indices there: appends those of the first *answered,
+ * which is one at least, each with a NUL behind it; of a page that is not known it is empty. */
+Result cluster_pages_urls(ClusterPages *pages, uint16_t agent, const uint64_t *indices, size_t n,
+                          Buffer *urls, size_t *answered);
 /* Asks its owner for the trail of a URL that is not known here. RESULT_NOT_FOUND: there neither. */
 Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *url,
                               PageTrail *trail);

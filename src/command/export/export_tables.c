@@ -30,6 +30,7 @@ typedef struct ExportCommand {
     const char *output;
     const char *where;
     const ExportKind *kind;
+    const char *agents[PAGE_EXPORT_AGENTS];
     PageExportOptions options;
     bool header_given;
     bool no_archive;
@@ -53,6 +54,8 @@ static int usage(FILE *out)
         "  --no-self                without arcs from a page or host to itself\n"
         "  --cross-host             links: only those that leave the domain\n"
         "  --text                   links: the text on each and around it, from the archive\n"
+        "  --agent DIR              pages: another agent of the same crawl on several machines,\n"
+        "                           which is not asked for parents of pages; repeatable\n"
         "  --no-archive             pages: only what the database knows: no type, size,\n"
         "                           title, language, redirect and place of the answer\n"
         "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n");
@@ -129,10 +132,21 @@ static int take_where(ExportCommand *command, const char *value)
     return 0;
 }
 
+static int take_agent(ExportCommand *command, const char *value)
+{
+    PageExportOptions *options = &command->options;
+    if (options->n_agents == PAGE_EXPORT_AGENTS) {
+        return complain("too many directories of agents:", value);
+    }
+    command->agents[options->n_agents++] = value;
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*take)(ExportCommand *command, const char *value);
 } options_with_value[] = {{"--format", take_format},
+                          {"--agent", take_agent},
                           {"--output", take_output},
                           {"-o", take_output},
                           {"--where", take_where}};
@@ -224,6 +238,8 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
     }
     buffer_init(&archive, BUFFER_NO_LIMIT);
     (void)buffer_printf(&archive, "%s/warc", command->directory);
+    options->directory = command->directory;
+    options->agents = command->agents;
     options->archive = command->no_archive ? NULL : buffer_string(&archive);
     progress_begin(&command->progress, "export", "rows", progress_is_wanted(command->output),
                    stderr, mono_now());

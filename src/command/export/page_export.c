@@ -10,6 +10,7 @@
 #include "command/export/export_view.h"
 #include "page/content_hash.h"
 #include "parse/usage/usage.h"
+#include "command/export/foreign_parents.h"
 #include "command/export/page_answer.h"
 #include "parse/html/html.h"
 
@@ -38,15 +39,21 @@ static void put_usage(ExportRows *rows, const PageRef *page)
     buffer_destroy(&text);
 }
 
-/* The page that it was found on. */
-static Result put_linked_from(ExportView *view, const PageRef *page)
+/* The page that it was found on, which may be another agent's. */
+static Result put_linked_from(ExportView *view, ForeignParents *parents, const PageRef *page)
 {
     PageRef other;
-    if (page->linked_from == PAGE_DB_NO_INDEX) {
-        export_nothing(&view->rows, "linked_from");
-        return RESULT_OK;
-    }
     Result rc = RESULT_OK;
+    if (page->linked_from == PAGE_DB_NO_INDEX) {
+        rc = view->options->ids ? RESULT_NOT_FOUND
+                                : foreign_parents_get(parents, view->txn, page->index, &view->to);
+        if (rc == RESULT_OK) {
+            export_view_put_page(view, "linked_from", 0, &view->to);
+        } else {
+            export_nothing(&view->rows, "linked_from");
+        }
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
     if (!view->options->ids) {
         rc = export_view_page(view, page->linked_from, &other, &view->to);
     }
@@ -76,6 +83,12 @@ typedef struct Archive {
     PagePlaces *places; /* NULL: nothing of it is wanted */
     PageAnswers *answers;
 } Archive;
+
+/* What is told of a page beside its record. */
+typedef struct Beside {
+    Archive archive;
+    ForeignParents parents;
+} Beside;
 
 static void put_word(ExportRows *rows, const char *name, const char *word)
 {
@@ -174,8 +187,9 @@ static void archive_close(Archive *archive)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-static Result export_page(ExportView *view, Archive *archive, uint64_t index)
+static Result export_page(ExportView *view, Beside *beside, uint64_t index)
 {
+    Archive *archive = &beside->archive;
     ExportRows *rows = &view->rows;
     PageRef page;
     char text[24];
@@ -211,7 +225,7 @@ static Result export_page(ExportView *view, Archive *archive, uint64_t index)
     export_number(rows, "n_changes", page.n_changes);
     put_time(rows, "first_crawl", page.first_crawl);
     put_time(rows, "last_crawl", page.last_crawl);
-    rc = put_linked_from(view, &page);
+    rc = put_linked_from(view, &beside->parents, &page);
     if (rc == RESULT_OK) {
         (void)snprintf(text, sizeof text, "%016" PRIx64, page.content_hash64);
         export_text(rows, "content_hash", text, page.content_hash64 == 0 ? 0 : 16);
@@ -227,14 +241,17 @@ static Result export_page(ExportView *view, Archive *archive, uint64_t index)
 Result page_export_pages(PageDB *db, const PageExportOptions *options)
 {
     ExportView view;
-    Archive archive;
-    Result opened = archive_open(&archive, db, options->archive); /* has transactions of its own */
+    Beside beside;
+    Result opened = archive_open(&beside.archive, db, options->archive); /* has transactions */
+    Result known = foreign_parents_open(&beside.parents, options, db);
+    opened = opened == RESULT_OK ? known : opened;
     Result rc = export_view_begin(&view, db, options);
     rc = rc == RESULT_OK ? opened : rc;
     for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
-        rc = export_page(&view, &archive, i);
+        rc = export_page(&view, &beside, i);
         rc = rc == RESULT_OK ? export_view_step(&view) : rc;
     }
-    archive_close(&archive);
+    archive_close(&beside.archive);
+    foreign_parents_close(&beside.parents);
     return export_view_end(&view, rc);
 }

@@ -9,7 +9,8 @@
  * first_crawl last_crawl linked_from content_hash, and of the stored answer: mime bytes title
  * language redirect warc_file warc_offset (page_answer.h; none of them without archive). found is
  * the letter of the discovery path (L link, R redirect, E embed, S sitemap, P robots, M manual),
- * times are ISO 8601, and what is not known is empty.
+ * times are ISO 8601, and what is not known is empty. linked_from of a page that another agent of a
+ * cluster found is asked for there (foreign_parents.h).
  *
  * Fields of links: from to weight cross score kind rel. weight counts how often the link stands on
  * the page, cross is 1 when it leaves the domain, score is that of its target, kind is the word of
@@ -39,6 +40,8 @@
 #include "parse/filter/filter.h"
 #include "store/pages/page_db.h"
 
+#define PAGE_EXPORT_AGENTS 256u
+
 typedef struct PageExportOptions {
     ExportFormat format;
     bool header;     /* a line of names first (TSV, CSV) */
@@ -46,11 +49,14 @@ typedef struct PageExportOptions {
     bool arcs;       /* nothing but "from TAB to", ascending, no arc twice: WebGraph's arc list */
     bool no_self;    /* leave out arcs from a page or host to itself */
     bool only_cross; /* links: only those that leave the domain */
-    size_t memory_bytes; /* of the host graph's sorter; 0 = 64 Mi */
-    FILE *file;          /* borrowed */
-    size_t link_text;    /* links: bytes of the text on links, and on either side; 0 = none */
-    const char *archive; /* the crawl's WARC files, for fields of pages; NULL: without those */
-    const Filter *where; /* borrowed; NULL: all rows. What it is asked about: see above */
+    size_t memory_bytes;       /* of the host graph's sorter; 0 = 64 Mi */
+    FILE *file;                /* borrowed */
+    size_t link_text;          /* links: bytes of the text on links, and on either side; 0 = none */
+    const char *const *agents; /* pages: directories of other agents, n_agents of them; borrowed */
+    size_t n_agents;           /* PAGE_EXPORT_AGENTS at most */
+    const char *directory; /* pages: of the crawl, to ask other agents of a cluster; NULL: none */
+    const char *archive;   /* the crawl's WARC files, for fields of pages; NULL: without those */
+    const Filter *where;   /* borrowed; NULL: all rows. What it is asked about: see above */
     /* Called now and then with the progress: steps done, steps in all, rows written. May be NULL.
      */
     void (*step)(void *context, uint64_t done, uint64_t total, uint64_t n_rows);
