@@ -63,7 +63,8 @@ def kinds(report, path):
             found = visit(report, sites, f"{path}/{kind}", "--set", f"parse.content_hash={kind}")
             report.equal(f"{kind}: what never changes", {p: found[p][0] for p in constant}, {p: 0 for p in constant})
             report.check(f"{kind}: what changes at every visit", all(found[p][0] >= (found[p][1] - 1) / 3 for p in changing), str(found))
-        found = visit(report, sites, f"{path}/auto", seen=lambda found: found["/news"][1] > found["/counter"][1])
+        # A host that a busy machine makes slow still has time for more visits than the least.
+        found = visit(report, sites, f"{path}/auto", "--set", "schedule.revisit_max=4s", least=2, seen=lambda found: found["/news"][1] > found["/counter"][1])
         report.equal("text is what a crawl takes that visits pages again", {p: found[p][0] for p in ("/token", "/counter")},
                      {"/token": 0, "/counter": 0})
         report.check("it visits what changes more often", found["/news"][1] > found["/counter"][1], str(found))
