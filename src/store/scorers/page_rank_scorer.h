@@ -64,9 +64,9 @@ typedef struct PageRankScorer {
     int use_content_scores; /* the jumps of the surfer prefer pages with content */
     int only_diff_domain;
     atomic_bool stopping;
-    _Atomic float damping; /* of estimates, which may be made while an update begins */
-    ScoreParent parent;    /* of add */
-    ScoreInput input;      /* of an update; after a stop until the next */
+    _Atomic(float) damping; /* of estimates, which may be made while an update begins */
+    ScoreParent parent;     /* of add */
+    ScoreInput input;       /* of an update; after a stop until the next */
 } PageRankScorer;
 
 /* db stays the caller's and outlives the scorer. On failure *prs is NULL or holds the error. */
