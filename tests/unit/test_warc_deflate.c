@@ -130,7 +130,7 @@ static void short_records_of_any_bytes_come_back(void)
     char bytes[4096];
     WarcDeflate *deflate = NULL;
     CU_ASSERT_EQUAL_FATAL(warc_deflate_new(&deflate, WARC_DEFLATE_AUTO), RESULT_OK);
-    CU_ASSERT_TRUE(there_and_back(deflate, head, sizeof head - 1) < sizeof head * 9 / 10);
+    CU_ASSERT_TRUE(there_and_back(deflate, head, sizeof head - 1) < sizeof head + 24);
     for (size_t length = 1; length < sizeof bytes; length += 61) {
         fill_random(bytes, length);
         (void)there_and_back(deflate, bytes, length);
@@ -146,4 +146,5 @@ UNIT_MAIN("warc deflate",
           {"text is deflated, and what is dense is stored",
            text_is_deflated_and_what_is_dense_is_stored},
           {"a wrong guess costs room but no byte", a_wrong_guess_costs_room_but_no_byte},
-          {"levels are libdeflate's", levels_are_libdeflates})
+          {"levels are libdeflate's", levels_are_libdeflates},
+          {"short records of any bytes come back", short_records_of_any_bytes_come_back})

@@ -112,7 +112,7 @@ static Result ask(ForeignParents *parents, uint16_t agent, size_t from)
     }
     for (size_t done = 0; done < n; done += answered) {
         Result rc = urls_of(parents, agent, indices + done, n - done, &answered);
-        if (rc != RESULT_OK) {
+        if (rc != RESULT_OK || answered > n - done) {
             parents->away[agent] = true;
             return rc == RESULT_MEMORY ? rc : RESULT_OK;
         }

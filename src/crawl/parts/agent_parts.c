@@ -105,6 +105,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     bool shares = parts->cluster != NULL && parts->config->fetch_rate > 0;
     rate_gate_init(&parts->rate, shares ? 1 : parts->config->fetch_rate); /* none is granted yet */
     byte_quota_init(&parts->quota, 0);
+    if (parts->cluster != NULL) {
+        byte_quota_share(&parts->quota);
+    }
     byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
     byte_gate_init(&parts->spools, (size_t)parts->config->fetch_spool, NULL, NULL);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
