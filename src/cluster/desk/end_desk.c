@@ -7,7 +7,8 @@
 #include "cluster/table/arbiters.h"
 
 #define ROUND_MS     500 /* between two rounds */
-#define ROUND_END_MS 3000
+#define ROUND_END_MS 15000
+#define ASK_MS       1500 /* until those who have not reported are asked again */
 #define LOOK_MS      10000
 #define ASK_BIT      (UINT64_C(1) << 55) /* numbers of questions; others are of the key */
 #define PUT_BIT      (UINT64_C(1) << 54)
@@ -125,17 +126,12 @@ static EndVerdict note(EndDesk *desk, uint16_t agent, uint64_t round, const EndR
     return END_NOT_YET; /* until the key says so */
 }
 
-static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
+/* Those who have not reported in this round, but for us. */
+static void ask(EndDesk *desk, MonoTime now)
 {
     size_t from = 0;
     uint16_t agent = 0;
-    EndReport ours = *report;
-    ours.session = desk->link->head.session;
-    desk->next_round = mono_add_ms(now, ROUND_MS);
-    desk->round_end = mono_add_ms(now, ROUND_END_MS);
-    if (ending_begin(&desk->ending, desk->agents, desk->n) != RESULT_OK) {
-        return;
-    }
+    desk->next_ask = mono_add_ms(now, ASK_MS);
     while (ending_missing(&desk->ending, &from, &agent)) {
         if (agent == desk->link->head.from) {
             continue;
@@ -148,6 +144,18 @@ static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
                                     node_token(NODE_PART_END, ASK_BIT | agent));
         }
     }
+}
+
+static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
+{
+    EndReport ours = *report;
+    ours.session = desk->link->head.session;
+    desk->next_round = mono_add_ms(now, ROUND_MS);
+    desk->round_end = mono_add_ms(now, ROUND_END_MS);
+    if (ending_begin(&desk->ending, desk->agents, desk->n) != RESULT_OK) {
+        return;
+    }
+    ask(desk, now);
     (void)note(desk, desk->link->head.from, desk->ending.round, &ours, now);
 }
 
@@ -169,6 +177,9 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
         return;
     }
     bool waits = desk->ending.open && mono_before(now, desk->round_end);
+    if (waits && !mono_before(now, desk->next_ask)) {
+        ask(desk, now);
+    }
     if (!waits && desk->found == END_NOT_YET && !mono_before(now, desk->next_round)) {
         begin_round(desk, report, now);
     }

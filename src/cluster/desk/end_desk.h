@@ -19,6 +19,7 @@ typedef struct EndDesk {
     size_t n;
     MonoTime next_round;
     MonoTime round_end; /* without all answers by then it is given up */
+    MonoTime next_ask;  /* of those who have not reported in it */
     uint64_t look;      /* number of the look at the key in flight; 0: none */
     uint64_t last;
     MonoTime next_look;
