@@ -12,7 +12,7 @@
 typedef struct World {
     Classifier *classifier;
     Stats stats;
-    float scores[2 * PAGES]; /* by number of the page; negative: it has not come */
+    _Atomic float scores[2 * PAGES]; /* by number of the page; negative: it has not come */
     _Atomic unsigned n_come;
 } World;
 
