@@ -86,10 +86,11 @@ static void a_settled_move_is_said_again(void)
     table_keeper_destroy(&keeper);
 }
 
-/* Answers the desk's look with a ledger whose second row is known, or missing. */
-static void settle(LimitDesk *desk, bool known)
+/* Answers the desk's look with a ledger of two rows; the second one may be missing. */
+static void settle(LimitDesk *desk, const LedgerRow *other, const LedgerAccount *account,
+                   int64_t ms)
 {
-    const LedgerAccount accounts[LEDGER_UNITS] = {{.used = 10, .needed = 4}};
+    const LedgerAccount accounts[LEDGER_UNITS] = {*account};
     Ledger ledger;
     Buffer bytes;
     ledger_init(&ledger);
@@ -97,39 +98,73 @@ static void settle(LimitDesk *desk, bool known)
     CU_ASSERT_EQUAL_FATAL(ledger_resize(&ledger, 2), RESULT_OK);
     ledger.rows[0].known = true;
     ledger.rows[0].granted[LEDGER_PAGES] = 10;
-    ledger.rows[1].known = known;
+    ledger.rows[1] = *other;
     (void)ledger_write(&ledger, &bytes);
-    limit_desk_up(desk, at(0), at(1));
-    limit_desk_work(desk, accounts, at(1));
+    limit_desk_changed(desk, at(ms));
+    limit_desk_work(desk, accounts, at(ms));
     TransportEvent *event = value_of(&bytes);
-    (void)limit_desk_take(desk, event, accounts, at(2));
+    (void)limit_desk_take(desk, event, accounts, at(ms + 1));
     transport_event_delete(event);
     ledger_destroy(&ledger);
     buffer_destroy(&bytes);
 }
 
+static LimitDesk desk_of(NodeLink *link, unsigned limit)
+{
+    const uint64_t limits[LEDGER_UNITS] = {limit};
+    const uint64_t used[LEDGER_UNITS] = {10};
+    LimitDesk desk;
+    node_link_init(link, &transport, "test");
+    link->up = true;
+    link->head.from = 0;
+    limit_desk_init(&desk, link, limits, used);
+    desk.agents = 2;
+    limit_desk_up(&desk, at(0), at(1));
+    return desk;
+}
+
 static void a_limit_is_not_used_up_while_a_row_is_missing(void)
 {
-    const uint64_t used[LEDGER_UNITS] = {10};
+    const LedgerAccount account = {.used = 10, .needed = 4};
     NodeLink link;
     for (unsigned limit = 10; limit <= 20; limit += 10) {
-        const uint64_t limits[LEDGER_UNITS] = {limit};
-        LimitDesk desk;
-        node_link_init(&link, &transport, "test");
-        link.up = true;
-        link.head.from = 0;
-        limit_desk_init(&desk, &link, limits, used);
-        desk.agents = 2;
-        settle(&desk, false);
+        LimitDesk desk = desk_of(&link, limit);
+        CU_ASSERT_TRUE(desk.holds); /* it has not seen the ledger */
+        settle(&desk, &(LedgerRow){.known = false}, &account, 1);
         CU_ASSERT_TRUE(desk.holds); /* so nobody finds that the limit has ended the crawl */
-        settle(&desk, true);
+        limit_desk_up(&desk, at(2), at(2));
+        settle(&desk, &(LedgerRow){.known = true}, &account, 3);
         CU_ASSERT_EQUAL(desk.holds, limit > 10);
         CU_ASSERT_EQUAL(desk.spent, limit == 10);
         limit_desk_destroy(&desk);
     }
 }
 
+/* An idle agent has given back what another one wants, who has not heard of it. */
+static void a_limit_is_not_used_up_before_others_have_heard_of_what_there_is(void)
+{
+    const LedgerAccount account = {.used = 10, .needed = 4, .idle = true};
+    LedgerRow other = {.known = true, .wants = {true}, .granted = {5}};
+    NodeLink link;
+    LimitDesk desk = desk_of(&link, 20);
+    settle(&desk, &other, &account, 1);
+    CU_ASSERT_TRUE(desk.holds && !desk.spent);
+    settle(&desk, &other, &account, 10000);
+    CU_ASSERT_TRUE(desk.holds);
+    settle(&desk, &other, &account, 60000); /* whoever could use it would have drawn it */
+    CU_ASSERT_FALSE(desk.holds);
+    other.granted[LEDGER_PAGES] = 7;
+    settle(&desk, &other, &account, 60100);
+    CU_ASSERT_TRUE(desk.holds);
+    other.granted[LEDGER_PAGES] = 10;
+    settle(&desk, &other, &account, 60200); /* all of it is drawn */
+    CU_ASSERT_FALSE(desk.holds);
+    limit_desk_destroy(&desk);
+}
+
 UNIT_MAIN("lost_answers",
           {"a settled move is said again when the answer was lost", a_settled_move_is_said_again},
           {"a limit is not used up while a row is missing",
-           a_limit_is_not_used_up_while_a_row_is_missing})
+           a_limit_is_not_used_up_while_a_row_is_missing},
+          {"a limit is not used up before others have heard of what there is",
+           a_limit_is_not_used_up_before_others_have_heard_of_what_there_is})

@@ -5,6 +5,7 @@
 #define LOOK_MS   10000
 #define SOON_MS   200 /* while something is wanted */
 #define ANSWER_MS 5000
+#define HEARD_MS  (3 * LOOK_MS) /* then all have seen what is in the pool */
 
 void limit_desk_init(LimitDesk *desk, NodeLink *link, const uint64_t limits[LEDGER_UNITS],
                      const uint64_t used[LEDGER_UNITS])
@@ -33,6 +34,7 @@ void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now)
 {
     desk->look = desk->put = 0;
     desk->settled = settled;
+    desk->holds = has_limits(desk); /* perhaps, until the ledger was seen */
     desk->next = has_limits(desk) ? now : MONO_NEVER;
 }
 
@@ -100,7 +102,22 @@ static void give_back(LimitDesk *desk, LedgerUnit unit, LedgerRow *row, uint64_t
     }
 }
 
-static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *account)
+/* Whether somebody may draw yet. What was given back, those who want it hear of at their next look
+ * at the latest. While a row is missing, nobody knows what there is to draw. */
+static bool may_be_drawn(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *account,
+                         MonoTime now)
+{
+    uint64_t pool = ledger_pool(&desk->ledger, unit, desk->limits[unit]);
+    if (pool != desk->pool[unit]) {
+        desk->pool[unit] = pool;
+        desk->pool_end[unit] = mono_add_ms(now, HEARD_MS);
+    }
+    return !ledger_is_complete(&desk->ledger) ||
+           (pool > 0 && pool >= account->least && mono_before(now, desk->pool_end[unit]));
+}
+
+static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *account,
+                        MonoTime now)
 {
     LedgerAccount ours = *account;
     uint16_t self = desk->link->head.from;
@@ -119,9 +136,8 @@ static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *a
     }
     if (desk->limits[unit] > 0 && unit != LEDGER_RATE) {
         desk->spent = desk->spent || row->wants[unit];
-        /* While a row is missing, nobody knows what there is to draw. */
-        desk->holds =
-            desk->holds || row->granted[unit] > account->used || !ledger_is_complete(&desk->ledger);
+        desk->holds = desk->holds || row->granted[unit] > account->used ||
+                      may_be_drawn(desk, unit, account, now);
     }
 }
 
@@ -148,7 +164,7 @@ static bool settle(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], 
         if (mono_before(now, desk->settled)) {
             settle_nothing(desk, (LedgerUnit)unit);
         } else {
-            settle_unit(desk, (LedgerUnit)unit, &accounts[unit]);
+            settle_unit(desk, (LedgerUnit)unit, &accounts[unit], now);
         }
         changed = changed || row->granted[unit] != before.granted[unit] ||
                   row->wants[unit] != before.wants[unit];

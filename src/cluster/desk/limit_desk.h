@@ -31,7 +31,9 @@ typedef struct LimitDesk {
     bool gives;          /* less is used from now on; the ledger hears of it soon */
     bool waits_for_rate; /* the ledger has heard that we want more */
     bool spent;          /* of some limit all is used, and there is no more */
-    bool holds;          /* of some limit there is some left */
+    bool holds;          /* of some limit there may be some left: here, or for others to draw */
+    uint64_t pool[LEDGER_UNITS];     /* what nobody had at the last look */
+    MonoTime pool_end[LEDGER_UNITS]; /* nobody has drawn it by then: nobody can use it */
     Buffer bytes;
 } LimitDesk;
 

@@ -34,7 +34,7 @@ typedef struct EndReport {
     bool idle;
     bool spent; /* it has work, and no allowance for it (ledger.h) */
     bool tail;  /* idle, but for hosts that have failed and wait (limits.tail) */
-    bool holds; /* it has allowance that it has not used */
+    bool holds; /* there is allowance that is not used: here, or, as far as it knows, to draw */
     uint64_t changes;
     uint64_t session;
 } EndReport;
