@@ -379,7 +379,11 @@ MonoTime sim_net_next(const SimNet *net)
     MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
     next = sooner(net, next, net->down_until);
     for (size_t i = 0; i < SIM_NET_AGENTS; i++) {
-        next = sooner(net, next, net->ports[i].cut_until);
+        const SimPort *port = &net->ports[i];
+        if (port->alive && !port->up && !is_cut(net, port)) {
+            return net->now; /* it has just been opened */
+        }
+        next = sooner(net, next, port->cut_until);
     }
     return next;
 }
