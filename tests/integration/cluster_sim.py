@@ -50,8 +50,8 @@ def moves(report, _):
 
 def limit(report, _):
     """A limit of all agents together is never exceeded, and when nobody dies it is used up exactly.
-    Of 38 and 44 the end was found while an agent did not know yet what another one had given back."""
-    for seed in (*range(1, 7), 38, 44):
+    Of 208, 282 and 297 the end was found while an agent did not know yet what another one had given back."""
+    for seed in (*range(1, 7), 208, 282, 297):
         calm = seed in (2, 4, 6)
         code, figures, errors = sim(*SMALL, *([] if calm else TROUBLE), "--seed", str(seed), "--limit", "200")
         pages = figures.get("sim.pages", 0)
