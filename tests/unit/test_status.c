@@ -62,7 +62,16 @@ static void the_limit_names_the_part_that_binds(void)
     now.bytes = before.bytes + 10000; /* in ten seconds */
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "bandwidth");
     now.parse_queue = 129;
+    now.parser_busy_us = 4000000;
+    now.writer_busy_us = 3000000;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "parser");
+    now.writer_busy_us = 5000000; /* they wait for it */
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "writer");
+    now.parsers = 2;
+    now.parser_busy_us = 12000000;
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "parser");
+    now.parsers = 1;
+    now.writer_busy_us = 0;
     now.parse_queue = 0;
     now.parser_busy_us = 9500000;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "parser");

@@ -85,11 +85,12 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (status_only_waits(now)) {
         return "retries";
     }
-    /* Parsers that wait for the writer have a full queue, too. */
-    if (writer > 0.9 || now->results_closed) {
+    /* Parsers that wait for the writer have a full queue, too: it is the one that works more. */
+    bool is_full = now->parse_queue * 2 > now->parse_queue_limit;
+    if (writer > 0.9 || now->results_closed || (is_full && writer * now->parsers > parser)) {
         return "writer";
     }
-    if (parser > 0.9 * now->parsers || now->parse_queue * 2 > now->parse_queue_limit) {
+    if (parser > 0.9 * now->parsers || is_full) {
         return "parser";
     }
     double bytes_s = (double)(now->bytes - before->bytes) / seconds_between(before, now);
