@@ -1,36 +1,14 @@
 /* Desks of the node whose messages are lost: what the simulation of clusters has found. */
 #include <string.h>
 
+#include "bucket_fixture.h"
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/table_keeper.h"
 #include "parse/host/domain.h"
 #include "unit.h"
 
-static uint64_t last_get;
-static unsigned n_puts;
-
-static Result take_get(void *state, const char *key, uint64_t token)
-{
-    (void)state;
-    (void)key;
-    last_get = token;
-    return RESULT_OK;
-}
-
-static Result take_put(void *state, const char *key, const void *bytes, size_t length,
-                       uint64_t expected, uint64_t token)
-{
-    (void)state;
-    (void)key;
-    (void)bytes;
-    (void)length;
-    (void)expected;
-    (void)token;
-    n_puts++;
-    return RESULT_OK;
-}
-
-static const Transport transport = {.get = take_get, .put = take_put};
+static BucketSeen seen;
+static const Transport transport = {.state = &seen, .get = bucket_get, .put = bucket_put};
 
 static MonoTime at(int64_t ms)
 {
@@ -40,7 +18,7 @@ static MonoTime at(int64_t ms)
 static TransportEvent *value_of(const Buffer *bytes)
 {
     TransportEvent *event =
-        transport_event_new(TRANSPORT_VALUE, last_get, NULL, NULL, bytes->data, bytes->length);
+        transport_event_new(TRANSPORT_VALUE, seen.last_get, NULL, NULL, bytes->data, bytes->length);
     event->revision = 1;
     return event;
 }
@@ -75,13 +53,13 @@ static void a_settled_move_is_said_again(void)
     CU_ASSERT_EQUAL(table_keeper_set(&keeper, &table), RESULT_OK);
     table_keeper_up(&keeper, at(0));
     look(&keeper, NODE_SETTLE_MS + 1);
-    n_puts = 0;
+    seen.n_puts = 0;
     table_keeper_settle(&keeper, 1);
     table_keeper_settle(&keeper, 1); /* it is on its way */
-    CU_ASSERT_EQUAL(n_puts, 1);
+    CU_ASSERT_EQUAL(seen.n_puts, 1);
     look(&keeper, NODE_SETTLE_MS + 1000); /* nothing came of it, and no answer either */
     table_keeper_settle(&keeper, 1);
-    CU_ASSERT_EQUAL(n_puts, 2);
+    CU_ASSERT_EQUAL(seen.n_puts, 2);
     cluster_table_destroy(&table);
     table_keeper_destroy(&keeper);
 }

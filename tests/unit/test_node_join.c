@@ -1,35 +1,15 @@
 /* A directory joins a cluster: what becomes of one that a server has forgotten. */
 #include <string.h>
 
+#include "bucket_fixture.h"
 #include "cluster/node/node_join.h"
 #include "parse/host/domain.h"
 #include "cluster/message/node_place.h"
 #include "store_fixture.h"
 #include "unit.h"
 
-static uint64_t last_token;
-
-static Result take_get(void *state, const char *key, uint64_t token)
-{
-    (void)state;
-    (void)key;
-    last_token = token;
-    return RESULT_OK;
-}
-
-static Result take_put(void *state, const char *key, const void *bytes, size_t length,
-                       uint64_t expected, uint64_t token)
-{
-    (void)state;
-    (void)key;
-    (void)bytes;
-    (void)length;
-    (void)expected;
-    last_token = token;
-    return RESULT_OK;
-}
-
 typedef struct Joining {
+    BucketSeen seen;
     Transport transport;
     NodeLink link;
     NodeJoin join;
@@ -47,7 +27,7 @@ static void begin(Joining *j, bool has_table)
     MemberRecord record = {.life = 1};
     NodeIdentity identity = {.known = true, .self = 1, .life = 1, .token = 7};
     MonoTime now = {.ns = 1000};
-    *j = (Joining){.transport = {.get = take_get, .put = take_put}};
+    *j = (Joining){.transport = {.state = &j->seen, .get = bucket_get, .put = bucket_put}};
     memcpy(identity.uuid, old, sizeof old);
     cluster_table_init(&j->ours);
     cluster_table_init(&j->theirs);
@@ -69,7 +49,7 @@ static void answer(Joining *j, const void *bytes, size_t length, uint64_t revisi
 {
     MonoTime now = {.ns = 2000};
     TransportEvent *event =
-        transport_event_new(TRANSPORT_VALUE, last_token, NULL, NULL, bytes, length);
+        transport_event_new(TRANSPORT_VALUE, j->seen.last, NULL, NULL, bytes, length);
     event->revision = revision;
     node_join_take(&j->join, event, now);
     transport_event_delete(event);

@@ -1,0 +1,38 @@
+/* A transport whose bucket answers nothing by itself: a test sees what was asked for, and tells
+ * what came. Header only.
+ *
+ *   BucketSeen seen;
+ *   Transport transport = {.state = &seen, .get = bucket_get, .put = bucket_put}; */
+#ifndef TESTS_UNIT_BUCKET_FIXTURE_H
+#define TESTS_UNIT_BUCKET_FIXTURE_H
+
+#include "cluster/transport/transport.h"
+
+typedef struct BucketSeen {
+    uint64_t last; /* token of the last get or put */
+    uint64_t last_get;
+    unsigned n_puts;
+} BucketSeen;
+
+static inline Result bucket_get(void *state, const char *key, uint64_t token)
+{
+    BucketSeen *seen = state;
+    (void)key;
+    seen->last = seen->last_get = token;
+    return RESULT_OK;
+}
+
+static inline Result bucket_put(void *state, const char *key, const void *bytes, size_t length,
+                                uint64_t expected, uint64_t token)
+{
+    BucketSeen *seen = state;
+    (void)key;
+    (void)bytes;
+    (void)length;
+    (void)expected;
+    seen->last = token;
+    seen->n_puts++;
+    return RESULT_OK;
+}
+
+#endif
