@@ -157,8 +157,14 @@ static void check_coding(const char *coding, const char *bytes, size_t length, c
         b = a;
         whole.length = pieces.length;
     }
-    if (a != b || whole.length != pieces.length ||
-        (whole.length > 0 && memcmp(whole.data, pieces.data, whole.length) != 0)) {
+    /* Where a broken body ends is the codec's choice, since it gives what it has when its input
+     * runs out, and that can be beyond the limit. What both gave is the same, and nobody calls it
+     * whole. */
+    bool is_broken = a == DECODE_BROKEN || b == DECODE_BROKEN;
+    bool agree =
+        is_broken ? a != DECODE_OK && b != DECODE_OK : a == b && whole.length == pieces.length;
+    size_t both = whole.length < pieces.length ? whole.length : pieces.length;
+    if (!agree || (both > 0 && memcmp(whole.data, pieces.data, both) != 0)) {
         (void)fprintf(stderr, "%s: %s %zu, in pieces %s %zu\n", coding, decode_status_name(a),
                       whole.length, decode_status_name(b), pieces.length);
         abort();
