@@ -198,7 +198,7 @@ static void tell_of_change(SimNet *net, const char *key)
 static void serve_put(SimNet *net, SimEvent *event)
 {
     SimValue *value = find_value(net, event->subject);
-    bool fits = event->expected == TRANSPORT_ANY || event->expected == value->revision;
+    bool fits = event->expected == value->revision;
     TransportEvent *told = transport_event_new(fits ? TRANSPORT_STORED : TRANSPORT_CONFLICT,
                                                event->token, NULL, NULL, NULL, 0);
     if (fits) {

@@ -11,6 +11,7 @@
 typedef struct BucketSeen {
     uint64_t last; /* token of the last get or put */
     uint64_t last_get;
+    uint64_t expected; /* of the last put: the revision that it is to replace */
     unsigned n_puts;
 } BucketSeen;
 
@@ -29,7 +30,7 @@ static inline Result bucket_put(void *state, const char *key, const void *bytes,
     (void)key;
     (void)bytes;
     (void)length;
-    (void)expected;
+    seen->expected = expected;
     seen->last = token;
     seen->n_puts++;
     return RESULT_OK;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bucket_fixture.h"
+#include "cluster/desk/members.h"
 #include "cluster/node/node_join.h"
 #include "parse/host/domain.h"
 #include "cluster/message/node_place.h"
@@ -169,10 +170,60 @@ static void of_a_record_that_comes_late(void)
     buffer_destroy(&bytes);
 }
 
+/* What has come of the members' last look or put. */
+static MemberNews hear(Members *members, const BucketSeen *seen, TransportEventKind kind,
+                       const MemberRecord *record, uint64_t revision)
+{
+    MonoTime now = {.ns = 3000};
+    uint16_t agent = 0;
+    Buffer bytes;
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(member_record_write(record, &bytes), RESULT_OK);
+    TransportEvent *event =
+        transport_event_new(kind, seen->last, NULL, NULL, bytes.data, bytes.length);
+    event->revision = revision;
+    MemberNews news = members_take(members, event, now, &agent);
+    transport_event_delete(event);
+    buffer_destroy(&bytes);
+    return news;
+}
+
+/* A process has stopped and says so, and what it says arrives when the next process has put its own
+ * record: in the place of that it would make a stranger of the next but one. */
+static void of_a_stop_that_comes_late(void)
+{
+    BucketSeen seen = {.last = 0};
+    const Transport transport = {.state = &seen, .get = bucket_get, .put = bucket_put};
+    MemberRecord record = {.session = 5};
+    NodeLink link;
+    Members members;
+    node_link_init(&link, &transport, "test");
+    link.head.from = 1;
+    members_init(&members, &link);
+    CU_ASSERT_EQUAL_FATAL(members_resize(&members, 2), RESULT_OK);
+    members.self = (MemberRecord){.session = 5, .state = MEMBER_STOPPED};
+    members.revision = 41;
+    members_put_self(&members);
+    CU_ASSERT_EQUAL(seen.expected, 41); /* nothing but its own is replaced */
+    CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_CONFLICT, &record, 0), MEMBER_NOTHING);
+    CU_ASSERT_EQUAL(seen.last, seen.last_get); /* it looks what is there: */
+    CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_VALUE, &record, 42), MEMBER_NOTHING);
+    CU_ASSERT_EQUAL(seen.n_puts, 2); /* its own, put back meanwhile */
+    CU_ASSERT_EQUAL(seen.expected, 42);
+    CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_STORED, &record, 43), MEMBER_WRITTEN);
+    members_look(&members, (MonoTime){.ns = 4000});
+    record.session = 6;
+    CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_VALUE, &record, 44), MEMBER_LOST);
+    CU_ASSERT_EQUAL(seen.n_puts, 2);
+    members_destroy(&members);
+}
+
 UNIT_MAIN("node_join",
           {"of two directories that begin as one agent, the slower takes another",
            of_two_that_begin},
           {"a record that comes late is known again", of_a_record_that_comes_late},
+          {"a stop that arrives late does not take the place of the next start",
+           of_a_stop_that_comes_late},
           {"a directory that has crawled nothing joins the cluster that was made anew",
            without_a_table},
           {"one that has crawled belongs to its own", with_a_table},

@@ -76,26 +76,43 @@ MonoTime members_next(const Members *members)
     return members->next_look;
 }
 
-Result members_put_self(Members *members, uint64_t revision)
+/* When nothing comes of it, the next look finds that. */
+void members_put_self(Members *members)
 {
     char key[32];
     buffer_reset(&members->bytes);
-    Result rc = member_record_write(&members->self, &members->bytes);
     member_key(members->link->head.from, key);
     members->put = PUT_BIT | ++members->last;
-    return rc == RESULT_OK ? node_link_put(members->link, key, &members->bytes, revision,
-                                           node_token(NODE_PART_MEMBERS, members->put))
-                           : rc;
+    if (member_record_write(&members->self, &members->bytes) == RESULT_OK) {
+        (void)node_link_put(members->link, key, &members->bytes, members->revision,
+                            node_token(NODE_PART_MEMBERS, members->put));
+    }
 }
 
 static MemberNews take_self(Members *members, const TransportEvent *event,
                             const MemberRecord *record)
 {
-    if (record == NULL || record->session < members->self.session) {
-        (void)members_put_self(members, event->revision); /* forgotten, or an older one */
+    const MemberRecord *self = &members->self;
+    if (record != NULL && record->session > self->session) {
+        return MEMBER_LOST;
+    }
+    members->revision = event->revision;
+    if (record == NULL || record->session < self->session || record->state != self->state) {
+        members_put_self(members); /* forgotten, an older one, or not what has become of us */
+    }
+    return MEMBER_NOTHING;
+}
+
+static MemberNews take_put(Members *members, const TransportEvent *event)
+{
+    if (event->kind == TRANSPORT_CONFLICT) {
+        look_at(members, members->link->head.from);
+    }
+    if (event->kind != TRANSPORT_STORED) {
         return MEMBER_NOTHING;
     }
-    return record->session == members->self.session ? MEMBER_NOTHING : MEMBER_LOST;
+    members->revision = event->revision;
+    return members->self.state == MEMBER_STOPPED ? MEMBER_WRITTEN : MEMBER_NOTHING;
 }
 
 MemberNews members_take(Members *members, const TransportEvent *event, MonoTime now,
@@ -105,10 +122,7 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
     MemberRecord record;
     (void)now;
     if ((number & PUT_BIT) != 0) {
-        if (number == members->put && event->kind == TRANSPORT_CONFLICT) {
-            look_at(members, members->link->head.from);
-        }
-        return MEMBER_NOTHING;
+        return number == members->put ? take_put(members, event) : MEMBER_NOTHING;
     }
     if (event->kind != TRANSPORT_VALUE || number >= members->n) {
         return MEMBER_NOTHING;

@@ -2,7 +2,8 @@
  *
  * What: the keys "agent.N". A node looks at all of them once it is connected, and again when one
  * has changed. Its own it keeps: when it is gone, it is put back; when it is another process's,
- * this one has been replaced.
+ * this one has been replaced. Each put replaces the record that this node knows, and no other: one
+ * that arrives late must not take the place of the next process's.
  * Owns: the records. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_MEMBERS_H
 #define CLUSTER_DESK_MEMBERS_H
@@ -23,6 +24,7 @@ typedef struct Members {
     Member *members;   /* by number; owned */
     uint32_t n;
     MonoTime next_look; /* at our own */
+    uint64_t revision;  /* of our own, as far as is known; 0: it is not there */
     uint64_t put;       /* number of the put in flight; 0: none */
     uint64_t last;
     Buffer bytes;
@@ -31,7 +33,8 @@ typedef struct Members {
 typedef enum MemberNews {
     MEMBER_NOTHING,
     MEMBER_STARTED, /* another process runs as *agent than before, or the first we hear of */
-    MEMBER_LOST     /* as this one's: we have been replaced */
+    MEMBER_LOST,    /* as this one's: we have been replaced */
+    MEMBER_WRITTEN  /* it is known that this one has stopped */
 } MemberNews;
 
 void members_init(Members *members, NodeLink *link);
@@ -44,8 +47,9 @@ void member_key(uint16_t agent, char key[32]);
 /* Looks at all; at one. */
 void members_look(Members *members, MonoTime now);
 void members_changed(Members *members, const char *key);
-/* Puts our own record, in place of what is there (revision; 0: nothing). */
-Result members_put_self(Members *members, uint64_t revision);
+/* Puts our own record in place of the one that is known, again when that has changed meanwhile.
+ * MEMBER_WRITTEN follows when the record says that this process has stopped. */
+void members_put_self(Members *members);
 /* What came of a look or a put. */
 MemberNews members_take(Members *members, const TransportEvent *event, MonoTime now,
                         uint16_t *agent);

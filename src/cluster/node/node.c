@@ -159,6 +159,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
         return RESULT_MEMORY;
     }
     node->desks.members.self = node->join.record;
+    node->desks.members.revision = node->join.record_revision;
     node->state = NODE_MEMBER;
     node->next_look = now;
     node_table_committed(node, &node->join.table, now);
@@ -260,10 +261,6 @@ static void take_table(Node *node, const TransportEvent *event, MonoTime now)
 static void take_member(Node *node, const TransportEvent *event, MonoTime now)
 {
     uint16_t agent = 0;
-    if (event->kind == TRANSPORT_STORED && node->leave_end.ns != MONO_NEVER.ns && !node->leaving) {
-        node->state = NODE_LEFT;
-        return;
-    }
     switch (members_take(&node->desks.members, event, now, &agent)) {
     case MEMBER_NOTHING:
         break;
@@ -273,6 +270,9 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
         break;
     case MEMBER_LOST:
         go_out(node, "another process runs as this agent now; this one must not go on");
+        break;
+    case MEMBER_WRITTEN:
+        node->state = NODE_LEFT;
         break;
     }
 }

@@ -56,7 +56,7 @@ void node_desks_stop(NodeDesks *desks, MonoTime now)
     self->state = MEMBER_STOPPED;
     self->dead_below = desks->link->head.session + 1;
     self->kept = lease_desk_kept(&desks->leases, now);
-    (void)members_put_self(&desks->members, TRANSPORT_ANY);
+    members_put_self(&desks->members);
 }
 
 Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTime now)

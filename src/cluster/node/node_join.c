@@ -449,6 +449,7 @@ void node_join_saved(NodeJoin *join, MonoTime now)
 static void take_put(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     if (event->kind == TRANSPORT_STORED) {
+        join->record_revision = event->revision;
         go_on_to_claim(join, now);
     } else if (event->kind == TRANSPORT_CONFLICT) {
         go_to(join, JOIN_TABLE, now);

@@ -44,7 +44,7 @@ typedef struct NodeJoin {
     char *theirs;             /* settings of the crawl; owned */
     const ClusterTable *ours; /* borrowed; what the directory knows; epoch 0: nothing */
     uint64_t table_revision;
-    uint64_t record_revision;
+    uint64_t record_revision; /* of what was judged, and then of ours */
     uint64_t settings_revision;
     uint16_t wanted; /* number that a directory that is no agent yet wants, or CLUSTER_NOBODY */
     uint32_t from;   /* agents below it are others' */

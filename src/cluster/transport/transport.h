@@ -25,7 +25,6 @@
 #include "base/core/result.h"
 
 #define TRANSPORT_SUBJECT_BYTES 128u
-#define TRANSPORT_ANY           UINT64_MAX /* expected: whatever is there */
 
 typedef enum TransportEventKind {
     TRANSPORT_UP,       /* connected, for the first time or again */

@@ -328,7 +328,7 @@ static Result do_put(void *state, const char *key, const void *bytes, size_t len
     kv_subject_of_key(nats->crawl, key, subject);
     make_reply(nats, KIND_PUT, token, reply);
     natsStatus status = library->natsMsg_Create(&message, subject, reply, bytes, (int)length);
-    if (status == NATS_OK && expected != TRANSPORT_ANY) {
+    if (status == NATS_OK) {
         (void)snprintf(number, sizeof number, "%llu", (unsigned long long)expected);
         status = library->natsMsgHeader_Set(message, KV_EXPECTED, number);
     }
