@@ -1,6 +1,9 @@
 #include "parse/trap/trap_content.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/core/hash.h"
 #include "parse/text/skim_scan.h"
@@ -10,7 +13,7 @@
 #define NO_NUMBER   UINT32_MAX
 #define MAX_DIGITS  9u /* longer numbers count as they are */
 #define YEAR_DIGITS 4
-#define UUID_GROUP  8 /* hexadecimal digits before its first dash */
+#define BLOCK_BYTES 64
 
 typedef struct Reader {
     uint64_t hash;    /* of what is before `from` */
@@ -21,13 +24,20 @@ typedef struct Reader {
     const char *path_end;
     bool path_has_number;
     bool in_tag;
-    const char *name; /* the last word in this tag: of an attribute, when "=" follows */
-    size_t name_length;
     const char *value_end; /* no attribute begins before it: each byte is in one value at most */
     uint32_t last;         /* number in the text; NO_NUMBER = none */
     uint32_t numbers[URL_NUMBERS]; /* of the page's URL */
     size_t n_numbers;
 } Reader;
+
+/* What there is among 64 bytes: a bit for each byte. */
+typedef struct Block {
+    uint64_t words; /* letters and digits */
+    uint64_t digits;
+    uint64_t marks;     /* "<", "=" and ">" */
+    uint64_t tags;      /* "<" */
+    uint64_t months[2]; /* their first letters, and their second letters */
+} Block;
 
 /* What stands for all of a kind; no byte of UTF-8. */
 enum { ANY_IDENTIFIER = 0xFF, ANY_MONTH = 0xFE, ANY_NUMBER = 0xFD };
@@ -42,17 +52,9 @@ static bool is_letter(char c)
     return (scan_class(c) & SCAN_LETTER) != 0;
 }
 
-enum { WORD_LETTER = 1, WORD_DIGIT = 2 };
-
-/* 0: of no word. */
-static unsigned word_class(char c)
-{
-    return is_letter(c) ? (unsigned)WORD_LETTER : is_digit(c) ? (unsigned)WORD_DIGIT : 0U;
-}
-
 static bool is_word(char c)
 {
-    return word_class(c) != 0;
+    return is_letter(c) || is_digit(c);
 }
 
 static bool is_space(char c)
@@ -125,19 +127,13 @@ static bool is_near_url(const Reader *reader, uint32_t value)
     return false;
 }
 
-/* The first letters of months, a bit for each: a is 1, as in ASCII. */
-#define LETTER_BIT(c) (UINT32_C(1) << ((c)&31))
-#define MONTH_LETTERS                                                                              \
-    (LETTER_BIT('a') | LETTER_BIT('d') | LETTER_BIT('f') | LETTER_BIT('j') | LETTER_BIT('m') |     \
-     LETTER_BIT('n') | LETTER_BIT('o') | LETTER_BIT('s'))
-
 static bool is_month(const char *word, size_t length)
 {
     static const char *const names[] = {"january",   "february", "march",    "april",
                                         "may",       "june",     "july",     "august",
                                         "september", "october",  "november", "december"};
     char lower[9];
-    if (length < 3 || length > sizeof lower || (MONTH_LETTERS >> (word[0] & 31) & 1) == 0) {
+    if (length < 3 || length > sizeof lower) {
         return false;
     }
     lower[0] = (char)(word[0] | 0x20);
@@ -218,14 +214,27 @@ static bool is_own(const Reader *reader, const char *p, const char *end)
     return p == stop;
 }
 
-static bool is_link_name(const char *name, size_t length)
+/* Whether the attribute whose "=" this is may lead to a page: href or action. */
+static bool is_link(const Reader *reader, const char *equals)
 {
-    const char *wanted = length == 4 ? "href" : "action";
-    bool same = length == 4 || length == 6;
-    for (size_t i = 0; same && i < length; i++) {
-        same = (name[i] | 0x20) == wanted[i];
+    const char *end = equals;
+    while (end > reader->value_end && is_space(end[-1])) {
+        end--;
     }
-    return same;
+    for (size_t length = 4; length <= 6; length += 2) {
+        const char *name = length == 4 ? "href" : "action";
+        const char *p = end - length;
+        if (end - reader->body > (ptrdiff_t)length && !is_word(p[-1])) {
+            size_t i = 0;
+            while (i < length && (p[i] | 0x20) == name[i]) {
+                i++;
+            }
+            if (i == length) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* At the "=" of an attribute: the value of one that leads to the page itself is left out. Returns
@@ -234,7 +243,7 @@ static const char *read_value(Reader *reader, const char *equals)
 {
     const char *p = equals + 1;
     const char *stop = NULL;
-    if (reader->name == NULL || !is_link_name(reader->name, reader->name_length)) {
+    if (!is_link(reader, equals)) {
         return p;
     }
     while (p < reader->end && is_space(*p)) {
@@ -274,33 +283,138 @@ static void read_number(Reader *reader, const char *word, const char *end)
     }
 }
 
-/* At the beginning of a word; returns its end. */
-static const char *read_word(Reader *reader, const char *p)
+/* A word; digits: some of it are. Returns where to go on. */
+static const char *read_word(Reader *reader, const char *p, const char *stop, bool digits)
 {
-    const char *stop = p;
-    unsigned classes = 0;
-    for (unsigned class = 0; stop < reader->end && (class = word_class(*stop)) != 0; stop++) {
-        classes |= class;
-    }
-    bool digits = (classes & WORD_DIGIT) != 0;
     size_t length = (size_t)(stop - p);
-    /* No identifier is without a digit, but for the first group of a UUID. */
-    bool may_be = length >= TRAP_LEAST_IDENTIFIER &&
-                  (digits || (length == UUID_GROUP && stop < reader->end && *stop == '-'));
+    /* One UUID in 2 500 has no digit in its first group: it is not looked for. */
+    bool may_be = digits && length >= TRAP_LEAST_IDENTIFIER;
     size_t n = may_be ? trap_identifier(reader->body, p, reader->end) : 0;
     if (n > 0) {
         replace(reader, p, p + n, ANY_IDENTIFIER);
         return p + n;
     }
-    if (reader->in_tag) {
-        reader->name = p;
-        reader->name_length = length;
-    } else if (digits) {
+    if (digits && !reader->in_tag) {
         read_number(reader, p, stop);
-    } else if (is_month(p, length)) {
+    } else if (!digits && is_month(p, length)) {
         replace(reader, p, stop, ANY_MONTH);
     }
     return stop;
+}
+
+#ifdef __SSE2__
+static uint64_t bits(__m128i bytes)
+{
+    return (uint64_t)(unsigned)_mm_movemask_epi8(bytes);
+}
+
+static __m128i in_range(__m128i bytes, char first, char span)
+{
+    __m128i x = _mm_sub_epi8(bytes, _mm_set1_epi8(first));
+    return _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(span)), x);
+}
+
+static __m128i is(__m128i bytes, char c)
+{
+    return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c));
+}
+
+/* a, d, f, j, m, n, o or s */
+static __m128i is_month_first(__m128i lower)
+{
+    __m128i a_to_j = _mm_or_si128(_mm_or_si128(is(lower, 'a'), is(lower, 'd')),
+                                  _mm_or_si128(is(lower, 'f'), is(lower, 'j')));
+    return _mm_or_si128(a_to_j, _mm_or_si128(in_range(lower, 'm', 2), is(lower, 's')));
+}
+
+/* a, c, e, o, p or u */
+static __m128i is_month_second(__m128i lower)
+{
+    __m128i a_to_e = _mm_or_si128(_mm_or_si128(is(lower, 'a'), is(lower, 'c')), is(lower, 'e'));
+    return _mm_or_si128(a_to_e, _mm_or_si128(in_range(lower, 'o', 1), is(lower, 'u')));
+}
+
+static void look(Block *block, const char bytes[BLOCK_BYTES])
+{
+    *block = (Block){.words = 0};
+    for (unsigned i = 0; i < BLOCK_BYTES; i += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(bytes + i));
+        __m128i lower = _mm_or_si128(x, _mm_set1_epi8(0x20));
+        __m128i digits = in_range(x, '0', 9);
+        block->words |= bits(_mm_or_si128(in_range(lower, 'a', 25), digits)) << i;
+        block->digits |= bits(digits) << i;
+        block->marks |= bits(in_range(x, '<', 2)) << i;
+        block->tags |= bits(is(x, '<')) << i;
+        block->months[0] |= bits(is_month_first(lower)) << i;
+        block->months[1] |= bits(is_month_second(lower)) << i;
+    }
+}
+#else
+static void look(Block *block, const char bytes[BLOCK_BYTES])
+{
+    *block = (Block){.words = 0};
+    for (unsigned i = 0; i < BLOCK_BYTES; i++) {
+        char c = bytes[i];
+        char lower = (char)(c | 0x20);
+        block->words |= (uint64_t)is_word(c) << i;
+        block->digits |= (uint64_t)is_digit(c) << i;
+        block->marks |= (uint64_t)(c >= '<' && c <= '>') << i;
+        block->tags |= (uint64_t)(c == '<') << i;
+        block->months[0] |= (uint64_t)(memchr("adfjmnos", lower, 8) != NULL) << i;
+        block->months[1] |= (uint64_t)(memchr("aceopu", lower, 6) != NULL) << i;
+    }
+}
+#endif
+
+/* The word that p is in, none of which is before `from`. */
+static const char *read_around(Reader *reader, const char *p, const char *from)
+{
+    const char *stop = p;
+    bool digits = false;
+    while (p > from && is_word(p[-1])) {
+        p--;
+    }
+    for (; stop < reader->end && is_word(*stop); stop++) {
+        digits = digits || is_digit(*stop);
+    }
+    return read_word(reader, p, stop, digits);
+}
+
+static const char *read_mark(Reader *reader, const char *p)
+{
+    if (*p == '=') {
+        return p >= reader->value_end ? read_value(reader, p) : p + 1;
+    }
+    reader->in_tag = *p == '<' && p + 1 < reader->end && (is_letter(p[1]) || p[1] == '/');
+    return p + 1;
+}
+
+/* The bytes at `from`, up to 64, of which those before p are read. Returns where to go on. Most
+ * words are passed over: they have no digit, and do not begin as months do. */
+static const char *read_block(Reader *reader, const char *from, const char *p)
+{
+    size_t size = (size_t)(reader->end - from);
+    char last[BLOCK_BYTES] = {0};
+    Block block;
+    if (size < BLOCK_BYTES) {
+        memcpy(last, from, size);
+    }
+    look(&block, size < BLOCK_BYTES ? last : from);
+    uint64_t seconds = block.months[1] >> 1 | UINT64_C(1) << 63; /* the next block has that one */
+    uint64_t months = block.words & ~(block.words << 1) & block.months[0] & seconds;
+    uint64_t in_text = block.digits | block.tags | months;
+    uint64_t in_tag = block.digits | block.marks;
+    while (p < from + BLOCK_BYTES) {
+        unsigned bit = p > from ? (unsigned)(p - from) : 0;
+        uint64_t events = (reader->in_tag ? in_tag : in_text) >> bit;
+        if (events == 0) {
+            break;
+        }
+        bit += (unsigned)__builtin_ctzll(events);
+        bool is_mark = (block.marks >> bit & 1) != 0;
+        p = is_mark ? read_mark(reader, from + bit) : read_around(reader, from + bit, p);
+    }
+    return p;
 }
 
 /* The end of a number in a path. One with dots in it is a version (4.2, 1.5.4) and counts once,
@@ -356,20 +470,13 @@ uint64_t trap_content_hash(const Url *url, const char *body, size_t length)
         reader.path_has_number = reader.path_has_number || is_digit(*p);
     }
     const char *p = body;
-    while (p < reader.end) {
-        if (is_word(*p)) {
-            p = read_word(&reader, p);
-            continue;
+    for (const char *from = body; from < reader.end; from += BLOCK_BYTES) {
+        if (p < from + BLOCK_BYTES) {
+            p = read_block(&reader, from, p);
         }
-        if (reader.in_tag && *p == '=' && p >= reader.value_end) {
-            p = read_value(&reader, p);
-            continue;
+        if (reader.end - from <= BLOCK_BYTES) {
+            break; /* no pointer beyond the end */
         }
-        if (*p == '<' || *p == '>') {
-            reader.in_tag = *p == '<' && p + 1 < reader.end && (is_letter(p[1]) || p[1] == '/');
-            reader.name = NULL;
-        }
-        p++;
     }
     flush(&reader, reader.end);
     return reader.hash | 1;
