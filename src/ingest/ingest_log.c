@@ -14,7 +14,7 @@ static const char *url_of(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *url)
 
 /* The path of a fetch, its referrer, the tag of its seed. */
 static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult *fetch,
-                            Buffer *path, Buffer *referrer, SeedEntry *seed)
+                            DiscoverySteps *steps, Buffer *path, Buffer *referrer, SeedEntry *seed)
 {
     SeedTable *seeds = batch->store->seeds;
     uint64_t first = PAGE_DB_NO_INDEX;
@@ -22,7 +22,7 @@ static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult 
     buffer_reset(referrer);
     *seed = (SeedEntry){.tag = ""};
     if (fetch->request.has_page) {
-        discovery_find(batch->store->db, txn, fetch->request.index, path, referrer, &first);
+        discovery_find(batch->store->db, txn, fetch->request.index, path, referrer, &first, steps);
     } else {
         (void)buffer_append_char(path, 'P');
     }
@@ -42,6 +42,7 @@ void ingest_log_write(CrawlLog *log, const Batch *batch)
     Buffer referrer;
     Buffer original;
     Buffer near;
+    DiscoverySteps steps = {.of = {{.page = 0}}};
     buffer_init(&near, BUFFER_NO_LIMIT);
     buffer_init(&path, BUFFER_NO_LIMIT);
     buffer_init(&referrer, BUFFER_NO_LIMIT);
@@ -54,7 +55,7 @@ void ingest_log_write(CrawlLog *log, const Batch *batch)
             continue; /* no fetch: news of a host */
         }
         SeedEntry seed;
-        CrawlLogWay way = find_way(batch, txn, fetch, &path, &referrer, &seed);
+        CrawlLogWay way = find_way(batch, txn, fetch, &steps, &path, &referrer, &seed);
         crawl_log_fetch(log, page, &way, url_of(db, txn, batch->duplicate_of[i], &original),
                         url_of(db, txn, batch->near_of[i], &near));
     }

@@ -294,7 +294,7 @@ static Result describe_discovery(ArchiveRecorder *recorder, const FetchResult *f
     buffer_reset(&recorder->hops);
     buffer_reset(&recorder->via);
     if (txn != NULL) {
-        discovery_find(db, txn, fetch->request.index, &recorder->hops, &recorder->via, NULL);
+        discovery_find(db, txn, fetch->request.index, &recorder->hops, &recorder->via, NULL, NULL);
         end_read(db, txn);
     }
     WarcDiscovery discovery = {.via = warc_bytes(recorder->via.data, recorder->via.length),

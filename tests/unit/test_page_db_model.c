@@ -289,7 +289,7 @@ static bool page_agrees(Run *run, MDB_txn *txn, uint64_t index, Buffer *buffer)
     must(run, page_db_get(run->db, txn, index, &ref, buffer));
     uint64_t from = 0;
     uint8_t hop = 0;
-    must(run, page_db_get_way(run->db, txn, index, &from, &hop));
+    must(run, page_db_get_way(run->db, txn, index, &from, &hop, NULL));
     must(run, page_db_find(run->db, txn, text, strlen(text), &found));
     bool has_parent = p->linked_from != PAGE_DB_NO_INDEX;
     return found == index && strcmp(buffer_string(buffer), text) == 0 &&

@@ -98,7 +98,7 @@ static void the_sink_is_told_in_order(void)
     CU_ASSERT_EQUAL(page_db_get(db, seen.txn, 4, &page, &url), page_db_error_no_page);
     uint64_t from = 0;
     uint8_t hop = 0;
-    CU_ASSERT_EQUAL(page_db_get_way(db, seen.txn, 4, &from, &hop), page_db_error_no_page);
+    CU_ASSERT_EQUAL(page_db_get_way(db, seen.txn, 4, &from, &hop, NULL), page_db_error_no_page);
     uint32_t host = 9;
     CU_ASSERT_EQUAL(page_db_n_hosts(db, seen.txn), 3);
     CU_ASSERT_EQUAL(page_db_host_find(db, seen.txn, "https://b.com", 13, &host), 0);

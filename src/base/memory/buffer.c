@@ -1,5 +1,6 @@
 #include "base/memory/buffer.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,9 +73,15 @@ Result buffer_reserve(Buffer *buffer, size_t extra)
     return RESULT_OK;
 }
 
+/* Whether it has room for extra more bytes: nearly always. */
+static bool has_room(const Buffer *buffer, size_t extra)
+{
+    return extra < buffer->capacity - buffer->length && buffer->length + extra <= buffer->limit;
+}
+
 Result buffer_append(Buffer *buffer, const void *bytes, size_t length)
 {
-    Result rc = buffer_reserve(buffer, length);
+    Result rc = has_room(buffer, length) ? RESULT_OK : buffer_reserve(buffer, length);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -93,7 +100,12 @@ Result buffer_append_string(Buffer *buffer, const char *string)
 
 Result buffer_append_char(Buffer *buffer, char c)
 {
-    return buffer_append(buffer, &c, 1);
+    if (!has_room(buffer, 1)) {
+        return buffer_append(buffer, &c, 1);
+    }
+    buffer->data[buffer->length++] = c;
+    buffer->data[buffer->length] = '\0';
+    return RESULT_OK;
 }
 
 Result buffer_append_number(Buffer *buffer, int64_t number)

@@ -163,10 +163,10 @@ static int put_items(MDB_cursor *cursor, const LinksItem *items, size_t n, Buffe
     return 0;
 }
 
-/* Replaces the record by one with the list added, or replaced, in its place. The items point into
- * the old record, so it is copied first. */
-static int merge(MDB_cursor *cursor, uint64_t first, const MDB_val *record, const LinksItem *fresh,
-                 Buffer *scratch)
+/* Replaces the record by as many as it takes with the list added, or replaced, in its place. The
+ * items point into the old record, so it is copied first. */
+static int spread(MDB_cursor *cursor, uint64_t first, const MDB_val *record, const LinksItem *fresh,
+                  Buffer *scratch)
 {
     LinksItems all = {NULL, 0, 0};
     uint8_t *copy = malloc(record->mv_size + 1);
@@ -200,6 +200,55 @@ static int merge(MDB_cursor *cursor, uint64_t first, const MDB_val *record, cons
     free(all.items);
     free(copy);
     return rc;
+}
+
+/* Appends one more list; before: the index of the one before it, NULL for the first. */
+static Result append_item(Buffer *record, const LinksItem *item, const uint64_t *before)
+{
+    uint8_t head[2 * MAX_VARINT_SIZE];
+    uint8_t *p = head;
+    if (before != NULL) {
+        p = varint_encode_uint64(item->index - *before, p);
+    }
+    p = varint_encode_uint64(item->length, p);
+    Result rc = buffer_append(record, head, (size_t)(p - head));
+    return rc == RESULT_OK ? buffer_append(record, item->list, item->length) : rc;
+}
+
+/* Replaces the record by one with the list added, or replaced, in its place: what lies before and
+ * behind it stays as it is, but for the distance to the next one. */
+static int merge(MDB_cursor *cursor, uint64_t first, const MDB_val *record, const LinksItem *fresh,
+                 Buffer *scratch)
+{
+    PageLinksReader reader;
+    LinksItem next = {.index = 0};
+    const uint8_t *begin = record->mv_data;
+    const uint8_t *behind = begin; /* what is before the list */
+    uint64_t before = 0;
+    int more = 0;
+    page_links_reader_init(&reader, first, record);
+    while ((more = page_links_reader_next(&reader, &next.index, &next.list, &next.length)) == 1 &&
+           next.index < fresh->index) {
+        behind = reader.p;
+        before = next.index;
+    }
+    if (more == 1 && next.index == fresh->index) {
+        more = page_links_reader_next(&reader, &next.index, &next.list, &next.length);
+    }
+    if (more < 0) {
+        return MDB_CORRUPTED;
+    }
+    if (record->mv_size + item_bytes(fresh) > PAGE_LINKS_RECORD_BYTES) {
+        return spread(cursor, first, record, fresh, scratch);
+    }
+    buffer_reset(scratch);
+    Result rc = buffer_append(scratch, begin, (size_t)(behind - begin));
+    rc = rc == RESULT_OK ? append_item(scratch, fresh, behind > begin ? &before : NULL) : rc;
+    rc = rc == RESULT_OK && more == 1 ? append_item(scratch, &next, &fresh->index) : rc;
+    rc = rc == RESULT_OK ? buffer_append(scratch, reader.p, (size_t)(reader.end - reader.p)) : rc;
+    MDB_val key = {sizeof first, &first};
+    MDB_val value = {scratch->length, scratch->data};
+    return rc == RESULT_OK ? mdb_cursor_put(cursor, &key, &value, 0) : ENOMEM;
 }
 
 /* The index of the last list of a record. */

@@ -210,9 +210,11 @@ int page_db_discover_each(PageDB *db, MDB_txn *txn, const PageDiscovery *found, 
                           const PageSink *sink);
 /* The index of a URL; page_db_error_no_page. */
 int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index);
-/* Which page linked to it first by its best path (PAGE_DB_NO_INDEX: none) and how. For those who
- * follow a path: costs less than page_db_get. page_db_error_no_page. */
-int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_from, uint8_t *hop);
+/* Which page linked to it first by its best path (PAGE_DB_NO_INDEX: none) and how; its URL replaces
+ * what is in url, unless that is NULL. For those who follow a path: costs less than page_db_get.
+ * page_db_error_no_page. */
+int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_from, uint8_t *hop,
+                    Buffer *url);
 /* The same by hash and fingerprint (hashidx_stream_next_key). */
 int page_db_find_key(PageDB *db, MDB_txn *txn, uint64_t hash, uint64_t print, uint64_t *index);
 /* Fingerprints under this seed from now on, so that databases that share it agree about them; the

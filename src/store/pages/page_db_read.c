@@ -23,18 +23,33 @@ int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint6
     return page_db_fail_find(db, page_key_look_up(db->store, txn, &key, index), "page_db_find");
 }
 
-int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_from, uint8_t *hop)
+int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_from, uint8_t *hop,
+                    Buffer *url)
 {
     error_clean(db->error);
     PageRecord record;
     MDB_val value;
-    page_store_looked_up(db->store, 1);
+    MDB_val origin;
+    page_store_looked_up(db->store, url == NULL ? 1 : 2);
     int rc = page_pack_find(txn, db->store->tables.idx2info, index, &value);
     if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, 0, &record)) {
         rc = MDB_CORRUPTED;
     }
+    if (rc == 0 && url != NULL) {
+        rc = page_hosts_origin(db->store, txn, record.host, &origin);
+        rc = rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    }
     if (rc != 0) {
         return page_db_fail_find(db, rc, "page_db_get_way");
+    }
+    if (url != NULL) {
+        size_t length = page_url_length(origin.mv_size, &record);
+        buffer_reset(url);
+        if (buffer_reserve(url, length) != RESULT_OK) {
+            return page_db_fail(db, page_db_error_memory, "page_db_get_way: out of memory");
+        }
+        page_url_join(origin.mv_data, origin.mv_size, &record, url->data);
+        url->length = length;
     }
     *linked_from = record.linked_from;
     *hop = record.hop;

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+/* What an authority is cut at; most of its bytes are none of these. */
+static const bool is_mark[256] = {['/'] = true, ['?'] = true, ['#'] = true, ['\\'] = true,
+                                  ['@'] = true, [':'] = true, [']'] = true};
+
 bool url_parts(const char *url, size_t length, UrlParts *parts)
 {
     size_t start = 0;
@@ -17,6 +21,9 @@ bool url_parts(const char *url, size_t length, UrlParts *parts)
     size_t colon = 0; /* the last ":" behind userinfo and brackets */
     for (; end < length; end++) {
         char c = url[end];
+        if (!is_mark[(unsigned char)c]) {
+            continue;
+        }
         if (c == '/' || c == '?' || c == '#' || c == '\\') {
             break;
         }
