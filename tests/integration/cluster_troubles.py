@@ -1,4 +1,5 @@
 """A cluster whose server is away, whose hosts fail, whose limits are reached; and its first start."""
+import collections
 import json
 import os
 import re
@@ -127,6 +128,35 @@ def stopped(report, path):
         cluster.check_whole(report, agents, web.graph_urls())
 
 
+def idle_agents(nats):
+    said = cluster.ragno("cluster", "status", "--url", nats.url(), "--name", cluster.NAME).stdout
+    return len(re.findall(r"^agent=.*\bidle=yes", said, re.M))
+
+
+def started_again(report, path):
+    """A crawl that has ended is started again, one agent after the other, and only the last has something
+    new: the first ones wait for it. Who is started alone ends by itself, when nobody else comes."""
+    with cluster.Nats(path) as nats, harness.Web(path, hosts=12, addresses=6, pages=60, suffix="test") as web:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path) as agents:
+            agents.start_all()
+            report.equal("all end by themselves", agents.wait(), [0] * 3)
+            new = [f"http://{host}/?again" for host in web.hosts()]
+            agents.start(0)
+            agents.start(1)
+            report.check("two have nothing to do, and wait", harness.until(lambda: idle_agents(nats) == 2),
+                         str([agents.said(i) for i in range(2)]))
+            with open(path + "/new", "w") as seeds:
+                seeds.writelines(url + "\n" for url in new)
+            agents.commands[2] += ["-i", path + "/new"]
+            agents.start(2)
+            report.equal("all end by themselves again", agents.wait(), [0] * 3)
+            agents.start(1)
+            report.equal("so does one alone", harness.ended(agents.processes[1]), 0)
+        fetched = collections.Counter(u for d in agents.directories for u in cluster.pages_of(d))
+        report.equal("what was new is fetched, once", [u for u in new if fetched[u] != 1], [])
+
+
 RATE = 600 << 10
 
 
@@ -170,4 +200,4 @@ def rate_of_one(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(first_start, tail, without_server, bytes_limit, stopped, rate, rate_of_one)
+    harness.main(first_start, tail, without_server, bytes_limit, stopped, started_again, rate, rate_of_one)

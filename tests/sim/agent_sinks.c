@@ -182,6 +182,7 @@ static void sink_situation(void *context, NodeSituation *s)
     s->end.changes = crawl->cost.commits + agent->arrived;
     s->accounts[LEDGER_PAGES] = (LedgerAccount){.used = acquired + crawl->fetched,
                                                 .needed = most > acquired ? most - acquired : 1,
+                                                .busy = acquired > 0,
                                                 .idle = s->end.idle};
 }
 

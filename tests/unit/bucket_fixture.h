@@ -6,6 +6,8 @@
 #ifndef TESTS_UNIT_BUCKET_FIXTURE_H
 #define TESTS_UNIT_BUCKET_FIXTURE_H
 
+#include <string.h>
+
 #include "cluster/transport/transport.h"
 
 typedef struct BucketSeen {
@@ -13,6 +15,8 @@ typedef struct BucketSeen {
     uint64_t last_get;
     uint64_t expected; /* of the last put: the revision that it is to replace */
     unsigned n_puts;
+    char value[1024]; /* the last that was put, if it is no longer */
+    size_t length;
 } BucketSeen;
 
 static inline Result bucket_get(void *state, const char *key, uint64_t token)
@@ -28,8 +32,8 @@ static inline Result bucket_put(void *state, const char *key, const void *bytes,
 {
     BucketSeen *seen = state;
     (void)key;
-    (void)bytes;
-    (void)length;
+    seen->length = length <= sizeof seen->value ? length : 0;
+    memcpy(seen->value, bytes, seen->length);
     seen->expected = expected;
     seen->last = token;
     seen->n_puts++;

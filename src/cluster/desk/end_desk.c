@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread/log.h"
 #include "cluster/desk/table_keeper.h"
 #include "cluster/table/arbiters.h"
 
@@ -10,12 +11,17 @@
 #define ROUND_END_MS 15000
 #define ASK_MS       1500 /* until those who have not reported are asked again */
 #define LOOK_MS      10000
+#define FOUND_MS     5000                /* what was found is written by then, or found again */
 #define ASK_BIT      (UINT64_C(1) << 55) /* numbers of questions; others are of the key */
 #define PUT_BIT      (UINT64_C(1) << 54)
 
-void end_desk_init(EndDesk *desk, NodeLink *link)
+void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members)
 {
-    *desk = (EndDesk){.link = link, .next_look = MONO_NEVER, .round_end = MONO_NEVER};
+    *desk = (EndDesk){.link = link,
+                      .members = members,
+                      .alone_from = MONO_NEVER,
+                      .next_look = MONO_NEVER,
+                      .round_end = MONO_NEVER};
     ending_init(&desk->ending);
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
@@ -24,6 +30,7 @@ void end_desk_destroy(EndDesk *desk)
 {
     ending_destroy(&desk->ending);
     free(desk->agents);
+    free(desk->named);
     buffer_destroy(&desk->bytes);
 }
 
@@ -39,11 +46,12 @@ Result end_desk_set(EndDesk *desk, const ClusterTable *table)
     return rc;
 }
 
-/* A verdict of an earlier run may stand there: whoever has new seeds takes it back first. */
 void end_desk_up(EndDesk *desk, MonoTime now)
 {
     desk->look = 0;
+    desk->found = END_NOT_YET;
     desk->next_look = mono_add_ms(now, NODE_SETTLE_MS);
+    desk->alone_from = mono_add_ms(now, END_ALONE_MS);
 }
 
 void end_desk_changed(EndDesk *desk, MonoTime now)
@@ -51,43 +59,112 @@ void end_desk_changed(EndDesk *desk, MonoTime now)
     desk->next_look = now;
 }
 
-static bool is_first(const EndDesk *desk)
+/* ---- who has ended ---- */
+
+static const EndNamed *find_named(const EndDesk *desk, uint16_t agent)
 {
-    return desk->n > 0 && desk->agents[0] == desk->link->head.from;
+    for (size_t i = 0; i < desk->n_named; i++) {
+        if (desk->named[i].agent == agent) {
+            return &desk->named[i];
+        }
+    }
+    return NULL;
+}
+
+/* The process that the verdict is for, when it is the agent's last one, as it was seen since. */
+static const EndNamed *find_ended(const EndDesk *desk, uint16_t agent, MonoTime since, MonoTime now)
+{
+    const EndNamed *named = find_named(desk, agent);
+    if (named == NULL || agent >= desk->members->n || mono_before(now, desk->alone_from)) {
+        return NULL;
+    }
+    const Member *member = &desk->members->members[agent];
+    bool is_last = member->known && member->record.session <= named->session;
+    return is_last && !mono_before(member->seen, since) ? named : NULL;
+}
+
+/* The lowest of those that have not ended. */
+static bool is_first(const EndDesk *desk, MonoTime now)
+{
+    for (size_t i = 0; i < desk->n; i++) {
+        if (desk->agents[i] == desk->link->head.from) {
+            return true;
+        }
+        if (find_ended(desk, desk->agents[i], (MonoTime){0}, now) == NULL) {
+            return false;
+        }
+    }
+    return false;
+}
+
+static bool takes_part(const EndDesk *desk)
+{
+    for (size_t i = 0; i < desk->n; i++) {
+        if (desk->agents[i] == desk->link->head.from) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- the key ---- */
 
-static void put_verdict(EndDesk *desk, EndVerdict verdict)
+/* What was found in the last round, and for whom. */
+static void put_found(EndDesk *desk)
 {
     buffer_reset(&desk->bytes);
     WireWriter writer = wire_writer(&desk->bytes);
-    wire_put_8(&writer, (uint8_t)verdict);
+    wire_put_8(&writer, (uint8_t)desk->found);
+    wire_put_varint(&writer, desk->ending.n);
+    for (size_t i = 0; i < desk->ending.n; i++) {
+        wire_put_16(&writer, desk->ending.seats[i].agent);
+        wire_put_64(&writer, desk->ending.seats[i].report.session);
+    }
     if (writer.rc == RESULT_OK) {
         (void)node_link_put(desk->link, END_KEY, &desk->bytes, desk->revision,
                             node_token(NODE_PART_END, PUT_BIT | ++desk->last));
     }
 }
 
+/* A value that cannot be read is none. */
+static void read_verdict(EndDesk *desk, const TransportEvent *event)
+{
+    WireReader reader = wire_reader(event->bytes, event->revision > 0 ? event->length : 0);
+    uint8_t verdict = wire_get_8(&reader);
+    uint64_t n = wire_get_varint(&reader);
+    EndNamed *named = n <= CLUSTER_AGENTS_MAX ? calloc(n + 1, sizeof *named) : NULL;
+    for (size_t i = 0; named != NULL && i < n; i++) {
+        named[i].agent = wire_get_16(&reader);
+        named[i].session = wire_get_64(&reader);
+    }
+    free(desk->named);
+    bool good =
+        named != NULL && wire_reader_ended(&reader) && verdict > END_NOT_YET && verdict <= END_TAIL;
+    desk->named = named;
+    desk->n_named = good ? n : 0;
+    desk->verdict = good ? (EndVerdict)verdict : END_NOT_YET;
+    desk->revision = event->revision;
+}
+
 static EndVerdict take_value(EndDesk *desk, const TransportEvent *event, const EndReport *report)
 {
-    uint8_t byte = event->revision > 0 && event->length == 1 ? (uint8_t)event->bytes[0] : 0;
-    desk->revision = event->revision;
-    desk->verdict = byte <= END_TAIL ? (EndVerdict)byte : END_NOT_YET;
-    if (desk->verdict == END_NOT_YET) {
-        if (desk->found != END_NOT_YET) { /* it was not written */
-            put_verdict(desk, desk->found);
-        }
-        return END_NOT_YET;
+    read_verdict(desk, event);
+    const EndNamed *ours = find_named(desk, desk->link->head.from);
+    bool quiet = report->idle || report->spent;
+    bool is_ours = ours != NULL && ours->session == desk->link->head.session;
+    if (is_ours && !quiet && !desk->told) {
+        desk->told = true;
+        LOG_WARN("cluster",
+                 "the crawl has ended at all agents while there was work here again; it is kept",
+                 "agent=%u next=\"start all agents again\"", (unsigned)desk->link->head.from);
     }
-    if (!report->idle && !report->spent) {
-        /* A process that has just begun does not know yet whether it may fetch any more. */
-        if (desk->verdict != END_LIMIT || report->holds) {
-            put_verdict(desk, END_NOT_YET);
-        }
-        return END_NOT_YET;
+    if (is_ours || (quiet && !takes_part(desk))) {
+        return desk->verdict;
     }
-    return desk->verdict;
+    if (quiet && desk->found != END_NOT_YET) {
+        put_found(desk);
+    }
+    return END_NOT_YET;
 }
 
 static void look(EndDesk *desk, MonoTime now)
@@ -121,6 +198,7 @@ static EndVerdict note(EndDesk *desk, uint16_t agent, uint64_t round, const EndR
     EndVerdict verdict = ending_report(&desk->ending, agent, round, report);
     if (verdict != END_NOT_YET) {
         desk->found = verdict;
+        desk->found_end = mono_add_ms(now, FOUND_MS);
         look(desk, now); /* then it is put, in place of what is there */
     }
     return END_NOT_YET; /* until the key says so */
@@ -150,6 +228,7 @@ static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
 {
     EndReport ours = *report;
     ours.session = desk->link->head.session;
+    desk->round_start = now;
     desk->next_round = mono_add_ms(now, ROUND_MS);
     desk->round_end = mono_add_ms(now, ROUND_END_MS);
     if (ending_begin(&desk->ending, desk->agents, desk->n) != RESULT_OK) {
@@ -157,6 +236,23 @@ static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
     }
     ask(desk, now);
     (void)note(desk, desk->link->head.from, desk->ending.round, &ours, now);
+}
+
+/* Who has ended does not report any more: as it was then, so it is. */
+static void report_for_ended(EndDesk *desk, MonoTime now)
+{
+    size_t from = 0;
+    uint16_t agent = 0;
+    while (ending_missing(&desk->ending, &from, &agent)) {
+        const EndNamed *named = find_ended(desk, agent, desk->round_start, now);
+        if (named != NULL) {
+            EndReport report = {.idle = desk->verdict != END_LIMIT,
+                                .spent = desk->verdict == END_LIMIT,
+                                .tail = desk->verdict == END_TAIL,
+                                .session = named->session};
+            (void)note(desk, agent, desk->ending.round, &report, now);
+        }
+    }
 }
 
 void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
@@ -168,14 +264,17 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
         look(desk, now);
     }
     bool quiet = report->idle || report->spent;
-    if (!is_first(desk)) {
+    if (!quiet || !mono_before(now, desk->found_end)) {
+        desk->found = END_NOT_YET;
+    }
+    if (!is_first(desk, now)) {
         return;
     }
     if (!quiet) {
-        desk->found = END_NOT_YET;
         desk->next_round = mono_add_ms(now, ROUND_MS);
         return;
     }
+    report_for_ended(desk, now);
     bool waits = desk->ending.open && mono_before(now, desk->round_end);
     if (waits && !mono_before(now, desk->next_ask)) {
         ask(desk, now);
@@ -189,6 +288,10 @@ EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndRe
                          MonoTime now)
 {
     uint64_t number = node_token_number(event->token);
+    if ((number & ASK_BIT) != 0 && event->kind == TRANSPORT_NOBODY) {
+        members_look_at(desk->members, (uint16_t)(number & UINT16_MAX)); /* has it ended? */
+        return END_NOT_YET;
+    }
     if ((number & ASK_BIT) != 0) {
         WireReader reader;
         NodeHead head;

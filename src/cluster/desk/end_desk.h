@@ -1,35 +1,58 @@
 /* The end desk: a node's part in finding the end of the crawl (cluster/whole/ending.h).
  *
+ *
+ *   quiet --> rounds --> found --> put into the key "end" --> every process that it names ends
+ *
  * What: every node answers rounds. The lowest agent asks while it is idle itself, and writes what
- * it has found to the key "end"; the others see it there. Whoever has work again, since somebody
- * has added seeds, takes the verdict back.
- * Owns: the rounds. Time is a parameter; belongs to one thread. */
+ * it has found to the key "end", with the session of each process that took part; they see it
+ * there. For these it is final: one that has work again by then, since somebody has just added
+ * seeds, ends as well and keeps the work for the next start, since it would be left alone. For a
+ * process that was started since it means nothing: the agents begin again.
+ *
+ * An agent whose process is named there, and which no other process has taken over since, has
+ * ended. After END_ALONE_MS it is not waited for in rounds, so that one that was started alone, or
+ * started again just then, ends by itself, too, when it has nothing to do.
+ *
+ * Owns: the rounds, and who is named. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_END_DESK_H
 #define CLUSTER_DESK_END_DESK_H
 
-#include "cluster/message/node_link.h"
+#include "cluster/desk/members.h"
 #include "cluster/whole/ending.h"
 
-#define END_KEY "end"
+#define END_KEY      "end"
+#define END_ALONE_MS 30000 /* for the others to be started */
+
+typedef struct EndNamed {
+    uint16_t agent;
+    uint64_t session;
+} EndNamed;
 
 typedef struct EndDesk {
-    NodeLink *link; /* borrowed */
+    NodeLink *link;         /* borrowed */
+    const Members *members; /* borrowed */
     Ending ending;
     uint16_t *agents; /* who takes part, ascending; owned */
     size_t n;
+    MonoTime alone_from;
     MonoTime next_round;
+    MonoTime round_start;
     MonoTime round_end; /* without all answers by then it is given up */
     MonoTime next_ask;  /* of those who have not reported in it */
     uint64_t look;      /* number of the look at the key in flight; 0: none */
     uint64_t last;
     MonoTime next_look;
     EndVerdict verdict; /* that stands in the key, as far as is known */
-    EndVerdict found;   /* here; to be written */
+    EndNamed *named;    /* whom it is for; owned */
+    size_t n_named;
+    EndVerdict found; /* here; to be written */
+    MonoTime found_end;
+    bool told; /* that it has ended with work */
     uint64_t revision;
     Buffer bytes;
 } EndDesk;
 
-void end_desk_init(EndDesk *desk, NodeLink *link);
+void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members);
 void end_desk_destroy(EndDesk *desk);
 /* A table was committed: who takes part. RESULT_MEMORY: as before. */
 Result end_desk_set(EndDesk *desk, const ClusterTable *table);

@@ -63,16 +63,6 @@ static bool is_low(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UN
     return low;
 }
 
-bool limit_desk_may_use(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS])
-{
-    bool may = false;
-    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-        may = may || (unit != LEDGER_RATE && desk->limits[unit] > 0 &&
-                      desk->granted[unit] > accounts[unit].used);
-    }
-    return may;
-}
-
 void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
 {
     bool waits = desk->look != 0 || desk->put != 0;

@@ -48,8 +48,6 @@ void limit_desk_down(LimitDesk *desk);
 void limit_desk_changed(LimitDesk *desk, MonoTime now);
 /* Looks when it is time, or an account is low. */
 void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now);
-/* Whether something of a limit is left here for certain: granted, and not used. */
-bool limit_desk_may_use(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS]);
 /* What came of a look or a put; true: desk->granted has changed. */
 bool limit_desk_take(LimitDesk *desk, const TransportEvent *event,
                      const LedgerAccount accounts[LEDGER_UNITS], MonoTime now);

@@ -39,7 +39,7 @@ void member_key(uint16_t agent, char key[32])
     (void)snprintf(key, 32, MEMBER_KEY "%u", (unsigned)agent);
 }
 
-static void look_at(Members *members, uint16_t agent)
+void members_look_at(const Members *members, uint16_t agent)
 {
     char key[32];
     member_key(agent, key);
@@ -50,7 +50,7 @@ void members_look(Members *members, MonoTime now)
 {
     members->next_look = mono_add_ms(now, LOOK_MS);
     for (uint32_t i = 0; i < members->n; i++) {
-        look_at(members, (uint16_t)i);
+        members_look_at(members, (uint16_t)i);
     }
 }
 
@@ -59,7 +59,7 @@ void members_changed(Members *members, const char *key)
     char *end = NULL;
     unsigned long agent = strtoul(key + sizeof MEMBER_KEY - 1, &end, 10);
     if (*end == '\0' && agent < members->n) {
-        look_at(members, (uint16_t)agent);
+        members_look_at(members, (uint16_t)agent);
     }
 }
 
@@ -67,7 +67,7 @@ void members_work(Members *members, MonoTime now)
 {
     if (!mono_before(now, members->next_look) && members->link->up) {
         members->next_look = mono_add_ms(now, LOOK_MS);
-        look_at(members, members->link->head.from);
+        members_look_at(members, members->link->head.from);
     }
 }
 
@@ -106,7 +106,7 @@ static MemberNews take_self(Members *members, const TransportEvent *event,
 static MemberNews take_put(Members *members, const TransportEvent *event)
 {
     if (event->kind == TRANSPORT_CONFLICT) {
-        look_at(members, members->link->head.from);
+        members_look_at(members, members->link->head.from);
     }
     if (event->kind != TRANSPORT_STORED) {
         return MEMBER_NOTHING;
@@ -120,7 +120,6 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
 {
     uint64_t number = node_token_number(event->token);
     MemberRecord record;
-    (void)now;
     if ((number & PUT_BIT) != 0) {
         return number == members->put ? take_put(members, event) : MEMBER_NOTHING;
     }
@@ -138,6 +137,6 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
         return MEMBER_NOTHING;
     }
     bool fresh = !member->known || member->record.session != record.session;
-    *member = (Member){.record = record, .known = true};
+    *member = (Member){.record = record, .known = true, .seen = now};
     return fresh ? MEMBER_STARTED : MEMBER_NOTHING;
 }

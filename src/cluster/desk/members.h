@@ -16,6 +16,7 @@
 typedef struct Member {
     MemberRecord record;
     bool known;
+    MonoTime seen; /* the record, last */
 } Member;
 
 typedef struct Members {
@@ -46,6 +47,7 @@ void member_key(uint16_t agent, char key[32]);
 
 /* Looks at all; at one. */
 void members_look(Members *members, MonoTime now);
+void members_look_at(const Members *members, uint16_t agent);
 void members_changed(Members *members, const char *key);
 /* Puts our own record in place of the one that is known, again when that has changed meanwhile.
  * MEMBER_WRITTEN follows when the record says that this process has stopped. */

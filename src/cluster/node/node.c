@@ -293,7 +293,6 @@ static void take_end(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
     node_questions_situation(&node->desks, &node->sinks, &situation);
-    situation.end.holds = limit_desk_may_use(&node->desks.limits, situation.accounts);
     EndVerdict verdict = end_desk_take(&node->desks.end, event, &situation.end, now);
     if (verdict != END_NOT_YET) {
         node->sinks.ended(node->sinks.context, verdict);

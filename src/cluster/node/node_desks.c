@@ -9,7 +9,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     table_keeper_init(&desks->keeper, link, options->lease.confirm_ms);
     members_init(&desks->members, link);
     limit_desk_init(&desks->limits, link, options->limits, options->used);
-    end_desk_init(&desks->end, link);
+    end_desk_init(&desks->end, link, &desks->members);
     mass_desk_init(&desks->mass, link, &options->mass);
     errand_desk_init(&desks->errands, link, &desks->keeper.table, &options->errands);
     Result rc = block_desk_init(&desks->blocks, link, &options->courier, blocks);

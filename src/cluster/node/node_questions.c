@@ -11,7 +11,10 @@ void node_questions_situation(const NodeDesks *desks, const NodeSinks *sinks,
         situation->accounts[unit].granted = desks->limits.granted[unit];
     }
     situation->end.spent = desks->limits.spent;
-    situation->end.holds = desks->limits.holds;
+    /* A fetch that is under way may come to nothing, and its page is left then. */
+    bool may_be_left =
+        desks->limits.limits[LEDGER_PAGES] > 0 && situation->accounts[LEDGER_PAGES].busy;
+    situation->end.holds = desks->limits.holds || may_be_left;
 }
 
 static void answer_status(NodeDesks *desks, const NodeSinks *sinks, const char *reply_to)

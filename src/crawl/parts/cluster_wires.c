@@ -117,6 +117,7 @@ static void account(void *context, LedgerUnit unit, LedgerAccount *account)
     if (unit == LEDGER_PAGES) {
         account->used = frontier.acquired + atomic_load(&parts->pages_final);
         account->needed = left;
+        account->busy = frontier.acquired > 0;
     } else if (unit == LEDGER_RATE) {
         account->used = (uint64_t)rate_meter_read(&parts->rate_meter, &parts->rate, mono_now());
         account->needed = (uint64_t)rate_gate_limit(&parts->rate) / 8 + 1;
