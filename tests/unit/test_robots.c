@@ -117,6 +117,37 @@ static void lines_may_be_written_badly(void)
     CU_ASSERT_FALSE(allows("User-agent: *\nDisallow: *x", "a", "/yx"));
 }
 
+static void each_line_may_end_otherwise(void)
+{
+    static const char text[] =
+        "user-agent: *\rdisallow: /a\n\rdisallow: /b\r\n\r\r\ndisallow: /c\r";
+    static const char *const paths[] = {"/a", "/b", "/c"};
+    static const unsigned lines[] = {2, 4, 7};
+    Robots *robots = parse(text, "ragno");
+    for (size_t i = 0; i < 3; i++) {
+        RobotsVerdict verdict;
+        CU_ASSERT_FALSE(robots_allows(robots, paths[i], 2, &verdict));
+        CU_ASSERT_EQUAL(verdict.line, lines[i]);
+    }
+    robots_delete(robots);
+}
+
+/* Nothing of the groups for all is left, whichever group comes first. */
+static void a_group_by_name_takes_the_place_of_the_others(void)
+{
+    static const char text[] =
+        "sitemap: http://h/1\nuser-agent: *\ncrawl-delay: 9\ndisallow: /all\n"
+        "user-agent: ragno\ndisallow: /own\nuser-agent: *\ndisallow: /more\n"
+        "sitemap: http://h/2\n";
+    Robots *robots = parse(text, "Ragno/1.0");
+    CU_ASSERT_TRUE(robots_allows(robots, "/all", 4, NULL));
+    CU_ASSERT_TRUE(robots_allows(robots, "/more", 5, NULL));
+    CU_ASSERT_FALSE(robots_allows(robots, "/own", 4, NULL));
+    CU_ASSERT_EQUAL(robots_crawl_delay_ms(robots), -1);
+    CU_ASSERT_EQUAL(robots_n_sitemaps(robots), 2);
+    robots_delete(robots);
+}
+
 static void escapes_are_compared_by_meaning(void)
 {
     CU_ASSERT_FALSE(allows("User-agent: *\nDisallow: /%7ejoe", "a", "/~joe/x"));
@@ -493,6 +524,9 @@ UNIT_MAIN("robots", {"the longest match decides", the_longest_match_decides},
           {"the verdict names its line", the_verdict_names_its_line},
           {"groups of one agent are merged", groups_of_one_agent_are_merged},
           {"lines may be written badly", lines_may_be_written_badly},
+          {"each line may end otherwise", each_line_may_end_otherwise},
+          {"a group by name takes the place of the others",
+           a_group_by_name_takes_the_place_of_the_others},
           {"escapes are compared by meaning", escapes_are_compared_by_meaning},
           {"wildcards match leftmost and anchors hold", wildcards_match_leftmost_and_anchors_hold},
           {"the index page stands for its folder", the_index_page_stands_for_its_folder},

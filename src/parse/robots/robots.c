@@ -48,19 +48,6 @@ static bool names_agent(const RobotsLine *line, Agent agent)
            strncasecmp(line->value, agent.token, agent.length) == 0;
 }
 
-static bool has_group(const char *body, size_t length, Agent agent)
-{
-    RobotsReader reader;
-    RobotsLine line;
-    robots_reader_init(&reader, body, length);
-    while (robots_reader_next(&reader, &line)) {
-        if (line.kind == ROBOTS_LINE_AGENT && names_agent(&line, agent)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Where the reader stands: a User-agent line after a rule starts a new group. A Crawl-delay line
  * ends the list of agents for delays only, so that the rules below it still belong to all. */
 typedef struct Group {
@@ -83,16 +70,20 @@ static void group_take_agent(Group *group, bool is_ours)
     group->delay_is_ours |= is_ours;
 }
 
-static Result read_lines(Robots *robots, const char *body, size_t length, Agent agent)
+/* Compiles the groups of agent. Stops, and *is_named, at a group of another one, when that has a
+ * token. */
+static Result read_lines(Robots *robots, const char *body, size_t length, Agent agent, Agent other,
+                         bool *is_named)
 {
     RobotsReader reader;
     RobotsLine line;
     Group group = {0};
     Result rc = RESULT_OK;
     robots_reader_init(&reader, body, length);
-    while (rc == RESULT_OK && robots_reader_next(&reader, &line)) {
+    while (rc == RESULT_OK && !*is_named && robots_reader_next(&reader, &line)) {
         switch (line.kind) {
         case ROBOTS_LINE_AGENT:
+            *is_named = other.length > 0 && names_agent(&line, other);
             group_take_agent(&group, names_agent(&line, agent));
             break;
         case ROBOTS_LINE_ALLOW:
@@ -141,12 +132,22 @@ Result robots_parse(const char *body, size_t length, const char *agent, Robots *
     if (rc != RESULT_OK) {
         return rc;
     }
-    Agent wanted = {.token = agent, .length = robots_token_length(agent, strlen(agent))};
-    if (wanted.length == 0 || !has_group(body, length, wanted)) {
-        wanted = (Agent){.token = NULL};
-    }
+    Agent own = {.token = agent, .length = robots_token_length(agent, strlen(agent))};
+    Agent any = {.token = NULL};
+    bool is_named = false;
     Robots *r = *robots;
-    rc = read_lines(r, body, length, wanted);
+    rc = read_lines(r, body, length, any, own, &is_named);
+    if (rc == RESULT_OK && is_named) {
+        robots_delete(r);
+        *robots = NULL;
+        rc = robots_allow_all(robots);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        r = *robots;
+        is_named = false;
+        rc = read_lines(r, body, length, own, any, &is_named);
+    }
     if (rc != RESULT_OK) {
         robots_delete(r);
         *robots = NULL;

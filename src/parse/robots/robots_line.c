@@ -7,19 +7,22 @@
 
 typedef struct LineName {
     const char *name;
+    size_t length;
     RobotsLineKind kind;
 } LineName;
 
+#define NAME(text) text, sizeof(text) - 1
+
 /* The misspellings are those on which Google's parser and its descendants agree. */
 static const LineName line_names[] = {
-    {"disallow", ROBOTS_LINE_DISALLOW},    {"allow", ROBOTS_LINE_ALLOW},
-    {"user-agent", ROBOTS_LINE_AGENT},     {"crawl-delay", ROBOTS_LINE_DELAY},
-    {"sitemap", ROBOTS_LINE_SITEMAP},      {"site-map", ROBOTS_LINE_SITEMAP},
-    {"useragent", ROBOTS_LINE_AGENT},      {"user agent", ROBOTS_LINE_AGENT},
-    {"dissallow", ROBOTS_LINE_DISALLOW},   {"dissalow", ROBOTS_LINE_DISALLOW},
-    {"disalow", ROBOTS_LINE_DISALLOW},     {"diasllow", ROBOTS_LINE_DISALLOW},
-    {"disallaw", ROBOTS_LINE_DISALLOW},    {"content-usage", ROBOTS_LINE_USAGE},
-    {"content-signal", ROBOTS_LINE_USAGE},
+    {NAME("disallow"), ROBOTS_LINE_DISALLOW},    {NAME("allow"), ROBOTS_LINE_ALLOW},
+    {NAME("user-agent"), ROBOTS_LINE_AGENT},     {NAME("crawl-delay"), ROBOTS_LINE_DELAY},
+    {NAME("sitemap"), ROBOTS_LINE_SITEMAP},      {NAME("site-map"), ROBOTS_LINE_SITEMAP},
+    {NAME("useragent"), ROBOTS_LINE_AGENT},      {NAME("user agent"), ROBOTS_LINE_AGENT},
+    {NAME("dissallow"), ROBOTS_LINE_DISALLOW},   {NAME("dissalow"), ROBOTS_LINE_DISALLOW},
+    {NAME("disalow"), ROBOTS_LINE_DISALLOW},     {NAME("diasllow"), ROBOTS_LINE_DISALLOW},
+    {NAME("disallaw"), ROBOTS_LINE_DISALLOW},    {NAME("content-usage"), ROBOTS_LINE_USAGE},
+    {NAME("content-signal"), ROBOTS_LINE_USAGE},
 };
 
 static bool is_blank(char c)
@@ -48,7 +51,7 @@ static const char *skip_word(const char *p, const char *end)
 static RobotsLineKind kind_of_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof line_names / sizeof *line_names; i++) {
-        if (strlen(line_names[i].name) == length &&
+        if (line_names[i].length == length && line_names[i].name[0] == (name[0] | 0x20) &&
             strncasecmp(name, line_names[i].name, length) == 0) {
             return line_names[i].kind;
         }
@@ -106,6 +109,13 @@ static void read_fields(RobotsLine *line)
     }
 }
 
+static void find_lf(RobotsReader *reader)
+{
+    size_t left = (size_t)(reader->end - reader->next);
+    const char *lf = left == 0 ? NULL : memchr(reader->next, '\n', left);
+    reader->lf = lf == NULL ? reader->end : lf;
+}
+
 void robots_reader_init(RobotsReader *reader, const char *body, size_t length)
 {
     static const char mark[] = "\xEF\xBB\xBF";
@@ -125,6 +135,22 @@ void robots_reader_init(RobotsReader *reader, const char *body, size_t length)
         }
         reader->next++;
     }
+    find_lf(reader);
+}
+
+/* Where the line ends, and the next one begins. */
+static const char *end_of_line(RobotsReader *reader)
+{
+    const char *start = reader->next;
+    const char *cr = memchr(start, '\r', (size_t)(reader->lf - start));
+    if (cr != NULL && cr + 1 != reader->lf) {
+        reader->next = cr + 1;
+        return cr;
+    }
+    const char *end = cr != NULL ? cr : reader->lf;
+    reader->next = reader->lf < reader->end ? reader->lf + 1 : reader->end;
+    find_lf(reader);
+    return end;
 }
 
 bool robots_reader_next(RobotsReader *reader, RobotsLine *line)
@@ -133,14 +159,7 @@ bool robots_reader_next(RobotsReader *reader, RobotsLine *line)
         return false;
     }
     const char *start = reader->next;
-    const char *end = start;
-    while (end < reader->end && *end != '\n' && *end != '\r') {
-        end++;
-    }
-    reader->next = end < reader->end ? end + 1 : end;
-    if (end + 1 < reader->end && end[0] == '\r' && end[1] == '\n') {
-        reader->next = end + 2;
-    }
+    const char *end = end_of_line(reader);
     reader->number++;
 
     const char *comment = memchr(start, '#', (size_t)(end - start));

@@ -34,6 +34,7 @@ typedef struct RobotsLine {
 typedef struct RobotsReader {
     const char *next;
     const char *end;
+    const char *lf;  /* the first at or behind next; end when there is none */
     unsigned number; /* of the line read last */
 } RobotsReader;
 
