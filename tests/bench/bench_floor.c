@@ -1,19 +1,28 @@
 /* The floor beneath a crawl: the least that its work costs with the same libraries, in one thread
- * and without a crawler around it. No robots.txt, no politeness, no schedule, no crawl.log, no
- * hosts.
+ * and without a crawler around it.
  *
  *   bench_floor STAGE FILE PORT CONNECTIONS ADDRESSES DIRECTORY
  *
- * FILE has the pages, lines "ADDRESS URL" in the order of a crawl; PORT is where all are served.
- * The stages, each with what is before it:
+ * FILE has the pages, lines "ADDRESS URL" in the order of a crawl, for the last two stages with the
+ * robots.txt of each host before its first page (crawls.py); PORT is where all are served. The
+ * stages, each with what is before it:
  *
  *   curl    libcurl fetches them, as bench/curl_floor.h says
  *   links   the house's tokenizer finds their links and resolves them
- *   store   a database in DIRECTORY gets, in batches of store.batch_pages and durably, each page's
- * URL with the hashes of its links at its end, and each link's URL that it does not have yet: those
- * of a batch are looked up once, in order of their hashes warc    each answer is digested twice
- * (SHA-1 of block and payload), compressed as warc.level=auto does, and written to a file that is
- * synced with each batch
+ *   store   a robots.txt is parsed. A database in DIRECTORY gets, in batches of
+ *           store.batch_pages and durably: each page's URL with the hashes of its links, at the
+ *           end of its table; the URL of each link that it does not have yet, those of a batch
+ *           looked up once, in order of their hashes; a row of the schedule for each of these,
+ *           by host, which goes when the page is fetched. A line of crawl.log for each answer is
+ *           written with the batch.
+ *   warc    each answer is digested twice (SHA-1 of block and payload), compressed as
+ *           warc.level=auto does, and written to a file that is synced with each batch
+ *
+ * What no crawler that is asked for these things can leave out is in it, and nothing else. Not in
+ * it: DNS; asking robots.txt about each URL; delays and what is kept of hosts and addresses; scores
+ * and order; who links to a page, how often and when it was fetched; duplicates and traps; charsets
+ * (all is taken for UTF-8); scope, filters and limits; request records, an index and what crawl.log
+ * says besides; a second thread, and what it costs to hand pages over.
  *
  * What it costs is the CPU of the process: bench_crawl.py compares. By itself it says nothing. */
 #include <fcntl.h>
@@ -26,9 +35,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
 #include "base/core/hash.h"
 #include "curl_floor.h"
 #include "parse/html/html.h"
+#include "parse/robots/robots.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
 
@@ -52,7 +63,12 @@ typedef struct Work {
     MDB_txn *txn;
     MDB_dbi pages;
     MDB_dbi seen;
-    Buffer links; /* Seen, of this batch */
+    MDB_dbi schedule; /* hashes of host and URL */
+    Buffer links;     /* Seen, of this batch */
+    Buffer fetched;   /* rows of the schedule, of this batch */
+    Buffer found;     /* the same */
+    Buffer log;
+    int log_file;
     Buffer urls;
     uint64_t n_pages;
     Buffer row;
@@ -73,6 +89,45 @@ static int by_hash(const void *a, const void *b)
     return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
+/* A URL's row in the schedule; those of a host are neighbours. */
+static uint64_t row_of(const char *url, size_t length)
+{
+    size_t host = length > 8 ? strcspn(url + 8, "/") + 8 : length;
+    return (uint64_t)hash_32(url, host < length ? host : length, 0) << 32 | hash_32(url, length, 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Adds what was found to the schedule, and takes out what is fetched. */
+static int keep_schedule(Work *work)
+{
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(work->txn, work->schedule, &cursor);
+    for (int fetched = 0; fetched < 2; fetched++) {
+        Buffer *rows = fetched == 1 ? &work->fetched : &work->found;
+        size_t n = rows->length / sizeof(uint64_t);
+        if (n > 0) {
+            qsort(rows->data, n, sizeof(uint64_t), by_value);
+        }
+        for (size_t i = 0; i < n && rc == 0; i++) {
+            MDB_val key = {sizeof(uint64_t), rows->data + i * sizeof(uint64_t)};
+            MDB_val value = {0, NULL};
+            rc = fetched == 0 ? mdb_cursor_put(cursor, &key, &value, 0)
+                              : mdb_cursor_get(cursor, &key, &value, MDB_SET);
+            rc = fetched == 1 && rc == 0 ? mdb_cursor_del(cursor, 0) : rc;
+            rc = rc == MDB_NOTFOUND ? 0 : rc; /* a seed */
+        }
+        buffer_reset(rows);
+    }
+    mdb_cursor_close(cursor);
+    return rc;
+}
+
 /* Stores the URLs of the batch that are new. */
 static int store_links(Work *work)
 {
@@ -87,7 +142,11 @@ static int store_links(Work *work)
         MDB_val key = {sizeof links[i].hash, &links[i].hash};
         MDB_val url = {links[i].length, work->urls.data + links[i].at};
         if (i == 0 || links[i].hash != links[i - 1].hash) {
+            uint64_t row = row_of(work->urls.data + links[i].at, links[i].length);
             rc = mdb_cursor_put(cursor, &key, &url, MDB_NOOVERWRITE);
+            if (rc == 0 && buffer_append(&work->found, &row, sizeof row) != RESULT_OK) {
+                rc = -1;
+            }
             rc = rc == MDB_KEYEXIST ? 0 : rc;
         }
     }
@@ -100,8 +159,15 @@ static int store_links(Work *work)
 static int commit(Work *work)
 {
     int rc = work->txn == NULL ? 0 : store_links(work);
+    rc = work->txn == NULL || rc != 0 ? rc : keep_schedule(work);
     rc = work->txn == NULL || rc != 0 ? rc : mdb_txn_commit(work->txn);
     work->txn = NULL;
+    if (rc == 0 && work->log.length > 0) {
+        rc = write(work->log_file, work->log.data, work->log.length) == (ssize_t)work->log.length
+                 ? 0
+                 : -1;
+        buffer_reset(&work->log);
+    }
     if (rc == 0 && work->stage == WARC && work->members.length > 0) {
         ssize_t n = write(work->file, work->members.data, work->members.length);
         rc = n == (ssize_t)work->members.length && fdatasync(work->file) == 0 ? 0 : -1;
@@ -110,13 +176,28 @@ static int commit(Work *work)
     return rc;
 }
 
+static Result write_line(Work *work, const FloorAnswer *answer)
+{
+    char now[CLOCK_TEXT_BYTES];
+    Result rc = buffer_append_string(&work->log, wall_format_iso(wall_now(), now));
+    rc = rc == RESULT_OK ? buffer_append_string(&work->log, " 200 ") : rc;
+    rc = rc == RESULT_OK ? buffer_append_number(&work->log, (int64_t)answer->body_length) : rc;
+    rc = rc == RESULT_OK ? buffer_append_char(&work->log, ' ') : rc;
+    rc = rc == RESULT_OK ? buffer_append_string(&work->log, answer->page->url) : rc;
+    return rc == RESULT_OK ? buffer_append_char(&work->log, '\n') : rc;
+}
+
 static int store(Work *work, const FloorAnswer *answer, const Page *page)
 {
     const char *url = answer->page->url;
     uint64_t number = work->n_pages;
+    uint64_t scheduled = row_of(url, strlen(url));
     int rc = work->txn == NULL ? mdb_txn_begin(work->env, NULL, 0, &work->txn) : 0;
     buffer_reset(&work->row);
     Result added = buffer_append(&work->row, url, strlen(url) + 1);
+    added =
+        added == RESULT_OK ? buffer_append(&work->fetched, &scheduled, sizeof scheduled) : added;
+    added = added == RESULT_OK ? write_line(work, answer) : added;
     for (size_t i = 0; i < page->n_links && added == RESULT_OK; i++) {
         const PageLink *link = &page->links[i];
         Seen seen = {.hash = hash_xxh64(link->url, link->length),
@@ -160,9 +241,28 @@ static Result archive(Work *work, const FloorAnswer *answer)
                            : rc;
 }
 
+/* Whether it is a file of rules, which has no links. */
+static bool take_rules(Work *work, const FloorAnswer *answer)
+{
+    size_t length = strlen(answer->page->url);
+    Robots *robots = NULL;
+    if (length < 11 || strcmp(answer->page->url + length - 11, "/robots.txt") != 0) {
+        return false;
+    }
+    bool is_done = robots_parse(answer->body, answer->body_length, "ragno", &robots) == RESULT_OK &&
+                   write_line(work, answer) == RESULT_OK;
+    is_done = is_done && (work->stage < WARC || archive(work, answer) == RESULT_OK);
+    robots_delete(robots);
+    work->has_failed |= !is_done;
+    return true;
+}
+
 static void take(void *context, const FloorAnswer *answer)
 {
     Work *work = context;
+    if (work->stage >= STORE && take_rules(work, answer)) {
+        return;
+    }
     HtmlInput input = {.body = answer->body,
                        .length = answer->body_length,
                        .content_type = "text/html",
@@ -182,11 +282,14 @@ static int open_store(Work *work, const char *directory)
 {
     int rc = mdb_env_create(&work->env);
     rc = rc == 0 ? mdb_env_set_mapsize(work->env, MAP_BYTES) : rc;
-    rc = rc == 0 ? mdb_env_set_maxdbs(work->env, 2) : rc;
+    rc = rc == 0 ? mdb_env_set_maxdbs(work->env, 3) : rc;
     rc = rc == 0 ? mdb_env_open(work->env, directory, MDB_NOTLS | MDB_NORDAHEAD, 0644) : rc;
     rc = rc == 0 ? mdb_txn_begin(work->env, NULL, 0, &work->txn) : rc;
     rc = rc == 0 ? mdb_dbi_open(work->txn, "pages", MDB_INTEGERKEY | MDB_CREATE, &work->pages) : rc;
-    return rc == 0 ? mdb_dbi_open(work->txn, "seen", MDB_INTEGERKEY | MDB_CREATE, &work->seen) : rc;
+    rc = rc == 0 ? mdb_dbi_open(work->txn, "seen", MDB_INTEGERKEY | MDB_CREATE, &work->seen) : rc;
+    return rc == 0
+               ? mdb_dbi_open(work->txn, "schedule", MDB_INTEGERKEY | MDB_CREATE, &work->schedule)
+               : rc;
 }
 
 static int open_work(Work *work, const char *directory)
@@ -198,10 +301,17 @@ static int open_work(Work *work, const char *directory)
     buffer_init(&work->urls, BUFFER_NO_LIMIT);
     buffer_init(&work->record, BUFFER_NO_LIMIT);
     buffer_init(&work->members, BUFFER_NO_LIMIT);
+    buffer_init(&work->fetched, BUFFER_NO_LIMIT);
+    buffer_init(&work->found, BUFFER_NO_LIMIT);
+    buffer_init(&work->log, BUFFER_NO_LIMIT);
     work->file = -1;
+    work->log_file = -1;
     int rc = html_parser_new(&work->parser, &html) == RESULT_OK ? 0 : -1;
     if (rc == 0 && work->stage >= STORE) {
         rc = open_store(work, directory);
+        (void)snprintf(path, sizeof path, "%s/crawl.log", directory);
+        work->log_file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        rc = rc == 0 && work->log_file < 0 ? -1 : rc;
     }
     if (rc == 0 && work->stage >= WARC) {
         (void)snprintf(path, sizeof path, "%s/floor.warc.gz", directory);
@@ -219,6 +329,9 @@ static void close_work(Work *work)
     if (work->file >= 0) {
         (void)close(work->file);
     }
+    if (work->log_file >= 0) {
+        (void)close(work->log_file);
+    }
     if (work->env != NULL) {
         mdb_env_close(work->env);
     }
@@ -230,6 +343,9 @@ static void close_work(Work *work)
     buffer_destroy(&work->urls);
     buffer_destroy(&work->record);
     buffer_destroy(&work->members);
+    buffer_destroy(&work->fetched);
+    buffer_destroy(&work->found);
+    buffer_destroy(&work->log);
 }
 
 /* The lines of a file, cut where their fields end; *text is what the pages point into. */

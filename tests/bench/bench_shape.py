@@ -36,17 +36,6 @@ def unbounded(program):
             if f"\n{option} =" in known]
 
 
-def with_robots(pages):
-    """Before the first page of each host its robots.txt."""
-    seen = set()
-    for url in pages:
-        host = url.split("/", 3)[2]
-        if host not in seen:
-            seen.add(host)
-            yield f"http://{host}/robots.txt"
-        yield url
-
-
 def shape(path, name, options=(), codes=(0,), **web_options):
     pages = []
     with crawls.Web(path, hosts_file=f"{path}/hosts.txt", **web_options) as web:
@@ -55,9 +44,8 @@ def shape(path, name, options=(), codes=(0,), **web_options):
         floor = crawls.Floor(path, web.http, addresses.__getitem__)
 
         def run_floor():
-            floor.urls = list(with_robots(pages))
+            floor.urls = list(pages)
             one = floor.run("store")
-            one.answers = len(pages)
             return one
 
         runs = crawls.alternate(f"shape.{name}", lambda program: crawls.crawl(

@@ -236,9 +236,20 @@ def good_pages(log):
         return [row[3] for row in rows if row[1] == "200" and not row[3].endswith("/robots.txt")]
 
 
+def with_robots(pages):
+    """Before the first page of each host its robots.txt."""
+    seen = set()
+    for url in pages:
+        host = url.split("/", 3)[2]
+        if host not in seen:
+            seen.add(host)
+            yield f"http://{host}/robots.txt"
+        yield url
+
+
 class Floor:
     """The floor beneath a crawl (bench_floor.c): a program that does its work and nothing else, with
-    the pages of a crawl in their order."""
+    the pages of a crawl in their order, and with the files of rules when it stores."""
 
     def __init__(self, path, port, address_of):
         """address_of: from the name of a host to its address."""
@@ -248,7 +259,7 @@ class Floor:
         list_file, directory = f"{self.path}/floor.txt", f"{self.path}/floor"
         addresses = {}
         with open(list_file, "w") as file:
-            for url in self.urls:
+            for url in with_robots(self.urls) if stage in ("store", "warc") else self.urls:
                 host = url.split("/", 3)[2]
                 address = addresses.get(host) or addresses.setdefault(host, self.address_of(host))
                 file.write(f"{address} {url}\n")

@@ -13,8 +13,10 @@
 
 #include "base/memory/buffer.h"
 
-#define EVENTS    256
-#define WAIT_MS   1000
+#define EVENTS     256
+#define WAIT_MS    1000
+#define USER_AGENT "ragno/0.1.0 (+https://example.org/crawler)" /* who fetches must say who it is  \
+                                                                 */
 #define LANES     64u
 #define ADDRESSES 128u /* of a lane */
 
@@ -207,6 +209,7 @@ static int open_all(Floor *floor)
         (void)curl_easy_setopt(slot->easy, CURLOPT_PRIVATE, slot);
         (void)curl_easy_setopt(slot->easy, CURLOPT_NOSIGNAL, 1L);
         (void)curl_easy_setopt(slot->easy, CURLOPT_PROXY, "");
+        (void)curl_easy_setopt(slot->easy, CURLOPT_USERAGENT, USER_AGENT);
         (void)curl_easy_setopt(slot->easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
         (void)curl_easy_setopt(slot->easy, CURLOPT_HEADERFUNCTION, on_bytes);
         (void)curl_easy_setopt(slot->easy, CURLOPT_HEADERDATA, &slot->header);

@@ -35,7 +35,7 @@ static void find_places(void)
     peer_place = SSL_get_ex_new_index(0, NULL, NULL, NULL, free_number);
 }
 
-void tls_context_init(TlsContext *tls, const TlsTrust *trust, TlsSessions *sessions)
+void tls_context_init(TlsContext *tls, TlsTrust *trust, TlsSessions *sessions)
 {
     (void)pthread_once(&once, find_places);
     *tls = (TlsContext){.trust = trust, .sessions = sessions};
@@ -179,6 +179,15 @@ static void take_back(const TlsPeer *peer, SSL_CTX *context)
     SSL_CTX_set_verify(context, peer->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 }
 
+/* Reading them is not a server's sending them: the thread's own certificates stay. */
+static X509_STORE *trusted(TlsContext *tls)
+{
+    of_thread = NULL;
+    X509_STORE *store = tls_trust_store(tls->trust);
+    of_thread = tls;
+    return store;
+}
+
 static bool configure(TlsContext *tls, SSL_CTX *context)
 {
     if (SSL_CTX_get_ex_data(context, context_place) == tls) {
@@ -187,8 +196,7 @@ static bool configure(TlsContext *tls, SSL_CTX *context)
     SSL_CTX_set_info_callback(context, on_progress);
     (void)SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS); /* idle connections have none */
     (void)SSL_CTX_set_ciphersuites(context, SUITES);
-    return (tls->trust == NULL ||
-            SSL_CTX_set1_verify_cert_store(context, tls->trust->store) == 1) &&
+    return (tls->trust == NULL || SSL_CTX_set1_verify_cert_store(context, trusted(tls)) == 1) &&
            SSL_CTX_set_ex_data(context, context_place, tls) == 1;
 }
 

@@ -49,7 +49,7 @@ typedef struct TlsStats {
 
 typedef struct TlsContext {
     SSL_CTX *context;      /* libcurl's, once it has asked for one */
-    const TlsTrust *trust; /* NULL: no server can be verified; borrowed */
+    TlsTrust *trust;       /* NULL: no server can be verified; borrowed */
     TlsSessions *sessions; /* of all threads; borrowed */
     bool is_asked;         /* libcurl calls back before it connects */
     const TlsPeer *peer;   /* of the connection that is being made */
@@ -61,7 +61,7 @@ typedef struct TlsContext {
 } TlsContext;
 
 /* trust may be NULL. */
-void tls_context_init(TlsContext *tls, const TlsTrust *trust, TlsSessions *sessions);
+void tls_context_init(TlsContext *tls, TlsTrust *trust, TlsSessions *sessions);
 void tls_context_destroy(TlsContext *tls);
 /* From now on this thread's connections share the context. */
 void tls_context_enter(TlsContext *tls);

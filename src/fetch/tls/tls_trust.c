@@ -2,11 +2,13 @@
 
 #include <dirent.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/x509_vfy.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/thread/log.h"
 
 /* Where OpenSSL looks, unless the environment says otherwise. */
 static const char *place(const char *variable, const char *otherwise)
@@ -15,9 +17,15 @@ static const char *place(const char *variable, const char *otherwise)
     return value != NULL ? value : otherwise;
 }
 
-static bool can_be_read(const char *path)
+static bool has_certificate(const char *path)
 {
-    return *path != '\0' && access(path, R_OK) == 0;
+    FILE *file = *path == '\0' ? NULL : fopen(path, "re");
+    X509 *first = file == NULL ? NULL : PEM_read_X509(file, NULL, NULL, NULL);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    X509_free(first);
+    return first != NULL;
 }
 
 /* Whether a list of directories has a certificate under the name by which it is looked up. */
@@ -42,16 +50,35 @@ static bool has_certificates(const char *directories)
     return found;
 }
 
-/* OpenSSL takes a machine without any certificate for one that trusts nobody. The default paths are
- * named one by one: X509_STORE_set_default_paths adds a lookup besides that lists the whole
- * directory for each issuer that is not trusted. */
-static Result load_system(X509_STORE *store, Buffer *error)
+static const char *system_file(void)
 {
-    const char *file = place(X509_get_default_cert_file_env(), X509_get_default_cert_file());
-    const char *directory = place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
-    bool has_file = can_be_read(file) && X509_STORE_load_file(store, file) == 1;
+    return place(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+}
+
+static const char *system_directory(void)
+{
+    return place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+}
+
+/* The default paths are named one by one: X509_STORE_set_default_paths adds a lookup besides that
+ * lists the whole directory for each issuer that is not trusted. */
+static void load_system(X509_STORE *store)
+{
+    const char *file = system_file();
+    const char *directory = system_directory();
+    bool has_file = *file != '\0' && X509_STORE_load_file(store, file) == 1;
     bool has_directory = has_certificates(directory) && X509_STORE_load_path(store, directory) == 1;
-    if (has_file || has_directory) {
+    if (!has_file && !has_directory) {
+        LOG_ERROR("fetch", "the trusted certificates cannot be read any more", "file=%s", file);
+    }
+}
+
+/* OpenSSL takes a machine without any certificate for one that trusts nobody. */
+static Result look_for_system(Buffer *error)
+{
+    const char *file = system_file();
+    const char *directory = system_directory();
+    if (has_certificate(file) || has_certificates(directory)) {
         return RESULT_OK;
     }
     (void)buffer_printf(error,
@@ -78,8 +105,9 @@ Result tls_trust_init(TlsTrust *trust, const char *file, Buffer *error)
     }
     /* A certificate that is listed is trusted, whoever signed it; as libcurl has it. */
     (void)X509_STORE_set_flags(trust->store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
-    Result rc =
-        *file == '\0' ? load_system(trust->store, error) : load_file(trust->store, file, error);
+    mutex_init(&trust->mutex, RANK_TABLE);
+    trust->is_read = *file != '\0';
+    Result rc = trust->is_read ? load_file(trust->store, file, error) : look_for_system(error);
     ERR_clear_error();
     if (rc != RESULT_OK) {
         tls_trust_destroy(trust);
@@ -89,6 +117,21 @@ Result tls_trust_init(TlsTrust *trust, const char *file, Buffer *error)
 
 void tls_trust_destroy(TlsTrust *trust)
 {
-    X509_STORE_free(trust->store);
-    trust->store = NULL;
+    if (trust->store != NULL) {
+        mutex_destroy(&trust->mutex);
+        X509_STORE_free(trust->store);
+        trust->store = NULL;
+    }
+}
+
+X509_STORE *tls_trust_store(TlsTrust *trust)
+{
+    mutex_lock(&trust->mutex);
+    if (!trust->is_read) {
+        load_system(trust->store);
+        ERR_clear_error();
+        trust->is_read = true;
+    }
+    mutex_unlock(&trust->mutex);
+    return trust->store;
 }

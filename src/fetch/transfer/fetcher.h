@@ -60,7 +60,7 @@ typedef struct FetcherOptions {
     unsigned threads;         /* how many fetchers there are */
     BodySpoolOptions spool;   /* pages that are longer than what is kept of them */
     unsigned max_ratio;    /* decoded over received bytes of a robots.txt with a content coding */
-    const TlsTrust *trust; /* what servers are verified by; NULL: none can be */
+    TlsTrust *trust;       /* what servers are verified by; NULL: none can be */
     TlsSessions *sessions; /* of all fetchers */
     const Signer *signer;  /* NULL: requests are not signed; borrowed */
     ByteQuota *quota;      /* of all bytes ever received; NULL = none; borrowed */
