@@ -1,5 +1,6 @@
 #include "crawl/seeds/seed_verdict.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "crawl/seeds/seed_reason.h"
@@ -29,16 +30,16 @@ static Result look_at(Look *look, uint64_t index)
     if (code != 0) {
         return RESULT_DAMAGED;
     }
-    look->host = (HostRecord){.state = HOST_ACTIVE};
-    Result rc = host_table_get(look->store->hosts, look->txn, look->page.host, &look->host);
-    if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
-        return rc;
-    }
     verdict->seeds++;
     if (look->page.status >= 200 && look->page.status < 400) {
         verdict->succeeded++;
         verdict->redirects += look->page.status >= 300 && look->page.status != 304;
         return RESULT_OK;
+    }
+    look->host = (HostRecord){.state = HOST_ACTIVE};
+    Result rc = host_table_get(look->store->hosts, look->txn, look->page.host, &look->host);
+    if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
+        return rc;
     }
     buffer_reset(&look->words);
     SeedState state = seed_reason_tell(look->store->hosts, look->config, look->txn, &look->page,
@@ -67,11 +68,13 @@ Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *o
     buffer_init(&look.url, BUFFER_NO_LIMIT);
     buffer_init(&look.words, BUFFER_NO_LIMIT);
     Result rc = RESULT_OK;
-    while (rc == RESULT_OK && n == PIECE && verdict->seeds < LOOKED_MAX) {
+    bool goes_on = true;
+    while (rc == RESULT_OK && n == PIECE && verdict->seeds < LOOKED_MAX && goes_on) {
         rc = seed_table_read(store->seeds, look.txn, next, entries, PIECE, &n);
-        for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        for (size_t i = 0; i < n && rc == RESULT_OK && goes_on; i++) {
             rc = look_at(&look, entries[i].index);
             next = entries[i].index + 1;
+            goes_on = out != NULL || verdict->succeeded == verdict->redirects;
         }
     }
     if (out != NULL && verdict->failed > TOLD_MAX) {

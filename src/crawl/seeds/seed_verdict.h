@@ -25,7 +25,8 @@ typedef struct SeedVerdict {
 } SeedVerdict;
 
 /* Looks at all seeds, but at no more than a hundred thousand; the first failed ones are told to
- * `out`, one line each (NULL: none). */
+ * `out`, one line each. With out NULL none is told, and it looks no further than to the first seed
+ * that has succeeded by itself: whether any has is then all that the verdict says. */
 Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *out,
                          SeedVerdict *verdict);
 

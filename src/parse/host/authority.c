@@ -1,16 +1,27 @@
 #include "parse/host/authority.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+/* What an authority is cut at; most of its bytes are none of these. */
+static const bool is_mark[256] = {
+    ['/'] = true, ['?'] = true, ['@'] = true, [':'] = true, [']'] = true};
 
 Authority authority_of(const char *href, size_t length)
 {
     bool https = length > 4 && href[4] == 's';
     size_t start = https ? sizeof "https://" - 1 : sizeof "http://" - 1;
     start = start < length ? start : length;
-    Authority at = {.start = start, .host = start, .end = length, .port = https ? 443 : 80};
+    Authority at = {.start = start, .host = start, .port = https ? 443 : 80};
     size_t colon = 0; /* the last one behind user information and brackets */
-    for (size_t i = start; i < length && href[i] != '/' && href[i] != '?'; i++) {
-        at.end = i + 1;
+    for (at.end = start; at.end < length; at.end++) {
+        size_t i = at.end;
+        if (!is_mark[(unsigned char)href[i]]) {
+            continue;
+        }
+        if (href[i] == '/' || href[i] == '?') {
+            break;
+        }
         if (href[i] == '@') {
             at.host = i + 1;
             colon = 0;
@@ -19,9 +30,6 @@ Authority authority_of(const char *href, size_t length)
         } else if (href[i] == ':') {
             colon = i;
         }
-    }
-    if (at.end == length && start < length && (href[start] == '/' || href[start] == '?')) {
-        at.end = start;
     }
     at.host_end = colon != 0 ? colon : at.end;
     if (colon != 0 && colon + 1 < at.end) {

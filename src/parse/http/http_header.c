@@ -139,13 +139,26 @@ bool http_header_next_named(const HttpHeader *header, const char *name, size_t *
                             HttpField *field)
 {
     size_t length = strlen(name);
-    HttpField next;
-    while (http_header_next(header, position, &next)) {
+    const char *end = header->fields + header->fields_length;
+    const char *p = header->fields + *position;
+    while (header->fields != NULL && p < end) {
+        /* Most fields have another first letter, and are not looked at. */
+        if (((*p ^ *name) & ~0x20) != 0) {
+            (void)line_end(p, end, &p);
+            continue;
+        }
+        HttpField next;
+        *position = (size_t)(p - header->fields);
+        if (!http_header_next(header, position, &next)) {
+            return false;
+        }
         if (next.name_length == length && strncasecmp(next.name, name, length) == 0) {
             *field = next;
             return true;
         }
+        p = header->fields + *position;
     }
+    *position = header->fields_length;
     return false;
 }
 
