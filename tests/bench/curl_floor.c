@@ -13,10 +13,11 @@
 
 #include "base/memory/buffer.h"
 
-#define EVENTS     256
-#define WAIT_MS    1000
-#define USER_AGENT "ragno/0.1.0 (+https://example.org/crawler)" /* who fetches must say who it is  \
-                                                                 */
+#define EVENTS  256
+#define WAIT_MS 1000
+#define USER_AGENT                                                                                 \
+    "ragno/0.1.0 (+https://example.org/crawler)" /* who fetches must say who it is                 \
+                                                  */
 #define LANES     64u
 #define ADDRESSES 128u /* of a lane */
 

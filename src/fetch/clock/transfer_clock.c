@@ -79,7 +79,8 @@ void transfer_clock_enter(TransferClock *clock, TransferTimer *timer, TransferPh
     for (unsigned i = 0; i < TRANSFER_MARKS; i++) {
         timer->marks[i] = timer->bytes;
     }
-    if (heap_holds(&timer->node)) {
+    /* One that is due later now is looked at when it was due before, and put back. */
+    if (heap_holds(&timer->node) && due(timer).ns < timer->node.key) {
         heap_remove(&clock->heap, &timer->node);
         (void)push(clock, timer); /* there is room: it was in it */
     }

@@ -128,4 +128,27 @@ static inline const char *find_byte(const char *p, const char *end, char c)
     return found == NULL ? end : found;
 }
 
+/* The first "<" with this letter behind it, small or capital, or end. For one letter that few tags
+ * begin with. */
+static inline const char *find_tag(const char *p, const char *end, char letter)
+{
+#ifdef __SSE2__
+    const __m128i mark = _mm_set1_epi8('<');
+    const __m128i wanted = _mm_set1_epi8(letter);
+    for (; end - p > 16; p += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
+        next = _mm_cmpeq_epi8(_mm_or_si128(next, _mm_set1_epi8(0x20)), wanted);
+        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_and_si128(_mm_cmpeq_epi8(x, mark), next));
+        if (mask != 0) {
+            return p + __builtin_ctz(mask);
+        }
+    }
+#endif
+    while (end - p > 1 && (*p != '<' || (p[1] | 0x20) != letter)) {
+        p++;
+    }
+    return end - p > 1 ? p : end;
+}
+
 #endif

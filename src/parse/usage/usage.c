@@ -1,4 +1,5 @@
 #include "parse/usage/usage.h"
+#include "parse/text/skim_scan.h"
 
 #include <string.h>
 #include <strings.h>
@@ -242,12 +243,12 @@ Usage usage_of_html(const char *bytes, size_t length)
     length = length < USAGE_HTML_BYTES ? length : USAGE_HTML_BYTES;
     size_t i = 0;
     while (i < length) {
-        const char *tag = memchr(bytes + i, '<', length - i);
-        if (tag == NULL) {
+        const char *tag = find_tag(bytes + i, bytes + length, 'm');
+        if (tag == bytes + length) {
             break;
         }
         i = (size_t)(tag - bytes) + 1;
-        if (length - i > 5 && (bytes[i] | 0x20) == 'm' && strncasecmp(bytes + i, "meta", 4) == 0 &&
+        if (length - i > 5 && strncasecmp(bytes + i, "meta", 4) == 0 &&
             (is_blank(bytes[i + 4]) || bytes[i + 4] == '/')) {
             i += 4;
             usage = usage_join(usage, of_meta(bytes, length, &i));
