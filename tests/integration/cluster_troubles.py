@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -98,6 +99,60 @@ def bytes_limit(report, path):
         # The last page of each may be larger than the mean (base/thread/byte_quota.h).
         report.check(f"its sum is kept, and used ({used}: {sum(used) / most:.3f} of it)",
                      0.9 * most < sum(used) <= most + cluster.AGENTS * largest, f"largest {largest}")
+
+
+def never_started(report, path):
+    """An agent that was never started has used nothing: the others draw the whole limit, and end by it.
+    Without a limit they wait, and say for whom."""
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        with open(web.seeds, "w") as seeds:
+            seeds.writelines(f"http://{host}/\n" for host in web.hosts())
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path, "--max-pages", "100") as agents:
+            agents.start(0)
+            agents.start(1)
+            report.equal("two of three stop at the limit",
+                         [harness.ended(agents.processes[i], 250) for i in (0, 1)], [14, 14])
+        pages = [sum(cluster.pages_of(agents.directories[i]).values()) for i in (0, 1)]
+        report.equal(f"its sum is exact ({pages})", sum(pages), 100)
+        with cluster.Agents(web, nats, path) as agents:
+            agents.start(0)
+            agents.start(1)
+            lines = harness.until(lambda: all("links wait for an agent that is not there agent=2" in
+                                              open(d + "/ragno.log").read() for d in agents.directories[:2]))
+            report.check("without a limit they say for whom they wait", lines, agents.said(0))
+            report.equal("the status, too", [status_of(d).get("agents_away") for d in agents.directories[:2]], [1, 1])
+            agents.start(2)
+            report.equal("then all end", agents.wait(), [0] * 3)
+
+
+def awaited(report, path):
+    """The server has forgotten what an agent has used that is away: nothing more is given out, and log and
+    status say who is waited for."""
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path, "--max-pages", "500", "--set", "log.status_interval=200ms") as agents:
+            agents.start_all()
+            harness.until(lambda: min(status_of(d).get("2xx", 0) for d in agents.directories) > 20)
+            number = status_of(agents.directories[1])["agent"]
+            agents.processes[1].kill()
+            agents.processes[1].wait()
+            nats.kill()
+            shutil.rmtree(nats.store)
+            nats.start()
+            others = [agents.directories[i] for i in (0, 2)]
+            told = harness.until(lambda: all(status_of(d).get("agents_awaited") == 1 for d in others))
+            report.check("the status says so", told, str([status_of(d).get("agents_awaited") for d in others]))
+            for directory in others:
+                with open(directory + "/ragno.log") as log:
+                    lines = [line for line in log if "nothing more is given out of the limits" in line]
+                report.check("the log says who", lines and f"agents={number} n=1" in lines[-1], str(lines))
+            agents.start(1)
+            report.equal("all stop at the limit", agents.wait(), [14] * 3)
+            last = [status_of(d).get("agents_awaited") for d in agents.directories]
+            report.equal("nobody is waited for any more", last, [0] * 3)
+        pages = [sum(cluster.pages_of(d).values()) for d in agents.directories]
+        report.check(f"the limit is not exceeded ({pages})", sum(pages) <= 500)
 
 
 def stopped(report, path):
@@ -200,4 +255,4 @@ def rate_of_one(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(first_start, tail, without_server, bytes_limit, stopped, started_again, rate, rate_of_one)
+    harness.main(first_start, tail, without_server, bytes_limit, never_started, awaited, stopped, started_again, rate, rate_of_one)

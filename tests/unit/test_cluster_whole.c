@@ -313,6 +313,18 @@ static void failed_hosts_that_are_left_end_it_as_a_tail(void)
     ending_destroy(&ending);
 }
 
+static void one_that_was_never_started_is_waited_for_but_at_a_limit(void)
+{
+    Ending ending;
+    EndReport reports[3] = {{.idle = true}, {.idle = true}, {.idle = true, .absent = true}};
+    ending_init(&ending);
+    (void)round_of(&ending, reports);
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    reports[0] = (EndReport){.spent = true};
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_LIMIT);
+    ending_destroy(&ending);
+}
+
 /* Agents that hand work to each other while they are asked: never early, in the end at last. */
 static void it_never_ends_early(void)
 {
@@ -373,4 +385,6 @@ UNIT_MAIN(
     {"a round that was not answered does not count", a_round_that_was_not_answered_does_not_count},
     {"a limit ends it when nobody holds any of it", a_limit_ends_it_when_nobody_holds_any_of_it},
     {"failed hosts that are left end it as a tail", failed_hosts_that_are_left_end_it_as_a_tail},
+    {"one that was never started is waited for, but at a limit",
+     one_that_was_never_started_is_waited_for_but_at_a_limit},
     {"it never ends early", it_never_ends_early})

@@ -1,8 +1,7 @@
 /* The end of a crawl that is found by agents, and those of whom it is too late to ask. */
-#include <stdlib.h>
-
 #include "bucket_fixture.h"
 #include "cluster/desk/end_desk.h"
+#include "parse/host/domain.h"
 #include "unit.h"
 
 #define SESSION 7 /* of agent 1, whose desk it is */
@@ -14,6 +13,7 @@ typedef struct Desk {
     uint64_t request;
     NodeLink link;
     Members members;
+    ClusterTable table;
     EndDesk end;
     EndReport report;
     int64_t ms;
@@ -41,7 +41,7 @@ static MonoTime now(void)
 /* Of agents 0 and 1; who they are is in the table. */
 static void begin(bool idle)
 {
-    static uint16_t agents[] = {0, 1};
+    const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
     desk = (Desk){.report = {.idle = idle}, .ms = 1000};
     desk.transport =
         (Transport){.state = &desk.seen, .get = bucket_get, .put = bucket_put, .request = request};
@@ -51,10 +51,12 @@ static void begin(bool idle)
     desk.link.head.session = SESSION;
     members_init(&desk.members, &desk.link);
     CU_ASSERT_EQUAL_FATAL(members_resize(&desk.members, 2), RESULT_OK);
-    end_desk_init(&desk.end, &desk.link, &desk.members);
-    desk.end.agents = malloc(sizeof agents);
-    memcpy(desk.end.agents, agents, sizeof agents);
-    desk.end.n = 2;
+    cluster_table_init(&desk.table);
+    CU_ASSERT_EQUAL_FATAL(cluster_table_create(&desk.table, uuid, domain_list_sha1(), 2),
+                          RESULT_OK);
+    desk.table.agents[0].claimed = desk.table.agents[1].claimed = 1;
+    end_desk_init(&desk.end, &desk.link, &desk.members, &desk.table);
+    CU_ASSERT_EQUAL_FATAL(end_desk_set(&desk.end), RESULT_OK);
     end_desk_up(&desk.end, now());
 }
 
@@ -62,6 +64,7 @@ static void end(void)
 {
     end_desk_destroy(&desk.end);
     members_destroy(&desk.members);
+    cluster_table_destroy(&desk.table);
 }
 
 static void pass(int64_t ms)
@@ -222,9 +225,27 @@ static void what_was_found_long_ago_is_not_written(void)
     end();
 }
 
+/* Agent 0 was never started: a limit that is used up ends the crawl without it, nothing else does.
+ */
+static void one_that_never_started_is_waited_for_unless_a_limit_is_used_up(void)
+{
+    for (int spent = 0; spent <= 1; spent++) {
+        begin(true);
+        desk.table.agents[0].claimed = 0;
+        desk.report = (EndReport){.idle = spent == 0, .spent = spent != 0};
+        for (unsigned i = 0; i < 20; i++) {
+            pass(600);
+        }
+        CU_ASSERT_EQUAL(desk.end.found, spent == 0 ? END_NOT_YET : END_LIMIT);
+        end();
+    }
+}
+
 UNIT_MAIN("end_desk", {"a verdict is final for whom it names", it_is_final_for_whom_it_names},
           {"it is nothing to a process that was started since",
            it_is_nothing_to_a_process_that_was_started_since},
           {"who is left alone ends by itself", who_is_left_alone_ends_by_itself},
           {"whom it does not name is waited for", whom_it_does_not_name_is_waited_for},
-          {"what was found long ago is not written", what_was_found_long_ago_is_not_written})
+          {"what was found long ago is not written", what_was_found_long_ago_is_not_written},
+          {"one that never started is waited for, unless a limit is used up",
+           one_that_never_started_is_waited_for_unless_a_limit_is_used_up})

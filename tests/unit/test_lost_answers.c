@@ -87,16 +87,20 @@ static void settle(LimitDesk *desk, const LedgerRow *other, const LedgerAccount 
     buffer_destroy(&bytes);
 }
 
-static LimitDesk desk_of(NodeLink *link, unsigned limit)
+/* Agent 0's, of two; agent 1 has been started at some time, or never. */
+static LimitDesk desk_of(NodeLink *link, unsigned limit, bool started)
 {
+    static ClusterAgent agents[2];
+    static ClusterTable table = {.epoch = 1, .n_agents = 2, .agents = agents};
     const uint64_t limits[LEDGER_UNITS] = {limit};
     const uint64_t used[LEDGER_UNITS] = {10};
     LimitDesk desk;
     node_link_init(link, &transport, "test");
     link->up = true;
     link->head.from = 0;
-    limit_desk_init(&desk, link, limits, used);
-    desk.agents = 2;
+    agents[0] = (ClusterAgent){.life = 1, .claimed = 1};
+    agents[1] = (ClusterAgent){.life = 1, .claimed = started};
+    limit_desk_init(&desk, link, &table, limits, used);
     limit_desk_up(&desk, at(0), at(1));
     return desk;
 }
@@ -106,14 +110,17 @@ static void a_limit_is_not_used_up_while_a_row_is_missing(void)
     const LedgerAccount account = {.used = 10, .needed = 4};
     NodeLink link;
     for (unsigned limit = 10; limit <= 20; limit += 10) {
-        LimitDesk desk = desk_of(&link, limit);
+        LimitDesk desk = desk_of(&link, limit, true);
         CU_ASSERT_TRUE(desk.holds); /* it has not seen the ledger */
         settle(&desk, &(LedgerRow){.known = false}, &account, 1);
         CU_ASSERT_TRUE(desk.holds); /* so nobody finds that the limit has ended the crawl */
+        CU_ASSERT_EQUAL(desk.awaited, 1);
+        CU_ASSERT_EQUAL(desk.proposed[LEDGER_PAGES], 10);
         limit_desk_up(&desk, at(2), at(2));
         settle(&desk, &(LedgerRow){.known = true}, &account, 3);
         CU_ASSERT_EQUAL(desk.holds, limit > 10);
         CU_ASSERT_EQUAL(desk.spent, limit == 10);
+        CU_ASSERT_EQUAL(desk.awaited, 0);
         limit_desk_destroy(&desk);
     }
 }
@@ -124,7 +131,7 @@ static void a_limit_is_not_used_up_before_others_have_heard_of_what_there_is(voi
     const LedgerAccount account = {.used = 10, .needed = 4, .idle = true};
     LedgerRow other = {.known = true, .wants = {true}, .granted = {5}};
     NodeLink link;
-    LimitDesk desk = desk_of(&link, 20);
+    LimitDesk desk = desk_of(&link, 20, true);
     settle(&desk, &other, &account, 1);
     CU_ASSERT_TRUE(desk.holds && !desk.spent);
     settle(&desk, &other, &account, 10000);
@@ -140,9 +147,23 @@ static void a_limit_is_not_used_up_before_others_have_heard_of_what_there_is(voi
     limit_desk_destroy(&desk);
 }
 
+/* What it would have used is drawn by others; when it is started, it finds that out. */
+static void an_agent_that_was_never_started_is_not_waited_for(void)
+{
+    const LedgerAccount account = {.used = 10, .needed = 10};
+    NodeLink link;
+    LimitDesk desk = desk_of(&link, 20, false);
+    settle(&desk, &(LedgerRow){.known = false}, &account, 1);
+    CU_ASSERT_EQUAL(desk.awaited, 0);
+    CU_ASSERT_TRUE(desk.proposed[LEDGER_PAGES] > 10);
+    limit_desk_destroy(&desk);
+}
+
 UNIT_MAIN("lost_answers",
           {"a settled move is said again when the answer was lost", a_settled_move_is_said_again},
           {"a limit is not used up while a row is missing",
            a_limit_is_not_used_up_while_a_row_is_missing},
+          {"an agent that was never started is not waited for",
+           an_agent_that_was_never_started_is_not_waited_for},
           {"a limit is not used up before others have heard of what there is",
            a_limit_is_not_used_up_before_others_have_heard_of_what_there_is})

@@ -5,7 +5,9 @@
 
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
+#include "base/thread/log.h"
 
+#define AWAY_MS    20000 /* until an operator is told of an agent that is not there */
 #define AGENT_BITS 16u
 
 /* Consecutive rows on their way. */
@@ -27,6 +29,8 @@ typedef struct Customer {
     size_t n;
     size_t out; /* bytes of the parcels */
     bool away;
+    bool told; /* the operator, that it is away */
+    MonoTime away_since;
     bool looks; /* there may be rows that nobody has told of */
     HeapNode due;
 } Customer;
@@ -170,11 +174,32 @@ Result courier_look(Courier *courier, uint16_t to, MonoTime now)
     return rc;
 }
 
+static void note_present(Customer *customer)
+{
+    if (customer->told) {
+        LOG_INFO("cluster", "an agent is there again", "agent=%u", (unsigned)customer->to);
+    }
+    customer->away = customer->told = false;
+}
+
+static void note_away(Customer *customer, MonoTime now)
+{
+    if (!customer->away) {
+        customer->away_since = now;
+    }
+    customer->away = true;
+    if (!customer->told && mono_ms_between(customer->away_since, now) >= AWAY_MS) {
+        customer->told = true;
+        LOG_WARN("cluster", "links wait for an agent that is not there",
+                 "agent=%u next=\"start it\"", (unsigned)customer->to);
+    }
+}
+
 void courier_present(Courier *courier, uint16_t to, MonoTime now)
 {
     Customer *customer = find(courier, to);
     if (customer != NULL) {
-        customer->away = false;
+        note_present(customer);
         customer->not_before = now;
         for (size_t i = 0; i < customer->n; i++) { /* what its former process was sent is lost */
             Parcel *parcel = &customer->parcels[i];
@@ -329,12 +354,16 @@ bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, Mono
     if (answer == COURIER_COMMITTED) {
         OutboxRange range = customer->parcels[i].range;
         courier->in_flight--;
-        customer->away = false;
+        note_present(customer);
         forget_parcel(customer, i);
         courier->sinks.answered(courier->sinks.context, customer->to, &range);
     } else {
         customer->not_before = mono_add_ms(now, courier->options.again_ms);
-        customer->away = answer == COURIER_NOBODY;
+        if (answer == COURIER_NOBODY) {
+            note_away(customer, now);
+        } else {
+            note_present(customer);
+        }
         give_up(courier, &customer->parcels[i], customer->not_before);
     }
     place(courier, customer);

@@ -15,10 +15,11 @@
 #define ASK_BIT      (UINT64_C(1) << 55) /* numbers of questions; others are of the key */
 #define PUT_BIT      (UINT64_C(1) << 54)
 
-void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members)
+void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members, const ClusterTable *table)
 {
     *desk = (EndDesk){.link = link,
                       .members = members,
+                      .table = table,
                       .alone_from = MONO_NEVER,
                       .next_look = MONO_NEVER,
                       .round_end = MONO_NEVER};
@@ -34,10 +35,10 @@ void end_desk_destroy(EndDesk *desk)
     buffer_destroy(&desk->bytes);
 }
 
-Result end_desk_set(EndDesk *desk, const ClusterTable *table)
+Result end_desk_set(EndDesk *desk)
 {
     Arbiters owners; /* the same agents */
-    Result rc = arbiters_of_table(&owners, table);
+    Result rc = arbiters_of_table(&owners, desk->table);
     if (rc == RESULT_OK) {
         free(desk->agents);
         desk->agents = owners.agents;
@@ -83,14 +84,20 @@ static const EndNamed *find_ended(const EndDesk *desk, uint16_t agent, MonoTime 
     return is_last && !mono_before(member->seen, since) ? named : NULL;
 }
 
-/* The lowest of those that have not ended. */
+static bool has_never_started(const EndDesk *desk, uint16_t agent)
+{
+    return agent < desk->table->n_agents && desk->table->agents[agent].claimed == 0;
+}
+
+/* The lowest of those that have started, and not ended. */
 static bool is_first(const EndDesk *desk, MonoTime now)
 {
     for (size_t i = 0; i < desk->n; i++) {
         if (desk->agents[i] == desk->link->head.from) {
             return true;
         }
-        if (find_ended(desk, desk->agents[i], (MonoTime){0}, now) == NULL) {
+        if (find_ended(desk, desk->agents[i], (MonoTime){0}, now) == NULL &&
+            !has_never_started(desk, desk->agents[i])) {
             return false;
         }
     }
@@ -238,14 +245,18 @@ static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
     (void)note(desk, desk->link->head.from, desk->ending.round, &ours, now);
 }
 
-/* Who has ended does not report any more: as it was then, so it is. */
-static void report_for_ended(EndDesk *desk, MonoTime now)
+/* Who has ended does not report any more: as it was then, so it is. Who has never started does not
+ * report yet. */
+static void report_for_others(EndDesk *desk, MonoTime now)
 {
     size_t from = 0;
     uint16_t agent = 0;
     while (ending_missing(&desk->ending, &from, &agent)) {
         const EndNamed *named = find_ended(desk, agent, desk->round_start, now);
-        if (named != NULL) {
+        if (has_never_started(desk, agent)) {
+            EndReport report = {.idle = true, .absent = true};
+            (void)note(desk, agent, desk->ending.round, &report, now);
+        } else if (named != NULL) {
             EndReport report = {.idle = desk->verdict != END_LIMIT,
                                 .spent = desk->verdict == END_LIMIT,
                                 .tail = desk->verdict == END_TAIL,
@@ -274,7 +285,7 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
         desk->next_round = mono_add_ms(now, ROUND_MS);
         return;
     }
-    report_for_ended(desk, now);
+    report_for_others(desk, now);
     bool waits = desk->ending.open && mono_before(now, desk->round_end);
     if (waits && !mono_before(now, desk->next_ask)) {
         ask(desk, now);

@@ -29,8 +29,9 @@ typedef struct EndNamed {
 } EndNamed;
 
 typedef struct EndDesk {
-    NodeLink *link;         /* borrowed */
-    const Members *members; /* borrowed */
+    NodeLink *link;            /* borrowed */
+    const Members *members;    /* borrowed */
+    const ClusterTable *table; /* borrowed */
     Ending ending;
     uint16_t *agents; /* who takes part, ascending; owned */
     size_t n;
@@ -52,10 +53,11 @@ typedef struct EndDesk {
     Buffer bytes;
 } EndDesk;
 
-void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members);
+void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members,
+                   const ClusterTable *table);
 void end_desk_destroy(EndDesk *desk);
-/* A table was committed: who takes part. RESULT_MEMORY: as before. */
-Result end_desk_set(EndDesk *desk, const ClusterTable *table);
+/* The table has changed: who takes part. RESULT_MEMORY: as before. */
+Result end_desk_set(EndDesk *desk);
 void end_desk_up(EndDesk *desk, MonoTime now);
 void end_desk_changed(EndDesk *desk, MonoTime now);
 

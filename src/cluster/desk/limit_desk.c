@@ -2,15 +2,18 @@
 
 #include <string.h>
 
-#define LOOK_MS   10000
-#define SOON_MS   200 /* while something is wanted */
-#define ANSWER_MS 5000
-#define HEARD_MS  (3 * LOOK_MS) /* then all have seen what is in the pool */
+#include "base/thread/log.h"
 
-void limit_desk_init(LimitDesk *desk, NodeLink *link, const uint64_t limits[LEDGER_UNITS],
-                     const uint64_t used[LEDGER_UNITS])
+#define NAMED_MOST 10 /* agents in a line of the log */
+#define LOOK_MS    10000
+#define SOON_MS    200 /* while something is wanted */
+#define ANSWER_MS  5000
+#define HEARD_MS   (3 * LOOK_MS) /* then all have seen what is in the pool */
+
+void limit_desk_init(LimitDesk *desk, NodeLink *link, const ClusterTable *table,
+                     const uint64_t limits[LEDGER_UNITS], const uint64_t used[LEDGER_UNITS])
 {
-    *desk = (LimitDesk){.link = link, .next = MONO_NEVER};
+    *desk = (LimitDesk){.link = link, .table = table, .next = MONO_NEVER};
     memcpy(desk->limits, limits, sizeof desk->limits);
     memcpy(desk->granted, used, sizeof desk->granted);
     memcpy(desk->proposed, used, sizeof desk->proposed);
@@ -173,6 +176,45 @@ static bool take_proposed(LimitDesk *desk)
     return changed;
 }
 
+/* So many rows are missing, and nothing is drawn: whom an operator has to start. */
+static void tell_awaited(const LimitDesk *desk)
+{
+    Buffer agents;
+    uint32_t told = 0;
+    buffer_init(&agents, BUFFER_NO_LIMIT);
+    for (uint32_t i = 0; i < desk->ledger.n && told < NAMED_MOST; i++) {
+        if (!desk->ledger.rows[i].known) {
+            (void)buffer_printf(&agents, "%s%u", told++ == 0 ? "" : ",", i);
+        }
+    }
+    LOG_WARN("cluster",
+             "nothing more is given out of the limits before these agents have said what they have "
+             "used",
+             "agents=%s n=%u next=\"start them\"", buffer_string(&agents), desk->awaited);
+    buffer_destroy(&agents);
+}
+
+/* Whose rows are missing, once others had the time to put back what a server has forgotten. */
+static void look_for_rows(LimitDesk *desk, MonoTime now)
+{
+    uint32_t missing = 0;
+    bool counts = desk->limits[LEDGER_PAGES] > 0 || desk->limits[LEDGER_BYTES] > 0;
+    for (uint32_t i = 0; i < desk->ledger.n; i++) {
+        LedgerRow *row = &desk->ledger.rows[i];
+        row->known =
+            row->known || (i < desk->table->n_agents && desk->table->agents[i].claimed == 0);
+        missing += !row->known && i != desk->link->head.from;
+    }
+    if (mono_before(now, desk->settled)) {
+        return;
+    }
+    bool tells = counts && missing > 0 && missing != desk->awaited;
+    desk->awaited = counts ? missing : 0;
+    if (tells) {
+        tell_awaited(desk);
+    }
+}
+
 static bool take_value(LimitDesk *desk, const TransportEvent *event,
                        const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
 {
@@ -184,9 +226,10 @@ static bool take_value(LimitDesk *desk, const TransportEvent *event,
         ledger_destroy(&desk->ledger);
         rc = RESULT_OK;
     }
-    if (rc != RESULT_OK || ledger_resize(&desk->ledger, desk->agents) != RESULT_OK) {
+    if (rc != RESULT_OK || ledger_resize(&desk->ledger, desk->table->n_agents) != RESULT_OK) {
         return false;
     }
+    look_for_rows(desk, now);
     if (!settle(desk, accounts, now)) {
         (void)take_proposed(desk);
     } else {

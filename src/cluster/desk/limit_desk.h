@@ -6,6 +6,8 @@
  *
  * What: reads the ledger when an account is low, and replaces it by compare-and-set. Of a rate, an
  * agent that has none free to take says once that it wants some, and hears when there is.
+ * An agent that no process has ever been has used nothing: its row is not waited for. While another
+ * one is missing nothing can be drawn; the desk says which.
  * Owns: a copy of the ledger. Time is a parameter.
  * Threads: one at a time. */
 #ifndef CLUSTER_DESK_LIMIT_DESK_H
@@ -21,7 +23,8 @@ typedef struct LimitDesk {
     uint64_t limits[LEDGER_UNITS];  /* 0: none */
     uint64_t granted[LEDGER_UNITS]; /* stored: may be used */
     uint64_t proposed[LEDGER_UNITS];
-    uint32_t agents; /* rows that the ledger must have */
+    const ClusterTable *table; /* borrowed: each agent must have a row */
+    uint32_t awaited;          /* agents whose rows are missing */
     Ledger ledger;
     uint64_t look; /* number of the look in flight; 0: none */
     uint64_t put;
@@ -39,8 +42,8 @@ typedef struct LimitDesk {
 
 /* used: by earlier processes of this agent; what they were granted beyond is in the ledger, or the
  * pool's again. */
-void limit_desk_init(LimitDesk *desk, NodeLink *link, const uint64_t limits[LEDGER_UNITS],
-                     const uint64_t used[LEDGER_UNITS]);
+void limit_desk_init(LimitDesk *desk, NodeLink *link, const ClusterTable *table,
+                     const uint64_t limits[LEDGER_UNITS], const uint64_t used[LEDGER_UNITS]);
 void limit_desk_destroy(LimitDesk *desk);
 void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now);
 void limit_desk_down(LimitDesk *desk);

@@ -8,8 +8,8 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     desks->link = link;
     table_keeper_init(&desks->keeper, link, options->lease.confirm_ms);
     members_init(&desks->members, link);
-    limit_desk_init(&desks->limits, link, options->limits, options->used);
-    end_desk_init(&desks->end, link, &desks->members);
+    limit_desk_init(&desks->limits, link, &desks->keeper.table, options->limits, options->used);
+    end_desk_init(&desks->end, link, &desks->members, &desks->keeper.table);
     mass_desk_init(&desks->mass, link, &options->mass);
     errand_desk_init(&desks->errands, link, &desks->keeper.table, &options->errands);
     Result rc = block_desk_init(&desks->blocks, link, &options->courier, blocks);
@@ -72,7 +72,7 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
         rc = lease_desk_set(&desks->leases, &desks->keeper.table, now);
     }
     if (rc == RESULT_OK) {
-        rc = end_desk_set(&desks->end, &desks->keeper.table);
+        rc = end_desk_set(&desks->end);
     }
     if (rc == RESULT_OK) {
         rc = mass_desk_set_agents(&desks->mass, table->n_agents);
@@ -81,7 +81,6 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
         return rc;
     }
     desks->link->head.epoch = table->epoch;
-    desks->limits.agents = table->n_agents;
     block_desk_set_agents(&desks->blocks, table->n_agents);
     table_keeper_changed(&desks->keeper, now); /* it is to be confirmed */
     return RESULT_OK;
@@ -184,6 +183,7 @@ void node_desks_stats(const NodeDesks *desks, NodeStats *stats)
     stats->expired = arbiter.expired;
     stats->in_flight = courier.in_flight;
     stats->agents_away = courier.agents_away;
+    stats->agents_awaited = desks->limits.awaited;
     stats->sent = courier.sent;
     stats->repeated = courier.repeated;
     stats->bytes_sent = courier.bytes;

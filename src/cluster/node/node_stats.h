@@ -21,6 +21,7 @@ typedef struct NodeStats {
     uint64_t expired;
     size_t in_flight; /* messages of blocks */
     size_t agents_away;
+    size_t agents_awaited; /* by the ledger of limits */
     uint64_t sent;
     uint64_t repeated;
     uint64_t bytes_sent; /* of blocks, before they are packed */

@@ -69,6 +69,7 @@ static EndVerdict judge(Ending *ending)
     bool spent = false;
     bool tail = false;
     bool held = false;
+    bool absent = false;
     for (size_t i = 0; i < ending->n; i++) {
         const EndSeat *seat = &ending->seats[i];
         quiet = quiet && (seat->report.idle || seat->report.spent);
@@ -76,6 +77,7 @@ static EndVerdict judge(Ending *ending)
         spent = spent || (seat->report.spent && !seat->report.idle);
         tail = tail || seat->report.tail;
         held = held || seat->report.holds;
+        absent = absent || seat->report.absent;
     }
     ending->open = false;
     ending->was_quiet = quiet;
@@ -84,6 +86,9 @@ static EndVerdict judge(Ending *ending)
     }
     if (spent) {
         return held ? END_NOT_YET : END_LIMIT;
+    }
+    if (absent) {
+        return END_NOT_YET;
     }
     return tail ? END_TAIL : END_FINISHED;
 }

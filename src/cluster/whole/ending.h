@@ -18,6 +18,10 @@
  * An agent at its tail is idle, too: what it has left are hosts that have failed, and they waited
  * for longer than the crawl is to wait for them. If there is one, the crawl ends as END_TAIL.
  *
+ * An agent that no process has ever been (absent) has used nothing, and what is for it is in the
+ * others' outboxes. The crawl may end by a limit without it; otherwise it is waited for, since it
+ * may bring seeds.
+ *
  * Owns: its list of seats.
  * Threads: none of its own; an object belongs to its caller.
  * Source: Mattern 1987; MANY-MACHINES 8. */
@@ -32,9 +36,10 @@
 
 typedef struct EndReport {
     bool idle;
-    bool spent; /* it has work, and no allowance for it (ledger.h) */
-    bool tail;  /* idle, but for hosts that have failed and wait (limits.tail) */
-    bool holds; /* there is allowance that is not used: here, or, as far as it knows, to draw */
+    bool spent;  /* it has work, and no allowance for it (ledger.h) */
+    bool tail;   /* idle, but for hosts that have failed and wait (limits.tail) */
+    bool holds;  /* there is allowance that is not used: here, or, as far as it knows, to draw */
+    bool absent; /* said for an agent that has never been started */
     uint64_t changes;
     uint64_t session;
 } EndReport;

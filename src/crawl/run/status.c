@@ -100,6 +100,9 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (now->gate_closed) {
         return "memory";
     }
+    if (now->clustered && now->frontier.acquired == 0 && now->cluster.node.agents_awaited > 0) {
+        return "cluster";
+    }
     if (now->frontier.acquired >= now->connections) {
         return "connections";
     }
@@ -285,6 +288,7 @@ static void emit_cluster(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "blocks_repeated", FIELD_INTEGER, NULL, c->node.repeated, 0);
     sink(out, "blocks_refused", FIELD_INTEGER, NULL, c->node.refused, 0);
     sink(out, "agents_away", FIELD_INTEGER, NULL, c->node.agents_away, 0);
+    sink(out, "agents_awaited", FIELD_INTEGER, NULL, c->node.agents_awaited, 0);
 }
 
 static void emit(const StatusSample *before, const StatusSample *now, Buffer *out, FieldSink sink)

@@ -175,6 +175,8 @@ static const Metric metrics[] = {
      "Messages of others that were refused, and ours by others"},
     {"agents_away", "ragno_agents_away", NULL, GAUGE, 1,
      "Agents that something waits for and that are not there"},
+    {"agents_awaited", "ragno_agents_awaited", NULL, GAUGE, 1,
+     "Agents that must say what they have used of the crawl's limits before more is given out"},
     {"disk_free_bytes", "ragno_disk_free_bytes", NULL, GAUGE, 1, "Free in the crawl's directory"},
     {"cpu_s", "ragno_cpu_seconds_total", NULL, COUNTER, 1, "CPU time of this run"},
     {"elapsed_s", "ragno_elapsed_seconds", NULL, GAUGE, 1, "Time crawled, all runs together"}};
