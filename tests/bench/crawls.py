@@ -22,7 +22,7 @@ SCALE = float(os.environ.get("SCALE") or 1)
 OTHER = os.environ.get("COMPARE", "")
 RUNS = int(os.environ.get("RUNS") or (3 if OTHER else 1))
 SAMPLE_S = 0.1
-CONNECTIONS = 512
+CONNECTIONS = 256  # the default of fetch.connections
 
 Thread = collections.namedtuple("Thread", "cpu_s wakes")
 
@@ -37,12 +37,13 @@ def put(name, value, unit, digits=4):
 
 
 class Run:
-    """What one process used: cpu_s, wall_s, rss_mb, wakes (voluntary switches), threads by the name
-    of their kind (fetch-0 and fetch-1 are fetch), and status, the crawl's own last figures."""
+    """What one process used: cpu_s, wall_s, rss_mb at most, own_mb of that at most not mapped from
+    files (sampled), wakes (voluntary switches), threads by the name of their kind (fetch-0 and fetch-1
+    are fetch), and status, the crawl's own last figures."""
 
     def __init__(self):
         self.code, self.cpu_s, self.wall_s, self.rss_mb, self.wakes = None, 0.0, 0.0, 0.0, 0
-        self.threads, self.status, self.output = {}, {}, ""
+        self.own_mb, self.threads, self.status, self.output = 0.0, {}, {}, ""
         self.answers = None  # what to divide by instead of good pages
 
     @property
@@ -64,7 +65,7 @@ class Sampler(threading.Thread):
 
     def __init__(self, pid):
         super().__init__(daemon=True)
-        self.pid, self.found, self.over = pid, {}, threading.Event()
+        self.pid, self.found, self.own_kb, self.over = pid, {}, 0, threading.Event()
         self.start()
 
     def run(self):
@@ -84,6 +85,7 @@ class Sampler(threading.Thread):
                 cpu_s = int(file.read().split()[0]) / 1e9
         except (OSError, ValueError, IndexError):
             return  # it has ended meanwhile
+        self.own_kb = max(self.own_kb, int(status.get("RssAnon", "0").split()[0]))
         self.found[task] = (status["Name"].strip(), cpu_s,
                             int(status["voluntary_ctxt_switches"]))
 
@@ -115,6 +117,7 @@ def run(command, cores=None):
         process.returncode = result.code = os.waitstatus_to_exitcode(status)
         result.wall_s = time.monotonic() - start
         result.threads = sampler.threads()
+        result.own_mb = sampler.own_kb / 1024
         output.seek(0)
         result.output = output.read()
     result.cpu_s = usage.ru_utime + usage.ru_stime
@@ -314,7 +317,14 @@ class Runs:
                         median(self.by[which], Run.per_page_ms) / floor, "", 3)
 
     def rss(self):
-        return self.figure("rss_mb", lambda one: one.rss_mb, "MB", 0)
+        """Of the crawl at most, what of it is no mapped file, and the floor's, when it was run."""
+        value = self.figure("rss_mb", lambda one: one.rss_mb, "MB", 0)
+        self.figure("rss_own_mb", lambda one: one.own_mb, "MB", 0)
+        if "floor" in self.floors:
+            floor = median(self.floors["floor"], lambda one: one.rss_mb)
+            put(f"{self.name}.floor_rss_mb", floor, "MB", 0)
+            put(f"{self.name}.rss_over_floor", value / floor, "", 3)
+        return value
 
     def rate(self):
         return self.figure("pages_per_s", lambda one: one.pages / one.wall_s, "1/s", 0)
