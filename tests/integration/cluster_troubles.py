@@ -254,5 +254,41 @@ def rate_of_one(report, path):
             report.equal("all stop", [harness.ended(p) for p in agents.processes], [11] * 3)
 
 
+def changed(report, path):
+    """What is divided among all agents cannot change at one of them: it is said, by name, and nothing changes."""
+    divided = {"crawl.max_pages": "900", "crawl.max_bytes": "70Mi", "fetch.rate": "50Mi"}
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
+        cluster.make(report, nats, agents=1)
+        with open(path + "/ragno.ini", "w") as file:
+            file.write("[crawl]\nmax_pages = 600\n[politeness]\nhost_delay = 1s\n")
+        words = ["-c", path + "/ragno.ini"]
+        with cluster.Agents(web, nats, path, *words, agents=1) as agents:
+            agents.start(0)
+            directory = agents.directories[0]
+            harness.until(lambda: status_of(directory).get("2xx", 0) > 20)
+            with open(path + "/ragno.ini", "w") as file:
+                file.write("[crawl]\nmax_pages = 900\nmax_bytes = 70Mi\n[fetch]\nrate = 50Mi\n"
+                           "[limits]\npages_per_domain = 7000\n")
+            agents.processes[0].send_signal(signal.SIGHUP)
+
+            def lines(words):
+                with open(directory + "/ragno.log") as log:
+                    return [line for line in log if words in line]
+            harness.until(lambda: lines("configuration read anew"))
+            warned = re.findall(r"WARN main config: cannot change while the crawl runs key=(\S+) .*divided among all agents",
+                                "".join(lines("cannot change")))
+            report.same_set("a warning for each of them", set(warned), set(divided))
+            alone = re.findall(r"at this agent alone, .*key=(\S+)", "".join(lines("at this agent alone")))
+            report.equal("what all must agree about is changed here alone, and that is said", alone,
+                         ["limits.pages_per_domain"])
+            for name, value in divided.items():
+                answer = cluster.ragno("ctl", directory, "set", f"{name}={value}")
+                report.check(f"ctl set {name} is refused with a sentence",
+                             answer.returncode == 1 and f"{name} cannot change" in answer.stderr and
+                             "divided among all agents" in answer.stderr, answer.stdout + answer.stderr)
+            report.equal("the limit is what it was", (agents.wait(), sum(cluster.pages_of(directory).values())),
+                         ([14], 600))
+
+
 if __name__ == "__main__":
-    harness.main(first_start, tail, without_server, bytes_limit, never_started, awaited, stopped, started_again, rate, rate_of_one)
+    harness.main(first_start, tail, without_server, bytes_limit, never_started, awaited, stopped, started_again, rate, rate_of_one, changed)

@@ -14,6 +14,9 @@ static const char *const names[] = {
 /* Of these sections, what each machine may have as it likes. */
 static const char *const own[] = {"limits.front", "limits.workbench_memory"};
 
+/* What the ledger divides (cluster/whole/ledger.h). */
+static const char *const divided[] = {"crawl.max_pages", "crawl.max_bytes", "fetch.rate"};
+
 static bool is_named(const OptionSpec *spec, const char *name)
 {
     size_t length = strlen(spec->section);
@@ -30,7 +33,12 @@ static bool is_among(const OptionSpec *spec, const char *const *list, size_t n)
     return found;
 }
 
-static bool counts(const OptionSpec *spec)
+bool cluster_settings_is_divided(const OptionSpec *spec)
+{
+    return is_among(spec, divided, sizeof divided / sizeof *divided);
+}
+
+bool cluster_settings_counts(const OptionSpec *spec)
 {
     bool found = is_among(spec, names, sizeof names / sizeof *names);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
@@ -68,7 +76,7 @@ Result cluster_settings_write(const Config *config, Buffer *out)
                               domain_list_sha1());
     for (size_t i = 0; rc == RESULT_OK && i < options->n_specs; i++) {
         const OptionSpec *spec = &options->specs[i];
-        if (counts(spec)) {
+        if (cluster_settings_counts(spec)) {
             rc = write_value(spec, options->texts[i], (const char *)options->values + spec->offset,
                              out);
         }

@@ -9,6 +9,10 @@
 
 #include "rules/config.h"
 
+/* Whether all agents must have the same value. */
+bool cluster_settings_counts(const OptionSpec *spec);
+/* Whether the value is divided among the agents: one agent alone cannot change it. */
+bool cluster_settings_is_divided(const OptionSpec *spec);
 /* Appends it. RESULT_MEMORY. */
 Result cluster_settings_write(const Config *config, Buffer *out);
 

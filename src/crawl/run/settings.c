@@ -7,6 +7,7 @@
 
 #include "base/option/option_changes.h"
 #include "base/thread/log.h"
+#include "crawl/cluster/cluster_settings.h"
 #include "rules/memory_budget.h"
 #include "store/archive/warc_files.h"
 
@@ -99,16 +100,45 @@ void settings_destroy(Settings *settings)
 
 /* ---- taking over ----------------------------------------------------------------------------- */
 
+typedef struct Asker {
+    const Settings *settings;
+    const char *who;
+} Asker;
+
+/* One agent of a cluster cannot change what is divided among all. */
+static bool is_live(const Settings *settings, const OptionSpec *spec)
+{
+    return spec->live && (settings->parts->cluster == NULL || !cluster_settings_is_divided(spec));
+}
+
+static void tell_cluster(const Asker *asker, const OptionChange *change)
+{
+    const OptionSpec *spec = change->spec;
+    if (asker->settings->parts->cluster != NULL && is_live(asker->settings, spec) &&
+        (change->site != NULL || cluster_settings_counts(spec))) {
+        LOG_WARN("config", "changed at this agent alone, and all agents must have the same",
+                 "key=%s.%s next=\"change it at all of them, or this one is refused at its next "
+                 "start\"",
+                 spec->section, spec->key);
+    }
+}
+
 static void tell_change(void *context, const OptionChange *change)
 {
-    const char *who = *(const char *const *)context;
+    const Asker *asker = context;
+    const char *who = asker->who;
     const OptionSpec *spec = change->spec;
     if (change->site != NULL) {
         LOG_INFO("config", "changed", "key=%s.%s site=\"%s\" old=\"%s\" new=\"%s\" from=\"%s\" %s",
                  spec->section, spec->key, change->site, change->from, change->to, change->origin,
                  who);
-    } else if (spec->live) {
+    } else if (is_live(asker->settings, spec)) {
         LOG_INFO("config", "changed", "key=%s.%s old=\"%s\" new=\"%s\" from=\"%s\" %s",
+                 spec->section, spec->key, change->from, change->to, change->origin, who);
+    } else if (spec->live) {
+        LOG_WARN("config", "cannot change while the crawl runs",
+                 "key=%s.%s value=\"%s\" wanted=\"%s\" from=\"%s\" next=\"it is divided among all "
+                 "agents: stop them all, and start them with the new value\" %s",
                  spec->section, spec->key, change->from, change->to, change->origin, who);
     } else {
         LOG_WARN("config", "cannot change while the crawl runs",
@@ -116,14 +146,35 @@ static void tell_change(void *context, const OptionChange *change)
                  "the next start with the same files and options\" %s",
                  spec->section, spec->key, change->from, change->to, change->origin, who);
     }
+    tell_cluster(asker, change);
 }
 
-static void tell_sites(const Options *before, const Options *fresh, const char **who)
+static void tell_sites(const Options *before, const Options *fresh, Asker *asker)
 {
-    option_changes_tell_sites(before, fresh, tell_change, who);
+    option_changes_tell_sites(before, fresh, tell_change, asker);
     if (option_changes_has_moved_sites(before, fresh)) {
-        LOG_INFO("config", "changed", "key=[site] order=other %s", *who);
+        LOG_INFO("config", "changed", "key=[site] order=other %s", asker->who);
     }
+}
+
+/* What is live and cannot change here gets its value back; how many had another one. */
+static size_t keep(const Settings *settings, Options *options, const Options *before)
+{
+    size_t kept = 0;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < options->n_specs; i++) {
+        const OptionSpec *spec = &options->specs[i];
+        char name[128];
+        (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
+        if (spec->live && !is_live(settings, spec) &&
+            strcmp(options->texts[i], before->texts[i]) != 0 &&
+            options_set(options, name, before->texts[i], before->origins[i], &error) == RESULT_OK) {
+            kept++;
+        }
+    }
+    buffer_destroy(&error);
+    return kept;
 }
 
 /* The parts take what has changed. */
@@ -150,6 +201,7 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
                         Buffer *error)
 {
     Options *options = &settings->options->config->options;
+    Asker asker = {.settings = settings, .who = who};
     Config before;
     Result rc = config_init(&before);
     if (rc != RESULT_OK) {
@@ -158,12 +210,13 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
     rc = options_copy(&before.options, options);
     if (rc == RESULT_OK) {
         *changed = options_take_live(options, &fresh->options);
+        *changed -= keep(settings, options, &before.options);
         rc = check_budget(settings->options->config, error);
     }
     rc = rc == RESULT_OK ? apply(settings, error) : rc;
     if (rc == RESULT_OK) {
-        option_changes_tell(&before.options, &fresh->options, tell_change, &who);
-        tell_sites(&before.options, &fresh->options, &who);
+        option_changes_tell(&before.options, &fresh->options, tell_change, &asker);
+        tell_sites(&before.options, &fresh->options, &asker);
     } else {
         (void)options_take_live(options, &before.options);
         Buffer ignored;
@@ -244,11 +297,12 @@ static const char *text_of(const Settings *settings, const OptionSpec *spec)
 static Result refuse(const Settings *settings, const char *name, const char *text, Buffer *answer)
 {
     const OptionSpec *spec = options_find(&settings->options->config->options, name);
-    (void)buffer_printf(
-        answer,
-        "%s cannot change while the crawl runs; it is '%s'. Stop the crawl, and start "
-        "it again with --set %s=%s",
-        name, spec == NULL ? "" : text_of(settings, spec), name, text);
+    const char *what = spec == NULL || !spec->live
+                           ? "Stop the crawl, and start it again"
+                           : "It is divided among all agents: stop them all, and start them again";
+    (void)buffer_printf(answer,
+                        "%s cannot change while the crawl runs; it is '%s'. %s with --set %s=%s",
+                        name, spec == NULL ? "" : text_of(settings, spec), what, name, text);
     return RESULT_LIMIT;
 }
 
@@ -265,7 +319,7 @@ Result settings_set(Settings *settings, const char *pattern, const char *name, c
     if (rc != RESULT_OK) {
         return rc;
     }
-    if (spec == NULL || !spec->live) {
+    if (spec == NULL || !is_live(settings, spec)) {
         config_destroy(&fresh);
         return refuse(settings, name, text, answer);
     }
