@@ -1,7 +1,7 @@
 /* The floor beneath a crawl: the least that its work costs with the same libraries, in one thread
  * and without a crawler around it.
  *
- *   bench_floor STAGE FILE PORT CONNECTIONS ADDRESSES DIRECTORY
+ *   bench_floor STAGE FILE PORT CONNECTIONS HOSTS DIRECTORY [DNS]
  *
  * FILE has the pages, lines "ADDRESS URL" in the order of a crawl, for the last two stages with the
  * robots.txt of each host before its first page (crawls.py); PORT is where all are served. The
@@ -19,10 +19,13 @@
  *           warc.level=auto does, and written to a file that is synced with each batch
  *
  * What no crawler that is asked for these things can leave out is in it, and nothing else. Not in
- * it: DNS; asking robots.txt about each URL; delays and what is kept of hosts and addresses; scores
+ * it: delays and what is kept of hosts and addresses; scores
  * and order; who links to a page, how often and when it was fetched; duplicates and traps; charsets
  * (all is taken for UTF-8); scope, filters and limits; request records, an index and what crawl.log
  * says besides; a second thread, and what it costs to hand pages over.
+ *
+ * With DNS, the port of a name server, also what each host needs (bench/floor_hosts.h): its name is
+ * resolved, its robots.txt asked about each URL, and it has a durable row.
  *
  * What it costs is the CPU of the process: bench_crawl.py compares. By itself it says nothing. */
 #include <fcntl.h>
@@ -38,6 +41,7 @@
 #include "base/core/clock.h"
 #include "base/core/hash.h"
 #include "curl_floor.h"
+#include "floor_hosts.h"
 #include "parse/html/html.h"
 #include "parse/robots/robots.h"
 #include "store/warc/warc_compress.h"
@@ -77,6 +81,8 @@ typedef struct Work {
     int file;
     Buffer record;
     Buffer members; /* of this batch */
+    FloorHosts hosts;
+    bool has_hosts;
     bool has_failed;
 } Work;
 
@@ -176,6 +182,11 @@ static int commit(Work *work)
     return rc;
 }
 
+static int begin(Work *work)
+{
+    return work->txn == NULL ? mdb_txn_begin(work->env, NULL, 0, &work->txn) : 0;
+}
+
 static Result write_line(Work *work, const FloorAnswer *answer)
 {
     char now[CLOCK_TEXT_BYTES];
@@ -192,7 +203,7 @@ static int store(Work *work, const FloorAnswer *answer, const Page *page)
     const char *url = answer->page->url;
     uint64_t number = work->n_pages;
     uint64_t scheduled = row_of(url, strlen(url));
-    int rc = work->txn == NULL ? mdb_txn_begin(work->env, NULL, 0, &work->txn) : 0;
+    int rc = begin(work);
     buffer_reset(&work->row);
     Result added = buffer_append(&work->row, url, strlen(url) + 1);
     added =
@@ -244,15 +255,18 @@ static Result archive(Work *work, const FloorAnswer *answer)
 /* Whether it is a file of rules, which has no links. */
 static bool take_rules(Work *work, const FloorAnswer *answer)
 {
-    size_t length = strlen(answer->page->url);
     Robots *robots = NULL;
-    if (length < 11 || strcmp(answer->page->url + length - 11, "/robots.txt") != 0) {
+    if (!floor_hosts_is_robots(answer->page->url)) {
         return false;
     }
-    bool is_done = robots_parse(answer->body, answer->body_length, "ragno", &robots) == RESULT_OK &&
-                   write_line(work, answer) == RESULT_OK;
+    bool is_done = floor_hosts_parse(answer, &robots) == 0 && write_line(work, answer) == RESULT_OK;
+    if (work->has_hosts) {
+        is_done = is_done && begin(work) == 0 &&
+                  floor_hosts_take(&work->hosts, work->txn, answer, robots) == 0;
+    } else {
+        robots_delete(robots);
+    }
     is_done = is_done && (work->stage < WARC || archive(work, answer) == RESULT_OK);
-    robots_delete(robots);
     work->has_failed |= !is_done;
     return true;
 }
@@ -269,7 +283,8 @@ static void take(void *context, const FloorAnswer *answer)
                        .url = answer->page->url,
                        .url_length = strlen(answer->page->url)};
     Page page;
-    bool is_done = html_parse(work->parser, &input, &page) == RESULT_OK;
+    bool is_done = !work->has_hosts || floor_hosts_allow(&work->hosts, answer->page->url);
+    is_done = is_done && html_parse(work->parser, &input, &page) == RESULT_OK;
     is_done = is_done && (work->stage < STORE || store(work, answer, &page) == 0);
     is_done = is_done && (work->stage < WARC || archive(work, answer) == RESULT_OK);
     is_done = is_done && (++work->n_pages % BATCH_PAGES != 0 || commit(work) == 0);
@@ -282,14 +297,14 @@ static int open_store(Work *work, const char *directory)
 {
     int rc = mdb_env_create(&work->env);
     rc = rc == 0 ? mdb_env_set_mapsize(work->env, MAP_BYTES) : rc;
-    rc = rc == 0 ? mdb_env_set_maxdbs(work->env, 3) : rc;
+    rc = rc == 0 ? mdb_env_set_maxdbs(work->env, 5) : rc;
     rc = rc == 0 ? mdb_env_open(work->env, directory, MDB_NOTLS | MDB_NORDAHEAD, 0644) : rc;
     rc = rc == 0 ? mdb_txn_begin(work->env, NULL, 0, &work->txn) : rc;
     rc = rc == 0 ? mdb_dbi_open(work->txn, "pages", MDB_INTEGERKEY | MDB_CREATE, &work->pages) : rc;
     rc = rc == 0 ? mdb_dbi_open(work->txn, "seen", MDB_INTEGERKEY | MDB_CREATE, &work->seen) : rc;
-    return rc == 0
-               ? mdb_dbi_open(work->txn, "schedule", MDB_INTEGERKEY | MDB_CREATE, &work->schedule)
-               : rc;
+    rc = rc == 0 ? mdb_dbi_open(work->txn, "schedule", MDB_INTEGERKEY | MDB_CREATE, &work->schedule)
+                 : rc;
+    return rc == 0 && work->has_hosts ? floor_hosts_open(&work->hosts, work->txn) : rc;
 }
 
 static int open_work(Work *work, const char *directory)
@@ -326,6 +341,7 @@ static int open_work(Work *work, const char *directory)
 
 static void close_work(Work *work)
 {
+    floor_hosts_close(&work->hosts);
     if (work->file >= 0) {
         (void)close(work->file);
     }
@@ -385,16 +401,17 @@ int main(int argc, char **argv)
     static const char *const stages[STAGES] = {"curl", "links", "store", "warc"};
     static Work work;
     char *text = NULL;
+    char *addresses = NULL;
     size_t n_pages = 0;
-    while (argc == 7 && work.stage < STAGES && strcmp(argv[1], stages[work.stage]) != 0) {
+    while (argc >= 7 && work.stage < STAGES && strcmp(argv[1], stages[work.stage]) != 0) {
         work.stage++;
     }
     if (argc == 1) {
         return 0; /* `make bench`: crawl and its workloads run it */
     }
-    if (argc != 7 || work.stage == STAGES) {
-        fprintf(stderr, "usage: bench_floor curl|links|store|warc FILE PORT CONNECTIONS ADDRESSES "
-                        "DIRECTORY\n");
+    if (argc < 7 || argc > 8 || work.stage == STAGES) {
+        fprintf(stderr, "usage: bench_floor curl|links|store|warc FILE PORT CONNECTIONS HOSTS "
+                        "DIRECTORY [DNS]\n");
         return 2;
     }
     FloorPage *pages = read_list(argv[2], &text, &n_pages);
@@ -402,17 +419,22 @@ int main(int argc, char **argv)
                             .n_pages = n_pages,
                             .port = number(argv[3]),
                             .connections = number(argv[4]),
-                            .n_addresses = number(argv[5]),
+                            .n_hosts = number(argv[5]),
                             .take = work.stage == CURL_ALONE ? NULL : take,
                             .context = &work};
     double cpu_s = 0;
     double bytes = 0;
+    work.has_hosts = argc == 8 && work.stage >= STORE;
     int rc = n_pages == 0 ? -1 : open_work(&work, argv[6]);
+    if (rc == 0 && work.has_hosts) {
+        rc = floor_hosts_resolve(pages, n_pages, number(argv[7]), &addresses);
+    }
     rc = rc == 0 ? curl_floor(&options, &cpu_s, &bytes) : rc;
     rc = rc == 0 ? commit(&work) : rc;
     close_work(&work);
     free(pages);
     free(text);
+    free(addresses);
     if (rc != 0 || work.has_failed) {
         fprintf(stderr, "bench: floor: failed (%d)\n", rc);
         return 1;

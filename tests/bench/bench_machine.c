@@ -119,7 +119,7 @@ static int print_machine(const char *program)
     Xml xml = {0, 0};
     FloorOptions options = {.pages = list.pages,
                             .n_pages = list.n,
-                            .n_addresses = n_hosts,
+                            .n_hosts = n_hosts,
                             .port = web.http,
                             .connections = CONNECTIONS};
     double ms = measure(&options, &bytes);

@@ -7,9 +7,9 @@ memory.
     shape.wide         one page with links to 300 000 hosts, crawled for 20 seconds; by answer, since most
                        of these are robots.txt files
 
-All but wide: floor, what the same pages and a robots.txt of each host cost a program that does nothing but
-fetch them over a connection for each host, look for links and store (bench_floor.c), by page; over_floor,
-the crawl's CPU by that.
+All but wide: floor, what the same pages cost a program that does nothing but resolve each host's name, fetch
+its robots.txt and its pages over one connection, one request of an address at a time, ask the rules, look for
+links, and store pages, links and hosts (bench_floor.c), by page; over_floor, the crawl's CPU by that.
 
 COMPARE=PROGRAM and RUNS: see crawls.py. SHAPES=onehost,wide runs some.
 """
@@ -45,7 +45,7 @@ def shape(path, name, options=(), codes=(0,), **web_options):
 
         def run_floor():
             floor.urls = list(pages)
-            one = floor.run("store")
+            one = floor.run("store", web.dns, min(crawls.CONNECTIONS, web_options["addresses"]))
             return one
 
         runs = crawls.alternate(f"shape.{name}", lambda program: crawls.crawl(

@@ -258,7 +258,8 @@ class Floor:
         """address_of: from the name of a host to its address."""
         self.path, self.port, self.address_of, self.urls = path, port, address_of, []
 
-    def run(self, stage):
+    def run(self, stage, dns=None, connections=CONNECTIONS):
+        """dns: the port of a name server; then hosts are counted, too. connections: in flight."""
         list_file, directory = f"{self.path}/floor.txt", f"{self.path}/floor"
         addresses = {}
         with open(list_file, "w") as file:
@@ -268,8 +269,8 @@ class Floor:
                 file.write(f"{address} {url}\n")
         shutil.rmtree(directory, ignore_errors=True)
         os.mkdir(directory)
-        one = run([f"{BUILD}/bench/bench_floor", stage, list_file, str(self.port), str(CONNECTIONS),
-                   str(len(addresses)), directory])
+        one = run([f"{BUILD}/bench/bench_floor", stage, list_file, str(self.port), str(connections),
+                   str(len(addresses)), directory, *([str(dns)] if dns else [])])
         shutil.rmtree(directory, ignore_errors=True)
         if one.code != 0:
             raise RuntimeError(f"no floor: {one.output}")

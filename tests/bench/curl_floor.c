@@ -1,6 +1,5 @@
 #include "curl_floor.h"
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/core/hash.h"
 #include "base/memory/buffer.h"
 
 #define EVENTS  256
@@ -18,8 +18,8 @@
 #define USER_AGENT                                                                                 \
     "ragno/0.1.0 (+https://example.org/crawler)" /* who fetches must say who it is                 \
                                                   */
-#define LANES     64u
-#define ADDRESSES 128u /* of a lane */
+#define LANES 64u
+#define HOSTS 128u /* of a lane */
 
 typedef struct Lane {
     struct Floor *floor;
@@ -33,6 +33,7 @@ typedef struct Slot {
     struct curl_slist *connect_to;
     Lane *lane;
     size_t page;
+    size_t behind; /* the first page behind it that is another host's */
     Buffer header;
     Buffer body;
 } Slot;
@@ -94,20 +95,40 @@ static int on_timer(CURLM *multi, long timeout_ms, void *context)
     return 0;
 }
 
-static void begin(Floor *floor, Slot *slot)
+static uint64_t host_of(const FloorPage *page)
 {
-    const FloorPage *page = &floor->options->pages[floor->next];
+    const char *host = strstr(page->url, "//");
+    host = host == NULL ? page->url : host + 2;
+    return hash_64(host, strcspn(host, "/:"), 0);
+}
+
+static void ask(Floor *floor, Slot *slot)
+{
+    const FloorPage *page = &floor->options->pages[slot->page];
     char to[64];
-    slot->page = floor->next++;
     (void)snprintf(to, sizeof to, "::%s:%u", page->address, floor->options->port);
     curl_slist_free_all(slot->connect_to);
     slot->connect_to = curl_slist_append(NULL, to);
     buffer_reset(&slot->header);
     buffer_reset(&slot->body);
-    slot->lane = &floor->lanes[inet_network(page->address) % floor->n_lanes];
     (void)curl_easy_setopt(slot->easy, CURLOPT_URL, page->url);
     (void)curl_easy_setopt(slot->easy, CURLOPT_CONNECT_TO, slot->connect_to);
     floor->active += curl_multi_add_handle(slot->lane->multi, slot->easy) == CURLM_OK;
+}
+
+/* Pages of one host that follow each other are asked for one after the other, since a host is asked
+ * for one at a time; a host always has the same lane, so that its connection is found again. */
+static void begin(Floor *floor, Slot *slot)
+{
+    const FloorOptions *options = floor->options;
+    uint64_t host = host_of(&options->pages[floor->next]);
+    slot->page = floor->next++;
+    while (floor->next < options->n_pages && host_of(&options->pages[floor->next]) == host) {
+        floor->next++;
+    }
+    slot->behind = floor->next;
+    slot->lane = &floor->lanes[host % floor->n_lanes];
+    ask(floor, slot);
 }
 
 static void end(Floor *floor, Slot *slot, CURLcode code)
@@ -125,7 +146,9 @@ static void end(Floor *floor, Slot *slot, CURLcode code)
                               .body_length = slot->body.length};
         options->take(options->context, &answer);
     }
-    if (floor->next < options->n_pages) {
+    if (++slot->page < slot->behind) {
+        ask(floor, slot);
+    } else if (floor->next < options->n_pages) {
         begin(floor, slot);
     }
 }
@@ -175,6 +198,15 @@ static void run(Floor *floor)
     }
 }
 
+/* Connections that stay open: all for which there are descriptors. */
+static long kept_of_each(const Floor *floor)
+{
+    struct rlimit limit = {.rlim_cur = 1024};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    rlim_t own = 2 * (rlim_t)floor->options->connections;
+    return limit.rlim_cur > 2 * own ? (long)((limit.rlim_cur - own) / floor->n_lanes) : 1L;
+}
+
 static int open_lane(Floor *floor, Lane *lane)
 {
     lane->floor = floor;
@@ -183,7 +215,7 @@ static int open_lane(Floor *floor, Lane *lane)
     (void)curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
     (void)curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     (void)curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
-    (void)curl_multi_setopt(lane->multi, CURLMOPT_MAXCONNECTS, 5000L);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_MAXCONNECTS, kept_of_each(floor));
     return lane->multi == NULL ? -1 : 0;
 }
 
@@ -195,7 +227,7 @@ static int open_all(Floor *floor)
     if (floor->slots == NULL || floor->epoll < 0) {
         return -1;
     }
-    floor->n_lanes = options->n_addresses / ADDRESSES + 1;
+    floor->n_lanes = options->n_hosts / HOSTS + 1;
     floor->n_lanes = floor->n_lanes < LANES ? floor->n_lanes : LANES;
     for (unsigned i = 0; i < floor->n_lanes; i++) {
         if (open_lane(floor, &floor->lanes[i]) != 0) {

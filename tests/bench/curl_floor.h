@@ -1,6 +1,6 @@
 /* What: the least that fetching a list of pages with libcurl costs: one thread, one epoll,
  * connections used again, answers looked at and forgotten. libcurl walks over all idle connections
- * of a multi handle with each transfer that ends: each handle has the pages of 128 addresses, as
+ * of a multi handle with each transfer that ends: each handle has the pages of 128 hosts, as
  * they come (fetch/connect/lanes.h does the same). Owns: nothing after it returns. Threads: the
  * caller's. Errors: -1 after a message. */
 #ifndef TESTS_BENCH_CURL_FLOOR_H
@@ -25,7 +25,7 @@ typedef struct FloorAnswer {
 typedef struct FloorOptions {
     const FloorPage *pages;
     size_t n_pages;
-    unsigned n_addresses; /* about: how many there are in them */
+    unsigned n_hosts;     /* about: how many there are in them */
     unsigned port;        /* where all are served */
     unsigned connections; /* in flight */
     /* Called with each answer; NULL: it is dropped. */
