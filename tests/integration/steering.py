@@ -127,7 +127,7 @@ def agrees(report, directory):
     rows = scheduled(directory)
     levels = [r[0] for r in rows]
     report.check(f"{len(rows)} scheduled URLs on {len(set(levels))} levels, best first",
-                 levels == sorted(levels) and len(set(levels)) > 3)
+                 levels == sorted(levels) and len(set(levels)) > 1)  # the highest may have been fetched empty
     scored = [r for r in rows if r[1] is not None]
     order = [r[1] for r in scored]
     # Moves that were found when the crawl was stopped are not applied any more: some may stand off.
