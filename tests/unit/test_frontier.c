@@ -110,6 +110,7 @@ static void fetch(World *w, VisitState *visit_state)
     visit_state->politeness.ip_next_fetch = mono_add_ms(end, w->delay_ms / 2);
     atomic_fetch_sub(&w->n_fetching, 1);
     frontier_fetched(w->frontier, visit_state);
+    frontier_call(w->frontier);
     commit(w, index, host, level);
     atomic_fetch_add(&w->fetched, 1);
 }

@@ -236,10 +236,13 @@ static void who_wakes_up_in_time_is_not_called(void)
     Popper popper;
     MonoTime hour = mono_add_ms(mono_now(), 3600000);
     start_popper(&popper, 1, hour);
-    CU_ASSERT_EQUAL(queue_push_by(&popper.queue, &items[0], mono_add_ms(hour, 1)), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_add_by(&popper.queue, &items[0], mono_add_ms(hour, 1)), RESULT_OK);
+    queue_call(&popper.queue);
     CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.called), 0);
     CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.waiting), 1);
-    CU_ASSERT_EQUAL(queue_push_by(&popper.queue, &items[1], mono_add_ms(hour, -1)), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_add_by(&popper.queue, &items[1], mono_add_ms(hour, -1)), RESULT_OK);
+    CU_ASSERT_EQUAL(number_under_lock(&popper.queue, &popper.queue.called), 0);
+    queue_call(&popper.queue);
     end_popper(&popper, 2);
 }
 

@@ -18,6 +18,7 @@ Result queue_init(Queue *queue, size_t capacity)
     queue->called = 0;
     queue->least = 1;
     queue->until = MONO_NEVER;
+    queue->owed = MONO_NEVER;
     queue->closed = false;
     queue->woken = false;
     return RESULT_OK;
@@ -68,20 +69,30 @@ static void unlock_and_call(Queue *queue, bool call)
     }
 }
 
-/* by: NULL = now. */
+static void owe_locked(Queue *queue, MonoTime by)
+{
+    queue->owed = mono_before(by, queue->owed) ? by : queue->owed;
+}
+
+/* by: when it is missed, if nobody is to be called now; NULL = call. */
 static Result push(Queue *queue, void *item, const MonoTime *by)
 {
     Result rc = RESULT_OK;
     bool call = false;
     mutex_lock(&queue->mutex);
     while (!queue->closed && queue->count == queue->capacity) {
+        condition_signal(&queue->not_empty); /* nobody may have been called for what is there */
         condition_wait(&queue->not_full, &queue->mutex);
     }
     if (queue->closed) {
         rc = RESULT_CLOSED;
     } else {
         put_locked(queue, item);
-        call = (by == NULL || mono_before(*by, queue->until)) && call_locked(queue);
+        if (by != NULL) {
+            owe_locked(queue, *by);
+        } else {
+            call = call_locked(queue);
+        }
     }
     unlock_and_call(queue, call);
     return rc;
@@ -92,7 +103,7 @@ Result queue_push(Queue *queue, void *item)
     return push(queue, item, NULL);
 }
 
-Result queue_push_by(Queue *queue, void *item, MonoTime by)
+Result queue_add_by(Queue *queue, void *item, MonoTime by)
 {
     return push(queue, item, &by);
 }
@@ -114,6 +125,7 @@ Result queue_try_add(Queue *queue, void *item, size_t enough)
     } else {
         put_locked(queue, item);
         call = (queue->count >= enough || queue->count == queue->capacity) && call_locked(queue);
+        owe_locked(queue, (MonoTime){0});
     }
     unlock_and_call(queue, call);
     return rc;
@@ -122,7 +134,7 @@ Result queue_try_add(Queue *queue, void *item, size_t enough)
 void queue_call(Queue *queue)
 {
     mutex_lock(&queue->mutex);
-    bool call = queue->count > 0 && call_locked(queue);
+    bool call = queue->count > 0 && mono_before(queue->owed, queue->until) && call_locked(queue);
     unlock_and_call(queue, call);
 }
 
@@ -149,6 +161,7 @@ Result queue_gather(Queue *queue, void **items, size_t max, size_t least, size_t
             queue->count--;
         }
         if (queue->count == 0) {
+            queue->owed = MONO_NEVER;
             queue->head = 0; /* a large ring that is mostly empty touches little memory */
         }
         condition_broadcast(&queue->not_full);

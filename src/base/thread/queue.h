@@ -28,6 +28,7 @@ typedef struct Queue {
     size_t called;  /* those of them that have been signalled since */
     size_t least;   /* items that they wait for */
     MonoTime until; /* when the one that began to wait last looks by itself */
+    MonoTime owed;  /* when the first of the items is missed that nobody was called for */
     bool closed;
     bool woken; /* the next queue_pop that would wait does not */
 } Queue;
@@ -39,15 +40,17 @@ void queue_destroy(Queue *queue);
 
 /* Waits for room. RESULT_CLOSED: the item is still the caller's. */
 Result queue_push(Queue *queue, void *item);
-/* Like queue_push, for an item that nobody misses before `by`: a popper that wakes up by itself
- * until then is left asleep. For a queue with one popper. */
-Result queue_push_by(Queue *queue, void *item, MonoTime by);
+/* Like queue_push, for an item that nobody misses before `by`. Nobody is called, unless it waits
+ * for room: queue_call does that once for several, and has to follow. For a queue with one popper.
+ */
+Result queue_add_by(Queue *queue, void *item, MonoTime by);
 /* RESULT_LIMIT when full. */
 Result queue_try_push(Queue *queue, void *item);
 /* The same, but while fewer than `enough` items are there, and room for more, nobody is called:
  * queue_call does that once for several, and has to follow. */
 Result queue_try_add(Queue *queue, void *item, size_t enough);
-/* Calls a popper that waits when there is something for it. */
+/* Calls a popper that waits, when there is something for it that is missed before it wakes up by
+ * itself. */
 void queue_call(Queue *queue);
 /* Takes up to max items, waiting for the first until deadline (MONO_NEVER: for ever; a time that
  * has passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and

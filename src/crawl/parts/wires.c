@@ -106,6 +106,7 @@ static void wire_round(void *context)
 {
     AgentParts *parts = context;
     parsing_call(parts->parsing);
+    frontier_call(parts->frontier);
 }
 
 void wires_parsed(void *context, ParsedPage *page)

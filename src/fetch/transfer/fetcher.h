@@ -90,7 +90,7 @@ typedef struct FetcherSinks {
     /* Takes an asker back from its errand (frontier/visit/visit_state.h). */
     void (*answered)(void *context, VisitState *asker);
     void (*crowded)(void *context, FetchCrowd *crowd); /* asks */
-    void (*round)(void *context); /* the results of one look at all sockets have been given */
+    void (*round)(void *context); /* what one look at all sockets has brought was given */
 } FetcherSinks;
 
 typedef struct FetcherStats {

@@ -41,16 +41,11 @@ struct Frontier {
     _Atomic uint64_t evictions;
 };
 
-static void post_by(Queue *inbox, void *message, MonoTime by)
-{
-    if (queue_push_by(inbox, message, by) != RESULT_OK) {
-        LOG_DEBUG("frontier", "message after the end", "news=%d", (int)*(News *)message);
-    }
-}
-
 static void post(Queue *inbox, void *message)
 {
-    post_by(inbox, message, (MonoTime){0});
+    if (queue_push(inbox, message) != RESULT_OK) {
+        LOG_DEBUG("frontier", "message after the end", "news=%d", (int)*(News *)message);
+    }
 }
 
 /* ---- distributor thread ---- */
@@ -420,10 +415,18 @@ void frontier_answered(Frontier *frontier, VisitState *asker)
 void frontier_fetched(Frontier *frontier, VisitState *visit_state)
 {
     const VisitPoliteness *politeness = &visit_state->politeness;
-    MonoTime next = mono_later(politeness->next_fetch, politeness->ip_next_fetch);
+    MonoTime by = mono_later(politeness->next_fetch, politeness->ip_next_fetch);
     MonoTime soon = mono_add_ms(mono_now(), WORKBENCH_RELEASE_MS);
+    by = mono_before(by, soon) ? by : soon;
     visit_state->news = NEWS_FETCHED;
-    post_by(&frontier->todo_inbox, visit_state, mono_before(next, soon) ? next : soon);
+    if (queue_add_by(&frontier->todo_inbox, visit_state, by) != RESULT_OK) {
+        LOG_DEBUG("frontier", "message after the end", "news=%d", (int)NEWS_FETCHED);
+    }
+}
+
+void frontier_call(Frontier *frontier)
+{
+    queue_call(&frontier->todo_inbox);
 }
 
 void frontier_committed(Frontier *frontier, CommitNotice *notice)

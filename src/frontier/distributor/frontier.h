@@ -86,8 +86,10 @@ void frontier_stop(Frontier *frontier);
 
 /* From the resolver: VisitState.address is filled in. */
 void frontier_resolved(Frontier *frontier, VisitState *visit_state);
-/* From a fetching thread: VisitState.politeness is set, the URLs that were fetched are taken. */
+/* From a fetching thread: VisitState.politeness is set, the URLs that were fetched are taken.
+ * frontier_call has to follow, once for several; nothing is handed out for them before. */
 void frontier_fetched(Frontier *frontier, VisitState *visit_state);
+void frontier_call(Frontier *frontier);
 /* From a fetching thread: a visit state whose robots.txt was asked for on another host. */
 void frontier_answered(Frontier *frontier, VisitState *asker);
 /* From ingest, after a commit. Takes the notice. */

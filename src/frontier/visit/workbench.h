@@ -95,7 +95,7 @@ MonoTime workbench_next_time(const Workbench *workbench);
 /* The same for a thread that sleeps in between, so that it wakes for several at once: `last` is
  * when it looked last, and what gets due within WORKBENCH_ROUND_MS of it waits for that. After it
  * was told something it looks again WORKBENCH_RELEASE_MS later, for releases with a delay to come,
- * which need not wake it (queue_push_by); but while an entry waits for a connection each release
+ * which need not wake it (queue_add_by); but while an entry waits for a connection each release
  * does. idle: nothing may be acquired before something is released. */
 #define WORKBENCH_ROUND_MS   2
 #define WORKBENCH_RELEASE_MS 20
