@@ -38,6 +38,15 @@ static void one_host_address_and_port_have_one_key(void)
     }
 }
 
+static void a_key_is_an_address_that_nobody_has(void)
+{
+    char key[CONNECT_KEY_BYTES];
+    format(0xABC0001, "127.0.16.255", 65535, key);
+    CU_ASSERT_STRING_EQUAL(key, "::[fc00:0:abc:1:0:0:7f00:10ff]:65535");
+    format(UINT32_MAX, "255.255.255.255", 1, key);
+    CU_ASSERT_STRING_EQUAL(key, "::[fc00:0:ffff:ffff:0:0:ffff:ffff]:1");
+}
+
 /* What libcurl makes of the key's "[...]:PORT". */
 static void take_for_address(const char *key, struct sockaddr_in6 *out)
 {
@@ -83,5 +92,6 @@ static void the_address_takes_the_place_of_the_key(void)
 }
 
 UNIT_MAIN("connect_key",
+          {"a key is an address that nobody has", a_key_is_an_address_that_nobody_has},
           {"one host, address and port have one key", one_host_address_and_port_have_one_key},
           {"the address takes the place of the key", the_address_takes_the_place_of_the_key})

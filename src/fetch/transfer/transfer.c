@@ -387,7 +387,10 @@ Result transfer_new(Transfer **out, TransferShared *shared)
     heap_node_init(&transfer->by_pause);
     transfer->connect_to.data = transfer->connect_key;
     transfer->easy = curl_easy_init();
-    if (transfer->easy == NULL) {
+    transfer->parsed = curl_url();
+    if (transfer->easy == NULL || transfer->parsed == NULL) {
+        curl_easy_cleanup(transfer->easy);
+        curl_url_cleanup(transfer->parsed);
         free(transfer);
         return RESULT_MEMORY;
     }
@@ -401,6 +404,7 @@ void transfer_delete(Transfer *transfer)
     if (transfer != NULL) {
         transfer_reset(transfer);
         curl_easy_cleanup(transfer->easy);
+        curl_url_cleanup(transfer->parsed);
         free(transfer);
     }
 }

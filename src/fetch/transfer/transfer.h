@@ -57,6 +57,7 @@ void transfer_shared_destroy(TransferShared *shared);
 typedef struct Transfer {
     TransferShared *shared;
     CURL *easy;
+    CURLU *parsed;           /* the URL as libcurl has parsed it */
     Lane *lane;              /* in which it is, or was last */
     VisitState *visit_state; /* whose it is; NULL when free */
     FetchResult *result;     /* being filled */

@@ -89,6 +89,17 @@ static Result gather_lines(Transfer *transfer, const FetchSite *site, const Fetc
     return rc;
 }
 
+/* libcurl writes what it has parsed as a URL again, letter by letter, unless it is given the parsed
+ * one. What cannot be parsed is left to it: then the transfer fails and says why. */
+static bool set_url(const Transfer *transfer, const char *url)
+{
+    bool is_parsed = curl_url_set(transfer->parsed, CURLUPART_URL, url,
+                                  CURLU_PATH_AS_IS | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK;
+    return curl_easy_setopt(transfer->easy, CURLOPT_URL, url) == CURLE_OK &&
+           curl_easy_setopt(transfer->easy, CURLOPT_CURLU, is_parsed ? transfer->parsed : NULL) ==
+               CURLE_OK;
+}
+
 /* To where a connection is made. */
 static bool set_route(Transfer *transfer, const FetchSite *site, const char *url)
 {
@@ -183,7 +194,7 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
             request_lines_text(url, options->user_agent, transfer->lines, mask);
     }
     bool is_set =
-        curl_easy_setopt(transfer->easy, CURLOPT_URL, url) == CURLE_OK &&
+        set_url(transfer, url) &&
         curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) == CURLE_OK &&
         curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->lines) == CURLE_OK &&
         set_route(transfer, site, url) && set_site(transfer, site);
