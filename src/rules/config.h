@@ -324,7 +324,8 @@
     ROW(store, filter, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers are kept in WARC files") \
     ROW(store, map_memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
-        "without crawl.memory: mapped pages of the database that count as this process's memory; beyond it they are unmapped and stay in the system's cache; 0 = no bound") \
+        "without crawl.memory: mapped pages of the database that count as this process's memory; beyond it " \
+        "they are unmapped and stay in the system's cache, and mapping them again costs CPU; 0 = no bound") \
     ROW(store, map_size, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "address space for the database; 0 = 1 Ti, or as much as there is") \
     ROW(warc, enabled, BOOL, bool, "yes", 0, 0, NULL, false, false, \

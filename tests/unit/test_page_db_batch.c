@@ -200,6 +200,65 @@ static void a_page_without_links_abroad_streams_none(void)
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }
 
+/* Bytes of mapped files that are resident. */
+static size_t resident_files(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    size_t size = 0;
+    size_t resident = 0;
+    size_t mapped = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fscanf(file, "%zu %zu %zu", &size, &resident, &mapped), 3);
+    (void)fclose(file);
+    return mapped * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Looks up every URL of a page in one transaction; the most bytes that were mapped meanwhile. */
+static size_t look_up_all(PageDB *db, unsigned n)
+{
+    MDB_txn *txn = NULL;
+    size_t most = 0;
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, true, &txn), page_db_error_ok);
+    for (unsigned i = 0; i < n; i++) {
+        char url[64];
+        uint64_t index = 0;
+        int length = snprintf(url, sizeof url, "http://example%u.com/%u", i % 1000, i);
+        CU_ASSERT_EQUAL(page_db_find(db, txn, url, (size_t)length, &index), page_db_error_ok);
+        CU_ASSERT_EQUAL(page_db_get_way(db, txn, index, &index, &(uint8_t){0}, NULL),
+                        page_db_error_ok);
+        if (i % 32 == 0) {
+            size_t mapped = resident_files();
+            most = mapped > most ? mapped : most;
+        }
+    }
+    page_db_txn_abort(db, txn);
+    return most;
+}
+
+static void a_bound_on_the_map_holds_within_a_transaction(void)
+{
+    enum { URLS = 200000, BOUND = 1 << 20 };
+    PageDB *db = open_fresh("bound");
+    CrawledPage *cp = crawled_page_new("http://example.com/");
+    for (unsigned i = 0; i < URLS; i++) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://example%u.com/%u", i % 1000, i);
+        CU_ASSERT_EQUAL_FATAL(crawled_page_add_link(cp, url, 0), 0);
+    }
+    CU_ASSERT_EQUAL_FATAL(page_db_add(db, cp, NULL), page_db_error_ok);
+    crawled_page_delete(cp);
+    size_t unbound = look_up_all(db, URLS);
+    page_db_set_map_memory(db, BOUND);
+    uint64_t drops = page_db_check_residence(db);
+    CU_ASSERT_EQUAL(drops, 1);
+    size_t bound = look_up_all(db, URLS);
+    CU_ASSERT(page_db_check_residence(db) > drops + 2);
+    CU_ASSERT(bound + 2 * (size_t)BOUND < unbound);
+    page_db_delete(db);
+}
+
 UNIT_MAIN("page_db_batch",
+          {"a bound on the map holds within a transaction",
+           a_bound_on_the_map_holds_within_a_transaction},
           {"a batch equals its pages one by one", a_batch_equals_its_pages_one_by_one},
           {"a page without links abroad streams none", a_page_without_links_abroad_streams_none})

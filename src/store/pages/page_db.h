@@ -177,7 +177,8 @@ void page_db_txn_abort(PageDB *db, MDB_txn *txn);
  * no budget. */
 void page_db_set_residence(PageDB *db, size_t budget);
 /* And when more than this many bytes of the map, and of what else is mapped since then, are
- * resident: looked at after each commit, and by page_db_check_residence. 0 = no bound. */
+ * resident: looked at after every 64 look-ups and each commit, and by page_db_check_residence. 0 =
+ * no bound. */
 void page_db_set_map_memory(PageDB *db, size_t most);
 /* For those who look into other tables of the environment: after n look-ups, in the transaction. */
 void page_db_looked_up(PageDB *db, unsigned n);
