@@ -154,20 +154,14 @@ static Result read_outbox(void *context, uint16_t to, uint64_t from, size_t most
                           OutboxRange *range)
 {
     const Agent *agent = context;
-    PageDB *db = agent->crawl.store.db;
-    MDB_txn *txn = NULL;
-    if (page_db_txn_begin(db, true, &txn) != 0) {
-        return RESULT_IO;
-    }
-    Result rc = outbox_read(&agent->cluster.outbox, txn, to, from, most, blocks, range);
-    page_db_txn_abort(db, txn);
-    return rc;
+    return ingest_cluster_read_outbox(&agent->cluster, agent->crawl.store.db, to, from, most,
+                                      blocks, range);
 }
 
 static void sink_answered(void *context, uint16_t to, const OutboxRange *range)
 {
     Agent *agent = context;
-    AckRange ack = {.to = to, .first = range->first, .last = range->last, .blocks = range->blocks};
+    AckRange ack = acks_chore_range(to, range);
     acks_chore_tell(&agent->acks, &ack);
 }
 

@@ -163,12 +163,11 @@ static inline void agents_fixture_crawl(Agent *agent, const char *url, const cha
 /* Gives `to` what `from` has for it, without an answer; how many blocks. */
 static inline unsigned agents_fixture_carry(Agent *from, Agent *to, uint16_t name, AckRange *range)
 {
-    MDB_txn *txn = store_fixture_begin(&from->ingest.tables, true);
     Buffer blocks;
     OutboxRange rows;
     buffer_init(&blocks, BUFFER_NO_LIMIT);
-    Result rc = outbox_read(&from->cluster.outbox, txn, name, 0, SIZE_MAX / 2, &blocks, &rows);
-    page_db_txn_abort(from->ingest.tables.store.db, txn);
+    Result rc = ingest_cluster_read_outbox(&from->cluster, from->ingest.tables.store.db, name, 0,
+                                           SIZE_MAX / 2, &blocks, &rows);
     if (rc != RESULT_OK) {
         buffer_destroy(&blocks);
         return 0;
@@ -177,7 +176,7 @@ static inline unsigned agents_fixture_carry(Agent *from, Agent *to, uint16_t nam
         .from = from->cluster.self, .to = name, .blocks = rows.blocks, .sequence = rows.first};
     size_t length = blocks.length;
     inbox_push(&to->inbox, inbox_item_new(1, &envelope, buffer_detach(&blocks), length));
-    *range = (AckRange){.to = name, .first = rows.first, .last = rows.last, .blocks = rows.blocks};
+    *range = acks_chore_range(name, &rows);
     return rows.blocks;
 }
 

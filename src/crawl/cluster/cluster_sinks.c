@@ -61,20 +61,14 @@ static Result read_outbox(void *context, uint16_t to, uint64_t from, size_t most
                           OutboxRange *range)
 {
     const ClusterPart *part = context;
-    MDB_txn *txn = NULL;
-    PageDB *db = part->store->tables.db;
-    if (page_db_txn_begin(db, true, &txn) != 0) {
-        return RESULT_IO;
-    }
-    Result rc = outbox_read(&part->ingest.outbox, txn, to, from, most, blocks, range);
-    page_db_txn_abort(db, txn);
-    return rc;
+    return ingest_cluster_read_outbox(&part->ingest, part->store->tables.db, to, from, most, blocks,
+                                      range);
 }
 
 static void answered(void *context, uint16_t to, const OutboxRange *range)
 {
     ClusterPart *part = context;
-    AckRange ack = {.to = to, .first = range->first, .last = range->last, .blocks = range->blocks};
+    AckRange ack = acks_chore_range(to, range);
     acks_chore_tell(&part->acks, &ack);
     ingest_wake(part->bonds.ingest);
 }

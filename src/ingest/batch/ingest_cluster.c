@@ -76,6 +76,18 @@ void ingest_cluster_destroy(IngestCluster *cluster)
     slot_duty_destroy(&cluster->duty);
 }
 
+Result ingest_cluster_read_outbox(const IngestCluster *cluster, PageDB *db, uint16_t to,
+                                  uint64_t from, size_t most, Buffer *blocks, OutboxRange *range)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(db, true, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = outbox_read(&cluster->outbox, txn, to, from, most, blocks, range);
+    page_db_txn_abort(db, txn);
+    return rc;
+}
+
 /* ---- what arrives ---------------------------------------------------------------------------- */
 
 void ingest_cluster_arrive(IngestCluster *cluster, const LinkRecord *records, size_t n)

@@ -57,6 +57,10 @@ static inline uint64_t ingest_cluster_outbox_blocks(const IngestCluster *cluster
     return atomic_load(&cluster->outbox_blocks);
 }
 
+/* outbox_read in a transaction of its own. Any thread. RESULT_IO besides. */
+Result ingest_cluster_read_outbox(const IngestCluster *cluster, PageDB *db, uint16_t to,
+                                  uint64_t from, size_t most, Buffer *blocks, OutboxRange *range);
+
 /* The slot of a URL, as the table has it. */
 static inline ClusterSlot ingest_cluster_slot(IngestCluster *cluster, const char *url,
                                               size_t length)

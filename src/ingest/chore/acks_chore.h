@@ -18,6 +18,12 @@ typedef struct AckRange {
     uint16_t blocks;
 } AckRange;
 
+/* What was read of the outbox for an agent. */
+static inline AckRange acks_chore_range(uint16_t to, const OutboxRange *read)
+{
+    return (AckRange){.to = to, .first = read->first, .last = read->last, .blocks = read->blocks};
+}
+
 typedef struct AcksChore {
     IngestCluster *cluster;
     Mutex mutex;      /* RANK_TABLE; guards what follows */
