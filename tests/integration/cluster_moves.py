@@ -249,11 +249,13 @@ def without_server(report, path):
             if k == 0:
                 shutil.rmtree(nats.store)
             nats.start()
-            if k == 1:
+            if k == 1:  # a new directory is refused as long as there is no table
+                harness.until(lambda: command(nats, "status").returncode == 0)
                 agents.start(3)
             stop.wait(1)
         report.check(f"some die while slots move ({moving} of {kills})", moving > 1, status(nats))
-        report.check("they arrive", harness.until(lambda: has_settled(nats), 180), status(nats))
+        report.check("they arrive", harness.until(lambda: has_settled(nats), 180),
+                     status(nats) + agents.said(3) + agents.logs())
         finish(report, web, agents)
     report.check("the new one has some", len(cluster.pages_of(agents.directories[3])) > 20, "")
 
