@@ -139,7 +139,8 @@
         "bytes of answers received and not yet parsed; beyond it, transfers are paused and none " \
         "is begun") \
     ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
-        "connections kept open for the next fetch, over all threads; 5 kB each, 40 kB with TLS") \
+        "connections kept open for the next fetch, over all threads; 4 kB each, with TLS 10 kB and the " \
+        "certificates that the server sent") \
     ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, true, true, \
         "time to connect, TLS included") \
     ROW(fetch, first_byte_timeout, TIME, int64_t, "30s", 10, 3600e3, NULL, true, true, \

@@ -7,7 +7,7 @@
 /* What one of a row takes. */
 #define BYTE                  ((int64_t)1)
 #define HANDLE_BYTES          ((int64_t)24 << 10) /* curl's, with buffers, kept for the next fetch */
-#define IDLE_CONNECTION_BYTES ((int64_t)40000)    /* with TLS */
+#define IDLE_CONNECTION_BYTES ((int64_t)40000)    /* with TLS, and three certificates */
 #define DNS_ENTRY_BYTES       ((int64_t)320)      /* with name and places in map and heap */
 #define PATTERN_BYTES         ((int64_t)112)      /* with its place among the parked ones */
 /* Of a transaction: a link in the arrays of its batch, and as a changed database page when every
