@@ -134,14 +134,16 @@ static inline const char *find_tag(const char *p, const char *end, char letter)
 {
 #ifdef __SSE2__
     const __m128i mark = _mm_set1_epi8('<');
-    const __m128i wanted = _mm_set1_epi8(letter);
-    for (; end - p > 16; p += 16) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
-        next = _mm_cmpeq_epi8(_mm_or_si128(next, _mm_set1_epi8(0x20)), wanted);
-        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_and_si128(_mm_cmpeq_epi8(x, mark), next));
-        if (mask != 0) {
-            return p + __builtin_ctz(mask);
+    for (; end - p > 32; p += 32) {
+        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(p + 16));
+        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(low, mark)) |
+                        (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(high, mark)) << 16;
+        for (; mask != 0; mask &= mask - 1) {
+            const char *found = p + __builtin_ctz(mask);
+            if ((found[1] | 0x20) == letter) {
+                return found;
+            }
         }
     }
 #endif
