@@ -109,6 +109,24 @@ static void answer_record(Joining *j, uint64_t token)
     buffer_destroy(&bytes);
 }
 
+/* Its claim was forgotten, and another directory has become its agent since. */
+static void whose_agent_is_anothers(void)
+{
+    for (int has_table = 0; has_table <= 1; has_table++) {
+        Joining j;
+        begin(&j, has_table != 0);
+        memcpy(j.join.identity.uuid, j.theirs.uuid, sizeof j.theirs.uuid);
+        memcpy(j.ours.uuid, j.theirs.uuid, sizeof j.theirs.uuid);
+        answer(&j, j.bytes.data, j.bytes.length, 1);
+        CU_ASSERT_TRUE(j.join.identity.known && j.join.step == JOIN_RECORD);
+        answer_record(&j, 99);
+        CU_ASSERT_EQUAL(j.join.step, has_table ? JOIN_REFUSED : JOIN_RECORD);
+        CU_ASSERT_EQUAL(j.join.identity.known, has_table != 0);
+        CU_ASSERT_EQUAL(j.join.identity.self, has_table ? 1 : 0); /* the first that is free */
+        end(&j);
+    }
+}
+
 /* What a directory is that has written down which agent it is about to be, by token 5, and died. */
 static void begin_again(Joining *j, uint64_t recorded)
 {
@@ -227,4 +245,6 @@ UNIT_MAIN("node_join",
           {"a directory that has crawled nothing joins the cluster that was made anew",
            without_a_table},
           {"one that has crawled belongs to its own", with_a_table},
+          {"one that has crawled nothing takes another agent when its own is another's",
+           whose_agent_is_anothers},
           {"a cluster that the server has forgotten is to be made again", without_a_cluster})

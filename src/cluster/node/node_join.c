@@ -227,23 +227,24 @@ static uint16_t find_free(const NodeJoin *join)
     return CLUSTER_NOBODY;
 }
 
-/* A directory that has become an agent of a cluster and died before it wrote down the table has
- * crawled nothing. When the server has forgotten that cluster, it is as a new one. */
-static void begin_anew(NodeJoin *join)
+/* A directory that became an agent and died before it wrote down the table has crawled nothing. It
+ * is as a new one when the server has forgotten that, and another is the agent now. */
+static bool begin_anew(NodeJoin *join, bool forgotten)
 {
     NodeIdentity *identity = &join->identity;
-    if (identity->known && join->ours->epoch == 0 &&
-        memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) != 0) {
+    bool anew = forgotten && identity->known && join->ours->epoch == 0;
+    if (anew) {
         *identity = (NodeIdentity){.self = CLUSTER_NOBODY};
         join->wanted = CLUSTER_NOBODY;
     }
+    return anew;
 }
 
 /* A directory that is no agent yet takes the first that nobody is. */
 static void choose(NodeJoin *join, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
-    begin_anew(join);
+    (void)begin_anew(join, memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) != 0);
     bool begun = is_begun(identity) && identity->self < join->table.n_agents &&
                  memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) == 0;
     if (!identity->known && !begun) {
@@ -364,6 +365,10 @@ static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
     case MEMBER_MAY:
         break;
     case MEMBER_IS_COPY:
+        if (begin_anew(join, true)) {
+            choose(join, now);
+            return;
+        }
         refuse(join,
                "agent %u runs, or has run since, from another copy of this directory (%s); this "
                "copy must not be used",
