@@ -428,6 +428,39 @@ static void after_a_sleep_nothing_is_held(void)
     lease_holder_delete(holder);
 }
 
+static void set_arbiter(LeaseHolder *holder, uint16_t agent, MonoTime now)
+{
+    Arbiters arbiters = {.agents = calloc(1, sizeof(uint16_t)), .n = 1};
+    arbiters.agents[0] = agent;
+    lease_holder_set(holder, &arbiters, now);
+}
+
+/* A message to the former arbiter, and one to the next, are both without an answer yet. */
+static void what_two_messages_speak_of_is_kept_for_both(void)
+{
+    LeaseHolder *holder = holder_at(0);
+    IpAddress address = lease_world_address(1);
+    LeaseMessage first, second;
+    LeaseHolderStats stats;
+    lease_holder_want(holder, &address, 1, at(0));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(5), &first) && first.to == 0);
+    uint64_t number = first.number;
+    set_arbiter(holder, 1, at(10));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(20), &second) && second.to == 1);
+    lease_holder_release(holder, &address, at(30), at(30));
+    lease_holder_nobody(holder, 1, second.number, at(40));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(1100), &second));
+    CU_ASSERT_TRUE(second.n == 1 && second.items[0].ask == LEASE_RELEASE);
+    set_arbiter(holder, 2, at(1110)); /* who knows nothing of it */
+    lease_holder_nobody(holder, 0, number, at(1120));
+    lease_holder_stats(holder, &stats);
+    CU_ASSERT_EQUAL(stats.wanted, 1);
+    lease_holder_nobody(holder, 1, second.number, at(1130));
+    lease_holder_stats(holder, &stats);
+    CU_ASSERT_EQUAL(stats.wanted, 0);
+    lease_holder_delete(holder);
+}
+
 /* ---- whole clusters ---- */
 
 static const LeaseWorldOptions calm = {
@@ -507,6 +540,8 @@ UNIT_MAIN("lease", {"the second waits for the first", the_second_waits_for_the_f
           {"an end is told once, and a late answer not believed",
            an_end_is_told_once_and_a_late_answer_not_believed},
           {"after a sleep nothing is held", after_a_sleep_nothing_is_held},
+          {"what two messages speak of is kept for both",
+           what_two_messages_speak_of_is_kept_for_both},
           {"agents that share addresses use them fully",
            agents_that_share_addresses_use_them_fully},
           {"misfortune breaks no promise", misfortune_breaks_no_promise},

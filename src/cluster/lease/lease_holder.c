@@ -66,7 +66,7 @@ static void set_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime time)
 
 static void forget_if_idle(LeaseHolder *holder, LeaseClaim *claim)
 {
-    if (claim->wanted || claim->held || claim->leaves || claim->in_message || claim->queued) {
+    if (claim->wanted || claim->held || claim->leaves || claim->messages > 0 || claim->queued) {
         return;
     }
     heap_remove(&holder->timers, &claim->timer);
@@ -295,7 +295,7 @@ void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
         }
         bool more = i + 1 < n && peer->claims[i + 1] == peer->claims[i];
         if (!more) {
-            peer->claims[i]->in_message = false;
+            peer->claims[i]->messages--;
             settle(holder, peer->claims[i]);
         }
     }
@@ -318,7 +318,7 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
             claim->ask |= claim->wanted && (!claim->held || !claim->told);
         }
         if (!more) {
-            claim->in_message = false;
+            claim->messages--;
             settle(holder, claim);
         }
     }
@@ -333,7 +333,7 @@ void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
     if (claim == NULL || !claim->wanted || claim->arbiter != from) {
         return;
     }
-    if (kind == LEASE_OFFER && !claim->held && !claim->in_message) {
+    if (kind == LEASE_OFFER && !claim->held && claim->messages == 0) {
         claim->ask = true;
         lease_peers_queue(&holder->peers, claim);
     } else if (kind == LEASE_OTHERS && claim->held && !claim->others) {
@@ -363,7 +363,7 @@ static void serve_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime now)
         set_timer(holder, claim, mono_add_ms(now, LEASE_REFRESH_MS));
         claim->ask = claim->wanted;
     }
-    if ((claim->ask || claim->leaves) && !claim->in_message) {
+    if ((claim->ask || claim->leaves) && claim->messages == 0) {
         lease_peers_queue(&holder->peers, claim);
     }
     forget_if_idle(holder, claim);

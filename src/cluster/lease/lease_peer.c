@@ -94,12 +94,12 @@ static LeaseItem *next_item(LeasePeer *peer, LeaseClaim *claim, LeaseAsk ask)
     LeaseItem *item = &peer->items[peer->n];
     *item = (LeaseItem){.ask = ask, .address = claim->address};
     peer->claims[peer->n++] = claim;
-    claim->in_message = true;
     return item;
 }
 
 static void write_items(LeasePeer *peer, LeaseClaim *claim, MonoTime now)
 {
+    claim->messages += claim->leaves || claim->ask;
     if (claim->leaves) {
         LeaseItem *item = next_item(peer, claim, LEASE_RELEASE);
         int64_t rest = mono_ms_between(now, claim->rest_end) + 1;

@@ -17,14 +17,14 @@ typedef struct LeaseClaim {
     IpAddress address;
     uint16_t arbiter;
     uint64_t ticket;
-    bool wanted; /* the workbench wants it, or has it */
-    bool held;   /* it was granted, and not given back since */
-    bool others; /* wait for it, as far as is known */
-    bool told;   /* that the lease has ended */
-    bool ask;    /* LEASE_WANT is to be sent */
-    bool leaves; /* LEASE_RELEASE is to be sent, with rest_end */
-    bool in_message;
-    uint64_t number; /* of the lease while it is held; 0: its arbiter does not know it */
+    bool wanted;       /* the workbench wants it, or has it */
+    bool held;         /* it was granted, and not given back since */
+    bool others;       /* wait for it, as far as is known */
+    bool told;         /* that the lease has ended */
+    bool ask;          /* LEASE_WANT is to be sent */
+    bool leaves;       /* LEASE_RELEASE is to be sent, with rest_end */
+    unsigned messages; /* in flight that speak of it: two when its arbiter has changed meanwhile */
+    uint64_t number;   /* of the lease while it is held; 0: its arbiter does not know it */
     MonoTime end;
     MonoTime rest_end;
     HeapNode timer; /* extension, end, refresh */
