@@ -214,21 +214,6 @@ static void answer(World *w, FetchResult *result, FetchClass class)
     fetch_result_delete(result);
 }
 
-static void the_first_page_of_a_new_host_follows_its_robots_txt_where_nothing_is_owed(void)
-{
-    World w;
-    set_up_free(&w);
-    visit_turn_begin(w.vs);
-    FetchResult *robots = ask(&w);
-    (void)buffer_append_string(&robots->answer.header, "HTTP/1.1 200 x\r\n\r\n");
-    w.vs->politeness.standing.has_answered = true;
-    answer(&w, robots, FETCH_OK);
-    CU_ASSERT_TRUE(visit_turn_goes_on(w.vs));
-    answer(&w, ask(&w), FETCH_OK);
-    CU_ASSERT_FALSE(visit_turn_goes_on(w.vs)); /* it makes room for other new ones */
-    tear_down(&w);
-}
-
 static bool may_widen(World *w, unsigned most)
 {
     return visit_turn_may_widen(w->vs, &w->politeness, most, w->now.mono);
@@ -340,8 +325,6 @@ UNIT_MAIN("visit_turn",
            a_host_that_took_long_is_given_the_adaptive_delay},
           {"what is put off is never brought forward", what_is_put_off_is_never_brought_forward},
           {"a delay of nothing is none", a_delay_of_nothing_is_none},
-          {"the first page of a new host follows its robots.txt where nothing is owed",
-           the_first_page_of_a_new_host_follows_its_robots_txt_where_nothing_is_owed},
           {"a free turn goes on with URLs as good as its first",
            a_free_turn_goes_on_with_urls_as_good_as_its_first},
           {"a turn is as wide as it may be while nothing is owed",

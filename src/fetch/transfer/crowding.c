@@ -47,6 +47,7 @@ static Transfer *longest_silent(const Crowding *crowding, MonoTime now)
         Transfer *transfer = crowding->pool->transfers[i];
         if (transfer->visit_state != NULL && transfer->timer.phase != PHASE_RECEIVING &&
             transfer->visit_state->todo.standing == STANDING_NEW &&
+            !transfer->visit_state->politeness.standing.has_answered &&
             age_ms(transfer, now) > most_ms) {
             most_ms = age_ms(transfer, now);
             found = transfer;

@@ -2,10 +2,9 @@
  *
  * What: nobody is hurried while there is room for all. There are three kinds of crowds:
  *  - Hosts that nothing has come from yet wait for a connection, since others like them have all
- *    that they may have (frontier/visit/standing.h), those included whose first page follows their
- *    robots.txt in the same turn (frontier/visit/visit_turn.h). Of those the one that has been
- * silent longest is broken off, if that is for new_patience_ms: one for each that waits. It is
- * tried again with those that fail, and with the full patience then.
+ *    that they may have (frontier/visit/standing.h). Of those the one that has been silent longest
+ *    is broken off, if that is for new_patience_ms: one for each that waits. It is tried again with
+ *    those that fail, and with the full patience then.
  *  - Hosts that have answered wait for a connection, since there are no more. Of the transfers that
  *    turned out to be slow (standing_is_slow) the slowest is broken off, one for each that waits,
  *    until no more are left than may be (slow_percent).

@@ -35,6 +35,7 @@ static bool is_at_ease(const VisitState *visit_state, const PolitenessVerdict *v
            visit_state->politeness.health.failures == 0 && !visit_state->politeness.dropped &&
            (rules == NULL || robots_crawl_delay_ms(rules) <= 0) &&
            visit_state->errands.askers == NULL && !atomic_load(&visit_state->signals.wanted) &&
+           standing_now(visit_state) == visit_state->turn.standing &&
            visit_state_count(visit_state) > 0;
 }
 
@@ -47,27 +48,14 @@ static bool is_free(const VisitState *visit_state, const PolitenessVerdict *verd
            mono_before(end, mono_add_ms(turn->start, VISIT_TURN_FREE_MS));
 }
 
-/* The connection is counted among those of the turn's standing. Where nothing is owed, the first
- * page of a new host follows its robots.txt at once: on its way home and back it would wait for the
- * same connections as those that have not answered. */
-static bool keeps_its_place(const VisitState *visit_state, bool free)
-{
-    const VisitTurn *turn = &visit_state->turn;
-    Standing now = standing_now(visit_state);
-    return now == turn->standing || (free && turn->requests == 1 &&
-                                     turn->standing == STANDING_NEW && now == STANDING_PROVEN);
-}
-
 bool visit_turn_end(VisitState *visit_state, const PolitenessOptions *options,
                     const PolitenessVerdict *verdict, MonoTime end)
 {
     VisitTurn *turn = &visit_state->turn;
     bool is_kept = options->keep_alive_ms > 0 && turn->in_flight <= 1 &&
                    mono_before(end, mono_add_ms(turn->start, options->keep_alive_ms));
-    bool free = is_free(visit_state, verdict, end);
     turn->goes_on =
-        (is_kept || free) && is_at_ease(visit_state, verdict) &&
-        keeps_its_place(visit_state, free) &&
+        (is_kept || is_free(visit_state, verdict, end)) && is_at_ease(visit_state, verdict) &&
         (!visit_turn_is_wide(visit_state) || !mono_before(end, visit_state->politeness.next_fetch));
     turn->has_failed =
         !turn->goes_on && (turn->has_failed || visit_state->politeness.health.failures > 0);

@@ -10,11 +10,9 @@
  * the first time makes room for other new ones).
  *
  * Where neither host nor address is owed a delay, a turn goes on for VISIT_TURN_FREE_MS while there
- * are URLs as good as its first one, so that a delay of 0 is one. That of a new host ends with its
- * second request, its first page, for which it is still counted, and hurried, as a new one. Such a
- * turn may also be wide: with politeness.connections several pages are asked for at once. A failure
- * ends it; those in flight together count as one failure, and what the latest of them is owed
- * holds.
+ * are URLs as good as its first one, so that a delay of 0 is one. Such a turn may also be wide:
+ * with politeness.connections several pages are asked for at once. A failure ends it; those in
+ * flight together count as one failure, and what the latest of them is owed holds.
  *
  * Owns: nothing. Threads: the one that holds the visit state; time is a parameter. Source: BUbiNG,
  * keepAliveTime. */
