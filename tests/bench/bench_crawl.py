@@ -13,7 +13,9 @@ directory.
            floor, of S and R: the same pages by a program that does nothing but what a crawl cannot
            leave out (bench_floor.c), in turn with the crawls; over_floor, the crawl's CPU by that
     polite R's pages at 400 a second, connections closed after each answer, beside the same at full
-           rate; polite.kept, the same with connections that are kept
+           rate; polite.kept, the same with connections that are kept. floor: that of R at this rate, and
+           floor_over_fast by the same at full rate: what a machine that is nearly idle makes of the
+           same work (caches that others have used meanwhile, a processor that sleeps)
 
 WORKLOADS=S,H,R,polite runs some. COMPARE=PROGRAM and RUNS: see crawls.py.
 """
@@ -259,11 +261,17 @@ def crawl_polite(path, manifest):
                 crawls.Web(path, hosts=1, zone=nginx.zone) as web:
             def crawl(program, wait):
                 return crawls.crawl(program, web, path, NOWARC + REAL + (f"crawl.max_pages={pages}",),
-                                    wait=wait, seeds=nginx.seeds, http=nginx.port, codes=(0, 14))
+                                    wait=wait, seeds=nginx.seeds, http=nginx.port, codes=(0, 14), urls=floor.urls)
 
-            fast = crawls.alternate(f"{name}.fast", lambda program: crawl(program, "0"))
-            slow = crawls.alternate(name, lambda program: crawl(program, f"{wait_ms}ms"))
+            floor = crawls.Floor(path, nginx.port, real_address)
+            fast = crawls.alternate(f"{name}.fast", lambda program: crawl(program, "0"),
+                                    [("floor", lambda: floor.run("store"))])
+            slow = crawls.alternate(name, lambda program: crawl(program, f"{wait_ms}ms"),
+                                    [("floor", lambda: floor.run("store", rate=POLITE_RATE))])
         full, value = fast.cpu(), slow.cpu()
+        fast.over_floors()
+        slow.over_floors()
+        crawls.put(f"{name}.floor_over_fast", slow.floor_ms("floor") / fast.floor_ms("floor"), "", 2)
         slow.rate()
         slow.figure("wakes_per_page", lambda one: one.wakes / one.pages, "", 3)
         slow.figure("commits_per_page", crawls.Run.commits_per_page, "", 4)

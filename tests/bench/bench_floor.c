@@ -1,7 +1,7 @@
 /* The floor beneath a crawl: the least that its work costs with the same libraries, in one thread
  * and without a crawler around it.
  *
- *   bench_floor STAGE FILE PORT CONNECTIONS HOSTS DIRECTORY [DNS]
+ *   bench_floor STAGE FILE PORT CONNECTIONS HOSTS DIRECTORY [DNS [RATE]]
  *
  * FILE has the pages, lines "ADDRESS URL" in the order of a crawl, for the last two stages with the
  * robots.txt of each host before its first page (crawls.py); PORT is where all are served. The
@@ -24,8 +24,9 @@
  * (all is taken for UTF-8); scope, filters and limits; request records, an index and what crawl.log
  * says besides; a second thread, and what it costs to hand pages over.
  *
- * With DNS, the port of a name server, also what each host needs (bench/floor_hosts.h): its name is
- * resolved, its robots.txt asked about each URL, and it has a durable row.
+ * With DNS, the port of a name server (0: none), also what each host needs (bench/floor_hosts.h):
+ * its name is resolved, its robots.txt asked about each URL, and it has a durable row. RATE: so
+ * many are begun a second, as a polite crawl does; 0: as fast as they come.
  *
  * What it costs is the CPU of the process: bench_crawl.py compares. By itself it says nothing. */
 #include <fcntl.h>
@@ -409,9 +410,9 @@ int main(int argc, char **argv)
     if (argc == 1) {
         return 0; /* `make bench`: crawl and its workloads run it */
     }
-    if (argc < 7 || argc > 8 || work.stage == STAGES) {
+    if (argc < 7 || argc > 9 || work.stage == STAGES) {
         fprintf(stderr, "usage: bench_floor curl|links|store|warc FILE PORT CONNECTIONS HOSTS "
-                        "DIRECTORY [DNS]\n");
+                        "DIRECTORY [DNS [RATE]]\n");
         return 2;
     }
     FloorPage *pages = read_list(argv[2], &text, &n_pages);
@@ -420,14 +421,16 @@ int main(int argc, char **argv)
                             .port = number(argv[3]),
                             .connections = number(argv[4]),
                             .n_hosts = number(argv[5]),
+                            .rate = argc == 9 ? number(argv[8]) : 0,
                             .take = work.stage == CURL_ALONE ? NULL : take,
                             .context = &work};
     double cpu_s = 0;
     double bytes = 0;
-    work.has_hosts = argc == 8 && work.stage >= STORE;
+    unsigned dns = argc >= 8 ? number(argv[7]) : 0;
+    work.has_hosts = dns > 0 && work.stage >= STORE;
     int rc = n_pages == 0 ? -1 : open_work(&work, argv[6]);
     if (rc == 0 && work.has_hosts) {
-        rc = floor_hosts_resolve(pages, n_pages, number(argv[7]), &addresses);
+        rc = floor_hosts_resolve(pages, n_pages, dns, &addresses);
     }
     rc = rc == 0 ? curl_floor(&options, &cpu_s, &bytes) : rc;
     rc = rc == 0 ? commit(&work) : rc;

@@ -258,8 +258,9 @@ class Floor:
         """address_of: from the name of a host to its address."""
         self.path, self.port, self.address_of, self.urls = path, port, address_of, []
 
-    def run(self, stage, dns=None, connections=CONNECTIONS):
-        """dns: the port of a name server; then hosts are counted, too. connections: in flight."""
+    def run(self, stage, dns=0, connections=CONNECTIONS, rate=0):
+        """dns: the port of a name server; then hosts are counted, too. connections: in flight. rate: so many
+        are begun a second."""
         list_file, directory = f"{self.path}/floor.txt", f"{self.path}/floor"
         addresses = {}
         with open(list_file, "w") as file:
@@ -270,7 +271,7 @@ class Floor:
         shutil.rmtree(directory, ignore_errors=True)
         os.mkdir(directory)
         one = run([f"{BUILD}/bench/bench_floor", stage, list_file, str(self.port), str(connections),
-                   str(len(addresses)), directory, *([str(dns)] if dns else [])])
+                   str(len(addresses)), directory, str(dns or 0), str(rate)])
         shutil.rmtree(directory, ignore_errors=True)
         if one.code != 0:
             raise RuntimeError(f"no floor: {one.output}")
@@ -307,10 +308,13 @@ class Runs:
     def cpu(self):
         return self.figure("cpu_ms_per_page", Run.per_page_ms, "ms")
 
+    def floor_ms(self, label):
+        return median(self.floors[label], Run.per_page_ms)
+
     def over_floors(self):
         """Each floor, and this one's CPU and the other's by it."""
-        for label, runs in self.floors.items():
-            floor = median(runs, Run.per_page_ms)
+        for label in self.floors:
+            floor = self.floor_ms(label)
             put(f"{self.name}.{label}", floor, "ms")
             for which, suffix in (("this", ""), ("other", ".other")):
                 if self.by[which]:

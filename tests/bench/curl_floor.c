@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
 #include "base/core/hash.h"
 #include "base/memory/buffer.h"
 
@@ -34,6 +35,7 @@ typedef struct Slot {
     Lane *lane;
     size_t page;
     size_t behind; /* the first page behind it that is another host's */
+    struct Slot *next_idle;
     Buffer header;
     Buffer body;
 } Slot;
@@ -44,6 +46,8 @@ typedef struct Floor {
     bool is_late;  /* one of the lanes is */
     size_t next;   /* page to begin */
     size_t active; /* transfers */
+    MonoTime start;
+    Slot *idle; /* slots that wait for their time */
     size_t failed;
     double bytes;
     Slot *slots;
@@ -123,12 +127,31 @@ static void begin(Floor *floor, Slot *slot)
     const FloorOptions *options = floor->options;
     uint64_t host = host_of(&options->pages[floor->next]);
     slot->page = floor->next++;
-    while (floor->next < options->n_pages && host_of(&options->pages[floor->next]) == host) {
+    while (options->rate == 0 && floor->next < options->n_pages &&
+           host_of(&options->pages[floor->next]) == host) {
         floor->next++;
     }
     slot->behind = floor->next;
     slot->lane = &floor->lanes[host % floor->n_lanes];
     ask(floor, slot);
+}
+
+static void rest(Floor *floor, Slot *slot)
+{
+    slot->next_idle = floor->idle;
+    floor->idle = slot;
+}
+
+/* Begins what is due at options->rate. */
+static void begin_due(Floor *floor)
+{
+    const FloorOptions *options = floor->options;
+    double due = 1e-9 * (double)(mono_now().ns - floor->start.ns) * options->rate;
+    while (floor->idle != NULL && floor->next < options->n_pages && (double)floor->next < due) {
+        Slot *slot = floor->idle;
+        floor->idle = slot->next_idle;
+        begin(floor, slot);
+    }
 }
 
 static void end(Floor *floor, Slot *slot, CURLcode code)
@@ -146,7 +169,9 @@ static void end(Floor *floor, Slot *slot, CURLcode code)
                               .body_length = slot->body.length};
         options->take(options->context, &answer);
     }
-    if (++slot->page < slot->behind) {
+    if (options->rate > 0) {
+        rest(floor, slot);
+    } else if (++slot->page < slot->behind) {
         ask(floor, slot);
     } else if (floor->next < options->n_pages) {
         begin(floor, slot);
@@ -174,9 +199,11 @@ static void collect_ended(Lane *lane)
 
 static void run(Floor *floor)
 {
+    const FloorOptions *options = floor->options;
     struct epoll_event events[EVENTS];
-    while (floor->active > 0) {
-        int n = epoll_wait(floor->epoll, events, EVENTS, floor->is_late ? 0 : WAIT_MS);
+    int wait_ms = options->rate == 0 ? WAIT_MS : 1000 / (int)options->rate + 1;
+    while (floor->active > 0 || (options->rate > 0 && floor->next < options->n_pages)) {
+        int n = epoll_wait(floor->epoll, events, EVENTS, floor->is_late ? 0 : wait_ms);
         for (int i = 0; i < n; i++) {
             int mask = ((events[i].events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                        ((events[i].events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
@@ -186,7 +213,7 @@ static void run(Floor *floor)
         floor->is_late = false;
         for (unsigned i = 0; i < floor->n_lanes; i++) {
             Lane *lane = &floor->lanes[i];
-            if (lane->is_late || n == 0) {
+            if (lane->is_late || (n == 0 && options->rate == 0)) {
                 lane->is_late = false;
                 act(lane, CURL_SOCKET_TIMEOUT, 0);
             }
@@ -194,6 +221,9 @@ static void run(Floor *floor)
                 lane->is_touched = false;
                 collect_ended(lane);
             }
+        }
+        if (options->rate > 0) {
+            begin_due(floor);
         }
     }
 }
@@ -275,9 +305,14 @@ int curl_floor(const FloorOptions *options, double *cpu_s, double *bytes)
     floor = (Floor){.options = options, .epoll = -1};
     int rc = open_all(&floor);
     double start = cpu_seconds();
+    floor.start = mono_now();
     for (unsigned i = 0; rc == 0 && i < options->connections && floor.next < options->n_pages;
          i++) {
-        begin(&floor, &floor.slots[i]);
+        if (options->rate > 0) {
+            rest(&floor, &floor.slots[i]);
+        } else {
+            begin(&floor, &floor.slots[i]);
+        }
     }
     if (rc == 0) {
         run(&floor);

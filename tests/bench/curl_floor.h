@@ -28,6 +28,7 @@ typedef struct FloorOptions {
     unsigned n_hosts;     /* about: how many there are in them */
     unsigned port;        /* where all are served */
     unsigned connections; /* in flight */
+    unsigned rate;        /* pages begun a second; 0 = as fast as they come */
     /* Called with each answer; NULL: it is dropped. */
     void (*take)(void *context, const FloorAnswer *answer);
     void *context;
