@@ -233,7 +233,8 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
     return rc;
 }
 
-size_t options_take_live(Options *options, const Options *fresh)
+size_t options_take(Options *options, const Options *fresh, OptionMayChange may_change,
+                    const void *context)
 {
     size_t taken = 0;
     Buffer error;
@@ -242,7 +243,7 @@ size_t options_take_live(Options *options, const Options *fresh)
         const OptionSpec *spec = &options->specs[i];
         char name[128];
         (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
-        if (spec->live && strcmp(options->texts[i], fresh->texts[i]) != 0 &&
+        if (may_change(context, spec) && strcmp(options->texts[i], fresh->texts[i]) != 0 &&
             options_set(options, name, fresh->texts[i], fresh->origins[i], &error) == RESULT_OK) {
             taken++;
         }

@@ -58,9 +58,12 @@ Result options_load_printed(Options *options, const char *path, Buffer *error);
  * ("warning: ..."), and no failure. */
 Result options_load_environment(Options *options, const char *prefix, Buffer *error);
 
-/* Copies the live rows in which fresh, of the same table, differs, and its sites. Returns the
- * number of values that differ. */
-size_t options_take_live(Options *options, const Options *fresh);
+/* Whether a row may change while the program runs. */
+typedef bool (*OptionMayChange)(const void *context, const OptionSpec *spec);
+/* Copies the rows that may change and in which fresh, of the same table, differs, and its sites.
+ * Returns the number of values that differ. */
+size_t options_take(Options *options, const Options *fresh, OptionMayChange may_change,
+                    const void *context);
 /* Makes options (of the same table, initialised) a copy of from. RESULT_MEMORY. */
 Result options_copy(Options *options, const Options *from);
 

@@ -106,8 +106,9 @@ typedef struct Asker {
 } Asker;
 
 /* One agent of a cluster cannot change what is divided among all. */
-static bool is_live(const Settings *settings, const OptionSpec *spec)
+static bool is_live(const void *context, const OptionSpec *spec)
 {
+    const Settings *settings = context;
     return spec->live && (settings->parts->cluster == NULL || !cluster_settings_is_divided(spec));
 }
 
@@ -157,26 +158,6 @@ static void tell_sites(const Options *before, const Options *fresh, Asker *asker
     }
 }
 
-/* What is live and cannot change here gets its value back; how many had another one. */
-static size_t keep(const Settings *settings, Options *options, const Options *before)
-{
-    size_t kept = 0;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
-    for (size_t i = 0; i < options->n_specs; i++) {
-        const OptionSpec *spec = &options->specs[i];
-        char name[128];
-        (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
-        if (spec->live && !is_live(settings, spec) &&
-            strcmp(options->texts[i], before->texts[i]) != 0 &&
-            options_set(options, name, before->texts[i], before->origins[i], &error) == RESULT_OK) {
-            kept++;
-        }
-    }
-    buffer_destroy(&error);
-    return kept;
-}
-
 /* The parts take what has changed. */
 static Result apply(Settings *settings, Buffer *error)
 {
@@ -209,8 +190,7 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
     }
     rc = options_copy(&before.options, options);
     if (rc == RESULT_OK) {
-        *changed = options_take_live(options, &fresh->options);
-        *changed -= keep(settings, options, &before.options);
+        *changed = options_take(options, &fresh->options, is_live, settings);
         rc = check_budget(settings->options->config, error);
     }
     rc = rc == RESULT_OK ? apply(settings, error) : rc;
@@ -218,7 +198,7 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
         option_changes_tell(&before.options, &fresh->options, tell_change, &asker);
         tell_sites(&before.options, &fresh->options, &asker);
     } else {
-        (void)options_take_live(options, &before.options);
+        (void)options_take(options, &before.options, is_live, settings);
         Buffer ignored;
         buffer_init(&ignored, BUFFER_NO_LIMIT);
         (void)apply(settings, &ignored);
