@@ -56,6 +56,11 @@ static inline MonoTime mono_later(MonoTime a, MonoTime b)
     return a.ns < b.ns ? b : a;
 }
 
+static inline MonoTime mono_earlier(MonoTime a, MonoTime b)
+{
+    return b.ns < a.ns ? b : a;
+}
+
 static inline int64_t wall_seconds(WallTime t)
 {
     return t.us / 1000000;

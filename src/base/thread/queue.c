@@ -52,6 +52,9 @@ static void put_locked(Queue *queue, void *item)
 /* A popper waits, once. False: its deadline has passed, or it is not to wait (queue_wake). */
 static bool wait_locked(Queue *queue, MonoTime deadline)
 {
+    if (deadline.ns == 0) {
+        return false; /* it only looks: without a system call */
+    }
     queue->waiting++;
     queue->until = deadline;
     bool waits = !queue->woken && condition_wait_until(&queue->not_empty, &queue->mutex, deadline);

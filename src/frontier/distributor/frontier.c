@@ -4,14 +4,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/thread/log.h"
 #include "frontier/distributor/hunger.h"
-
-/* More than visit states can exist, so that the two threads never wait for each other. */
-#define INBOX_CAPACITY ((size_t)1 << 21)
-#define INBOX_BATCH    256u
-#define ASLEEP_NS      INT64_C(50000000)
-#define ROUND_MS       2 /* what gets due within it is handed out together */
+#include "frontier/distributor/mailbox.h"
 
 struct Frontier {
     FrontierOptions options;
@@ -19,9 +13,8 @@ struct Frontier {
     Distributor distributor; /* the distributor thread's */
     Workbench workbench;     /* the todo thread's */
     WorkbenchLeases leases;  /* used when there are sinks for them */
-    int64_t asleep_ns;       /* of the machine, when the todo thread looked last */
-    Queue distributor_inbox;
-    Queue todo_inbox;
+    Mailbox distributor_inbox;
+    Mailbox todo_inbox;
     Thread distributor_thread;
     Thread todo_thread;
     Hunger hunger;
@@ -41,20 +34,13 @@ struct Frontier {
     _Atomic uint64_t evictions;
 };
 
-static void post(Queue *inbox, void *message)
-{
-    if (queue_push(inbox, message) != RESULT_OK) {
-        LOG_DEBUG("frontier", "message after the end", "news=%d", (int)*(News *)message);
-    }
-}
-
 /* ---- distributor thread ---- */
 
 static void sink_ready(void *context, VisitState *visit_state)
 {
     Frontier *frontier = context;
     visit_state->news = NEWS_READY;
-    post(&frontier->todo_inbox, visit_state);
+    (void)mailbox_post_by(&frontier->todo_inbox, visit_state, (MonoTime){0});
 }
 
 static void sink_resolve(void *context, VisitState *visit_state)
@@ -66,7 +52,7 @@ static void sink_resolve(void *context, VisitState *visit_state)
 static void sink_recall(void *context, VisitState *visit_state)
 {
     Frontier *frontier = context;
-    post(&frontier->todo_inbox, &visit_state->distributor.recall);
+    (void)mailbox_post_by(&frontier->todo_inbox, &visit_state->distributor.recall, (MonoTime){0});
 }
 
 static void sink_drop(void *context, const VisitState *visit_state, FetchClass why)
@@ -172,13 +158,13 @@ static size_t front_seen_by_distributor(Frontier *frontier)
 static void *distributor_main(void *argument)
 {
     Frontier *frontier = argument;
-    void *messages[INBOX_BATCH];
+    void *messages[MAILBOX_BATCH];
     size_t n = 0;
     MonoTime deadline = {0};
-    Result rc = RESULT_OK;
-    while (rc != RESULT_CLOSED) {
+    bool goes_on = true;
+    while (goes_on) {
         thread_step("waiting");
-        rc = queue_pop(&frontier->distributor_inbox, messages, INBOX_BATCH, &n, deadline);
+        goes_on = mailbox_take(&frontier->distributor_inbox, messages, &n, deadline);
         thread_step("distributing");
         MonoTime now = mono_now();
         WallTime wall = wall_now();
@@ -195,22 +181,34 @@ static void *distributor_main(void *argument)
                        frontier->distributor.walk.next, now);
         }
         publish_distributor(frontier);
+        mailbox_call(&frontier->todo_inbox);
     }
     return NULL;
 }
 
 /* ---- todo thread ---- */
 
+/* When host and address may be asked again. */
+static MonoTime due(const VisitState *visit_state)
+{
+    return mono_later(visit_state->politeness.next_fetch, visit_state->politeness.ip_next_fetch);
+}
+
+/* What leaves the workbench is not missed at home while its address has others to fetch from. */
 static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
 {
     assert(visit_state->news == NEWS_READY || visit_state->news == NEWS_FETCHED);
+    const WorkbenchEntry *entry = visit_state->todo.entry;
     bool keep = visit_state->news == NEWS_READY
                     ? workbench_add(&frontier->workbench, visit_state, now) == RESULT_OK
                     : workbench_release(&frontier->workbench, visit_state, now);
     if (!keep) {
         visit_state->place = VISIT_STATE_REFILLING;
         visit_state->news = NEWS_EMPTY;
-        post(&frontier->distributor_inbox, visit_state);
+        bool missed = entry == NULL || !workbench_entry_has_ready(entry);
+        MonoTime late = mono_add_ms(now, MAILBOX_RUN_MS);
+        MonoTime by = missed ? mono_earlier(due(visit_state), late) : late;
+        (void)mailbox_post_by(&frontier->distributor_inbox, visit_state, by);
     }
 }
 
@@ -219,28 +217,16 @@ static void recall(Frontier *frontier, VisitState *visit_state, MonoTime now)
 {
     if (workbench_recall(&frontier->workbench, visit_state, now)) {
         visit_state->news = NEWS_EMPTY;
-        post(&frontier->distributor_inbox, visit_state);
+        (void)mailbox_post(&frontier->distributor_inbox, visit_state);
     }
-    post(&frontier->distributor_inbox, &visit_state->distributor.recall);
-}
-
-/* Leases count time that the clock may have missed: a machine that slept has none. */
-static void look_for_sleep(Frontier *frontier)
-{
-    if (frontier->workbench.leases != NULL) {
-        int64_t asleep_ns = clock_asleep_ns();
-        if (asleep_ns - frontier->asleep_ns > ASLEEP_NS) {
-            workbench_lose_leases(&frontier->workbench);
-        }
-        frontier->asleep_ns = asleep_ns;
-    }
+    (void)mailbox_post(&frontier->distributor_inbox, &visit_state->distributor.recall);
 }
 
 static void starve(Frontier *frontier, MonoTime now)
 {
     size_t front = workbench_front(&frontier->workbench) + frontier->workbench.n_acquired;
     if (hunger_starve(&frontier->hunger, front, now)) {
-        (void)queue_try_push(&frontier->distributor_inbox, &frontier->hungry);
+        (void)mailbox_post(&frontier->distributor_inbox, &frontier->hungry);
     }
 }
 
@@ -279,20 +265,24 @@ static void publish_todo(Frontier *frontier)
 static void *todo_main(void *argument)
 {
     Frontier *frontier = argument;
-    void *messages[INBOX_BATCH];
+    void *messages[MAILBOX_BATCH];
     size_t n = 0;
     MonoTime now = {0};
-    Result rc = RESULT_OK;
-    while (rc != RESULT_CLOSED) {
+    bool goes_on = true;
+    while (goes_on) {
         thread_step("waiting");
         bool idle = atomic_load(&frontier->paused) ||
                     frontier->workbench.n_acquired >=
                         atomic_load_explicit(&frontier->connections, memory_order_relaxed);
         MonoTime next = workbench_next_round(&frontier->workbench, idle, now, n > 0);
-        rc = queue_pop(&frontier->todo_inbox, messages, INBOX_BATCH, &n, next);
+        next = crowd_has_risen(&frontier->crowd) ? (MonoTime){0} : next;
+        goes_on = mailbox_take(&frontier->todo_inbox, messages, &n, next);
         thread_step("handing out");
         now = mono_now();
-        look_for_sleep(frontier);
+        if (frontier->workbench.leases != NULL) {
+            workbench_count_sleep(&frontier->workbench, clock_asleep_ns());
+        }
+        crowd_settle(&frontier->crowd, &frontier->workbench);
         for (size_t i = 0; i < n; i++) {
             News news = *(News *)messages[i];
             if (news == NEWS_LEASE) {
@@ -305,6 +295,7 @@ static void *todo_main(void *argument)
         }
         hand_out(frontier, now);
         publish_todo(frontier);
+        mailbox_call(&frontier->distributor_inbox);
     }
     return NULL;
 }
@@ -325,9 +316,9 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     frontier->hungry = NEWS_HUNGRY;
     atomic_init(&frontier->connections, options->connections);
     hunger_init(&frontier->hunger, options->front_first, options->front_step, options->front_max);
-    Result rc = queue_init(&frontier->distributor_inbox, INBOX_CAPACITY);
-    if (rc == RESULT_OK && queue_init(&frontier->todo_inbox, INBOX_CAPACITY) != RESULT_OK) {
-        queue_destroy(&frontier->distributor_inbox);
+    Result rc = mailbox_init(&frontier->distributor_inbox, true);
+    if (rc == RESULT_OK && mailbox_init(&frontier->todo_inbox, false) != RESULT_OK) {
+        mailbox_destroy(&frontier->distributor_inbox);
         rc = RESULT_MEMORY;
     }
     if (rc != RESULT_OK) {
@@ -358,7 +349,6 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     if (sinks->want != NULL) {
         frontier->leases = (WorkbenchLeases){
             .context = sinks->context, .want = sinks->want, .release = sinks->release};
-        frontier->asleep_ns = clock_asleep_ns();
         workbench_set_leases(&frontier->workbench, &frontier->leases);
     }
     *out = frontier;
@@ -375,16 +365,16 @@ Result frontier_start(Frontier *frontier)
 void frontier_pause(Frontier *frontier, bool paused)
 {
     atomic_store(&frontier->paused, paused);
-    (void)queue_try_push(&frontier->todo_inbox, &nudge);
+    (void)mailbox_post(&frontier->todo_inbox, &nudge);
 }
 
 void frontier_stop(Frontier *frontier)
 {
     atomic_store(&frontier->stopping, true);
     atomic_store(&frontier->paused, true);
-    queue_close(&frontier->todo_inbox);
+    mailbox_close(&frontier->todo_inbox);
     thread_join(&frontier->todo_thread);
-    queue_close(&frontier->distributor_inbox);
+    mailbox_close(&frontier->distributor_inbox);
     thread_join(&frontier->distributor_thread);
 }
 
@@ -395,44 +385,48 @@ void frontier_delete(Frontier *frontier)
     }
     workbench_destroy(&frontier->workbench);
     distributor_destroy(&frontier->distributor);
-    queue_destroy(&frontier->todo_inbox);
-    queue_destroy(&frontier->distributor_inbox);
+    mailbox_destroy(&frontier->todo_inbox);
+    mailbox_destroy(&frontier->distributor_inbox);
     free(frontier);
 }
 
 void frontier_resolved(Frontier *frontier, VisitState *visit_state)
 {
     visit_state->news = NEWS_RESOLVED;
-    post(&frontier->distributor_inbox, visit_state);
+    MonoTime by = mono_add_ms(mono_now(), MAILBOX_RUN_MS);
+    (void)mailbox_post_by(&frontier->distributor_inbox, visit_state, by);
+    mailbox_call(&frontier->distributor_inbox);
 }
 
 void frontier_answered(Frontier *frontier, VisitState *asker)
 {
     asker->news = NEWS_ANSWERED;
-    post(&frontier->distributor_inbox, asker);
+    (void)mailbox_post(&frontier->distributor_inbox, asker);
 }
 
 void frontier_fetched(Frontier *frontier, VisitState *visit_state)
 {
-    const VisitPoliteness *politeness = &visit_state->politeness;
-    MonoTime by = mono_later(politeness->next_fetch, politeness->ip_next_fetch);
     MonoTime soon = mono_add_ms(mono_now(), WORKBENCH_RELEASE_MS);
-    by = mono_before(by, soon) ? by : soon;
     visit_state->news = NEWS_FETCHED;
-    if (queue_add_by(&frontier->todo_inbox, visit_state, by) != RESULT_OK) {
-        LOG_DEBUG("frontier", "message after the end", "news=%d", (int)NEWS_FETCHED);
+    (void)mailbox_post_by(&frontier->todo_inbox, visit_state, mono_earlier(due(visit_state), soon));
+}
+
+void frontier_risen(Frontier *frontier)
+{
+    if (crowd_rise(&frontier->crowd)) {
+        (void)mailbox_post(&frontier->todo_inbox, &nudge);
     }
 }
 
 void frontier_call(Frontier *frontier)
 {
-    queue_call(&frontier->todo_inbox);
+    mailbox_call(&frontier->todo_inbox);
 }
 
 void frontier_committed(Frontier *frontier, CommitNotice *notice)
 {
     notice->news = NEWS_COMMITTED;
-    if (queue_push(&frontier->distributor_inbox, notice) != RESULT_OK) {
+    if (!mailbox_post(&frontier->distributor_inbox, notice)) {
         commit_notice_delete(notice);
     }
 }
@@ -441,7 +435,7 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice)
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice)
 {
     LeaseNotice *message = lease_notice_new(notice);
-    if (message != NULL && queue_push(&frontier->todo_inbox, message) != RESULT_OK) {
+    if (message != NULL && !mailbox_post(&frontier->todo_inbox, message)) {
         free(message); /* after the end */
     }
 }
@@ -450,7 +444,7 @@ void frontier_lease(Frontier *frontier, const LeaseNotice *notice)
 void frontier_told(Frontier *frontier, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
 {
     ErrandNotice *notice = errand_notice_new(host, outcome, answer);
-    if (notice != NULL && queue_push(&frontier->distributor_inbox, notice) != RESULT_OK) {
+    if (notice != NULL && !mailbox_post(&frontier->distributor_inbox, notice)) {
         errand_notice_delete(notice); /* after the end */
     }
 }
@@ -458,7 +452,7 @@ void frontier_told(Frontier *frontier, uint32_t host, ErrandOutcome outcome, Err
 void frontier_asked(Frontier *frontier, VisitState *asker)
 {
     asker->news = NEWS_ASKED;
-    if (queue_push(&frontier->distributor_inbox, asker) != RESULT_OK) {
+    if (!mailbox_post(&frontier->distributor_inbox, asker)) {
         visit_state_delete(asker); /* after the end */
     }
 }
@@ -483,7 +477,7 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats)
 void frontier_set_connections(Frontier *frontier, size_t connections)
 {
     atomic_store_explicit(&frontier->connections, connections, memory_order_relaxed);
-    (void)queue_try_push(&frontier->todo_inbox, &nudge);
+    (void)mailbox_post(&frontier->todo_inbox, &nudge);
 }
 
 Result frontier_change(Frontier *frontier, const DistributorChange *change)
@@ -492,9 +486,9 @@ Result frontier_change(Frontier *frontier, const DistributorChange *change)
     if (message == NULL) {
         return RESULT_MEMORY;
     }
-    Result rc = queue_push(&frontier->distributor_inbox, message);
-    if (rc != RESULT_OK) {
+    if (!mailbox_post(&frontier->distributor_inbox, message)) {
         free(message); /* after the end */
+        return RESULT_CLOSED;
     }
-    return rc;
+    return RESULT_OK;
 }

@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define LEASE_KEEP_MS  500  /* a contended lease is kept so long for the next fetch */
+#define LEASE_KEEP_MS  500 /* a contended lease is kept so long for the next fetch */
+#define ASLEEP_NS      INT64_C(50000000)
 #define LEASE_PAUSE_MS 1000 /* until one is wanted again that could not be asked for */
 
 void workbench_init(Workbench *workbench, MonoTime floor)
@@ -341,6 +342,13 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     return keep;
 }
 
+void workbench_rise(Workbench *workbench, size_t n)
+{
+    assert(workbench->acquired[STANDING_NEW] >= n);
+    workbench->acquired[STANDING_NEW] -= n;
+    workbench->acquired[STANDING_PROVEN] += n;
+}
+
 bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now)
 {
     if (!heap_holds(&visit_state->todo.by_time)) {
@@ -442,13 +450,21 @@ void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint6
     (void)place_entry(workbench, entry, now);
 }
 
-void workbench_lose_leases(Workbench *workbench)
+static void lose_leases(Workbench *workbench)
 {
     size_t place = 0;
     WorkbenchEntry *entry = NULL;
     while ((entry = map_next(&workbench->entries, &place)) != NULL) {
         entry->lease.end = (MonoTime){0};
     }
+}
+
+void workbench_count_sleep(Workbench *workbench, int64_t asleep_ns)
+{
+    if (asleep_ns - workbench->asleep_ns > ASLEEP_NS) {
+        lose_leases(workbench);
+    }
+    workbench->asleep_ns = asleep_ns;
 }
 
 /* ---- the end ---- */

@@ -61,6 +61,7 @@ typedef struct Workbench {
     MonoTime floor; /* no address is fetched from before it: the end of a resumed crawl's grace */
     const WorkbenchLeases *leases; /* borrowed; NULL: addresses are ours alone */
     uint64_t lease_ticket;         /* given last */
+    int64_t asleep_ns;             /* of the machine, at the last look */
     size_t n_leasing;              /* entries that could be fetched from, but for a lease */
 } Workbench;
 
@@ -86,6 +87,8 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
  * whether one that must wait long keeps its place in memory. */
 #define WORKBENCH_FAR_MS 120000
 bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
+/* So many of the visit states at the fetchers have become proven ones from new ones, and say so. */
+void workbench_rise(Workbench *workbench, size_t n);
 /* Takes out a queued visit state, so that its window can be read anew. False when it is not queued
  * here. */
 bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now);
@@ -116,9 +119,9 @@ void workbench_contended(Workbench *workbench, const IpAddress *address, uint64_
 /* A lease is over, or cannot be had now: it is wanted again when it is needed. */
 void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
                            MonoTime now);
-/* Forgets all leases that are held, because time has passed that the clock did not count (the
- * machine slept). */
-void workbench_lose_leases(Workbench *workbench);
+/* Forgets all leases that are held when the machine has slept since the last call: that is time
+ * which the clock did not count. asleep_ns: ever (clock_asleep_ns). */
+void workbench_count_sleep(Workbench *workbench, int64_t asleep_ns);
 /* Takes out any queued visit state, for shutting down; NULL when none is left. */
 VisitState *workbench_drain(Workbench *workbench);
 
