@@ -369,7 +369,8 @@
     ROW(limits, urls_per_domain, COUNT, int64_t, "10000000", 0, CONFIG_BIG, NULL, true, true, \
         "URLs queued for all its hosts; new ones are refused meanwhile; 0 = no limit") \
     ROW(limits, hosts_per_address, COUNT, int64_t, "10000", 0, CONFIG_BIG, NULL, true, true, \
-        "hosts on one IP address, or one /64 of IPv6; further ones are not fetched from; 0 = no limit") \
+        "hosts on one IP address, or one /64 of IPv6; further ones are not fetched from, but for some " \
+        "whose address becomes known at the same moment; 0 = no limit") \
     ROW(limits, pages_per_address, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
         "pages stored of all its hosts; each of them ends with the page that comes next; 0 = no limit") \
     ROW(limits, urls_per_address, COUNT, int64_t, "10000000", 0, CONFIG_BIG, NULL, true, true, \
