@@ -47,15 +47,20 @@ def queues_are_described(report, path):
                      found is not None and 16 <= found[0] <= 32 <= found[1] <= found[2],
                      f"{found} {queues()}")
 
+        def bins():
+            told = harness.run([f"{harness.OUT}/ragno", "report", f"{path}/crawl"])
+            found = re.search(r"URLs that are scheduled, by host.*?\n\n", told.stdout + "\n\n", re.S)
+            return found.group() if found is not None else told.stdout + told.stderr
+
         def bins_told():
-            told = harness.run([f"{harness.OUT}/ragno", "report", f"{path}/crawl"]).stdout
-            bins = re.search(r"URLs that are scheduled, by host.*?\n\n", told + "\n\n", re.S)
-            return bins is not None and all(re.search(rf"\b{bin}\b.* 1\b", bins.group())
-                                            for bin in ("2 to 3", "16 to 31", "256 to 511"))
+            told = bins()
+            return all(re.search(rf"\b{bin}\b.* 1\b", told) for bin in ("2 to 3", "16 to 31", "256 to 511"))
         # The last seeds may still be on their way to the database.
-        report.check("the report has all that is scheduled", harness.until(bins_told))
+        report.check("the report has all that is scheduled", harness.until(bins_told), bins())
         harness.run([f"{harness.OUT}/ragno", "ctl", f"{path}/crawl", "stop"])
         report.equal("the crawl stops", harness.ended(process), 11)
+        with open(f"{path}/crawl/crawl.log") as log:
+            report.equal("nothing was asked for, not even at the start", log.readlines(), [])
 
 
 def answers_are_described(report, path):

@@ -332,6 +332,7 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
     settings_init(&helm->settings, options, parts);
     if (options->config->crawl_start_paused) {
         (void)helm_pause(helm, true, "crawl.start_paused");
+        parts_pause(parts, PAUSE_OPERATOR); /* before there is a thread that fetches */
     }
     rc = desk_open(&watch.desk, helm, store->directory);
     if (rc == RESULT_OK) {
