@@ -414,7 +414,7 @@ void frontier_fetched(Frontier *frontier, VisitState *visit_state)
 void frontier_risen(Frontier *frontier)
 {
     if (crowd_rise(&frontier->crowd)) {
-        (void)mailbox_post(&frontier->todo_inbox, &nudge);
+        (void)mailbox_post_by(&frontier->todo_inbox, &nudge, (MonoTime){0});
     }
 }
 

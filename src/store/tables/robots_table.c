@@ -12,6 +12,14 @@
 #define ZSTD_LEVEL  1
 #define SHORT_BYTES 24u               /* no longer than a reference, and what it costs to follow */
 #define TEXT_MOST   ((size_t)1 << 24) /* more than ROBOTS_MAX_BYTES, which a text is cut to */
+#define UNPACKED    4u                /* texts that are compared again and again */
+
+/* A text that was unpacked, and what from: the same bytes are the same text, whoever refers to it
+ * meanwhile. */
+typedef struct Unpacked {
+    Buffer packed;
+    Buffer text;
+} Unpacked;
 
 struct RobotsTable {
     MDB_dbi robots;
@@ -22,6 +30,7 @@ struct RobotsTable {
     ZSTD_CCtx *zstd; /* the writer's */
     Buffer packed;
     Buffer scratch;
+    Unpacked unpacked[UNPACKED]; /* the writer's, by hash */
 };
 
 /* A value of robots and robots_history. */
@@ -59,6 +68,10 @@ Result robots_table_open(RobotsTable **out, MDB_txn *txn)
     }
     buffer_init(&table->packed, ZSTD_COMPRESSBOUND(TEXT_MOST) + sizeof(TextHead));
     buffer_init(&table->scratch, TEXT_MOST);
+    for (size_t i = 0; i < UNPACKED; i++) {
+        buffer_init(&table->unpacked[i].packed, BUFFER_NO_LIMIT);
+        buffer_init(&table->unpacked[i].text, TEXT_MOST);
+    }
     int rc = open_table(txn, "robots", &table->robots);
     if (rc == MDB_SUCCESS) {
         rc = open_table(txn, "robots_history", &table->history);
@@ -84,6 +97,10 @@ void robots_table_close(RobotsTable *table)
         (void)ZSTD_freeCCtx(table->zstd);
         buffer_destroy(&table->packed);
         buffer_destroy(&table->scratch);
+        for (size_t i = 0; i < UNPACKED; i++) {
+            buffer_destroy(&table->unpacked[i].packed);
+            buffer_destroy(&table->unpacked[i].text);
+        }
         free(table);
     }
 }
@@ -133,6 +150,21 @@ static Result unpack(const MDB_val *value, const TextHead *head, Buffer *out)
     out->length += n;
     out->data[out->length] = '\0';
     return RESULT_OK;
+}
+
+/* The same, unless it is what was unpacked last. */
+static Result unpack_once(Unpacked *known, const MDB_val *value, const TextHead *head)
+{
+    const char *bytes = (const char *)value->mv_data + sizeof *head;
+    size_t n = value->mv_size - sizeof *head;
+    if (known->packed.length == n && known->text.length == head->length && n > 0 &&
+        memcmp(known->packed.data, bytes, n) == 0) {
+        return RESULT_OK;
+    }
+    buffer_reset(&known->packed);
+    buffer_reset(&known->text);
+    Result rc = unpack(value, head, &known->text);
+    return rc == RESULT_OK ? buffer_append(&known->packed, bytes, n) : rc;
 }
 
 /* What a value of robots or robots_history stands for. */
@@ -210,15 +242,14 @@ static Result take_text(RobotsTable *table, MDB_txn *txn, uint64_t hash, const c
     if (rc == RESULT_NOT_FOUND) {
         return add_text(table, txn, hash, body, length);
     }
-    buffer_reset(&table->scratch);
+    Unpacked *known = &table->unpacked[hash % UNPACKED];
     if (rc == RESULT_OK) {
-        rc = unpack(&value, &head, &table->scratch);
+        rc = unpack_once(known, &value, &head);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    bool is_same =
-        table->scratch.length == length && memcmp(table->scratch.data, body, length) == 0;
+    bool is_same = known->text.length == length && memcmp(known->text.data, body, length) == 0;
     return is_same ? refer(table, txn, hash, 1) : RESULT_INVALID;
 }
 
