@@ -275,7 +275,9 @@ static void *todo_main(void *argument)
                     frontier->workbench.n_acquired >=
                         atomic_load_explicit(&frontier->connections, memory_order_relaxed);
         MonoTime next = workbench_next_round(&frontier->workbench, idle, now, n > 0);
-        next = crowd_has_risen(&frontier->crowd) ? (MonoTime){0} : next;
+        if (crowd_has_risen(&frontier->crowd)) {
+            next = now; /* which has passed */
+        }
         goes_on = mailbox_take(&frontier->todo_inbox, messages, &n, next);
         thread_step("handing out");
         now = mono_now();
