@@ -30,7 +30,6 @@ struct Parsing {
     void *context;
     Queue queue;
     ParsingThread threads[THREADS_MAX]; /* a place is used again when its thread has ended */
-    _Atomic int64_t called;             /* when a parsing thread was called last */
     atomic_uint n_wanted;
     atomic_uint n_running; /* never more than wanted for long */
     bool started;
@@ -269,20 +268,9 @@ void parsing_add(Parsing *parsing, FetchResult *result)
     push(parsing, result, ENOUGH);
 }
 
-MonoTime parsing_call(Parsing *parsing, MonoTime now)
+void parsing_call(Parsing *parsing)
 {
-    MonoTime again = mono_add_ms((MonoTime){atomic_load(&parsing->called)}, PARSING_CALL_MS);
-    if (queue_count(&parsing->queue) == 0) {
-        return MONO_NEVER;
-    }
-    if (mono_before(now, again)) {
-        return again;
-    }
-    if (now.ns != MONO_NEVER.ns) {
-        atomic_store(&parsing->called, now.ns);
-    }
     queue_call(&parsing->queue);
-    return MONO_NEVER;
 }
 
 size_t parsing_waiting(Parsing *parsing)

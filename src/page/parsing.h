@@ -41,12 +41,9 @@ void parsing_parse(Parsing *parsing, FetchResult *result);
  * scheduled. */
 void parsing_push(Parsing *parsing, FetchResult *result);
 /* The same, for a thread that has several: the parsing threads may not hear of it before
- * parsing_call, which has to follow. A parsing thread is called at most once in PARSING_CALL_MS, so
- * that it finds several results: parsing_call returns when it is to be called again for those that
- * nobody was called for yet, or MONO_NEVER. now: MONO_NEVER for the last time. */
-#define PARSING_CALL_MS 1
+ * parsing_call, which has to follow. */
 void parsing_add(Parsing *parsing, FetchResult *result);
-MonoTime parsing_call(Parsing *parsing, MonoTime now);
+void parsing_call(Parsing *parsing);
 size_t parsing_waiting(Parsing *parsing);
 /* Parses what is queued, then ends the threads. */
 void parsing_stop(Parsing *parsing);

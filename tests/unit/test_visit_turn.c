@@ -114,33 +114,15 @@ static void a_burst_ends_with_the_window(void)
     tear_down(&w);
 }
 
-/* As a new one it holds a connection of the new ones' share: from now on it is a proven one's. */
-static void a_new_host_that_answers_goes_on_as_a_proven_one(void)
+/* As a new one it holds a connection of the new ones' share: it goes home, and is counted anew. */
+static void the_first_answer_of_a_new_host_ends_it(void)
 {
     World w;
     set_up(&w, 60000);
-    w.vs->todo.standing = STANDING_NEW;
     visit_turn_begin(w.vs);
-    CU_ASSERT_FALSE(visit_turn_rise(w.vs));
     w.vs->politeness.standing.has_answered = true;
     fetch_result_delete(fetch(&w, FETCH_OK, ""));
-    CU_ASSERT_TRUE(visit_turn_goes_on(w.vs));
-    CU_ASSERT_TRUE(visit_turn_rise(w.vs));
-    CU_ASSERT_EQUAL(w.vs->todo.standing, STANDING_PROVEN);
-    CU_ASSERT_FALSE(visit_turn_rise(w.vs)); /* it is told once */
-    tear_down(&w);
-}
-
-static void a_host_that_turns_out_to_be_slow_goes_home(void)
-{
-    World w;
-    set_up(&w, 60000);
-    visit_turn_begin(w.vs);
-    w.vs->politeness.standing = (StandingRecord){.has_answered = true, .is_slow = true};
-    fetch_result_delete(fetch(&w, FETCH_OK, ""));
     CU_ASSERT_FALSE(visit_turn_goes_on(w.vs));
-    CU_ASSERT_FALSE(visit_turn_rise(w.vs));
-    w.vs->politeness.standing.is_slow = false;
     w.now.mono = w.vs->politeness.next_fetch;
     CU_ASSERT_EQUAL(turn_of(&w, ""), PAGES);
     tear_down(&w);
@@ -334,10 +316,7 @@ UNIT_MAIN("visit_turn",
           {"a burst ends when its time has passed, and the whole delay follows",
            a_burst_ends_when_its_time_has_passed_and_the_whole_delay_follows},
           {"a burst ends with the window", a_burst_ends_with_the_window},
-          {"a new host that answers goes on as a proven one",
-           a_new_host_that_answers_goes_on_as_a_proven_one},
-          {"a host that turns out to be slow goes home",
-           a_host_that_turns_out_to_be_slow_goes_home},
+          {"the first answer of a new host ends it", the_first_answer_of_a_new_host_ends_it},
           {"a Crawl-delay is kept, even when it is short",
            a_crawl_delay_is_kept_even_when_it_is_short},
           {"a failure ends it, and so does what is wanted at home",

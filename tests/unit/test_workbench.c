@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontier/visit/crowd.h"
-#include "frontier/visit/visit_turn.h"
 #include "frontier/visit/workbench.h"
 #include "dice.h"
 #include "unit.h"
@@ -557,46 +555,6 @@ static void nobody_waits_for_hosts_that_are_new_or_fail(void)
 }
 
 /* A host that has answered does not wait for one of its address that fails. */
-/* It makes room for another new one while it is still being fetched from. */
-static void a_new_host_that_answers_is_counted_as_a_proven_one(void)
-{
-    Workbench workbench;
-    Crowd crowd = {0};
-    StandingShares shares = {.new_percent = 25};
-    VisitState *hosts[] = {host_with(0, 0, STANDING_NEW), host_with(1, 1, STANDING_NEW)};
-    workbench_init(&workbench, at(0));
-    workbench_share(&workbench, shares, 4);
-    CU_ASSERT_EQUAL(workbench_add(&workbench, hosts[0], at(SECOND)), RESULT_OK);
-    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(SECOND)), hosts[0]);
-    crowd_publish(&crowd, &workbench, 4);
-    visit_turn_begin(hosts[0]);
-    hosts[0]->politeness.standing.has_answered = true;
-    hosts[0]->turn.goes_on = true;
-    CU_ASSERT_TRUE(visit_turn_rise(hosts[0]));
-    CU_ASSERT_FALSE(crowd_rise(&crowd)); /* nobody waits for it yet */
-    CU_ASSERT_EQUAL(workbench_add(&workbench, hosts[1], at(SECOND)), RESULT_OK);
-    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(SECOND)));
-    CU_ASSERT_FALSE(crowd_has_risen(&crowd));
-    crowd_publish(&crowd, &workbench, 4);
-    CU_ASSERT_TRUE(crowd_has_risen(&crowd));
-    crowd_settle(&crowd, &workbench);
-    CU_ASSERT_FALSE(crowd_has_risen(&crowd));
-    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(SECOND)), hosts[1]);
-    CU_ASSERT_EQUAL(workbench.acquired[STANDING_PROVEN], 1);
-    CU_ASSERT_EQUAL(workbench.acquired[STANDING_NEW], 1);
-    for (size_t i = 0; i < 2; i++) {
-        (void)workbench_release(&workbench, hosts[i], at(2 * SECOND));
-    }
-    for (size_t s = 0; s < STANDINGS; s++) {
-        CU_ASSERT_EQUAL(workbench.acquired[s], 0);
-    }
-    while (workbench_drain(&workbench) != NULL) {
-    }
-    visit_state_delete(hosts[0]);
-    visit_state_delete(hosts[1]);
-    workbench_destroy(&workbench);
-}
-
 static void neighbours_of_a_failing_host_go_on(void)
 {
     Workbench workbench;
@@ -834,8 +792,6 @@ UNIT_MAIN(
     {"the best level goes first, then who waits longest",
      the_best_level_goes_first_then_who_waits_longest},
     {"nobody waits for hosts that are new or fail", nobody_waits_for_hosts_that_are_new_or_fail},
-    {"a new host that answers is counted as a proven one",
-     a_new_host_that_answers_is_counted_as_a_proven_one},
     {"neighbours of a failing host go on", neighbours_of_a_failing_host_go_on},
     {"a standing follows from what came", a_standing_follows_from_what_came},
     {"the best host of an address goes first", the_best_host_of_an_address_goes_first},

@@ -102,11 +102,11 @@ static void wire_result(void *context, FetchResult *result)
     parsing_add(parts->parsing, result);
 }
 
-static MonoTime wire_round(void *context, MonoTime now)
+static void wire_round(void *context)
 {
     AgentParts *parts = context;
+    parsing_call(parts->parsing);
     frontier_call(parts->frontier);
-    return parsing_call(parts->parsing, now);
 }
 
 void wires_parsed(void *context, ParsedPage *page)
@@ -161,12 +161,6 @@ bool wires_hungry(void *context)
     FrontierStats stats;
     frontier_stats(parts->frontier, &stats);
     return stats.front + stats.acquired < atomic_load(&parts->connections);
-}
-
-static void wire_risen(void *context)
-{
-    AgentParts *parts = context;
-    frontier_risen(parts->frontier);
 }
 
 static void wire_crowded(void *context, FetchCrowd *crowd)
@@ -288,7 +282,6 @@ FetcherSinks wires_of_fetcher(AgentParts *parts)
                           .result = wire_result,
                           .done = wire_done,
                           .answered = wire_answered,
-                          .risen = wire_risen,
                           .crowded = wire_crowded,
                           .round = wire_round};
 }

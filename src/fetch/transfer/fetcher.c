@@ -112,7 +112,8 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     lanes_take_out(transfer->lane, transfer->easy);
     result->cost.end = mono_now();
     transfer_end(transfer, code);
-    bool is_known = visit_state->turn.has_failed; /* of those in flight together one counts */
+    bool is_known =
+        visit_state->turn.has_failed; /* one failure of those in flight together counts */
     HostHealth health = visit_state->politeness.health;
     result->answer.elsewhere =
         !is_known && visit_state_next_address(visit_state, result->answer.class, result->cost.end);
@@ -137,9 +138,6 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     fetcher->sinks.result(fetcher->sinks.context, result);
     if (asker != NULL) {
         fetcher->sinks.answered(fetcher->sinks.context, asker);
-    }
-    if (visit_turn_rise(visit_state)) {
-        fetcher->sinks.risen(fetcher->sinks.context);
     }
     bool goes_on = visit_turn_goes_on(visit_state) && !atomic_load(&fetcher->draining) &&
                    !life_rests(&fetcher->life) && gate_turn_is_open(&fetcher->turn, mono_now());
@@ -267,13 +265,14 @@ static void continue_paused(Fetcher *fetcher, MonoTime now)
 
 static int wait_ms(const Fetcher *fetcher, MonoTime now)
 {
-    MonoTime next = mono_earlier(lanes_time(&fetcher->lanes), fetcher->call);
-    next = mono_earlier(next, gate_turn_time(&fetcher->turn, fetcher->has_waiting));
+    MonoTime next = lanes_time(&fetcher->lanes);
+    MonoTime turn = gate_turn_time(&fetcher->turn, fetcher->has_waiting);
+    next = mono_before(turn, next) ? turn : next;
     /* Deadlines are in the run clock's time. It has to be wound. */
     MonoTime late = transfer_clock_next(&fetcher->clock);
     if (late.ns != MONO_NEVER.ns) {
         late.ns += now.ns - fetcher->shared.now.ns;
-        next = mono_earlier(late, next);
+        next = mono_before(late, next) ? late : next;
     }
     int64_t most = crowding_wait_ms(&fetcher->crowding);
     int64_t ms = next.ns == MONO_NEVER.ns ? most : (next.ns - now.ns + 999999) / 1000000;
@@ -328,14 +327,15 @@ static void *fetcher_main(void *argument)
             abort_all(fetcher);
         }
         atomic_store_explicit(&fetcher->active, fetcher->pool.n_active, memory_order_relaxed);
-        bool is_held = gate_turn_is_held(&fetcher->turn, fetcher->has_waiting, now);
+        bool is_held = (fetcher->has_waiting || fetcher->turn.paused.count > 0) &&
+                       fetcher->options.rate != NULL &&
+                       !rate_gate_is_open(fetcher->options.rate, now);
         atomic_store_explicit(&fetcher->held_back, is_held, memory_order_relaxed);
         atomic_store_explicit(&fetcher->n_paused, fetcher->turn.paused.count, memory_order_relaxed);
         atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
-        fetcher->call = fetcher->sinks.round(fetcher->sinks.context, now);
+        fetcher->sinks.round(fetcher->sinks.context);
     }
     abort_all(fetcher);
-    (void)fetcher->sinks.round(fetcher->sinks.context, MONO_NEVER);
     lanes_close_all(&fetcher->lanes);
     return NULL;
 }

@@ -89,11 +89,8 @@ typedef struct FetcherSinks {
     void (*done)(void *context, VisitState *visit_state); /* takes it */
     /* Takes an asker back from its errand (frontier/visit/visit_state.h). */
     void (*answered)(void *context, VisitState *asker);
-    void (*risen)(void *context);                      /* one more: crowd_rise */
     void (*crowded)(void *context, FetchCrowd *crowd); /* asks */
-    /* What one look at all sockets has brought was given. Returns when it is to be told again, or
-     * MONO_NEVER; now: MONO_NEVER at the end. */
-    MonoTime (*round)(void *context, MonoTime now);
+    void (*round)(void *context); /* what one look at all sockets has brought was given */
 } FetcherSinks;
 
 typedef struct FetcherStats {

@@ -48,7 +48,6 @@ struct Fetcher {
     atomic_bool stopping;
     atomic_size_t active;
     atomic_size_t n_paused;
-    MonoTime call;    /* when others are to be told of what was given */
     bool has_waiting; /* visit states wait in the inbox */
     atomic_bool held_back;
     _Atomic uint64_t requests;

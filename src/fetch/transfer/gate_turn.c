@@ -31,11 +31,6 @@ bool gate_turn_is_open(const GateTurn *turn, MonoTime now)
            (turn->quota == NULL || byte_quota_is_open(turn->quota));
 }
 
-bool gate_turn_is_held(const GateTurn *turn, bool waits, MonoTime now)
-{
-    return (waits || turn->paused.count > 0) && !has_rate(turn, now);
-}
-
 static void begin(GateTurn *turn, Transfer *transfer, MonoTime now)
 {
     turn->favoured = transfer;

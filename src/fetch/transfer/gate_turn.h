@@ -28,8 +28,6 @@ void gate_turn_init(GateTurn *turn, ByteGate *gate, RateGate *rate, ByteQuota *q
 void gate_turn_destroy(GateTurn *turn);
 /* Whether something new may be begun. */
 bool gate_turn_is_open(const GateTurn *turn, MonoTime now);
-/* Whether somebody waits for the rate of all bytes. waits: there is somebody who wants to begin. */
-bool gate_turn_is_held(const GateTurn *turn, bool waits, MonoTime now);
 /* Ends the turn of a favoured transfer that was too slow. Call before the first gate_turn_next. */
 void gate_turn_review(GateTurn *turn, MonoTime now);
 /* The paused transfer that may go on now (transfer_continue), or NULL. */
@@ -37,7 +35,7 @@ Transfer *gate_turn_next(GateTurn *turn, MonoTime now);
 /* The transfer has ended. */
 void gate_turn_forget(GateTurn *turn, const Transfer *transfer);
 /* When gate_turn_review has something to do, or the rate lets go on who waits; MONO_NEVER. waits:
- * as above. */
+ * there is somebody who wants to begin. */
 MonoTime gate_turn_time(const GateTurn *turn, bool waits);
 
 #endif

@@ -275,16 +275,12 @@ static void *todo_main(void *argument)
                     frontier->workbench.n_acquired >=
                         atomic_load_explicit(&frontier->connections, memory_order_relaxed);
         MonoTime next = workbench_next_round(&frontier->workbench, idle, now, n > 0);
-        if (crowd_has_risen(&frontier->crowd)) {
-            next = now; /* which has passed */
-        }
         goes_on = mailbox_take(&frontier->todo_inbox, messages, &n, next);
         thread_step("handing out");
         now = mono_now();
         if (frontier->workbench.leases != NULL) {
             workbench_count_sleep(&frontier->workbench, clock_asleep_ns());
         }
-        crowd_settle(&frontier->crowd, &frontier->workbench);
         for (size_t i = 0; i < n; i++) {
             News news = *(News *)messages[i];
             if (news == NEWS_LEASE) {
@@ -411,13 +407,6 @@ void frontier_fetched(Frontier *frontier, VisitState *visit_state)
     MonoTime soon = mono_add_ms(mono_now(), WORKBENCH_RELEASE_MS);
     visit_state->news = NEWS_FETCHED;
     (void)mailbox_post_by(&frontier->todo_inbox, visit_state, mono_earlier(due(visit_state), soon));
-}
-
-void frontier_risen(Frontier *frontier)
-{
-    if (crowd_rise(&frontier->crowd)) {
-        (void)mailbox_post_by(&frontier->todo_inbox, &nudge, (MonoTime){0});
-    }
 }
 
 void frontier_call(Frontier *frontier)

@@ -90,8 +90,6 @@ void frontier_resolved(Frontier *frontier, VisitState *visit_state);
  * frontier_call has to follow, once for several; nothing is handed out for them before. */
 void frontier_fetched(Frontier *frontier, VisitState *visit_state);
 void frontier_call(Frontier *frontier);
-/* From a fetching thread: visit_turn_rise. frontier_call has to follow. */
-void frontier_risen(Frontier *frontier);
 /* From a fetching thread: a visit state whose robots.txt was asked for on another host. */
 void frontier_answered(Frontier *frontier, VisitState *asker);
 /* From ingest, after a commit. Takes the notice. */

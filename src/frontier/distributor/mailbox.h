@@ -27,10 +27,8 @@ typedef struct Mailbox {
 Result mailbox_init(Mailbox *mailbox, bool runs);
 void mailbox_destroy(Mailbox *mailbox);
 
-/* The thread is called for the message, which is of no use after mailbox_close: what belongs to it
- * is freed by whoever owns the visit states. False: it is closed, and the message still the
- * caller's.
- */
+/* The thread is called for the message. False: the mailbox is closed, and the message still the
+ * caller's. */
 bool mailbox_post(Mailbox *mailbox, void *message);
 /* The same; nobody misses the message before `by`, and nobody is called: mailbox_call does that
  * once for several, and has to follow. */

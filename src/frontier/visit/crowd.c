@@ -5,24 +5,8 @@ void crowd_publish(Crowd *crowd, const Workbench *workbench, size_t connections)
     for (size_t s = 0; s < STANDINGS; s++) {
         size_t waiting = workbench_n_crowded(workbench, (Standing)s, connections);
         atomic_store_explicit(&crowd->active[s], workbench->acquired[s], memory_order_relaxed);
-        atomic_store(&crowd->waiting[s], waiting); /* before risen is read */
+        atomic_store_explicit(&crowd->waiting[s], waiting, memory_order_relaxed);
     }
-}
-
-bool crowd_rise(Crowd *crowd)
-{
-    atomic_fetch_add(&crowd->risen, 1);
-    return atomic_load(&crowd->waiting[STANDING_NEW]) > 0;
-}
-
-bool crowd_has_risen(const Crowd *crowd)
-{
-    return atomic_load(&crowd->waiting[STANDING_NEW]) > 0 && atomic_load(&crowd->risen) > 0;
-}
-
-void crowd_settle(Crowd *crowd, Workbench *workbench)
-{
-    workbench_rise(workbench, atomic_exchange(&crowd->risen, 0));
 }
 
 CrowdCounts crowd_counts(const Crowd *crowd)

@@ -27,14 +27,6 @@ bool visit_turn_has_asked(const VisitState *visit_state)
     return visit_state->turn.requests > 0;
 }
 
-/* A host that turns out to be slow goes home, and is counted anew. */
-static bool keeps_standing(const VisitState *visit_state)
-{
-    Standing then = visit_state->turn.standing;
-    Standing now = standing_now(visit_state);
-    return now == then || (now == STANDING_PROVEN && then == STANDING_NEW);
-}
-
 /* The host is well, is owed its configured delay and nothing else, and has something to ask for. */
 static bool is_at_ease(const VisitState *visit_state, const PolitenessVerdict *verdict)
 {
@@ -43,7 +35,8 @@ static bool is_at_ease(const VisitState *visit_state, const PolitenessVerdict *v
            visit_state->politeness.health.failures == 0 && !visit_state->politeness.dropped &&
            (rules == NULL || robots_crawl_delay_ms(rules) <= 0) &&
            visit_state->errands.askers == NULL && !atomic_load(&visit_state->signals.wanted) &&
-           keeps_standing(visit_state) && visit_state_count(visit_state) > 0;
+           standing_now(visit_state) == visit_state->turn.standing &&
+           visit_state_count(visit_state) > 0;
 }
 
 /* Nothing is owed, and the time of such a turn is not over. */
@@ -105,18 +98,6 @@ bool visit_turn_has_landed(const VisitState *visit_state)
 bool visit_turn_goes_on(const VisitState *visit_state)
 {
     return visit_state->turn.goes_on;
-}
-
-bool visit_turn_rise(VisitState *visit_state)
-{
-    VisitTurn *turn = &visit_state->turn;
-    if (!turn->goes_on || turn->standing != STANDING_NEW ||
-        standing_now(visit_state) != STANDING_PROVEN) {
-        return false;
-    }
-    turn->standing = STANDING_PROVEN;
-    visit_state->todo.standing = STANDING_PROVEN;
-    return true;
 }
 
 unsigned visit_turn_burst(const VisitState *visit_state)

@@ -6,8 +6,8 @@
  * when politeness asks for more than the delay of the configuration: after a failure, with a
  * Crawl-delay, and with an adaptive delay or a rate for the host that come to more. It also ends
  * when robots.txt has to be asked for elsewhere, or the visit state is wanted at home, and when the
- * host turns out to be slow: at home it is counted anew. One that answers for the first time is
- * counted as proven from then on, and makes room for other new ones (visit_turn_rise).
+ * standing of the host has changed: at home it is counted anew (a host that has just answered for
+ * the first time makes room for other new ones).
  *
  * Where neither host nor address is owed a delay, a turn goes on for VISIT_TURN_FREE_MS while there
  * are URLs as good as its first one, so that a delay of 0 is one. Such a turn may also be wide:
@@ -45,9 +45,6 @@ void visit_turn_land(VisitState *visit_state);
 bool visit_turn_has_landed(const VisitState *visit_state);
 /* What visit_turn_end has returned. */
 bool visit_turn_goes_on(const VisitState *visit_state);
-/* Whether the turn goes on, and the host has answered for the first time: true once. Its connection
- * is one of the proven ones' from now on, which the todo thread has to be told (crowd_rise). */
-bool visit_turn_rise(VisitState *visit_state);
 /* The number of the request that has ended in its burst, from 1 on; 0: it is in none. */
 unsigned visit_turn_burst(const VisitState *visit_state);
 /* Nothing is to be asked for so long. What is owed already stays owed. */

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define LEASE_KEEP_MS  500 /* a contended lease is kept so long for the next fetch */
-#define ASLEEP_NS      INT64_C(50000000)
-#define LEASE_PAUSE_MS 1000 /* until one is wanted again that could not be asked for */
+#define LEASE_KEEP_MS  500               /* a contended lease is kept so long for the next fetch */
+#define LEASE_PAUSE_MS 1000              /* until one is wanted again that could not be asked for */
+#define ASLEEP_NS      INT64_C(50000000) /* less is how far two clocks are read apart */
 
 void workbench_init(Workbench *workbench, MonoTime floor)
 {
@@ -340,13 +340,6 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     /* No memory to place the entry: it stays findable by address and is placed at the next add. */
     (void)place_entry(workbench, entry, now);
     return keep;
-}
-
-void workbench_rise(Workbench *workbench, size_t n)
-{
-    assert(workbench->acquired[STANDING_NEW] >= n);
-    workbench->acquired[STANDING_NEW] -= n;
-    workbench->acquired[STANDING_PROVEN] += n;
 }
 
 bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now)

@@ -87,8 +87,6 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
  * whether one that must wait long keeps its place in memory. */
 #define WORKBENCH_FAR_MS 120000
 bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
-/* So many of the visit states at the fetchers have become proven ones from new ones, and say so. */
-void workbench_rise(Workbench *workbench, size_t n);
 /* Takes out a queued visit state, so that its window can be read anew. False when it is not queued
  * here. */
 bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now);
