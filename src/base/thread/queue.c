@@ -52,8 +52,8 @@ static void put_locked(Queue *queue, void *item)
 /* A popper waits, once. False: its deadline has passed, or it is not to wait (queue_wake). */
 static bool wait_locked(Queue *queue, MonoTime deadline)
 {
-    if (deadline.ns == 0) {
-        return false; /* it only looks: without a system call */
+    if (deadline.ns != MONO_NEVER.ns && !mono_before(mono_now(), deadline)) {
+        return false; /* without a system call */
     }
     queue->waiting++;
     queue->until = deadline;

@@ -128,8 +128,8 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
  * main thread. error gets a sentence, or a line for each mistake; rules stay as they were then. */
 Result parts_configure(AgentParts *parts, Buffer *error);
 Result parts_start(AgentParts *parts);
-/* Sets the reasons for a pause (PauseReasons, 0 = none). While there is one, nothing new is begun.
- */
+/* Sets the reasons for a pause (PauseReasons, 0 = none). While there is one, nothing new is begun;
+ * before parts_start: from the first moment on. */
 void parts_pause(AgentParts *parts, unsigned reasons);
 /* No new fetches. */
 void parts_drain(AgentParts *parts);

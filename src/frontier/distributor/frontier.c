@@ -194,7 +194,8 @@ static MonoTime due(const VisitState *visit_state)
     return mono_later(visit_state->politeness.next_fetch, visit_state->politeness.ip_next_fetch);
 }
 
-/* What leaves the workbench is not missed at home while its address has others to fetch from. */
+/* What leaves the workbench is not missed at home while its address has others to fetch from. The
+ * entry is still there: only workbench_acquire forgets one. */
 static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
 {
     assert(visit_state->news == NEWS_READY || visit_state->news == NEWS_FETCHED);

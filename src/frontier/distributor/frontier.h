@@ -79,7 +79,8 @@ Result frontier_new(Frontier **frontier, const FrontierOptions *options, const F
 /* After frontier_stop. */
 void frontier_delete(Frontier *frontier);
 Result frontier_start(Frontier *frontier);
-/* Pauses or resumes: while paused, no visit state is handed to a fetcher. */
+/* Pauses or resumes, before frontier_start, too: while paused, no visit state is handed to a
+ * fetcher. */
 void frontier_pause(Frontier *frontier, bool paused);
 /* Ends both threads. Resolver and fetchers must have given everything back before. */
 void frontier_stop(Frontier *frontier);

@@ -12,10 +12,11 @@
 #define ZSTD_LEVEL  1
 #define SHORT_BYTES 24u               /* no longer than a reference, and what it costs to follow */
 #define TEXT_MOST   ((size_t)1 << 24) /* more than ROBOTS_MAX_BYTES, which a text is cut to */
-#define UNPACKED    4u                /* texts that are compared again and again */
+#define UNPACKED    4u                /* texts in memory, of at most ROBOTS_MAX_BYTES each */
 
-/* A text that was unpacked, and what from: the same bytes are the same text, whoever refers to it
- * meanwhile. */
+/* A text that hosts share is compared with what each of them sends. It is kept unpacked, with the
+ * bytes that it was unpacked from: as long as the table has these, it is the same text, whatever
+ * transactions were aborted meanwhile. */
 typedef struct Unpacked {
     Buffer packed;
     Buffer text;
@@ -152,7 +153,7 @@ static Result unpack(const MDB_val *value, const TextHead *head, Buffer *out)
     return RESULT_OK;
 }
 
-/* The same, unless it is what was unpacked last. */
+/* Makes known what value holds, unless it is that already. */
 static Result unpack_once(Unpacked *known, const MDB_val *value, const TextHead *head)
 {
     const char *bytes = (const char *)value->mv_data + sizeof *head;

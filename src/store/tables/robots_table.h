@@ -5,7 +5,8 @@
  * robots_texts holds the text, compressed by zstd, with the number of those that refer to it. Very
  * short texts, and those whose hash is another text's, stand where the reference would. So do all
  * texts that an earlier version of ragno has written.
- * Owns: the handles, and the writer's scratch; the tables are the environment's.
+ * Owns: the handles, and the writer's scratch with the texts that it compared last; the tables are
+ * the environment's.
  * Threads: the ingest thread writes, any thread reads in a read transaction.
  * Invariants: a text is there exactly as long as somebody refers to it.
  * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY,
