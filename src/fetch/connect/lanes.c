@@ -48,7 +48,8 @@ static int on_timer(CURLM *multi, long timeout_ms, void *context)
 {
     (void)multi;
     Lane *lane = context;
-    lane->due = timeout_ms < 0 ? MONO_NEVER : mono_add_ms(mono_now(), timeout_ms);
+    lane->lanes->due[lane->number] =
+        timeout_ms < 0 ? MONO_NEVER : mono_add_ms(mono_now(), timeout_ms);
     return 0;
 }
 
@@ -82,7 +83,8 @@ Result lanes_init(Lanes *lanes, SocketWatch *sockets, size_t kept_connections)
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && lanes->n < n) {
         Lane *lane = &lanes->lane[lanes->n];
-        *lane = (Lane){.lanes = lanes, .due = MONO_NEVER, .number = (uint8_t)lanes->n};
+        *lane = (Lane){.lanes = lanes, .number = (uint8_t)lanes->n};
+        lanes->due[lanes->n] = MONO_NEVER;
         rc = open_lane(lane, (long)((kept_connections + n - 1) / n));
         lanes->n += rc == RESULT_OK;
     }
@@ -142,14 +144,25 @@ void lanes_take_out(Lane *lane, CURL *easy)
 
 void lanes_touch(Lane *lane)
 {
+    Lanes *lanes = lane->lanes;
+    if (lane->is_touched) {
+        return;
+    }
     lane->is_touched = true;
+    lane->next_touched = NULL;
+    if (lanes->first_touched == NULL) {
+        lanes->first_touched = lane;
+    } else {
+        lanes->last_touched->next_touched = lane;
+    }
+    lanes->last_touched = lane;
 }
 
 static void act(Lane *lane, int fd, int mask)
 {
     int running = 0;
     (void)curl_multi_socket_action(lane->multi, fd, mask, &running);
-    lane->is_touched = true;
+    lanes_touch(lane);
 }
 
 void lanes_event(Lanes *lanes, int fd, uint32_t events)
@@ -174,7 +187,7 @@ MonoTime lanes_time(const Lanes *lanes)
 {
     MonoTime time = MONO_NEVER;
     for (unsigned i = 0; i < lanes->n; i++) {
-        time = mono_before(lanes->lane[i].due, time) ? lanes->lane[i].due : time;
+        time = mono_before(lanes->due[i], time) ? lanes->due[i] : time;
     }
     return time;
 }
@@ -184,9 +197,10 @@ MonoTime lanes_time(const Lanes *lanes)
 static void run_timer(Lane *lane)
 {
     long left_ms = -1;
-    lane->due = MONO_NEVER;
+    MonoTime *due = &lane->lanes->due[lane->number];
+    *due = MONO_NEVER;
     act(lane, CURL_SOCKET_TIMEOUT, 0);
-    if (lane->due.ns == MONO_NEVER.ns && curl_multi_timeout(lane->multi, &left_ms) == CURLM_OK) {
+    if (due->ns == MONO_NEVER.ns && curl_multi_timeout(lane->multi, &left_ms) == CURLM_OK) {
         (void)on_timer(lane->multi, left_ms, lane);
     }
 }
@@ -194,7 +208,7 @@ static void run_timer(Lane *lane)
 void lanes_run_timers(Lanes *lanes, MonoTime now)
 {
     for (unsigned i = 0; i < lanes->n; i++) {
-        if (!mono_before(now, lanes->lane[i].due)) {
+        if (!mono_before(now, lanes->due[i])) {
             run_timer(&lanes->lane[i]);
         }
     }
@@ -215,14 +229,14 @@ static CURL *ended_of(Lane *lane, CURLcode *code)
 
 CURL *lanes_ended(Lanes *lanes, CURLcode *code)
 {
-    for (; lanes->next < lanes->n; lanes->next++) {
-        Lane *lane = &lanes->lane[lanes->next];
-        CURL *easy = lane->is_touched ? ended_of(lane, code) : NULL;
-        if (easy != NULL) {
-            return easy;
+    CURL *easy = NULL;
+    while (easy == NULL && lanes->first_touched != NULL) {
+        Lane *lane = lanes->first_touched;
+        easy = ended_of(lane, code);
+        if (easy == NULL) {
+            lane->is_touched = false;
+            lanes->first_touched = lane->next_touched;
         }
-        lane->is_touched = false;
     }
-    lanes->next = 0;
-    return NULL;
+    return easy;
 }
