@@ -8,8 +8,9 @@
 #include "base/memory/base64.h"
 #include "parse/host/authority.h"
 
-#define ACCEPT                                                                                     \
-    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.5"
+#define FIELD_BYTES 4096u
+#define ACCEPT      "Accept: text/html,application/xhtml+xml,*/*;q=0.5" /* libcurl counts each letter \
+                                                                         */
 
 Result request_lines_add(struct curl_slist **list, const char *line)
 {
@@ -35,22 +36,43 @@ static Result add_user_headers(struct curl_slist **list, const char *headers)
     return rc;
 }
 
-Result request_lines_common(struct curl_slist **list, const char *headers,
+/* "NAME: TEXT". */
+static Result add_field(struct curl_slist **list, const char *name, const char *text)
+{
+    Buffer line;
+    buffer_init(&line, FIELD_BYTES);
+    Result rc = buffer_printf(&line, "%s: %s", name, text);
+    rc = rc == RESULT_OK ? request_lines_add(list, buffer_string(&line)) : rc;
+    buffer_destroy(&line);
+    return rc;
+}
+
+/* Whether the operator's own lines, "A: b | C: d", say who asks. */
+static bool has_user_agent(const char *headers)
+{
+    static const char name[] = "User-Agent:";
+    for (; headers != NULL; headers = strchr(headers, '|')) {
+        headers += strspn(headers, " |");
+        if (strncasecmp(headers, name, sizeof name - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Result request_lines_common(struct curl_slist **list, const char *user_agent, const char *headers,
                             const char *accept_language, bool robots)
 {
-    Result rc = request_lines_add(list, robots ? "Accept: text/plain,*/*;q=0.8" : ACCEPT);
+    Result rc = has_user_agent(headers) ? RESULT_OK : add_field(list, "User-Agent", user_agent);
+    if (rc == RESULT_OK) {
+        rc = request_lines_add(list, robots ? "Accept: text/plain,*/*;q=0.8" : ACCEPT);
+    }
     if (rc == RESULT_OK) {
         rc = request_lines_add(list, robots ? "Accept-Encoding: identity"
                                             : "Accept-Encoding: gzip, deflate, br, zstd");
     }
     if (rc == RESULT_OK && *accept_language != '\0') {
-        Buffer line;
-        buffer_init(&line, 4096);
-        rc = buffer_printf(&line, "Accept-Language: %s", accept_language);
-        if (rc == RESULT_OK) {
-            rc = request_lines_add(list, buffer_string(&line));
-        }
-        buffer_destroy(&line);
+        rc = add_field(list, "Accept-Language", accept_language);
     }
     return rc == RESULT_OK ? add_user_headers(list, headers) : rc;
 }
@@ -143,8 +165,7 @@ static Result append_line(Buffer *text, const char *line, bool masked)
                   : buffer_printf(text, "%s\r\n", line);
 }
 
-char *request_lines_text(const char *url, const char *user_agent, const struct curl_slist *lines,
-                         RequestMask mask)
+char *request_lines_text(const char *url, const struct curl_slist *lines, RequestMask mask)
 {
     size_t length = strlen(url);
     Authority at = authority_of(url, length);
@@ -155,9 +176,6 @@ char *request_lines_text(const char *url, const char *user_agent, const struct c
                               path, (int)(at.end - at.host), url + at.host);
     if (rc == RESULT_OK && at.host > at.start) {
         rc = append_authorization(&text, url + at.start, at.host - at.start - 1, mask.all);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(&text, "User-Agent: %s\r\n", user_agent);
     }
     size_t n = 0;
     for (const struct curl_slist *line = lines; rc == RESULT_OK && line != NULL;

@@ -19,8 +19,9 @@
 /* Appends a copy of the line; the list stays as it is without memory for it. */
 Result request_lines_add(struct curl_slist **list, const char *line);
 /* The lines that all requests to hosts with the same settings have in common: those for pages, or
- * for robots.txt. */
-Result request_lines_common(struct curl_slist **list, const char *headers,
+ * for robots.txt. The user agent is the first of them, unless headers has another: what libcurl is
+ * told by CURLOPT_USERAGENT it writes twice for each request. */
+Result request_lines_common(struct curl_slist **list, const char *user_agent, const char *headers,
                             const char *accept_language, bool robots);
 /* Appends what the file of credentials has for a URL, and counts it. */
 Result request_lines_secrets(struct curl_slist **list, const Credentials *credentials,
@@ -36,9 +37,8 @@ typedef struct RequestMask {
 } RequestMask;
 
 /* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, Authorization
- * if the URL has user information, User-Agent, then the lines in order. (HTTP/2 sends the same
- * fields in binary form.) The caller frees it; NULL without memory. */
-char *request_lines_text(const char *url, const char *user_agent, const struct curl_slist *lines,
-                         RequestMask mask);
+ * if the URL has user information, then the lines in order. (HTTP/2 sends the same fields in binary
+ * form.) The caller frees it; NULL without memory. */
+char *request_lines_text(const char *url, const struct curl_slist *lines, RequestMask mask);
 
 #endif

@@ -40,11 +40,11 @@ Result transfer_shared_init(TransferShared *shared, const FetcherOptions *option
         rc = RESULT_MEMORY;
     }
     if (rc == RESULT_OK) {
-        rc = request_lines_common(&shared->page_headers, options->headers, options->accept_language,
-                                  false);
+        rc = request_lines_common(&shared->page_headers, options->user_agent, options->headers,
+                                  options->accept_language, false);
     }
     if (rc == RESULT_OK) {
-        rc = request_lines_common(&shared->robots_headers, options->headers,
+        rc = request_lines_common(&shared->robots_headers, options->user_agent, options->headers,
                                   options->accept_language, true);
     }
     if (rc != RESULT_OK) {
@@ -226,19 +226,19 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
     return is_end && !take_header(transfer) ? 0 : length;
 }
 
-/* Room for all of the body when the header says how long it is, so that it never moves; but no more
- * than one that says nothing gets, while the gate is closed or the length may be a lie. */
+/* Room for all of the body when the header says how long it is, so that it never moves. A length
+ * that may be a lie gets BODY_TOLD_BYTES, which grow where they are once they are full; while the
+ * gate is closed, no more than one that says nothing. */
 static void make_room(Transfer *transfer, size_t length)
 {
     Buffer *body = &transfer->result->answer.body;
     ByteGate *gate = transfer->shared->options->gate;
     curl_off_t told = -1;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
+    bool is_open = gate == NULL || byte_gate_is_open(gate);
+    size_t most = is_open ? BODY_TOLD_BYTES : TRANSFER_BODY_BYTES;
     size_t room = told < 0 ? TRANSFER_BODY_BYTES : (size_t)told;
-    if (room > TRANSFER_BODY_BYTES &&
-        (room > BODY_TOLD_BYTES || (gate != NULL && !byte_gate_is_open(gate)))) {
-        room = TRANSFER_BODY_BYTES;
-    }
+    room = room < most ? room : most;
     room = room < length ? length : room;
     (void)buffer_reserve(body, room < body->limit ? room : body->limit);
 }
@@ -345,7 +345,6 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
 
 static void set_up_once(Transfer *transfer)
 {
-    const FetcherOptions *options = transfer->shared->options;
     CURL *easy = transfer->easy;
     (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -358,7 +357,6 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, RECEIVE_BYTES);
-    (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, options->user_agent);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);

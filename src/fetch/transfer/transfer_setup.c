@@ -76,7 +76,8 @@ static Result gather_lines(Transfer *transfer, const FetchSite *site, const Fetc
     if (has_common_lines(transfer, site)) {
         common = robots ? transfer->shared->robots_headers : transfer->shared->page_headers;
     } else if (rc == RESULT_OK) {
-        rc = request_lines_common(&transfer->lines, site->headers, site->accept_language, robots);
+        rc = request_lines_common(&transfer->lines, transfer->shared->options->user_agent,
+                                  site->headers, site->accept_language, robots);
     }
     for (struct curl_slist *line = transfer->lines; line != NULL; line = line->next) {
         transfer->last_line = line;
@@ -126,12 +127,15 @@ static bool set_route(Transfer *transfer, const FetchSite *site, const char *url
     bool names_place = proxy.url == NULL || proxy.wants_address;
     const char *secret =
         proxy.url == NULL ? NULL : credentials_of_proxy(site->credentials, proxy.url);
+    const char *agent = proxy.url == NULL ? NULL : transfer->shared->options->user_agent;
     /* Addresses come from our resolver. libcurl would keep what it takes for their names, and look
      * through all of them twice in every transfer. A proxy's name is libcurl's to resolve. */
     return curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT,
                             proxy.url == NULL ? 0L : PROXY_NAME_S) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PROXY, proxy.url == NULL ? "" : proxy.url) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PROXYUSERPWD, secret) == CURLE_OK &&
+           /* for a CONNECT; the host gets it as a line */
+           curl_easy_setopt(easy, CURLOPT_USERAGENT, agent) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_CONNECT_TO, names_place ? &transfer->connect_to : NULL) ==
                CURLE_OK;
 }
@@ -190,8 +194,7 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
     }
     if (options->keep_requests) {
         RequestMask mask = {.n_first = transfer->n_secrets, .all = options->mask_secrets};
-        result->request.header =
-            request_lines_text(url, options->user_agent, transfer->lines, mask);
+        result->request.header = request_lines_text(url, transfer->lines, mask);
     }
     bool is_set =
         set_url(transfer, url) &&
