@@ -82,6 +82,38 @@ static void transactions_are_counted(void)
     close_fixture(&f);
 }
 
+static bool is_there(const Fixture *f, MDB_txn *txn, uint64_t number)
+{
+    MDB_val key = {sizeof number, &number};
+    MDB_val value;
+    return mdb_get(txn, f->dbi, &key, &value) == 0;
+}
+
+/* What was aborted is used again: for a snapshot of then, and across growth. */
+static void a_reader_begun_again_reads_the_present(void)
+{
+    Fixture f;
+    MDB_txn *reader = NULL;
+    MDB_txn *writer = NULL;
+    open_fixture(&f, "txnagain");
+    for (uint64_t number = 0; number < 8; number++) {
+        MDB_val key = {sizeof number, &number};
+        MDB_val value = {sizeof number, &number};
+        CU_ASSERT_EQUAL_FATAL(txn_manager_begin(f.tm, MDB_RDONLY, &reader), txn_manager_error_ok);
+        CU_ASSERT_EQUAL_FATAL(txn_manager_begin(f.tm, 0, &writer), txn_manager_error_ok);
+        CU_ASSERT_EQUAL(mdb_put(writer, f.dbi, &key, &value, 0), 0);
+        CU_ASSERT_EQUAL(txn_manager_commit(f.tm, writer), txn_manager_error_ok);
+        CU_ASSERT_FALSE(is_there(&f, reader, number));
+        CU_ASSERT_EQUAL(txn_manager_abort(f.tm, reader), txn_manager_error_ok);
+        CU_ASSERT_EQUAL(atomic_load(&f.tm->idle), reader);
+        CU_ASSERT_EQUAL_FATAL(txn_manager_begin(f.tm, MDB_RDONLY, &reader), txn_manager_error_ok);
+        CU_ASSERT_TRUE(is_there(&f, reader, number));
+        CU_ASSERT_EQUAL(txn_manager_abort(f.tm, reader), txn_manager_error_ok);
+        CU_ASSERT_EQUAL(txn_manager_expand_to(f.tm, 0), txn_manager_error_ok);
+    }
+    close_fixture(&f);
+}
+
 static void the_map_doubles_when_few_pages_are_free(void)
 {
     Fixture f;
@@ -266,6 +298,7 @@ static void threads_read_and_write_across_expansions(void)
 UNIT_MAIN("txn_manager",
           {"nobody enters while the door is closed", nobody_enters_while_the_door_is_closed},
           {"transactions are counted", transactions_are_counted},
+          {"a reader begun again reads the present", a_reader_begun_again_reads_the_present},
           {"the map doubles when few pages are free", the_map_doubles_when_few_pages_are_free},
           {"a reader inside a reader does not deadlock an expansion",
            a_reader_inside_a_reader_does_not_deadlock_an_expansion},

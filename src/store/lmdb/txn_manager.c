@@ -105,6 +105,7 @@ TxnManagerError txn_manager_new(TxnManager **tm, MDB_env *env)
     inv_semaphore_init(&manager->txn_counter_read);
     inv_semaphore_init(&manager->txn_counter_write);
     atomic_init(&manager->writer, NULL);
+    atomic_init(&manager->idle, NULL);
     *tm = manager;
     return txn_manager_error_ok;
 }
@@ -112,6 +113,7 @@ TxnManagerError txn_manager_new(TxnManager **tm, MDB_env *env)
 TxnManagerError txn_manager_delete(TxnManager *tm)
 {
     if (tm != NULL) {
+        mdb_txn_abort(atomic_load(&tm->idle));
         inv_semaphore_destroy(&tm->txn_counter_read);
         inv_semaphore_destroy(&tm->txn_counter_write);
         error_delete(tm->error);
@@ -235,6 +237,18 @@ static uint64_t this_thread(void)
     return (uint64_t)(uintptr_t)&own;
 }
 
+/* Begins by the transaction that is idle, if there is one. */
+static int begin(TxnManager *tm, unsigned flags, MDB_txn **txn)
+{
+    MDB_txn *idle = (flags & MDB_RDONLY) == 0 ? NULL : atomic_exchange(&tm->idle, NULL);
+    if (idle != NULL && mdb_txn_renew(idle) == 0) {
+        *txn = idle;
+        return 0;
+    }
+    mdb_txn_abort(idle); /* the map was grown by another process, perhaps: a new one finds out */
+    return mdb_txn_begin(tm->env, NULL, flags, txn);
+}
+
 int txn_manager_begin_mdb(TxnManager *tm, unsigned flags, MDB_txn **txn)
 {
     bool read_only = (flags & MDB_RDONLY) != 0;
@@ -246,7 +260,7 @@ int txn_manager_begin_mdb(TxnManager *tm, unsigned flags, MDB_txn **txn)
     }
     for (;;) {
         inv_semaphore_inc(counter);
-        int rc = mdb_txn_begin(tm->env, NULL, flags, txn);
+        int rc = begin(tm, flags, txn);
         if (rc == 0) {
             if (!read_only) {
                 atomic_store(&tm->writer_thread, this_thread());
@@ -284,6 +298,10 @@ int txn_manager_commit_mdb(TxnManager *tm, MDB_txn *txn)
 void txn_manager_abort_mdb(TxnManager *tm, MDB_txn *txn)
 {
     InvSemaphore *counter = forget(tm, txn);
+    if (counter == &tm->txn_counter_read) {
+        mdb_txn_reset(txn);
+        txn = atomic_exchange(&tm->idle, txn);
+    }
     mdb_txn_abort(txn);
     inv_semaphore_dec(counter);
 }
