@@ -10,6 +10,7 @@
 
 #include "ingest/batch/ingest_store.h"
 #include "folder_fixture.h"
+#include "parse/robots/robots.h"
 #include "unit.h"
 
 typedef struct StoreFixture {
@@ -68,6 +69,12 @@ static inline MDB_txn *store_fixture_begin(StoreFixture *fixture, bool read_only
 static inline void store_fixture_commit(StoreFixture *fixture, MDB_txn *txn)
 {
     CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(fixture->store.db, txn), 0);
+}
+
+static inline Result store_fixture_put_robots(HostTable *hosts, MDB_txn *txn, uint32_t host,
+                                              const char *text, size_t length)
+{
+    return host_table_put_robots(hosts, txn, host, text, length, robots_content_hash(text, length));
 }
 
 typedef struct StoreFixtureLevel {

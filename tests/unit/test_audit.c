@@ -324,9 +324,10 @@ static PageDB *two_versions(StoreFixture *f)
     MDB_txn *txn = store_fixture_begin(f, false);
     CU_ASSERT_EQUAL(page_db_host_add(f->store.db, txn, "http://a.test", 13, &host), 0);
     HostTable *hosts = f->store.hosts;
-    CU_ASSERT_EQUAL(host_table_put_robots(hosts, txn, host, first, sizeof first - 1), RESULT_OK);
+    CU_ASSERT_EQUAL(store_fixture_put_robots(hosts, txn, host, first, sizeof first - 1), RESULT_OK);
     CU_ASSERT_EQUAL(host_table_keep_robots(hosts, txn, host, 1), RESULT_OK);
-    CU_ASSERT_EQUAL(host_table_put_robots(hosts, txn, host, second, sizeof second - 1), RESULT_OK);
+    CU_ASSERT_EQUAL(store_fixture_put_robots(hosts, txn, host, second, sizeof second - 1),
+                    RESULT_OK);
     HostRecord record = {.robots_version = 2};
     CU_ASSERT_EQUAL(host_table_put(hosts, txn, host, &record), RESULT_OK);
     store_fixture_commit(f, txn);

@@ -750,8 +750,8 @@ static void robots_rules_survive_on_disk_until_they_expire(void)
         put_record(w, host_id(w, i), &record);
         MDB_txn *txn = store_fixture_begin(&w->fixture, false);
         if (i != 3) {
-            CU_ASSERT_EQUAL(host_table_put_robots(w->fixture.store.hosts, txn, (uint32_t)i, body,
-                                                  sizeof body - 1),
+            CU_ASSERT_EQUAL(store_fixture_put_robots(w->fixture.store.hosts, txn, (uint32_t)i, body,
+                                                     sizeof body - 1),
                             RESULT_OK);
         }
         store_fixture_commit(&w->fixture, txn);

@@ -41,10 +41,10 @@ static void robots_txt_may_be_empty_or_missing(void)
     buffer_init(&body, BUFFER_NO_LIMIT);
     MDB_txn *txn = store_fixture_begin(&f, false);
     CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body), RESULT_NOT_FOUND);
-    CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, 1, NULL, 0), RESULT_OK);
+    CU_ASSERT_EQUAL(store_fixture_put_robots(f.store.hosts, txn, 1, NULL, 0), RESULT_OK);
     CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body), RESULT_OK);
     CU_ASSERT_EQUAL(body.length, 0);
-    CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, 1, "a\0b", 3), RESULT_OK);
+    CU_ASSERT_EQUAL(store_fixture_put_robots(f.store.hosts, txn, 1, "a\0b", 3), RESULT_OK);
     CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body), RESULT_OK);
     CU_ASSERT_TRUE(body.length == 3 && memcmp(body.data, "a\0b", 3) == 0);
     buffer_destroy(&body);
@@ -93,7 +93,7 @@ static void equal_files_of_many_hosts_are_kept_once_and_compressed(void)
     MDB_txn *txn = store_fixture_begin(&f, false);
     for (uint32_t host = 0; host < 1000; host++) {
         size_t n = long_text(text, host % 10);
-        CU_ASSERT_EQUAL(host_table_put_robots(hosts, txn, host, text, n), RESULT_OK);
+        CU_ASSERT_EQUAL(store_fixture_put_robots(hosts, txn, host, text, n), RESULT_OK);
     }
     CU_ASSERT_EQUAL(n_texts(txn), 10);
     MDB_dbi dbi = 0;
@@ -112,7 +112,7 @@ static void equal_files_of_many_hosts_are_kept_once_and_compressed(void)
             CU_ASSERT_EQUAL(host_table_keep_robots(hosts, txn, host, 1), RESULT_OK);
             CU_ASSERT_EQUAL(host_table_keep_robots(hosts, txn, host, 1), RESULT_OK); /* again */
         }
-        CU_ASSERT_EQUAL(host_table_put_robots(hosts, txn, host, "short", 5), RESULT_OK);
+        CU_ASSERT_EQUAL(store_fixture_put_robots(hosts, txn, host, "short", 5), RESULT_OK);
     }
     CU_ASSERT_EQUAL(n_texts(txn), 1);
     HostRecord record = {.robots_version = 2};
@@ -144,7 +144,7 @@ static void texts_of_earlier_versions_of_ragno_are_read_and_replaced(void)
     CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, host, &body), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(buffer_string(&body), text);
     CU_ASSERT_EQUAL(host_table_keep_robots(f.store.hosts, txn, host, 1), RESULT_OK);
-    CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, host, text, sizeof text - 1),
+    CU_ASSERT_EQUAL(store_fixture_put_robots(f.store.hosts, txn, host, text, sizeof text - 1),
                     RESULT_OK);
     CU_ASSERT_EQUAL(n_texts(txn), 1);
     buffer_reset(&body);
@@ -169,7 +169,8 @@ static void earlier_contents_of_robots_txt_are_kept_by_version(void)
         if (v > 1) {
             CU_ASSERT_EQUAL(host_table_keep_robots(f.store.hosts, txn, 1, v - 1), RESULT_OK);
         }
-        CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, 1, text, (size_t)n), RESULT_OK);
+        CU_ASSERT_EQUAL(store_fixture_put_robots(f.store.hosts, txn, 1, text, (size_t)n),
+                        RESULT_OK);
         CU_ASSERT_EQUAL(host_table_put(f.store.hosts, txn, 1, &record), RESULT_OK);
         CU_ASSERT_TRUE(version_is(&f, txn, v, text));
         CU_ASSERT_TRUE(v == 1 || v == 9 || !version_is(&f, txn, v - 1, NULL));
@@ -297,12 +298,48 @@ static void records_of_format_1_are_read(void)
     store_fixture_close(&fixture, true);
 }
 
+static bool text_is(StoreFixture *f, MDB_txn *txn, uint32_t host, const char *text, size_t length)
+{
+    Buffer body;
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    bool is_same = host_table_get_robots(f->store.hosts, txn, host, &body) == RESULT_OK &&
+                   body.length == length && memcmp(body.data, text, length) == 0;
+    buffer_destroy(&body);
+    return is_same;
+}
+
+/* Short ones and long ones, in turn, so that each pushes others out of what is known. */
+static void texts_of_one_hash_stay_apart(void)
+{
+    static char texts[6][9000];
+    static const size_t lengths[6] = {100, 9000, 100, 9000, 9000, 8999};
+    StoreFixture f;
+    store_fixture_open(&f);
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    for (uint32_t i = 0; i < 6; i++) {
+        memset(texts[i], 'a' + (int)i, sizeof texts[i]);
+    }
+    memset(texts[4], 'b', sizeof texts[4] - 1); /* the second but for its end */
+    for (uint32_t host = 0; host < 60; host++) {
+        CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, host, texts[host % 6],
+                                              lengths[host % 6], host % 12 < 6 ? 4 : 8),
+                        RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(n_texts(txn), 2);
+    for (uint32_t host = 0; host < 60; host++) {
+        CU_ASSERT_TRUE(text_is(&f, txn, host, texts[host % 6], lengths[host % 6]));
+    }
+    store_fixture_commit(&f, txn);
+    store_fixture_close(&f, true);
+}
+
 UNIT_MAIN("host_table", {"records come back after reopening", records_come_back_after_reopening},
           {"robots.txt may be empty or missing", robots_txt_may_be_empty_or_missing},
           {"earlier contents of robots.txt are kept by version",
            earlier_contents_of_robots_txt_are_kept_by_version},
           {"equal files of many hosts are kept once and compressed",
            equal_files_of_many_hosts_are_kept_once_and_compressed},
+          {"texts of one hash stay apart", texts_of_one_hash_stay_apart},
           {"texts of earlier versions of ragno are read and replaced",
            texts_of_earlier_versions_of_ragno_are_read_and_replaced},
           {"a walk sees all hosts in order and can be stopped",

@@ -136,12 +136,13 @@ typedef struct FetchHost {
     uint32_t id;
     bool drop;   /* it is given up */
     bool deny;   /* the operator denies it */
-    bool placed; /* news of a host: its address is known, request.address */
+    bool placed; /* no news of this one: addresses of hosts wait (ingest/page/host_places.h) */
     bool park;   /* it has failed for too long: set aside, as a dropped one is */
     HostHealth health;
     int64_t wait_ms; /* from the end of this fetch */
     RobotsState robots_state;
     uint32_t robots_version;
+    uint64_t robots_hash;     /* robots_content_hash of that version */
     int64_t robots_expiry_ms; /* left at the end of this fetch */
     int64_t crawl_delay_ms;   /* -1 = none */
 } FetchHost;

@@ -47,16 +47,15 @@ static void set_times(VisitState *visit_state, FetchResult *result,
 /* What ingest keeps of the host. */
 static void note_host(const VisitState *visit_state, FetchResult *result, int64_t host_wait_ms)
 {
+    const VisitRobots *robots = &visit_state->robots;
     result->host.health = visit_state->politeness.health;
     result->host.wait_ms = host_wait_ms;
-    result->host.robots_state = visit_state->robots.state;
-    result->host.robots_version = visit_state->robots.version;
+    result->host.robots_state = robots->state;
+    result->host.robots_version = robots->version;
+    result->host.robots_hash = robots->hash;
     result->host.robots_expiry_ms =
-        visit_state->robots.state == ROBOTS_KNOWN
-            ? mono_ms_between(result->cost.end, visit_state->robots.expiry)
-            : 0;
-    result->host.crawl_delay_ms =
-        visit_state->robots.rules == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots.rules);
+        robots->state == ROBOTS_KNOWN ? mono_ms_between(result->cost.end, robots->expiry) : 0;
+    result->host.crawl_delay_ms = robots->rules == NULL ? -1 : robots_crawl_delay_ms(robots->rules);
 }
 
 /* The host is left alone for as long as what it sent takes at the rate that it is limited to. */

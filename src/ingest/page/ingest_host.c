@@ -133,7 +133,7 @@ Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult 
         }
     }
     return host_table_put_robots(batch->store->hosts, batch->txn, host->host, has_body ? text : "",
-                                 has_body ? length : 0);
+                                 has_body ? length : 0, fetch->host.robots_hash);
 }
 
 Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const FetchResult *fetch)

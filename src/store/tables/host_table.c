@@ -151,9 +151,9 @@ Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, Buff
 }
 
 Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
-                             size_t length)
+                             size_t length, uint64_t hash)
 {
-    return robots_table_put(table->robots, txn, host, body, length);
+    return robots_table_put(table->robots, txn, host, body, length, hash);
 }
 
 Result host_table_keep_robots(HostTable *table, MDB_txn *txn, uint32_t host, uint32_t version)

@@ -113,8 +113,9 @@ static inline int64_t host_not_before_ms(const HostRecord *record, int64_t now_m
 
 /* Appends the text of robots.txt (robots_table.h); RESULT_NOT_FOUND. */
 Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, Buffer *body);
+/* hash: as of robots_table_put. */
 Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
-                             size_t length);
+                             size_t length, uint64_t hash);
 
 /* The same of /.well-known/tdmrep.json; of no bytes: there is none. */
 Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,

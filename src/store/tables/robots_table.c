@@ -6,13 +6,13 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/core/hash.h"
 #include "store/lmdb/lmdb_result.h"
 
 #define ZSTD_LEVEL  1
 #define SHORT_BYTES 24u               /* no longer than a reference, and what it costs to follow */
 #define TEXT_MOST   ((size_t)1 << 24) /* more than ROBOTS_MAX_BYTES, which a text is cut to */
 #define UNPACKED    4u                /* texts in memory, of at most ROBOTS_MAX_BYTES each */
+#define LONG_BYTES  4096u             /* shorter texts do not push a long one out */
 
 /* A text that hosts share is compared with what each of them sends. It is kept unpacked, with the
  * bytes that it was unpacked from: as long as the table has these, it is the same text, whatever
@@ -28,10 +28,12 @@ struct RobotsTable {
     MDB_dbi texts;
     bool has_history; /* a crawl that is older than these tables is only read */
     bool has_texts;
-    ZSTD_CCtx *zstd; /* the writer's */
+    ZSTD_CCtx *zstd; /* the writer's, as what follows */
+    ZSTD_DCtx *unzstd;
     Buffer packed;
     Buffer scratch;
-    Unpacked unpacked[UNPACKED]; /* the writer's, by hash */
+    Unpacked unpacked[UNPACKED]; /* long ones, by hash */
+    Unpacked last;               /* a short one */
 };
 
 /* A value of robots and robots_history. */
@@ -73,6 +75,8 @@ Result robots_table_open(RobotsTable **out, MDB_txn *txn)
         buffer_init(&table->unpacked[i].packed, BUFFER_NO_LIMIT);
         buffer_init(&table->unpacked[i].text, TEXT_MOST);
     }
+    buffer_init(&table->last.packed, BUFFER_NO_LIMIT);
+    buffer_init(&table->last.text, TEXT_MOST);
     int rc = open_table(txn, "robots", &table->robots);
     if (rc == MDB_SUCCESS) {
         rc = open_table(txn, "robots_history", &table->history);
@@ -96,12 +100,15 @@ void robots_table_close(RobotsTable *table)
 {
     if (table != NULL) {
         (void)ZSTD_freeCCtx(table->zstd);
+        (void)ZSTD_freeDCtx(table->unzstd);
         buffer_destroy(&table->packed);
         buffer_destroy(&table->scratch);
         for (size_t i = 0; i < UNPACKED; i++) {
             buffer_destroy(&table->unpacked[i].packed);
             buffer_destroy(&table->unpacked[i].text);
         }
+        buffer_destroy(&table->last.packed);
+        buffer_destroy(&table->last.text);
         free(table);
     }
 }
@@ -136,15 +143,18 @@ static Result find_text(const RobotsTable *table, MDB_txn *txn, uint64_t *hash, 
     return head->length <= TEXT_MOST ? RESULT_OK : RESULT_DAMAGED;
 }
 
-static Result unpack(const MDB_val *value, const TextHead *head, Buffer *out)
+/* Appends the text of a value. unzstd: what it is unpacked with; NULL: something for this once. */
+static Result unpack(ZSTD_DCtx *unzstd, const MDB_val *value, const TextHead *head, Buffer *out)
 {
     Result rc = buffer_reserve(out, head->length);
     if (rc != RESULT_OK) {
         return rc;
     }
-    size_t n =
-        ZSTD_decompress(out->data + out->length, head->length,
-                        (const char *)value->mv_data + sizeof *head, value->mv_size - sizeof *head);
+    char *to = out->data + out->length;
+    const char *from = (const char *)value->mv_data + sizeof *head;
+    size_t size = value->mv_size - sizeof *head;
+    size_t n = unzstd == NULL ? ZSTD_decompress(to, head->length, from, size)
+                              : ZSTD_decompressDCtx(unzstd, to, head->length, from, size);
     if (n != head->length) {
         return RESULT_DAMAGED;
     }
@@ -153,19 +163,24 @@ static Result unpack(const MDB_val *value, const TextHead *head, Buffer *out)
     return RESULT_OK;
 }
 
-/* Makes known what value holds, unless it is that already. */
-static Result unpack_once(Unpacked *known, const MDB_val *value, const TextHead *head)
+/* Whether value's text is this one. */
+static Result compare(RobotsTable *table, Unpacked *known, const MDB_val *value,
+                      const TextHead *head, const char *body, bool *is_same)
 {
     const char *bytes = (const char *)value->mv_data + sizeof *head;
     size_t n = value->mv_size - sizeof *head;
-    if (known->packed.length == n && known->text.length == head->length && n > 0 &&
-        memcmp(known->packed.data, bytes, n) == 0) {
-        return RESULT_OK;
+    bool is_known = known->packed.length == n && known->text.length == head->length && n > 0 &&
+                    memcmp(known->packed.data, bytes, n) == 0;
+    Result rc = RESULT_OK;
+    if (!is_known) {
+        table->unzstd = table->unzstd == NULL ? ZSTD_createDCtx() : table->unzstd;
+        buffer_reset(&known->packed);
+        buffer_reset(&known->text);
+        rc = unpack(table->unzstd, value, head, &known->text);
+        rc = rc == RESULT_OK ? buffer_append(&known->packed, bytes, n) : rc;
     }
-    buffer_reset(&known->packed);
-    buffer_reset(&known->text);
-    Result rc = unpack(value, head, &known->text);
-    return rc == RESULT_OK ? buffer_append(&known->packed, bytes, n) : rc;
+    *is_same = rc == RESULT_OK && memcmp(known->text.data, body, head->length) == 0;
+    return rc;
 }
 
 /* What a value of robots or robots_history stands for. */
@@ -182,7 +197,7 @@ static Result append_text(const RobotsTable *table, MDB_txn *txn, const MDB_val 
     if (rc == RESULT_NOT_FOUND) {
         return RESULT_DAMAGED;
     }
-    return rc == RESULT_OK ? unpack(&text, &head, body) : rc;
+    return rc == RESULT_OK ? unpack(NULL, &text, &head, body) : rc;
 }
 
 /* Adds to the references of a text that is there; without any it goes. */
@@ -243,14 +258,14 @@ static Result take_text(RobotsTable *table, MDB_txn *txn, uint64_t hash, const c
     if (rc == RESULT_NOT_FOUND) {
         return add_text(table, txn, hash, body, length);
     }
-    Unpacked *known = &table->unpacked[hash % UNPACKED];
-    if (rc == RESULT_OK) {
-        rc = unpack_once(known, &value, &head);
+    bool is_same = rc == RESULT_OK && head.length == length;
+    if (is_same) {
+        Unpacked *known = length < LONG_BYTES ? &table->last : &table->unpacked[hash % UNPACKED];
+        rc = compare(table, known, &value, &head, body, &is_same);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    bool is_same = known->text.length == length && memcmp(known->text.data, body, length) == 0;
     return is_same ? refer(table, txn, hash, 1) : RESULT_INVALID;
 }
 
@@ -288,21 +303,21 @@ Result robots_table_get_version(const RobotsTable *table, MDB_txn *txn, uint32_t
 
 /* The value that stands for a text: a reference, which is taken, or the text itself. */
 static Result value_of(RobotsTable *table, MDB_txn *txn, const char *body, size_t length,
-                       Reference *reference, MDB_val *value)
+                       uint64_t hash, Reference *reference, MDB_val *value)
 {
     static char nothing[1];
-    uint64_t hash = 0;
+    uint64_t other = 0;
     *value = (MDB_val){.mv_size = length, .mv_data = nothing};
     if (length > 0) {
         /* LMDB takes a pointer to non-const but only reads it. */
         memcpy(&value->mv_data, &body, sizeof body);
     }
-    bool is_short = length <= SHORT_BYTES && !is_reference(value, &hash);
+    bool is_short = length <= SHORT_BYTES && !is_reference(value, &other);
     if (is_short || !table->has_texts || length > TEXT_MOST) {
         return RESULT_OK;
     }
     memcpy(reference->mark, reference_mark, sizeof reference->mark);
-    reference->hash = hash_64(body, length, 0);
+    reference->hash = hash;
     Result rc = take_text(table, txn, reference->hash, body, length);
     if (rc == RESULT_OK) {
         *value = (MDB_val){.mv_size = sizeof *reference, .mv_data = reference};
@@ -311,23 +326,23 @@ static Result value_of(RobotsTable *table, MDB_txn *txn, const char *body, size_
 }
 
 Result robots_table_put(RobotsTable *table, MDB_txn *txn, uint32_t host, const char *body,
-                        size_t length)
+                        size_t length, uint64_t hash)
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val old;
     MDB_val value;
     Reference reference;
-    uint64_t hash = 0;
+    uint64_t before = 0;
     int rc = mdb_get(txn, table->robots, &key, &old);
-    bool was_reference = rc == MDB_SUCCESS && is_reference(&old, &hash);
+    bool was_reference = rc == MDB_SUCCESS && is_reference(&old, &before);
     Result result = lmdb_result(none_is_well(rc), "get robots");
     if (result == RESULT_OK) {
-        result = value_of(table, txn, body, length, &reference, &value);
+        result = value_of(table, txn, body, length, hash, &reference, &value);
     }
     if (result == RESULT_OK) {
         result = lmdb_result(mdb_put(txn, table->robots, &key, &value, 0), "put robots");
     }
-    return result == RESULT_OK ? release(table, txn, was_reference, hash) : result;
+    return result == RESULT_OK ? release(table, txn, was_reference, before) : result;
 }
 
 /* Takes a version out of the history. */

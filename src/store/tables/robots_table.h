@@ -33,9 +33,10 @@ Result robots_table_get(const RobotsTable *table, MDB_txn *txn, uint32_t host, B
 /* Appends an earlier one. */
 Result robots_table_get_version(const RobotsTable *table, MDB_txn *txn, uint32_t host,
                                 uint32_t version, Buffer *body);
-/* Replaces the present text. */
+/* Replaces the present text. hash: hash_64 of it without a seed, which its reader has already
+ * (robots_content_hash); texts are shared that have the same hash and are the same. */
 Result robots_table_put(RobotsTable *table, MDB_txn *txn, uint32_t host, const char *body,
-                        size_t length);
+                        size_t length, uint64_t hash);
 /* Keeps the present text, if there is one, as that of a version, and forgets the version that is
  * ROBOTS_TABLE_KEPT older. */
 Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32_t version);
