@@ -130,7 +130,7 @@ void memory_budget_print(const Config *config, FILE *out)
 
 void memory_budget_tune_malloc(const Config *config)
 {
-    (void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
+    (void)mallopt(M_MMAP_THRESHOLD, config->crawl_memory > 0 ? 128 << 10 : 512 << 10);
     if (config->crawl_memory > 0) {
         (void)mallopt(M_ARENA_MAX, config->crawl_memory < MEMORY_BUDGET_MANY_ARENAS ? 1 : 2);
         (void)mallopt(M_TRIM_THRESHOLD, 512 << 10);

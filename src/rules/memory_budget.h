@@ -48,11 +48,12 @@ int64_t memory_budget_sum(const Config *config);
 void memory_budget_print(const Config *config, FILE *out);
 /* Fixed thresholds: large blocks are mapped by themselves and go back to the system, while those of
  * common pages come from arenas, which keep a little at their end. (malloc moves its thresholds
- * with the largest block that it has seen, and then tables that have grown, and answers of some
- * hundred KiB, leave holes of megabytes in the arena of each fetching thread.) With a budget arenas
- * keep less at their end, and there are few of them, because memory freed in one arena cannot be
- * used in another. Without one there are as many as threads: a single one costs a fetching or
- * parsing thread a tenth of its time, waiting for others. */
+ * with the largest block that it has seen, and then tables that have grown, and answers of
+ * megabytes, leave holes in the arena of each fetching thread.) Without a budget large is 512 KiB,
+ * the most of a robots.txt: a page of fresh memory costs more than to fill it. With a budget it is
+ * 128 KiB, arenas keep less at their end, and there are few of them, because memory freed in one
+ * arena cannot be used in another. Without one there are as many as threads: a single one costs a
+ * fetching or parsing thread a tenth of its time, waiting for others. */
 void memory_budget_tune_malloc(const Config *config);
 
 #endif
