@@ -136,10 +136,16 @@ static Result collect(Ingest *ingest, MonoTime until, bool patient)
         return rc;
     }
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
+    bool waits = false; /* nothing is left of those that it was called for */
     while (rc == RESULT_OK && ingest->n_pages < most_pages(ingest) &&
            links < ingest->writer.options.batch_links) {
-        rc = take(ingest, TAKE, less(GATHER, ingest->writer.options.queue),
-                  parsing_waits(ingest) ? ((MonoTime){0}) : deadline, &links);
+        bool may_wait = !parsing_waits(ingest);
+        rc = waits && may_wait
+                 ? take(ingest, TAKE, less(GATHER, ingest->writer.options.queue), deadline, &links)
+                 : take(ingest, TAKE, 1, (MonoTime){0}, &links);
+        bool is_empty = rc == RESULT_TIMEOUT && !waits && may_wait;
+        waits = is_empty;
+        rc = is_empty ? RESULT_OK : rc;
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }
@@ -280,6 +286,24 @@ void ingest_push(Ingest *ingest, ParsedPage *page)
     } else if (parsing_waits(ingest)) {
         queue_wake(&ingest->queue); /* the batch gets no larger */
     }
+}
+
+void ingest_place(Ingest *ingest, uint32_t host, const IpAddress *address)
+{
+    if (!host_places_add(&ingest->writer.places, host, address)) {
+        return;
+    }
+    FetchResult *result = fetch_result_new(FETCHED_NOTHING);
+    ParsedPage *page = result == NULL ? NULL : parsed_page_new(result);
+    if (page == NULL) {
+        fetch_result_delete(result);
+        host_places_not_told(&ingest->writer.places);
+        return;
+    }
+    result->host.id = host;
+    result->host.placed = true;
+    result->cost.wall_start = wall_now();
+    ingest_push(ingest, page);
 }
 
 size_t ingest_waiting(Ingest *ingest)

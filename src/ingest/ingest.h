@@ -39,6 +39,9 @@ Result ingest_start(Ingest *ingest);
 void ingest_wake(Ingest *ingest);
 /* Takes a page; waits while the queue is full. */
 void ingest_push(Ingest *ingest, ParsedPage *page);
+/* The address of a host that has none yet, for what is counted by address. Waits as ingest_push.
+ * Any thread. */
+void ingest_place(Ingest *ingest, uint32_t host, const IpAddress *address);
 size_t ingest_waiting(Ingest *ingest);
 /* The configuration has changed: from the next batch on, the weights of scores and the wait for
  * names that do not exist are those of options. Any thread. */

@@ -138,6 +138,7 @@ static void tell(IngestWriter *writer, const Batch *batch)
     }
     ingest_writer_publish(writer);
     if (batch->n_pages > 0) {
+        host_places_settle(&writer->places);
         writer->log_serial++;
         (void)crawl_log_flush(writer->log);
         note_yield(writer, batch);
@@ -168,7 +169,8 @@ static Result run_chore(IngestWriter *writer, Batch *batch, const IngestChore *c
 
 static Result apply(IngestWriter *writer, Batch *batch, const IngestChore *chore)
 {
-    Result rc = batch->n_pages > 0 ? page_way_apply(batch) : RESULT_OK;
+    Result rc = batch->n_pages > 0 ? host_places_apply(&writer->places, batch) : RESULT_OK;
+    rc = rc == RESULT_OK && batch->n_pages > 0 ? page_way_apply(batch) : rc;
     return rc == RESULT_OK && chore != NULL ? run_chore(writer, batch, chore) : rc;
 }
 
@@ -416,6 +418,7 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
                              .waiting = waiting};
     MDB_txn *txn = NULL;
     map_init(&writer->crowds);
+    host_places_init(&writer->places);
     ingest_live_init(&writer->live, options);
     mutex_init(&writer->stop_mutex, RANK_TABLE);
     condition_init(&writer->stop_changed);
@@ -445,6 +448,7 @@ void ingest_writer_destroy(IngestWriter *writer)
     ingest_live_destroy(&writer->live);
     trap_yield_delete(writer->traps);
     map_destroy(&writer->crowds);
+    host_places_destroy(&writer->places);
 }
 
 Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const char *const *tags,

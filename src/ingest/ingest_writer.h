@@ -27,6 +27,7 @@
 #include "ingest/batch/ingest_live.h"
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/ingest_patience.h"
+#include "ingest/host_places.h"
 
 typedef struct IngestSinks {
     void *context;
@@ -53,6 +54,7 @@ typedef struct IngestWriter {
     Map crowds;             /* groups of hosts that have met a limit since the start */
     IngestSieve *sieve;     /* NULL = off */
     IngestCluster *cluster; /* NULL = one agent alone */
+    HostPlaces places;      /* that wait for the next batch */
     SharedReader admission; /* what the operator admits; opened when there is one */
     IngestPatience patience;
     Queue *waiting;  /* results that wait meanwhile: only counted */

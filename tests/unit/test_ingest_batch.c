@@ -4,6 +4,7 @@
 #include "ingest/batch/ingest_totals.h"
 #include "ingest/page/page_way.h"
 #include "ingest_fixture.h"
+#include "ingest/host_places.h"
 #include "ingest/page/ingest_host.h"
 #include "page/content_hash.h"
 #include "store/schedule/schedule_parking.h"
@@ -16,6 +17,7 @@ typedef struct World {
     IngestFixture ingest;
     ParsedPage *pages[MAX_PAGES];
     size_t n_pages;
+    HostPlaces *places;
     bool hungry; /* batches are told so */
     bool woke;   /* the last batch told so */
 } World;
@@ -117,6 +119,9 @@ static CommitNotice *commit(World *w, bool really)
                                      w->ingest.log, &w->ingest.totals, txn, w->pages, w->n_pages),
                           RESULT_OK);
     batch.hungry = w->hungry;
+    if (w->places != NULL) {
+        CU_ASSERT_EQUAL(host_places_apply(w->places, &batch), RESULT_OK);
+    }
     CU_ASSERT_EQUAL(page_way_apply(&batch), RESULT_OK);
     CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
     w->woke = batch.woke;
@@ -124,6 +129,9 @@ static CommitNotice *commit(World *w, bool really)
     if (really) {
         store_fixture_commit(&w->ingest.tables, txn);
         w->ingest.totals = batch.totals;
+        if (w->places != NULL) {
+            host_places_settle(w->places);
+        }
     } else {
         page_db_txn_abort(w->ingest.tables.store.db, txn);
     }
@@ -792,6 +800,47 @@ static void a_host_with_nothing_else_to_fetch_is_woken(void)
     tear_down(w);
 }
 
+static uint32_t hosts_at(World *w, uint64_t address)
+{
+    GroupRecord group;
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
+    CU_ASSERT_EQUAL(group_table_get(w->ingest.tables.store.groups, txn, address, &group),
+                    RESULT_OK);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
+    return group.hosts;
+}
+
+static void addresses_count_once_whatever_commit_takes_them(void)
+{
+    World *w = set_up();
+    HostPlaces places;
+    IpAddress one;
+    IpAddress other;
+    CU_ASSERT_EQUAL_FATAL(ip_address_parse("192.0.2.1", 9, &one), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(ip_address_parse("192.0.2.2", 9, &other), RESULT_OK);
+    host_places_init(&places);
+    w->places = &places;
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://b.example/");
+    ingest_fixture_seed(&w->ingest, "http://c.example/");
+    CU_ASSERT_TRUE(host_places_add(&places, 0, &one));
+    CU_ASSERT_FALSE(host_places_add(&places, 1, &one)); /* somebody is on his way */
+    commit_notice_delete(commit(w, false));
+    CU_ASSERT_EQUAL(record_of(w, 0).address, 0);
+    CU_ASSERT_TRUE(host_places_add(&places, 2, &other)); /* he has been there */
+    host_places_not_told(&places);
+    CU_ASSERT_TRUE(host_places_add(&places, 2, &one)); /* it has its place already */
+    commit_notice_delete(commit(w, true));
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(record_of(w, 0).address, group_key_of_address(&one));
+    CU_ASSERT_EQUAL(record_of(w, 1).address, group_key_of_address(&one));
+    CU_ASSERT_EQUAL(record_of(w, 2).address, group_key_of_address(&other));
+    CU_ASSERT_EQUAL(hosts_at(w, group_key_of_address(&one)), 2);
+    CU_ASSERT_EQUAL(hosts_at(w, group_key_of_address(&other)), 1);
+    tear_down(w);
+    host_places_destroy(&places);
+}
+
 UNIT_MAIN("ingest_batch",
           {"a result and its links are one commit", a_result_and_its_links_are_one_commit},
           {"a retry stays scheduled and keeps its back-off",
@@ -819,4 +868,6 @@ UNIT_MAIN("ingest_batch",
           {"robots rules are kept with their host", robots_rules_are_kept_with_their_host},
           {"totals are read again", totals_are_read_again},
           {"a host with nothing else to fetch is woken",
-           a_host_with_nothing_else_to_fetch_is_woken})
+           a_host_with_nothing_else_to_fetch_is_woken},
+          {"addresses count once, whatever commit takes them",
+           addresses_count_once_whatever_commit_takes_them})

@@ -216,21 +216,10 @@ static void push_host_news(AgentParts *parts, uint32_t host, const char *hostnam
     wires_ring(parts);
 }
 
-/* The host's address, for what is counted by address. */
 static void wire_placed(void *context, const VisitState *visit_state)
 {
     AgentParts *parts = context;
-    FetchResult *result = fetch_result_new(FETCHED_NOTHING);
-    ParsedPage *page = result == NULL ? NULL : parsed_page_new(result);
-    if (page == NULL) {
-        fetch_result_delete(result);
-        return; /* it is told again when the host is next loaded */
-    }
-    result->host.id = visit_state->identity.host;
-    result->host.placed = true;
-    result->request.address = visit_state->address.ip;
-    result->cost.wall_start = wall_now();
-    ingest_push(parts->ingest, page);
+    ingest_place(parts->ingest, visit_state->identity.host, &visit_state->address.ip);
 }
 
 static void wire_drop(void *context, const VisitState *visit_state, FetchClass why)

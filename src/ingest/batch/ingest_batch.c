@@ -10,7 +10,7 @@
 #include "ingest/batch/ingest_totals.h"
 #include "parse/host/authority.h"
 
-#define NAMES_BLOCK_BYTES ((size_t)64 * 1024)
+#define BLOCK_BYTES ((size_t)64 * 1024)
 
 Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore *store,
                   CrawlLog *log, const CrawlTotals *totals, MDB_txn *txn, ParsedPage **pages,
@@ -30,7 +30,7 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
         batch->site_limits =
             options->host_limits(options->host_pages_context, NULL, &batch->limits);
     }
-    arena_init(&batch->names, NAMES_BLOCK_BYTES, SIZE_MAX);
+    arena_init(&batch->memory, BLOCK_BYTES, SIZE_MAX);
     dedup_scratch_init(&batch->dedup);
     size_t n = n_pages == 0 ? 1 : n_pages;
     batch->writes = calloc(n, sizeof *batch->writes);
@@ -47,19 +47,9 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
 
 void batch_destroy(Batch *batch)
 {
-    size_t place = 0;
-    BatchHost *host = NULL;
-    while ((host = map_next(&batch->hosts, &place)) != NULL) {
-        free(host);
-    }
     map_destroy(&batch->hosts);
-    BatchGroup *group = NULL;
-    place = 0;
-    while ((group = map_next(&batch->groups, &place)) != NULL) {
-        free(group);
-    }
     map_destroy(&batch->groups);
-    arena_destroy(&batch->names);
+    arena_destroy(&batch->memory);
     dedup_scratch_destroy(&batch->dedup);
     free(batch->writes);
     free(batch->crawled);
@@ -75,12 +65,12 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
     if (host != NULL) {
         return host;
     }
-    host = calloc(1, sizeof *host);
+    host = arena_alloc(&batch->memory, sizeof *host);
     if (host == NULL) {
         batch->result = RESULT_MEMORY;
         return NULL;
     }
-    host->host = id;
+    *host = (BatchHost){.host = id};
     Result rc = host_table_get(batch->store->hosts, batch->txn, id, &host->record);
     WaitEntry entry;
     host->waits_ms = wait_table_entry(id, &host->record, &entry) ? entry.until_ms : 0;
@@ -88,7 +78,6 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
         rc = map_put(&batch->hosts, map_key(id), host);
     }
     if (rc != RESULT_OK) {
-        free(host);
         batch->result = rc;
         return NULL;
     }
@@ -113,19 +102,18 @@ BatchGroup *batch_group(Batch *batch, uint64_t key)
     if (group != NULL) {
         return group;
     }
-    group = calloc(1, sizeof *group);
+    group = arena_alloc(&batch->memory, sizeof *group);
     if (group == NULL) {
         batch->result = RESULT_MEMORY;
         return NULL;
     }
-    group->key = key;
+    *group = (BatchGroup){.key = key};
     page_db_looked_up(batch->store->db, 1);
     Result rc = group_table_get(batch->store->groups, batch->txn, key, &group->record);
     if (rc == RESULT_OK) {
         rc = map_put(&batch->groups, map_key(key), group);
     }
     if (rc != RESULT_OK) {
-        free(group);
         batch->result = rc;
         return NULL;
     }

@@ -78,7 +78,7 @@ typedef struct Batch {
     PageWrite *writes; /* pages with an HTTP status */
     CrawledPage *crawled;
     PageLinks *links;
-    Arena names;        /* links as dedup_first spells them */
+    Arena memory;       /* of hosts and groups, and of links as dedup_first spells them */
     DedupScratch dedup; /* of seeds, and of pages that are given up */
     size_t n_writes;
     ParsedPage **written; /* by write */

@@ -66,7 +66,7 @@ static Result is_replaced(Batch *batch, const PageRef *page, bool *replaced)
     }
     Result rc = dedup_key(&batch->options->dedup, &batch->dedup, page->url, page->url_length, &key);
     if (rc == RESULT_OK) {
-        rc = dedup_first(batch->txn, batch->store->keys, &key, page->url, NULL, &batch->names,
+        rc = dedup_first(batch->txn, batch->store->keys, &key, page->url, NULL, &batch->memory,
                          &first);
     }
     *replaced = rc == RESULT_OK && strcmp(first, page->url) != 0;

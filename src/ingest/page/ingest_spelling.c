@@ -9,12 +9,12 @@ Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links
     if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
         return RESULT_OK;
     }
-    LinkInfo *copy = arena_alloc(&batch->names, page->n_links * sizeof *copy);
+    LinkInfo *copy = arena_alloc(&batch->memory, page->n_links * sizeof *copy);
     Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
     for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
         const char *first = NULL;
         rc = dedup_first(batch->txn, batch->store->keys, &page->link_keys[i], page->links[i].url,
-                         page->link_hops[i] == 'R' ? from : NULL, &batch->names, &first);
+                         page->link_hops[i] == 'R' ? from : NULL, &batch->memory, &first);
         copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links[i].score};
     }
     *links = copy;
@@ -24,7 +24,7 @@ Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links
 Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
 {
     const DedupSteps *steps = &batch->options->dedup;
-    LinkInfo *copy = arena_alloc(&batch->names, n * sizeof *copy);
+    LinkInfo *copy = arena_alloc(&batch->memory, n * sizeof *copy);
     Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
         Hash128 key;
@@ -32,7 +32,7 @@ Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInf
         rc = dedup_key(steps, &batch->dedup, first, strlen(first), &key);
         if (rc == RESULT_OK) {
             rc = dedup_first(batch->txn, batch->store->keys, &key, seeds[i].url, NULL,
-                             &batch->names, &first);
+                             &batch->memory, &first);
         }
         copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = seeds[i].score};
     }
@@ -46,13 +46,13 @@ Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n)
     Result rc = RESULT_OK;
     for (size_t i = 0; steps->on && rc == RESULT_OK && i < n; i++) {
         Hash128 key;
-        const char *url = arena_copy(&batch->names, records[i].url, records[i].length);
+        const char *url = arena_copy(&batch->memory, records[i].url, records[i].length);
         const char *first = url;
         rc = url == NULL ? RESULT_MEMORY
                          : dedup_key(steps, &batch->dedup, url, records[i].length, &key);
         if (rc == RESULT_OK) {
             rc =
-                dedup_first(batch->txn, batch->store->keys, &key, url, NULL, &batch->names, &first);
+                dedup_first(batch->txn, batch->store->keys, &key, url, NULL, &batch->memory, &first);
         }
         if (rc == RESULT_OK) {
             records[i].url = first;

@@ -257,6 +257,9 @@ static Result take(Batch *batch, size_t place)
     if (fetch->kind == FETCHED_DNS) {
         return archive(batch, page);
     }
+    if (fetch->host.placed) {
+        return RESULT_OK; /* it only brought the batch */
+    }
     if (fetch->host.id == FETCH_NO_HOST) {
         ingest_host_note_for_others(batch, fetch);
         return archive(batch, page);
@@ -264,9 +267,6 @@ static Result take(Batch *batch, size_t place)
     BatchHost *host = batch_host(batch, fetch->host.id);
     if (host == NULL) {
         return batch->result;
-    }
-    if (fetch->host.placed) {
-        return host_groups_place(batch, host, &fetch->request.address);
     }
     page_db_looked_up(batch->store->db, RESULT_LOOK_UPS);
     Result rc = archive(batch, page);
