@@ -10,11 +10,11 @@
  *   curl    libcurl fetches them, as bench/curl_floor.h says
  *   links   the house's tokenizer finds their links and resolves them
  *   store   a robots.txt is parsed. A database in DIRECTORY gets, in batches of
- *           store.batch_pages and durably: each page's URL with the hashes of its links, at the
- *           end of its table; the URL of each link that it does not have yet, those of a batch
- *           looked up once, in order of their hashes; a row of the schedule for each of these,
- *           by host, which goes when the page is fetched. A line of crawl.log for each answer is
- *           written with the batch.
+ *           store.batch_pages and durably: each page's URL with the hashes of its content and of
+ *           its links, at the end of its table; the URL of each link that it does not have yet,
+ *           those of a batch looked up once, in order of their hashes; a row of the schedule for
+ *           each of these, by host, which goes when the page is fetched. A line of crawl.log for
+ *           each answer is written with the batch.
  *   warc    each answer is digested twice (SHA-1 of block and payload), compressed as
  *           warc.level=auto does, and written to a file that is synced with each batch
  *
@@ -48,9 +48,9 @@
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
 
-#define LINE_BYTES  4096
-#define BATCH_PAGES 2048u /* store.batch_pages */
-#define MAP_BYTES   ((size_t)1 << 34)
+#define LINE_BYTES    4096
+#define BATCH_ANSWERS 2048u /* store.batch_pages, which counts files of rules, too */
+#define MAP_BYTES     ((size_t)1 << 34)
 
 typedef enum Stage { CURL_ALONE, LINKS, STORE, WARC, STAGES } Stage;
 
@@ -76,6 +76,7 @@ typedef struct Work {
     int log_file;
     Buffer urls;
     uint64_t n_pages;
+    uint64_t n_answers;
     Buffer row;
     WarcHasher *hasher;
     WarcCompressor *compressor;
@@ -183,6 +184,12 @@ static int commit(Work *work)
     return rc;
 }
 
+/* Counts an answer. */
+static bool commit_when_full(Work *work)
+{
+    return ++work->n_answers % BATCH_ANSWERS != 0 || commit(work) == 0;
+}
+
 static int begin(Work *work)
 {
     return work->txn == NULL ? mdb_txn_begin(work->env, NULL, 0, &work->txn) : 0;
@@ -204,9 +211,11 @@ static int store(Work *work, const FloorAnswer *answer, const Page *page)
     const char *url = answer->page->url;
     uint64_t number = work->n_pages;
     uint64_t scheduled = row_of(url, strlen(url));
+    Hash128 content = hash_128(answer->body, answer->body_length);
     int rc = begin(work);
     buffer_reset(&work->row);
     Result added = buffer_append(&work->row, url, strlen(url) + 1);
+    added = added == RESULT_OK ? buffer_append(&work->row, &content, sizeof content) : added;
     added =
         added == RESULT_OK ? buffer_append(&work->fetched, &scheduled, sizeof scheduled) : added;
     added = added == RESULT_OK ? write_line(work, answer) : added;
@@ -268,7 +277,7 @@ static bool take_rules(Work *work, const FloorAnswer *answer)
         robots_delete(robots);
     }
     is_done = is_done && (work->stage < WARC || archive(work, answer) == RESULT_OK);
-    work->has_failed |= !is_done;
+    work->has_failed |= !is_done || !commit_when_full(work);
     return true;
 }
 
@@ -288,8 +297,8 @@ static void take(void *context, const FloorAnswer *answer)
     is_done = is_done && html_parse(work->parser, &input, &page) == RESULT_OK;
     is_done = is_done && (work->stage < STORE || store(work, answer, &page) == 0);
     is_done = is_done && (work->stage < WARC || archive(work, answer) == RESULT_OK);
-    is_done = is_done && (++work->n_pages % BATCH_PAGES != 0 || commit(work) == 0);
-    work->has_failed |= !is_done;
+    work->n_pages++;
+    work->has_failed |= !is_done || !commit_when_full(work);
 }
 
 /* ---- its parts ---- */

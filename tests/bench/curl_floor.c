@@ -16,11 +16,9 @@
 
 #define EVENTS  256
 #define WAIT_MS 1000
-#define USER_AGENT                                                                                 \
-    "ragno/0.1.0 (+https://example.org/crawler)" /* who fetches must say who it is                 \
-                                                  */
-#define LANES 64u
-#define HOSTS 128u /* of a lane */
+#define KEPT    5000u /* connections that stay open: fetch.idle_connections */
+#define LANES   80u
+#define HOSTS   64u /* of a lane: libcurl looks at all of its connections when one is put away */
 
 typedef struct Lane {
     struct Floor *floor;
@@ -42,6 +40,7 @@ typedef struct Slot {
 
 typedef struct Floor {
     const FloorOptions *options;
+    struct curl_slist *lines; /* of each request */
     int epoll;
     bool is_late;  /* one of the lanes is */
     size_t next;   /* page to begin */
@@ -234,7 +233,8 @@ static long kept_of_each(const Floor *floor)
     struct rlimit limit = {.rlim_cur = 1024};
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     rlim_t own = 2 * (rlim_t)floor->options->connections;
-    return limit.rlim_cur > 2 * own ? (long)((limit.rlim_cur - own) / floor->n_lanes) : 1L;
+    rlim_t kept = limit.rlim_cur > 2 * own ? limit.rlim_cur - own : 1;
+    return (long)((kept < KEPT ? kept : KEPT) / floor->n_lanes) + 1L;
 }
 
 static int open_lane(Floor *floor, Lane *lane)
@@ -249,12 +249,28 @@ static int open_lane(Floor *floor, Lane *lane)
     return lane->multi == NULL ? -1 : 0;
 }
 
+/* Who asks, and for what: as a crawler says it, in as few bytes. */
+static int add_lines(Floor *floor)
+{
+    static const char *const lines[] = {"User-Agent: ragno/0.1.0",
+                                        "Accept: text/html,application/xhtml+xml,*/*;q=0.5",
+                                        "Accept-Encoding: identity"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct curl_slist *longer = curl_slist_append(floor->lines, lines[i]);
+        if (longer == NULL) {
+            return -1;
+        }
+        floor->lines = longer;
+    }
+    return 0;
+}
+
 static int open_all(Floor *floor)
 {
     const FloorOptions *options = floor->options;
     floor->slots = calloc(options->connections, sizeof *floor->slots);
     floor->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (floor->slots == NULL || floor->epoll < 0) {
+    if (floor->slots == NULL || floor->epoll < 0 || add_lines(floor) != 0) {
         return -1;
     }
     floor->n_lanes = options->n_hosts / HOSTS + 1;
@@ -272,7 +288,7 @@ static int open_all(Floor *floor)
         (void)curl_easy_setopt(slot->easy, CURLOPT_PRIVATE, slot);
         (void)curl_easy_setopt(slot->easy, CURLOPT_NOSIGNAL, 1L);
         (void)curl_easy_setopt(slot->easy, CURLOPT_PROXY, "");
-        (void)curl_easy_setopt(slot->easy, CURLOPT_USERAGENT, USER_AGENT);
+        (void)curl_easy_setopt(slot->easy, CURLOPT_HTTPHEADER, floor->lines);
         (void)curl_easy_setopt(slot->easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
         (void)curl_easy_setopt(slot->easy, CURLOPT_HEADERFUNCTION, on_bytes);
         (void)curl_easy_setopt(slot->easy, CURLOPT_HEADERDATA, &slot->header);
@@ -293,6 +309,7 @@ static void close_all(Floor *floor)
     for (unsigned i = 0; i < floor->n_lanes; i++) {
         (void)curl_multi_cleanup(floor->lanes[i].multi);
     }
+    curl_slist_free_all(floor->lines);
     free(floor->slots);
     if (floor->epoll >= 0) {
         close(floor->epoll);

@@ -1,7 +1,8 @@
 /* What: the least that fetching a list of pages with libcurl costs: one thread, one epoll,
  * connections used again, answers looked at and forgotten. libcurl walks over all idle connections
- * of a multi handle with each transfer that ends: each handle has the pages of 128 hosts, as
- * they come (fetch/connect/lanes.h does the same). Owns: nothing after it returns. Threads: the
+ * of a multi handle with each transfer that ends: each handle has a share of the hosts, and all
+ * together keep as many connections as a crawl (fetch/connect/lanes.h does the same). A request has
+ * the lines that a crawler's has. Owns: nothing after it returns. Threads: the
  * caller's. Errors: -1 after a message. */
 #ifndef TESTS_BENCH_CURL_FLOOR_H
 #define TESTS_BENCH_CURL_FLOOR_H

@@ -101,7 +101,7 @@ static int ask_all(ares_channel channel, FloorPage *pages, size_t n_pages, char 
                    Question *questions, Map *known)
 {
     static const struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT,
-                                                     .ai_family = AF_INET};
+                                                     .ai_family = AF_UNSPEC};
     Asking asking = {0};
     for (size_t i = 0; i < n_pages; i++) {
         char name[256];

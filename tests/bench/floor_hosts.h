@@ -1,9 +1,10 @@
 /* Floor hosts: the least that a host costs a crawl besides its requests.
  *
- * What: its name is resolved (c-ares, one channel, all answers that have come at once); its
- * robots.txt is compiled, kept while the crawl runs, and asked about each page; a row that says so
- * is durable, and each different robots.txt is stored once. Nothing for politeness: no queue, no
- * clock. Owns: the compiled files. Threads: the caller's. Errors: -1 after a message. */
+ * What: its name is resolved to addresses of both families (c-ares, one channel, all answers that
+ * have come at once); its robots.txt is compiled, kept while the crawl runs, and asked about each
+ * page; a row that says so is durable, and each different robots.txt is stored once. Nothing for
+ * politeness: no queue, no clock. Owns: the compiled files. Threads: the caller's. Errors: -1 after
+ * a message. */
 #ifndef TESTS_BENCH_FLOOR_HOSTS_H
 #define TESTS_BENCH_FLOOR_HOSTS_H
 
