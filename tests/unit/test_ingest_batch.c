@@ -800,6 +800,26 @@ static void a_host_with_nothing_else_to_fetch_is_woken(void)
     tear_down(w);
 }
 
+static void a_host_whose_neighbours_have_urls_is_not_waited_for(void)
+{
+    World *w = set_up();
+    HostPlaces places;
+    IpAddress one;
+    CU_ASSERT_EQUAL_FATAL(ip_address_parse("192.0.2.1", 9, &one), RESULT_OK);
+    host_places_init(&places);
+    w->places = &places;
+    w->hungry = true;
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://b.example/");
+    (void)host_places_add(&places, 0, &one);
+    (void)host_places_add(&places, 1, &one);
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/", "http://a.example/2")); /* b has one */
+    CU_ASSERT_TRUE(wakes(w, "http://b.example/", "http://c.example/"));   /* place unknown */
+    CU_ASSERT_TRUE(wakes(w, "http://a.example/2", "http://a.example/3")); /* nobody else there */
+    tear_down(w);
+    host_places_destroy(&places);
+}
+
 static uint32_t hosts_at(World *w, uint64_t address)
 {
     GroupRecord group;
@@ -869,5 +889,7 @@ UNIT_MAIN("ingest_batch",
           {"totals are read again", totals_are_read_again},
           {"a host with nothing else to fetch is woken",
            a_host_with_nothing_else_to_fetch_is_woken},
+          {"a host whose neighbours have URLs is not waited for",
+           a_host_whose_neighbours_have_urls_is_not_waited_for},
           {"addresses count once, whatever commit takes them",
            addresses_count_once_whatever_commit_takes_them})

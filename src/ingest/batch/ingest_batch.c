@@ -156,6 +156,16 @@ Result batch_result_of(const Batch *batch, int rc)
                                         : RESULT_IO;
 }
 
+/* Whether other hosts on its address have URLs: then the address is not what nobody can go on for.
+ */
+static bool has_busy_neighbours(Batch *batch, const BatchHost *host)
+{
+    const BatchGroup *group = batch->store->groups == NULL || host->record.address == 0
+                                  ? NULL
+                                  : batch_group(batch, host->record.address);
+    return group != NULL && group->record.queued > host->record.queued;
+}
+
 /* Whether a host has nothing scheduled but what it got now. */
 static Result look_for_woken(Batch *batch)
 {
@@ -164,7 +174,7 @@ static Result look_for_woken(Batch *batch)
     const BatchHost *host = NULL;
     while (rc == RESULT_OK && !batch->woke && (host = map_next(&batch->hosts, &place)) != NULL) {
         uint64_t entries = 0;
-        if (host->got_urls > 0 && !host->cleared) {
+        if (host->got_urls > 0 && !host->cleared && !has_busy_neighbours(batch, host)) {
             page_db_looked_up(batch->store->db, 1);
             rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, &entries);
             batch->woke = entries <= host->got_urls;
