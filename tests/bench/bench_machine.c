@@ -76,7 +76,7 @@ static void ignore_error(void *context, const char *message, ...)
 
 static void read_by_libxml2(void *context, const FloorAnswer *answer)
 {
-    size_t length = answer->body_length;
+    size_t length = answer->body->length;
     htmlSAXHandler none;
     memset(&none, 0, sizeof none);
     Xml *xml = context;
@@ -84,7 +84,8 @@ static void read_by_libxml2(void *context, const FloorAnswer *answer)
     (void)getrusage(RUSAGE_SELF, &before);
     htmlParserCtxtPtr parser =
         htmlCreatePushParserCtxt(&none, NULL, NULL, 0, NULL, XML_CHAR_ENCODING_UTF8);
-    (void)htmlParseChunk(parser, answer->body, length > INT_MAX ? INT_MAX : (int)length, 1);
+    (void)htmlParseChunk(parser, buffer_string(answer->body),
+                         length > INT_MAX ? INT_MAX : (int)length, 1);
     htmlFreeParserCtxt(parser);
     (void)getrusage(RUSAGE_SELF, &after);
     xml->cpu_s += web_process_cpu_s(&after) - web_process_cpu_s(&before);

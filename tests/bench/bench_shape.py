@@ -9,7 +9,8 @@ memory.
 
 All but wide: floor, what the same pages cost a program that does nothing but resolve each host's name, fetch
 its robots.txt and its pages over one connection, one request of an address at a time, ask the rules, look for
-links, and store pages, links and hosts (bench_floor.c), by page; over_floor, the crawl's CPU by that.
+links, and store pages, links and hosts (bench_floor.c), by page, in one thread; floor_threads, the same work
+handed from thread to thread as it has to be in ragno; over_floor and over_floor_threads, the crawl's CPU by these.
 
 COMPARE=PROGRAM and RUNS: see crawls.py. SHAPES=onehost,wide runs some.
 """
@@ -43,14 +44,13 @@ def shape(path, name, options=(), codes=(0,), **web_options):
             addresses = dict(line.split()[:2] for line in file)
         floor = crawls.Floor(path, web.http, addresses.__getitem__)
 
-        def run_floor():
+        def run_floor(stage):
             floor.urls = list(pages)
-            one = floor.run("store", web.dns, min(crawls.CONNECTIONS, web_options["addresses"]))
-            return one
+            return floor.run(stage, web.dns, min(crawls.CONNECTIONS, web_options["addresses"]))
 
         runs = crawls.alternate(f"shape.{name}", lambda program: crawls.crawl(
             program, web, path, ("warc.enabled=no", *unbounded(program), *options), codes=codes, urls=pages),
-            [("floor", run_floor)])
+            [("floor", lambda: run_floor("store")), ("floor_threads", lambda: run_floor("handed"))])
     finish(runs)
 
 

@@ -264,7 +264,7 @@ class Floor:
         list_file, directory = f"{self.path}/floor.txt", f"{self.path}/floor"
         addresses = {}
         with open(list_file, "w") as file:
-            for url in with_robots(self.urls) if stage in ("store", "warc") else self.urls:
+            for url in with_robots(self.urls) if stage in ("store", "handed", "warc") else self.urls:
                 host = url.split("/", 3)[2]
                 address = addresses.get(host) or addresses.setdefault(host, self.address_of(host))
                 file.write(f"{address} {url}\n")

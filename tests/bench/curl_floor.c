@@ -12,13 +12,17 @@
 
 #include "base/core/clock.h"
 #include "base/core/hash.h"
-#include "base/memory/buffer.h"
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
+#include "base/thread/wake.h"
 
-#define EVENTS  256
-#define WAIT_MS 1000
-#define KEPT    5000u /* connections that stay open: fetch.idle_connections */
-#define LANES   80u
-#define HOSTS   64u /* of a lane: libcurl looks at all of its connections when one is put away */
+#define EVENTS   256
+#define WAIT_MS  1000
+#define NO_PAGE  SIZE_MAX
+#define RELEASED 64u   /* slots at a time */
+#define KEPT     5000u /* connections that stay open: fetch.idle_connections */
+#define LANES    80u
+#define HOSTS    64u /* of a lane: libcurl looks at all of its connections when one is put away */
 
 typedef struct Lane {
     struct Floor *floor;
@@ -46,7 +50,12 @@ typedef struct Floor {
     size_t next;   /* page to begin */
     size_t active; /* transfers */
     MonoTime start;
-    Slot *idle; /* slots that wait for their time */
+    Slot *idle;     /* slots that wait for their time */
+    Queue ended;    /* slots whose host has no more, to the releasing thread */
+    Queue released; /* and back, with another host; NO_PAGE: there is none */
+    Wake wake;      /* released has something */
+    Thread releaser;
+    size_t n_slots; /* that have something to do, or may have */
     size_t failed;
     double bytes;
     Slot *slots;
@@ -121,7 +130,7 @@ static void ask(Floor *floor, Slot *slot)
 
 /* Pages of one host that follow each other are asked for one after the other, since a host is asked
  * for one at a time; a host always has the same lane, so that its connection is found again. */
-static void begin(Floor *floor, Slot *slot)
+static void choose(Floor *floor, Slot *slot)
 {
     const FloorOptions *options = floor->options;
     uint64_t host = host_of(&options->pages[floor->next]);
@@ -132,8 +141,72 @@ static void begin(Floor *floor, Slot *slot)
     }
     slot->behind = floor->next;
     slot->lane = &floor->lanes[host % floor->n_lanes];
+}
+
+static void begin(Floor *floor, Slot *slot)
+{
+    choose(floor, slot);
     ask(floor, slot);
 }
+
+/* ---- what is begun next, said by another thread ---- */
+
+static void *release_all(void *context)
+{
+    Floor *floor = context;
+    void *slots[RELEASED];
+    size_t n = 0;
+    while (queue_pop(&floor->ended, slots, RELEASED, &n, MONO_NEVER) == RESULT_OK) {
+        for (size_t i = 0; i < n; i++) {
+            Slot *slot = slots[i];
+            if (floor->next < floor->options->n_pages) {
+                choose(floor, slot);
+            } else {
+                slot->page = NO_PAGE;
+            }
+            (void)queue_push(&floor->released, slot);
+        }
+        wake_ring(&floor->wake);
+    }
+    return NULL;
+}
+
+static void take_released(Floor *floor)
+{
+    void *slots[RELEASED];
+    size_t n = 0;
+    wake_clear(&floor->wake);
+    while (queue_pop(&floor->released, slots, RELEASED, &n, (MonoTime){0}) == RESULT_OK) {
+        for (size_t i = 0; i < n; i++) {
+            Slot *slot = slots[i];
+            if (slot->page == NO_PAGE) {
+                floor->n_slots--;
+            } else {
+                ask(floor, slot);
+            }
+        }
+    }
+}
+
+static int start_releaser(Floor *floor)
+{
+    Result rc = queue_init(&floor->ended, floor->options->connections);
+    rc = rc == RESULT_OK ? queue_init(&floor->released, floor->options->connections) : rc;
+    rc = rc == RESULT_OK ? wake_init(&floor->wake, floor->epoll) : rc;
+    rc = rc == RESULT_OK ? thread_start(&floor->releaser, "releaser", release_all, floor) : rc;
+    return rc == RESULT_OK ? 0 : -1;
+}
+
+static void end_releaser(Floor *floor)
+{
+    queue_close(&floor->ended);
+    thread_join(&floor->releaser);
+    queue_destroy(&floor->ended);
+    queue_destroy(&floor->released);
+    wake_destroy(&floor->wake);
+}
+
+/* ---- the transfers ---- */
 
 static void rest(Floor *floor, Slot *slot)
 {
@@ -161,17 +234,16 @@ static void end(Floor *floor, Slot *slot, CURLcode code)
     floor->failed += code != CURLE_OK;
     floor->bytes += (double)slot->body.length;
     if (options->take != NULL) {
-        FloorAnswer answer = {.page = &options->pages[slot->page],
-                              .header = buffer_string(&slot->header),
-                              .header_length = slot->header.length,
-                              .body = buffer_string(&slot->body),
-                              .body_length = slot->body.length};
+        FloorAnswer answer = {
+            .page = &options->pages[slot->page], .header = &slot->header, .body = &slot->body};
         options->take(options->context, &answer);
     }
     if (options->rate > 0) {
         rest(floor, slot);
     } else if (++slot->page < slot->behind) {
         ask(floor, slot);
+    } else if (options->has_releaser) {
+        (void)queue_push(&floor->ended, slot);
     } else if (floor->next < options->n_pages) {
         begin(floor, slot);
     }
@@ -201,9 +273,14 @@ static void run(Floor *floor)
     const FloorOptions *options = floor->options;
     struct epoll_event events[EVENTS];
     int wait_ms = options->rate == 0 ? WAIT_MS : 1000 / (int)options->rate + 1;
-    while (floor->active > 0 || (options->rate > 0 && floor->next < options->n_pages)) {
+    while (floor->active > 0 || floor->n_slots > 0 ||
+           (options->rate > 0 && floor->next < options->n_pages)) {
         int n = epoll_wait(floor->epoll, events, EVENTS, floor->is_late ? 0 : wait_ms);
         for (int i = 0; i < n; i++) {
+            if (options->has_releaser && events[i].data.fd == floor->wake.fd) {
+                take_released(floor);
+                continue;
+            }
             int mask = ((events[i].events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                        ((events[i].events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                        ((events[i].events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
@@ -321,18 +398,24 @@ int curl_floor(const FloorOptions *options, double *cpu_s, double *bytes)
     static Floor floor; /* too large for some stacks */
     floor = (Floor){.options = options, .epoll = -1};
     int rc = open_all(&floor);
+    rc = rc == 0 && options->has_releaser ? start_releaser(&floor) : rc;
     double start = cpu_seconds();
     floor.start = mono_now();
-    for (unsigned i = 0; rc == 0 && i < options->connections && floor.next < options->n_pages;
-         i++) {
+    for (unsigned i = 0; rc == 0 && i < options->connections; i++) {
         if (options->rate > 0) {
             rest(&floor, &floor.slots[i]);
-        } else {
+        } else if (options->has_releaser) { /* what is next is that thread's */
+            floor.n_slots++;
+            (void)queue_push(&floor.ended, &floor.slots[i]);
+        } else if (floor.next < options->n_pages) {
             begin(&floor, &floor.slots[i]);
         }
     }
     if (rc == 0) {
         run(&floor);
+        if (options->has_releaser) {
+            end_releaser(&floor);
+        }
         rc = floor.failed == 0 && floor.next == options->n_pages ? 0 : -1;
     }
     *cpu_s = cpu_seconds() - start;

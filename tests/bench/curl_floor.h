@@ -3,24 +3,25 @@
  * of a multi handle with each transfer that ends: each handle has a share of the hosts, and all
  * together keep as many connections as a crawl (fetch/connect/lanes.h does the same). A request has
  * the lines that a crawler's has. Owns: nothing after it returns. Threads: the
- * caller's. Errors: -1 after a message. */
+ * caller's, and with has_releaser one more. Errors: -1 after a message. */
 #ifndef TESTS_BENCH_CURL_FLOOR_H
 #define TESTS_BENCH_CURL_FLOOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "base/memory/buffer.h"
 
 typedef struct FloorPage {
     const char *url;     /* "http://h00001.web.test/" */
     const char *address; /* "127.16.0.1" */
 } FloorPage;
 
-/* A page as it came. */
+/* A page as it came. Its taker may put other buffers in the place of these. */
 typedef struct FloorAnswer {
     const FloorPage *page;
-    const char *header;
-    size_t header_length;
-    const char *body;
-    size_t body_length;
+    Buffer *header;
+    Buffer *body;
 } FloorAnswer;
 
 typedef struct FloorOptions {
@@ -30,6 +31,7 @@ typedef struct FloorOptions {
     unsigned port;        /* where all are served */
     unsigned connections; /* in flight */
     unsigned rate;        /* pages begun a second; 0 = as fast as they come */
+    bool has_releaser;    /* another thread says what is begun next; without a rate */
     /* Called with each answer; NULL: it is dropped. */
     void (*take)(void *context, const FloorAnswer *answer);
     void *context;

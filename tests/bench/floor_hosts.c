@@ -203,30 +203,37 @@ static int put_row(FloorHosts *hosts, MDB_txn *txn, const char *url, uint64_t ro
 
 static bool is_there(const FloorAnswer *answer)
 {
-    return strncmp(answer->header, "HTTP/1.1 200", 12) == 0;
+    return strncmp(buffer_string(answer->header), "HTTP/1.1 200", 12) == 0;
 }
 
 int floor_hosts_parse(const FloorAnswer *answer, Robots **robots)
 {
-    Result rc = is_there(answer) ? robots_parse(answer->body, answer->body_length, AGENT, robots)
-                                 : robots_allow_all(robots);
+    Result rc = is_there(answer)
+                    ? robots_parse(buffer_string(answer->body), answer->body->length, AGENT, robots)
+                    : robots_allow_all(robots);
     return rc == RESULT_OK ? 0 : -1;
 }
 
-int floor_hosts_take(FloorHosts *hosts, MDB_txn *txn, const FloorAnswer *answer, Robots *robots)
+int floor_hosts_keep(FloorHosts *hosts, const char *url, Robots *robots)
 {
-    const char *url = answer->page->url;
-    size_t length = is_there(answer) ? answer->body_length : 0;
-    uint64_t hash = robots_content_hash(answer->body, length);
     if (map_put(&hosts->rules, map_key(key_of(url)), robots) != RESULT_OK) {
         robots_delete(robots);
         return -1;
     }
+    return 0;
+}
+
+int floor_hosts_store(FloorHosts *hosts, MDB_txn *txn, const FloorAnswer *answer)
+{
+    const char *url = answer->page->url;
+    const char *body = buffer_string(answer->body);
+    size_t length = is_there(answer) ? answer->body->length : 0;
+    uint64_t hash = robots_content_hash(body, length);
     MDB_val key = {sizeof hash, &hash};
     MDB_val text = {length, NULL};
     int rc = mdb_put(txn, hosts->robots, &key, &text, MDB_NOOVERWRITE | MDB_RESERVE);
     if (rc == 0) {
-        memcpy(text.mv_data, answer->body, text.mv_size);
+        memcpy(text.mv_data, body, text.mv_size);
     }
     return rc == 0 || rc == MDB_KEYEXIST ? put_row(hosts, txn, url, hash) : rc;
 }

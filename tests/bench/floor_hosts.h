@@ -3,8 +3,8 @@
  * What: its name is resolved to addresses of both families (c-ares, one channel, all answers that
  * have come at once); its robots.txt is compiled, kept while the crawl runs, and asked about each
  * page; a row that says so is durable, and each different robots.txt is stored once. Nothing for
- * politeness: no queue, no clock. Owns: the compiled files. Threads: the caller's. Errors: -1 after
- * a message. */
+ * politeness: no queue, no clock. Owns: the compiled files. Threads: floor_hosts_store may be in
+ * another one than the rest. Errors: -1 after a message. */
 #ifndef TESTS_BENCH_FLOOR_HOSTS_H
 #define TESTS_BENCH_FLOOR_HOSTS_H
 
@@ -35,8 +35,11 @@ void floor_hosts_close(FloorHosts *hosts);
 bool floor_hosts_is_robots(const char *url);
 /* Compiles a robots.txt; one that is not there allows all. 0 or -1. */
 int floor_hosts_parse(const FloorAnswer *answer, Robots **robots);
-/* Takes what was compiled, and writes the host's row. An error of the database, or -1. */
-int floor_hosts_take(FloorHosts *hosts, MDB_txn *txn, const FloorAnswer *answer, Robots *robots);
+/* Takes what was compiled; -1 without memory. */
+int floor_hosts_keep(FloorHosts *hosts, const char *url, Robots *robots);
+/* Writes the host's row, and its robots.txt if nobody has the same. An error of the database, or
+ * -1. */
+int floor_hosts_store(FloorHosts *hosts, MDB_txn *txn, const FloorAnswer *answer);
 /* Whether a page may be fetched; a host that is not known allows all. */
 bool floor_hosts_allow(const FloorHosts *hosts, const char *url);
 
