@@ -21,8 +21,8 @@
 #define NO_PAGE  SIZE_MAX
 #define RELEASED 64u   /* slots at a time */
 #define KEPT     5000u /* connections that stay open: fetch.idle_connections */
-#define LANES    80u
-#define HOSTS    64u /* of a lane: libcurl looks at all of its connections when one is put away */
+#define LANES    80u   /* as many as two fetching threads have */
+#define HOSTS    64u   /* of a lane: libcurl looks at all of its connections when one is put away */
 
 typedef struct Lane {
     struct Floor *floor;

@@ -66,7 +66,7 @@ static int keep_schedule(FloorWork *work)
 static int store_links(FloorWork *work)
 {
     FloorSeen *links = (FloorSeen *)(void *)work->batch.links.data;
-    const char *urls = work->batch.urls.data;
+    char *urls = work->batch.urls.data;
     size_t n = work->batch.links.length / sizeof *links;
     MDB_cursor *cursor = NULL;
     int rc = mdb_cursor_open(work->txn, work->seen, &cursor);
@@ -75,7 +75,7 @@ static int store_links(FloorWork *work)
     }
     for (size_t i = 0; i < n && rc == 0; i++) {
         MDB_val key = {sizeof links[i].hash, &links[i].hash};
-        MDB_val url = {links[i].length, work->batch.urls.data + links[i].at};
+        MDB_val url = {links[i].length, urls + links[i].at};
         if (i == 0 || links[i].hash != links[i - 1].hash) {
             uint64_t row = row_of(urls + links[i].at, links[i].length);
             rc = mdb_cursor_put(cursor, &key, &url, MDB_NOOVERWRITE);
@@ -191,8 +191,8 @@ static Result archive(FloorWork *work, const FloorAnswer *answer)
     buffer_reset(record);
     if (rc == RESULT_OK) {
         rc = buffer_printf(record,
-                           "FLOOR_WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: %s\r\n"
-                           "FLOOR_WARC-Block-Digest: %s\r\nWARC-Payload-Digest: %s\r\n"
+                           "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: %s\r\n"
+                           "WARC-Block-Digest: %s\r\nWARC-Payload-Digest: %s\r\n"
                            "Content-Type: application/http; msgtype=response\r\n"
                            "Content-Length: %zu\r\n\r\n",
                            answer->page->url, warc_digest_format(&block, block_text),

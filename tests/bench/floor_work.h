@@ -38,7 +38,7 @@ typedef struct FloorReading {
     Buffer urls;  /* of the links */
 } FloorReading;
 
-/* A link of the batch. */
+/* A link of a reading. */
 typedef struct FloorSeen {
     uint64_t hash;
     uint32_t at; /* its URL, in FloorReading.urls */
