@@ -81,9 +81,20 @@ static void a_request_says_once_who_asks(void)
     check_common("User-Agent: other", true, "Host: h\r\nAccept: text/plain");
 }
 
+static void a_long_user_agent_is_sent_whole(void)
+{
+    static char agent[10000];
+    struct curl_slist *lines = NULL;
+    memset(agent, 'x', sizeof agent - 1);
+    CU_ASSERT_EQUAL_FATAL(request_lines_common(&lines, agent, "", "", false), RESULT_OK);
+    CU_ASSERT_EQUAL(strlen(lines->data), strlen("User-Agent: ") + sizeof agent - 1);
+    curl_slist_free_all(lines);
+}
+
 UNIT_MAIN("request lines", {"the text is what is sent", the_text_is_what_is_sent},
           {"user information is Authorization", user_information_is_authorization},
           {"secrets can be masked", secrets_can_be_masked},
           {"lines of the file of credentials are always masked",
            lines_of_the_file_are_always_masked},
-          {"a request says once who asks", a_request_says_once_who_asks})
+          {"a request says once who asks", a_request_says_once_who_asks},
+          {"a long user agent is sent whole", a_long_user_agent_is_sent_whole})

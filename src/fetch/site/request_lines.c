@@ -8,9 +8,8 @@
 #include "base/memory/base64.h"
 #include "parse/host/authority.h"
 
-#define FIELD_BYTES 4096u
-#define ACCEPT      "Accept: text/html,application/xhtml+xml,*/*;q=0.5" /* libcurl counts each letter \
-                                                                         */
+/* No longer than need be: libcurl writes it letter by letter for each request. */
+static const char page_accept[] = "Accept: text/html,application/xhtml+xml,*/*;q=0.5";
 
 Result request_lines_add(struct curl_slist **list, const char *line)
 {
@@ -40,7 +39,7 @@ static Result add_user_headers(struct curl_slist **list, const char *headers)
 static Result add_field(struct curl_slist **list, const char *name, const char *text)
 {
     Buffer line;
-    buffer_init(&line, FIELD_BYTES);
+    buffer_init(&line, BUFFER_NO_LIMIT);
     Result rc = buffer_printf(&line, "%s: %s", name, text);
     rc = rc == RESULT_OK ? request_lines_add(list, buffer_string(&line)) : rc;
     buffer_destroy(&line);
@@ -65,7 +64,7 @@ Result request_lines_common(struct curl_slist **list, const char *user_agent, co
 {
     Result rc = has_user_agent(headers) ? RESULT_OK : add_field(list, "User-Agent", user_agent);
     if (rc == RESULT_OK) {
-        rc = request_lines_add(list, robots ? "Accept: text/plain,*/*;q=0.8" : ACCEPT);
+        rc = request_lines_add(list, robots ? "Accept: text/plain,*/*;q=0.8" : page_accept);
     }
     if (rc == RESULT_OK) {
         rc = request_lines_add(list, robots ? "Accept-Encoding: identity"
