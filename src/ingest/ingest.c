@@ -136,15 +136,13 @@ static Result collect(Ingest *ingest, MonoTime until, bool patient)
         return rc;
     }
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
-    bool waits = false; /* nothing is left of those that it was called for */
+    bool is_empty = false; /* none is left of those that it was called for */
     while (rc == RESULT_OK && ingest->n_pages < most_pages(ingest) &&
            links < ingest->writer.options.batch_links) {
-        bool may_wait = !parsing_waits(ingest);
-        rc = waits && may_wait
-                 ? take(ingest, TAKE, less(GATHER, ingest->writer.options.queue), deadline, &links)
-                 : take(ingest, TAKE, 1, (MonoTime){0}, &links);
-        bool is_empty = rc == RESULT_TIMEOUT && !waits && may_wait;
-        waits = is_empty;
+        bool waits = is_empty && !parsing_waits(ingest);
+        rc = take(ingest, TAKE, waits ? less(GATHER, ingest->writer.options.queue) : 1,
+                  waits ? deadline : (MonoTime){0}, &links);
+        is_empty = rc == RESULT_TIMEOUT && !is_empty;
         rc = is_empty ? RESULT_OK : rc;
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
@@ -301,7 +299,7 @@ void ingest_place(Ingest *ingest, uint32_t host, const IpAddress *address)
         return;
     }
     result->host.id = host;
-    result->host.placed = true;
+    result->host.has_places = true;
     result->cost.wall_start = wall_now();
     ingest_push(ingest, page);
 }

@@ -23,9 +23,8 @@ typedef struct IngestPatience {
 /* How long the next batch is collected, at most batch_time_ms. */
 int64_t ingest_patience_ms(const IngestPatience *patience, int64_t batch_time_ms, bool hungry);
 /* Notes a commit of results. woke: it gave work to a host that had nothing to fetch, nor had others
- * on its address, which is asked for one page at a time whatever it has. For a piece of
- * a merge, call this only when woke is true, because a piece that wakes nobody says nothing about
- * results. */
+ * on its address. For a piece of a merge, call this only when woke is true, because a piece that
+ * wakes nobody says nothing about results. */
 void ingest_patience_note(IngestPatience *patience, int64_t batch_time_ms, bool woke);
 
 #endif

@@ -134,10 +134,10 @@ typedef struct FetchHost {
     /* In PageDB; of an errand: of the host that wanted it, FETCH_NO_HOST if that is another
      * agent's. */
     uint32_t id;
-    bool drop;   /* it is given up */
-    bool deny;   /* the operator denies it */
-    bool placed; /* no news of this one: addresses of hosts wait (ingest/host_places.h) */
-    bool park;   /* it has failed for too long: set aside, as a dropped one is */
+    bool drop;       /* it is given up */
+    bool deny;       /* the operator denies it */
+    bool has_places; /* no news of this one: addresses of hosts wait (ingest/host_places.h) */
+    bool park;       /* it has failed for too long: set aside, as a dropped one is */
     HostHealth health;
     int64_t wait_ms; /* from the end of this fetch */
     RobotsState robots_state;

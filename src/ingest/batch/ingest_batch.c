@@ -156,8 +156,7 @@ Result batch_result_of(const Batch *batch, int rc)
                                         : RESULT_IO;
 }
 
-/* Whether other hosts on its address have URLs: then the address is not what nobody can go on for.
- */
+/* Whether other hosts on its address have URLs: then its address has something to go on with. */
 static bool has_busy_neighbours(Batch *batch, const BatchHost *host)
 {
     const BatchGroup *group = batch->store->groups == NULL || host->record.address == 0

@@ -61,7 +61,8 @@ typedef struct Batch {
     const Admission *admission; /* what the operator admits; borrowed; NULL = everything */
     bool defers;                /* links go through it */
     bool hungry;                /* fetchers have nothing to do */
-    bool woke;   /* a host that has nothing to fetch but what this brought; when hungry */
+    bool woke;   /* a host that has nothing to fetch but what this brought, nor have others on its
+                    address; when hungry */
     bool merges; /* its merge is under way: new URLs are its links' */
     CrawlLog *log;
     MDB_txn *txn;

@@ -51,8 +51,8 @@ Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n)
         rc = url == NULL ? RESULT_MEMORY
                          : dedup_key(steps, &batch->dedup, url, records[i].length, &key);
         if (rc == RESULT_OK) {
-            rc =
-                dedup_first(batch->txn, batch->store->keys, &key, url, NULL, &batch->memory, &first);
+            rc = dedup_first(batch->txn, batch->store->keys, &key, url, NULL, &batch->memory,
+                             &first);
         }
         if (rc == RESULT_OK) {
             records[i].url = first;

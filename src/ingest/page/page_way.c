@@ -257,7 +257,7 @@ static Result take(Batch *batch, size_t place)
     if (fetch->kind == FETCHED_DNS) {
         return archive(batch, page);
     }
-    if (fetch->host.placed) {
+    if (fetch->host.has_places) {
         return RESULT_OK; /* it only brought the batch */
     }
     if (fetch->host.id == FETCH_NO_HOST) {
