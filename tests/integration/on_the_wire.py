@@ -45,6 +45,11 @@ def archive(directory):
     return text.decode(errors="replace")
 
 
+def fields_of(head, name):
+    """The values of a field in a request's header."""
+    return tuple(re.findall(rf"^{name}: (.*?)\r?$", head, re.MULTILINE | re.IGNORECASE))
+
+
 # ---- [site] sections ------------------------------------------------------------------------------
 
 def sections(report, path):
@@ -269,7 +274,8 @@ SMALL = {"http://a.test/": page("/1", "http://b.test/"), "http://a.test/1": page
 
 
 def through_http(report, path):
-    """The absolute form, one host excepted, the environment's names."""
+    """The absolute form, one host excepted, the environment's names; who asks."""
+    us = {("ragno/" + harness.run([f"{harness.OUT}/ragno", "--version"]).stdout.split()[1],)}
     with Sites(path, SMALL) as sites, Proxy("http", sites.port) as proxy:
         url = f"http://127.0.0.1:{proxy.port}"
         result = sites.crawl(path + "/crawl", "--set", f"fetch.proxy={url}", "--set",
@@ -278,6 +284,12 @@ def through_http(report, path):
         report.equal("all pages came", sites.asked(), set(SMALL))
         report.check("a.test through the proxy", any("GET http://a.test/1 HTTP/1.1" in head
                                                      for head in proxy.seen), str(proxy.seen))
+        report.equal("each request says once who asks",
+                     {fields_of(head, "User-Agent") for head in proxy.seen}, us)
+        report.equal("and so does the archive",
+                     {fields_of(record, "User-Agent")
+                      for record in archive(path + "/crawl").split("WARC/1.1")
+                      if "WARC-Type: request" in record}, us)
         report.check("b.test without it", not any("b.test/" in head.split("\r\n")[0]
                                                   for head in proxy.seen), str(proxy.seen))
         for at, name in enumerate(("http_proxy", "all_proxy")):
@@ -293,6 +305,10 @@ def through_http(report, path):
         command = sites.command(path + "/crawl3", "http://a.test/")
         harness.run(command, env={**os.environ, "http_proxy": url})
         report.equal("only when asked for", proxy.seen, [])
+        sites.crawl(path + "/tls", "--set", f"fetch.proxy={url}", "--set", "crawl.max_duration=3s",
+                    "https://a.test/")
+        asked = [head for head in proxy.seen if head.startswith("CONNECT ")]
+        report.equal("CONNECT says it, too", {fields_of(head, "User-Agent") for head in asked}, us)
 
 
 def through_socks(report, path):
