@@ -1,5 +1,5 @@
-/* parse/usage: whatever a site states, only the known bits come out, printing names them all, and a
- * page says no less when text is added behind it. The first byte chooses what is read. */
+/* parse/usage: whatever a site states, only the known bits come out, none of them both denied and
+ * allowed, and they can be printed. The first byte chooses what is read. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@ static void check(Usage usage)
 {
     Buffer text;
     assert(usage.denied <= USAGE_ALL && usage.allowed <= USAGE_ALL);
+    assert((usage.denied & usage.allowed) == 0);
     buffer_init(&text, 256);
     assert(usage_print(usage.denied, &text) == RESULT_OK);
     assert(text.length > 0);

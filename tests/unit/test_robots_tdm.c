@@ -44,6 +44,25 @@ static void robots_txt_counts_beside_it(void)
     robots_delete(robots);
 }
 
+static void one_location_twice_is_reserved_and_not_allowed(void)
+{
+    static const char *const files[] = {"[{\"location\":\"/a/\",\"tdm-reservation\":1},"
+                                        "{\"location\":\"/a/\",\"tdm-reservation\":0}]",
+                                        "[{\"location\":\"/a/\",\"tdm-reservation\":0},"
+                                        "{\"location\":\"/a/*\",\"tdm-reservation\":1}]"};
+    for (size_t i = 0; i < 2; i++) {
+        Robots *robots = with_file("", files[i], RESULT_OK);
+        CU_ASSERT_EQUAL(denied(robots, "/a/b"), RESERVED);
+        CU_ASSERT_EQUAL(robots_usage(robots, "/a/b", 4).allowed, 0);
+        robots_delete(robots);
+    }
+    Robots *robots = with_file("User-agent: *\nContent-Usage: tdm=n\n",
+                               "[{\"location\":\"/\",\"tdm-reservation\":0}]", RESULT_OK);
+    CU_ASSERT_EQUAL(denied(robots, "/a"), RESERVED);
+    CU_ASSERT_EQUAL(robots_usage(robots, "/a", 2).allowed, 0);
+    robots_delete(robots);
+}
+
 static void a_wildcard_reserves_up_to_it_and_permits_nothing(void)
 {
     Robots *robots = with_file("",
@@ -105,6 +124,8 @@ static void the_number_of_rules_is_bounded(void)
 
 UNIT_MAIN("robots_tdm", {"the longest location decides", the_longest_location_decides},
           {"robots.txt counts beside it", robots_txt_counts_beside_it},
+          {"one location twice is reserved, and not allowed",
+           one_location_twice_is_reserved_and_not_allowed},
           {"a wildcard reserves up to it, and permits nothing",
            a_wildcard_reserves_up_to_it_and_permits_nothing},
           {"what stands before a mistake counts", what_stands_before_a_mistake_counts},

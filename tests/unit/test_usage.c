@@ -28,7 +28,7 @@ static void dictionaries_deny_and_allow(void)
     expect(dictionary("search=yes,ai-train=no , ai-input=no"), "train-ai+ai-input", "search");
     expect(dictionary("TRAIN-AI = N;exp=1"), "train-ai", "-");
     expect(dictionary("tdm=n"), "train-ai+tdm", "-");
-    expect(dictionary("bots=n, search=y"), "train-ai+ai-input+search+tdm+image-ai", "search");
+    expect(dictionary("bots=n, search=y"), "train-ai+ai-input+search+tdm+image-ai", "-");
     expect(dictionary("train-ai=?0, search=?1"), "train-ai", "search");
     expect(dictionary("train-ai, =n, new-thing=n, train-ai=maybe,,"), "-", "-");
     expect(dictionary(""), "-", "-");
@@ -111,6 +111,22 @@ static void only_our_group_speaks(void)
     expect_robots("", "/", "-", "-");
 }
 
+static void what_is_denied_anywhere_is_not_allowed(void)
+{
+    static const char text[] = "User-agent: *\nContent-Usage: /a train-ai=y, search=y\n"
+                               "Content-Signal: /a ai-train=no\n";
+    Usage yes = dictionary("train-ai=y, tdm=y");
+    Usage no = dictionary("tdm=n");
+    expect(dictionary("search=n, search=y"), "search", "-");
+    expect(dictionary("search=y, search=n"), "search", "-");
+    expect(header("TDM-Reservation: 0\r\nContent-Usage: bots=n, search=y\r\n"),
+           "train-ai+ai-input+search+tdm+image-ai", "-");
+    expect(usage_join(yes, no), "train-ai+tdm", "-");
+    expect(usage_join(no, yes), "train-ai+tdm", "-");
+    expect(usage_join(usage_join(no, (Usage){0}), yes), "train-ai+tdm", "-");
+    expect_robots(text, "/a/b", "train-ai", "search");
+}
+
 static void wildcards_deny_more_and_allow_nothing(void)
 {
     static const char text[] = "User-agent: *\nContent-Usage: /a*z train-ai=n\n"
@@ -144,4 +160,5 @@ UNIT_MAIN("usage", {"dictionaries deny and allow", dictionaries_deny_and_allow},
           {"the longest path of robots.txt decides", the_longest_path_of_robots_decides},
           {"only our group speaks", only_our_group_speaks},
           {"wildcards deny more and allow nothing", wildcards_deny_more_and_allow_nothing},
+          {"what is denied anywhere is not allowed", what_is_denied_anywhere_is_not_allowed},
           {"rules name usages and actions", rules_name_usages_and_actions})

@@ -11,8 +11,8 @@
  *
  * What /.well-known/tdmrep.json reserves counts as tdm, too (parse/robots/robots.h).
  * Content-Usage and Content-Signal are headers and lines of robots.txt, there with a path in front
- * if they are not for the whole site. "bots=n" denies all. Statements add up, and a denial counts
- * more than a permission: the strictest holds.
+ * if they are not for the whole site. "bots=n" denies all. Statements add up; what one of them
+ * denies is not allowed by another, wherever each stands: the strictest holds.
  *
  * Threads: pure functions.
  * Source: draft-ietf-aipref-vocab and -attach; contentsignals.org; the TDM Reservation Protocol of
@@ -37,14 +37,17 @@ enum {
     USAGE_ALL = 31
 };
 
+/* No bit is in both. */
 typedef struct Usage {
     uint8_t denied;
-    uint8_t allowed; /* expressly; a denial counts all the same */
+    uint8_t allowed; /* expressly */
 } Usage;
 
+/* What two statements say together, in whatever order. */
 static inline Usage usage_join(Usage a, Usage b)
 {
-    return (Usage){.denied = a.denied | b.denied, .allowed = a.allowed | b.allowed};
+    uint8_t denied = a.denied | b.denied;
+    return (Usage){.denied = denied, .allowed = (uint8_t)((a.allowed | b.allowed) & ~denied)};
 }
 
 /* The bits that a statement about a name ("train-ai", "ai-train", ...) is about, compared without
