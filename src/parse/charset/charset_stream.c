@@ -83,17 +83,20 @@ static size_t cut_of(const CharsetStream *s, const char *bytes, size_t length)
 
 /* ---- decoding ---- */
 
-/* A BOM is dropped at the beginning only. */
-static Result keep_bom(CharsetStream *s, const char **bytes, size_t *length)
+/* A BOM is dropped at the document's beginning only: those that a later piece begins with are text,
+ * which charset_decode would drop one of. */
+static Result keep_boms(CharsetStream *s, const char **bytes, size_t *length)
 {
     static const char bom[] = "\xEF\xBB\xBF";
-    size_t n = charset_bom_length(s->encoding, *bytes, *length);
-    if (!s->has_begun || n == 0) {
-        return RESULT_OK;
+    Result rc = RESULT_OK;
+    size_t n = s->has_begun ? charset_bom_length(s->encoding, *bytes, *length) : 0;
+    while (n > 0 && rc == RESULT_OK) {
+        *bytes += n;
+        *length -= n;
+        rc = buffer_append(&s->text, bom, sizeof bom - 1);
+        n = charset_bom_length(s->encoding, *bytes, *length);
     }
-    *bytes += n;
-    *length -= n;
-    return buffer_append(&s->text, bom, sizeof bom - 1);
+    return rc;
 }
 
 static bool is_escape(const char *p, const char *end)
@@ -122,7 +125,7 @@ static Result decode(CharsetStream *s, const char *bytes, size_t length)
     if (strcmp(s->encoding, "replacement") == 0 && s->has_begun) {
         return RESULT_OK; /* it is one character, however long */
     }
-    Result rc = keep_bom(s, &bytes, &length);
+    Result rc = keep_boms(s, &bytes, &length);
     if (rc == RESULT_OK) {
         rc = charset_decode(s->encoding, bytes, length, &s->text);
     }
