@@ -7,7 +7,7 @@ memory.
     shape.wide         one page with links to 300 000 hosts, crawled for 20 seconds; by answer, since most
                        of these are robots.txt files
 
-All but wide: floor, what the same pages cost a program that does nothing but resolve each host's name, fetch
+floor: what the same pages cost a program that does nothing but resolve each host's name, fetch
 its robots.txt and its pages over one connection, one request of an address at a time, ask the rules, look for
 links, and store pages, links and hosts (bench_floor.c), by page, in one thread; floor_threads, the same work
 handed from thread to thread as it has to be in ragno; over_floor and over_floor_threads, the crawl's CPU by these.
@@ -37,24 +37,21 @@ def unbounded(program):
             if f"\n{option} =" in known]
 
 
-def shape(path, name, options=(), codes=(0,), **web_options):
-    pages = []
+def shape(path, name, options=(), web_options=None, **how):
+    """how: of the crawl (crawls.py)."""
+    urls = []
     with crawls.Web(path, hosts_file=f"{path}/hosts.txt", **web_options) as web:
         with open(f"{path}/hosts.txt") as file:
             addresses = dict(line.split()[:2] for line in file)
         floor = crawls.Floor(path, web.http, addresses.__getitem__)
 
         def run_floor(stage):
-            floor.urls = list(pages)
+            floor.urls = [url for url in urls if url.split("/", 3)[2] in addresses]
             return floor.run(stage, web.dns, min(crawls.CONNECTIONS, web_options["addresses"]))
 
         runs = crawls.alternate(f"shape.{name}", lambda program: crawls.crawl(
-            program, web, path, ("warc.enabled=no", *unbounded(program), *options), codes=codes, urls=pages),
+            program, web, path, ("warc.enabled=no", *unbounded(program), *options), urls=urls, **how),
             [("floor", lambda: run_floor("store")), ("floor_threads", lambda: run_floor("handed"))])
-    finish(runs)
-
-
-def finish(runs):
     runs.cpu()
     runs.over_floors()
     runs.rate()
@@ -63,16 +60,17 @@ def finish(runs):
 
 
 def onehost(path):
-    shape(path, "onehost", pages=scaled(20000, 500), hosts=1, addresses=1)
+    shape(path, "onehost", web_options={"pages": scaled(20000, 500), "hosts": 1, "addresses": 1})
 
 
 def oneaddress(path):
-    shape(path, "oneaddress", pages=scaled(12000, 600), hosts=scaled(3000, 150), addresses=1, skew=0)
+    shape(path, "oneaddress",
+          web_options={"pages": scaled(12000, 600), "hosts": scaled(3000, 150), "addresses": 1, "skew": 0})
 
 
 def manyhosts(path):
     hosts = scaled(50000, 1000)
-    shape(path, "manyhosts", pages=hosts, hosts=hosts, addresses=hosts, skew=0)
+    shape(path, "manyhosts", web_options={"pages": hosts, "hosts": hosts, "addresses": hosts, "skew": 0})
 
 
 class WidePage(http.server.BaseHTTPRequestHandler):
@@ -102,14 +100,10 @@ def wide(path):
         file.write(f"wide.docs.test={WIDE_ADDRESS}\n")
     with open(f"{path}/wide.txt", "w") as file:
         file.write(f"http://wide.docs.test:{server.server_port}/\n")
-    options = ("warc.enabled=no", "fetch.max_body=64Mi", "parse.max_links=10000000",
-               f"crawl.max_duration={scaled(20, 3)}s")
-    with crawls.Web(path, pages=hosts, hosts=hosts, addresses=min(hosts, 20000), skew=0,
-                    zone=f"{path}/zone") as web:
-        runs = crawls.alternate("shape.wide", lambda program: crawls.crawl(
-            program, web, path, [*options, *unbounded(program)], seeds=f"{path}/wide.txt", codes=(0, 15), count_all=True))
+    options = ("fetch.max_body=64Mi", "parse.max_links=10000000", f"crawl.max_duration={scaled(20, 3)}s")
+    web_options = {"pages": hosts, "hosts": hosts, "addresses": min(hosts, 20000), "skew": 0, "zone": f"{path}/zone"}
+    shape(path, "wide", options, web_options, seeds=f"{path}/wide.txt", codes=(0, 15), count_all=True)
     server.shutdown()
-    finish(runs)
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ def command(program, web, directory, options, wait="0", ip_wait="0", connections
 
 def crawl(program, web, path, options=(), cores=None, codes=(0,), count_all=False, urls=None, **how):
     """One crawl into a new directory below path, which is removed after it. count_all: figures are by
-    answer, robots.txt files included, not by good page. urls: a list that gets those of good pages,
+    answer, robots.txt files included, not by good page. urls: a list that gets those that are counted,
     in their order."""
     directory = os.path.join(path, "crawl")
     shutil.rmtree(directory, ignore_errors=True)
@@ -223,30 +223,41 @@ def crawl(program, web, path, options=(), cores=None, codes=(0,), count_all=Fals
         pass
     if result.code not in codes:
         raise RuntimeError(f"{program} ended with exit status {result.code}: {result.output[-800:]}")
-    if count_all:
-        with open(f"{directory}/crawl.log", "rb") as log:
-            result.answers = sum(1 for _ in log)
-    if urls is not None:
-        urls[:] = good_pages(f"{directory}/crawl.log")
+    if count_all or urls is not None:
+        counted = (answers if count_all else good_pages)(f"{directory}/crawl.log")
+        result.answers = len(counted)
+        if urls is not None:
+            urls[:] = counted
     shutil.rmtree(directory, ignore_errors=True)
     return result
 
 
-def good_pages(log):
-    """Their URLs in crawl.log: time, status, bytes, URL."""
+def answers(log):
+    """The URLs in crawl.log (time, status, bytes, URL) that a server answered."""
     with open(log) as file:
         rows = (line.split(maxsplit=4) for line in file)
-        return [row[3] for row in rows if row[1] == "200" and not row[3].endswith("/robots.txt")]
+        return [row[3] for row in rows if int(row[1]) > 0]
 
 
-def with_robots(pages):
-    """Before the first page of each host its robots.txt."""
+def good_pages(log):
+    """Those of pages."""
+    with open(log) as file:
+        rows = (line.split(maxsplit=4) for line in file)
+        return [row[3] for row in rows if row[1] == "200" and not is_rules(row[3])]
+
+
+def is_rules(url):
+    return url.endswith("/robots.txt")
+
+
+def with_robots(urls):
+    """Before the first page of each host its robots.txt, if it is not there."""
     seen = set()
-    for url in pages:
+    for url in urls:
         host = url.split("/", 3)[2]
-        if host not in seen:
-            seen.add(host)
+        if host not in seen and not is_rules(url):
             yield f"http://{host}/robots.txt"
+        seen.add(host)
         yield url
 
 
