@@ -780,6 +780,35 @@ static void zstandard_frames_are_checked(void)
     warc_decompressor_delete(decompressor);
 }
 
+static void a_frame_is_not_believed_beyond_its_blocks(void)
+{
+    /* 905 969 664 bytes are promised; one block, raw, empty and the last. */
+    static const char promise[] = "\x28\xB5\x2F\xFD\xA0\x00\x00\x00\x36\x01\x00\x00";
+    static const char page[1 << 20];
+    WarcCompressor *compressor = NULL;
+    WarcDecompressor *decompressor = NULL;
+    Buffer frames;
+    Buffer out;
+    size_t used = 0;
+    buffer_init(&frames, BUFFER_NO_LIMIT);
+    buffer_init(&out, (size_t)1 << 30);
+    CU_ASSERT_EQUAL_FATAL(warc_decompressor_new(&decompressor), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_decompressor_read(decompressor, promise, sizeof promise - 1, &out, &used),
+                    RESULT_DAMAGED);
+    CU_ASSERT_TRUE(out.capacity < 1 << 20);
+    /* Nothing is shorter than a page of one byte again and again: it is believed. */
+    CU_ASSERT_EQUAL_FATAL(warc_compressor_new(&compressor, WARC_ZSTD, 19), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_compressor_append(compressor, page, sizeof page, &frames), RESULT_OK);
+    CU_ASSERT_TRUE(frames.length < 100);
+    CU_ASSERT_EQUAL(warc_decompressor_read(decompressor, frames.data, frames.length, &out, &used),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(out.length, sizeof page);
+    buffer_destroy(&out);
+    buffer_destroy(&frames);
+    warc_compressor_delete(compressor);
+    warc_decompressor_delete(decompressor);
+}
+
 UNIT_MAIN("warc", {"a full disk loses nothing", a_full_disk_loses_nothing},
           {"every kind is stored and read strictly", every_kind_is_stored_and_read_strictly},
           {"files rotate and are finished by the commit",
@@ -800,4 +829,5 @@ UNIT_MAIN("warc", {"a full disk loses nothing", a_full_disk_loses_nothing},
           {"kills lose and double nothing", kills_lose_and_double_nothing},
           {"several files are written in turn", several_files_are_written_in_turn},
           {"the next run may write otherwise", the_next_run_may_write_otherwise},
-          {"Zstandard frames are checked", zstandard_frames_are_checked})
+          {"Zstandard frames are checked", zstandard_frames_are_checked},
+          {"a frame is not believed beyond its blocks", a_frame_is_not_believed_beyond_its_blocks})

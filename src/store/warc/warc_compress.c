@@ -11,6 +11,7 @@
 
 #define ZSTD_AUTO_LEVEL 1                   /* which notices by itself what cannot be shortened */
 #define FIRST_BYTES     ((size_t)128 << 10) /* of a record, uncompressed: most need no second try */
+#define BLOCK_BYTES     3u /* the head of a Zstandard block, which none is without */
 
 static const char *const suffixes[] = {[WARC_GZIP] = ".gz", [WARC_ZSTD] = ".zst"};
 
@@ -155,14 +156,14 @@ static Result read_member(struct libdeflate_decompressor *gzip, const char *byte
     return rc;
 }
 
-/* A frame of ours does. */
+/* A frame of ours does, and is believed as far as its blocks can go. */
 static Result read_frame(ZSTD_DCtx *zstd, const char *bytes, size_t length, Buffer *out,
                          size_t *used)
 {
     unsigned long long content = ZSTD_getFrameContentSize(bytes, length);
     size_t frame = ZSTD_findFrameCompressedSize(bytes, length);
     if (ZSTD_isError(frame) || content == ZSTD_CONTENTSIZE_ERROR ||
-        content == ZSTD_CONTENTSIZE_UNKNOWN || content > SIZE_MAX / 2) {
+        content == ZSTD_CONTENTSIZE_UNKNOWN || content / ZSTD_BLOCKSIZE_MAX > frame / BLOCK_BYTES) {
         return RESULT_DAMAGED;
     }
     Result rc = buffer_reserve(out, (size_t)content + 1);
