@@ -150,7 +150,7 @@ static Result complete(int log, const Head *head, const char *lines, uint64_t *r
 Result crawl_log_pending_repair(const char *pending_path, const char *log_path, uint64_t serial,
                                 uint64_t *repaired)
 {
-    Head head;
+    Head head = {0};
     char *lines = NULL;
     *repaired = 0;
     int fd = open(pending_path, O_RDONLY | O_CLOEXEC);
