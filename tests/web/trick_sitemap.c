@@ -32,8 +32,8 @@ void trick_sitemap_blanks(const TrickCall *call, Reply *reply)
         reply_finish(reply, 200, "application/xml", "");
     } else if (is_path(call, "/part.xml")) {
         reply_printf(reply, "%s<urlset %s>\n", begin, space);
-        for (char digit = '1'; digit <= '9'; digit++) {
-            add_entry(call, reply, "url", (char[]){digit, '.', 'h', 't', 'm', 'l', '\0'});
+        for (const char *digit = "123456789"; *digit != '\0'; digit++) {
+            add_entry(call, reply, "url", (char[]){*digit, '.', 'h', 't', 'm', 'l', '\0'});
         }
         reply_append_string(reply, "</urlset>\n");
         reply_finish(reply, 200, "application/xml", "");
