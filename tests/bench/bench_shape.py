@@ -4,13 +4,14 @@ memory.
     shape.onehost      20 000 pages on one host
     shape.oneaddress   12 000 pages on 3 000 hosts that share one address
     shape.manyhosts    50 000 hosts of one page, each with an address
-    shape.wide         one page with links to 300 000 hosts, crawled for 20 seconds; by answer, since most
+    shape.wide         one page with links to 300 000 hosts, crawled for 20 seconds; by answer, since half
                        of these are robots.txt files
 
 floor: what the same pages cost a program that does nothing but resolve each host's name, fetch
 its robots.txt and its pages over one connection, one request of an address at a time, ask the rules, look for
 links, and store pages, links and hosts (bench_floor.c), by page, in one thread; floor_threads, the same work
 handed from thread to thread as it has to be in ragno; over_floor and over_floor_threads, the crawl's CPU by these.
+The floors of wide know neither its page of links nor the names that the crawl resolved and did not get to.
 
 COMPARE=PROGRAM and RUNS: see crawls.py. SHAPES=onehost,wide runs some.
 """

@@ -232,18 +232,22 @@ def crawl(program, web, path, options=(), cores=None, codes=(0,), count_all=Fals
     return result
 
 
-def answers(log):
-    """The URLs in crawl.log (time, status, bytes, URL) that a server answered."""
+def rows(log):
+    """Status and URL of each line of crawl.log: time, status, bytes, URL."""
     with open(log) as file:
-        rows = (line.split(maxsplit=4) for line in file)
-        return [row[3] for row in rows if int(row[1]) > 0]
+        for line in file:
+            _, status, _, url, _ = line.split(maxsplit=4)
+            yield int(status), url
+
+
+def answers(log):
+    """The URLs that a server answered."""
+    return [url for status, url in rows(log) if status > 0]
 
 
 def good_pages(log):
-    """Those of pages."""
-    with open(log) as file:
-        rows = (line.split(maxsplit=4) for line in file)
-        return [row[3] for row in rows if row[1] == "200" and not is_rules(row[3])]
+    """Those of pages that are there."""
+    return [url for status, url in rows(log) if status == 200 and not is_rules(url)]
 
 
 def is_rules(url):
