@@ -40,8 +40,9 @@ typedef struct WarcDecompressor WarcDecompressor;
 Result warc_decompressor_new(WarcDecompressor **decompressor);
 void warc_decompressor_delete(WarcDecompressor *decompressor);
 /* Reads the member or frame at bytes into out, which is overwritten and grows up to its limit;
- * *used is how long it is. RESULT_DAMAGED: none, not all of it, or a wrong checksum; RESULT_LIMIT,
- * RESULT_MEMORY: of out. */
+ * *used is how long it is. RESULT_DAMAGED: none, not all of it, a wrong checksum, or a frame that
+ * promises more than its bytes can bring (out does not grow for it); RESULT_LIMIT, RESULT_MEMORY:
+ * of out. */
 Result warc_decompressor_read(WarcDecompressor *decompressor, const char *bytes, size_t length,
                               Buffer *out, size_t *used);
 
