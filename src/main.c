@@ -43,7 +43,7 @@ static bool may_be_seed(const char *word)
     return strpbrk(word, "./:") != NULL;
 }
 
-static int complain_unknown(const char *word)
+static int main_complain_unknown(const char *word)
 {
     const char *best = NULL;
     size_t best_distance = 3; /* what is further away helps nobody */
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
         }
     }
     if (argv[1][0] != '-' && !may_be_seed(argv[1])) {
-        return complain_unknown(argv[1]);
+        return main_complain_unknown(argv[1]);
     }
     return crawl_main(argc, argv);
 }

@@ -85,7 +85,7 @@ static bool time_is_selected(const AuditOptions *options, WallTime start)
     return start.us >= options->from.us && start.us < options->until.us;
 }
 
-static void count_request(AuditCounts *counts, const CrawlLogLine *line)
+static void audit_count_request(AuditCounts *counts, const CrawlLogLine *line)
 {
     bool robots = crawl_log_line_is_robots(line);
     counts->requests++;
@@ -108,7 +108,7 @@ static LogText origin_of(const CrawlLogLine *line, char scratch[LOG_ORIGIN_BYTES
     return line->as.length > 0 ? line->as : log_text_origin(line->url, scratch);
 }
 
-static AuditHost *find_host(Run *run, LogText origin)
+static AuditHost *audit_find_host(Run *run, LogText origin)
 {
     bool is_new = false;
     AuditHost *host = audit_hosts_find(&run->audit->hosts, origin, &is_new);
@@ -213,14 +213,14 @@ static void judge_pauses(Run *run, AuditFetch *fetch)
     free(fetch->text);
 }
 
-static Result take_request(Run *run, const CrawlLogLine *line, LogText text)
+static Result audit_take_request(Run *run, const CrawlLogLine *line, LogText text)
 {
     Audit *audit = run->audit;
     char scratch[LOG_ORIGIN_BYTES];
     AuditFetch first;
     int64_t crawl_delay_ms = -1;
     AuditFetch fetch = {
-        .host = find_host(run, origin_of(line, scratch)),
+        .host = audit_find_host(run, origin_of(line, scratch)),
         .address = find_address(run, &line->address),
         .place = {.file = log_reader_file(audit->reader), .line = log_reader_line(audit->reader)},
         .boot = boot_of(&run->boots, line),
@@ -241,7 +241,7 @@ static Result take_request(Run *run, const CrawlLogLine *line, LogText text)
     fetch.is_selected = fetch.host->is_selected && fetch.address->is_selected &&
                         time_is_selected(run->options, line->start);
     if (fetch.is_selected) {
-        count_request(&audit->counts, line);
+        audit_count_request(&audit->counts, line);
     }
     Result rc = judge_by_robots(run, &fetch, line, &crawl_delay_ms);
     note_delays(run, &fetch, crawl_delay_ms);
@@ -255,7 +255,7 @@ static Result take_request(Run *run, const CrawlLogLine *line, LogText text)
     return rc;
 }
 
-static Result take_line(Run *run, const char *bytes, size_t length)
+static Result audit_take_line(Run *run, const char *bytes, size_t length)
 {
     Audit *audit = run->audit;
     AuditCounts *counts = &audit->counts;
@@ -271,13 +271,13 @@ static Result take_line(Run *run, const char *bytes, size_t length)
         return RESULT_OK;
     }
     if (line.was_sent && line.url.length > 0) {
-        return take_request(run, &line, (LogText){bytes, length});
+        return audit_take_request(run, &line, (LogText){bytes, length});
     }
     if (line.bytes > 0 || line.status > 0) {
         counts->without_times++;
     } else if (line.status == -9998 && line.url.length > 0) {
         char scratch[LOG_ORIGIN_BYTES];
-        AuditHost *host = find_host(run, origin_of(&line, scratch));
+        AuditHost *host = audit_find_host(run, origin_of(&line, scratch));
         counts->refused += host != NULL && host->is_selected && run->options->ips == NULL &&
                            time_is_selected(run->options, line.start);
     }
@@ -300,14 +300,14 @@ static void count_subjects(Audit *audit)
     }
 }
 
-static Result read_all(Run *run)
+static Result audit_read_all(Run *run)
 {
     const char *line = NULL;
     size_t length = 0;
     AuditFetch fetch;
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && log_reader_next(run->audit->reader, &line, &length)) {
-        rc = take_line(run, line, length);
+        rc = audit_take_line(run, line, length);
     }
     while (audit_window_pop(run->window, &fetch)) {
         judge_pauses(run, &fetch);
@@ -316,7 +316,7 @@ static Result read_all(Run *run)
     return rc;
 }
 
-static Result open_log(Audit *audit, const AuditOptions *options, Buffer *error)
+static Result audit_open_log(Audit *audit, const AuditOptions *options, Buffer *error)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -345,7 +345,7 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
                                       audit_delays_agent(&audit->delays), &audit->hosts);
     rc = rc == RESULT_OK ? opened : rc;
     if (rc == RESULT_OK) {
-        rc = open_log(audit, options, error);
+        rc = audit_open_log(audit, options, error);
     }
     if (rc == RESULT_OK) {
         rc = audit_window_new(&run.window);
@@ -353,7 +353,7 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
     if (rc == RESULT_OK) {
         run.boots.ids = calloc(BOOTS_MAX, sizeof *run.boots.ids);
         run.boots.n = 1; /* one without a name, until the log names it */
-        rc = run.boots.ids == NULL ? RESULT_MEMORY : read_all(&run);
+        rc = run.boots.ids == NULL ? RESULT_MEMORY : audit_read_all(&run);
     }
     free(run.boots.ids);
     audit_window_delete(run.window);

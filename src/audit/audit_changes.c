@@ -34,13 +34,13 @@ static bool find_event(const char *line, size_t length, WallTime *time, LogText 
     return log_text_time((LogText){line, (size_t)(time_end - line)}, time);
 }
 
-static bool starts_with(LogText text, const char *word)
+static bool audit_changes_starts_with(LogText text, const char *word)
 {
     return text.length >= strlen(word) && memcmp(text.bytes, word, strlen(word)) == 0;
 }
 
 /* The value behind name, such as old="50ms"; NULL: it is not there, or there is no memory. */
-static char *value_of(const char *text, const char *name)
+static char *audit_changes_value_of(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
     const char *value = at == NULL ? NULL : at + strlen(name);
@@ -48,7 +48,7 @@ static char *value_of(const char *text, const char *name)
     return end == NULL ? NULL : strndup(value, (size_t)(end - value));
 }
 
-static void release(AuditChange *change)
+static void audit_changes_release(AuditChange *change)
 {
     free(change->text);
     free(change->name);
@@ -58,10 +58,10 @@ static void release(AuditChange *change)
 }
 
 /* text: from the key on. */
-static Result take_change(AuditChanges *changes, LogText text, WallTime time)
+static Result audit_changes_take_change(AuditChanges *changes, LogText text, WallTime time)
 {
-    bool is_delay = starts_with(text, "politeness.");
-    if (!is_delay && !starts_with(text, "[site]")) {
+    bool is_delay = audit_changes_starts_with(text, "politeness.");
+    if (!is_delay && !audit_changes_starts_with(text, "[site]")) {
         return RESULT_OK;
     }
     AuditChange *more = realloc(changes->list, (changes->n + 1) * sizeof *more);
@@ -73,9 +73,9 @@ static Result take_change(AuditChanges *changes, LogText text, WallTime time)
     if (change.text == NULL) {
         return RESULT_MEMORY;
     }
-    change.from = value_of(change.text, " old=\"");
-    change.to = value_of(change.text, " new=\"");
-    change.site = value_of(change.text, " site=\"");
+    change.from = audit_changes_value_of(change.text, " old=\"");
+    change.to = audit_changes_value_of(change.text, " new=\"");
+    change.site = audit_changes_value_of(change.text, " site=\"");
     if (is_delay && change.from != NULL && change.to != NULL) {
         change.name = strndup(change.text, strcspn(change.text, " "));
     }
@@ -83,7 +83,7 @@ static Result take_change(AuditChanges *changes, LogText text, WallTime time)
     return RESULT_OK;
 }
 
-static Result take_line(Reading *reading, const char *line, size_t length)
+static Result audit_changes_take_line(Reading *reading, const char *line, size_t length)
 {
     AuditChanges *changes = reading->changes;
     LogText event;
@@ -91,16 +91,18 @@ static Result take_line(Reading *reading, const char *line, size_t length)
     if (!find_event(line, length, &time, &event)) {
         return RESULT_OK;
     }
-    if (starts_with(event, CHANGED)) {
+    if (audit_changes_starts_with(event, CHANGED)) {
         size_t n = sizeof CHANGED - 1;
-        return take_change(changes, (LogText){event.bytes + n, event.length - n}, time);
+        return audit_changes_take_change(changes, (LogText){event.bytes + n, event.length - n},
+                                         time);
     }
-    bool is_new = starts_with(event, "config: is new ");
-    if (is_new || starts_with(event, "config: compared with that of the run before ")) {
+    bool is_new = audit_changes_starts_with(event, "config: is new ");
+    if (is_new ||
+        audit_changes_starts_with(event, "config: compared with that of the run before ")) {
         changes->since = is_new || !changes->is_whole ? time : changes->since;
         changes->is_whole = true;
         reading->has_compared = true;
-    } else if (starts_with(event, "agent: start ")) {
+    } else if (audit_changes_starts_with(event, "agent: start ")) {
         changes->is_whole = reading->has_compared; /* or the log lacks what changed then */
         reading->has_compared = false;
     }
@@ -119,7 +121,7 @@ Result audit_changes_read(AuditChanges *changes, const char *directory)
     Result rc = buffer_printf(&path, "%s/ragno.log", directory);
     rc = rc == RESULT_OK ? log_reader_open(&reader, buffer_string(&path)) : rc;
     while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
-        rc = take_line(&reading, line, length);
+        rc = audit_changes_take_line(&reading, line, length);
     }
     log_reader_close(reader);
     buffer_destroy(&path);
@@ -129,7 +131,7 @@ Result audit_changes_read(AuditChanges *changes, const char *directory)
 void audit_changes_destroy(AuditChanges *changes)
 {
     for (size_t i = 0; i < changes->n; i++) {
-        release(&changes->list[i]);
+        audit_changes_release(&changes->list[i]);
     }
     free(changes->list);
     *changes = (AuditChanges){.n = 0};

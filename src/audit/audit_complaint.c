@@ -78,8 +78,8 @@ void audit_complaint_delete(AuditComplaint *complaint)
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
-static void note_version(AuditComplaint *complaint, const AuditFetch *fetch,
-                         const CrawlLogLine *line)
+static void audit_complaint_note_version(AuditComplaint *complaint, const AuditFetch *fetch,
+                                         const CrawlLogLine *line)
 {
     size_t i = 0;
     if (line->robots < 1 || crawl_log_line_is_robots(line)) {
@@ -117,7 +117,8 @@ static void print_ms(FILE *out, int64_t ms)
     }
 }
 
-static void take_request(void *context, const AuditFetch *fetch, const AuditPause *pause)
+static void audit_complaint_take_request(void *context, const AuditFetch *fetch,
+                                         const AuditPause *pause)
 {
     AuditComplaint *complaint = context;
     CrawlLogLine line;
@@ -127,7 +128,7 @@ static void take_request(void *context, const AuditFetch *fetch, const AuditPaus
     if (crawl_log_line_parse(fetch->text, strlen(fetch->text), &line, &why) != RESULT_OK) {
         return; /* it was read before */
     }
-    note_version(complaint, fetch, &line);
+    audit_complaint_note_version(complaint, fetch, &line);
     int64_t shortest = shorter(complaint->shortest_host, pause->host);
     if (shortest != complaint->shortest_host) {
         complaint->shortest_host = shortest;
@@ -156,7 +157,7 @@ static void take_request(void *context, const AuditFetch *fetch, const AuditPaus
 
 AuditSink audit_complaint_sink(AuditComplaint *complaint)
 {
-    return (AuditSink){.context = complaint, .request = take_request};
+    return (AuditSink){.context = complaint, .request = audit_complaint_take_request};
 }
 
 /* ---- the answer ----------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ static bool is_now(const Config *config, const AuditChange *change)
 }
 
 /* Gives an option the value that it had before the change, or has since. */
-static Result put(Config *config, const AuditChange *change, const char *text)
+static Result audit_delays_put(Config *config, const AuditChange *change, const char *text)
 {
     Buffer ignored;
     buffer_init(&ignored, 4096);
@@ -77,7 +77,8 @@ static Result go_back(AuditDelays *delays)
         Config *earlier = NULL;
         bool is_last = delays->n_epochs == 0;
         if (change->name != NULL && is_last && !delays->is_known) {
-            (void)put(&delays->config, change, change->to); /* nothing else says what it is now */
+            (void)audit_delays_put(&delays->config, change,
+                                   change->to); /* nothing else says what it is now */
         }
         if (change->name == NULL || delays->n_epochs == AUDIT_EPOCHS || !is_now(later, change)) {
             delays->dark_until = change->time;
@@ -87,7 +88,7 @@ static Result go_back(AuditDelays *delays)
         if (rc == RESULT_OK) {
             delays->epochs[delays->n_epochs++] =
                 (AuditEpoch){.until = change->time, .config = earlier};
-            rc = put(earlier, change, change->from);
+            rc = audit_delays_put(earlier, change, change->from);
             later = earlier;
         }
         if (rc == RESULT_INVALID) {
@@ -99,7 +100,7 @@ static Result go_back(AuditDelays *delays)
 }
 
 /* in-force.ini, or what older crawls have. */
-static Result read_config(AuditDelays *delays, const char *directory, Buffer *error)
+static Result audit_delays_read_config(AuditDelays *delays, const char *directory, Buffer *error)
 {
     static const char *const names[] = {"in-force.ini", "config.ini"};
     struct stat st = {.st_size = 0};
@@ -126,7 +127,7 @@ Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *err
     *delays = (AuditDelays){.is_known = false};
     const AuditChanges *changes = &delays->changes;
     Result rc = config_init(&delays->config);
-    rc = rc == RESULT_OK ? read_config(delays, directory, error) : rc;
+    rc = rc == RESULT_OK ? audit_delays_read_config(delays, directory, error) : rc;
     delays->is_known = rc == RESULT_OK;
     Result of_log = audit_changes_read(&delays->changes, directory);
     of_log = of_log == RESULT_OK ? go_back(delays) : of_log;
@@ -218,7 +219,7 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void widen(AuditForce *force, const AuditForce *other, bool *any)
+static void audit_delays_widen(AuditForce *force, const AuditForce *other, bool *any)
 {
     if (!*any) {
         *force = *other;
@@ -256,7 +257,7 @@ AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *hos
         if (begins_in_time && ends_in_time) {
             const Config *config = i == 0 ? &delays->config : delays->epochs[i - 1].config;
             AuditForce values = values_of(config, text);
-            widen(&force, &values, &any);
+            audit_delays_widen(&force, &values, &any);
         }
     }
     if (first <= delays->dark_until.us) {

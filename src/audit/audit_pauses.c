@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void find(const AuditFetch *fetch, const AuditFinding *finding, AuditFindings *findings)
+static void audit_pauses_find(const AuditFetch *fetch, const AuditFinding *finding,
+                              AuditFindings *findings)
 {
     char ip[IP_ADDRESS_TEXT_BYTES];
     bool of_address = finding->breach == BREACH_IP_PAUSE || finding->breach == BREACH_AT_ONCE;
@@ -51,7 +52,7 @@ static void check_stated(AuditPauses *pauses, const AuditFetch *fetch, int64_t p
                                 .time = fetch->start,
                                 .asked = fetch->given,
                                 .found = pause};
-        find(fetch, &finding, findings);
+        audit_pauses_find(fetch, &finding, findings);
     }
 }
 
@@ -66,7 +67,7 @@ static void check_owed(const AuditFetch *fetch, AuditPlace before, int64_t owed,
                                 .time = fetch->start,
                                 .asked = asked,
                                 .found = owed};
-        find(fetch, &finding, findings);
+        audit_pauses_find(fetch, &finding, findings);
     }
 }
 
@@ -88,12 +89,12 @@ static void check_host(const AuditFetch *fetch, int64_t pause, int64_t owed,
                                 .time = fetch->start,
                                 .asked = owed,
                                 .found = shorter};
-        find(fetch, &finding, findings);
+        audit_pauses_find(fetch, &finding, findings);
     }
 }
 
-static void judge_host(AuditPauses *pauses, const AuditFetch *fetch, AuditPause *out,
-                       AuditFindings *findings)
+static void audit_pauses_judge_host(AuditPauses *pauses, const AuditFetch *fetch, AuditPause *out,
+                                    AuditFindings *findings)
 {
     AuditSubject *host = &fetch->host->subject;
     if (host->n_requests == 0) { /* the request before it is in no log that is left */
@@ -139,13 +140,14 @@ static void judge_address(AuditPauses *pauses, const AuditFetch *fetch, AuditPau
                                 .time = fetch->start,
                                 .asked = out->address_owed,
                                 .found = out->address};
-        find(fetch, &finding, findings);
+        audit_pauses_find(fetch, &finding, findings);
     }
 }
 
 /* A boot that is over never comes back: what stands behind another boot's requests in the window's
  * order is younger. */
-static void remember(AuditSubject *subject, const AuditFetch *fetch, int64_t owes, int64_t asks)
+static void audit_pauses_remember(AuditSubject *subject, const AuditFetch *fetch, int64_t owes,
+                                  int64_t asks)
 {
     subject->n_requests++;
     subject->n_selected += fetch->is_selected;
@@ -224,7 +226,7 @@ static void judge_at_once(AuditPauses *pauses, const AuditFetch *fetch, AuditFin
                                 .asked = 0,
                                 .found = fetch->mono_start / 1000 -
                                          fetch->address->subject.mono_end / 1000};
-        find(fetch, &finding, findings);
+        audit_pauses_find(fetch, &finding, findings);
     }
 }
 
@@ -249,14 +251,14 @@ AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFinding
     if (fetch->at_once > 1) {
         judge_at_once(pauses, fetch, findings);
     } else {
-        judge_host(pauses, fetch, &pause, findings);
+        audit_pauses_judge_host(pauses, fetch, &pause, findings);
         judge_address(pauses, fetch, &pause, findings);
         enter_alone(&fetch->host->subject, fetch->mono_end);
         enter_alone(&fetch->address->subject, fetch->mono_end);
     }
     check_owed(fetch, (AuditPlace){.line = 0}, fetch->owes_host, fetch->host_asks, findings);
     check_owed(fetch, (AuditPlace){.line = 0}, fetch->owes_ip, fetch->ip_asks, findings);
-    remember(&fetch->host->subject, fetch, fetch->owes_host, fetch->host_asks);
-    remember(&fetch->address->subject, fetch, fetch->owes_ip, fetch->ip_asks);
+    audit_pauses_remember(&fetch->host->subject, fetch, fetch->owes_host, fetch->host_asks);
+    audit_pauses_remember(&fetch->address->subject, fetch, fetch->owes_ip, fetch->ip_asks);
     return pause;
 }

@@ -69,7 +69,7 @@ typedef struct CaptureSearch {
 
 /* Keeps the newest capture before the request that decided anything: the file, or that there is
  * none. */
-static bool take_capture(void *context, const CdxjEntry *entry)
+static bool audit_robots_take_capture(void *context, const CdxjEntry *entry)
 {
     CaptureSearch *search = context;
     CdxjCapture *capture = &search->capture;
@@ -106,7 +106,7 @@ static Result from_archive(const AuditRobots *robots, const char *origin, WallTi
     (void)warc_date_timestamp(start, search.before);
     Result rc = buffer_printf(&url, "%s/robots.txt", origin);
     if (rc == RESULT_OK) {
-        rc = cdxj_find(robots->warc, url.data, url.length, take_capture, &search);
+        rc = cdxj_find(robots->warc, url.data, url.length, audit_robots_take_capture, &search);
     }
     if (rc == RESULT_OK && !search.found) {
         rc = RESULT_NOT_FOUND;

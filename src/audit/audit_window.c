@@ -57,7 +57,7 @@ static bool is_before(const Slot *a, const Slot *b)
     return a->boot != b->boot ? a->boot < b->boot : a->end < b->end;
 }
 
-static void sift_up(Slot *heap, size_t at)
+static void audit_window_sift_up(Slot *heap, size_t at)
 {
     Slot slot = heap[at];
     while (at > 0 && is_before(&slot, &heap[(at - 1) / 2])) {
@@ -67,7 +67,7 @@ static void sift_up(Slot *heap, size_t at)
     heap[at] = slot;
 }
 
-static void sift_down(Slot *heap, size_t n)
+static void audit_window_sift_down(Slot *heap, size_t n)
 {
     Slot slot = heap[0];
     size_t at = 0;
@@ -89,7 +89,7 @@ bool audit_window_push(AuditWindow *window, const AuditFetch *fetch, AuditFetch 
     uint32_t place = window->unused[--window->n_unused];
     window->fetches[place] = *fetch;
     window->heap[window->n] = (Slot){.end = fetch->mono_end, .boot = fetch->boot, .fetch = place};
-    sift_up(window->heap, window->n++);
+    audit_window_sift_up(window->heap, window->n++);
     return window->n > AUDIT_WINDOW && audit_window_pop(window, out);
 }
 
@@ -103,7 +103,7 @@ bool audit_window_pop(AuditWindow *window, AuditFetch *out)
     window->unused[window->n_unused++] = place;
     window->heap[0] = window->heap[--window->n];
     if (window->n > 0) {
-        sift_down(window->heap, window->n);
+        audit_window_sift_down(window->heap, window->n);
     }
     return true;
 }

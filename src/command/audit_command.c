@@ -20,7 +20,7 @@ typedef struct AuditCommand {
     bool json;
 } AuditCommand;
 
-static int usage(FILE *out)
+static int audit_command_usage(FILE *out)
 {
     (void)fprintf(
         out,
@@ -42,7 +42,7 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static int complain(const char *option, const char *value, const char *expected)
+static int audit_command_complain(const char *option, const char *value, const char *expected)
 {
     (void)fprintf(stderr, "ragno audit: %s '%s': expected %s\n", option, value, expected);
     return EXIT_USAGE;
@@ -55,13 +55,14 @@ static int take_ip(AuditCommand *command, const char *list)
     Result rc = ip_ranges_parse(&command->ips, list, &error);
     buffer_destroy(&error);
     if (rc != RESULT_OK) {
-        return complain("--ip", list, "an address or a range, such as 192.0.2.7 or 192.0.2.0/24");
+        return audit_command_complain("--ip", list,
+                                      "an address or a range, such as 192.0.2.7 or 192.0.2.0/24");
     }
     command->has_ips = true;
     return 0;
 }
 
-static int take_option(AuditCommand *command, int option, WallTime now)
+static int audit_command_take_option(AuditCommand *command, int option, WallTime now)
 {
     static const char times[] = "a time such as 2026-01-31, 2026-01-31T12:00 or 6h (ago)";
     AuditOptions *options = &command->options;
@@ -74,15 +75,16 @@ static int take_option(AuditCommand *command, int option, WallTime now)
     case 'd':
         return when_parse_day(optarg, now, &options->from, &options->until) == RESULT_OK
                    ? 0
-                   : complain("--day", optarg, "a day such as 2026-01-31, today or yesterday");
+                   : audit_command_complain("--day", optarg,
+                                            "a day such as 2026-01-31, today or yesterday");
     case 's':
         return when_parse(optarg, now, &options->from) == RESULT_OK
                    ? 0
-                   : complain("--since", optarg, times);
+                   : audit_command_complain("--since", optarg, times);
     case 'u':
         return when_parse(optarg, now, &options->until) == RESULT_OK
                    ? 0
-                   : complain("--until", optarg, times);
+                   : audit_command_complain("--until", optarg, times);
     case 'l':
         options->log = optarg;
         return 0;
@@ -90,12 +92,12 @@ static int take_option(AuditCommand *command, int option, WallTime now)
         command->json = true;
         return 0;
     default:
-        return usage(stderr);
+        return audit_command_usage(stderr);
     }
 }
 
 /* 0, an exit status, or -1: help was printed. */
-static int parse(AuditCommand *command, int argc, char **argv)
+static int audit_command_parse(AuditCommand *command, int argc, char **argv)
 {
     static const struct option options[] = {{"host", required_argument, NULL, 'h'},
                                             {"ip", required_argument, NULL, 'i'},
@@ -110,22 +112,23 @@ static int parse(AuditCommand *command, int argc, char **argv)
     optind = 0;
     for (int o = 0; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == '?' + 256) {
-            (void)usage(stdout);
+            (void)audit_command_usage(stdout);
             return -1;
         }
-        int status = take_option(command, o, now);
+        int status = audit_command_take_option(command, o, now);
         if (status != 0) {
             return status;
         }
     }
     if (argc - optind != 1) {
-        return usage(stderr);
+        return audit_command_usage(stderr);
     }
     command->options.directory = argv[optind];
     return 0;
 }
 
-static Result print(Audit *audit, const AuditCommand *command, AuditComplaint *complaint)
+static Result audit_command_print(Audit *audit, const AuditCommand *command,
+                                  AuditComplaint *complaint)
 {
     Buffer json;
     Result rc = RESULT_OK;
@@ -143,7 +146,7 @@ static Result print(Audit *audit, const AuditCommand *command, AuditComplaint *c
     return rc;
 }
 
-static int exit_status(Result rc)
+static int audit_command_exit_status(Result rc)
 {
     if (rc == RESULT_NOT_FOUND || rc == RESULT_IO || rc == RESULT_FULL) {
         return EXIT_IO;
@@ -151,7 +154,7 @@ static int exit_status(Result rc)
     return rc == RESULT_INVALID ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
-static int run(AuditCommand *command, PageDB *db)
+static int audit_command_run(AuditCommand *command, PageDB *db)
 {
     Audit audit;
     AuditComplaint *complaint = NULL;
@@ -163,14 +166,14 @@ static int run(AuditCommand *command, PageDB *db)
         if (rc != RESULT_OK) {
             (void)fprintf(stderr, "ragno audit: no temporary file: %s\n", result_name(rc));
             (void)page_db_delete(db);
-            return exit_status(rc);
+            return audit_command_exit_status(rc);
         }
         command->options.sink = audit_complaint_sink(complaint);
     }
     rc = audit_run(&audit, &command->options, db, &error);
     int status = 0;
     if (rc == RESULT_OK) {
-        rc = print(&audit, command, complaint);
+        rc = audit_command_print(&audit, command, complaint);
         status = audit_findings_total(&audit.findings) > 0 ? EXIT_NEGATIVE : 0;
         if (fflush(stdout) != 0 || ferror(stdout)) {
             (void)buffer_printf(&error, "standard output cannot be written");
@@ -180,7 +183,7 @@ static int run(AuditCommand *command, PageDB *db)
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno audit: %s\n",
                       error.length == 0 ? result_name(rc) : buffer_string(&error));
-        status = exit_status(rc);
+        status = audit_command_exit_status(rc);
     }
     audit_destroy(&audit);
     audit_complaint_delete(complaint);
@@ -192,14 +195,14 @@ int audit_main(int argc, char **argv)
 {
     AuditCommand command = {.options = {.from = {INT64_MIN}, .until = {INT64_MAX}}};
     PageDB *db = NULL;
-    int status = parse(&command, argc, argv);
+    int status = audit_command_parse(&command, argc, argv);
     if (status == 0) {
         command.options.ips = command.has_ips ? &command.ips : NULL;
         /* Logs alone can be audited, too. */
         status = crawl_open_is_crawl(command.options.directory)
                      ? crawl_open("audit", command.options.directory, true, &db)
                      : 0;
-        status = status == 0 ? run(&command, db) : status;
+        status = status == 0 ? audit_command_run(&command, db) : status;
     }
     ip_ranges_destroy(&command.ips);
     return status < 0 ? 0 : status;

@@ -157,7 +157,7 @@ void crawl_usage(FILE *out)
 /* ---- parsing
  * ---------------------------------------------------------------------------------------- */
 
-static int complain(const char *word, const char *what)
+static int crawl_complain(const char *word, const char *what)
 {
     (void)fprintf(stderr, "ragno: %s: %s\n", word, what);
     return EXIT_USAGE;
@@ -184,7 +184,7 @@ static void nearest_option(const char *word)
     }
 }
 
-static int assign(Line *line, const char *name, const char *value, char *owned)
+static int crawl_assign(Line *line, const char *name, const char *value, char *owned)
 {
     Assignment *more =
         realloc(line->assignments, (line->n_assignments + 1) * sizeof *line->assignments);
@@ -203,10 +203,10 @@ static int assign_set(Line *line, const char *text)
     char *equals = copy == NULL ? NULL : strchr(copy, '=');
     if (equals == NULL) {
         free(copy);
-        return complain(text, "--set expects SECTION.KEY=VALUE");
+        return crawl_complain(text, "--set expects SECTION.KEY=VALUE");
     }
     *equals = '\0';
-    return assign(line, copy, equals + 1, copy);
+    return crawl_assign(line, copy, equals + 1, copy);
 }
 
 static int set_progress(Line *line, const char *word)
@@ -222,13 +222,13 @@ static int set_progress(Line *line, const char *word)
             return 0;
         }
     }
-    return complain(word, "--progress expects auto, always or never");
+    return crawl_complain(word, "--progress expects auto, always or never");
 }
 
 static int add_header(Line *line, const char *header)
 {
     if (strchr(header, ':') == NULL || strchr(header, '|') != NULL) {
-        return complain(header, "--header expects 'Name: value'");
+        return crawl_complain(header, "--header expects 'Name: value'");
     }
     if (line->headers.length > 0) {
         (void)buffer_append_char(&line->headers, '|');
@@ -236,17 +236,17 @@ static int add_header(Line *line, const char *header)
     return buffer_append_string(&line->headers, header) == RESULT_OK ? 0 : EXIT_INTERNAL;
 }
 
-static int take_option(Line *line, int option)
+static int crawl_take_option(Line *line, int option)
 {
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
         if (spellings[i].option == option) {
-            return assign(line, spellings[i].name, optarg, NULL);
+            return crawl_assign(line, spellings[i].name, optarg, NULL);
         }
     }
     switch (option) {
     case 'i':
         if (line->agent.n_seed_files == LIST_MAX) {
-            return complain(optarg, "too many seed files");
+            return crawl_complain(optarg, "too many seed files");
         }
         line->agent.seed_files[line->agent.n_seed_files++] = optarg;
         return 0;
@@ -273,11 +273,11 @@ static int take_option(Line *line, int option)
         line->agent.verbose = true;
         return 0;
     case OPT_NO_WARC:
-        return assign(line, "warc.enabled", "no", NULL);
+        return crawl_assign(line, "warc.enabled", "no", NULL);
     case OPT_PAGE_REQUISITES:
-        return assign(line, "scope.embeds", "yes", NULL);
+        return crawl_assign(line, "scope.embeds", "yes", NULL);
     case OPT_SITEMAP_ONLY:
-        return assign(line, "scope.sitemap_only", "yes", NULL);
+        return crawl_assign(line, "scope.sitemap_only", "yes", NULL);
     case OPT_PROGRESS:
         return set_progress(line, optarg);
     case OPT_PRINT_CONFIG:
@@ -295,7 +295,7 @@ static int take_option(Line *line, int option)
     }
 }
 
-static int parse_line(Line *line, int argc, char **argv)
+static int crawl_parse_line(Line *line, int argc, char **argv)
 {
     int option = 0;
     opterr = 0;
@@ -312,7 +312,7 @@ static int parse_line(Line *line, int argc, char **argv)
             return -1;
         }
         if (option == ':') {
-            return complain(argv[optind - 1], "this option needs a value");
+            return crawl_complain(argv[optind - 1], "this option needs a value");
         }
         if (option == '?') {
             const char *word = argv[optind - 1];
@@ -321,9 +321,9 @@ static int parse_line(Line *line, int argc, char **argv)
                 return EXIT_USAGE;
             }
             char letter[3] = {'-', (char)optopt, '\0'};
-            return complain(letter, "unknown option (ragno --help lists them)");
+            return crawl_complain(letter, "unknown option (ragno --help lists them)");
         }
-        rc = take_option(line, option);
+        rc = crawl_take_option(line, option);
         if (rc != 0) {
             return rc;
         }
@@ -360,7 +360,7 @@ static const char *config_file_of(Line *line, char *path, size_t size)
 }
 
 /* error gets a line for each mistake. */
-static Result load_config(Line *line, Config *config, Buffer *error)
+static Result crawl_load_config(Line *line, Config *config, Buffer *error)
 {
     char path[4096];
     const char *file = config_file_of(line, path, sizeof path);
@@ -405,7 +405,7 @@ static int load_first_config(Line *line, Config *config)
 {
     Buffer errors;
     buffer_init(&errors, BUFFER_NO_LIMIT);
-    Result rc = load_config(line, config, &errors);
+    Result rc = crawl_load_config(line, config, &errors);
     char *save = NULL;
     for (char *sentence = errors.length == 0 ? NULL : strtok_r(errors.data, "\n", &save);
          sentence != NULL; sentence = strtok_r(NULL, "\n", &save)) {
@@ -415,12 +415,12 @@ static int load_first_config(Line *line, Config *config)
     return rc == RESULT_OK ? 0 : EXIT_USAGE;
 }
 
-static bool reload(void *context, Config *fresh, Buffer *error)
+static bool crawl_reload(void *context, Config *fresh, Buffer *error)
 {
     if (config_init(fresh) != RESULT_OK) {
         return false;
     }
-    if (load_config(context, fresh, error) != RESULT_OK) {
+    if (crawl_load_config(context, fresh, error) != RESULT_OK) {
         config_destroy(fresh);
         return false;
     }
@@ -442,7 +442,7 @@ static int tell_valid(const Config *config)
     return rc == RESULT_OK ? EXIT_FINISHED : EXIT_USAGE;
 }
 
-static int run(Line *line, Config *config)
+static int crawl_run(Line *line, Config *config)
 {
     int status = load_first_config(line, config);
     if (line->help_config) {
@@ -470,7 +470,7 @@ static int run(Line *line, Config *config)
         return tell_valid(config);
     }
     line->agent.config = config;
-    line->agent.reload = reload;
+    line->agent.reload = crawl_reload;
     line->agent.reload_context = line;
     return agent_run(&line->agent);
 }
@@ -483,9 +483,9 @@ int crawl_main(int argc, char **argv)
     buffer_init(&line.headers, 65536);
     int status = line.agent.seed_files == NULL || config_init(&config) != RESULT_OK
                      ? EXIT_INTERNAL
-                     : parse_line(&line, argc, argv);
+                     : crawl_parse_line(&line, argc, argv);
     if (status == 0) {
-        status = run(&line, &config);
+        status = crawl_run(&line, &config);
     } else if (status == -1) {
         status = EXIT_FINISHED;
     }

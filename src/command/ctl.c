@@ -10,7 +10,7 @@
 
 #define ANSWER_MS 600000 /* for one line; a checkpoint of a large crawl takes its time */
 
-static int usage(FILE *out)
+static int ctl_usage(FILE *out)
 {
     (void)fprintf(out, "usage: ragno ctl DIR WORD [ARGUMENT]...\n"
                        "Steers the crawl that runs in DIR. Its words:\n");
@@ -21,7 +21,7 @@ static int usage(FILE *out)
     return out == stdout ? EXIT_FINISHED : EXIT_USAGE;
 }
 
-static bool print_line(void *context, const char *line)
+static bool ctl_print_line(void *context, const char *line)
 {
     (void)context;
     (void)puts(line);
@@ -29,7 +29,7 @@ static bool print_line(void *context, const char *line)
     return ferror(stdout) == 0; /* nobody reads it any more */
 }
 
-static int exit_status(Result rc)
+static int ctl_exit_status(Result rc)
 {
     return rc == RESULT_OK        ? EXIT_FINISHED
            : rc == RESULT_LIMIT   ? EXIT_NEGATIVE
@@ -60,10 +60,10 @@ static bool follows(char *const *words, size_t n)
 int ctl_main(int argc, char **argv)
 {
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        return usage(stdout);
+        return ctl_usage(stdout);
     }
     if (argc < 3 || argv[1][0] == '-') {
-        return usage(stderr);
+        return ctl_usage(stderr);
     }
     ControlLink *link = NULL;
     Buffer note;
@@ -75,8 +75,8 @@ int ctl_main(int argc, char **argv)
     strip_dashes(words, n);
     Result rc = control_link_open(&link, argv[1], &error);
     if (rc == RESULT_OK) {
-        rc = control_link_ask(link, words, n, print_line, NULL, follows(words, n) ? -1 : ANSWER_MS,
-                              &note, &error);
+        rc = control_link_ask(link, words, n, ctl_print_line, NULL,
+                              follows(words, n) ? -1 : ANSWER_MS, &note, &error);
     }
     if (rc == RESULT_CLOSED && ferror(stdout)) {
         rc = RESULT_OK; /* `ragno ctl DIR status --follow | head` */
@@ -89,5 +89,5 @@ int ctl_main(int argc, char **argv)
     control_link_close(link);
     buffer_destroy(&note);
     buffer_destroy(&error);
-    return exit_status(rc);
+    return ctl_exit_status(rc);
 }

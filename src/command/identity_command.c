@@ -7,7 +7,7 @@
 #include "fetch/identity/key_directory.h"
 #include "fetch/identity/message_signature.h"
 
-static int usage(FILE *out, int status)
+static int identity_command_usage(FILE *out, int status)
 {
     (void)fputs("usage: ragno identity new FILE             makes a key (Ed25519, PEM, mode 0600)\n"
                 "       ragno identity show FILE            its id, and how it is used\n"
@@ -19,14 +19,14 @@ static int usage(FILE *out, int status)
     return status;
 }
 
-static int complain(const char *path, const Buffer *error, Result rc)
+static int identity_command_complain(const char *path, const Buffer *error, Result rc)
 {
     (void)fprintf(stderr, "ragno identity: %s: %s\n", path,
                   error->length > 0 ? buffer_string(error) : result_name(rc));
     return rc == RESULT_INVALID ? EXIT_USAGE : EXIT_IO;
 }
 
-static void tell(const char *path, const SigningKey *key)
+static void identity_command_tell(const char *path, const SigningKey *key)
 {
     printf(
         "keyid      %s\n"
@@ -50,24 +50,24 @@ static int make_new(const char *path)
     buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = signing_key_generate(&key);
     rc = rc == RESULT_OK ? signing_key_write(key, path, &error) : rc;
-    int status = rc == RESULT_OK ? 0 : complain(path, &error, rc);
+    int status = rc == RESULT_OK ? 0 : identity_command_complain(path, &error, rc);
     if (rc == RESULT_OK) {
-        tell(path, key);
+        identity_command_tell(path, key);
     }
     signing_key_delete(key);
     buffer_destroy(&error);
     return status;
 }
 
-static int show(const char *path)
+static int identity_command_show(const char *path)
 {
     SigningKey *key = NULL;
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = signing_key_read(&key, path, &error);
-    int status = rc == RESULT_OK ? 0 : complain(path, &error, rc);
+    int status = rc == RESULT_OK ? 0 : identity_command_complain(path, &error, rc);
     if (rc == RESULT_OK) {
-        tell(path, key);
+        identity_command_tell(path, key);
     }
     signing_key_delete(key);
     buffer_destroy(&error);
@@ -89,7 +89,7 @@ static int print_directory(int n, char **paths)
     }
     for (int i = 0; i < n && status == 0; i++) {
         Result rc = signing_key_read(&keys[i], paths[i], &error);
-        status = rc == RESULT_OK ? 0 : complain(paths[i], &error, rc);
+        status = rc == RESULT_OK ? 0 : identity_command_complain(paths[i], &error, rc);
     }
     if (status == 0 &&
         key_directory_write((const SigningKey *const *)keys, (size_t)n, &out) == RESULT_OK) {
@@ -124,13 +124,13 @@ int identity_main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        return usage(stdout, 0);
+        return identity_command_usage(stdout, 0);
     }
     if (argc == 3 && strcmp(word, "new") == 0) {
         return make_new(argv[2]);
     }
     if (argc == 3 && strcmp(word, "show") == 0) {
-        return show(argv[2]);
+        return identity_command_show(argv[2]);
     }
     if (argc > 2 && strcmp(word, "directory") == 0) {
         return print_directory(argc - 2, argv + 2);
@@ -138,5 +138,5 @@ int identity_main(int argc, char **argv)
     if (argc > 2 && strcmp(word, "addresses") == 0) {
         return print_addresses(argc - 2, argv + 2);
     }
-    return usage(stderr, EXIT_USAGE);
+    return identity_command_usage(stderr, EXIT_USAGE);
 }

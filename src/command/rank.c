@@ -34,7 +34,7 @@ typedef struct RankedPage {
     uint64_t index;
 } RankedPage;
 
-static int usage(FILE *out)
+static int rank_usage(FILE *out)
 {
     (void)fprintf(
         out,
@@ -57,7 +57,7 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static bool parse_number(const char *text, double least, double greatest, double *out)
+static bool rank_parse_number(const char *text, double least, double greatest, double *out)
 {
     char *end = NULL;
     errno = 0;
@@ -65,14 +65,14 @@ static bool parse_number(const char *text, double least, double greatest, double
     return end != text && *end == '\0' && errno == 0 && *out >= least && *out <= greatest;
 }
 
-static int complain(const char *what, const char *value)
+static int rank_complain(const char *what, const char *value)
 {
     (void)fprintf(stderr, "ragno rank: %s '%s'\n", what, value);
-    return usage(stderr);
+    return rank_usage(stderr);
 }
 
 /* 0, or an exit status; -1: help was printed. */
-static int parse(RankCommand *command, int argc, char **argv)
+static int rank_parse(RankCommand *command, int argc, char **argv)
 {
     static const struct option options[] = {{"top", required_argument, NULL, 't'},
                                             {"damping", required_argument, NULL, 'd'},
@@ -87,20 +87,21 @@ static int parse(RankCommand *command, int argc, char **argv)
          o = getopt_long(argc, argv, "h", options, NULL)) {
         switch (o) {
         case 't':
-            if (!parse_number(optarg, 0.0, 1e15, &number) || number != (double)(size_t)number) {
-                return complain("--top: not a number of pages:", optarg);
+            if (!rank_parse_number(optarg, 0.0, 1e15, &number) ||
+                number != (double)(size_t)number) {
+                return rank_complain("--top: not a number of pages:", optarg);
             }
             command->top = (size_t)number;
             break;
         case 'd':
-            if (!parse_number(optarg, 0.0, 1.0, &number)) {
-                return complain("--damping: expected 0..1, not", optarg);
+            if (!rank_parse_number(optarg, 0.0, 1.0, &number)) {
+                return rank_complain("--damping: expected 0..1, not", optarg);
             }
             command->damping = (float)number;
             break;
         case 'p':
-            if (!parse_number(optarg, 0.0, 1.0, &number)) {
-                return complain("--precision: expected 0..1, not", optarg);
+            if (!rank_parse_number(optarg, 0.0, 1.0, &number)) {
+                return rank_complain("--precision: expected 0..1, not", optarg);
             }
             command->precision = (float)number;
             break;
@@ -111,19 +112,19 @@ static int parse(RankCommand *command, int argc, char **argv)
             command->has_content_scores = true;
             break;
         case 'h':
-            (void)usage(stdout);
+            (void)rank_usage(stdout);
             return -1;
         default:
-            return usage(stderr);
+            return rank_usage(stderr);
         }
     }
     if (argc - optind != 2) {
-        return usage(stderr);
+        return rank_usage(stderr);
     }
     command->directory = argv[optind];
     command->is_hits = strcmp(argv[optind + 1], "hits") == 0;
     if (!command->is_hits && strcmp(argv[optind + 1], "pagerank") != 0) {
-        return complain("expected pagerank or hits, not", argv[optind + 1]);
+        return rank_complain("expected pagerank or hits, not", argv[optind + 1]);
     }
     return 0;
 }
@@ -138,8 +139,8 @@ static int by_score(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static void print_page(const RankCommand *command, const RankedPage *page, const char *url,
-                       bool is_crawled)
+static void rank_print_page(const RankCommand *command, const RankedPage *page, const char *url,
+                            bool is_crawled)
 {
     (void)printf("%.6e\t", (double)page->score);
     if (command->is_hits) {
@@ -149,7 +150,7 @@ static void print_page(const RankCommand *command, const RankedPage *page, const
 }
 
 /* Sorts the pages and prints the first ones. */
-static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages, size_t n)
+static int rank_print_pages(const RankCommand *command, PageDB *db, RankedPage *pages, size_t n)
 {
     qsort(pages, n, sizeof *pages, by_score);
     n = command->top != 0 && command->top < n ? command->top : n;
@@ -164,7 +165,7 @@ static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages
             (void)fprintf(stderr, "ragno rank: the pages cannot be read\n");
             rc = page_db_error_damaged;
         } else {
-            print_page(command, &pages[i], buffer_string(&url), page.n_crawls > 0);
+            rank_print_page(command, &pages[i], buffer_string(&url), page.n_crawls > 0);
         }
         rc = rc == page_db_error_ok ? short_read_turn(&read) : rc;
     }
@@ -172,8 +173,8 @@ static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages
     return short_read_end(&read, rc, "rank");
 }
 
-static void report(const LinkGraph *graph, size_t loops, double delta, double relative,
-                   bool is_reached)
+static void rank_report(const LinkGraph *graph, size_t loops, double delta, double relative,
+                        bool is_reached)
 {
     (void)fprintf(stderr,
                   "%u pages, %llu links, %zu loops, largest change %.2e (relative %.2e)%s\n",
@@ -181,8 +182,8 @@ static void report(const LinkGraph *graph, size_t loops, double delta, double re
                   is_reached ? "" : ": the precision was not reached");
 }
 
-static size_t collect(const PageRank *pr, const RankAgents *agents, double factor, size_t n,
-                      RankedPage *pages)
+static size_t rank_collect(const PageRank *pr, const RankAgents *agents, double factor, size_t n,
+                           RankedPage *pages)
 {
     size_t listed = 0;
     for (size_t i = 0; i < n; i++) {
@@ -213,9 +214,10 @@ static int rank_pages(const RankCommand *command, const ScoreInput *input, RankA
     if (code == page_rank_error_ok || code == page_rank_error_precision) {
         double factor = 1.0;
         rank_agents_finish(agents, pr, &factor);
-        *n = collect(pr, agents, factor, *n, pages);
+        *n = rank_collect(pr, agents, factor, *n, pages);
         rank_agents_tell(agents);
-        report(input->graph, pr->loops, pr->delta, pr->relative_delta, code == page_rank_error_ok);
+        rank_report(input->graph, pr->loops, pr->delta, pr->relative_delta,
+                    code == page_rank_error_ok);
     } else {
         const char *words = pr == NULL ? NULL : error_message(pr->error);
         (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
@@ -243,7 +245,8 @@ static int rank_hubs(const RankCommand *command, const ScoreInput *input, Ranked
             (void)hits_get_authority(hits, i, &old, &pages[i].score);
             (void)hits_get_hub(hits, i, &old, &pages[i].hub);
         }
-        report(input->graph, hits->loops, hits->delta, hits->relative_delta, code == hits_error_ok);
+        rank_report(input->graph, hits->loops, hits->delta, hits->relative_delta,
+                    code == hits_error_ok);
     } else {
         const char *words = hits == NULL ? NULL : error_message(hits->error);
         (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
@@ -286,7 +289,7 @@ static int look_for_scores(const RankCommand *command, PageDB *db)
     return rc == SHORT_READ_OVER && status == 0 ? EXIT_NEGATIVE : status;
 }
 
-static int run(const RankCommand *command, PageDB *db)
+static int rank_run(const RankCommand *command, PageDB *db)
 {
     int missing = look_for_scores(command, db);
     if (missing != 0) {
@@ -316,7 +319,7 @@ static int run(const RankCommand *command, PageDB *db)
     }
     score_input_free(&input, NULL);
     if (status == 0 || status == EXIT_NEGATIVE) {
-        int printed = print_pages(command, db, pages, n);
+        int printed = rank_print_pages(command, db, pages, n);
         status = printed != 0 ? printed : status;
     }
     rank_agents_close(&agents);
@@ -329,7 +332,7 @@ int rank_main(int argc, char **argv)
     RankCommand command = {.top = DEFAULT_TOP,
                            .damping = PAGE_RANK_DEFAULT_DAMPING,
                            .precision = PAGE_RANK_DEFAULT_PRECISION};
-    int status = parse(&command, argc, argv);
+    int status = rank_parse(&command, argc, argv);
     if (status != 0) {
         return status < 0 ? 0 : status;
     }
@@ -338,7 +341,7 @@ int rank_main(int argc, char **argv)
     if (status != 0) {
         return status;
     }
-    status = run(&command, db);
+    status = rank_run(&command, db);
     (void)page_db_delete(db);
     return status;
 }

@@ -19,7 +19,7 @@ typedef struct ReportCommand {
     bool broken;
 } ReportCommand;
 
-static int usage(FILE *out)
+static int report_command_usage(FILE *out)
 {
     (void)fprintf(
         out, "usage: ragno report DIR [--html|--json] [-o FILE]\n"
@@ -36,7 +36,7 @@ static int usage(FILE *out)
 }
 
 /* 0, an exit status, or -1: help was printed. */
-static int parse(ReportCommand *command, int argc, char **argv)
+static int report_command_parse(ReportCommand *command, int argc, char **argv)
 {
     static const struct option options[] = {
         {"html", no_argument, NULL, 'H'},         {"json", no_argument, NULL, 'j'},
@@ -58,14 +58,14 @@ static int parse(ReportCommand *command, int argc, char **argv)
             command->output = optarg;
             break;
         case 'h':
-            (void)usage(stdout);
+            (void)report_command_usage(stdout);
             return -1;
         default:
-            return usage(stderr);
+            return report_command_usage(stderr);
         }
     }
     if (argc - optind != 1) {
-        return usage(stderr);
+        return report_command_usage(stderr);
     }
     if (command->form != REPORT_AS_TEXT && command->broken) {
         (void)fprintf(stderr, "ragno report: --broken-links is a table of its own, without --html "
@@ -79,7 +79,7 @@ static int parse(ReportCommand *command, int argc, char **argv)
 /* Of the output: what is printed while links are read must not wait for whoever reads it. */
 static char buffer[OUTPUT_BYTES];
 
-static int run(const ReportCommand *command, PageDB *db, FILE *out)
+static int report_command_run(const ReportCommand *command, PageDB *db, FILE *out)
 {
     (void)setvbuf(out, buffer, _IOFBF, sizeof buffer);
     Report report;
@@ -115,7 +115,7 @@ int report_main(int argc, char **argv)
 {
     ReportCommand command = {.form = REPORT_AS_TEXT};
     PageDB *db = NULL;
-    int status = parse(&command, argc, argv);
+    int status = report_command_parse(&command, argc, argv);
     if (status != 0) {
         return status < 0 ? 0 : status;
     }
@@ -129,7 +129,7 @@ int report_main(int argc, char **argv)
         (void)page_db_delete(db);
         return EXIT_IO;
     }
-    status = run(&command, db, out);
+    status = report_command_run(&command, db, out);
     if (out != stdout && fclose(out) != 0 && status == 0) {
         (void)fprintf(stderr, "ragno report: %s: %s\n", command.output, strerror(errno));
         status = EXIT_IO;

@@ -30,7 +30,7 @@ typedef struct FreqCommand {
 
 #define SCALE_NONE (-1.0)
 
-static int usage(FILE *out)
+static int schedule_command_usage(FILE *out)
 {
     (void)fprintf(
         out,
@@ -53,10 +53,10 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static int complain(const char *what, const char *value)
+static int schedule_command_complain(const char *what, const char *value)
 {
     (void)fprintf(stderr, "ragno schedule: %s '%s'\n", what, value);
-    return usage(stderr);
+    return schedule_command_usage(stderr);
 }
 
 /* A number above 0, or an interval with a unit, of which it is the inverse; one that a float holds,
@@ -86,24 +86,25 @@ static bool parse_count(const char *text, size_t *out)
 }
 
 /* One option; 0, or an exit status; -1: help was printed. */
-static int take_option(FreqCommand *command, int option)
+static int schedule_command_take_option(FreqCommand *command, int option)
 {
     switch (option) {
     case 'd':
         return parse_freq(optarg, &command->freq_default)
                    ? 0
-                   : complain("--default: expected visits per second or an interval, not", optarg);
+                   : schedule_command_complain(
+                         "--default: expected visits per second or an interval, not", optarg);
     case 's': {
         char *end = NULL;
         command->scale = strtod(optarg, &end);
         return end != optarg && *end == '\0' && isfinite(command->scale)
                    ? 0
-                   : complain("--scale: not a number:", optarg);
+                   : schedule_command_complain("--scale: not a number:", optarg);
     }
     case 'v':
         return parse_freq(optarg, &command->visits)
                    ? 0
-                   : complain("--visits: expected visits per second, not", optarg);
+                   : schedule_command_complain("--visits: expected visits per second, not", optarg);
     case 'r':
         command->rules_file = optarg;
         return 0;
@@ -112,16 +113,18 @@ static int take_option(FreqCommand *command, int option)
         return 0;
     case 't':
         command->has_top = true;
-        return parse_count(optarg, &command->top) ? 0 : complain("--top: not a number:", optarg);
+        return parse_count(optarg, &command->top)
+                   ? 0
+                   : schedule_command_complain("--top: not a number:", optarg);
     case 'h':
-        (void)usage(stdout);
+        (void)schedule_command_usage(stdout);
         return -1;
     default:
-        return usage(stderr);
+        return schedule_command_usage(stderr);
     }
 }
 
-static int parse(FreqCommand *command, int argc, char **argv)
+static int schedule_command_parse(FreqCommand *command, int argc, char **argv)
 {
     static const struct option options[] = {
         {"default", required_argument, NULL, 'd'}, {"scale", required_argument, NULL, 's'},
@@ -131,30 +134,31 @@ static int parse(FreqCommand *command, int argc, char **argv)
     optind = 0;
     for (int o = getopt_long(argc, argv, "h", options, NULL); o != -1;
          o = getopt_long(argc, argv, "h", options, NULL)) {
-        int status = take_option(command, o);
+        int status = schedule_command_take_option(command, o);
         if (status != 0) {
             return status;
         }
     }
     if (argc - optind != 2) {
-        return usage(stderr);
+        return schedule_command_usage(stderr);
     }
     if (strcmp(argv[optind + 1], "freq") != 0) {
-        return complain("expected freq, plan, refused or revive, not", argv[optind + 1]);
+        return schedule_command_complain("expected freq, plan, refused or revive, not",
+                                         argv[optind + 1]);
     }
     command->directory = argv[optind];
     int ways = (command->rules_file != NULL) + (command->visits > 0.0) + command->is_print;
     if (ways > 1 || (ways == 0 && command->freq_default < 0.0 && !(command->scale > 0.0))) {
         (void)fprintf(stderr,
                       "ragno schedule: expected one of --default, --rules, --visits, --print\n");
-        return usage(stderr);
+        return schedule_command_usage(stderr);
     }
     bool has_default = command->freq_default >= 0.0;
     bool has_scale = command->scale != SCALE_NONE;
     if ((ways > 0 && has_scale) || ((command->visits > 0.0 || command->is_print) && has_default) ||
         (command->has_top && !command->is_print)) {
         (void)fprintf(stderr, "ragno schedule: these options do not go together\n");
-        return usage(stderr);
+        return schedule_command_usage(stderr);
     }
     return 0;
 }
@@ -180,7 +184,7 @@ static int read_rules(const char *path, FreqRules **rules)
 
 /* Tells a continuous crawl how far pages were decided about: all (what is left out is not visited
  * again), or none, while the schedule is being built. */
-static int settle(PageDB *db, bool all)
+static int schedule_command_settle(PageDB *db, bool all)
 {
     MDB_txn *txn = NULL;
     RevisitTable *table = NULL;
@@ -215,7 +219,7 @@ static FreqSchedulerError build(const FreqCommand *command, FreqScheduler *sch,
     return freq_scheduler_load_simple(sch, (float)command->freq_default, (float)command->scale);
 }
 
-static int print_line(void *context, double time, double freq, const char *url)
+static int schedule_command_print_line(void *context, double time, double freq, const char *url)
 {
     size_t *left = context;
     (void)printf("%.3f\t%.6e\t%s\n", time, freq, url); /* wall times have ten digits */
@@ -223,12 +227,13 @@ static int print_line(void *context, double time, double freq, const char *url)
     return *left == 0;
 }
 
-static int run(const FreqCommand *command, FreqScheduler *sch, const FreqRules *rules)
+static int schedule_command_run(const FreqCommand *command, FreqScheduler *sch,
+                                const FreqRules *rules)
 {
     FreqSchedulerError code = freq_scheduler_error_ok;
     if (command->is_print) {
         size_t left = command->top == 0 ? SIZE_MAX : command->top;
-        code = freq_scheduler_walk(sch, print_line, &left);
+        code = freq_scheduler_walk(sch, schedule_command_print_line, &left);
     } else {
         code = build(command, sch, rules);
         uint64_t n_pages = 0;
@@ -259,7 +264,7 @@ int schedule_main(int argc, char **argv)
         return schedule_revive(argc, argv);
     }
     FreqCommand command = {.freq_default = -1.0, .scale = SCALE_NONE};
-    int status = parse(&command, argc, argv);
+    int status = schedule_command_parse(&command, argc, argv);
     if (status != 0) {
         return status < 0 ? 0 : status;
     }
@@ -276,9 +281,9 @@ int schedule_main(int argc, char **argv)
         FreqSchedulerError code = freq_scheduler_new(&sch, db, NULL);
         if (code == freq_scheduler_error_ok) {
             sch->persist = 1;
-            status = command.is_print ? 0 : settle(db, false);
-            status = status == 0 ? run(&command, sch, rules) : status;
-            status = status == 0 && !command.is_print ? settle(db, true) : status;
+            status = command.is_print ? 0 : schedule_command_settle(db, false);
+            status = status == 0 ? schedule_command_run(&command, sch, rules) : status;
+            status = status == 0 && !command.is_print ? schedule_command_settle(db, true) : status;
         } else {
             const char *words = sch == NULL ? NULL : error_message(sch->error);
             (void)fprintf(stderr, "ragno schedule: %s\n", words == NULL ? "out of memory" : words);

@@ -42,7 +42,7 @@ typedef struct Plan {
     Buffer url;
 } Plan;
 
-static int usage(FILE *out)
+static int schedule_plan_usage(FILE *out)
 {
     (void)fprintf(out, "usage: ragno schedule DIR plan [--visits N]\n"
                        "Tells how fresh the copies of a crawl are kept by a budget of visits:\n"
@@ -54,7 +54,7 @@ static int usage(FILE *out)
 
 /* ---- reading ---- */
 
-static bool make_room(Plan *plan, size_t n_pages, size_t n_hosts)
+static bool schedule_plan_make_room(Plan *plan, size_t n_pages, size_t n_hosts)
 {
     plan->rows = calloc(n_pages + 1, sizeof *plan->rows);
     plan->pages = calloc(n_pages + 1, sizeof *plan->pages);
@@ -65,7 +65,7 @@ static bool make_room(Plan *plan, size_t n_pages, size_t n_hosts)
 }
 
 /* Rates as freq_change_rate says them: negative: not known, 0: it never changed. */
-static void take_page(Plan *plan, MDB_txn *txn, const PageRef *page)
+static void schedule_plan_take_page(Plan *plan, MDB_txn *txn, const PageRef *page)
 {
     RevisitDue due = {.freq = 0};
     bool is_scheduled = plan->view.revisits != NULL &&
@@ -88,8 +88,8 @@ static void take_page(Plan *plan, MDB_txn *txn, const PageRef *page)
     plan->n++;
 }
 
-static Result read_some(Plan *plan, MDB_txn *txn, uint64_t from, uint64_t to, double *watched_s,
-                        double *changes)
+static Result schedule_plan_read_some(Plan *plan, MDB_txn *txn, uint64_t from, uint64_t to,
+                                      double *watched_s, double *changes)
 {
     for (uint64_t index = from; index < to; index++) {
         PageRef page;
@@ -98,7 +98,7 @@ static Result read_some(Plan *plan, MDB_txn *txn, uint64_t from, uint64_t to, do
         }
         size_t before = plan->n;
         if (page.n_crawls > 0 && page.host < plan->n_hosts) { /* younger hosts are left out */
-            take_page(plan, txn, &page);
+            schedule_plan_take_page(plan, txn, &page);
         }
         const PlanPage *row = &plan->rows[before];
         if (plan->n > before && row->freq.rate >= 0.0f) {
@@ -127,7 +127,7 @@ static Result read_paces(Plan *plan, MDB_txn *txn)
     return rc;
 }
 
-static Result read_pages(Plan *plan)
+static Result schedule_plan_read_pages(Plan *plan)
 {
     double watched_s = 0;
     double changes = 0;
@@ -140,13 +140,13 @@ static Result read_pages(Plan *plan)
         }
         if (from == 0) {
             n_pages = page_db_n_pages(plan->view.db, txn);
-            rc = make_room(plan, (size_t)n_pages, page_db_n_hosts(plan->view.db, txn))
+            rc = schedule_plan_make_room(plan, (size_t)n_pages, page_db_n_hosts(plan->view.db, txn))
                      ? read_paces(plan, txn)
                      : RESULT_MEMORY;
         }
         if (rc == RESULT_OK) {
             uint64_t to = n_pages - from < PAGES_PER_TXN ? n_pages : from + PAGES_PER_TXN;
-            rc = read_some(plan, txn, from, to, &watched_s, &changes);
+            rc = schedule_plan_read_some(plan, txn, from, to, &watched_s, &changes);
         }
         page_db_txn_abort(plan->view.db, txn);
     }
@@ -156,7 +156,7 @@ static Result read_pages(Plan *plan)
 
 /* ---- what it comes to ---- */
 
-static int by_place(const void *a, const void *b)
+static int schedule_plan_by_place(const void *a, const void *b)
 {
     const PlanPage *x = a;
     const PlanPage *y = b;
@@ -170,7 +170,7 @@ static int by_place(const void *a, const void *b)
  * side by side. */
 static void expect_rates(Plan *plan)
 {
-    qsort(plan->rows, plan->n, sizeof *plan->rows, by_place);
+    qsort(plan->rows, plan->n, sizeof *plan->rows, schedule_plan_by_place);
     for (size_t i = 0; i < plan->n; i++) {
         FreqPage *page = &plan->rows[i].freq;
         page->rate = (float)freq_expected_rate((double)page->rate, (double)plan->rows[i].watched_s,
@@ -180,7 +180,7 @@ static void expect_rates(Plan *plan)
 }
 
 /* The end of the pages of the host that begins there. */
-static size_t host_end(const Plan *plan, size_t first)
+static size_t schedule_plan_host_end(const Plan *plan, size_t first)
 {
     size_t end = first + 1;
     while (end < plan->n && plan->rows[end].host == plan->rows[first].host) {
@@ -190,12 +190,12 @@ static size_t host_end(const Plan *plan, size_t first)
 }
 
 /* The same of the address. */
-static size_t address_end(const Plan *plan, size_t first)
+static size_t schedule_plan_address_end(const Plan *plan, size_t first)
 {
     uint64_t address = plan->rows[first].address;
-    size_t end = host_end(plan, first);
+    size_t end = schedule_plan_host_end(plan, first);
     while (end < plan->n && address != 0 && plan->rows[end].address == address) {
-        end = host_end(plan, end);
+        end = schedule_plan_host_end(plan, end);
     }
     return end;
 }
@@ -209,7 +209,7 @@ static double load_of(const Plan *plan, size_t first, size_t end, IntervalOf *of
     double together = 0;
     double most = 0;
     for (size_t i = first; i < end;) {
-        size_t next = host_end(plan, i);
+        size_t next = schedule_plan_host_end(plan, i);
         const HostPace *pace = &plan->paces[plan->rows[i].host];
         double visits = 0;
         for (; i < next; i++) {
@@ -229,7 +229,7 @@ static double freshness_by(Plan *plan, IntervalOf *of, double context, size_t *n
     double weights = 0;
     *n_late = 0;
     for (size_t first = 0; first < plan->n;) {
-        size_t end = address_end(plan, first);
+        size_t end = schedule_plan_address_end(plan, first);
         double slower = load_of(plan, first, end, of, context);
         *n_late += slower > 1;
         for (; first < end; first++) {
@@ -243,16 +243,17 @@ static double freshness_by(Plan *plan, IntervalOf *of, double context, size_t *n
 }
 
 /* Least prices: visits that politeness does not allow are not worth their price. */
-static void find_floors(Plan *plan)
+static void schedule_plan_find_floors(Plan *plan)
 {
     memset(plan->floors, 0, plan->n * sizeof *plan->floors);
     for (size_t first = 0; first < plan->n;) {
-        size_t end = address_end(plan, first);
+        size_t end = schedule_plan_address_end(plan, first);
         double address_s = 0;
-        for (size_t i = first; i < end; i = host_end(plan, i)) {
+        for (size_t i = first; i < end; i = schedule_plan_host_end(plan, i)) {
             const HostPace *pace = &plan->paces[plan->rows[i].host];
-            freq_plan_raise_floors(&plan->pages[i], &plan->floors[i], host_end(plan, i) - i,
-                                   pace->host_s, &plan->bounds);
+            freq_plan_raise_floors(&plan->pages[i], &plan->floors[i],
+                                   schedule_plan_host_end(plan, i) - i, pace->host_s,
+                                   &plan->bounds);
             address_s = fmax(address_s, pace->address_s);
         }
         freq_plan_raise_floors(&plan->pages[first], &plan->floors[first], end - first, address_s,
@@ -266,7 +267,7 @@ static size_t count_bound(const Plan *plan, double price)
 {
     size_t n = 0;
     for (size_t first = 0; first < plan->n;) {
-        size_t end = address_end(plan, first);
+        size_t end = schedule_plan_address_end(plan, first);
         bool is_bound = false;
         for (; first < end; first++) {
             is_bound = is_bound || (double)plan->floors[first] > price;
@@ -299,14 +300,14 @@ static double optimum(Plan *plan, double visits_per_s, size_t *n_bound)
 {
     size_t n_late = 0;
     plan->bounds = revisit_policy_bounds(&plan->policy, (double)plan->n / visits_per_s);
-    find_floors(plan);
+    schedule_plan_find_floors(plan);
     double price =
         freq_plan_price_above(plan->pages, plan->floors, plan->n, visits_per_s, &plan->bounds);
     *n_bound = count_bound(plan, price);
     return freshness_by(plan, optimal_s, price, &n_late);
 }
 
-static void tell(Plan *plan)
+static void schedule_plan_tell(Plan *plan)
 {
     double visits_per_s = (double)plan->n / plan->mean_s;
     size_t n_late = 0;
@@ -344,13 +345,13 @@ static void tell(Plan *plan)
 
 /* ---- the command ---- */
 
-static int run(Plan *plan, double visits_per_s)
+static int schedule_plan_run(Plan *plan, double visits_per_s)
 {
     const Config *config = &plan->view.config;
     plan->policy = (RevisitPolicy){.default_s = (double)config->schedule_revisit_default / 1e3,
                                    .min_s = (double)config->schedule_revisit_min / 1e3,
                                    .max_s = (double)config->schedule_revisit_max / 1e3};
-    Result rc = read_pages(plan);
+    Result rc = schedule_plan_read_pages(plan);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno schedule: the pages cannot be read: %s\n", result_name(rc));
         return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_IO;
@@ -362,7 +363,7 @@ static int run(Plan *plan, double visits_per_s)
     double visits = visits_per_s > 0 ? visits_per_s : config->schedule_revisit_rate;
     plan->mean_s = visits > 0 ? (double)plan->n / visits : plan->policy.default_s;
     expect_rates(plan);
-    tell(plan);
+    schedule_plan_tell(plan);
     return fflush(stdout) == 0 ? 0 : EXIT_IO;
 }
 
@@ -378,15 +379,15 @@ int schedule_plan(int argc, char **argv)
         char *end = NULL;
         visits_per_s = o == 'v' ? strtod(optarg, &end) : 0;
         if (o == 'h') {
-            return usage(stdout);
+            return schedule_plan_usage(stdout);
         }
         if (o != 'v' || end == optarg || *end != '\0' || !(visits_per_s > 0) ||
             !isfinite(visits_per_s)) {
-            return usage(stderr);
+            return schedule_plan_usage(stderr);
         }
     }
     if (argc - optind != 2) {
-        return usage(stderr);
+        return schedule_plan_usage(stderr);
     }
     Plan plan = {.n = 0};
     int status = crawl_view_open(&plan.view, "schedule", argv[optind]);
@@ -394,7 +395,7 @@ int schedule_plan(int argc, char **argv)
         return status;
     }
     buffer_init(&plan.url, BUFFER_NO_LIMIT);
-    status = run(&plan, visits_per_s);
+    status = schedule_plan_run(&plan, visits_per_s);
     buffer_destroy(&plan.url);
     free(plan.rows);
     free(plan.pages);

@@ -40,7 +40,7 @@ typedef struct Refused {
     int n_names;
 } Refused;
 
-static int usage(FILE *out)
+static int schedule_refused_usage(FILE *out)
 {
     (void)fprintf(
         out, "usage: ragno schedule DIR refused [--only FILTER]\n"
@@ -52,7 +52,7 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static Result read_file(void *context, const char *path, Buffer *out)
+static Result schedule_refused_read_file(void *context, const char *path, Buffer *out)
 {
     (void)context;
     return input_file_read(path, out) == 0 ? RESULT_OK : RESULT_IO;
@@ -60,7 +60,8 @@ static Result read_file(void *context, const char *path, Buffer *out)
 
 static int compile(Refused *refused, const char *expression)
 {
-    FilterOptions options = {.available = FILTER_HAS_DEPTH, .read_file = read_file};
+    FilterOptions options = {.available = FILTER_HAS_DEPTH,
+                             .read_file = schedule_refused_read_file};
     FilterError error;
     Result rc = filter_compile(&refused->filter, expression, strlen(expression), &options, &error);
     if (rc != RESULT_OK) {
@@ -105,8 +106,8 @@ static bool passes(Refused *refused, const PageRef *page)
 }
 
 /* Page, schedule and the host's count of URLs together. */
-static Result put_back(Refused *refused, MDB_txn *txn, Schedule *schedule, HostTable *hosts,
-                       const PageRef *page)
+static Result schedule_refused_put_back(Refused *refused, MDB_txn *txn, Schedule *schedule,
+                                        HostTable *hosts, const PageRef *page)
 {
     HostRecord record;
     refused->n_scheduled++;
@@ -167,7 +168,7 @@ static Result look_at_pages(Refused *refused, MDB_txn *txn, Schedule *schedule, 
         }
         refused->wanted[page.host] = true;
         if (want == WANT_PAGE) {
-            rc = put_back(refused, txn, schedule, hosts, &page);
+            rc = schedule_refused_put_back(refused, txn, schedule, hosts, &page);
         } else if (want == WANT_ENTRY) {
             rc = schedule_put(schedule, txn, page.host, page.level, page.index);
         }
@@ -177,7 +178,7 @@ static Result look_at_pages(Refused *refused, MDB_txn *txn, Schedule *schedule, 
 
 /* ---- hosts ---- */
 
-static Result note_host(void *context, uint32_t host, const HostRecord *record)
+static Result schedule_refused_note_host(void *context, uint32_t host, const HostRecord *record)
 {
     Refused *refused = context;
     if (host < refused->n_aside) {
@@ -198,7 +199,7 @@ static Result look_at_hosts(Refused *refused, MDB_txn *txn, Schedule *schedule, 
         return RESULT_MEMORY;
     }
     refused->n_aside = n;
-    Result rc = host_table_walk(hosts, txn, note_host, refused);
+    Result rc = host_table_walk(hosts, txn, schedule_refused_note_host, refused);
     for (uint32_t i = 0; i < n && rc == RESULT_OK; i++) {
         refused->wanted[i] = refused->filter == NULL;
         rc = refused->aside[i] ? schedule_is_parked(schedule, txn, i, &refused->parked[i]) : rc;
@@ -207,7 +208,7 @@ static Result look_at_hosts(Refused *refused, MDB_txn *txn, Schedule *schedule, 
 }
 
 /* "www.example.org" is any of its origins, "https://www.example.org" that one. */
-static bool is_named(const Refused *refused, const char *origin)
+static bool schedule_refused_is_named(const Refused *refused, const char *origin)
 {
     const char *name = strstr(origin, "://");
     name = name == NULL ? origin : name + 3;
@@ -222,8 +223,8 @@ static bool is_named(const Refused *refused, const char *origin)
     return refused->names == NULL;
 }
 
-static Result bring_back(Refused *refused, MDB_txn *txn, Schedule *schedule, HostTable *hosts,
-                         uint64_t first)
+static Result schedule_refused_bring_back(Refused *refused, MDB_txn *txn, Schedule *schedule,
+                                          HostTable *hosts, uint64_t first)
 {
     Result rc = RESULT_OK;
     for (uint64_t i = first; i < refused->n_aside && i < first + PAGES_PER_TXN && rc == RESULT_OK;
@@ -235,7 +236,7 @@ static Result bring_back(Refused *refused, MDB_txn *txn, Schedule *schedule, Hos
         buffer_reset(&refused->text);
         if (!refused->aside[i] || !refused->wanted[i] ||
             page_db_host_origin(refused->db, txn, host, &refused->text) != page_db_error_ok ||
-            !is_named(refused, buffer_string(&refused->text))) {
+            !schedule_refused_is_named(refused, buffer_string(&refused->text))) {
             continue;
         }
         rc = host_table_get(hosts, txn, host, &record);
@@ -248,7 +249,7 @@ static Result bring_back(Refused *refused, MDB_txn *txn, Schedule *schedule, Hos
     return rc;
 }
 
-static int run(Refused *refused, const char *directory)
+static int schedule_refused_run(Refused *refused, const char *directory)
 {
     int status = crawl_open("schedule", directory, false, &refused->db);
     if (status != 0) {
@@ -265,7 +266,7 @@ static int run(Refused *refused, const char *directory)
         rc = in_transaction(refused, look_at_pages, i);
     }
     for (uint64_t i = 0; rc == RESULT_OK && i < refused->n_aside; i += PAGES_PER_TXN) {
-        rc = in_transaction(refused, bring_back, i);
+        rc = in_transaction(refused, schedule_refused_bring_back, i);
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno schedule: %s: %s\n", directory, result_name(rc));
@@ -297,7 +298,7 @@ static int run_locked(Refused *refused, const char *directory)
         status = EXIT_DIRECTORY;
     }
     buffer_destroy(&error);
-    status = status == 0 ? run(refused, directory) : status;
+    status = status == 0 ? schedule_refused_run(refused, directory) : status;
     (void)page_db_delete(refused->db);
     crawl_store_close(&store);
     return status;
@@ -321,7 +322,7 @@ int schedule_refused(int argc, char **argv)
     const char *expression = NULL;
     for (int i = 3; i < argc; i++) {
         if (strcmp(argv[i], "--only") != 0 || i + 1 == argc) {
-            return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
+            return schedule_refused_usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
         }
         expression = argv[++i];
     }

@@ -15,7 +15,7 @@
 
 #define ANSWER_MS 5000 /* of a running crawl */
 
-static int usage(FILE *out)
+static int why_command_usage(FILE *out)
 {
     (void)fprintf(
         out, "usage: ragno why DIR URL [--json]\n"
@@ -30,14 +30,14 @@ static int usage(FILE *out)
 
 /* Asks the crawl that runs there, if one does, whether it is fetching the URL right now. Without an
  * answer it is not. */
-static bool note_line(void *context, const char *line)
+static bool why_command_note_line(void *context, const char *line)
 {
     (void)line;
     *(bool *)context = true;
     return true;
 }
 
-static bool is_in_flight(void *directory, const char *url)
+static bool why_command_is_in_flight(void *directory, const char *url)
 {
     char word[] = "flights";
     char *copy = strdup(url);
@@ -47,7 +47,8 @@ static bool is_in_flight(void *directory, const char *url)
     bool found = false;
     buffer_init(&error, 4096);
     if (copy != NULL && control_link_open(&link, directory, &error) == RESULT_OK) {
-        (void)control_link_ask(link, words, 2, note_line, &found, ANSWER_MS, NULL, &error);
+        (void)control_link_ask(link, words, 2, why_command_note_line, &found, ANSWER_MS, NULL,
+                               &error);
     }
     control_link_close(link);
     buffer_destroy(&error);
@@ -55,7 +56,7 @@ static bool is_in_flight(void *directory, const char *url)
     return found;
 }
 
-static int print(const Buffer *out, Result rc, int status)
+static int why_command_print(const Buffer *out, Result rc, int status)
 {
     bool written =
         fwrite(buffer_string(out), 1, out->length, stdout) == out->length && fflush(stdout) == 0;
@@ -208,7 +209,7 @@ static int answer_json(const CrawlView *view, const Why *why, WallTime now)
         rc = add_others(view, why, &out, &status);
     }
     rc = rc == RESULT_OK ? buffer_append_string(&out, "}\n") : rc;
-    status = print(&out, rc, status);
+    status = why_command_print(&out, rc, status);
     buffer_destroy(&out);
     return status;
 }
@@ -218,20 +219,20 @@ static int answer_text(const CrawlView *view, const Why *why, WallTime now)
     Buffer out;
     buffer_init(&out, BUFFER_NO_LIMIT);
     Result rc = why_text(why, now, &out);
-    int status = print(&out, rc, why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0);
+    int status = why_command_print(&out, rc, why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0);
     (void)add_others(view, why, NULL, &status);
     buffer_destroy(&out);
     return status;
 }
 
-static int run(CrawlView *view, const char *url, bool json)
+static int why_command_run(CrawlView *view, const char *url, bool json)
 {
     Why why;
     Buffer error;
     int status = 0;
     const WallTime now = wall_now();
     WhySources sources = crawl_view_why_sources(view, now);
-    sources.is_in_flight = is_in_flight;
+    sources.is_in_flight = why_command_is_in_flight;
     sources.context = view->directory;
     buffer_init(&error, 4096);
     Result rc = why_find(&why, &sources, url, &error);
@@ -258,20 +259,20 @@ int why_main(int argc, char **argv)
     optind = 0;
     for (int o = 0; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (o == 'h') {
-            return usage(stdout);
+            return why_command_usage(stdout);
         }
         if (o != 'j') {
-            return usage(stderr);
+            return why_command_usage(stderr);
         }
         json = true;
     }
     if (argc - optind != 2) {
-        return usage(stderr);
+        return why_command_usage(stderr);
     }
     CrawlView view;
     int status = crawl_view_open(&view, "why", argv[optind]);
     if (status == 0) {
-        status = run(&view, argv[optind + 1], json);
+        status = why_command_run(&view, argv[optind + 1], json);
         crawl_view_close(&view);
     }
     return status;

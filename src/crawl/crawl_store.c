@@ -17,7 +17,7 @@
 
 #define LEVELS_SPAN 16.0 /* doublings of the score, all levels together */
 
-static char *join(const char *directory, const char *name)
+static char *crawl_store_join(const char *directory, const char *name)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -27,7 +27,7 @@ static char *join(const char *directory, const char *name)
 
 static bool exists(const char *directory, const char *name)
 {
-    char *path = join(directory, name);
+    char *path = crawl_store_join(directory, name);
     bool there = path != NULL && access(path, F_OK) == 0;
     free(path);
     return there;
@@ -35,7 +35,7 @@ static bool exists(const char *directory, const char *name)
 
 static Result take_lock(CrawlStore *store, Buffer *error)
 {
-    char *path = join(store->directory, "lock");
+    char *path = crawl_store_join(store->directory, "lock");
     if (path == NULL) {
         return RESULT_MEMORY;
     }
@@ -63,7 +63,7 @@ static Result take_lock(CrawlStore *store, Buffer *error)
 
 long crawl_store_owner(const char *directory)
 {
-    char *path = join(directory, "lock");
+    char *path = crawl_store_join(directory, "lock");
     char text[32] = "";
     int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     free(path);
@@ -77,9 +77,9 @@ long crawl_store_owner(const char *directory)
 }
 
 /* A crawl whose directory is gone after a power cut would be a crawl lost. */
-static void sync_parent(const char *directory)
+static void crawl_store_sync_parent(const char *directory)
 {
-    char *parent = join(directory, "..");
+    char *parent = crawl_store_join(directory, "..");
     if (parent != NULL) {
         (void)warc_files_sync_directory(parent); /* says why when it cannot */
     }
@@ -88,7 +88,7 @@ static void sync_parent(const char *directory)
 
 bool crawl_store_exists(const char *directory)
 {
-    char *path = join(directory, "crawl.mdb/data.mdb");
+    char *path = crawl_store_join(directory, "crawl.mdb/data.mdb");
     struct stat status;
     /* An empty one is a crawl that was killed before its first commit, or a damaged file. */
     bool there = path != NULL && stat(path, &status) == 0 &&
@@ -110,7 +110,7 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
         return RESULT_MEMORY;
     }
     if (mkdir(directory, 0755) == 0) {
-        sync_parent(directory);
+        crawl_store_sync_parent(directory);
     } else if (errno != EEXIST) {
         Result rc = result_of_errno(errno);
         (void)buffer_printf(error, "cannot create %s: %s", directory, strerror(errno));
@@ -214,7 +214,7 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
     if (rc != RESULT_OK) {
         return rc;
     }
-    char *path = join(directory, "crawl.mdb");
+    char *path = crawl_store_join(directory, "crawl.mdb");
     PageDBOptions db_options = {.map_bytes = options->map_bytes};
     int db_rc = path == NULL ? (int)page_db_error_memory
                              : page_db_open(&store->tables.db, path, &db_options);

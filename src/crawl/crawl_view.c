@@ -9,7 +9,7 @@
 #include "crawl/exit_status.h"
 #include "ingest/page/seed_places.h"
 
-static Result open_tables(CrawlView *view)
+static Result crawl_view_open_tables(CrawlView *view)
 {
     MDB_txn *txn = NULL;
     MDB_dbi dbi = 0;
@@ -34,7 +34,7 @@ static Result open_tables(CrawlView *view)
 }
 
 /* The configuration that the crawl was last started with. */
-static void read_config(CrawlView *view, const char *command)
+static void crawl_view_read_config(CrawlView *view, const char *command)
 {
     Buffer path;
     Buffer error;
@@ -52,7 +52,7 @@ static void read_config(CrawlView *view, const char *command)
 }
 
 /* Without the places of the seeds nothing is said of scope.stay. */
-static Result find_places(CrawlView *view)
+static Result crawl_view_find_places(CrawlView *view)
 {
     if (!view->has_config || view->config.scope_stay == STAY_ANYWHERE) {
         return RESULT_OK;
@@ -84,14 +84,14 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
     }
     view->directory = strdup(directory);
     Result rc = view->directory == NULL ? RESULT_MEMORY : config_init(&view->config);
-    rc = rc == RESULT_OK ? open_tables(view) : rc;
+    rc = rc == RESULT_OK ? crawl_view_open_tables(view) : rc;
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno %s: %s: %s\n", command, directory, result_name(rc));
         crawl_view_close(view);
         return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_DIRECTORY;
     }
-    read_config(view, command);
-    rc = find_places(view);
+    crawl_view_read_config(view, command);
+    rc = crawl_view_find_places(view);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno %s: scope.stay is not judged: %s\n", command, result_name(rc));
         stay_set_delete(view->stay);

@@ -6,7 +6,7 @@
 
 #include "crawl/exit_status.h"
 
-static void tell(const char *sentence)
+static void fault_tell(const char *sentence)
 {
     (void)!write(STDERR_FILENO, sentence, strlen(sentence));
 }
@@ -15,12 +15,14 @@ static void tell(const char *sentence)
 static void on_fault(int signal)
 {
     if (signal == SIGBUS) {
-        tell("ragno: a mapped file is damaged, or the disk cannot read it: most likely "
-             "crawl.mdb/data.mdb; what was committed is as it was; ragno verify DIR says more\n");
+        fault_tell(
+            "ragno: a mapped file is damaged, or the disk cannot read it: most likely "
+            "crawl.mdb/data.mdb; what was committed is as it was; ragno verify DIR says more\n");
         _exit(EXIT_DIRECTORY);
     }
-    tell("ragno: a wrong access to memory (SIGSEGV): a damaged crawl.mdb/data.mdb, if ragno verify "
-         "DIR says so; else a bug\n");
+    fault_tell(
+        "ragno: a wrong access to memory (SIGSEGV): a damaged crawl.mdb/data.mdb, if ragno verify "
+        "DIR says so; else a bug\n");
     (void)raise(signal); /* its standard action again: SA_RESETHAND */
 }
 

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-static Result complain(const OutputFile *output, int error)
+static Result output_file_complain(const OutputFile *output, int error)
 {
     (void)fprintf(stderr, "ragno %s: %s: %s\n", output->command,
                   output->path == NULL ? "standard output" : output->path, strerror(error));
@@ -12,13 +12,13 @@ static Result complain(const OutputFile *output, int error)
 }
 
 /* What an error of the file means. */
-static Result failed(OutputFile *output, int error)
+static Result output_file_failed(OutputFile *output, int error)
 {
     if (output->is_gone || error == EPIPE) {
         output->is_gone = true;
         return RESULT_CLOSED;
     }
-    return complain(output, error == 0 ? EIO : error);
+    return output_file_complain(output, error == 0 ? EIO : error);
 }
 
 Result output_file_open(OutputFile *output, const char *command, const char *path)
@@ -29,7 +29,7 @@ Result output_file_open(OutputFile *output, const char *command, const char *pat
         output->path = path;
         output->file = fopen(path, "wbe");
     }
-    return output->file == NULL ? complain(output, errno) : RESULT_OK;
+    return output->file == NULL ? output_file_complain(output, errno) : RESULT_OK;
 }
 
 Result output_file_write(OutputFile *output, const void *bytes, size_t length)
@@ -38,7 +38,8 @@ Result output_file_write(OutputFile *output, const void *bytes, size_t length)
         return RESULT_CLOSED;
     }
     errno = 0;
-    return fwrite(bytes, 1, length, output->file) == length ? RESULT_OK : failed(output, errno);
+    return fwrite(bytes, 1, length, output->file) == length ? RESULT_OK
+                                                            : output_file_failed(output, errno);
 }
 
 Result output_file_close(OutputFile *output, Result rc)
@@ -51,7 +52,7 @@ Result output_file_close(OutputFile *output, Result rc)
     errno = 0;
     bool ended = file == stdout ? fflush(file) == 0 : fclose(file) == 0;
     if (!ended && rc == RESULT_OK) {
-        rc = failed(output, errno);
+        rc = output_file_failed(output, errno);
     }
     return rc == RESULT_CLOSED ? RESULT_OK : rc;
 }

@@ -26,7 +26,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 /* What is left of the output goes nowhere: nobody may be there to read it, and stdio would go on
  * with a write that the signal has interrupted. The next signal of the kind, and the alarm, have
  * their default action: they end the process. */
-static void note_signal(int number)
+static void short_read_note_signal(int number)
 {
     int error = errno;
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -39,9 +39,9 @@ static void note_signal(int number)
     errno = error;
 }
 
-static void watch_signals(void)
+static void short_read_watch_signals(void)
 {
-    struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = short_read_note_signal, .sa_flags = (int)SA_RESETHAND};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old;
@@ -63,7 +63,7 @@ static void note_error(ShortRead *read, int error)
     }
 }
 
-static void write_output(ShortRead *read)
+static void short_read_write_output(ShortRead *read)
 {
     errno = 0;
     if (read->out != NULL && !read->gone && read->error == 0 &&
@@ -81,7 +81,7 @@ static int over(const ShortRead *read)
 int short_read_begin(ShortRead *read, PageDB *db, FILE *out)
 {
     *read = (ShortRead){.db = db, .out = out};
-    watch_signals();
+    short_read_watch_signals();
     if (out != NULL && fileno(out) >= 0) { /* not memory */
         atomic_store(&output, fileno(out));
         (void)setvbuf(out, buffer, _IOFBF, sizeof buffer);
@@ -112,7 +112,7 @@ int short_read_turn(ShortRead *read)
         return over(read);
     }
     short_read_pause(read);
-    write_output(read);
+    short_read_write_output(read);
     int rc = over(read);
     return rc == page_db_error_ok ? short_read_resume(read) : rc;
 }
@@ -125,7 +125,7 @@ int short_read_signal(void)
 int short_read_end(ShortRead *read, int rc, const char *command)
 {
     short_read_pause(read);
-    write_output(read);
+    short_read_write_output(read);
     int signal_number = atomic_load(&caught);
     if (signal_number != 0) {
         return 128 + signal_number;

@@ -20,7 +20,7 @@ static Result date(int year, int month, int day, WallTime *out)
 }
 
 /* Reads a number of at least least and at most most digits, and moves *text behind it. */
-static bool number(const char **text, int least, int most, int *value)
+static bool when_number(const char **text, int least, int most, int *value)
 {
     int n = 0;
     *value = 0;
@@ -30,7 +30,7 @@ static bool number(const char **text, int least, int most, int *value)
     return n >= least;
 }
 
-static bool skip(const char **text, char c)
+static bool when_skip(const char **text, char c)
 {
     bool is_there = **text == c;
     *text += is_there;
@@ -43,11 +43,12 @@ static Result clock_time(const char *text, WallTime *out)
     int hour = 0;
     int minute = 0;
     int second = 0;
-    bool is_time = number(&text, 1, 2, &hour) && skip(&text, ':') && number(&text, 1, 2, &minute);
-    if (is_time && skip(&text, ':')) {
-        is_time = number(&text, 1, 2, &second);
+    bool is_time = when_number(&text, 1, 2, &hour) && when_skip(&text, ':') &&
+                   when_number(&text, 1, 2, &minute);
+    if (is_time && when_skip(&text, ':')) {
+        is_time = when_number(&text, 1, 2, &second);
     }
-    (void)skip(&text, 'Z');
+    (void)when_skip(&text, 'Z');
     if (!is_time || *text != '\0' || hour > 23 || minute > 59 || second > 60) {
         return RESULT_INVALID;
     }
@@ -61,8 +62,9 @@ static Result leading_date(const char *text, WallTime *out, const char **rest)
     int year = 0;
     int month = 0;
     int day = 0;
-    if (!number(&text, 4, 4, &year) || !skip(&text, '-') || !number(&text, 2, 2, &month) ||
-        !skip(&text, '-') || !number(&text, 2, 2, &day)) {
+    if (!when_number(&text, 4, 4, &year) || !when_skip(&text, '-') ||
+        !when_number(&text, 2, 2, &month) || !when_skip(&text, '-') ||
+        !when_number(&text, 2, 2, &day)) {
         return RESULT_INVALID;
     }
     *rest = text;

@@ -53,7 +53,7 @@ static void thin(ForecastHistory *history)
 }
 
 /* A last point that is nearer to the one before than the spacing only stood for now. */
-static void add(ForecastHistory *history, const ForecastPoint *now)
+static void forecast_history_add(ForecastHistory *history, const ForecastPoint *now)
 {
     size_t n = history->n;
     if (n > 1 &&
@@ -91,7 +91,7 @@ void forecast_history_take(ForecastHistory *history, const char *line, size_t le
     now.finished = finished > 0 ? finished : 0;
     double seconds = now.elapsed_s - before.elapsed_s;
     now.at_work_s = before.at_work_s + (seconds > 0 && is_at_work(history->state) ? seconds : 0);
-    add(history, &now);
+    forecast_history_add(history, &now);
 }
 
 Result forecast_history_read(ForecastHistory *history, const char *directory)

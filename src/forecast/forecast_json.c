@@ -5,7 +5,7 @@
 #include "base/memory/json_writer.h"
 
 /* Numbers without an end are null. */
-static void put_limits(const Forecast *forecast, JsonWriter *json)
+static void forecast_json_put_limits(const Forecast *forecast, JsonWriter *json)
 {
     json_open(json, "limits", '[');
     for (unsigned i = 0; i < FORECAST_LIMITS; i++) {
@@ -40,7 +40,8 @@ static void put_frontier(const Forecast *forecast, JsonWriter *json)
     json_real(json, "new_urls_per_url_before", forecast->growth_before, 4);
 }
 
-static void put_slowest(const Forecast *forecast, const ForecastSubject *subject, JsonWriter *json)
+static void forecast_json_put_slowest(const Forecast *forecast, const ForecastSubject *subject,
+                                      JsonWriter *json)
 {
     const ForecastSlowest *slowest = &forecast->slowest;
     if (slowest->host == NULL) {
@@ -106,9 +107,9 @@ Result forecast_json(const Forecast *forecast, const ForecastInput *input,
     json_open(&json, NULL, '{');
     put_now(input, subject, &json);
     put_end(forecast, &json);
-    put_limits(forecast, &json);
+    forecast_json_put_limits(forecast, &json);
     put_frontier(forecast, &json);
-    put_slowest(forecast, subject, &json);
+    forecast_json_put_slowest(forecast, subject, &json);
     json_close(&json);
     return json.result == RESULT_OK ? buffer_append_char(out, '\n') : json.result;
 }

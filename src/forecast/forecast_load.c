@@ -26,7 +26,7 @@ Result forecast_load_add(ForecastLoad *load, const HostLoad *host)
     return RESULT_OK;
 }
 
-static int by_address(const void *a, const void *b)
+static int forecast_load_by_address(const void *a, const void *b)
 {
     const HostLoad *x = a;
     const HostLoad *y = b;
@@ -36,7 +36,7 @@ static int by_address(const void *a, const void *b)
 void forecast_load_sort(ForecastLoad *load)
 {
     if (load->n > 0) {
-        qsort(load->hosts, load->n, sizeof *load->hosts, by_address);
+        qsort(load->hosts, load->n, sizeof *load->hosts, forecast_load_by_address);
     }
 }
 
@@ -46,8 +46,8 @@ void forecast_load_destroy(ForecastLoad *load)
     *load = (ForecastLoad){.hosts = NULL};
 }
 
-static Result take_host(ForecastLoad *load, HostPaces *paces, MDB_txn *txn, uint32_t host,
-                        const HostRecord *record)
+static Result forecast_load_take_host(ForecastLoad *load, HostPaces *paces, MDB_txn *txn,
+                                      uint32_t host, const HostRecord *record)
 {
     HostLoad one = {.host = host, .urls = record->queued, .room = -1};
     if (record->state == HOST_FULL) {
@@ -95,7 +95,7 @@ Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, cons
         rc = host_table_read(table, txn, &from, hosts, records, AT_ONCE, &n);
         paces.typical_ms = rc == RESULT_OK ? typical_ms(records, n, paces.typical_ms) : 0;
         for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
-            rc = take_host(load, &paces, txn, hosts[i], &records[i]);
+            rc = forecast_load_take_host(load, &paces, txn, hosts[i], &records[i]);
         }
         page_db_txn_abort(db, txn);
     }
@@ -121,7 +121,7 @@ typedef struct Group {
     double address_s; /* by the delays of the address alone */
 } Group;
 
-static double pages_of(const HostLoad *host, double scale)
+static double forecast_load_pages_of(const HostLoad *host, double scale)
 {
     double pages = host->urls * scale;
     return host->room >= 0 && host->room < pages ? host->room : pages;
@@ -134,7 +134,7 @@ static Group next_group(const ForecastLoad *load, double scale, size_t *at)
     uint64_t address = load->hosts[*at].pace.address;
     do {
         const HostLoad *host = &load->hosts[(*at)++];
-        double pages = pages_of(host, scale);
+        double pages = forecast_load_pages_of(host, scale);
         group.pages += pages;
         group.address_s += pages * host->pace.address_s;
         group.seconds = fmax(group.seconds, pages * host->pace.host_s);
@@ -192,7 +192,8 @@ ForecastSlowest forecast_load_slowest(const ForecastLoad *load)
             slowest.address_s = group.address_s;
         }
         for (size_t i = group.first; i < at; i++) {
-            double seconds = pages_of(&load->hosts[i], 1) * load->hosts[i].pace.host_s;
+            double seconds =
+                forecast_load_pages_of(&load->hosts[i], 1) * load->hosts[i].pace.host_s;
             if (i == 0 || seconds > slowest.host_s) {
                 slowest.host = &load->hosts[i];
                 slowest.host_s = seconds;

@@ -12,7 +12,7 @@ static const char *duration(double seconds, char text[WORDS_BYTES])
     return isfinite(seconds) ? words_ms(seconds * 1e3, text) : "no end";
 }
 
-static const char *count(double n, char text[WORDS_BYTES])
+static const char *forecast_text_count(double n, char text[WORDS_BYTES])
 {
     return isfinite(n) ? words_count((uint64_t)llround(fmax(n, 0)), text) : "no end";
 }
@@ -27,8 +27,9 @@ static void put_headline(const Forecast *forecast, const ForecastInput *input,
     const ForecastPoint *now = forecast_history_last(input->history);
     (void)buffer_printf(out, "%s %s: %s pages in %s of work, %s URLs known, %s queued\n\n",
                         subject->directory, subject->is_running ? "runs" : "does not run",
-                        count(now->pages, a), duration(now->at_work_s, b), count(now->seen, c),
-                        count(input->load->urls, d));
+                        forecast_text_count(now->pages, a), duration(now->at_work_s, b),
+                        forecast_text_count(now->seen, c),
+                        forecast_text_count(input->load->urls, d));
     if (!forecast->has_end) {
         (void)buffer_append_string(
             out,
@@ -45,10 +46,10 @@ static void put_headline(const Forecast *forecast, const ForecastInput *input,
     }
     (void)buffer_printf(out, ": %s\n", forecast_limit_name(forecast->first));
     (void)buffer_printf(out, "until then   %s pages more, %s received, %s more on disk\n",
-                        count(forecast->pages, a), words_bytes(forecast->bytes, b),
+                        forecast_text_count(forecast->pages, a), words_bytes(forecast->bytes, b),
                         words_bytes(forecast->disk, c));
     (void)buffer_printf(out, "in all       %s pages, %s received, %s on disk\n",
-                        count(now->pages + forecast->pages, a),
+                        forecast_text_count(now->pages + forecast->pages, a),
                         words_bytes(now->bytes + forecast->bytes, b),
                         words_bytes(input->directory_bytes + forecast->disk, c));
 }
@@ -72,7 +73,7 @@ static void put_pace(const Forecast *forecast, Buffer *out)
     (void)buffer_append_char(out, '\n');
 }
 
-static void put_limits(const Forecast *forecast, Buffer *out)
+static void forecast_text_put_limits(const Forecast *forecast, Buffer *out)
 {
     char a[WORDS_BYTES];
     char b[WORDS_BYTES];
@@ -84,8 +85,8 @@ static void put_limits(const Forecast *forecast, Buffer *out)
             continue;
         }
         if (isfinite(end->seconds)) {
-            (void)buffer_printf(out, "  %-24s %14s  %s%s\n", name, count(end->pages, a),
-                                duration(end->seconds, b),
+            (void)buffer_printf(out, "  %-24s %14s  %s%s\n", name,
+                                forecast_text_count(end->pages, a), duration(end->seconds, b),
                                 forecast->first == i ? "  <- first" : "");
         } else {
             (void)buffer_printf(out, "  %-24s %14s  %s\n", name, "-",
@@ -108,30 +109,33 @@ static void put_growth(const Forecast *forecast, Buffer *out)
                         "nothing is left\n",
                         forecast->growth, forecast->growth_before);
     for (unsigned g = 0; g < GROWTHS; g++) {
-        (void)buffer_printf(out, "  %-24s %14s  %s\n", words[g], count(forecast->pages_left[g], a),
+        (void)buffer_printf(out, "  %-24s %14s  %s\n", words[g],
+                            forecast_text_count(forecast->pages_left[g], a),
                             duration(forecast->seconds_left[g], b));
     }
 }
 
-static void put_slowest(const Forecast *forecast, const ForecastInput *input,
-                        const ForecastSubject *subject, Buffer *out)
+static void forecast_text_put_slowest(const Forecast *forecast, const ForecastInput *input,
+                                      const ForecastSubject *subject, Buffer *out)
 {
     char a[WORDS_BYTES];
     char b[WORDS_BYTES];
     const ForecastSlowest *slowest = &forecast->slowest;
     (void)buffer_printf(out, "\npoliteness, for what is queued now on %s hosts",
-                        count((double)input->load->n, a));
-    (void)buffer_printf(out, " and %s addresses\n", count((double)input->load->n_addresses, a));
+                        forecast_text_count((double)input->load->n, a));
+    (void)buffer_printf(out, " and %s addresses\n",
+                        forecast_text_count((double)input->load->n_addresses, a));
     if (slowest->host == NULL || slowest->host_s < NOTICED_LEAST) {
         (void)buffer_append_string(out, "  no host and no address takes longer than a second\n");
         return;
     }
     (void)buffer_printf(out, "  slowest host     %s: %s URLs, one in %.4g s: %s\n",
-                        subject->slowest_host, count(slowest->host->urls, a),
+                        subject->slowest_host, forecast_text_count(slowest->host->urls, a),
                         slowest->host->pace.host_s, duration(slowest->host_s, b));
     (void)buffer_printf(out, "  slowest address  that of %s, with %zu hosts: %s URLs: %s\n",
                         subject->slowest_address, slowest->address_hosts,
-                        count(slowest->address_urls, a), duration(slowest->address_s, b));
+                        forecast_text_count(slowest->address_urls, a),
+                        duration(slowest->address_s, b));
 }
 
 /* What the figures stand on. */
@@ -180,9 +184,9 @@ Result forecast_text(const Forecast *forecast, const ForecastInput *input,
 {
     put_headline(forecast, input, subject, out);
     put_pace(forecast, out);
-    put_limits(forecast, out);
+    forecast_text_put_limits(forecast, out);
     put_growth(forecast, out);
-    put_slowest(forecast, input, subject, out);
+    forecast_text_put_slowest(forecast, input, subject, out);
     put_assumptions(forecast, input, subject, out);
     return out->data == NULL ? RESULT_MEMORY : RESULT_OK;
 }

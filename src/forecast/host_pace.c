@@ -18,8 +18,8 @@ void host_paces_destroy(HostPaces *paces)
 }
 
 /* What the options say of one host. Without [site] sections the name does not matter. */
-static Result find_delays(HostPaces *paces, MDB_txn *txn, uint32_t host, HostDelays *delays,
-                          int64_t *most)
+static Result host_pace_find_delays(HostPaces *paces, MDB_txn *txn, uint32_t host,
+                                    HostDelays *delays, int64_t *most)
 {
     const Config *config = paces->config;
     const Options *options = &config->options;
@@ -49,7 +49,7 @@ Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostR
 {
     HostDelays delays;
     int64_t most = 0;
-    Result rc = find_delays(paces, txn, host, &delays, &most);
+    Result rc = host_pace_find_delays(paces, txn, host, &delays, &most);
     *pace = (HostPace){.address = record->address,
                        .host_s = host_delays_host_s(&delays, record, paces->typical_ms),
                        .address_s = host_delays_address_s(&delays, record, paces->typical_ms),

@@ -40,7 +40,7 @@ void host_places_not_told(HostPlaces *places)
     mutex_unlock(&places->mutex);
 }
 
-static Result take(HostPlaces *places)
+static Result host_places_take(HostPlaces *places)
 {
     mutex_lock(&places->mutex);
     Result rc = buffer_append(&places->taken, places->waiting.data, places->waiting.length);
@@ -54,7 +54,7 @@ static Result take(HostPlaces *places)
 
 Result host_places_apply(HostPlaces *places, Batch *batch)
 {
-    Result rc = take(places);
+    Result rc = host_places_take(places);
     const HostPlace *place = (const HostPlace *)(const void *)places->taken.data;
     size_t n = places->taken.length / sizeof *place;
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {

@@ -66,24 +66,24 @@ static const IngestChore *due_chore(Ingest *ingest, MonoTime *until)
     return NULL;
 }
 
-static size_t less(size_t a, size_t b)
+static size_t ingest_less(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static size_t most_pages(const Ingest *ingest)
+static size_t ingest_most_pages(const Ingest *ingest)
 {
-    return less(ingest->writer.options.batch_pages, ingest->room);
+    return ingest_less(ingest->writer.options.batch_pages, ingest->room);
 }
 
 /* Takes up to n more pages from the queue, once there are `least` or it is the deadline; how many
  * links they have is added to *links. */
-static Result take(Ingest *ingest, size_t n, size_t least, MonoTime deadline, size_t *links)
+static Result ingest_take(Ingest *ingest, size_t n, size_t least, MonoTime deadline, size_t *links)
 {
-    size_t room = most_pages(ingest) - ingest->n_pages;
+    size_t room = ingest_most_pages(ingest) - ingest->n_pages;
     size_t taken = 0;
     Result rc = queue_gather(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
-                             less(n, room), less(least, room), &taken, deadline);
+                             ingest_less(n, room), ingest_less(least, room), &taken, deadline);
     for (size_t i = 0; rc == RESULT_OK && i < taken; i++) {
         *links += ingest->pages[ingest->n_pages++]->n_links;
     }
@@ -113,7 +113,7 @@ static bool may_wait(Ingest *ingest)
 }
 
 /* For as many pages as a batch may have now. Without memory it stays as it was. */
-static void make_room(Ingest *ingest)
+static void ingest_make_room(Ingest *ingest)
 {
     size_t wanted = ingest->writer.options.batch_pages;
     ParsedPage **pages =
@@ -126,29 +126,30 @@ static void make_room(Ingest *ingest)
 
 /* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
  * Without patience what is there is the batch. */
-static Result collect(Ingest *ingest, MonoTime until, bool patient)
+static Result ingest_collect(Ingest *ingest, MonoTime until, bool patient)
 {
     size_t links = 0;
-    make_room(ingest);
+    ingest_make_room(ingest);
     thread_step("waiting");
-    Result rc = take(ingest, 1, 1, until, &links);
+    Result rc = ingest_take(ingest, 1, 1, until, &links);
     if (rc != RESULT_OK) {
         return rc;
     }
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
     bool is_empty = false; /* none is left of those that it was called for */
-    while (rc == RESULT_OK && ingest->n_pages < most_pages(ingest) &&
+    while (rc == RESULT_OK && ingest->n_pages < ingest_most_pages(ingest) &&
            links < ingest->writer.options.batch_links) {
         bool waits = is_empty && !parsing_waits(ingest);
-        rc = take(ingest, TAKE, waits ? less(GATHER, ingest->writer.options.queue) : 1,
-                  waits ? deadline : (MonoTime){0}, &links);
+        rc =
+            ingest_take(ingest, TAKE, waits ? ingest_less(GATHER, ingest->writer.options.queue) : 1,
+                        waits ? deadline : (MonoTime){0}, &links);
         is_empty = rc == RESULT_TIMEOUT && !is_empty;
         rc = is_empty ? RESULT_OK : rc;
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }
 
-static void check_end(Ingest *ingest)
+static void ingest_check_end(Ingest *ingest)
 {
     bool held = false;
     for (size_t i = 0; i < ingest->n_chores; i++) {
@@ -178,7 +179,7 @@ static void finish_chores(Ingest *ingest)
 }
 
 /* A batch, a piece of a chore, or both. RESULT_CLOSED: there will be no more. */
-static Result turn(Ingest *ingest)
+static Result ingest_turn(Ingest *ingest)
 {
     MonoTime until;
     Result rc = RESULT_OK;
@@ -188,7 +189,7 @@ static Result turn(Ingest *ingest)
         until = mono_add_ms(mono_now(), patience_ms(ingest));
     }
     if (chore == NULL || rides || !may_wait(ingest)) {
-        rc = collect(ingest, until, chore == NULL || rides);
+        rc = ingest_collect(ingest, until, chore == NULL || rides);
         if (ingest->n_pages > 0) {
             commit(ingest, rides ? chore : NULL);
             chore = rides ? NULL : chore;
@@ -204,11 +205,11 @@ static Result turn(Ingest *ingest)
 static void *ingest_main(void *argument)
 {
     Ingest *ingest = argument;
-    check_end(ingest);
+    ingest_check_end(ingest);
     Result rc = RESULT_OK;
     while (rc != RESULT_CLOSED) {
-        rc = turn(ingest);
-        check_end(ingest);
+        rc = ingest_turn(ingest);
+        ingest_check_end(ingest);
     }
     finish_chores(ingest);
     return NULL;

@@ -3,7 +3,7 @@
 #include "page/discovery.h"
 
 /* The URL of the page with this index; NULL when there is none. */
-static const char *url_of(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *url)
+static const char *ingest_log_url_of(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *url)
 {
     PageRef ref;
     buffer_reset(url);
@@ -56,8 +56,9 @@ void ingest_log_write(CrawlLog *log, const Batch *batch)
         }
         SeedEntry seed;
         CrawlLogWay way = find_way(batch, txn, fetch, &steps, &path, &referrer, &seed);
-        crawl_log_fetch(log, page, &way, url_of(db, txn, batch->duplicate_of[i], &original),
-                        url_of(db, txn, batch->near_of[i], &near));
+        crawl_log_fetch(log, page, &way,
+                        ingest_log_url_of(db, txn, batch->duplicate_of[i], &original),
+                        ingest_log_url_of(db, txn, batch->near_of[i], &near));
     }
     buffer_destroy(&path);
     buffer_destroy(&referrer);

@@ -45,7 +45,7 @@ static void publish_trouble(IngestWriter *writer, MDB_txn *txn)
     stats_set(&stats->next_retry_ms, n > 0 ? (uint64_t)next.until_ms : 0);
 }
 
-static void publish(IngestWriter *writer, MDB_txn *txn)
+static void ingest_writer_publish_one(IngestWriter *writer, MDB_txn *txn)
 {
     Stats *stats = writer->stats;
     const CrawlTotals *totals = &writer->totals;
@@ -85,7 +85,7 @@ void ingest_writer_publish(IngestWriter *writer)
 {
     MDB_txn *txn = NULL;
     if (page_db_txn_begin(writer->store.db, true, &txn) == 0) {
-        publish(writer, txn);
+        ingest_writer_publish_one(writer, txn);
         page_db_txn_abort(writer->store.db, txn);
     }
 }
@@ -124,7 +124,7 @@ static uint64_t us_since(MonoTime start)
 }
 
 /* After a commit: everybody who waits for it. */
-static void tell(IngestWriter *writer, const Batch *batch)
+static void ingest_writer_tell(IngestWriter *writer, const Batch *batch)
 {
     CommitNotice *notice = batch_notice(batch);
     writer->totals = batch->totals;
@@ -167,7 +167,7 @@ static Result run_chore(IngestWriter *writer, Batch *batch, const IngestChore *c
     return rc;
 }
 
-static Result apply(IngestWriter *writer, Batch *batch, const IngestChore *chore)
+static Result ingest_writer_apply(IngestWriter *writer, Batch *batch, const IngestChore *chore)
 {
     Result rc = batch->n_pages > 0 ? host_places_apply(&writer->places, batch) : RESULT_OK;
     rc = rc == RESULT_OK && batch->n_pages > 0 ? page_way_apply(batch) : rc;
@@ -211,7 +211,7 @@ static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, 
 }
 
 /* Those whose own transactions hang on the batch's. */
-static void settle(IngestWriter *writer, const Batch *batch, bool committed)
+static void ingest_writer_settle(IngestWriter *writer, const Batch *batch, bool committed)
 {
     if (writer->sieve != NULL) {
         sieve_settle(writer->sieve->sieve, committed);
@@ -280,7 +280,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
     stats_set(&writer->stats->writer_since_ns, (uint64_t)start.ns);
     Result rc = begin_batch(writer, &batch, work, txn);
     if (rc == RESULT_OK) {
-        rc = apply(writer, &batch, work->chore);
+        rc = ingest_writer_apply(writer, &batch, work->chore);
     }
     uint64_t refused[REFUSALS] = {0};
     if (rc == RESULT_OK) {
@@ -302,9 +302,9 @@ static Result commit_once(IngestWriter *writer, const Work *work)
         thread_step("committing");
         rc = commit_result(page_db_txn_commit(writer->store.db, txn));
     }
-    settle(writer, &batch, rc == RESULT_OK);
+    ingest_writer_settle(writer, &batch, rc == RESULT_OK);
     if (rc == RESULT_OK) {
-        tell(writer, &batch);
+        ingest_writer_tell(writer, &batch);
     } else {
         crawl_log_drop(writer->log, mark);
         for (size_t i = 0; i < REFUSALS; i++) {
@@ -428,7 +428,7 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
         rc = rc == RESULT_OK ? ingest_read_revisit_totals(txn, store->crawl, &writer->visits) : rc;
         rc = rc == RESULT_OK ? ingest_read_wall_totals(txn, store->crawl, &writer->walls) : rc;
         rc = rc == RESULT_OK ? ingest_read_log_serial(txn, store->crawl, &writer->log_serial) : rc;
-        publish(writer, txn);
+        ingest_writer_publish_one(writer, txn);
         page_db_txn_abort(store->db, txn);
     }
     if (options->admission != NULL) {

@@ -19,7 +19,7 @@ static bool start_and_duration(LogText text, WallTime *start, int64_t *duration_
 }
 
 /* "A/B" or "A-B", two numbers. */
-static bool pair(LogText text, char between, int64_t *a, int64_t *b)
+static bool crawl_log_line_pair(LogText text, char between, int64_t *a, int64_t *b)
 {
     int64_t first = 0;
     int64_t second = 0;
@@ -51,7 +51,7 @@ static bool has_name(LogText annotation, const char *name, LogText *value)
     return true;
 }
 
-static void take_text(LogText *field, LogText value)
+static void crawl_log_line_take_text(LogText *field, LogText value)
 {
     *field = field->length == 0 ? value : *field;
 }
@@ -69,7 +69,7 @@ static bool take_burst(CrawlLogLine *out, LogText annotation, const char **why)
             *why = "at-once: is no number";
         }
     } else if (has_name(annotation, "mono-us", &value)) {
-        if (out->us_end < 0 && !pair(value, '-', &out->us_start, &out->us_end)) {
+        if (out->us_end < 0 && !crawl_log_line_pair(value, '-', &out->us_start, &out->us_end)) {
             *why = "mono-us: is not START-END in microseconds";
         }
     } else {
@@ -87,15 +87,17 @@ static bool take_times(CrawlLogLine *out, LogText annotation, bool *has_ip, cons
             *has_ip || ip_address_parse(value.bytes, value.length, &out->address) == RESULT_OK;
         *why = *has_ip ? *why : "ip: is no address";
     } else if (has_name(annotation, "mono", &value)) {
-        if (out->mono_end < 0 && !pair(value, '-', &out->mono_start, &out->mono_end)) {
+        if (out->mono_end < 0 &&
+            !crawl_log_line_pair(value, '-', &out->mono_start, &out->mono_end)) {
             *why = "mono: is not START-END in milliseconds";
         }
     } else if (has_name(annotation, "wait", &value)) {
-        if (out->owed < 0 && !pair(value, '/', &out->owed, &out->given)) {
+        if (out->owed < 0 && !crawl_log_line_pair(value, '/', &out->owed, &out->given)) {
             *why = "wait: is not OWED/GIVEN in milliseconds";
         }
     } else if (has_name(annotation, "owes", &value)) {
-        if (out->owes_host < 0 && !pair(value, '/', &out->owes_host, &out->owes_ip)) {
+        if (out->owes_host < 0 &&
+            !crawl_log_line_pair(value, '/', &out->owes_host, &out->owes_ip)) {
             *why = "owes: is not HOST/IP in milliseconds";
         }
     } else if (has_name(annotation, "robots", &value)) {
@@ -132,21 +134,21 @@ static void take_annotation(CrawlLogLine *out, LogText annotation, bool *has_ip,
         return;
     }
     if (has_name(annotation, "boot", &value)) {
-        take_text(&out->boot, value);
+        crawl_log_line_take_text(&out->boot, value);
     } else if (has_name(annotation, "as", &value)) {
-        take_text(&out->as, value);
+        crawl_log_line_take_text(&out->as, value);
     } else if (has_name(annotation, "error", &value)) {
-        take_text(&out->error, value);
+        crawl_log_line_take_text(&out->error, value);
     } else if (has_name(annotation, "rule", &value)) {
-        take_text(&out->rule, value);
+        crawl_log_line_take_text(&out->rule, value);
     } else if (has_name(annotation, "dup", &value)) {
-        take_text(&out->duplicate_of, value);
+        crawl_log_line_take_text(&out->duplicate_of, value);
     } else if (has_name(annotation, "near", &value)) {
-        take_text(&out->near, value);
+        crawl_log_line_take_text(&out->near, value);
     } else if (has_name(annotation, "lang", &value)) {
-        take_text(&out->language, value);
+        crawl_log_line_take_text(&out->language, value);
     } else if (has_name(annotation, "trunc", &value)) {
-        take_text(&out->truncated, value);
+        crawl_log_line_take_text(&out->truncated, value);
     } else if (has_name(annotation, "retry", &value)) {
         (void)log_text_number(value, &out->retry);
     } else if (log_text_is(annotation, "host-dropped")) {

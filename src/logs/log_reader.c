@@ -49,7 +49,7 @@ struct LogReader {
 
 /* The rank of "BASE.2.gz" or "BASE-20260131": dates are older than numbers, BASE itself comes last.
  * false: it is something else. */
-static bool rank_of(const char *name, const char *base, long long *order)
+static bool log_reader_rank_of(const char *name, const char *base, long long *order)
 {
     size_t n = strlen(base);
     if (strncmp(name, base, n) != 0) {
@@ -81,7 +81,7 @@ static int by_order(const void *a, const void *b)
     return x->order != y->order ? (x->order > y->order ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-static Result add_file(LogReader *reader, const char *name, long long order)
+static Result log_reader_add_file(LogReader *reader, const char *name, long long order)
 {
     LogFile *files = reallocarray(reader->files, reader->n_files + 1, sizeof *files);
     char *copy = strdup(name);
@@ -95,15 +95,15 @@ static Result add_file(LogReader *reader, const char *name, long long order)
     return RESULT_OK;
 }
 
-static Result list_files(LogReader *reader, const char *base)
+static Result log_reader_list_files(LogReader *reader, const char *base)
 {
     DIR *directory = opendir(reader->directory);
     Result rc = directory == NULL ? result_of_errno(errno) : RESULT_OK;
     struct dirent *entry = NULL;
     while (directory != NULL && rc == RESULT_OK && (entry = readdir(directory)) != NULL) {
         long long order = 0;
-        if (rank_of(entry->d_name, base, &order)) {
-            rc = add_file(reader, entry->d_name, order);
+        if (log_reader_rank_of(entry->d_name, base, &order)) {
+            rc = log_reader_add_file(reader, entry->d_name, order);
         }
     }
     if (directory != NULL) {
@@ -134,7 +134,7 @@ static void close_source(Source *source)
     *source = (Source){.fd = -1};
 }
 
-static bool ends_with(const char *name, const char *end)
+static bool log_reader_ends_with(const char *name, const char *end)
 {
     size_t n = strlen(name);
     size_t m = strlen(end);
@@ -147,7 +147,7 @@ static Result open_source(Source *source, const char *path)
     if (source->fd < 0) {
         return result_of_errno(errno);
     }
-    if (ends_with(path, ".gz")) {
+    if (log_reader_ends_with(path, ".gz")) {
         source->gz = gzdopen(source->fd, "rb");
         if (source->gz == NULL) {
             close_source(source);
@@ -155,7 +155,7 @@ static Result open_source(Source *source, const char *path)
         }
         source->fd = -1; /* it is the gzFile's */
         (void)gzbuffer(source->gz, (unsigned)BLOCK_BYTES);
-    } else if (ends_with(path, ".zst")) {
+    } else if (log_reader_ends_with(path, ".zst")) {
         source->zst = ZSTD_createDStream();
         source->packed = malloc(BLOCK_BYTES);
         if (source->zst == NULL || source->packed == NULL) {
@@ -246,7 +246,7 @@ static bool open_next(LogReader *reader)
 }
 
 /* Reads on behind what is there. false: the file has ended. */
-static bool fill(LogReader *reader)
+static bool log_reader_fill(LogReader *reader)
 {
     if (reader->start > 0) {
         memmove(reader->block, reader->block + reader->start, reader->end - reader->start);
@@ -266,7 +266,8 @@ static bool fill(LogReader *reader)
 }
 
 /* What stands before the next line end. false: there is none in the block. */
-static bool take_line(LogReader *reader, size_t searched, const char **line, size_t *length)
+static bool log_reader_take_line(LogReader *reader, size_t searched, const char **line,
+                                 size_t *length)
 {
     char *from = reader->block + reader->start;
     char *newline = memchr(from + searched, '\n', reader->end - reader->start - searched);
@@ -286,7 +287,7 @@ bool log_reader_next(LogReader *reader, const char **line, size_t *length)
         size_t searched = 0;
         bool has_more = true;
         while (has_more) {
-            if (take_line(reader, searched, line, length)) {
+            if (log_reader_take_line(reader, searched, line, length)) {
                 if (!reader->skipping) {
                     return true;
                 }
@@ -294,7 +295,7 @@ bool log_reader_next(LogReader *reader, const char **line, size_t *length)
                 searched = 0;
             } else {
                 searched = reader->end - reader->start;
-                has_more = fill(reader);
+                has_more = log_reader_fill(reader);
                 searched = reader->skipping && reader->end < searched ? 0 : searched;
             }
         }
@@ -329,7 +330,7 @@ Result log_reader_open(LogReader **out, const char *path)
     reader->block = malloc(LINE_LIMIT + BLOCK_BYTES);
     Result rc = reader->directory == NULL || reader->block == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK) {
-        rc = list_files(reader, slash == NULL ? path : slash + 1);
+        rc = log_reader_list_files(reader, slash == NULL ? path : slash + 1);
     }
     if (rc != RESULT_OK) {
         int code = errno;

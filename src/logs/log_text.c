@@ -45,7 +45,7 @@ bool log_text_number(LogText text, int64_t *out)
 
 /* Days from 1970-01-01 to a date of the Gregorian calendar. Source: H. Hinnant, "chrono-Compatible
  * Low-Level Date Algorithms", days_from_civil. */
-static int64_t days_of(int64_t year, int64_t month, int64_t day)
+static int64_t log_text_days_of(int64_t year, int64_t month, int64_t day)
 {
     int64_t y = year - (month <= 2);
     int64_t era = (y >= 0 ? y : y - 399) / 400;
@@ -61,8 +61,8 @@ static bool time_of(const int64_t part[7], WallTime *out)
         part[4] > 59 || part[5] > 60) {
         return false;
     }
-    int64_t s =
-        days_of(part[0], part[1], part[2]) * DAY_S + part[3] * 3600 + part[4] * 60 + part[5];
+    int64_t s = log_text_days_of(part[0], part[1], part[2]) * DAY_S + part[3] * 3600 +
+                part[4] * 60 + part[5];
     out->us = (s * 1000 + part[6]) * 1000;
     return true;
 }
@@ -139,7 +139,7 @@ static bool authority_of(LogText url, size_t *from, size_t *to)
 }
 
 /* Where the host begins: behind user information. */
-static size_t host_of(LogText url, size_t from, size_t to)
+static size_t log_text_host_of(LogText url, size_t from, size_t to)
 {
     const char *at = memrchr(url.bytes + from, '@', to - from);
     return at == NULL ? from : (size_t)(at - url.bytes) + 1;
@@ -152,7 +152,7 @@ LogText log_text_origin(LogText url, char scratch[LOG_ORIGIN_BYTES])
     if (!authority_of(url, &from, &to)) {
         return (LogText){NULL, 0};
     }
-    size_t host = host_of(url, from, to);
+    size_t host = log_text_host_of(url, from, to);
     if (host == from) {
         return (LogText){url.bytes, to};
     }
@@ -171,7 +171,7 @@ LogText log_text_host(LogText url)
     if (!authority_of(url, &from, &to)) {
         return (LogText){NULL, 0};
     }
-    from = host_of(url, from, to);
+    from = log_text_host_of(url, from, to);
     const char *bracket = memchr(url.bytes + from, ']', to - from);
     size_t search = bracket == NULL ? from : (size_t)(bracket - url.bytes);
     const char *colon = memchr(url.bytes + search, ':', to - search);

@@ -41,7 +41,7 @@ struct ArchiveRecorder {
 
 /* Opens the tables; *end is what the database knows: nothing for a new crawl, which knows that no
  * byte is its own. */
-static Result open_tables(Archive *archive, WarcEnd *end)
+static Result archive_open_tables(Archive *archive, WarcEnd *end)
 {
     MDB_txn *txn = NULL;
     if (page_db_txn_begin(archive->db, false, &txn) != 0) {
@@ -99,7 +99,7 @@ Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Bu
     archive->compression = options->compression;
     archive->level = options->level;
     archive->metadata = options->metadata;
-    Result rc = open_tables(archive, &end);
+    Result rc = archive_open_tables(archive, &end);
     if (rc == RESULT_OK) {
         rc = open_files(archive, options, &end);
     }

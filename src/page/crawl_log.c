@@ -53,7 +53,7 @@ static void end_cut_line(const char *path, int fd)
     }
 }
 
-static Result open_file(LogFile *file)
+static Result crawl_log_open_file(LogFile *file)
 {
     if (file->path == NULL) {
         return RESULT_OK;
@@ -94,7 +94,7 @@ static Result flush_file(LogFile *file)
     return rc;
 }
 
-static char *join(const char *directory, const char *name)
+static char *crawl_log_join(const char *directory, const char *name)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -116,12 +116,12 @@ static void read_boot_id(char boot[BOOT_ID_CHARS + 1])
 
 static char *log_path(const char *directory, const char *crawl_path)
 {
-    return crawl_path != NULL ? strdup(crawl_path) : join(directory, "crawl.log");
+    return crawl_path != NULL ? strdup(crawl_path) : crawl_log_join(directory, "crawl.log");
 }
 
 Result crawl_log_repair(const char *directory, const char *crawl_path, uint64_t serial)
 {
-    char *pending = join(directory, CRAWL_LOG_PENDING_FILE);
+    char *pending = crawl_log_join(directory, CRAWL_LOG_PENDING_FILE);
     char *path = log_path(directory, crawl_path);
     uint64_t lines = 0;
     Result rc = pending == NULL || path == NULL
@@ -138,7 +138,7 @@ Result crawl_log_repair(const char *directory, const char *crawl_path, uint64_t 
 
 static Result open_pending(CrawlLog *log, const char *directory)
 {
-    char *path = join(directory, CRAWL_LOG_PENDING_FILE);
+    char *path = crawl_log_join(directory, CRAWL_LOG_PENDING_FILE);
     if (path == NULL) {
         return RESULT_MEMORY;
     }
@@ -170,14 +170,14 @@ Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_p
         log->fetches.path = log_path(directory, crawl_path);
     }
     if (skipped != SKIPPED_OFF) {
-        log->skips.path = join(directory, "skipped.log");
+        log->skips.path = crawl_log_join(directory, "skipped.log");
     }
-    Result rc = open_file(&log->fetches);
+    Result rc = crawl_log_open_file(&log->fetches);
     if (rc == RESULT_OK && crawl) {
         rc = open_pending(log, directory);
     }
     if (rc == RESULT_OK) {
-        rc = open_file(&log->skips);
+        rc = crawl_log_open_file(&log->skips);
     }
     if (rc != RESULT_OK) {
         crawl_log_close(log);
@@ -217,20 +217,20 @@ void crawl_log_reopen(CrawlLog *log)
 }
 
 /* Not while lines wait that crawl.pending has told of as lines of the old file. */
-static void reopen(CrawlLog *log)
+static void crawl_log_reopen_one(CrawlLog *log)
 {
     if (log->fetches.text.length == 0 && atomic_exchange(&log->reopen, false)) {
-        (void)open_file(&log->fetches);
+        (void)crawl_log_open_file(&log->fetches);
         log->boot_told = false;
         mutex_lock(&log->mutex);
-        (void)open_file(&log->skips);
+        (void)crawl_log_open_file(&log->skips);
         mutex_unlock(&log->mutex);
     }
 }
 
 size_t crawl_log_begin(CrawlLog *log)
 {
-    reopen(log);
+    crawl_log_reopen_one(log);
     return log->fetches.text.length;
 }
 
@@ -252,7 +252,7 @@ void crawl_log_drop(CrawlLog *log, size_t mark)
 Result crawl_log_flush(CrawlLog *log)
 {
     Result rc = flush_file(&log->fetches);
-    reopen(log);
+    crawl_log_reopen_one(log);
     mutex_lock(&log->mutex);
     Result skip_rc = flush_file(&log->skips);
     mutex_unlock(&log->mutex);
@@ -274,7 +274,7 @@ static void append_number(Buffer *text, const char *before, int64_t number, char
     }
 }
 
-static void append_word(Buffer *text, const char *word)
+static void crawl_log_append_word(Buffer *text, const char *word)
 {
     (void)buffer_append_string(text, or_dash(word));
     (void)buffer_append_char(text, ' ');
@@ -305,7 +305,7 @@ static void append_url(Buffer *text, const char *name, const char *url)
 /* What the audit goes by. The start is rounded down and the end up, to milliseconds: the pause
  * between two lines is never longer than the pause that was made. Within a burst, times that are
  * rounded the same way keep their order. */
-static void append_times(CrawlLog *log, const FetchResult *fetch)
+static void crawl_log_append_times(CrawlLog *log, const FetchResult *fetch)
 {
     char ip[IP_ADDRESS_TEXT_BYTES];
     Buffer *text = &log->fetches.text;
@@ -381,7 +381,7 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (fetch->request.by_agent) {
         append_number(text, "agent:", fetch->request.agent, ',');
     } else if (fetch->kind != FETCHED_NOTHING) {
-        append_times(log, fetch);
+        crawl_log_append_times(log, fetch);
     }
     if (fetch->request.ignores_robots) {
         (void)buffer_append_string(text, "robots:ignored");
@@ -443,7 +443,7 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *w
     char status[16];
     int64_t ms = mono_ms_between(fetch->cost.start, fetch->cost.end);
     WallTime end = {fetch->cost.wall_start.us + ms * 1000};
-    append_word(text, wall_format_iso(end, time));
+    crawl_log_append_word(text, wall_format_iso(end, time));
     (void)snprintf(status, sizeof status, "%5d ", fetch->answer.status);
     (void)buffer_append_string(text, status);
     if (fetch->kind == FETCHED_NOTHING) {
@@ -451,15 +451,15 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *w
     } else {
         append_number(text, "", (int64_t)fetch->cost.bytes, ' ');
     }
-    append_word(text, fetch->request.url);
-    append_word(text, way->path);
-    append_word(text, way->referrer);
-    append_word(text, page->mime);
+    crawl_log_append_word(text, fetch->request.url);
+    crawl_log_append_word(text, way->path);
+    crawl_log_append_word(text, way->referrer);
+    crawl_log_append_word(text, page->mime);
     append_number(text, "fetch-", fetch->cost.worker, ' ');
     (void)buffer_append_string(text, wall_format_compact(fetch->cost.wall_start, start));
     append_number(text, "+", ms, ' ');
-    append_word(text, page->sha1);
-    append_word(text, way->tag);
+    crawl_log_append_word(text, page->sha1);
+    crawl_log_append_word(text, way->tag);
     append_annotations(log, page, duplicate_of, near_of);
     (void)buffer_append_char(text, '\n');
 }

@@ -5,8 +5,8 @@
 #define STEPS 64u /* longer paths are cut at the front */
 
 /* The page that linked to this one. False: it cannot be read. */
-static bool take_step(PageDB *db, MDB_txn *txn, DiscoverySteps *steps, uint64_t *index,
-                      uint8_t *hop)
+static bool discovery_take_step(PageDB *db, MDB_txn *txn, DiscoverySteps *steps, uint64_t *index,
+                                uint8_t *hop)
 {
     uint64_t page = *index;
     if (steps == NULL) {
@@ -36,7 +36,7 @@ void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buff
         uint8_t hop = 0;
         uint64_t page = index;
         if (n == 1 ? page_db_get_way(db, txn, page, &index, &hop, referrer) != 0
-                   : !take_step(db, txn, steps, &index, &hop)) {
+                   : !discovery_take_step(db, txn, steps, &index, &hop)) {
             break;
         }
         last = page;

@@ -16,7 +16,7 @@
 #define DIGEST_BYTES      33u
 #define SITEMAP_MAX_BYTES ((size_t)50 << 20) /* sitemaps.org */
 
-static bool looks_like_html(const HttpContentType *type, const Buffer *body)
+static bool parser_looks_like_html(const HttpContentType *type, const Buffer *body)
 {
     if (type->type_length > 0) {
         return http_header_is_type(type, "text/html") ||
@@ -152,7 +152,7 @@ static void score_page(Parser *parser, ParsedPage *page, const char *content_typ
 }
 
 /* Asks the filters about an answer; page->refused_hooks says which said no. */
-static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
+static void parser_ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
     const Filters *filters = parser->filters;
@@ -173,7 +173,7 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
 }
 
 /* What a reader sees of a document, for rules and for the classifier. */
-static void read_text(Parser *parser, const ParsedPage *page, const char *content_type)
+static void parser_read_text(Parser *parser, const ParsedPage *page, const char *content_type)
 {
     const char *url = page->fetch->request.url;
     VisibleInput input = {.body = buffer_string(parser->body),
@@ -196,10 +196,10 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
     }
     if (looks_like_sheet(parser, page, type)) {
         parsing_html_sheet(parser, page, content_type);
-    } else if (looks_like_html(type, parser->body)) {
+    } else if (parser_looks_like_html(type, parser->body)) {
         parsing_html_document(parser, page, header, content_type);
         if (parser->visible != NULL) {
-            read_text(parser, page, content_type);
+            parser_read_text(parser, page, content_type);
         }
     }
 }
@@ -258,7 +258,7 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
 {
     const FetchRequest *request = &page->fetch->request;
     Usage usage = usage_join(request->usage, usage_of_header(header));
-    if (parser->body->length > 0 && looks_like_html(type, parser->body)) {
+    if (parser->body->length > 0 && parser_looks_like_html(type, parser->body)) {
         usage = usage_join(usage, usage_of_html(parser->body->data, parser->body->length));
     }
     page->fetch->answer.usage = usage;
@@ -277,7 +277,7 @@ static bool is_guest(const Parser *parser, const FetchResult *fetch)
 
 /* An answer to a scheduled URL. Decoding and the filters come before storing, what they say about
  * the fetch after it: the archive holds what was received, as it was received. */
-static void take_page(Parser *parser, ParsedPage *page)
+static void parser_take_page(Parser *parser, ParsedPage *page)
 {
     FetchResult *fetch = page->fetch;
     HttpHeader header;
@@ -311,7 +311,7 @@ static void take_page(Parser *parser, ParsedPage *page)
     page->wall =
         http_wall_of(fetch->answer.status, &header, parser->body->data, parser->body->length);
     note_usage(parser, page, &header, &type);
-    ask_filters(parser, page, content_type);
+    parser_ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {
         parsed_page_take_validators(page, &header);
@@ -335,7 +335,7 @@ static void parse_page(Parser *parser, ParsedPage *page)
     case FETCHED_PAGE:
         parser->has_found = false;
         parser->has_text = false;
-        take_page(parser, page);
+        parser_take_page(parser, page);
         describe_page(parser, page);
         break;
     case FETCHED_ROBOTS:

@@ -75,7 +75,7 @@ static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
 }
 
 /* Whether this thread is one too many; the next one that is hears of it from here. */
-static bool leaves(Parsing *parsing)
+static bool parsing_leaves(Parsing *parsing)
 {
     unsigned wanted = atomic_load(&parsing->n_wanted);
     unsigned running = atomic_load(&parsing->n_running);
@@ -97,7 +97,7 @@ static void *parser_main(void *argument)
     void *items[BATCH];
     size_t n = 0;
     thread_step("waiting");
-    while (!leaves(parsing) &&
+    while (!parsing_leaves(parsing) &&
            queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) != RESULT_CLOSED) {
         for (size_t i = 0; i < n; i++) {
             take_result(parsing, &self->parser, items[i]);
@@ -246,7 +246,7 @@ void parsing_parse(Parsing *parsing, FetchResult *result)
     take_result(parsing, &parsing->threads[0].parser, result);
 }
 
-static void push(Parsing *parsing, FetchResult *result, size_t enough)
+static void parsing_push_one(Parsing *parsing, FetchResult *result, size_t enough)
 {
     Result rc = queue_try_add(&parsing->queue, result, enough);
     if (rc == RESULT_LIMIT) {
@@ -260,12 +260,12 @@ static void push(Parsing *parsing, FetchResult *result, size_t enough)
 
 void parsing_push(Parsing *parsing, FetchResult *result)
 {
-    push(parsing, result, 0);
+    parsing_push_one(parsing, result, 0);
 }
 
 void parsing_add(Parsing *parsing, FetchResult *result)
 {
-    push(parsing, result, ENOUGH);
+    parsing_push_one(parsing, result, ENOUGH);
 }
 
 void parsing_call(Parsing *parsing)

@@ -135,7 +135,7 @@ static bool read_long_page(Parser *parser, ParsedPage *page, const HttpHeader *h
     return true;
 }
 
-static void begin_reading(Parser *parser)
+static void parsing_html_begin_reading(Parser *parser)
 {
     parser->found = (Page){.n_links = 0};
     parser->has_found = true;
@@ -150,8 +150,8 @@ static void end_reading(Parser *parser)
     parser->n_beyond += parser->found.n_links_dropped;
 }
 
-static HtmlInput input_of(const Parser *parser, const ParsedPage *page, const char *content_type,
-                          Reading *reading)
+static HtmlInput parsing_html_input_of(const Parser *parser, const ParsedPage *page,
+                                       const char *content_type, Reading *reading)
 {
     const char *url = page->fetch->request.url;
     return (HtmlInput){.body = buffer_string(parser->body),
@@ -165,8 +165,8 @@ static HtmlInput input_of(const Parser *parser, const ParsedPage *page, const ch
 void parsing_html_sheet(Parser *parser, ParsedPage *page, const char *content_type)
 {
     Reading reading = {.parser = parser, .page = page, .n_header_links = parser->n_kept};
-    HtmlInput input = input_of(parser, page, content_type, &reading);
-    begin_reading(parser);
+    HtmlInput input = parsing_html_input_of(parser, page, content_type, &reading);
+    parsing_html_begin_reading(parser);
     if (html_parse_sheet(parser->html, &input, &parser->found) == RESULT_MEMORY) {
         LOG_INFO("parse", "style sheet larger than parse.memory", "url=%s",
                  page->fetch->request.url);
@@ -178,7 +178,7 @@ static void read_document(Parser *parser, ParsedPage *page, const HttpHeader *he
                           const HtmlInput *input)
 {
     Result rc = RESULT_OK;
-    begin_reading(parser);
+    parsing_html_begin_reading(parser);
     if (!read_long_page(parser, page, header, input, &rc)) {
         rc = html_parse(parser->html, input, &parser->found);
     }
@@ -205,7 +205,7 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
     bool follows = (page->refused_hooks & 1u << HOOK_FOLLOW) == 0;
     bool embeds = parser->options->embeds;
     Reading reading = {.parser = parser, .page = page, .n_header_links = parser->n_kept};
-    HtmlInput input = input_of(parser, page, content_type, &reading);
+    HtmlInput input = parsing_html_input_of(parser, page, content_type, &reading);
     read_document(parser, page, header, &input);
     page->robots |= found->robots;
     if ((page->robots & PAGE_NOFOLLOW) != 0 && follows) {

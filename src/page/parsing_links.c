@@ -42,7 +42,7 @@ static bool is_embed(const PageLink *link)
     return true;
 }
 
-static uint8_t hop_of(const PageLink *link)
+static uint8_t parsing_links_hop_of(const PageLink *link)
 {
     if (link->kind == LINK_REDIRECT) {
         return 'R';
@@ -185,13 +185,13 @@ static void follow_seed(const Parser *parser, const ParsedPage *page, const Page
 }
 
 /* REFUSALS when the URL may be followed from this page; *hop is then how it is found. */
-static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link,
-                          uint8_t *hop)
+static Refusal parsing_links_refuse_url(Parser *parser, const ParsedPage *page,
+                                        const PageLink *link, uint8_t *hop)
 {
     const ParsingOptions *options = parser->options;
     follow_seed(parser, page, link);
     ScopeRule rule = scope_rule(parser->scope, link->url, link->length);
-    *hop = hop_of(link);
+    *hop = parsing_links_hop_of(link);
     if (rule != SCOPE_IN && is_requisite(parser, page, link)) {
         *hop = 'E'; /* also what a redirect of it leads to */
         rule = scope_rule_of(parser->scope, link->url, link->length, *hop);
@@ -281,7 +281,7 @@ static const PageLink *copy_link(Parser *parser, const PageLink *link)
     return copy;
 }
 
-static bool has_room(Parser *parser)
+static bool parsing_links_has_room(Parser *parser)
 {
     if (parser->n_kept < parser->kept_capacity) {
         return true;
@@ -297,9 +297,10 @@ static bool has_room(Parser *parser)
 }
 
 /* Keeps a copy. False: there is no memory for it. */
-static bool keep(Parser *parser, const PageLink *link, float score, uint8_t hop, bool in_page)
+static bool parsing_links_keep(Parser *parser, const PageLink *link, float score, uint8_t hop,
+                               bool in_page)
 {
-    const PageLink *copy = has_room(parser) ? copy_link(parser, link) : NULL;
+    const PageLink *copy = parsing_links_has_room(parser) ? copy_link(parser, link) : NULL;
     if (copy == NULL) {
         return false;
     }
@@ -319,18 +320,20 @@ static uint64_t seen_key(const Parser *parser, const ParsedPage *page, const Pag
     return hash_64(link->url, link->length, apart ? 1 : 0);
 }
 
-static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *link, uint8_t *hop)
+static bool parsing_links_is_wanted(Parser *parser, const ParsedPage *page, const PageLink *link,
+                                    uint8_t *hop)
 {
     Refusal refusal = refuse_occurrence(parser, page, link);
     if (refusal == REFUSALS) {
         if (!note_seen(parser, seen_key(parser, page, link))) {
             return false;
         }
-        refusal = refuse_url(parser, page, link, hop);
+        refusal = parsing_links_refuse_url(parser, page, link, hop);
     }
     if (refusal != REFUSALS) {
         parser->n_long += refusal == REFUSED_LENGTH;
-        if (refusal == REFUSED_SCOPE && hop_of(link) == 'L') { /* part of the graph all the same */
+        if (refusal == REFUSED_SCOPE &&
+            parsing_links_hop_of(link) == 'L') { /* part of the graph all the same */
             external_links_add(&parser->external, link_kind_byte(link), link->url, link->length,
                                parser->options->max_external);
         }
@@ -339,7 +342,7 @@ static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *li
     return refusal == REFUSALS;
 }
 
-static bool is_beyond(const Parser *parser, const PageLink *link)
+static bool parsing_links_is_beyond(const Parser *parser, const PageLink *link)
 {
     size_t most = parser->options->max_links;
     return most > 0 && counts(parser, link) && parser->n_kept - parser->n_uncounted >= most;
@@ -349,11 +352,11 @@ static void follow(Parser *parser, const ParsedPage *page, const PageLink *link,
                    bool in_page)
 {
     uint8_t hop = 0;
-    if (!is_wanted(parser, page, link, &hop)) {
+    if (!parsing_links_is_wanted(parser, page, link, &hop)) {
         return;
     }
-    if (is_beyond(parser, link) ||
-        !keep(parser, link, score * promise(parser, page, link), hop, in_page)) {
+    if (parsing_links_is_beyond(parser, link) ||
+        !parsing_links_keep(parser, link, score * promise(parser, page, link), hop, in_page)) {
         parser->n_beyond++;
         parsing_links_refuse(parser, page, link->url, link->length, REFUSED_MANY);
     }
@@ -443,8 +446,8 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
 
 /* ---- links that are in the header ---------------------------------------------------------- */
 
-static void add_reference(Parser *parser, const ParsedPage *page, const char *reference,
-                          size_t length, LinkKind kind)
+static void parsing_links_add_reference(Parser *parser, const ParsedPage *page,
+                                        const char *reference, size_t length, LinkKind kind)
 {
     if (length > 0 && parser->source.href != NULL &&
         url_parse(&parser->target, &parser->source, reference, length) == RESULT_OK) {
@@ -466,8 +469,8 @@ static void add_link_field(Parser *parser, const ParsedPage *page, const HttpFie
                                   link.type_length);
         bool is_feed = parser->options->sitemaps && (flags & LINK_TO_FEED) != 0;
         if (is_feed || (flags & LINK_PAGE) != 0) {
-            add_reference(parser, page, link.uri, link.uri_length,
-                          is_feed ? LINK_FEED : LINK_HEADER);
+            parsing_links_add_reference(parser, page, link.uri, link.uri_length,
+                                        is_feed ? LINK_FEED : LINK_HEADER);
         }
     }
 }
@@ -481,11 +484,11 @@ void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpH
     size_t position = 0;
     if (page->fetch->answer.status >= 300 && page->fetch->answer.status < 400 &&
         http_header_find(header, "Location", &field)) {
-        add_reference(parser, page, field.value, field.value_length, LINK_REDIRECT);
+        parsing_links_add_reference(parser, page, field.value, field.value_length, LINK_REDIRECT);
     }
     if (http_header_find(header, "Refresh", &field) &&
         http_header_refresh(field.value, field.value_length, &seconds, &reference, &length)) {
-        add_reference(parser, page, reference, length, LINK_HEADER);
+        parsing_links_add_reference(parser, page, reference, length, LINK_HEADER);
     }
     while (http_header_next_named(header, "Link", &position, &field)) {
         add_link_field(parser, page, &field);

@@ -65,7 +65,7 @@ bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page,
 }
 
 /* An entry without hints is worth as much as a link. */
-static float score_of(const Reading *reading, const SitemapEntry *entry)
+static float parsing_sitemap_score_of(const Reading *reading, const SitemapEntry *entry)
 {
     int64_t now_s = reading->page->fetch->cost.wall_start.us / 1000000;
     return reading->parser->options->sitemap_hints ? (float)sitemap_hint_factor(entry, now_s)
@@ -81,7 +81,7 @@ static bool on_entry(void *context, const SitemapEntry *entry)
     } else {
         size_t before = reading->parser->n_kept;
         parsing_links_add(reading->parser, reading->page, entry->url, LINK_SITEMAP,
-                          score_of(reading, entry));
+                          parsing_sitemap_score_of(reading, entry));
         if (reading->parser->n_kept > before && entry->lastmod_s > 0) {
             reading->parser->kept[before].lastmod_s = entry->lastmod_s;
             reading->parser->n_dates++;

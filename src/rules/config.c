@@ -78,7 +78,7 @@ ScopeOptions config_scope(const Config *config)
 }
 
 /* "FILE:LINE: politeness.retry: ..." */
-static void complain(const Config *config, const char *name, const char *what, Buffer *error)
+static void config_complain(const Config *config, const char *name, const char *what, Buffer *error)
 {
     const OptionSpec *spec = options_find(&config->options, name);
     size_t row = (size_t)(spec - config->options.specs);
@@ -91,20 +91,20 @@ static void check_listen(const Config *config, Buffer *what, Buffer *error)
     buffer_reset(what);
     if (*config->control_listen != '\0' &&
         listen_address_parse(&address, config->control_listen, what) != RESULT_OK) {
-        complain(config, "control.listen", buffer_string(what), error);
+        config_complain(config, "control.listen", buffer_string(what), error);
     }
     if (config->control_web_write && *config->control_listen == '\0') {
-        complain(config, "control.web_write", "there is no status page without control.listen",
-                 error);
+        config_complain(config, "control.web_write",
+                        "there is no status page without control.listen", error);
     }
 }
 
-static void check_cluster(const Config *config, Buffer *what, Buffer *error)
+static void config_check_cluster(const Config *config, Buffer *what, Buffer *error)
 {
     const char *name = NULL;
     buffer_reset(what);
     if (config_cluster_check(config, &name, what) != RESULT_OK) {
-        complain(config, name, buffer_string(what), error);
+        config_complain(config, name, buffer_string(what), error);
     }
 }
 
@@ -121,7 +121,7 @@ static void check_text(const Config *config, const char *name, TextCheck *check,
         (const char *const *)(const void *)((const char *)config + spec->offset);
     buffer_reset(what);
     if (check(*text, what) != RESULT_OK) {
-        complain(config, name, buffer_string(what), error);
+        config_complain(config, name, buffer_string(what), error);
     }
     for (size_t i = 0; i < options->n_sites; i++) {
         const OptionSite *site = &options->sites[i];
@@ -188,7 +188,7 @@ static void check_trust(const Config *config, Buffer *what, Buffer *error)
     TlsTrust trust = {.store = NULL};
     if (verifies && *config->fetch_ca_file == '\0' &&
         tls_trust_init(&trust, "", what) != RESULT_OK) {
-        complain(config, "fetch.tls_verify", buffer_string(what), error);
+        config_complain(config, "fetch.tls_verify", buffer_string(what), error);
     }
     tls_trust_destroy(&trust);
 }
@@ -219,7 +219,7 @@ static void check_identity(const Config *config, Buffer *what, Buffer *error)
     check_text(config, "crawl.signature_key", check_key, what, error);
     check_text(config, "crawl.signature_agent", message_signature_check_agent, what, error);
     if (*config->crawl_signature_agent != '\0' && *config->crawl_signature_key == '\0') {
-        complain(config, "crawl.signature_agent", "needs crawl.signature_key", error);
+        config_complain(config, "crawl.signature_agent", "needs crawl.signature_key", error);
     }
 }
 
@@ -229,7 +229,7 @@ static void check_at_once(const Config *config, Buffer *error)
     static const char reason[] =
         "more than 2 at once are for hosts that are yours: name each in a section, [site \"HOST\"]";
     if (config->politeness_connections > CONFIG_FEW_AT_ONCE) {
-        complain(config, "politeness.connections", reason, error);
+        config_complain(config, "politeness.connections", reason, error);
     }
     const OptionSpec *row = options_find(&config->options, "politeness.connections");
     for (size_t i = 0; i < config->options.n_sites; i++) {
@@ -259,13 +259,14 @@ static void check_sites(const Config *config, Buffer *what, Buffer *error)
     check_text(config, "crawl.contact", config_texts_contact, what, error);
     check_text(config, "dns.servers", config_texts_servers, what, error);
     if (!config->robots_obey) {
-        complain(config, "robots.obey",
-                 "robots.txt is obeyed; only a [site \"HOST\"] section can except a host", error);
+        config_complain(config, "robots.obey",
+                        "robots.txt is obeyed; only a [site \"HOST\"] section can except a host",
+                        error);
     }
     check_at_once(config, error);
     const OptionSpec *rate = options_find(&config->options, "fetch.host_rate");
     if (config->fetch_host_rate > 0 && config->fetch_host_rate <= config->fetch_slow_rate) {
-        complain(config, "fetch.host_rate", "must be greater than fetch.slow_rate", error);
+        config_complain(config, "fetch.host_rate", "must be greater than fetch.slow_rate", error);
     }
     for (size_t i = 0; i < config->options.n_sites; i++) {
         const OptionSite *site = &config->options.sites[i];
@@ -282,14 +283,16 @@ static void check_revisits(const Config *config, Buffer *what, Buffer *error)
     FreqRules *rules = NULL;
     buffer_reset(what);
     if (revisit_policy_load_rules(config->schedule_rules, &rules, what) != RESULT_OK) {
-        complain(config, "schedule.rules", buffer_string(what), error);
+        config_complain(config, "schedule.rules", buffer_string(what), error);
     }
     freq_rules_delete(rules);
     if (config->schedule_revisit_min > config->schedule_revisit_max) {
-        complain(config, "schedule.revisit_min", "is greater than schedule.revisit_max", error);
+        config_complain(config, "schedule.revisit_min", "is greater than schedule.revisit_max",
+                        error);
     }
     if (config_is_continuous(config) && config->schedule_levels >= SCHEDULE_MAX_LEVELS) {
-        complain(config, "schedule.levels", "one less, please: revisits need a level", error);
+        config_complain(config, "schedule.levels", "one less, please: revisits need a level",
+                        error);
     }
 }
 
@@ -350,7 +353,7 @@ static void complain_scope(const Config *config, Buffer *what, Buffer *error)
     }
     *colon = '\0';
     text[what->length - 1] = '\0'; /* the line end */
-    complain(config, text, colon + 2, error);
+    config_complain(config, text, colon + 2, error);
 }
 
 Result config_check_identity(const Config *config, Buffer *error)
@@ -372,14 +375,15 @@ enum { SCORER_CONTENT = 1, SCORER_COMMAND = 4, SCORER_FASTTEXT };
 static void check_scorer(const Config *config, Buffer *error)
 {
     if (config->score_scorer == SCORER_CONTENT && *config->score_rules == '\0') {
-        complain(config, "score.scorer",
-                 "content goes by score.rules, and there are none: name the file of rules", error);
+        config_complain(config, "score.scorer",
+                        "content goes by score.rules, and there are none: name the file of rules",
+                        error);
     }
     if (config->score_scorer == SCORER_COMMAND && *config->score_command == '\0') {
-        complain(config, "score.scorer", "command: there is none: set score.command", error);
+        config_complain(config, "score.scorer", "command: there is none: set score.command", error);
     }
     if (config->score_scorer == SCORER_FASTTEXT && access(config->score_model, R_OK) != 0) {
-        complain(config, "score.model", "is no file that can be read", error);
+        config_complain(config, "score.model", "is no file that can be read", error);
     }
 }
 
@@ -387,10 +391,10 @@ static void check_scorer(const Config *config, Buffer *error)
 static void check_pairs(const Config *config, Buffer *error)
 {
     if (config->dns_ttl_min > config->dns_ttl_max) {
-        complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
+        config_complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
     }
     if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
-        complain(config, "warc.level", "gzip has levels up to 12", error);
+        config_complain(config, "warc.level", "gzip has levels up to 12", error);
     }
 }
 
@@ -403,19 +407,19 @@ Result config_check(const Config *config, Buffer *error)
     buffer_reset(&what);
     PortMap ports;
     if (port_map_parse(&ports, config->fetch_port_map, &what) != RESULT_OK) {
-        complain(config, "fetch.port_map", buffer_string(&what), error);
+        config_complain(config, "fetch.port_map", buffer_string(&what), error);
     }
     buffer_reset(&what);
     RetryRule rules[FETCH_CLASSES];
     politeness_default_rules(rules);
     if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
-        complain(config, "politeness.retry", buffer_string(&what), error);
+        config_complain(config, "politeness.retry", buffer_string(&what), error);
     }
     buffer_reset(&what);
     TlsTrust trust;
     if (*config->fetch_ca_file != '\0' &&
         tls_trust_init(&trust, config->fetch_ca_file, &what) != RESULT_OK) {
-        complain(config, "fetch.ca_file", buffer_string(&what), error);
+        config_complain(config, "fetch.ca_file", buffer_string(&what), error);
     } else if (*config->fetch_ca_file != '\0') {
         tls_trust_destroy(&trust);
     }
@@ -423,13 +427,13 @@ Result config_check(const Config *config, Buffer *error)
     ScoreRules *scores = NULL;
     if (*config->score_rules != '\0' &&
         score_rules_read(&scores, config->score_rules, &what) != RESULT_OK) {
-        complain(config, "score.rules", buffer_string(&what), error);
+        config_complain(config, "score.rules", buffer_string(&what), error);
     }
     score_rules_delete(scores);
     buffer_reset(&what);
     DedupSteps steps;
     if (dedup_parse_steps(config->scope_dedup_key, &steps, &what) != RESULT_OK) {
-        complain(config, "scope.dedup_key", buffer_string(&what), error);
+        config_complain(config, "scope.dedup_key", buffer_string(&what), error);
     }
     Scope *scope = NULL;
     ScopeOptions bounds = config_scope(config);
@@ -446,7 +450,7 @@ Result config_check(const Config *config, Buffer *error)
     check_pairs(config, error);
     check_revisits(config, &what, error);
     check_listen(config, &what, error);
-    check_cluster(config, &what, error);
+    config_check_cluster(config, &what, error);
     buffer_destroy(&what);
     return error->length == before ? RESULT_OK : RESULT_INVALID;
 }

@@ -30,7 +30,7 @@ static bool *flag_of(UrlKeyOptions *key, const Step *step)
     return (bool *)(void *)((char *)key + step->offset);
 }
 
-static Result complain(const char *word, size_t length, Buffer *error)
+static Result dedup_complain(const char *word, size_t length, Buffer *error)
 {
     char copy[32];
     (void)snprintf(copy, sizeof copy, "%.*s", (int)(length > 31 ? 31 : length), word);
@@ -60,7 +60,7 @@ Result dedup_parse_steps(const char *text, DedupSteps *steps, Buffer *error)
                 strlen(name) == length && memcmp(name, word, length) == 0 ? &steps_known[i] : NULL;
         }
         if (step == NULL) {
-            return complain(word, length, error);
+            return dedup_complain(word, length, error);
         }
         steps->on = true;
         if (step->offset != SIZE_MAX) {
@@ -141,7 +141,7 @@ Result dedup_check(const DedupSteps *steps, MDB_txn *txn, MDB_dbi crawl, bool ha
     return rc;
 }
 
-static bool is(const MDB_val *value, const char *text)
+static bool dedup_is(const MDB_val *value, const char *text)
 {
     return text != NULL && strlen(text) == value->mv_size &&
            memcmp(value->mv_data, text, value->mv_size) == 0;
@@ -156,10 +156,10 @@ Result dedup_first(MDB_txn *txn, MDB_dbi keys, const Hash128 *hash, const char *
     MDB_val value = own;
     *first = url;
     int rc = mdb_put(txn, keys, &key, &value, MDB_NOOVERWRITE);
-    if (rc != MDB_KEYEXIST || is(&value, url)) {
+    if (rc != MDB_KEYEXIST || dedup_is(&value, url)) {
         return rc == MDB_KEYEXIST ? RESULT_OK : lmdb_result(rc, "put dedup key");
     }
-    if (is(&value, from)) {
+    if (dedup_is(&value, from)) {
         return lmdb_result(mdb_put(txn, keys, &key, &own, 0), "put dedup key");
     }
     char *copy = arena_copy(arena, value.mv_data, value.mv_size);
@@ -226,7 +226,7 @@ Result dedup_release(MDB_txn *txn, MDB_dbi keys, const Hash128 *hash, const char
     MDB_val key = {.mv_size = sizeof words, .mv_data = words};
     MDB_val value;
     int rc = mdb_get(txn, keys, &key, &value);
-    if (rc == 0 && is(&value, url)) {
+    if (rc == 0 && dedup_is(&value, url)) {
         rc = mdb_del(txn, keys, &key, NULL);
     }
     return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "release dedup key");

@@ -24,7 +24,7 @@ static Result parse_unix(ListenAddress *address, const char *path, Buffer *error
     return RESULT_OK;
 }
 
-static bool parse_port(const char *text, uint16_t *port)
+static bool listen_address_parse_port(const char *text, uint16_t *port)
 {
     unsigned n = 0;
     size_t digits = strspn(text, "0123456789");
@@ -50,7 +50,7 @@ Result listen_address_parse(ListenAddress *address, const char *text, Buffer *er
     if (length == 9 && strncmp(host, "localhost", 9) == 0) {
         host = "127.0.0.1";
     }
-    if (!parse_port(colon == NULL ? text : colon + 1, &address->port) ||
+    if (!listen_address_parse_port(colon == NULL ? text : colon + 1, &address->port) ||
         ip_address_parse(host, length, &address->ip) != RESULT_OK) {
         (void)buffer_printf(
             error, "'%.200s' is no address; give 127.0.0.1:PORT, [::1]:PORT or unix:PATH", text);

@@ -49,7 +49,7 @@ static const Share shares[] = {
 
 #define N_SHARES (sizeof shares / sizeof *shares)
 
-static int64_t value_of(const Config *config, const Share *share)
+static int64_t memory_budget_value_of(const Config *config, const Share *share)
 {
     return *(const int64_t *)(const void *)((const char *)config + share->offset);
 }
@@ -60,11 +60,11 @@ static int64_t unit_of(const Config *config, const Share *share)
     return each_thread ? (int64_t)config_threads(config->parse_threads) : share->unit;
 }
 
-static Result lower(Config *config, const Share *share, int64_t most, Buffer *error)
+static Result memory_budget_lower(Config *config, const Share *share, int64_t most, Buffer *error)
 {
     char text[32];
     most = most < share->least ? share->least : most;
-    if (value_of(config, share) <= most) {
+    if (memory_budget_value_of(config, share) <= most) {
         return RESULT_OK;
     }
     (void)snprintf(text, sizeof text, "%" PRId64, most);
@@ -84,12 +84,13 @@ Result memory_budget_apply(Config *config, Buffer *error)
     int64_t part = (budget - MEMORY_BUDGET_BASE - MEMORY_BUDGET_MAP) / PARTS;
     Result rc = RESULT_OK;
     for (size_t i = 0; i < N_SHARES && rc == RESULT_OK; i++) {
-        rc = lower(config, &shares[i], part * shares[i].parts / unit_of(config, &shares[i]), error);
+        rc = memory_budget_lower(config, &shares[i],
+                                 part * shares[i].parts / unit_of(config, &shares[i]), error);
     }
     /* One sitemap may be in flight beyond fetch.memory (fetcher.h), so that is bounded by it. */
     const Share sitemap = SHARE(fetch, max_sitemap, BYTE, 65536, 0);
     if (rc == RESULT_OK) {
-        rc = lower(config, &sitemap, config->fetch_memory / 2, error);
+        rc = memory_budget_lower(config, &sitemap, config->fetch_memory / 2, error);
     }
     return rc;
 }
@@ -98,7 +99,7 @@ int64_t memory_budget_sum(const Config *config)
 {
     int64_t sum = MEMORY_BUDGET_BASE + MEMORY_BUDGET_MAP;
     for (size_t i = 0; i < N_SHARES; i++) {
-        sum += value_of(config, &shares[i]) * unit_of(config, &shares[i]);
+        sum += memory_budget_value_of(config, &shares[i]) * unit_of(config, &shares[i]);
     }
     return sum;
 }
@@ -116,9 +117,10 @@ void memory_budget_print(const Config *config, FILE *out)
     (void)fprintf(out, ";%9.1f  pages of the database, and what the others leave\n",
                   mebibytes(MEMORY_BUDGET_MAP));
     for (size_t i = 0; i < N_SHARES; i++) {
-        (void)fprintf(out, ";%9.1f  %s\n",
-                      mebibytes(value_of(config, &shares[i]) * unit_of(config, &shares[i])),
-                      shares[i].name);
+        (void)fprintf(
+            out, ";%9.1f  %s\n",
+            mebibytes(memory_budget_value_of(config, &shares[i]) * unit_of(config, &shares[i])),
+            shares[i].name);
     }
     (void)fprintf(out, ";%9.1f  together; crawl.memory is ", mebibytes(memory_budget_sum(config)));
     if (config->crawl_memory == 0) {

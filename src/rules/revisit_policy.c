@@ -35,7 +35,7 @@ double revisit_policy_spread(uint64_t index)
     return 0.5 + 0.5 * (double)(hash_mix(index + 1) >> 11) * 0x1p-53;
 }
 
-static double within(const RevisitPolicy *policy, double interval_s)
+static double revisit_policy_within(const RevisitPolicy *policy, double interval_s)
 {
     return fmin(fmax(interval_s, policy->min_s), policy->max_s);
 }
@@ -76,7 +76,8 @@ double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *pag
         interval_s *= revisit_policy_spread(page->index);
     }
     int doublings = note->misses < DOUBLINGS_MAX ? note->misses : DOUBLINGS_MAX;
-    return within(policy, ldexp(within(policy, interval_s), doublings));
+    return revisit_policy_within(policy,
+                                 ldexp(revisit_policy_within(policy, interval_s), doublings));
 }
 
 bool revisit_policy_is_over(const RevisitPolicy *policy, const PageRef *page,
@@ -86,7 +87,7 @@ bool revisit_policy_is_over(const RevisitPolicy *policy, const PageRef *page,
            note->misses >= policy->tries;
 }
 
-static Result read_file(const char *path, Buffer *text)
+static Result revisit_policy_read_file(const char *path, Buffer *text)
 {
     FILE *file = fopen(path, "re");
     if (file == NULL) {
@@ -113,7 +114,7 @@ Result revisit_policy_load_rules(const char *path, FreqRules **rules, Buffer *er
     }
     Buffer text;
     buffer_init(&text, RULES_MAX_BYTES);
-    Result rc = read_file(path, &text);
+    Result rc = revisit_policy_read_file(path, &text);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s: cannot be read: %s", path, result_name(rc));
     } else {

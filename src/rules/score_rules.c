@@ -24,14 +24,15 @@ typedef struct Place {
     Buffer *error;
 } Place;
 
-static Result complain(const Place *place, size_t column, const char *what, const char *hint)
+static Result score_rules_complain(const Place *place, size_t column, const char *what,
+                                   const char *hint)
 {
     (void)buffer_printf(place->error, "%s:%zu: column %zu: %s%s%s", place->path, place->line,
                         column, what, *hint == '\0' ? "" : "; ", hint);
     return RESULT_INVALID;
 }
 
-static Result add_rule(ScoreRules *rules, const char *line, const Place *place)
+static Result score_rules_add_rule(ScoreRules *rules, const char *line, const Place *place)
 {
     const char *number = line + strspn(line, BLANKS);
     if (*number == '\0' || *number == '#') {
@@ -41,17 +42,17 @@ static Result add_rule(ScoreRules *rules, const char *line, const Place *place)
     ScoreRule rule = {.weight = strtof(number, &end)};
     if (end == number || !(rule.weight >= 0.0f && rule.weight <= 1.0f) ||
         strspn(end, BLANKS) == 0) {
-        return complain(place, (size_t)(number - line) + 1,
-                        "expected a weight from 0 to 1, blanks, and a filter", "");
+        return score_rules_complain(place, (size_t)(number - line) + 1,
+                                    "expected a weight from 0 to 1, blanks, and a filter", "");
     }
     const char *text = end + strspn(end, BLANKS);
     FilterOptions options = {.available = FILTER_HAS_ALL, .read_file = filters_read_list};
     FilterError why;
     Result rc = filter_compile(&rule.filter, text, strlen(text), &options, &why);
     if (rc != RESULT_OK) {
-        return rc == RESULT_MEMORY
-                   ? rc
-                   : complain(place, (size_t)(text - line) + why.column, why.message, why.hint);
+        return rc == RESULT_MEMORY ? rc
+                                   : score_rules_complain(place, (size_t)(text - line) + why.column,
+                                                          why.message, why.hint);
     }
     ScoreRule *more = reallocarray(rules->rules, rules->n + 1, sizeof *more);
     if (more == NULL) {
@@ -70,7 +71,7 @@ static Result add_rules(ScoreRules *rules, char *text, Place *place)
     while (rc == RESULT_OK && rest != NULL) {
         char *line = strsep(&rest, "\n");
         place->line++;
-        rc = add_rule(rules, line, place);
+        rc = score_rules_add_rule(rules, line, place);
     }
     return rc;
 }

@@ -98,7 +98,7 @@ void survey_result_destroy(SurveyResult *result)
 
 /* ---- one host ------------------------------------------------------------------------------- */
 
-static int by_host(const void *a, const void *b)
+static int survey_by_host(const void *a, const void *b)
 {
     const Remembered *x = a;
     const Remembered *y = b;
@@ -127,7 +127,7 @@ static double speed_of(const Pass *pass, const SurveyRow *row)
     const Remembered *before =
         survey->n_before == 0 || !is_later(pass)
             ? NULL
-            : bsearch(&key, survey->before, survey->n_before, sizeof key, by_host);
+            : bsearch(&key, survey->before, survey->n_before, sizeof key, survey_by_host);
     double seconds = before != NULL ? (double)(pass->options->now.us - survey->time_before.us) / 1e6
                                     : (double)(now_ms - record->first_fetch_ms) / 1e3;
     double fetches = before != NULL ? (double)record->fetches - (double)before->fetches
@@ -135,7 +135,7 @@ static double speed_of(const Pass *pass, const SurveyRow *row)
     return seconds > 0.1 && fetches > 0 ? fetches / seconds : 0;
 }
 
-static double rank_of(const SurveyRow *row, SurveyOrder order)
+static double survey_rank_of(const SurveyRow *row, SurveyOrder order)
 {
     const HostRecord *record = &row->record;
     switch (order) {
@@ -159,7 +159,7 @@ static double rank_of(const SurveyRow *row, SurveyOrder order)
     return 0;
 }
 
-static void count(Pass *pass, const SurveyRow *row)
+static void survey_count(Pass *pass, const SurveyRow *row)
 {
     SurveyCounts *counts = &pass->result->counts;
     counts->hosts++;
@@ -175,7 +175,7 @@ static void count(Pass *pass, const SurveyRow *row)
 
 /* Puts the row where it belongs, if it belongs to the first ones. Of equals the one that was known
  * earlier goes first. */
-static Result keep(Pass *pass, SurveyRow *row)
+static Result survey_keep(Pass *pass, SurveyRow *row)
 {
     SurveyResult *result = pass->result;
     size_t at = result->n;
@@ -209,7 +209,7 @@ static bool belongs(const Pass *pass, const SurveyRow *row)
            (result->n > 0 && result->rows[result->n - 1].rank < row->rank);
 }
 
-static Result take_host(Pass *pass, SurveyRow *row)
+static Result survey_take_host(Pass *pass, SurveyRow *row)
 {
     const SurveyOptions *options = pass->options;
     bool has_filter = options->filter != NULL && *options->filter != '\0';
@@ -217,8 +217,8 @@ static Result take_host(Pass *pass, SurveyRow *row)
     int64_t until_ms = host_not_before_ms(&row->record, now_ms, now_ms);
     row->wait_ms = until_ms > now_ms ? until_ms - now_ms : 0;
     row->speed = speed_of(pass, row);
-    row->rank = rank_of(row, options->order);
-    count(pass, row);
+    row->rank = survey_rank_of(row, options->order);
+    survey_count(pass, row);
     if (!has_filter && !belongs(pass, row)) {
         return RESULT_OK;
     }
@@ -230,7 +230,7 @@ static Result take_host(Pass *pass, SurveyRow *row)
         return RESULT_OK;
     }
     pass->result->counts.matching++;
-    return belongs(pass, row) ? keep(pass, row) : RESULT_OK;
+    return belongs(pass, row) ? survey_keep(pass, row) : RESULT_OK;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
@@ -262,12 +262,12 @@ static Result take_range(Pass *pass, uint32_t from, uint32_t until)
         if (q < n_queued && pass->queue_hosts[q] == host) {
             row.queued = pass->queued[q++];
         }
-        rc = take_host(pass, &row);
+        rc = survey_take_host(pass, &row);
     }
     return rc;
 }
 
-static Result take_all(Pass *pass)
+static Result survey_take_all(Pass *pass)
 {
     Survey *survey = pass->survey;
     Result rc = RESULT_OK;
@@ -301,7 +301,7 @@ Result survey_take(Survey *survey, const SurveyOptions *options, SurveyResult *r
     pass->result = result;
     buffer_init(&pass->origin, BUFFER_NO_LIMIT);
     survey->n_seen = 0;
-    Result rc = take_all(pass);
+    Result rc = survey_take_all(pass);
     buffer_destroy(&pass->origin);
     free(pass);
     if (rc == RESULT_OK && bounded.now.us - survey->time_before.us >= LEAST_US) {

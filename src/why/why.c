@@ -140,7 +140,7 @@ static Result find_path(Question *q)
 
 /* The pause between two fetches of the host: configured, or its Crawl-delay; and that of its
  * address. */
-static void find_delays(Question *q)
+static void why_find_delays(Question *q)
 {
     const Config *config = q->from->config;
     Why *why = q->why;
@@ -163,7 +163,7 @@ static void find_delays(Question *q)
     why->bound_by = politeness_what_binds(delay, crawl_delay, why->ip_delay_ms);
 }
 
-static Result find_host(Question *q)
+static Result why_find_host(Question *q)
 {
     Why *why = q->why;
     const WhySources *from = q->from;
@@ -174,7 +174,7 @@ static Result find_host(Question *q)
     }
     Result rc = host_table_get(from->hosts, q->txn, host, &why->host);
     why->has_host = rc == RESULT_OK;
-    find_delays(q);
+    why_find_delays(q);
     if (rc == RESULT_OK && from->schedule != NULL) {
         rc = schedule_host_count(from->schedule, q->txn, host, &why->host_queued);
     }
@@ -215,7 +215,7 @@ static const ScheduleItem *level_start(unsigned level, ScheduleItem *place)
 }
 
 /* Whether the page is in the schedule: one look. */
-static Result look_up(Question *q, bool *found)
+static Result why_look_up(Question *q, bool *found)
 {
     const PageRef *page = &q->why->page;
     ScheduleItem item;
@@ -258,7 +258,7 @@ static Result count_level(Question *q, uint64_t *before)
     return rc;
 }
 
-static Result find_place(Question *q)
+static Result why_find_place(Question *q)
 {
     Why *why = q->why;
     const PageRef *page = &why->page;
@@ -266,7 +266,7 @@ static Result find_place(Question *q)
     if (q->from->schedule == NULL || page->level >= SCHEDULE_MAX_LEVELS) {
         return RESULT_OK;
     }
-    Result rc = look_up(q, &why->is_queued);
+    Result rc = why_look_up(q, &why->is_queued);
     if (rc == RESULT_OK && why->is_queued) {
         rc = count_level(q, &before);
     }
@@ -318,7 +318,7 @@ static Result find_record(Why *why, const char *directory)
 
 /* ---- the verdict ---------------------------------------------------------------------------- */
 
-static Result judge(Question *q)
+static Result why_judge_one(Question *q)
 {
     Why *why = q->why;
     const char *referrer = why->n_path > 1 ? why->path[why->n_path - 2].url : why->trail.skipped_on;
@@ -345,13 +345,13 @@ static bool was_duplicate(const WhyTrail *trail)
 }
 
 /* A refusal; the other negative statuses are failures. */
-static bool is_refusal(int32_t status)
+static bool why_is_refusal(int32_t status)
 {
     return status <= STATUS_TOO_DEEP && status != STATUS_SLOW && status != STATUS_TOO_LARGE &&
            status != STATUS_DECODING && status != STATUS_DROPPED;
 }
 
-static WhyState state_of(const Why *why, const WhySources *from)
+static WhyState why_state_of(const Why *why, const WhySources *from)
 {
     const PageRef *page = &why->page;
     bool gone = why->has_host && why->host.state != HOST_ACTIVE;
@@ -371,7 +371,7 @@ static WhyState state_of(const Why *why, const WhySources *from)
     if (why->is_queued) {
         return WHY_HOST_DROPPED; /* with all that it has scheduled */
     }
-    if (is_refusal(page->status)) {
+    if (why_is_refusal(page->status)) {
         return WHY_REFUSED;
     }
     if (page->status < 0 && page->status != STATUS_DROPPED) {
@@ -380,18 +380,18 @@ static WhyState state_of(const Why *why, const WhySources *from)
     return gone ? WHY_HOST_DROPPED : WHY_REFUSED;
 }
 
-static Result answer(Question *q)
+static Result why_answer(Question *q)
 {
     Why *why = q->why;
     Result rc = find_page(q);
     if (rc == RESULT_OK) {
-        rc = find_host(q);
+        rc = why_find_host(q);
     }
     if (rc == RESULT_OK && why->is_known) {
         rc = find_path(q);
     }
     if (rc == RESULT_OK && why->is_known) {
-        rc = find_place(q);
+        rc = why_find_place(q);
         find_revisit(q);
     }
     return rc == RESULT_OK ? find_groups(q) : rc;
@@ -408,7 +408,7 @@ Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *er
         rc = RESULT_IO;
     }
     if (rc == RESULT_OK) {
-        rc = answer(&q);
+        rc = why_answer(&q);
         page_db_txn_abort(sources->db, q.txn);
     }
     if (rc == RESULT_OK) {
@@ -419,9 +419,9 @@ Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *er
         rc = find_record(why, sources->directory);
     }
     if (rc == RESULT_OK) {
-        rc = judge(&q);
+        rc = why_judge_one(&q);
     }
-    why->state = rc == RESULT_OK ? state_of(why, sources) : WHY_UNKNOWN;
+    why->state = rc == RESULT_OK ? why_state_of(why, sources) : WHY_UNKNOWN;
     if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: %s", sources->directory, result_name(rc));
     }

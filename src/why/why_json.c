@@ -2,14 +2,14 @@
 
 #include "fetch/transfer/fetch_result.h"
 
-static void put_time(JsonWriter *json, const char *name, double seconds)
+static void why_json_put_time(JsonWriter *json, const char *name, double seconds)
 {
     char text[CLOCK_TEXT_BYTES];
     WallTime time = {(int64_t)(seconds * 1e6)};
     json_string(json, name, seconds > 0 ? wall_format_iso(time, text) : NULL);
 }
 
-static void put_path(const Why *why, JsonWriter *json)
+static void why_json_put_path(const Why *why, JsonWriter *json)
 {
     json_open(json, "path", '[');
     for (size_t i = 0; i < why->n_path; i++) {
@@ -33,28 +33,28 @@ static void put_page(const Why *why, JsonWriter *json)
     json_count(json, "tries", page->tries);
     json_count(json, "crawls", page->n_crawls);
     json_count(json, "changes", page->n_changes);
-    put_time(json, "first_crawl", page->first_crawl);
-    put_time(json, "last_crawl", page->last_crawl);
+    why_json_put_time(json, "first_crawl", page->first_crawl);
+    why_json_put_time(json, "last_crawl", page->last_crawl);
     json_close(json);
-    put_path(why, json);
+    why_json_put_path(why, json);
     if (why->is_queued) {
         json_open(json, "queue", '{');
         json_count(json, "level", page->level);
         json_count(json, "ahead", why->ahead);
         json_bool(json, "ahead_is_more", why->ahead_is_more);
-        put_time(json, "earliest", (double)why->earliest_ms / 1e3);
+        why_json_put_time(json, "earliest", (double)why->earliest_ms / 1e3);
         json_close(json);
     }
     if (why->is_revisited) {
         bool met = why->revisit_s >= REVISIT_VIRTUAL_MAX;
         json_open(json, "revisit", '{');
-        put_time(json, "at", met ? why->revisit_s : 0);
+        why_json_put_time(json, "at", met ? why->revisit_s : 0);
         json_real(json, "interval_s", why->revisit_interval_s, 3);
         json_close(json);
     }
 }
 
-static void put_host(const Why *why, WallTime now, JsonWriter *json)
+static void why_json_put_host(const Why *why, WallTime now, JsonWriter *json)
 {
     static const char *const states[] = {"active", "dropped", "full", "denied", "parked"};
     const HostRecord *host = &why->host;
@@ -76,8 +76,8 @@ static void put_host(const Why *why, WallTime now, JsonWriter *json)
         json_integer(json, "address_delay_ms", why->ip_delay_ms);
         json_string(json, "bound_by", why->bound_by);
     }
-    put_time(json, "waits_until",
-             host->not_before_ms > now.us / 1000 ? (double)host->not_before_ms / 1e3 : 0);
+    why_json_put_time(json, "waits_until",
+                      host->not_before_ms > now.us / 1000 ? (double)host->not_before_ms / 1e3 : 0);
     json_integer(json, "robots_status", host->robots_status);
     json_count(json, "robots_version", host->robots_version);
     json_close(json);
@@ -86,7 +86,7 @@ static void put_host(const Why *why, WallTime now, JsonWriter *json)
 static void put_attempt(const WhyAttempt *attempt, JsonWriter *json)
 {
     json_open(json, NULL, '{');
-    put_time(json, "time", (double)attempt->start.us / 1e6);
+    why_json_put_time(json, "time", (double)attempt->start.us / 1e6);
     json_integer(json, "status", attempt->status);
     if (attempt->bytes >= 0) {
         json_integer(json, "bytes", attempt->bytes);
@@ -125,7 +125,7 @@ static void put_trail(const WhyTrail *trail, JsonWriter *json)
     json_bool(json, "logs_read_in_part", trail->is_partial);
 }
 
-static void put_judgements(const WhyJudgements *judged, JsonWriter *json)
+static void why_json_put_judgements(const WhyJudgements *judged, JsonWriter *json)
 {
     json_open(json, "judged_now", '[');
     for (size_t i = 0; i < judged->n; i++) {
@@ -156,10 +156,10 @@ void why_json(const Why *why, WallTime now, JsonWriter *json)
         put_page(why, json);
     }
     if (why->has_host) {
-        put_host(why, now, json);
+        why_json_put_host(why, now, json);
     }
     put_trail(&why->trail, json);
-    put_judgements(&why->judged, json);
+    why_json_put_judgements(&why->judged, json);
     if (why->is_stored) {
         json_open(json, "stored", '{');
         json_string(json, "file", why->file);

@@ -23,8 +23,8 @@ typedef struct Judge {
     bool no_memory;
 } Judge;
 
-__attribute__((format(printf, 5, 6))) static void note(Judge *judge, const char *by, bool passes,
-                                                       int status, const char *form, ...)
+__attribute__((format(printf, 5, 6))) static void
+why_judge_note(Judge *judge, const char *by, bool passes, int status, const char *form, ...)
 {
     WhyJudgements *judged = judge->judged;
     va_list arguments;
@@ -59,9 +59,10 @@ static void judge_denials(Judge *judge)
         const char *rule = denials_host(denials, url->href + url->host_start,
                                         (size_t)(url->host_end - url->host_start));
         rule = rule != NULL ? rule : denials_url(denials, url->href, url->length);
-        note(judge, "denied", rule == NULL, STATUS_DENIED, "%s", rule == NULL ? "no rule" : rule);
+        why_judge_note(judge, "denied", rule == NULL, STATUS_DENIED, "%s",
+                       rule == NULL ? "no rule" : rule);
     } else if (rc != RESULT_OK) {
-        note(judge, "denied", true, 0, "%s", buffer_string(&error));
+        why_judge_note(judge, "denied", true, 0, "%s", buffer_string(&error));
     }
     denials_delete(denials);
     denial_list_destroy(&list);
@@ -85,9 +86,9 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
         const char *url = judge->subject->url;
         Refusal refusal = scope_refuses(scope, url, strlen(url));
         bool passes = refusal == REFUSALS || (refusal != REFUSED_SCOPE && refusal != REFUSED_PORT);
-        note(judge, by, passes, passes ? 0 : refusal_status(refusal), "%s", value);
+        why_judge_note(judge, by, passes, passes ? 0 : refusal_status(refusal), "%s", value);
     } else {
-        note(judge, by, true, 0, "%s", buffer_string(&error));
+        why_judge_note(judge, by, true, 0, "%s", buffer_string(&error));
     }
     scope_delete(scope);
     buffer_destroy(&error);
@@ -140,27 +141,28 @@ static void judge_scope(Judge *judge)
     one = none;
     one.ports = all.ports;
     judge_scope_by(judge, "scope.ports", all.ports, &one);
-    note(judge, "scope.max_url_length", length <= all.max_url_length,
-         refusal_status(REFUSED_LENGTH), "%zu of %zu bytes", length, all.max_url_length);
+    why_judge_note(judge, "scope.max_url_length", length <= all.max_url_length,
+                   refusal_status(REFUSED_LENGTH), "%zu of %zu bytes", length, all.max_url_length);
 }
 
 static void judge_depth(Judge *judge)
 {
     const WhyCase *subject = judge->subject;
     if (subject->has_depth && subject->hop != 'E') {
-        note(judge, "scope.depth", subject->depth <= (uint64_t)subject->config->scope_depth,
-             STATUS_TOO_DEEP, "%llu of %lld links from a seed", (unsigned long long)subject->depth,
-             (long long)subject->config->scope_depth);
+        why_judge_note(judge, "scope.depth",
+                       subject->depth <= (uint64_t)subject->config->scope_depth, STATUS_TOO_DEEP,
+                       "%llu of %lld links from a seed", (unsigned long long)subject->depth,
+                       (long long)subject->config->scope_depth);
     }
     if (subject->redirects > 0) {
-        note(judge, "fetch.max_redirects",
-             subject->redirects <= (uint64_t)subject->config->fetch_max_redirects, STATUS_REDIRECTS,
-             "%u of %lld redirects in a row", subject->redirects,
-             (long long)subject->config->fetch_max_redirects);
+        why_judge_note(judge, "fetch.max_redirects",
+                       subject->redirects <= (uint64_t)subject->config->fetch_max_redirects,
+                       STATUS_REDIRECTS, "%u of %lld redirects in a row", subject->redirects,
+                       (long long)subject->config->fetch_max_redirects);
     }
     if (subject->hop == 'E') {
-        note(judge, "scope.embeds", subject->config->scope_embeds, STATUS_BLOCKED, "%s",
-             subject->config->scope_embeds ? "yes" : "no");
+        why_judge_note(judge, "scope.embeds", subject->config->scope_embeds, STATUS_BLOCKED, "%s",
+                       subject->config->scope_embeds ? "yes" : "no");
     }
 }
 
@@ -178,18 +180,20 @@ static void judge_trap(Judge *judge)
     }
     if (config->limits_path_segments > 0) {
         unsigned n = trap_path_depth(path, length);
-        note(judge, "limits.path_segments", n <= config->limits_path_segments, STATUS_TRAP,
-             "%u of %lld segments", n, (long long)config->limits_path_segments);
+        why_judge_note(judge, "limits.path_segments", n <= config->limits_path_segments,
+                       STATUS_TRAP, "%u of %lld segments", n,
+                       (long long)config->limits_path_segments);
     }
     if (config->limits_repeated_segments > 1) {
-        note(judge, "limits.repeated_segments",
-             !trap_repeats(path, length, (unsigned)config->limits_repeated_segments), STATUS_TRAP,
-             "%lld times", (long long)config->limits_repeated_segments);
+        why_judge_note(judge, "limits.repeated_segments",
+                       !trap_repeats(path, length, (unsigned)config->limits_repeated_segments),
+                       STATUS_TRAP, "%lld times", (long long)config->limits_repeated_segments);
     }
     if (config->limits_query_parameters > 0 && query > 0) {
         unsigned n = trap_parameters(url->href + url->query_start + 1, query);
-        note(judge, "limits.query_parameters", n <= config->limits_query_parameters, STATUS_TRAP,
-             "%u of %lld parameters", n, (long long)config->limits_query_parameters);
+        why_judge_note(judge, "limits.query_parameters", n <= config->limits_query_parameters,
+                       STATUS_TRAP, "%u of %lld parameters", n,
+                       (long long)config->limits_query_parameters);
     }
 }
 
@@ -201,7 +205,8 @@ static void judge_filter(Judge *judge, const Filters *filters, FilterHook hook, 
                          .has_depth = judge->subject->has_depth,
                          .depth = (unsigned)judge->subject->depth};
     if (*text != '\0' && filters->of[hook] != NULL) {
-        note(judge, by, filters_pass(filters, hook, &input, scratch), STATUS_BLOCKED, "%s", text);
+        why_judge_note(judge, by, filters_pass(filters, hook, &input, scratch), STATUS_BLOCKED,
+                       "%s", text);
     }
 }
 
@@ -217,7 +222,7 @@ static void judge_filters(Judge *judge)
     buffer_init(&error, 4096);
     if (filters_compile(&filters, config, &error) != RESULT_OK ||
         filter_scratch_new(&scratch) != RESULT_OK) {
-        note(judge, "filter", true, 0, "%s", buffer_string(&error));
+        why_judge_note(judge, "filter", true, 0, "%s", buffer_string(&error));
     } else {
         if (judge->subject->hop != 'M') {
             judge_filter(judge, &filters, HOOK_SCHEDULE, "filter.schedule", config->filter_schedule,
@@ -246,10 +251,10 @@ static void judge_robots(Judge *judge)
     bool allowed =
         robots_allows(robots, url->href + url->path_start, url->length - url->path_start, &verdict);
     if (verdict.line > 0) {
-        note(judge, "robots.txt", allowed, STATUS_ROBOTS, "line %u: %s", verdict.line,
-             verdict.rule);
+        why_judge_note(judge, "robots.txt", allowed, STATUS_ROBOTS, "line %u: %s", verdict.line,
+                       verdict.rule);
     } else {
-        note(judge, "robots.txt", allowed, STATUS_ROBOTS, "no rule");
+        why_judge_note(judge, "robots.txt", allowed, STATUS_ROBOTS, "no rule");
     }
     robots_delete(robots);
 }
@@ -269,7 +274,7 @@ static int64_t most_of(const WhyCase *subject, size_t offset)
     return most;
 }
 
-static void judge_host(Judge *judge)
+static void why_judge_host(Judge *judge)
 {
     const HostRecord *host = judge->subject->host;
     int64_t most = most_of(judge->subject, offsetof(Config, limits_pages_per_host));
@@ -277,18 +282,20 @@ static void judge_host(Judge *judge)
         return;
     }
     if (host->state == HOST_DROPPED || host->state == HOST_PARKED) {
-        note(judge, "host", false, STATUS_DROPPED, "%s: %s",
-             host->state == HOST_DROPPED ? "given up" : "set aside after too many failures",
-             fetch_class_name((FetchClass)host->drop_class));
+        why_judge_note(judge, "host", false, STATUS_DROPPED, "%s: %s",
+                       host->state == HOST_DROPPED ? "given up"
+                                                   : "set aside after too many failures",
+                       fetch_class_name((FetchClass)host->drop_class));
     } else if (host->state == HOST_DENIED) {
-        note(judge, "host", false, STATUS_DENIED, "denied by the operator");
+        why_judge_note(judge, "host", false, STATUS_DENIED, "denied by the operator");
     } else if (host->state == HOST_MOVED) {
-        note(judge, "host", false, STATUS_PENDING, "moved to another agent of the cluster");
+        why_judge_note(judge, "host", false, STATUS_PENDING,
+                       "moved to another agent of the cluster");
     }
     if (most > 0) {
         bool full = host->state == HOST_FULL || host->pages >= (uint64_t)most;
-        note(judge, "limits.pages_per_host", !full, STATUS_QUOTA, "%u of %lld pages", host->pages,
-             (long long)most);
+        why_judge_note(judge, "limits.pages_per_host", !full, STATUS_QUOTA, "%u of %lld pages",
+                       host->pages, (long long)most);
     }
 }
 
@@ -298,8 +305,8 @@ static void judge_group(Judge *judge, const char *by, size_t offset, uint64_t co
 {
     int64_t most = most_of(judge->subject, offset);
     if (most > 0) {
-        note(judge, by, count < (uint64_t)most, STATUS_QUOTA, "%llu of %lld %s",
-             (unsigned long long)count, (long long)most, what);
+        why_judge_note(judge, by, count < (uint64_t)most, STATUS_QUOTA, "%llu of %lld %s",
+                       (unsigned long long)count, (long long)most, what);
     }
 }
 
@@ -343,7 +350,7 @@ Result why_judge(WhyJudgements *judged, const WhyCase *subject)
         judge_depth(&judge);
         judge_trap(&judge);
         judge_filters(&judge);
-        judge_host(&judge);
+        why_judge_host(&judge);
         judge_groups(&judge);
         judge_robots(&judge);
     }

@@ -9,7 +9,7 @@
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-static void put_time(Buffer *out, int64_t ms)
+static void why_text_put_time(Buffer *out, int64_t ms)
 {
     char text[WORDS_BYTES];
     (void)buffer_printf(out, "%s UTC", words_time((WallTime){ms * 1000}, text));
@@ -20,7 +20,7 @@ static void put_when(Buffer *out, int64_t ms, WallTime now)
 {
     char text[WORDS_BYTES];
     int64_t left = ms - now.us / 1000;
-    put_time(out, ms);
+    why_text_put_time(out, ms);
     if (left > 0) {
         (void)buffer_printf(out, " (in %s)", words_ms((double)left, text));
     }
@@ -123,7 +123,7 @@ static void put_fetched(const Why *why, WallTime now, Buffer *out)
 {
     const WhyAttempt *last = last_attempt(why);
     (void)buffer_append_string(out, "It was fetched at ");
-    put_time(out, (int64_t)(why->page.last_crawl * 1e3));
+    why_text_put_time(out, (int64_t)(why->page.last_crawl * 1e3));
     (void)buffer_append_string(out, " with status ");
     put_status(out, why->page.status);
     if (why->state == WHY_DUPLICATE && last != NULL) {
@@ -195,7 +195,7 @@ Result why_sentence(const Why *why, WallTime now, Buffer *out)
 
 /* ---- paragraphs ----------------------------------------------------------------------------- */
 
-static void put_path(const Why *why, Buffer *out)
+static void why_text_put_path(const Why *why, Buffer *out)
 {
     if (!why->is_known) {
         return;
@@ -213,7 +213,7 @@ static void put_path(const Why *why, Buffer *out)
                         (double)why->page.score);
 }
 
-static void put_judgements(const Why *why, Buffer *out)
+static void why_text_put_judgements(const Why *why, Buffer *out)
 {
     if (why->judged.n > 0) {
         (void)buffer_append_string(out, "\nWhat the rules say now\n");
@@ -225,7 +225,7 @@ static void put_judgements(const Why *why, Buffer *out)
     }
 }
 
-static void put_host(const Why *why, WallTime now, Buffer *out)
+static void why_text_put_host(const Why *why, WallTime now, Buffer *out)
 {
     const HostRecord *host = &why->host;
     char text[WORDS_BYTES];
@@ -252,7 +252,7 @@ static void put_host(const Why *why, WallTime now, Buffer *out)
             out, "  last trouble    %s: ", why->trail.host_is_robots ? "robots.txt" : "its name");
         put_status(out, why->trail.host.status);
         (void)buffer_append_string(out, " at ");
-        put_time(out, why->trail.host.start.us / 1000);
+        why_text_put_time(out, why->trail.host.start.us / 1000);
         (void)buffer_append_string(out, "\n");
     }
     if (host->robots_status != 0) {
@@ -277,7 +277,7 @@ static void put_attempts(const Why *why, Buffer *out)
         const WhyAttempt *attempt = &trail->attempts[i];
         char text[WORDS_BYTES];
         (void)buffer_append_string(out, "  ");
-        put_time(out, attempt->start.us / 1000);
+        why_text_put_time(out, attempt->start.us / 1000);
         (void)buffer_append_string(out, "  ");
         put_status(out, attempt->status);
         if (attempt->bytes >= 0) {
@@ -332,10 +332,10 @@ Result why_text(const Why *why, WallTime now, Buffer *out)
     }
     (void)why_sentence(why, now, out);
     (void)buffer_append_string(out, "\n");
-    put_path(why, out);
+    why_text_put_path(why, out);
     put_attempts(why, out);
-    put_host(why, now, out);
-    put_judgements(why, out);
+    why_text_put_host(why, now, out);
+    why_text_put_judgements(why, out);
     put_rest(why, out);
     return buffer_append(out, "", 0);
 }

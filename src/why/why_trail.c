@@ -15,12 +15,12 @@ typedef struct Search {
     Buffer name;   /* "dns:HOST" */
 } Search;
 
-static char *copy_of(LogText text)
+static char *why_trail_copy_of(LogText text)
 {
     return text.length == 0 ? NULL : strndup(text.bytes, text.length);
 }
 
-static void forget(WhyAttempt *attempt)
+static void why_trail_forget(WhyAttempt *attempt)
 {
     free(attempt->error);
     free(attempt->rule);
@@ -36,18 +36,18 @@ static WhyAttempt attempt_of(const CrawlLogLine *line)
                         .bytes = line->bytes,
                         .retry = line->retry,
                         .robots = line->robots,
-                        .error = copy_of(line->error),
-                        .rule = copy_of(line->rule),
-                        .duplicate_of = copy_of(line->duplicate_of),
-                        .near = copy_of(line->near),
+                        .error = why_trail_copy_of(line->error),
+                        .rule = why_trail_copy_of(line->rule),
+                        .duplicate_of = why_trail_copy_of(line->duplicate_of),
+                        .near = why_trail_copy_of(line->near),
                         .truncated = line->truncated.length > 0,
                         .dropped_host = line->host_dropped};
 }
 
-static void keep(WhyTrail *trail, const CrawlLogLine *line)
+static void why_trail_keep(WhyTrail *trail, const CrawlLogLine *line)
 {
     if (trail->n == WHY_ATTEMPTS) {
-        forget(&trail->attempts[0]);
+        why_trail_forget(&trail->attempts[0]);
         memmove(&trail->attempts[0], &trail->attempts[1],
                 (WHY_ATTEMPTS - 1) * sizeof *trail->attempts);
         trail->n--;
@@ -56,16 +56,16 @@ static void keep(WhyTrail *trail, const CrawlLogLine *line)
     trail->n_all++;
 }
 
-static bool is_text(LogText text, const Buffer *word)
+static bool why_trail_is_text(LogText text, const Buffer *word)
 {
     return text.length == word->length && memcmp(text.bytes, word->data, word->length) == 0;
 }
 
 /* Trouble of its host is of interest until the host answers. */
-static void take_host(Search *search, const CrawlLogLine *line, bool robots)
+static void why_trail_take_host(Search *search, const CrawlLogLine *line, bool robots)
 {
     WhyTrail *trail = search->trail;
-    forget(&trail->host);
+    why_trail_forget(&trail->host);
     trail->host = (WhyAttempt){.status = 0};
     if (line->status < 200 || line->status >= 500) {
         trail->host = attempt_of(line);
@@ -73,7 +73,7 @@ static void take_host(Search *search, const CrawlLogLine *line, bool robots)
     }
 }
 
-static void take_line(Search *search, const char *bytes, size_t length)
+static void why_trail_take_line(Search *search, const char *bytes, size_t length)
 {
     CrawlLogLine line;
     const char *why = NULL;
@@ -85,16 +85,17 @@ static void take_line(Search *search, const char *bytes, size_t length)
         crawl_log_line_parse(bytes, length, &line, &why) != RESULT_OK) {
         return;
     }
-    bool robots = is_text(line.url, &search->robots);
+    bool robots = why_trail_is_text(line.url, &search->robots);
     if (line.url.length == search->url.length &&
         memcmp(line.url.bytes, search->url.bytes, line.url.length) == 0) {
-        keep(search->trail, &line);
-    } else if (robots || is_text(line.url, &search->name)) {
-        take_host(search, &line, robots);
+        why_trail_keep(search->trail, &line);
+    } else if (robots || why_trail_is_text(line.url, &search->name)) {
+        why_trail_take_host(search, &line, robots);
     }
 }
 
-static Result open_log(LogReader **reader, const char *directory, const char *name, size_t bytes)
+static Result why_trail_open_log(LogReader **reader, const char *directory, const char *name,
+                                 size_t bytes)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -129,8 +130,8 @@ static void take_skipped(WhyTrail *trail, LogText url, const char *bytes, size_t
     free(trail->skipped_on);
     trail->is_skipped = true;
     trail->skipped_status = (int)status;
-    trail->skipped_rule = copy_of(column[1]);
-    trail->skipped_on = log_text_is(column[3], "-") ? NULL : copy_of(column[3]);
+    trail->skipped_rule = why_trail_copy_of(column[1]);
+    trail->skipped_on = log_text_is(column[3], "-") ? NULL : why_trail_copy_of(column[3]);
 }
 
 Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, const char *origin,
@@ -148,15 +149,17 @@ Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, c
     if (rc == RESULT_OK) {
         rc = buffer_printf(&search.name, "dns:%.*s", (int)host.length, host.bytes);
     }
-    if (rc == RESULT_OK && open_log(&reader, directory, "crawl.log", bytes) == RESULT_OK) {
+    if (rc == RESULT_OK &&
+        why_trail_open_log(&reader, directory, "crawl.log", bytes) == RESULT_OK) {
         while (log_reader_next(reader, &line, &length)) {
-            take_line(&search, line, length);
+            why_trail_take_line(&search, line, length);
         }
         trail->is_partial = log_reader_is_cut(reader);
         log_reader_close(reader);
         reader = NULL;
     }
-    if (rc == RESULT_OK && open_log(&reader, directory, "skipped.log", bytes) == RESULT_OK) {
+    if (rc == RESULT_OK &&
+        why_trail_open_log(&reader, directory, "skipped.log", bytes) == RESULT_OK) {
         while (log_reader_next(reader, &line, &length)) {
             take_skipped(trail, search.url, line, length);
         }
@@ -171,9 +174,9 @@ Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, c
 void why_trail_destroy(WhyTrail *trail)
 {
     for (size_t i = 0; i < trail->n; i++) {
-        forget(&trail->attempts[i]);
+        why_trail_forget(&trail->attempts[i]);
     }
-    forget(&trail->host);
+    why_trail_forget(&trail->host);
     free(trail->skipped_rule);
     free(trail->skipped_on);
 }

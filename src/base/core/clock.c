@@ -38,7 +38,7 @@ int64_t cpu_thread_ns(void)
 
 /* Digits of value (not negative), as many as wanted; then what follows them, unless NUL. Returns
  * where to go on. */
-static char *put(char *text, int value, int digits, char then)
+static char *clock_put(char *text, int value, int digits, char then)
 {
     for (int i = digits; i-- > 0; value /= 10) {
         text[i] = (char)('0' + value % 10);
@@ -63,7 +63,7 @@ static char *format(WallTime t, char *text, const char marks[7])
     static const int digits[] = {4, 2, 2, 2, 2, 2, 3};
     char *p = text;
     for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
-        p = put(p, values[i], digits[i], marks[i]);
+        p = clock_put(p, values[i], digits[i], marks[i]);
     }
     *p = '\0';
     return text;

@@ -5,7 +5,7 @@
 
 static const char no_error[] = "NO ERROR";
 
-static void lock(Error *error)
+static void error_lock(Error *error)
 {
     (void)pthread_mutex_lock(&error->mtx);
 }
@@ -16,7 +16,7 @@ static void unlock(Error *error)
 }
 
 /* Copies as much of text as fits behind the first `at` bytes of the message. */
-static void put(Error *error, size_t at, const char *text)
+static void error_put(Error *error, size_t at, const char *text)
 {
     size_t length = strlen(text);
     if (length > MAX_ERROR_LENGTH - at) {
@@ -35,7 +35,7 @@ void error_init(Error *error)
     }
     (void)pthread_mutex_init(&error->mtx, NULL);
     error->code = 0;
-    put(error, 0, no_error);
+    error_put(error, 0, no_error);
 }
 
 void error_destroy(Error *error)
@@ -63,10 +63,10 @@ void error_set(Error *error, int code, const char *msg)
     if (error == NULL) {
         return;
     }
-    lock(error);
+    error_lock(error);
     if (error->code == 0 && code != 0) {
         error->code = code;
-        put(error, 0, msg == NULL ? "" : msg);
+        error_put(error, 0, msg == NULL ? "" : msg);
     }
     unlock(error);
 }
@@ -76,10 +76,10 @@ void error_clean(Error *error)
     if (error == NULL) {
         return;
     }
-    lock(error);
+    error_lock(error);
     if (error->code != 0) {
         error->code = 0;
-        put(error, 0, no_error);
+        error_put(error, 0, no_error);
     }
     unlock(error);
 }
@@ -89,10 +89,10 @@ void error_add(Error *error, const char *msg)
     if (error == NULL || msg == NULL) {
         return;
     }
-    lock(error);
+    error_lock(error);
     if (error->code != 0) {
-        put(error, strlen(error->message), ": ");
-        put(error, strlen(error->message), msg);
+        error_put(error, strlen(error->message), ": ");
+        error_put(error, strlen(error->message), msg);
     }
     unlock(error);
 }
@@ -118,7 +118,7 @@ int error_code(const Error *error)
         return 0;
     }
     Error *mutable = unconst(error);
-    lock(mutable);
+    error_lock(mutable);
     int code = error->code;
     unlock(mutable);
     return code;

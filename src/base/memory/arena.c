@@ -49,7 +49,7 @@ void arena_destroy(Arena *arena)
     arena->end = NULL;
 }
 
-static void *take(Arena *arena, size_t size, size_t alignment)
+static void *arena_take(Arena *arena, size_t size, size_t alignment)
 {
     if (size > arena->limit_bytes - arena->used_bytes) {
         return NULL;
@@ -75,17 +75,17 @@ static void *take(Arena *arena, size_t size, size_t alignment)
 
 void *arena_alloc(Arena *arena, size_t size)
 {
-    return take(arena, size, alignof(max_align_t));
+    return arena_take(arena, size, alignof(max_align_t));
 }
 
 char *arena_alloc_bytes(Arena *arena, size_t size)
 {
-    return take(arena, size, 1);
+    return arena_take(arena, size, 1);
 }
 
 char *arena_copy(Arena *arena, const char *bytes, size_t length)
 {
-    char *copy = length == SIZE_MAX ? NULL : take(arena, length + 1, 1);
+    char *copy = length == SIZE_MAX ? NULL : arena_take(arena, length + 1, 1);
     if (copy != NULL) {
         memcpy(copy, bytes, length);
         copy[length] = '\0';

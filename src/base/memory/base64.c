@@ -26,7 +26,7 @@ Result base64_append(Buffer *text, const void *data, size_t length, Base64Kind k
     return rc;
 }
 
-static int value_of(char c, Base64Kind kind)
+static int base64_value_of(char c, Base64Kind kind)
 {
     return c >= 'A' && c <= 'Z'                    ? c - 'A'
            : c >= 'a' && c <= 'z'                  ? c - 'a' + 26
@@ -48,7 +48,7 @@ Result base64_read(Buffer *bytes, const char *text, size_t length, Base64Kind ki
     }
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
-        int value = value_of(text[i], kind);
+        int value = base64_value_of(text[i], kind);
         if (value < 0) {
             return RESULT_INVALID;
         }

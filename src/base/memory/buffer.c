@@ -74,14 +74,14 @@ Result buffer_reserve(Buffer *buffer, size_t extra)
 }
 
 /* Whether it has room for extra more bytes: nearly always. */
-static bool has_room(const Buffer *buffer, size_t extra)
+static bool buffer_has_room(const Buffer *buffer, size_t extra)
 {
     return extra < buffer->capacity - buffer->length && buffer->length + extra <= buffer->limit;
 }
 
 Result buffer_append(Buffer *buffer, const void *bytes, size_t length)
 {
-    Result rc = has_room(buffer, length) ? RESULT_OK : buffer_reserve(buffer, length);
+    Result rc = buffer_has_room(buffer, length) ? RESULT_OK : buffer_reserve(buffer, length);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -100,7 +100,7 @@ Result buffer_append_string(Buffer *buffer, const char *string)
 
 Result buffer_append_char(Buffer *buffer, char c)
 {
-    if (!has_room(buffer, 1)) {
+    if (!buffer_has_room(buffer, 1)) {
         return buffer_append(buffer, &c, 1);
     }
     buffer->data[buffer->length++] = c;

@@ -21,28 +21,28 @@ void heap_node_init(HeapNode *node)
     *node = (HeapNode){.key = 0, .tie = 0, .place = HEAP_NOWHERE};
 }
 
-static bool less(const HeapNode *a, const HeapNode *b)
+static bool heap_less(const HeapNode *a, const HeapNode *b)
 {
     return a->key != b->key ? a->key < b->key : a->tie < b->tie;
 }
 
-static void set(Heap *heap, size_t place, HeapNode *node)
+static void heap_set(Heap *heap, size_t place, HeapNode *node)
 {
     heap->nodes[place] = node;
     node->place = place;
 }
 
-static void sift_up(Heap *heap, HeapNode *node)
+static void heap_sift_up(Heap *heap, HeapNode *node)
 {
     size_t i = node->place;
-    while (i > 0 && less(node, heap->nodes[(i - 1) / 2])) {
-        set(heap, i, heap->nodes[(i - 1) / 2]);
+    while (i > 0 && heap_less(node, heap->nodes[(i - 1) / 2])) {
+        heap_set(heap, i, heap->nodes[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
-    set(heap, i, node);
+    heap_set(heap, i, node);
 }
 
-static void sift_down(Heap *heap, HeapNode *node)
+static void heap_sift_down(Heap *heap, HeapNode *node)
 {
     size_t i = node->place;
     for (;;) {
@@ -50,16 +50,16 @@ static void sift_down(Heap *heap, HeapNode *node)
         if (child >= heap->count) {
             break;
         }
-        if (child + 1 < heap->count && less(heap->nodes[child + 1], heap->nodes[child])) {
+        if (child + 1 < heap->count && heap_less(heap->nodes[child + 1], heap->nodes[child])) {
             child++;
         }
-        if (!less(heap->nodes[child], node)) {
+        if (!heap_less(heap->nodes[child], node)) {
             break;
         }
-        set(heap, i, heap->nodes[child]);
+        heap_set(heap, i, heap->nodes[child]);
         i = child;
     }
-    set(heap, i, node);
+    heap_set(heap, i, node);
 }
 
 Result heap_push(Heap *heap, HeapNode *node, int64_t key, uint64_t tie)
@@ -76,9 +76,9 @@ Result heap_push(Heap *heap, HeapNode *node, int64_t key, uint64_t tie)
     }
     node->key = key;
     node->tie = tie;
-    set(heap, heap->count, node);
+    heap_set(heap, heap->count, node);
     heap->count++;
-    sift_up(heap, node);
+    heap_sift_up(heap, node);
     return RESULT_OK;
 }
 
@@ -103,8 +103,8 @@ void heap_remove(Heap *heap, HeapNode *node)
     HeapNode *last = heap->nodes[--heap->count];
     node->place = HEAP_NOWHERE;
     if (last != node) {
-        set(heap, place, last);
-        sift_up(heap, last);
-        sift_down(heap, last);
+        heap_set(heap, place, last);
+        heap_sift_up(heap, last);
+        heap_sift_down(heap, last);
     }
 }

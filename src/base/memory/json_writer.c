@@ -17,7 +17,7 @@ void json_init(JsonWriter *json, Buffer *out)
     *json = (JsonWriter){.out = out};
 }
 
-static void keep(JsonWriter *json, Result rc)
+static void json_writer_keep(JsonWriter *json, Result rc)
 {
     json->result = json->result == RESULT_OK ? rc : json->result;
 }
@@ -145,26 +145,26 @@ Result json_append_text(Buffer *out, const char *bytes, size_t length)
 }
 
 /* What stands before a value. */
-static void start(JsonWriter *json, const char *name)
+static void json_writer_start(JsonWriter *json, const char *name)
 {
     if (json->depth > 0) {
         bool *has_member = &json->has_member[json->depth - 1];
         if (*has_member) {
-            keep(json, buffer_append_string(json->out, ", "));
+            json_writer_keep(json, buffer_append_string(json->out, ", "));
         }
         *has_member = true;
     }
     if (name != NULL) {
-        keep(json, json_append_text(json->out, name, strlen(name)));
-        keep(json, buffer_append_string(json->out, ": "));
+        json_writer_keep(json, json_append_text(json->out, name, strlen(name)));
+        json_writer_keep(json, buffer_append_string(json->out, ": "));
     }
 }
 
 void json_open(JsonWriter *json, const char *name, char bracket)
 {
     assert(json->depth < JSON_DEPTH && (bracket == '{' || bracket == '['));
-    start(json, name);
-    keep(json, buffer_append_char(json->out, bracket));
+    json_writer_start(json, name);
+    json_writer_keep(json, buffer_append_char(json->out, bracket));
     json->has_member[json->depth] = false;
     json->closing[json->depth++] = bracket == '{' ? '}' : ']';
 }
@@ -172,13 +172,13 @@ void json_open(JsonWriter *json, const char *name, char bracket)
 void json_close(JsonWriter *json)
 {
     assert(json->depth > 0);
-    keep(json, buffer_append_char(json->out, json->closing[--json->depth]));
+    json_writer_keep(json, buffer_append_char(json->out, json->closing[--json->depth]));
 }
 
 void json_text(JsonWriter *json, const char *name, const char *bytes, size_t length)
 {
-    start(json, name);
-    keep(json, json_append_text(json->out, bytes, length));
+    json_writer_start(json, name);
+    json_writer_keep(json, json_append_text(json->out, bytes, length));
 }
 
 void json_string(JsonWriter *json, const char *name, const char *string)
@@ -192,14 +192,14 @@ void json_string(JsonWriter *json, const char *name, const char *string)
 
 void json_integer(JsonWriter *json, const char *name, int64_t number)
 {
-    start(json, name);
-    keep(json, buffer_printf(json->out, "%" PRId64, number));
+    json_writer_start(json, name);
+    json_writer_keep(json, buffer_printf(json->out, "%" PRId64, number));
 }
 
 void json_count(JsonWriter *json, const char *name, uint64_t number)
 {
-    start(json, name);
-    keep(json, buffer_printf(json->out, "%" PRIu64, number));
+    json_writer_start(json, name);
+    json_writer_keep(json, buffer_printf(json->out, "%" PRIu64, number));
 }
 
 void json_real(JsonWriter *json, const char *name, double number, int decimals)
@@ -208,18 +208,18 @@ void json_real(JsonWriter *json, const char *name, double number, int decimals)
         json_null(json, name);
         return;
     }
-    start(json, name);
-    keep(json, buffer_printf(json->out, "%.*f", decimals, number));
+    json_writer_start(json, name);
+    json_writer_keep(json, buffer_printf(json->out, "%.*f", decimals, number));
 }
 
 void json_bool(JsonWriter *json, const char *name, bool value)
 {
-    start(json, name);
-    keep(json, buffer_append_string(json->out, value ? "true" : "false"));
+    json_writer_start(json, name);
+    json_writer_keep(json, buffer_append_string(json->out, value ? "true" : "false"));
 }
 
 void json_null(JsonWriter *json, const char *name)
 {
-    start(json, name);
-    keep(json, buffer_append_string(json->out, "null"));
+    json_writer_start(json, name);
+    json_writer_keep(json, buffer_append_string(json->out, "null"));
 }

@@ -17,16 +17,16 @@ void map_destroy(Map *map)
     map_init(map);
 }
 
-static size_t home(const Map *map, MapKey key)
+static size_t map_home(const Map *map, MapKey key)
 {
     uint64_t mixed = hash_mix(key.low + hash_mix(key.high + UINT64_C(0x9E3779B97F4A7C15)));
     return (size_t)mixed & (map->capacity - 1);
 }
 
 /* The slot of key, or the free slot where it would go. */
-static size_t find(const Map *map, MapKey key)
+static size_t map_find(const Map *map, MapKey key)
 {
-    size_t i = home(map, key);
+    size_t i = map_home(map, key);
     while (map->slots[i].value != NULL &&
            (map->slots[i].key.low != key.low || map->slots[i].key.high != key.high)) {
         i = (i + 1) & (map->capacity - 1);
@@ -34,7 +34,7 @@ static size_t find(const Map *map, MapKey key)
     return i;
 }
 
-static Result resize(Map *map, size_t capacity)
+static Result map_resize(Map *map, size_t capacity)
 {
     Map bigger = {.slots = calloc(capacity, sizeof(MapSlot)), .capacity = capacity, .count = 0};
     if (bigger.slots == NULL) {
@@ -42,7 +42,7 @@ static Result resize(Map *map, size_t capacity)
     }
     for (size_t i = 0; i < map->capacity; i++) {
         if (map->slots[i].value != NULL) {
-            bigger.slots[find(&bigger, map->slots[i].key)] = map->slots[i];
+            bigger.slots[map_find(&bigger, map->slots[i].key)] = map->slots[i];
         }
     }
     bigger.count = map->count;
@@ -53,18 +53,18 @@ static Result resize(Map *map, size_t capacity)
 
 void *map_get(const Map *map, MapKey key)
 {
-    return map->count == 0 ? NULL : map->slots[find(map, key)].value;
+    return map->count == 0 ? NULL : map->slots[map_find(map, key)].value;
 }
 
 Result map_put(Map *map, MapKey key, void *value)
 {
     if (map->count + 1 > map->capacity / 4 * 3) {
-        Result rc = resize(map, map->capacity == 0 ? MAP_FIRST_SLOTS : map->capacity * 2);
+        Result rc = map_resize(map, map->capacity == 0 ? MAP_FIRST_SLOTS : map->capacity * 2);
         if (rc != RESULT_OK) {
             return rc;
         }
     }
-    MapSlot *slot = &map->slots[find(map, key)];
+    MapSlot *slot = &map->slots[map_find(map, key)];
     if (slot->value == NULL) {
         map->count++;
     }
@@ -77,14 +77,14 @@ void *map_remove(Map *map, MapKey key)
     if (map->count == 0) {
         return NULL;
     }
-    size_t hole = find(map, key);
+    size_t hole = map_find(map, key);
     void *value = map->slots[hole].value;
     if (value == NULL) {
         return NULL;
     }
     size_t mask = map->capacity - 1;
     for (size_t i = (hole + 1) & mask; map->slots[i].value != NULL; i = (i + 1) & mask) {
-        size_t wants = home(map, map->slots[i].key);
+        size_t wants = map_home(map, map->slots[i].key);
         if (((i - wants) & mask) >= ((i - hole) & mask)) {
             map->slots[hole] = map->slots[i];
             hole = i;
@@ -93,7 +93,7 @@ void *map_remove(Map *map, MapKey key)
     map->slots[hole].value = NULL;
     map->count--;
     if (map->capacity > MAP_FIRST_SLOTS && map->count < map->capacity / 8) {
-        (void)resize(map, map->capacity / 2);
+        (void)map_resize(map, map->capacity / 2);
     }
     return value;
 }

@@ -9,7 +9,7 @@
 
 #define NO_BOUND 9e15 /* and more: only keeps sums from overflowing */
 
-static Result parse_number(const char *text, double *number, const char **rest)
+static Result option_parse_number(const char *text, double *number, const char **rest)
 {
     char *end = NULL;
     while (isspace((unsigned char)*text)) {
@@ -65,7 +65,7 @@ static Result parse_with_units(const char *text, const Unit *units, int64_t *val
 {
     double number = 0;
     const char *rest = NULL;
-    Result rc = parse_number(text, &number, &rest);
+    Result rc = option_parse_number(text, &number, &rest);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -195,7 +195,7 @@ Result option_parse(const OptionSpec *spec, const char *text, OptionValue *value
         rc = parse_bool(text, &value->flag);
         break;
     case OPTION_COUNT:
-        rc = parse_number(text, &number, &rest);
+        rc = option_parse_number(text, &number, &rest);
         if (rc == RESULT_OK && (*rest != '\0' || floor(number) != number)) {
             rc = RESULT_INVALID;
         }
@@ -210,7 +210,7 @@ Result option_parse(const OptionSpec *spec, const char *text, OptionValue *value
         number = (double)value->number;
         break;
     case OPTION_REAL:
-        rc = parse_number(text, &number, &rest);
+        rc = option_parse_number(text, &number, &rest);
         if (rc == RESULT_OK && *rest != '\0') {
             rc = RESULT_INVALID;
         }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool is_same(const OptionSpec *spec, const Options *a, const Options *b)
+static bool option_changes_is_same(const OptionSpec *spec, const Options *a, const Options *b)
 {
     const void *left = (const char *)a->values + spec->offset;
     const void *right = (const char *)b->values + spec->offset;
@@ -29,7 +29,7 @@ void option_changes_tell(const Options *options, const Options *fresh,
                          void (*tell)(void *context, const OptionChange *change), void *context)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
-        if (!is_same(&options->specs[i], options, fresh)) {
+        if (!option_changes_is_same(&options->specs[i], options, fresh)) {
             OptionChange change = {.spec = &options->specs[i],
                                    .from = options->texts[i],
                                    .to = fresh->texts[i],

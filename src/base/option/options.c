@@ -8,7 +8,8 @@
 
 /* ---- one row -------------------------------------------------------------------------------- */
 
-static Result store(Options *options, size_t row, const char *text, const OptionValue *parsed)
+static Result options_store(Options *options, size_t row, const char *text,
+                            const OptionValue *parsed)
 {
     const OptionSpec *spec = &options->specs[row];
     void *place = (char *)options->values + spec->offset;
@@ -25,7 +26,7 @@ static Result store(Options *options, size_t row, const char *text, const Option
     return RESULT_OK;
 }
 
-static Result replace(char **string, const char *with)
+static Result options_replace(char **string, const char *with)
 {
     char *copy = strdup(with);
     if (copy == NULL) {
@@ -50,13 +51,13 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
         OptionValue parsed = {0};
         rc = option_parse(&specs[i], specs[i].standard, &parsed, &error);
         if (rc == RESULT_OK) {
-            rc = store(options, i, specs[i].standard, &parsed);
+            rc = options_store(options, i, specs[i].standard, &parsed);
         }
         if (rc == RESULT_OK) {
-            rc = replace(&options->texts[i], specs[i].standard);
+            rc = options_replace(&options->texts[i], specs[i].standard);
         }
         if (rc == RESULT_OK) {
-            rc = replace(&options->origins[i], "default");
+            rc = options_replace(&options->origins[i], "default");
         }
     }
     if (rc == RESULT_INVALID) {
@@ -129,7 +130,7 @@ static const OptionSpec *nearest(const Options *options, const char *name)
     return best_distance <= most ? best : NULL;
 }
 
-static void complain_unknown(const Options *options, const char *name, Buffer *error)
+static void options_complain_unknown(const Options *options, const char *name, Buffer *error)
 {
     const OptionSpec *near = nearest(options, name);
     (void)buffer_printf(error, "unknown option '%s'", name);
@@ -145,7 +146,7 @@ Result options_set(Options *options, const char *name, const char *text, const c
 {
     const OptionSpec *spec = options_find(options, name);
     if (spec == NULL) {
-        complain_unknown(options, name, error);
+        options_complain_unknown(options, name, error);
         return RESULT_INVALID;
     }
     size_t row = (size_t)(spec - options->specs);
@@ -161,13 +162,13 @@ Result options_set(Options *options, const char *name, const char *text, const c
         rc = option_parse(spec, buffer_string(&value), &parsed, error);
     }
     if (rc == RESULT_OK) {
-        rc = store(options, row, buffer_string(&value), &parsed);
+        rc = options_store(options, row, buffer_string(&value), &parsed);
     }
     if (rc == RESULT_OK) {
-        rc = replace(&options->texts[row], buffer_string(&value));
+        rc = options_replace(&options->texts[row], buffer_string(&value));
     }
     if (rc == RESULT_OK) {
-        rc = replace(&options->origins[row], origin);
+        rc = options_replace(&options->origins[row], origin);
     }
     buffer_destroy(&value);
     buffer_destroy(&why);
@@ -195,7 +196,7 @@ static void warn_of_variable(const Options *options, const char *variable, size_
     }
     (void)buffer_printf(error, "warning: environment variable %.*s: ", (int)(prefix + length),
                         variable);
-    complain_unknown(options, name, error);
+    options_complain_unknown(options, name, error);
     (void)buffer_append_char(error, '\n');
 }
 
@@ -262,9 +263,9 @@ Result options_copy(Options *options, const Options *from)
         OptionValue value = option_read(&from->specs[i], field);
         const char *text =
             from->specs[i].type == OPTION_TEXT ? *(char *const *)field : from->texts[i];
-        rc = store(options, i, text, &value);
-        rc = rc == RESULT_OK ? replace(&options->texts[i], from->texts[i]) : rc;
-        rc = rc == RESULT_OK ? replace(&options->origins[i], from->origins[i]) : rc;
+        rc = options_store(options, i, text, &value);
+        rc = rc == RESULT_OK ? options_replace(&options->texts[i], from->texts[i]) : rc;
+        rc = rc == RESULT_OK ? options_replace(&options->origins[i], from->origins[i]) : rc;
     }
     return rc == RESULT_OK ? options_copy_sites(options, from) : rc;
 }

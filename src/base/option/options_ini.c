@@ -43,7 +43,8 @@ typedef struct IniFile {
     Result result;
 } IniFile;
 
-static Result load(Options *options, const char *path, unsigned depth, bool is_own, Buffer *error);
+static Result options_ini_load(Options *options, const char *path, unsigned depth, bool is_own,
+                               Buffer *error);
 
 static Result include(IniFile *file, const char *name)
 {
@@ -58,7 +59,8 @@ static Result include(IniFile *file, const char *name)
         rc = buffer_append_string(&path, name);
     }
     if (rc == RESULT_OK) {
-        rc = load(file->options, buffer_string(&path), file->depth + 1, false, file->error);
+        rc = options_ini_load(file->options, buffer_string(&path), file->depth + 1, false,
+                              file->error);
     }
     buffer_destroy(&path);
     return rc;
@@ -92,7 +94,7 @@ static void complain_twice(IniFile *file, const char *name)
 }
 
 /* Applies the assignment collected so far. */
-static void flush(IniFile *file)
+static void options_ini_flush(IniFile *file)
 {
     if (file->key == NULL) {
         return;
@@ -153,7 +155,7 @@ static int on_assignment(void *context, const char *section, const char *key, co
     }
     file->indented = false;
     if (!joined && !(file->continues && file->key != NULL)) {
-        flush(file);
+        options_ini_flush(file);
         file->section = strdup(section);
         file->key = strdup(key);
         file->value_line = file->line;
@@ -172,7 +174,7 @@ static int on_assignment(void *context, const char *section, const char *key, co
 }
 
 /* Where to cut a long line: the next piece begins there. */
-static size_t cut(const char *text)
+static size_t options_ini_cut(const char *text)
 {
     size_t at = INI_CHUNK;
     while (at > 1 && ini_value_is_bad_start(text[at])) {
@@ -242,7 +244,7 @@ static char *next_piece(char *line, int size, void *context)
         file->continues = true;
     }
     size_t length = strlen(file->rest);
-    size_t give = length < (size_t)size - 2 ? length : cut(file->rest);
+    size_t give = length < (size_t)size - 2 ? length : options_ini_cut(file->rest);
     const char *prefix = file->rest == file->text ? "" : " ";
     (void)snprintf(line, (size_t)size, "%s%.*s", prefix, (int)give, file->rest);
     file->gap = file->next_gap;
@@ -256,7 +258,8 @@ static char *next_piece(char *line, int size, void *context)
     return note_piece(file) ? line : NULL;
 }
 
-static Result load(Options *options, const char *path, unsigned depth, bool is_own, Buffer *error)
+static Result options_ini_load(Options *options, const char *path, unsigned depth, bool is_own,
+                               Buffer *error)
 {
     if (depth > INI_INCLUDE_DEPTH) {
         (void)buffer_printf(error, "%s: included more than %d levels deep\n", path,
@@ -277,7 +280,7 @@ static Result load(Options *options, const char *path, unsigned depth, bool is_o
     }
     /* inih goes on after a line it does not understand and returns the first such line. */
     int bad = ini_parse_stream(next_piece, &file, on_assignment, &file);
-    flush(&file);
+    options_ini_flush(&file);
     if (bad != 0 && (file.result == RESULT_OK || file.result == RESULT_INVALID)) {
         unsigned at = bad > 0 && (size_t)bad <= file.n_pieces ? file.piece_lines[bad - 1] : 0;
         (void)buffer_printf(error, "%s:%u: expected 'key = value', '[section]' or a comment\n",
@@ -301,10 +304,10 @@ static Result load(Options *options, const char *path, unsigned depth, bool is_o
 
 Result options_load(Options *options, const char *path, Buffer *error)
 {
-    return load(options, path, 0, false, error);
+    return options_ini_load(options, path, 0, false, error);
 }
 
 Result options_load_printed(Options *options, const char *path, Buffer *error)
 {
-    return load(options, path, 0, true, error);
+    return options_ini_load(options, path, 0, true, error);
 }

@@ -19,7 +19,7 @@ void byte_gate_destroy(ByteGate *gate)
     mutex_destroy(&gate->mutex);
 }
 
-static bool is_low(ByteGate *gate)
+static bool byte_gate_is_low(ByteGate *gate)
 {
     size_t limit = byte_gate_limit(gate);
     return atomic_load(&gate->held) <= limit - limit / 4;
@@ -28,7 +28,7 @@ static bool is_low(ByteGate *gate)
 /* Whoever turns closed into open wakes the others: once for each closing. */
 static bool open_when_low(ByteGate *gate)
 {
-    if (!atomic_load(&gate->closed) || !is_low(gate)) {
+    if (!atomic_load(&gate->closed) || !byte_gate_is_low(gate)) {
         return false;
     }
     mutex_lock(&gate->mutex);
@@ -45,7 +45,7 @@ bool byte_gate_runs_dry(const ByteGate *gate)
     return atomic_load(&gate->handed_on) < byte_gate_limit(gate) / 4 + 1;
 }
 
-static void leave(const ByteShare *share)
+static void byte_gate_leave(const ByteShare *share)
 {
     ByteGate *gate = share->gate;
     bool was_dry = byte_gate_runs_dry(gate);
@@ -76,7 +76,7 @@ void byte_gate_move(ByteShare *share, ByteGate *gate, size_t bytes)
         (void)atomic_fetch_add(&gate->held, bytes);
     }
     if (before.gate != NULL) {
-        leave(&before);
+        byte_gate_leave(&before);
     }
 }
 

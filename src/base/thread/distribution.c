@@ -2,20 +2,21 @@
 
 #include <stdatomic.h>
 
-static unsigned bin_of(uint64_t value)
+static unsigned distribution_bin_of(uint64_t value)
 {
     return value == 0 ? 0 : 64u - (unsigned)__builtin_clzll(value);
 }
 
 void distribution_add(Distribution *distribution, uint64_t value)
 {
-    atomic_fetch_add_explicit(&distribution->count[bin_of(value)], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&distribution->count[distribution_bin_of(value)], 1,
+                              memory_order_relaxed);
 }
 
 void distribution_move(Distribution *distribution, uint64_t from, uint64_t to)
 {
-    unsigned old = bin_of(from);
-    unsigned new = bin_of(to);
+    unsigned old = distribution_bin_of(from);
+    unsigned new = distribution_bin_of(to);
     if (old != new &&old > 0) {
         atomic_fetch_sub_explicit(&distribution->count[old], 1, memory_order_relaxed);
     }

@@ -1,13 +1,13 @@
 #include "base/thread/life.h"
 
-static bool turn(Life *life, LifeState from, LifeState to)
+static bool life_turn(Life *life, LifeState from, LifeState to)
 {
     return atomic_compare_exchange_strong(&life->state, &from, to);
 }
 
 Result life_start(Life *life, const char *name, void *(*run)(void *), void *argument)
 {
-    if (atomic_load(&life->state) == LIFE_RUNNING || turn(life, LIFE_RESTING, LIFE_RUNNING)) {
+    if (atomic_load(&life->state) == LIFE_RUNNING || life_turn(life, LIFE_RESTING, LIFE_RUNNING)) {
         return RESULT_OK;
     }
     thread_join(&life->thread);
@@ -21,12 +21,12 @@ Result life_start(Life *life, const char *name, void *(*run)(void *), void *argu
 
 void life_rest(Life *life)
 {
-    (void)turn(life, LIFE_RUNNING, LIFE_RESTING);
+    (void)life_turn(life, LIFE_RUNNING, LIFE_RESTING);
 }
 
 bool life_ends(Life *life)
 {
-    return turn(life, LIFE_RESTING, LIFE_ENDED);
+    return life_turn(life, LIFE_RESTING, LIFE_ENDED);
 }
 
 bool life_rests(Life *life)

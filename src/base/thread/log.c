@@ -30,7 +30,7 @@ static LogSink sink = {.mutex = {.handle = PTHREAD_MUTEX_INITIALIZER, .rank = RA
 static _Atomic int threshold = LOG_LEVEL_INFO;
 static _Thread_local char thread_name[24] = "main";
 
-static int open_file(const char *path)
+static int log_open_file(const char *path)
 {
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 }
@@ -44,7 +44,7 @@ Result log_open(const char *path, LogLevel level, LogLevel echo)
         if (copy == NULL) {
             return RESULT_MEMORY;
         }
-        fd = open_file(path);
+        fd = log_open_file(path);
         if (fd < 0) {
             Result rc = result_of_errno(errno);
             free(copy);
@@ -69,7 +69,7 @@ Result log_reopen(void)
     Result rc = RESULT_OK;
     mutex_lock(&sink.mutex);
     if (sink.path != NULL) {
-        int fd = open_file(sink.path);
+        int fd = log_open_file(sink.path);
         if (fd < 0) {
             rc = result_of_errno(errno);
         } else {
@@ -116,7 +116,7 @@ void log_set_thread_name(const char *name)
     (void)snprintf(thread_name, sizeof thread_name, "%s", name);
 }
 
-static void write_all(int fd, const char *bytes, size_t length)
+static void log_write_all(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {
         ssize_t n = write(fd, bytes, length);
@@ -161,13 +161,13 @@ void log_event(LogLevel level, const char *component, const char *phrase, const 
     line[length++] = '\n';
     mutex_lock(&sink.mutex);
     if (sink.fd >= 0) {
-        write_all(sink.fd, line, length);
+        log_write_all(sink.fd, line, length);
     }
     if (sink.fd < 0 || level <= sink.echo) {
         if (sink.before_echo != NULL) {
             sink.before_echo();
         }
-        write_all(STDERR_FILENO, line, length);
+        log_write_all(STDERR_FILENO, line, length);
     }
     mutex_unlock(&sink.mutex);
 }

@@ -78,7 +78,7 @@ static void owe_locked(Queue *queue, MonoTime by)
 }
 
 /* by: when it is missed, if nobody is to be called now; NULL = call. */
-static Result push(Queue *queue, void *item, const MonoTime *by)
+static Result queue_push_one(Queue *queue, void *item, const MonoTime *by)
 {
     Result rc = RESULT_OK;
     bool call = false;
@@ -103,12 +103,12 @@ static Result push(Queue *queue, void *item, const MonoTime *by)
 
 Result queue_push(Queue *queue, void *item)
 {
-    return push(queue, item, NULL);
+    return queue_push_one(queue, item, NULL);
 }
 
 Result queue_add_by(Queue *queue, void *item, MonoTime by)
 {
-    return push(queue, item, &by);
+    return queue_push_one(queue, item, &by);
 }
 
 Result queue_try_push(Queue *queue, void *item)

@@ -84,7 +84,7 @@ void block_desk_set_agents(BlockDesk *desk, uint32_t agents)
 
 /* ---- coming in ---- */
 
-static void answer(BlockDesk *desk, const char *reply_to, BlockFault fault)
+static void block_desk_answer(BlockDesk *desk, const char *reply_to, BlockFault fault)
 {
     WireWriter writer = node_link_begin(desk->link, &desk->message);
     wire_put_8(&writer, fault == BLOCK_GOOD ? NODE_COMMITTED : NODE_REFUSED);
@@ -94,7 +94,8 @@ static void answer(BlockDesk *desk, const char *reply_to, BlockFault fault)
     }
 }
 
-static void refuse(BlockDesk *desk, const char *reply_to, BlockFault fault, uint16_t from)
+static void block_desk_refuse(BlockDesk *desk, const char *reply_to, BlockFault fault,
+                              uint16_t from)
 {
     uint64_t count = ++desk->refused[fault];
     bool is_usual = fault == BLOCK_DRAINED;        /* until the sender has the newer table */
@@ -102,7 +103,7 @@ static void refuse(BlockDesk *desk, const char *reply_to, BlockFault fault, uint
         LOG_ERROR("cluster", "a block was refused", "from=%u reason=\"%s\" count=%llu",
                   (unsigned)from, block_fault_name(fault), (unsigned long long)count);
     }
-    answer(desk, reply_to, fault);
+    block_desk_answer(desk, reply_to, fault);
 }
 
 /* NULL without memory: the sender sends it again. */
@@ -136,7 +137,7 @@ void block_desk_arrived(BlockDesk *desk, const TransportEvent *event, MonoTime n
         envelope_open(desk->packer, event->bytes, event->length, desk->link->head.uuid,
                       desk->link->head.from, &envelope, &desk->blocks);
     if (fault != BLOCK_GOOD) {
-        refuse(desk, event->reply_to, fault, envelope.from);
+        block_desk_refuse(desk, event->reply_to, fault, envelope.from);
         return;
     }
     InboxItem *item = open_item(desk, event, &envelope);
@@ -157,9 +158,9 @@ void block_desk_settled(BlockDesk *desk, uint64_t ticket, BlockFault fault, uint
         return;
     }
     if (fault == BLOCK_GOOD) {
-        answer(desk, reply_to, fault);
+        block_desk_answer(desk, reply_to, fault);
     } else {
-        refuse(desk, reply_to, fault, from);
+        block_desk_refuse(desk, reply_to, fault, from);
     }
     free(reply_to);
 }

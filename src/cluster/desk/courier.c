@@ -86,23 +86,23 @@ void courier_set_options(Courier *courier, const CourierOptions *options)
 
 /* ---- customers ------------------------------------------------------------------------------- */
 
-static bool has_room(const Courier *courier, const Customer *customer)
+static bool courier_has_room(const Courier *courier, const Customer *customer)
 {
     return customer->n < 2 ||
            (customer->n < COURIER_WINDOW_MOST &&
             customer->out + courier->options.message_bytes <= courier->options.window_bytes);
 }
 
-static MonoTime sooner(MonoTime a, MonoTime b)
+static MonoTime courier_sooner(MonoTime a, MonoTime b)
 {
     return mono_before(a, b) ? a : b;
 }
 
 /* When something is to be done for an agent. */
-static MonoTime due_of(const Courier *courier, const Customer *customer)
+static MonoTime courier_due_of(const Courier *courier, const Customer *customer)
 {
     MonoTime due = MONO_NEVER;
-    if (customer->pending > 0 && has_room(courier, customer)) {
+    if (customer->pending > 0 && courier_has_room(courier, customer)) {
         bool full = customer->pending >= courier->options.message_bytes;
         due = customer->not_before;
         if (!full) {
@@ -111,27 +111,28 @@ static MonoTime due_of(const Courier *courier, const Customer *customer)
     }
     for (size_t i = 0; i < customer->n; i++) {
         const Parcel *parcel = &customer->parcels[i];
-        due =
-            sooner(due, parcel->token == 0 ? mono_later(parcel->time, customer->not_before)
-                                           : mono_add_ms(parcel->time, courier->options.answer_ms));
+        due = courier_sooner(due, parcel->token == 0
+                                      ? mono_later(parcel->time, customer->not_before)
+                                      : mono_add_ms(parcel->time, courier->options.answer_ms));
     }
     return due;
 }
 
-static void place(Courier *courier, Customer *customer)
+static void courier_place(Courier *courier, Customer *customer)
 {
     heap_remove(&courier->due, &customer->due); /* it is always in: so the push cannot fail */
-    (void)heap_push(&courier->due, &customer->due, due_of(courier, customer).ns, customer->to);
+    (void)heap_push(&courier->due, &customer->due, courier_due_of(courier, customer).ns,
+                    customer->to);
 }
 
-static Customer *find(const Courier *courier, uint16_t to)
+static Customer *courier_find(const Courier *courier, uint16_t to)
 {
     return map_get(&courier->customers, map_key(to + UINT64_C(1)));
 }
 
-static Customer *find_or_add(Courier *courier, uint16_t to)
+static Customer *courier_find_or_add(Courier *courier, uint16_t to)
 {
-    Customer *customer = find(courier, to);
+    Customer *customer = courier_find(courier, to);
     if (customer != NULL) {
         return customer;
     }
@@ -155,13 +156,13 @@ static Customer *find_or_add(Courier *courier, uint16_t to)
 
 Result courier_grown(Courier *courier, uint16_t to, size_t bytes, MonoTime now)
 {
-    Customer *customer = find_or_add(courier, to);
+    Customer *customer = courier_find_or_add(courier, to);
     if (customer == NULL) {
         return RESULT_MEMORY;
     }
     customer->oldest = customer->pending == 0 ? now : customer->oldest;
     customer->pending += bytes;
-    place(courier, customer);
+    courier_place(courier, customer);
     return RESULT_OK;
 }
 
@@ -169,7 +170,7 @@ Result courier_look(Courier *courier, uint16_t to, MonoTime now)
 {
     Result rc = courier_grown(courier, to, 1, now);
     if (rc == RESULT_OK) {
-        find(courier, to)->looks = true;
+        courier_find(courier, to)->looks = true;
     }
     return rc;
 }
@@ -197,7 +198,7 @@ static void note_away(Customer *customer, MonoTime now)
 
 void courier_present(Courier *courier, uint16_t to, MonoTime now)
 {
-    Customer *customer = find(courier, to);
+    Customer *customer = courier_find(courier, to);
     if (customer != NULL) {
         note_present(customer);
         customer->not_before = now;
@@ -207,7 +208,7 @@ void courier_present(Courier *courier, uint16_t to, MonoTime now)
             parcel->token = 0;
             parcel->time = now;
         }
-        place(courier, customer);
+        courier_place(courier, customer);
     }
 }
 
@@ -222,7 +223,7 @@ void courier_lost(Courier *courier, MonoTime now)
 
 /* ---- parcels --------------------------------------------------------------------------------- */
 
-static void give_up(Courier *courier, Parcel *parcel, MonoTime again)
+static void courier_give_up(Courier *courier, Parcel *parcel, MonoTime again)
 {
     courier->in_flight -= parcel->token != 0;
     parcel->token = 0;
@@ -278,7 +279,7 @@ static void repeat(Courier *courier, Customer *customer, size_t i, MonoTime now)
 }
 
 /* The rows that come next. */
-static void advance(Courier *courier, Customer *customer, MonoTime now)
+static void courier_advance(Courier *courier, Customer *customer, MonoTime now)
 {
     OutboxRange range;
     Result rc = courier->sinks.read(courier->sinks.context, customer->to, customer->next,
@@ -300,26 +301,26 @@ static void advance(Courier *courier, Customer *customer, MonoTime now)
     send_parcel(courier, customer, parcel, now);
 }
 
-static void serve(Courier *courier, Customer *customer, MonoTime now)
+static void courier_serve(Courier *courier, Customer *customer, MonoTime now)
 {
     for (size_t i = customer->n; i > 0; i--) {
         Parcel *parcel = &customer->parcels[i - 1];
         if (parcel->token != 0 &&
             !mono_before(now, mono_add_ms(parcel->time, courier->options.answer_ms))) {
-            give_up(courier, parcel, now);
+            courier_give_up(courier, parcel, now);
         }
         if (parcel->token == 0 && !mono_before(now, parcel->time) &&
             !mono_before(now, customer->not_before)) {
             repeat(courier, customer, i - 1, now);
         }
     }
-    while (customer->pending > 0 && has_room(courier, customer) &&
+    while (customer->pending > 0 && courier_has_room(courier, customer) &&
            !mono_before(now, customer->not_before) &&
            (customer->pending >= courier->options.message_bytes ||
             !mono_before(now, mono_add_ms(customer->oldest, courier->options.age_ms)))) {
-        advance(courier, customer, now);
+        courier_advance(courier, customer, now);
     }
-    place(courier, customer);
+    courier_place(courier, customer);
 }
 
 void courier_work(Courier *courier, MonoTime now)
@@ -327,7 +328,7 @@ void courier_work(Courier *courier, MonoTime now)
     HeapNode *node = NULL;
     size_t most = courier->customers.count; /* each once: whoever fails is due again later */
     while (most-- > 0 && (node = heap_top(&courier->due)) != NULL && node->key <= now.ns) {
-        serve(courier, HEAP_ELEMENT(node, Customer, due), now);
+        courier_serve(courier, HEAP_ELEMENT(node, Customer, due), now);
     }
 }
 
@@ -340,7 +341,7 @@ MonoTime courier_next(const Courier *courier)
 bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, MonoTime now,
                     uint16_t *to)
 {
-    Customer *customer = find(courier, (uint16_t)token);
+    Customer *customer = courier_find(courier, (uint16_t)token);
     size_t i = 0;
     while (customer != NULL && i < customer->n && customer->parcels[i].token != token) {
         i++;
@@ -364,9 +365,9 @@ bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, Mono
         } else {
             note_present(customer);
         }
-        give_up(courier, &customer->parcels[i], customer->not_before);
+        courier_give_up(courier, &customer->parcels[i], customer->not_before);
     }
-    place(courier, customer);
+    courier_place(courier, customer);
     return true;
 }
 

@@ -62,7 +62,7 @@ void end_desk_changed(EndDesk *desk, MonoTime now)
 
 /* ---- who has ended ---- */
 
-static const EndNamed *find_named(const EndDesk *desk, uint16_t agent)
+static const EndNamed *end_desk_find_named(const EndDesk *desk, uint16_t agent)
 {
     for (size_t i = 0; i < desk->n_named; i++) {
         if (desk->named[i].agent == agent) {
@@ -75,7 +75,7 @@ static const EndNamed *find_named(const EndDesk *desk, uint16_t agent)
 /* The process that the verdict is for, when it is the agent's last one, as it was seen since. */
 static const EndNamed *find_ended(const EndDesk *desk, uint16_t agent, MonoTime since, MonoTime now)
 {
-    const EndNamed *named = find_named(desk, agent);
+    const EndNamed *named = end_desk_find_named(desk, agent);
     if (named == NULL || agent >= desk->members->n || mono_before(now, desk->alone_from)) {
         return NULL;
     }
@@ -153,10 +153,11 @@ static void read_verdict(EndDesk *desk, const TransportEvent *event)
     desk->revision = event->revision;
 }
 
-static EndVerdict take_value(EndDesk *desk, const TransportEvent *event, const EndReport *report)
+static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event,
+                                      const EndReport *report)
 {
     read_verdict(desk, event);
-    const EndNamed *ours = find_named(desk, desk->link->head.from);
+    const EndNamed *ours = end_desk_find_named(desk, desk->link->head.from);
     bool quiet = report->idle || report->spent;
     bool is_ours = ours != NULL && ours->session == desk->link->head.session;
     if (is_ours && !quiet && !desk->told) {
@@ -174,7 +175,7 @@ static EndVerdict take_value(EndDesk *desk, const TransportEvent *event, const E
     return END_NOT_YET;
 }
 
-static void look(EndDesk *desk, MonoTime now)
+static void end_desk_look(EndDesk *desk, MonoTime now)
 {
     desk->look = ++desk->last;
     desk->next_look = mono_add_ms(now, LOOK_MS);
@@ -199,20 +200,20 @@ void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,
     }
 }
 
-static EndVerdict note(EndDesk *desk, uint16_t agent, uint64_t round, const EndReport *report,
-                       MonoTime now)
+static EndVerdict end_desk_note(EndDesk *desk, uint16_t agent, uint64_t round,
+                                const EndReport *report, MonoTime now)
 {
     EndVerdict verdict = ending_report(&desk->ending, agent, round, report);
     if (verdict != END_NOT_YET) {
         desk->found = verdict;
         desk->found_end = mono_add_ms(now, FOUND_MS);
-        look(desk, now); /* then it is put, in place of what is there */
+        end_desk_look(desk, now); /* then it is put, in place of what is there */
     }
     return END_NOT_YET; /* until the key says so */
 }
 
 /* Those who have not reported in this round, but for us. */
-static void ask(EndDesk *desk, MonoTime now)
+static void end_desk_ask(EndDesk *desk, MonoTime now)
 {
     size_t from = 0;
     uint16_t agent = 0;
@@ -241,8 +242,8 @@ static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
     if (ending_begin(&desk->ending, desk->agents, desk->n) != RESULT_OK) {
         return;
     }
-    ask(desk, now);
-    (void)note(desk, desk->link->head.from, desk->ending.round, &ours, now);
+    end_desk_ask(desk, now);
+    (void)end_desk_note(desk, desk->link->head.from, desk->ending.round, &ours, now);
 }
 
 /* Who has ended does not report any more: as it was then, so it is. Who has never started does not
@@ -255,13 +256,13 @@ static void report_for_others(EndDesk *desk, MonoTime now)
         const EndNamed *named = find_ended(desk, agent, desk->round_start, now);
         if (has_never_started(desk, agent)) {
             EndReport report = {.idle = true, .absent = true};
-            (void)note(desk, agent, desk->ending.round, &report, now);
+            (void)end_desk_note(desk, agent, desk->ending.round, &report, now);
         } else if (named != NULL) {
             EndReport report = {.idle = desk->verdict != END_LIMIT,
                                 .spent = desk->verdict == END_LIMIT,
                                 .tail = desk->verdict == END_TAIL,
                                 .session = named->session};
-            (void)note(desk, agent, desk->ending.round, &report, now);
+            (void)end_desk_note(desk, agent, desk->ending.round, &report, now);
         }
     }
 }
@@ -272,7 +273,7 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
         return;
     }
     if (!mono_before(now, desk->next_look)) {
-        look(desk, now);
+        end_desk_look(desk, now);
     }
     bool quiet = report->idle || report->spent;
     if (!quiet || !mono_before(now, desk->found_end)) {
@@ -288,7 +289,7 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
     report_for_others(desk, now);
     bool waits = desk->ending.open && mono_before(now, desk->round_end);
     if (waits && !mono_before(now, desk->next_ask)) {
-        ask(desk, now);
+        end_desk_ask(desk, now);
     }
     if (!waits && desk->found == END_NOT_YET && !mono_before(now, desk->next_round)) {
         begin_round(desk, report, now);
@@ -310,7 +311,7 @@ EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndRe
         EndReport theirs;
         if (event->kind == TRANSPORT_ANSWER && node_link_open(desk->link, event, &reader, &head) &&
             node_wire_get_report(&reader, &round, &theirs) == RESULT_OK) {
-            return note(desk, head.from, round, &theirs, now);
+            return end_desk_note(desk, head.from, round, &theirs, now);
         }
         return END_NOT_YET;
     }
@@ -322,5 +323,5 @@ EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndRe
         return END_NOT_YET;
     }
     desk->look = 0;
-    return take_value(desk, event, report);
+    return end_desk_take_value(desk, event, report);
 }

@@ -34,7 +34,7 @@ void errand_desk_destroy(ErrandDesk *desk)
     buffer_destroy(&desk->bytes);
 }
 
-static ClusterSlot slot_of(const ErrandDesk *desk, const char *url)
+static ClusterSlot errand_desk_slot_of(const ErrandDesk *desk, const char *url)
 {
     return desk->table->slots[slot_of_url(url, strlen(url))];
 }
@@ -49,7 +49,7 @@ static void end_errand(ErrandDesk *desk, size_t place, ErrandOutcome outcome, Er
     desk->sinks.told(desk->sinks.context, errand.host, outcome, answer);
 }
 
-static void ask(ErrandDesk *desk, ErrandAsked *errand, MonoTime now)
+static void errand_desk_ask_one(ErrandDesk *desk, ErrandAsked *errand, MonoTime now)
 {
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
     wire_put_8(&writer, NODE_ASK_ROBOTS);
@@ -65,10 +65,10 @@ static void ask(ErrandDesk *desk, ErrandAsked *errand, MonoTime now)
 }
 
 /* Looks at one whose time has come. True: it is over. */
-static bool look(ErrandDesk *desk, size_t place, MonoTime now)
+static bool errand_desk_look(ErrandDesk *desk, size_t place, MonoTime now)
 {
     ErrandAsked *errand = &desk->ours[place];
-    ClusterSlot slot = slot_of(desk, errand->url);
+    ClusterSlot slot = errand_desk_slot_of(desk, errand->url);
     bool is_moving = cluster_slot_is_moving(slot);
     errand->asked = 0;
     if (!is_moving && slot.to == desk->link->head.from) {
@@ -84,7 +84,7 @@ static bool look(ErrandDesk *desk, size_t place, MonoTime now)
         errand->next = mono_add_ms(now, ERRAND_FIRST_MS);
     } else {
         errand->agent = slot.to;
-        ask(desk, errand, now);
+        errand_desk_ask_one(desk, errand, now);
     }
     return false;
 }
@@ -193,7 +193,7 @@ static bool forget_oldest(ErrandDesk *desk)
 }
 
 /* Begins to fetch it, when there is room. Takes the URL. */
-static void serve(ErrandDesk *desk, char *url, MonoTime now)
+static void errand_desk_serve(ErrandDesk *desk, char *url, MonoTime now)
 {
     bool has_room = desk->n_theirs < ERRAND_THEIRS_MOST || forget_oldest(desk);
     uint64_t ticket = ++desk->last;
@@ -233,7 +233,7 @@ void errand_desk_asked(ErrandDesk *desk, WireReader *question, const char *reply
     if (url == NULL) {
         return;
     }
-    ClusterSlot slot = slot_of(desk, url);
+    ClusterSlot slot = errand_desk_slot_of(desk, url);
     if (cluster_slot_is_moving(slot) || slot.to != desk->link->head.from) {
         reply(desk, ERRAND_NOT_MINE, NULL, reply_to);
         free(url);
@@ -241,7 +241,7 @@ void errand_desk_asked(ErrandDesk *desk, WireReader *question, const char *reply
     }
     const ErrandServed *served = find_served(desk, url);
     if (served == NULL) {
-        serve(desk, url, now);
+        errand_desk_serve(desk, url, now);
     } else {
         free(url);
     }
@@ -282,7 +282,7 @@ static MonoTime kept_until(const ErrandServed *served)
 void errand_desk_work(ErrandDesk *desk, MonoTime now)
 {
     for (size_t i = 0; i < desk->n_ours;) {
-        bool is_over = !mono_before(now, desk->ours[i].next) && look(desk, i, now);
+        bool is_over = !mono_before(now, desk->ours[i].next) && errand_desk_look(desk, i, now);
         i += !is_over;
     }
     for (size_t i = 0; i < desk->n_theirs;) {

@@ -54,7 +54,7 @@ void limit_desk_changed(LimitDesk *desk, MonoTime now)
     }
 }
 
-static bool is_low(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS])
+static bool limit_desk_is_low(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS])
 {
     bool low = false;
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
@@ -70,7 +70,7 @@ void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS]
 {
     bool waits = desk->look != 0 || desk->put != 0;
     if (!has_limits(desk) || !desk->link->up ||
-        (mono_before(now, desk->next) && (waits || !is_low(desk, accounts)))) {
+        (mono_before(now, desk->next) && (waits || !limit_desk_is_low(desk, accounts)))) {
         return;
     }
     desk->put = 0;
@@ -81,8 +81,8 @@ void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS]
 
 /* What is given back must not be in use: the allowance is lowered first, and the row when nothing
  * that was begun before exceeds it any more. */
-static void give_back(LimitDesk *desk, LedgerUnit unit, LedgerRow *row, uint64_t before,
-                      const LedgerAccount *account)
+static void limit_desk_give_back(LimitDesk *desk, LedgerUnit unit, LedgerRow *row, uint64_t before,
+                                 const LedgerAccount *account)
 {
     bool is_used = unit != LEDGER_RATE && account->used > row->granted[unit];
     if (desk->granted[unit] > row->granted[unit] || is_used) {
@@ -125,7 +125,7 @@ static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *a
     }
     desk->proposed[unit] = row->granted[unit];
     if (row->granted[unit] < before) {
-        give_back(desk, unit, row, before, account);
+        limit_desk_give_back(desk, unit, row, before, account);
     }
     if (desk->limits[unit] > 0 && unit != LEDGER_RATE) {
         desk->spent = desk->spent || row->wants[unit];
@@ -147,7 +147,8 @@ static void settle_nothing(LimitDesk *desk, LedgerUnit unit)
 }
 
 /* Our row, as it should be; true: it has changed. */
-static bool settle(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
+static bool limit_desk_settle(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS],
+                              MonoTime now)
 {
     const LedgerRow *row = &desk->ledger.rows[desk->link->head.from];
     LedgerRow before = *row;
@@ -215,8 +216,8 @@ static void look_for_rows(LimitDesk *desk, MonoTime now)
     }
 }
 
-static bool take_value(LimitDesk *desk, const TransportEvent *event,
-                       const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
+static bool limit_desk_take_value(LimitDesk *desk, const TransportEvent *event,
+                                  const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
 {
     uint64_t before[LEDGER_UNITS];
     memcpy(before, desk->granted, sizeof before);
@@ -230,7 +231,7 @@ static bool take_value(LimitDesk *desk, const TransportEvent *event,
         return false;
     }
     look_for_rows(desk, now);
-    if (!settle(desk, accounts, now)) {
+    if (!limit_desk_settle(desk, accounts, now)) {
         (void)take_proposed(desk);
     } else {
         buffer_reset(&desk->bytes);
@@ -255,7 +256,8 @@ bool limit_desk_take(LimitDesk *desk, const TransportEvent *event,
     if (number == desk->look && desk->look != 0) {
         desk->look = 0;
         desk->next = mono_add_ms(now, mono_before(now, desk->settled) ? SOON_MS : LOOK_MS);
-        changed = event->kind == TRANSPORT_VALUE && take_value(desk, event, accounts, now);
+        changed =
+            event->kind == TRANSPORT_VALUE && limit_desk_take_value(desk, event, accounts, now);
     } else if (number == desk->put && desk->put != 0) {
         desk->put = 0;
         if (event->kind == TRANSPORT_STORED) {

@@ -97,7 +97,7 @@ static void rest(MassDesk *desk, MonoTime now)
     desk->next = mono_add_ms(now, MASS_ASK_MS);
 }
 
-static void refuse(MassDesk *desk, const char *why, MonoTime now)
+static void mass_desk_refuse(MassDesk *desk, const char *why, MonoTime now)
 {
     LOG_WARN("cluster", "scores of another agent are refused", "from=%u problem=\"%s\"",
              (unsigned)desk->peer, why);
@@ -106,7 +106,7 @@ static void refuse(MassDesk *desk, const char *why, MonoTime now)
     rest(desk, now);
 }
 
-static void ask(MassDesk *desk, MonoTime now)
+static void mass_desk_ask(MassDesk *desk, MonoTime now)
 {
     uint64_t offset = desk->copying && desk->source == desk->peer ? desk->copied : 0;
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
@@ -126,14 +126,14 @@ static bool begin_copy(MassDesk *desk, const MassHead *head, MonoTime now)
 {
     end_copy(desk);
     if (head->records / 2 > desk->options.pages(desk->options.context)) {
-        refuse(desk, "more records than pages", now);
+        mass_desk_refuse(desk, "more records than pages", now);
         return false;
     }
     desk->copying = true;
     desk->head = *head;
     desk->source = desk->peer;
     if (mass_writer_init(&desk->writer, desk->options.directory, true, desk->peer) != RESULT_OK) {
-        refuse(desk, "the file cannot be written", now);
+        mass_desk_refuse(desk, "the file cannot be written", now);
         return false;
     }
     return true;
@@ -143,7 +143,7 @@ static void finish_copy(MassDesk *desk, MonoTime now)
 {
     Result rc = mass_writer_finish_copy(&desk->writer, &desk->head);
     if (rc != RESULT_OK) {
-        refuse(desk, result_name(rc), now);
+        mass_desk_refuse(desk, result_name(rc), now);
         return;
     }
     desk->have[desk->peer] = desk->head.round;
@@ -166,16 +166,16 @@ static void take_chunk(MassDesk *desk, const MassHead *head, uint64_t offset, co
         return;
     }
     if (offset != desk->copied) {
-        ask(desk, now); /* it has computed anew since */
+        mass_desk_ask(desk, now); /* it has computed anew since */
         return;
     }
     uint64_t end = desk->head.records * MASS_RECORD_BYTES;
     if (length % MASS_RECORD_BYTES != 0 || length > end - offset || (length == 0 && offset < end)) {
-        refuse(desk, "not what was asked for", now);
+        mass_desk_refuse(desk, "not what was asked for", now);
         return;
     }
     if (mass_writer_add_bytes(&desk->writer, bytes, length) != RESULT_OK) {
-        refuse(desk, "the file cannot be written", now);
+        mass_desk_refuse(desk, "the file cannot be written", now);
         return;
     }
     desk->copied += length;
@@ -183,7 +183,7 @@ static void take_chunk(MassDesk *desk, const MassHead *head, uint64_t offset, co
     if (desk->copied == end) {
         finish_copy(desk, now);
     } else {
-        ask(desk, now);
+        mass_desk_ask(desk, now);
     }
 }
 
@@ -204,7 +204,7 @@ void mass_desk_take(MassDesk *desk, const TransportEvent *event, MonoTime now)
     uint64_t offset = wire_get_64(&reader);
     const uint8_t *bytes = wire_get_string(&reader, &length);
     if (!good || from.from != desk->peer || !wire_reader_ended(&reader)) {
-        refuse(desk, "not readable", now);
+        mass_desk_refuse(desk, "not readable", now);
         return;
     }
     take_chunk(desk, &head, offset, bytes, length, now);
@@ -217,7 +217,7 @@ void mass_desk_work(MassDesk *desk, MonoTime now)
     }
     bool again = desk->asked != 0 && desk->copying && desk->source == desk->peer;
     if (again && ++desk->tries < TRIES) {
-        ask(desk, now);
+        mass_desk_ask(desk, now);
         return;
     }
     desk->tries = 0;
@@ -225,7 +225,7 @@ void mass_desk_work(MassDesk *desk, MonoTime now)
     if (desk->peer == desk->link->head.from) {
         desk->peer = (uint16_t)((desk->peer + 1u) % desk->n);
     }
-    ask(desk, now);
+    mass_desk_ask(desk, now);
 }
 
 MonoTime mass_desk_next(const MassDesk *desk)

@@ -103,7 +103,7 @@ static MemberNews take_self(Members *members, const TransportEvent *event,
     return MEMBER_NOTHING;
 }
 
-static MemberNews take_put(Members *members, const TransportEvent *event)
+static MemberNews members_take_put(Members *members, const TransportEvent *event)
 {
     if (event->kind == TRANSPORT_CONFLICT) {
         members_look_at(members, members->link->head.from);
@@ -121,7 +121,7 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
     uint64_t number = node_token_number(event->token);
     MemberRecord record;
     if ((number & PUT_BIT) != 0) {
-        return number == members->put ? take_put(members, event) : MEMBER_NOTHING;
+        return number == members->put ? members_take_put(members, event) : MEMBER_NOTHING;
     }
     if (event->kind != TRANSPORT_VALUE || number >= members->n) {
         return MEMBER_NOTHING;

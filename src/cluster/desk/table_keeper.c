@@ -94,7 +94,7 @@ void table_keeper_settle(TableKeeper *keeper, uint16_t to)
 }
 
 /* The key has forgotten what is known here. */
-static TableNews put_back(TableKeeper *keeper, MonoTime now)
+static TableNews table_keeper_put_back(TableKeeper *keeper, MonoTime now)
 {
     const ClusterTable *newest =
         keeper->seen.epoch > keeper->table.epoch ? &keeper->seen : &keeper->table;
@@ -113,13 +113,13 @@ static bool same_table(TableKeeper *keeper, const TransportEvent *event)
            memcmp(keeper->bytes.data, event->bytes, event->length) == 0;
 }
 
-static TableNews compare(TableKeeper *keeper, const TransportEvent *event, ClusterTable *table,
-                         MonoTime now)
+static TableNews table_keeper_compare(TableKeeper *keeper, const TransportEvent *event,
+                                      ClusterTable *table, MonoTime now)
 {
     uint64_t newest =
         keeper->seen.epoch > keeper->table.epoch ? keeper->seen.epoch : keeper->table.epoch;
     if (table->epoch < newest) {
-        return put_back(keeper, now);
+        return table_keeper_put_back(keeper, now);
     }
     if (table->epoch == keeper->table.epoch) {
         bool settled = !mono_before(keeper->asked, keeper->settled);
@@ -131,16 +131,17 @@ static TableNews compare(TableKeeper *keeper, const TransportEvent *event, Clust
     return TABLE_NEWER;
 }
 
-static TableNews take_value(TableKeeper *keeper, const TransportEvent *event, MonoTime now)
+static TableNews table_keeper_take_value(TableKeeper *keeper, const TransportEvent *event,
+                                         MonoTime now)
 {
     ClusterTable table;
     cluster_table_init(&table);
     keeper->revision = event->revision;
     Result rc = event->revision == 0 ? RESULT_NOT_FOUND
                                      : cluster_table_read(&table, event->bytes, event->length);
-    TableNews news = rc == RESULT_OK        ? compare(keeper, event, &table, now)
+    TableNews news = rc == RESULT_OK        ? table_keeper_compare(keeper, event, &table, now)
                      : rc == RESULT_VERSION ? TABLE_TWO
-                                            : put_back(keeper, now);
+                                            : table_keeper_put_back(keeper, now);
     cluster_table_destroy(&table);
     return news;
 }
@@ -166,7 +167,7 @@ TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, Mo
     keeper->next_look = mono_add_ms(now, pause_ms);
     if (event->kind == TRANSPORT_VALUE) {
         keeper->put = number > keeper->put ? 0 : keeper->put; /* its answer was lost */
-        news = take_value(keeper, event, now);
+        news = table_keeper_take_value(keeper, event, now);
         keeper->newest = news == TABLE_CONFIRMED;
     }
     return news;

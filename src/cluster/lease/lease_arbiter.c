@@ -61,7 +61,7 @@ static Lease *lease_of(HeapNode *node)
 }
 
 /* When something is to be done about it. */
-static MonoTime due_of(const Lease *lease)
+static MonoTime lease_arbiter_due_of(const Lease *lease)
 {
     if (lease->number > 0) {
         bool tell = lease->first != NULL && !lease->holder_knows;
@@ -72,12 +72,12 @@ static MonoTime due_of(const Lease *lease)
 }
 
 /* There is room: the heap never shrinks. */
-static void place(LeaseArbiter *arbiter, Lease *lease)
+static void lease_arbiter_place(LeaseArbiter *arbiter, Lease *lease)
 {
     if (heap_holds(&lease->due)) {
         heap_remove(&arbiter->due, &lease->due);
     }
-    (void)heap_push(&arbiter->due, &lease->due, due_of(lease).ns, lease->number);
+    (void)heap_push(&arbiter->due, &lease->due, lease_arbiter_due_of(lease).ns, lease->number);
 }
 
 /* ---- birth ---- */
@@ -110,7 +110,7 @@ static void free_waiters(LeaseArbiter *arbiter, Lease *lease)
     lease->last = NULL;
 }
 
-static void forget(LeaseArbiter *arbiter, Lease *lease)
+static void lease_arbiter_forget(LeaseArbiter *arbiter, Lease *lease)
 {
     if (heap_holds(&lease->due)) {
         heap_remove(&arbiter->due, &lease->due);
@@ -125,7 +125,7 @@ static void forget_all(LeaseArbiter *arbiter)
 {
     HeapNode *node = NULL;
     while ((node = heap_top(&arbiter->due)) != NULL) { /* every lease is in it */
-        forget(arbiter, lease_of(node));
+        lease_arbiter_forget(arbiter, lease_of(node));
     }
 }
 
@@ -164,7 +164,7 @@ static void forget_foreign(LeaseArbiter *arbiter)
     while (foreign != NULL) {
         lease = foreign;
         foreign = lease->next_foreign;
-        forget(arbiter, lease);
+        lease_arbiter_forget(arbiter, lease);
     }
 }
 
@@ -177,7 +177,7 @@ static void raise_all(LeaseArbiter *arbiter)
     while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
         lease->free_at = mono_later(lease->free_at, arbiter->floor.floor);
         lease->busy_until = mono_later(lease->busy_until, arbiter->floor.floor);
-        place(arbiter, lease);
+        lease_arbiter_place(arbiter, lease);
     }
 }
 
@@ -209,7 +209,8 @@ MonoTime lease_arbiter_end(const LeaseArbiter *arbiter)
 
 /* ---- one address ---- */
 
-static Lease *find_or_add(LeaseArbiter *arbiter, const IpAddress *address, MonoTime now)
+static Lease *lease_arbiter_find_or_add(LeaseArbiter *arbiter, const IpAddress *address,
+                                        MonoTime now)
 {
     MapKey key = ip_address_key(address);
     Lease *lease = map_get(&arbiter->leases, key);
@@ -223,7 +224,7 @@ static Lease *find_or_add(LeaseArbiter *arbiter, const IpAddress *address, MonoT
     lease->address = *address;
     lease->free_at = mono_later(now, lease_floor_of(&arbiter->floor, address));
     heap_node_init(&lease->due);
-    if (heap_push(&arbiter->due, &lease->due, due_of(lease).ns, 0) != RESULT_OK) {
+    if (heap_push(&arbiter->due, &lease->due, lease_arbiter_due_of(lease).ns, 0) != RESULT_OK) {
         free(lease);
         return NULL;
     }
@@ -309,8 +310,8 @@ static LeaseAnswer grant(LeaseArbiter *arbiter, Lease *lease, LeaseClient client
 }
 
 /* Whoever holds it and does not know asks without a number: its answer was lost. */
-static LeaseAnswer want(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, uint64_t number,
-                        MonoTime now)
+static LeaseAnswer lease_arbiter_want(LeaseArbiter *arbiter, Lease *lease, LeaseClient client,
+                                      uint64_t number, MonoTime now)
 {
     bool holds = lease->number > 0 && same_client(lease->holder, client);
     bool first = lease->first == NULL || same_client(lease->first->client, client);
@@ -327,8 +328,8 @@ static LeaseAnswer want(LeaseArbiter *arbiter, Lease *lease, LeaseClient client,
     return (LeaseAnswer){.said = LEASE_WAIT, .others = lease->first != NULL};
 }
 
-static void release(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, const LeaseItem *item,
-                    MonoTime now)
+static void lease_arbiter_release(LeaseArbiter *arbiter, Lease *lease, LeaseClient client,
+                                  const LeaseItem *item, MonoTime now)
 {
     free(unlink_waiter(arbiter, lease, client));
     if (lease->number > 0 && same_client(lease->holder, client)) {
@@ -344,7 +345,7 @@ LeaseAnswer lease_arbiter_ask(LeaseArbiter *arbiter, LeaseClient client, const L
         return (LeaseAnswer){.said = LEASE_ELSEWHERE};
     }
     Lease *lease = item->ask == LEASE_WANT
-                       ? find_or_add(arbiter, &item->address, now)
+                       ? lease_arbiter_find_or_add(arbiter, &item->address, now)
                        : map_get(&arbiter->leases, ip_address_key(&item->address));
     LeaseAnswer answer = {.said = item->ask == LEASE_WANT ? LEASE_WAIT : LEASE_RELEASED};
     if (lease == NULL) {
@@ -352,11 +353,11 @@ LeaseAnswer lease_arbiter_ask(LeaseArbiter *arbiter, LeaseClient client, const L
         return answer;
     }
     if (item->ask == LEASE_WANT) {
-        answer = want(arbiter, lease, client, item->number, now);
+        answer = lease_arbiter_want(arbiter, lease, client, item->number, now);
     } else {
-        release(arbiter, lease, client, item, now);
+        lease_arbiter_release(arbiter, lease, client, item, now);
     }
-    place(arbiter, lease);
+    lease_arbiter_place(arbiter, lease);
     return answer;
 }
 
@@ -388,7 +389,7 @@ static void drop_sessions(LeaseArbiter *arbiter, uint16_t agent, uint64_t sessio
         if (lease->number > 0 && is_former(lease->holder, agent, dead_below)) {
             end_lease(arbiter, lease, rested);
         }
-        place(arbiter, lease);
+        lease_arbiter_place(arbiter, lease);
     }
 }
 
@@ -436,7 +437,7 @@ static void withdraw(LeaseArbiter *arbiter, Lease *lease)
 }
 
 /* Does what is due for one address; true: *hint is to be sent. It may be forgotten. */
-static bool serve(LeaseArbiter *arbiter, Lease *lease, MonoTime now, LeaseHint *hint)
+static bool lease_arbiter_serve(LeaseArbiter *arbiter, Lease *lease, MonoTime now, LeaseHint *hint)
 {
     *hint = (LeaseHint){.address = lease->address};
     if (lease->number > 0 && !mono_before(now, lease->busy_until)) {
@@ -447,7 +448,7 @@ static bool serve(LeaseArbiter *arbiter, Lease *lease, MonoTime now, LeaseHint *
         lease->holder_knows = true;
         hint->kind = LEASE_OTHERS;
         hint->to = lease->holder;
-        place(arbiter, lease);
+        lease_arbiter_place(arbiter, lease);
         return true;
     }
     if (lease->offered) {
@@ -455,14 +456,14 @@ static bool serve(LeaseArbiter *arbiter, Lease *lease, MonoTime now, LeaseHint *
     }
     const Waiter *waiter = first_waiter(arbiter, lease, now);
     if (waiter == NULL) {
-        forget(arbiter, lease);
+        lease_arbiter_forget(arbiter, lease);
         return false;
     }
     lease->offered = true;
     lease->offer_end = mono_add_ms(now, LEASE_OFFER_MS);
     hint->kind = LEASE_OFFER;
     hint->to = waiter->client;
-    place(arbiter, lease);
+    lease_arbiter_place(arbiter, lease);
     return true;
 }
 
@@ -470,7 +471,7 @@ bool lease_arbiter_hint(LeaseArbiter *arbiter, MonoTime now, LeaseHint *hint)
 {
     HeapNode *node = lease_floor_may_grant(&arbiter->floor, now) ? heap_top(&arbiter->due) : NULL;
     while (node != NULL && node->key <= now.ns) {
-        if (serve(arbiter, lease_of(node), now, hint)) {
+        if (lease_arbiter_serve(arbiter, lease_of(node), now, hint)) {
             return true;
         }
         node = heap_top(&arbiter->due);

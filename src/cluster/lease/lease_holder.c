@@ -74,7 +74,7 @@ static void forget_if_idle(LeaseHolder *holder, LeaseClaim *claim)
     free(claim);
 }
 
-static void tell(LeaseHolder *holder, const LeaseClaim *claim, LeaseNewsKind kind)
+static void lease_holder_tell(LeaseHolder *holder, const LeaseClaim *claim, LeaseNewsKind kind)
 {
     LeaseNews news = {.kind = kind,
                       .address = claim->address,
@@ -111,7 +111,7 @@ static LeaseClaim *add_claim(LeaseHolder *holder, const IpAddress *address)
 }
 
 /* What is held is given back, or the place among those who wait is. */
-static void leave(LeaseHolder *holder, LeaseClaim *claim, MonoTime rest_end)
+static void lease_holder_leave(LeaseHolder *holder, LeaseClaim *claim, MonoTime rest_end)
 {
     claim->leaves = true;
     claim->rest_end = mono_later(claim->rest_end, rest_end);
@@ -132,7 +132,7 @@ void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t t
         return;
     }
     if (claim->held) {
-        leave(holder, claim, now);
+        lease_holder_leave(holder, claim, now);
     }
     claim->ticket = ticket;
     claim->wanted = true;
@@ -151,7 +151,7 @@ void lease_holder_release(LeaseHolder *holder, const IpAddress *address, MonoTim
     }
     claim->wanted = false;
     claim->ask = false;
-    leave(holder, claim, mono_later(rest_end, now));
+    lease_holder_leave(holder, claim, mono_later(rest_end, now));
     set_timer(holder, claim, mono_add_ms(now, LEASE_REFRESH_MS));
     lease_peers_queue(&holder->peers, claim);
 }
@@ -233,7 +233,7 @@ static void take_grant(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *
     claim->rest_end = (MonoTime){0};
     claim->end = mono_later(claim->end, mono_add_ms(asked, holder->rules.term_ms));
     set_timer(holder, claim, mono_add_ms(asked, holder->rules.term_ms * 2 / 3));
-    tell(holder, claim, LEASE_NEWS_GRANTED);
+    lease_holder_tell(holder, claim, LEASE_NEWS_GRANTED);
 }
 
 static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *item,
@@ -245,7 +245,7 @@ static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *i
     } else if (item->number == claim->number) {
         if (answer->others && !claim->others) {
             claim->others = true;
-            tell(holder, claim, LEASE_NEWS_OTHERS);
+            lease_holder_tell(holder, claim, LEASE_NEWS_OTHERS);
         }
         MonoTime again = mono_add_ms(now, holder->rules.term_ms / 6 + 1);
         set_timer(holder, claim,
@@ -253,8 +253,8 @@ static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *i
     }
 }
 
-static void take_answer(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *item,
-                        const LeaseAnswer *answer, MonoTime asked, MonoTime now)
+static void lease_holder_take_answer(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *item,
+                                     const LeaseAnswer *answer, MonoTime asked, MonoTime now)
 {
     if (item->ask == LEASE_RELEASE) {
         claim->leaves = false;
@@ -269,7 +269,7 @@ static void take_answer(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem 
 }
 
 /* What is still to be said goes into the next message. */
-static void settle(LeaseHolder *holder, LeaseClaim *claim)
+static void lease_holder_settle(LeaseHolder *holder, LeaseClaim *claim)
 {
     if (claim->leaves || claim->ask) {
         lease_peers_queue(&holder->peers, claim);
@@ -291,12 +291,13 @@ void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
     peer->number = 0;
     for (size_t i = 0; i < n; i++) {
         if (peer->claims[i]->arbiter == from) {
-            take_answer(holder, peer->claims[i], &peer->items[i], &answers[i], peer->sent, now);
+            lease_holder_take_answer(holder, peer->claims[i], &peer->items[i], &answers[i],
+                                     peer->sent, now);
         }
         bool more = i + 1 < n && peer->claims[i + 1] == peer->claims[i];
         if (!more) {
             peer->claims[i]->messages--;
-            settle(holder, peer->claims[i]);
+            lease_holder_settle(holder, peer->claims[i]);
         }
     }
     lease_peers_place(&holder->peers, peer);
@@ -319,7 +320,7 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
         }
         if (!more) {
             claim->messages--;
-            settle(holder, claim);
+            lease_holder_settle(holder, claim);
         }
     }
     lease_peers_place(&holder->peers, peer);
@@ -338,7 +339,7 @@ void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
         lease_peers_queue(&holder->peers, claim);
     } else if (kind == LEASE_OTHERS && claim->held && !claim->others) {
         claim->others = true;
-        tell(holder, claim, LEASE_NEWS_OTHERS);
+        lease_holder_tell(holder, claim, LEASE_NEWS_OTHERS);
     }
 }
 
@@ -352,7 +353,7 @@ static void serve_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime now)
         if (!claim->told) {
             claim->told = true;
             claim->ask = false;
-            tell(holder, claim, LEASE_NEWS_ENDED);
+            lease_holder_tell(holder, claim, LEASE_NEWS_ENDED);
         }
         return;
     }

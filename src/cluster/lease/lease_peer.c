@@ -30,7 +30,7 @@ void lease_peers_destroy(LeasePeers *peers)
     heap_destroy(&peers->due);
 }
 
-static LeasePeer *find_or_add(LeasePeers *peers, uint16_t agent)
+static LeasePeer *lease_peer_find_or_add(LeasePeers *peers, uint16_t agent)
 {
     MapKey key = map_key(agent + UINT64_C(1));
     LeasePeer *peer = map_get(&peers->peers, key);
@@ -74,7 +74,7 @@ void lease_peers_place(LeasePeers *peers, LeasePeer *peer)
 void lease_peers_queue(LeasePeers *peers, LeaseClaim *claim)
 {
     bool nowhere = claim->queued || claim->arbiter == CLUSTER_NOBODY;
-    LeasePeer *peer = nowhere ? NULL : find_or_add(peers, claim->arbiter);
+    LeasePeer *peer = nowhere ? NULL : lease_peer_find_or_add(peers, claim->arbiter);
     if (peer == NULL) {
         return;
     }

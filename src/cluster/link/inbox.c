@@ -46,7 +46,7 @@ void inbox_destroy(Inbox *inbox)
     mutex_destroy(&inbox->mutex);
 }
 
-static bool is_same(const Envelope *a, const Envelope *b)
+static bool inbox_is_same(const Envelope *a, const Envelope *b)
 {
     return a->from == b->from && a->session == b->session && a->sequence == b->sequence &&
            a->blocks == b->blocks;
@@ -56,14 +56,14 @@ static bool is_same(const Envelope *a, const Envelope *b)
 static InboxItem *find_same(Inbox *inbox, const InboxItem *item)
 {
     for (InboxItem *other = inbox->first; other != NULL; other = other->next) {
-        if (is_same(&other->envelope, &item->envelope)) {
+        if (inbox_is_same(&other->envelope, &item->envelope)) {
             return other;
         }
     }
     return NULL;
 }
 
-static void append(Inbox *inbox, InboxItem *item)
+static void inbox_append(Inbox *inbox, InboxItem *item)
 {
     item->next = NULL;
     if (inbox->last == NULL) {
@@ -84,7 +84,7 @@ void inbox_push(Inbox *inbox, InboxItem *item)
     if (same != NULL) {
         same->ticket = item->ticket;
     } else {
-        append(inbox, item);
+        inbox_append(inbox, item);
         inbox->n++;
         inbox->bytes += item->length;
     }
@@ -135,7 +135,7 @@ static InboxItem *reverse(InboxItem *item)
     return reversed;
 }
 
-static void put_back(Inbox *inbox, InboxItem *items)
+static void inbox_put_back(Inbox *inbox, InboxItem *items)
 {
     InboxItem *last = items;
     mutex_lock(&inbox->mutex);
@@ -156,7 +156,7 @@ void inbox_settle(Inbox *inbox, bool committed)
         return;
     }
     if (!committed) {
-        put_back(inbox, items);
+        inbox_put_back(inbox, items);
         return;
     }
     while (items != NULL) {

@@ -13,12 +13,12 @@
 #define STATE_BYTES   24u
 #define KEPT_BYTES    ((size_t)64 << 10) /* of a writer, from draft to draft */
 
-static uint64_t key_of(uint16_t to, uint64_t sequence)
+static uint64_t outbox_key_of(uint16_t to, uint64_t sequence)
 {
     return htobe64((uint64_t)to << SEQUENCE_BITS | sequence);
 }
 
-static uint64_t read_key(const MDB_val *key)
+static uint64_t outbox_read_key(const MDB_val *key)
 {
     uint64_t bytes = 0;
     memcpy(&bytes, key->mv_data, sizeof bytes);
@@ -125,9 +125,9 @@ static OutboxPage *page_of(OutboxDraft *draft, uint16_t to)
     return page;
 }
 
-static Result put_row(OutboxDraft *draft, uint16_t to, const void *block, size_t length)
+static Result outbox_put_row(OutboxDraft *draft, uint16_t to, const void *block, size_t length)
 {
-    uint64_t number = key_of(to, draft->state.next);
+    uint64_t number = outbox_key_of(to, draft->state.next);
     MDB_val key = {KEY_BYTES, &number};
     MDB_val value = {length, (void *)(uintptr_t)block};
     Result rc =
@@ -142,11 +142,11 @@ static Result put_row(OutboxDraft *draft, uint16_t to, const void *block, size_t
 }
 
 /* What was appended becomes a row. */
-static Result close_block(OutboxDraft *draft, OutboxPage *page)
+static Result outbox_close_block(OutboxDraft *draft, OutboxPage *page)
 {
     Result rc = link_block_finish(&page->writer, draft->epoch);
     if (rc == RESULT_OK) {
-        rc = put_row(draft, page->to, page->writer.block.data, page->writer.block.length);
+        rc = outbox_put_row(draft, page->to, page->writer.block.data, page->writer.block.length);
     }
     page->bytes += page->writer.block.length;
     link_block_writer_reset(&page->writer);
@@ -162,11 +162,11 @@ Result outbox_draft_add(OutboxDraft *draft, uint16_t to, const LinkRecord *recor
     page->used = true;
     Result rc = link_block_append(&page->writer, record);
     if (rc == RESULT_LIMIT) {
-        rc = close_block(draft, page);
+        rc = outbox_close_block(draft, page);
         rc = rc == RESULT_OK ? link_block_append(&page->writer, record) : rc;
     }
     if (rc == RESULT_OK && page->writer.block.length >= OUTBOX_BLOCK_BYTES) {
-        rc = close_block(draft, page);
+        rc = outbox_close_block(draft, page);
     }
     return rc;
 }
@@ -179,14 +179,14 @@ Result outbox_draft_put(OutboxDraft *draft, uint16_t to, const void *block, size
     }
     page->used = true;
     page->bytes += length;
-    return put_row(draft, to, block, length);
+    return outbox_put_row(draft, to, block, length);
 }
 
 Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint64_t last,
                            uint64_t *n)
 {
     MDB_cursor *cursor = NULL;
-    uint64_t number = key_of(to, first);
+    uint64_t number = outbox_key_of(to, first);
     uint64_t end = (uint64_t)to << SEQUENCE_BITS | last;
     uint64_t deleted = 0;
     MDB_val key = {KEY_BYTES, &number};
@@ -195,7 +195,7 @@ Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint
     if (rc == 0) {
         rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     }
-    while (rc == 0 && read_key(&key) <= end) {
+    while (rc == 0 && outbox_read_key(&key) <= end) {
         draft->state.blocks -= draft->state.blocks > 0;
         draft->state.bytes -=
             draft->state.bytes < value.mv_size ? draft->state.bytes : value.mv_size;
@@ -220,7 +220,7 @@ Result outbox_draft_finish(OutboxDraft *draft)
     OutboxPage *page = NULL;
     while (rc == RESULT_OK && (page = map_next(&draft->pages, &place)) != NULL) {
         if (page->used && page->writer.records > 0) {
-            rc = close_block(draft, page);
+            rc = outbox_close_block(draft, page);
         }
     }
     return rc == RESULT_OK && draft->changed ? write_state(draft) : rc;
@@ -261,7 +261,7 @@ Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t fro
                    Buffer *blocks, OutboxRange *range)
 {
     MDB_cursor *cursor = NULL;
-    uint64_t number = key_of(to, from);
+    uint64_t number = outbox_key_of(to, from);
     MDB_val key = {KEY_BYTES, &number};
     MDB_val value;
     Result result = RESULT_OK;
@@ -271,10 +271,10 @@ Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t fro
     if (rc == 0) {
         rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     }
-    while (rc == 0 && result == RESULT_OK && agent_of(read_key(&key)) == to &&
+    while (rc == 0 && result == RESULT_OK && agent_of(outbox_read_key(&key)) == to &&
            range->blocks < UINT16_MAX &&
            (range->blocks == 0 || blocks->length + value.mv_size <= most)) {
-        uint64_t sequence = sequence_of(read_key(&key));
+        uint64_t sequence = sequence_of(outbox_read_key(&key));
         range->first = range->blocks == 0 ? sequence : range->first;
         range->last = sequence;
         range->blocks++;
@@ -291,7 +291,7 @@ Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t fro
 Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to, uint64_t *sequence)
 {
     MDB_cursor *cursor = NULL;
-    uint64_t number = key_of(*to, 0);
+    uint64_t number = outbox_key_of(*to, 0);
     MDB_val key = {KEY_BYTES, &number};
     MDB_val value;
     int rc = mdb_cursor_open(txn, outbox->table, &cursor);
@@ -299,9 +299,9 @@ Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to, uint6
         rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     }
     if (rc == 0) {
-        *to = agent_of(read_key(&key));
+        *to = agent_of(outbox_read_key(&key));
         if (sequence != NULL) {
-            *sequence = sequence_of(read_key(&key));
+            *sequence = sequence_of(outbox_read_key(&key));
         }
     }
     mdb_cursor_close(cursor);

@@ -18,7 +18,7 @@ void slot_duty_destroy(SlotDuty *duty)
     slot_duty_init(duty);
 }
 
-static Result resize(SlotDuty *duty, uint32_t n)
+static Result slot_duty_resize(SlotDuty *duty, uint32_t n)
 {
     uint16_t *told = reallocarray(duty->told, n == 0 ? 1 : n, sizeof *told);
     if (told == NULL) {
@@ -30,7 +30,7 @@ static Result resize(SlotDuty *duty, uint32_t n)
 
 Result slot_duty_copy(SlotDuty *to, const SlotDuty *from)
 {
-    if (resize(to, from->n_told) != RESULT_OK) {
+    if (slot_duty_resize(to, from->n_told) != RESULT_OK) {
         return RESULT_MEMORY;
     }
     memcpy(to->adopted, from->adopted, sizeof to->adopted);
@@ -55,14 +55,14 @@ static void set_adopted(SlotDuty *duty, unsigned slot, bool adopted)
 
 /* ---- on disk ---- */
 
-static MDB_val key_of(void)
+static MDB_val slot_duty_key_of(void)
 {
     return (MDB_val){sizeof SLOT_DUTY_KEY - 1, (char *)(uintptr_t)SLOT_DUTY_KEY};
 }
 
 Result slot_duty_read(SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
 {
-    MDB_val key = key_of();
+    MDB_val key = slot_duty_key_of();
     MDB_val value;
     int code = mdb_get(txn, crawl, &key, &value);
     if (code != MDB_SUCCESS) {
@@ -74,7 +74,7 @@ Result slot_duty_read(SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
     if (reader.bad || n > CLUSTER_AGENTS_MAX) {
         return RESULT_DAMAGED;
     }
-    Result rc = resize(duty, (uint32_t)n);
+    Result rc = slot_duty_resize(duty, (uint32_t)n);
     for (uint32_t i = 0; rc == RESULT_OK && i < n; i++) {
         duty->told[i] = wire_get_16(&reader);
     }
@@ -95,7 +95,7 @@ Result slot_duty_write(const SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
     for (uint32_t i = 0; i < duty->n_told; i++) {
         wire_put_16(&writer, duty->told[i]);
     }
-    MDB_val key = key_of();
+    MDB_val key = slot_duty_key_of();
     MDB_val value = {bytes.length, bytes.data};
     Result rc = writer.rc;
     if (rc == RESULT_OK) {
@@ -118,7 +118,7 @@ Result slot_duty_begin(SlotDuty *duty, const ClusterTable *table, uint16_t self)
 Result slot_duty_follow(SlotDuty *duty, const ClusterTable *table, uint16_t self)
 {
     if (table->n_agents > duty->n_told) {
-        if (resize(duty, table->n_agents) != RESULT_OK) {
+        if (slot_duty_resize(duty, table->n_agents) != RESULT_OK) {
             return RESULT_MEMORY;
         }
         while (duty->n_told < table->n_agents) {
@@ -146,8 +146,8 @@ void slot_duty_take_back(SlotDuty *duty, const ClusterTable *before, const Clust
     }
 }
 
-static SlotTask task_of(const SlotDuty *duty, const ClusterTable *table, uint16_t self,
-                        unsigned slot)
+static SlotTask slot_duty_task_of(const SlotDuty *duty, const ClusterTable *table, uint16_t self,
+                                  unsigned slot)
 {
     uint16_t from = table->slots[slot].from;
     uint16_t to = table->slots[slot].to;
@@ -168,7 +168,7 @@ void slot_duty_plan(const SlotDuty *duty, const ClusterTable *table, uint16_t se
         plan->lives = hash_mix(plan->lives + table->agents[i].life);
     }
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        SlotTask task = task_of(duty, table, self, slot);
+        SlotTask task = slot_duty_task_of(duty, table, self, slot);
         plan->tasks[slot] = (uint8_t)task;
         plan->to[slot] = table->slots[slot].to;
         plan->adopts += task == SLOT_ADOPT;

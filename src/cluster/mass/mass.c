@@ -110,8 +110,8 @@ static Result owner_of(const Mass *mass, uint64_t index, Buffer *url, uint16_t *
 /* Tells of each page that the computation has. The pages of a host are neighbours, so its owner is
  * looked up once. (Of two hosts with one hash the pages of the second go to the owner of the first,
  * who does not know them.) */
-static Result walk(Mass *mass, const atomic_bool *stop,
-                   Result (*take)(void *context, const MassPage *page), void *context)
+static Result mass_walk(Mass *mass, const atomic_bool *stop,
+                        Result (*take)(void *context, const MassPage *page), void *context)
 {
     HashIdxStream *stream = NULL;
     MassPage page = {.owner = CLUSTER_NOBODY};
@@ -198,7 +198,7 @@ static Result place_some(Mass *mass, const MassFile *file, uint64_t first, uint6
     return RESULT_OK;
 }
 
-static Result open_file(Mass *mass, MassPeer *peer, MassFile *file)
+static Result mass_open_file(Mass *mass, MassPeer *peer, MassFile *file)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -214,8 +214,8 @@ static Result open_file(Mass *mass, MassPeer *peer, MassFile *file)
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
-static Result place(Mass *mass, MassPeer *peer, const MassFile *file, float *weights,
-                    const atomic_bool *stop)
+static Result mass_place(Mass *mass, MassPeer *peer, const MassFile *file, float *weights,
+                         const atomic_bool *stop)
 {
     Result rc = RESULT_OK;
     uint64_t n = peer->heard ? file->head.records : 0;
@@ -248,17 +248,17 @@ static double growth(const Mass *mass)
     return factor < 0.5 ? 0.5 : factor > 2.0 ? 2.0 : factor;
 }
 
-static Result place_all(Mass *mass, float *weights, const atomic_bool *stop)
+static Result mass_place_all(Mass *mass, float *weights, const atomic_bool *stop)
 {
     MassFile *files = calloc(mass->n_peers + 1, sizeof *files);
     Result rc = files == NULL ? RESULT_MEMORY : RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < mass->n_peers; i++) {
-        rc = open_file(mass, &mass->peers[i], &files[i]);
+        rc = mass_open_file(mass, &mass->peers[i], &files[i]);
     }
     mass->growth = growth(mass);
     mass->inflow = 0.0;
     for (size_t i = 0; rc == RESULT_OK && i < mass->n_peers; i++) {
-        rc = place(mass, &mass->peers[i], &files[i], weights, stop);
+        rc = mass_place(mass, &mass->peers[i], &files[i], weights, stop);
     }
     for (size_t i = 0; files != NULL && i < mass->n_peers; i++) {
         mass_file_close(&files[i]);
@@ -292,8 +292,8 @@ static Result open_books(Mass *mass, size_t n)
     return RESULT_OK;
 }
 
-static Result weigh(void *context, float damping, const MMapArray *content, size_t n,
-                    const atomic_bool *stop, MMapArray **weights)
+static Result mass_weigh(void *context, float damping, const MMapArray *content, size_t n,
+                         const atomic_bool *stop, MMapArray **weights)
 {
     Mass *mass = context;
     Result rc = open_books(mass, n);
@@ -306,15 +306,15 @@ static Result weigh(void *context, float damping, const MMapArray *content, size
         weighing.content = rank_vector_floats(content);
         weighing.n_content = content->n_elements;
     }
-    rc = walk(mass, stop, weigh_page, &weighing);
+    rc = mass_walk(mass, stop, weigh_page, &weighing);
     if (rc == RESULT_OK && content != NULL && !(weighing.sum > 0.0)) {
         weighing.sum = 0.0;
         weighing.content = NULL; /* no page here has any: all alike */
         mass->n_own = 0;
-        rc = walk(mass, stop, weigh_page, &weighing);
+        rc = mass_walk(mass, stop, weigh_page, &weighing);
     }
     mass->jump = (double)weighing.share * weighing.sum;
-    rc = rc == RESULT_OK ? place_all(mass, values, stop) : rc;
+    rc = rc == RESULT_OK ? mass_place_all(mass, values, stop) : rc;
     if (rc != RESULT_OK) {
         (void)mmap_array_delete(*weights);
         *weights = NULL;
@@ -390,7 +390,7 @@ static Result write_files(Mass *mass, Publication *publication, const atomic_boo
     for (uint32_t i = 0; rc == RESULT_OK && i < publication->n; i++) {
         rc = mass_writer_init(&publication->writers[i], mass->directory, false, (uint16_t)i);
     }
-    rc = rc == RESULT_OK ? walk(mass, stop, write_page, publication) : rc;
+    rc = rc == RESULT_OK ? mass_walk(mass, stop, write_page, publication) : rc;
     for (uint32_t i = 0; rc == RESULT_OK && i < publication->n; i++) {
         if (i != mass->self) {
             rc = mass_writer_finish(&publication->writers[i], &head);
@@ -403,7 +403,7 @@ static Result write_files(Mass *mass, Publication *publication, const atomic_boo
 }
 
 /* That others cannot be told is no reason to go without scores. */
-static Result publish(void *context, const PageRank *pr, double whole, const atomic_bool *stop)
+static Result mass_publish(void *context, const PageRank *pr, double whole, const atomic_bool *stop)
 {
     Mass *mass = context;
     Publication publication = {.mass = mass, .pr = pr, .whole = whole, .n = mass->table.n_agents};
@@ -432,7 +432,8 @@ static void units(void *context, double *whole, double *mean)
 
 PageRankOutside mass_outside(Mass *mass)
 {
-    return (PageRankOutside){.context = mass, .weigh = weigh, .publish = publish, .units = units};
+    return (PageRankOutside){
+        .context = mass, .weigh = mass_weigh, .publish = mass_publish, .units = units};
 }
 
 double mass_total(const Mass *mass)

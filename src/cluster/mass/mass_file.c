@@ -15,7 +15,7 @@
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void put_double(WireWriter *writer, double number)
+static void mass_file_put_double(WireWriter *writer, double number)
 {
     uint64_t bits = 0;
     memcpy(&bits, &number, sizeof bits);
@@ -23,7 +23,7 @@ static void put_double(WireWriter *writer, double number)
 }
 
 /* A sum: anything else becomes 0. */
-static double get_double(WireReader *reader)
+static double mass_file_get_double(WireReader *reader)
 {
     uint64_t bits = wire_get_64(reader);
     double number = 0.0;
@@ -37,10 +37,10 @@ void mass_head_put(WireWriter *writer, const MassHead *head)
     wire_put_64(writer, head->round);
     wire_put_64(writer, head->time_s);
     wire_put_64(writer, head->pages);
-    put_double(writer, head->sum);
-    put_double(writer, head->jump);
-    put_double(writer, head->inflow);
-    put_double(writer, head->outflow);
+    mass_file_put_double(writer, head->sum);
+    mass_file_put_double(writer, head->jump);
+    mass_file_put_double(writer, head->inflow);
+    mass_file_put_double(writer, head->outflow);
     wire_put_64(writer, head->records);
     wire_put_32(writer, head->crc);
 }
@@ -51,10 +51,10 @@ bool mass_head_get(WireReader *reader, MassHead *head)
     *head = (MassHead){.round = wire_get_64(reader)};
     head->time_s = wire_get_64(reader);
     head->pages = wire_get_64(reader);
-    head->sum = get_double(reader);
-    head->jump = get_double(reader);
-    head->inflow = get_double(reader);
-    head->outflow = get_double(reader);
+    head->sum = mass_file_get_double(reader);
+    head->jump = mass_file_get_double(reader);
+    head->inflow = mass_file_get_double(reader);
+    head->outflow = mass_file_get_double(reader);
     head->records = wire_get_64(reader);
     head->crc = wire_get_32(reader);
     return !reader->bad && magic == MAGIC && head->records <= INT64_MAX / MASS_RECORD_BYTES;
@@ -107,7 +107,7 @@ void mass_writer_destroy(MassWriter *writer)
     buffer_destroy(&writer->bytes);
 }
 
-static Result write_all(int fd, const char *bytes, size_t length, off_t at)
+static Result mass_file_write_all(int fd, const char *bytes, size_t length, off_t at)
 {
     while (length > 0) {
         ssize_t n = pwrite(fd, bytes, length, at);
@@ -123,7 +123,7 @@ static Result write_all(int fd, const char *bytes, size_t length, off_t at)
 }
 
 /* The file is open for one write only: there may be as many writers as agents. */
-static Result write_at(MassWriter *writer, const Buffer *bytes, uint64_t at)
+static Result mass_file_write_at(MassWriter *writer, const Buffer *bytes, uint64_t at)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (writer->begun ? 0 : O_TRUNC);
     int fd = open(buffer_string(&writer->part), flags, 0666);
@@ -131,16 +131,16 @@ static Result write_at(MassWriter *writer, const Buffer *bytes, uint64_t at)
         return result_of_errno(errno);
     }
     writer->begun = true;
-    Result rc = write_all(fd, bytes->data, bytes->length, (off_t)at);
+    Result rc = mass_file_write_all(fd, bytes->data, bytes->length, (off_t)at);
     (void)close(fd);
     return rc;
 }
 
-static Result flush(MassWriter *writer)
+static Result mass_file_flush(MassWriter *writer)
 {
     uint64_t length = writer->bytes.length;
     uint64_t end = MASS_HEAD_BYTES + writer->records * MASS_RECORD_BYTES;
-    Result rc = write_at(writer, &writer->bytes, end - length);
+    Result rc = mass_file_write_at(writer, &writer->bytes, end - length);
     writer->crc = libdeflate_crc32(writer->crc, writer->bytes.data, writer->bytes.length);
     buffer_reset(&writer->bytes);
     return rc;
@@ -152,7 +152,7 @@ Result mass_writer_add_bytes(MassWriter *writer, const void *bytes, size_t lengt
     if (rc == RESULT_OK) {
         writer->records += length / MASS_RECORD_BYTES;
     }
-    return rc == RESULT_OK && writer->bytes.length >= FLUSH_BYTES ? flush(writer) : rc;
+    return rc == RESULT_OK && writer->bytes.length >= FLUSH_BYTES ? mass_file_flush(writer) : rc;
 }
 
 Result mass_writer_add(MassWriter *writer, const MassRecord *record)
@@ -170,19 +170,19 @@ Result mass_writer_add(MassWriter *writer, const MassRecord *record)
         return wire.rc;
     }
     writer->records++;
-    return writer->bytes.length >= FLUSH_BYTES ? flush(writer) : RESULT_OK;
+    return writer->bytes.length >= FLUSH_BYTES ? mass_file_flush(writer) : RESULT_OK;
 }
 
 Result mass_writer_finish(MassWriter *writer, const MassHead *head)
 {
     MassHead whole = *head;
-    Result rc = flush(writer);
+    Result rc = mass_file_flush(writer);
     whole.records = writer->records;
     whole.crc = writer->crc;
     if (rc == RESULT_OK) {
         WireWriter wire = wire_writer(&writer->bytes);
         mass_head_put(&wire, &whole);
-        rc = wire.rc == RESULT_OK ? write_at(writer, &writer->bytes, 0) : wire.rc;
+        rc = wire.rc == RESULT_OK ? mass_file_write_at(writer, &writer->bytes, 0) : wire.rc;
     }
     if (rc == RESULT_OK &&
         rename(buffer_string(&writer->part), buffer_string(&writer->path)) != 0) {
@@ -194,7 +194,7 @@ Result mass_writer_finish(MassWriter *writer, const MassHead *head)
 
 Result mass_writer_finish_copy(MassWriter *writer, const MassHead *head)
 {
-    Result rc = flush(writer);
+    Result rc = mass_file_flush(writer);
     if (rc == RESULT_OK && (writer->records != head->records || writer->crc != head->crc)) {
         rc = RESULT_DAMAGED;
     }
@@ -203,7 +203,7 @@ Result mass_writer_finish_copy(MassWriter *writer, const MassHead *head)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static Result read_head(int fd, MassHead *head)
+static Result mass_file_read_head(int fd, MassHead *head)
 {
     char bytes[MASS_HEAD_BYTES];
     if (pread(fd, bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
@@ -230,7 +230,7 @@ Result mass_file_chunk(const char *path, uint64_t offset, size_t most, MassHead 
     if (fd < 0) {
         return result_of_errno(errno);
     }
-    Result rc = read_head(fd, head);
+    Result rc = mass_file_read_head(fd, head);
     uint64_t end = rc == RESULT_OK ? head->records * MASS_RECORD_BYTES : 0;
     if (rc == RESULT_OK && offset < end && offset % MASS_RECORD_BYTES == 0) {
         uint64_t left = end - offset;
@@ -273,7 +273,7 @@ Result mass_file_open(MassFile *file, const char *path)
     if (fd < 0) {
         return result_of_errno(errno);
     }
-    Result rc = read_head(fd, &file->head);
+    Result rc = mass_file_read_head(fd, &file->head);
     rc = rc == RESULT_OK ? map_whole(file, fd) : rc;
     (void)close(fd);
     if (rc != RESULT_OK) {

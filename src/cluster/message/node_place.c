@@ -5,14 +5,14 @@
 static char identity_key[] = "cluster_identity";
 static char table_key[] = "cluster_table";
 
-static MDB_val key_of(char *name, size_t size)
+static MDB_val node_place_key_of(char *name, size_t size)
 {
     return (MDB_val){.mv_size = size - 1, .mv_data = name};
 }
 
 Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, ClusterTable *table)
 {
-    MDB_val key = key_of(identity_key, sizeof identity_key);
+    MDB_val key = node_place_key_of(identity_key, sizeof identity_key);
     MDB_val value;
     *identity = (NodeIdentity){.known = false, .self = CLUSTER_NOBODY};
     int code = mdb_get(txn, crawl, &key, &value);
@@ -22,7 +22,7 @@ Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, Clus
     if (rc != RESULT_OK) {
         return rc;
     }
-    key = key_of(table_key, sizeof table_key);
+    key = node_place_key_of(table_key, sizeof table_key);
     code = mdb_get(txn, crawl, &key, &value);
     rc = code == MDB_NOTFOUND  ? RESULT_OK
          : code == MDB_SUCCESS ? cluster_table_read(table, value.mv_data, value.mv_size)
@@ -31,7 +31,7 @@ Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, Clus
     return rc;
 }
 
-static Result put(MDB_txn *txn, MDB_dbi crawl, MDB_val key, const Buffer *bytes)
+static Result node_place_put(MDB_txn *txn, MDB_dbi crawl, MDB_val key, const Buffer *bytes)
 {
     MDB_val value = {.mv_size = bytes->length, .mv_data = bytes->data};
     return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put the cluster's place");
@@ -60,7 +60,8 @@ Result node_place_write_identity(MDB_txn *txn, MDB_dbi crawl, const NodeIdentity
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     Result rc = member_identity_write(identity, &bytes);
     if (rc == RESULT_OK) {
-        rc = put(txn, crawl, key_of(identity_key, sizeof identity_key), &bytes);
+        rc = node_place_put(txn, crawl, node_place_key_of(identity_key, sizeof identity_key),
+                            &bytes);
     }
     buffer_destroy(&bytes);
     return rc;
@@ -72,7 +73,7 @@ Result node_place_write_table(MDB_txn *txn, MDB_dbi crawl, const ClusterTable *t
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     Result rc = cluster_table_write(table, &bytes);
     if (rc == RESULT_OK) {
-        rc = put(txn, crawl, key_of(table_key, sizeof table_key), &bytes);
+        rc = node_place_put(txn, crawl, node_place_key_of(table_key, sizeof table_key), &bytes);
     }
     buffer_destroy(&bytes);
     return rc;

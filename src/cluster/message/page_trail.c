@@ -15,7 +15,7 @@ void page_trail_destroy(PageTrail *trail)
     buffer_destroy(&trail->urls);
 }
 
-static Result add(PageTrail *trail, const void *url, size_t length)
+static Result page_trail_add(PageTrail *trail, const void *url, size_t length)
 {
     size_t before = trail->urls.length;
     Result rc = buffer_append(&trail->urls, url, length);
@@ -55,7 +55,7 @@ Result page_trail_read(PageTrail *trail, PageDB *db, MDB_txn *txn, const MDB_dbi
     for (trail->index = index; rc == RESULT_OK && trail->end == TRAIL_MORE && trail->n < steps &&
                                trail->urls.length < bytes;) {
         int code = page_db_get(db, txn, trail->index, &page, &url);
-        rc = code == page_db_error_ok        ? add(trail, page.url, page.url_length)
+        rc = code == page_db_error_ok        ? page_trail_add(trail, page.url, page.url_length)
              : code == page_db_error_no_page ? RESULT_NOT_FOUND
                                              : RESULT_DAMAGED;
         if (rc == RESULT_OK && page.linked_from == PAGE_DB_NO_INDEX) {

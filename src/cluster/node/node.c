@@ -78,26 +78,26 @@ void node_delete(Node *node)
     free(node);
 }
 
-static Result read_outbox(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
-                          OutboxRange *range)
+static Result node_read_outbox(void *context, uint16_t to, uint64_t from, size_t most,
+                               Buffer *blocks, OutboxRange *range)
 {
     const Node *node = context;
     return node->sinks.read_outbox(node->sinks.context, to, from, most, blocks, range);
 }
 
-static void hand_on(void *context, InboxItem *item)
+static void node_hand_on(void *context, InboxItem *item)
 {
     const Node *node = context;
     node->sinks.block(node->sinks.context, item);
 }
 
-static void answered(void *context, uint16_t to, const OutboxRange *range)
+static void node_answered(void *context, uint16_t to, const OutboxRange *range)
 {
     const Node *node = context;
     node->sinks.answered(node->sinks.context, to, range);
 }
 
-static void lease_news(void *context, const LeaseNews *news)
+static void node_lease_news(void *context, const LeaseNews *news)
 {
     const Node *node = context;
     node->sinks.lease_news(node->sinks.context, news);
@@ -149,9 +149,11 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                .dead_below = node->join.record.dead_below,
                                .first = node->join.first,
                                .kept = node->join.kept};
-    BlockDeskSinks blocks = {
-        .context = node, .read = read_outbox, .answered = answered, .block = hand_on};
-    LeaseNewsSink leases = {.context = node, .take = lease_news};
+    BlockDeskSinks blocks = {.context = node,
+                             .read = node_read_outbox,
+                             .answered = node_answered,
+                             .block = node_hand_on};
+    LeaseNewsSink leases = {.context = node, .take = node_lease_news};
     memcpy(options.limits, from->limits, sizeof options.limits);
     memcpy(options.used, used, sizeof options.used);
     node->begun = true;
@@ -230,7 +232,7 @@ static void go_down(Node *node)
     }
 }
 
-static void take_table(Node *node, const TransportEvent *event, MonoTime now)
+static void node_take_table(Node *node, const TransportEvent *event, MonoTime now)
 {
     switch (table_keeper_take(&node->desks.keeper, event, now)) {
     case TABLE_NOTHING:
@@ -299,11 +301,11 @@ static void take_end(Node *node, const TransportEvent *event, MonoTime now)
     }
 }
 
-static void take_answer(Node *node, const TransportEvent *event, MonoTime now)
+static void node_take_answer(Node *node, const TransportEvent *event, MonoTime now)
 {
     switch (node_token_part(event->token)) {
     case NODE_PART_TABLE:
-        take_table(node, event, now);
+        node_take_table(node, event, now);
         break;
     case NODE_PART_MEMBERS:
         take_member(node, event, now);
@@ -347,7 +349,7 @@ static void take_as_member(Node *node, const TransportEvent *event, MonoTime now
     case TRANSPORT_STORED:
     case TRANSPORT_CONFLICT:
     case TRANSPORT_FAILED:
-        take_answer(node, event, now);
+        node_take_answer(node, event, now);
         break;
     case TRANSPORT_UP:
     case TRANSPORT_DOWN:

@@ -150,20 +150,21 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
     errand_desk_work(&desks->errands, now);
 }
 
-static MonoTime sooner(MonoTime a, MonoTime b)
+static MonoTime node_desks_sooner(MonoTime a, MonoTime b)
 {
     return mono_before(a, b) ? a : b;
 }
 
 MonoTime node_desks_next(const NodeDesks *desks)
 {
-    MonoTime next = sooner(table_keeper_next(&desks->keeper), members_next(&desks->members));
+    MonoTime next =
+        node_desks_sooner(table_keeper_next(&desks->keeper), members_next(&desks->members));
     if (desks->link->up) {
-        next = sooner(next, courier_next(desks->blocks.courier));
-        next = sooner(next, mass_desk_next(&desks->mass));
+        next = node_desks_sooner(next, courier_next(desks->blocks.courier));
+        next = node_desks_sooner(next, mass_desk_next(&desks->mass));
     }
-    next = sooner(next, errand_desk_next(&desks->errands));
-    return sooner(next, lease_desk_next(&desks->leases));
+    next = node_desks_sooner(next, errand_desk_next(&desks->errands));
+    return node_desks_sooner(next, lease_desk_next(&desks->leases));
 }
 
 void node_desks_stats(const NodeDesks *desks, NodeStats *stats)

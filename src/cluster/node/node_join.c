@@ -37,9 +37,10 @@ void node_join_destroy(NodeJoin *join)
     join->theirs = NULL;
 }
 
-static void refuse(NodeJoin *join, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void node_join_refuse(NodeJoin *join, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void refuse(NodeJoin *join, const char *format, ...)
+static void node_join_refuse(NodeJoin *join, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -97,7 +98,7 @@ static void put_claim(NodeJoin *join)
     cluster_table_destroy(&table);
 }
 
-static void put_record(NodeJoin *join)
+static void node_join_put_record(NodeJoin *join)
 {
     char key[32];
     member_key(join->identity.self, key);
@@ -143,16 +144,18 @@ static void refuse_settings(NodeJoin *join)
         size_t a = strcspn(ours, "\n");
         size_t b = strcspn(theirs, "\n");
         if (a != b || memcmp(ours, theirs, a) != 0) {
-            refuse(join,
-                   "the settings of this agent are not those of the crawl: here %.*s, there %.*s; "
-                   "give all agents the same (they may be changed while no agent runs)",
-                   (int)(a < 150 ? a : 150), ours, (int)(b < 150 ? b : 150), theirs);
+            node_join_refuse(
+                join,
+                "the settings of this agent are not those of the crawl: here %.*s, there %.*s; "
+                "give all agents the same (they may be changed while no agent runs)",
+                (int)(a < 150 ? a : 150), ours, (int)(b < 150 ? b : 150), theirs);
             return;
         }
         ours += a + (ours[a] == '\n');
         theirs += b + (theirs[b] == '\n');
     }
-    refuse(join, "the settings of this agent are not those of the crawl; is it another version?");
+    node_join_refuse(
+        join, "the settings of this agent are not those of the crawl; is it another version?");
 }
 
 static void no_others(NodeJoin *join, MonoTime now)
@@ -197,7 +200,7 @@ void node_join_work(NodeJoin *join, MonoTime now)
         put_settings(join);
         break;
     case JOIN_PUT:
-        put_record(join);
+        node_join_put_record(join);
         break;
     case JOIN_WAIT:
     case JOIN_SAVE:
@@ -229,7 +232,7 @@ static uint16_t find_free(const NodeJoin *join)
 
 /* A directory that became an agent and died before it wrote down the table has crawled nothing. It
  * is as a new one when the server has forgotten that, and another is the agent now. */
-static bool begin_anew(NodeJoin *join, bool forgotten)
+static bool node_join_begin_anew(NodeJoin *join, bool forgotten)
 {
     NodeIdentity *identity = &join->identity;
     bool anew = forgotten && identity->known && join->ours->epoch == 0;
@@ -241,20 +244,22 @@ static bool begin_anew(NodeJoin *join, bool forgotten)
 }
 
 /* A directory that is no agent yet takes the first that nobody is. */
-static void choose(NodeJoin *join, MonoTime now)
+static void node_join_choose(NodeJoin *join, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
-    (void)begin_anew(join, memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) != 0);
+    (void)node_join_begin_anew(
+        join, memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) != 0);
     bool begun = is_begun(identity) && identity->self < join->table.n_agents &&
                  memcmp(identity->uuid, join->table.uuid, sizeof identity->uuid) == 0;
     if (!identity->known && !begun) {
         identity->self = join->wanted == CLUSTER_NOBODY ? find_free(join) : join->wanted;
         identity->next_token = identity->token = identity->tried = 0;
         if (identity->self >= join->table.n_agents) {
-            refuse(join, identity->self == CLUSTER_NOBODY
-                             ? "all agents of the cluster have a directory already; start this "
-                               "one's own, or make room for one more with `ragno cluster add`"
-                             : "the cluster has no agent of that number (cluster.agent)");
+            node_join_refuse(join,
+                             identity->self == CLUSTER_NOBODY
+                                 ? "all agents of the cluster have a directory already; start this "
+                                   "one's own, or make room for one more with `ragno cluster add`"
+                                 : "the cluster has no agent of that number (cluster.agent)");
             return;
         }
         memcpy(identity->uuid, join->table.uuid, sizeof identity->uuid);
@@ -296,7 +301,7 @@ static void put_ours(NodeJoin *join)
     }
 }
 
-static void take_table(NodeJoin *join, const TransportEvent *event, MonoTime now)
+static void node_join_take_table(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     Result rc = event->revision == 0
                     ? RESULT_NOT_FOUND
@@ -308,21 +313,23 @@ static void take_table(NodeJoin *join, const TransportEvent *event, MonoTime now
         return; /* it is looked at again */
     }
     if (rc == RESULT_NOT_FOUND) {
-        refuse(join,
-               "there is no cluster \"%s\" at this server; make one with `ragno cluster init` "
-               "(again, if the server has forgotten it before any agent had joined)",
-               join->link->crawl);
+        node_join_refuse(
+            join,
+            "there is no cluster \"%s\" at this server; make one with `ragno cluster init` "
+            "(again, if the server has forgotten it before any agent had joined)",
+            join->link->crawl);
     } else if (rc != RESULT_OK) {
-        refuse(join, "the cluster table cannot be read: %s", result_name(rc));
+        node_join_refuse(join, "the cluster table cannot be read: %s", result_name(rc));
     } else if (strcmp(join->table.psl, domain_list_sha1()) != 0) {
-        refuse(join,
-               "this program has another public suffix list (%.8s) than the cluster (%.8s), and "
-               "would give hosts to other agents; run the same libpsl everywhere",
-               domain_list_sha1(), join->table.psl);
+        node_join_refuse(
+            join,
+            "this program has another public suffix list (%.8s) than the cluster (%.8s), and "
+            "would give hosts to other agents; run the same libpsl everywhere",
+            domain_list_sha1(), join->table.psl);
     } else if (join->recorded) {
         go_on_to_claim(join, now);
     } else {
-        choose(join, now);
+        node_join_choose(join, now);
     }
 }
 
@@ -342,16 +349,16 @@ static void choose_another(NodeJoin *join, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
     if (join->wanted != CLUSTER_NOBODY) {
-        refuse(join, "agent %u has a directory already, and this one is empty",
-               (unsigned)identity->self);
+        node_join_refuse(join, "agent %u has a directory already, and this one is empty",
+                         (unsigned)identity->self);
         return;
     }
     join->from = identity->self + 1u;
     identity->next_token = identity->token = identity->tried = 0;
-    choose(join, now);
+    node_join_choose(join, now);
 }
 
-static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
+static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
     uint16_t life = join->table.agents[identity->self].life;
@@ -365,25 +372,28 @@ static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
     case MEMBER_MAY:
         break;
     case MEMBER_IS_COPY:
-        if (begin_anew(join, true)) {
-            choose(join, now);
+        if (node_join_begin_anew(join, true)) {
+            node_join_choose(join, now);
             return;
         }
-        refuse(join,
-               "agent %u runs, or has run since, from another copy of this directory (%s); this "
-               "copy must not be used",
-               (unsigned)identity->self, record->name);
+        node_join_refuse(
+            join,
+            "agent %u runs, or has run since, from another copy of this directory (%s); this "
+            "copy must not be used",
+            (unsigned)identity->self, record->name);
         return;
     case MEMBER_REPLACED:
-        refuse(join,
-               "agent %u began anew in another directory (%s); this one must not be used any more",
-               (unsigned)identity->self, record == NULL ? "unknown" : record->name);
+        node_join_refuse(
+            join,
+            "agent %u began anew in another directory (%s); this one must not be used any more",
+            (unsigned)identity->self, record == NULL ? "unknown" : record->name);
         return;
     case MEMBER_STRANGER:
-        refuse(join, "this directory belongs to another crawl than \"%s\"", join->link->crawl);
+        node_join_refuse(join, "this directory belongs to another crawl than \"%s\"",
+                         join->link->crawl);
         return;
     case MEMBER_NOBODY:
-        refuse(join, "the cluster has no agent %u", (unsigned)identity->self);
+        node_join_refuse(join, "the cluster has no agent %u", (unsigned)identity->self);
         return;
     }
     if (record != NULL && record->life == life) {
@@ -401,12 +411,12 @@ static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
     go_to(join, JOIN_SETTINGS, now);
 }
 
-static void take_record(NodeJoin *join, const TransportEvent *event, MonoTime now)
+static void node_join_take_record(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     MemberRecord record;
     bool good = event->revision > 0 &&
                 member_record_read(&record, event->bytes, event->length) == RESULT_OK;
-    judge(join, good ? &record : NULL, now);
+    node_join_judge(join, good ? &record : NULL, now);
 }
 
 /* Whose record is what it was when we looked is put next. */
@@ -451,7 +461,7 @@ void node_join_saved(NodeJoin *join, MonoTime now)
 }
 
 /* It was put in place of the one that was judged, or not at all. */
-static void take_put(NodeJoin *join, const TransportEvent *event, MonoTime now)
+static void node_join_take_put(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     if (event->kind == TRANSPORT_STORED) {
         join->record_revision = event->revision;
@@ -480,12 +490,12 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
     }
     bool value = event->kind == TRANSPORT_VALUE;
     if (join->step == JOIN_TABLE && value) {
-        take_table(join, event, now);
+        node_join_take_table(join, event, now);
     } else if (join->step == JOIN_TABLE) {
         join->next = now; /* our table was put back */
     } else if (join->step == JOIN_RECORD && value) {
         join->record_revision = event->revision;
-        take_record(join, event, now);
+        node_join_take_record(join, event, now);
     } else if (join->step == JOIN_SETTINGS && value) {
         take_settings(join, event, now);
     } else if (join->step == JOIN_OTHERS) {
@@ -495,6 +505,6 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
             go_to(join, JOIN_TABLE, now);
         }
     } else if (join->step == JOIN_PUT) {
-        take_put(join, event, now);
+        node_join_take_put(join, event, now);
     }
 }

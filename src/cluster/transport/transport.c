@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *copy_of(const void *bytes, size_t length)
+static char *transport_copy_of(const void *bytes, size_t length)
 {
     char *copy = malloc(length + 1);
     if (copy != NULL) {
@@ -24,9 +24,9 @@ TransportEvent *transport_event_new(TransportEventKind kind, uint64_t token, con
     }
     event->kind = kind;
     event->token = token;
-    event->subject = subject == NULL ? NULL : copy_of(subject, strlen(subject));
-    event->reply_to = reply_to == NULL ? NULL : copy_of(reply_to, strlen(reply_to));
-    event->bytes = bytes == NULL ? NULL : copy_of(bytes, length);
+    event->subject = subject == NULL ? NULL : transport_copy_of(subject, strlen(subject));
+    event->reply_to = reply_to == NULL ? NULL : transport_copy_of(reply_to, strlen(reply_to));
+    event->bytes = bytes == NULL ? NULL : transport_copy_of(bytes, length);
     event->length = length;
     if ((subject != NULL && event->subject == NULL) ||
         (reply_to != NULL && event->reply_to == NULL) || (bytes != NULL && event->bytes == NULL)) {

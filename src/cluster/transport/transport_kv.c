@@ -58,7 +58,7 @@ Result kv_write_making(const char *crawl, unsigned replicas, Buffer *out)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* The number behind "name": in JSON whose numbers are never inside of strings; 0: there is none. */
-static uint64_t number_of(const char *text, const char *name)
+static uint64_t transport_kv_number_of(const char *text, const char *name)
 {
     const char *place = strstr(text, name);
     if (place == NULL) {
@@ -86,7 +86,7 @@ static const char *string_of(const char *text, const char *name, size_t *length)
     return place[*length] == '"' ? place : NULL;
 }
 
-static KvAnswer failed(const char *text)
+static KvAnswer transport_kv_failed(const char *text)
 {
     KvAnswer answer = {.kind = KV_FAILED};
     size_t length = 0;
@@ -108,19 +108,19 @@ static bool is_error(const char *text)
 KvAnswer kv_read_look(const char *text, Buffer *value)
 {
     size_t length = 0;
-    uint64_t code = number_of(text, "\"err_code\":");
+    uint64_t code = transport_kv_number_of(text, "\"err_code\":");
     if (is_error(text)) {
         return code != NO_MESSAGE && code != NO_STREAM
-                   ? failed(text)
+                   ? transport_kv_failed(text)
                    : (KvAnswer){.kind = code == NO_MESSAGE ? KV_NONE : KV_NO_BUCKET};
     }
-    uint64_t revision = number_of(text, "\"seq\":");
+    uint64_t revision = transport_kv_number_of(text, "\"seq\":");
     const char *data = string_of(text, "\"data\":", &length);
     if (revision == 0 || strstr(text, "\"message\":") == NULL) {
-        return failed(text);
+        return transport_kv_failed(text);
     }
     if (data != NULL && base64_read(value, data, length, BASE64_STANDARD) != RESULT_OK) {
-        return failed(text);
+        return transport_kv_failed(text);
     }
     return (KvAnswer){.kind = KV_VALUE, .revision = revision};
 }
@@ -128,16 +128,17 @@ KvAnswer kv_read_look(const char *text, Buffer *value)
 KvAnswer kv_read_put(const char *text)
 {
     if (is_error(text)) {
-        bool is_late = number_of(text, "\"err_code\":") == WRONG_REVISION;
-        return is_late ? ((KvAnswer){.kind = KV_CONFLICT}) : failed(text);
+        bool is_late = transport_kv_number_of(text, "\"err_code\":") == WRONG_REVISION;
+        return is_late ? ((KvAnswer){.kind = KV_CONFLICT}) : transport_kv_failed(text);
     }
-    uint64_t revision = number_of(text, "\"seq\":");
-    return revision == 0 ? failed(text) : (KvAnswer){.kind = KV_STORED, .revision = revision};
+    uint64_t revision = transport_kv_number_of(text, "\"seq\":");
+    return revision == 0 ? transport_kv_failed(text)
+                         : (KvAnswer){.kind = KV_STORED, .revision = revision};
 }
 
 /* One that is there with other settings, because an operator made it, is as good. */
 KvAnswer kv_read_making(const char *text)
 {
-    bool there = !is_error(text) || number_of(text, "\"err_code\":") == NAME_IN_USE;
-    return there ? ((KvAnswer){.kind = KV_MADE}) : failed(text);
+    bool there = !is_error(text) || transport_kv_number_of(text, "\"err_code\":") == NAME_IN_USE;
+    return there ? ((KvAnswer){.kind = KV_MADE}) : transport_kv_failed(text);
 }

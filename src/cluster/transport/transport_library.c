@@ -13,7 +13,7 @@ static NatsLibrary library;
 static void *handle;
 
 /* ISO C has no cast from a pointer to data to one to a function. */
-static bool find(void *place, const char *name, Buffer *error)
+static bool transport_library_find(void *place, const char *name, Buffer *error)
 {
     void *symbol = dlsym(handle, name);
     if (symbol == NULL) {
@@ -39,7 +39,7 @@ const NatsLibrary *nats_library(Buffer *error)
         return NULL;
     }
     bool all = true;
-#define FIND(name) all = all && find(&library.name, #name, error);
+#define FIND(name) all = all && transport_library_find(&library.name, #name, error);
     NATS_FUNCTIONS(FIND)
 #undef FIND
     if (!all) {

@@ -10,7 +10,7 @@
 #define FILE_BYTES 16384u
 
 /* The next word of a line, into out; false: there is none, or it is too long. */
-static bool take_word(const char **line, char *out, size_t size)
+static bool transport_login_take_word(const char **line, char *out, size_t size)
 {
     *line += strspn(*line, " \t");
     size_t length = strcspn(*line, " \t\r\n");
@@ -23,7 +23,7 @@ static bool take_word(const char **line, char *out, size_t size)
     return true;
 }
 
-static bool read_words(Login *login, const char *text)
+static bool transport_login_read_words(Login *login, const char *text)
 {
     char word[16];
     const char *line = text;
@@ -31,19 +31,19 @@ static bool read_words(Login *login, const char *text)
         login->kind = LOGIN_FILE;
         return true;
     }
-    if (!take_word(&line, word, sizeof word)) {
+    if (!transport_login_take_word(&line, word, sizeof word)) {
         return false;
     }
-    bool first = take_word(&line, login->first, sizeof login->first);
+    bool first = transport_login_take_word(&line, login->first, sizeof login->first);
     if (strcmp(word, "user") == 0) {
         login->kind = LOGIN_USER;
-        return first && take_word(&line, login->second, sizeof login->second);
+        return first && transport_login_take_word(&line, login->second, sizeof login->second);
     }
     login->kind = strcmp(word, "token") == 0 ? LOGIN_TOKEN : LOGIN_NKEY;
     return first && (login->kind == LOGIN_TOKEN || strcmp(word, "nkey") == 0);
 }
 
-static Result read_file(int fd, const char *path, char *text, Buffer *error)
+static Result transport_login_read_file(int fd, const char *path, char *text, Buffer *error)
 {
     struct stat status;
     if (fstat(fd, &status) != 0) {
@@ -78,9 +78,9 @@ Result login_read(Login *login, const char *path, Buffer *error)
         (void)buffer_printf(error, "%s: %s", path, strerror(errno));
         return RESULT_IO;
     }
-    Result rc = read_file(fd, path, text, error);
+    Result rc = transport_login_read_file(fd, path, text, error);
     (void)close(fd);
-    if (rc == RESULT_OK && !read_words(login, text)) {
+    if (rc == RESULT_OK && !transport_login_read_words(login, text)) {
         (void)buffer_printf(error,
                             "%s: expected 'user NAME PASSWORD', 'token TOKEN', "
                             "'nkey PUBLIC' with the seed below, or a credentials file of nsc",

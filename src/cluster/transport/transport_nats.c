@@ -39,7 +39,7 @@ struct TransportNats {
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* Without memory an event is lost, as a message may be. */
-static void tell(TransportNats *nats, TransportEvent *event)
+static void transport_nats_tell(TransportNats *nats, TransportEvent *event)
 {
     if (event != NULL) {
         nats->sink.take(nats->sink.context, event);
@@ -48,7 +48,7 @@ static void tell(TransportNats *nats, TransportEvent *event)
 
 static void tell_kind(TransportNats *nats, TransportEventKind kind, uint64_t token)
 {
-    tell(nats, transport_event_new(kind, token, NULL, NULL, NULL, 0));
+    transport_nats_tell(nats, transport_event_new(kind, token, NULL, NULL, NULL, 0));
 }
 
 static void tell_failed(TransportNats *nats, uint64_t token, const char *why)
@@ -57,7 +57,7 @@ static void tell_failed(TransportNats *nats, uint64_t token, const char *why)
     if (event != NULL) {
         event->text = strdup(why);
     }
-    tell(nats, event);
+    transport_nats_tell(nats, event);
     if (!atomic_exchange(&nats->told, true)) {
         LOG_WARN("cluster", "the server's key-value store cannot be used",
                  "error=\"%s\" next=\"is JetStream on? (nats-server -js)\"", why);
@@ -98,7 +98,7 @@ static void take_look(TransportNats *nats, uint64_t token, const char *text)
             event->revision = answer.revision;
         }
         atomic_store(&nats->told, false);
-        tell(nats, event);
+        transport_nats_tell(nats, event);
     } else if (answer.kind == KV_NO_BUCKET) {
         make_bucket(nats);
         tell_kind(nats, TRANSPORT_FAILED, token);
@@ -108,7 +108,7 @@ static void take_look(TransportNats *nats, uint64_t token, const char *text)
     buffer_destroy(&value);
 }
 
-static void take_put(TransportNats *nats, uint64_t token, const char *text)
+static void transport_nats_take_put(TransportNats *nats, uint64_t token, const char *text)
 {
     KvAnswer answer = kv_read_put(text);
     TransportEvent *event = NULL;
@@ -117,7 +117,7 @@ static void take_put(TransportNats *nats, uint64_t token, const char *text)
         if (event != NULL) {
             event->revision = answer.revision;
         }
-        tell(nats, event);
+        transport_nats_tell(nats, event);
     } else if (answer.kind == KV_CONFLICT) {
         tell_kind(nats, TRANSPORT_CONFLICT, token);
     } else {
@@ -126,7 +126,7 @@ static void take_put(TransportNats *nats, uint64_t token, const char *text)
 }
 
 /* The bytes of a message, with a NUL behind them; NULL without memory. */
-static char *text_of(const TransportNats *nats, natsMsg *message)
+static char *transport_nats_text_of(const TransportNats *nats, natsMsg *message)
 {
     int length = nats->library->natsMsg_GetDataLength(message);
     char *text = malloc((size_t)length + 1);
@@ -139,23 +139,24 @@ static char *text_of(const TransportNats *nats, natsMsg *message)
     return text;
 }
 
-static void take_answer(TransportNats *nats, char kind, uint64_t token, natsMsg *message)
+static void transport_nats_take_answer(TransportNats *nats, char kind, uint64_t token,
+                                       natsMsg *message)
 {
     bool nobody = nats->library->natsMsg_IsNoResponders(message);
-    char *text = text_of(nats, message);
+    char *text = transport_nats_text_of(nats, message);
     int length = nats->library->natsMsg_GetDataLength(message);
     if (text == NULL) {
         return;
     }
     if (kind == KIND_REQUEST) {
-        tell(nats, transport_event_new(nobody ? TRANSPORT_NOBODY : TRANSPORT_ANSWER, token, NULL,
-                                       NULL, text, (size_t)length));
+        transport_nats_tell(nats, transport_event_new(nobody ? TRANSPORT_NOBODY : TRANSPORT_ANSWER,
+                                                      token, NULL, NULL, text, (size_t)length));
     } else if (nobody) {
         tell_failed(nats, token, "nobody serves it");
     } else if (kind == KIND_LOOK) {
         take_look(nats, token, text);
     } else if (kind == KIND_PUT) {
-        take_put(nats, token, text);
+        transport_nats_take_put(nats, token, text);
     } else {
         KvAnswer answer = kv_read_making(text);
         if (answer.kind != KV_MADE) {
@@ -165,8 +166,8 @@ static void take_answer(TransportNats *nats, char kind, uint64_t token, natsMsg 
     free(text);
 }
 
-static void on_answer(natsConnection *connection, natsSubscription *subscription, natsMsg *message,
-                      void *context)
+static void transport_nats_on_answer(natsConnection *connection, natsSubscription *subscription,
+                                     natsMsg *message, void *context)
 {
     TransportNats *nats = context;
     const char *subject = nats->library->natsMsg_GetSubject(message);
@@ -174,7 +175,8 @@ static void on_answer(natsConnection *connection, natsSubscription *subscription
     (void)connection;
     (void)subscription;
     if (!atomic_load(&nats->closing) && strlen(subject) > head + 3) {
-        take_answer(nats, subject[head + 1], strtoull(subject + head + 3, NULL, 16), message);
+        transport_nats_take_answer(nats, subject[head + 1], strtoull(subject + head + 3, NULL, 16),
+                                   message);
     }
     nats->library->natsMsg_Destroy(message);
 }
@@ -187,10 +189,11 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     (void)connection;
     (void)subscription;
     if (!atomic_load(&nats->closing)) {
-        tell(nats, transport_event_new(TRANSPORT_MESSAGE, 0, library->natsMsg_GetSubject(message),
-                                       library->natsMsg_GetReply(message),
-                                       library->natsMsg_GetData(message),
-                                       (size_t)library->natsMsg_GetDataLength(message)));
+        transport_nats_tell(
+            nats, transport_event_new(TRANSPORT_MESSAGE, 0, library->natsMsg_GetSubject(message),
+                                      library->natsMsg_GetReply(message),
+                                      library->natsMsg_GetData(message),
+                                      (size_t)library->natsMsg_GetDataLength(message)));
     }
     library->natsMsg_Destroy(message);
 }
@@ -203,7 +206,7 @@ static void on_change(natsConnection *connection, natsSubscription *subscription
     (void)connection;
     (void)subscription;
     if (!atomic_load(&nats->closing) && key != NULL) {
-        tell(nats, transport_event_new(TRANSPORT_CHANGED, 0, key, NULL, NULL, 0));
+        transport_nats_tell(nats, transport_event_new(TRANSPORT_CHANGED, 0, key, NULL, NULL, 0));
     }
     nats->library->natsMsg_Destroy(message);
 }
@@ -243,7 +246,7 @@ static void on_closed(natsConnection *connection, void *context)
         if (event != NULL) {
             event->text = strdup(text);
         }
-        tell(nats, event);
+        transport_nats_tell(nats, event);
     }
     mutex_lock(&nats->mutex);
     nats->closed = true;
@@ -252,8 +255,8 @@ static void on_closed(natsConnection *connection, void *context)
 }
 
 /* Messages that are lost are asked for again; that it happens is told. */
-static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus status,
-                     void *context)
+static void transport_nats_on_error(natsConnection *connection, natsSubscription *subscription,
+                                    natsStatus status, void *context)
 {
     const TransportNats *nats = context;
     (void)connection;
@@ -355,7 +358,7 @@ static natsStatus set_callbacks(TransportNats *nats)
         library->natsOptions_SetReconnectedCB(options, on_up, nats) == NATS_OK &&
         library->natsOptions_SetDisconnectedCB(options, on_down, nats) == NATS_OK &&
         library->natsOptions_SetClosedCB(options, on_closed, nats) == NATS_OK &&
-        library->natsOptions_SetErrorHandler(options, on_error, nats) == NATS_OK;
+        library->natsOptions_SetErrorHandler(options, transport_nats_on_error, nats) == NATS_OK;
     return good ? NATS_OK : NATS_ERR;
 }
 
@@ -371,7 +374,8 @@ static Result subscribe(TransportNats *nats)
     (void)snprintf(nats->inbox, sizeof nats->inbox, "%s", inbox);
     library->natsInbox_Destroy(inbox);
     (void)snprintf(subject, sizeof subject, "%s.>", nats->inbox);
-    rc = transport_subjects_add(&nats->subjects, nats->connection, subject, on_answer, nats);
+    rc = transport_subjects_add(&nats->subjects, nats->connection, subject,
+                                transport_nats_on_answer, nats);
     kv_subject_of_key(nats->crawl, ">", subject);
     return rc != RESULT_OK ? rc
                            : transport_subjects_add(&nats->subjects, nats->connection, subject,
@@ -379,7 +383,7 @@ static Result subscribe(TransportNats *nats)
 }
 
 /* The library calls nothing back for a connection that was there at once. */
-static Result connect_to(TransportNats *nats, Buffer *error)
+static Result transport_nats_connect_to(TransportNats *nats, Buffer *error)
 {
     natsStatus status = nats->library->natsConnection_Connect(&nats->connection, nats->options);
     bool later = status == NATS_NOT_YET_CONNECTED;
@@ -431,7 +435,7 @@ Result transport_nats_open(TransportNats **out, const TransportNatsOptions *opti
         rc = RESULT_MEMORY;
     }
     if (rc == RESULT_OK) {
-        rc = connect_to(nats, error);
+        rc = transport_nats_connect_to(nats, error);
     }
     if (rc != RESULT_OK) {
         transport_nats_close(nats);

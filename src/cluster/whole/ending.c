@@ -62,7 +62,7 @@ static bool is_still(const EndSeat *seat)
 }
 
 /* All have reported. */
-static EndVerdict judge(Ending *ending)
+static EndVerdict ending_judge(Ending *ending)
 {
     bool quiet = true;
     bool still = ending->was_quiet;
@@ -102,7 +102,7 @@ EndVerdict ending_report(Ending *ending, uint16_t agent, uint64_t round, const E
     seat->has_reported = true;
     seat->report = *report;
     ending->missing--;
-    return ending->missing == 0 ? judge(ending) : END_NOT_YET;
+    return ending->missing == 0 ? ending_judge(ending) : END_NOT_YET;
 }
 
 bool ending_missing(const Ending *ending, size_t *from, uint16_t *agent)

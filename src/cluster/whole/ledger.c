@@ -136,7 +136,7 @@ bool ledger_is_complete(const Ledger *ledger)
     return true;
 }
 
-static uint64_t lesser(uint64_t a, uint64_t b)
+static uint64_t ledger_lesser(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -165,11 +165,11 @@ static uint64_t part_of(const Ledger *ledger, LedgerUnit unit, uint64_t pool,
     uint64_t most = unit == LEDGER_BYTES ? DRAW_MOST << 10 : DRAW_MOST;
     uint64_t goal = account->used + least_of(account);
     uint64_t needs = goal > account->granted ? goal - account->granted : least_of(account);
-    uint64_t part = lesser(pool / 2 / ledger->n, most);
+    uint64_t part = ledger_lesser(pool / 2 / ledger->n, most);
     if (account->granted + pool < goal) {
         return 0;
     }
-    return lesser(pool, part > needs ? part : needs);
+    return ledger_lesser(pool, part > needs ? part : needs);
 }
 
 /* Others want what this one cannot use at once. */
@@ -260,11 +260,11 @@ static bool is_short(const Ledger *ledger, uint32_t agent, uint64_t most)
 }
 
 /* What is free; of what others want, too, a half, but up to the fair share at once. */
-static uint64_t draw_rate(uint64_t granted, uint64_t fair, uint64_t left, bool is_wanted)
+static uint64_t ledger_draw_rate(uint64_t granted, uint64_t fair, uint64_t left, bool is_wanted)
 {
     uint64_t missing = granted < fair ? fair - granted : 0;
     uint64_t half = is_wanted && left > fair / 16 ? left / 2 : left;
-    return lesser(left, missing > half ? missing : half);
+    return ledger_lesser(left, missing > half ? missing : half);
 }
 
 bool ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit, LedgerAccount *account)
@@ -289,10 +289,10 @@ bool ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit, LedgerAcc
     } else if (low && *granted > fair && is_short(ledger, agent, fair)) {
         *granted = fair;
     } else if (low) {
-        *granted += draw_rate(*granted, fair, left, is_short(ledger, agent, limit));
+        *granted += ledger_draw_rate(*granted, fair, left, is_short(ledger, agent, limit));
         row->wants[LEDGER_RATE] = true;
     } else if (is_short(ledger, agent, limit)) {
-        *granted = lesser(*granted, account->used + account->needed);
+        *granted = ledger_lesser(*granted, account->used + account->needed);
     }
     account->granted = *granted;
     return !same_row(&before, row);

@@ -50,7 +50,8 @@ static uint32_t checksum(const void *head, const void *packed, size_t length)
     return libdeflate_crc32(libdeflate_crc32(0, head, HEAD_BYTES), packed, length);
 }
 
-static void put_head(WireWriter *writer, const Envelope *envelope, size_t length, size_t packed)
+static void envelope_put_head(WireWriter *writer, const Envelope *envelope, size_t length,
+                              size_t packed)
 {
     wire_put_32(writer, MAGIC);
     wire_put_8(writer, VERSION);
@@ -88,7 +89,7 @@ Result envelope_pack(EnvelopePacker *packer, const Envelope *envelope, const voi
         return RESULT_LIMIT;
     }
     WireWriter writer = wire_writer(out);
-    put_head(&writer, envelope, length, n);
+    envelope_put_head(&writer, envelope, length, n);
     if (writer.rc == RESULT_OK) {
         wire_put_32(&writer, checksum(out->data, packed->data, n));
     }

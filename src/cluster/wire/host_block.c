@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static uint64_t length_of(int64_t ms)
+static uint64_t host_block_length_of(int64_t ms)
 {
     return ms < 0 ? 0 : (uint64_t)(ms < HOST_LENGTH_MS ? ms : HOST_LENGTH_MS);
 }
@@ -19,9 +19,9 @@ Result host_block_write(const HostMove *host, uint32_t epoch, Buffer *block)
     wire_put_string(&out, host->origin, host->length);
     wire_put_varint(&out, host->pages);
     wire_put_varint(&out, host->crawl_delay_ms);
-    wire_put_varint(&out, length_of(host->wait_ms));
-    wire_put_varint(&out, length_of(host->extra_ms));
-    wire_put_varint(&out, length_of(host->rested_ms));
+    wire_put_varint(&out, host_block_length_of(host->wait_ms));
+    wire_put_varint(&out, host_block_length_of(host->extra_ms));
+    wire_put_varint(&out, host_block_length_of(host->rested_ms));
     wire_put_8(&out, host->failures);
     wire_put_8(&out, host->last_failure);
     if (out.rc == RESULT_OK) {

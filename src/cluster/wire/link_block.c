@@ -146,12 +146,13 @@ static uint64_t fold(uint64_t from, uint64_t to)
     return to >= from ? (to - from) << 1 : ((from - to) << 1) | 1;
 }
 
-static uint64_t unfold(uint64_t from, uint64_t folded)
+static uint64_t link_block_unfold(uint64_t from, uint64_t folded)
 {
     return (folded & 1) != 0 ? from - (folded >> 1) : from + (folded >> 1);
 }
 
-static void put_record(WireWriter *out, const LinkRecord *before, const LinkRecord *record)
+static void link_block_put_record(WireWriter *out, const LinkRecord *before,
+                                  const LinkRecord *record)
 {
     unsigned marks = marks_of(before, record);
     size_t shared = shared_prefix(before, record);
@@ -178,7 +179,7 @@ static void put_record(WireWriter *out, const LinkRecord *before, const LinkReco
 }
 
 /* The record becomes the one before the next. */
-static Result remember(LinkBlockWriter *writer, const LinkRecord *record)
+static Result link_block_remember(LinkBlockWriter *writer, const LinkRecord *record)
 {
     if (writer->url_capacity < record->length) {
         char *more = realloc(writer->url, record->length + record->length / 2);
@@ -209,11 +210,11 @@ Result link_block_append(LinkBlockWriter *writer, const LinkRecord *record)
     size_t before = writer->block.length;
     WireWriter out = wire_writer(&writer->block);
     if (rc == RESULT_OK) {
-        put_record(&out, &writer->last, record);
+        link_block_put_record(&out, &writer->last, record);
         rc = out.rc;
     }
     if (rc == RESULT_OK) {
-        rc = remember(writer, record);
+        rc = link_block_remember(writer, record);
     }
     if (rc != RESULT_OK) {
         writer->block.length = before;
@@ -247,7 +248,7 @@ void link_block_reader_destroy(LinkBlockReader *reader)
 }
 
 /* What every URL in a database is: printable ASCII, http or https. (page_db takes it as it is.) */
-static bool is_url(const char *url, size_t length)
+static bool link_block_is_url(const char *url, size_t length)
 {
     bool http = length > 7 && memcmp(url, "http://", 7) == 0;
     if (!http && (length <= 8 || memcmp(url, "https://", 8) != 0)) {
@@ -278,7 +279,7 @@ static Result get_url(LinkBlockReader *reader)
     }
     reader->url.length = (size_t)shared;
     Result rc = buffer_append(&reader->url, rest, length);
-    if (rc == RESULT_OK && !is_url(reader->url.data, reader->url.length)) {
+    if (rc == RESULT_OK && !link_block_is_url(reader->url.data, reader->url.length)) {
         rc = RESULT_INVALID;
     }
     return rc;
@@ -306,7 +307,7 @@ static void get_fields(WireReader *in, unsigned marks, LinkRecord *record)
     if ((marks & LINK_IS_ROOT) != 0) {
         record->parent = LINK_NO_PARENT;
     } else if ((marks & LINK_SAME_PARENT) == 0) {
-        record->parent = unfold(before, wire_get_varint(in));
+        record->parent = link_block_unfold(before, wire_get_varint(in));
     }
 }
 

@@ -33,7 +33,7 @@ static const CheckCommand commands[] = {
     {NULL, NULL, NULL},
 };
 
-static int usage(FILE *out)
+static int check_usage_one(FILE *out)
 {
     (void)fprintf(out, "usage:\n");
     for (const CheckCommand *c = commands; c->name != NULL; c++) {
@@ -50,10 +50,10 @@ static bool is_help(const char *word)
 int check_main(int argc, char **argv)
 {
     if (argc < 2) {
-        return usage(stderr);
+        return check_usage_one(stderr);
     }
     if (is_help(argv[1])) {
-        return usage(stdout);
+        return check_usage_one(stdout);
     }
     for (const CheckCommand *c = commands; c->name != NULL; c++) {
         if (strcmp(argv[1], c->name) == 0) {
@@ -65,5 +65,5 @@ int check_main(int argc, char **argv)
         }
     }
     (void)fprintf(stderr, "ragno check: unknown command '%s'\n", argv[1]);
-    return usage(stderr);
+    return check_usage_one(stderr);
 }

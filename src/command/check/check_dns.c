@@ -40,7 +40,7 @@ static Result new_question(VisitState **question, const char *host)
 }
 
 /* "HOST<tab>ADDRESS<tab>SECONDS left<tab>milliseconds it took", or what is wrong instead. */
-static bool print_answer(const VisitState *answer)
+static bool check_dns_print_answer(const VisitState *answer)
 {
     char address[IP_ADDRESS_TEXT_BYTES];
     if (answer->address.class != FETCH_OK) {
@@ -77,7 +77,7 @@ static int ask_all(Resolver *resolver, Answers *answers, int n, char **hosts)
     }
     mutex_unlock(&answers->mutex);
     for (int i = 0; i < n && questions != NULL; i++) {
-        if (questions[i] != NULL && !print_answer(questions[i])) {
+        if (questions[i] != NULL && !check_dns_print_answer(questions[i])) {
             status = 1;
         }
         visit_state_delete(questions[i]);
@@ -86,7 +86,7 @@ static int ask_all(Resolver *resolver, Answers *answers, int n, char **hosts)
     return status;
 }
 
-static int resolve(const Config *config, int n, char **hosts)
+static int check_dns_resolve(const Config *config, int n, char **hosts)
 {
     IpPolicy policy = {.loopback_only = false};
     Answers answers = {.n_waiting = 0};
@@ -133,7 +133,7 @@ int check_dns(int argc, char **argv)
     }
     int status = check_options_load(&options, &config);
     if (status == 0) {
-        status = resolve(&config, n, argv + 1);
+        status = check_dns_resolve(&config, n, argv + 1);
     }
     config_destroy(&config);
     return status;

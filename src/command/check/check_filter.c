@@ -7,7 +7,7 @@
 
 #include "parse/filter/filter.h"
 
-static int usage(void)
+static int check_filter_usage(void)
 {
     (void)fprintf(
         stderr, "usage: ragno check filter 'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
@@ -25,13 +25,13 @@ static int print_atoms(void)
     return 0;
 }
 
-static Result read_file(void *context, const char *path, Buffer *out)
+static Result check_filter_read_file(void *context, const char *path, Buffer *out)
 {
     (void)context;
     return input_file_read(path, out) == 0 ? RESULT_OK : RESULT_IO;
 }
 
-static void complain(const char *expression, const FilterError *error)
+static void check_filter_complain(const char *expression, const FilterError *error)
 {
     (void)fprintf(stderr, "ragno check filter: column %zu: %s%s%s\n", error->column, error->message,
                   error->hint[0] != '\0' ? "; " : "", error->hint);
@@ -50,7 +50,7 @@ typedef struct Question {
 } Question;
 
 /* Reads a number of an option. */
-static bool read_number(const char *text, long most, long *value)
+static bool check_filter_read_number(const char *text, long most, long *value)
 {
     char *end = NULL;
     *value = strtol(text, &end, 10);
@@ -71,12 +71,12 @@ static int read_option(Question *question, const char *name, const char *value)
         input->source = &question->source;
         return 0;
     }
-    if (strcmp(name, "--depth") == 0 && read_number(value, 1000000, &number)) {
+    if (strcmp(name, "--depth") == 0 && check_filter_read_number(value, 1000000, &number)) {
         input->has_depth = true;
         input->depth = (uint32_t)number;
         return 0;
     }
-    if (strcmp(name, "--status") == 0 && read_number(value, 999, &number)) {
+    if (strcmp(name, "--status") == 0 && check_filter_read_number(value, 999, &number)) {
         input->status = (int)number;
         return 0;
     }
@@ -91,11 +91,11 @@ static int read_option(Question *question, const char *name, const char *value)
         input->body_length = question->body.length;
         return status;
     }
-    return usage();
+    return check_filter_usage();
 }
 
 /* Options may stand anywhere; "--" ends them. The URLs are moved to the front of argv. */
-static int read_arguments(Question *question, int argc, char **argv)
+static int check_filter_read_arguments(Question *question, int argc, char **argv)
 {
     bool options = true;
     for (int i = 1; i < argc; i++) {
@@ -105,7 +105,8 @@ static int read_arguments(Question *question, int argc, char **argv)
         } else if (is_option && strcmp(argv[i], "--explain") == 0) {
             question->explain = true;
         } else if (is_option) {
-            int status = i + 1 < argc ? read_option(question, argv[i], argv[i + 1]) : usage();
+            int status =
+                i + 1 < argc ? read_option(question, argv[i], argv[i + 1]) : check_filter_usage();
             if (status != 0) {
                 return status;
             }
@@ -116,12 +117,12 @@ static int read_arguments(Question *question, int argc, char **argv)
             argv[question->n_urls++] = argv[i];
         }
     }
-    return question->expression == NULL ? usage() : 0;
+    return question->expression == NULL ? check_filter_usage() : 0;
 }
 
 /* Answers for one URL. */
-static int answer(const Question *question, const Filter *filter, FilterScratch *scratch,
-                  const char *text)
+static int check_filter_answer(const Question *question, const Filter *filter,
+                               FilterScratch *scratch, const char *text)
 {
     Url url;
     Buffer reason;
@@ -155,13 +156,13 @@ int check_filter(int argc, char **argv)
     FilterError error;
     url_init(&question.source);
     buffer_init(&question.body, BUFFER_NO_LIMIT);
-    int status = read_arguments(&question, argc, argv);
+    int status = check_filter_read_arguments(&question, argc, argv);
     if (status == 0) {
-        FilterOptions options = {.available = FILTER_HAS_ALL, .read_file = read_file};
+        FilterOptions options = {.available = FILTER_HAS_ALL, .read_file = check_filter_read_file};
         Result rc = filter_compile(&filter, question.expression, strlen(question.expression),
                                    &options, &error);
         if (rc != RESULT_OK) {
-            complain(question.expression, &error);
+            check_filter_complain(question.expression, &error);
         }
         status = rc == RESULT_OK ? 0 : rc == RESULT_IO ? 3 : 2;
     }
@@ -169,7 +170,7 @@ int check_filter(int argc, char **argv)
         status = 1;
     }
     for (int i = 0; scratch != NULL && i < question.n_urls; i++) {
-        int one = answer(&question, filter, scratch, argv[i]);
+        int one = check_filter_answer(&question, filter, scratch, argv[i]);
         status = one != 0 ? one : status;
     }
     filter_scratch_delete(scratch);

@@ -54,7 +54,7 @@ int check_options_take(CheckOptions *options, int argc, char **argv)
     return n;
 }
 
-static Result assign(Config *config, const char *assignment, Buffer *error)
+static Result check_options_assign_one(Config *config, const char *assignment, Buffer *error)
 {
     char name[128];
     size_t n = strcspn(assignment, "=");
@@ -70,7 +70,7 @@ Result check_options_assign(const CheckOptions *options, Config *config, Buffer 
 {
     Result all = RESULT_OK;
     for (size_t i = 0; i < options->n_assignments; i++) {
-        Result rc = assign(config, options->assignments[i], error);
+        Result rc = check_options_assign_one(config, options->assignments[i], error);
         all = rc == RESULT_OK ? all : rc;
     }
     return all;

@@ -11,7 +11,7 @@
 #define PAGE_LINK_BYTES ((size_t)1 << 20)
 #define PAGE_MEMORY     ((size_t)4 << 30)
 
-static int read_arguments(CheckPage *check, int argc, char **argv)
+static int check_page_read_arguments(CheckPage *check, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i] == NULL ? "" : argv[i];
@@ -42,7 +42,7 @@ static int read_arguments(CheckPage *check, int argc, char **argv)
 int check_page_open(CheckPage *check, int argc, char **argv, const char *usage)
 {
     buffer_init(&check->body, 0);
-    if (read_arguments(check, argc, argv) != 0) {
+    if (check_page_read_arguments(check, argc, argv) != 0) {
         (void)fprintf(stderr, "usage: ragno check %s\n", usage);
         return 2;
     }

@@ -9,7 +9,7 @@
 #define MS_HOUR   3600000
 
 /* As politeness.retry takes it. */
-static void print_time(int64_t ms)
+static void check_retries_print_time(int64_t ms)
 {
     if (ms % MS_HOUR == 0 && ms > 0) {
         (void)printf("%lldh", (long long)(ms / MS_HOUR));
@@ -40,7 +40,7 @@ int check_retries(int argc, char **argv)
     for (FetchClass class = FETCH_OK + 1; class < FETCH_CLASSES; class ++) {
         const RetryRule *rule = &rules[class];
         (void)printf("%s\t", fetch_class_name(class));
-        print_time(rule->wait_ms);
+        check_retries_print_time(rule->wait_ms);
         (void)printf("\t%u\t%s\t%s\n", rule->retries, rule->drops_host ? "host" : "URL",
                      fetch_class_meaning(class));
     }

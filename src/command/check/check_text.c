@@ -17,7 +17,7 @@ typedef struct CheckText {
     bool main_text;
 } CheckText;
 
-static bool read_arguments(CheckText *check, int argc, char **argv)
+static bool check_text_read_arguments(CheckText *check, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
@@ -70,7 +70,7 @@ int check_text(int argc, char **argv)
 {
     CheckText check = {.file = NULL};
     Buffer body;
-    if (!read_arguments(&check, argc, argv)) {
+    if (!check_text_read_arguments(&check, argc, argv)) {
         (void)fprintf(stderr, "usage: ragno check %s\n", USAGE);
         return 2;
     }

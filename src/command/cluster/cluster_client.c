@@ -8,7 +8,7 @@
 #define ANSWER_MS  3000
 #define TRIES      3u
 
-static void take_event(void *context, TransportEvent *event)
+static void cluster_client_take_event(void *context, TransportEvent *event)
 {
     ClusterClient *client = context;
     Mail letter = {.kind = MAIL_EVENT, .event = event};
@@ -40,7 +40,7 @@ static TransportEvent *await(ClusterClient *client, uint64_t token, int64_t ms)
     return found;
 }
 
-static Result complain(const TransportEvent *event, const char *what, Buffer *error)
+static Result cluster_client_complain(const TransportEvent *event, const char *what, Buffer *error)
 {
     Result rc = event == NULL ? RESULT_TIMEOUT : RESULT_CLOSED;
     (void)buffer_printf(error, "%s: %s", what,
@@ -53,7 +53,7 @@ static Result complain(const TransportEvent *event, const char *what, Buffer *er
 Result cluster_client_open(ClusterClient *client, const Config *config, Buffer *error)
 {
     TransportNatsOptions options = cluster_nats_options(config, "ragno");
-    TransportSink sink = {.context = client, .take = take_event};
+    TransportSink sink = {.context = client, .take = cluster_client_take_event};
     *client = (ClusterClient){.last = 0};
     cluster_mail_init(&client->mail);
     Result rc = transport_nats_open(&client->nats, &options, &sink, error);
@@ -63,7 +63,7 @@ Result cluster_client_open(ClusterClient *client, const Config *config, Buffer *
     node_link_init(&client->link, transport_nats(client->nats), config->cluster_name);
     TransportEvent *event = await(client, 0, CONNECT_MS);
     bool up = event != NULL && event->kind == TRANSPORT_UP;
-    rc = up ? RESULT_OK : complain(event, config->cluster_url, error);
+    rc = up ? RESULT_OK : cluster_client_complain(event, config->cluster_url, error);
     client->link.up = up;
     transport_event_delete(event);
     return rc;
@@ -92,7 +92,7 @@ Result cluster_client_get(ClusterClient *client, const char *key, Buffer *value,
             return rc;
         }
     }
-    Result rc = complain(event, key, error);
+    Result rc = cluster_client_complain(event, key, error);
     transport_event_delete(event);
     return rc;
 }
@@ -104,9 +104,10 @@ Result cluster_client_put(ClusterClient *client, const char *key, const Buffer *
     if (node_link_put(&client->link, key, value, expected, ++client->last) == RESULT_OK) {
         event = await(client, client->last, ANSWER_MS);
     }
-    Result rc = event != NULL && event->kind == TRANSPORT_STORED     ? RESULT_OK
-                : event != NULL && event->kind == TRANSPORT_CONFLICT ? RESULT_EXISTS
-                                                                     : complain(event, key, error);
+    Result rc = event != NULL && event->kind == TRANSPORT_STORED ? RESULT_OK
+                : event != NULL && event->kind == TRANSPORT_CONFLICT
+                    ? RESULT_EXISTS
+                    : cluster_client_complain(event, key, error);
     transport_event_delete(event);
     return rc;
 }

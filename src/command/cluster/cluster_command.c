@@ -14,7 +14,7 @@
 #include "parse/host/domain.h"
 #include "rules/config_cluster.h"
 
-static int usage(FILE *out, int status)
+static int cluster_command_usage(FILE *out, int status)
 {
     (void)fputs(
         "usage: ragno cluster init --agents N [SERVER]   makes a crawl for N agents (1 to 4096)\n"
@@ -31,13 +31,14 @@ static int usage(FILE *out, int status)
     return status;
 }
 
-static Result set(Config *config, const char *name, const char *value, Buffer *error)
+static Result cluster_command_set(Config *config, const char *name, const char *value,
+                                  Buffer *error)
 {
     return options_set(&config->options, name, value, "command line", error);
 }
 
 /* The words of the command itself. */
-static bool take_word(int argc, char **argv, int *i, ClusterWords *words)
+static bool cluster_command_take_word(int argc, char **argv, int *i, ClusterWords *words)
 {
     const struct {
         const char *name;
@@ -58,7 +59,8 @@ static bool take_word(int argc, char **argv, int *i, ClusterWords *words)
 }
 
 /* The server's options of the command line, and the other words. */
-static Result read_line(Config *config, int argc, char **argv, ClusterWords *words, Buffer *error)
+static Result cluster_command_read_line(Config *config, int argc, char **argv, ClusterWords *words,
+                                        Buffer *error)
 {
     static const char *const names[][2] = {
         {"--url", "cluster.url"},
@@ -76,12 +78,12 @@ static Result read_line(Config *config, int argc, char **argv, ClusterWords *wor
             rc = options_load(&config->options, argv[++i], error);
             continue;
         }
-        if (take_word(argc, argv, &i, words)) {
+        if (cluster_command_take_word(argc, argv, &i, words)) {
             continue;
         }
         for (size_t k = 0; k < sizeof names / sizeof *names && value == NULL; k++) {
             value = command_option(names[k][0], argc, argv, &i);
-            rc = value == NULL ? rc : set(config, names[k][1], value, error);
+            rc = value == NULL ? rc : cluster_command_set(config, names[k][1], value, error);
         }
         if (value == NULL) {
             (void)buffer_printf(error, "unexpected '%s'", argv[i]);
@@ -91,7 +93,7 @@ static Result read_line(Config *config, int argc, char **argv, ClusterWords *wor
     return rc;
 }
 
-static Result check(const Config *config, Buffer *error)
+static Result cluster_command_check(const Config *config, Buffer *error)
 {
     const char *name = NULL;
     Buffer what;
@@ -157,7 +159,7 @@ static int init_main(const Config *config, const char *word)
     char *end = NULL;
     unsigned long agents = word == NULL ? 0 : strtoul(word, &end, 10);
     if (agents < 1 || agents > SLOT_COUNT || *end != '\0') {
-        return usage(stderr, EXIT_USAGE);
+        return cluster_command_usage(stderr, EXIT_USAGE);
     }
     buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = init_cluster(config, (uint32_t)agents, &error);
@@ -173,14 +175,14 @@ static int init_main(const Config *config, const char *word)
     return rc == RESULT_OK ? EXIT_FINISHED : rc == RESULT_EXISTS ? EXIT_NEGATIVE : EXIT_NETWORK;
 }
 
-static int run(Config *config, int argc, char **argv)
+static int cluster_command_run(Config *config, int argc, char **argv)
 {
     ClusterWords words = {.agents = NULL};
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
-    Result rc = read_line(config, argc, argv, &words, &error);
+    Result rc = cluster_command_read_line(config, argc, argv, &words, &error);
     if (rc == RESULT_OK) {
-        rc = check(config, &error);
+        rc = cluster_command_check(config, &error);
     }
     int status = EXIT_USAGE;
     if (rc != RESULT_OK) {
@@ -191,7 +193,7 @@ static int run(Config *config, int argc, char **argv)
     } else if (cluster_moves_has(argv[1])) {
         status = cluster_moves_main(config, argv[1], &words);
         if (status == EXIT_USAGE) {
-            (void)usage(stderr, EXIT_USAGE);
+            (void)cluster_command_usage(stderr, EXIT_USAGE);
         }
     } else {
         status = cluster_report_print(config, "cluster", stdout);
@@ -205,15 +207,15 @@ int cluster_main(int argc, char **argv)
     Config config;
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        return usage(stdout, 0);
+        return cluster_command_usage(stdout, 0);
     }
     if (strcmp(word, "init") != 0 && strcmp(word, "status") != 0 && !cluster_moves_has(word)) {
-        return usage(stderr, EXIT_USAGE);
+        return cluster_command_usage(stderr, EXIT_USAGE);
     }
     if (config_init(&config) != RESULT_OK) {
         return EXIT_INTERNAL;
     }
-    int status = run(&config, argc, argv);
+    int status = cluster_command_run(&config, argc, argv);
     config_destroy(&config);
     return status;
 }

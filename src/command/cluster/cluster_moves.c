@@ -25,10 +25,10 @@ typedef struct Move {
 } Move;
 
 /* RESULT_INVALID with a sentence: it cannot be done. */
-static Result refuse(const Move *move, const char *format, ...)
+static Result cluster_moves_refuse(const Move *move, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static Result refuse(const Move *move, const char *format, ...)
+static Result cluster_moves_refuse(const Move *move, const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -56,10 +56,11 @@ static Result look_at_agents(Move *move)
         buffer_reset(&text);
         move->runs[i] = cluster_client_ask(&move->client, (uint16_t)i, &text) == RESULT_OK;
         if (move->runs[i] && move->client.epoch > move->table.epoch) {
-            rc = refuse(move,
-                        "agent %u knows a newer cluster table than the server, and will put it "
-                        "back; try again in some seconds",
-                        i);
+            rc = cluster_moves_refuse(
+                move,
+                "agent %u knows a newer cluster table than the server, and will put it "
+                "back; try again in some seconds",
+                i);
         }
     }
     buffer_destroy(&text);
@@ -71,11 +72,11 @@ static Result read_agent(const Move *move, const char *word, uint16_t *agent)
     char *end = NULL;
     unsigned long number = strtoul(word, &end, 10);
     if (*word < '0' || *word > '9' || *end != '\0') {
-        return refuse(move, "expected the number of an agent, not '%s'", word);
+        return cluster_moves_refuse(move, "expected the number of an agent, not '%s'", word);
     }
     if (number >= move->table.n_agents) {
-        return refuse(move, "the cluster has no agent %s; its agents are 0 to %u", word,
-                      move->table.n_agents - 1);
+        return cluster_moves_refuse(move, "the cluster has no agent %s; its agents are 0 to %u",
+                                    word, move->table.n_agents - 1);
     }
     *agent = (uint16_t)number;
     return RESULT_OK;
@@ -86,10 +87,11 @@ static Result check_giver(const Move *move, uint16_t agent)
 {
     return move->runs[agent]
                ? RESULT_OK
-               : refuse(move,
-                        "agent %u is away: start it, so that it can hand over what it has (if its "
-                        "disk is lost: `ragno cluster restore %u`)",
-                        (unsigned)agent, (unsigned)agent);
+               : cluster_moves_refuse(
+                     move,
+                     "agent %u is away: start it, so that it can hand over what it has (if its "
+                     "disk is lost: `ragno cluster restore %u`)",
+                     (unsigned)agent, (unsigned)agent);
 }
 
 static void warn_of_away(const Move *move, bool takers)
@@ -108,10 +110,10 @@ static void warn_of_away(const Move *move, bool takers)
 
 /* ---- the four -------------------------------------------------------------------------------- */
 
-static Result add(Move *move)
+static Result cluster_moves_add(Move *move)
 {
     Result rc = cluster_table_add(&move->table, &move->agent);
-    return rc == RESULT_LIMIT ? refuse(move, "there can be no more agents") : rc;
+    return rc == RESULT_LIMIT ? cluster_moves_refuse(move, "there can be no more agents") : rc;
 }
 
 static Result drain(Move *move)
@@ -125,22 +127,25 @@ static Result drain(Move *move)
     unsigned agent = move->agent;
     cluster_table_count_moves(&move->table, move->agent, &leaving, &coming);
     if (coming > 0) {
-        return refuse(move,
-                      "a move is under way: %u slots are on their way to agent %u; try again when "
-                      "they are there (`ragno cluster status`)",
-                      coming, agent);
+        return cluster_moves_refuse(
+            move,
+            "a move is under way: %u slots are on their way to agent %u; try again when "
+            "they are there (`ragno cluster status`)",
+            coming, agent);
     }
     if (cluster_table_count(&move->table, move->agent) == 0) {
         return leaving > 0
-                   ? refuse(move, "a move is under way: agent %u is being drained already", agent)
-                   : refuse(move, "nothing to move: agent %u has no slots", agent);
+                   ? cluster_moves_refuse(
+                         move, "a move is under way: agent %u is being drained already", agent)
+                   : cluster_moves_refuse(move, "nothing to move: agent %u has no slots", agent);
     }
     rc = check_giver(move, move->agent);
     if (rc == RESULT_OK) {
         rc = cluster_table_drain(&move->table, move->agent);
     }
     return rc == RESULT_INVALID && move->error->length == 0
-               ? refuse(move, "there is no other agent to take what agent %u has", agent)
+               ? cluster_moves_refuse(move, "there is no other agent to take what agent %u has",
+                                      agent)
                : rc;
 }
 
@@ -154,11 +159,13 @@ static Result move_host(Move *move)
     }
     Result rc = cluster_table_move_slot(&move->table, slot, move->to);
     if (rc == RESULT_EXISTS) {
-        return refuse(move, "a move is under way: %s (slot %u) is on its way to agent %u already",
-                      move->host, slot, owner);
+        return cluster_moves_refuse(
+            move, "a move is under way: %s (slot %u) is on its way to agent %u already", move->host,
+            slot, owner);
     }
     return rc == RESULT_NOT_FOUND
-               ? refuse(move, "nothing to move: %s is agent %u's already", move->host, owner)
+               ? cluster_moves_refuse(move, "nothing to move: %s is agent %u's already", move->host,
+                                      owner)
                : rc;
 }
 
@@ -173,16 +180,17 @@ static Result move_slots(Move *move)
     }
     rc = cluster_table_move(&move->table, move->agent, move->to, move->slots);
     return rc == RESULT_NOT_FOUND
-               ? refuse(move, "nothing to move: agent %u has no slots that are not moving already",
-                        (unsigned)move->agent)
+               ? cluster_moves_refuse(
+                     move, "nothing to move: agent %u has no slots that are not moving already",
+                     (unsigned)move->agent)
                : rc;
 }
 
-static Result move_some(Move *move)
+static Result cluster_moves_move_some(Move *move)
 {
     Result rc = read_agent(move, move->words->to, &move->to);
     if (rc == RESULT_OK && !move->runs[move->to]) {
-        rc = refuse(move, "agent %u is away: start it first", (unsigned)move->to);
+        rc = cluster_moves_refuse(move, "agent %u is away: start it first", (unsigned)move->to);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -198,12 +206,14 @@ static Result restore(Move *move)
     }
     const ClusterAgent *agent = &move->table.agents[move->agent];
     if (move->runs[move->agent]) {
-        return refuse(move, "agent %u runs; only one that has lost its disk is restored",
-                      (unsigned)move->agent);
+        return cluster_moves_refuse(move,
+                                    "agent %u runs; only one that has lost its disk is restored",
+                                    (unsigned)move->agent);
     }
     if (agent->claimed < agent->life) {
-        return refuse(move, "agent %u waits for a directory already: start it with an empty one",
-                      (unsigned)move->agent);
+        return cluster_moves_refuse(
+            move, "agent %u waits for a directory already: start it with an empty one",
+            (unsigned)move->agent);
     }
     return cluster_table_restore(&move->table, move->agent);
 }
@@ -211,7 +221,10 @@ static Result restore(Move *move)
 static const struct {
     const char *name;
     Result (*change)(Move *move);
-} commands[] = {{"add", add}, {"drain", drain}, {"move", move_some}, {"restore", restore}};
+} commands[] = {{"add", cluster_moves_add},
+                {"drain", drain},
+                {"move", cluster_moves_move_some},
+                {"restore", restore}};
 
 bool cluster_moves_has(const char *command)
 {
@@ -248,7 +261,7 @@ static Result change_once(Move *move, Result (*change)(Move *move))
     return rc;
 }
 
-static void tell(const Move *move, const char *command)
+static void cluster_moves_tell(const Move *move, const char *command)
 {
     unsigned agent = move->agent;
     unsigned leaving = 0;
@@ -273,7 +286,7 @@ static void tell(const Move *move, const char *command)
     }
 }
 
-static int change(Move *move, const Config *config, const char *command)
+static int cluster_moves_change(Move *move, const Config *config, const char *command)
 {
     size_t i = 0;
     while (strcmp(command, commands[i].name) != 0) {
@@ -286,7 +299,7 @@ static int change(Move *move, const Config *config, const char *command)
         rc = change_once(move, commands[i].change);
         network = rc == RESULT_TIMEOUT || rc == RESULT_CLOSED;
         if (rc == RESULT_OK) {
-            tell(move, command);
+            cluster_moves_tell(move, command);
             break;
         }
         if (rc == RESULT_EXISTS && ++tries < TRIES) {
@@ -328,7 +341,7 @@ static bool read_what(Move *move, const char *what)
     return good && *move->host != '\0';
 }
 
-static bool read_words(Move *move, const char *command)
+static bool cluster_moves_read_words(Move *move, const char *command)
 {
     const ClusterWords *words = move->words;
     bool has_what = words->what != NULL;
@@ -349,12 +362,12 @@ int cluster_moves_main(const Config *config, const char *command, const ClusterW
 {
     Buffer error;
     Move move = {.words = words, .error = &error};
-    if (!read_words(&move, command)) {
+    if (!cluster_moves_read_words(&move, command)) {
         return EXIT_USAGE;
     }
     buffer_init(&error, BUFFER_NO_LIMIT);
     cluster_table_init(&move.table);
-    int status = change(&move, config, command);
+    int status = cluster_moves_change(&move, config, command);
     cluster_table_destroy(&move.table);
     free(move.runs);
     buffer_destroy(&error);

@@ -40,7 +40,7 @@ bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-static Result load_config(ClusterPages *pages)
+static Result cluster_pages_load_config(ClusterPages *pages)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -53,7 +53,7 @@ static Result load_config(ClusterPages *pages)
 }
 
 /* Once: what could not be connected to is not tried again. */
-static Result connect_to(ClusterPages *pages)
+static Result cluster_pages_connect_to(ClusterPages *pages)
 {
     if (pages->opened) {
         return pages->up ? RESULT_OK : RESULT_CLOSED;
@@ -62,7 +62,7 @@ static Result connect_to(ClusterPages *pages)
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = load_config(pages);
+    rc = cluster_pages_load_config(pages);
     if (rc != RESULT_OK) {
         config_destroy(&pages->config);
         return rc;
@@ -104,7 +104,7 @@ static Result begin_question(ClusterPages *pages, NodePageQuestion what, Exchang
 {
     buffer_init(&exchange->bytes, BUFFER_NO_LIMIT);
     buffer_init(&exchange->answer, BUFFER_NO_LIMIT);
-    Result rc = connect_to(pages);
+    Result rc = cluster_pages_connect_to(pages);
     if (rc == RESULT_OK) {
         exchange->question = cluster_client_begin(&pages->client, NODE_ASK_PAGE, &exchange->bytes);
         wire_put_8(&exchange->question, (uint8_t)what);

@@ -88,7 +88,7 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
     buffer_destroy(&text);
 }
 
-static Result print_all(ClusterClient *client, FILE *out, Buffer *error)
+static Result cluster_report_print_all(ClusterClient *client, FILE *out, Buffer *error)
 {
     ClusterTable table;
     uint64_t revision = 0;
@@ -117,7 +117,7 @@ int cluster_report_print(const Config *config, const char *command, FILE *out)
     buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = cluster_client_open(&client, config, &error);
     if (rc == RESULT_OK) {
-        rc = print_all(&client, out, &error);
+        rc = cluster_report_print_all(&client, out, &error);
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno %s: %s\n", command,

@@ -31,7 +31,7 @@ static const DbCommand commands[] = {
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 
-static int usage(FILE *out)
+static int db_usage(FILE *out)
 {
     (void)fprintf(out, "usage: ragno db DIR COMMAND\n");
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -42,7 +42,7 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static int run(const DbCommand *command, const char *dir, int argc, char **argv)
+static int db_run(const DbCommand *command, const char *dir, int argc, char **argv)
 {
     DbView view = {.directory = dir};
     Buffer warc; /* the folder beside the database */
@@ -79,19 +79,19 @@ static size_t likeness(const char *a, const char *b)
 int db_main(int argc, char **argv)
 {
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        return usage(stdout);
+        return db_usage(stdout);
     }
     if (argc < 3) {
-        return usage(stderr);
+        return db_usage(stderr);
     }
     if (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0) {
-        return usage(stdout);
+        return db_usage(stdout);
     }
     const DbCommand *nearest = NULL;
     size_t most = 0;
     for (size_t i = 0; i < N_COMMANDS; i++) {
         if (strcmp(argv[2], commands[i].name) == 0) {
-            return run(&commands[i], argv[1], argc - 2, argv + 2);
+            return db_run(&commands[i], argv[1], argc - 2, argv + 2);
         }
         size_t alike = likeness(argv[2], commands[i].name);
         if (alike > most) {
@@ -104,5 +104,5 @@ int db_main(int argc, char **argv)
         (void)fprintf(stderr, "; did you mean '%s'?", nearest->name);
     }
     (void)fprintf(stderr, "\n");
-    return usage(stderr);
+    return db_usage(stderr);
 }

@@ -10,7 +10,7 @@
 
 #define DECODED_MAX_BYTES ((size_t)1 << 30) /* more is a bomb */
 
-static int complain(Result rc, const char *url)
+static int db_answer_complain(Result rc, const char *url)
 {
     if (rc == RESULT_NOT_FOUND) {
         (void)fprintf(stderr, "ragno db: no answer of %s is stored\n", url);
@@ -26,7 +26,7 @@ static int complain(Result rc, const char *url)
 }
 
 /* Undoes the content coding; what can be decoded of a damaged body is better than nothing. */
-static Result decode(const WarcAnswer *answer, Buffer *out)
+static Result db_answer_decode(const WarcAnswer *answer, Buffer *out)
 {
     HttpHeader header;
     HttpField field = {.value = NULL, .value_length = 0};
@@ -83,7 +83,7 @@ static void print_bytes(const Buffer *bytes)
     }
 }
 
-static int print_answer(DbView *view, const WarcAnswer *answer, const DbParts *parts)
+static int db_answer_print_answer(DbView *view, const WarcAnswer *answer, const DbParts *parts)
 {
     if (answer->truncated && (parts->body || parts->raw)) {
         (void)fprintf(stderr, "ragno db: the answer was cut when it was fetched\n");
@@ -97,7 +97,7 @@ static int print_answer(DbView *view, const WarcAnswer *answer, const DbParts *p
     } else if (parts->body) {
         Buffer body;
         buffer_init(&body, DECODED_MAX_BYTES);
-        Result rc = decode(answer, &body);
+        Result rc = db_answer_decode(answer, &body);
         print_bytes(&body);
         buffer_destroy(&body);
         if (rc != RESULT_OK) {
@@ -116,7 +116,8 @@ int db_answer(DbView *view, const char *url, const DbParts *parts)
     if (rc == RESULT_NOT_FOUND && db_stands_for(view, url)) {
         rc = warc_load(view->warc, view->url.data, view->url.length, &answer);
     }
-    int status = rc == RESULT_OK ? print_answer(view, &answer, parts) : complain(rc, url);
+    int status = rc == RESULT_OK ? db_answer_print_answer(view, &answer, parts)
+                                 : db_answer_complain(rc, url);
     warc_answer_destroy(&answer);
     return status;
 }

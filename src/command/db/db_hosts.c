@@ -17,7 +17,7 @@ typedef struct HostCounts {
     uint64_t scheduled;
 } HostCounts;
 
-static int count_pages(DbView *view, HostCounts *counts, uint32_t n_hosts)
+static int db_hosts_count_pages(DbView *view, HostCounts *counts, uint32_t n_hosts)
 {
     uint64_t n_pages = page_db_n_pages(view->db, view->txn);
     PageRef page;
@@ -239,7 +239,7 @@ int db_hosts(DbView *view, int argc, char **argv)
         (void)fprintf(stderr, "ragno db: out of memory\n");
         return 1;
     }
-    int rc = count_pages(view, counts, n_hosts);
+    int rc = db_hosts_count_pages(view, counts, n_hosts);
     if (rc == page_db_error_ok) {
         rc = count_scheduled(view, counts, n_hosts);
     }

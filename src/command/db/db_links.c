@@ -54,7 +54,7 @@ static int print_from(LinkPrinter *p, uint64_t from)
 }
 
 /* All links, or only those to one page (NULL = all). */
-static int print_all(LinkPrinter *p, const uint64_t *wanted)
+static int db_links_print_all(LinkPrinter *p, const uint64_t *wanted)
 {
     PageDB *db = p->view->db;
     uint64_t n_pages = page_db_n_pages(db, p->view->txn);
@@ -126,7 +126,7 @@ int db_links(DbView *view, int argc, char **argv)
     }
     if (rc == page_db_error_ok) {
         rc = from != NULL ? print_from(&printer, index)
-                          : print_all(&printer, to != NULL ? &index : NULL);
+                          : db_links_print_all(&printer, to != NULL ? &index : NULL);
     }
     buffer_destroy(&printer.from_url);
     return db_finish(view, rc);

@@ -17,7 +17,7 @@ static int wrong_usage(const char *what)
     return EXIT_USAGE;
 }
 
-static void print_page(const PageRef *page)
+static void db_pages_print_page(const PageRef *page)
 {
     printf("%016" PRIx64 "\t%" PRIu64 "\t%.*s\t%.3f\t%.3f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
            "\t%.9g\n",
@@ -105,7 +105,7 @@ int db_info(DbView *view, int argc, char **argv)
 }
 
 /* Prints the pages whose URL matches, or all, by hash. */
-static int print_pages(DbView *view, pcre2_code *code, pcre2_match_data *match)
+static int db_pages_print_pages(DbView *view, pcre2_code *code, pcre2_match_data *match)
 {
     HashIdxStream *stream = NULL;
     int rc = (int)hashidx_stream_new(&stream, view->db);
@@ -126,7 +126,7 @@ static int print_pages(DbView *view, pcre2_code *code, pcre2_match_data *match)
         if (rc == page_db_error_ok &&
             (code == NULL ||
              pcre2_match(code, (PCRE2_SPTR)page.url, page.url_length, 0, 0, match, NULL) >= 0)) {
-            print_page(&page);
+            db_pages_print_page(&page);
         }
         rc = rc == page_db_error_ok ? db_turn(view) : rc;
     }
@@ -138,7 +138,8 @@ static int print_pages(DbView *view, pcre2_code *code, pcre2_match_data *match)
 int db_dump(DbView *view, int argc, char **argv)
 {
     (void)argv;
-    return argc == 1 ? db_finish(view, print_pages(view, NULL, NULL)) : wrong_usage("dump");
+    return argc == 1 ? db_finish(view, db_pages_print_pages(view, NULL, NULL))
+                     : wrong_usage("dump");
 }
 
 int db_find_regex(DbView *view, int argc, char **argv)
@@ -161,7 +162,7 @@ int db_find_regex(DbView *view, int argc, char **argv)
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
     int status = 1;
     if (match != NULL) {
-        status = db_finish(view, print_pages(view, code, match));
+        status = db_finish(view, db_pages_print_pages(view, code, match));
     }
     pcre2_match_data_free(match);
     pcre2_code_free(code);
@@ -198,7 +199,7 @@ int db_get(DbView *view, int argc, char **argv)
         rc = page_db_get(view->db, view->txn, index, &page, &view->url);
     }
     if (rc == page_db_error_ok) {
-        print_page(&page);
+        db_pages_print_page(&page);
         print_next_visit(view, index);
     }
     return db_finish(view, rc);

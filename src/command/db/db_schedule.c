@@ -39,7 +39,7 @@ typedef struct Scheduled {
 } Scheduled;
 
 /* The scorer that the crawl was last started with. */
-static ScoringKind kind_of(const DbView *view)
+static ScoringKind db_schedule_kind_of(const DbView *view)
 {
     Config config;
     Buffer path;
@@ -63,7 +63,7 @@ static ScoringKind kind_of(const DbView *view)
 /* A file that is missing or short has no scores yet. */
 static void open_scores(const DbView *view, ScoreFile *file)
 {
-    ScoringKind kind = kind_of(view);
+    ScoringKind kind = db_schedule_kind_of(view);
     Buffer path;
     *file = (ScoreFile){.is_used = kind == SCORING_PAGERANK || kind == SCORING_HITS};
     if (!file->is_used) {
@@ -128,7 +128,7 @@ static int wanted_hosts(DbView *view, const char *host, bool **wanted, bool *fou
     return rc;
 }
 
-static int score_of(DbView *view, const ScoreFile *file, uint64_t index, float *score)
+static int db_schedule_score_of(DbView *view, const ScoreFile *file, uint64_t index, float *score)
 {
     if (!file->is_used) {
         PageRef page;
@@ -147,7 +147,7 @@ typedef struct Collection {
     size_t capacity;
 } Collection;
 
-static int add(Collection *all, const Scheduled *item)
+static int db_schedule_add(Collection *all, const Scheduled *item)
 {
     if (all->n == all->capacity) {
         size_t capacity = all->capacity == 0 ? 1024 : 2 * all->capacity;
@@ -162,7 +162,8 @@ static int add(Collection *all, const Scheduled *item)
     return page_db_error_ok;
 }
 
-static int collect(DbView *view, const bool *wanted, const ScoreFile *scores, Collection *all)
+static int db_schedule_collect(DbView *view, const bool *wanted, const ScoreFile *scores,
+                               Collection *all)
 {
     Schedule *schedule = NULL;
     ScheduleEntry *entries = malloc(SCAN_AT_ONCE * sizeof *entries);
@@ -184,8 +185,8 @@ static int collect(DbView *view, const bool *wanted, const ScoreFile *scores, Co
                          : page_db_error_damaged;
             }
             if (rc == page_db_error_ok && !parked && (wanted == NULL || wanted[entries[i].host])) {
-                rc = score_of(view, scores, item.index, &item.score);
-                rc = rc == page_db_error_ok ? add(all, &item) : rc;
+                rc = db_schedule_score_of(view, scores, item.index, &item.score);
+                rc = rc == page_db_error_ok ? db_schedule_add(all, &item) : rc;
             }
         }
         rc = rc == page_db_error_ok ? db_turn(view) : rc;
@@ -200,7 +201,7 @@ static int print_schedule(DbView *view, const bool *wanted, uint64_t top)
     Collection all = {.items = NULL};
     ScoreFile scores;
     open_scores(view, &scores);
-    int rc = collect(view, wanted, &scores, &all);
+    int rc = db_schedule_collect(view, wanted, &scores, &all);
     if (rc == page_db_error_ok && all.n > 0) {
         qsort(all.items, all.n, sizeof *all.items, compare_scheduled);
     }
@@ -250,7 +251,7 @@ static int print_due(DbView *view, const bool *wanted, uint64_t top)
     return db_finish(view, rc);
 }
 
-static int print_hosts(DbView *view, const char *host, bool is_due, uint64_t top)
+static int db_schedule_print_hosts(DbView *view, const char *host, bool is_due, uint64_t top)
 {
     bool *wanted = NULL;
     bool found = false;
@@ -304,5 +305,5 @@ int db_schedule(DbView *view, int argc, char **argv)
         (void)fprintf(stderr, "usage: ragno db DIR schedule [--due] [--top N] [--host HOST]\n");
         return EXIT_USAGE;
     }
-    return print_hosts(view, host, is_due, top);
+    return db_schedule_print_hosts(view, host, is_due, top);
 }

@@ -79,7 +79,7 @@ static void condense(ExportPairs *pairs)
     pairs->n = n;
 }
 
-static Result spill(ExportPairs *pairs)
+static Result export_pairs_spill(ExportPairs *pairs)
 {
     PairRun *runs = realloc(pairs->runs, (pairs->n_runs + 1) * sizeof *runs);
     if (runs == NULL) {
@@ -104,7 +104,7 @@ Result export_pairs_add(ExportPairs *pairs, uint32_t from, uint32_t to, uint64_t
     if (pairs->n == pairs->capacity) {
         condense(pairs);
         /* Worth a run only when adding up has not made much room. */
-        Result rc = pairs->n > pairs->capacity / 2 ? spill(pairs) : RESULT_OK;
+        Result rc = pairs->n > pairs->capacity / 2 ? export_pairs_spill(pairs) : RESULT_OK;
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -113,7 +113,7 @@ Result export_pairs_add(ExportPairs *pairs, uint32_t from, uint32_t to, uint64_t
     return RESULT_OK;
 }
 
-static Result advance(PairRun *run)
+static Result export_pairs_advance(PairRun *run)
 {
     run->more = fread(&run->next, sizeof run->next, 1, run->file) == 1;
     return !run->more && ferror(run->file) ? RESULT_IO : RESULT_OK;
@@ -139,7 +139,7 @@ static Result merge_next(ExportPairs *pairs, PairCount *sum)
         PairRun *run = &pairs->runs[i];
         if (run->more && compare_pairs(&run->next, sum) == 0) {
             sum->count += run->next.count;
-            rc = advance(run);
+            rc = export_pairs_advance(run);
         }
     }
     return rc;
@@ -156,10 +156,10 @@ Result export_pairs_each(ExportPairs *pairs, Result (*each)(void *context, const
         }
         return rc;
     }
-    rc = spill(pairs);
+    rc = export_pairs_spill(pairs);
     for (size_t i = 0; i < pairs->n_runs && rc == RESULT_OK; i++) {
         rewind(pairs->runs[i].file);
-        rc = advance(&pairs->runs[i]);
+        rc = export_pairs_advance(&pairs->runs[i]);
     }
     while (rc == RESULT_OK) {
         PairCount sum;

@@ -25,19 +25,19 @@ void export_rows_begin(ExportRows *rows, FILE *file, ExportFormat format, bool h
 }
 
 /* The first error stays. */
-static void keep(ExportRows *rows, Result rc)
+static void export_row_keep(ExportRows *rows, Result rc)
 {
     rows->result = rows->result == RESULT_OK ? rc : rows->result;
 }
 
-static void put(ExportRows *rows, const char *bytes, size_t length)
+static void export_row_put(ExportRows *rows, const char *bytes, size_t length)
 {
-    keep(rows, buffer_append(&rows->line, bytes, length));
+    export_row_keep(rows, buffer_append(&rows->line, bytes, length));
 }
 
 static void put_string(ExportRows *rows, const char *string)
 {
-    put(rows, string, strlen(string));
+    export_row_put(rows, string, strlen(string));
 }
 
 static char separator(const ExportRows *rows)
@@ -55,33 +55,33 @@ static void start_field(ExportRows *rows, const char *name)
         put_string(rows, "\":");
     } else {
         if (rows->n_fields > 0) {
-            put(rows, &between, 1);
+            export_row_put(rows, &between, 1);
         }
         if (rows->wants_names) {
             if (rows->n_fields > 0) {
-                keep(rows, buffer_append(&rows->names, &between, 1));
+                export_row_keep(rows, buffer_append(&rows->names, &between, 1));
             }
-            keep(rows, buffer_append_string(&rows->names, name));
+            export_row_keep(rows, buffer_append_string(&rows->names, name));
         }
     }
     rows->n_fields++;
 }
 
-static void put_json(ExportRows *rows, const char *bytes, size_t length)
+static void export_row_put_json(ExportRows *rows, const char *bytes, size_t length)
 {
-    put(rows, "\"", 1);
+    export_row_put(rows, "\"", 1);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if (c < 0x20 || c == 0x7f) {
-            keep(rows, buffer_printf(&rows->line, "\\u%04x", (unsigned)c));
+            export_row_keep(rows, buffer_printf(&rows->line, "\\u%04x", (unsigned)c));
         } else {
             if (c == '"' || c == '\\') {
-                put(rows, "\\", 1);
+                export_row_put(rows, "\\", 1);
             }
-            put(rows, bytes + i, 1);
+            export_row_put(rows, bytes + i, 1);
         }
     }
-    put(rows, "\"", 1);
+    export_row_put(rows, "\"", 1);
 }
 
 static void put_csv(ExportRows *rows, const char *bytes, size_t length)
@@ -91,14 +91,14 @@ static void put_csv(ExportRows *rows, const char *bytes, size_t length)
         quoted = strchr("\",\r\n", bytes[i]) != NULL;
     }
     if (!quoted) {
-        put(rows, bytes, length);
+        export_row_put(rows, bytes, length);
         return;
     }
-    put(rows, "\"", 1);
+    export_row_put(rows, "\"", 1);
     for (size_t i = 0; i < length; i++) {
-        put(rows, bytes[i] == '"' ? "\"\"" : bytes + i, bytes[i] == '"' ? 2 : 1);
+        export_row_put(rows, bytes[i] == '"' ? "\"\"" : bytes + i, bytes[i] == '"' ? 2 : 1);
     }
-    put(rows, "\"", 1);
+    export_row_put(rows, "\"", 1);
 }
 
 static void put_tsv(ExportRows *rows, const char *bytes, size_t length)
@@ -107,19 +107,19 @@ static void put_tsv(ExportRows *rows, const char *bytes, size_t length)
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if (c < 0x20) {
-            put(rows, bytes + start, i - start);
-            keep(rows, buffer_printf(&rows->line, "%%%02X", (unsigned)c));
+            export_row_put(rows, bytes + start, i - start);
+            export_row_keep(rows, buffer_printf(&rows->line, "%%%02X", (unsigned)c));
             start = i + 1;
         }
     }
-    put(rows, bytes + start, length - start);
+    export_row_put(rows, bytes + start, length - start);
 }
 
 void export_text(ExportRows *rows, const char *name, const char *bytes, size_t length)
 {
     start_field(rows, name);
     if (rows->format == EXPORT_JSONL) {
-        put_json(rows, bytes, length);
+        export_row_put_json(rows, bytes, length);
     } else if (rows->format == EXPORT_CSV) {
         put_csv(rows, bytes, length);
     } else {
@@ -136,13 +136,13 @@ void export_number(ExportRows *rows, const char *name, uint64_t number)
         text[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
-    put(rows, text + at, sizeof text - at);
+    export_row_put(rows, text + at, sizeof text - at);
 }
 
 void export_signed(ExportRows *rows, const char *name, int64_t number)
 {
     start_field(rows, name);
-    keep(rows, buffer_printf(&rows->line, "%" PRId64, number));
+    export_row_keep(rows, buffer_printf(&rows->line, "%" PRId64, number));
 }
 
 void export_real(ExportRows *rows, const char *name, double number)
@@ -152,7 +152,7 @@ void export_real(ExportRows *rows, const char *name, double number)
         return;
     }
     start_field(rows, name);
-    keep(rows, buffer_printf(&rows->line, "%.9g", number));
+    export_row_keep(rows, buffer_printf(&rows->line, "%.9g", number));
 }
 
 void export_nothing(ExportRows *rows, const char *name)
@@ -163,11 +163,11 @@ void export_nothing(ExportRows *rows, const char *name)
     }
 }
 
-static void write_line(ExportRows *rows, const Buffer *line)
+static void export_row_write_line(ExportRows *rows, const Buffer *line)
 {
     if (rows->result == RESULT_OK &&
         fwrite(line->data, 1, line->length, rows->file) != line->length) {
-        keep(rows, errno == EPIPE ? RESULT_CLOSED : result_of_errno(errno));
+        export_row_keep(rows, errno == EPIPE ? RESULT_CLOSED : result_of_errno(errno));
     }
 }
 
@@ -177,12 +177,12 @@ void export_row_end(ExportRows *rows)
                       : rows->format == EXPORT_JSONL ? "}\n"
                                                      : "\n";
     if (rows->wants_names) {
-        keep(rows, buffer_append_string(&rows->names, end));
-        write_line(rows, &rows->names);
+        export_row_keep(rows, buffer_append_string(&rows->names, end));
+        export_row_write_line(rows, &rows->names);
         rows->wants_names = false;
     }
     put_string(rows, end);
-    write_line(rows, &rows->line);
+    export_row_write_line(rows, &rows->line);
     buffer_reset(&rows->line);
     rows->n_fields = 0;
     rows->n_rows++;
@@ -191,7 +191,7 @@ void export_row_end(ExportRows *rows)
 Result export_rows_end(ExportRows *rows)
 {
     if (fflush(rows->file) != 0) {
-        keep(rows, errno == EPIPE ? RESULT_CLOSED : result_of_errno(errno));
+        export_row_keep(rows, errno == EPIPE ? RESULT_CLOSED : result_of_errno(errno));
     }
     buffer_destroy(&rows->line);
     buffer_destroy(&rows->names);

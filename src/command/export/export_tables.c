@@ -38,7 +38,7 @@ typedef struct ExportCommand {
     Progress progress;
 } ExportCommand;
 
-static int usage(FILE *out)
+static int export_tables_usage(FILE *out)
 {
     (void)fprintf(
         out,
@@ -62,14 +62,14 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static int complain(const char *what, const char *word)
+static int export_tables_complain(const char *what, const char *word)
 {
     (void)fprintf(stderr, "ragno export: %s '%s'\n", what, word);
-    return usage(stderr);
+    return export_tables_usage(stderr);
 }
 
 /* Options without a value; false when the word is none. */
-static bool take_flag(ExportCommand *command, const char *word)
+static bool export_tables_take_flag(ExportCommand *command, const char *word)
 {
     PageExportOptions *options = &command->options;
     if (strcmp(word, "--header") == 0 || strcmp(word, "--no-header") == 0) {
@@ -95,7 +95,7 @@ static bool take_flag(ExportCommand *command, const char *word)
     return true;
 }
 
-static const ExportKind *kind_of(const char *word)
+static const ExportKind *export_tables_kind_of(const char *word)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         if (strcmp(word, kinds[k].name) == 0) {
@@ -105,28 +105,31 @@ static const ExportKind *kind_of(const char *word)
     return NULL;
 }
 
-static int take_format(ExportCommand *command, const char *value)
+static int export_tables_take_format(ExportCommand *command, const char *value)
 {
     if (strcmp(value, "arcs") == 0) {
         command->options.arcs = true;
         return 0;
     }
     if (strcmp(value, "parquet") == 0) {
-        return complain("DuckDB makes Parquet of JSON Lines: duckdb -c \"COPY (FROM 'pages.jsonl') "
-                        "TO 'pages.parquet'\"; not written:",
-                        value);
+        return export_tables_complain(
+            "DuckDB makes Parquet of JSON Lines: duckdb -c \"COPY (FROM 'pages.jsonl') "
+            "TO 'pages.parquet'\"; not written:",
+            value);
     }
     command->options.format = export_format_of(value);
-    return command->options.format == EXPORT_FORMATS ? complain("unknown format", value) : 0;
+    return command->options.format == EXPORT_FORMATS
+               ? export_tables_complain("unknown format", value)
+               : 0;
 }
 
-static int take_output(ExportCommand *command, const char *value)
+static int export_tables_take_output(ExportCommand *command, const char *value)
 {
     command->output = value;
-    return value[0] == '\0' ? complain("no file after", "-o") : 0;
+    return value[0] == '\0' ? export_tables_complain("no file after", "-o") : 0;
 }
 
-static int take_where(ExportCommand *command, const char *value)
+static int export_tables_take_where(ExportCommand *command, const char *value)
 {
     command->where = value;
     return 0;
@@ -136,7 +139,7 @@ static int take_agent(ExportCommand *command, const char *value)
 {
     PageExportOptions *options = &command->options;
     if (options->n_agents == PAGE_EXPORT_AGENTS) {
-        return complain("too many directories of agents:", value);
+        return export_tables_complain("too many directories of agents:", value);
     }
     command->agents[options->n_agents++] = value;
     return 0;
@@ -145,14 +148,14 @@ static int take_agent(ExportCommand *command, const char *value)
 static const struct {
     const char *name;
     int (*take)(ExportCommand *command, const char *value);
-} options_with_value[] = {{"--format", take_format},
+} options_with_value[] = {{"--format", export_tables_take_format},
                           {"--agent", take_agent},
-                          {"--output", take_output},
-                          {"-o", take_output},
-                          {"--where", take_where}};
+                          {"--output", export_tables_take_output},
+                          {"-o", export_tables_take_output},
+                          {"--where", export_tables_take_where}};
 
 /* -1: the word is none of these. */
-static int take_option(ExportCommand *command, int argc, char **argv, int *i)
+static int export_tables_take_option(ExportCommand *command, int argc, char **argv, int *i)
 {
     for (size_t k = 0; k < sizeof options_with_value / sizeof *options_with_value; k++) {
         const char *value = command_option(options_with_value[k].name, argc, argv, i);
@@ -163,29 +166,30 @@ static int take_option(ExportCommand *command, int argc, char **argv, int *i)
     return -1;
 }
 
-static int take_word(ExportCommand *command, const char *word)
+static int export_tables_take_word(ExportCommand *command, const char *word)
 {
     if (word[0] == '-') {
-        return complain("unknown option", word);
+        return export_tables_complain("unknown option", word);
     }
     if (command->directory == NULL) {
         command->directory = word;
         return 0;
     }
     if (command->kind != NULL) {
-        return complain("unexpected", word);
+        return export_tables_complain("unexpected", word);
     }
-    command->kind = kind_of(word);
-    return command->kind == NULL ? complain("unknown kind", word) : 0;
+    command->kind = export_tables_kind_of(word);
+    return command->kind == NULL ? export_tables_complain("unknown kind", word) : 0;
 }
 
-static int parse(ExportCommand *command, int argc, char **argv)
+static int export_tables_parse(ExportCommand *command, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
-        int status = take_option(command, argc, argv, &i);
+        int status = export_tables_take_option(command, argc, argv, &i);
         if (status < 0) {
-            status = take_flag(command, word) ? 0 : take_word(command, word);
+            status =
+                export_tables_take_flag(command, word) ? 0 : export_tables_take_word(command, word);
         }
         if (status != 0) {
             return status;
@@ -197,7 +201,7 @@ static int parse(ExportCommand *command, int argc, char **argv)
     return 0;
 }
 
-static int status_of(Result rc)
+static int export_tables_status_of(Result rc)
 {
     switch (rc) {
     case RESULT_OK:
@@ -257,10 +261,10 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
     rc = output_file_close(&output, rc);
     buffer_destroy(&archive);
     progress_end(&command->progress);
-    return short_read_signal() != 0 ? 128 + short_read_signal() : status_of(rc);
+    return short_read_signal() != 0 ? 128 + short_read_signal() : export_tables_status_of(rc);
 }
 
-static int run(ExportCommand *command)
+static int export_tables_run(ExportCommand *command)
 {
     PageDB *db = NULL;
     Filter *where = NULL;
@@ -279,15 +283,15 @@ static int run(ExportCommand *command)
 int export_tables_main(int argc, char **argv)
 {
     ExportCommand command = {.directory = NULL};
-    int status = parse(&command, argc, argv);
+    int status = export_tables_parse(&command, argc, argv);
     if (status != 0) {
         return status;
     }
     if (command.help) {
-        return usage(stdout);
+        return export_tables_usage(stdout);
     }
     if (command.kind == NULL) {
-        return usage(stderr);
+        return export_tables_usage(stderr);
     }
-    return run(&command);
+    return export_tables_run(&command);
 }

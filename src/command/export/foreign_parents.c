@@ -63,7 +63,7 @@ void foreign_parents_close(ForeignParents *parents)
 }
 
 /* Appends the URLs of so many pages, from an agent's directory. */
-static Result read_urls(PageDB *db, const uint64_t *indices, size_t n, Buffer *urls)
+static Result foreign_parents_read_urls(PageDB *db, const uint64_t *indices, size_t n, Buffer *urls)
 {
     MDB_txn *txn = NULL;
     PageRef page;
@@ -90,14 +90,14 @@ static Result urls_of(ForeignParents *parents, uint16_t agent, const uint64_t *i
     for (size_t i = 0; i < parents->n_others; i++) {
         if (parents->others[i].agent == agent) {
             *answered = n;
-            return read_urls(parents->others[i].db, indices, n, &parents->urls);
+            return foreign_parents_read_urls(parents->others[i].db, indices, n, &parents->urls);
         }
     }
     return cluster_pages_urls(&parents->pages, agent, indices, n, &parents->urls, answered);
 }
 
 /* Those of one agent that are not known yet, from place `from` on. */
-static Result ask(ForeignParents *parents, uint16_t agent, size_t from)
+static Result foreign_parents_ask(ForeignParents *parents, uint16_t agent, size_t from)
 {
     uint64_t indices[CLUSTER_PAGES_URLS];
     size_t places[CLUSTER_PAGES_URLS];
@@ -125,7 +125,7 @@ static Result ask(ForeignParents *parents, uint16_t agent, size_t from)
     return RESULT_OK;
 }
 
-static Result look_ahead(ForeignParents *parents, MDB_txn *txn, uint64_t from)
+static Result foreign_parents_look_ahead(ForeignParents *parents, MDB_txn *txn, uint64_t from)
 {
     MDB_dbi vias = 0;
     Via via;
@@ -152,7 +152,7 @@ static Result look_ahead(ForeignParents *parents, MDB_txn *txn, uint64_t from)
             is_asked = is_asked || parents->ahead[k].agent == first->agent;
         }
         if (!is_asked && !parents->away[first->agent]) {
-            rc = ask(parents, first->agent, i);
+            rc = foreign_parents_ask(parents, first->agent, i);
         }
     }
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
@@ -166,7 +166,7 @@ Result foreign_parents_get(ForeignParents *parents, MDB_txn *txn, uint64_t index
         return RESULT_NOT_FOUND;
     }
     if (index >= parents->end) {
-        rc = look_ahead(parents, txn, index);
+        rc = foreign_parents_look_ahead(parents, txn, index);
     }
     while (parents->next < parents->n && parents->ahead[parents->next].index < index) {
         parents->next++;

@@ -72,7 +72,7 @@ static void forget_links(LinkList *list)
     free(list->kinds);
 }
 
-static bool is_wanted(const ExportView *view, uint64_t from, const WeightedLink *link)
+static bool link_export_is_wanted(const ExportView *view, uint64_t from, const WeightedLink *link)
 {
     return link->to < view->n_pages && !(view->options->no_self && link->to == from) &&
            !(view->options->only_cross && !link->cross);
@@ -178,7 +178,8 @@ static Result export_links_of(ExportView *view, LinkTexts *texts, uint64_t index
         rc = link_texts_read(texts, index, buffer_string(&view->from), view->from.length);
     }
     while (rc == RESULT_OK && next_link(&list, &link)) {
-        rc = is_wanted(view, index, &link) ? put_link(view, texts, index, &link) : RESULT_OK;
+        rc = link_export_is_wanted(view, index, &link) ? put_link(view, texts, index, &link)
+                                                       : RESULT_OK;
         rc = rc == RESULT_OK ? export_view_turn(view) : rc;
     }
     forget_links(&list);

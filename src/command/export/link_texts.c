@@ -50,7 +50,7 @@ uint64_t link_texts_damaged(const LinkTexts *texts)
     return page_answers_damaged(texts->answers);
 }
 
-static int compare(const PageLink *link, const char *url, size_t length, unsigned kind)
+static int link_texts_compare(const PageLink *link, const char *url, size_t length, unsigned kind)
 {
     size_t n = link->length < length ? link->length : length;
     int order = memcmp(link->url, url, n);
@@ -65,7 +65,7 @@ static int by_url(const void *a, const void *b)
 {
     const PageLink *x = a;
     const PageLink *y = b;
-    int order = compare(x, y->url, y->length, y->kind);
+    int order = link_texts_compare(x, y->url, y->length, y->kind);
     return order != 0 ? order
                       : (x->text->around > y->text->around) - (x->text->around < y->text->around);
 }
@@ -113,12 +113,13 @@ const PageLinkText *link_texts_find(const LinkTexts *texts, const char *url, siz
     size_t high = texts->n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (compare(&texts->links[middle], url, length, (unsigned)kind) < 0) {
+        if (link_texts_compare(&texts->links[middle], url, length, (unsigned)kind) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    bool found = low < texts->n && compare(&texts->links[low], url, length, (unsigned)kind) == 0;
+    bool found =
+        low < texts->n && link_texts_compare(&texts->links[low], url, length, (unsigned)kind) == 0;
     return found ? texts->links[low].text : NULL;
 }

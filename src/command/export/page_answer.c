@@ -111,8 +111,8 @@ static WarcReader *reader_of(PageAnswers *answers, const PagePlace *place)
 }
 
 /* Reads the record, if it is an answer of this URL. RESULT_NOT_FOUND: it is not. */
-static Result read_record(PageAnswers *answers, const char *url, size_t length,
-                          const PagePlace *place)
+static Result page_answer_read_record(PageAnswers *answers, const char *url, size_t length,
+                                      const PagePlace *place)
 {
     WarcRecord *record = &answers->record;
     WarcReader *reader = reader_of(answers, place);
@@ -133,7 +133,7 @@ static Result read_record(PageAnswers *answers, const char *url, size_t length,
 
 /* ---- its header ------------------------------------------------------------------------------ */
 
-static void take_type(PageAnswers *answers, TextCapture *capture)
+static void page_answer_take_type(PageAnswers *answers, TextCapture *capture)
 {
     HttpField field;
     if (http_header_find(&answers->header, "Content-Type", &field) && field.value_length > 0) {
@@ -179,14 +179,14 @@ static Result payload_of(PageAnswers *answers, WarcBytes *payload)
     return rc;
 }
 
-static bool has_text(const TextCapture *capture)
+static bool page_answer_has_text(const TextCapture *capture)
 {
     return capture->is_plain || http_header_is_type(&capture->type, "text/html") ||
            http_header_is_type(&capture->type, "application/xhtml+xml");
 }
 
 /* The body as it was before it was coded. */
-static Result decode(PageAnswers *answers, WarcBytes payload)
+static Result page_answer_decode(PageAnswers *answers, WarcBytes payload)
 {
     HttpField coding = {.value = NULL, .value_length = 0};
     (void)http_header_find(&answers->header, "Content-Encoding", &coding);
@@ -198,12 +198,12 @@ static Result decode(PageAnswers *answers, WarcBytes payload)
                : RESULT_OK;
 }
 
-static Result take_text(PageAnswers *answers, WarcBytes payload, TextCapture *capture,
-                        PageAnswer *answer)
+static Result page_answer_take_text(PageAnswers *answers, WarcBytes payload, TextCapture *capture,
+                                    PageAnswer *answer)
 {
     HttpField language = {.value = "", .value_length = 0};
     (void)http_header_find(&answers->header, "Content-Language", &language);
-    Result decoded = decode(answers, payload);
+    Result decoded = page_answer_decode(answers, payload);
     if (decoded != RESULT_OK) {
         return decoded;
     }
@@ -226,7 +226,7 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
     WarcBytes payload;
     TextCapture capture = {.url = warc_bytes(url, length)};
     *answer = (PageAnswer){.is_read = false};
-    Result rc = read_record(answers, url, length, place);
+    Result rc = page_answer_read_record(answers, url, length, place);
     if (rc == RESULT_NOT_FOUND) {
         answers->n_damaged++;
         return RESULT_OK;
@@ -234,7 +234,7 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
     if (rc != RESULT_OK) {
         return rc;
     }
-    take_type(answers, &capture);
+    page_answer_take_type(answers, &capture);
     take_redirect(answers, url, length, answer);
     rc = payload_of(answers, &payload);
     if (rc == RESULT_MEMORY) {
@@ -245,8 +245,9 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
     answer->mime = capture.type.type;
     answer->mime_length = capture.type.type_length;
     answer->bytes = payload.length;
-    return rc == RESULT_OK && has_text(&capture) ? take_text(answers, payload, &capture, answer)
-                                                 : RESULT_OK;
+    return rc == RESULT_OK && page_answer_has_text(&capture)
+               ? page_answer_take_text(answers, payload, &capture, answer)
+               : RESULT_OK;
 }
 
 Result page_answers_body(PageAnswers *answers, const char *url, size_t length,
@@ -255,18 +256,18 @@ Result page_answers_body(PageAnswers *answers, const char *url, size_t length,
     WarcBytes payload;
     TextCapture capture = {.url = warc_bytes(url, length)};
     *body = (PageBody){.is_html = false};
-    Result rc = read_record(answers, url, length, place);
+    Result rc = page_answer_read_record(answers, url, length, place);
     if (rc != RESULT_OK) {
         answers->n_damaged += rc == RESULT_NOT_FOUND;
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    take_type(answers, &capture);
-    if (!has_text(&capture) || capture.is_plain) {
+    page_answer_take_type(answers, &capture);
+    if (!page_answer_has_text(&capture) || capture.is_plain) {
         return RESULT_OK;
     }
     rc = payload_of(answers, &payload);
     if (rc == RESULT_OK) {
-        rc = decode(answers, payload);
+        rc = page_answer_decode(answers, payload);
     } else if (rc != RESULT_MEMORY) {
         answers->n_damaged++;
         return RESULT_OK;

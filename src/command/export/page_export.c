@@ -14,7 +14,7 @@
 #include "command/export/page_answer.h"
 #include "parse/html/html.h"
 
-static void put_time(ExportRows *rows, const char *name, double seconds)
+static void page_export_put_time(ExportRows *rows, const char *name, double seconds)
 {
     char text[CLOCK_TEXT_BYTES];
     if (!(seconds > 0 && seconds < 1e11)) {
@@ -223,8 +223,8 @@ static Result export_page(ExportView *view, Beside *beside, uint64_t index)
     }
     export_number(rows, "n_crawls", page.n_crawls);
     export_number(rows, "n_changes", page.n_changes);
-    put_time(rows, "first_crawl", page.first_crawl);
-    put_time(rows, "last_crawl", page.last_crawl);
+    page_export_put_time(rows, "first_crawl", page.first_crawl);
+    page_export_put_time(rows, "last_crawl", page.last_crawl);
     rc = put_linked_from(view, &beside->parents, &page);
     if (rc == RESULT_OK) {
         (void)snprintf(text, sizeof text, "%016" PRIx64, page.content_hash64);

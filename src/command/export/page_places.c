@@ -29,7 +29,7 @@ struct PagePlaces {
 
 /* The number of a file's name. The lines of an index name one file: it is nearly always the last.
  */
-static bool number_of(PagePlaces *places, WarcBytes name, uint32_t *number)
+static bool page_places_number_of(PagePlaces *places, WarcBytes name, uint32_t *number)
 {
     for (size_t i = places->n_names; i > 0; i--) {
         const char *known = places->names[i - 1];
@@ -81,7 +81,7 @@ static bool renew(PagePlaces *places)
     return places->result == RESULT_OK;
 }
 
-static bool take_line(void *context, const CdxjEntry *entry)
+static bool page_places_take_line(void *context, const CdxjEntry *entry)
 {
     PagePlaces *places = context;
     uint64_t page = 0;
@@ -94,7 +94,7 @@ static bool take_line(void *context, const CdxjEntry *entry)
         entry->status == STATUS_AGAIN) {
         return true; /* such as robots.txt */
     }
-    if (!number_of(places, entry->filename, &place.file)) {
+    if (!page_places_number_of(places, entry->filename, &place.file)) {
         places->result = RESULT_MEMORY;
         return false;
     }
@@ -106,7 +106,7 @@ static bool take_line(void *context, const CdxjEntry *entry)
     return true;
 }
 
-static Result make_room(PagePlaces *places)
+static Result page_places_make_room(PagePlaces *places)
 {
     places->bytes = (size_t)(places->n_pages + 1) * sizeof *places->all;
     places->file = tmpfile();
@@ -135,10 +135,10 @@ Result page_places_new(PagePlaces **out, PageDB *db, const char *directory)
     Result rc = renew(places) ? RESULT_OK : places->result;
     if (rc == RESULT_OK) {
         places->n_pages = page_db_n_pages(db, places->txn);
-        rc = make_room(places);
+        rc = page_places_make_room(places);
     }
     if (rc == RESULT_OK) {
-        rc = cdxj_walk(directory, take_line, places);
+        rc = cdxj_walk(directory, page_places_take_line, places);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
         rc = rc == RESULT_OK ? places->result : rc;
     }

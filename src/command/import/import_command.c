@@ -23,7 +23,7 @@ typedef struct ImportCommand {
     size_t n;
 } ImportCommand;
 
-static int usage(FILE *out)
+static int import_command_usage(FILE *out)
 {
     (void)fprintf(
         out, "usage: ragno import [OPTION]... FILE.warc[.gz|.zst]...\n"
@@ -37,15 +37,16 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static void note_signal(int number)
+static void import_command_note_signal(int number)
 {
     atomic_store(&signal_seen, number);
 }
 
-static void watch_signals(void)
+static void import_command_watch_signals(void)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = import_command_note_signal,
+                               .sa_flags = (int)SA_RESETHAND};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         (void)sigaction(signals[i], &action, NULL);
     }
@@ -54,7 +55,7 @@ static void watch_signals(void)
 /* ---- the command line ---- */
 
 /* Whether the word at *i, with its value, is an option that has one. */
-static bool take_value(ImportCommand *command, int argc, char **argv, int *i)
+static bool import_command_take_value(ImportCommand *command, int argc, char **argv, int *i)
 {
     static const char *const names[] = {"--dir", "-d", "--config", "-c", "--set", "-s"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -74,11 +75,11 @@ static bool take_value(ImportCommand *command, int argc, char **argv, int *i)
     return false;
 }
 
-static int parse(ImportCommand *command, int argc, char **argv)
+static int import_command_parse(ImportCommand *command, int argc, char **argv)
 {
     command->files = calloc((size_t)argc, sizeof *command->files);
     for (int i = 1; i < argc && command->files != NULL; i++) {
-        if (take_value(command, argc, argv, &i)) {
+        if (import_command_take_value(command, argc, argv, &i)) {
             continue;
         }
         if (strcmp(argv[i], "-q") == 0 || strcmp(argv[i], "--quiet") == 0) {
@@ -103,7 +104,7 @@ static int parse(ImportCommand *command, int argc, char **argv)
 }
 
 /* A crawl that is there goes on with its own settings. */
-static int load_config(ImportCommand *command, Config *config)
+static int import_command_load_config(ImportCommand *command, Config *config)
 {
     CheckOptions options = command->options;
     char path[4096];
@@ -131,7 +132,7 @@ typedef struct DatedFile {
     uint64_t size;
 } DatedFile;
 
-static int compare_files(const void *left, const void *right)
+static int import_command_compare_files(const void *left, const void *right)
 {
     const DatedFile *a = left;
     const DatedFile *b = right;
@@ -159,7 +160,7 @@ static Result sort_files(ImportCommand *command, uint64_t *total)
         }
         foreign_reader_close(reader);
     }
-    qsort(files, command->n, sizeof *files, compare_files);
+    qsort(files, command->n, sizeof *files, import_command_compare_files);
     for (size_t i = 0; i < command->n; i++) {
         command->files[i] = files[i].path;
     }
@@ -176,7 +177,7 @@ static void tell_count(uint64_t n, const char *what)
     }
 }
 
-static void summarize(const ImportCounts *counts, const ImportTotals *totals)
+static void import_command_summarize(const ImportCounts *counts, const ImportTotals *totals)
 {
     (void)fprintf(stderr,
                   "ragno import: %" PRIu64 " answers with %" PRIu64 " links of %" PRIu64 " records",
@@ -191,7 +192,7 @@ static void summarize(const ImportCounts *counts, const ImportTotals *totals)
     (void)fputc('\n', stderr);
 }
 
-static int status_of(Result rc, int closed, const ImportCounts *counts)
+static int import_command_status_of(Result rc, int closed, const ImportCounts *counts)
 {
     if (rc == RESULT_CLOSED) {
         return EXIT_SIGNAL;
@@ -206,7 +207,7 @@ static int status_of(Result rc, int closed, const ImportCounts *counts)
     return counts->damaged + counts->wrong + counts->invalid > 0 ? EXIT_DIRECTORY : 0;
 }
 
-static int run(ImportCommand *command, Config *config)
+static int import_command_run(ImportCommand *command, Config *config)
 {
     Progress progress;
     ImportRun run = {.progress = &progress, .signal = &signal_seen};
@@ -216,7 +217,7 @@ static int run(ImportCommand *command, Config *config)
     if (status != 0) {
         return status;
     }
-    watch_signals();
+    import_command_watch_signals();
     progress_begin(&progress, "import", "answers", isatty(STDERR_FILENO) == 1, stderr, mono_now());
     for (size_t i = 0; i < command->n && rc == RESULT_OK; i++) {
         rc = import_run_file(&run, command->files[i]);
@@ -230,9 +231,9 @@ static int run(ImportCommand *command, Config *config)
     ImportTotals totals = *import_store_totals(run.store);
     int closed = import_store_close(run.store);
     if (!command->quiet) {
-        summarize(&run.counts, &totals);
+        import_command_summarize(&run.counts, &totals);
     }
-    return status_of(rc, closed, &run.counts);
+    return import_command_status_of(rc, closed, &run.counts);
 }
 
 int import_main(int argc, char **argv)
@@ -242,16 +243,16 @@ int import_main(int argc, char **argv)
     if (config_init(&config) != RESULT_OK) {
         return EXIT_INTERNAL;
     }
-    int status = parse(&command, argc, argv);
+    int status = import_command_parse(&command, argc, argv);
     if (status == 0 && command.help) {
-        status = usage(stdout);
+        status = import_command_usage(stdout);
     } else if (status == 0 && command.n == 0) {
-        status = usage(stderr);
+        status = import_command_usage(stderr);
     } else if (status == 0) {
-        status = load_config(&command, &config);
-        status = status == 0 ? run(&command, &config) : status;
+        status = import_command_load_config(&command, &config);
+        status = status == 0 ? import_command_run(&command, &config) : status;
     } else if (status == EXIT_USAGE) {
-        (void)usage(stderr);
+        (void)import_command_usage(stderr);
     }
     config_destroy(&config);
     free(command.files);

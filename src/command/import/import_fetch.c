@@ -4,12 +4,12 @@
 
 #include "parse/host/authority.h"
 
-static Result copy_text(Buffer *out, WarcBytes text)
+static Result import_fetch_copy_text(Buffer *out, WarcBytes text)
 {
     return buffer_append(out, text.bytes, text.length);
 }
 
-static bool is_robots(const char *url)
+static bool import_fetch_is_robots(const char *url)
 {
     Authority at = authority_of(url, strlen(url));
     return strcmp(url + at.end, "/robots.txt") == 0;
@@ -17,7 +17,8 @@ static bool is_robots(const char *url)
 
 FetchResult *import_fetch_of(const ImportCapture *capture)
 {
-    FetchResult *fetch = fetch_result_new(is_robots(capture->url) ? FETCHED_ROBOTS : FETCHED_PAGE);
+    FetchResult *fetch =
+        fetch_result_new(import_fetch_is_robots(capture->url) ? FETCHED_ROBOTS : FETCHED_PAGE);
     if (fetch == NULL) {
         return NULL;
     }
@@ -35,8 +36,8 @@ FetchResult *import_fetch_of(const ImportCapture *capture)
     fetch->cost.given_ms = -1;
     fetch->host.crawl_delay_ms = -1;
     if (fetch->request.url == NULL ||
-        copy_text(&fetch->answer.header, capture->header) != RESULT_OK ||
-        copy_text(&fetch->answer.body, capture->body) != RESULT_OK) {
+        import_fetch_copy_text(&fetch->answer.header, capture->header) != RESULT_OK ||
+        import_fetch_copy_text(&fetch->answer.body, capture->body) != RESULT_OK) {
         fetch_result_delete(fetch);
         return NULL;
     }

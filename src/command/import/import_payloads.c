@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void drop(ImportPayloads *payloads, ImportPayload *slot)
+static void import_payloads_drop(ImportPayloads *payloads, ImportPayload *slot)
 {
     payloads->bytes -= slot->length;
     free(slot->body);
@@ -13,11 +13,11 @@ static void drop(ImportPayloads *payloads, ImportPayload *slot)
 void import_payloads_destroy(ImportPayloads *payloads)
 {
     for (size_t i = 0; i < IMPORT_PAYLOADS; i++) {
-        drop(payloads, &payloads->slots[i]);
+        import_payloads_drop(payloads, &payloads->slots[i]);
     }
 }
 
-static ImportPayload *find(ImportPayloads *payloads, const WarcDigest *digest)
+static ImportPayload *import_payloads_find(ImportPayloads *payloads, const WarcDigest *digest)
 {
     for (size_t i = 0; i < IMPORT_PAYLOADS; i++) {
         ImportPayload *slot = &payloads->slots[i];
@@ -31,7 +31,7 @@ static ImportPayload *find(ImportPayloads *payloads, const WarcDigest *digest)
 
 bool import_payloads_get(ImportPayloads *payloads, const WarcDigest *digest, WarcBytes *body)
 {
-    const ImportPayload *slot = find(payloads, digest);
+    const ImportPayload *slot = import_payloads_find(payloads, digest);
     if (slot != NULL) {
         *body = warc_bytes(slot->body, slot->length);
     }
@@ -67,13 +67,13 @@ static ImportPayload *oldest_held(ImportPayloads *payloads)
 Result import_payloads_put(ImportPayloads *payloads, const WarcDigest *digest, WarcBytes body)
 {
     if (body.length == 0 || body.length > IMPORT_PAYLOAD_BYTES / 4 ||
-        find(payloads, digest) != NULL) {
+        import_payloads_find(payloads, digest) != NULL) {
         return RESULT_OK;
     }
     ImportPayload *slot = oldest(payloads);
-    drop(payloads, slot);
+    import_payloads_drop(payloads, slot);
     while (payloads->bytes + body.length > IMPORT_PAYLOAD_BYTES) {
-        drop(payloads, oldest_held(payloads));
+        import_payloads_drop(payloads, oldest_held(payloads));
     }
     slot->body = malloc(body.length);
     if (slot->body == NULL) {

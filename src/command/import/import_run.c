@@ -21,7 +21,7 @@ typedef struct ImportFile {
     Buffer body;   /* of a revisit */
 } ImportFile;
 
-static void tell(const ImportFile *file, const char *what)
+static void import_run_tell(const ImportFile *file, const char *what)
 {
     (void)fprintf(stderr, "ragno import: %s: offset %" PRIu64 ": %.*s: %s\n", file->path,
                   file->record.offset, (int)file->record.uri.length, file->record.uri.bytes, what);
@@ -50,7 +50,7 @@ static bool is_wrong(ImportFile *file, const char *field, WarcBytes first, WarcB
 
 /* ---- handing over ---- */
 
-static Result add(ImportFile *file, const ImportCapture *capture)
+static Result import_run_add(ImportFile *file, const ImportCapture *capture)
 {
     Result rc = import_store_add(file->run->store, capture);
     if (rc == RESULT_LIMIT) {
@@ -62,7 +62,7 @@ static Result add(ImportFile *file, const ImportCapture *capture)
 }
 
 /* The URL without its fragment, in the form that the database has. */
-static bool take_url(ImportFile *file)
+static bool import_run_take_url(ImportFile *file)
 {
     WarcBytes uri = file->record.uri;
     const char *hash = uri.length == 0 ? NULL : memchr(uri.bytes, '#', uri.length);
@@ -71,7 +71,7 @@ static bool take_url(ImportFile *file)
         return true;
     }
     file->run->counts.invalid++;
-    tell(file, "no URL that could be crawled");
+    import_run_tell(file, "no URL that could be crawled");
     return false;
 }
 
@@ -114,7 +114,7 @@ static Result take_response(ImportFile *file)
     Result rc = foreign_http_read(file->record.block, &file->chunks, &answer);
     if (rc == RESULT_INVALID) {
         counts->invalid++;
-        tell(file, "no answer of HTTP");
+        import_run_tell(file, "no answer of HTTP");
         return RESULT_OK;
     }
     if (rc != RESULT_OK) {
@@ -127,7 +127,7 @@ static Result take_response(ImportFile *file)
     if (is_wrong(file, "warc-block-digest", file->record.block, file->record.block) ||
         is_wrong(file, "warc-payload-digest", answer.body, answer.stored)) {
         counts->wrong++;
-        tell(file, "its digest is wrong");
+        import_run_tell(file, "its digest is wrong");
         return RESULT_OK;
     }
     WarcBytes value;
@@ -137,7 +137,7 @@ static Result take_response(ImportFile *file)
         rc = import_payloads_put(&file->run->payloads, &digest, answer.body);
     }
     ImportCapture capture = capture_of(file, &answer);
-    return rc == RESULT_OK ? add(file, &capture) : rc;
+    return rc == RESULT_OK ? import_run_add(file, &capture) : rc;
 }
 
 /* A file by itself: it gets the header of an answer. */
@@ -148,7 +148,7 @@ static Result take_resource(ImportFile *file)
     (void)foreign_record_field(&file->record, "content-type", &type);
     if (is_wrong(file, "warc-block-digest", block, block)) {
         file->run->counts.wrong++;
-        tell(file, "its digest is wrong");
+        import_run_tell(file, "its digest is wrong");
         return RESULT_OK;
     }
     buffer_reset(&file->header);
@@ -160,7 +160,7 @@ static Result take_resource(ImportFile *file)
                             .stored = block,
                             .body = block};
     ImportCapture capture = capture_of(file, &answer);
-    return rc == RESULT_OK ? add(file, &capture) : rc;
+    return rc == RESULT_OK ? import_run_add(file, &capture) : rc;
 }
 
 static bool repeats_itself(const ForeignRecord *record)
@@ -216,10 +216,10 @@ static Result take_revisit(ImportFile *file)
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     ImportCapture capture = capture_of(file, &answer);
-    return add(file, &capture);
+    return import_run_add(file, &capture);
 }
 
-static Result take_record(ImportFile *file)
+static Result import_run_take_record(ImportFile *file)
 {
     const ForeignRecord *record = &file->record;
     ImportCounts *counts = &file->run->counts;
@@ -230,7 +230,7 @@ static Result take_record(ImportFile *file)
         counts->others++;
         return RESULT_OK;
     }
-    if (!take_url(file)) {
+    if (!import_run_take_url(file)) {
         return RESULT_OK;
     }
     return record->type == WARC_RESPONSE  ? take_response(file)
@@ -248,13 +248,15 @@ static Result pass(ImportFile *file)
     return foreign_reader_pass(file->reader);
 }
 
-static Result read_all(ImportFile *file)
+static Result import_run_read_all(ImportFile *file)
 {
     ImportRun *run = file->run;
     Result rc = RESULT_OK;
     while (rc == RESULT_OK) {
         rc = foreign_reader_next(file->reader, &file->record);
-        rc = rc == RESULT_DAMAGED ? pass(file) : rc == RESULT_OK ? take_record(file) : rc;
+        rc = rc == RESULT_DAMAGED ? pass(file)
+             : rc == RESULT_OK    ? import_run_take_record(file)
+                                  : rc;
         progress_show(run->progress, run->done_bytes + foreign_reader_position(file->reader),
                       run->total_bytes, run->counts.answers, mono_now());
         if (rc == RESULT_OK && atomic_load(run->signal) != 0) {
@@ -278,7 +280,7 @@ Result import_run_file(ImportRun *run, const char *path)
         rc = RESULT_OK;
     } else {
         rc = rc == RESULT_OK ? warc_hasher_new(&file.hasher) : rc;
-        rc = rc == RESULT_OK ? read_all(&file) : rc;
+        rc = rc == RESULT_OK ? import_run_read_all(&file) : rc;
         run->done_bytes += file.reader == NULL ? 0 : foreign_reader_size(file.reader);
     }
     foreign_reader_close(file.reader);

@@ -57,13 +57,13 @@ struct ImportStore {
 
 /* ---- what the parts hand over ---- */
 
-static void take_parsed(void *context, ParsedPage *page)
+static void import_store_take_parsed(void *context, ParsedPage *page)
 {
     ImportStore *import = context;
     (void)queue_push(&import->parsed, page);
 }
 
-static void ignore_skipped(void *context, const SkippedLink *link)
+static void import_store_ignore_skipped(void *context, const SkippedLink *link)
 {
     (void)context;
     (void)link;
@@ -104,7 +104,7 @@ static void note_failed(void *context)
 
 /* ---- opening ---- */
 
-static Result make_rules(ImportStore *import, Buffer *error)
+static Result import_store_make_rules(ImportStore *import, Buffer *error)
 {
     const Config *config = import->config;
     Scope *scope = NULL;
@@ -163,9 +163,10 @@ static Result open_parsing(ImportStore *import)
     options.stay = import->stay;
     Result rc = queue_init(&import->parsed, BATCH_PAGES);
     import->has_queue = rc == RESULT_OK;
-    rc = rc == RESULT_OK ? parsing_new(&import->parsing, &options, import->archive, &import->stats,
-                                       take_parsed, ignore_skipped, import)
-                         : rc;
+    rc = rc == RESULT_OK
+             ? parsing_new(&import->parsing, &options, import->archive, &import->stats,
+                           import_store_take_parsed, import_store_ignore_skipped, import)
+             : rc;
     rc = rc == RESULT_OK ? parsing_start(import->parsing) : rc;
     import->parses = rc == RESULT_OK;
     return rc;
@@ -201,7 +202,7 @@ static Result open_parts(ImportStore *import, const char *directory, Buffer *err
     CrawlStoreOptions options = crawl_store_options(config, &import->dedup);
     rc = rc == RESULT_OK ? crawl_store_open(&import->store, directory, &options, error) : rc;
     rc = rc == RESULT_OK ? settings_write(config, directory) : rc;
-    rc = rc == RESULT_OK ? make_rules(import, error) : rc;
+    rc = rc == RESULT_OK ? import_store_make_rules(import, error) : rc;
     if (rc == RESULT_OK && import->stay != NULL) {
         rc = seed_places_load(&import->store.tables, import->stay,
                               (unsigned)config->fetch_max_redirects);
@@ -336,7 +337,7 @@ static Result make_known(ImportStore *import)
 }
 
 /* Which page and host a result is of. False: it is not to be taken. */
-static bool place(ImportStore *import, MDB_txn *txn, FetchResult *fetch)
+static bool import_store_place(ImportStore *import, MDB_txn *txn, FetchResult *fetch)
 {
     PageDB *db = import->store.tables.db;
     const char *url = fetch->request.url;
@@ -369,7 +370,7 @@ static bool place(ImportStore *import, MDB_txn *txn, FetchResult *fetch)
 }
 
 /* Leaves in the batch what is to be taken. */
-static Result place_all(ImportStore *import)
+static Result import_store_place_all(ImportStore *import)
 {
     PageDB *db = import->store.tables.db;
     MDB_txn *txn = NULL;
@@ -378,7 +379,7 @@ static Result place_all(ImportStore *import)
         return RESULT_IO;
     }
     for (size_t i = 0; i < import->n; i++) {
-        if (place(import, txn, import->batch[i])) {
+        if (import_store_place(import, txn, import->batch[i])) {
             import->batch[kept++] = import->batch[i];
         } else {
             fetch_result_delete(import->batch[i]);
@@ -424,7 +425,7 @@ static Result parse_all(ImportStore *import, ParsedPage **pages)
 }
 
 /* One transaction, unless there are too many links for one. */
-static void write_all(ImportStore *import, ParsedPage **pages, size_t n)
+static void import_store_write_all(ImportStore *import, ParsedPage **pages, size_t n)
 {
     size_t first = 0;
     size_t links = 0;
@@ -443,11 +444,11 @@ Result import_store_commit(ImportStore *import)
 {
     ParsedPage *pages[BATCH_PAGES] = {NULL};
     Result rc = make_known(import);
-    rc = rc == RESULT_OK ? place_all(import) : rc;
+    rc = rc == RESULT_OK ? import_store_place_all(import) : rc;
     if (rc == RESULT_OK && import->n > 0) {
         rc = parse_all(import, pages);
         if (rc == RESULT_OK) {
-            write_all(import, pages, import->n);
+            import_store_write_all(import, pages, import->n);
             import->totals.pages += import->n;
             for (size_t i = 0; i < import->n; i++) {
                 parsed_page_delete(pages[i]);

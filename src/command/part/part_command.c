@@ -41,7 +41,7 @@ static int take_time(const char *value, const char *option, WallTime *time)
     return 0;
 }
 
-static int take_since(PartCommand *command, const char *value)
+static int part_command_take_since(PartCommand *command, const char *value)
 {
     return take_time(value, "--since", &command->part.wanted.since);
 }
@@ -51,7 +51,7 @@ static int take_until(PartCommand *command, const char *value)
     return take_time(value, "--until", &command->part.until);
 }
 
-static int take_url(PartCommand *command, const char *value)
+static int part_command_take_url(PartCommand *command, const char *value)
 {
     return text_choice_add_url(&command->choice, value) == RESULT_OK
                ? 0
@@ -59,20 +59,20 @@ static int take_url(PartCommand *command, const char *value)
                      "--url: expected a URL, or the beginning of one and *, found", value);
 }
 
-static int take_host(PartCommand *command, const char *value)
+static int part_command_take_host(PartCommand *command, const char *value)
 {
     return text_choice_add_host(&command->choice, value) == RESULT_OK
                ? 0
                : part_command_complain("--host: expected a host, or .DOMAIN, found", value);
 }
 
-static int take_where(PartCommand *command, const char *value)
+static int part_command_take_where(PartCommand *command, const char *value)
 {
     command->where = value;
     return 0;
 }
 
-static int take_output(PartCommand *command, const char *value)
+static int part_command_take_output(PartCommand *command, const char *value)
 {
     command->output = value;
     return value[0] == '\0' ? part_command_complain("no file after", "-o") : 0;
@@ -81,12 +81,13 @@ static int take_output(PartCommand *command, const char *value)
 static const struct {
     const char *name;
     int (*take)(PartCommand *command, const char *value);
-} options_with_value[] = {{"--since", take_since},  {"--until", take_until}, {"--url", take_url},
-                          {"--host", take_host},    {"--where", take_where}, {"-o", take_output},
-                          {"--output", take_output}};
+} options_with_value[] = {{"--since", part_command_take_since},  {"--until", take_until},
+                          {"--url", part_command_take_url},      {"--host", part_command_take_host},
+                          {"--where", part_command_take_where},  {"-o", part_command_take_output},
+                          {"--output", part_command_take_output}};
 
 /* -1: the word is no option that both kinds have. */
-static int take_option(PartCommand *command, int argc, char **argv, int *i)
+static int part_command_take_option(PartCommand *command, int argc, char **argv, int *i)
 {
     for (size_t k = 0; k < sizeof options_with_value / sizeof *options_with_value; k++) {
         const char *value = command_option(options_with_value[k].name, argc, argv, i);
@@ -109,7 +110,7 @@ static int take_words(PartCommand *command, int argc, char **argv, PartExtra ext
 {
     bool kind_seen = false;
     for (int i = 1; i < argc; i++) {
-        int status = take_option(command, argc, argv, &i);
+        int status = part_command_take_option(command, argc, argv, &i);
         if (status < 0 && extra != NULL) {
             status = extra(context, argc, argv, &i);
         }

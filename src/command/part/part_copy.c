@@ -143,7 +143,7 @@ static bool is_capture(const WarcRecord *record)
            record->type == WARC_RESOURCE;
 }
 
-static Result judge(PartCopy *copy, const WarcRecord *record, bool *wanted)
+static Result part_copy_judge(PartCopy *copy, const WarcRecord *record, bool *wanted)
 {
     const PartOptions *options = copy->options;
     TextCapture capture;
@@ -167,10 +167,10 @@ static bool is_of_last(const PartCopy *copy, const WarcRecord *record)
            warc_id_parse(value, &id) && memcmp(&id, &copy->last_id, sizeof id) == 0;
 }
 
-static Result take_capture(PartCopy *copy, const WarcRecord *record)
+static Result part_copy_take_capture(PartCopy *copy, const WarcRecord *record)
 {
     bool again = was_copied(copy, copy->file->name, record->offset);
-    Result rc = judge(copy, record, &copy->last);
+    Result rc = part_copy_judge(copy, record, &copy->last);
     copy->last_id = record->id;
     if (rc != RESULT_OK || !copy->last || again) {
         copy->last = copy->last || again;
@@ -184,7 +184,7 @@ static Result take_capture(PartCopy *copy, const WarcRecord *record)
     return rc == RESULT_OK ? note_copied(copy, copy->file->name, record->offset) : rc;
 }
 
-static Result take(PartCopy *copy, const WarcRecord *record)
+static Result part_copy_take(PartCopy *copy, const WarcRecord *record)
 {
     WarcBytes member = text_source_member(copy->source);
     if (record->type == WARC_WARCINFO) {
@@ -193,7 +193,7 @@ static Result take(PartCopy *copy, const WarcRecord *record)
         return buffer_append(&copy->info, member.bytes, member.length);
     }
     if (is_capture(record)) {
-        return take_capture(copy, record);
+        return part_copy_take_capture(copy, record);
     }
     bool wanted = copy->all || (copy->last && is_of_last(copy, record));
     return wanted ? write_record(copy, record, member) : RESULT_OK;
@@ -203,7 +203,7 @@ static Result take(PartCopy *copy, const WarcRecord *record)
 static Result copy_next(PartCopy *copy, const WarcRecord **record)
 {
     Result rc = text_source_next_record(copy->source, record);
-    rc = rc == RESULT_OK ? take(copy, *record) : rc;
+    rc = rc == RESULT_OK ? part_copy_take(copy, *record) : rc;
     progress_show(copy->progress, copy->done_bytes + text_source_position(copy->source),
                   copy->jobs.bytes, copy->counts->records, mono_now());
     return rc;
@@ -220,7 +220,7 @@ static Result copy_place(PartCopy *copy, uint64_t offset)
         if (rc != RESULT_OK || is_capture(record)) {
             return rc;
         }
-        rc = take(copy, record);
+        rc = part_copy_take(copy, record);
     }
     return rc;
 }

@@ -7,7 +7,7 @@
 #include "crawl/exit_status.h"
 #include "crawl/output_file.h"
 
-static int usage(FILE *out)
+static int warc_export_usage(FILE *out)
 {
     (void)fprintf(out, "usage: ragno export DIR warc [OPTION]...\n"
                        "  -o, --output FILE        default standard output; FILE.zst: Zstandard\n");
@@ -15,12 +15,12 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static Result write_output(void *context, const char *bytes, size_t length)
+static Result warc_export_write_output(void *context, const char *bytes, size_t length)
 {
     return output_file_write(context, bytes, length);
 }
 
-static void summarize(const PartCounts *counts)
+static void warc_export_summarize(const PartCounts *counts)
 {
     (void)fprintf(
         stderr, "ragno export: %" PRIu64 " captures, %" PRIu64 " records of %" PRIu64 " (%.1f MB)",
@@ -36,7 +36,7 @@ static void summarize(const PartCounts *counts)
     (void)fputc('\n', stderr);
 }
 
-static int run(PartCommand *command)
+static int warc_export_run(PartCommand *command)
 {
     OutputFile output;
     Progress progress;
@@ -48,14 +48,14 @@ static int run(PartCommand *command)
     if (rc != RESULT_OK) {
         return EXIT_IO;
     }
-    PartSink sink = {.context = &output, .write = write_output};
+    PartSink sink = {.context = &output, .write = warc_export_write_output};
     progress_begin(&progress, "export", "records", progress_is_wanted(command->output), stderr,
                    mono_now());
     rc = part_copy(&command->part, &sink, &progress, &counts);
     rc = output_file_close(&output, rc);
     progress_end(&progress);
     if (!command->quiet && rc == RESULT_OK && !output.is_gone) {
-        summarize(&counts);
+        warc_export_summarize(&counts);
     }
     return part_command_status(rc, &counts.source);
 }
@@ -65,11 +65,11 @@ int warc_export_main(int argc, char **argv)
     PartCommand command;
     int status = part_command_parse(&command, argc, argv, NULL, NULL);
     if (status == EXIT_USAGE) {
-        (void)usage(stderr);
+        (void)warc_export_usage(stderr);
     } else if (command.help) {
-        status = usage(stdout);
+        status = warc_export_usage(stdout);
     } else if (status == 0) {
-        status = run(&command);
+        status = warc_export_run(&command);
     }
     part_command_destroy(&command);
     return status;

@@ -9,7 +9,7 @@
 #include "crawl/command_option.h"
 #include "crawl/exit_status.h"
 
-static int usage(FILE *out)
+static int plan_usage(FILE *out)
 {
     (void)fprintf(
         out,
@@ -41,7 +41,7 @@ typedef struct Line {
 } Line;
 
 /* Takes argv[*i] if it is one of the command's own options, with its value; *i moves on. */
-static bool take_option(Line *line, int argc, char **argv, int *i)
+static bool plan_take_option(Line *line, int argc, char **argv, int *i)
 {
     const char *file = strcmp(argv[*i], "-i") == 0 && *i + 1 < argc
                            ? argv[++*i]
@@ -69,14 +69,14 @@ static int take_own(Line *line, int argc, char **argv)
         }
         if (strcmp(argv[i], "--json") == 0) {
             line->json = true;
-        } else if (!take_option(line, argc, argv, &i)) {
+        } else if (!plan_take_option(line, argc, argv, &i)) {
             argv[++n] = argv[i];
         }
     }
     return n;
 }
 
-static bool is_url(const char *word)
+static bool plan_is_url(const char *word)
 {
     return strstr(word, "://") != NULL;
 }
@@ -86,7 +86,7 @@ int plan_main(int argc, char **argv)
     Line line = {.options = {.command = "plan"}};
     int n = take_own(&line, argc, argv);
     if (n < 0) {
-        return usage(stdout);
+        return plan_usage(stdout);
     }
     if (line.has_too_many) {
         (void)fprintf(stderr, "ragno plan: more than %u seed files\n", PLAN_SEED_FILES);
@@ -97,17 +97,17 @@ int plan_main(int argc, char **argv)
     }
     n = check_options_take(&line.options, n + 1, argv);
     if (n < 0) {
-        return usage(stderr);
+        return plan_usage(stderr);
     }
-    if (line.seeds.n_files == 0 && n == 1 && !is_url(argv[1])) {
+    if (line.seeds.n_files == 0 && n == 1 && !plan_is_url(argv[1])) {
         if (line.options.file != NULL) {
             (void)fprintf(stderr, "ragno plan: -c goes with seeds: a crawl has its config.ini\n");
             return EXIT_USAGE;
         }
         return plan_crawl(argv[1], &line.options, line.json);
     }
-    if (line.seeds.n_files == 0 && (n == 0 || !is_url(argv[1]))) {
-        return usage(stderr);
+    if (line.seeds.n_files == 0 && (n == 0 || !plan_is_url(argv[1]))) {
+        return plan_usage(stderr);
     }
     line.seeds.words = argv + 1;
     line.seeds.n_words = (size_t)n;

@@ -51,7 +51,7 @@ static Result name_host(Plan *plan, const HostLoad *host, Buffer *origin)
     return code == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
 }
 
-static Result tell(Plan *plan, const ForecastInput *input, bool is_running, bool json)
+static Result plan_crawl_tell(Plan *plan, const ForecastInput *input, bool is_running, bool json)
 {
     Forecast forecast;
     Buffer out;
@@ -78,7 +78,7 @@ static Result tell(Plan *plan, const ForecastInput *input, bool is_running, bool
     return rc;
 }
 
-static Result run(Plan *plan, const CheckOptions *options, bool json)
+static Result plan_crawl_run(Plan *plan, const CheckOptions *options, bool json)
 {
     const CrawlView *view = &plan->view;
     const Config *config = &view->config;
@@ -98,7 +98,7 @@ static Result run(Plan *plan, const CheckOptions *options, bool json)
                                  .disk_free = disk_free(view->directory),
                                  .limits_hold = is_running || names_limit(options),
                                  .never_ends = config_is_continuous(config)};
-    return tell(plan, &input, is_running, json);
+    return plan_crawl_tell(plan, &input, is_running, json);
 }
 
 int plan_crawl(const char *directory, const CheckOptions *options, bool json)
@@ -120,7 +120,7 @@ int plan_crawl(const char *directory, const CheckOptions *options, bool json)
         (void)fprintf(stderr, "ragno plan: %s", buffer_string(&error));
         status = EXIT_USAGE;
     } else {
-        Result rc = run(plan, options, json);
+        Result rc = plan_crawl_run(plan, options, json);
         if (rc != RESULT_OK) {
             (void)fprintf(stderr, "ragno plan: %s: %s\n", directory, result_name(rc));
             status = rc == RESULT_DAMAGED || rc == RESULT_VERSION ? EXIT_DIRECTORY

@@ -16,7 +16,7 @@ typedef struct Walk {
     bool removes;
 } Walk;
 
-static void walk(Walk *w, int parent, const char *name, unsigned depth);
+static void plan_folder_walk(Walk *w, int parent, const char *name, unsigned depth);
 
 static void walk_entries(Walk *w, int folder, unsigned depth)
 {
@@ -27,13 +27,13 @@ static void walk_entries(Walk *w, int folder, unsigned depth)
     }
     for (struct dirent *e = readdir(entries); e != NULL; e = readdir(entries)) {
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
-            walk(w, dirfd(entries), e->d_name, depth + 1);
+            plan_folder_walk(w, dirfd(entries), e->d_name, depth + 1);
         }
     }
     (void)closedir(entries);
 }
 
-static void walk(Walk *w, int parent, const char *name, unsigned depth)
+static void plan_folder_walk(Walk *w, int parent, const char *name, unsigned depth)
 {
     struct stat info;
     if (depth > PLAN_FOLDER_DEPTH || fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -55,7 +55,7 @@ static void walk(Walk *w, int parent, const char *name, unsigned depth)
 double plan_folder_bytes(const char *path)
 {
     Walk w = {.bytes = 0};
-    walk(&w, AT_FDCWD, path, 0);
+    plan_folder_walk(&w, AT_FDCWD, path, 0);
     return w.bytes;
 }
 
@@ -73,5 +73,5 @@ Result plan_folder_make(Buffer *path)
 void plan_folder_remove(const char *path)
 {
     Walk w = {.removes = true};
-    walk(&w, AT_FDCWD, path, 0);
+    plan_folder_walk(&w, AT_FDCWD, path, 0);
 }

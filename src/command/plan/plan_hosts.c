@@ -14,7 +14,8 @@
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-static void take_address(PlanHosts *hosts, CrawlView *view, MDB_txn *txn, const CrawlLogLine *line)
+static void plan_hosts_take_address(PlanHosts *hosts, CrawlView *view, MDB_txn *txn,
+                                    const CrawlLogLine *line)
 {
     char scratch[LOG_ORIGIN_BYTES];
     uint32_t host = 0;
@@ -55,7 +56,7 @@ static Result read_log(PlanHosts *hosts, CrawlView *view, MDB_txn *txn)
         CrawlLogLine line;
         const char *why = NULL;
         if (crawl_log_line_parse(text, length, &line, &why) == RESULT_OK) {
-            take_address(hosts, view, txn, &line);
+            plan_hosts_take_address(hosts, view, txn, &line);
             rc = take_refusal(hosts, view, txn, &line);
         }
     }
@@ -114,7 +115,7 @@ double plan_host_per_day(const PlanHost *host)
 }
 
 /* Those that count first, of one address side by side. */
-static int by_address(const void *a, const void *b)
+static int plan_hosts_by_address(const void *a, const void *b)
 {
     const PlanHost *x = a;
     const PlanHost *y = b;
@@ -156,7 +157,7 @@ PlanSums plan_hosts_sum(PlanHosts *hosts)
         sums.hosts += hosts->hosts[i].has_seed;
     }
     if (hosts->n > 0) {
-        qsort(hosts->hosts, hosts->n, sizeof *hosts->hosts, by_address);
+        qsort(hosts->hosts, hosts->n, sizeof *hosts->hosts, plan_hosts_by_address);
     }
     for (size_t first = 0; first < hosts->n && hosts->hosts[first].is_open;) {
         size_t end = first + 1;

@@ -30,7 +30,7 @@ static const char *const changes[][2] = {
     {"log.skipped", "off"},
 };
 
-static int change(Config *config)
+static int plan_seeds_change(Config *config)
 {
     Buffer error;
     Result rc = RESULT_OK;
@@ -54,7 +54,7 @@ static bool no_reload(void *context, Config *fresh, Buffer *error)
     return false;
 }
 
-static int crawl(const PlanSeeds *seeds, Config *config, const char *folder)
+static int plan_seeds_crawl(const PlanSeeds *seeds, Config *config, const char *folder)
 {
     AgentOptions agent = {.config = config,
                           .settings = CONFIG_FILE_NONE,
@@ -75,7 +75,7 @@ static int crawl(const PlanSeeds *seeds, Config *config, const char *folder)
     return status;
 }
 
-static int tell(const Config *config, const char *folder, bool json, bool *all_open)
+static int plan_seeds_tell(const Config *config, const char *folder, bool json, bool *all_open)
 {
     CrawlView view;
     int status = crawl_view_open(&view, "plan", folder);
@@ -91,7 +91,7 @@ static int tell(const Config *config, const char *folder, bool json, bool *all_o
 }
 
 /* The status of the dry run, and what its seeds came to. */
-static int conclude(int crawled, int told, bool all_open)
+static int plan_seeds_conclude(int crawled, int told, bool all_open)
 {
     if (told != 0) {
         return told;
@@ -121,7 +121,7 @@ int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json)
     if (made == 0) {
         made = check_options_load(options, &dry);
     }
-    made = made == 0 ? change(&dry) : made;
+    made = made == 0 ? plan_seeds_change(&dry) : made;
     if (made == 0 && plan_folder_make(&folder) != RESULT_OK) {
         (void)fprintf(stderr, "ragno plan: %s cannot be made (TMPDIR)\n", buffer_string(&folder));
         made = EXIT_IO;
@@ -129,10 +129,10 @@ int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json)
     }
     status = made;
     if (made == 0) {
-        status = crawl(seeds, &dry, buffer_string(&folder));
+        status = plan_seeds_crawl(seeds, &dry, buffer_string(&folder));
         if (has_ended(status)) {
-            int told = tell(&as_asked, buffer_string(&folder), json, &all_open);
-            status = conclude(status, told, all_open);
+            int told = plan_seeds_tell(&as_asked, buffer_string(&folder), json, &all_open);
+            status = plan_seeds_conclude(status, told, all_open);
         }
     }
     if (folder.length > 0) {

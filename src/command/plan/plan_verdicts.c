@@ -53,7 +53,7 @@ static bool own_filter_refuses(const Look *look)
 }
 
 /* Whether it would be fetched: reason says why not. The dry run's own rule is the last one. */
-static bool is_open(Look *look, const PlanHost *host)
+static bool plan_verdicts_is_open(Look *look, const PlanHost *host)
 {
     buffer_reset(&look->reason);
     if (look->page.status == STATUS_BLOCKED &&
@@ -110,8 +110,8 @@ static void put_text(Look *look, const PlanHost *host, bool open, const Robots *
     }
 }
 
-static void put_json(Look *look, const PlanHost *host, bool open, const Robots *robots,
-                     size_t n_sitemaps)
+static void plan_verdicts_put_json(Look *look, const PlanHost *host, bool open,
+                                   const Robots *robots, size_t n_sitemaps)
 {
     char address[IP_ADDRESS_TEXT_BYTES];
     JsonWriter json;
@@ -146,7 +146,7 @@ static Result take_seed(Look *look, uint64_t index)
         return RESULT_DAMAGED;
     }
     PlanHost *host = &look->hosts.hosts[look->page.host];
-    bool open = is_open(look, host);
+    bool open = plan_verdicts_is_open(look, host);
     /* A host's sitemaps stand behind its first seed. */
     size_t n_sitemaps = host->has_seed ? 0 : read_sitemaps(look, &robots);
     host->has_seed = true;
@@ -156,7 +156,7 @@ static Result take_seed(Look *look, uint64_t index)
     look->n_sitemaps += n_sitemaps;
     buffer_reset(&look->line);
     if (look->json) {
-        put_json(look, host, open, robots, n_sitemaps);
+        plan_verdicts_put_json(look, host, open, robots, n_sitemaps);
     } else {
         put_text(look, host, open, robots, n_sitemaps);
     }
@@ -212,7 +212,7 @@ static Result sum_json(Look *look, const PlanSums *sums)
     return json.result;
 }
 
-static Result take_all(Look *look)
+static Result plan_verdicts_take_all(Look *look)
 {
     SeedEntry entries[PIECE];
     size_t n = PIECE;
@@ -257,7 +257,7 @@ Result plan_verdicts_tell(CrawlView *view, const Config *config, bool json, bool
         rc = RESULT_IO;
     }
     if (rc == RESULT_OK) {
-        rc = take_all(&look);
+        rc = plan_verdicts_take_all(&look);
         page_db_txn_abort(view->db, look.txn);
     }
     *all_open = look.n_open == look.n_seeds;

@@ -19,7 +19,7 @@ void text_choice_destroy(TextChoice *choice)
 }
 
 /* Takes word. */
-static Result add(TextChoice *choice, char *word, bool is_host)
+static Result text_choice_add(TextChoice *choice, char *word, bool is_host)
 {
     char **words =
         word == NULL ? NULL : reallocarray(choice->words, choice->n + 1, sizeof *choice->words);
@@ -47,14 +47,14 @@ Result text_choice_add_url(TextChoice *choice, const char *word)
     buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = url_parse(&url, NULL, word, prefix ? n - 1 : n);
     rc = rc == RESULT_OK ? buffer_printf(&text, "%s%s", url.href, prefix ? "*" : "") : rc;
-    rc = rc == RESULT_OK ? add(choice, buffer_detach(&text), false) : rc;
+    rc = rc == RESULT_OK ? text_choice_add(choice, buffer_detach(&text), false) : rc;
     buffer_destroy(&text);
     url_destroy(&url);
     return rc;
 }
 
 /* The host of a URL; empty: it has none. */
-static WarcBytes host_of(WarcBytes url)
+static WarcBytes text_choice_host_of(WarcBytes url)
 {
     if (url.length > 4 && strncasecmp(url.bytes, "dns:", 4) == 0) {
         return warc_bytes(url.bytes + 4, url.length - 4);
@@ -76,19 +76,19 @@ Result text_choice_add_host(TextChoice *choice, const char *word)
     Result rc = buffer_printf(&text, "http://%s/", word + (below ? 1 : 0));
     rc = rc == RESULT_OK ? url_parse(&url, NULL, buffer_string(&text), text.length) : rc;
     if (rc == RESULT_OK) {
-        WarcBytes host = host_of(warc_bytes(url.href, strlen(url.href)));
+        WarcBytes host = text_choice_host_of(warc_bytes(url.href, strlen(url.href)));
         buffer_reset(&text);
         rc = host.length == 0
                  ? RESULT_INVALID
                  : buffer_printf(&text, "%s%.*s", below ? "." : "", (int)host.length, host.bytes);
     }
-    rc = rc == RESULT_OK ? add(choice, buffer_detach(&text), true) : rc;
+    rc = rc == RESULT_OK ? text_choice_add(choice, buffer_detach(&text), true) : rc;
     buffer_destroy(&text);
     url_destroy(&url);
     return rc;
 }
 
-static bool is_url(const char *word, WarcBytes url)
+static bool text_choice_is_url(const char *word, WarcBytes url)
 {
     size_t n = strlen(word);
     bool prefix = n > 0 && word[n - 1] == '*';
@@ -110,8 +110,8 @@ static bool is_host(const char *word, WarcBytes host)
 bool text_choice_admits(const TextChoice *choice, WarcBytes url)
 {
     for (size_t i = 0; i < choice->n; i++) {
-        if (choice->are_hosts[i] ? is_host(choice->words[i], host_of(url))
-                                 : is_url(choice->words[i], url)) {
+        if (choice->are_hosts[i] ? is_host(choice->words[i], text_choice_host_of(url))
+                                 : text_choice_is_url(choice->words[i], url)) {
             return true;
         }
     }

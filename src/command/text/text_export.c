@@ -30,7 +30,7 @@ typedef struct TextCommand {
     Filter *filter;
 } TextCommand;
 
-static int usage(FILE *out)
+static int text_export_usage(FILE *out)
 {
     (void)fprintf(
         out,
@@ -52,7 +52,7 @@ static int usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-static int complain(const char *what, const char *word)
+static int text_export_complain(const char *what, const char *word)
 {
     (void)fprintf(stderr, "ragno export: %s '%s'\n", what, word);
     return EXIT_USAGE;
@@ -60,28 +60,28 @@ static int complain(const char *what, const char *word)
 
 /* ---- options ---- */
 
-static int take_format(TextCommand *command, const char *value)
+static int text_export_take_format(TextCommand *command, const char *value)
 {
     if (strcmp(value, "jsonl") != 0 && strcmp(value, "wet") != 0) {
-        return complain("--format: expected jsonl or wet, found", value);
+        return text_export_complain("--format: expected jsonl or wet, found", value);
     }
     command->run.writer.format = value[0] == 'w' ? TEXT_WET : TEXT_JSONL;
     return 0;
 }
 
-static int take_since(TextCommand *command, const char *value)
+static int text_export_take_since(TextCommand *command, const char *value)
 {
     WallTime *since = &command->run.wanted.since;
     if (!warc_date_parse(warc_bytes(value, strlen(value)), since) &&
         when_parse(value, wall_now(), since) != RESULT_OK) {
-        return complain("--since: expected a time such as 2026-01-31T12:00:00Z or 2d, found",
-                        value);
+        return text_export_complain(
+            "--since: expected a time such as 2026-01-31T12:00:00Z or 2d, found", value);
     }
     return 0;
 }
 
 /* "200", "200-299", "all". */
-static int take_status(TextCommand *command, const char *value)
+static int text_export_take_status(TextCommand *command, const char *value)
 {
     TextWanted *wanted = &command->run.wanted;
     const char *dash = strchr(value, '-');
@@ -96,8 +96,8 @@ static int take_status(TextCommand *command, const char *value)
     }
     if (!warc_bytes_number(warc_bytes(value, n), 999, &first) ||
         !warc_bytes_number(warc_bytes(second, strlen(second)), 999, &last) || first > last) {
-        return complain("--status: expected a number, a range such as 200-299, or all, found",
-                        value);
+        return text_export_complain(
+            "--status: expected a number, a range such as 200-299, or all, found", value);
     }
     wanted->status_first = (unsigned)first;
     wanted->status_last = (unsigned)last;
@@ -108,48 +108,51 @@ static int take_threads(TextCommand *command, const char *value)
 {
     uint64_t n = 0;
     if (!warc_bytes_number(warc_bytes(value, strlen(value)), TEXT_THREADS_MAX, &n) || n == 0) {
-        return complain("--threads: expected a number from 1 to 64, found", value);
+        return text_export_complain("--threads: expected a number from 1 to 64, found", value);
     }
     command->run.threads = (unsigned)n;
     return 0;
 }
 
-static int take_where(TextCommand *command, const char *value)
+static int text_export_take_where(TextCommand *command, const char *value)
 {
     command->where = value;
     return 0;
 }
 
-static int take_url(TextCommand *command, const char *value)
+static int text_export_take_url(TextCommand *command, const char *value)
 {
     return text_choice_add_url(&command->choice, value) == RESULT_OK
                ? 0
-               : complain("--url: expected a URL, or the beginning of one and *, found", value);
+               : text_export_complain("--url: expected a URL, or the beginning of one and *, found",
+                                      value);
 }
 
-static int take_host(TextCommand *command, const char *value)
+static int text_export_take_host(TextCommand *command, const char *value)
 {
     return text_choice_add_host(&command->choice, value) == RESULT_OK
                ? 0
-               : complain("--host: expected a host, or .DOMAIN, found", value);
+               : text_export_complain("--host: expected a host, or .DOMAIN, found", value);
 }
 
-static int take_output(TextCommand *command, const char *value)
+static int text_export_take_output(TextCommand *command, const char *value)
 {
     command->output = value;
-    return value[0] == '\0' ? complain("no file after", "-o") : 0;
+    return value[0] == '\0' ? text_export_complain("no file after", "-o") : 0;
 }
 
 static const struct {
     const char *name;
     int (*take)(TextCommand *command, const char *value);
 } options_with_value[] = {
-    {"--format", take_format},   {"--since", take_since}, {"--status", take_status},
-    {"--threads", take_threads}, {"--where", take_where}, {"--output", take_output},
-    {"-o", take_output},         {"--url", take_url},     {"--host", take_host}};
+    {"--format", text_export_take_format}, {"--since", text_export_take_since},
+    {"--status", text_export_take_status}, {"--threads", take_threads},
+    {"--where", text_export_take_where},   {"--output", text_export_take_output},
+    {"-o", text_export_take_output},       {"--url", text_export_take_url},
+    {"--host", text_export_take_host}};
 
 /* -1: the word is none of these. */
-static int take_option(TextCommand *command, int argc, char **argv, int *i)
+static int text_export_take_option(TextCommand *command, int argc, char **argv, int *i)
 {
     for (size_t k = 0; k < sizeof options_with_value / sizeof *options_with_value; k++) {
         const char *value = command_option(options_with_value[k].name, argc, argv, i);
@@ -160,7 +163,7 @@ static int take_option(TextCommand *command, int argc, char **argv, int *i)
     return -1;
 }
 
-static bool take_flag(TextCommand *command, const char *word)
+static bool text_export_take_flag(TextCommand *command, const char *word)
 {
     if (strcmp(word, "--main") == 0) {
         command->run.pages.main_text = true;
@@ -176,27 +179,27 @@ static bool take_flag(TextCommand *command, const char *word)
     return true;
 }
 
-static int parse(TextCommand *command, int argc, char **argv)
+static int text_export_parse(TextCommand *command, int argc, char **argv)
 {
     bool kind_seen = false;
     for (int i = 1; i < argc; i++) {
         const char *word = argv[i];
-        int status = take_option(command, argc, argv, &i);
+        int status = text_export_take_option(command, argc, argv, &i);
         if (status > 0) {
             return status;
         }
-        if (status == 0 || take_flag(command, word)) {
+        if (status == 0 || text_export_take_flag(command, word)) {
             continue;
         }
         if (word[0] == '-') {
-            return complain("unknown option", word);
+            return text_export_complain("unknown option", word);
         }
         if (command->directory == NULL) {
             command->directory = word;
         } else if (!kind_seen) {
             kind_seen = true; /* "text" */
         } else {
-            return complain("unexpected", word);
+            return text_export_complain("unexpected", word);
         }
     }
     return 0;
@@ -204,7 +207,8 @@ static int parse(TextCommand *command, int argc, char **argv)
 
 /* ---- what is said at the end ---- */
 
-static void summarize(const TextCommand *command, const TextTotals *totals, WallTime started)
+static void text_export_summarize(const TextCommand *command, const TextTotals *totals,
+                                  WallTime started)
 {
     const TextCounts *counts = &totals->counts;
     char text[WARC_DATE_BYTES];
@@ -227,7 +231,7 @@ static void summarize(const TextCommand *command, const TextTotals *totals, Wall
     (void)fputc('\n', stderr);
 }
 
-static int status_of(Result rc, const TextCounts *counts)
+static int text_export_status_of(Result rc, const TextCounts *counts)
 {
     if (rc == RESULT_MEMORY) {
         (void)fprintf(stderr, "ragno export: %s\n", result_name(rc));
@@ -242,14 +246,14 @@ static int status_of(Result rc, const TextCounts *counts)
     return counts->damaged > 0 ? EXIT_DIRECTORY : 0;
 }
 
-static bool ends_with(const char *text, const char *suffix)
+static bool text_export_ends_with(const char *text, const char *suffix)
 {
     size_t n = strlen(text);
     size_t m = strlen(suffix);
     return n > m && strcmp(text + n - m, suffix) == 0;
 }
 
-static int run(TextCommand *command)
+static int text_export_run(TextCommand *command)
 {
     Buffer warc;
     buffer_init(&warc, BUFFER_NO_LIMIT);
@@ -260,8 +264,8 @@ static int run(TextCommand *command)
     options->warc_directory = warc.data;
     options->pages.language = !command->no_language && text_language_load();
     if (command->output != NULL) {
-        bool zstd = ends_with(command->output, ".zst");
-        options->writer.compressed = zstd || ends_with(command->output, ".gz");
+        bool zstd = text_export_ends_with(command->output, ".zst");
+        options->writer.compressed = zstd || text_export_ends_with(command->output, ".gz");
         options->writer.compression = zstd ? WARC_ZSTD : WARC_GZIP;
     }
     WallTime started = wall_now();
@@ -276,11 +280,11 @@ static int run(TextCommand *command)
         rc = output_file_close(&output, rc);
         progress_end(&progress);
         if (!command->quiet && rc == RESULT_OK && !output.is_gone) {
-            summarize(command, &totals, started);
+            text_export_summarize(command, &totals, started);
         }
     }
     buffer_destroy(&warc);
-    return status_of(rc, &totals.counts);
+    return text_export_status_of(rc, &totals.counts);
 }
 
 int text_export_main(int argc, char **argv)
@@ -293,16 +297,16 @@ int text_export_main(int argc, char **argv)
                            .status_last = 299,
                            .max_body_bytes = MAX_BODY_BYTES}},
     };
-    int status = parse(&command, argc, argv);
+    int status = text_export_parse(&command, argc, argv);
     if (status != 0) {
-        (void)usage(stderr);
+        (void)text_export_usage(stderr);
     } else if (command.help) {
-        status = usage(stdout);
+        status = text_export_usage(stdout);
     } else {
         status = command_filter("export", command.where, TEXT_FILTER_HAS, &command.filter);
         command.run.where = command.filter;
         command.run.wanted.choice = &command.choice;
-        status = status == 0 ? run(&command) : status;
+        status = status == 0 ? text_export_run(&command) : status;
     }
     filter_delete(command.filter);
     text_choice_destroy(&command.choice);

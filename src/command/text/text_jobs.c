@@ -68,7 +68,8 @@ static void find_cuts(FILE *index, uint64_t piece, uint64_t *cuts, size_t n)
     free(line);
 }
 
-static Result add_file(TextJobs *jobs, const char *directory, size_t number, uint64_t piece)
+static Result text_jobs_add_file(TextJobs *jobs, const char *directory, size_t number,
+                                 uint64_t piece)
 {
     const TextFile *file = &jobs->files[number];
     size_t n = (size_t)(file->size / piece);
@@ -112,7 +113,7 @@ static bool is_older(const char *directory, const TextFile *file, WallTime since
 
 /* ---- listing ---- */
 
-static bool ends_with(const char *text, const char *suffix)
+static bool text_jobs_ends_with(const char *text, const char *suffix)
 {
     size_t n = strlen(text);
     size_t m = strlen(suffix);
@@ -121,7 +122,7 @@ static bool ends_with(const char *text, const char *suffix)
 
 /* Takes the date of its first record; what cannot be read has none, and a size all the same, so
  * that it is a piece. */
-static void inspect(const char *directory, TextFile *file)
+static void text_jobs_inspect(const char *directory, TextFile *file)
 {
     WarcReader *reader = NULL;
     WarcRecord record;
@@ -137,7 +138,7 @@ static void inspect(const char *directory, TextFile *file)
 
 static Result add_name(TextJobs *jobs, const char *directory, const char *entry)
 {
-    bool open = ends_with(entry, WARC_OPEN_SUFFIX);
+    bool open = text_jobs_ends_with(entry, WARC_OPEN_SUFFIX);
     WarcCompression compression = WARC_GZIP;
     TextFile file = {.open = open};
     file.name = strndup(entry, strlen(entry) - (open ? strlen(WARC_OPEN_SUFFIX) : 0));
@@ -152,7 +153,7 @@ static Result add_name(TextJobs *jobs, const char *directory, const char *entry)
             return RESULT_MEMORY;
         }
         jobs->files = more;
-        inspect(directory, &file);
+        text_jobs_inspect(directory, &file);
         jobs->files[jobs->n_files++] = file;
         return RESULT_OK;
     }
@@ -160,7 +161,7 @@ static Result add_name(TextJobs *jobs, const char *directory, const char *entry)
     return RESULT_OK;
 }
 
-static int compare_files(const void *left, const void *right)
+static int text_jobs_compare_files(const void *left, const void *right)
 {
     const TextFile *a = left;
     const TextFile *b = right;
@@ -168,7 +169,7 @@ static int compare_files(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-static Result list_files(TextJobs *jobs, const char *directory)
+static Result text_jobs_list_files(TextJobs *jobs, const char *directory)
 {
     DIR *dir = opendir(directory);
     if (dir == NULL) {
@@ -182,7 +183,7 @@ static Result list_files(TextJobs *jobs, const char *directory)
     }
     (void)closedir(dir);
     if (jobs->n_files > 0) {
-        qsort(jobs->files, jobs->n_files, sizeof *jobs->files, compare_files);
+        qsort(jobs->files, jobs->n_files, sizeof *jobs->files, text_jobs_compare_files);
     }
     return rc;
 }
@@ -190,12 +191,12 @@ static Result list_files(TextJobs *jobs, const char *directory)
 Result text_jobs_make(TextJobs *jobs, const char *directory, WallTime since, uint64_t job_bytes)
 {
     *jobs = (TextJobs){.jobs = NULL};
-    Result rc = list_files(jobs, directory);
+    Result rc = text_jobs_list_files(jobs, directory);
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < jobs->n_files && rc == RESULT_OK; i++) {
         if (!is_older(directory, &jobs->files[i], since, &path)) {
-            rc = add_file(jobs, directory, i, job_bytes);
+            rc = text_jobs_add_file(jobs, directory, i, job_bytes);
         }
     }
     buffer_destroy(&path);

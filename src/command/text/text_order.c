@@ -112,7 +112,7 @@ void text_order_end(TextOrder *order, size_t job)
 }
 
 /* Passes over jobs that have ended and are empty. */
-static void advance(TextOrder *order)
+static void text_order_advance(TextOrder *order)
 {
     size_t before = order->turn;
     while (order->turn < order->n_jobs && order->jobs[order->turn].ended &&
@@ -125,7 +125,7 @@ static void advance(TextOrder *order)
 }
 
 /* The first piece of the job whose turn it is, or NULL. */
-static Piece *take_first(TextOrder *order)
+static Piece *text_order_take_first(TextOrder *order)
 {
     if (order->turn == order->n_jobs || order->jobs[order->turn].first == NULL) {
         return NULL;
@@ -143,16 +143,16 @@ Result text_order_take(TextOrder *order, Buffer *out, MonoTime deadline)
 {
     Result rc = RESULT_OK;
     mutex_lock(&order->mutex);
-    advance(order);
-    Piece *piece = take_first(order);
+    text_order_advance(order);
+    Piece *piece = text_order_take_first(order);
     while (piece == NULL && rc == RESULT_OK) {
         if (order->turn == order->n_jobs) {
             rc = RESULT_NOT_FOUND;
         } else if (!condition_wait_until(&order->ready, &order->mutex, deadline)) {
             rc = RESULT_TIMEOUT;
         } else {
-            advance(order);
-            piece = take_first(order);
+            text_order_advance(order);
+            piece = text_order_take_first(order);
         }
     }
     mutex_unlock(&order->mutex);

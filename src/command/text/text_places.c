@@ -9,7 +9,7 @@
 
 /* The file that a line is about; lines of one file mostly come together. False: it is none of them,
  * or is being written. */
-static bool find_file(TextPlaces *places, WarcBytes name, size_t *file)
+static bool text_places_find_file(TextPlaces *places, WarcBytes name, size_t *file)
 {
     const TextJobs *jobs = places->jobs;
     for (size_t i = 0; i < jobs->n_files; i++) {
@@ -25,7 +25,7 @@ static bool find_file(TextPlaces *places, WarcBytes name, size_t *file)
     return false;
 }
 
-static bool make_room(TextPlaces *places)
+static bool text_places_make_room(TextPlaces *places)
 {
     if (places->n < places->capacity) {
         return true;
@@ -39,25 +39,25 @@ static bool make_room(TextPlaces *places)
     return more != NULL;
 }
 
-static bool take_line(void *context, const CdxjEntry *entry)
+static bool text_places_take_line(void *context, const CdxjEntry *entry)
 {
     TextPlaces *places = context;
     size_t file = 0;
-    if (!find_file(places, entry->filename, &file)) {
+    if (!text_places_find_file(places, entry->filename, &file)) {
         return true;
     }
     places->indexed[file] = true;
     if (!text_choice_admits(places->choice, entry->url)) {
         return true;
     }
-    places->failed = !make_room(places);
+    places->failed = !text_places_make_room(places);
     if (!places->failed) {
         places->places[places->n++] = (TextPlace){.file = file, .offset = entry->offset};
     }
     return !places->failed;
 }
 
-static int compare(const void *a, const void *b)
+static int text_places_compare(const void *a, const void *b)
 {
     const TextPlace *x = a;
     const TextPlace *y = b;
@@ -75,9 +75,9 @@ Result text_places_find(TextPlaces *places, const char *directory, const TextJob
     if (places->indexed == NULL) {
         return RESULT_MEMORY;
     }
-    Result rc = cdxj_walk(directory, take_line, places);
+    Result rc = cdxj_walk(directory, text_places_take_line, places);
     if (places->n > 0) {
-        qsort(places->places, places->n, sizeof *places->places, compare);
+        qsort(places->places, places->n, sizeof *places->places, text_places_compare);
     }
     return places->failed ? RESULT_MEMORY : rc;
 }

@@ -35,7 +35,7 @@ typedef struct Worker {
     char name[16];
 } Worker;
 
-static void fail(Run *run, Result rc)
+static void text_run_fail(Run *run, Result rc)
 {
     int expected = RESULT_OK;
     (void)atomic_compare_exchange_strong(&run->result, &expected, (int)rc);
@@ -64,7 +64,7 @@ static void worker_destroy(Worker *worker)
     buffer_destroy(&worker->out);
 }
 
-static Result hand_over(Worker *worker, size_t job)
+static Result text_run_hand_over(Worker *worker, size_t job)
 {
     return worker->out.length == 0 ? RESULT_OK
                                    : text_order_put(worker->run->order, job, &worker->out);
@@ -82,7 +82,8 @@ static Result export_capture(Worker *worker, const TextCapture *capture, size_t 
     if (rc == RESULT_OK) {
         atomic_fetch_add_explicit(&worker->run->n_pages, 1, memory_order_relaxed);
     }
-    return rc == RESULT_OK && worker->out.length >= PIECE_BYTES ? hand_over(worker, job) : rc;
+    return rc == RESULT_OK && worker->out.length >= PIECE_BYTES ? text_run_hand_over(worker, job)
+                                                                : rc;
 }
 
 static Result export_job(Worker *worker, size_t number)
@@ -108,7 +109,7 @@ static Result export_job(Worker *worker, size_t number)
     atomic_fetch_add_explicit(&run->done_bytes, job->to - counted, memory_order_relaxed);
     if (rc == RESULT_NOT_FOUND || unreadable) {
         rc = text_writer_flush(worker->writer, &worker->out);
-        rc = rc == RESULT_OK ? hand_over(worker, number) : rc;
+        rc = rc == RESULT_OK ? text_run_hand_over(worker, number) : rc;
     }
     return rc;
 }
@@ -125,7 +126,7 @@ static void *worker_main(void *argument)
         Result rc = export_job(worker, job);
         text_order_end(run->order, job);
         if (rc != RESULT_OK) {
-            fail(run, rc);
+            text_run_fail(run, rc);
             break;
         }
     }
@@ -133,7 +134,7 @@ static void *worker_main(void *argument)
 }
 
 /* Writes what the workers hand over, until all is written or one fails. */
-static Result write_all(Run *run, OutputFile *output, Progress *progress)
+static Result text_run_write_all(Run *run, OutputFile *output, Progress *progress)
 {
     Buffer piece;
     buffer_init(&piece, BUFFER_NO_LIMIT);
@@ -199,10 +200,10 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, OutputFile *out
         started += rc == RESULT_OK ? 1u : 0u;
     }
     if (rc == RESULT_OK) {
-        rc = write_all(run, output, progress);
+        rc = text_run_write_all(run, output, progress);
     }
     if (rc != RESULT_OK) {
-        fail(run, rc);
+        text_run_fail(run, rc);
     }
     for (unsigned i = 0; i < started; i++) {
         thread_join(&workers[i].thread);

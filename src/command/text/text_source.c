@@ -150,7 +150,7 @@ static bool is_first_capture_of_its_url(const WarcRecord *record)
              memcmp(uri.bytes, record->uri.bytes, uri.length) != 0));
 }
 
-static bool is_wanted(TextSource *s)
+static bool text_source_is_wanted(TextSource *s)
 {
     const WarcRecord *record = &s->record;
     const TextWanted *wanted = s->wanted;
@@ -170,7 +170,7 @@ static bool is_wanted(TextSource *s)
                RESULT_OK;
 }
 
-static void take_type(TextSource *s, TextCapture *capture)
+static void text_source_take_type(TextSource *s, TextCapture *capture)
 {
     HttpField field;
     capture->content_type = NULL;
@@ -187,7 +187,7 @@ static void take_type(TextSource *s, TextCapture *capture)
 }
 
 /* Whether the type is one of ours; *unknown: there is none, and the body decides. */
-static bool has_text(const TextSource *s, const TextCapture *capture, bool *unknown)
+static bool text_source_has_text(const TextSource *s, const TextCapture *capture, bool *unknown)
 {
     *unknown = capture->type.type_length == 0;
     return *unknown || (capture->is_plain && !s->wanted->html_only) ||
@@ -236,7 +236,7 @@ static Result take_body(TextSource *s, TextCapture *capture)
     return RESULT_OK;
 }
 
-static bool looks_like_html(const TextCapture *capture)
+static bool text_source_looks_like_html(const TextCapture *capture)
 {
     const char *p = capture->body;
     p += strspn(p, " \t\r\n\f\xef\xbb\xbf");
@@ -288,18 +288,18 @@ Result text_source_next(TextSource *source, TextCapture *capture)
         if (rc != RESULT_OK) {
             return rc;
         }
-        if (!is_wanted(s)) {
+        if (!text_source_is_wanted(s)) {
             continue;
         }
-        take_type(s, capture);
-        if (!has_text(s, capture, &unknown)) {
+        text_source_take_type(s, capture);
+        if (!text_source_has_text(s, capture, &unknown)) {
             continue;
         }
         rc = take_body(s, capture);
         if (rc == RESULT_MEMORY) {
             return rc;
         }
-        if (rc == RESULT_OK && (!unknown || looks_like_html(capture))) {
+        if (rc == RESULT_OK && (!unknown || text_source_looks_like_html(capture))) {
             take_facts(s, capture);
             s->counts.captures++;
             s->counts.html_bytes += capture->length;
@@ -323,7 +323,7 @@ Result text_source_take(TextSource *source, TextCapture *capture)
             RESULT_OK) {
         return RESULT_NOT_FOUND;
     }
-    take_type(source, capture);
+    text_source_take_type(source, capture);
     Result rc = take_body(source, capture);
     if (rc == RESULT_OK) {
         take_facts(source, capture);

@@ -84,8 +84,8 @@ static void put_heading(TextWriter *writer, JsonWriter *json, VisibleHeading hea
     json_close(json);
 }
 
-static Result put_json(TextWriter *writer, const TextPages *pages, const TextPage *page,
-                       Buffer *out)
+static Result text_writer_put_json(TextWriter *writer, const TextPages *pages, const TextPage *page,
+                                   Buffer *out)
 {
     const TextCapture *capture = page->capture;
     char text[WARC_DATE_BYTES > WARC_DIGEST_TEXT ? WARC_DATE_BYTES : WARC_DIGEST_TEXT];
@@ -154,7 +154,7 @@ static Result put_wacz_page(const TextWriter *writer, const TextPage *page, Buff
 /* ---- WET ---- */
 
 /* "2026-01-31T12:00:00Z": WARC/1.0 has no fractions. */
-static const char *format_date(WallTime t, char text[WARC_DATE_BYTES])
+static const char *text_writer_format_date(WallTime t, char text[WARC_DATE_BYTES])
 {
     (void)warc_date_format(t, text);
     memcpy(text + 19, "Z", 2);
@@ -167,11 +167,12 @@ static Result put_record_head(TextWriter *writer, const char *type, WallTime dat
     char text[WARC_ID_TEXT];
     char time[WARC_DATE_BYTES];
     Result rc = warc_ids_next(&writer->ids, &id);
-    return rc == RESULT_OK ? buffer_printf(out,
-                                           "WARC/1.0\r\nWARC-Type: %s\r\nWARC-Date: %s\r\n"
-                                           "WARC-Record-ID: %s\r\n",
-                                           type, format_date(date, time), warc_id_format(&id, text))
-                           : rc;
+    return rc == RESULT_OK
+               ? buffer_printf(out,
+                               "WARC/1.0\r\nWARC-Type: %s\r\nWARC-Date: %s\r\n"
+                               "WARC-Record-ID: %s\r\n",
+                               type, text_writer_format_date(date, time), warc_id_format(&id, text))
+               : rc;
 }
 
 static Result put_wet(TextWriter *writer, const TextPage *page, Buffer *out)
@@ -221,7 +222,7 @@ static Result put_info(TextWriter *writer, const char *filename, WallTime now, B
 
 /* ---- output ---- */
 
-static Result compress(TextWriter *writer, Buffer *out)
+static Result text_writer_compress(TextWriter *writer, Buffer *out)
 {
     Result rc = RESULT_OK;
     if (writer->plain.length > 0) {
@@ -234,7 +235,7 @@ static Result compress(TextWriter *writer, Buffer *out)
 
 Result text_writer_flush(TextWriter *writer, Buffer *out)
 {
-    return writer->compressor == NULL ? RESULT_OK : compress(writer, out);
+    return writer->compressor == NULL ? RESULT_OK : text_writer_compress(writer, out);
 }
 
 Result text_writer_begin(TextWriter *writer, const char *filename, WallTime now, Buffer *out)
@@ -254,13 +255,14 @@ Result text_writer_page(TextWriter *writer, const TextPages *pages, const TextPa
 {
     Buffer *plain = writer->compressor == NULL ? out : &writer->plain;
     size_t before = plain->length;
-    Result rc = writer->options.format == TEXT_WET     ? put_wet(writer, page, plain)
-                : writer->options.format == TEXT_JSONL ? put_json(writer, pages, page, plain)
-                                                       : put_wacz_page(writer, page, plain);
+    Result rc = writer->options.format == TEXT_WET ? put_wet(writer, page, plain)
+                : writer->options.format == TEXT_JSONL
+                    ? text_writer_put_json(writer, pages, page, plain)
+                    : put_wacz_page(writer, page, plain);
     if (rc != RESULT_OK) {
         plain->length = before;
         return rc;
     }
     bool is_due = writer->options.format == TEXT_WET || plain->length >= FRAME_BYTES;
-    return writer->compressor != NULL && is_due ? compress(writer, out) : RESULT_OK;
+    return writer->compressor != NULL && is_due ? text_writer_compress(writer, out) : RESULT_OK;
 }

@@ -14,7 +14,7 @@
 
 #define CLOCK_MS 1000 /* the screen is drawn at least so often: waits get shorter */
 
-static int usage(FILE *out)
+static int top_usage(FILE *out)
 {
     (void)fprintf(
         out, "usage: ragno top [DIR]\n"
@@ -79,7 +79,7 @@ static void draw(TopModel *model)
     canvas_destroy(&canvas);
 }
 
-static int watch(TopModel *model, TopFeed *feed)
+static int top_watch(TopModel *model, TopFeed *feed)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                            {.fd = top_feed_fd(feed), .events = POLLIN}};
@@ -107,10 +107,10 @@ int top_main(int argc, char **argv)
     TopModel model;
     Buffer error;
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        return usage(stdout);
+        return top_usage(stdout);
     }
     if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-        return usage(stderr);
+        return top_usage(stderr);
     }
     int status = crawl_view_open(&view, "top", argc == 2 ? argv[1] : "crawl");
     if (status != 0) {
@@ -122,7 +122,7 @@ int top_main(int argc, char **argv)
     if (rc == RESULT_OK) {
         model.ascii = !top_terminal_has_unicode();
         rc = top_feed_start(&feed, &view);
-        status = rc == RESULT_OK ? watch(&model, feed) : EXIT_INTERNAL;
+        status = rc == RESULT_OK ? top_watch(&model, feed) : EXIT_INTERNAL;
         top_terminal_close();
         top_feed_stop(feed);
     }

@@ -13,7 +13,7 @@ static void put_fact(Buffer *text, const char *name, uint64_t n)
     (void)buffer_printf(text, "%-18s %s\n", name, words_count(n, words));
 }
 
-static void put_record(Buffer *text, const HostRecord *record, WallTime now)
+static void top_about_put_record(Buffer *text, const HostRecord *record, WallTime now)
 {
     char words[WORDS_BYTES];
     HostSituation situation = host_situation_of(record, now.us / 1000);
@@ -79,7 +79,7 @@ Result top_about_host(const CrawlView *view, const char *origin, WallTime now, B
         host_table_get(view->hosts, txn, host, &record) != RESULT_OK) {
         (void)buffer_append_string(text, "nothing is known of it\n");
     } else {
-        put_record(text, &record, now);
+        top_about_put_record(text, &record, now);
         put_queue(view, txn, host, text);
     }
     page_db_txn_abort(view->db, txn);

@@ -62,7 +62,8 @@ void top_news_delete(TopNews *news)
 
 /* Hands news over; text and sentence are copied and may be NULL. When the main thread does not keep
  * up they are dropped: younger ones come. */
-static void tell(TopFeed *feed, const TopNews *what, const char *text, const char *sentence)
+static void top_feed_tell(TopFeed *feed, const TopNews *what, const char *text,
+                          const char *sentence)
 {
     uint64_t one = 1;
     TopNews *news = calloc(1, sizeof *news);
@@ -79,21 +80,21 @@ static void tell(TopFeed *feed, const TopNews *what, const char *text, const cha
     (void)!write(feed->fd, &one, sizeof one);
 }
 
-static void say(TopFeed *feed, bool is_bad, const char *sentence)
+static void top_feed_say(TopFeed *feed, bool is_bad, const char *sentence)
 {
     TopNews news = {.kind = TOP_NEWS_SAID, .is_bad = is_bad};
-    tell(feed, &news, NULL, sentence);
+    top_feed_tell(feed, &news, NULL, sentence);
 }
 
-static void show(TopFeed *feed, TopScreen screen, const char *text)
+static void top_feed_show(TopFeed *feed, TopScreen screen, const char *text)
 {
     TopNews news = {.kind = TOP_NEWS_TEXT, .screen = screen};
-    tell(feed, &news, text, NULL);
+    top_feed_tell(feed, &news, text, NULL);
 }
 
 /* ---- the crawl ------------------------------------------------------------------------------ */
 
-static bool append_line(void *context, const char *line)
+static bool top_feed_append_line(void *context, const char *line)
 {
     Buffer *text = context;
     return buffer_append_string(text, line) == RESULT_OK &&
@@ -115,8 +116,8 @@ static bool ask_crawl(TopFeed *feed, const char *const *words, size_t n, Buffer 
         rc = copies[i] == NULL ? RESULT_MEMORY : RESULT_OK;
     }
     if (rc == RESULT_OK) {
-        rc = control_link_ask(feed->link, copies, n, append_line, &feed->text, ANSWER_MS, note,
-                              &feed->error);
+        rc = control_link_ask(feed->link, copies, n, top_feed_append_line, &feed->text, ANSWER_MS,
+                              note, &feed->error);
         if (rc != RESULT_OK && rc != RESULT_LIMIT && rc != RESULT_INVALID) {
             control_link_close(feed->link); /* an answer may still come: of no use any more */
             feed->link = NULL;
@@ -147,16 +148,16 @@ static void read_status_file(TopFeed *feed)
     buffer_destroy(&path);
 }
 
-static void take_status(TopFeed *feed)
+static void top_feed_take_status(TopFeed *feed)
 {
     static const char *const words[] = {"status", "json"};
     TopNews news = {.kind = TOP_NEWS_STATUS};
     if (ask_crawl(feed, words, 2, NULL)) {
-        tell(feed, &news, buffer_string(&feed->text), NULL);
+        top_feed_tell(feed, &news, buffer_string(&feed->text), NULL);
     } else {
         read_status_file(feed);
-        tell(feed, &news, feed->text.length == 0 ? NULL : buffer_string(&feed->text),
-             buffer_string(&feed->error));
+        top_feed_tell(feed, &news, feed->text.length == 0 ? NULL : buffer_string(&feed->text),
+                      buffer_string(&feed->error));
     }
 }
 
@@ -166,9 +167,9 @@ static void command(TopFeed *feed, const char *const *words, size_t n, const cha
     Buffer note;
     buffer_init(&note, 4096);
     if (ask_crawl(feed, words, n, &note)) {
-        say(feed, false, note.length > 0 ? buffer_string(&note) : done);
+        top_feed_say(feed, false, note.length > 0 ? buffer_string(&note) : done);
     } else {
-        say(feed, true, buffer_string(&feed->error));
+        top_feed_say(feed, true, buffer_string(&feed->error));
     }
     buffer_destroy(&note);
     feed->next_status = (MonoTime){0};
@@ -194,7 +195,7 @@ static void show_flights(TopFeed *feed)
     if (text.length == 0) {
         (void)buffer_printf(&text, "%s\n", ok ? "nothing" : buffer_string(&feed->error));
     }
-    show(feed, TOP_FLIGHTS, buffer_string(&text));
+    top_feed_show(feed, TOP_FLIGHTS, buffer_string(&text));
     buffer_destroy(&text);
 }
 
@@ -207,17 +208,17 @@ static void take_survey(TopFeed *feed)
     SurveyOptions options = {
         .order = feed->look.order, .filter = feed->look.filter, .max = TOP_ROWS, .now = news.time};
     if (survey_take(feed->survey, &options, &news.hosts) == RESULT_OK) {
-        tell(feed, &news, NULL, NULL);
+        top_feed_tell(feed, &news, NULL, NULL);
     } else {
         survey_result_destroy(&news.hosts);
-        say(feed, true, "the hosts cannot be read; ragno verify says more");
+        top_feed_say(feed, true, "the hosts cannot be read; ragno verify says more");
     }
     int64_t took_ms = mono_ms_between(start, mono_now());
     feed->next_survey =
         mono_add_ms(mono_now(), took_ms * 10 > SURVEY_LEAST_MS ? took_ms * 10 : SURVEY_LEAST_MS);
 }
 
-static bool is_in_flight(void *context, const char *url)
+static bool top_feed_is_in_flight(void *context, const char *url)
 {
     TopFeed *feed = context;
     const char *words[] = {"flights", url};
@@ -232,7 +233,7 @@ static void show_why(TopFeed *feed, const char *url)
     CrawlView *view = feed->view;
     WallTime now = wall_now();
     WhySources sources = crawl_view_why_sources(view, now);
-    sources.is_in_flight = is_in_flight;
+    sources.is_in_flight = top_feed_is_in_flight;
     sources.context = feed;
     sources.log_bytes = LOG_BYTES;
     buffer_init(&text, BUFFER_NO_LIMIT);
@@ -242,7 +243,7 @@ static void show_why(TopFeed *feed, const char *url)
     } else {
         (void)buffer_printf(&text, "%s\n", buffer_string(&error));
     }
-    show(feed, TOP_WHY, buffer_string(&text));
+    top_feed_show(feed, TOP_WHY, buffer_string(&text));
     why_destroy(&why);
     buffer_destroy(&text);
     buffer_destroy(&error);
@@ -253,24 +254,24 @@ static void show_details(TopFeed *feed, const char *origin)
     Buffer text;
     buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = top_about_host(feed->view, origin, wall_now(), &text);
-    show(feed, TOP_DETAILS,
-         rc == RESULT_OK ? buffer_string(&text)
-                         : "the host cannot be read; ragno verify says more\n");
+    top_feed_show(feed, TOP_DETAILS,
+                  rc == RESULT_OK ? buffer_string(&text)
+                                  : "the host cannot be read; ragno verify says more\n");
     buffer_destroy(&text);
 }
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
 /* What `deny`, `allow` and `host` of the crawl take: a host's name. */
-static const char *name_of(const char *origin)
+static const char *top_feed_name_of(const char *origin)
 {
     const char *slashes = strstr(origin, "//");
     return slashes == NULL ? origin : slashes + 2;
 }
 
-static void about_host(TopFeed *feed, const TopAsk *ask)
+static void top_feed_about_host(TopFeed *feed, const TopAsk *ask)
 {
-    const char *name = name_of(ask->subject);
+    const char *name = top_feed_name_of(ask->subject);
     const char *deny[] = {ask->wish == WISH_DENY ? "deny" : "allow", name};
     const char *host[] = {"host", name, ask->wish == WISH_VISIT ? "visit" : "revive"};
     const char *delay[] = {"host", name, "delay", *ask->input == '\0' ? "-" : ask->input};
@@ -297,7 +298,7 @@ static void about_host(TopFeed *feed, const TopAsk *ask)
     }
 }
 
-static void serve(TopFeed *feed, const TopAsk *ask)
+static void top_feed_serve(TopFeed *feed, const TopAsk *ask)
 {
     const char *pause[] = {ask->is_paused ? "resume" : "pause"};
     feed->look = *ask;
@@ -322,7 +323,7 @@ static void serve(TopFeed *feed, const TopAsk *ask)
     case WISH_ALLOW:
     case WISH_VISIT:
     case WISH_REVIVE:
-        about_host(feed, ask);
+        top_feed_about_host(feed, ask);
         break;
     case WISH_NOTHING:
     case WISH_LEAVE:
@@ -330,7 +331,7 @@ static void serve(TopFeed *feed, const TopAsk *ask)
     }
 }
 
-static void *run(void *argument)
+static void *top_feed_run(void *argument)
 {
     TopFeed *feed = argument;
     Result rc = RESULT_OK;
@@ -339,7 +340,7 @@ static void *run(void *argument)
         size_t n = 0;
         MonoTime now = mono_now();
         if (!mono_before(now, feed->next_status)) {
-            take_status(feed);
+            top_feed_take_status(feed);
             feed->next_status = mono_add_ms(mono_now(), STATUS_MS);
         }
         if (!mono_before(now, feed->next_survey)) {
@@ -349,7 +350,7 @@ static void *run(void *argument)
                                                                           : feed->next_survey;
         rc = queue_pop(&feed->asks, &item, 1, &n, next);
         if (rc == RESULT_OK && n == 1) {
-            serve(feed, item);
+            top_feed_serve(feed, item);
             free(item);
         }
     }
@@ -377,7 +378,7 @@ Result top_feed_start(TopFeed **out, CrawlView *view)
         rc = feed->fd < 0 ? result_of_errno(errno) : RESULT_OK;
     }
     if (rc == RESULT_OK) {
-        rc = thread_start(&feed->thread, "feed", run, feed);
+        rc = thread_start(&feed->thread, "feed", top_feed_run, feed);
     }
     if (rc != RESULT_OK) {
         if (has_asks) {

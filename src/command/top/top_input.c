@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void show(TopModel *model, TopScreen screen, const char *subject)
+static void top_input_show(TopModel *model, TopScreen screen, const char *subject)
 {
     model->screen = screen;
     model->text_first = 0;
@@ -16,7 +16,7 @@ static void show(TopModel *model, TopScreen screen, const char *subject)
 /* Waits for the text of a screen. */
 static void await_text(TopModel *model, TopScreen screen, const char *subject)
 {
-    show(model, screen, subject);
+    top_input_show(model, screen, subject);
     top_model_text(model, screen, NULL);
 }
 
@@ -53,13 +53,13 @@ static TopWish turn_order(TopModel *model, bool forward)
 
 /* ---- prompts -------------------------------------------------------------------------------- */
 
-static void ask(TopModel *model, TopPrompt prompt, const char *input)
+static void top_input_ask(TopModel *model, TopPrompt prompt, const char *input)
 {
     model->prompt = prompt;
     (void)snprintf(model->input, sizeof model->input, "%s", input);
 }
 
-static TopWish answer(TopModel *model)
+static TopWish top_input_answer(TopModel *model)
 {
     TopPrompt prompt = model->prompt;
     model->prompt = PROMPT_NONE;
@@ -92,7 +92,7 @@ static TopWish prompt_key(TopModel *model, unsigned key)
         model->prompt = PROMPT_NONE;
         return key == 'y' || key == 'Y' ? WISH_DENY : WISH_NOTHING;
     } else if (key == KEY_IS_ENTER || key == '\r') {
-        return answer(model);
+        return top_input_answer(model);
     } else if (key == KEY_IS_BACKSPACE || key == '\b') {
         model->input[n > 0 ? n - 1 : 0] = '\0';
     } else if (key >= ' ' && key < 0x7F && n + 1 < sizeof model->input) {
@@ -105,7 +105,7 @@ static TopWish prompt_key(TopModel *model, unsigned key)
 /* ---- letters -------------------------------------------------------------------------------- */
 
 /* What is done to the host that is chosen. */
-static TopWish about_host(TopModel *model, unsigned key)
+static TopWish top_input_about_host(TopModel *model, unsigned key)
 {
     const SurveyRow *row = top_model_chosen(model);
     if (row == NULL) {
@@ -115,10 +115,10 @@ static TopWish about_host(TopModel *model, unsigned key)
     (void)snprintf(model->subject, sizeof model->subject, "%s", row->origin);
     switch (key) {
     case 's':
-        ask(model, PROMPT_DELAY, "");
+        top_input_ask(model, PROMPT_DELAY, "");
         return WISH_NOTHING;
     case 'd':
-        ask(model, PROMPT_DENY, "");
+        top_input_ask(model, PROMPT_DENY, "");
         return WISH_NOTHING;
     case 'a':
         return WISH_ALLOW;
@@ -146,7 +146,7 @@ static TopWish list_key(TopModel *model, unsigned key, size_t page)
     case 'o':
         return turn_order(model, true);
     case '/':
-        ask(model, PROMPT_FILTER, model->filter);
+        top_input_ask(model, PROMPT_FILTER, model->filter);
         return WISH_NOTHING;
     case KEY_IS_ENTER:
     case '\r':
@@ -155,7 +155,7 @@ static TopWish list_key(TopModel *model, unsigned key, size_t page)
     case 'a':
     case 'v':
     case 'r':
-        return about_host(model, key);
+        return top_input_about_host(model, key);
     case 'q':
         return WISH_LEAVE;
     default:
@@ -166,7 +166,7 @@ static TopWish list_key(TopModel *model, unsigned key, size_t page)
 static TopWish text_key(TopModel *model, unsigned key, size_t page)
 {
     if (key == 'q' || key == KEY_IS_ESCAPE || key == KEY_IS_LEFT) {
-        show(model, TOP_HOSTS, "");
+        top_input_show(model, TOP_HOSTS, "");
     } else {
         /* The view knows how long the text is, and does not scroll behind its end. */
         model->text_first = moved(model->text_first, SIZE_MAX / 2, key, page);
@@ -183,10 +183,10 @@ TopWish top_input_key(TopModel *model, unsigned key, size_t page)
     switch (key) {
     case '?':
     case 'h':
-        show(model, TOP_HELP, "");
+        top_input_show(model, TOP_HELP, "");
         return WISH_NOTHING;
     case 'w':
-        ask(model, PROMPT_URL, "");
+        top_input_ask(model, PROMPT_URL, "");
         return WISH_NOTHING;
     case 'f':
         await_text(model, TOP_FLIGHTS, "");

@@ -17,7 +17,7 @@
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-static double number(const TopModel *model, const char *name)
+static double top_view_number(const TopModel *model, const char *name)
 {
     return model->status == NULL ? 0 : status_json_number(model->status, name, 0);
 }
@@ -34,7 +34,7 @@ static const char *word(const TopModel *model, const char *name, char text[FIELD
     return text;
 }
 
-static char *count_words(double n, char text[WORDS_BYTES])
+static char *top_view_count_words(double n, char text[WORDS_BYTES])
 {
     return n < 1e7 ? words_count((uint64_t)(n > 0 ? n : 0), text) : words_tick(n, false, text);
 }
@@ -104,15 +104,16 @@ static void draw_state(const TopModel *model, Canvas *canvas)
         shown = "not running (it was paused)";
     }
     int at = canvas_text(canvas, 1, 0, canvas->columns, style_of_state(model, state), shown);
-    (void)snprintf(rest, sizeof rest, " for %s", words_ms(number(model, "elapsed_s") * 1e3, time));
+    (void)snprintf(rest, sizeof rest, " for %s",
+                   words_ms(top_view_number(model, "elapsed_s") * 1e3, time));
     at = canvas_text(canvas, 1, at, canvas->columns - at, STYLE_PLAIN, rest);
     if (model->is_running) {
         at = canvas_text(canvas, 1, at, canvas->columns - at, STYLE_DIM, ", limited by ");
         at = canvas_text(canvas, 1, at, canvas->columns - at, STYLE_STRONG,
                          word(model, "limit", limit));
         (void)snprintf(rest, sizeof rest, "   active %.0f  dns %.0f  parsing %.0f",
-                       number(model, "active"), number(model, "dns_waiting"),
-                       number(model, "parse_queue"));
+                       top_view_number(model, "active"), top_view_number(model, "dns_waiting"),
+                       top_view_number(model, "parse_queue"));
         (void)canvas_text(canvas, 1, at, canvas->columns - at, STYLE_DIM, rest);
     } else if (model->status == NULL) {
         (void)snprintf(rest, sizeof rest, "   %s", model->trouble);
@@ -120,8 +121,8 @@ static void draw_state(const TopModel *model, Canvas *canvas)
     }
 }
 
-static void draw_rate(const TopModel *model, Canvas *canvas, int row, const char *label,
-                      const char *total, const char *rate, const TopGraph *graph)
+static void top_view_draw_rate(const TopModel *model, Canvas *canvas, int row, const char *label,
+                               const char *total, const char *rate, const TopGraph *graph)
 {
     (void)canvas_text(canvas, row, 0, LABEL_WIDTH, STYLE_DIM, label);
     canvas_right(canvas, row, LABEL_WIDTH, TOTAL_WIDTH, STYLE_PLAIN, total);
@@ -134,16 +135,20 @@ static void draw_rates(const TopModel *model, Canvas *canvas)
     char total[WORDS_BYTES];
     char rate[WORDS_BYTES];
     char bytes[WORDS_BYTES];
-    draw_rate(model, canvas, 2, "pages", count_words(number(model, "pages"), total),
-              rate_words(model->pages_s, rate), &model->pages_graph);
+    top_view_draw_rate(model, canvas, 2, "pages",
+                       top_view_count_words(top_view_number(model, "pages"), total),
+                       rate_words(model->pages_s, rate), &model->pages_graph);
     (void)snprintf(rate, sizeof rate, "%.20s/s", words_bytes(model->bytes_s, bytes));
-    draw_rate(model, canvas, 3, "bytes", words_bytes(number(model, "bytes"), total), rate,
-              &model->bytes_graph);
-    draw_rate(model, canvas, 4, "errors",
-              count_words(number(model, "err") + number(model, "5xx"), total),
-              rate_words(model->errors_s, rate), &model->errors_graph);
-    draw_rate(model, canvas, 5, "queued", count_words(number(model, "urls_queued"), total), "",
-              &model->queue_graph);
+    top_view_draw_rate(model, canvas, 3, "bytes",
+                       words_bytes(top_view_number(model, "bytes"), total), rate,
+                       &model->bytes_graph);
+    top_view_draw_rate(
+        model, canvas, 4, "errors",
+        top_view_count_words(top_view_number(model, "err") + top_view_number(model, "5xx"), total),
+        rate_words(model->errors_s, rate), &model->errors_graph);
+    top_view_draw_rate(model, canvas, 5, "queued",
+                       top_view_count_words(top_view_number(model, "urls_queued"), total), "",
+                       &model->queue_graph);
 }
 
 /* "NAME N  " with the number in its style. */
@@ -152,7 +157,8 @@ static int draw_figure(Canvas *canvas, int row, int column, const char *name, do
 {
     char text[WORDS_BYTES];
     int at = canvas_text(canvas, row, column, canvas->columns - column, STYLE_DIM, name);
-    at = canvas_text(canvas, row, at + 1, canvas->columns - at, style, count_words(n, text));
+    at = canvas_text(canvas, row, at + 1, canvas->columns - at, style,
+                     top_view_count_words(n, text));
     return at + 2;
 }
 
@@ -167,13 +173,13 @@ static int draw_bytes(Canvas *canvas, int row, int column, const char *name, dou
 static void draw_figures(const TopModel *model, Canvas *canvas)
 {
     const SurveyCounts *counts = &model->hosts.counts;
-    int at = draw_figure(canvas, 6, 0, "2xx", number(model, "2xx"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "3xx", number(model, "3xx"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "4xx", number(model, "4xx"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "5xx", number(model, "5xx"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "dup", number(model, "dup"), STYLE_PLAIN);
-    at = draw_figure(canvas, 6, at, "robots", number(model, "robots_denied"), STYLE_PLAIN);
-    (void)draw_figure(canvas, 6, at, "429/503", number(model, "throttled"), STYLE_PLAIN);
+    int at = draw_figure(canvas, 6, 0, "2xx", top_view_number(model, "2xx"), STYLE_PLAIN);
+    at = draw_figure(canvas, 6, at, "3xx", top_view_number(model, "3xx"), STYLE_PLAIN);
+    at = draw_figure(canvas, 6, at, "4xx", top_view_number(model, "4xx"), STYLE_PLAIN);
+    at = draw_figure(canvas, 6, at, "5xx", top_view_number(model, "5xx"), STYLE_PLAIN);
+    at = draw_figure(canvas, 6, at, "dup", top_view_number(model, "dup"), STYLE_PLAIN);
+    at = draw_figure(canvas, 6, at, "robots", top_view_number(model, "robots_denied"), STYLE_PLAIN);
+    (void)draw_figure(canvas, 6, at, "429/503", top_view_number(model, "throttled"), STYLE_PLAIN);
     at = draw_figure(canvas, 7, 0, "hosts", (double)counts->hosts, STYLE_PLAIN);
     at = draw_figure(canvas, 7, at, "queued", (double)counts->queued, STYLE_PLAIN);
     at = draw_figure(canvas, 7, at, "lately", (double)counts->lately, STYLE_PLAIN);
@@ -183,10 +189,10 @@ static void draw_figures(const TopModel *model, Canvas *canvas)
                      counts->dropped + counts->parked > 0 ? STYLE_BAD : STYLE_PLAIN);
     at = draw_figure(canvas, 7, at, "full", (double)counts->full, STYLE_PLAIN);
     (void)draw_figure(canvas, 7, at, "denied", (double)counts->denied, STYLE_PLAIN);
-    at = draw_figure(canvas, 8, 0, "URLs known", number(model, "urls_seen"), STYLE_PLAIN);
-    at = draw_bytes(canvas, 8, at, "memory", number(model, "rss_bytes"));
-    at = draw_bytes(canvas, 8, at, "database", number(model, "db_bytes"));
-    (void)draw_bytes(canvas, 8, at, "disk free", number(model, "disk_free_bytes"));
+    at = draw_figure(canvas, 8, 0, "URLs known", top_view_number(model, "urls_seen"), STYLE_PLAIN);
+    at = draw_bytes(canvas, 8, at, "memory", top_view_number(model, "rss_bytes"));
+    at = draw_bytes(canvas, 8, at, "database", top_view_number(model, "db_bytes"));
+    (void)draw_bytes(canvas, 8, at, "disk free", top_view_number(model, "disk_free_bytes"));
 }
 
 /* ---- hosts ---------------------------------------------------------------------------------- */
@@ -300,20 +306,22 @@ static void draw_host(Canvas *canvas, int at, const SurveyRow *row, WallTime now
     char figure[WORDS_BYTES];
     uint64_t errors = survey_errors(&row->record);
     (void)canvas_text(canvas, at, 1, c.host_width - 1, STYLE_PLAIN, host_words(row));
-    canvas_right(canvas, at, c.queue, 9, STYLE_PLAIN, count_words((double)row->queued, figure));
+    canvas_right(canvas, at, c.queue, 9, STYLE_PLAIN,
+                 top_view_count_words((double)row->queued, figure));
     if (row->speed > 0) {
         (void)snprintf(figure, sizeof figure, "%.2f", row->speed);
         canvas_right(canvas, at, c.rate, 8, STYLE_PLAIN, figure);
     }
     canvas_right(canvas, at, c.errors, 8, errors > 0 ? STYLE_BAD : STYLE_PLAIN,
-                 errors > 0 ? count_words((double)errors, figure) : "");
+                 errors > 0 ? top_view_count_words((double)errors, figure) : "");
     if (c.pages > 0) {
         canvas_right(canvas, at, c.pages, 9, STYLE_PLAIN,
-                     count_words((double)row->record.pages, figure));
+                     top_view_count_words((double)row->record.pages, figure));
     }
     if (c.ms > 0 && row->record.fetches > 0) {
-        canvas_right(canvas, at, c.ms, 8, STYLE_PLAIN,
-                     count_words((double)row->record.fetch_ms / row->record.fetches, figure));
+        canvas_right(
+            canvas, at, c.ms, 8, STYLE_PLAIN,
+            top_view_count_words((double)row->record.fetch_ms / row->record.fetches, figure));
     }
     CanvasStyle style = situation_words(row, now, text);
     (void)canvas_text(canvas, at, c.state, canvas->columns - c.state, style, text);

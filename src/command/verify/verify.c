@@ -34,7 +34,7 @@ static Result verify_all(Verify *verify)
 }
 
 /* Opens the lock of the directory for a repair. */
-static Result lock(const VerifyOptions *options, CrawlStore *store)
+static Result verify_lock(const VerifyOptions *options, CrawlStore *store)
 {
     Buffer error;
     *store = (CrawlStore){.lock = -1};
@@ -67,7 +67,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     buffer_init(&verify.untried, BUFFER_NO_LIMIT);
     buffer_init(&verify.moved, BUFFER_NO_LIMIT);
     buffer_init(&verify.missing, BUFFER_NO_LIMIT);
-    Result rc = lock(&options, &store);
+    Result rc = verify_lock(&options, &store);
     if (rc == RESULT_OK) {
         rc = buffer_printf(&directory, "%s/warc", options.directory);
         verify.warc_directory = directory.data;
@@ -98,7 +98,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     return rc;
 }
 
-static int usage(FILE *out)
+static int verify_usage(FILE *out)
 {
     (void)fprintf(
         out,
@@ -123,11 +123,11 @@ static bool is_moved_option(const char *word)
 }
 
 /* -1: go on; else the exit status. */
-static int parse(VerifyOptions *options, int argc, char **argv, const char **moved)
+static int verify_parse(VerifyOptions *options, int argc, char **argv, const char **moved)
 {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            return usage(stdout);
+            return verify_usage(stdout);
         }
         if (strcmp(argv[i], "--repair") == 0) {
             options->repair = true;
@@ -141,13 +141,13 @@ static int parse(VerifyOptions *options, int argc, char **argv, const char **mov
             options->directory = argv[i];
         } else {
             (void)fprintf(stderr, "ragno verify: unexpected '%s'\n", argv[i]);
-            return usage(stderr);
+            return verify_usage(stderr);
         }
     }
-    return options->directory == NULL ? usage(stderr) : -1;
+    return options->directory == NULL ? verify_usage(stderr) : -1;
 }
 
-static int run(const VerifyOptions *options)
+static int verify_run_one(const VerifyOptions *options)
 {
     VerifyCounts counts;
     if (access(options->directory, F_OK) != 0) {
@@ -176,8 +176,8 @@ int verify_main(int argc, char **argv)
         return EXIT_IO;
     }
     VerifyOptions options = {.out = stdout, .moved = moved};
-    int status = parse(&options, argc, argv, moved);
-    status = status < 0 ? run(&options) : status;
+    int status = verify_parse(&options, argc, argv, moved);
+    status = status < 0 ? verify_run_one(&options) : status;
     free(moved);
     return status;
 }

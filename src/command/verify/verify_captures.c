@@ -41,7 +41,7 @@ static bool is_gone(const Verify *verify, uint64_t page)
 
 /* The page of verify->url: named with its file already, part of what tell_missing told, or a
  * problem of its own. */
-static void tell_lost(Verify *verify, uint64_t page)
+static void verify_captures_tell_lost(Verify *verify, uint64_t page)
 {
     if (verify_bit(verify->told, page)) {
         return;
@@ -87,7 +87,7 @@ static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64
             page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
             continue;
         }
-        tell_lost(verify, i);
+        verify_captures_tell_lost(verify, i);
         rc = schedule == NULL ? RESULT_OK : verify_schedule_again(verify, txn, schedule, i);
         rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
         ++*lost;

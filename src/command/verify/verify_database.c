@@ -32,7 +32,7 @@ typedef struct Database {
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-static void check_page(Database *database, const PageRef *page)
+static void verify_database_check_page(Database *database, const PageRef *page)
 {
     Verify *verify = database->verify;
     PageRef from;
@@ -67,7 +67,7 @@ static void check_scheduled(Database *database, const PageRef *page)
     }
 }
 
-static void check_pages(Database *database, bool has_schedule)
+static void verify_database_check_pages(Database *database, bool has_schedule)
 {
     Verify *verify = database->verify;
     for (uint64_t i = 0; i < verify->n_pages; i++) {
@@ -85,7 +85,7 @@ static void check_pages(Database *database, bool has_schedule)
             tally(database, &page);
             check_scheduled(database, &page);
         }
-        check_page(database, &page);
+        verify_database_check_page(database, &page);
     }
 }
 
@@ -93,7 +93,7 @@ static void check_pages(Database *database, bool has_schedule)
  */
 
 /* Its URLs are kept, and parked. */
-static bool is_aside(uint8_t state)
+static bool verify_database_is_aside(uint8_t state)
 {
     return state == HOST_DROPPED || state == HOST_PARKED || state == HOST_DENIED ||
            state == HOST_MOVED;
@@ -103,7 +103,8 @@ static bool is_aside(uint8_t state)
 static bool may_be_scheduled(const Database *database, const PageRef *page)
 {
     uint8_t state = database->states[page->host];
-    return state == HOST_ACTIVE || is_aside(state) || (state == HOST_FULL && page->n_crawls > 0);
+    return state == HOST_ACTIVE || verify_database_is_aside(state) ||
+           (state == HOST_FULL && page->n_crawls > 0);
 }
 
 static const char *wrong_entry(Database *database, const ScheduleEntry *entry)
@@ -127,7 +128,7 @@ static const char *wrong_entry(Database *database, const ScheduleEntry *entry)
 }
 
 /* Sets the bits of what is soundly scheduled. */
-static Result check_entries(Database *database)
+static Result verify_database_check_entries(Database *database)
 {
     enum { ENTRIES = 1024 };
     ScheduleEntry *entries = calloc(ENTRIES, sizeof *entries);
@@ -182,7 +183,8 @@ static Result check_fronts(Database *database)
         rc = rc == RESULT_OK ? schedule_is_parked(database->schedule, database->txn, host, &parked)
                              : rc;
         with_entries += parked ? 0 : found;
-        if (rc == RESULT_OK && found > 0 && parked != is_aside(database->states[host])) {
+        if (rc == RESULT_OK && found > 0 &&
+            parked != verify_database_is_aside(database->states[host])) {
             database->schedule_problems++;
             verify_problem(database->verify, VERIFY_DATABASE,
                            parked ? "host %u is parked, and its record does not say so"
@@ -220,7 +222,7 @@ static Result rebuild_schedule(Database *database)
     }
     for (uint32_t host = 0; host < database->n_hosts && rc == RESULT_OK; host++) {
         uint64_t urls = 0;
-        if (is_aside(database->states[host])) {
+        if (verify_database_is_aside(database->states[host])) {
             rc = schedule_park(database->schedule, database->txn, host, &urls);
         }
     }
@@ -261,7 +263,7 @@ static bool count_anew(const Tally *tally, HostRecord *record)
            before.pages != record->pages || before.duplicates != record->duplicates;
 }
 
-static Result check_hosts(Database *database, bool repair)
+static Result verify_database_check_hosts(Database *database, bool repair)
 {
     Result rc = RESULT_OK;
     uint64_t n = 0;
@@ -300,7 +302,7 @@ static bool has_table(MDB_txn *txn, const char *name)
 }
 
 /* One that was not written by a crawl has no schedule, and one that was just created. */
-static Result open_tables(Database *database, bool *has_schedule)
+static Result verify_database_open_tables(Database *database, bool *has_schedule)
 {
     *has_schedule = has_table(database->txn, "schedule") && has_table(database->txn, "hosts");
     if (!*has_schedule) {
@@ -310,16 +312,16 @@ static Result open_tables(Database *database, bool *has_schedule)
     return rc == RESULT_OK ? host_table_open(&database->hosts, database->txn) : rc;
 }
 
-static Result check(Database *database)
+static Result verify_database_check(Database *database)
 {
     Verify *verify = database->verify;
     bool has_schedule = false;
-    Result rc = open_tables(database, &has_schedule);
+    Result rc = verify_database_open_tables(database, &has_schedule);
     if (rc == RESULT_OK && has_schedule) {
         rc = host_table_walk(database->hosts, database->txn, note_state, database);
     }
     if (rc == RESULT_OK && has_schedule) {
-        rc = check_entries(database);
+        rc = verify_database_check_entries(database);
     }
     if (rc == RESULT_OK && has_schedule) {
         rc = check_fronts(database);
@@ -327,8 +329,8 @@ static Result check(Database *database)
     if (rc != RESULT_OK) {
         return rc;
     }
-    check_pages(database, has_schedule);
-    rc = has_schedule ? check_hosts(database, false) : RESULT_OK;
+    verify_database_check_pages(database, has_schedule);
+    rc = has_schedule ? verify_database_check_hosts(database, false) : RESULT_OK;
     if (rc == RESULT_OK) {
         rc = verify_revisits(verify, database->txn);
     }
@@ -336,7 +338,7 @@ static Result check(Database *database)
         rc = rebuild_schedule(database);
     }
     if (rc == RESULT_OK && verify->options->repair && database->host_problems > 0) {
-        rc = check_hosts(database, true);
+        rc = verify_database_check_hosts(database, true);
     }
     return rc;
 }
@@ -355,7 +357,7 @@ Result verify_database(Verify *verify)
     database.states = calloc((size_t)database.n_hosts + 1, 1);
     Result rc = database.scheduled == NULL || database.tallies == NULL || database.states == NULL
                     ? RESULT_MEMORY
-                    : check(&database);
+                    : verify_database_check(&database);
     if (rc == RESULT_OK && repair) {
         rc = page_db_txn_commit(verify->db, database.txn) == page_db_error_ok ? RESULT_OK
                                                                               : RESULT_FULL;

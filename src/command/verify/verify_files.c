@@ -37,8 +37,8 @@ static bool is_committed(const Verify *verify, const WarcFile *file, uint64_t en
 }
 
 /* Reads a file to its end, or to its first broken record; writes its index lines to journal. */
-static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader, FILE *journal,
-                        Tail *tail)
+static Result verify_files_read_file(Verify *verify, const WarcFile *file, WarcReader *reader,
+                                     FILE *journal, Tail *tail)
 {
     WarcRecord record;
     WarcId capture = {{0}};
@@ -87,7 +87,8 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
 
 /* Compares the index with what it should be; false when they differ (the first differences were
  * told). */
-static bool compare_indices(Verify *verify, const char *name, FILE *expected, FILE *actual)
+static bool verify_files_compare_indices(Verify *verify, const char *name, FILE *expected,
+                                         FILE *actual)
 {
     enum { TELL = 5 };
     char *lines[2] = {NULL, NULL};
@@ -128,7 +129,7 @@ static Result settle_index(Verify *verify, const WarcFile *file, const char *exp
     } else if (rc == RESULT_OK && have == NULL) {
         verify_problem(verify, file->name, "has no index");
     } else if (rc == RESULT_OK) {
-        same = compare_indices(verify, file->name, want, have);
+        same = verify_files_compare_indices(verify, file->name, want, have);
     }
     if (want != NULL) {
         (void)fclose(want);
@@ -165,7 +166,7 @@ static Result copy_from(int from, uint64_t offset, int to)
 
 /* Moves what follows the last whole record to NAME.damaged. The committed end goes back first: a
  * database that refers to less than there is does no harm. */
-static Result cut_tail(Verify *verify, const WarcFile *file, uint64_t end)
+static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64_t end)
 {
     Buffer path;
     Buffer aside;
@@ -227,7 +228,8 @@ static Result verify_file(Verify *verify, const WarcFile *file)
     }
     if (rc == RESULT_OK) {
         FILE *out = fopen(journal.data, "wbe");
-        rc = out == NULL ? result_of_errno(errno) : read_file(verify, file, reader, out, &tail);
+        rc = out == NULL ? result_of_errno(errno)
+                         : verify_files_read_file(verify, file, reader, out, &tail);
         if (out != NULL && fclose(out) != 0 && rc == RESULT_OK) {
             rc = result_of_errno(errno);
         }
@@ -238,7 +240,7 @@ static Result verify_file(Verify *verify, const WarcFile *file)
     }
     warc_reader_close(reader);
     if (rc == RESULT_OK && tail.broken && tail.offset > 0 && verify->options->repair) {
-        rc = cut_tail(verify, file, tail.offset);
+        rc = verify_files_cut_tail(verify, file, tail.offset);
     }
     if (journal.length > 0) {
         (void)unlink(journal.data);

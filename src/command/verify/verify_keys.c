@@ -21,7 +21,7 @@ typedef struct Keys {
 /* ---- looking ----------------------------------------------------------------------------------
  */
 
-static void check_pages(Keys *keys, MDB_txn *txn, uint64_t first, uint64_t end)
+static void verify_keys_check_pages(Keys *keys, MDB_txn *txn, uint64_t first, uint64_t end)
 {
     Verify *verify = keys->verify;
     for (uint64_t i = first; i < end; i++) {
@@ -41,7 +41,7 @@ static void check_pages(Keys *keys, MDB_txn *txn, uint64_t first, uint64_t end)
     }
 }
 
-static void check_hosts(Keys *keys, MDB_txn *txn)
+static void verify_keys_check_hosts(Keys *keys, MDB_txn *txn)
 {
     Verify *verify = keys->verify;
     for (uint32_t host = 0; host < keys->n_hosts; host++) {
@@ -58,7 +58,7 @@ static void check_hosts(Keys *keys, MDB_txn *txn)
 }
 
 /* What else is of that moment. */
-static Result begin(Keys *keys, MDB_txn *txn)
+static Result verify_keys_begin(Keys *keys, MDB_txn *txn)
 {
     Verify *verify = keys->verify;
     PageKeysCheck *check = &keys->check;
@@ -70,7 +70,7 @@ static Result begin(Keys *keys, MDB_txn *txn)
     if (check->found == NULL || keys->vouched == NULL || keys->nameless == NULL) {
         return RESULT_MEMORY;
     }
-    check_hosts(keys, txn);
+    verify_keys_check_hosts(keys, txn);
     Result rc = page_keys_count(verify->db, txn, check);
     if (rc == RESULT_OK && check->n_keys != check->n_pages) {
         verify_problem(verify, VERIFY_DATABASE, "%" PRIu64 " URLs lead to %" PRIu64 " pages",
@@ -80,7 +80,7 @@ static Result begin(Keys *keys, MDB_txn *txn)
 }
 
 /* In short transactions, since it may run beside a crawl. */
-static Result look(Keys *keys)
+static Result verify_keys_look(Keys *keys)
 {
     MDB_txn *txn = NULL;
     PageDB *db = keys->verify->db;
@@ -90,11 +90,11 @@ static Result look(Keys *keys)
         if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
             return RESULT_IO;
         }
-        rc = next == 0 ? begin(keys, txn) : RESULT_OK;
+        rc = next == 0 ? verify_keys_begin(keys, txn) : RESULT_OK;
         if (rc == RESULT_OK) {
             uint64_t n_pages = keys->check.n_pages;
             uint64_t end = next + PAGES_PER_TXN < n_pages ? next + PAGES_PER_TXN : n_pages;
-            check_pages(keys, txn, next, end);
+            verify_keys_check_pages(keys, txn, next, end);
             next = end;
         }
         page_db_txn_abort(db, txn);
@@ -153,7 +153,7 @@ static Result mend_hosts(Keys *keys, MDB_txn *txn)
     return rc;
 }
 
-static Result mend(Keys *keys)
+static Result verify_keys_mend(Keys *keys)
 {
     MDB_txn *txn = NULL;
     PageDB *db = keys->verify->db;
@@ -172,9 +172,9 @@ static Result mend(Keys *keys)
 Result verify_keys(Verify *verify)
 {
     Keys keys = {.verify = verify};
-    Result rc = look(&keys);
+    Result rc = verify_keys_look(&keys);
     if (rc == RESULT_OK && verify->options->repair) {
-        rc = mend(&keys);
+        rc = verify_keys_mend(&keys);
     }
     free(keys.check.found);
     free(keys.check.named);

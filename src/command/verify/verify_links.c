@@ -65,7 +65,7 @@ static Result note_crawled(Lists *lists, MDB_txn *txn)
     return RESULT_OK;
 }
 
-static void tell_lost(Lists *lists, MDB_txn *txn)
+static void verify_links_tell_lost(Lists *lists, MDB_txn *txn)
 {
     Verify *verify = lists->verify;
     for (uint64_t i = 0; i < lists->n_pages; i++) {
@@ -81,7 +81,7 @@ static void tell_lost(Lists *lists, MDB_txn *txn)
 
 /* Reads everything, and takes out what cannot be read. Of a crawl that runs the sieve's files are
  * ahead of what can be read here: which lists are missing cannot be told. */
-static Result look(Lists *lists, MDB_txn *txn)
+static Result verify_links_look(Lists *lists, MDB_txn *txn)
 {
     Verify *verify = lists->verify;
     bool repair = verify->options->repair;
@@ -105,7 +105,7 @@ static Result look(Lists *lists, MDB_txn *txn)
     }
     rc = verify_sieve(verify, txn, lists->waiting, lists->n_pages);
     if (rc == RESULT_OK) {
-        tell_lost(lists, txn);
+        verify_links_tell_lost(lists, txn);
     }
     return rc;
 }
@@ -207,7 +207,7 @@ static Result look_in_transaction(Lists *lists)
     Result rc = lists->crawled == NULL || lists->needed == NULL || lists->waiting == NULL ||
                         lists->listed == NULL
                     ? RESULT_MEMORY
-                    : look(lists, txn);
+                    : verify_links_look(lists, txn);
     if (rc == RESULT_OK && repairs) {
         return page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
     }

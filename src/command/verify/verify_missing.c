@@ -102,7 +102,7 @@ static Result next_turn(Walk *walk)
                                                                                      : RESULT_IO;
 }
 
-static Result take_page(Walk *walk, WarcBytes url)
+static Result verify_missing_take_page(Walk *walk, WarcBytes url)
 {
     uint64_t page = 0;
     Verify *verify = walk->verify;
@@ -124,7 +124,7 @@ static Result take_page(Walk *walk, WarcBytes url)
     return RESULT_OK;
 }
 
-static Result read_index(Walk *walk, FILE *file, const char *name)
+static Result verify_missing_read_index(Walk *walk, FILE *file, const char *name)
 {
     Buffer scratch;
     char *line = NULL;
@@ -144,7 +144,7 @@ static Result read_index(Walk *walk, FILE *file, const char *name)
             rc = RESULT_OK;
         } else if (rc == RESULT_OK) {
             walk->orphan->captures++;
-            rc = walk->verify->db == NULL ? RESULT_OK : take_page(walk, entry.url);
+            rc = walk->verify->db == NULL ? RESULT_OK : verify_missing_take_page(walk, entry.url);
         }
     }
     rc = rc == RESULT_OK && ferror(file) ? RESULT_IO : rc;
@@ -153,7 +153,7 @@ static Result read_index(Walk *walk, FILE *file, const char *name)
     return rc;
 }
 
-static Result look_at(Verify *verify, const char *index, bool is_moved)
+static Result verify_missing_look_at(Verify *verify, const char *index, bool is_moved)
 {
     Buffer path;
     Orphan orphan = {.file = index, .is_moved = is_moved};
@@ -164,7 +164,7 @@ static Result look_at(Verify *verify, const char *index, bool is_moved)
     if (rc == RESULT_OK && file == NULL) {
         rc = result_of_errno(errno);
     }
-    rc = rc == RESULT_OK ? read_index(&walk, file, index) : rc;
+    rc = rc == RESULT_OK ? verify_missing_read_index(&walk, file, index) : rc;
     if (file != NULL) {
         (void)fclose(file);
     }
@@ -196,7 +196,7 @@ static Result look_at_orphans(Verify *verify, const Buffer *names, bool is_moved
     const char *at = buffer_string(names);
     for (const char *end = at + names->length; at < end && rc == RESULT_OK; at += strlen(at) + 1) {
         if (is_declared(verify, at) == is_moved) {
-            rc = look_at(verify, at, is_moved);
+            rc = verify_missing_look_at(verify, at, is_moved);
         }
     }
     return rc;

@@ -15,7 +15,7 @@ MapKey verify_moved_key(const char *name, size_t length)
     return map_key(hash_64(name, length, 5));
 }
 
-static Result add(Verify *verify, const char *name, size_t stem)
+static Result verify_moved_add(Verify *verify, const char *name, size_t stem)
 {
     Result rc = buffer_append(&verify->moved, name, strlen(name) + 1);
     return rc == RESULT_OK ? map_put(&verify->declared, verify_moved_key(name, stem), verify) : rc;
@@ -38,7 +38,7 @@ static Result read_names(Verify *verify, const char *path)
         line[strcspn(line, "\r\n")] = '\0';
         size_t stem = warc_compression_stem(line, &compression);
         if (stem > 0 && strchr(line, '/') == NULL) {
-            rc = add(verify, line, stem);
+            rc = verify_moved_add(verify, line, stem);
         } else if (*line != '\0') {
             verify_problem(verify, "moved.txt",
                            "line %u: expected the name of a WARC file without its directory, not "
@@ -52,7 +52,7 @@ static Result read_names(Verify *verify, const char *path)
     return rc;
 }
 
-static Result refuse(const char *file, const char *why)
+static Result verify_moved_refuse(const char *file, const char *why)
 {
     (void)fprintf(stderr, "ragno verify: --moved %s: %s\n", file, why);
     return RESULT_INVALID;
@@ -119,8 +119,9 @@ static Result fetch_index(Verify *verify, const char *file, const char *name)
         }
         rc = rc == RESULT_OK ? copy_index(buffer_string(&there), buffer_string(&here)) : rc;
         if (rc != RESULT_OK) {
-            rc = refuse(file, "its index (.cdxj) is neither in warc/ nor beside it, or cannot be "
-                              "copied: it says what is in the file");
+            rc = verify_moved_refuse(
+                file, "its index (.cdxj) is neither in warc/ nor beside it, or cannot be "
+                      "copied: it says what is in the file");
         }
     }
     buffer_destroy(&here);
@@ -137,7 +138,7 @@ static Result declare(Verify *verify, const char *file, FILE *list)
     const char *name = slash == NULL ? file : slash + 1;
     size_t stem = warc_compression_stem(name, &compression);
     if (stem == 0) {
-        return refuse(file, "expected a WARC file, NAME.warc.gz or NAME.warc.zst");
+        return verify_moved_refuse(file, "expected a WARC file, NAME.warc.gz or NAME.warc.zst");
     }
     if (map_get(&verify->declared, verify_moved_key(name, stem)) != NULL) {
         return RESULT_OK;
@@ -145,14 +146,14 @@ static Result declare(Verify *verify, const char *file, FILE *list)
     buffer_init(&here, BUFFER_NO_LIMIT);
     Result rc = warc_path(&here, verify->warc_directory, name, false);
     if (rc == RESULT_OK && access(buffer_string(&here), F_OK) == 0) {
-        rc = refuse(file, "it is in warc/");
+        rc = verify_moved_refuse(file, "it is in warc/");
     }
     buffer_destroy(&here);
     rc = rc == RESULT_OK ? fetch_index(verify, file, name) : rc;
     if (rc == RESULT_OK && fprintf(list, "%s\n", name) < 0) {
         rc = RESULT_FULL;
     }
-    return rc == RESULT_OK ? add(verify, name, stem) : rc;
+    return rc == RESULT_OK ? verify_moved_add(verify, name, stem) : rc;
 }
 
 Result verify_moved(Verify *verify)

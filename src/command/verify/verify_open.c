@@ -86,7 +86,8 @@ static Result snapshot(Verify *verify)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-static void tell_broken(void *context, const char *table, uint64_t page, const char *what)
+static void verify_open_tell_broken(void *context, const char *table, uint64_t page,
+                                    const char *what)
 {
     verify_problem(context, VERIFY_DATABASE, "%s%s: page %" PRIu64 " of data.mdb %s",
                    *table == '\0' ? "" : "table ", *table == '\0' ? "table of tables" : table, page,
@@ -94,10 +95,10 @@ static void tell_broken(void *context, const char *table, uint64_t page, const c
 }
 
 /* LMDB is not let near a file that it would stumble over. */
-static Result check_file(Verify *verify, const char *path)
+static Result verify_open_check_file(Verify *verify, const char *path)
 {
     uint64_t n_broken = 0;
-    Result rc = lmdb_check(path, tell_broken, verify, &n_broken);
+    Result rc = lmdb_check(path, verify_open_tell_broken, verify, &n_broken);
     if (rc == RESULT_OK && n_broken > 0) {
         verify_problem(verify, VERIFY_DATABASE,
                        "%" PRIu64 " pages of data.mdb are broken: the file cannot be repaired, "
@@ -135,7 +136,7 @@ Result verify_open_database(Verify *verify)
                        "WARC files are not affected");
     } else if (rc == RESULT_OK && exists) {
         verify->beside = !verify->options->repair && crawl_store_owner(directory) != 0;
-        rc = check_file(verify, path.data);
+        rc = verify_open_check_file(verify, path.data);
         rc = rc == RESULT_OK ? open_database(verify, path.data) : rc;
     }
     buffer_destroy(&path);

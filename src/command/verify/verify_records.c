@@ -89,7 +89,7 @@ void verify_companion(Verify *verify, const char *file, const WarcRecord *record
 }
 
 /* Fetched for the crawler's own sake, whether or not it is a page too. */
-static bool is_robots(WarcBytes uri)
+static bool verify_records_is_robots(WarcBytes uri)
 {
     static const char path[] = "/robots.txt";
     size_t n = sizeof path - 1;
@@ -164,7 +164,8 @@ static Result note_untried(Verify *verify, const char *file, const WarcRecord *r
 
 bool verify_is_errand(const Verify *verify, WarcBytes uri)
 {
-    return is_robots(uri) || map_get(&verify->errands, url_key(uri.bytes, uri.length)) != NULL;
+    return verify_records_is_robots(uri) ||
+           map_get(&verify->errands, url_key(uri.bytes, uri.length)) != NULL;
 }
 
 Result verify_untried(Verify *verify)
@@ -188,8 +189,8 @@ Result verify_untried(Verify *verify)
 }
 
 /* The page of a capture is known, and known to be tried. */
-static Result check_page(Verify *verify, const char *file, const WarcRecord *record, bool stored,
-                         MDB_txn *txn)
+static Result verify_records_check_page(Verify *verify, const char *file, const WarcRecord *record,
+                                        bool stored, MDB_txn *txn)
 {
     uint64_t index = 0;
     PageRef page;
@@ -205,7 +206,7 @@ static Result check_page(Verify *verify, const char *file, const WarcRecord *rec
         return RESULT_DAMAGED;
     }
     Result noted = RESULT_OK;
-    if (is_robots(record->uri)) {
+    if (verify_records_is_robots(record->uri)) {
         noted = note_errand(verify, record);
     } else if (page.n_crawls == 0 && page.status == 0 && !is_in_vain(record, &page)) {
         noted = note_errand(verify, record);
@@ -232,7 +233,7 @@ Result verify_capture(Verify *verify, const char *file, const WarcRecord *record
     if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    rc = check_page(verify, file, record, stored, txn);
+    rc = verify_records_check_page(verify, file, record, stored, txn);
     page_db_txn_abort(verify->db, txn);
     return rc;
 }

@@ -40,20 +40,20 @@ struct VerifyRelink {
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-static void take_parsed(void *context, ParsedPage *page)
+static void verify_relink_take_parsed(void *context, ParsedPage *page)
 {
     VerifyRelink *relink = context;
     relink->parsed = page;
 }
 
 /* What is refused was refused before, and written to the log then. */
-static void ignore_skipped(void *context, const SkippedLink *link)
+static void verify_relink_ignore_skipped(void *context, const SkippedLink *link)
 {
     (void)context;
     (void)link;
 }
 
-static Result load_config(VerifyRelink *relink)
+static Result verify_relink_load_config(VerifyRelink *relink)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -70,7 +70,7 @@ static Result load_config(VerifyRelink *relink)
 }
 
 /* Scope, filters and score rules. */
-static Result make_rules(VerifyRelink *relink, Buffer *error)
+static Result verify_relink_make_rules(VerifyRelink *relink, Buffer *error)
 {
     const Config *config = &relink->config;
     ScopeOptions options = config_scope(config);
@@ -106,11 +106,11 @@ static Result make_parsing(VerifyRelink *relink)
     options.scope = &relink->scope;
     options.score_rules = relink->score_rules;
     relink->score_rules = NULL;
-    return parsing_new(&relink->parsing, &options, NULL, &relink->stats, take_parsed,
-                       ignore_skipped, relink);
+    return parsing_new(&relink->parsing, &options, NULL, &relink->stats, verify_relink_take_parsed,
+                       verify_relink_ignore_skipped, relink);
 }
 
-static Result open_tables(VerifyRelink *relink, Buffer *error)
+static Result verify_relink_open_tables(VerifyRelink *relink, Buffer *error)
 {
     CrawlStoreOptions options = crawl_store_options(&relink->config, &relink->dedup);
     relink->store.tables.db = relink->verify->db;
@@ -121,11 +121,11 @@ static Result open_tables(VerifyRelink *relink, Buffer *error)
 }
 
 /* With the configuration that there is, be it the standard one: to schedule needs no more. */
-static Result prepare(VerifyRelink *relink, bool judges, Buffer *error)
+static Result verify_relink_prepare(VerifyRelink *relink, bool judges, Buffer *error)
 {
-    Result rc = judges ? make_rules(relink, error) : RESULT_OK;
+    Result rc = judges ? verify_relink_make_rules(relink, error) : RESULT_OK;
     if (rc == RESULT_OK) {
-        rc = open_tables(relink, error);
+        rc = verify_relink_open_tables(relink, error);
     }
     if (rc == RESULT_OK && relink->stay != NULL) {
         rc = seed_places_load(&relink->store.tables, relink->stay,
@@ -158,12 +158,12 @@ Result verify_relink_open(VerifyRelink **out, Verify *verify, const char **why)
     shared_init(&relink->body_filter, filters_delete_one);
     warc_answer_init(&relink->answer);
     Result rc = config_init(&relink->config);
-    Result loaded = rc == RESULT_OK ? load_config(relink) : rc;
+    Result loaded = rc == RESULT_OK ? verify_relink_load_config(relink) : rc;
     if (loaded != RESULT_OK) {
         *why = loaded == RESULT_NOT_FOUND ? "the crawl has no config.ini" : "config.ini is wrong";
     }
     if (rc == RESULT_OK) {
-        rc = prepare(relink, loaded == RESULT_OK, &error);
+        rc = verify_relink_prepare(relink, loaded == RESULT_OK, &error);
     }
     if (rc != RESULT_OK && error.length > 0) {
         verify_problem(verify, "config.ini", "%s", buffer_string(&error));

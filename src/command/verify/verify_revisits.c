@@ -7,8 +7,8 @@
 #define TABLES "crawl.mdb"
 
 /* Every entry is of a page and is found by it. */
-static Result check_entries(Verify *verify, MDB_txn *txn, const RevisitTable *table,
-                            uint64_t *problems)
+static Result verify_revisits_check_entries(Verify *verify, MDB_txn *txn, const RevisitTable *table,
+                                            uint64_t *problems)
 {
     RevisitDue due = {.freq = 0};
     RevisitDue found;
@@ -45,7 +45,7 @@ Result verify_revisits(Verify *verify, MDB_txn *txn)
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    rc = check_entries(verify, txn, table, &problems);
+    rc = verify_revisits_check_entries(verify, txn, table, &problems);
     if (rc == RESULT_DAMAGED) {
         verify_problem(verify, TABLES, "a next visit cannot be read");
         problems++;

@@ -2,9 +2,9 @@
 
 #include <stdarg.h>
 
-__attribute__((format(printf, 4, 0))) static void tell(const Verify *verify, const char *kind,
-                                                       const char *file, const char *format,
-                                                       va_list arguments)
+__attribute__((format(printf, 4, 0))) static void
+verify_run_tell(const Verify *verify, const char *kind, const char *file, const char *format,
+                va_list arguments)
 {
     (void)fprintf(verify->options->out, "%s\t%s\t", kind, file);
     (void)vfprintf(verify->options->out, format, arguments);
@@ -15,7 +15,7 @@ void verify_problem(Verify *verify, const char *file, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    tell(verify, "problem", file, format, arguments);
+    verify_run_tell(verify, "problem", file, format, arguments);
     va_end(arguments);
     verify->counts->problems++;
 }
@@ -24,7 +24,7 @@ void verify_lost(Verify *verify, const char *file, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    tell(verify, "lost", file, format, arguments);
+    verify_run_tell(verify, "lost", file, format, arguments);
     va_end(arguments);
 }
 
@@ -32,7 +32,7 @@ void verify_repaired(Verify *verify, const char *file, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    tell(verify, "repaired", file, format, arguments);
+    verify_run_tell(verify, "repaired", file, format, arguments);
     va_end(arguments);
     verify->counts->repaired++;
 }

@@ -7,8 +7,8 @@
 #include "command/verify/verify_parts.h"
 
 /* What the files say: the date of the newest capture, and the payload of the newest whole 200. */
-static Result read_capture(const Verify *verify, const PageRef *page, WarcHasher *hasher,
-                           WarcAnswer *answer, Capture *capture)
+static Result verify_unlisted_read_capture(const Verify *verify, const PageRef *page,
+                                           WarcHasher *hasher, WarcAnswer *answer, Capture *capture)
 {
     *capture = (Capture){.has_payload = false};
     Result rc = warc_load(verify->warc_directory, page->url, page->url_length, answer);
@@ -34,7 +34,8 @@ static Result list_page(const Verify *verify, MDB_txn *txn, CaptureIndex *captur
     WarcHasher *hasher = NULL;
     warc_answer_init(&answer);
     Result rc = warc_hasher_new(&hasher);
-    rc = rc == RESULT_OK ? read_capture(verify, page, hasher, &answer, &capture) : rc;
+    rc = rc == RESULT_OK ? verify_unlisted_read_capture(verify, page, hasher, &answer, &capture)
+                         : rc;
     if (rc == RESULT_OK) {
         rc = capture_index_put(captures, txn, page->index, &capture);
         *n += rc == RESULT_OK;

@@ -33,7 +33,7 @@ typedef struct WaczCommand {
     TextTotals pages;
 } WaczCommand;
 
-static int usage(FILE *out)
+static int wacz_export_usage(FILE *out)
 {
     (void)fprintf(
         out, "usage: ragno export DIR wacz -o FILE.wacz [OPTION]...\n"
@@ -82,7 +82,7 @@ static Result write_archive_bytes(void *context, const char *bytes, size_t lengt
     return zip_writer_write(command->zip, bytes, length);
 }
 
-static Result add_line(void *context, const char *line, size_t length)
+static Result wacz_export_add_line(void *context, const char *line, size_t length)
 {
     WaczCommand *command = context;
     return wacz_index_add(command->index, line, length);
@@ -93,7 +93,7 @@ static Result write_archive(WaczCommand *command, Progress *progress)
     const ZipEntry *entry = NULL;
     PartSink sink = {.context = command,
                      .write = write_archive_bytes,
-                     .index = add_line,
+                     .index = wacz_export_add_line,
                      .filename = ARCHIVE_NAME};
     command->part.part.compression = WARC_GZIP;
     Result rc = zip_writer_begin(command->zip, "archive/" ARCHIVE_NAME);
@@ -189,7 +189,8 @@ static Result put_package(const WaczCommand *command, Buffer *out)
     return json.result;
 }
 
-static Result put_digest(const WaczCommand *command, const ZipEntry *package, Buffer *out)
+static Result wacz_export_put_digest(const WaczCommand *command, const ZipEntry *package,
+                                     Buffer *out)
 {
     char hash[sizeof "sha256:" + ZIP_SHA256_TEXT];
     JsonWriter json;
@@ -223,7 +224,7 @@ static Result write_package(WaczCommand *command)
     rc = rc == RESULT_OK ? write_entry(command, PACKAGE_NAME, &text, &entry) : rc;
     if (rc == RESULT_OK) {
         buffer_reset(&text);
-        rc = put_digest(command, entry, &text);
+        rc = wacz_export_put_digest(command, entry, &text);
     }
     rc = rc == RESULT_OK ? write_entry(command, "datapackage-digest.json", &text, &entry) : rc;
     buffer_destroy(&text);
@@ -232,7 +233,7 @@ static Result write_package(WaczCommand *command)
 
 /* ---- the whole ---- */
 
-static Result write_all(WaczCommand *command)
+static Result wacz_export_write_all(WaczCommand *command)
 {
     Progress progress;
     bool shown = progress_is_wanted(command->part.output);
@@ -253,7 +254,7 @@ static int complain_file(const char *path, Result rc)
     return EXIT_IO;
 }
 
-static int read_key(WaczCommand *command)
+static int wacz_export_read_key(WaczCommand *command)
 {
     Buffer error;
     Result rc = RESULT_OK;
@@ -269,18 +270,18 @@ static int read_key(WaczCommand *command)
     return rc == RESULT_OK ? 0 : rc == RESULT_INVALID ? EXIT_USAGE : EXIT_IO;
 }
 
-static void summarize(const WaczCommand *command)
+static void wacz_export_summarize(const WaczCommand *command)
 {
     (void)fprintf(stderr, "ragno export: %s: %" PRIu64 " captures, %" PRIu64 " pages (%.1f MB)%s\n",
                   command->part.output, command->counts.captures, command->pages.pages,
                   1e-6 * (double)command->counts.bytes, command->key == NULL ? "" : ", signed");
 }
 
-static int run(WaczCommand *command)
+static int wacz_export_run(WaczCommand *command)
 {
     const char *path = command->part.output;
     assert(path != NULL); /* the caller has looked */
-    int status = read_key(command);
+    int status = wacz_export_read_key(command);
     if (status != 0) {
         return status;
     }
@@ -290,7 +291,7 @@ static int run(WaczCommand *command)
         return complain_file(path, rc);
     }
     rc = wacz_index_new(&command->index, path);
-    rc = rc == RESULT_OK ? write_all(command) : rc;
+    rc = rc == RESULT_OK ? wacz_export_write_all(command) : rc;
     if (rc == RESULT_OK) {
         rc = zip_writer_close(command->zip);
     } else {
@@ -302,7 +303,7 @@ static int run(WaczCommand *command)
         (void)unlink(path);
         (void)complain_file(path, rc);
     } else if (!command->part.quiet) {
-        summarize(command);
+        wacz_export_summarize(command);
     }
     return part_command_status(rc, &command->counts.source);
 }
@@ -315,11 +316,11 @@ int wacz_export_main(int argc, char **argv)
         status = part_command_complain("a WACZ file needs a name:", "-o FILE.wacz");
     }
     if (status == EXIT_USAGE) {
-        (void)usage(stderr);
+        (void)wacz_export_usage(stderr);
     } else if (command.part.help) {
-        status = usage(stdout);
+        status = wacz_export_usage(stdout);
     } else if (status == 0) {
-        status = run(&command);
+        status = wacz_export_run(&command);
     }
     part_command_destroy(&command.part);
     return status;

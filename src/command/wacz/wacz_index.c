@@ -80,7 +80,7 @@ Result wacz_index_add(WaczIndex *index, const char *line, size_t length)
                : result_of_errno(errno == 0 ? EIO : errno);
 }
 
-static Result put_digest(WaczIndex *index)
+static Result wacz_index_put_digest(WaczIndex *index)
 {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned length = 0;
@@ -96,7 +96,7 @@ static Result put_digest(WaczIndex *index)
 }
 
 /* Writes the lines that were collected as a member. */
-static Result flush(WaczIndex *index, ZipWriter *zip, uint64_t *offset)
+static Result wacz_index_flush(WaczIndex *index, ZipWriter *zip, uint64_t *offset)
 {
     if (index->lines.length == 0) {
         return RESULT_OK;
@@ -109,7 +109,7 @@ static Result flush(WaczIndex *index, ZipWriter *zip, uint64_t *offset)
              ? buffer_printf(&index->places, "%s {\"offset\": %llu, \"length\": %zu, \"digest\": ",
                              index->head.data, (unsigned long long)*offset, index->member.length)
              : rc;
-    rc = rc == RESULT_OK ? put_digest(index) : rc;
+    rc = rc == RESULT_OK ? wacz_index_put_digest(index) : rc;
     rc = rc == RESULT_OK
              ? buffer_append_string(&index->places, ", \"filename\": \"" LINES_NAME "\"}\n")
              : rc;
@@ -128,7 +128,7 @@ static Result take_head(WaczIndex *index, const char *line, size_t length)
     return buffer_append(&index->head, line, second == NULL ? length : (size_t)(second - line));
 }
 
-static Result write_lines(WaczIndex *index, ZipWriter *zip, FILE *sorted)
+static Result wacz_index_write_lines(WaczIndex *index, ZipWriter *zip, FILE *sorted)
 {
     char *line = NULL;
     size_t room = 0;
@@ -138,13 +138,13 @@ static Result write_lines(WaczIndex *index, ZipWriter *zip, FILE *sorted)
     while (rc == RESULT_OK) {
         ssize_t length = getline(&line, &room, sorted);
         if (length <= 0) {
-            rc = ferror(sorted) != 0 ? RESULT_IO : flush(index, zip, &offset);
+            rc = ferror(sorted) != 0 ? RESULT_IO : wacz_index_flush(index, zip, &offset);
             break;
         }
         rc = n == 0 ? take_head(index, line, (size_t)length) : RESULT_OK;
         rc = rc == RESULT_OK ? buffer_append(&index->lines, line, (size_t)length) : rc;
         n = n + 1 == WACZ_LINES ? 0 : n + 1;
-        rc = rc == RESULT_OK && n == 0 ? flush(index, zip, &offset) : rc;
+        rc = rc == RESULT_OK && n == 0 ? wacz_index_flush(index, zip, &offset) : rc;
     }
     free(line);
     return rc;
@@ -164,7 +164,7 @@ Result wacz_index_write(WaczIndex *index, ZipWriter *zip)
              ? buffer_append_string(&index->places, "!meta 0 {\"format\": \"cdxj-gzip-1.0\", "
                                                     "\"filename\": \"" LINES_NAME "\"}\n")
              : rc;
-    rc = rc == RESULT_OK ? write_lines(index, zip, sorted) : rc;
+    rc = rc == RESULT_OK ? wacz_index_write_lines(index, zip, sorted) : rc;
     rc = rc == RESULT_OK ? zip_writer_end(zip, &entry) : rc;
     rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/index.idx") : rc;
     rc = rc == RESULT_OK ? zip_writer_write(zip, index->places.data, index->places.length) : rc;

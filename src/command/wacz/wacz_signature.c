@@ -20,7 +20,7 @@ struct WaczKey {
     EVP_PKEY *pair;
 };
 
-static Result complain(Buffer *error, Result rc, const char *why)
+static Result wacz_signature_complain(Buffer *error, Result rc, const char *why)
 {
     (void)buffer_append_string(error, why);
     return rc;
@@ -40,11 +40,11 @@ Result wacz_key_read(WaczKey **key, const char *path, Buffer *error)
     struct stat info;
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return complain(error, result_of_errno(errno), strerror(errno));
+        return wacz_signature_complain(error, result_of_errno(errno), strerror(errno));
     }
     if (fstat(fileno(file), &info) != 0 || (info.st_mode & 077) != 0) {
         (void)fclose(file);
-        return complain(error, RESULT_INVALID, "others may read it: chmod 600");
+        return wacz_signature_complain(error, RESULT_INVALID, "others may read it: chmod 600");
     }
     WaczKey *made = calloc(1, sizeof *made);
     if (made != NULL) {
@@ -53,10 +53,11 @@ Result wacz_key_read(WaczKey **key, const char *path, Buffer *error)
     (void)fclose(file);
     if (made == NULL || !is_p384(made->pair)) {
         wacz_key_delete(made);
-        return made == NULL ? RESULT_MEMORY
-                            : complain(error, RESULT_INVALID,
-                                       "no private key on the curve P-384: openssl genpkey "
-                                       "-algorithm EC -pkeyopt ec_paramgen_curve:P-384");
+        return made == NULL
+                   ? RESULT_MEMORY
+                   : wacz_signature_complain(error, RESULT_INVALID,
+                                             "no private key on the curve P-384: openssl genpkey "
+                                             "-algorithm EC -pkeyopt ec_paramgen_curve:P-384");
     }
     *key = made;
     return RESULT_OK;

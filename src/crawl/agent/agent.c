@@ -58,7 +58,7 @@ static int open_signals(void)
 }
 
 /* One event for each line. */
-static void complain(Buffer *error, const char *event)
+static void agent_complain(Buffer *error, const char *event)
 {
     char *save = NULL;
     char *line = error->length == 0 ? NULL : strtok_r(error->data, "\n", &save);
@@ -68,13 +68,13 @@ static void complain(Buffer *error, const char *event)
     } while (line != NULL);
 }
 
-static void reload(Helm *helm)
+static void agent_reload(Helm *helm)
 {
     size_t changed = 0;
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
     if (settings_reload(&helm->settings, "signal=SIGHUP", &changed, &error) != RESULT_OK) {
-        complain(&error, "configuration is wrong, nothing was changed");
+        agent_complain(&error, "configuration is wrong, nothing was changed");
     }
     buffer_destroy(&error);
 }
@@ -98,7 +98,7 @@ static void read_signals(Watch *watch, MonoTime now)
         case SIGHUP:
             service_reloading(&watch->service, now);
             helm_reopen_logs(&watch->helm, "signal=SIGHUP");
-            reload(&watch->helm);
+            agent_reload(&watch->helm);
             service_ready(&watch->service, now);
             break;
         case SIGUSR1:
@@ -117,16 +117,16 @@ static void read_signals(Watch *watch, MonoTime now)
     }
 }
 
-static MonoTime sooner(MonoTime a, MonoTime b)
+static MonoTime agent_sooner(MonoTime a, MonoTime b)
 {
     return mono_before(a, b) ? a : b;
 }
 
-static int wait_ms(const Watch *watch, MonoTime now)
+static int agent_wait_ms(const Watch *watch, MonoTime now)
 {
-    MonoTime next = sooner(monitor_next(watch->helm.monitor), desk_next(watch->desk));
-    next = sooner(next, helm_next(&watch->helm, now));
-    next = sooner(next, service_next(&watch->service));
+    MonoTime next = agent_sooner(monitor_next(watch->helm.monitor), desk_next(watch->desk));
+    next = agent_sooner(next, helm_next(&watch->helm, now));
+    next = agent_sooner(next, service_next(&watch->service));
     int64_t ms = (next.ns - now.ns + 999999) / 1000000;
     return ms < 0 ? 0 : ms > 60000 ? 60000 : (int)ms;
 }
@@ -162,7 +162,7 @@ static void watch_crawl(Watch *watch)
         struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
                                {.fd = watch->news, .events = POLLIN},
                                {.fd = desk_fd(watch->desk), .events = POLLIN}};
-        (void)poll(fds, sizeof fds / sizeof *fds, wait_ms(watch, now));
+        (void)poll(fds, sizeof fds / sizeof *fds, agent_wait_ms(watch, now));
         now = mono_now();
         read_signals(watch, now);
         uint64_t count = 0;
@@ -183,7 +183,8 @@ typedef struct SeedSink {
     uint64_t added;
 } SeedSink;
 
-static Result add_seeds(void *context, const LinkInfo *seeds, const char *const *tags, size_t n)
+static Result agent_add_seeds(void *context, const LinkInfo *seeds, const char *const *tags,
+                              size_t n)
 {
     SeedSink *sink = context;
     uint64_t added = 0;
@@ -196,7 +197,7 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
 {
     SeedSink sink = {.ingest = parts->ingest};
     SeedReader reader = {.context = &sink,
-                         .batch = add_seeds,
+                         .batch = agent_add_seeds,
                          .ports = &parts->ports,
                          .keep_credentials = parts->config->scope_seed_credentials};
     Result rc = RESULT_OK;
@@ -310,7 +311,8 @@ static int end_run(Watch *watch, CrawlStore *store)
     return helm->status;
 }
 
-static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *parts, int signals)
+static int agent_crawl(const AgentOptions *options, CrawlStore *store, AgentParts *parts,
+                       int signals)
 {
     Monitor *monitor = NULL;
     Watch watch = {.helm = {.parts = parts,
@@ -424,7 +426,7 @@ static void raise_file_limit(void)
 }
 
 /* An agent of a cluster is nothing before it has joined. */
-static Result join(AgentParts *parts, CrawlStore *store, int signals, Buffer *error)
+static Result agent_join(AgentParts *parts, CrawlStore *store, int signals, Buffer *error)
 {
     Result rc = parts_join(parts, store, error);
     if (rc == RESULT_OK && parts->cluster != NULL) {
@@ -467,7 +469,7 @@ int agent_run(const AgentOptions *options)
     if (rc == RESULT_OK) {
         LOG_INFO("agent", "start", "version=%s directory=%s resumed=%s", RAGNO_VERSION,
                  store.directory, store.existed ? "yes" : "no");
-        rc = join(&parts, &store, signals, &error);
+        rc = agent_join(&parts, &store, signals, &error);
     }
     if (rc == RESULT_OK) {
         rc = parts_new(&parts, &store, options->crawl_log, &error);
@@ -479,7 +481,7 @@ int agent_run(const AgentOptions *options)
     } else {
         status = read_seeds(options, &parts);
         if (status == EXIT_FINISHED) {
-            status = crawl(options, &store, &parts, signals);
+            status = agent_crawl(options, &store, &parts, signals);
         }
     }
     parts_delete(&parts);

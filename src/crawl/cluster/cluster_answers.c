@@ -11,7 +11,7 @@
 #define URLS_BYTES ((size_t)256 << 10) /* of an answer, and the last URL */
 
 /* The URL of a question; the caller frees it. NULL: there is none. */
-static char *url_of(WireReader *question)
+static char *cluster_answers_url_of(WireReader *question)
 {
     size_t length = 0;
     const uint8_t *bytes = wire_get_string(question, &length);
@@ -32,7 +32,8 @@ static Result write_why(const Why *why, bool json, WallTime now, Buffer *text)
     return writer.result;
 }
 
-static void tell_why(const ClusterPart *part, const char *url, bool json, WireWriter *answer)
+static void cluster_answers_tell_why(const ClusterPart *part, const char *url, bool json,
+                                     WireWriter *answer)
 {
     const IngestStore *tables = &part->store->tables;
     Why why;
@@ -122,9 +123,9 @@ void cluster_answers_page(void *context, WireReader *question, WireWriter *answe
         tell_urls(part, question, answer);
         return;
     }
-    char *url = url_of(question);
+    char *url = cluster_answers_url_of(question);
     if (url != NULL && (what == NODE_PAGE_WHY || what == NODE_PAGE_WHY_JSON)) {
-        tell_why(part, url, what == NODE_PAGE_WHY_JSON, answer);
+        cluster_answers_tell_why(part, url, what == NODE_PAGE_WHY_JSON, answer);
     } else if (url != NULL && what == NODE_PAGE_TRAIL_OF_URL) {
         tell_trail(part, url, 0, answer);
     }

@@ -32,7 +32,7 @@ EndVerdict cluster_part_verdict(const ClusterPart *part)
 
 /* ---- mail ------------------------------------------------------------------------------------ */
 
-static void take_event(void *context, TransportEvent *event)
+static void cluster_part_take_event(void *context, TransportEvent *event)
 {
     ClusterPart *part = context;
     Mail letter = {.kind = MAIL_EVENT, .event = event};
@@ -193,7 +193,7 @@ Result cluster_part_new(ClusterPart **result, const Config *config, CrawlStore *
     mutex_init(&part->mutex, RANK_TABLE);
     cluster_names_of(store->directory, &part->names);
     TransportNatsOptions nats = cluster_nats_options(config, part->names.name);
-    TransportSink sink = {.context = part, .take = take_event};
+    TransportSink sink = {.context = part, .take = cluster_part_take_event};
     *result = part;
     Result rc = transport_nats_open(&part->nats, &nats, &sink, error);
     if (rc == RESULT_OK) {
@@ -237,7 +237,7 @@ static Result share_seed(PageDB *db, MDB_txn *txn, const ClusterTable *table)
     return page_db_share_seed(db, txn, seed) == page_db_error_ok ? RESULT_OK : RESULT_IO;
 }
 
-static Result open_tables(ClusterPart *part)
+static Result cluster_part_open_tables(ClusterPart *part)
 {
     const IngestStore *tables = &part->store->tables;
     const ClusterTable *table = node_table(part->node);
@@ -267,7 +267,7 @@ Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buff
     acks_chore_init(&part->acks, &part->ingest);
     table_chore_init(&part->table, &part->ingest);
     moves_chore_init(&part->moves, &part->ingest);
-    Result rc = open_tables(part);
+    Result rc = cluster_part_open_tables(part);
     part->inbox_chore = rc == RESULT_OK ? inbox_chore_new(&part->inbox, &part->ingest) : NULL;
     if (part->inbox_chore == NULL) {
         rc = rc == RESULT_OK ? RESULT_MEMORY : rc;

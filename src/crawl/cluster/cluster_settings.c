@@ -17,7 +17,7 @@ static const char *const own[] = {"limits.front", "limits.workbench_memory"};
 /* What the ledger divides (cluster/whole/ledger.h). */
 static const char *const divided[] = {"crawl.max_pages", "crawl.max_bytes", "fetch.rate"};
 
-static bool is_named(const OptionSpec *spec, const char *name)
+static bool cluster_settings_is_named(const OptionSpec *spec, const char *name)
 {
     size_t length = strlen(spec->section);
     return strncmp(name, spec->section, length) == 0 && name[length] == '.' &&
@@ -28,7 +28,7 @@ static bool is_among(const OptionSpec *spec, const char *const *list, size_t n)
 {
     bool found = false;
     for (size_t i = 0; i < n; i++) {
-        found = found || is_named(spec, list[i]);
+        found = found || cluster_settings_is_named(spec, list[i]);
     }
     return found;
 }
@@ -48,7 +48,8 @@ bool cluster_settings_counts(const OptionSpec *spec)
 }
 
 /* As a number where it is one, so that 5s is 5000ms. */
-static Result write_value(const OptionSpec *spec, const char *text, const void *field, Buffer *out)
+static Result cluster_settings_write_value(const OptionSpec *spec, const char *text,
+                                           const void *field, Buffer *out)
 {
     OptionValue value = option_read(spec, field);
     switch (spec->type) {
@@ -77,8 +78,8 @@ Result cluster_settings_write(const Config *config, Buffer *out)
     for (size_t i = 0; rc == RESULT_OK && i < options->n_specs; i++) {
         const OptionSpec *spec = &options->specs[i];
         if (cluster_settings_counts(spec)) {
-            rc = write_value(spec, options->texts[i], (const char *)options->values + spec->offset,
-                             out);
+            rc = cluster_settings_write_value(spec, options->texts[i],
+                                              (const char *)options->values + spec->offset, out);
         }
     }
     for (size_t i = 0; rc == RESULT_OK && i < options->n_sites; i++) {

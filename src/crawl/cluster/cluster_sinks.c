@@ -37,7 +37,7 @@ static void new_table(void *context, const ClusterTable *table)
     }
 }
 
-static void lease_news(void *context, const LeaseNews *news)
+static void cluster_sinks_lease_news(void *context, const LeaseNews *news)
 {
     const ClusterPart *part = context;
     LeaseNotice notice = {.kind = news->kind == LEASE_NEWS_GRANTED  ? LEASE_NOTICE_GRANTED
@@ -57,15 +57,15 @@ static void block(void *context, InboxItem *item)
     inbox_push(&part->inbox, item);
 }
 
-static Result read_outbox(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
-                          OutboxRange *range)
+static Result cluster_sinks_read_outbox(void *context, uint16_t to, uint64_t from, size_t most,
+                                        Buffer *blocks, OutboxRange *range)
 {
     const ClusterPart *part = context;
     return ingest_cluster_read_outbox(&part->ingest, part->store->tables.db, to, from, most, blocks,
                                       range);
 }
 
-static void answered(void *context, uint16_t to, const OutboxRange *range)
+static void cluster_sinks_answered(void *context, uint16_t to, const OutboxRange *range)
 {
     ClusterPart *part = context;
     AckRange ack = acks_chore_range(to, range);
@@ -85,7 +85,7 @@ static void situation(void *context, NodeSituation *s)
     }
 }
 
-static void granted(void *context, LedgerUnit unit, uint64_t amount)
+static void cluster_sinks_granted(void *context, LedgerUnit unit, uint64_t amount)
 {
     ClusterPart *part = context;
     if (unit == LEDGER_RATE) {
@@ -101,7 +101,7 @@ static void ended(void *context, EndVerdict verdict)
     part->sinks.news(part->sinks.context);
 }
 
-static void tell_status(void *context, Buffer *text)
+static void cluster_sinks_tell_status(void *context, Buffer *text)
 {
     ClusterPart *part = context;
     const ClusterBonds *bonds = &part->bonds;
@@ -134,7 +134,7 @@ static void tell_status(void *context, Buffer *text)
                         part->names.name);
 }
 
-static uint64_t count_pages(void *context)
+static uint64_t cluster_sinks_count_pages(void *context)
 {
     const ClusterPart *part = context;
     PageDB *db = part->store->tables.db;
@@ -147,7 +147,8 @@ static uint64_t count_pages(void *context)
     return n;
 }
 
-static void told(void *context, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer)
+static void cluster_sinks_told(void *context, uint32_t host, ErrandOutcome outcome,
+                               ErrandAnswer *answer)
 {
     const ClusterPart *part = context;
     frontier_told(part->bonds.frontier, host, outcome, answer);
@@ -190,7 +191,7 @@ MassDeskOptions cluster_sinks_mass(ClusterPart *part)
     bool by_rank = part->config->score_scorer == SCORING_PAGERANK;
     return (MassDeskOptions){.directory = by_rank ? part->store->directory : NULL,
                              .context = part,
-                             .pages = count_pages};
+                             .pages = cluster_sinks_count_pages};
 }
 
 NodeSinks cluster_sinks(ClusterPart *part)
@@ -199,15 +200,15 @@ NodeSinks cluster_sinks(ClusterPart *part)
                        .save_identity = save_identity,
                        .out = out,
                        .new_table = new_table,
-                       .lease_news = lease_news,
+                       .lease_news = cluster_sinks_lease_news,
                        .block = block,
-                       .read_outbox = read_outbox,
-                       .answered = answered,
+                       .read_outbox = cluster_sinks_read_outbox,
+                       .answered = cluster_sinks_answered,
                        .situation = situation,
-                       .granted = granted,
+                       .granted = cluster_sinks_granted,
                        .ended = ended,
-                       .status = tell_status,
+                       .status = cluster_sinks_tell_status,
                        .page = cluster_answers_page,
-                       .told = told,
+                       .told = cluster_sinks_told,
                        .fetch = fetch};
 }

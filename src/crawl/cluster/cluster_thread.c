@@ -6,7 +6,7 @@
 
 /* ---- mail ------------------------------------------------------------------------------------ */
 
-static void begin(ClusterPart *part, MonoTime now)
+static void cluster_thread_begin(ClusterPart *part, MonoTime now)
 {
     if (node_begin(part->node, part->used, now) != RESULT_OK) {
         cluster_state_set(part, CLUSTER_OUT, "no memory for the node of the cluster");
@@ -24,7 +24,7 @@ static void handle(ClusterPart *part, Mail *letter, MonoTime now)
     if (letter->kind == MAIL_EVENT) {
         node_take(part->node, event, now);
     } else if (letter->kind == MAIL_BEGIN && node_state(part->node) == NODE_JOINED) {
-        begin(part, now);
+        cluster_thread_begin(part, now);
     } else if (letter->kind == MAIL_LEAVE) {
         node_leave(part->node, now);
     } else if (member && letter->kind == MAIL_WANT) {
@@ -88,7 +88,7 @@ static void look_at_sleep(ClusterPart *part, MonoTime now)
     part->asleep_ns = asleep_ns;
 }
 
-static bool is_over(ClusterPart *part)
+static bool cluster_thread_is_over(ClusterPart *part)
 {
     NodeState state = node_state(part->node);
     return state == NODE_LEFT || (state == NODE_OUT && atomic_load(&part->leaving));
@@ -99,7 +99,7 @@ void *cluster_thread_run(void *argument)
     ClusterPart *part = argument;
     MonoTime not_before = {0};
     part->asleep_ns = clock_asleep_ns();
-    while (!is_over(part)) {
+    while (!cluster_thread_is_over(part)) {
         thread_step("waiting");
         MonoTime next = node_next(part->node);
         MonoTime figures = mono_add_ms(mono_now(), FIGURES_MS);

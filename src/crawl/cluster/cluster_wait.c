@@ -20,7 +20,7 @@ static bool is_asked_to_stop(int signals)
     return asked;
 }
 
-static void tell(ClusterPart *part)
+static void cluster_wait_tell(ClusterPart *part)
 {
     Buffer text;
     buffer_init(&text, BUFFER_NO_LIMIT);
@@ -43,7 +43,7 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error)
         }
         if (!mono_before(mono_now(), next)) {
             next = mono_add_ms(mono_now(), TELL_MS);
-            tell(part);
+            cluster_wait_tell(part);
         }
     }
     if (cluster_part_state(part) != CLUSTER_JOINED) {

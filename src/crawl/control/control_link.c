@@ -21,7 +21,7 @@ struct ControlLink {
 };
 
 /* A crawl that does not run has no socket, or one that nobody listens at. */
-static Result explain(int code, const char *directory, Buffer *error)
+static Result control_link_explain(int code, const char *directory, Buffer *error)
 {
     if (code == ENOENT || code == ECONNREFUSED) {
         (void)buffer_printf(error, "no crawl is running in %s (there is no %s/" CONTROL_NAME ")",
@@ -37,7 +37,7 @@ Result control_link_open(ControlLink **out, const char *directory, Buffer *error
 {
     ControlAddress address;
     if (control_address_open(&address, directory) != RESULT_OK) {
-        return explain(errno, directory, error);
+        return control_link_explain(errno, directory, error);
     }
     ControlLink *link = calloc(1, sizeof *link);
     int fd = link == NULL ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -48,7 +48,7 @@ Result control_link_open(ControlLink **out, const char *directory, Buffer *error
             (void)close(fd);
         }
         free(link);
-        return explain(code, directory, error);
+        return control_link_explain(code, directory, error);
     }
     control_address_close(&address);
     link->fd = fd;
@@ -84,7 +84,7 @@ static Result send_all(ControlLink *link, const Buffer *text, Buffer *error)
 }
 
 /* Reads more of the answer. */
-static Result receive(ControlLink *link, int64_t timeout_ms, Buffer *error)
+static Result control_link_receive(ControlLink *link, int64_t timeout_ms, Buffer *error)
 {
     struct pollfd fd = {.fd = link->fd, .events = POLLIN};
     MonoTime until = timeout_ms < 0 ? MONO_NEVER : mono_add_ms(mono_now(), timeout_ms);
@@ -121,7 +121,8 @@ static Result receive(ControlLink *link, int64_t timeout_ms, Buffer *error)
 }
 
 /* The next line, without its end; borrowed until the next call. */
-static Result next_line(ControlLink *link, int64_t timeout_ms, char **line, Buffer *error)
+static Result control_link_next_line(ControlLink *link, int64_t timeout_ms, char **line,
+                                     Buffer *error)
 {
     Result rc = RESULT_OK;
     while (rc == RESULT_OK) {
@@ -134,13 +135,13 @@ static Result next_line(ControlLink *link, int64_t timeout_ms, char **line, Buff
             link->taken += (size_t)(end - start) + 1;
             return RESULT_OK;
         }
-        rc = receive(link, timeout_ms, error);
+        rc = control_link_receive(link, timeout_ms, error);
     }
     return rc;
 }
 
 /* The last line of an answer: "ok", "error SENTENCE", "usage SENTENCE". */
-static Result read_end(const char *line, Buffer *note, Buffer *error)
+static Result control_link_read_end(const char *line, Buffer *note, Buffer *error)
 {
     const char *blank = strchr(line, ' ');
     const char *sentence = blank == NULL ? "" : blank + 1;
@@ -170,9 +171,9 @@ Result control_link_ask(ControlLink *link, char *const *words, size_t n, Control
     buffer_destroy(&text);
     char *line = NULL;
     while (rc == RESULT_OK) {
-        rc = next_line(link, timeout_ms, &line, error);
+        rc = control_link_next_line(link, timeout_ms, &line, error);
         if (rc == RESULT_OK && *line != ' ') {
-            return read_end(line, note, error);
+            return control_link_read_end(line, note, error);
         }
         if (rc == RESULT_OK && take != NULL && !take(context, line + 1)) {
             rc = RESULT_CLOSED;

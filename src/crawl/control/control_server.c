@@ -44,7 +44,7 @@ struct ControlServer {
 
 /* ---- one client ------------------------------------------------------------------------------ */
 
-static void forget(ControlServer *server, Client *client)
+static void control_server_forget(ControlServer *server, Client *client)
 {
     bool busy = client->busy;
     ControlClient id = client->id;
@@ -70,7 +70,7 @@ static bool send_out(ControlServer *server, Client *client)
             break;
         }
         if (n <= 0) {
-            forget(server, client);
+            control_server_forget(server, client);
             return false;
         }
         client->sent += (size_t)n;
@@ -79,7 +79,7 @@ static bool send_out(ControlServer *server, Client *client)
         buffer_reset(&client->out);
         client->sent = 0;
         if (client->leaving) {
-            forget(server, client);
+            control_server_forget(server, client);
             return false;
         }
     }
@@ -87,7 +87,7 @@ static bool send_out(ControlServer *server, Client *client)
 }
 
 /* Tells epoll what matters now: room to write, or a request. */
-static void watch(ControlServer *server, Client *client)
+static void control_server_watch(ControlServer *server, Client *client)
 {
     bool reads = !client->busy && !client->ended && !client->leaving;
     uint32_t wants = (client->out.length > client->sent ? (uint32_t)EPOLLOUT : 0u) |
@@ -100,7 +100,7 @@ static void watch(ControlServer *server, Client *client)
     }
 }
 
-static Client *find(ControlServer *server, ControlClient id)
+static Client *control_server_find(ControlServer *server, ControlClient id)
 {
     for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
         if (server->clients[i].fd >= 0 && server->clients[i].id == id) {
@@ -111,7 +111,7 @@ static Client *find(ControlServer *server, ControlClient id)
 }
 
 /* False: it has not read what it was sent before. */
-static bool append_line(Client *client, const char *before, const char *line)
+static bool control_server_append_line(Client *client, const char *before, const char *line)
 {
     size_t start = client->out.length;
     if (buffer_append_string(&client->out, before) != RESULT_OK ||
@@ -128,10 +128,10 @@ static bool append_line(Client *client, const char *before, const char *line)
 static bool append_end(Client *client, ControlEnd end, const char *sentence)
 {
     if (end == CONTROL_OK) {
-        return append_line(client, sentence == NULL ? "ok" : "ok ",
-                           sentence == NULL ? "" : sentence);
+        return control_server_append_line(client, sentence == NULL ? "ok" : "ok ",
+                                          sentence == NULL ? "" : sentence);
     }
-    return append_line(client, end == CONTROL_ERROR ? "error " : "usage ", sentence);
+    return control_server_append_line(client, end == CONTROL_ERROR ? "error " : "usage ", sentence);
 }
 
 /* The last words to a client that is left. */
@@ -143,7 +143,8 @@ static void dismiss(Client *client, const char *sentence)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void take_request(ControlServer *server, Client *client, const char *line, size_t length)
+static void control_server_take_request(ControlServer *server, Client *client, const char *line,
+                                        size_t length)
 {
     ControlWords words;
     Buffer error;
@@ -182,7 +183,7 @@ static void take_requests(ControlServer *server, Client *client)
             break;
         }
         taken += (size_t)(end - line) + 1;
-        take_request(server, client, line, (size_t)(end - line));
+        control_server_take_request(server, client, line, (size_t)(end - line));
     }
     if (client->fd < 0 || client->id != id) {
         return;
@@ -199,7 +200,7 @@ static void take_requests(ControlServer *server, Client *client)
         client->leaving = true;
     }
     if (send_out(server, client)) {
-        watch(server, client);
+        control_server_watch(server, client);
     }
 }
 
@@ -214,7 +215,7 @@ static void read_requests(ControlServer *server, Client *client)
         return;
     }
     if (n < 0) {
-        forget(server, client);
+        control_server_forget(server, client);
         return;
     }
     client->in.length += (size_t)n;
@@ -226,7 +227,7 @@ static void read_requests(ControlServer *server, Client *client)
 /* ---- clients that come ----------------------------------------------------------------------- */
 
 /* A free place, if need be that of whoever has been silent longest and waits for nothing. */
-static Client *find_place(ControlServer *server)
+static Client *control_server_find_place(ControlServer *server)
 {
     Client *oldest = NULL;
     for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
@@ -239,12 +240,12 @@ static Client *find_place(ControlServer *server)
         }
     }
     if (oldest != NULL) {
-        forget(server, oldest);
+        control_server_forget(server, oldest);
     }
     return oldest;
 }
 
-static void refuse(int fd)
+static void control_server_refuse(int fd)
 {
     static const char words[] = "error too many are connected, and all of them wait for answers\n";
     (void)!send(fd, words, sizeof words - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -255,9 +256,9 @@ static void welcome(ControlServer *server, int fd)
 {
     struct ucred cred = {.pid = 0};
     socklen_t size = sizeof cred;
-    Client *client = find_place(server);
+    Client *client = control_server_find_place(server);
     if (client == NULL) {
-        refuse(fd);
+        control_server_refuse(fd);
         return;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) != 0) {
@@ -273,7 +274,7 @@ static void welcome(ControlServer *server, int fd)
     struct epoll_event event = {.events = client->wants,
                                 .data = {.u64 = (uint64_t)(client - server->clients)}};
     if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
-        forget(server, client);
+        control_server_forget(server, client);
     }
 }
 
@@ -300,9 +301,9 @@ static void serve_client(ControlServer *server, Client *client, uint32_t events)
     if ((events & EPOLLIN) != 0 && (client->wants & EPOLLIN) != 0) {
         read_requests(server, client);
     } else if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
-        forget(server, client);
+        control_server_forget(server, client);
     } else {
-        watch(server, client);
+        control_server_watch(server, client);
     }
 }
 
@@ -325,26 +326,26 @@ void control_server_serve(ControlServer *server)
 
 void control_server_say(ControlServer *server, ControlClient id, const char *line)
 {
-    Client *client = find(server, id);
+    Client *client = control_server_find(server, id);
     if (client == NULL) {
         return;
     }
-    if (!append_line(client, " ", line)) {
-        forget(server, client); /* it does not read */
+    if (!control_server_append_line(client, " ", line)) {
+        control_server_forget(server, client); /* it does not read */
     } else if (send_out(server, client)) {
-        watch(server, client);
+        control_server_watch(server, client);
     }
 }
 
 void control_server_end(ControlServer *server, ControlClient id, ControlEnd end,
                         const char *sentence)
 {
-    Client *client = find(server, id);
+    Client *client = control_server_find(server, id);
     if (client == NULL || !client->busy) {
         return;
     }
     if (!append_end(client, end, sentence)) {
-        forget(server, client);
+        control_server_forget(server, client);
         return;
     }
     client->busy = false;
@@ -430,7 +431,7 @@ void control_server_close(ControlServer *server)
         if (client->fd >= 0) {
             client->busy = false;
             if (send_out(server, client)) {
-                forget(server, client);
+                control_server_forget(server, client);
             }
         }
     }

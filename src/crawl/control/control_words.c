@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_blank(char c)
+static bool control_words_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -29,14 +29,15 @@ static Result check_bytes(const char *line, size_t length, Buffer *error)
 }
 
 /* Copies the word at *at to *out, which moves behind its NUL. */
-static Result take_word(const char *line, size_t length, size_t *at, char **out, Buffer *error)
+static Result control_words_take_word(const char *line, size_t length, size_t *at, char **out,
+                                      Buffer *error)
 {
     size_t i = *at;
     char *to = *out;
     bool quoted = line[i] == '"';
     size_t opened = i;
     i += quoted;
-    while (i < length && (quoted ? line[i] != '"' : !is_blank(line[i]))) {
+    while (i < length && (quoted ? line[i] != '"' : !control_words_is_blank(line[i]))) {
         if (quoted && line[i] == '\\' && i + 1 < length) {
             i++;
             if (line[i] != '"' && line[i] != '\\') {
@@ -54,7 +55,7 @@ static Result take_word(const char *line, size_t length, size_t *at, char **out,
         return RESULT_INVALID;
     }
     i += quoted;
-    if (quoted && i < length && !is_blank(line[i])) {
+    if (quoted && i < length && !control_words_is_blank(line[i])) {
         (void)buffer_printf(error, "byte %zu: a blank is expected after a closed quote", i + 1);
         return RESULT_INVALID;
     }
@@ -78,14 +79,14 @@ Result control_words_parse(ControlWords *words, const char *line, size_t length,
     char *next = words->bytes;
     size_t i = 0;
     while (rc == RESULT_OK) {
-        while (i < length && is_blank(line[i])) {
+        while (i < length && control_words_is_blank(line[i])) {
             i++;
         }
         if (i == length) {
             return RESULT_OK;
         }
         words->words[words->n++] = next;
-        rc = take_word(line, length, &i, &next, error);
+        rc = control_words_take_word(line, length, &i, &next, error);
     }
     control_words_destroy(words);
     return rc;
@@ -98,7 +99,7 @@ void control_words_destroy(ControlWords *words)
     *words = (ControlWords){.n = 0};
 }
 
-static Result append_word(const char *word, Buffer *line)
+static Result control_words_append_word(const char *word, Buffer *line)
 {
     if (*word != '\0' && *word != '"' && strpbrk(word, " \t") == NULL) {
         return buffer_append_string(line, word);
@@ -127,7 +128,7 @@ Result control_words_join(char *const *words, size_t n, Buffer *line, Buffer *er
         }
         rc = i == 0 ? RESULT_OK : buffer_append_char(line, ' ');
         if (rc == RESULT_OK) {
-            rc = append_word(words[i], line);
+            rc = control_words_append_word(words[i], line);
         }
     }
     return rc;

@@ -92,7 +92,7 @@ void desk_print_words(FILE *out)
     }
 }
 
-static void complain_unknown(Desk *desk, const DeskRequest *request)
+static void desk_complain_unknown(Desk *desk, const DeskRequest *request)
 {
     const char *best = NULL;
     size_t best_distance = 3; /* what is further away helps nobody */
@@ -112,8 +112,8 @@ static void complain_unknown(Desk *desk, const DeskRequest *request)
     }
 }
 
-static void take(void *context, ControlClient client, const ControlPeer *peer,
-                 const ControlWords *line)
+static void desk_take_one(void *context, ControlClient client, const ControlPeer *peer,
+                          const ControlWords *line)
 {
     Desk *desk = context;
     DeskRequest request = {.client = client, .words = line->words, .n = line->n};
@@ -135,7 +135,7 @@ static void take(void *context, ControlClient client, const ControlPeer *peer,
         }
         return;
     }
-    complain_unknown(desk, &request);
+    desk_complain_unknown(desk, &request);
 }
 
 static void gone(void *context, ControlClient client)
@@ -153,7 +153,7 @@ Result desk_open(Desk **out, Helm *helm, const char *directory)
         return RESULT_MEMORY;
     }
     Buffer error;
-    ControlSink sink = {.context = desk, .take = take, .gone = gone};
+    ControlSink sink = {.context = desk, .take = desk_take_one, .gone = gone};
     buffer_init(&error, BUFFER_NO_LIMIT);
     buffer_init(&desk->text, BUFFER_NO_LIMIT);
     desk->helm = helm;

@@ -15,8 +15,8 @@
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-static void give(Desk *desk, const DeskRequest *request, OrderKind kind, const char *const *texts,
-                 size_t n)
+static void desk_hosts_give(Desk *desk, const DeskRequest *request, OrderKind kind,
+                            const char *const *texts, size_t n)
 {
     AgentParts *parts = desk->helm->parts;
     Result rc = orders_give(parts->orders, kind, texts, n, request->client);
@@ -62,7 +62,7 @@ void desk_hosts_tick(Desk *desk)
 /* ---- seed ------------------------------------------------------------------------------------ */
 
 /* As it is kept, owned; NULL: it is no seed, or there is no memory. */
-static char *normalise(Desk *desk, const char *word)
+static char *desk_hosts_normalise(Desk *desk, const char *word)
 {
     Url url;
     Buffer text;
@@ -85,7 +85,7 @@ void desk_seed(Desk *desk, const DeskRequest *request)
     size_t n = 0;
     char **texts = calloc(request->n, sizeof *texts);
     for (size_t i = 1; i < request->n && wrong == NULL && texts != NULL; i++) {
-        texts[n] = normalise(desk, request->words[i]);
+        texts[n] = desk_hosts_normalise(desk, request->words[i]);
         wrong = texts[n] == NULL ? request->words[i] : NULL;
         n += wrong == NULL;
     }
@@ -101,7 +101,7 @@ void desk_seed(Desk *desk, const DeskRequest *request)
     } else {
         LOG_INFO("agent", "seeds from an operator", "seeds=%zu first=%s %s", n, texts[0],
                  request->who);
-        give(desk, request, ORDER_SEED, (const char *const *)texts, n);
+        desk_hosts_give(desk, request, ORDER_SEED, (const char *const *)texts, n);
     }
     for (size_t i = 0; i < n; i++) {
         free(texts[i]);
@@ -119,7 +119,7 @@ typedef struct HostLook {
     size_t found;
 } HostLook;
 
-static void tell_time(HostLook *look, const char *what, int64_t ms)
+static void desk_hosts_tell_time(HostLook *look, const char *what, int64_t ms)
 {
     char time[CLOCK_TEXT_BYTES];
     if (ms > 0) {
@@ -165,14 +165,14 @@ static void tell_record(HostLook *look, const char *origin, uint32_t id)
     (void)host_situation_tell(&situation, now_ms, &phrase);
     desk_say(look->desk, client, "%-12s %s", "host", origin);
     desk_say(look->desk, client, "%-12s %s", "state", buffer_string(&phrase));
-    tell_time(look, "until", situation.until_ms);
+    desk_hosts_tell_time(look, "until", situation.until_ms);
     desk_say(look->desk, client, "%-12s %llu", "scheduled", (unsigned long long)urls);
     desk_say(look->desk, client, "%-12s %u", "pages", record.pages);
     desk_say(look->desk, client, "%-12s %u", "fetches", record.fetches);
     desk_say(look->desk, client, "%-12s %u", "failures", record.failures);
     tell_delays(look, record.crawl_delay_ms);
     desk_say(look->desk, client, "%-12s %u", "robots.txt", record.robots_version);
-    tell_time(look, "last fetch", record.last_fetch_ms);
+    desk_hosts_tell_time(look, "last fetch", record.last_fetch_ms);
     buffer_destroy(&phrase);
 }
 
@@ -208,7 +208,7 @@ static void show_host(Desk *desk, const DeskRequest *request)
 }
 
 /* "www.example.org" of "http://www.example.org:81". */
-static void name_of(const char *host, Buffer *name)
+static void desk_hosts_name_of(const char *host, Buffer *name)
 {
     const char *start = strstr(host, "://");
     start = start == NULL ? host : start + 3;
@@ -241,7 +241,7 @@ static void set_delay(Desk *desk, const DeskRequest *request)
     Result rc = RESULT_OK;
     buffer_init(&name, BUFFER_NO_LIMIT);
     buffer_init(&answer, BUFFER_NO_LIMIT);
-    name_of(request->words[1], &name);
+    desk_hosts_name_of(request->words[1], &name);
     if (strcmp(request->words[3], "-") == 0) {
         rc = settings_unset(&desk->helm->settings, buffer_string(&name), "politeness.host_delay",
                             request->who, &answer);
@@ -277,7 +277,7 @@ void desk_host(Desk *desk, const DeskRequest *request)
             const char *host = request->words[1];
             LOG_INFO("agent", "host changed by an operator", "host=%s wish=%s %s", host, verb,
                      request->who);
-            give(desk, request, orders[i].kind, &host, 1);
+            desk_hosts_give(desk, request, orders[i].kind, &host, 1);
             return;
         }
     }

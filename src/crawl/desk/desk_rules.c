@@ -6,7 +6,7 @@
 
 typedef Result Change(AgentParts *parts, const char *rule, const char *who, Buffer *answer);
 
-static void change(Desk *desk, const DeskRequest *request, Change *apply)
+static void desk_rules_change(Desk *desk, const DeskRequest *request, Change *apply)
 {
     Buffer answer;
     buffer_init(&answer, BUFFER_NO_LIMIT);
@@ -17,12 +17,12 @@ static void change(Desk *desk, const DeskRequest *request, Change *apply)
 
 void desk_deny(Desk *desk, const DeskRequest *request)
 {
-    change(desk, request, rule_parts_deny);
+    desk_rules_change(desk, request, rule_parts_deny);
 }
 
 void desk_allow(Desk *desk, const DeskRequest *request)
 {
-    change(desk, request, rule_parts_allow);
+    desk_rules_change(desk, request, rule_parts_allow);
 }
 
 void desk_denials(Desk *desk, const DeskRequest *request)

@@ -7,7 +7,7 @@
 
 #define FOLLOW_MS 1000
 
-static void tell(Desk *desk, ControlClient client, bool json)
+static void desk_status_tell(Desk *desk, ControlClient client, bool json)
 {
     Buffer text;
     buffer_init(&text, BUFFER_NO_LIMIT);
@@ -53,7 +53,7 @@ void desk_status(Desk *desk, const DeskRequest *request)
     }
     if (!follow) {
         if (json) {
-            tell(desk, request->client, true);
+            desk_status_tell(desk, request->client, true);
         } else {
             tell_fields(desk, request->client);
         }
@@ -62,7 +62,7 @@ void desk_status(Desk *desk, const DeskRequest *request)
     }
     /* There are as many places as clients, and a client waits for one answer at a time. */
     desk->followers[desk->n_followers++] = (DeskFollower){.client = request->client, .json = json};
-    tell(desk, request->client, json);
+    desk_status_tell(desk, request->client, json);
     if (desk->n_followers == 1) {
         desk->next_line = mono_add_ms(mono_now(), FOLLOW_MS);
     }
@@ -94,7 +94,7 @@ void desk_status_tick(Desk *desk, MonoTime now)
     desk->next_line = mono_add_ms(now, FOLLOW_MS);
     /* From the end: whoever has left is taken out while it is told. */
     for (size_t i = desk->n_followers; i > 0; i--) {
-        tell(desk, desk->followers[i - 1].client, desk->followers[i - 1].json);
+        desk_status_tell(desk, desk->followers[i - 1].client, desk->followers[i - 1].json);
     }
 }
 
@@ -117,7 +117,7 @@ void desk_status_end(Desk *desk)
 {
     while (desk->n_followers > 0) {
         DeskFollower follower = desk->followers[--desk->n_followers];
-        tell(desk, follower.client, follower.json);
+        desk_status_tell(desk, follower.client, follower.json);
         control_server_end(desk->server, follower.client, CONTROL_OK, "the crawl has ended");
     }
 }

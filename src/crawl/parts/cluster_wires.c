@@ -78,7 +78,7 @@ static void wake_fetchers(AgentParts *parts)
 }
 
 /* To gates and quotas 0 would be: no limit. */
-static void granted(void *context, LedgerUnit unit, uint64_t amount)
+static void cluster_wires_granted(void *context, LedgerUnit unit, uint64_t amount)
 {
     AgentParts *parts = context;
     if (unit == LEDGER_BYTES) {
@@ -131,5 +131,6 @@ static void account(void *context, LedgerUnit unit, LedgerAccount *account)
 
 ClusterSinks cluster_wires_sinks(AgentParts *parts)
 {
-    return (ClusterSinks){.context = parts, .news = ring, .granted = granted, .account = account};
+    return (ClusterSinks){
+        .context = parts, .news = ring, .granted = cluster_wires_granted, .account = account};
 }

@@ -99,7 +99,7 @@ ResolverOptions network_parts_resolver_options(const Config *config, const IpPol
 }
 
 /* FetchJudge: asks the Admission. */
-static FetchWord judge(const void *admission, const FetchQuestion *question)
+static FetchWord network_parts_judge(const void *admission, const FetchQuestion *question)
 {
     AdmissionQuestion q = {.url = question->url,
                            .length = question->length,
@@ -224,7 +224,7 @@ static FetcherOptions fetcher_options(AgentParts *parts)
                             .keep_requests = config->warc_enabled,
                             .mask_secrets = config->warc_mask_secrets,
                             .admission = &parts->admission,
-                            .judge = judge,
+                            .judge = network_parts_judge,
                             .filter = &parts->fetch_filter,
                             .body_filter = &parts->body_filter,
                             .quota = &parts->quota,

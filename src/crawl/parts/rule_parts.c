@@ -37,7 +37,7 @@ static uint64_t mix_files(uint64_t hash, const char *filter)
 }
 
 /* Of all that fetching threads ask about; 0 when nothing is set. */
-static uint64_t fingerprint(const AgentParts *parts)
+static uint64_t rule_parts_fingerprint(const AgentParts *parts)
 {
     static const char *const names[] = {
         "scope.domains", "scope.exclude_domains", "scope.accept_regex", "scope.reject_regex",
@@ -70,9 +70,9 @@ static Result make_admission(const AgentParts *parts, const DenialList *denials,
 }
 
 /* The rules hold from here on: what is known is judged by them. */
-static void ask_again(AgentParts *parts)
+static void rule_parts_ask_again(AgentParts *parts)
 {
-    readmission_ask(parts->readmission, fingerprint(parts));
+    readmission_ask(parts->readmission, rule_parts_fingerprint(parts));
     ingest_wake(parts->ingest);
 }
 
@@ -100,14 +100,14 @@ Result rule_parts_share(AgentParts *parts, Buffer *error)
     }
     rc = shared_replace(&parts->scope, scope);
     Result rest = shared_replace(&parts->admission, admission);
-    ask_again(parts);
+    rule_parts_ask_again(parts);
     return rc != RESULT_OK ? rc : rest;
 }
 
 /* ---- denials --------------------------------------------------------------------------------- */
 
 /* The changed list is on the disk before it holds; when anything fails it is as it was. */
-static Result install(AgentParts *parts, Buffer *answer)
+static Result rule_parts_install(AgentParts *parts, Buffer *answer)
 {
     Admission *admission = NULL;
     Result rc = make_admission(parts, &parts->denials, &admission, answer);
@@ -123,7 +123,7 @@ static Result install(AgentParts *parts, Buffer *answer)
         return rc;
     }
     rc = shared_replace(&parts->admission, admission);
-    ask_again(parts);
+    rule_parts_ask_again(parts);
     return rc;
 }
 
@@ -134,7 +134,7 @@ typedef struct Held {
 } Held;
 
 /* Whether an origin is of a host or below it, at whatever port. */
-static bool is_held(const Buffer *origin, const char *name)
+static bool rule_parts_is_held(const Buffer *origin, const char *name)
 {
     LogText host = log_text_host((LogText){origin->data, origin->length});
     size_t length = strlen(name);
@@ -162,7 +162,8 @@ static Held count_held(const IngestStore *tables, MDB_txn *txn, const char *name
     uint32_t n = page_db_n_hosts(tables->db, txn);
     Held held = {.hosts = 0};
     for (uint32_t host = 0; n <= HOSTS_WALKED && host < n; host++) {
-        if (page_db_host_origin(tables->db, txn, host, origin) == 0 && is_held(origin, name)) {
+        if (page_db_host_origin(tables->db, txn, host, origin) == 0 &&
+            rule_parts_is_held(origin, name)) {
             count_host(tables, txn, host, &held);
         }
     }
@@ -220,7 +221,7 @@ Result rule_parts_deny(AgentParts *parts, const char *rule, const char *who, Buf
         (void)buffer_printf(answer, "'%s' is denied already", buffer_string(&normal));
     }
     if (rc == RESULT_OK) {
-        rc = install(parts, answer);
+        rc = rule_parts_install(parts, answer);
     }
     if (rc == RESULT_OK) {
         LOG_INFO("rules", "denied", "rule=\"%s\" %s", buffer_string(&normal), who);
@@ -233,7 +234,7 @@ Result rule_parts_deny(AgentParts *parts, const char *rule, const char *who, Buf
 }
 
 /* Which rule denies it, if another one does. */
-static void explain(const AgentParts *parts, const char *rule, Buffer *answer)
+static void rule_parts_explain(const AgentParts *parts, const char *rule, Buffer *answer)
 {
     Admission *admission = NULL;
     Buffer error;
@@ -262,10 +263,10 @@ Result rule_parts_allow(AgentParts *parts, const char *rule, const char *who, Bu
         rc = denial_list_remove(&parts->denials, buffer_string(&normal));
     }
     if (rc == RESULT_NOT_FOUND) {
-        explain(parts, buffer_string(&normal), answer);
+        rule_parts_explain(parts, buffer_string(&normal), answer);
     }
     if (rc == RESULT_OK) {
-        rc = install(parts, answer);
+        rc = rule_parts_install(parts, answer);
     }
     if (rc == RESULT_OK) {
         LOG_INFO("rules", "allowed", "rule=\"%s\" %s", buffer_string(&normal), who);

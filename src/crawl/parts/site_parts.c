@@ -83,7 +83,7 @@ int64_t site_parts_host_delay(void *context, const char *hostname, int64_t stand
     return config.politeness_host_delay;
 }
 
-static uint64_t pages_of(SharedReader *sites, const char *hostname)
+static uint64_t site_parts_pages_of(SharedReader *sites, const char *hostname)
 {
     const SiteBook *book = shared_get(sites);
     Config config;
@@ -115,11 +115,11 @@ void site_parts_host_delays(void *context, const char *hostname, HostDelays *del
 uint64_t site_parts_host_pages(void *context, const char *hostname)
 {
     AgentParts *parts = context;
-    return pages_of(&parts->distributor_sites, hostname);
+    return site_parts_pages_of(&parts->distributor_sites, hostname);
 }
 
 uint64_t site_parts_ingest_pages(void *context, const char *hostname)
 {
     AgentParts *parts = context;
-    return pages_of(&parts->ingest_sites, hostname);
+    return site_parts_pages_of(&parts->ingest_sites, hostname);
 }

@@ -10,7 +10,7 @@
 #include "base/thread/log.h"
 #include "store/archive/warc_files.h"
 
-static char *join(const char *directory, const char *name)
+static char *checkpoint_join(const char *directory, const char *name)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -21,7 +21,7 @@ static char *join(const char *directory, const char *name)
 static void *checkpoint_main(void *argument)
 {
     Checkpoint *checkpoint = argument;
-    char *target = join(checkpoint->draft, "crawl.mdb");
+    char *target = checkpoint_join(checkpoint->draft, "crawl.mdb");
     thread_step("copying the database");
     checkpoint->code = target == NULL ? ENOMEM : mdb_env_copy2(checkpoint->env, target, 0);
     if (checkpoint->code == 0 && (warc_files_sync_directory(target) != RESULT_OK ||
@@ -49,10 +49,11 @@ static Result make_folders(Checkpoint *checkpoint, const char *directory)
     char name[64];
     char time[CLOCK_TEXT_BYTES];
     (void)snprintf(name, sizeof name, "checkpoint-%s", wall_format_compact(wall_now(), time));
-    checkpoint->path = join(directory, name);
+    checkpoint->path = checkpoint_join(directory, name);
     (void)snprintf(name, sizeof name, "checkpoint-%s.new", time);
-    checkpoint->draft = join(directory, name);
-    char *inner = checkpoint->draft == NULL ? NULL : join(checkpoint->draft, "crawl.mdb");
+    checkpoint->draft = checkpoint_join(directory, name);
+    char *inner =
+        checkpoint->draft == NULL ? NULL : checkpoint_join(checkpoint->draft, "crawl.mdb");
     Result rc = checkpoint->path == NULL || inner == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK && (mkdir(checkpoint->draft, 0755) != 0 || mkdir(inner, 0755) != 0)) {
         rc = result_of_errno(errno);
@@ -61,7 +62,8 @@ static Result make_folders(Checkpoint *checkpoint, const char *directory)
     return rc;
 }
 
-static Result fail(Checkpoint *checkpoint, const char *directory, Result rc, Buffer *answer)
+static Result checkpoint_fail(Checkpoint *checkpoint, const char *directory, Result rc,
+                              Buffer *answer)
 {
     (void)buffer_printf(answer, "%s cannot be made: %s",
                         checkpoint->path == NULL ? directory : checkpoint->path, result_name(rc));
@@ -76,7 +78,7 @@ Result checkpoint_prepare(Checkpoint *checkpoint, const char *directory, Buffer 
         return RESULT_EXISTS;
     }
     Result rc = make_folders(checkpoint, directory);
-    return rc == RESULT_OK ? rc : fail(checkpoint, directory, rc, answer);
+    return rc == RESULT_OK ? rc : checkpoint_fail(checkpoint, directory, rc, answer);
 }
 
 Result checkpoint_begin(Checkpoint *checkpoint, MDB_env *env, void (*ring)(void *context),
@@ -90,7 +92,7 @@ Result checkpoint_begin(Checkpoint *checkpoint, MDB_env *env, void (*ring)(void 
     checkpoint->thread = (Thread){.started = false};
     Result rc = thread_start(&checkpoint->thread, "checkpoint", checkpoint_main, checkpoint);
     checkpoint->runs = rc == RESULT_OK;
-    return rc == RESULT_OK ? rc : fail(checkpoint, "", rc, answer);
+    return rc == RESULT_OK ? rc : checkpoint_fail(checkpoint, "", rc, answer);
 }
 
 bool checkpoint_end(Checkpoint *checkpoint, Result *rc, Buffer *answer)

@@ -121,7 +121,7 @@ static void tell_disk(const Helm *helm, bool is_low)
 }
 
 /* The disk's part of the reasons to pause, told when it changes. */
-static unsigned look_at_disk(Helm *helm)
+static unsigned helm_look_at_disk(Helm *helm)
 {
     unsigned low =
         monitor_disk_low(helm->monitor) || atomic_load(&helm->parts->stuck) ? PAUSE_DISK : 0u;
@@ -209,7 +209,7 @@ static bool is_finished(Helm *helm)
 }
 
 /* A crawl on several machines ends when nothing is left anywhere, or a limit of all is used up. */
-static void check_cluster(Helm *helm, bool finished, MonoTime now)
+static void helm_check_cluster(Helm *helm, bool finished, MonoTime now)
 {
     ClusterPart *cluster = helm->parts->cluster;
     cluster_part_set_settled(cluster, finished);
@@ -299,7 +299,7 @@ static void check_times(Helm *helm, MonoTime now)
 void helm_tick(Helm *helm, MonoTime now)
 {
     unsigned reasons =
-        look_at_disk(helm) | look_at_cluster(helm) | (helm->held ? PAUSE_OPERATOR : 0u);
+        helm_look_at_disk(helm) | look_at_cluster(helm) | (helm->held ? PAUSE_OPERATOR : 0u);
     if (!helm->stopping) {
         WallTime wall = wall_now();
         network_look_at_clock(&helm->network, now, wall);
@@ -310,7 +310,7 @@ void helm_tick(Helm *helm, MonoTime now)
     note_tail(helm, now);
     check_failures(helm, now);
     if (helm->parts->cluster != NULL) {
-        check_cluster(helm, is_finished(helm), now);
+        helm_check_cluster(helm, is_finished(helm), now);
     } else {
         check_own_limits(helm, now);
     }
@@ -321,7 +321,7 @@ void helm_tick(Helm *helm, MonoTime now)
     }
 }
 
-static MonoTime sooner(MonoTime a, MonoTime b)
+static MonoTime helm_sooner(MonoTime a, MonoTime b)
 {
     return mono_before(a, b) ? a : b;
 }
@@ -335,16 +335,16 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
         next = MONO_NEVER; /* it has been told */
     }
     if (of_run > 0) {
-        next = sooner(next, mono_add_ms(helm->start, of_run));
+        next = helm_sooner(next, mono_add_ms(helm->start, of_run));
     }
     if (of_all > 0) {
         int64_t left = of_all - (int64_t)helm->elapsed_before_ms;
-        next = sooner(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
+        next = helm_sooner(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
     }
-    next = sooner(next, network_look_next(&helm->network));
+    next = helm_sooner(next, network_look_next(&helm->network));
     if (helm->stopping) {
-        next = sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
-        next = sooner(next, helm->grace_end);
+        next = helm_sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
+        next = helm_sooner(next, helm->grace_end);
     }
     return next;
 }

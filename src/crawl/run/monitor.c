@@ -50,7 +50,7 @@ struct Monitor {
     Buffer text;
 };
 
-static char *join(const char *directory, const char *name)
+static char *monitor_join(const char *directory, const char *name)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -63,7 +63,7 @@ static char *join(const char *directory, const char *name)
 
 Result monitor_open_log(const AgentOptions *options, const char *directory, Buffer *error)
 {
-    char *path = join(directory, "ragno.log");
+    char *path = monitor_join(directory, "ragno.log");
     LogLevel echo = options->verbose ? LOG_LEVEL_INFO
                     : options->quiet ? LOG_LEVEL_ERROR
                                      : LOG_LEVEL_WARN;
@@ -83,7 +83,7 @@ Result monitor_open_log(const AgentOptions *options, const char *directory, Buff
 
 static int open_status_log(const Monitor *monitor)
 {
-    char *path = join(monitor->store->directory, "status.log");
+    char *path = monitor_join(monitor->store->directory, "status.log");
     int fd = path == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     free(path);
     return fd;
@@ -92,8 +92,8 @@ static int open_status_log(const Monitor *monitor)
 /* Replaces DIR/status.json in one step. */
 static void write_json(Monitor *monitor, const StatusSample *now)
 {
-    char *path = join(monitor->store->directory, "status.json");
-    char *draft = join(monitor->store->directory, "status.json.new");
+    char *path = monitor_join(monitor->store->directory, "status.json");
+    char *draft = monitor_join(monitor->store->directory, "status.json.new");
     int fd = path == NULL || draft == NULL
                  ? -1
                  : open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -116,7 +116,7 @@ static void write_json(Monitor *monitor, const StatusSample *now)
 
 static uint64_t database_bytes(const Monitor *monitor)
 {
-    char *path = join(monitor->store->directory, "crawl.mdb/data.mdb");
+    char *path = monitor_join(monitor->store->directory, "crawl.mdb/data.mdb");
     struct stat st = {.st_size = 0};
     if (path != NULL) {
         (void)stat(path, &st);
@@ -138,7 +138,7 @@ static void watch_clock(Monitor *monitor)
     monitor->clock_offset_us = offset_us;
 }
 
-static void look_at_disk(Monitor *monitor)
+static void monitor_look_at_disk(Monitor *monitor)
 {
     struct statvfs fs;
     uint64_t least = (uint64_t)monitor->options->config->crawl_min_free_disk;
@@ -156,7 +156,7 @@ static void look_at_disk(Monitor *monitor)
 
 static void sample_disk(Monitor *monitor, StatusSample *sample)
 {
-    look_at_disk(monitor);
+    monitor_look_at_disk(monitor);
     sample->disk_free_bytes = monitor->disk_free_bytes;
     sample->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
 }
@@ -270,7 +270,7 @@ static void draw_progress(Monitor *monitor, const StatusSample *now)
     (void)!write(STDERR_FILENO, monitor->text.data, monitor->text.length);
 }
 
-static void write_line(Monitor *monitor, const StatusSample *now)
+static void monitor_write_line(Monitor *monitor, const StatusSample *now)
 {
     if (monitor->parts->cluster != NULL) {
         cluster_part_set_limit(monitor->parts->cluster, status_limit(&monitor->last_line, now));
@@ -321,7 +321,7 @@ void monitor_tick(Monitor *monitor, MonoTime now)
     }
     sample(monitor, now, &s);
     if (line) {
-        write_line(monitor, &s);
+        monitor_write_line(monitor, &s);
         begin_interval(monitor, now);
     }
     if (progress) {
@@ -348,7 +348,7 @@ void monitor_finish(Monitor *monitor)
 {
     StatusSample s;
     sample(monitor, mono_now(), &s);
-    write_line(monitor, &s);
+    monitor_write_line(monitor, &s);
     if (monitor->progress) {
         log_set_echo_hook(NULL);
         if (monitor->terminal) {
@@ -426,7 +426,7 @@ uint64_t monitor_disk_free(const Monitor *monitor)
 bool monitor_disk_low(Monitor *monitor)
 {
     if (monitor->disk_least != (uint64_t)monitor->options->config->crawl_min_free_disk) {
-        look_at_disk(monitor); /* an operator has changed it */
+        monitor_look_at_disk(monitor); /* an operator has changed it */
     }
     return monitor->disk_low;
 }

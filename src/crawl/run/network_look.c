@@ -17,7 +17,7 @@ static uint32_t our_classes(void)
     return classes;
 }
 
-static void bring_back(AgentParts *parts, int64_t ms, WallTime wall)
+static void network_look_bring_back(AgentParts *parts, int64_t ms, WallTime wall)
 {
     RevivalOrder order = {.since_ms = wall.us / 1000 - ms - MARGIN_MS, .classes = our_classes()};
     if (parts_revive(parts, &order) != RESULT_OK) {
@@ -26,8 +26,8 @@ static void bring_back(AgentParts *parts, int64_t ms, WallTime wall)
     }
 }
 
-static void look_at(NetworkSide *side, bool out, MonoTime since, const char *what,
-                    AgentParts *parts, MonoTime now, WallTime wall)
+static void network_look_at(NetworkSide *side, bool out, MonoTime since, const char *what,
+                            AgentParts *parts, MonoTime now, WallTime wall)
 {
     if (out && !side->out) {
         side->since = since.ns == MONO_NEVER.ns ? now : since;
@@ -39,7 +39,7 @@ static void look_at(NetworkSide *side, bool out, MonoTime since, const char *wha
         int64_t ms = mono_ms_between(side->since, now);
         LOG_WARN("agent", "our own network is back", "reason=network what=\"%s\" after_ms=%lld",
                  what, (long long)ms);
-        bring_back(parts, ms, wall);
+        network_look_bring_back(parts, ms, wall);
     }
     side->out = out;
 }
@@ -49,10 +49,11 @@ unsigned network_look(NetworkLook *look, AgentParts *parts, MonoTime now, WallTi
     OutageReport transfers = network_watch_report(parts->network);
     ResolverStats names;
     resolver_stats(parts->resolver, &names);
-    look_at(&look->transfers, transfers.state == OUTAGE_OUT, transfers.since,
-            "no address answers any more", parts, now, wall);
-    look_at(&look->names, names.outage == OUTAGE_OUT, names.outage_since,
-            "name servers are silent, or say that no name exists any more", parts, now, wall);
+    network_look_at(&look->transfers, transfers.state == OUTAGE_OUT, transfers.since,
+                    "no address answers any more", parts, now, wall);
+    network_look_at(&look->names, names.outage == OUTAGE_OUT, names.outage_since,
+                    "name servers are silent, or say that no name exists any more", parts, now,
+                    wall);
     return look->transfers.out ? PAUSE_NETWORK : 0u;
 }
 
@@ -63,7 +64,7 @@ bool network_look_is_out(const NetworkLook *look)
 
 /* ---- names that do not exist ----------------------------------------------------------------- */
 
-static bool ask_again(AgentParts *parts, int64_t by_ms)
+static bool network_look_ask_again(AgentParts *parts, int64_t by_ms)
 {
     RevivalOrder order = {.classes = UINT32_C(1) << FETCH_NO_NAME, .recheck_by_ms = by_ms};
     return parts_revive(parts, &order) == RESULT_OK;
@@ -80,7 +81,7 @@ void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime now, Wa
               : step_ms > RECHECK_MOST_MS ? RECHECK_MOST_MS
                                           : step_ms;
     if (look->next_recheck.ns != 0 && stats_get(&parts->stats.hosts_parked) > 0) {
-        (void)ask_again(parts, wall.us / 1000);
+        (void)network_look_ask_again(parts, wall.us / 1000);
     }
     look->next_recheck = mono_add_ms(now, step_ms);
 }
@@ -95,7 +96,7 @@ bool network_look_once_more(NetworkLook *look, AgentParts *parts)
     bool may_bring = !look->looked_once_more && parts->config->politeness_name_recheck > 0 &&
                      stats_get(&parts->stats.hosts_parked) > 0;
     look->looked_once_more = true;
-    return may_bring && ask_again(parts, INT64_MAX);
+    return may_bring && network_look_ask_again(parts, INT64_MAX);
 }
 
 /* ---- the clock ------------------------------------------------------------------------------- */

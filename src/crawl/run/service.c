@@ -13,9 +13,10 @@
 #define MESSAGE     1024u
 #define STOPPING_US 60000000 /* a crawl that ends has so long until it says again that it lives */
 
-static void tell(Service *service, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void service_tell(Service *service, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void tell(Service *service, const char *format, ...)
+static void service_tell(Service *service, const char *format, ...)
 {
     char text[MESSAGE];
     va_list arguments;
@@ -37,7 +38,7 @@ static void tell(Service *service, const char *format, ...)
 /* ---- open ------------------------------------------------------------------------------------ */
 
 /* False: it is no address of a Unix socket. */
-static bool take_address(Service *service, const char *name)
+static bool service_take_address(Service *service, const char *name)
 {
     size_t length = strlen(name);
     if ((name[0] != '/' && name[0] != '@') || length < 2 ||
@@ -55,7 +56,7 @@ static bool take_address(Service *service, const char *name)
 }
 
 /* A whole number above 0; else 0. */
-static int64_t number(const char *text)
+static int64_t service_number(const char *text)
 {
     char *end = NULL;
     errno = 0;
@@ -69,7 +70,7 @@ void service_open(Service *service, const char *socket_name, const char *watchdo
     if (socket_name == NULL || *socket_name == '\0') {
         return;
     }
-    if (!take_address(service, socket_name)) {
+    if (!service_take_address(service, socket_name)) {
         LOG_WARN("service", "NOTIFY_SOCKET is not the address of a Unix socket", "value=\"%s\"",
                  socket_name);
         return;
@@ -80,8 +81,8 @@ void service_open(Service *service, const char *socket_name, const char *watchdo
                  strerror(errno));
         return;
     }
-    if (pid == NULL || number(pid) == (int64_t)getpid()) {
-        service->interval_ms = number(watchdog) / 1000;
+    if (pid == NULL || service_number(pid) == (int64_t)getpid()) {
+        service->interval_ms = service_number(watchdog) / 1000;
     }
 }
 
@@ -110,7 +111,7 @@ static int64_t period_ms(const Service *service)
 
 void service_ready(Service *service, MonoTime now)
 {
-    tell(service, "READY=1\nMAINPID=%ld", (long)getpid());
+    service_tell(service, "READY=1\nMAINPID=%ld", (long)getpid());
     service->ready = true;
     if (service->fd >= 0) {
         service->next = now;
@@ -119,14 +120,14 @@ void service_ready(Service *service, MonoTime now)
 
 void service_reloading(Service *service, MonoTime now)
 {
-    tell(service, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(now.ns / 1000));
+    service_tell(service, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(now.ns / 1000));
 }
 
 void service_stopping(Service *service, const char *why, int64_t most_ms)
 {
     service->stopping = true;
-    tell(service, "STOPPING=1\nSTATUS=%s\nEXTEND_TIMEOUT_USEC=%lld", why,
-         (long long)most_ms * 1000);
+    service_tell(service, "STOPPING=1\nSTATUS=%s\nEXTEND_TIMEOUT_USEC=%lld", why,
+                 (long long)most_ms * 1000);
 }
 
 /* Nothing waits, or something was written since the last time, or nothing needs to move. */
@@ -144,12 +145,12 @@ void service_tick(Service *service, const ServicePulse *pulse, const char *phras
     }
     service->next = mono_add_ms(now, period_ms(service));
     if (service->stopping) {
-        tell(service, "EXTEND_TIMEOUT_USEC=%d", STOPPING_US);
+        service_tell(service, "EXTEND_TIMEOUT_USEC=%d", STOPPING_US);
     } else if (phrase != NULL) {
-        tell(service, "STATUS=%s", phrase);
+        service_tell(service, "STATUS=%s", phrase);
     }
     if (is_alive(service, pulse)) {
-        tell(service, "WATCHDOG=1");
+        service_tell(service, "WATCHDOG=1");
     }
 }
 

@@ -16,7 +16,7 @@
 /* ---- what operators have set -----------------------------------------------------------------
  */
 
-static SettingsEntry *find(const Settings *settings, const char *pattern, const char *name)
+static SettingsEntry *settings_find(const Settings *settings, const char *pattern, const char *name)
 {
     for (size_t i = 0; i < settings->n_set; i++) {
         if (strcmp(settings->set[i].name, name) == 0 &&
@@ -27,7 +27,7 @@ static SettingsEntry *find(const Settings *settings, const char *pattern, const 
     return NULL;
 }
 
-static void release(SettingsEntry *entry)
+static void settings_release(SettingsEntry *entry)
 {
     free(entry->pattern);
     free(entry->name);
@@ -37,17 +37,17 @@ static void release(SettingsEntry *entry)
 }
 
 /* The last one takes its place. */
-static void forget(Settings *settings, SettingsEntry *entry)
+static void settings_forget(Settings *settings, SettingsEntry *entry)
 {
-    release(entry);
+    settings_release(entry);
     *entry = settings->set[--settings->n_set];
 }
 
 /* before, origin: of the value that is replaced. */
-static Result remember(Settings *settings, const char *pattern, const char *name, const char *text,
-                       const char *before, const char *origin)
+static Result settings_remember(Settings *settings, const char *pattern, const char *name,
+                                const char *text, const char *before, const char *origin)
 {
-    SettingsEntry *known = find(settings, pattern, name);
+    SettingsEntry *known = settings_find(settings, pattern, name);
     char *copy = strdup(text);
     if (known != NULL && copy != NULL) {
         free(known->text);
@@ -69,15 +69,15 @@ static Result remember(Settings *settings, const char *pattern, const char *name
                              .origin = strdup(origin)};
     if (entry->pattern == NULL || entry->name == NULL || entry->before == NULL ||
         entry->origin == NULL) {
-        forget(settings, entry);
+        settings_forget(settings, entry);
         return RESULT_MEMORY;
     }
     return RESULT_OK;
 }
 
 /* Sets one value in a configuration that is not in effect. */
-static Result put(Config *config, const char *pattern, const char *name, const char *text,
-                  Buffer *error)
+static Result settings_put(Config *config, const char *pattern, const char *name, const char *text,
+                           Buffer *error)
 {
     return *pattern == '\0'
                ? options_set(&config->options, name, text, OPERATOR, error)
@@ -92,7 +92,7 @@ void settings_init(Settings *settings, const AgentOptions *options, AgentParts *
 void settings_destroy(Settings *settings)
 {
     for (size_t i = 0; i < settings->n_set; i++) {
-        release(&settings->set[i]);
+        settings_release(&settings->set[i]);
     }
     free(settings->set);
     *settings = (Settings){.n_set = 0};
@@ -159,7 +159,7 @@ static void tell_sites(const Options *before, const Options *fresh, Asker *asker
 }
 
 /* The parts take what has changed. */
-static Result apply(Settings *settings, Buffer *error)
+static Result settings_apply(Settings *settings, Buffer *error)
 {
     log_set_level((LogLevel)settings->options->config->log_level);
     return parts_configure(settings->parts, error);
@@ -193,7 +193,7 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
         *changed = options_take(options, &fresh->options, is_live, settings);
         rc = check_budget(settings->options->config, error);
     }
-    rc = rc == RESULT_OK ? apply(settings, error) : rc;
+    rc = rc == RESULT_OK ? settings_apply(settings, error) : rc;
     if (rc == RESULT_OK) {
         option_changes_tell(&before.options, &fresh->options, tell_change, &asker);
         tell_sites(&before.options, &fresh->options, &asker);
@@ -201,7 +201,7 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
         (void)options_take(options, &before.options, is_live, settings);
         Buffer ignored;
         buffer_init(&ignored, BUFFER_NO_LIMIT);
-        (void)apply(settings, &ignored);
+        (void)settings_apply(settings, &ignored);
         buffer_destroy(&ignored);
     }
     config_destroy(&before);
@@ -218,7 +218,7 @@ static Result read_fresh(const Settings *settings, Config *fresh, Buffer *error)
     Result rc = options->reload(options->reload_context, fresh, error) ? RESULT_OK : RESULT_INVALID;
     for (size_t i = 0; i < settings->n_set && rc == RESULT_OK; i++) {
         const SettingsEntry *entry = &settings->set[i];
-        rc = put(fresh, entry->pattern, entry->name, entry->text, error);
+        rc = settings_put(fresh, entry->pattern, entry->name, entry->text, error);
         if (rc != RESULT_OK) {
             config_destroy(fresh);
         }
@@ -254,7 +254,7 @@ static Result try_value(const Settings *settings, const char *pattern, const cha
     }
     rc = options_copy(&fresh->options, &settings->options->config->options);
     if (rc == RESULT_OK) {
-        rc = put(fresh, pattern, name, text, error);
+        rc = settings_put(fresh, pattern, name, text, error);
     }
     if (rc == RESULT_OK) {
         rc = config_resolve_paths(fresh, error);
@@ -268,21 +268,22 @@ static Result try_value(const Settings *settings, const char *pattern, const cha
     return rc;
 }
 
-static const char *text_of(const Settings *settings, const OptionSpec *spec)
+static const char *settings_text_of(const Settings *settings, const OptionSpec *spec)
 {
     const Options *options = &settings->options->config->options;
     return options->texts[spec - options->specs];
 }
 
-static Result refuse(const Settings *settings, const char *name, const char *text, Buffer *answer)
+static Result settings_refuse(const Settings *settings, const char *name, const char *text,
+                              Buffer *answer)
 {
     const OptionSpec *spec = options_find(&settings->options->config->options, name);
     const char *what = spec == NULL || !spec->live
                            ? "Stop the crawl, and start it again"
                            : "It is divided among all agents: stop them all, and start them again";
-    (void)buffer_printf(answer,
-                        "%s cannot change while the crawl runs; it is '%s'. %s with --set %s=%s",
-                        name, spec == NULL ? "" : text_of(settings, spec), what, name, text);
+    (void)buffer_printf(
+        answer, "%s cannot change while the crawl runs; it is '%s'. %s with --set %s=%s", name,
+        spec == NULL ? "" : settings_text_of(settings, spec), what, name, text);
     return RESULT_LIMIT;
 }
 
@@ -301,24 +302,24 @@ Result settings_set(Settings *settings, const char *pattern, const char *name, c
     }
     if (spec == NULL || !is_live(settings, spec)) {
         config_destroy(&fresh);
-        return refuse(settings, name, text, answer);
+        return settings_refuse(settings, name, text, answer);
     }
     buffer_init(&before, BUFFER_NO_LIMIT);
     buffer_init(&origin, BUFFER_NO_LIMIT);
-    (void)buffer_append_string(&before, text_of(settings, spec));
+    (void)buffer_append_string(&before, settings_text_of(settings, spec));
     (void)buffer_append_string(&origin, options->origins[spec - options->specs]);
     rc = take_over(settings, &fresh, who, &changed, answer);
     config_destroy(&fresh);
     if (rc == RESULT_OK) {
-        rc =
-            remember(settings, pattern, name, text, buffer_string(&before), buffer_string(&origin));
+        rc = settings_remember(settings, pattern, name, text, buffer_string(&before),
+                               buffer_string(&origin));
     }
     if (rc == RESULT_OK && *pattern != '\0') {
         (void)buffer_printf(answer, "%s of %s = %s (others: %s)", name, pattern, text,
-                            text_of(settings, spec));
+                            settings_text_of(settings, spec));
     } else if (rc == RESULT_OK) {
         (void)buffer_printf(answer, changed > 0 ? "%s = %s (it was '%s')" : "%s is %s already",
-                            name, text_of(settings, spec), buffer_string(&before));
+                            name, settings_text_of(settings, spec), buffer_string(&before));
     }
     buffer_destroy(&before);
     buffer_destroy(&origin);
@@ -328,7 +329,7 @@ Result settings_set(Settings *settings, const char *pattern, const char *name, c
 Result settings_unset(Settings *settings, const char *pattern, const char *name, const char *who,
                       Buffer *answer)
 {
-    SettingsEntry *entry = find(settings, pattern, name);
+    SettingsEntry *entry = settings_find(settings, pattern, name);
     const Options *options = &settings->options->config->options;
     const OptionSpec *spec = options_find(options, name);
     bool is_set = entry != NULL || (spec != NULL && *pattern == '\0' &&
@@ -357,9 +358,9 @@ Result settings_unset(Settings *settings, const char *pattern, const char *name,
         return RESULT_NOT_FOUND;
     }
     if (rc == RESULT_OK) {
-        (void)buffer_printf(answer, "%s = %s", name, text_of(settings, spec));
+        (void)buffer_printf(answer, "%s = %s", name, settings_text_of(settings, spec));
         if (entry != NULL) {
-            forget(settings, entry);
+            settings_forget(settings, entry);
         }
     }
     return rc;
@@ -367,7 +368,7 @@ Result settings_unset(Settings *settings, const char *pattern, const char *name,
 
 /* ---- since the run before -------------------------------------------------------------------- */
 
-static char *join(const char *directory, const char *name)
+static char *settings_join(const char *directory, const char *name)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -399,7 +400,7 @@ void settings_tell_start(const Config *config, const char *directory)
     Config before;
     Buffer error;
     StartChanges changes = {.options = &config->options};
-    char *path = join(directory, "in-force.ini"); /* somebody may have edited config.ini */
+    char *path = settings_join(directory, "in-force.ini"); /* somebody may have edited config.ini */
     buffer_init(&error, BUFFER_NO_LIMIT);
     if (path == NULL || config_file_look(path) == CONFIG_FILE_NONE ||
         config_init(&before) != RESULT_OK) {
@@ -427,8 +428,8 @@ void settings_tell_start(const Config *config, const char *directory)
 static Result write_file(const Config *config, const char *directory, const char *name,
                          const char *draft_name)
 {
-    char *path = join(directory, name);
-    char *draft = join(directory, draft_name);
+    char *path = settings_join(directory, name);
+    char *draft = settings_join(directory, draft_name);
     FILE *file = draft == NULL ? NULL : fopen(draft, "we");
     Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
     if (rc == RESULT_OK) {

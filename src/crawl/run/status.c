@@ -291,7 +291,8 @@ static void emit_cluster(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "agents_awaited", FIELD_INTEGER, NULL, c->node.agents_awaited, 0);
 }
 
-static void emit(const StatusSample *before, const StatusSample *now, Buffer *out, FieldSink sink)
+static void status_emit(const StatusSample *before, const StatusSample *now, Buffer *out,
+                        FieldSink sink)
 {
     emit_progress(before, now, out, sink);
     emit_parts(now, out, sink);
@@ -333,7 +334,7 @@ static void json_field(Buffer *out, const char *name, FieldKind kind, const char
 Result status_line(const StatusSample *before, const StatusSample *now, Buffer *out)
 {
     buffer_reset(out);
-    emit(before, now, out, line_field);
+    status_emit(before, now, out, line_field);
     return out->length == 0 ? RESULT_MEMORY : RESULT_OK;
 }
 
@@ -341,12 +342,12 @@ Result status_json(const StatusSample *before, const StatusSample *now, long pid
 {
     buffer_reset(out);
     Result rc = buffer_printf(out, "{\"pid\": %ld", pid);
-    emit(before, now, out, json_field);
+    status_emit(before, now, out, json_field);
     return rc == RESULT_OK ? buffer_append_string(out, "}\n") : rc;
 }
 
 /* What binds, in brackets; or for how long nothing can be done. */
-static Result tell_limit(const StatusSample *before, const StatusSample *now, Buffer *out)
+static Result status_tell_limit(const StatusSample *before, const StatusSample *now, Buffer *out)
 {
     char time[24];
     if (!status_only_waits(now) || now->state != STATE_RUNNING) {
@@ -372,7 +373,7 @@ Result status_progress(const StatusSample *before, const StatusSample *now, unsi
         (unsigned long long)now->hosts, now->fetch.active, (unsigned long long)now->by_status[0]);
     Buffer limit;
     buffer_init(&limit, 4096);
-    rc = rc == RESULT_OK ? tell_limit(before, now, &limit) : rc;
+    rc = rc == RESULT_OK ? status_tell_limit(before, now, &limit) : rc;
     /* What binds is kept whole; what does not fit is cut before it. */
     size_t room = columns > limit.length + 1 ? columns - limit.length - 1 : 0;
     if (rc == RESULT_OK && out->length > room) {

@@ -94,7 +94,7 @@ static void print_reasons(const char *title, const uint64_t *of_class, FILE *out
     }
 }
 
-static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
+static void summary_print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
 {
     HostSums sums = {.db = store->db, .n_slow = 0};
     Buffer origin;
@@ -195,7 +195,7 @@ void summary_print(const IngestStore *store, const char *directory, const CrawlT
     print_kept(store, txn, directory, out);
     print_revisits(store, txn, out);
     print_refusals(totals, out);
-    print_hosts(store, txn, out);
+    summary_print_hosts(store, txn, out);
     (void)fprintf(out, "  time        %s, CPU %.1f s, %.0f pages per CPU-second\n",
                   status_format_time((int64_t)totals->elapsed_ms, time), cpu_s,
                   cpu_s > 0 ? (double)totals->pages / cpu_s : 0);

@@ -41,7 +41,7 @@ static void tell_class(const Question *q, unsigned class)
 }
 
 /* The line of robots.txt that forbids it. */
-static void tell_robots(const Question *q)
+static void seed_reason_tell_robots(const Question *q)
 {
     Buffer body;
     Robots *robots = NULL;
@@ -65,11 +65,11 @@ static unsigned class_of_host(const HostRecord *host)
     return host_is_aside(host) ? host->drop_class : host->last_failure;
 }
 
-static void tell_status(const Question *q)
+static void seed_reason_tell_status(const Question *q)
 {
     switch (q->page->status) {
     case STATUS_ROBOTS:
-        tell_robots(q);
+        seed_reason_tell_robots(q);
         return;
     case STATUS_PRIVATE:
         tell_class(q, FETCH_PRIVATE);
@@ -110,7 +110,7 @@ SeedState seed_reason_tell(HostTable *hosts, const Config *config, MDB_txn *txn,
         return SEED_HAS_SUCCEEDED;
     }
     if (page->status != 0) {
-        tell_status(&q);
+        seed_reason_tell_status(&q);
     } else if (host->state == HOST_DENIED) {
         (void)buffer_append_string(words,
                                    "its host is denied (denied.txt or scope.exclude_domains)");

@@ -23,7 +23,7 @@ typedef struct Look {
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static Result look_at(Look *look, uint64_t index)
+static Result seed_verdict_look_at(Look *look, uint64_t index)
 {
     SeedVerdict *verdict = look->verdict;
     int code = page_db_get(look->store->db, look->txn, index, &look->page, &look->url);
@@ -72,7 +72,7 @@ Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *o
     while (rc == RESULT_OK && n == PIECE && verdict->seeds < LOOKED_MAX && goes_on) {
         rc = seed_table_read(store->seeds, look.txn, next, entries, PIECE, &n);
         for (size_t i = 0; i < n && rc == RESULT_OK && goes_on; i++) {
-            rc = look_at(&look, entries[i].index);
+            rc = seed_verdict_look_at(&look, entries[i].index);
             next = entries[i].index + 1;
             goes_on = out != NULL || verdict->succeeded == verdict->redirects;
         }

@@ -80,8 +80,8 @@ static Result parse_seed(Url *url, const char *text, size_t length)
 }
 
 /* Not as it is: a terminal obeys some of what a file that is no seed file may hold. */
-static void complain(const char *where, unsigned long line, const char *what, const char *text,
-                     size_t length)
+static void seeds_complain(const char *where, unsigned long line, const char *what,
+                           const char *text, size_t length)
 {
     char shown[COMPLAINT_BYTES + 1];
     size_t n = length < COMPLAINT_BYTES ? length : COMPLAINT_BYTES;
@@ -93,12 +93,12 @@ static void complain(const char *where, unsigned long line, const char *what, co
                   n < length ? "..." : "");
 }
 
-static void leave_out(SeedReader *reader, const char *where, unsigned long line, const char *why,
-                      const char *text, size_t length)
+static void seeds_leave_out(SeedReader *reader, const char *where, unsigned long line,
+                            const char *why, const char *text, size_t length)
 {
     reader->bad++;
     if (reader->bad <= COMPLAINTS_MAX) {
-        complain(where, line, why, text, length);
+        seeds_complain(where, line, why, text, length);
     }
 }
 
@@ -111,11 +111,12 @@ static void strip_credentials(const SeedReader *reader, Url *url, const char *wh
         return;
     }
     url->length = (uint32_t)authority_strip(url->href, url->length);
-    complain(where, line, "user information was removed (scope.seed_credentials = yes keeps it)",
-             url->href, url->length);
+    seeds_complain(where, line,
+                   "user information was removed (scope.seed_credentials = yes keeps it)",
+                   url->href, url->length);
 }
 
-static bool is_blank(char c)
+static bool seeds_is_blank(char c)
 {
     return (unsigned char)c <= ' ';
 }
@@ -131,37 +132,38 @@ typedef struct SeedParts {
 static SeedParts split_line(const char *text, size_t length)
 {
     SeedParts parts = {.url = 0};
-    while (parts.url < length && !is_blank(text[parts.url])) {
+    while (parts.url < length && !seeds_is_blank(text[parts.url])) {
         parts.url++;
     }
     size_t at = parts.url;
-    while (at < length && is_blank(text[at])) {
+    while (at < length && seeds_is_blank(text[at])) {
         at++;
     }
     parts.tag = text + at;
-    while (at < length && *parts.tag != '#' && !is_blank(text[at])) {
+    while (at < length && *parts.tag != '#' && !seeds_is_blank(text[at])) {
         at++;
         parts.tag_length++;
     }
     return parts;
 }
 
-static Result add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
-                       unsigned long line)
+static Result seeds_add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
+                             unsigned long line)
 {
     SeedParts parts = split_line(text, length);
     Result rc = parse_seed(&batch->url, text, parts.url);
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
-        leave_out(batch->reader, where, line, "not an http or https URL, left out", text, length);
+        seeds_leave_out(batch->reader, where, line, "not an http or https URL, left out", text,
+                        length);
         return RESULT_OK;
     }
     if (rc != RESULT_OK) {
         return rc;
     }
     if (!port_set_has(batch->reader->ports, batch->url.port)) {
-        leave_out(batch->reader, where, line,
-                  "a port that is not connected to (scope.ports, or a bad port), left out", text,
-                  length);
+        seeds_leave_out(batch->reader, where, line,
+                        "a port that is not connected to (scope.ports, or a bad port), left out",
+                        text, length);
         return RESULT_OK;
     }
     strip_credentials(batch->reader, &batch->url, where, line);
@@ -178,7 +180,7 @@ static Result add_seed(SeedBatch *batch, const char *text, size_t length, const 
     return batch->n == BATCH ? batch_flush(batch) : RESULT_OK;
 }
 
-static Result read_lines(SeedBatch *batch, FILE *file, const char *where)
+static Result seeds_read_lines(SeedBatch *batch, FILE *file, const char *where)
 {
     char *line = NULL;
     size_t capacity = 0;
@@ -201,7 +203,7 @@ static Result read_lines(SeedBatch *batch, FILE *file, const char *where)
             length--;
         }
         if (length > 0 && *start != '#') {
-            rc = add_seed(batch, start, length, where, number);
+            rc = seeds_add_seed(batch, start, length, where, number);
         }
     }
     if (rc == RESULT_OK && ferror(file)) {
@@ -291,7 +293,7 @@ Result seeds_read_file(SeedReader *reader, const char *path)
     SeedBatch batch;
     Result rc = batch_open(&batch, reader);
     if (rc == RESULT_OK) {
-        rc = read_lines(&batch, file, is_stdin ? "standard input" : path);
+        rc = seeds_read_lines(&batch, file, is_stdin ? "standard input" : path);
     }
     if (rc == RESULT_OK) {
         rc = batch_flush(&batch);
@@ -309,7 +311,7 @@ Result seeds_read_words(SeedReader *reader, char *const *words, size_t n)
     SeedBatch batch;
     Result rc = batch_open(&batch, reader);
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = add_seed(&batch, words[i], strlen(words[i]), "command line", i + 1);
+        rc = seeds_add_seed(&batch, words[i], strlen(words[i]), "command line", i + 1);
     }
     if (rc == RESULT_OK) {
         rc = batch_flush(&batch);

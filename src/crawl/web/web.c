@@ -89,7 +89,7 @@ static enum MHD_Result send_text(Request *request, unsigned status, const char *
                                                          MHD_RESPMEM_MUST_COPY));
 }
 
-static enum MHD_Result say(Request *request, unsigned status, const char *sentence)
+static enum MHD_Result web_say(Request *request, unsigned status, const char *sentence)
 {
     Buffer text;
     buffer_init(&text, 4096);
@@ -148,19 +148,20 @@ static const char *header_of(const Request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-static enum MHD_Result change(Web *web, Request *request)
+static enum MHD_Result web_change(Web *web, Request *request)
 {
     const char *authorization = header_of(request, "Authorization");
     Buffer text;
     if (!web->writes) {
-        return say(request, 403, "the page is read-only (control.web_write = no)");
+        return web_say(request, 403, "the page is read-only (control.web_write = no)");
     }
     if (authorization == NULL || !web_guard_token(authorization, buffer_string(&web->token))) {
         LOG_WARN("web", "refused, no token or a wrong one", "bytes=%zu", request->body.length);
-        return say(request, 401, "this needs 'Authorization: Bearer TOKEN' (control.token_file)");
+        return web_say(request, 401,
+                       "this needs 'Authorization: Bearer TOKEN' (control.token_file)");
     }
     if (request->is_long) {
-        return say(request, 413, "the request's body is too long");
+        return web_say(request, 413, "the request's body is too long");
     }
     buffer_init(&text, BUFFER_NO_LIMIT);
     unsigned status =
@@ -220,11 +221,11 @@ static enum MHD_Result send_hosts(Web *web, Request *request)
     unsigned long n = rows == NULL ? ROWS : strtoul(rows, &end, 10);
     request->question.order = order == NULL ? SURVEY_QUEUE : survey_order_of(order);
     if (request->question.order == SURVEY_ORDERS) {
-        return say(request, 400,
-                   "order: queue, speed, errors, waiting, pages, bytes or slowest is expected");
+        return web_say(request, 400,
+                       "order: queue, speed, errors, waiting, pages, bytes or slowest is expected");
     }
     if (rows != NULL && (end == rows || *end != '\0' || n < 1 || n > SURVEY_ROWS_MAX)) {
-        return say(request, 400, "rows: a number from 1 to 1000 is expected");
+        return web_say(request, 400, "rows: a number from 1 to 1000 is expected");
     }
     request->question.rows = n;
     return ask_look(web, request, WEB_HOSTS, argument_of(request, "filter"));
@@ -234,14 +235,14 @@ static enum MHD_Result send_why(Web *web, Request *request, WebQuestionKind kind
 {
     const char *url = argument_of(request, "url");
     if (url == NULL || *url == '\0') {
-        return say(request, 400, "url: the URL that is asked about is missing");
+        return web_say(request, 400, "url: the URL that is asked about is missing");
     }
     return ask_look(web, request, kind, url);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static enum MHD_Result get(Web *web, Request *request, const char *path)
+static enum MHD_Result web_get(Web *web, Request *request, const char *path)
 {
     const WebFile *file = web_file_find(path);
     if (file != NULL) {
@@ -265,14 +266,14 @@ static enum MHD_Result get(Web *web, Request *request, const char *path)
     if (strcmp(path, "/why.json") == 0 || strcmp(path, "/why.txt") == 0) {
         return send_why(web, request, path[5] == 'j' ? WEB_WHY_JSON : WEB_WHY_TEXT);
     }
-    return say(request, 404,
-               path[0] == '/' && strcmp(path, "/control") == 0
-                   ? "/control takes POST"
-                   : "there is no such page; / is the status page");
+    return web_say(request, 404,
+                   path[0] == '/' && strcmp(path, "/control") == 0
+                       ? "/control takes POST"
+                       : "there is no such page; / is the status page");
 }
 
 /* Who may not ask at all gets a sentence: NULL: he may. */
-static const char *refusal_of(const Web *web, const Request *request)
+static const char *web_refusal_of(const Web *web, const Request *request)
 {
     const char *host = header_of(request, "Host");
     const char *origin = header_of(request, "Origin");
@@ -290,26 +291,26 @@ static const char *refusal_of(const Web *web, const Request *request)
     return NULL;
 }
 
-static enum MHD_Result serve(Web *web, Request *request, const char *path, const char *method)
+static enum MHD_Result web_serve(Web *web, Request *request, const char *path, const char *method)
 {
-    const char *refusal = refusal_of(web, request);
+    const char *refusal = web_refusal_of(web, request);
     if (refusal != NULL) {
-        return say(request, 403, refusal);
+        return web_say(request, 403, refusal);
     }
     if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
-        return get(web, request, path);
+        return web_get(web, request, path);
     }
     if (strcmp(method, "POST") == 0 && strcmp(path, "/control") == 0) {
-        return change(web, request);
+        return web_change(web, request);
     }
-    return say(request, 405, "GET and HEAD are known, and POST for /control");
+    return web_say(request, 405, "GET and HEAD are known, and POST for /control");
 }
 
 /* libmicrohttpd calls: at the head of a request, for each piece of its body, at its end, and once
  * more when look has answered. */
-static enum MHD_Result take_request(void *context, struct MHD_Connection *connection,
-                                    const char *path, const char *method, const char *version,
-                                    const char *bytes, size_t *n_bytes, void **slot)
+static enum MHD_Result web_take_request(void *context, struct MHD_Connection *connection,
+                                        const char *path, const char *method, const char *version,
+                                        const char *bytes, size_t *n_bytes, void **slot)
 {
     Request *request = *slot;
     (void)version;
@@ -329,7 +330,7 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *connec
         *n_bytes = 0;
         return MHD_YES;
     }
-    return serve(context, request, path, method);
+    return web_serve(context, request, path, method);
 }
 
 static void forget_request(void *context, struct MHD_Connection *connection, void **slot,
@@ -364,15 +365,15 @@ static Result start_daemon(Web *web, int fd)
 {
     web->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-        take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL, MHD_OPTION_LISTEN_SOCKET,
-        fd, MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_THREAD_STACK_SIZE, STACK,
-        MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
+        web_take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS,
+        MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
+        MHD_OPTION_THREAD_STACK_SIZE, STACK, MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     return web->daemon == NULL ? RESULT_IO : RESULT_OK;
 }
 
-static Result read_token(Web *web, const Config *config, Buffer *error)
+static Result web_read_token(Web *web, const Config *config, Buffer *error)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -384,13 +385,13 @@ static Result read_token(Web *web, const Config *config, Buffer *error)
     return rc;
 }
 
-static Result open_all(Web *web, const Config *config, const CrawlStore *store, Buffer *name,
-                       Buffer *error)
+static Result web_open_all(Web *web, const Config *config, const CrawlStore *store, Buffer *name,
+                           Buffer *error)
 {
     int fd = -1;
     Result rc = listen_address_parse(&web->address, config->control_listen, error);
     if (rc == RESULT_OK && web->writes) {
-        rc = read_token(web, config, error);
+        rc = web_read_token(web, config, error);
     }
     if (rc == RESULT_OK) {
         rc = web_look_start(&web->look, web->directory, &store->tables);
@@ -441,7 +442,7 @@ Result web_open(Web **out, const Config *config, const CrawlStore *store)
     }
     buffer_init(&name, BUFFER_NO_LIMIT);
     buffer_init(&error, BUFFER_NO_LIMIT);
-    Result rc = open_all(web, config, store, &name, &error);
+    Result rc = web_open_all(web, config, store, &name, &error);
     if (rc == RESULT_OK) {
         LOG_INFO("web", "status page", "url=%s writes=%s", buffer_string(&name),
                  web->writes ? "yes" : "no");

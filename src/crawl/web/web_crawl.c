@@ -15,14 +15,14 @@ void web_crawl_close(WebCrawl *crawl)
     crawl->link = NULL;
 }
 
-static bool append_line(void *context, const char *line)
+static bool web_crawl_append_line(void *context, const char *line)
 {
     Buffer *out = context;
     return buffer_append_string(out, line) == RESULT_OK &&
            buffer_append_char(out, '\n') == RESULT_OK;
 }
 
-static unsigned ask(WebCrawl *crawl, char *const *words, size_t n, Buffer *out)
+static unsigned web_crawl_ask(WebCrawl *crawl, char *const *words, size_t n, Buffer *out)
 {
     Buffer error;
     Buffer note;
@@ -34,7 +34,8 @@ static unsigned ask(WebCrawl *crawl, char *const *words, size_t n, Buffer *out)
         rc = control_link_open(&crawl->link, crawl->directory, &error);
     }
     if (rc == RESULT_OK) {
-        rc = control_link_ask(crawl->link, words, n, append_line, out, ANSWER_MS, &note, &error);
+        rc = control_link_ask(crawl->link, words, n, web_crawl_append_line, out, ANSWER_MS, &note,
+                              &error);
         if (rc != RESULT_OK && rc != RESULT_LIMIT && rc != RESULT_INVALID) {
             web_crawl_close(crawl);
         }
@@ -56,7 +57,7 @@ unsigned web_crawl_status(WebCrawl *crawl, Buffer *out)
     char status[] = "status";
     char json[] = "json";
     char *words[] = {status, json};
-    return ask(crawl, words, 2, out);
+    return web_crawl_ask(crawl, words, 2, out);
 }
 
 static bool is_allowed(const char *word)
@@ -89,7 +90,7 @@ unsigned web_crawl_do(WebCrawl *crawl, const char *line, size_t length, Buffer *
                             "deny, allow, host, seed and rotate, ragno ctl knows more\n",
                             words.words[0]);
     } else {
-        status = ask(crawl, words.words, words.n, out);
+        status = web_crawl_ask(crawl, words.words, words.n, out);
     }
     control_words_destroy(&words);
     return status;

@@ -40,14 +40,14 @@ typedef struct History {
 } History;
 
 /* The field in KEY=VALUE pairs of one line: all curves in one pass over it. */
-static void read_line(const char *line, size_t length, double values[N_CURVES])
+static void web_history_read_line(const char *line, size_t length, double values[N_CURVES])
 {
     for (size_t i = 0; i < N_CURVES; i++) {
         values[i] = status_log_number(line, length, curves[i].field, -1);
     }
 }
 
-static void take_line(History *history, const char *line, size_t length)
+static void web_history_take_line(History *history, const char *line, size_t length)
 {
     WallTime time;
     double values[N_CURVES];
@@ -55,7 +55,7 @@ static void take_line(History *history, const char *line, size_t length)
         return;
     }
     int64_t ms = time.us / 1000;
-    read_line(line, length, values);
+    web_history_read_line(line, length, values);
     int64_t span = history->time_before == 0 ? 0 : ms - history->time_before;
     /* A crawl that stood still in between has no rate there. */
     bool joined =
@@ -80,7 +80,7 @@ static void take_line(History *history, const char *line, size_t length)
     history->time_before = ms;
 }
 
-static double value_of(const History *history, size_t curve, size_t bucket)
+static double web_history_value_of(const History *history, size_t curve, size_t bucket)
 {
     const SeriesBucket *values = &history->series[curve].buckets[bucket];
     if (values->n == 0) {
@@ -93,7 +93,7 @@ static double value_of(const History *history, size_t curve, size_t bucket)
     return ms > 0 ? values->sum * 1000 / ms : -1;
 }
 
-static void put(const History *history, JsonWriter *json)
+static void web_history_put(const History *history, JsonWriter *json)
 {
     const Series *first = &history->series[0];
     json_open(json, NULL, '{');
@@ -102,7 +102,7 @@ static void put(const History *history, JsonWriter *json)
     for (size_t i = 0; i < N_CURVES; i++) {
         json_open(json, curves[i].name, '[');
         for (size_t bucket = 0; bucket < first->n; bucket++) {
-            double value = value_of(history, i, bucket);
+            double value = web_history_value_of(history, i, bucket);
             if (value < 0) {
                 json_null(json, NULL);
             } else {
@@ -133,12 +133,12 @@ Result web_history(const char *directory, size_t bytes, Buffer *out)
     if (buffer_printf(&path, "%s/status.log", directory) == RESULT_OK &&
         log_reader_open_tail(&reader, buffer_string(&path), bytes) == RESULT_OK) {
         while (log_reader_next(reader, &line, &length)) {
-            take_line(history, line, length);
+            web_history_take_line(history, line, length);
         }
         log_reader_close(reader);
     }
     json_init(&json, out);
-    put(history, &json);
+    web_history_put(history, &json);
     buffer_destroy(&path);
     free(history);
     return json.result;

@@ -23,7 +23,7 @@ static void put_counts(const SurveyCounts *counts, JsonWriter *json)
     json_close(json);
 }
 
-static void put_row(const SurveyRow *row, WallTime now, Buffer *state, JsonWriter *json)
+static void web_hosts_put_row(const SurveyRow *row, WallTime now, Buffer *state, JsonWriter *json)
 {
     const HostRecord *record = &row->record;
     HostSituation situation = host_situation_of(record, now.us / 1000);
@@ -55,7 +55,7 @@ Result web_hosts(const SurveyResult *survey, WallTime now, Buffer *out)
     put_counts(&survey->counts, &json);
     json_open(&json, "hosts", '[');
     for (size_t i = 0; i < survey->n; i++) {
-        put_row(&survey->rows[i], now, &state, &json);
+        web_hosts_put_row(&survey->rows[i], now, &state, &json);
     }
     json_close(&json);
     json_close(&json);

@@ -70,7 +70,7 @@ static Result look_over_hosts(WebLook *look, const WebQuestion *question)
     return rc;
 }
 
-static Result tell_hosts(WebLook *look, WebQuestion *question)
+static Result web_look_tell_hosts(WebLook *look, WebQuestion *question)
 {
     Result rc = has_hosts(look, question, mono_now()) ? RESULT_OK : look_over_hosts(look, question);
     if (rc != RESULT_OK) {
@@ -82,14 +82,14 @@ static Result tell_hosts(WebLook *look, WebQuestion *question)
 
 /* ---- why ------------------------------------------------------------------------------------- */
 
-static bool note_line(void *context, const char *line)
+static bool web_look_note_line(void *context, const char *line)
 {
     (void)line;
     *(bool *)context = true;
     return true;
 }
 
-static bool is_in_flight(void *context, const char *url)
+static bool web_look_is_in_flight(void *context, const char *url)
 {
     const WebLook *look = context;
     bool found = false;
@@ -100,7 +100,7 @@ static bool is_in_flight(void *context, const char *url)
     Buffer error;
     buffer_init(&error, 4096);
     if (copy != NULL && control_link_open(&link, look->directory, &error) == RESULT_OK) {
-        (void)control_link_ask(link, words, 2, note_line, &found, ANSWER_MS, NULL, &error);
+        (void)control_link_ask(link, words, 2, web_look_note_line, &found, ANSWER_MS, NULL, &error);
     }
     control_link_close(link);
     free(copy);
@@ -110,7 +110,7 @@ static bool is_in_flight(void *context, const char *url)
 
 /* The configuration as the crawl wrote it at its start: the one in memory belongs to the main
  * thread. */
-static bool read_config(const WebLook *look, Config *config)
+static bool web_look_read_config(const WebLook *look, Config *config)
 {
     Buffer path;
     Buffer error;
@@ -123,7 +123,7 @@ static bool read_config(const WebLook *look, Config *config)
     return is_there;
 }
 
-static Result tell_why(WebLook *look, WebQuestion *question)
+static Result web_look_tell_why(WebLook *look, WebQuestion *question)
 {
     Why why;
     Config config = {.crawl_contact = NULL};
@@ -139,9 +139,9 @@ static Result tell_why(WebLook *look, WebQuestion *question)
                           .groups = look->store->groups,
                           .schedule = look->store->schedule,
                           .revisits = look->store->revisits,
-                          .config = read_config(look, &config) ? &config : NULL,
+                          .config = web_look_read_config(look, &config) ? &config : NULL,
                           .is_running = true,
-                          .is_in_flight = is_in_flight,
+                          .is_in_flight = web_look_is_in_flight,
                           .context = look,
                           .log_bytes = WHY_LOG_BYTES,
                           .now = now};
@@ -181,17 +181,17 @@ static Result tell_history(WebLook *look, WebQuestion *question)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static void answer(WebLook *look, WebQuestion *question)
+static void web_look_answer(WebLook *look, WebQuestion *question)
 {
     Result rc = RESULT_OK;
     question->status = 200;
     switch (question->kind) {
     case WEB_HOSTS:
-        rc = tell_hosts(look, question);
+        rc = web_look_tell_hosts(look, question);
         break;
     case WEB_WHY_TEXT:
     case WEB_WHY_JSON:
-        rc = tell_why(look, question);
+        rc = web_look_tell_why(look, question);
         break;
     case WEB_HISTORY:
         rc = tell_history(look, question);
@@ -206,7 +206,7 @@ static void answer(WebLook *look, WebQuestion *question)
     question->answered(question->context);
 }
 
-static void *run(void *argument)
+static void *web_look_run(void *argument)
 {
     WebLook *look = argument;
     void *item = NULL;
@@ -215,7 +215,7 @@ static void *run(void *argument)
     while (queue_pop(&look->inbox, &item, 1, &n, MONO_NEVER) != RESULT_CLOSED) {
         if (n == 1) {
             thread_step("looks");
-            answer(look, item);
+            web_look_answer(look, item);
             thread_step("waits for a question");
         }
     }
@@ -234,7 +234,7 @@ Result web_look_start(WebLook **out, const char *directory, const IngestStore *s
     buffer_init(&look->history.body, BUFFER_NO_LIMIT);
     Result rc = survey_new(&look->survey, store->db, store->hosts, store->schedule);
     bool has_inbox = rc == RESULT_OK && queue_init(&look->inbox, QUESTIONS) == RESULT_OK;
-    rc = has_inbox ? thread_start(&look->thread, "look", run, look) : RESULT_MEMORY;
+    rc = has_inbox ? thread_start(&look->thread, "look", web_look_run, look) : RESULT_MEMORY;
     if (rc != RESULT_OK) {
         if (has_inbox) {
             queue_destroy(&look->inbox);

@@ -208,7 +208,7 @@ bool web_metrics_knows(const char *field)
     return false;
 }
 
-static void put_head(Buffer *out, const char *name, MetricType type, const char *help)
+static void web_metrics_put_head(Buffer *out, const char *name, MetricType type, const char *help)
 {
     (void)buffer_printf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name,
                         type == COUNTER ? "counter" : "gauge");
@@ -221,7 +221,7 @@ static void put_metric(Buffer *out, const Metric *metric, const char *json)
         return;
     }
     if (metric->help != NULL) {
-        put_head(out, metric->name, metric->type, metric->help);
+        web_metrics_put_head(out, metric->name, metric->type, metric->help);
     }
     const char *open = metric->label == NULL ? "" : "{";
     const char *close = metric->label == NULL ? "" : "}";
@@ -256,10 +256,11 @@ Result web_metrics(const char *json, Buffer *out)
     for (size_t i = 0; i < N_METRICS; i++) {
         put_metric(out, &metrics[i], json);
     }
-    put_head(out, "ragno_state", GAUGE, "What the crawl is doing: 1 for the state that holds");
+    web_metrics_put_head(out, "ragno_state", GAUGE,
+                         "What the crawl is doing: 1 for the state that holds");
     put_words(out, "ragno_state", "state", states, status_json_get(json, "state"));
-    put_head(out, "ragno_limit", GAUGE, "What limits the crawl: 1 for what binds now");
+    web_metrics_put_head(out, "ragno_limit", GAUGE, "What limits the crawl: 1 for what binds now");
     put_words(out, "ragno_limit", "limit", limits, status_json_get(json, "limit"));
-    put_head(out, "ragno_build_info", GAUGE, "The version that runs");
+    web_metrics_put_head(out, "ragno_build_info", GAUGE, "The version that runs");
     return buffer_printf(out, "ragno_build_info{version=\"%s\"} 1\n", RAGNO_VERSION);
 }

@@ -11,7 +11,7 @@
 #define RANDOM_BYTES 32u
 #define FILE_BYTES   1024u
 
-static Result make(const char *path, Buffer *error)
+static Result web_token_make(const char *path, Buffer *error)
 {
     unsigned char bytes[RANDOM_BYTES];
     char text[2 * RANDOM_BYTES + 1];
@@ -38,7 +38,7 @@ static Result make(const char *path, Buffer *error)
     return RESULT_OK;
 }
 
-static Result take(int fd, const char *path, Buffer *out, Buffer *error)
+static Result web_token_take(int fd, const char *path, Buffer *out, Buffer *error)
 {
     char text[FILE_BYTES];
     struct stat st;
@@ -66,7 +66,7 @@ Result web_token_read(const char *path, Buffer *out, Buffer *error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        Result rc = make(path, error);
+        Result rc = web_token_make(path, error);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -76,7 +76,7 @@ Result web_token_read(const char *path, Buffer *out, Buffer *error)
         (void)buffer_printf(error, "%s cannot be read: %s", path, strerror(errno));
         return result_of_errno(errno);
     }
-    Result rc = take(fd, path, out, error);
+    Result rc = web_token_take(fd, path, out, error);
     (void)close(fd);
     return rc;
 }

@@ -30,7 +30,7 @@ bool body_spool_is_for(const Buffer *header, const Buffer *body)
 }
 
 /* Appends as much as may be in it. */
-static Result write_all(BodySpool *spool, const char *bytes, size_t length)
+static Result body_spool_write_all(BodySpool *spool, const char *bytes, size_t length)
 {
     size_t done = 0;
     while (done < length) {
@@ -50,14 +50,14 @@ static Result write_all(BodySpool *spool, const char *bytes, size_t length)
     return RESULT_OK;
 }
 
-static void count(BodySpool *spool, const BodySpoolOptions *options)
+static void body_spool_count(BodySpool *spool, const BodySpoolOptions *options)
 {
     if (options->gate != NULL) {
         byte_gate_move(&spool->share, options->gate, (size_t)spool->length);
     }
 }
 
-static bool has_room(const BodySpoolOptions *options)
+static bool body_spool_has_room(const BodySpoolOptions *options)
 {
     return options->gate == NULL || byte_gate_is_open(options->gate);
 }
@@ -88,7 +88,8 @@ void body_spool_judge(const BodySpool *spool, uint64_t max_bytes, unsigned *endl
 
 Result body_spool_open(BodySpool *spool, const BodySpoolOptions *options, Buffer *body)
 {
-    if (options->directory == NULL || body->length >= options->max_bytes || !has_room(options)) {
+    if (options->directory == NULL || body->length >= options->max_bytes ||
+        !body_spool_has_room(options)) {
         return RESULT_LIMIT;
     }
     *spool = (BodySpool){.is_open = false};
@@ -98,7 +99,7 @@ Result body_spool_open(BodySpool *spool, const BodySpoolOptions *options, Buffer
                  options->directory, result_name(rc));
         return rc;
     }
-    rc = write_all(spool, buffer_string(body), body->length);
+    rc = body_spool_write_all(spool, buffer_string(body), body->length);
     if (rc != RESULT_OK) {
         (void)close(spool->fd);
         *spool = (BodySpool){.is_open = false};
@@ -106,17 +107,17 @@ Result body_spool_open(BodySpool *spool, const BodySpoolOptions *options, Buffer
     }
     spool->is_open = true;
     buffer_destroy(body);
-    count(spool, options);
+    body_spool_count(spool, options);
     return RESULT_OK;
 }
 
 Result body_spool_add(BodySpool *spool, const BodySpoolOptions *options, const char *bytes,
                       size_t length)
 {
-    uint64_t room = has_room(options) ? options->max_bytes - spool->length : 0;
+    uint64_t room = body_spool_has_room(options) ? options->max_bytes - spool->length : 0;
     size_t n = length < room ? length : (size_t)room;
-    Result rc = write_all(spool, bytes, n);
-    count(spool, options);
+    Result rc = body_spool_write_all(spool, bytes, n);
+    body_spool_count(spool, options);
     if (rc == RESULT_OK && n < length) {
         rc = RESULT_LIMIT;
     }

@@ -45,16 +45,16 @@ static MonoTime phase_due(const TransferTimer *timer)
     return times->slow_bytes_s > 0 ? next_mark(timer) : MONO_NEVER;
 }
 
-static MonoTime due(const TransferTimer *timer)
+static MonoTime transfer_clock_due(const TransferTimer *timer)
 {
     MonoTime phase = phase_due(timer);
     MonoTime total = mono_add_ms(timer->start, timer->times.total_ms);
     return mono_before(total, phase) ? total : phase;
 }
 
-static Result push(TransferClock *clock, TransferTimer *timer)
+static Result transfer_clock_push(TransferClock *clock, TransferTimer *timer)
 {
-    return heap_push(&clock->heap, &timer->node, due(timer).ns, 0);
+    return heap_push(&clock->heap, &timer->node, transfer_clock_due(timer).ns, 0);
 }
 
 Result transfer_clock_start(TransferClock *clock, TransferTimer *timer, const TransferTimes *times,
@@ -64,7 +64,7 @@ Result transfer_clock_start(TransferClock *clock, TransferTimer *timer, const Tr
     timer->times = *times;
     timer->start = now;
     timer->phase_start = now;
-    return push(clock, timer);
+    return transfer_clock_push(clock, timer);
 }
 
 void transfer_clock_enter(TransferClock *clock, TransferTimer *timer, TransferPhase phase,
@@ -80,9 +80,9 @@ void transfer_clock_enter(TransferClock *clock, TransferTimer *timer, TransferPh
         timer->marks[i] = timer->bytes;
     }
     /* One that is due later now is looked at when it was due before, and put back. */
-    if (heap_holds(&timer->node) && due(timer).ns < timer->node.key) {
+    if (heap_holds(&timer->node) && transfer_clock_due(timer).ns < timer->node.key) {
         heap_remove(&clock->heap, &timer->node);
-        (void)push(clock, timer); /* there is room: it was in it */
+        (void)transfer_clock_push(clock, timer); /* there is room: it was in it */
     }
 }
 
@@ -103,7 +103,7 @@ void transfer_clock_go_on(TransferClock *clock, TransferTimer *timer, MonoTime n
     timer->paused = (MonoTime){0};
     timer->start.ns += ns;
     timer->phase_start.ns += ns;
-    (void)push(clock, timer);
+    (void)transfer_clock_push(clock, timer);
 }
 
 void transfer_clock_stop(TransferClock *clock, TransferTimer *timer)
@@ -131,7 +131,7 @@ static bool is_too_slow(TransferTimer *timer, MonoTime now)
     return false;
 }
 
-static TransferLate judge(TransferTimer *timer, MonoTime now)
+static TransferLate transfer_clock_judge(TransferTimer *timer, MonoTime now)
 {
     if (!mono_before(now, mono_add_ms(timer->start, timer->times.total_ms))) {
         return LATE_TOTAL;
@@ -151,11 +151,11 @@ TransferTimer *transfer_clock_late(TransferClock *clock, MonoTime now, TransferL
     while (node != NULL && node->key <= now.ns) {
         TransferTimer *timer = HEAP_ELEMENT(node, TransferTimer, node);
         heap_remove(&clock->heap, node);
-        *late = judge(timer, now);
+        *late = transfer_clock_judge(timer, now);
         if (*late != LATE_NOT) {
             return timer;
         }
-        (void)push(clock, timer);
+        (void)transfer_clock_push(clock, timer);
         node = heap_top(&clock->heap);
     }
     *late = LATE_NOT;

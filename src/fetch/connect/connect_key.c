@@ -9,7 +9,7 @@
 
 /* Writes a mark and a number of 16 bits; snprintf would cost more than the rest of a request's
  * setup. Its end. */
-static char *put(char *to, char mark, unsigned number, unsigned base)
+static char *connect_key_put(char *to, char mark, unsigned number, unsigned base)
 {
     char digits[5];
     size_t n = 0;
@@ -38,13 +38,13 @@ void connect_key_format(uint32_t host, const IpAddress *address, uint16_t port,
     static const char start[] = "::[fc00:0";
     char *end = text + sizeof start - 1;
     memcpy(text, start, sizeof start - 1);
-    end = put(end, ':', host >> 16, 16);
-    end = put(end, ':', host & 0xFFFFu, 16);
+    end = connect_key_put(end, ':', host >> 16, 16);
+    end = connect_key_put(end, ':', host & 0xFFFFu, 16);
     for (unsigned shift = 64; shift > 0; shift -= 16) {
-        end = put(end, ':', (unsigned)(where >> (shift - 16)) & 0xFFFFu, 16);
+        end = connect_key_put(end, ':', (unsigned)(where >> (shift - 16)) & 0xFFFFu, 16);
     }
     *end++ = ']';
-    *put(end, ':', port, 10) = '\0';
+    *connect_key_put(end, ':', port, 10) = '\0';
 }
 
 void connect_key_plain(const IpAddress *address, uint16_t port, char text[CONNECT_KEY_BYTES])

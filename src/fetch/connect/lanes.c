@@ -29,7 +29,7 @@ static void note_lane(Lanes *lanes, int fd, uint8_t number)
     lanes->lane_of[place] = number;
 }
 
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
+static int lanes_on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
 {
     (void)easy;
     (void)known;
@@ -61,7 +61,7 @@ static Result open_lane(Lane *lane, long kept_connections)
     if (lane->multi == NULL) {
         return RESULT_MEMORY;
     }
-    (void)curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, lanes_on_socket);
     (void)curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
     (void)curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     (void)curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *parse_port(const char *text, uint16_t *port)
+static const char *port_map_parse_port(const char *text, uint16_t *port)
 {
     char *end = NULL;
     unsigned long value = strtoul(text, &end, 10);
@@ -20,9 +20,9 @@ Result port_map_parse(PortMap *map, const char *text, Buffer *error)
     while (*(text += strspn(text, ", \t")) != '\0') {
         uint16_t from = 0;
         uint16_t to = 0;
-        const char *rest = parse_port(text, &from);
+        const char *rest = port_map_parse_port(text, &from);
         if (rest != NULL && *rest == ':') {
-            rest = parse_port(rest + 1, &to);
+            rest = port_map_parse_port(rest + 1, &to);
         }
         if (rest == NULL || to == 0 || map->n == PORT_MAP_MAX) {
             (void)buffer_printf(error, "'%s': expected at most %u pairs such as 80:8080", text,

@@ -19,7 +19,7 @@ void socket_watch_destroy(SocketWatch *watch)
 }
 
 /* NULL: there is no memory to know it. */
-static SocketState *state_of(SocketWatch *watch, int fd)
+static SocketState *socket_watch_state_of(SocketWatch *watch, int fd)
 {
     size_t place = (size_t)fd;
     if (place >= watch->n) {
@@ -45,7 +45,7 @@ static bool put_in(const SocketWatch *watch, int fd, uint32_t events, bool known
            (!known && errno == EEXIST && epoll_ctl(watch->epoll, EPOLL_CTL_MOD, fd, &event) == 0);
 }
 
-static void take_out(const SocketWatch *watch, int fd)
+static void socket_watch_take_out(const SocketWatch *watch, int fd)
 {
     (void)epoll_ctl(watch->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
@@ -62,14 +62,15 @@ void socket_watch_closed(SocketWatch *watch, int fd)
     socket_watch_opened(watch, fd);
 }
 
-static void want(const SocketWatch *watch, int fd, SocketState *state, uint32_t events)
+static void socket_watch_want_one(const SocketWatch *watch, int fd, SocketState *state,
+                                  uint32_t events)
 {
     state->wanted = (uint8_t)events;
     if (events == 0 && (state->registered & EPOLLOUT) == 0) {
         return; /* it may be read from again */
     }
     if (events == 0) { /* could always be written to: epoll would tell at once */
-        take_out(watch, fd);
+        socket_watch_take_out(watch, fd);
         state->registered = 0;
     } else if (events != state->registered) {
         bool known = state->registered != 0;
@@ -79,11 +80,11 @@ static void want(const SocketWatch *watch, int fd, SocketState *state, uint32_t 
 
 void socket_watch_want(SocketWatch *watch, int fd, uint32_t events)
 {
-    SocketState *state = state_of(watch, fd);
+    SocketState *state = socket_watch_state_of(watch, fd);
     if (state != NULL) {
-        want(watch, fd, state, events);
+        socket_watch_want_one(watch, fd, state, events);
     } else if (events == 0) {
-        take_out(watch, fd);
+        socket_watch_take_out(watch, fd);
     } else {
         (void)put_in(watch, fd, events, false);
     }
@@ -96,7 +97,7 @@ bool socket_watch_wants(SocketWatch *watch, int fd)
         return true;
     }
     if (state->registered != 0) {
-        take_out(watch, fd);
+        socket_watch_take_out(watch, fd);
         state->registered = 0;
     }
     return false;

@@ -75,7 +75,7 @@ static bool is_no_answer(int status)
            status == ARES_ENOTIMP || status == ARES_EFORMERR || status == ARES_EBADRESP;
 }
 
-static void note(NameServers *servers, unsigned number, int status)
+static void name_servers_note(NameServers *servers, unsigned number, int status)
 {
     NameServer *server = &servers->server[number];
     if (!is_silence(status)) {
@@ -94,18 +94,19 @@ static void note(NameServers *servers, unsigned number, int status)
     }
 }
 
-static void put(Question *question);
+static void name_servers_put(Question *question);
 
-static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *answer)
+static void name_servers_on_answer(void *context, int status, int timeouts,
+                                   struct ares_addrinfo *answer)
 {
     Question *question = context;
     NameServers *servers = question->servers;
     bool is_over = servers->cancelled || status == ARES_ECANCELLED || status == ARES_EDESTRUCTION;
     if (!is_over) {
-        note(servers, question->server, status);
+        name_servers_note(servers, question->server, status);
         if (is_no_answer(status) && question->steps < servers->steps) {
             question->server = next_server(servers, question->server);
-            put(question);
+            name_servers_put(question);
             return;
         }
     }
@@ -114,12 +115,12 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     free(question);
 }
 
-static void put(Question *question)
+static void name_servers_put(Question *question)
 {
     struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT, .ai_family = question->family};
     question->steps++;
     ares_getaddrinfo(question->servers->server[question->server].channel, question->hostname, NULL,
-                     &hints, on_answer, question);
+                     &hints, name_servers_on_answer, question);
 }
 
 void name_servers_ask(NameServers *servers, const char *hostname, int family, NameAnswered answered,
@@ -139,12 +140,12 @@ void name_servers_ask(NameServers *servers, const char *hostname, int family, Na
                            .answered = answered,
                            .context = context,
                            .server = first_server(servers)};
-    put(question);
+    name_servers_put(question);
 }
 
 /* ---- channels -------------------------------------------------------------------------------- */
 
-static void on_socket(void *context, ares_socket_t fd, int readable, int writable)
+static void name_servers_on_socket(void *context, ares_socket_t fd, int readable, int writable)
 {
     NameServers *servers = context;
     struct epoll_event event = {.events = (readable ? (uint32_t)EPOLLIN : 0u) |
@@ -192,7 +193,7 @@ static Result open_channel(NameServers *servers, const ResolverOptions *options,
         .timeout = (int)options->timeout_ms,
         .tries = (int)tries,
         .lookups = lookups,
-        .sock_state_cb = on_socket,
+        .sock_state_cb = name_servers_on_socket,
         .sock_state_cb_data = servers,
     };
     int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |

@@ -13,7 +13,7 @@ void name_watch_init(NameWatch *watch)
     outage_init(&watch->outage);
 }
 
-static bool is_known(const NameWatch *watch, const char *hostname)
+static bool name_watch_is_known(const NameWatch *watch, const char *hostname)
 {
     for (unsigned i = 0; i < watch->n_known; i++) {
         if (strcmp(watch->known[i], hostname) == 0) {
@@ -23,10 +23,10 @@ static bool is_known(const NameWatch *watch, const char *hostname)
     return false;
 }
 
-static void remember(NameWatch *watch, const char *hostname)
+static void name_watch_remember(NameWatch *watch, const char *hostname)
 {
     size_t length = strlen(hostname);
-    if (length >= NAME_WATCH_BYTES || is_known(watch, hostname)) {
+    if (length >= NAME_WATCH_BYTES || name_watch_is_known(watch, hostname)) {
         return;
     }
     memcpy(watch->known[watch->next_known], hostname, length + 1);
@@ -48,7 +48,7 @@ bool name_watch_answered(NameWatch *watch, const char *hostname, MonoTime now)
         watch->next_known = 0;
         watch->ever_answered = true;
     }
-    remember(watch, hostname);
+    name_watch_remember(watch, hostname);
     bool changed = outage_answered(&watch->outage, now);
     if (changed) {
         calm_down(watch);
@@ -60,9 +60,9 @@ bool name_watch_failed(NameWatch *watch, const NameFailure *failure, MonoTime no
 {
     bool is_mute = failure->is_silence && !watch->ever_answered;
     if (is_mute) {
-        remember(watch, failure->hostname);
+        name_watch_remember(watch, failure->hostname);
     }
-    unsigned others = watch->n_known - is_known(watch, failure->hostname);
+    unsigned others = watch->n_known - name_watch_is_known(watch, failure->hostname);
     OutageState before = watch->outage.state;
     OutageFailure what = {.who = hash_64(failure->hostname, strlen(failure->hostname), 0) | 1,
                           .was_well = failure->was_well || is_mute,

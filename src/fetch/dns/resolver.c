@@ -66,7 +66,7 @@ static void publish_outage(Resolver *resolver)
 }
 
 /* Hands one visit state back with what the name knows. */
-static void give(Resolver *resolver, const Name *name, VisitState *visit_state)
+static void resolver_give(Resolver *resolver, const Name *name, VisitState *visit_state)
 {
     visit_state->address.class = name->class;
     visit_state->address.resolve_ms = name->duration_ms;
@@ -118,7 +118,7 @@ static void send_canary(Resolver *resolver, MonoTime now)
 }
 
 /* Whose fault it is that a name has no address: not the host's, perhaps. */
-static void judge(Resolver *resolver, Name *name, bool is_silence, MonoTime now)
+static void resolver_judge(Resolver *resolver, Name *name, bool is_silence, MonoTime now)
 {
     if (name->class == FETCH_OK || name->class == FETCH_PRIVATE) {
         if (name_watch_answered(&resolver->watch, name->hostname, now)) {
@@ -142,7 +142,7 @@ static void judge(Resolver *resolver, Name *name, bool is_silence, MonoTime now)
 }
 
 /* The name has its answer: everybody gets it, and it is cached. */
-static void conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
+static void resolver_conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
 {
     MonoTime now = mono_now();
     name->duration_ms = mono_ms_between(name->asked, now);
@@ -153,7 +153,7 @@ static void conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
     NameWaiter *waiter = name_cache_take_waiters(name);
     while (waiter != NULL) {
         NameWaiter *next = waiter->next;
-        give(resolver, name, waiter->visit_state);
+        resolver_give(resolver, name, waiter->visit_state);
         free(waiter);
         waiter = next;
     }
@@ -163,7 +163,7 @@ static void conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
 /* ---- queries --------------------------------------------------------------------------------- */
 
 static void ask_queued(Resolver *resolver);
-static void ask(Resolver *resolver, Name *name);
+static void resolver_ask(Resolver *resolver, Name *name);
 
 /* Of two answers, c-ares reports "no data" of one family and hides that the other could not be had.
  * A host must not be given up for that: the preferred family is asked for once more, alone. */
@@ -176,11 +176,12 @@ static bool ask_alone(Resolver *resolver, Name *name, int status)
         return false;
     }
     name->alone = true;
-    ask(resolver, name);
+    resolver_ask(resolver, name);
     return true;
 }
 
-static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *answer)
+static void resolver_on_answer(void *context, int status, int timeouts,
+                               struct ares_addrinfo *answer)
 {
     Name *name = context;
     Resolver *resolver = name->owner;
@@ -214,19 +215,19 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     } else {
         name->class = atomic_load(&resolver->stopping) ? FETCH_LOCAL : FETCH_DNS;
     }
-    judge(resolver, name, silence, mono_now());
+    resolver_judge(resolver, name, silence, mono_now());
     ttl_ms = name->class == FETCH_LOCAL ? 0 : ttl_ms;
     if (name->class != FETCH_OK) {
         LOG_INFO("dns", "no address", "host=%s reason=%s answer=\"%s\"", name->hostname,
                  fetch_class_name(name->class), ares_strerror(status));
     }
-    conclude(resolver, name, ttl_ms);
+    resolver_conclude(resolver, name, ttl_ms);
     if (!atomic_load(&resolver->stopping)) {
         ask_queued(resolver);
     }
 }
 
-static void ask(Resolver *resolver, Name *name)
+static void resolver_ask(Resolver *resolver, Name *name)
 {
     int family = AF_UNSPEC;
     if (resolver->options.family == RESOLVER_IPV4_ONLY ||
@@ -238,7 +239,7 @@ static void ask(Resolver *resolver, Name *name)
     query_window_asked(&resolver->window);
     atomic_fetch_add_explicit(&resolver->n_queries, 1, memory_order_relaxed);
     name->asked = mono_now();
-    name_servers_ask(resolver->servers, name->hostname, family, on_answer, name);
+    name_servers_ask(resolver->servers, name->hostname, family, resolver_on_answer, name);
 }
 
 static void ask_queued(Resolver *resolver)
@@ -248,7 +249,7 @@ static void ask_queued(Resolver *resolver)
     }
     resolver->asking = true;
     while (resolver->queue.head != NULL && query_window_has_room(&resolver->window)) {
-        ask(resolver, name_queue_take(&resolver->queue));
+        resolver_ask(resolver, name_queue_take(&resolver->queue));
     }
     resolver->asking = false;
 }
@@ -265,31 +266,31 @@ static bool answer_literal(Resolver *resolver, VisitState *visit_state)
     if (!ip_policy_allows(resolver->options.policy, &address)) {
         name.class = FETCH_PRIVATE;
     }
-    give(resolver, &name, visit_state);
+    resolver_give(resolver, &name, visit_state);
     return true;
 }
 
 /* It cannot be asked for: there is no memory, or the end has come. */
-static void refuse(Resolver *resolver, VisitState *visit_state)
+static void resolver_refuse(Resolver *resolver, VisitState *visit_state)
 {
     Name name = {.class = FETCH_LOCAL};
-    give(resolver, &name, visit_state);
+    resolver_give(resolver, &name, visit_state);
 }
 
-static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
+static void resolver_take(Resolver *resolver, VisitState *visit_state, MonoTime now)
 {
     if (answer_literal(resolver, visit_state)) {
         return;
     }
     Name *name = name_cache_find(&resolver->cache, visit_state->identity.hostname);
     if (name != NULL && strcmp(name->hostname, visit_state->identity.hostname) != 0) {
-        refuse(resolver, visit_state); /* two names with one 128-bit fingerprint */
+        resolver_refuse(resolver, visit_state); /* two names with one 128-bit fingerprint */
         return;
     }
     if (name != NULL && name->waiters == NULL && mono_before(now, name->expiry) &&
         (name->class == FETCH_OK || !mono_before(name->asked, resolver->distrust))) {
         atomic_fetch_add_explicit(&resolver->n_hits, 1, memory_order_relaxed);
-        give(resolver, name, visit_state);
+        resolver_give(resolver, name, visit_state);
         return;
     }
     if (name == NULL) {
@@ -297,7 +298,7 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
     }
     bool asked = false;
     if (name == NULL || name_cache_wait(&resolver->cache, name, visit_state, &asked) != RESULT_OK) {
-        refuse(resolver, visit_state);
+        resolver_refuse(resolver, visit_state);
         return;
     }
     if (!asked) {
@@ -308,7 +309,7 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
 
 /* ---- thread ---------------------------------------------------------------------------------- */
 
-static void read_inbox(Resolver *resolver)
+static void resolver_read_inbox(Resolver *resolver)
 {
     void *items[INBOX_BATCH];
     size_t n = 0;
@@ -316,7 +317,7 @@ static void read_inbox(Resolver *resolver)
     MonoTime now = mono_now();
     while (queue_pop(&resolver->inbox, items, INBOX_BATCH, &n, (MonoTime){0}) == RESULT_OK) {
         for (size_t i = 0; i < n; i++) {
-            take(resolver, items[i], now);
+            resolver_take(resolver, items[i], now);
         }
     }
     ask_queued(resolver);
@@ -324,7 +325,7 @@ static void read_inbox(Resolver *resolver)
 
 /* Questions in flight are put to the new name servers. What the old ones did not know is no longer
  * believed. */
-static void take_change(Resolver *resolver)
+static void resolver_take_change(Resolver *resolver)
 {
     NameServers *servers = NULL;
     if (!name_change_take(&resolver->change, &resolver->options, &servers)) {
@@ -342,7 +343,7 @@ static void take_change(Resolver *resolver)
     ask_queued(resolver);
 }
 
-static int wait_ms(const Resolver *resolver)
+static int resolver_wait_ms(const Resolver *resolver)
 {
     int ms = name_servers_wait_ms(resolver->servers);
     MonoTime canary = name_watch_next(&resolver->watch);
@@ -360,12 +361,12 @@ static void *resolver_main(void *argument)
     struct epoll_event events[EPOLL_EVENTS];
     while (!atomic_load(&resolver->stopping)) {
         thread_step("waiting");
-        int n = epoll_wait(resolver->epoll, events, EPOLL_EVENTS, wait_ms(resolver));
+        int n = epoll_wait(resolver->epoll, events, EPOLL_EVENTS, resolver_wait_ms(resolver));
         thread_step("resolving");
         for (int i = 0; i < n; i++) {
             if (events[i].data.fd == resolver->wake.fd) {
-                take_change(resolver);
-                read_inbox(resolver);
+                resolver_take_change(resolver);
+                resolver_read_inbox(resolver);
                 continue;
             }
             uint32_t what = events[i].events;
@@ -384,7 +385,7 @@ static void *resolver_main(void *argument)
     while (resolver->queue.head != NULL) {
         Name *name = name_queue_take(&resolver->queue);
         name->class = FETCH_LOCAL;
-        conclude(resolver, name, 0);
+        resolver_conclude(resolver, name, 0);
     }
     return NULL;
 }
@@ -443,7 +444,7 @@ Result resolver_change(Resolver *resolver, const ResolverOptions *options)
 void resolver_resolve(Resolver *resolver, VisitState *visit_state)
 {
     if (queue_push(&resolver->inbox, visit_state) != RESULT_OK) {
-        refuse(resolver, visit_state);
+        resolver_refuse(resolver, visit_state);
         return;
     }
     wake_ring(&resolver->wake);
@@ -458,7 +459,7 @@ void resolver_stop(Resolver *resolver)
     void *item = NULL;
     size_t n = 0;
     while (queue_pop(&resolver->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
-        refuse(resolver, item);
+        resolver_refuse(resolver, item);
     }
 }
 

@@ -69,7 +69,7 @@ void network_watch_delete(NetworkWatch *watch)
     free(watch);
 }
 
-static void tell(NetworkWatch *watch)
+static void network_watch_tell(NetworkWatch *watch)
 {
     if (watch->changed != NULL) {
         watch->changed(watch->context);
@@ -78,19 +78,20 @@ static void tell(NetworkWatch *watch)
 
 /* ---- what fetching threads say --------------------------------------------------------------- */
 
-static bool is_same(const IpAddress *a, const IpAddress *b)
+static bool network_watch_is_same(const IpAddress *a, const IpAddress *b)
 {
     return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-static void remember(NetworkWatch *watch, const IpAddress *address, uint16_t port, MonoTime now)
+static void network_watch_remember(NetworkWatch *watch, const IpAddress *address, uint16_t port,
+                                   MonoTime now)
 {
     if (watch->n_known == NETWORK_WATCH_KNOWN &&
         mono_before(now, mono_add_ms(watch->remembered, REMEMBER_MS))) {
         return;
     }
     for (unsigned i = 0; i < watch->n_known; i++) {
-        if (is_same(&watch->known[i].address, address)) {
+        if (network_watch_is_same(&watch->known[i].address, address)) {
             return;
         }
     }
@@ -104,14 +105,14 @@ void network_watch_answered(NetworkWatch *watch, const IpAddress *address, uint1
                             MonoTime now)
 {
     mutex_lock(&watch->mutex);
-    remember(watch, address, port, now);
+    network_watch_remember(watch, address, port, now);
     bool changed = outage_answered(&watch->outage, now);
     if (changed) {
         condition_signal(&watch->news);
     }
     mutex_unlock(&watch->mutex);
     if (changed) {
-        tell(watch);
+        network_watch_tell(watch);
     }
 }
 
@@ -120,7 +121,7 @@ static bool has_canary(const NetworkWatch *watch, const IpAddress *address)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < watch->n_known; i++) {
-        n += !is_same(&watch->known[i].address, address);
+        n += !network_watch_is_same(&watch->known[i].address, address);
     }
     return n >= NETWORK_WATCH_LEAST;
 }
@@ -267,7 +268,7 @@ static void *canary_main(void *argument)
                        outage_canary(&watch->outage, song == SONG_HEARD, mono_now());
         mutex_unlock(&watch->mutex);
         if (changed) {
-            tell(watch);
+            network_watch_tell(watch);
         }
         pause_ms = pause_ms == 0 ? PAUSE_MS : pause_ms < PAUSE_MOST / 2 ? 2 * pause_ms : PAUSE_MOST;
         thread_step("waiting");

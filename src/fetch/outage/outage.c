@@ -7,7 +7,7 @@ void outage_init(Outage *outage)
     *outage = (Outage){.state = OUTAGE_CLEAR};
 }
 
-static void begin_anew(Outage *outage, MonoTime now)
+static void outage_begin_anew(Outage *outage, MonoTime now)
 {
     outage->state = OUTAGE_CLEAR;
     outage->last_answer = now;
@@ -69,7 +69,7 @@ bool outage_failed(Outage *outage, const OutageFailure *failure, MonoTime now)
 bool outage_answered(Outage *outage, MonoTime now)
 {
     bool changed = outage->state != OUTAGE_CLEAR;
-    begin_anew(outage, now);
+    outage_begin_anew(outage, now);
     return changed;
 }
 
@@ -80,7 +80,7 @@ bool outage_canary(Outage *outage, bool heard, MonoTime now)
         return false; /* somebody else answered meanwhile */
     }
     if (heard) {
-        begin_anew(outage, now);
+        outage_begin_anew(outage, now);
         outage->trusted_until = mono_add_ms(now, OUTAGE_TRUST_MS);
     } else if (before == OUTAGE_SUSPECTED) {
         outage->state = OUTAGE_OUT;

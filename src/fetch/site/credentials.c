@@ -98,7 +98,7 @@ static Result read_site(Credential *credential, const char *site, Buffer *error)
 }
 
 /* Cuts a word off the front of *text. */
-static char *take_word(char **text)
+static char *credentials_take_word(char **text)
 {
     char *word = *text + strspn(*text, BLANKS);
     char *end = word + strcspn(word, BLANKS);
@@ -107,10 +107,10 @@ static char *take_word(char **text)
     return word;
 }
 
-static Result read_line(Credential *credential, char *text, Buffer *error)
+static Result credentials_read_line(Credential *credential, char *text, Buffer *error)
 {
-    char *first = take_word(&text);
-    char *second = take_word(&text);
+    char *first = credentials_take_word(&text);
+    char *second = credentials_take_word(&text);
     if (strcmp(first, "proxy") == 0 && *second != '\0' && strchr(text, ':') != NULL) {
         credential->for_proxy = true;
         credential->host = strdup(second);
@@ -124,7 +124,7 @@ static Result read_line(Credential *credential, char *text, Buffer *error)
     return read_site(credential, first, error);
 }
 
-static Result add_line(Credentials *credentials, char *text, Buffer *error)
+static Result credentials_add_line(Credentials *credentials, char *text, Buffer *error)
 {
     Credential *lines = realloc(credentials->lines, (credentials->n + 1) * sizeof *lines);
     if (lines == NULL) {
@@ -132,10 +132,10 @@ static Result add_line(Credentials *credentials, char *text, Buffer *error)
     }
     credentials->lines = lines;
     lines[credentials->n] = (Credential){.host = NULL};
-    return read_line(&lines[credentials->n++], text, error);
+    return credentials_read_line(&lines[credentials->n++], text, error);
 }
 
-static Result read_lines(Credentials *credentials, FILE *file, Buffer *error)
+static Result credentials_read_lines(Credentials *credentials, FILE *file, Buffer *error)
 {
     char *line = NULL;
     size_t capacity = 0;
@@ -153,7 +153,8 @@ static Result read_lines(Credentials *credentials, FILE *file, Buffer *error)
         }
         Buffer why;
         buffer_init(&why, BUFFER_NO_LIMIT);
-        rc = strlen(line) == (size_t)length ? add_line(credentials, text, &why) : RESULT_INVALID;
+        rc = strlen(line) == (size_t)length ? credentials_add_line(credentials, text, &why)
+                                            : RESULT_INVALID;
         if (rc == RESULT_INVALID) {
             (void)buffer_printf(error, "line %u: %s", number,
                                 why.length > 0 ? buffer_string(&why) : "has a zero byte");
@@ -196,7 +197,7 @@ Result credentials_read(Credentials **out, const char *path, Buffer *error)
         rc = errno == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
     }
     rc = rc == RESULT_OK ? check_mode(file, error) : rc;
-    rc = rc == RESULT_OK ? read_lines(credentials, file, error) : rc;
+    rc = rc == RESULT_OK ? credentials_read_lines(credentials, file, error) : rc;
     if (file != NULL) {
         (void)fclose(file);
     }

@@ -14,7 +14,7 @@ const char *cut_reason_name(CutReason reason)
     return names[reason];
 }
 
-static bool is_digit(char c)
+static bool cut_rules_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -23,7 +23,8 @@ static bool is_digit(char c)
 static bool is_status(const char *item, size_t length)
 {
     return length == 3 && item[0] >= '2' && item[0] <= '9' &&
-           ((is_digit(item[1]) && is_digit(item[2])) || strncasecmp(item + 1, "xx", 2) == 0);
+           ((cut_rules_is_digit(item[1]) && cut_rules_is_digit(item[2])) ||
+            strncasecmp(item + 1, "xx", 2) == 0);
 }
 
 Result cut_rules_check_statuses(const char *text, Buffer *error)
@@ -60,7 +61,7 @@ static bool lists_status(const char *list, int status)
 {
     for (list += strspn(list, BLANKS); *list != '\0'; list += strspn(list, BLANKS)) {
         size_t length = strcspn(list, BLANKS);
-        bool is_class = length == 3 && !is_digit(list[1]);
+        bool is_class = length == 3 && !cut_rules_is_digit(list[1]);
         int number = is_status(list, length) && !is_class
                          ? (list[0] - '0') * 100 + (list[1] - '0') * 10 + list[2] - '0'
                          : 0;

@@ -5,7 +5,8 @@
 #include "parse/host/authority.h"
 #include "parse/http/http_header.h"
 
-static CookiePlace place_of(const VisitState *visit_state, const char *url, int64_t now_s)
+static CookiePlace host_cookies_place_of(const VisitState *visit_state, const char *url,
+                                         int64_t now_s)
 {
     size_t length = strlen(url);
     Authority at = authority_of(url, length);
@@ -27,7 +28,7 @@ bool host_cookies_take(VisitState *visit_state, const char *bytes, size_t length
     if (length == 0 || http_header_parse(&header, bytes, length) != RESULT_OK) {
         return false;
     }
-    CookiePlace place = place_of(visit_state, url, now_s);
+    CookiePlace place = host_cookies_place_of(visit_state, url, now_s);
     while (http_header_next_named(&header, "Set-Cookie", &position, &field)) {
         if (visit_state->cookies == NULL) {
             visit_state->cookies = cookie_jar_new();
@@ -44,7 +45,7 @@ Result host_cookies_write(const VisitState *visit_state, const char *url, int64_
                           Buffer *line)
 {
     Buffer pairs;
-    CookiePlace place = place_of(visit_state, url, now_s);
+    CookiePlace place = host_cookies_place_of(visit_state, url, now_s);
     buffer_init(&pairs, 2 * COOKIE_JAR_BYTES);
     Result rc = cookie_jar_write(visit_state->cookies, &place, &pairs);
     if (rc == RESULT_OK && pairs.length > 0) {

@@ -36,7 +36,7 @@ static Result add_user_headers(struct curl_slist **list, const char *headers)
 }
 
 /* "NAME: TEXT". */
-static Result add_field(struct curl_slist **list, const char *name, const char *text)
+static Result request_lines_add_field(struct curl_slist **list, const char *name, const char *text)
 {
     Buffer line;
     buffer_init(&line, BUFFER_NO_LIMIT);
@@ -62,7 +62,8 @@ static bool has_user_agent(const char *headers)
 Result request_lines_common(struct curl_slist **list, const char *user_agent, const char *headers,
                             const char *accept_language, bool robots)
 {
-    Result rc = has_user_agent(headers) ? RESULT_OK : add_field(list, "User-Agent", user_agent);
+    Result rc = has_user_agent(headers) ? RESULT_OK
+                                        : request_lines_add_field(list, "User-Agent", user_agent);
     if (rc == RESULT_OK) {
         rc = request_lines_add(list, robots ? "Accept: text/plain,*/*;q=0.8" : page_accept);
     }
@@ -71,7 +72,7 @@ Result request_lines_common(struct curl_slist **list, const char *user_agent, co
                                             : "Accept-Encoding: gzip, deflate, br, zstd");
     }
     if (rc == RESULT_OK && *accept_language != '\0') {
-        rc = add_field(list, "Accept-Language", accept_language);
+        rc = request_lines_add_field(list, "Accept-Language", accept_language);
     }
     return rc == RESULT_OK ? add_user_headers(list, headers) : rc;
 }
@@ -109,7 +110,7 @@ Result request_lines_signature(struct curl_slist **list, const Signer *signer, c
 
 static const char secret[] = "***";
 
-static int hex_value(char c)
+static int request_lines_hex_value(char c)
 {
     char lower = (char)(c | 0x20);
     return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
@@ -128,8 +129,8 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
     for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
         char c = userinfo[i];
         bool has_two = c == '%' && length - i > 2;
-        int high = has_two ? hex_value(userinfo[i + 1]) : -1;
-        int low = has_two ? hex_value(userinfo[i + 2]) : -1;
+        int high = has_two ? request_lines_hex_value(userinfo[i + 1]) : -1;
+        int low = has_two ? request_lines_hex_value(userinfo[i + 2]) : -1;
         if (high >= 0 && low >= 0) {
             c = (char)(high * 16 + low);
             i += 2;
@@ -158,7 +159,7 @@ static bool is_secret(const char *line)
     return false;
 }
 
-static Result append_line(Buffer *text, const char *line, bool masked)
+static Result request_lines_append_line(Buffer *text, const char *line, bool masked)
 {
     return masked ? buffer_printf(text, "%.*s: %s\r\n", (int)strcspn(line, ":"), line, secret)
                   : buffer_printf(text, "%s\r\n", line);
@@ -179,8 +180,8 @@ char *request_lines_text(const char *url, const struct curl_slist *lines, Reques
     size_t n = 0;
     for (const struct curl_slist *line = lines; rc == RESULT_OK && line != NULL;
          line = line->next) {
-        rc = append_line(&text, line->data,
-                         n++ < mask.n_first || (mask.all && is_secret(line->data)));
+        rc = request_lines_append_line(&text, line->data,
+                                       n++ < mask.n_first || (mask.all && is_secret(line->data)));
     }
     if (rc == RESULT_OK) {
         rc = buffer_append_string(&text, "\r\n");

@@ -17,7 +17,7 @@ void tls_certificates_init(TlsCertificates *certificates)
     *certificates = (TlsCertificates){.slots = {{.kept = NULL}}};
 }
 
-static void drop(TlsCertificate *kept)
+static void tls_certificates_drop(TlsCertificate *kept)
 {
     if (kept != NULL) {
         X509_free(kept->decoded);
@@ -28,7 +28,7 @@ static void drop(TlsCertificate *kept)
 void tls_certificates_destroy(TlsCertificates *certificates)
 {
     for (size_t i = 0; i < TLS_CERTIFICATES; i++) {
-        drop(certificates->slots[i].kept);
+        tls_certificates_drop(certificates->slots[i].kept);
     }
     tls_certificates_init(certificates);
 }
@@ -43,7 +43,8 @@ X509 *tls_certificate_decode(X509 **place, const unsigned char **der, long lengt
     return (X509 *)decoded;
 }
 
-static void keep(TlsCertificateSlot *slot, X509 *decoded, const unsigned char *der, size_t length)
+static void tls_certificates_keep(TlsCertificateSlot *slot, X509 *decoded, const unsigned char *der,
+                                  size_t length)
 {
     TlsCertificate *made = malloc(sizeof *made + length);
     if (made == NULL || X509_up_ref(decoded) != 1) {
@@ -53,11 +54,11 @@ static void keep(TlsCertificateSlot *slot, X509 *decoded, const unsigned char *d
     made->decoded = decoded;
     made->length = length;
     memcpy(made->der, der, length);
-    drop(slot->kept);
+    tls_certificates_drop(slot->kept);
     slot->kept = made;
 }
 
-static X509 *hand_out(const TlsCertificate *kept, X509 **place)
+static X509 *tls_certificates_hand_out(const TlsCertificate *kept, X509 **place)
 {
     if (X509_up_ref(kept->decoded) != 1) {
         return NULL;
@@ -82,12 +83,12 @@ X509 *tls_certificates_read(TlsCertificates *certificates, X509 **place, const u
     const TlsCertificate *kept = slot->kept;
     if (kept != NULL && kept->length == n && memcmp(kept->der, start, n) == 0) {
         *der += n;
-        return hand_out(kept, place);
+        return tls_certificates_hand_out(kept, place);
     }
     X509 *decoded = tls_certificate_decode(place, der, length);
     if (decoded != NULL && *der == start + n) { /* nothing is behind it */
         if (slot->seen == hash) {
-            keep(slot, decoded, start, n);
+            tls_certificates_keep(slot, decoded, start, n);
         }
         slot->seen = hash;
     }

@@ -29,7 +29,7 @@ static void free_number(void *parent, void *number, CRYPTO_EX_DATA *data, int pl
     OPENSSL_free(number);
 }
 
-static void find_places(void)
+static void tls_context_find_places(void)
 {
     context_place = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     peer_place = SSL_get_ex_new_index(0, NULL, NULL, NULL, free_number);
@@ -37,7 +37,7 @@ static void find_places(void)
 
 void tls_context_init(TlsContext *tls, TlsTrust *trust, TlsSessions *sessions)
 {
-    (void)pthread_once(&once, find_places);
+    (void)pthread_once(&once, tls_context_find_places);
     *tls = (TlsContext){.trust = trust, .sessions = sessions};
     tls_certificates_init(&tls->certificates);
 }
@@ -85,7 +85,7 @@ static TlsContext *context_of(const SSL *ssl)
     return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_place);
 }
 
-static int refuse(int verified, X509_STORE_CTX *chain)
+static int tls_context_refuse(int verified, X509_STORE_CTX *chain)
 {
     (void)verified;
     X509_STORE_CTX_set_error(chain, X509_V_ERR_OUT_OF_MEM);
@@ -106,7 +106,7 @@ static void expect_name(SSL *ssl, const char *name)
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     if (X509_VERIFY_PARAM_set1_ip_asc(param, name) != 1 &&
         X509_VERIFY_PARAM_set1_host(param, name, 0) != 1) {
-        SSL_set_verify(ssl, SSL_VERIFY_PEER, refuse); /* nobody's is good enough */
+        SSL_set_verify(ssl, SSL_VERIFY_PEER, tls_context_refuse); /* nobody's is good enough */
     }
     ERR_clear_error();
 }
@@ -169,7 +169,7 @@ static int on_ticket(SSL *ssl, SSL_SESSION *session)
 /* ---- what libcurl calls ---- */
 
 /* libcurl writes these into the context anew for each connection. */
-static void take_back(const TlsPeer *peer, SSL_CTX *context)
+static void tls_context_take_back(const TlsPeer *peer, SSL_CTX *context)
 {
     (void)SSL_CTX_set_session_cache_mode(context,
                                          SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
@@ -215,7 +215,7 @@ static CURLcode on_context(CURL *easy, void *context, void *data)
     }
     tls->peer = NULL;
     if (peer->name != NULL) {
-        take_back(peer, context);
+        tls_context_take_back(peer, context);
         tls->peer = peer;
     }
     return CURLE_OK;

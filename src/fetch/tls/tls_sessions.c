@@ -30,7 +30,7 @@ void tls_sessions_init(TlsSessions *sessions, size_t max_bytes)
 
 /* ---- the list ---- */
 
-static void take_out(TlsSessions *sessions, const TlsSession *session)
+static void tls_sessions_take_out(TlsSessions *sessions, const TlsSession *session)
 {
     *(session->newer != NULL ? &session->newer->older : &sessions->newest) = session->older;
     *(session->older != NULL ? &session->older->newer : &sessions->oldest) = session->newer;
@@ -49,9 +49,9 @@ static size_t cost_of(const TlsSession *session)
     return sizeof *session + session->length + AROUND_BYTES;
 }
 
-static void drop(TlsSessions *sessions, TlsSession *session)
+static void tls_sessions_drop(TlsSessions *sessions, TlsSession *session)
 {
-    take_out(sessions, session);
+    tls_sessions_take_out(sessions, session);
     (void)map_remove(&sessions->by_host, map_key(session->host));
     sessions->bytes -= cost_of(session);
     OPENSSL_cleanse(session->bytes, session->length);
@@ -61,7 +61,7 @@ static void drop(TlsSessions *sessions, TlsSession *session)
 void tls_sessions_destroy(TlsSessions *sessions)
 {
     while (sessions->oldest != NULL) {
-        drop(sessions, sessions->oldest);
+        tls_sessions_drop(sessions, sessions->oldest);
     }
     map_destroy(&sessions->by_host);
     mutex_destroy(&sessions->lock);
@@ -140,7 +140,7 @@ static int64_t expiry_of(const SSL_SESSION *session)
 }
 
 /* NULL: not worth keeping, or no memory. */
-static TlsSession *make(uint64_t host, const SSL_SESSION *session)
+static TlsSession *tls_sessions_make(uint64_t host, const SSL_SESSION *session)
 {
     unsigned char *der = NULL;
     int length = i2d_SSL_SESSION(session, &der);
@@ -165,27 +165,27 @@ static TlsSession *make(uint64_t host, const SSL_SESSION *session)
 
 /* ---- sessions ---- */
 
-static void forget(TlsSessions *sessions, uint64_t host)
+static void tls_sessions_forget_one(TlsSessions *sessions, uint64_t host)
 {
     TlsSession *session = map_get(&sessions->by_host, map_key(host));
     if (session != NULL) {
-        drop(sessions, session);
+        tls_sessions_drop(sessions, session);
     }
 }
 
 void tls_sessions_forget(TlsSessions *sessions, uint64_t host)
 {
     mutex_lock(&sessions->lock);
-    forget(sessions, host);
+    tls_sessions_forget_one(sessions, host);
     mutex_unlock(&sessions->lock);
 }
 
 /* Takes made. */
-static void keep(TlsSessions *sessions, TlsSession *made)
+static void tls_sessions_keep(TlsSessions *sessions, TlsSession *made)
 {
-    forget(sessions, made->host);
+    tls_sessions_forget_one(sessions, made->host);
     while (sessions->oldest != NULL && sessions->bytes + cost_of(made) > sessions->max_bytes) {
-        drop(sessions, sessions->oldest);
+        tls_sessions_drop(sessions, sessions->oldest);
         sessions->n_forgotten++;
     }
     if (sessions->bytes + cost_of(made) > sessions->max_bytes ||
@@ -203,15 +203,15 @@ void tls_sessions_put(TlsSessions *sessions, uint64_t host, const SSL_SESSION *s
     if (sessions->max_bytes == 0 || SSL_SESSION_is_resumable(session) != 1) {
         return;
     }
-    TlsSession *made = make(host, session);
+    TlsSession *made = tls_sessions_make(host, session);
     if (made != NULL) {
         mutex_lock(&sessions->lock);
-        keep(sessions, made);
+        tls_sessions_keep(sessions, made);
         mutex_unlock(&sessions->lock);
     }
 }
 
-static SSL_SESSION *find(TlsSessions *sessions, uint64_t host, int64_t now_s)
+static SSL_SESSION *tls_sessions_find(TlsSessions *sessions, uint64_t host, int64_t now_s)
 {
     TlsSession *kept = map_get(&sessions->by_host, map_key(host));
     if (kept == NULL) {
@@ -221,11 +221,11 @@ static SSL_SESSION *find(TlsSessions *sessions, uint64_t host, int64_t now_s)
     SSL_SESSION *session =
         now_s < kept->expiry_s ? d2i_SSL_SESSION(NULL, &bytes, (long)kept->length) : NULL;
     if (session == NULL) {
-        drop(sessions, kept);
+        tls_sessions_drop(sessions, kept);
         ERR_clear_error();
         return NULL;
     }
-    take_out(sessions, kept);
+    tls_sessions_take_out(sessions, kept);
     put_first(sessions, kept);
     return session;
 }
@@ -233,7 +233,7 @@ static SSL_SESSION *find(TlsSessions *sessions, uint64_t host, int64_t now_s)
 SSL_SESSION *tls_sessions_get(TlsSessions *sessions, uint64_t host, int64_t now_s)
 {
     mutex_lock(&sessions->lock);
-    SSL_SESSION *session = find(sessions, host, now_s);
+    SSL_SESSION *session = tls_sessions_find(sessions, host, now_s);
     mutex_unlock(&sessions->lock);
     return session;
 }

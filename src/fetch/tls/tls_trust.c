@@ -11,7 +11,7 @@
 #include "base/thread/log.h"
 
 /* Where OpenSSL looks, unless the environment says otherwise. */
-static const char *place(const char *variable, const char *otherwise)
+static const char *tls_trust_place(const char *variable, const char *otherwise)
 {
     const char *value = getenv(variable);
     return value != NULL ? value : otherwise;
@@ -52,12 +52,12 @@ static bool has_certificates(const char *directories)
 
 static const char *system_file(void)
 {
-    return place(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+    return tls_trust_place(X509_get_default_cert_file_env(), X509_get_default_cert_file());
 }
 
 static const char *system_directory(void)
 {
-    return place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+    return tls_trust_place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
 }
 
 /* The default paths are named one by one: X509_STORE_set_default_paths adds a lookup besides that

@@ -11,7 +11,8 @@
 
 /* ---- the end of a fetch -------------------------------------------------------------------- */
 
-static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result, bool robots_needed)
+static FetchEnd fetch_step_end_of(const VisitState *visit_state, const FetchResult *result,
+                                  bool robots_needed)
 {
     const Robots *rules = visit_state->robots.rules;
     return (FetchEnd){
@@ -45,7 +46,8 @@ static void set_times(VisitState *visit_state, FetchResult *result,
 }
 
 /* What ingest keeps of the host. */
-static void note_host(const VisitState *visit_state, FetchResult *result, int64_t host_wait_ms)
+static void fetch_step_note_host(const VisitState *visit_state, FetchResult *result,
+                                 int64_t host_wait_ms)
 {
     const VisitRobots *robots = &visit_state->robots;
     result->host.health = visit_state->politeness.health;
@@ -68,22 +70,22 @@ static void keep_to_rate(const FetchRules *rules, const FetchResult *result,
 }
 
 /* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
-static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
-                               FetchResult *result, bool robots_needed, unsigned *tries)
+static PolitenessVerdict fetch_step_judge(const FetchRules *rules, VisitState *visit_state,
+                                          FetchResult *result, bool robots_needed, unsigned *tries)
 {
-    FetchEnd end = end_of(visit_state, result, robots_needed);
+    FetchEnd end = fetch_step_end_of(visit_state, result, robots_needed);
     PolitenessVerdict verdict =
         politeness_judge(rules->politeness, &end, &visit_state->politeness.health, tries);
     keep_to_rate(rules, result, &verdict);
     set_times(visit_state, result, &verdict);
-    note_host(visit_state, result, verdict.host_wait_ms);
+    fetch_step_note_host(visit_state, result, verdict.host_wait_ms);
     result->request.tries = (uint8_t)(verdict.tries > UINT8_MAX ? UINT8_MAX : verdict.tries);
     return verdict;
 }
 
 /* A host that is dropped or parked is forgotten when it comes home. */
-static void set_aside(VisitState *visit_state, FetchResult *result,
-                      const PolitenessVerdict *verdict)
+static void fetch_step_set_aside(VisitState *visit_state, FetchResult *result,
+                                 const PolitenessVerdict *verdict)
 {
     visit_state->politeness.dropped |= verdict->drop_host || verdict->park_host;
     result->host.drop = verdict->drop_host;
@@ -98,7 +100,7 @@ static PolitenessVerdict conclude_robots(const FetchRules *rules, VisitState *vi
     unsigned tries = visit_state->robots.tries;
     RobotsNext next = robots_answer_settle(visit_state, result, &rules->robots);
     PolitenessVerdict verdict =
-        judge(rules, visit_state, result, !had_rules, &visit_state->robots.tries);
+        fetch_step_judge(rules, visit_state, result, !had_rules, &visit_state->robots.tries);
     if (next == ROBOTS_FOLLOW) {
         /* A redirect is no success yet: where it leads may be out of reach again and again, and
          * those failures must add up. */
@@ -106,7 +108,7 @@ static PolitenessVerdict conclude_robots(const FetchRules *rules, VisitState *vi
         visit_state->robots.tries = tries;
         result->host.health = before;
     }
-    set_aside(visit_state, result, &verdict);
+    fetch_step_set_aside(visit_state, result, &verdict);
     return verdict;
 }
 
@@ -115,17 +117,17 @@ static void conclude_asker(const FetchRules *rules, VisitState *asker, FetchResu
 {
     bool had_rules = asker->robots.state == ROBOTS_KNOWN;
     if (robots_answer_settle(asker, result, &rules->robots) == ROBOTS_TRY_AGAIN) {
-        FetchEnd end = end_of(asker, result, !had_rules);
+        FetchEnd end = fetch_step_end_of(asker, result, !had_rules);
         PolitenessVerdict verdict = politeness_judge(
             rules->politeness, &end, &asker->politeness.health, &asker->robots.tries);
         asker->politeness.next_fetch = mono_later(
             asker->politeness.next_fetch, mono_add_ms(result->cost.end, verdict.host_wait_ms + 1));
-        set_aside(asker, result, &verdict);
+        fetch_step_set_aside(asker, result, &verdict);
     } else if (asker->robots.state == ROBOTS_KNOWN) {
         asker->robots.tries = 0;
     }
     int64_t left_ms = mono_ms_between(result->cost.end, asker->politeness.next_fetch);
-    note_host(asker, result, left_ms > 0 ? left_ms : 0);
+    fetch_step_note_host(asker, result, left_ms > 0 ? left_ms : 0);
 }
 
 /* The host that was asked is owed its delay; its health is not judged by what others want of it. */
@@ -134,7 +136,7 @@ static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitSta
 {
     HostHealth health = asked->politeness.health;
     unsigned tries = 0;
-    FetchEnd end = end_of(asked, result, false);
+    FetchEnd end = fetch_step_end_of(asked, result, false);
     PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &health, &tries);
     set_times(asked, result, &verdict);
     if (asker->errands.ticket == 0) {
@@ -177,8 +179,8 @@ static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visi
     unsigned tries = result->request.tries;
     take_part(rules, result);
     take_cookies(rules, visit_state, result);
-    PolitenessVerdict verdict = judge(rules, visit_state, result, false, &tries);
-    set_aside(visit_state, result, &verdict);
+    PolitenessVerdict verdict = fetch_step_judge(rules, visit_state, result, false, &tries);
+    fetch_step_set_aside(visit_state, result, &verdict);
     if (verdict.drop_host || verdict.park_host) {
         return verdict; /* the URL stays with its host */
     }
@@ -310,8 +312,8 @@ static Refusal ask_operator(const FetchRules *rules, const VisitState *visit_sta
     return (Refusal){.status = word.status, .rule = word.rule, .whole_host = word.whole_host};
 }
 
-static Refusal ask_filters(const FetchRules *rules, const VisitState *visit_state,
-                           const WindowUrl *url)
+static Refusal fetch_step_ask_filters(const FetchRules *rules, const VisitState *visit_state,
+                                      const WindowUrl *url)
 {
     const Filter *filter = rules->filter == NULL ? NULL : shared_get(rules->filter);
     const TrapSet *traps = rules->traps == NULL ? NULL : shared_get(rules->traps);
@@ -331,8 +333,8 @@ static Refusal ask_filters(const FetchRules *rules, const VisitState *visit_stat
 }
 
 /* Without the host's rules only the operator is asked. */
-static Refusal refuse_url(const FetchRules *rules, VisitState *visit_state, const WindowUrl *url,
-                          bool has_rules)
+static Refusal fetch_step_refuse_url(const FetchRules *rules, VisitState *visit_state,
+                                     const WindowUrl *url, bool has_rules)
 {
     Refusal refusal = ask_operator(rules, visit_state, url);
     if (refusal.status != 0 || !has_rules ||
@@ -343,7 +345,7 @@ static Refusal refuse_url(const FetchRules *rules, VisitState *visit_state, cons
     if ((robots_answer_usage(visit_state, text, url->length).denied & rules->usage.no_fetch) != 0) {
         return (Refusal){.status = STATUS_BLOCKED, .rule = "politeness.usage"};
     }
-    return ask_filters(rules, visit_state, url);
+    return fetch_step_ask_filters(rules, visit_state, url);
 }
 
 /* The result of a refused URL; without memory for the words they are missing in the log. */
@@ -386,7 +388,7 @@ static Result skip_refused(const FetchRules *rules, VisitState *visit_state, con
     bool none_wanted = has_rules || visit_state_count(visit_state) > 0;
     int64_t spent_before = visit_state->robots.allowance.spent;
     while ((url = visit_state_peek(visit_state)) != NULL) {
-        Refusal refusal = refuse_url(rules, visit_state, url, has_rules);
+        Refusal refusal = fetch_step_refuse_url(rules, visit_state, url, has_rules);
         if (refusal.status == 0) {
             return RESULT_OK;
         }

@@ -19,7 +19,7 @@
 
 /* ---- the start of a fetch ---- */
 
-static void release(Fetcher *fetcher, Transfer *transfer)
+static void fetcher_release(Fetcher *fetcher, Transfer *transfer)
 {
     gate_turn_forget(&fetcher->turn, transfer);
     if (transfer->flight.url != NULL && fetcher->options.quota != NULL) {
@@ -29,7 +29,7 @@ static void release(Fetcher *fetcher, Transfer *transfer)
     transfer_pool_give_back(&fetcher->pool, transfer);
 }
 
-static void give_back(Fetcher *fetcher, VisitState *visit_state)
+static void fetcher_give_back(Fetcher *fetcher, VisitState *visit_state)
 {
     if (!visit_turn_has_asked(visit_state)) {
         visit_state->politeness.ip_next_fetch = (MonoTime){0};
@@ -71,14 +71,14 @@ static bool begin_one(Fetcher *fetcher, VisitState *visit_state, unsigned at_onc
         transfer_take_url(transfer);
         return true;
     }
-    release(fetcher, transfer);
+    fetcher_release(fetcher, transfer);
     visit_turn_land(visit_state);
     visit_turn_put_off(visit_state, now.mono, FETCH_STEP_PAUSE_MS);
     return false;
 }
 
 /* Begins what may be asked for beside what is in flight, if anything is. */
-static void widen(Fetcher *fetcher, VisitState *visit_state)
+static void fetcher_widen(Fetcher *fetcher, VisitState *visit_state)
 {
     const FetchSite *site = &fetcher->rules.site;
     unsigned most = fetcher->rules.step.most_bytes_s > 0 ? 1 : site->connections;
@@ -88,24 +88,25 @@ static void widen(Fetcher *fetcher, VisitState *visit_state)
     }
 }
 
-static void begin(Fetcher *fetcher, VisitState *visit_state)
+static void fetcher_begin(Fetcher *fetcher, VisitState *visit_state)
 {
     MonoTime before = visit_state->politeness.fetch_before;
     if (before.ns != 0 && !mono_before(mono_now(), before)) {
-        give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
+        fetcher_give_back(fetcher,
+                          visit_state); /* it waited here until its address was another agent's */
         return;
     }
     fetcher_rules_look_up(&fetcher->rules, visit_state);
     if (!begin_one(fetcher, visit_state, fetcher->rules.site.connections)) {
-        give_back(fetcher, visit_state);
+        fetcher_give_back(fetcher, visit_state);
     } else if (visit_state->robots.state == ROBOTS_KNOWN || fetcher->rules.step.ignores_robots) {
-        widen(fetcher, visit_state);
+        fetcher_widen(fetcher, visit_state);
     }
 }
 
 /* ---- the end of a fetch ---- */
 
-static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
+static void fetcher_finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
 {
     VisitState *visit_state = transfer->visit_state;
     FetchResult *result = transfer->result;
@@ -134,7 +135,7 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     bool is_last = visit_turn_has_landed(visit_state);
     transfer->result = NULL;
     byte_gate_hand_on(&result->cost.share);
-    release(fetcher, transfer);
+    fetcher_release(fetcher, transfer);
     fetcher->sinks.result(fetcher->sinks.context, result);
     if (asker != NULL) {
         fetcher->sinks.answered(fetcher->sinks.context, asker);
@@ -142,11 +143,11 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     bool goes_on = visit_turn_goes_on(visit_state) && !atomic_load(&fetcher->draining) &&
                    !life_rests(&fetcher->life) && gate_turn_is_open(&fetcher->turn, mono_now());
     if (is_last && goes_on) {
-        begin(fetcher, visit_state);
+        fetcher_begin(fetcher, visit_state);
     } else if (is_last) {
         fetcher->sinks.done(fetcher->sinks.context, visit_state);
     } else if (goes_on) {
-        widen(fetcher, visit_state);
+        fetcher_widen(fetcher, visit_state);
     }
 }
 
@@ -159,7 +160,7 @@ static void collect_ended(Fetcher *fetcher)
     while ((easy = lanes_ended(&fetcher->lanes, &code)) != NULL) {
         Transfer *transfer = NULL;
         (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&transfer);
-        finish(fetcher, transfer, code);
+        fetcher_finish(fetcher, transfer, code);
     }
 }
 
@@ -171,7 +172,7 @@ static void end_late(Fetcher *fetcher)
         Transfer *transfer = HEAP_ELEMENT(timer, Transfer, timer);
         transfer->late = late;
         transfer_break_off(transfer);
-        finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
+        fetcher_finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
     }
 }
 
@@ -189,7 +190,7 @@ static void end_crowd(Fetcher *fetcher)
     }
     while ((transfer = crowding_next(&fetcher->crowding, fetcher->shared.now)) != NULL) {
         transfer_break_off(transfer);
-        finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
+        fetcher_finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
     }
 }
 
@@ -217,10 +218,10 @@ static void abort_all(Fetcher *fetcher)
             transfer_break_off(transfer);
             lanes_take_out(transfer->lane, transfer->easy);
             transfer_put_url_back(transfer);
-            release(fetcher, transfer);
+            fetcher_release(fetcher, transfer);
             visit_turn_land(visit_state);
             if (visit_turn_has_landed(visit_state)) {
-                give_back(fetcher, visit_state);
+                fetcher_give_back(fetcher, visit_state);
             }
         }
     }
@@ -228,7 +229,7 @@ static void abort_all(Fetcher *fetcher)
 
 /* One by one, since each that is begun may be the one that closes the gate; what is left is read
  * when it opens, which wakes this thread. */
-static void read_inbox(Fetcher *fetcher)
+static void fetcher_read_inbox(Fetcher *fetcher)
 {
     void *item = NULL;
     size_t n = 0;
@@ -240,9 +241,9 @@ static void read_inbox(Fetcher *fetcher)
         }
         visit_turn_begin(item);
         if (atomic_load(&fetcher->draining)) {
-            give_back(fetcher, item);
+            fetcher_give_back(fetcher, item);
         } else {
-            begin(fetcher, item);
+            fetcher_begin(fetcher, item);
         }
     }
     fetcher->has_waiting = true;
@@ -258,12 +259,12 @@ static void continue_paused(Fetcher *fetcher, MonoTime now)
     while (left-- > 0 && (transfer = gate_turn_next(&fetcher->turn, now)) != NULL) {
         CURLcode code = transfer_continue(transfer);
         if (code != CURLE_OK) {
-            finish(fetcher, transfer, code);
+            fetcher_finish(fetcher, transfer, code);
         }
     }
 }
 
-static int wait_ms(const Fetcher *fetcher, MonoTime now)
+static int fetcher_wait_ms(const Fetcher *fetcher, MonoTime now)
 {
     MonoTime next = lanes_time(&fetcher->lanes);
     MonoTime turn = gate_turn_time(&fetcher->turn, fetcher->has_waiting);
@@ -280,10 +281,10 @@ static int wait_ms(const Fetcher *fetcher, MonoTime now)
     return ms < 0 ? 0 : (int)ms;
 }
 
-static void serve(Fetcher *fetcher, const struct epoll_event *event)
+static void fetcher_serve(Fetcher *fetcher, const struct epoll_event *event)
 {
     if (event->data.fd == fetcher->wake.fd) {
-        read_inbox(fetcher);
+        fetcher_read_inbox(fetcher);
     } else {
         lanes_event(&fetcher->lanes, event->data.fd, event->events);
     }
@@ -308,16 +309,16 @@ static void *fetcher_main(void *argument)
         now = mono_now();
         tick(fetcher, now);
         thread_step("waiting");
-        int n = epoll_wait(fetcher->epoll, events, EPOLL_EVENTS, wait_ms(fetcher, now));
+        int n = epoll_wait(fetcher->epoll, events, EPOLL_EVENTS, fetcher_wait_ms(fetcher, now));
         thread_step("fetching");
         tick(fetcher, mono_now());
         for (int i = 0; i < n; i++) {
-            serve(fetcher, &events[i]);
+            fetcher_serve(fetcher, &events[i]);
         }
         now = mono_now();
         continue_paused(fetcher, now);
         if (fetcher->has_waiting) {
-            read_inbox(fetcher);
+            fetcher_read_inbox(fetcher);
         }
         lanes_run_timers(&fetcher->lanes, now);
         collect_ended(fetcher);
@@ -423,7 +424,7 @@ void fetcher_fetch(Fetcher *fetcher, VisitState *visit_state)
     if (queue_push(&fetcher->inbox, visit_state) == RESULT_OK) {
         fetcher_wake(fetcher);
     } else {
-        give_back(fetcher, visit_state);
+        fetcher_give_back(fetcher, visit_state);
     }
 }
 
@@ -449,7 +450,7 @@ void fetcher_stop(Fetcher *fetcher)
     void *item = NULL;
     size_t n = 0;
     while (queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
-        give_back(fetcher, item);
+        fetcher_give_back(fetcher, item);
     }
 }
 

@@ -15,7 +15,7 @@ void gate_turn_destroy(GateTurn *turn)
     heap_destroy(&turn->paused);
 }
 
-static bool has_room(const GateTurn *turn)
+static bool gate_turn_has_room(const GateTurn *turn)
 {
     return turn->gate == NULL || byte_gate_is_open(turn->gate);
 }
@@ -27,11 +27,11 @@ static bool has_rate(const GateTurn *turn, MonoTime now)
 
 bool gate_turn_is_open(const GateTurn *turn, MonoTime now)
 {
-    return has_room(turn) && has_rate(turn, now) &&
+    return gate_turn_has_room(turn) && has_rate(turn, now) &&
            (turn->quota == NULL || byte_quota_is_open(turn->quota));
 }
 
-static void begin(GateTurn *turn, Transfer *transfer, MonoTime now)
+static void gate_turn_begin(GateTurn *turn, Transfer *transfer, MonoTime now)
 {
     turn->favoured = transfer;
     transfer->favoured = true;
@@ -53,7 +53,7 @@ void gate_turn_review(GateTurn *turn, MonoTime now)
         transfer->favoured = false;
         turn->favoured = NULL;
     } else {
-        begin(turn, transfer, now);
+        gate_turn_begin(turn, transfer, now);
     }
 }
 
@@ -64,11 +64,11 @@ Transfer *gate_turn_next(GateTurn *turn, MonoTime now)
         return NULL;
     }
     Transfer *transfer = HEAP_ELEMENT(node, Transfer, by_pause);
-    if (!has_room(turn) && transfer != turn->favoured) {
+    if (!gate_turn_has_room(turn) && transfer != turn->favoured) {
         if (turn->favoured != NULL || !byte_gate_runs_dry(turn->gate)) {
             return NULL;
         }
-        begin(turn, transfer, now);
+        gate_turn_begin(turn, transfer, now);
     }
     return transfer;
 }

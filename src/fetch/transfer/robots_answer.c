@@ -25,7 +25,7 @@ static int64_t lifetime(const HttpHeader *header, int64_t expiry_ms)
 }
 
 /* A new content is a new version; the same again is not. No file is the same as an empty one. */
-static void note_version(VisitState *visit_state, const FetchResult *result)
+static void robots_answer_note_version(VisitState *visit_state, const FetchResult *result)
 {
     bool has_body = result->answer.status < 300;
     size_t length = 0;
@@ -37,8 +37,8 @@ static void note_version(VisitState *visit_state, const FetchResult *result)
     }
 }
 
-static void install(VisitState *visit_state, FetchResult *result, Robots *robots,
-                    const HttpHeader *header, int64_t expiry_ms)
+static void robots_answer_install(VisitState *visit_state, FetchResult *result, Robots *robots,
+                                  const HttpHeader *header, int64_t expiry_ms)
 {
     robots_delete(visit_state->robots.rules);
     visit_state->robots.rules = robots;
@@ -49,7 +49,7 @@ static void install(VisitState *visit_state, FetchResult *result, Robots *robots
         atomic_store(&visit_state->signals.wanted,
                      true); /* the distributor must know of its memory */
     }
-    note_version(visit_state, result);
+    robots_answer_note_version(visit_state, result);
     visit_state->robots.redirects = 0;
     visit_state->robots.expiry = mono_add_ms(result->cost.end, lifetime(header, expiry_ms));
 }
@@ -89,7 +89,7 @@ static Redirect redirect_of(const VisitState *visit_state, const FetchResult *re
     return redirect;
 }
 
-static bool is_text(const char *bytes, size_t length)
+static bool robots_answer_is_text(const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         if ((unsigned char)bytes[i] < '\t') {
@@ -100,7 +100,8 @@ static bool is_text(const char *bytes, size_t length)
 }
 
 /* Undoes the content coding; false: it cannot be undone. */
-static bool decode(FetchResult *result, const HttpHeader *header, const RobotsReading *reading)
+static bool robots_answer_decode(FetchResult *result, const HttpHeader *header,
+                                 const RobotsReading *reading)
 {
     FetchAnswer *answer = &result->answer;
     Buffer scratch;
@@ -118,7 +119,7 @@ static bool decode(FetchResult *result, const HttpHeader *header, const RobotsRe
         }
         bool was_cut = status == DECODE_TRUNCATED && answer->truncated == TRUNCATED_LENGTH;
         is_good = (status == DECODE_OK || status == DECODE_LIMIT || was_cut) &&
-                  is_text(answer->decoded.data, answer->decoded.length);
+                  robots_answer_is_text(answer->decoded.data, answer->decoded.length);
         answer->is_decoded = is_good;
         if (!is_good) {
             LOG_INFO("robots", "content coding cannot be undone", "url=%s coding=\"%.*s\" why=%s",
@@ -187,7 +188,7 @@ static RobotsNext usage_answer(VisitState *visit_state, FetchResult *result,
     }
     visit_state_end_usage(visit_state);
     if (status >= 200 && status < 300 && has_header && robots->rules != NULL &&
-        decode(result, &header, reading)) {
+        robots_answer_decode(result, &header, reading)) {
         size_t length = 0;
         const char *text = fetch_result_text(result, &length);
         Result rc = robots_add_tdm(robots->rules, text, length);
@@ -215,7 +216,7 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
             RESULT_OK) {
         return ROBOTS_TRY_AGAIN;
     }
-    if (result->answer.status < 300 && decode(result, &header, reading)) {
+    if (result->answer.status < 300 && robots_answer_decode(result, &header, reading)) {
         size_t length = 0;
         const char *text = fetch_result_text(result, &length);
         rc = robots_parse(text, length, reading->agent, &robots);
@@ -240,7 +241,7 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
         result->answer.class = FETCH_ROBOTS_ERROR;
         return ROBOTS_TRY_AGAIN;
     }
-    install(visit_state, result, robots, &header, reading->expiry_ms);
+    robots_answer_install(visit_state, result, robots, &header, reading->expiry_ms);
     if (reading->usage_file) {
         ask_usage(visit_state);
     }

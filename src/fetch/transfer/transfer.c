@@ -229,7 +229,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
 /* Room for all of the body when the header says how long it is, so that it never moves. A length
  * that may be a lie gets BODY_TOLD_BYTES, which grow where they are once they are full; while the
  * gate is closed, no more than one that says nothing. */
-static void make_room(Transfer *transfer, size_t length)
+static void transfer_make_room(Transfer *transfer, size_t length)
 {
     Buffer *body = &transfer->result->answer.body;
     ByteGate *gate = transfer->shared->options->gate;
@@ -293,7 +293,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
         return take_beyond(transfer, bytes, length);
     }
     if (body->capacity == 0) {
-        make_room(transfer, length);
+        transfer_make_room(transfer, length);
     }
     size_t room = body->limit - body->length;
     if (length > room) {

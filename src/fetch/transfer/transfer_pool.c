@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static Transfer *make(TransferPool *pool)
+static Transfer *transfer_pool_make(TransferPool *pool)
 {
     Transfer *transfer = NULL;
     Transfer **all = realloc(pool->transfers, (pool->n_transfers + 1) * sizeof(Transfer *));
@@ -23,7 +23,7 @@ Transfer *transfer_pool_take(TransferPool *pool)
     if (transfer != NULL) {
         pool->free_list = transfer->next_free;
     } else {
-        transfer = make(pool);
+        transfer = transfer_pool_make(pool);
     }
     pool->n_active += transfer != NULL;
     return transfer;

@@ -189,14 +189,14 @@ static void *distributor_main(void *argument)
 /* ---- todo thread ---- */
 
 /* When host and address may be asked again. */
-static MonoTime due(const VisitState *visit_state)
+static MonoTime frontier_due(const VisitState *visit_state)
 {
     return mono_later(visit_state->politeness.next_fetch, visit_state->politeness.ip_next_fetch);
 }
 
 /* What leaves the workbench is not missed at home while its address has others to fetch from. The
  * entry is still there: only workbench_acquire forgets one. */
-static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
+static void frontier_receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
 {
     assert(visit_state->news == NEWS_READY || visit_state->news == NEWS_FETCHED);
     const WorkbenchEntry *entry = visit_state->todo.entry;
@@ -208,7 +208,7 @@ static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
         visit_state->news = NEWS_EMPTY;
         bool missed = entry == NULL || !workbench_entry_has_ready(entry);
         MonoTime late = mono_add_ms(now, MAILBOX_RUN_MS);
-        MonoTime by = missed ? mono_earlier(due(visit_state), late) : late;
+        MonoTime by = missed ? mono_earlier(frontier_due(visit_state), late) : late;
         (void)mailbox_post_by(&frontier->distributor_inbox, visit_state, by);
     }
 }
@@ -231,7 +231,7 @@ static void starve(Frontier *frontier, MonoTime now)
     }
 }
 
-static void hand_out(Frontier *frontier, MonoTime now)
+static void frontier_hand_out(Frontier *frontier, MonoTime now)
 {
     size_t limit = atomic_load_explicit(&frontier->connections, memory_order_relaxed);
     if (atomic_load(&frontier->paused)) {
@@ -246,7 +246,7 @@ static void hand_out(Frontier *frontier, MonoTime now)
         }
         if (!mono_before(now, visit_state->address.expiry)) { /* its turn comes too late */
             visit_state->news = NEWS_FETCHED;
-            receive(frontier, visit_state, now);
+            frontier_receive(frontier, visit_state, now);
             continue;
         }
         frontier->sinks.fetch(frontier->sinks.context, visit_state);
@@ -289,10 +289,10 @@ static void *todo_main(void *argument)
             } else if (news == NEWS_RECALL) {
                 recall(frontier, HEAP_ELEMENT(messages[i], VisitState, distributor.recall), now);
             } else if (news != NEWS_NONE) {
-                receive(frontier, messages[i], now);
+                frontier_receive(frontier, messages[i], now);
             }
         }
-        hand_out(frontier, now);
+        frontier_hand_out(frontier, now);
         publish_todo(frontier);
         mailbox_call(&frontier->distributor_inbox);
     }
@@ -407,7 +407,8 @@ void frontier_fetched(Frontier *frontier, VisitState *visit_state)
 {
     MonoTime soon = mono_add_ms(mono_now(), WORKBENCH_RELEASE_MS);
     visit_state->news = NEWS_FETCHED;
-    (void)mailbox_post_by(&frontier->todo_inbox, visit_state, mono_earlier(due(visit_state), soon));
+    (void)mailbox_post_by(&frontier->todo_inbox, visit_state,
+                          mono_earlier(frontier_due(visit_state), soon));
 }
 
 void frontier_call(Frontier *frontier)

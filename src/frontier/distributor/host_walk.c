@@ -27,7 +27,7 @@ void host_walk_left_out(Distributor *distributor, uint32_t host, unsigned level,
     }
 }
 
-static WalkStop end(Distributor *distributor, MonoTime now)
+static WalkStop host_walk_end(Distributor *distributor, MonoTime now)
 {
     /* After a fruitless walk only hosts whose back-off ends can be found: that is not urgent. */
     int64_t pause_ms = distributor->walk.loaded ? HOST_WALK_PAUSE_MS : WALK_IDLE_PAUSE_MS;
@@ -104,5 +104,5 @@ WalkStop host_walk_on(Distributor *distributor, MDB_txn *txn, unsigned limit, Mo
         place = (ScheduleHostCursor){true, levels[i], hosts[i]};
     }
     bool goes_on = rc == RESULT_OK && n == HOST_WALK_BATCH && !distributor->failed;
-    return goes_on ? WALK_ON : end(distributor, now);
+    return goes_on ? WALK_ON : host_walk_end(distributor, now);
 }

@@ -71,7 +71,8 @@ static bool is_in_the_way(Distributor *distributor, const CommitHost *host, Mono
 }
 
 /* A host that got new URLs, or was brought back. */
-static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *host, MonoTime now)
+static void notice_reader_take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *host,
+                                    MonoTime now)
 {
     if (host->revived && is_in_the_way(distributor, host, now)) {
         return;
@@ -100,7 +101,7 @@ static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *
 }
 
 /* Nothing of the host is to be fetched any more. */
-static void drop_host(Distributor *distributor, uint32_t host, MonoTime now)
+static void notice_reader_drop_host(Distributor *distributor, uint32_t host, MonoTime now)
 {
     VisitState *visit_state = map_get(&distributor->visit_states, map_key(host));
     bool is_awaited = distributor->sinks.left != NULL;
@@ -134,11 +135,11 @@ void notice_reader_take(Distributor *distributor, const CommitNotice *notice, Mo
         }
     }
     for (size_t i = 0; i < notice->n_dropped; i++) {
-        drop_host(distributor, notice->dropped[i], now);
+        notice_reader_drop_host(distributor, notice->dropped[i], now);
     }
     MDB_txn *txn = disk_read_begin(distributor);
     for (size_t i = 0; i < notice->n_hosts; i++) {
-        take_host(distributor, txn, &notice->hosts[i], now);
+        notice_reader_take_host(distributor, txn, &notice->hosts[i], now);
     }
     take_moves(distributor, notice, now);
     wake_capped(distributor, txn, notice, now);

@@ -119,7 +119,7 @@ static void evict(Distributor *distributor, VisitState *visit_state, unsigned le
 }
 
 /* Counts a visit state, or calls it home if it is to make room. */
-static void look_at(Distributor *distributor, VisitState *visit_state)
+static void steering_look_at(Distributor *distributor, VisitState *visit_state)
 {
     unsigned level = visit_state_level(visit_state);
     if (visit_state->distributor.idle || visit_state->distributor.leaving ||
@@ -137,7 +137,8 @@ static void look_at(Distributor *distributor, VisitState *visit_state)
 
 /* The next visit states of the round, at most `most`; what is looked at is on its way from memory.
  */
-static size_t look_ahead(Distributor *distributor, VisitState *next[HAND_AHEAD], size_t most)
+static size_t steering_look_ahead(Distributor *distributor, VisitState *next[HAND_AHEAD],
+                                  size_t most)
 {
     size_t n = 0;
     while (n < most && n < HAND_AHEAD &&
@@ -154,7 +155,7 @@ static void turn_hand(Distributor *distributor, size_t steps)
 {
     VisitState *next[HAND_AHEAD];
     while (steps > 0) {
-        size_t n = look_ahead(distributor, next, steps);
+        size_t n = steering_look_ahead(distributor, next, steps);
         if (n == 0) { /* a round is complete */
             memcpy(distributor->steering.loaded_at, distributor->steering.counted_at,
                    sizeof distributor->steering.loaded_at);
@@ -163,7 +164,7 @@ static void turn_hand(Distributor *distributor, size_t steps)
             return;
         }
         for (size_t i = 0; i < n; i++) {
-            look_at(distributor, next[i]);
+            steering_look_at(distributor, next[i]);
         }
         steps -= n;
     }

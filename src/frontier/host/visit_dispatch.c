@@ -9,7 +9,7 @@
 
 #define FAR_MS 60000 /* a host that must wait longer stays on disk */
 
-static void resolve(Distributor *distributor, VisitState *visit_state)
+static void visit_dispatch_resolve(Distributor *distributor, VisitState *visit_state)
 {
     visit_state->place = VISIT_STATE_RESOLVING;
     distributor->n_resolving++;
@@ -18,7 +18,7 @@ static void resolve(Distributor *distributor, VisitState *visit_state)
 
 /* True: an evicted visit state that came home rests until it may be forgotten. One that serves
  * others stays. */
-static bool leave(Distributor *distributor, VisitState *visit_state, MonoTime now)
+static bool visit_dispatch_leave(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     if (visit_state->errands.askers != NULL || visit_state->robots.elsewhere ||
         visit_state->distributor.retired || visit_state->politeness.dropped) {
@@ -89,7 +89,7 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
     }
     visit_errand_take_waiting(visit_state);
     shed(distributor, visit_state);
-    if (leave(distributor, visit_state, now)) {
+    if (visit_dispatch_leave(distributor, visit_state, now)) {
         return;
     }
     bool serves = visit_state->errands.askers != NULL; /* before it asks itself: invariant 4 */
@@ -122,7 +122,7 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
         visit_state->distributor.parked = true;
         visit_home_rest(distributor, visit_state, now);
     } else if (!mono_before(now, visit_state->address.expiry)) {
-        resolve(distributor, visit_state);
+        visit_dispatch_resolve(distributor, visit_state);
     } else {
         distributor->n_away++;
         visit_state->place = VISIT_STATE_QUEUED;
@@ -160,6 +160,6 @@ Result visit_dispatch_load(Distributor *distributor, MDB_txn *txn, uint32_t host
     }
     distributor->steering
         .loaded_at[level < SCHEDULE_MAX_LEVELS ? level : SCHEDULE_MAX_LEVELS - 1]++;
-    resolve(distributor, visit_state);
+    visit_dispatch_resolve(distributor, visit_state);
     return RESULT_OK;
 }

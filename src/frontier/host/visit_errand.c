@@ -88,7 +88,8 @@ static void tell_failure(Distributor *distributor, VisitState *asker, FetchClass
 
 /* No answer: as if robots.txt could not be reached. The asker is at home. Nobody is charged for
  * FETCH_LOCAL. */
-static void fail(Distributor *distributor, VisitState *asker, FetchClass why, MonoTime now)
+static void visit_errand_fail(Distributor *distributor, VisitState *asker, FetchClass why,
+                              MonoTime now)
 {
     bool had_rules = asker->robots.state == ROBOTS_KNOWN;
     if (asker->robots.asks_usage) { /* nothing is reserved by it, and nobody has failed */
@@ -143,7 +144,7 @@ bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker
                  "host=%s to=%s reason=\"%s\"", asker->identity.origin, asker->robots.target,
                  result_name(rc));
         if (asker->errands.ticket == 0) {
-            fail(distributor, asker, FETCH_ROBOTS_ERROR, now);
+            visit_errand_fail(distributor, asker, FETCH_ROBOTS_ERROR, now);
         }
         return false;
     }
@@ -231,7 +232,7 @@ VisitState *visit_errand_fail_next(Distributor *distributor, VisitState *visit_s
         assert(distributor->n_asking > 0);
         distributor->n_asking--;
         if (asker->errands.ticket == 0) {
-            fail(distributor, asker, visit_state->address.class, now);
+            visit_errand_fail(distributor, asker, visit_state->address.class, now);
             break;
         }
         tell_failure(distributor, asker, visit_state->address.class);

@@ -55,7 +55,8 @@ typedef struct Choice {
 
 /* Chooses up to `max` entries that are not in flight, in order, behind *after (NULL: the head);
  * *after moves on. *is_end: there are no more. */
-static Result choose(Choice *choice, ScheduleItem *after, bool started, size_t max, bool *is_end)
+static Result visit_window_choose(Choice *choice, ScheduleItem *after, bool started, size_t max,
+                                  bool *is_end)
 {
     Distributor *distributor = choice->distributor;
     ScheduleItem items[REFILL_BATCH];
@@ -115,7 +116,7 @@ static Result choose_lower(Choice *choice, ScheduleItem after, size_t max)
                                            choice->distributor->tickets++);
         size_t before = choice->n;
         bool is_end = false;
-        rc = choose(choice, &places[level], true, 1, &is_end);
+        rc = visit_window_choose(choice, &places[level], true, 1, &is_end);
         /* It reads on into the next level, where others have been chosen from, or will be. */
         if (choice->n > before && choice->items[before].level != level) {
             choice->n = before;
@@ -149,7 +150,7 @@ static Result choose_window(Choice *choice, size_t max)
     lower = lower < max ? lower : max - 1;
     ScheduleItem after = {.index = 0};
     bool is_end = false;
-    Result rc = choose(choice, &after, false, max - lower, &is_end);
+    Result rc = visit_window_choose(choice, &after, false, max - lower, &is_end);
     if (rc == RESULT_OK && lower > 0 && !is_end) {
         rc = choose_lower(choice, after, lower);
         qsort(choice->items, choice->n, sizeof *choice->items, by_level);
@@ -176,8 +177,9 @@ static uint32_t read_validators(Distributor *distributor, MDB_txn *txn, uint64_t
     return (uint32_t)offset;
 }
 
-static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleItem *chosen,
-                        size_t n, WindowUrl *urls, uint32_t *count)
+static Result visit_window_read_urls(Distributor *distributor, MDB_txn *txn,
+                                     const ScheduleItem *chosen, size_t n, WindowUrl *urls,
+                                     uint32_t *count)
 {
     Buffer url;
     buffer_init(&url, TEXT_LIMIT);
@@ -260,7 +262,7 @@ Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *v
         n = choice.n;
     }
     if (rc == RESULT_OK) {
-        rc = read_urls(distributor, txn, chosen, n, urls, &count);
+        rc = visit_window_read_urls(distributor, txn, chosen, n, urls, &count);
     }
     size_t bytes = (count == 0 ? 0 : count * sizeof *urls) + distributor->text.length;
     char *memory = rc == RESULT_OK && count > 0 ? malloc(bytes) : NULL;

@@ -5,7 +5,7 @@
 
 #include "store/lmdb/lmdb_result.h"
 
-static Result result_of(int rc, const char *what)
+static Result page_keys_result_of(int rc, const char *what)
 {
     return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, what);
 }
@@ -31,5 +31,5 @@ Result page_keys_walk(PageDB *db, MDB_txn *txn, void (*visit)(void *context, con
         }
     }
     mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? RESULT_OK : result_of(rc, "walk hash2idx");
+    return rc == MDB_NOTFOUND ? RESULT_OK : page_keys_result_of(rc, "walk hash2idx");
 }

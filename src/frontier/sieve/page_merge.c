@@ -32,7 +32,7 @@ struct PageMerge {
     Buffer scratch;
 };
 
-static Result result_of(int rc, const char *what)
+static Result page_merge_result_of(int rc, const char *what)
 {
     return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, what);
 }
@@ -56,7 +56,7 @@ PageKey page_merge_read_key(const uint8_t bytes[PAGE_MERGE_KEY_BYTES])
     return (PageKey){.hash = be64toh(hash), .print = be64toh(print) >> (64 - PAGE_PRINT_BITS)};
 }
 
-static void write_value(uint64_t index, uint8_t depth, uint8_t *bytes)
+static void page_merge_write_value(uint64_t index, uint8_t depth, uint8_t *bytes)
 {
     uint64_t number = htole64(index);
     memcpy(bytes, &number, sizeof number);
@@ -90,9 +90,9 @@ static Result repository_find(DrumRepository *repository, const DrumKey *key, Dr
     page_store_looked_up(merge->db->store, 1);
     int rc = page_sweep_find(&merge->sweep, &page, &entry, &found);
     if (rc != 0 || !found) {
-        return rc == 0 ? RESULT_NOT_FOUND : result_of(rc, "read hash2idx");
+        return rc == 0 ? RESULT_NOT_FOUND : page_merge_result_of(rc, "read hash2idx");
     }
-    write_value(entry.index, entry.depth, merge->value);
+    page_merge_write_value(entry.index, entry.depth, merge->value);
     *value = (DrumBytes){merge->value, sizeof merge->value};
     return RESULT_OK;
 }
@@ -108,7 +108,8 @@ static Result repository_put(DrumRepository *repository, const DrumKey *key, Dru
     PageNode node = {
         .key = page_merge_read_key(key->bytes.bytes), .index = given.index, .depth = given.depth};
     page_sweep_restart(&merge->sweep);
-    return result_of(page_node_store_entry(merge->sweep.cursor, &node), "write hash2idx");
+    return page_merge_result_of(page_node_store_entry(merge->sweep.cursor, &node),
+                                "write hash2idx");
 }
 
 /* Transactions are the owner's. */
@@ -143,7 +144,7 @@ Result page_merge_assign(void *context, const DrumKey *key, DrumBytes given, voi
     if (merge->n_pages >> PAGE_INDEX_BITS != 0) {
         return RESULT_FULL;
     }
-    write_value(merge->n_pages++, *(const uint8_t *)given.bytes, value);
+    page_merge_write_value(merge->n_pages++, *(const uint8_t *)given.bytes, value);
     return RESULT_OK;
 }
 
@@ -203,7 +204,7 @@ Result page_merge_begin(PageMerge *merge, MDB_txn *txn, bool read_only, const Pa
         int opened = page_pack_editor_begin(&merge->infos, txn, store->tables.idx2info);
         rc = rc == 0 ? opened : rc;
     }
-    return result_of(rc, "open tables for a merge");
+    return page_merge_result_of(rc, "open tables for a merge");
 }
 
 Result page_merge_end(PageMerge *merge, Result result)
@@ -224,7 +225,7 @@ Result page_merge_end(PageMerge *merge, Result result)
     merge->sweep.cursor = NULL;
     merge->txn = NULL;
     arena_reset(&merge->arena);
-    return result != RESULT_OK ? result : result_of(rc, "write a merge");
+    return result != RESULT_OK ? result : page_merge_result_of(rc, "write a merge");
 }
 
 /* ---- pages ------------------------------------------------------------------------------------
@@ -243,7 +244,7 @@ Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue 
     page_node_set_path(&node, &link->from, link->hop);
     int rc = page_node_find_host(&node, merge->db->store, merge->txn, &merge->arena);
     if (rc != 0) {
-        return result_of(rc, "add an origin");
+        return page_merge_result_of(rc, "add an origin");
     }
     if (merge->sink != NULL && merge->sink->discovered != NULL) {
         PageRef ref = page_node_ref(&node, NULL);
@@ -254,7 +255,8 @@ Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue 
         node.level = state.level;
         node.flags = state.flags;
     }
-    return result_of(page_node_append(&node, &merge->infos, &merge->scratch), "append a page");
+    return page_merge_result_of(page_node_append(&node, &merge->infos, &merge->scratch),
+                                "append a page");
 }
 
 Result page_merge_seen(PageMerge *merge, const PageKey *key, PageMergeValue value,
@@ -332,7 +334,7 @@ static int is_better(PageMerge *merge, const PageNode *node, bool *better)
 }
 
 /* False: the sink stopped it. */
-static bool tell_improved(const PageMerge *merge, const PageNode *node)
+static bool page_merge_tell_improved(const PageMerge *merge, const PageNode *node)
 {
     if (merge->sink == NULL || merge->sink->improved == NULL) {
         return true;
@@ -359,7 +361,7 @@ Result page_merge_flush(PageMerge *merge)
         if (rc == 0 && better) {
             node->crawl = PAGE_NODE_NO_CRAWL;
             rc = page_node_rewrite(node, &merge->infos, &merge->scratch);
-            if (rc == 0 && !tell_improved(merge, node)) {
+            if (rc == 0 && !page_merge_tell_improved(merge, node)) {
                 return RESULT_CLOSED;
             }
             merge->moved[n++] = *node;
@@ -374,7 +376,7 @@ Result page_merge_flush(PageMerge *merge)
         }
     }
     merge->n_moved = 0;
-    return result_of(rc, "write better paths");
+    return page_merge_result_of(rc, "write better paths");
 }
 
 /* ---- links ------------------------------------------------------------------------------------
@@ -399,5 +401,5 @@ Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size
     if (rc == 0) {
         rc = page_links_writer_put(&merge->links, index, list, length);
     }
-    return result_of(rc, "write links");
+    return page_merge_result_of(rc, "write links");
 }

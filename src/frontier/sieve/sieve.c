@@ -69,7 +69,7 @@ static DrumOptions drum_options(Sieve *sieve)
                          .assign_bytes = PAGE_MERGE_VALUE_BYTES};
 }
 
-static void report(Sieve *sieve, const DrumRecovery *recovery)
+static void sieve_report(Sieve *sieve, const DrumRecovery *recovery)
 {
     if (recovery->generations > 0 || recovery->torn_bytes > 0) {
         LOG_INFO("sieve", "links of an earlier run wait",
@@ -115,7 +115,7 @@ Result sieve_open(Sieve **out, const SieveOptions *options, MDB_txn *txn)
         DrumRecovery recovery;
         rc = drum_open(&sieve->drum, &drum, &recovery);
         if (rc == RESULT_OK) {
-            report(sieve, &recovery);
+            sieve_report(sieve, &recovery);
         }
     }
     if (rc != RESULT_OK) {

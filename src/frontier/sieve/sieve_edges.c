@@ -31,7 +31,8 @@
  * ------------------------------------------------------------------------------------------- */
 
 /* Makes the file so long and maps it; old is the mapping of old_bytes so far, or NULL. */
-static Result map_file(int fd, SieveEdge *old, size_t old_bytes, size_t bytes, SieveEdge **edges)
+static Result sieve_edges_map_file(int fd, SieveEdge *old, size_t old_bytes, size_t bytes,
+                                   SieveEdge **edges)
 {
     /* Reserved, so that a full disk is an error here and not a signal later. */
     int error = posix_fallocate(fd, 0, (off_t)bytes);
@@ -47,7 +48,7 @@ static Result map_file(int fd, SieveEdge *old, size_t old_bytes, size_t bytes, S
     return RESULT_OK;
 }
 
-static void release(SieveEdges *edges)
+static void sieve_edges_release(SieveEdges *edges)
 {
     if (edges->fd < 0) {
         free(edges->edges);
@@ -79,7 +80,7 @@ static Result move_to_file(SieveEdges *edges, size_t capacity)
         return rc;
     }
     SieveEdge *mapped = NULL;
-    rc = map_file(fd, NULL, 0, capacity * sizeof(SieveEdge), &mapped);
+    rc = sieve_edges_map_file(fd, NULL, 0, capacity * sizeof(SieveEdge), &mapped);
     if (mapped == NULL) {
         (void)close(fd);
         return rc;
@@ -95,7 +96,7 @@ static Result move_to_file(SieveEdges *edges, size_t capacity)
 }
 
 /* Room for capacity edges: in memory, or in a file. */
-static Result reserve(SieveEdges *edges, size_t capacity)
+static Result sieve_edges_reserve(SieveEdges *edges, size_t capacity)
 {
     if (capacity <= IN_MEMORY) {
         return reserve_memory(edges, capacity);
@@ -103,8 +104,8 @@ static Result reserve(SieveEdges *edges, size_t capacity)
     if (edges->fd < 0) {
         return move_to_file(edges, capacity);
     }
-    Result rc = map_file(edges->fd, edges->edges, edges->capacity * sizeof(SieveEdge),
-                         capacity * sizeof(SieveEdge), &edges->edges);
+    Result rc = sieve_edges_map_file(edges->fd, edges->edges, edges->capacity * sizeof(SieveEdge),
+                                     capacity * sizeof(SieveEdge), &edges->edges);
     if (rc == RESULT_OK) {
         edges->capacity = capacity;
     }
@@ -118,18 +119,20 @@ void sieve_edges_init(SieveEdges *edges, const char *directory)
 
 void sieve_edges_destroy(SieveEdges *edges)
 {
-    release(edges);
+    sieve_edges_release(edges);
     sieve_edges_init(edges, edges->directory);
 }
 
 /* ---- collecting
  * --------------------------------------------------------------------------------------- */
 
-static Result add(SieveEdges *edges, uint64_t page, uint32_t number, uint64_t target)
+static Result sieve_edges_add_one(SieveEdges *edges, uint64_t page, uint32_t number,
+                                  uint64_t target)
 {
     if (edges->n == edges->capacity) {
         size_t step = edges->capacity < IN_MEMORY ? edges->capacity : FILE_STEP;
-        Result rc = reserve(edges, edges->capacity == 0 ? FIRST : edges->capacity + step);
+        Result rc =
+            sieve_edges_reserve(edges, edges->capacity == 0 ? FIRST : edges->capacity + step);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -144,12 +147,13 @@ Result sieve_edges_add(SieveEdges *edges, uint64_t page, uint32_t number, bool c
                        uint64_t target, uint8_t kind)
 {
     uint64_t both = target << KIND_BITS | kind;
-    return add(edges, page, number, cross ? both : both | SAME_BIT);
+    return sieve_edges_add_one(edges, page, number, cross ? both : both | SAME_BIT);
 }
 
 Result sieve_edges_add_count(SieveEdges *edges, uint64_t page, uint32_t number, size_t n_links)
 {
-    return add(edges, page, number, SAME_BIT | (TARGET_MASK - n_links) << KIND_BITS);
+    return sieve_edges_add_one(edges, page, number,
+                               SAME_BIT | (TARGET_MASK - n_links) << KIND_BITS);
 }
 
 /* ---- sorted
@@ -166,7 +170,7 @@ Result sieve_sort_begin(SieveSort *sort, const SieveEdges *edges)
 {
     memset(sort, 0, sizeof *sort);
     sieve_edges_init(&sort->scratch, edges->directory);
-    return reserve(&sort->scratch, edges->n == 0 ? FIRST : edges->n);
+    return sieve_edges_reserve(&sort->scratch, edges->n == 0 ? FIRST : edges->n);
 }
 
 void sieve_sort_end(SieveSort *sort)
@@ -275,7 +279,7 @@ bool sieve_sort_step(SieveSort *sort, SieveEdges *edges, MonoTime until)
     return false;
 }
 
-static uint32_t number_of(const SieveEdge *edge)
+static uint32_t sieve_edges_number_of(const SieveEdge *edge)
 {
     return (uint32_t)(edge->from & ((UINT64_C(1) << HIGH_BITS) - 1)) << LOW_BITS |
            (uint32_t)(edge->target >> NUMBER_SHIFT);
@@ -289,7 +293,8 @@ bool sieve_edges_next(const SieveEdges *edges, size_t *position, SieveList *list
     }
     list->page = edges->edges[begin].from >> HIGH_BITS;
     for (; end < edges->n && edges->edges[end].from >> HIGH_BITS == list->page; end++) {
-        if (number_of(&edges->edges[end]) != number_of(&edges->edges[begin])) {
+        if (sieve_edges_number_of(&edges->edges[end]) !=
+            sieve_edges_number_of(&edges->edges[begin])) {
             begin = end; /* a later crawl of the same page */
         }
     }

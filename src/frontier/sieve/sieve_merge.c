@@ -10,7 +10,7 @@
 /* ---- events: what the look-up of a link came to ---------------------------------------------- */
 
 /* The link of an element; false: its auxiliary is not one. */
-static bool read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *out)
+static bool sieve_merge_read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *out)
 {
     if (!sieve_link_read(event->auxiliary, link)) {
         return false;
@@ -25,7 +25,7 @@ static bool read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *ou
     return true;
 }
 
-static Result gather(SieveMerge *merge, const SieveLink *link, uint64_t target)
+static Result sieve_merge_gather(SieveMerge *merge, const SieveLink *link, uint64_t target)
 {
     Result rc = RESULT_OK;
     if (link->is_first != 0) {
@@ -47,14 +47,14 @@ static Result on_new(void *context, const DrumEvent *event)
         merge->lost++;
         return RESULT_OK;
     }
-    if (!read_link(event, &link, &given) || given.length == 0) {
+    if (!sieve_merge_read_link(event, &link, &given) || given.length == 0) {
         return RESULT_DAMAGED;
     }
     PageKey key = page_merge_read_key(event->key.bytes.bytes);
     PageMergeValue value = page_merge_read_value(event->value);
     merge->source = (SieveSource){.n_links = link.n_links, .score = link.page_score};
     Result rc = page_merge_new_page(merge->pages, &key, value, &given);
-    return rc == RESULT_OK ? gather(merge, &link, value.index) : rc;
+    return rc == RESULT_OK ? sieve_merge_gather(merge, &link, value.index) : rc;
 }
 
 static Result on_known(void *context, const DrumEvent *event)
@@ -62,7 +62,7 @@ static Result on_known(void *context, const DrumEvent *event)
     SieveMerge *merge = context;
     SieveLink link;
     PageMergeLink given;
-    if (!read_link(event, &link, &given)) {
+    if (!sieve_merge_read_link(event, &link, &given)) {
         return RESULT_DAMAGED;
     }
     PageMergeValue value = page_merge_read_value(event->previous);
@@ -71,7 +71,7 @@ static Result on_known(void *context, const DrumEvent *event)
         PageKey key = page_merge_read_key(event->key.bytes.bytes);
         rc = page_merge_seen(merge->pages, &key, value, &given);
     }
-    return rc == RESULT_OK ? gather(merge, &link, value.index) : rc;
+    return rc == RESULT_OK ? sieve_merge_gather(merge, &link, value.index) : rc;
 }
 
 /* A link that the cache knew, to a page whose own element was in a damaged block. */

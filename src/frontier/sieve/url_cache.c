@@ -59,7 +59,7 @@ void url_cache_delete(UrlCache *cache)
 }
 
 /* The set by the high bits of the mixed fingerprint: callers' fingerprints may share their own. */
-static Set *set_of(const UrlCache *cache, uint64_t fingerprint)
+static Set *url_cache_set_of(const UrlCache *cache, uint64_t fingerprint)
 {
     uint64_t high = hash_mix(fingerprint) >> 32;
     return &cache->sets[cache->n_sets <= UINT32_MAX
@@ -92,7 +92,7 @@ static void make_youngest(Set *set, unsigned way)
 bool url_cache_holds(UrlCache *cache, uint64_t fingerprint)
 {
     uint64_t tag = fingerprint != 0 ? fingerprint : 1;
-    Set *set = set_of(cache, tag);
+    Set *set = url_cache_set_of(cache, tag);
     unsigned way = way_of(set, tag);
     if (way == URL_CACHE_WAYS) {
         cache->misses++;
@@ -106,7 +106,7 @@ bool url_cache_holds(UrlCache *cache, uint64_t fingerprint)
 void url_cache_put(UrlCache *cache, uint64_t fingerprint)
 {
     uint64_t tag = fingerprint != 0 ? fingerprint : 1;
-    Set *set = set_of(cache, tag);
+    Set *set = url_cache_set_of(cache, tag);
     unsigned way = way_of(set, tag);
     set->order = set->order == 0 ? FIRST_ORDER : set->order;
     if (way == URL_CACHE_WAYS) {

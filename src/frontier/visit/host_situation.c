@@ -36,7 +36,7 @@ HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
 }
 
 /* "150ms", "45s", "4m", "3h", "2d": one unit, rounded up. */
-static Result tell_time(int64_t ms, Buffer *text)
+static Result host_situation_tell_time(int64_t ms, Buffer *text)
 {
     static const struct {
         int64_t ms;
@@ -65,7 +65,7 @@ static Result tell_since(const HostSituation *situation, const char *what, Buffe
                          wall_format_iso((WallTime){situation->since_ms * 1000}, time), why);
 }
 
-static Result tell_limit(HostLimit limit, Buffer *text)
+static Result host_situation_tell_limit(HostLimit limit, Buffer *text)
 {
     static const char *const texts[] = {
         [LIMIT_HOST_PAGES] = "full: it has limits.pages_per_host pages",
@@ -83,7 +83,7 @@ Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffe
         return buffer_append_string(text, "ready");
     case HOST_WAITS:
         rc = buffer_append_string(text, "waits ");
-        rc = rc == RESULT_OK ? tell_time(situation->until_ms - now_ms, text) : rc;
+        rc = rc == RESULT_OK ? host_situation_tell_time(situation->until_ms - now_ms, text) : rc;
         if (rc == RESULT_OK && situation->failures > 0) {
             rc = buffer_printf(text, " for a retry: %s, %u failure%s in a row",
                                fetch_class_name(situation->why), situation->failures,
@@ -94,13 +94,14 @@ Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffe
         rc = tell_since(situation, "dropped", text);
         if (rc == RESULT_OK && situation->until_ms > now_ms) {
             rc = buffer_append_string(text, ", looked at again in ");
-            rc = rc == RESULT_OK ? tell_time(situation->until_ms - now_ms, text) : rc;
+            rc =
+                rc == RESULT_OK ? host_situation_tell_time(situation->until_ms - now_ms, text) : rc;
         }
         return rc;
     case HOST_SET_ASIDE:
         return tell_since(situation, "parked", text);
     case HOST_HAS_ENOUGH:
-        return tell_limit(situation->limit, text);
+        return host_situation_tell_limit(situation->limit, text);
     case HOST_IS_ELSEWHERE:
         return buffer_append_string(text, "moved to another agent of the cluster");
     case HOST_FORBIDDEN:

@@ -143,7 +143,7 @@ static int64_t greater(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t lesser(int64_t a, int64_t b)
+static int64_t politeness_lesser(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -153,7 +153,7 @@ int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_del
 {
     int64_t delay = host_delay_ms;
     if (crawl_delay_ms > 0) {
-        delay = greater(delay, lesser(crawl_delay_ms, options->crawl_delay_max_ms));
+        delay = greater(delay, politeness_lesser(crawl_delay_ms, options->crawl_delay_max_ms));
     }
     if (options->adaptive_factor > 0) {
         double adaptive = options->adaptive_factor * (double)duration_ms;
@@ -189,7 +189,7 @@ static int64_t table_rest(const PolitenessOptions *options, FetchClass class, un
         failures--;
     }
     int64_t rest = doubled(options->rules[class].wait_ms, failures);
-    return options->rest_max_ms > 0 ? lesser(rest, options->rest_max_ms) : rest;
+    return options->rest_max_ms > 0 ? politeness_lesser(rest, options->rest_max_ms) : rest;
 }
 
 /* How long a host asks to be left alone: what Retry-After says, unless it has said so too often. */
@@ -228,10 +228,10 @@ static int64_t note_failure(const PolitenessOptions *options, const FetchEnd *en
         end->class != FETCH_COOKIE) { /* ours to do otherwise, and at once */
         health->failures++;
         health->last = end->class;
-        health->extra_ms = lesser(wait, rest);
-        health->rested_ms = health->rested_ms > WAIT_MAX - lesser(wait, WAIT_MAX)
+        health->extra_ms = politeness_lesser(wait, rest);
+        health->rested_ms = health->rested_ms > WAIT_MAX - politeness_lesser(wait, WAIT_MAX)
                                 ? WAIT_MAX
-                                : health->rested_ms + lesser(wait, WAIT_MAX);
+                                : health->rested_ms + politeness_lesser(wait, WAIT_MAX);
     }
     return greater(delay, wait);
 }

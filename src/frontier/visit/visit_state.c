@@ -132,7 +132,7 @@ static uint32_t level_end(const VisitState *visit_state, uint32_t place)
 
 /* The window stands in order of level. When it is the turn of another level than the best one its
  * first URL is brought to the front; the rest keeps its order. */
-static void choose(VisitState *visit_state)
+static void visit_state_choose(VisitState *visit_state)
 {
     uint32_t next = visit_state->window.next;
     uint32_t count = visit_state->window.count;
@@ -173,7 +173,7 @@ void visit_state_take(VisitState *visit_state)
 {
     if (visit_state->window.next < visit_state->window.count) {
         visit_state->window.next++;
-        choose(visit_state);
+        visit_state_choose(visit_state);
     }
 }
 
@@ -199,7 +199,7 @@ void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *by
     visit_state->window.count = count;
     visit_state->window.next = 0;
     visit_state->window.memory = memory;
-    choose(visit_state);
+    visit_state_choose(visit_state);
 }
 
 size_t visit_state_memory(const VisitState *visit_state)

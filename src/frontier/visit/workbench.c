@@ -48,7 +48,7 @@ void workbench_destroy(Workbench *workbench)
     due_entries_destroy(&workbench->due);
 }
 
-static WorkbenchEntry *entry_of(HeapNode *node)
+static WorkbenchEntry *workbench_entry_of(HeapNode *node)
 {
     return HEAP_ELEMENT(node, WorkbenchEntry, place);
 }
@@ -111,7 +111,7 @@ static Result place_due(Workbench *workbench, WorkbenchEntry *entry)
 
 /* ---- leases ---- */
 
-static void give_back(Workbench *workbench, WorkbenchEntry *entry)
+static void workbench_give_back(Workbench *workbench, WorkbenchEntry *entry)
 {
     if (entry->lease.state != NO_LEASE) {
         entry->lease = (EntryLease){.state = NO_LEASE};
@@ -130,7 +130,7 @@ static bool has_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime now)
         return true;
     }
     if (lease->state == LEASE_IS_HELD) {
-        give_back(workbench, entry);
+        workbench_give_back(workbench, entry);
     }
     if (lease->state == NO_LEASE) {
         *lease = (EntryLease){.state = LEASE_IS_WANTED, .ticket = ++workbench->lease_ticket};
@@ -148,7 +148,7 @@ static void spare_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime ti
     if (lease->state == LEASE_IS_WANTED ||
         (lease->state == LEASE_IS_HELD &&
          (lease->ended || !mono_before(time, lease->end) || (lease->contended && !soon)))) {
-        give_back(workbench, entry);
+        workbench_give_back(workbench, entry);
     }
 }
 
@@ -189,7 +189,8 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
     return rc;
 }
 
-static Result find_entry(Workbench *workbench, const IpAddress *address, WorkbenchEntry **out)
+static Result workbench_find_entry(Workbench *workbench, const IpAddress *address,
+                                   WorkbenchEntry **out)
 {
     MapKey key = ip_address_key(address);
     WorkbenchEntry *entry = map_get(&workbench->entries, key);
@@ -219,7 +220,7 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
 {
     assert(visit_state->todo.entry == NULL);
     WorkbenchEntry *entry = NULL;
-    Result rc = find_entry(workbench, &visit_state->address.ip, &entry);
+    Result rc = workbench_find_entry(workbench, &visit_state->address.ip, &entry);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -240,11 +241,11 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
 }
 
 /* Moves entries whose time has come, and forgets empty ones whose rest is over. */
-static void advance(Workbench *workbench, MonoTime now)
+static void workbench_advance(Workbench *workbench, MonoTime now)
 {
     HeapNode *node = heap_top(&workbench->waiting);
     while (node != NULL && node->key <= now.ns) {
-        if (place_entry(workbench, entry_of(node), now) != RESULT_OK) {
+        if (place_entry(workbench, workbench_entry_of(node), now) != RESULT_OK) {
             break;
         }
         node = heap_top(&workbench->waiting);
@@ -258,8 +259,8 @@ static void advance(Workbench *workbench, MonoTime now)
     }
     node = heap_top(&workbench->resting);
     while (node != NULL && node->key <= now.ns) {
-        WorkbenchEntry *entry = entry_of(heap_pop(&workbench->resting));
-        give_back(workbench, entry);
+        WorkbenchEntry *entry = workbench_entry_of(heap_pop(&workbench->resting));
+        workbench_give_back(workbench, entry);
         (void)map_remove(&workbench->entries, ip_address_key(&entry->address));
         workbench_entry_delete(entry);
         node = heap_top(&workbench->resting);
@@ -271,7 +272,7 @@ static WorkbenchEntry *entry_due(DuePlace *place, Standing standing)
     return HEAP_ELEMENT(place - standing, WorkbenchEntry, due);
 }
 
-static bool is_open(const Workbench *workbench, Standing standing)
+static bool workbench_is_open(const Workbench *workbench, Standing standing)
 {
     return workbench->acquired[standing] < workbench->most[standing];
 }
@@ -282,7 +283,7 @@ static WorkbenchEntry *next_due(Workbench *workbench, MonoTime now, Standing *st
     bool open[STANDINGS];
     DuePlace *place = NULL;
     for (size_t s = 0; s < STANDINGS; s++) {
-        open[s] = is_open(workbench, (Standing)s);
+        open[s] = workbench_is_open(workbench, (Standing)s);
     }
     while ((place = due_entries_next(&workbench->due, open, standing)) != NULL) {
         WorkbenchEntry *entry = entry_due(place, *standing);
@@ -298,7 +299,7 @@ static WorkbenchEntry *next_due(Workbench *workbench, MonoTime now, Standing *st
 
 VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
 {
-    advance(workbench, now);
+    workbench_advance(workbench, now);
     Standing standing = STANDING_PROVEN;
     WorkbenchEntry *entry = next_due(workbench, now, &standing);
     if (entry == NULL) {
@@ -359,7 +360,7 @@ bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime no
 MonoTime workbench_next_time(const Workbench *workbench)
 {
     for (size_t s = 0; s < STANDINGS; s++) {
-        if (workbench->due.count[s] > 0 && is_open(workbench, (Standing)s)) {
+        if (workbench->due.count[s] > 0 && workbench_is_open(workbench, (Standing)s)) {
             return (MonoTime){0};
         }
     }
@@ -390,7 +391,7 @@ size_t workbench_n_entries(const Workbench *workbench)
 
 size_t workbench_n_crowded(const Workbench *workbench, Standing standing, size_t connections)
 {
-    bool open = is_open(workbench, standing) && workbench->n_acquired < connections;
+    bool open = workbench_is_open(workbench, standing) && workbench->n_acquired < connections;
     return open ? 0 : workbench->due.count[standing];
 }
 
@@ -481,7 +482,7 @@ VisitState *workbench_drain(Workbench *workbench)
     DuePlace *place = due_entries_any(&workbench->due, &standing);
     HeapNode *node = heap_top(&workbench->waiting);
     WorkbenchEntry *entry = place != NULL  ? entry_due(place, standing)
-                            : node != NULL ? entry_of(node)
+                            : node != NULL ? workbench_entry_of(node)
                                            : leasing_entry(workbench);
     if (entry == NULL) {
         return NULL;

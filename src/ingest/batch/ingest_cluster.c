@@ -6,7 +6,7 @@
 #include "cluster/message/node_place.h"
 #include "ingest/batch/ingest_totals.h"
 
-static void publish(IngestCluster *cluster, const OutboxState *state)
+static void ingest_cluster_publish(IngestCluster *cluster, const OutboxState *state)
 {
     atomic_store(&cluster->outbox_blocks, state->blocks);
     atomic_store(&cluster->outbox_bytes, state->bytes);
@@ -64,7 +64,7 @@ Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterT
     if (rc == RESULT_OK) {
         rc = outbox_read_state(&cluster->outbox, txn, &state);
     }
-    publish(cluster, &state);
+    ingest_cluster_publish(cluster, &state);
     return rc == RESULT_OK ? ingest_read_cluster_totals(txn, crawl, &cluster->totals) : rc;
 }
 
@@ -109,7 +109,7 @@ const LinkRecord *ingest_cluster_arrival(IngestCluster *cluster, const PageRef *
     return arrivals->next < arrivals->n ? &arrivals->records[arrivals->next] : NULL;
 }
 
-static MapKey key_of(const char *url, size_t length)
+static MapKey ingest_cluster_key_of(const char *url, size_t length)
 {
     Hash128 hash = hash_128(url, length);
     return (MapKey){.high = hash.high, .low = hash.low};
@@ -125,7 +125,7 @@ static void index_arrivals(Arrivals *arrivals)
     map_init(arrivals->best);
     for (size_t i = 0; i < arrivals->n; i++) {
         const LinkRecord *record = &arrivals->records[i];
-        MapKey key = key_of(record->url, record->length);
+        MapKey key = ingest_cluster_key_of(record->url, record->length);
         const LinkRecord *best = map_get(arrivals->best, key);
         if (best == NULL || record->depth < best->depth) {
             (void)map_put(arrivals->best, key, (void *)(uintptr_t)record);
@@ -142,7 +142,8 @@ const LinkRecord *ingest_cluster_best(IngestCluster *cluster, const char *url, s
     if (arrivals->best == NULL) {
         index_arrivals(arrivals);
     }
-    return arrivals->best == NULL ? NULL : map_get(arrivals->best, key_of(url, length));
+    return arrivals->best == NULL ? NULL
+                                  : map_get(arrivals->best, ingest_cluster_key_of(url, length));
 }
 
 /* ---- the batch ------------------------------------------------------------------------------- */
@@ -170,7 +171,7 @@ void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committ
     ingest_cluster_arrive(cluster, NULL, 0);
     if (committed) {
         cluster->totals = batch->shared;
-        publish(cluster, &cluster->draft.state);
+        ingest_cluster_publish(cluster, &cluster->draft.state);
         while (cluster->grown != NULL && outbox_draft_grown(&cluster->draft, &place, &to, &bytes)) {
             cluster->grown(cluster->context, to, bytes);
         }

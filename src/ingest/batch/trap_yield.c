@@ -76,7 +76,7 @@ void trap_yield_delete(TrapYield *table)
 }
 
 /* The set a URL's pattern belongs to; NULL when it has none. */
-static Pattern *set_of(TrapYield *table, const char *url, size_t length, Hash128 *key)
+static Pattern *trap_yield_set_of(TrapYield *table, const char *url, size_t length, Hash128 *key)
 {
     buffer_reset(&table->text);
     if (url_parse(&table->url, NULL, url, length) != RESULT_OK ||
@@ -87,7 +87,7 @@ static Pattern *set_of(TrapYield *table, const char *url, size_t length, Hash128
     return table->patterns + (key->low & (table->n_sets - 1)) * WAYS;
 }
 
-static Pattern *find(Pattern *set, const Hash128 *key)
+static Pattern *trap_yield_find(Pattern *set, const Hash128 *key)
 {
     for (size_t i = 0; set != NULL && i < WAYS; i++) {
         if (set[i].key[0] == key->high && set[i].key[1] == key->low && set[i].fetched > 0) {
@@ -103,7 +103,7 @@ static uint32_t worth(const Pattern *pattern)
 }
 
 /* A place for a new pattern: a free one has fetched nothing. */
-static Pattern *make_room(TrapYield *table, Pattern *set)
+static Pattern *trap_yield_make_room(TrapYield *table, Pattern *set)
 {
     Pattern *least = &set[0];
     for (size_t i = 1; i < WAYS; i++) {
@@ -145,7 +145,7 @@ static bool take_content(Pattern *pattern, uint64_t content)
     return is_new;
 }
 
-static TrapState judge(const TrapYieldOptions *options, const Pattern *pattern)
+static TrapState trap_yield_judge(const TrapYieldOptions *options, const Pattern *pattern)
 {
     if (pattern->state == TRAP_PARKED) {
         return TRAP_PARKED;
@@ -159,7 +159,7 @@ static TrapState judge(const TrapYieldOptions *options, const Pattern *pattern)
 }
 
 /* Tells the fetching threads. Without memory they go on fetching what is scheduled. */
-static void publish(TrapYield *table, Hash128 key)
+static void trap_yield_publish(TrapYield *table, Hash128 key)
 {
     if (table->options.parked == NULL) {
         return;
@@ -177,13 +177,13 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
                      uint64_t content, TrapState *state, char *pattern, size_t size)
 {
     Hash128 key;
-    Pattern *set = set_of(table, url, length, &key);
+    Pattern *set = trap_yield_set_of(table, url, length, &key);
     if (set == NULL) {
         return false;
     }
-    Pattern *found = find(set, &key);
+    Pattern *found = trap_yield_find(set, &key);
     if (found == NULL) {
-        found = make_room(table, set);
+        found = trap_yield_make_room(table, set);
         *found = (Pattern){.key = {key.high, key.low}};
     }
     if (content != 0) {
@@ -191,7 +191,7 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
     }
     found->fetched += found->fetched < UINT32_MAX;
     found->fresh += is_new && found->fresh < UINT32_MAX;
-    *state = judge(&table->options, found);
+    *state = trap_yield_judge(&table->options, found);
     if (*state == found->state) {
         return false;
     }
@@ -199,7 +199,7 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
     table->n_held -= *state == TRAP_FREE;
     found->state = *state;
     if (*state == TRAP_PARKED) {
-        publish(table, key);
+        trap_yield_publish(table, key);
     }
     (void)snprintf(pattern, size, "%s", buffer_string(&table->text));
     return true;
@@ -211,6 +211,6 @@ TrapState trap_yield_state(TrapYield *table, const char *url, size_t length)
     if (table->n_held == 0) {
         return TRAP_FREE;
     }
-    const Pattern *found = find(set_of(table, url, length, &key), &key);
+    const Pattern *found = trap_yield_find(trap_yield_set_of(table, url, length, &key), &key);
     return found == NULL ? TRAP_FREE : found->state;
 }

@@ -34,7 +34,7 @@ void acks_chore_tell(AcksChore *chore, const AckRange *range)
     mutex_unlock(&chore->mutex);
 }
 
-static size_t count(AcksChore *chore)
+static size_t acks_chore_count(AcksChore *chore)
 {
     mutex_lock(&chore->mutex);
     size_t n = chore->n;
@@ -42,18 +42,18 @@ static size_t count(AcksChore *chore)
     return n;
 }
 
-static MonoTime chore_due(void *context)
+static MonoTime acks_chore_due(void *context)
 {
     MonoTime at_once = {0};
-    return count(context) > 0 ? at_once : MONO_NEVER;
+    return acks_chore_count(context) > 0 ? at_once : MONO_NEVER;
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result acks_chore_run(void *context, Batch *batch, MonoTime until)
 {
     AcksChore *chore = context;
     Result rc = RESULT_OK;
     chore->n_taken = 0;
-    size_t n = count(chore);
+    size_t n = acks_chore_count(chore);
     for (size_t i = 0; rc == RESULT_OK && i < n && i < AT_ONCE && mono_before(mono_now(), until);
          i++) {
         mutex_lock(&chore->mutex);
@@ -66,7 +66,7 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     return rc;
 }
 
-static void chore_ended(void *context, Result rc)
+static void acks_chore_ended(void *context, Result rc)
 {
     AcksChore *chore = context;
     mutex_lock(&chore->mutex);
@@ -78,19 +78,19 @@ static void chore_ended(void *context, Result rc)
     mutex_unlock(&chore->mutex);
 }
 
-static bool chore_holds(void *context)
+static bool acks_chore_holds(void *context)
 {
     AcksChore *chore = context;
-    return count(chore) > 0 || ingest_cluster_outbox_blocks(chore->cluster) > 0;
+    return acks_chore_count(chore) > 0 || ingest_cluster_outbox_blocks(chore->cluster) > 0;
 }
 
 IngestChore acks_chore(AcksChore *chore)
 {
     return (IngestChore){.context = chore,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds,
+                         .due = acks_chore_due,
+                         .run = acks_chore_run,
+                         .ended = acks_chore_ended,
+                         .holds = acks_chore_holds,
                          .rides = true,
                          .at_stop = false};
 }

@@ -48,7 +48,7 @@ void inbox_chore_delete(InboxChore *chore)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static bool make_room(InboxChore *chore)
+static bool inbox_chore_make_room(InboxChore *chore)
 {
     if (chore->n < chore->capacity) {
         return true;
@@ -76,7 +76,8 @@ static bool is_normal(InboxChore *chore, const LinkRecord *record)
            memcmp(chore->url.href, record->url, record->length) == 0;
 }
 
-static BlockFault judge(InboxChore *chore, const BlockHeader *header, const LinkRecord *record)
+static BlockFault inbox_chore_judge(InboxChore *chore, const BlockHeader *header,
+                                    const LinkRecord *record)
 {
     IngestCluster *cluster = chore->cluster;
     if (!is_normal(chore, record)) {
@@ -88,17 +89,17 @@ static BlockFault judge(InboxChore *chore, const BlockHeader *header, const Link
 }
 
 /* Appends the records of one block. */
-static Result read_block(InboxChore *chore, const BlockHeader *header, const void *body,
-                         BlockFault *fault)
+static Result inbox_chore_read_block(InboxChore *chore, const BlockHeader *header, const void *body,
+                                     BlockFault *fault)
 {
     LinkBlockReader reader;
     LinkRecord record;
     Result rc = RESULT_OK;
     link_block_reader_init(&reader, header, body);
     while (*fault == BLOCK_GOOD && (rc = link_block_next(&reader, &record)) == RESULT_OK) {
-        *fault = judge(chore, header, &record);
+        *fault = inbox_chore_judge(chore, header, &record);
         char *url = arena_copy(&chore->urls, record.url, record.length);
-        if (url == NULL || !make_room(chore)) {
+        if (url == NULL || !inbox_chore_make_room(chore)) {
             rc = RESULT_MEMORY;
             break;
         }
@@ -151,8 +152,9 @@ static Result read_item(InboxChore *chore, Batch *batch, InboxItem *item)
         const void *body = NULL;
         item->fault = block_read(&in, &header, &body);
         if (item->fault == BLOCK_GOOD) {
-            rc = header.kind == BLOCK_HOSTS ? read_host(chore, batch, &header, body, &item->fault)
-                                            : read_block(chore, &header, body, &item->fault);
+            rc = header.kind == BLOCK_HOSTS
+                     ? read_host(chore, batch, &header, body, &item->fault)
+                     : inbox_chore_read_block(chore, &header, body, &item->fault);
             blocks++;
         }
     }
@@ -165,7 +167,7 @@ static Result read_item(InboxChore *chore, Batch *batch, InboxItem *item)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-static Result discover(InboxChore *chore, Batch *batch)
+static Result inbox_chore_discover(InboxChore *chore, Batch *batch)
 {
     PageSink sink = ingest_sink(batch);
     Result rc = ingest_spell_records(batch, chore->records, chore->n);
@@ -205,7 +207,7 @@ static Result take_some(InboxChore *chore, Batch *batch, bool *more)
         batch->shared.blocks_taken += item->fault == BLOCK_GOOD ? item->envelope.blocks : 0;
     }
     if (rc == RESULT_OK) {
-        rc = discover(chore, batch);
+        rc = inbox_chore_discover(chore, batch);
     }
     arena_reset(&chore->urls);
     return rc;
@@ -213,13 +215,13 @@ static Result take_some(InboxChore *chore, Batch *batch, bool *more)
 
 /* ---- the chore ------------------------------------------------------------------------------- */
 
-static MonoTime chore_due(void *context)
+static MonoTime inbox_chore_due(void *context)
 {
     const InboxChore *chore = context;
     return inbox_is_empty(chore->inbox) ? MONO_NEVER : (MonoTime){0};
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result inbox_chore_run(void *context, Batch *batch, MonoTime until)
 {
     InboxChore *chore = context;
     bool more = true;
@@ -231,13 +233,13 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     return rc;
 }
 
-static void chore_ended(void *context, Result rc)
+static void inbox_chore_ended(void *context, Result rc)
 {
     InboxChore *chore = context;
     inbox_settle(chore->inbox, rc == RESULT_OK);
 }
 
-static bool chore_holds(void *context)
+static bool inbox_chore_holds(void *context)
 {
     const InboxChore *chore = context;
     return !inbox_is_empty(chore->inbox);
@@ -246,9 +248,9 @@ static bool chore_holds(void *context)
 IngestChore inbox_chore(InboxChore *chore)
 {
     return (IngestChore){.context = chore,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds,
+                         .due = inbox_chore_due,
+                         .run = inbox_chore_run,
+                         .ended = inbox_chore_ended,
+                         .holds = inbox_chore_holds,
                          .rides = true};
 }

@@ -26,7 +26,7 @@ struct Orders {
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static void append(Orders *orders, OrderList *list, Order *order)
+static void orders_append(Orders *orders, OrderList *list, Order *order)
 {
     mutex_lock(&orders->mutex);
     order->next = NULL;
@@ -43,7 +43,7 @@ static Order *first_of(Orders *orders, const OrderList *list)
     return first;
 }
 
-static Order *take_first(Orders *orders, OrderList *list)
+static Order *orders_take_first(Orders *orders, OrderList *list)
 {
     mutex_lock(&orders->mutex);
     Order *first = list->first;
@@ -89,8 +89,8 @@ void orders_delete(Orders *orders)
         return;
     }
     Order *order = NULL;
-    while ((order = take_first(orders, &orders->waiting)) != NULL ||
-           (order = take_first(orders, &orders->done)) != NULL) {
+    while ((order = orders_take_first(orders, &orders->waiting)) != NULL ||
+           (order = orders_take_first(orders, &orders->done)) != NULL) {
         order_delete(order);
     }
     mutex_destroy(&orders->mutex);
@@ -115,18 +115,18 @@ Result orders_give(Orders *orders, OrderKind kind, const char *const *texts, siz
         order_delete(order);
         return rc;
     }
-    append(orders, &orders->waiting, order);
+    orders_append(orders, &orders->waiting, order);
     return RESULT_OK;
 }
 
 Order *orders_take(Orders *orders)
 {
-    return take_first(orders, &orders->done);
+    return orders_take_first(orders, &orders->done);
 }
 
 /* ---- what they do ---------------------------------------------------------------------------- */
 
-static Result add_seeds(Batch *batch, const Order *order, Order *outcome)
+static Result orders_add_seeds(Batch *batch, const Order *order, Order *outcome)
 {
     LinkInfo *seeds = calloc(order->n, sizeof *seeds);
     if (seeds == NULL) {
@@ -140,7 +140,7 @@ static Result add_seeds(Batch *batch, const Order *order, Order *outcome)
     return rc;
 }
 
-static Result change_host(Batch *batch, OrderKind kind, uint32_t id, Order *outcome)
+static Result orders_change_host(Batch *batch, OrderKind kind, uint32_t id, Order *outcome)
 {
     uint64_t urls = 0;
     BatchHost *host = batch_host(batch, id);
@@ -175,7 +175,7 @@ static Result change_hosts(Batch *batch, const Order *order, Order *outcome)
         rc = buffer_printf(&origin, "%s%s", is_origin ? "" : schemes[i], order->texts[0]);
         if (rc == RESULT_OK && page_db_host_find(batch->store->db, batch->txn, origin.data,
                                                  origin.length, &id) == page_db_error_ok) {
-            rc = change_host(batch, order->kind, id, outcome);
+            rc = orders_change_host(batch, order->kind, id, outcome);
         }
     }
     buffer_destroy(&origin);
@@ -184,13 +184,13 @@ static Result change_hosts(Batch *batch, const Order *order, Order *outcome)
 
 /* ---- the chore ------------------------------------------------------------------------------- */
 
-static MonoTime chore_due(void *context)
+static MonoTime orders_chore_due(void *context)
 {
     Orders *orders = context;
     return first_of(orders, &orders->waiting) == NULL ? MONO_NEVER : (MonoTime){0};
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result orders_chore_run(void *context, Batch *batch, MonoTime until)
 {
     Orders *orders = context;
     const Order *order = first_of(orders, &orders->waiting);
@@ -199,24 +199,24 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     if (order == NULL) {
         return RESULT_OK;
     }
-    return order->kind == ORDER_SEED ? add_seeds(batch, order, &orders->outcome)
+    return order->kind == ORDER_SEED ? orders_add_seeds(batch, order, &orders->outcome)
                                      : change_hosts(batch, order, &orders->outcome);
 }
 
-static void chore_ended(void *context, Result rc)
+static void orders_chore_ended(void *context, Result rc)
 {
     Orders *orders = context;
     if (rc != RESULT_OK || first_of(orders, &orders->waiting) == NULL) {
         return;
     }
-    Order *order = take_first(orders, &orders->waiting);
+    Order *order = orders_take_first(orders, &orders->waiting);
     order->hosts = orders->outcome.hosts;
     order->urls = orders->outcome.urls;
-    append(orders, &orders->done, order);
+    orders_append(orders, &orders->done, order);
     orders->ring(orders->context);
 }
 
-static bool chore_holds(void *context)
+static bool orders_chore_holds(void *context)
 {
     Orders *orders = context;
     return first_of(orders, &orders->waiting) != NULL;
@@ -225,8 +225,8 @@ static bool chore_holds(void *context)
 IngestChore orders_chore(Orders *orders)
 {
     return (IngestChore){.context = orders,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds};
+                         .due = orders_chore_due,
+                         .run = orders_chore_run,
+                         .ended = orders_chore_ended,
+                         .holds = orders_chore_holds};
 }

@@ -44,7 +44,7 @@ struct Readmission {
 
 /* ---- the fingerprint ------------------------------------------------------------------------- */
 
-static MDB_val key_of(char name[sizeof KEY])
+static MDB_val readmission_key_of(char name[sizeof KEY])
 {
     memcpy(name, KEY, sizeof KEY);
     return (MDB_val){.mv_size = sizeof KEY - 1, .mv_data = name};
@@ -53,7 +53,7 @@ static MDB_val key_of(char name[sizeof KEY])
 static Result read_fingerprint(const IngestStore *store, uint64_t *fingerprint)
 {
     char name[sizeof KEY];
-    MDB_val key = key_of(name);
+    MDB_val key = readmission_key_of(name);
     MDB_val value;
     MDB_txn *txn = NULL;
     *fingerprint = 0;
@@ -71,7 +71,7 @@ static Result read_fingerprint(const IngestStore *store, uint64_t *fingerprint)
 static Result write_fingerprint(const Batch *batch, uint64_t fingerprint)
 {
     char name[sizeof KEY];
-    MDB_val key = key_of(name);
+    MDB_val key = readmission_key_of(name);
     MDB_val value = {sizeof fingerprint, &fingerprint};
     return lmdb_result(mdb_put(batch->txn, batch->store->crawl, &key, &value, 0), "put rules");
 }
@@ -144,12 +144,12 @@ static bool is_idle(const Readmission *readmission)
     return atomic_load(&readmission->asked) == readmission->done;
 }
 
-static MonoTime chore_due(void *context)
+static MonoTime readmission_chore_due(void *context)
 {
     return is_idle(context) ? MONO_NEVER : (MonoTime){0};
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result readmission_chore_run(void *context, Batch *batch, MonoTime until)
 {
     Readmission *readmission = context;
     uint64_t asked = atomic_load(&readmission->asked);
@@ -173,7 +173,7 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
                : rc;
 }
 
-static void chore_ended(void *context, Result rc)
+static void readmission_chore_ended(void *context, Result rc)
 {
     Readmission *readmission = context;
     if (rc != RESULT_OK) {
@@ -191,7 +191,7 @@ static void chore_ended(void *context, Result rc)
 }
 
 /* What may return keeps the crawl going. */
-static bool chore_holds(void *context)
+static bool readmission_chore_holds(void *context)
 {
     return !is_idle(context);
 }
@@ -199,10 +199,10 @@ static bool chore_holds(void *context)
 IngestChore readmission_chore(Readmission *readmission)
 {
     return (IngestChore){.context = readmission,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds};
+                         .due = readmission_chore_due,
+                         .run = readmission_chore_run,
+                         .ended = readmission_chore_ended,
+                         .holds = readmission_chore_holds};
 }
 
 /* ---- the outside ----------------------------------------------------------------------------- */

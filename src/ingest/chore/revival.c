@@ -159,12 +159,12 @@ static Result revive_all(Revival *revival, Batch *batch, const RevivalOrder *ord
     return rc;
 }
 
-static MonoTime chore_due(void *context)
+static MonoTime revival_chore_due(void *context)
 {
     return first_order(context) == NULL ? MONO_NEVER : (MonoTime){0};
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result revival_chore_run(void *context, Batch *batch, MonoTime until)
 {
     Revival *revival = context;
     const Waiting *waiting = first_order(revival);
@@ -198,7 +198,7 @@ static void end_order(Revival *revival)
     revival->next_host = revival->hosts = revival->urls = 0;
 }
 
-static void chore_ended(void *context, Result rc)
+static void revival_chore_ended(void *context, Result rc)
 {
     Revival *revival = context;
     if (rc != RESULT_OK || first_order(revival) == NULL) {
@@ -212,7 +212,7 @@ static void chore_ended(void *context, Result rc)
     }
 }
 
-static bool chore_holds(void *context)
+static bool revival_chore_holds(void *context)
 {
     return first_order(context) != NULL;
 }
@@ -220,10 +220,10 @@ static bool chore_holds(void *context)
 IngestChore revival_chore(Revival *revival)
 {
     return (IngestChore){.context = revival,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds,
+                         .due = revival_chore_due,
+                         .run = revival_chore_run,
+                         .ended = revival_chore_ended,
+                         .holds = revival_chore_holds,
                          .rides = true,
                          .at_stop = true};
 }

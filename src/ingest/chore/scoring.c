@@ -49,7 +49,7 @@ struct Scoring {
 /* ---- the thread -------------------------------------------------------------------------------
  */
 
-static bool is_stopping(Scoring *scoring)
+static bool scoring_is_stopping(Scoring *scoring)
 {
     return atomic_load(&scoring->stopping);
 }
@@ -62,10 +62,10 @@ static bool has_enough_locked(const Scoring *scoring)
 }
 
 /* Waits for a reason to compute; false: the end. */
-static bool wait_for_pages(Scoring *scoring, MonoTime last)
+static bool scoring_wait_for_pages(Scoring *scoring, MonoTime last)
 {
     mutex_lock(&scoring->mutex);
-    while (!is_stopping(scoring) && !has_enough_locked(scoring)) {
+    while (!scoring_is_stopping(scoring) && !has_enough_locked(scoring)) {
         int64_t interval_ms = scoring->options.interval_ms;
         bool some = scoring->pages > scoring->pages_then;
         MonoTime until = interval_ms > 0 && some ? mono_add_ms(last, interval_ms) : MONO_NEVER;
@@ -75,10 +75,10 @@ static bool wait_for_pages(Scoring *scoring, MonoTime last)
     }
     scoring->pages_then = scoring->pages;
     mutex_unlock(&scoring->mutex);
-    return !is_stopping(scoring);
+    return !scoring_is_stopping(scoring);
 }
 
-static int by_index(const void *a, const void *b)
+static int scoring_by_index(const void *a, const void *b)
 {
     const ScheduleChange *x = a;
     const ScheduleChange *y = b;
@@ -86,28 +86,28 @@ static int by_index(const void *a, const void *b)
 }
 
 /* Gives the moves to the ingest thread and waits until they are applied. */
-static void hand_over(Scoring *scoring)
+static void scoring_hand_over(Scoring *scoring)
 {
     if (scoring->n_moves == 0) {
         return;
     }
-    qsort(scoring->moves, scoring->n_moves, sizeof *scoring->moves, by_index);
+    qsort(scoring->moves, scoring->n_moves, sizeof *scoring->moves, scoring_by_index);
     scoring->n_applied = 0;
     atomic_store(&scoring->pending, true);
     scoring->wake(scoring->context);
     thread_step("moving entries");
     mutex_lock(&scoring->mutex);
-    while (!is_stopping(scoring) && atomic_load(&scoring->pending)) {
+    while (!scoring_is_stopping(scoring) && atomic_load(&scoring->pending)) {
         condition_wait(&scoring->changed, &scoring->mutex);
     }
     mutex_unlock(&scoring->mutex);
-    if (!is_stopping(scoring)) {
+    if (!scoring_is_stopping(scoring)) {
         scoring->n_moves = 0;
     }
 }
 
 /* Notes the moves among some entries of the schedule. There is room for all. */
-static void compare(Scoring *scoring, const ScheduleEntry *entries, size_t n)
+static void scoring_compare(Scoring *scoring, const ScheduleEntry *entries, size_t n)
 {
     const Scorer *scorer = &scoring->scorer;
     float scale = scorer->scale(scorer->state);
@@ -132,11 +132,11 @@ static void compare(Scoring *scoring, const ScheduleEntry *entries, size_t n)
 }
 
 /* Goes through the schedule once. */
-static void sweep(Scoring *scoring, ScheduleEntry *entries)
+static void scoring_sweep(Scoring *scoring, ScheduleEntry *entries)
 {
     ScheduleScan scan = {.started = false};
     size_t n = SCAN_AT_ONCE;
-    while (n == SCAN_AT_ONCE && !is_stopping(scoring)) {
+    while (n == SCAN_AT_ONCE && !scoring_is_stopping(scoring)) {
         MDB_txn *txn = NULL;
         thread_step("comparing levels");
         if (page_db_txn_begin(scoring->db, true, &txn) != page_db_error_ok) {
@@ -148,17 +148,17 @@ static void sweep(Scoring *scoring, ScheduleEntry *entries)
         if (rc != RESULT_OK) {
             break;
         }
-        compare(scoring, entries, n);
+        scoring_compare(scoring, entries, n);
         if (scoring->n_moves > SCORING_MOVES - SCAN_AT_ONCE) {
-            hand_over(scoring);
+            scoring_hand_over(scoring);
         }
     }
-    if (!is_stopping(scoring)) {
-        hand_over(scoring);
+    if (!scoring_is_stopping(scoring)) {
+        scoring_hand_over(scoring);
     }
 }
 
-static const char *words_of(const Scoring *scoring)
+static const char *scoring_words_of(const Scoring *scoring)
 {
     const Error *error =
         scoring->page_rank != NULL ? scoring->page_rank->error : scoring->hits->error;
@@ -183,20 +183,20 @@ static void set_up_computation(Scoring *scoring)
 }
 
 /* That the precision was not reached is told; the scores are the best there are. */
-static bool compute(Scoring *scoring)
+static bool scoring_compute(Scoring *scoring)
 {
     MonoTime start = mono_now();
     thread_step("computing scores");
     set_up_computation(scoring);
     int rc = scoring->scorer.update(scoring->scorer.state);
     uint64_t ms = (uint64_t)mono_ms_between(start, mono_now());
-    if (is_stopping(scoring)) {
+    if (scoring_is_stopping(scoring)) {
         return false;
     }
     bool done = rc == 0 || (scoring->page_rank != NULL && rc == page_rank_scorer_error_precision);
     if (rc != 0) {
         LOG_WARN("scoring", done ? "scores are not exact" : "scores cannot be computed",
-                 "error=\"%s\"", words_of(scoring));
+                 "error=\"%s\"", scoring_words_of(scoring));
     }
     mutex_lock(&scoring->mutex);
     scoring->stats.computations += done;
@@ -214,9 +214,9 @@ static void *scoring_main(void *argument)
     ScheduleEntry *entries = calloc(SCAN_AT_ONCE, sizeof *entries);
     MonoTime last = mono_now();
     thread_step("waiting for pages");
-    while (entries != NULL && wait_for_pages(scoring, last)) {
-        if (compute(scoring)) {
-            sweep(scoring, entries);
+    while (entries != NULL && scoring_wait_for_pages(scoring, last)) {
+        if (scoring_compute(scoring)) {
+            scoring_sweep(scoring, entries);
         }
         last = mono_now();
         mutex_lock(&scoring->mutex);
@@ -232,14 +232,14 @@ static void *scoring_main(void *argument)
 /* ---- the chore --------------------------------------------------------------------------------
  */
 
-static MonoTime chore_due(void *context)
+static MonoTime scoring_chore_due(void *context)
 {
     Scoring *scoring = context;
-    bool due = atomic_load(&scoring->pending) && !is_stopping(scoring);
+    bool due = atomic_load(&scoring->pending) && !scoring_is_stopping(scoring);
     return due ? ((MonoTime){0}) : MONO_NEVER;
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result scoring_chore_run(void *context, Batch *batch, MonoTime until)
 {
     Scoring *scoring = context;
     Result rc = RESULT_OK;
@@ -262,7 +262,7 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     return rc;
 }
 
-static void chore_ended(void *context, Result rc)
+static void scoring_chore_ended(void *context, Result rc)
 {
     Scoring *scoring = context;
     if (rc != RESULT_OK) {
@@ -281,7 +281,7 @@ static void chore_ended(void *context, Result rc)
 }
 
 /* Moves lead from level to level: nothing to fetch comes or goes. */
-static bool chore_holds(void *context)
+static bool scoring_chore_holds(void *context)
 {
     (void)context;
     return false;
@@ -290,10 +290,10 @@ static bool chore_holds(void *context)
 bool scoring_chore(Scoring *scoring, IngestChore *chore)
 {
     *chore = (IngestChore){.context = scoring,
-                           .due = chore_due,
-                           .run = chore_run,
-                           .ended = chore_ended,
-                           .holds = chore_holds,
+                           .due = scoring_chore_due,
+                           .run = scoring_chore_run,
+                           .ended = scoring_chore_ended,
+                           .holds = scoring_chore_holds,
                            .rides = true};
     return scoring->page_rank != NULL || scoring->hits != NULL;
 }

@@ -2,7 +2,7 @@
 
 #include "ingest/page/ingest_sink.h"
 
-static MonoTime chore_due(void *context)
+static MonoTime sieve_chore_due(void *context)
 {
     IngestSieve *sieve = context;
     if (!sieve_holds(sieve->sieve)) {
@@ -14,7 +14,7 @@ static MonoTime chore_due(void *context)
     return sieve_due(sieve->sieve, at_once);
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result sieve_chore_run(void *context, Batch *batch, MonoTime until)
 {
     const IngestSieve *sieve = context;
     PageSink sink = ingest_sink(batch);
@@ -26,13 +26,13 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     return batch->result != RESULT_OK ? batch->result : rc;
 }
 
-static void chore_ended(void *context, Result rc)
+static void sieve_chore_ended(void *context, Result rc)
 {
     (void)context; /* ingest settles the sieve behind every transaction */
     (void)rc;
 }
 
-static bool chore_holds(void *context)
+static bool sieve_chore_holds(void *context)
 {
     const IngestSieve *sieve = context;
     return sieve_holds(sieve->sieve);
@@ -41,9 +41,9 @@ static bool chore_holds(void *context)
 IngestChore sieve_chore(IngestSieve *sieve)
 {
     return (IngestChore){.context = sieve,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds,
+                         .due = sieve_chore_due,
+                         .run = sieve_chore_run,
+                         .ended = sieve_chore_ended,
+                         .holds = sieve_chore_holds,
                          .at_stop = true};
 }

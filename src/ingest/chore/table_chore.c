@@ -32,12 +32,12 @@ static bool waits(TableChore *chore)
     return newer;
 }
 
-static MonoTime chore_due(void *context)
+static MonoTime table_chore_due(void *context)
 {
     return !waits(context) ? MONO_NEVER : (MonoTime){0};
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result table_chore_run(void *context, Batch *batch, MonoTime until)
 {
     TableChore *chore = context;
     (void)until;
@@ -50,7 +50,7 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
 }
 
 /* Without memory the older table decides until the next commit. */
-static void chore_ended(void *context, Result rc)
+static void table_chore_ended(void *context, Result rc)
 {
     TableChore *chore = context;
     if (rc == RESULT_OK && cluster_table_copy(&chore->cluster->table, &chore->taken) == RESULT_OK) {
@@ -58,7 +58,7 @@ static void chore_ended(void *context, Result rc)
     }
 }
 
-static bool chore_holds(void *context)
+static bool table_chore_holds(void *context)
 {
     (void)context;
     return false;
@@ -67,9 +67,9 @@ static bool chore_holds(void *context)
 IngestChore table_chore(TableChore *chore)
 {
     return (IngestChore){.context = chore,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds,
+                         .due = table_chore_due,
+                         .run = table_chore_run,
+                         .ended = table_chore_ended,
+                         .holds = table_chore_holds,
                          .rides = true};
 }

@@ -25,7 +25,7 @@ void left_hosts_listen(LeftHosts *left, bool listens)
     mutex_unlock(&left->mutex);
 }
 
-static bool make_room(LeftHosts *left)
+static bool left_hosts_make_room(LeftHosts *left)
 {
     if (left->n < left->capacity) {
         return true;
@@ -43,7 +43,7 @@ static bool make_room(LeftHosts *left)
 bool left_hosts_put(LeftHosts *left, uint32_t host)
 {
     mutex_lock(&left->mutex);
-    bool fits = left->listens && make_room(left);
+    bool fits = left->listens && left_hosts_make_room(left);
     if (fits) {
         left->hosts[left->n++] = host;
     }

@@ -66,7 +66,7 @@ void moves_chore_figures(MovesChore *chore, MovesFigures *figures)
     mutex_unlock(&chore->mutex);
 }
 
-static void publish(MovesChore *chore)
+static void moves_chore_publish(MovesChore *chore)
 {
     MovesFigures figures = {.step = chore->place.step, .waits = chore->waits.count};
     figures.done = figures.step == MOVES_PAGES ? chore->place.page : 0;
@@ -105,13 +105,14 @@ static void make_plan(MovesChore *chore)
     }
 }
 
-static SlotTask task_of(const MovesChore *chore, const char *url, size_t length, unsigned *slot)
+static SlotTask moves_chore_task_of(const MovesChore *chore, const char *url, size_t length,
+                                    unsigned *slot)
 {
     *slot = slot_cache_of_url(&chore->cluster->slots, url, length);
     return (SlotTask)chore->plan.tasks[*slot];
 }
 
-static bool leaves(SlotTask task)
+static bool moves_chore_leaves(SlotTask task)
 {
     return task == SLOT_LEAVE || task == SLOT_LEAVE_ALL;
 }
@@ -137,11 +138,11 @@ static Result look_at_host(MovesChore *chore, Batch *batch, uint32_t host)
     if (rc != RESULT_OK) {
         return rc;
     }
-    SlotTask task = task_of(chore, chore->text.data, chore->text.length, &slot);
+    SlotTask task = moves_chore_task_of(chore, chore->text.data, chore->text.length, &slot);
     if (task == SLOT_ADOPT) {
         return host_move_open(batch, host);
     }
-    if (leaves(task)) {
+    if (moves_chore_leaves(task)) {
         rc = host_move_close(batch, host, &known);
     }
     return rc == RESULT_OK && known
@@ -192,8 +193,8 @@ static Result step_wait(MovesChore *chore, Batch *batch, MovesPlace *place)
         }
         rc = batch_result_of(batch,
                              page_db_host_origin(batch->store->db, batch->txn, host, &chore->text));
-        if (rc == RESULT_OK &&
-            leaves(task_of(chore, chore->text.data, chore->text.length, &slot))) {
+        if (rc == RESULT_OK && moves_chore_leaves(moves_chore_task_of(chore, chore->text.data,
+                                                                      chore->text.length, &slot))) {
             rc = host_move_send(batch, host, chore->plan.to[slot]);
             place->hosts_left++;
         }
@@ -207,7 +208,7 @@ static Result step_wait(MovesChore *chore, Batch *batch, MovesPlace *place)
 static Result look_at_page(MovesChore *chore, Batch *batch, const PageRef *page, MovesPlace *place)
 {
     unsigned slot = 0;
-    SlotTask task = task_of(chore, page->url, page->url_length, &slot);
+    SlotTask task = moves_chore_task_of(chore, page->url, page->url_length, &slot);
     uint16_t to = chore->plan.to[slot];
     bool is_stub = page_is_stub(page);
     if (task == SLOT_ADOPT && is_stub) {
@@ -299,7 +300,7 @@ static Result step_sent(MovesChore *chore, Batch *batch)
     for (unsigned slot = 0; rc == RESULT_OK && slot < SLOT_COUNT; slot++) {
         uint16_t to = chore->plan.to[slot];
         bool has = false;
-        if (!leaves((SlotTask)chore->plan.tasks[slot]) || is_noted(chore, to)) {
+        if (!moves_chore_leaves((SlotTask)chore->plan.tasks[slot]) || is_noted(chore, to)) {
             continue;
         }
         rc = has_everything(chore, batch, to, &has);
@@ -312,12 +313,12 @@ static Result step_sent(MovesChore *chore, Batch *batch)
 
 /* ---- the chore ------------------------------------------------------------------------------- */
 
-static bool has_room(const MovesChore *chore)
+static bool moves_chore_has_room(const MovesChore *chore)
 {
     return atomic_load(&chore->cluster->outbox_bytes) < MOVES_OUTBOX_BYTES;
 }
 
-static MonoTime chore_due(void *context)
+static MonoTime moves_chore_due(void *context)
 {
     MovesChore *chore = context;
     MonoTime at_once = {0};
@@ -334,7 +335,7 @@ static MonoTime chore_due(void *context)
         return left_hosts_count(&chore->left) > 0 || chore->waits.count == 0 ? at_once
                                                                              : chore->again;
     case MOVES_PAGES:
-        return has_room(chore) ? at_once : mono_add_ms(mono_now(), FULL_MS);
+        return moves_chore_has_room(chore) ? at_once : mono_add_ms(mono_now(), FULL_MS);
     case MOVES_SENT:
         break;
     }
@@ -342,7 +343,8 @@ static MonoTime chore_due(void *context)
     return acked ? at_once : chore->again;
 }
 
-static Result take_step(MovesChore *chore, Batch *batch, MovesPlace *place, bool *goes_on)
+static Result moves_chore_take_step(MovesChore *chore, Batch *batch, MovesPlace *place,
+                                    bool *goes_on)
 {
     switch (place->step) {
     case MOVES_NONE:
@@ -370,7 +372,7 @@ static Result take_step(MovesChore *chore, Batch *batch, MovesPlace *place, bool
     return RESULT_OK;
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result moves_chore_run(void *context, Batch *batch, MonoTime until)
 {
     MovesChore *chore = context;
     bool goes_on = true;
@@ -384,7 +386,7 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     chore->duty_changed = false;
     while (rc == RESULT_OK && goes_on) {
         MovesStep step = chore->next.step;
-        rc = take_step(chore, batch, &chore->next, &goes_on);
+        rc = moves_chore_take_step(chore, batch, &chore->next, &goes_on);
         /* Where rows of this transaction count, it has to be committed first. */
         bool next_begins = step != chore->next.step && chore->next.step >= MOVES_WAIT;
         goes_on = goes_on && !next_begins && mono_before(mono_now(), until);
@@ -421,7 +423,7 @@ static void begin_step(MovesChore *chore)
     }
 }
 
-static void chore_ended(void *context, Result rc)
+static void moves_chore_ended(void *context, Result rc)
 {
     MovesChore *chore = context;
     if (rc != RESULT_OK) {
@@ -447,11 +449,11 @@ static void chore_ended(void *context, Result rc)
             chore->settle(chore->context, chore->settled[i]);
         }
     }
-    publish(chore);
+    moves_chore_publish(chore);
 }
 
 /* While a slot is on its way, URLs of it may have to be fetched. */
-static bool chore_holds(void *context)
+static bool moves_chore_holds(void *context)
 {
     const MovesChore *chore = context;
     return !is_planned(chore) || chore->place.step != MOVES_NONE || chore->plan.awaits > 0;
@@ -460,9 +462,9 @@ static bool chore_holds(void *context)
 IngestChore moves_chore(MovesChore *chore)
 {
     return (IngestChore){.context = chore,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds,
+                         .due = moves_chore_due,
+                         .run = moves_chore_run,
+                         .ended = moves_chore_ended,
+                         .holds = moves_chore_holds,
                          .rides = true};
 }

@@ -22,7 +22,7 @@ static Result change_links(Batch *batch, const BlockHeader *header, const void *
     return rc == RESULT_CLOSED ? RESULT_OK : rc == RESULT_INVALID ? RESULT_DAMAGED : rc;
 }
 
-static Result change_host(Batch *batch, const BlockHeader *header, const void *body)
+static Result outbox_routes_change_host(Batch *batch, const BlockHeader *header, const void *body)
 {
     IngestCluster *cluster = batch->cluster;
     HostMove move;
@@ -43,7 +43,7 @@ static Result change_rows(Batch *batch, const Buffer *rows)
         if (block_read(&in, &header, &body) != BLOCK_GOOD) {
             return RESULT_DAMAGED;
         }
-        rc = header.kind == BLOCK_HOSTS ? change_host(batch, &header, body)
+        rc = header.kind == BLOCK_HOSTS ? outbox_routes_change_host(batch, &header, body)
                                         : change_links(batch, &header, body);
     }
     return rc;

@@ -55,7 +55,7 @@ static Result set_state(Batch *batch, const PageRef *page, int32_t status, uint8
 }
 
 /* It is not to be fetched here any more. */
-static Result unschedule(Batch *batch, const PageRef *page)
+static Result page_move_unschedule(Batch *batch, const PageRef *page)
 {
     if (page->level == PAGE_DB_NO_LEVEL) {
         return RESULT_OK;
@@ -74,7 +74,7 @@ static Result unschedule(Batch *batch, const PageRef *page)
 
 /* What nobody has scheduled, and no rule holds back, was fetched, given up, or refused. When pages
  * are visited again, the new owner begins with those that were fetched. */
-static bool is_over(const Batch *batch, const PageRef *page, bool was_held)
+static bool page_move_is_over(const Batch *batch, const PageRef *page, bool was_held)
 {
     if (page->n_crawls > 0) {
         return batch->revisits == NULL;
@@ -87,7 +87,7 @@ Result page_move_leave(Batch *batch, const PageRef *page, uint16_t to)
 {
     bool was_held = false;
     Result rc = release_held(batch, page, &was_held);
-    bool over = is_over(batch, page, was_held);
+    bool over = page_move_is_over(batch, page, was_held);
     bool counts = page->n_crawls > 0 || (page->level == PAGE_DB_NO_LEVEL && !was_held);
     if (rc == RESULT_OK && was_held) {
         BatchHost *host = batch_host(batch, page->host);
@@ -97,7 +97,7 @@ Result page_move_leave(Batch *batch, const PageRef *page, uint16_t to)
         host->record.urls -= host->record.urls > 0;
     }
     if (rc == RESULT_OK) {
-        rc = unschedule(batch, page);
+        rc = page_move_unschedule(batch, page);
     }
     if (rc == RESULT_OK) {
         rc = set_state(batch, page, counts ? page->status : 0, PAGE_DB_NO_LEVEL,
@@ -132,7 +132,7 @@ Result page_move_finish(Batch *batch, const LinkRecord *record)
     Result rc = batch_result_of(batch, code);
     if (rc == RESULT_OK && !page_is_done(&page)) {
         uint16_t owner = ingest_cluster_owner(batch->cluster, page.url, page.url_length);
-        rc = unschedule(batch, &page);
+        rc = page_move_unschedule(batch, &page);
         if (rc == RESULT_OK) {
             rc = set_state(batch, &page, page.level == PAGE_DB_NO_LEVEL ? page.status : 0,
                            PAGE_DB_NO_LEVEL, (uint8_t)(page.flags | DONE_FLAG));

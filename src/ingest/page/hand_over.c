@@ -86,7 +86,7 @@ bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc)
 }
 
 /* PageDB does not have the URL at hand when a merge of the sieve has found the better path. */
-static Result complete(Batch *batch, PageRef *page, Buffer *url)
+static Result hand_over_complete(Batch *batch, PageRef *page, Buffer *url)
 {
     PageRef stored;
     if (page->url != NULL) {
@@ -111,7 +111,7 @@ int hand_over_improved(Batch *batch, const PageRef *improved)
     const LinkRecord *arrival = ingest_cluster_best(batch->cluster, page.url, page.url_length);
     Result rc = note_via(batch, &page, arrival);
     if (rc == RESULT_OK && page_is_stub(&page)) {
-        rc = complete(batch, &page, &url);
+        rc = hand_over_complete(batch, &page, &url);
         if (rc == RESULT_OK) {
             uint16_t owner = ingest_cluster_owner(batch->cluster, page.url, page.url_length);
             rc = owner == batch->cluster->self ? RESULT_OK

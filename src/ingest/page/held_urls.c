@@ -7,7 +7,7 @@
 #include "store/tables/host_parking.h"
 
 /* What a status says of the rule; REFUSALS: it is no refusal by a rule. */
-static Refusal refusal_of(int status)
+static Refusal held_urls_refusal_of(int status)
 {
     switch (status) {
     case STATUS_SCOPE:
@@ -25,7 +25,7 @@ static Refusal refusal_of(int status)
 
 Result held_urls_hold(Batch *batch, const FetchResult *fetch)
 {
-    Refusal refusal = refusal_of(fetch->answer.status);
+    Refusal refusal = held_urls_refusal_of(fetch->answer.status);
     if (refusal == REFUSALS || fetch->kind != FETCHED_NOTHING) {
         return RESULT_OK;
     }
@@ -38,8 +38,8 @@ Result held_urls_hold(Batch *batch, const FetchResult *fetch)
                : held_table_put(batch->store->held, batch->txn, &held);
 }
 
-static bool is_admitted(Batch *batch, const PageRef *page, const Filter *filter, Url *url,
-                        FilterScratch *scratch)
+static bool held_urls_is_admitted(Batch *batch, const PageRef *page, const Filter *filter, Url *url,
+                                  FilterScratch *scratch)
 {
     AdmissionQuestion question = {.url = page->url, .length = page->url_length, .hop = page->hop};
     if (batch->admission != NULL &&
@@ -77,7 +77,7 @@ static Result is_replaced(Batch *batch, const PageRef *page, bool *replaced)
 static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *page)
 {
     BatchHost *host = batch_host(batch, page->host);
-    Refusal refusal = refusal_of(held->status);
+    Refusal refusal = held_urls_refusal_of(held->status);
     if (host == NULL) {
         return batch->result;
     }
@@ -114,7 +114,7 @@ Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter,
     /* What was scheduled or fetched in another way since is not held any more. */
     bool is_held = rc == RESULT_OK && page.level == SCHEDULE_NO_LEVEL && page.n_crawls == 0 &&
                    page.status == held->status;
-    bool stays = is_held && !is_admitted(batch, &page, filter, url, scratch);
+    bool stays = is_held && !held_urls_is_admitted(batch, &page, filter, url, scratch);
     if (rc == RESULT_OK && is_held && !stays) {
         rc = is_replaced(batch, &page, &replaced);
         *returned = rc == RESULT_OK && !replaced;

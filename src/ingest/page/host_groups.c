@@ -6,14 +6,14 @@
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"
 
-static bool is_beyond(uint64_t count, uint64_t most)
+static bool host_groups_is_beyond(uint64_t count, uint64_t most)
 {
     return most > 0 && count >= most;
 }
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
-static uint64_t domain_key(const char *url, size_t length)
+static uint64_t host_groups_domain_key(const char *url, size_t length)
 {
     Authority at = authority_of(url, length);
     Domain domain = domain_registered(url + at.host, at.host_end - at.host);
@@ -51,21 +51,21 @@ static void note_crowd(Batch *batch, Limit limit, const BatchGroup *group, const
              (unsigned long long)group->record.queued, where);
 }
 
-static void add(uint64_t *count, int64_t n)
+static void host_groups_add(uint64_t *count, int64_t n)
 {
     *count = n < 0 && *count < (uint64_t)-n ? 0 : *count + (uint64_t)n;
 }
 
 /* Both groups of a host change alike. */
-static void count(Batch *batch, const BatchHost *host, int64_t queued, int64_t pages)
+static void host_groups_count(Batch *batch, const BatchHost *host, int64_t queued, int64_t pages)
 {
     const uint64_t keys[] = {host->record.domain, host->record.address};
     for (size_t i = 0; i < 2 && batch->store->groups != NULL; i++) {
         BatchGroup *group = keys[i] == 0 ? NULL : batch_group(batch, keys[i]);
         if (group != NULL) {
             group->changed = true;
-            add(&group->record.queued, queued);
-            add(&group->record.pages, pages);
+            host_groups_add(&group->record.queued, queued);
+            host_groups_add(&group->record.pages, pages);
         }
     }
 }
@@ -73,23 +73,23 @@ static void count(Batch *batch, const BatchHost *host, int64_t queued, int64_t p
 void host_groups_queued(Batch *batch, BatchHost *host)
 {
     host->record.queued++;
-    count(batch, host, 1, 0);
+    host_groups_count(batch, host, 1, 0);
 }
 
 void host_groups_left(Batch *batch, BatchHost *host, uint64_t n)
 {
     uint32_t left = n < host->record.queued ? (uint32_t)n : host->record.queued;
     host->record.queued -= left;
-    count(batch, host, -(int64_t)left, 0);
+    host_groups_count(batch, host, -(int64_t)left, 0);
 }
 
 void host_groups_stored(Batch *batch, BatchHost *host)
 {
-    count(batch, host, 0, 1);
+    host_groups_count(batch, host, 0, 1);
 }
 
 /* What it has counts in a group from now on. */
-static void join(const BatchHost *host, BatchGroup *group)
+static void host_groups_join(const BatchHost *host, BatchGroup *group)
 {
     group->changed = true;
     group->record.hosts++;
@@ -132,10 +132,12 @@ static int find_limit(const HostLimits *most, const BatchHost *host, const Batch
                       const BatchGroup *address)
 {
     bool is_first = host->record.domain == 0 && host->record.urls == 0;
-    return is_first && is_beyond(domain->record.hosts, most->hosts_per_domain) ? (int)DOMAIN_HOSTS
-           : is_beyond(domain->record.queued, most->urls_per_domain)           ? (int)DOMAIN_URLS
-           : is_beyond(domain->record.pages, most->pages_per_domain)           ? (int)DOMAIN_PAGES
-           : address != NULL && is_beyond(address->record.queued, most->urls_per_address)
+    return is_first && host_groups_is_beyond(domain->record.hosts, most->hosts_per_domain)
+               ? (int)DOMAIN_HOSTS
+           : host_groups_is_beyond(domain->record.queued, most->urls_per_domain) ? (int)DOMAIN_URLS
+           : host_groups_is_beyond(domain->record.pages, most->pages_per_domain) ? (int)DOMAIN_PAGES
+           : address != NULL &&
+                   host_groups_is_beyond(address->record.queued, most->urls_per_address)
                ? (int)ADDRESS_URLS
                : -1;
 }
@@ -146,7 +148,8 @@ const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *pag
         return NULL;
     }
     bool is_new = host->record.domain == 0;
-    uint64_t key = is_new ? domain_key(page->url, page->url_length) : host->record.domain;
+    uint64_t key =
+        is_new ? host_groups_domain_key(page->url, page->url_length) : host->record.domain;
     BatchGroup *domain = batch_group(batch, key);
     BatchGroup *address =
         host->record.address == 0 ? NULL : batch_group(batch, host->record.address);
@@ -160,7 +163,7 @@ const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *pag
     if (limit < 0) {
         host->record.domain = key;
         if (is_new) {
-            join(host, domain);
+            host_groups_join(host, domain);
         }
         return NULL;
     }
@@ -180,12 +183,12 @@ Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address
         return batch->result;
     }
     host->is_beyond =
-        is_beyond(group->record.hosts, limits_of(batch, host, NULL)->hosts_per_address);
+        host_groups_is_beyond(group->record.hosts, limits_of(batch, host, NULL)->hosts_per_address);
     if (host->is_beyond) {
         char text[IP_ADDRESS_TEXT_BYTES];
         note_crowd(batch, ADDRESS_HOSTS, group, ip_address_format(address, text));
     } else {
-        join(host, group);
+        host_groups_join(host, group);
     }
     return RESULT_OK;
 }
@@ -201,7 +204,7 @@ bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit)
     BatchGroup *domain = most->pages_per_domain == 0 || host->record.domain == 0
                              ? NULL
                              : batch_group(batch, host->record.domain);
-    if (domain != NULL && is_beyond(domain->record.pages, most->pages_per_domain)) {
+    if (domain != NULL && host_groups_is_beyond(domain->record.pages, most->pages_per_domain)) {
         *limit = LIMIT_DOMAIN_PAGES;
         return true;
     }
@@ -209,7 +212,7 @@ bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit)
                               ? NULL
                               : batch_group(batch, host->record.address);
     *limit = LIMIT_ADDRESS_PAGES;
-    return address != NULL && is_beyond(address->record.pages, most->pages_per_address);
+    return address != NULL && host_groups_is_beyond(address->record.pages, most->pages_per_address);
 }
 
 /* ---- links --------------------------------------------------------------------------------- */
@@ -219,7 +222,7 @@ static bool is_crowded(Batch *batch, const char *url, size_t length, Buffer *nam
 {
     const IngestOptions *options = batch->options;
     HostLimits most = batch->limits;
-    uint64_t key = domain_key(url, length);
+    uint64_t key = host_groups_domain_key(url, length);
     if (map_get(batch->crowds, crowd_key(DOMAIN_HOSTS, key)) == NULL) {
         return false;
     }
@@ -228,11 +231,11 @@ static bool is_crowded(Batch *batch, const char *url, size_t length, Buffer *nam
         (void)options->host_limits(options->host_pages_context, buffer_string(name), &most);
     }
     const BatchGroup *domain = batch_group(batch, key);
-    return domain != NULL && is_beyond(domain->record.hosts, most.hosts_per_domain);
+    return domain != NULL && host_groups_is_beyond(domain->record.hosts, most.hosts_per_domain);
 }
 
 /* Whether the database knows the host of a URL. */
-static bool is_known(Batch *batch, const char *url, const Authority *at, Buffer *origin)
+static bool host_groups_is_known(Batch *batch, const char *url, const Authority *at, Buffer *origin)
 {
     uint32_t id = 0;
     buffer_reset(origin);
@@ -249,7 +252,7 @@ typedef struct Neighbour {
     bool drop;
 } Neighbour;
 
-static bool is_dropped(Batch *batch, const char *url, Neighbour *last, Buffer *origin)
+static bool host_groups_is_dropped(Batch *batch, const char *url, Neighbour *last, Buffer *origin)
 {
     Authority at = authority_of(url, strlen(url));
     size_t length = at.end - at.host;
@@ -258,7 +261,8 @@ static bool is_dropped(Batch *batch, const char *url, Neighbour *last, Buffer *o
         return last->drop;
     }
     *last = (Neighbour){.host = url + at.host, .length = length};
-    last->drop = is_crowded(batch, url, at.end, origin) && !is_known(batch, url, &at, origin);
+    last->drop =
+        is_crowded(batch, url, at.end, origin) && !host_groups_is_known(batch, url, &at, origin);
     return last->drop;
 }
 
@@ -272,7 +276,7 @@ Result host_groups_drop_links(Batch *batch, ParsedPage *page)
     }
     buffer_init(&origin, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < page->n_links; i++) {
-        if (is_dropped(batch, page->links[i].url, &last, &origin)) {
+        if (host_groups_is_dropped(batch, page->links[i].url, &last, &origin)) {
             batch->totals.refused[REFUSED_DOMAIN]++;
             crawl_log_skipped(batch->log, page->links[i].url, strlen(page->links[i].url),
                               refusal_status(REFUSED_DOMAIN), limits[DOMAIN_HOSTS].name, -1,

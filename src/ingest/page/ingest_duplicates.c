@@ -7,7 +7,7 @@
 #include "store/lmdb/lmdb_result.h"
 
 /* What makes two pages of a host duplicates. */
-static const uint64_t *fingerprint(const Batch *batch, const ParsedPage *page)
+static const uint64_t *ingest_duplicates_fingerprint(const Batch *batch, const ParsedPage *page)
 {
     return batch->options->same_content ? page->content_hash : page->body_hash;
 }
@@ -105,7 +105,7 @@ Result ingest_forget_body(Batch *batch, const ParsedPage *page, const PageRef *s
     if (has_own_key(batch, content_hash_kind(stored->flags))) {
         return forget_own_key(batch, page);
     }
-    return stored->content_hash64 == fingerprint(batch, page)[0]
+    return stored->content_hash64 == ingest_duplicates_fingerprint(batch, page)[0]
                ? RESULT_OK
                : forget_by_first_word(batch, page, stored->content_hash64);
 }
@@ -114,7 +114,7 @@ Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *ori
                              bool *same_links)
 {
     const FetchResult *fetch = page->fetch;
-    const uint64_t *hash = fingerprint(batch, page);
+    const uint64_t *hash = ingest_duplicates_fingerprint(batch, page);
     uint64_t words[2] = {hash[0], hash[1]};
     uint64_t first[2] = {fetch->request.index, page->links_hash};
     *original = PAGE_DB_NO_INDEX;

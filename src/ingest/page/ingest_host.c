@@ -12,7 +12,7 @@
 
 /* ---- what a result says of its host -------------------------------------------------------- */
 
-static void count_request(CrawlTotals *totals, const FetchResult *fetch)
+static void ingest_host_count_request(CrawlTotals *totals, const FetchResult *fetch)
 {
     totals->fetches++;
     totals->bytes += fetch->cost.bytes;
@@ -74,7 +74,7 @@ void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     if (fetch->kind != FETCHED_NOTHING && !fetch->request.by_agent) {
         count_fetch(&host->record, fetch);
-        count_request(&batch->totals, fetch);
+        ingest_host_count_request(&batch->totals, fetch);
     }
     if (fetch->kind != FETCHED_NOTHING || !fetch->request.has_page) {
         note_health(&host->record, fetch); /* a refusal by robots.txt is no fetch */
@@ -84,7 +84,7 @@ void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
 void ingest_host_note_for_others(Batch *batch, const FetchResult *fetch)
 {
     if (fetch->kind != FETCHED_NOTHING) {
-        count_request(&batch->totals, fetch);
+        ingest_host_count_request(&batch->totals, fetch);
         batch->totals.by_status[0] += fetch->answer.status < 0;
     }
 }
@@ -176,7 +176,7 @@ static void plan_recheck(const Batch *batch, HostRecord *record, int64_t now_ms)
     }
 }
 
-static Result set_aside(Batch *batch, BatchHost *host, const FetchResult *fetch)
+static Result ingest_host_set_aside_one(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     uint64_t urls = 0;
     HostState state = fetch->host.park ? HOST_PARKED : HOST_DROPPED;
@@ -206,7 +206,7 @@ static void note_return(BatchHost *host, uint64_t urls, unsigned level)
 }
 
 /* The visit state of an open host is made anew, from its record and with what is scheduled. */
-static Result begin_anew(Batch *batch, BatchHost *host, uint64_t *urls)
+static Result ingest_host_begin_anew(Batch *batch, BatchHost *host, uint64_t *urls)
 {
     ScheduleItem best = {.level = SCHEDULE_NO_LEVEL};
     size_t n = 0;
@@ -225,7 +225,7 @@ Result ingest_host_cure(Batch *batch, BatchHost *host, uint64_t *urls)
         return RESULT_OK;
     }
     host_parking_cure(&host->record);
-    return begin_anew(batch, host, urls);
+    return ingest_host_begin_anew(batch, host, urls);
 }
 
 Result ingest_host_set_aside(Batch *batch, BatchHost *host, uint64_t *urls)
@@ -279,7 +279,8 @@ static const char *refused_by(const Batch *batch, const char *name, const IpAddr
     return batch->admission == NULL ? NULL : admission_judge(batch->admission, &question).rule;
 }
 
-static Result judge(Batch *batch, BatchHost *host, const char *name, const IpAddress *address)
+static Result ingest_host_judge(Batch *batch, BatchHost *host, const char *name,
+                                const IpAddress *address)
 {
     const char *rule = refused_by(batch, name, address);
     uint64_t urls = 0;
@@ -328,7 +329,7 @@ Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address)
         return batch->result;
     }
     Result rc = read_name(batch, id, name);
-    return rc == RESULT_OK ? judge(batch, host, name, address) : rc;
+    return rc == RESULT_OK ? ingest_host_judge(batch, host, name, address) : rc;
 }
 
 bool ingest_host_admit(Batch *batch, BatchHost *host, const PageRef *page)
@@ -339,7 +340,7 @@ bool ingest_host_admit(Batch *batch, BatchHost *host, const PageRef *page)
         return true;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)(at.host_end - at.host), page->url + at.host);
-    batch->result = judge(batch, host, name, NULL);
+    batch->result = ingest_host_judge(batch, host, name, NULL);
     return batch->result == RESULT_OK;
 }
 
@@ -356,13 +357,13 @@ static Result take_denial(Batch *batch, const FetchResult *fetch)
     }
     if (rc == RESULT_OK && host->record.state == HOST_ACTIVE && !host->revived) {
         uint64_t urls = 0;
-        rc = begin_anew(batch, host, &urls);
+        rc = ingest_host_begin_anew(batch, host, &urls);
     }
     return rc;
 }
 
 /* The limit of pages of one host; 0 = none. */
-static Result most_pages(Batch *batch, uint32_t host, uint64_t *most)
+static Result ingest_host_most_pages(Batch *batch, uint32_t host, uint64_t *most)
 {
     const IngestOptions *options = batch->options;
     *most = options->pages_per_host;
@@ -395,7 +396,7 @@ static Result fill_hosts(Batch *batch)
             continue;
         }
         if (least > 0 && host_pages(&host->record) >= least) {
-            rc = most_pages(batch, host->host, &most);
+            rc = ingest_host_most_pages(batch, host->host, &most);
         }
         bool has_enough = most > 0 && host_pages(&host->record) >= most;
         if (rc == RESULT_OK && (has_enough || host_groups_have_enough(batch, host, &limit))) {
@@ -425,7 +426,7 @@ Result ingest_host_close(Batch *batch)
                      fetch_class_name(fetch->answer.class),
                      fetch->request.url == NULL ? "-" : fetch->request.url);
         } else if (host != NULL && host->record.state == HOST_ACTIVE) {
-            rc = set_aside(batch, host, fetch);
+            rc = ingest_host_set_aside_one(batch, host, fetch);
         }
     }
     return rc == RESULT_OK ? fill_hosts(batch) : rc;

@@ -36,7 +36,8 @@ static bool is_too_deep(Batch *batch, const PageRef *page)
     return embeds > batch->options->max_embeds || page->depth > batch->options->max_depth + embeds;
 }
 
-static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, TrapState trap)
+static Refusal ingest_new_url_refuse(Batch *batch, const BatchHost *host, const PageRef *page,
+                                     TrapState trap)
 {
     if (host->record.state == HOST_FULL) {
         return REFUSED_QUOTA;
@@ -50,7 +51,7 @@ static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, 
     return trap == TRAP_PARKED ? REFUSED_TRAP : REFUSALS;
 }
 
-static unsigned level_of(Batch *batch, const PageRef *page, TrapState trap)
+static unsigned ingest_new_url_level_of(Batch *batch, const PageRef *page, TrapState trap)
 {
     const LinkRecord *arrival = arrival_of(batch, page);
     return trap == TRAP_THROTTLED
@@ -73,7 +74,7 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
         return -1;
     }
     TrapState trap = trap_state(batch, page);
-    Refusal refusal = refuse(batch, host, page, trap);
+    Refusal refusal = ingest_new_url_refuse(batch, host, page, trap);
     const char *rule = refusal == REFUSALS ? host_groups_refuse(batch, host, page, &refusal)
                                            : refusal_name(refusal);
     if (batch->result != RESULT_OK) {
@@ -85,7 +86,7 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
                           (long)page->depth, NULL);
         return 0;
     }
-    unsigned level = level_of(batch, page, trap);
+    unsigned level = ingest_new_url_level_of(batch, page, trap);
     state->level = (uint8_t)level;
     page_db_looked_up(batch->store->db, 2); /* the host, and its schedule */
     batch->result =

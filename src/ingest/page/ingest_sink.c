@@ -4,7 +4,8 @@
 #include "ingest/page/hand_over.h"
 #include "ingest/page/ingest_new_url.h"
 
-static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
+static int ingest_sink_on_crawled(void *context, const PageRef *before, const PageRef *after,
+                                  uint8_t *level)
 {
     Batch *batch = context;
     batch->n_begun++;
@@ -30,6 +31,6 @@ PageSink ingest_sink(Batch *batch)
 {
     return (PageSink){.context = batch,
                       .discovered = ingest_new_url,
-                      .crawled = on_crawled,
+                      .crawled = ingest_sink_on_crawled,
                       .improved = batch->cluster == NULL ? NULL : on_improved};
 }

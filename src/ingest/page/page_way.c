@@ -42,7 +42,7 @@ static Result archive(Batch *batch, ParsedPage *page)
 /* ---- discover: the sitemaps that a robots.txt names ------------------------------------------ */
 
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
-static Result discover(Batch *batch, const ParsedPage *page)
+static Result page_way_discover(Batch *batch, const ParsedPage *page)
 {
     if (page->n_links == 0) {
         return RESULT_OK;
@@ -61,7 +61,7 @@ static Result discover(Batch *batch, const ParsedPage *page)
 /* ---- give up: no answer, or a refusal -------------------------------------------------------- */
 
 /* Takes a page out of the schedule. */
-static Result unschedule(Batch *batch, const PageRef *page, int32_t status, uint8_t tries)
+static Result page_way_unschedule(Batch *batch, const PageRef *page, int32_t status, uint8_t tries)
 {
     Result rc = page->level == SCHEDULE_NO_LEVEL
                     ? RESULT_OK
@@ -74,13 +74,14 @@ static Result unschedule(Batch *batch, const PageRef *page, int32_t status, uint
 }
 
 /* A URL that is given up without an answer, or was refused: its entry leaves, its reason stays. */
-static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
+static Result page_way_give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     PageRef page;
     Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
-        rc = unschedule(batch, &page, page.n_crawls > 0 ? page.status : fetch->answer.status,
-                        fetch->request.tries);
+        rc = page_way_unschedule(batch, &page,
+                                 page.n_crawls > 0 ? page.status : fetch->answer.status,
+                                 fetch->request.tries);
     }
     if (fetch->answer.status == STATUS_ROBOTS) {
         batch->totals.refused[REFUSED_ROBOTS]++;
@@ -96,7 +97,7 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
 /* ---- confirm: the answer replaces nothing ---------------------------------------------------- */
 
 /* A visit that brings nothing to replace what is stored: not modified, or an error. */
-static bool is_confirmation(const FetchResult *fetch)
+static bool page_way_is_confirmation(const FetchResult *fetch)
 {
     return fetch->request.again && (fetch->answer.status == 304 || fetch->answer.status >= 400);
 }
@@ -109,7 +110,7 @@ static Result confirm(Batch *batch, const FetchResult *fetch)
     batch->totals.pages++;
     Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
-        rc = unschedule(batch, &page, page.status, 0);
+        rc = page_way_unschedule(batch, &page, page.status, 0);
     }
     return rc == RESULT_OK ? batch_result_of(batch, page_db_confirm(batch->store->db, batch->txn,
                                                                     fetch->request.index, time))
@@ -152,7 +153,7 @@ static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, Pag
     return rc;
 }
 
-static Result store(Batch *batch, size_t place, BatchHost *host)
+static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
     FetchResult *fetch = page->fetch;
@@ -232,7 +233,7 @@ static Result keep_for_later(Batch *batch, const FetchResult *fetch)
 }
 
 /* The result of a scheduled URL. */
-static Result settle(Batch *batch, size_t place, BatchHost *host)
+static Result page_way_settle(Batch *batch, size_t place, BatchHost *host)
 {
     const FetchResult *fetch = batch->pages[place]->fetch;
     unsigned class = stats_status_class(fetch->answer.status);
@@ -242,13 +243,14 @@ static Result settle(Batch *batch, size_t place, BatchHost *host)
     }
     host_groups_left(batch, host, fetch->request.again ? 0 : 1);
     if (fetch->answer.status < 100) {
-        return give_up(batch, host, fetch);
+        return page_way_give_up(batch, host, fetch);
     }
-    return is_confirmation(fetch) ? confirm(batch, fetch) : store(batch, place, host);
+    return page_way_is_confirmation(fetch) ? confirm(batch, fetch)
+                                           : page_way_store(batch, place, host);
 }
 
 /* The stations that a result meets alone. */
-static Result take(Batch *batch, size_t place)
+static Result page_way_take(Batch *batch, size_t place)
 {
     ParsedPage *page = batch->pages[place];
     const FetchResult *fetch = page->fetch;
@@ -281,13 +283,13 @@ static Result take(Batch *batch, size_t place)
     if (fetch->kind == FETCHED_ROBOTS) {
         batch->totals.by_status[0] += fetch->answer.status < 0;
         rc = ingest_host_note_robots(batch, host, fetch);
-        return rc == RESULT_OK ? discover(batch, page) : rc;
+        return rc == RESULT_OK ? page_way_discover(batch, page) : rc;
     }
     if (!fetch->request.has_page) {
         batch->totals.by_status[0] += !fetch->host.deny; /* a name that could not be resolved */
         return RESULT_OK;
     }
-    return settle(batch, place, host);
+    return page_way_settle(batch, place, host);
 }
 
 /* Pages, links and new URLs of all results in one sweep over the hashes. */
@@ -320,7 +322,7 @@ Result page_way_apply(Batch *batch)
 {
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
-        rc = take(batch, i);
+        rc = page_way_take(batch, i);
     }
     if (rc == RESULT_OK) {
         rc = write_down(batch);

@@ -38,7 +38,7 @@ static Result target_of(Places *places, const PageRef *page, uint64_t *target)
     return RESULT_OK;
 }
 
-static Result add_seed(Places *places, uint64_t index)
+static Result seed_places_add_seed(Places *places, uint64_t index)
 {
     PageRef page;
     Result rc = page_at(places, index, &page);
@@ -75,7 +75,7 @@ Result seed_places_load(const IngestStore *store, StaySet *set, unsigned max_red
     while (rc == RESULT_OK && n == PIECE) {
         rc = seed_table_read(store->seeds, places.txn, next, entries, PIECE, &n);
         for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-            rc = add_seed(&places, entries[i].index);
+            rc = seed_places_add_seed(&places, entries[i].index);
             next = entries[i].index + 1;
         }
     }

@@ -5,7 +5,8 @@
 #include "base/core/hash.h"
 #include "parse/html/html.h"
 
-static Result is_admitted(Batch *batch, const ParsedPage *page, const char *url, bool *admitted)
+static Result linked_feeds_is_admitted(Batch *batch, const ParsedPage *page, const char *url,
+                                       bool *admitted)
 {
     uint64_t feed = hash_64(url, strlen(url), 0);
     return feed_table_admit(batch->store->feeds, batch->txn, page->fetch->host.id, feed,
@@ -23,7 +24,7 @@ Result linked_feeds_drop(Batch *batch, ParsedPage *page)
         bool admitted = true;
         const char *url = page->links[i].url;
         if (rc == RESULT_OK && link_kind_of_byte(page->link_kinds[i]) == LINK_FEED) {
-            rc = is_admitted(batch, page, url, &admitted);
+            rc = linked_feeds_is_admitted(batch, page, url, &admitted);
         }
         if (!admitted) {
             batch->totals.refused[REFUSED_FEEDS]++;

@@ -43,7 +43,8 @@ static double weight_of(const Batch *batch, const PageRef *page)
 }
 
 /* A page that is to be visited again joins the sample. */
-static Result look_at(RevisitPricing *pricing, const Batch *batch, uint64_t index, double mean_rate)
+static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch, uint64_t index,
+                                    double mean_rate)
 {
     RevisitDue due;
     PageRef page;
@@ -65,7 +66,7 @@ static Result look_at(RevisitPricing *pricing, const Batch *batch, uint64_t inde
     return rc;
 }
 
-static Result make_room(RevisitPricing *pricing)
+static Result revisit_price_make_room(RevisitPricing *pricing)
 {
     free(pricing->sample); /* there was memory for a part of it */
     free(pricing->pages);
@@ -80,9 +81,9 @@ static Result make_room(RevisitPricing *pricing)
                : RESULT_OK;
 }
 
-static Result begin(RevisitPricing *pricing, uint64_t n_pages)
+static Result revisit_price_begin(RevisitPricing *pricing, uint64_t n_pages)
 {
-    Result rc = pricing->floors == NULL ? make_room(pricing) : RESULT_OK;
+    Result rc = pricing->floors == NULL ? revisit_price_make_room(pricing) : RESULT_OK;
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -95,7 +96,7 @@ static Result begin(RevisitPricing *pricing, uint64_t n_pages)
 
 /* ---- hosts that politeness binds ---- */
 
-static int by_place(const void *a, const void *b)
+static int revisit_price_by_place(const void *a, const void *b)
 {
     const PricedPage *x = a;
     const PricedPage *y = b;
@@ -103,14 +104,14 @@ static int by_place(const void *a, const void *b)
                                     : (x->host > y->host) - (x->host < y->host);
 }
 
-static int by_host(const void *a, const void *b)
+static int revisit_price_by_host(const void *a, const void *b)
 {
     const HostFloor *x = a;
     const HostFloor *y = b;
     return (x->host > y->host) - (x->host < y->host);
 }
 
-static size_t host_end(const RevisitPricing *pricing, size_t first)
+static size_t revisit_price_host_end(const RevisitPricing *pricing, size_t first)
 {
     size_t end = first + 1;
     while (end < pricing->n && pricing->sample[end].host == pricing->sample[first].host) {
@@ -120,12 +121,12 @@ static size_t host_end(const RevisitPricing *pricing, size_t first)
 }
 
 /* Where the pages of the address end: all of its hosts, and one host when it is not known. */
-static size_t address_end(const RevisitPricing *pricing, size_t first)
+static size_t revisit_price_address_end(const RevisitPricing *pricing, size_t first)
 {
     uint64_t address = pricing->sample[first].address;
-    size_t end = host_end(pricing, first);
+    size_t end = revisit_price_host_end(pricing, first);
     while (end < pricing->n && address != 0 && pricing->sample[end].address == address) {
-        end = host_end(pricing, end);
+        end = revisit_price_host_end(pricing, end);
     }
     return end;
 }
@@ -161,7 +162,7 @@ static Result raise(RevisitPricing *pricing, Batch *batch, size_t first, size_t 
         return RESULT_OK;
     }
     for (size_t i = first; rc == RESULT_OK && i < end;) {
-        size_t next = host_end(pricing, i);
+        size_t next = revisit_price_host_end(pricing, i);
         double host_s = 0;
         double address_s = 0;
         rc = pace_of(pricing, batch, pricing->sample[i].host, &host_s, &address_s);
@@ -178,29 +179,29 @@ static Result raise(RevisitPricing *pricing, Batch *batch, size_t first, size_t 
 }
 
 /* Finds the least prices of hosts. */
-static Result find_floors(RevisitPricing *pricing, Batch *batch, double share,
-                          const FreqBounds *bounds)
+static Result revisit_price_find_floors(RevisitPricing *pricing, Batch *batch, double share,
+                                        const FreqBounds *bounds)
 {
     Result rc = RESULT_OK;
-    qsort(pricing->sample, pricing->n, sizeof *pricing->sample, by_place);
+    qsort(pricing->sample, pricing->n, sizeof *pricing->sample, revisit_price_by_place);
     pricing->n_floors = 0;
     for (size_t i = 0; i < pricing->n; i++) {
         pricing->pages[i] = pricing->sample[i].freq;
         pricing->least[i] = 0;
     }
     for (size_t first = 0; first < pricing->n && batch->options->host_delays != NULL;) {
-        size_t end = address_end(pricing, first);
+        size_t end = revisit_price_address_end(pricing, first);
         rc = rc == RESULT_OK ? raise(pricing, batch, first, end, share, bounds) : rc;
         first = end;
     }
-    for (size_t i = 0; i < pricing->n; i = host_end(pricing, i)) {
+    for (size_t i = 0; i < pricing->n; i = revisit_price_host_end(pricing, i)) {
         if (pricing->least[i] > 0) {
             pricing->floors[pricing->n_floors++] =
                 (HostFloor){.host = pricing->sample[i].host, .price = pricing->least[i]};
         }
     }
     if (pricing->n_floors > 0) {
-        qsort(pricing->floors, pricing->n_floors, sizeof *pricing->floors, by_host);
+        qsort(pricing->floors, pricing->n_floors, sizeof *pricing->floors, revisit_price_by_host);
     }
     return rc;
 }
@@ -208,16 +209,17 @@ static Result find_floors(RevisitPricing *pricing, Batch *batch, double share,
 static double floor_of(const RevisitPricing *pricing, uint32_t host)
 {
     const HostFloor wanted = {.host = host};
-    const HostFloor *found =
-        pricing->n_floors == 0
-            ? NULL
-            : bsearch(&wanted, pricing->floors, pricing->n_floors, sizeof wanted, by_host);
+    const HostFloor *found = pricing->n_floors == 0
+                                 ? NULL
+                                 : bsearch(&wanted, pricing->floors, pricing->n_floors,
+                                           sizeof wanted, revisit_price_by_host);
     return found == NULL ? 0 : (double)found->price;
 }
 
 /* ---- passes ---- */
 
-static Result end(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *policy, MonoTime now)
+static Result revisit_price_end(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *policy,
+                                MonoTime now)
 {
     uint64_t n_visited = 0;
     double rates = 0;
@@ -234,7 +236,7 @@ static Result end(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *po
         rates += (double)pricing->sample[i].freq.rate;
     }
     FreqBounds bounds = revisit_policy_bounds(policy, mean_s);
-    rc = find_floors(pricing, batch, (double)n_visited / (double)n, &bounds);
+    rc = revisit_price_find_floors(pricing, batch, (double)n_visited / (double)n, &bounds);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -256,15 +258,15 @@ Result revisit_pricing_run(RevisitPricing *pricing, Batch *batch, const RevisitP
     }
     uint64_t n_pages = page_db_n_pages(pricing->db, batch->txn);
     double mean_rate = pricing->has_price ? pricing->price.mean_rate : 1 / policy->default_s;
-    Result rc = pricing->step == 0 ? begin(pricing, n_pages) : RESULT_OK;
+    Result rc = pricing->step == 0 ? revisit_price_begin(pricing, n_pages) : RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < PIECE && pricing->next_index < n_pages &&
                        pricing->n < REVISIT_PRICE_SAMPLE;
          i++) {
-        rc = look_at(pricing, batch, pricing->next_index, mean_rate);
+        rc = revisit_price_look_at(pricing, batch, pricing->next_index, mean_rate);
         pricing->next_index += pricing->step;
     }
     if (rc == RESULT_OK && (pricing->next_index >= n_pages || pricing->n == REVISIT_PRICE_SAMPLE)) {
-        rc = end(pricing, batch, policy, now);
+        rc = revisit_price_end(pricing, batch, policy, now);
     }
     return rc;
 }

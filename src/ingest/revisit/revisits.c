@@ -124,7 +124,8 @@ void revisits_delete(Revisits *revisits)
     }
 }
 
-static Result read_page(Revisits *revisits, const Batch *batch, uint64_t index, PageRef *page)
+static Result revisits_read_page(Revisits *revisits, const Batch *batch, uint64_t index,
+                                 PageRef *page)
 {
     int rc = page_db_get(revisits->line.db, batch->txn, index, page, &revisits->url);
     page->url = buffer_string(&revisits->url);
@@ -142,7 +143,7 @@ static void look_back(Revisits *revisits, double time_s)
 }
 
 /* Enters a page, or moves it, and lets the chore see it. */
-static Result put(Revisits *revisits, const Batch *batch, const RevisitDue *due)
+static Result revisits_put(Revisits *revisits, const Batch *batch, const RevisitDue *due)
 {
     if (due->time_s <= revisits->position.time_s) { /* the wall clock went back */
         look_back(revisits, due->time_s);
@@ -182,14 +183,14 @@ static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page
         due.time_s = fmax(now_s(revisits) + built->time_s, least_s);
     }
     rc = revisit_table_note_put(revisits->line.table, batch->txn, page->index, &note);
-    return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
+    return rc == RESULT_OK ? revisits_put(revisits, batch, &due) : rc;
 }
 
 static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
 {
     PageRef page;
     RevisitNote note;
-    Result rc = read_page(revisits, batch, due->index, &page);
+    Result rc = revisits_read_page(revisits, batch, due->index, &page);
     if (rc == RESULT_NOT_FOUND) {
         return revisit_table_remove(revisits->line.table, batch->txn, due->index);
     }
@@ -220,7 +221,7 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
     PageRef page;
     RevisitDue due;
     RevisitNote note;
-    Result rc = read_page(revisits, batch, index, &page);
+    Result rc = revisits_read_page(revisits, batch, index, &page);
     if (rc != RESULT_OK || page.n_crawls == 0) {
         return rc;
     }
@@ -234,7 +235,7 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
     }
     due = next_visit(revisits, batch, &page, &note, page.last_crawl);
     revisits->n_entered++;
-    return put(revisits, batch, &due);
+    return revisits_put(revisits, batch, &due);
 }
 
 /* Counts an entry of this piece of the chore; true when it was the last for now. */
@@ -247,7 +248,7 @@ static bool is_enough(Revisits *revisits, MonoTime until)
 }
 
 /* Enters crawled pages that nobody entered. Once all are, only the mark moves on. */
-static Result settle(Revisits *revisits, const Batch *batch, MonoTime until)
+static Result revisits_settle(Revisits *revisits, const Batch *batch, MonoTime until)
 {
     uint64_t n_pages = page_db_n_pages(revisits->line.db, batch->txn);
     uint64_t index = 0;
@@ -273,7 +274,7 @@ static Result settle(Revisits *revisits, const Batch *batch, MonoTime until)
 /* ---- the chore --------------------------------------------------------------------------------
  */
 
-static MonoTime chore_due(void *context)
+static MonoTime revisits_chore_due(void *context)
 {
     const Revisits *revisits = context;
     if (revisits->settling) {
@@ -290,13 +291,13 @@ static MonoTime chore_due(void *context)
     return mono_later(due, revisits->pause);
 }
 
-static Result chore_run(void *context, Batch *batch, MonoTime until)
+static Result revisits_chore_run(void *context, Batch *batch, MonoTime until)
 {
     Revisits *revisits = context;
     double now = now_s(revisits);
     revisits->n_done = 0;
     revisits->is_cut = false;
-    Result rc = settle(revisits, batch, until);
+    Result rc = revisits_settle(revisits, batch, until);
     if (rc == RESULT_OK) {
         rc =
             revisit_pricing_run(&revisits->pricing, batch, policy_of(revisits), now_mono(revisits));
@@ -321,7 +322,7 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
 }
 
 /* What is left over goes on with the next batch. */
-static void chore_ended(void *context, Result rc)
+static void revisits_chore_ended(void *context, Result rc)
 {
     Revisits *revisits = context;
     if (rc == RESULT_OK) {
@@ -337,7 +338,7 @@ static void chore_ended(void *context, Result rc)
 }
 
 /* The crawl does not end by itself. */
-static bool chore_holds(void *context)
+static bool revisits_chore_holds(void *context)
 {
     (void)context;
     return true;
@@ -346,10 +347,10 @@ static bool chore_holds(void *context)
 IngestChore revisits_chore(Revisits *revisits)
 {
     return (IngestChore){.context = revisits,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds,
+                         .due = revisits_chore_due,
+                         .run = revisits_chore_run,
+                         .ended = revisits_chore_ended,
+                         .holds = revisits_chore_holds,
                          .rides = true};
 }
 
@@ -373,7 +374,7 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
     PageRef ref;
     RevisitDue old = {.freq = 0};
     RevisitNote before;
-    Result rc = read_page(revisits, batch, fetch->request.index, &ref);
+    Result rc = revisits_read_page(revisits, batch, fetch->request.index, &ref);
     if (rc == RESULT_OK) {
         rc = revisit_table_get(revisits->line.table, batch->txn, fetch->request.index, &old);
     }
@@ -408,7 +409,7 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
     }
     RevisitDue due =
         next_visit(revisits, batch, &ref, &note, (double)fetch->cost.wall_start.us / 1e6);
-    return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
+    return rc == RESULT_OK ? revisits_put(revisits, batch, &due) : rc;
 }
 
 Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage *page)
@@ -432,7 +433,7 @@ Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage 
         if (rc == RESULT_OK && follows && due.time_s > now) {
             due.time_s = now;
             batch->visits.signals++;
-            rc = put(revisits, batch, &due);
+            rc = revisits_put(revisits, batch, &due);
         }
     }
     return rc;

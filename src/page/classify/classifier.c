@@ -66,7 +66,7 @@ static Result start_process(Classifier *classifier)
     return rc;
 }
 
-static const char *words_of(Result why)
+static const char *classifier_words_of(Result why)
 {
     switch ((int)why) {
     case RESULT_TIMEOUT:
@@ -85,7 +85,7 @@ static const char *words_of(Result why)
 }
 
 /* Ends the process, and lets pages go on without it for a while. */
-static void give_up(Classifier *classifier, Result why)
+static void classifier_give_up(Classifier *classifier, Result why)
 {
     const ClassifierOptions *o = &classifier->options;
     int status = 0;
@@ -100,14 +100,14 @@ static void give_up(Classifier *classifier, Result why)
     pause_ms = pause_ms < PAUSE_MS_MAX ? pause_ms : PAUSE_MS_MAX;
     classifier->failures++;
     LOG_WARN("classify", "the classifier failed; pages get score.command_default meanwhile",
-             "why=\"%s\" failures=%u restart_ms=%lld", words_of(why), classifier->failures,
-             (long long)pause_ms);
+             "why=\"%s\" failures=%u restart_ms=%lld", classifier_words_of(why),
+             classifier->failures, (long long)pause_ms);
     atomic_store(&classifier->down_until_ns, mono_add_ms(mono_now(), pause_ms).ns);
 }
 
 /* ---- a batch ---- */
 
-static Result ask(Classifier *classifier, void *const *pages, size_t n)
+static Result classifier_ask(Classifier *classifier, void *const *pages, size_t n)
 {
     Result rc = classifier->process.pid == 0 ? start_process(classifier) : RESULT_OK;
     buffer_reset(&classifier->questions);
@@ -152,7 +152,7 @@ static size_t take_answers(Classifier *classifier, void *const *pages, size_t n)
     return n_good;
 }
 
-static void classify(Classifier *classifier, void *const *pages, size_t n)
+static void classifier_classify(Classifier *classifier, void *const *pages, size_t n)
 {
     if (is_down(classifier)) {
         for (size_t i = 0; i < n; i++) {
@@ -160,12 +160,12 @@ static void classify(Classifier *classifier, void *const *pages, size_t n)
         }
         return;
     }
-    Result rc = ask(classifier, pages, n);
+    Result rc = classifier_ask(classifier, pages, n);
     thread_step("waiting for ingest");
     size_t n_good = take_answers(classifier, pages, n);
     rc = rc == RESULT_OK && n_good == 0 ? RESULT_INVALID : rc;
     if (rc != RESULT_OK) {
-        give_up(classifier, rc);
+        classifier_give_up(classifier, rc);
     } else {
         classifier->failures = 0;
     }
@@ -179,7 +179,7 @@ static void *classifier_main(void *argument)
     thread_step("waiting for pages");
     while (queue_pop(&classifier->queue, pages, classifier->options.batch, &n, MONO_NEVER) ==
            RESULT_OK) {
-        classify(classifier, pages, n);
+        classifier_classify(classifier, pages, n);
         thread_step("waiting for pages");
     }
     return NULL;

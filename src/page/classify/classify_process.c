@@ -138,7 +138,7 @@ static Result write_some(const ClassifyProcess *process, Exchange *exchange)
     return RESULT_OK;
 }
 
-static Result read_some(const ClassifyProcess *process, Exchange *exchange)
+static Result classify_process_read_some(const ClassifyProcess *process, Exchange *exchange)
 {
     Buffer *answers = exchange->answers;
     Result rc = buffer_reserve(answers, PIECE);
@@ -180,7 +180,7 @@ static Result exchange_some(const ClassifyProcess *process, Exchange *exchange, 
     }
     Result rc = fds[0].revents != 0 ? RESULT_CLOSED : RESULT_OK;
     if (rc == RESULT_OK && fds[1].revents != 0) {
-        rc = read_some(process, exchange);
+        rc = classify_process_read_some(process, exchange);
     }
     if (rc == RESULT_OK && fds[2].revents != 0) {
         rc = write_some(process, exchange);

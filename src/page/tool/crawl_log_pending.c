@@ -30,7 +30,7 @@ static uint64_t checksum_of(const Head *head, const void *lines)
     return hash_64(lines, head->length, hash_64(&copy, sizeof copy, MAGIC));
 }
 
-static Result write_at(int fd, const void *bytes, size_t length, off_t offset)
+static Result crawl_log_pending_write_at(int fd, const void *bytes, size_t length, off_t offset)
 {
     const char *from = bytes;
     for (size_t done = 0; done < length;) {
@@ -56,13 +56,13 @@ Result crawl_log_pending_write(int pending, int log, uint64_t serial, const Buff
         head.offset = (uint64_t)st.st_size;
     }
     head.checksum = checksum_of(&head, text);
-    Result rc = write_at(pending, text, head.length, (off_t)sizeof head);
-    return rc == RESULT_OK ? write_at(pending, &head, sizeof head, 0) : rc;
+    Result rc = crawl_log_pending_write_at(pending, text, head.length, (off_t)sizeof head);
+    return rc == RESULT_OK ? crawl_log_pending_write_at(pending, &head, sizeof head, 0) : rc;
 }
 
 /* ---- the next start -------------------------------------------------------------------------- */
 
-static Result read_at(int fd, void *bytes, size_t length, off_t offset)
+static Result crawl_log_pending_read_at(int fd, void *bytes, size_t length, off_t offset)
 {
     char *to = bytes;
     for (size_t done = 0; done < length;) {
@@ -86,22 +86,22 @@ static Result read_pending(int fd, uint64_t serial, Head *head, char **lines)
     if (fstat(fd, &st) != 0) {
         return result_of_errno(errno);
     }
-    if ((uint64_t)st.st_size < sizeof *head || read_at(fd, head, sizeof *head, 0) != RESULT_OK ||
-        head->magic != MAGIC || head->serial != serial ||
-        head->length > (uint64_t)st.st_size - sizeof *head) {
+    if ((uint64_t)st.st_size < sizeof *head ||
+        crawl_log_pending_read_at(fd, head, sizeof *head, 0) != RESULT_OK || head->magic != MAGIC ||
+        head->serial != serial || head->length > (uint64_t)st.st_size - sizeof *head) {
         return RESULT_NOT_FOUND;
     }
     *lines = malloc(head->length + 1);
     if (*lines == NULL) {
         return RESULT_MEMORY;
     }
-    Result rc = read_at(fd, *lines, head->length, (off_t)sizeof *head);
+    Result rc = crawl_log_pending_read_at(fd, *lines, head->length, (off_t)sizeof *head);
     return rc == RESULT_OK && checksum_of(head, *lines) != head->checksum ? RESULT_NOT_FOUND : rc;
 }
 
 /* Opens the file with that inode: the log itself, or what it was renamed to beside it. -1: it is
  * not there any more. */
-static int open_log(const char *log_path, uint64_t inode)
+static int crawl_log_pending_open_log(const char *log_path, uint64_t inode)
 {
     struct stat st;
     int fd = open(log_path, O_WRONLY | O_CLOEXEC);
@@ -129,7 +129,8 @@ static int open_log(const char *log_path, uint64_t inode)
 }
 
 /* Appends what the log lacks of the lines. */
-static Result complete(int log, const Head *head, const char *lines, uint64_t *repaired)
+static Result crawl_log_pending_complete(int log, const Head *head, const char *lines,
+                                         uint64_t *repaired)
 {
     struct stat st;
     if (fstat(log, &st) != 0) {
@@ -144,7 +145,7 @@ static Result complete(int log, const Head *head, const char *lines, uint64_t *r
     for (uint64_t i = has; i < head->length; i++) {
         *repaired += lines[i] == '\n';
     }
-    return write_at(log, lines + has, head->length - has, (off_t)size);
+    return crawl_log_pending_write_at(log, lines + has, head->length - has, (off_t)size);
 }
 
 Result crawl_log_pending_repair(const char *pending_path, const char *log_path, uint64_t serial,
@@ -159,9 +160,10 @@ Result crawl_log_pending_repair(const char *pending_path, const char *log_path, 
     }
     Result rc = read_pending(fd, serial, &head, &lines);
     (void)close(fd);
-    int log = rc == RESULT_OK && head.inode != 0 ? open_log(log_path, head.inode) : -1;
+    int log =
+        rc == RESULT_OK && head.inode != 0 ? crawl_log_pending_open_log(log_path, head.inode) : -1;
     if (log >= 0) {
-        rc = complete(log, &head, lines, repaired);
+        rc = crawl_log_pending_complete(log, &head, lines, repaired);
         (void)close(log);
     }
     free(lines);

@@ -20,7 +20,7 @@ QuestionForm page_question_wanted(const Config *config)
 }
 
 /* Cut before a character that would be cut in two. */
-static size_t cut(const char *text, size_t length, size_t most)
+static size_t page_question_cut(const char *text, size_t length, size_t most)
 {
     if (length <= most) {
         return length;
@@ -55,7 +55,8 @@ Result page_question(Buffer *out, QuestionForm form, const char *url, const Visi
     const char *title = page->title == NULL ? "" : page->title;
     bool has_main = page->main_length > 0;
     const char *text = has_main ? page->main_text : page->text;
-    size_t length = cut(text, has_main ? page->main_length : page->length, text_bytes);
+    size_t length =
+        page_question_cut(text, has_main ? page->main_length : page->length, text_bytes);
     Result rc = RESULT_OK;
     if (form == QUESTION_FASTTEXT) {
         rc = append_on_one_line(out, title, strlen(title));
@@ -92,7 +93,7 @@ static bool read_share(const char *from, const char *stop, const char **end, flo
     return behind != text && value >= 0.0f && value <= 1.00005f; /* fastText's 1 is 1.00001 */
 }
 
-static const char *skip(const char *p, const char *end, const char *which)
+static const char *page_question_skip(const char *p, const char *end, const char *which)
 {
     while (p < end && strchr(which, *p) != NULL && *p != '\0') {
         p++;
@@ -108,15 +109,15 @@ static bool read_json(const char *p, const char *end, float *score)
         if (at == NULL) {
             return false;
         }
-        p = skip(at + sizeof name - 1, end, BLANKS);
+        p = page_question_skip(at + sizeof name - 1, end, BLANKS);
         if (p == end || *p != ':') {
             return false;
         }
-        p = skip(p + 1, end, BLANKS);
+        p = page_question_skip(p + 1, end, BLANKS);
         return read_share(p, end, &p, score);
     }
     bool found = read_share(p, end, &p, score);
-    return found && skip(p, end, BLANKS) == end;
+    return found && page_question_skip(p, end, BLANKS) == end;
 }
 
 /* "__label__a 0.9 __label__b 0.1"; nothing at all: it knows no word of the text. */
@@ -131,12 +132,12 @@ static bool read_labels(const char *label, const char *p, const char *end, float
         }
         bool is_wanted = (size_t)(p - word) == length && memcmp(word, label, length) == 0;
         float share = 0.0f;
-        p = skip(p, end, BLANKS);
+        p = page_question_skip(p, end, BLANKS);
         if (!read_share(p, end, &p, &share)) {
             return false;
         }
         *score = is_wanted ? share : *score;
-        p = skip(p, end, BLANKS);
+        p = page_question_skip(p, end, BLANKS);
     }
     return true;
 }
@@ -145,7 +146,7 @@ bool page_question_answer(QuestionForm form, const char *label, const char *line
                           float *score)
 {
     const char *end = line + length;
-    const char *p = skip(line, end, BLANKS);
+    const char *p = page_question_skip(line, end, BLANKS);
     bool found =
         form == QUESTION_FASTTEXT ? read_labels(label, p, end, score) : read_json(p, end, score);
     *score = *score < 1.0f ? *score : 1.0f;

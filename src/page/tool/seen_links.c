@@ -4,7 +4,7 @@
 
 #define FIRST_SLOTS 4096u
 
-static size_t slot_of(const uint64_t *keys, size_t slots, uint64_t key)
+static size_t seen_links_slot_of(const uint64_t *keys, size_t slots, uint64_t key)
 {
     size_t i = (size_t)key & (slots - 1);
     while (keys[i] != 0 && keys[i] != key) {
@@ -13,7 +13,7 @@ static size_t slot_of(const uint64_t *keys, size_t slots, uint64_t key)
     return i;
 }
 
-static bool grow(SeenLinks *seen)
+static bool seen_links_grow(SeenLinks *seen)
 {
     size_t slots = seen->slots == 0 ? FIRST_SLOTS : seen->slots * 2;
     uint64_t *keys = calloc(slots, sizeof *keys);
@@ -24,7 +24,7 @@ static bool grow(SeenLinks *seen)
     }
     for (size_t i = 0; i < seen->count; i++) {
         uint64_t key = seen->keys[used[i]];
-        used[i] = (uint32_t)slot_of(keys, slots, key);
+        used[i] = (uint32_t)seen_links_slot_of(keys, slots, key);
         keys[used[i]] = key;
     }
     free(seen->keys);
@@ -37,11 +37,11 @@ static bool grow(SeenLinks *seen)
 bool seen_links_note(SeenLinks *seen, uint64_t key, size_t most)
 {
     bool is_full = seen->count >= (most > FIRST_SLOTS ? most : FIRST_SLOTS);
-    if (!is_full && (seen->count + 1) * 2 > seen->slots && !grow(seen)) {
+    if (!is_full && (seen->count + 1) * 2 > seen->slots && !seen_links_grow(seen)) {
         return true;
     }
     key |= key == 0;
-    size_t i = slot_of(seen->keys, seen->slots, key);
+    size_t i = seen_links_slot_of(seen->keys, seen->slots, key);
     if (seen->keys[i] == key) {
         return false;
     }

@@ -84,7 +84,7 @@ static size_t take_sample(const char *text, size_t length, size_t least, char sa
 
 /* CLD2 wants whole characters: those that were cut at the ends of the sample or of the middle line
  * are made spaces. */
-static void mend(char *sample, size_t length)
+static void text_language_mend(char *sample, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)sample[i];
@@ -111,7 +111,7 @@ const char *text_language_of(const char *text, size_t length)
     if (n < 4 * (size_t)LINE_BYTES) {
         n = take_sample(text, length, 1, sample);
     }
-    mend(sample, n);
+    text_language_mend(sample, n);
     int languages[3] = {UNKNOWN_LANGUAGE, UNKNOWN_LANGUAGE, UNKNOWN_LANGUAGE};
     int percents[3] = {0, 0, 0};
     double scores[3] = {0, 0, 0};

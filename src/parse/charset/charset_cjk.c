@@ -156,7 +156,7 @@ static size_t broken_pair(Decoder *d, const unsigned char *p, size_t left)
     return left >= 2 && p[1] >= 0x80 ? 2 : 1;
 }
 
-static size_t pair(Decoder *d, const unsigned char *p)
+static size_t charset_cjk_pair(Decoder *d, const unsigned char *p)
 {
     if (d->n_patches != 0 && ((p[0] >= 0xA1 && p[0] <= 0xA3) || p[0] == 0xFE)) {
         uint32_t point = patched(d, p[0], p[1]);
@@ -215,7 +215,7 @@ static size_t gb18030_step(Decoder *d, const unsigned char *p, size_t left)
     if (left < 2 || p[1] < 0x40 || p[1] == 0x7F || p[1] == 0xFF) {
         return broken_pair(d, p, left);
     }
-    return pair(d, p);
+    return charset_cjk_pair(d, p);
 }
 
 static size_t big5_step(Decoder *d, const unsigned char *p, size_t left)
@@ -227,7 +227,7 @@ static size_t big5_step(Decoder *d, const unsigned char *p, size_t left)
     if (left < 2 || p[1] < 0x40 || (p[1] > 0x7E && p[1] < 0xA1) || p[1] == 0xFF) {
         return broken_pair(d, p, left);
     }
-    return pair(d, p);
+    return charset_cjk_pair(d, p);
 }
 
 static size_t euc_kr_step(Decoder *d, const unsigned char *p, size_t left)
@@ -239,7 +239,7 @@ static size_t euc_kr_step(Decoder *d, const unsigned char *p, size_t left)
     if (left < 2 || p[1] < 0x41 || p[1] == 0xFF || (p[0] == 0xA2 && p[1] == 0xE8)) {
         return broken_pair(d, p, left); /* glibc steps over A2 E8 when it complains about it */
     }
-    return pair(d, p);
+    return charset_cjk_pair(d, p);
 }
 
 static size_t shift_jis_step(Decoder *d, const unsigned char *p, size_t left)
@@ -255,7 +255,7 @@ static size_t shift_jis_step(Decoder *d, const unsigned char *p, size_t left)
     if (left < 2 || p[1] < 0x40 || p[1] == 0x7F || p[1] > 0xFC) {
         return broken_pair(d, p, left);
     }
-    return pair(d, p);
+    return charset_cjk_pair(d, p);
 }
 
 /* Row and cell of JIS X 0208 (both 0x21-0x7E) as the two bytes of Shift_JIS, whose table the

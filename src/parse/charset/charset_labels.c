@@ -240,18 +240,18 @@ static const struct Label {
 
 #define LABEL_MAX_BYTES 32 /* the longest label is shorter */
 
-static bool is_space(char c)
+static bool charset_labels_is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
 
 const char *charset_of_label(const char *label, size_t length)
 {
-    while (length > 0 && is_space(label[0])) {
+    while (length > 0 && charset_labels_is_space(label[0])) {
         label++;
         length--;
     }
-    while (length > 0 && is_space(label[length - 1])) {
+    while (length > 0 && charset_labels_is_space(label[length - 1])) {
         length--;
     }
     if (length == 0 || length >= LABEL_MAX_BYTES) {

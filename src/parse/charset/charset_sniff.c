@@ -11,7 +11,7 @@
 #define LABEL_BYTES    64 /* no label is as long */
 #define BLANKS         " \t\r\n"
 
-static bool is_space(char c)
+static bool charset_sniff_is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
@@ -21,7 +21,7 @@ static bool is_alpha(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static char lower(char c)
+static char charset_sniff_lower(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
@@ -56,7 +56,7 @@ static const char *read_type(const char *p, TypeOfHeader *type)
     *type = (TypeOfHeader){.essence = p};
     p += strcspn(p, ";,");
     type->length = (size_t)(p - type->essence);
-    while (type->length > 0 && is_space(type->essence[type->length - 1])) {
+    while (type->length > 0 && charset_sniff_is_space(type->essence[type->length - 1])) {
         type->length--;
     }
     while (*p == ';') {
@@ -127,7 +127,7 @@ const char *charset_label_in_content(const char *content, size_t length, size_t 
             return NULL;
         }
         p += 7;
-        while (p < end && is_space(*p)) {
+        while (p < end && charset_sniff_is_space(*p)) {
             p++;
         }
         if (p < end && *p == '=') {
@@ -135,7 +135,7 @@ const char *charset_label_in_content(const char *content, size_t length, size_t 
         }
     }
     p++;
-    while (p < end && is_space(*p)) {
+    while (p < end && charset_sniff_is_space(*p)) {
         p++;
     }
     if (p == end) {
@@ -150,7 +150,7 @@ const char *charset_label_in_content(const char *content, size_t length, size_t 
         return p + 1;
     }
     const char *start = p;
-    while (p < end && !is_space(*p) && *p != ';') {
+    while (p < end && !charset_sniff_is_space(*p) && *p != ';') {
         p++;
     }
     *label_length = (size_t)(p - start);
@@ -186,7 +186,7 @@ typedef struct Attribute {
 static void add_to_name(Attribute *a, char c)
 {
     if (a->name_length < NAME_BYTES) {
-        a->name[a->name_length] = lower(c);
+        a->name[a->name_length] = charset_sniff_lower(c);
     }
     a->name_length++;
 }
@@ -194,7 +194,7 @@ static void add_to_name(Attribute *a, char c)
 static void add_to_value(Attribute *a, char c)
 {
     if (a->value_length < VALUE_BYTES) {
-        a->value[a->value_length++] = lower(c);
+        a->value[a->value_length++] = charset_sniff_lower(c);
     }
 }
 
@@ -213,7 +213,7 @@ static bool get_value(Scan *s, Attribute *a)
         return false;
     }
     for (; s->p < s->end; s->p++) {
-        if (is_space(*s->p) || *s->p == '>') {
+        if (charset_sniff_is_space(*s->p) || *s->p == '>') {
             return true;
         }
         add_to_value(a, *s->p);
@@ -228,7 +228,7 @@ static Got get_attribute(Scan *s, Attribute *a)
 {
     a->name_length = 0;
     a->value_length = 0;
-    while (s->p < s->end && (is_space(*s->p) || *s->p == '/')) {
+    while (s->p < s->end && (charset_sniff_is_space(*s->p) || *s->p == '/')) {
         s->p++;
     }
     if (s->p < s->end && *s->p == '>') {
@@ -239,7 +239,7 @@ static Got get_attribute(Scan *s, Attribute *a)
         if (c == '=' && a->name_length > 0) {
             break;
         }
-        if (is_space(c)) {
+        if (charset_sniff_is_space(c)) {
             break;
         }
         if (c == '/' || c == '>') {
@@ -247,7 +247,7 @@ static Got get_attribute(Scan *s, Attribute *a)
         }
         add_to_name(a, c);
     }
-    while (s->p < s->end && is_space(*s->p)) {
+    while (s->p < s->end && charset_sniff_is_space(*s->p)) {
         s->p++;
     }
     if (s->p == s->end) {
@@ -257,7 +257,7 @@ static Got get_attribute(Scan *s, Attribute *a)
         return GOT_ATTRIBUTE;
     }
     s->p++;
-    while (s->p < s->end && is_space(*s->p)) {
+    while (s->p < s->end && charset_sniff_is_space(*s->p)) {
         s->p++;
     }
     if (s->p == s->end) {
@@ -276,7 +276,7 @@ static bool named(const Attribute *a, const char *name)
 }
 
 /* After "<meta": the encoding it names or NULL; *more is false when the bytes ran out. */
-static const char *read_meta(Scan *s, bool *more)
+static const char *charset_sniff_read_meta(Scan *s, bool *more)
 {
     Attribute a;
     bool seen_equiv = false;
@@ -322,7 +322,7 @@ static bool starts(const Scan *s, const char *word)
 /* Moves behind a tag that is no meta. False: the bytes ran out. */
 static bool skip_tag(Scan *s)
 {
-    while (s->p < s->end && !is_space(*s->p) && *s->p != '>') {
+    while (s->p < s->end && !charset_sniff_is_space(*s->p) && *s->p != '>') {
         s->p++;
     }
     Attribute a;
@@ -346,10 +346,11 @@ static const char *prescan(const char *bytes, size_t length)
                 return NULL;
             }
             s.p = close + 3;
-        } else if (starts(&s, "<meta") && s.end - s.p > 5 && (is_space(s.p[5]) || s.p[5] == '/')) {
+        } else if (starts(&s, "<meta") && s.end - s.p > 5 &&
+                   (charset_sniff_is_space(s.p[5]) || s.p[5] == '/')) {
             s.p += 5;
             bool more = true;
-            const char *encoding = read_meta(&s, &more);
+            const char *encoding = charset_sniff_read_meta(&s, &more);
             if (encoding != NULL || !more) {
                 return encoding;
             }

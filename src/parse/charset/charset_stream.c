@@ -99,7 +99,7 @@ static Result keep_boms(CharsetStream *s, const char **bytes, size_t *length)
     return rc;
 }
 
-static bool is_escape(const char *p, const char *end)
+static bool charset_stream_is_escape(const char *p, const char *end)
 {
     return end - p >= ESCAPE_BYTES && p[0] == ESC &&
            ((p[1] == '$' && (p[2] == '@' || p[2] == 'B')) ||
@@ -110,7 +110,7 @@ static bool is_escape(const char *p, const char *end)
 static void note_escape(CharsetStream *s, const char *bytes, size_t length)
 {
     size_t i = length;
-    while (i > 0 && !is_escape(bytes + i - 1, bytes + length)) {
+    while (i > 0 && !charset_stream_is_escape(bytes + i - 1, bytes + length)) {
         i--;
     }
     if (i > 0) {
@@ -120,7 +120,7 @@ static void note_escape(CharsetStream *s, const char *bytes, size_t length)
 }
 
 /* Decodes behind what is in s->text. */
-static Result decode(CharsetStream *s, const char *bytes, size_t length)
+static Result charset_stream_decode(CharsetStream *s, const char *bytes, size_t length)
 {
     if (strcmp(s->encoding, "replacement") == 0 && s->has_begun) {
         return RESULT_OK; /* it is one character, however long */
@@ -138,14 +138,14 @@ static Result decode_jp(CharsetStream *s, const char *bytes, size_t length)
     Buffer whole;
     buffer_init(&whole, BUFFER_NO_LIMIT);
     Result rc = RESULT_OK;
-    if (length > 0 && !is_escape(bytes, bytes + length)) {
+    if (length > 0 && !charset_stream_is_escape(bytes, bytes + length)) {
         rc = buffer_append(&whole, s->escape, s->escape_length);
     }
     if (rc == RESULT_OK) {
         rc = buffer_append(&whole, bytes, length);
     }
     if (rc == RESULT_OK) {
-        rc = decode(s, buffer_string(&whole), whole.length);
+        rc = charset_stream_decode(s, buffer_string(&whole), whole.length);
         note_escape(s, bytes, length);
     }
     buffer_destroy(&whole);
@@ -167,15 +167,15 @@ static bool is_clean(const CharsetStream *s, const char *bytes, size_t length)
     return charset_is_ascii_superset(s->encoding) && charset_ascii_span(bytes, length) == length;
 }
 
-static Result give(CharsetStream *s, const char *bytes, size_t length, const char **text,
-                   size_t *text_length)
+static Result charset_stream_give(CharsetStream *s, const char *bytes, size_t length,
+                                  const char **text, size_t *text_length)
 {
     Result rc = RESULT_OK;
     if (is_clean(s, bytes, length)) {
         *text = bytes;
         *text_length = length;
     } else {
-        rc = is_jp(s) ? decode_jp(s, bytes, length) : decode(s, bytes, length);
+        rc = is_jp(s) ? decode_jp(s, bytes, length) : charset_stream_decode(s, bytes, length);
         *text = buffer_string(&s->text);
         *text_length = s->text.length;
     }
@@ -192,7 +192,7 @@ static Result next_of_both(CharsetStream *s, const char *bytes, size_t length, b
         return rc;
     }
     size_t cut = is_last ? s->waits.length : cut_of(s, s->waits.data, s->waits.length);
-    rc = give(s, s->waits.data, cut, text, text_length);
+    rc = charset_stream_give(s, s->waits.data, cut, text, text_length);
     if (*text == s->waits.data) { /* it is about to move */
         rc = buffer_append(&s->text, *text, *text_length);
         *text = buffer_string(&s->text);
@@ -217,6 +217,6 @@ Result charset_stream_next(CharsetStream *stream, const char *bytes, size_t leng
         return RESULT_OK;
     }
     size_t cut = is_last ? length : cut_of(s, bytes, length);
-    Result rc = give(s, bytes, cut, text, text_length);
+    Result rc = charset_stream_give(s, bytes, cut, text, text_length);
     return rc == RESULT_OK ? buffer_append(&s->waits, bytes + cut, length - cut) : rc;
 }

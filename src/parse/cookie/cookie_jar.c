@@ -80,7 +80,7 @@ static Part trimmed(const char *bytes, size_t length)
     return (Part){bytes, length};
 }
 
-static bool is(Part part, const char *word)
+static bool cookie_jar_is(Part part, const char *word)
 {
     return strlen(word) == part.length && strncasecmp(part.bytes, word, part.length) == 0;
 }
@@ -119,23 +119,23 @@ static bool read_max_age(Part value, int64_t *seconds)
     return true;
 }
 
-static void read_attribute(Parsed *parsed, Part name, Part value, int64_t now_s)
+static void cookie_jar_read_attribute(Parsed *parsed, Part name, Part value, int64_t now_s)
 {
     int64_t seconds = 0;
-    if (is(name, "max-age") && read_max_age(value, &seconds)) {
+    if (cookie_jar_is(name, "max-age") && read_max_age(value, &seconds)) {
         parsed->expiry_s = now_s + seconds;
         parsed->has_max_age = true;
-    } else if (is(name, "expires") && !parsed->has_max_age &&
+    } else if (cookie_jar_is(name, "expires") && !parsed->has_max_age &&
                http_header_date(value.bytes, value.length, &seconds)) {
         parsed->expiry_s = seconds;
-    } else if (is(name, "path")) {
+    } else if (cookie_jar_is(name, "path")) {
         parsed->path = value.length > 0 && *value.bytes == '/' ? value.bytes : NULL;
         parsed->path_length = value.length;
-    } else if (is(name, "domain") && value.length > 0) {
+    } else if (cookie_jar_is(name, "domain") && value.length > 0) {
         size_t dot = *value.bytes == '.';
         parsed->domain = value.bytes + dot;
         parsed->domain_length = value.length - dot;
-    } else if (is(name, "secure")) {
+    } else if (cookie_jar_is(name, "secure")) {
         parsed->secure = true;
     }
 }
@@ -172,7 +172,8 @@ static bool domain_fits(const Parsed *parsed, const CookiePlace *place)
             (n == place->host_length || end[-(ptrdiff_t)n - 1] == '.'));
 }
 
-static bool parse(Parsed *parsed, const char *value, size_t length, const CookiePlace *place)
+static bool cookie_jar_parse(Parsed *parsed, const char *value, size_t length,
+                             const CookiePlace *place)
 {
     const char *at = value;
     const char *end = value + length;
@@ -185,7 +186,7 @@ static bool parse(Parsed *parsed, const char *value, size_t length, const Cookie
                        .expiry_s = SESSION};
     while (at < end) {
         next_pair(&at, end, &name, &text);
-        read_attribute(parsed, name, text, place->now_s);
+        cookie_jar_read_attribute(parsed, name, text, place->now_s);
     }
     bool is_host = begins(parsed->name, parsed->name_length, "__Host-");
     bool is_secure = is_host || begins(parsed->name, parsed->name_length, "__Secure-");
@@ -211,7 +212,7 @@ static size_t bytes_of(const Cookie *cookie)
     return cookie->name_length + cookie->value_length + cookie->path_length;
 }
 
-static void drop(CookieJar *jar, size_t i)
+static void cookie_jar_drop(CookieJar *jar, size_t i)
 {
     jar->bytes -= bytes_of(&jar->cookies[i]);
     free(jar->cookies[i].bytes);
@@ -220,7 +221,7 @@ static void drop(CookieJar *jar, size_t i)
 }
 
 /* The place of the cookie with this name and path; n when there is none. */
-static size_t find(const CookieJar *jar, const Parsed *parsed)
+static size_t cookie_jar_find(const CookieJar *jar, const Parsed *parsed)
 {
     size_t i = 0;
     while (i < jar->n) {
@@ -237,7 +238,7 @@ static size_t find(const CookieJar *jar, const Parsed *parsed)
     return i;
 }
 
-static void add(CookieJar *jar, const Parsed *parsed)
+static void cookie_jar_add(CookieJar *jar, const Parsed *parsed)
 {
     Cookie cookie = {.name_length = parsed->name_length,
                      .value_length = parsed->value_length,
@@ -254,7 +255,7 @@ static void add(CookieJar *jar, const Parsed *parsed)
            parsed->path_length);
     while (jar->n == COOKIE_JAR_MOST ||
            (jar->n > 0 && jar->bytes + bytes_of(&cookie) > COOKIE_JAR_BYTES)) {
-        drop(jar, 0);
+        cookie_jar_drop(jar, 0);
     }
     jar->bytes += bytes_of(&cookie);
     jar->cookies[jar->n++] = cookie;
@@ -263,20 +264,20 @@ static void add(CookieJar *jar, const Parsed *parsed)
 bool cookie_jar_take(CookieJar *jar, const char *value, size_t length, const CookiePlace *place)
 {
     Parsed parsed;
-    if (!parse(&parsed, value, length, place)) {
+    if (!cookie_jar_parse(&parsed, value, length, place)) {
         return false;
     }
-    size_t i = find(jar, &parsed);
+    size_t i = cookie_jar_find(jar, &parsed);
     bool is_same = i < jar->n && jar->cookies[i].value_length == parsed.value_length &&
                    memcmp(jar->cookies[i].bytes + jar->cookies[i].name_length, parsed.value,
                           parsed.value_length) == 0;
     if (i < jar->n) {
-        drop(jar, i);
+        cookie_jar_drop(jar, i);
     }
     if (parsed.expiry_s <= place->now_s) {
         return false; /* that is how a cookie is taken back */
     }
-    add(jar, &parsed);
+    cookie_jar_add(jar, &parsed);
     return !is_same;
 }
 

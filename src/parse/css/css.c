@@ -49,12 +49,12 @@ static bool is_newline(char c)
     return c == '\n' || c == '\r' || c == '\f';
 }
 
-static bool is_space(char c)
+static bool css_is_space(char c)
 {
     return c == ' ' || c == '\t' || is_newline(c);
 }
 
-static bool is_digit(char c)
+static bool css_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -66,19 +66,19 @@ static bool begins_name(char c)
 
 static bool is_name(char c)
 {
-    return begins_name(c) || is_digit(c) || c == '-';
+    return begins_name(c) || css_is_digit(c) || c == '-';
 }
 
-static int hex_value(char c)
+static int css_hex_value(char c)
 {
-    return is_digit(c)            ? c - '0'
+    return css_is_digit(c)        ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
            : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                   : -1;
 }
 
 /* A backslash that is an escape: not at the end, and not before a newline. */
-static bool is_escape(const Css *css, const char *p)
+static bool css_is_escape(const Css *css, const char *p)
 {
     return *p == '\\' && p + 1 < css->end && !is_newline(p[1]);
 }
@@ -119,8 +119,8 @@ static Result take_escape(Css *css, Buffer *out)
     uint32_t c = 0;
     int digits = 0;
     css->p++;
-    while (digits < 6 && css->p < css->end && hex_value(*css->p) >= 0) {
-        c = c << 4 | (uint32_t)hex_value(*css->p++);
+    while (digits < 6 && css->p < css->end && css_hex_value(*css->p) >= 0) {
+        c = c << 4 | (uint32_t)css_hex_value(*css->p++);
         digits++;
     }
     if (digits == 0) {
@@ -128,7 +128,7 @@ static Result take_escape(Css *css, Buffer *out)
     }
     if (css->p < css->end && is_newline(*css->p)) {
         skip_newline(css);
-    } else if (css->p < css->end && is_space(*css->p)) {
+    } else if (css->p < css->end && css_is_space(*css->p)) {
         css->p++;
     }
     return append_code_point(out, c);
@@ -167,7 +167,7 @@ static Result take_text_char(Css *css, const CssText *text)
 
 /* Hands a reference over that ends at `end` when it is in place. What is too long for the buffer
  * was no URL. */
-static Result give(Css *css, const CssText *text, const char *end)
+static Result css_give(Css *css, const CssText *text, const char *end)
 {
     const char *bytes = text->is_scratch ? buffer_string(&css->reader->word) : text->start;
     size_t length = text->is_scratch ? css->reader->word.length : (size_t)(end - text->start);
@@ -196,7 +196,7 @@ static Result take_string(Css *css, char quote)
             css->rule = RULE_NONE; /* a bad string: it is none */
             return rc == RESULT_MEMORY ? rc : RESULT_OK;
         }
-        if (is_escape(css, css->p)) {
+        if (css_is_escape(css, css->p)) {
             one = take_text_escape(css, &text);
         } else if (*css->p == '\\') {
             /* before a newline both go; at the end the backslash goes */
@@ -218,7 +218,7 @@ static Result take_string(Css *css, char quote)
     if (css->depth > 0 && css->too_deep == 0 && css->stack[css->depth - 1] == PLACE_URL) {
         css->stack[css->depth - 1] = PLACE_PLAIN; /* what follows it are modifiers */
     }
-    return give(css, &text, end);
+    return css_give(css, &text, end);
 }
 
 /* Passes a bad url( up to its bracket. */
@@ -232,7 +232,7 @@ static void skip_bad_url(Css *css)
 
 static void skip_spaces(Css *css)
 {
-    while (css->p < css->end && is_space(*css->p)) {
+    while (css->p < css->end && css_is_space(*css->p)) {
         css->p++;
     }
 }
@@ -242,11 +242,11 @@ static Result take_bare_url(Css *css)
 {
     CssText text = {.start = css->p};
     Result rc = RESULT_OK;
-    while (css->p < css->end && *css->p != ')' && !is_space(*css->p)) {
+    while (css->p < css->end && *css->p != ')' && !css_is_space(*css->p)) {
         unsigned char c = (unsigned char)*css->p;
         Result one = RESULT_OK;
         if (c == '"' || c == '\'' || c == '(' || c < ' ' || c == 0x7f ||
-            (c == '\\' && !is_escape(css, css->p))) {
+            (c == '\\' && !css_is_escape(css, css->p))) {
             skip_bad_url(css);
             return rc == RESULT_MEMORY ? rc : RESULT_OK;
         }
@@ -260,7 +260,7 @@ static Result take_bare_url(Css *css)
         return rc == RESULT_MEMORY ? rc : RESULT_OK;
     }
     css->p += css->p < css->end ? 1 : 0;
-    return rc == RESULT_OK ? give(css, &text, end) : rc == RESULT_MEMORY ? rc : RESULT_OK;
+    return rc == RESULT_OK ? css_give(css, &text, end) : rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -269,9 +269,9 @@ static Result take_bare_url(Css *css)
 static bool is_name_start(const Css *css, const char *p)
 {
     if (*p == '-' && p + 1 < css->end) {
-        return p[1] == '-' || begins_name(p[1]) || is_escape(css, p + 1);
+        return p[1] == '-' || begins_name(p[1]) || css_is_escape(css, p + 1);
     }
-    return begins_name(*p) || is_escape(css, p);
+    return begins_name(*p) || css_is_escape(css, p);
 }
 
 /* Reads a name into the buffer, as far as it may be one of ours. */
@@ -280,7 +280,7 @@ static Result take_name(Css *css)
     Buffer *word = &css->reader->word;
     Result rc = RESULT_OK;
     buffer_reset(word);
-    while (css->p < css->end && (is_name(*css->p) || is_escape(css, css->p))) {
+    while (css->p < css->end && (is_name(*css->p) || css_is_escape(css, css->p))) {
         if (word->length >= 64) {
             buffer_reset(word); /* no name that is asked for is so long */
             rc = buffer_append_char(word, '?');
@@ -317,7 +317,7 @@ static void close_bracket(Css *css)
 }
 
 /* A name, and what it begins when "(" follows. */
-static Result take_word(Css *css)
+static Result css_take_word(Css *css)
 {
     Result rc = take_name(css);
     if (rc != RESULT_OK || css->p == css->end || *css->p != '(') {
@@ -364,7 +364,8 @@ static void skip_comment(Css *css)
 static void skip_name(Css *css)
 {
     css->p++;
-    while (css->p < css->end && (is_name(*css->p) || *css->p == '.' || is_escape(css, css->p))) {
+    while (css->p < css->end &&
+           (is_name(*css->p) || *css->p == '.' || css_is_escape(css, css->p))) {
         css->p += *css->p == '\\' ? 2 : 1;
     }
 }
@@ -401,7 +402,7 @@ static Result take_token(Css *css)
 {
     char c = *css->p;
     bool more = css->p + 1 < css->end;
-    if (is_space(c)) {
+    if (css_is_space(c)) {
         skip_spaces(css);
     } else if (c == '/' && more && css->p[1] == '*') {
         skip_comment(css);
@@ -411,10 +412,10 @@ static Result take_token(Css *css)
     } else if (c == '@' && more && is_name_start(css, css->p + 1)) {
         css->p++;
         return take_at_word(css);
-    } else if (is_digit(c) || c == '#') {
+    } else if (css_is_digit(c) || c == '#') {
         skip_name(css);
     } else if (is_name_start(css, css->p)) {
-        return take_word(css);
+        return css_take_word(css);
     } else {
         take_mark(css);
     }

@@ -19,8 +19,8 @@ void filter_delete(Filter *filter)
 
 typedef void (*AtomVisitor)(void *context, const FilterAtom *atom, bool value);
 
-static bool run(const Filter *filter, const FilterInput *input, FilterScratch *scratch,
-                AtomVisitor visit, void *context)
+static bool filter_run(const Filter *filter, const FilterInput *input, FilterScratch *scratch,
+                       AtomVisitor visit, void *context)
 {
     bool value = false;
     size_t at = 0;
@@ -54,7 +54,7 @@ static bool run(const Filter *filter, const FilterInput *input, FilterScratch *s
 
 bool filter_matches(const Filter *filter, const FilterInput *input, FilterScratch *scratch)
 {
-    return run(filter, input, scratch, NULL, NULL);
+    return filter_run(filter, input, scratch, NULL, NULL);
 }
 
 typedef struct Explanation {
@@ -90,6 +90,6 @@ Result filter_explain(const Filter *filter, const FilterInput *input, FilterScra
                       bool *matches, Buffer *out)
 {
     Explanation explanation = {.filter = filter, .out = out, .result = RESULT_OK, .first = true};
-    *matches = run(filter, input, scratch, explain_atom, &explanation);
+    *matches = filter_run(filter, input, scratch, explain_atom, &explanation);
     return explanation.result;
 }

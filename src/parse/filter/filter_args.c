@@ -12,14 +12,14 @@ typedef struct Raw {
     char quote; /* '"', '\'' or 0 */
 } Raw;
 
-static bool is_space(char c)
+static bool filter_args_is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static void skip_space(FilterCompiler *compiler)
+static void filter_args_skip_space(FilterCompiler *compiler)
 {
-    while (compiler->at < compiler->length && is_space(compiler->text[compiler->at])) {
+    while (compiler->at < compiler->length && filter_args_is_space(compiler->text[compiler->at])) {
         compiler->at++;
     }
 }
@@ -81,7 +81,7 @@ static Result read_bare(FilterCompiler *compiler, const FilterAtomType *type, si
         return filter_compiler_fail(compiler, open, "this '(' is never closed");
     }
     compiler->at = end;
-    while (end > start && is_space(text[end - 1])) {
+    while (end > start && filter_args_is_space(text[end - 1])) {
         end--;
     }
     *raw = (Raw){text + start, end - start, start, 0};
@@ -197,7 +197,7 @@ static size_t scan_number(const char *text, uint64_t *value)
     return n;
 }
 
-static Result read_number(FilterCompiler *compiler, FilterItem *item, size_t at)
+static Result filter_args_read_number(FilterCompiler *compiler, FilterItem *item, size_t at)
 {
     size_t n = scan_number(item->text, &item->low);
     item->high = item->low;
@@ -205,7 +205,7 @@ static Result read_number(FilterCompiler *compiler, FilterItem *item, size_t at)
                                       : filter_compiler_fail(compiler, at, "expected a number");
 }
 
-static Result read_size(FilterCompiler *compiler, FilterItem *item, size_t at)
+static Result filter_args_read_size(FilterCompiler *compiler, FilterItem *item, size_t at)
 {
     static const struct {
         const char *suffix;
@@ -283,7 +283,8 @@ static Result load_set(FilterCompiler *compiler, FilterAtom *atom, size_t at)
 }
 
 /* Brings one argument into the form it is compared in. */
-static Result prepare(FilterCompiler *compiler, FilterAtom *atom, FilterItem *item, const Raw *raw)
+static Result filter_args_prepare(FilterCompiler *compiler, FilterAtom *atom, FilterItem *item,
+                                  const Raw *raw)
 {
     Result rc = RESULT_OK;
     const char *colon = NULL;
@@ -312,14 +313,14 @@ static Result prepare(FilterCompiler *compiler, FilterAtom *atom, FilterItem *it
         item->length = strlen(item->text);
         return rc;
     case FILTER_NUMBER:
-        return read_number(compiler, item, raw->at);
+        return filter_args_read_number(compiler, item, raw->at);
     case FILTER_TIMES:
-        rc = read_number(compiler, item, raw->at);
+        rc = filter_args_read_number(compiler, item, raw->at);
         return rc == RESULT_OK && item->low < 2
                    ? filter_compiler_fail(compiler, raw->at, "expected a number of at least 2")
                    : rc;
     case FILTER_SIZE:
-        return read_size(compiler, item, raw->at);
+        return filter_args_read_size(compiler, item, raw->at);
     case FILTER_NUMBER_RANGE:
         return read_range(compiler, item, raw->at);
     case FILTER_REGEX:
@@ -333,7 +334,7 @@ static Result prepare(FilterCompiler *compiler, FilterAtom *atom, FilterItem *it
 
 static Result read_argument(FilterCompiler *compiler, FilterAtom *atom, size_t open, Raw *raw)
 {
-    skip_space(compiler);
+    filter_args_skip_space(compiler);
     char c = compiler->at < compiler->length ? compiler->text[compiler->at] : '\0';
     Result rc = c == '"' || c == '\'' ? read_quoted(compiler, raw)
                                       : read_bare(compiler, atom->type, open, raw);
@@ -344,7 +345,7 @@ static Result read_argument(FilterCompiler *compiler, FilterAtom *atom, size_t o
 }
 
 /* Adds one item to the atom; lists grow by doubling inside the arena. */
-static Result add_item(FilterCompiler *compiler, FilterAtom *atom, const Raw *raw)
+static Result filter_args_add_item(FilterCompiler *compiler, FilterAtom *atom, const Raw *raw)
 {
     if ((atom->n_items & (atom->n_items - 1)) == 0) {
         size_t capacity = atom->n_items == 0 ? 1 : atom->n_items * 2;
@@ -359,25 +360,25 @@ static Result add_item(FilterCompiler *compiler, FilterAtom *atom, const Raw *ra
     }
     FilterItem *item = &atom->items[atom->n_items];
     Result rc = copy_item(compiler, raw, item);
-    return rc == RESULT_OK ? prepare(compiler, atom, item, raw) : rc;
+    return rc == RESULT_OK ? filter_args_prepare(compiler, atom, item, raw) : rc;
 }
 
 Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
 {
     size_t open = compiler->at++;
     bool more = atom->type->arguments != FILTER_NO_ARGUMENTS;
-    skip_space(compiler);
+    filter_args_skip_space(compiler);
     while (more) {
         Raw raw = {.text = NULL};
         Result rc = read_argument(compiler, atom, open, &raw);
         if (rc == RESULT_OK) {
-            rc = add_item(compiler, atom, &raw);
+            rc = filter_args_add_item(compiler, atom, &raw);
         }
         if (rc != RESULT_OK) {
             return rc;
         }
         atom->n_items++;
-        skip_space(compiler);
+        filter_args_skip_space(compiler);
         const char *next = compiler->text + compiler->at;
         size_t left = compiler->length - compiler->at;
         size_t n_comma = left > 0 && next[0] == ',' ? 1 : 0;

@@ -44,7 +44,7 @@ static void *grown(void *array, size_t n, size_t *capacity, size_t element_bytes
     return larger;
 }
 
-static Result emit(Parser *parser, FilterOp op, size_t argument)
+static Result filter_parse_emit(Parser *parser, FilterOp op, size_t argument)
 {
     Filter *filter = parser->compiler.filter;
     FilterStep *code = grown(filter->code, filter->n_code, &parser->code_capacity, sizeof *code);
@@ -56,7 +56,7 @@ static Result emit(Parser *parser, FilterOp op, size_t argument)
     return RESULT_OK;
 }
 
-static Result push(Parser *parser, OpKind kind, size_t at)
+static Result filter_parse_push(Parser *parser, OpKind kind, size_t at)
 {
     Pending *stack = grown(parser->stack, parser->n_stack, &parser->stack_capacity, sizeof *stack);
     if (stack == NULL) {
@@ -81,7 +81,7 @@ static Result reduce(Parser *parser, OpKind least)
             filter->code[top.at].argument = (uint32_t)filter->n_code;
             continue;
         }
-        Result rc = emit(parser, FILTER_OP_NOT, 0);
+        Result rc = filter_parse_emit(parser, FILTER_OP_NOT, 0);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -89,13 +89,13 @@ static Result reduce(Parser *parser, OpKind least)
     return RESULT_OK;
 }
 
-static bool is_word(char c)
+static bool filter_parse_is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.' || c == '$';
 }
 
-static void skip_space(FilterCompiler *compiler)
+static void filter_parse_skip_space(FilterCompiler *compiler)
 {
     while (compiler->at < compiler->length &&
            strchr(" \t\r\n", compiler->text[compiler->at]) != NULL &&
@@ -108,20 +108,20 @@ static void skip_space(FilterCompiler *compiler)
 static size_t scan_word(const FilterCompiler *compiler)
 {
     size_t end = compiler->at;
-    while (end < compiler->length && is_word(compiler->text[end])) {
+    while (end < compiler->length && filter_parse_is_word(compiler->text[end])) {
         end++;
     }
     return end - compiler->at;
 }
 
 /* Takes one of the spellings of an operator; false when the next token is something else. */
-static bool take(FilterCompiler *compiler, const char *const *spellings)
+static bool filter_parse_take(FilterCompiler *compiler, const char *const *spellings)
 {
     const char *p = compiler->text + compiler->at;
     size_t left = compiler->length - compiler->at;
     for (; *spellings != NULL; spellings++) {
         size_t n = strlen(*spellings);
-        bool whole = !is_word(**spellings) || scan_word(compiler) == n;
+        bool whole = !filter_parse_is_word(**spellings) || scan_word(compiler) == n;
         if (n <= left && memcmp(p, *spellings, n) == 0 && whole) {
             compiler->at += n;
             return true;
@@ -194,7 +194,7 @@ static Result parse_atom(Parser *parser)
     FilterAtom *atom = &atoms[filter->n_atoms++];
     *atom = (FilterAtom){.type = type, .start = start};
     compiler->at += n_word;
-    skip_space(compiler);
+    filter_parse_skip_space(compiler);
     if (compiler->at >= compiler->length || compiler->text[compiler->at] != '(') {
         char text[40];
         return filter_compiler_fail(compiler, compiler->at, "expected '(' after %s, not %s",
@@ -202,7 +202,7 @@ static Result parse_atom(Parser *parser)
     }
     Result rc = filter_read_arguments(compiler, atom);
     atom->end = compiler->at;
-    return rc == RESULT_OK ? emit(parser, FILTER_OP_TEST, filter->n_atoms - 1) : rc;
+    return rc == RESULT_OK ? filter_parse_emit(parser, FILTER_OP_TEST, filter->n_atoms - 1) : rc;
 }
 
 /* One token where an operand is expected; *complete says whether it was the whole of one. */
@@ -212,22 +212,22 @@ static Result parse_operand(Parser *parser, bool *complete)
     size_t start = compiler->at;
     char text[40];
     *complete = false;
-    if (take(compiler, spellings_not)) {
-        return push(parser, OP_NOT, start);
+    if (filter_parse_take(compiler, spellings_not)) {
+        return filter_parse_push(parser, OP_NOT, start);
     }
     if (start < compiler->length && compiler->text[start] == '(') {
         compiler->at++;
-        return push(parser, OP_PAREN, start);
+        return filter_parse_push(parser, OP_PAREN, start);
     }
     *complete = true;
-    if (take(compiler, spellings_true)) {
-        return emit(parser, FILTER_OP_CONSTANT, 1);
+    if (filter_parse_take(compiler, spellings_true)) {
+        return filter_parse_emit(parser, FILTER_OP_CONSTANT, 1);
     }
-    if (take(compiler, spellings_false)) {
-        return emit(parser, FILTER_OP_CONSTANT, 0);
+    if (filter_parse_take(compiler, spellings_false)) {
+        return filter_parse_emit(parser, FILTER_OP_CONSTANT, 0);
     }
-    if (scan_word(compiler) > 0 && !take(compiler, spellings_and) &&
-        !take(compiler, spellings_or)) {
+    if (scan_word(compiler) > 0 && !filter_parse_take(compiler, spellings_and) &&
+        !filter_parse_take(compiler, spellings_or)) {
         return parse_atom(parser);
     }
     compiler->at = start;
@@ -240,15 +240,16 @@ static Result parse_operator(Parser *parser, bool *operand)
 {
     FilterCompiler *compiler = &parser->compiler;
     size_t start = compiler->at;
-    bool is_and = take(compiler, spellings_and);
-    *operand = is_and || take(compiler, spellings_or);
+    bool is_and = filter_parse_take(compiler, spellings_and);
+    *operand = is_and || filter_parse_take(compiler, spellings_or);
     if (*operand) {
         OpKind kind = is_and ? OP_AND : OP_OR;
         Result rc = reduce(parser, kind);
         if (rc == RESULT_OK) {
-            rc = emit(parser, is_and ? FILTER_OP_JUMP_IF_FALSE : FILTER_OP_JUMP_IF_TRUE, 0);
+            rc = filter_parse_emit(parser,
+                                   is_and ? FILTER_OP_JUMP_IF_FALSE : FILTER_OP_JUMP_IF_TRUE, 0);
         }
-        return rc == RESULT_OK ? push(parser, kind, compiler->filter->n_code - 1) : rc;
+        return rc == RESULT_OK ? filter_parse_push(parser, kind, compiler->filter->n_code - 1) : rc;
     }
     if (compiler->text[start] != ')') {
         char text[40];
@@ -266,12 +267,12 @@ static Result parse_operator(Parser *parser, bool *operand)
     return rc;
 }
 
-static Result parse(Parser *parser)
+static Result filter_parse_parse(Parser *parser)
 {
     FilterCompiler *compiler = &parser->compiler;
     bool operand = true;
     for (;;) {
-        skip_space(compiler);
+        filter_parse_skip_space(compiler);
         Result rc = RESULT_OK;
         if (operand) {
             bool complete = false;
@@ -311,7 +312,7 @@ Result filter_compile(Filter **filter, const char *text, size_t length,
         parser.compiler.filter = made;
         arena_init(&made->arena, ARENA_BLOCK_BYTES, SIZE_MAX / 2);
         made->text = arena_copy(&made->arena, text, length);
-        rc = made->text == NULL ? RESULT_MEMORY : parse(&parser);
+        rc = made->text == NULL ? RESULT_MEMORY : filter_parse_parse(&parser);
     }
     free(parser.stack);
     if (rc == RESULT_MEMORY) {

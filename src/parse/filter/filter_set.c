@@ -25,7 +25,7 @@ struct FilterSet {
     size_t mask;     /* slots are a power of two */
 };
 
-static uint32_t *find_slot(const FilterSet *set, const char *host, size_t length)
+static uint32_t *filter_set_find_slot(const FilterSet *set, const char *host, size_t length)
 {
     size_t i = (size_t)hash_64(host, length, HASH_SEED) & set->mask;
     for (;; i = (i + 1) & set->mask) {
@@ -39,7 +39,7 @@ static uint32_t *find_slot(const FilterSet *set, const char *host, size_t length
     }
 }
 
-static Result grow(FilterSet *set)
+static Result filter_set_grow(FilterSet *set)
 {
     size_t capacity = set->capacity == 0 ? 64 : set->capacity * 2;
     Entry *entries = realloc(set->entries, capacity * sizeof *entries);
@@ -57,7 +57,8 @@ static Result grow(FilterSet *set)
     set->mask = capacity * 2 - 1;
     for (size_t i = 0; i < set->n; i++) {
         const Entry *entry = &set->entries[i];
-        *find_slot(set, set->names.data + entry->offset, entry->length) = (uint32_t)i + 1;
+        *filter_set_find_slot(set, set->names.data + entry->offset, entry->length) =
+            (uint32_t)i + 1;
     }
     return RESULT_OK;
 }
@@ -67,14 +68,14 @@ static size_t without_dot(const char *host, size_t length)
     return length > 0 && host[length - 1] == '.' ? length - 1 : length;
 }
 
-static Result add(FilterSet *set, const char *host, size_t length)
+static Result filter_set_add(FilterSet *set, const char *host, size_t length)
 {
     length = without_dot(host, length);
-    Result rc = set->n == set->capacity ? grow(set) : RESULT_OK;
+    Result rc = set->n == set->capacity ? filter_set_grow(set) : RESULT_OK;
     if (rc != RESULT_OK) {
         return rc;
     }
-    uint32_t *slot = find_slot(set, host, length);
+    uint32_t *slot = filter_set_find_slot(set, host, length);
     if (*slot != 0) {
         return RESULT_OK;
     }
@@ -89,7 +90,8 @@ static Result add(FilterSet *set, const char *host, size_t length)
 }
 
 /* Adds a line that is not blank. The URL parser brings the host into its form. */
-static Result add_line(FilterSet *set, const char *line, size_t length, Url *url, Buffer *text)
+static Result filter_set_add_line(FilterSet *set, const char *line, size_t length, Url *url,
+                                  Buffer *text)
 {
     buffer_reset(text);
     bool is_url = memmem(line, length, "://", 3) != NULL;
@@ -106,8 +108,9 @@ static Result add_line(FilterSet *set, const char *line, size_t length, Url *url
     if (rc == RESULT_OK && !is_url && url->path_start != url->host_end) {
         rc = RESULT_INVALID;
     }
-    return rc == RESULT_OK ? add(set, url->href + url->host_start, url->host_end - url->host_start)
-                           : rc;
+    return rc == RESULT_OK
+               ? filter_set_add(set, url->href + url->host_start, url->host_end - url->host_start)
+               : rc;
 }
 
 static Result add_lines(FilterSet *set, const char *text, size_t length, size_t *line)
@@ -132,7 +135,7 @@ static Result add_lines(FilterSet *set, const char *text, size_t length, size_t 
         }
         *line += 1;
         if (p < last && *p != '#') {
-            rc = add_line(set, p, (size_t)(last - p), &url, &scratch);
+            rc = filter_set_add_line(set, p, (size_t)(last - p), &url, &scratch);
         }
         p = newline != NULL ? newline + 1 : end;
     }
@@ -151,7 +154,7 @@ Result filter_set_new(FilterSet **set, const char *text, size_t length, size_t *
         return RESULT_MEMORY;
     }
     buffer_init(&made->names, SET_MAX_BYTES);
-    Result rc = grow(made);
+    Result rc = filter_set_grow(made);
     if (rc == RESULT_OK) {
         rc = add_lines(made, text, length, line);
     }
@@ -177,7 +180,7 @@ void filter_set_delete(FilterSet *set)
 bool filter_set_contains(const FilterSet *set, const char *host, size_t length)
 {
     length = without_dot(host, length);
-    return set->n > 0 && *find_slot(set, host, length) != 0;
+    return set->n > 0 && *filter_set_find_slot(set, host, length) != 0;
 }
 
 bool filter_set_contains_domain(const FilterSet *set, const char *host, size_t length)

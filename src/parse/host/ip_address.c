@@ -95,7 +95,7 @@ MapKey ip_address_key(const IpAddress *address)
     return key;
 }
 
-static bool within(const IpAddress *address, const uint8_t *prefix, unsigned bits)
+static bool ip_address_within(const IpAddress *address, const uint8_t *prefix, unsigned bits)
 {
     unsigned whole = bits / 8;
     if (memcmp(address->bytes, prefix, whole) != 0) {
@@ -122,7 +122,7 @@ static bool special_v4_bytes(const uint8_t *bytes)
     IpAddress address = {.v6 = false};
     memcpy(address.bytes, bytes, 4);
     for (size_t i = 0; i < sizeof special_v4 / sizeof *special_v4; i++) {
-        if (within(&address, special_v4[i].prefix, special_v4[i].bits)) {
+        if (ip_address_within(&address, special_v4[i].prefix, special_v4[i].bits)) {
             return true;
         }
     }
@@ -140,14 +140,15 @@ bool ip_address_is_special(const IpAddress *address)
     if (!address->v6) {
         return special_v4_bytes(address->bytes + 12);
     }
-    if (within(address, nat64, 96)) {
+    if (ip_address_within(address, nat64, 96)) {
         return special_v4_bytes(address->bytes + 12);
     }
-    if (within(address, six_to_four, 16)) {
+    if (ip_address_within(address, six_to_four, 16)) {
         return special_v4_bytes(address->bytes + 2);
     }
-    return !within(address, global, 3) || within(address, protocols, 23) ||
-           within(address, documentation, 32) || within(address, documentation_2, 20);
+    return !ip_address_within(address, global, 3) || ip_address_within(address, protocols, 23) ||
+           ip_address_within(address, documentation, 32) ||
+           ip_address_within(address, documentation_2, 20);
 }
 
 Result ip_range_parse(const char *text, size_t length, IpRange *range)
@@ -220,7 +221,7 @@ void ip_ranges_destroy(IpRanges *ranges)
 bool ip_ranges_contain(const IpRanges *ranges, const IpAddress *address)
 {
     for (size_t i = 0; i < ranges->n_ranges; i++) {
-        if (within(address, ranges->ranges[i].first.bytes, ranges->ranges[i].prefix)) {
+        if (ip_address_within(address, ranges->ranges[i].first.bytes, ranges->ranges[i].prefix)) {
             return true;
         }
     }

@@ -29,7 +29,7 @@ bool port_set_has(const PortSet *ports, uint16_t port)
     return ports == NULL ? !port_is_bad(port) : (ports->bits[port >> 6] >> (port & 63) & 1) != 0;
 }
 
-static void add(PortSet *ports, unsigned long first, unsigned long last)
+static void port_set_add(PortSet *ports, unsigned long first, unsigned long last)
 {
     for (unsigned long port = first; port <= last; port++) {
         ports->bits[port >> 6] |= UINT64_C(1) << (port & 63);
@@ -52,7 +52,7 @@ Result port_set_parse(PortSet *ports, const char *list, Buffer *error)
     memset(ports, 0, sizeof *ports);
     list += strspn(list, ", \t");
     if (*list == '\0') {
-        add(ports, 1, 65535);
+        port_set_add(ports, 1, 65535);
     }
     while (*list != '\0') {
         const char *word = list;
@@ -69,7 +69,7 @@ Result port_set_parse(PortSet *ports, const char *list, Buffer *error)
                                 (int)strcspn(word, ", \t"), word);
             return RESULT_INVALID;
         }
-        add(ports, first, last);
+        port_set_add(ports, first, last);
         list += strspn(list, ", \t");
     }
     for (size_t i = 0; i < sizeof bad_ports / sizeof *bad_ports; i++) {

@@ -124,8 +124,8 @@ void html_parser_set_link_text(HtmlParser *p, size_t link_text)
 /* ---- text ---- */
 
 /* The body as clean UTF-8. RESULT_LIMIT, RESULT_MEMORY: text holds the beginning. */
-static Result text_of(HtmlParser *p, const char *encoding, const char *body, size_t length,
-                      HtmlSlice *text)
+static Result html_text_of(HtmlParser *p, const char *encoding, const char *body, size_t length,
+                           HtmlSlice *text)
 {
     return charset_text(encoding, body, length, &p->decoded, &text->bytes, &text->length);
 }
@@ -161,7 +161,7 @@ static Result begin_digest(HtmlParser *p, size_t text_bytes)
                                  : digest_begin(&p->digest, text_bytes, host.bytes, host.length);
 }
 
-static Result read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
+static Result html_read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
     Result rc = begin_digest(p, text->length);
     if (rc != RESULT_OK) {
@@ -198,10 +198,10 @@ static void trim_scratch(HtmlParser *p)
 static Result read_again(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
     html_resolve_restart(p);
-    return read_text(p, text, is_xml);
+    return html_read_text(p, text, is_xml);
 }
 
-static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
+static Result html_read_page(HtmlParser *p, const HtmlInput *input, Page *page)
 {
     bool is_xml = html_xml_is_type(input->content_type);
     CharsetSource source = CHARSET_FROM_FALLBACK;
@@ -211,8 +211,8 @@ static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
     }
     html_resolve_encoding(p, page->encoding);
     HtmlSlice text;
-    Result decoded = text_of(p, page->encoding, input->body, input->length, &text);
-    Result rc = read_text(p, &text, is_xml);
+    Result decoded = html_text_of(p, page->encoding, input->body, input->length, &text);
+    Result rc = html_read_text(p, &text, is_xml);
     const char *late = p->tree.meta_encoding;
     if (rc == RESULT_OK && source == CHARSET_FROM_FALLBACK && !is_xml && late != NULL &&
         strcmp(late, page->encoding) != 0) {
@@ -220,7 +220,7 @@ static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
         page->encoding = late;
         html_resolve_encoding(p, late);
         if (charset_ascii_span(input->body, input->length) < input->length) {
-            decoded = text_of(p, late, input->body, input->length, &text);
+            decoded = html_text_of(p, late, input->body, input->length, &text);
             rc = read_again(p, &text, is_xml);
         } else if (p->has_taken) {
             rc = read_again(p, &text, is_xml);
@@ -270,7 +270,7 @@ Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page)
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = read_page(parser, input, page);
+    rc = html_read_page(parser, input, page);
     Result ended = html_parser_end(parser, page);
     return rc != RESULT_OK ? rc : ended;
 }
@@ -303,7 +303,7 @@ Result html_parse_sheet(HtmlParser *parser, const HtmlInput *input, Page *page)
     }
     HtmlSlice text;
     page->encoding = sheet_encoding(input);
-    Result decoded = text_of(p, page->encoding, input->body, input->length, &text);
+    Result decoded = html_text_of(p, page->encoding, input->body, input->length, &text);
     html_resolve_encoding(p, "UTF-8"); /* queries of its references */
     html_css_sheet(&p->tree, text.bytes, text.length);
     rc = html_resolve_rest(p, page);
@@ -312,13 +312,13 @@ Result html_parse_sheet(HtmlParser *parser, const HtmlInput *input, Page *page)
 
 /* ---- a page in pieces ---- */
 
-static void note(HtmlParser *p, Result rc)
+static void html_note(HtmlParser *p, Result rc)
 {
     p->status = p->status == RESULT_OK ? rc : p->status;
 }
 
 /* From the first byte of the page. */
-static void begin_reading(HtmlParser *p)
+static void html_begin_reading(HtmlParser *p)
 {
     html_tree_begin(&p->tree);
     html_resolve_late_base(p);
@@ -328,7 +328,7 @@ static void begin_reading(HtmlParser *p)
     p->again = false;
     if (!p->options.no_digests) {
         HtmlSlice host = html_parser_digest_host(p);
-        note(p, digest_begin_pieces(&p->digest, TEXT_BYTES, host.bytes, host.length));
+        html_note(p, digest_begin_pieces(&p->digest, TEXT_BYTES, host.bytes, host.length));
     }
 }
 
@@ -342,7 +342,7 @@ Result html_pieces_begin(HtmlParser *p, const HtmlInput *input)
         p->encoding = "UTF-8";
     }
     if (p->status == RESULT_OK) {
-        begin_reading(p);
+        html_begin_reading(p);
     }
     return p->status;
 }
@@ -366,13 +366,13 @@ static void look_at_meta(HtmlParser *p)
     }
 }
 
-static void feed_piece(HtmlParser *p, const char *bytes, size_t length, bool is_last)
+static void html_feed_piece(HtmlParser *p, const char *bytes, size_t length, bool is_last)
 {
     const char *text = NULL;
     size_t text_length = 0;
-    note(p, charset_stream_next(&p->charset, bytes, length, is_last, &text, &text_length));
+    html_note(p, charset_stream_next(&p->charset, bytes, length, is_last, &text, &text_length));
     if (text_length > 0) {
-        note(p, skim_stream_feed(&p->pieces, text, text_length));
+        html_note(p, skim_stream_feed(&p->pieces, text, text_length));
     }
     if (is_last) {
         skim_stream_end(&p->pieces);
@@ -388,7 +388,7 @@ void html_pieces_feed(HtmlParser *p, const char *bytes, size_t length)
 {
     while (length > 0 && !p->again && p->status == RESULT_OK) {
         size_t n = length < PIECE_BYTES ? length : PIECE_BYTES;
-        feed_piece(p, bytes, n, false);
+        html_feed_piece(p, bytes, n, false);
         bytes += n;
         length -= n;
     }
@@ -397,13 +397,13 @@ void html_pieces_feed(HtmlParser *p, const char *bytes, size_t length)
 bool html_pieces_again(HtmlParser *p)
 {
     if (!p->again && p->status == RESULT_OK) {
-        feed_piece(p, NULL, 0, true);
+        html_feed_piece(p, NULL, 0, true);
     }
     if (!p->again || p->status != RESULT_OK) {
         return false;
     }
     html_resolve_restart(p);
-    begin_reading(p);
+    html_begin_reading(p);
     return p->status == RESULT_OK;
 }
 

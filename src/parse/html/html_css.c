@@ -8,7 +8,8 @@ typedef struct CssLinks {
     bool tells; /* hands references on while it reads: nothing else is in the arena */
 } CssLinks;
 
-static Result add_reference(void *context, const char *bytes, size_t length, bool is_scratch)
+static Result html_css_add_reference(void *context, const char *bytes, size_t length,
+                                     bool is_scratch)
 {
     const CssLinks *links = context;
     HtmlSlice url = {.bytes = bytes, .length = length};
@@ -27,7 +28,8 @@ static Result add_reference(void *context, const char *bytes, size_t length, boo
 
 static void read_sheet(CssLinks *links, const char *text, size_t length)
 {
-    if (css_read_sheet(&links->tree->css, text, length, add_reference, links) != RESULT_OK) {
+    if (css_read_sheet(&links->tree->css, text, length, html_css_add_reference, links) !=
+        RESULT_OK) {
         links->tree->failed = true;
     }
 }
@@ -58,8 +60,8 @@ void html_css_attribute(HtmlTree *tree, const HtmlTag *tag)
     }
     /* What has references has been copied by then; what has none lives as long as the tag. */
     CssLinks links = {.tree = tree, .is_transient = tag->transient};
-    if (css_read_declarations(&tree->css, style.bytes, style.length, add_reference, &links) !=
-        RESULT_OK) {
+    if (css_read_declarations(&tree->css, style.bytes, style.length, html_css_add_reference,
+                              &links) != RESULT_OK) {
         tree->failed = true;
     }
 }

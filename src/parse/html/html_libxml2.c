@@ -23,7 +23,8 @@ struct HtmlLibxml2 {
     HtmlTag tag;
 };
 
-static HtmlTextMode start(HtmlLibxml2 *front, const char *name, const xmlChar **attributes)
+static HtmlTextMode html_libxml2_start(HtmlLibxml2 *front, const char *name,
+                                       const xmlChar **attributes)
 {
     HtmlTag *tag = &front->tag;
     size_t length = strlen(name);
@@ -55,14 +56,15 @@ static void tell_words(HtmlLibxml2 *front)
     }
 }
 
-static void start_element(void *context, const xmlChar *name, const xmlChar **attributes)
+static void html_libxml2_start_element(void *context, const xmlChar *name,
+                                       const xmlChar **attributes)
 {
     HtmlLibxml2 *front = context;
     if (front->raw != 0) {
         return;
     }
     tell_words(front);
-    HtmlTextMode mode = start(front, (const char *)name, attributes);
+    HtmlTextMode mode = html_libxml2_start(front, (const char *)name, attributes);
     html_tree_tell(front->tree);
     if (mode != HTML_TEXT_DATA) {
         front->raw = front->tag.key;
@@ -73,7 +75,7 @@ static void start_element(void *context, const xmlChar *name, const xmlChar **at
     }
 }
 
-static void end_element(void *context, const xmlChar *name)
+static void html_libxml2_end_element(void *context, const xmlChar *name)
 {
     HtmlLibxml2 *front = context;
     size_t length = strlen((const char *)name);
@@ -94,7 +96,7 @@ static void end_element(void *context, const xmlChar *name)
     html_tree_end_tag(front->tree, html_tag_of_key(key), key);
 }
 
-static void characters(void *context, const xmlChar *text, int length)
+static void html_libxml2_characters(void *context, const xmlChar *text, int length)
 {
     HtmlLibxml2 *front = context;
     if (front->raw != 0) {
@@ -124,11 +126,11 @@ Result html_libxml2_new(HtmlLibxml2 **front)
     buffer_init(&f->title, TEXT_LIMIT);
     buffer_init(&f->words, TEXT_LIMIT);
     memset(parser->sax, 0, sizeof *parser->sax);
-    parser->sax->startElement = start_element;
-    parser->sax->endElement = end_element;
-    parser->sax->characters = characters;
-    parser->sax->cdataBlock = characters;
-    parser->sax->ignorableWhitespace = characters;
+    parser->sax->startElement = html_libxml2_start_element;
+    parser->sax->endElement = html_libxml2_end_element;
+    parser->sax->characters = html_libxml2_characters;
+    parser->sax->cdataBlock = html_libxml2_characters;
+    parser->sax->ignorableWhitespace = html_libxml2_characters;
     parser->userData = f;
     f->parser = parser;
     *front = f;
@@ -147,7 +149,7 @@ void html_libxml2_delete(HtmlLibxml2 *front)
     free(front);
 }
 
-static Result escape(const char *text, size_t length, Buffer *out)
+static Result html_libxml2_escape(const char *text, size_t length, Buffer *out)
 {
     const char *p = text;
     const char *end = text + length;
@@ -170,7 +172,7 @@ Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, Ht
     front->is_title = false;
     front->is_style = false;
     buffer_reset(&front->text);
-    Result rc = escape(text, length, &front->text);
+    Result rc = html_libxml2_escape(text, length, &front->text);
     if (rc != RESULT_OK || front->text.length == 0) {
         return rc;
     }

@@ -51,7 +51,7 @@ static bool is_other_scheme(const HtmlSlice *url)
     return false;
 }
 
-static bool make_room(HtmlTree *tree)
+static bool html_links_make_room(HtmlTree *tree)
 {
     if (tree->n_refs < tree->refs_capacity) {
         return true;
@@ -83,7 +83,7 @@ void html_links_add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags
         tree->n_dropped++;
         return;
     }
-    if (!make_room(tree)) {
+    if (!html_links_make_room(tree)) {
         tree->failed = true;
         return;
     }
@@ -243,7 +243,7 @@ static void read_meta_encoding(HtmlTree *tree, const HtmlTag *tag, const HtmlSli
     }
 }
 
-static void read_meta(HtmlTree *tree, const HtmlTag *tag)
+static void html_links_read_meta(HtmlTree *tree, const HtmlTag *tag)
 {
     HtmlSlice content = {.bytes = "", .length = 0};
     HtmlSlice equiv = content;
@@ -342,7 +342,7 @@ void html_links_of_element(HtmlTree *tree, const HtmlTag *tag)
         read_base(tree, tag);
         break;
     case HTML_META:
-        read_meta(tree, tag);
+        html_links_read_meta(tree, tag);
         break;
     case HTML_IMG:
     case HTML_IMAGE:

@@ -74,7 +74,7 @@ static Result resolve_url(HtmlParser *p, const HtmlRef *ref, const Url **url)
     return url_parse_in_document(&p->link, p->base, ref->bytes, ref->length, p->query_encoding);
 }
 
-static Result resolve(HtmlParser *p, const HtmlRef *ref, PageLink *link)
+static Result html_resolve_resolve(HtmlParser *p, const HtmlRef *ref, PageLink *link)
 {
     const Url *url = NULL;
     Result rc = resolve_url(p, ref, &url);
@@ -90,7 +90,7 @@ static Result resolve(HtmlParser *p, const HtmlRef *ref, PageLink *link)
 }
 
 /* What is written on a reference and around it. */
-static PageLinkText text_of(const HtmlParser *p, size_t i)
+static PageLinkText html_resolve_text_of(const HtmlParser *p, size_t i)
 {
     const HtmlTree *tree = &p->tree;
     const HtmlSpan *span = &tree->spans[i];
@@ -110,12 +110,12 @@ static const PageLinkText *keep_text_of(HtmlParser *p, size_t i)
 {
     PageLinkText *text = p->tree.spans == NULL ? NULL : arena_alloc(&p->arena, sizeof *text);
     if (text != NULL) {
-        *text = text_of(p, i);
+        *text = html_resolve_text_of(p, i);
     }
     return text;
 }
 
-static Result collect(HtmlParser *p, Page *page)
+static Result html_resolve_collect(HtmlParser *p, Page *page)
 {
     Result rc = set_base(p);
     HtmlTree *tree = &p->tree;
@@ -133,7 +133,7 @@ static Result collect(HtmlParser *p, Page *page)
             page->n_links_dropped += tree->n_refs - i;
             break;
         }
-        Result one = resolve(p, ref, &links[n]);
+        Result one = html_resolve_resolve(p, ref, &links[n]);
         if (one == RESULT_OK) {
             links[n].kind = ref->kind;
             links[n].flags = ref->flags;
@@ -173,7 +173,7 @@ static Result empty_arena(HtmlParser *p)
     return RESULT_OK;
 }
 
-static Result hand_on(HtmlParser *p)
+static Result html_resolve_hand_on(HtmlParser *p)
 {
     HtmlTree *tree = &p->tree;
     Result rc = set_base(p);
@@ -186,7 +186,7 @@ static Result hand_on(HtmlParser *p)
             PageLink link = {
                 .url = url->href, .length = url->length, .kind = ref->kind, .flags = ref->flags};
             if (tree->spans != NULL) {
-                text = text_of(p, i);
+                text = html_resolve_text_of(p, i);
                 link.text = &text;
             }
             p->taker.take(p->taker.context, &link, tree->robots);
@@ -218,7 +218,7 @@ static void take_batch(void *context)
     if (html_resolve_has_late_base(p)) {
         tree->n_refs = 0; /* this reading is of no use */
     }
-    if (hand_on(p) != RESULT_OK || empty_arena(p) != RESULT_OK) {
+    if (html_resolve_hand_on(p) != RESULT_OK || empty_arena(p) != RESULT_OK) {
         tree->failed = true;
     }
 }
@@ -280,8 +280,8 @@ void html_resolve_restart(HtmlParser *p)
 Result html_resolve_rest(HtmlParser *p, Page *page)
 {
     if (p->taker.take == NULL) {
-        return collect(p, page);
+        return html_resolve_collect(p, page);
     }
     page->n_links_dropped = p->tree.n_dropped;
-    return hand_on(p);
+    return html_resolve_hand_on(p);
 }

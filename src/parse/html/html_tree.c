@@ -68,7 +68,7 @@ void html_tree_begin(HtmlTree *tree)
 
 /* ---- the stack ---- */
 
-static void push(HtmlTree *tree, const HtmlTag *tag, HtmlSpace space)
+static void html_tree_push(HtmlTree *tree, const HtmlTag *tag, HtmlSpace space)
 {
     if (tree->depth == HTML_TREE_DEPTH) {
         tree->n_too_deep++;
@@ -111,7 +111,7 @@ static bool is_integration_point(const HtmlNode *node)
 
 /* ---- HTML elements ---- */
 
-static HtmlTextMode text_mode_of(HtmlTagId id)
+static HtmlTextMode html_tree_text_mode_of(HtmlTagId id)
 {
     switch ((int)id) {
     case HTML_TITLE:
@@ -133,7 +133,7 @@ static HtmlTextMode text_mode_of(HtmlTagId id)
 }
 
 /* A frameset takes the place of a body in which nothing was visible yet. */
-static void begin_frameset(HtmlTree *tree)
+static void html_tree_begin_frameset(HtmlTree *tree)
 {
     if (tree->mode == HTML_MODE_BODY) {
         tree->n_refs = tree->body_first_ref;
@@ -187,7 +187,7 @@ static void close_same(HtmlTree *tree, const HtmlTag *tag)
 static void begin_foreign(HtmlTree *tree, const HtmlTag *tag)
 {
     if (!tag->self_closing) {
-        push(tree, tag, tag->id == HTML_SVG ? HTML_SPACE_SVG : HTML_SPACE_MATH);
+        html_tree_push(tree, tag, tag->id == HTML_SVG ? HTML_SPACE_SVG : HTML_SPACE_MATH);
     }
 }
 
@@ -200,7 +200,7 @@ static bool is_stray_cell(const HtmlTree *tree, HtmlTagId id)
            tree->n_open[HTML_TABLE] == 0 && tree->n_templates == 0;
 }
 
-static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
+static HtmlTextMode html_tree_html_element(HtmlTree *tree, const HtmlTag *tag)
 {
     unsigned flags = html_tag_traits[tag->id].flags;
     if (tree->mode >= HTML_MODE_FRAMESET) {
@@ -209,7 +209,7 @@ static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
     if (tree->n_templates == 0) {
         if (tag->id == HTML_FRAMESET) {
             if (tree->mode == HTML_MODE_HEAD || tree->wants_text) {
-                begin_frameset(tree);
+                html_tree_begin_frameset(tree);
             }
             return HTML_TEXT_DATA;
         }
@@ -228,7 +228,7 @@ static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
         return HTML_TEXT_DATA;
     }
     if (tag->id == HTML_TEMPLATE) {
-        push(tree, tag, HTML_SPACE_HTML);
+        html_tree_push(tree, tag, HTML_SPACE_HTML);
         if (tree->n_too_deep == 0) {
             tree->n_templates++;
         }
@@ -247,17 +247,17 @@ static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
         html_css_attribute(tree, tag);
     }
     tree->n_open[tag->id]++;
-    HtmlTextMode mode = text_mode_of(tag->id);
+    HtmlTextMode mode = html_tree_text_mode_of(tag->id);
     if (mode == HTML_TEXT_DATA && (flags & HTML_TAG_VOID) == 0 && foreign_is_open(tree)) {
         close_same(tree, tag);
-        push(tree, tag, HTML_SPACE_HTML);
+        html_tree_push(tree, tag, HTML_SPACE_HTML);
     }
     return mode;
 }
 
 /* ---- foreign elements ---- */
 
-static bool breaks_out(const HtmlTag *tag)
+static bool html_tree_breaks_out(const HtmlTag *tag)
 {
     const uint32_t font = 1u << HTML_ATTR_COLOR | 1u << HTML_ATTR_FACE | 1u << HTML_ATTR_SIZE;
     return (html_tag_traits[tag->id].flags & HTML_TAG_BREAKOUT) != 0 ||
@@ -265,7 +265,7 @@ static bool breaks_out(const HtmlTag *tag)
 }
 
 /* Closes foreign elements up to the nearest place where HTML is HTML. */
-static void leave_foreign(HtmlTree *tree)
+static void html_tree_leave_foreign(HtmlTree *tree)
 {
     size_t depth = tree->depth;
     while (depth > 0 && tree->stack[depth - 1].space != HTML_SPACE_HTML &&
@@ -296,7 +296,7 @@ static void foreign_element(HtmlTree *tree, const HtmlTag *tag)
         return;
     }
     size_t before = tree->depth;
-    push(tree, tag, space);
+    html_tree_push(tree, tag, space);
     if (tree->depth == before) {
         return;
     }
@@ -314,19 +314,19 @@ static void foreign_element(HtmlTree *tree, const HtmlTag *tag)
 static HtmlTextMode start_tag(HtmlTree *tree, const HtmlTag *tag)
 {
     if (!html_tree_is_foreign(tree)) {
-        return html_element(tree, tag);
+        return html_tree_html_element(tree, tag);
     }
     const HtmlNode *top = &tree->stack[tree->depth - 1];
     bool html =
         top->html_within ||
         (top->text_within && tag->id != HTML_MGLYPH && tag->id != HTML_MALIGNMARK) ||
         (top->id == HTML_ANNOTATION_XML && top->space == HTML_SPACE_MATH && tag->id == HTML_SVG);
-    if (!html && breaks_out(tag)) {
-        leave_foreign(tree);
+    if (!html && html_tree_breaks_out(tag)) {
+        html_tree_leave_foreign(tree);
         html = true;
     }
     if (html) {
-        return html_element(tree, tag);
+        return html_tree_html_element(tree, tag);
     }
     foreign_element(tree, tag);
     return HTML_TEXT_DATA;
@@ -367,7 +367,7 @@ static bool is_foreign_boundary(const HtmlNode *node)
 }
 
 /* The parts of a table close whatever is in them. */
-static bool is_table_part(HtmlTagId id)
+static bool html_tree_is_table_part(HtmlTagId id)
 {
     return id == HTML_TABLE || id == HTML_TBODY || id == HTML_THEAD || id == HTML_TFOOT ||
            id == HTML_TR || id == HTML_TD || id == HTML_TH || id == HTML_CAPTION;
@@ -375,7 +375,7 @@ static bool is_table_part(HtmlTagId id)
 
 /* An end tag while an HTML element within foreign content, or within a template, is the current
  * one. */
-static void html_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
+static void html_tree_html_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
 {
     if (id == HTML_TEMPLATE) {
         if (tree->n_templates > 0) {
@@ -398,7 +398,7 @@ static void html_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
         unsigned flags = node->space == HTML_SPACE_HTML ? html_tag_traits[node->id].flags : 0u;
         bool is_edge = is_foreign_boundary(node) || (flags & HTML_TAG_SCOPE) != 0 ||
                        (ordinary && (flags & HTML_TAG_SPECIAL) != 0);
-        if (is_table_part(id)) {
+        if (html_tree_is_table_part(id)) {
             is_edge = node->space == HTML_SPACE_HTML &&
                       (node->id == HTML_TABLE || node->id == HTML_TEMPLATE);
         }
@@ -415,10 +415,10 @@ static bool closes_what_is_within(HtmlTagId id)
            id != HTML_HEAD && (html_tag_traits[id].flags & HTML_TAG_VOID) == 0;
 }
 
-static void foreign_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
+static void html_tree_foreign_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
 {
     if (id == HTML_P || id == HTML_BR) {
-        leave_foreign(tree);
+        html_tree_leave_foreign(tree);
         return;
     }
     size_t depth = tree->depth;
@@ -432,9 +432,9 @@ static void foreign_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
         depth--;
     }
     if (depth > 0 || id == HTML_TEMPLATE) {
-        html_end_tag(tree, id, key);
+        html_tree_html_end_tag(tree, id, key);
     } else if (tree->n_open[id] > 0 && closes_what_is_within(id) &&
-               (!is_held || is_table_part(id))) {
+               (!is_held || html_tree_is_table_part(id))) {
         pop_to(tree, 0); /* an element around the outermost foreign one */
     }
 }
@@ -466,9 +466,9 @@ void html_tree_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
         tree->form_open = false;
     }
     if (html_tree_is_foreign(tree)) {
-        foreign_end_tag(tree, id, key);
+        html_tree_foreign_end_tag(tree, id, key);
     } else {
-        html_end_tag(tree, id, key);
+        html_tree_html_end_tag(tree, id, key);
     }
 }
 

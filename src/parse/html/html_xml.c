@@ -48,7 +48,7 @@ bool html_xml_is_type(const char *content_type)
 }
 
 /* The key of a name in XML, where <A> is not <a>: 0, which is no name's, when it has capitals. */
-static uint64_t key_of(const char *name)
+static uint64_t html_xml_key_of(const char *name)
 {
     size_t length = 0;
     for (; name[length] != '\0'; length++) {
@@ -66,7 +66,7 @@ static void read_attributes(HtmlTag *tag, int n, const xmlChar **attributes)
         const char *name = (const char *)attributes[0];
         HtmlAttributeId id = HTML_ATTRS;
         if (attributes[2] == NULL) {
-            id = html_attribute_of_key(key_of(name));
+            id = html_attribute_of_key(html_xml_key_of(name));
         } else if (strcmp((const char *)attributes[2], XLINK_SPACE) == 0 &&
                    strcmp(name, "href") == 0) {
             id = HTML_ATTR_XLINK_HREF;
@@ -82,9 +82,10 @@ static void read_attributes(HtmlTag *tag, int n, const xmlChar **attributes)
     }
 }
 
-static void start_element(void *context, const xmlChar *name, const xmlChar *prefix,
-                          const xmlChar *space, int n_namespaces, const xmlChar **namespaces,
-                          int n_attributes, int n_defaulted, const xmlChar **attributes)
+static void html_xml_start_element(void *context, const xmlChar *name, const xmlChar *prefix,
+                                   const xmlChar *space, int n_namespaces,
+                                   const xmlChar **namespaces, int n_attributes, int n_defaulted,
+                                   const xmlChar **attributes)
 {
     (void)prefix;
     (void)n_namespaces;
@@ -105,7 +106,7 @@ static void start_element(void *context, const xmlChar *name, const xmlChar *pre
         return;
     }
     HtmlTag *tag = &reader->tag;
-    tag->key = key_of((const char *)name);
+    tag->key = html_xml_key_of((const char *)name);
     tag->id = html_tag_of_key(tag->key);
     tag->present = 0;
     tag->transient = true;
@@ -129,13 +130,13 @@ static void start_element(void *context, const xmlChar *name, const xmlChar *pre
     html_links_begun_tag(reader->tree, tag, n_refs);
 }
 
-static void end_element(void *context, const xmlChar *name, const xmlChar *prefix,
-                        const xmlChar *space)
+static void html_xml_end_element(void *context, const xmlChar *name, const xmlChar *prefix,
+                                 const xmlChar *space)
 {
     (void)prefix;
     (void)space;
     Reader *reader = context;
-    html_links_end_tag(reader->tree, html_tag_of_key(key_of((const char *)name)));
+    html_links_end_tag(reader->tree, html_tag_of_key(html_xml_key_of((const char *)name)));
     if (reader->templates == reader->depth) {
         reader->templates = 0;
     }
@@ -152,7 +153,7 @@ static void end_element(void *context, const xmlChar *name, const xmlChar *prefi
     reader->depth--;
 }
 
-static void characters(void *context, const xmlChar *text, int length)
+static void html_xml_characters(void *context, const xmlChar *text, int length)
 {
     Reader *reader = context;
     if (reader->style != 0 && reader->tree->options->styles) {
@@ -195,15 +196,15 @@ static Result decode_references(const char *text, size_t length, Buffer *out)
     return rc;
 }
 
-static Result parse(Reader *reader, const Buffer *text)
+static Result html_xml_parse(Reader *reader, const Buffer *text)
 {
     xmlSAXHandler sax;
     memset(&sax, 0, sizeof sax);
     sax.initialized = XML_SAX2_MAGIC;
-    sax.startElementNs = start_element;
-    sax.endElementNs = end_element;
-    sax.characters = characters;
-    sax.cdataBlock = characters;
+    sax.startElementNs = html_xml_start_element;
+    sax.endElementNs = html_xml_end_element;
+    sax.characters = html_xml_characters;
+    sax.cdataBlock = html_xml_characters;
     xmlParserCtxtPtr parser = xmlCreatePushParserCtxt(&sax, reader, NULL, 0, NULL);
     if (parser == NULL) {
         return RESULT_MEMORY;
@@ -234,7 +235,7 @@ Result html_xml_read(const char *text, size_t length, HtmlTree *tree)
     buffer_init(&decoded, TEXT_LIMIT);
     Result rc = decode_references(text, length, &decoded);
     if (rc == RESULT_OK) {
-        rc = decoded.length == 0 ? RESULT_INVALID : parse(&reader, &decoded);
+        rc = decoded.length == 0 ? RESULT_INVALID : html_xml_parse(&reader, &decoded);
     } else if (rc == RESULT_LIMIT) {
         rc = RESULT_INVALID;
     }

@@ -2,7 +2,7 @@
 
 #include "parse/html/html_css.h"
 
-static void read_text(void *context, const char *from, const char *to, bool decode)
+static void skim_read_text(void *context, const char *from, const char *to, bool decode)
 {
     const Skim *s = context;
     size_t n = (size_t)(to - from);
@@ -20,8 +20,8 @@ static void read_text(void *context, const char *from, const char *to, bool deco
     }
 }
 
-static void read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const char *from,
-                     const char *to, bool ended)
+static void skim_read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const char *from,
+                          const char *to, bool ended)
 {
     const Skim *s = context;
     if (tag->id == HTML_TITLE && s->tree->title == NULL && s->tree->n_templates == 0) {
@@ -38,7 +38,7 @@ static void read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const
 }
 
 /* The attributes to be kept; all of them while foreign content is open. */
-static uint32_t wanted_attributes(void *context, HtmlTagId id)
+static uint32_t skim_wanted_attributes(void *context, HtmlTagId id)
 {
     const Skim *s = context;
     uint32_t more = s->tree->options->styles ? UINT32_C(1) << HTML_ATTR_STYLE : 0;
@@ -46,7 +46,7 @@ static uint32_t wanted_attributes(void *context, HtmlTagId id)
     return s->tree->depth > 0 ? ~UINT32_C(0) : html_tag_traits[id].attributes | more;
 }
 
-static HtmlTextMode read_start(void *context, const HtmlTag *tag)
+static HtmlTextMode skim_read_start(void *context, const HtmlTag *tag)
 {
     const Skim *s = context;
     if (s->digest != NULL) {
@@ -61,7 +61,7 @@ static HtmlTextMode read_start(void *context, const HtmlTag *tag)
     return mode;
 }
 
-static void read_end(void *context, HtmlTagId id, uint64_t key)
+static void skim_read_end(void *context, HtmlTagId id, uint64_t key)
 {
     const Skim *s = context;
     if (s->digest != NULL) {
@@ -70,18 +70,18 @@ static void read_end(void *context, HtmlTagId id, uint64_t key)
     html_tree_end_tag(s->tree, id, key);
 }
 
-static bool has_cdata(void *context)
+static bool skim_has_cdata(void *context)
 {
     const Skim *s = context;
     return html_tree_is_foreign(s->tree);
 }
 
-static const SkimReader reader = {.wanted = wanted_attributes,
-                                  .start = read_start,
-                                  .end = read_end,
-                                  .text = read_text,
-                                  .raw = read_raw,
-                                  .has_cdata = has_cdata};
+static const SkimReader reader = {.wanted = skim_wanted_attributes,
+                                  .start = skim_read_start,
+                                  .end = skim_read_end,
+                                  .text = skim_read_text,
+                                  .raw = skim_read_raw,
+                                  .has_cdata = skim_has_cdata};
 
 const SkimReader *skim_reader(void)
 {

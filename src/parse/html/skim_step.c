@@ -144,7 +144,7 @@ static const char *cut_of_text(const char *p, const char *end)
     return amp;
 }
 
-static const char *read_token(SkimStream *s, const char *p, const char *end)
+static const char *skim_step_read_token(SkimStream *s, const char *p, const char *end)
 {
     if (*p == '<') {
         return read_markup(s, p, end);
@@ -173,7 +173,7 @@ void skim_step_tell_raw(SkimStream *s, const char *from, const char *to, bool en
     }
 }
 
-static const char *read_raw(SkimStream *s, const char *p, const char *end)
+static const char *skim_step_read_raw(SkimStream *s, const char *p, const char *end)
 {
     const char *to = end;
     if (s->mode == HTML_TEXT_PLAINTEXT) {
@@ -198,7 +198,7 @@ static const char *read_raw(SkimStream *s, const char *p, const char *end)
 
 /* ---- long tokens ---- */
 
-static const char *read_value(SkimStream *s, const char *p, const char *end)
+static const char *skim_step_read_value(SkimStream *s, const char *p, const char *end)
 {
     p = s->quote != 0 ? find_byte(p, end, s->quote) : find_class(p, end, SCAN_VALUE_END);
     if (p == end) {
@@ -253,9 +253,9 @@ const char *skim_step(SkimStream *s, const char *p, const char *end)
 {
     switch (s->place) {
     case SKIM_AT_TOKEN:
-        return read_token(s, p, end);
+        return skim_step_read_token(s, p, end);
     case SKIM_AT_RAW:
-        return read_raw(s, p, end);
+        return skim_step_read_raw(s, p, end);
     case SKIM_AT_ATTRIBUTES:
         return read_long_tag(s, p, end);
     case SKIM_AT_NAME:
@@ -263,7 +263,7 @@ const char *skim_step(SkimStream *s, const char *p, const char *end)
         s->place = p == end ? SKIM_AT_NAME : SKIM_AT_ATTRIBUTES;
         return p == end ? NULL : p;
     case SKIM_AT_VALUE:
-        return read_value(s, p, end);
+        return skim_step_read_value(s, p, end);
     case SKIM_AT_COMMENT:
         return end_of_comment(s, p, end);
     case SKIM_AT_DECLARATION:

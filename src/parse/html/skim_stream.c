@@ -183,7 +183,7 @@ static bool is_passing(SkimPlace place)
 }
 
 /* What was read leaves the window, but for what is looked back at. */
-static void forget(SkimStream *s, const char *p)
+static void skim_stream_forget(SkimStream *s, const char *p)
 {
     size_t done = (size_t)(p - s->window.data);
     s->behind = !looks_back(s) ? 0 : done < LOOK_BACK ? done : LOOK_BACK;
@@ -214,11 +214,11 @@ static void read_window(SkimStream *s)
     /* So that a long token is not read again with each piece, but each time it is twice as long. */
     s->need = 2 * (size_t)(end - p);
     s->need = s->need < s->longest ? s->need : s->longest;
-    forget(s, p);
+    skim_stream_forget(s, p);
     s->need += s->behind;
 }
 
-static Result feed_piece(SkimStream *s, const char *text, size_t length)
+static Result skim_stream_feed_piece(SkimStream *s, const char *text, size_t length)
 {
     Result rc = buffer_append(&s->window, text, length);
     if (rc == RESULT_OK && s->window.length >= s->need && s->window.length > 0) {
@@ -232,7 +232,7 @@ Result skim_stream_feed(SkimStream *stream, const char *text, size_t length)
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && length > 0) {
         size_t n = length < SKIM_STREAM_PIECE ? length : SKIM_STREAM_PIECE;
-        rc = feed_piece(stream, text, n);
+        rc = skim_stream_feed_piece(stream, text, n);
         text += n;
         length -= n;
     }

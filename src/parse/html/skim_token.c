@@ -19,8 +19,8 @@ static void keep_attribute(HtmlTag *tag, uint32_t wanted, HtmlSlice name, HtmlSl
 }
 
 /* Inlined into both of its callers: most tags have attributes. */
-static inline const char *read_attribute(const char *p, const char *end, uint32_t wanted,
-                                         HtmlTag *tag, bool *over)
+static inline const char *skim_token_read_attribute(const char *p, const char *end, uint32_t wanted,
+                                                    HtmlTag *tag, bool *over)
 {
     *over = false;
     p = skip_class(p, end, SCAN_SPACE);
@@ -72,14 +72,14 @@ static inline const char *read_attribute(const char *p, const char *end, uint32_
 const char *skim_attribute(const char *p, const char *end, uint32_t wanted, HtmlTag *tag,
                            bool *over)
 {
-    return read_attribute(p, end, wanted, tag, over);
+    return skim_token_read_attribute(p, end, wanted, tag, over);
 }
 
 const char *skim_attributes(const char *p, const char *end, uint32_t wanted, HtmlTag *tag)
 {
     bool over = false;
     while (p != NULL && !over) {
-        p = read_attribute(p, end, wanted, tag, &over);
+        p = skim_token_read_attribute(p, end, wanted, tag, &over);
     }
     return p;
 }

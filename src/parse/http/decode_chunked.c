@@ -10,7 +10,7 @@ typedef struct Input {
     size_t left;
 } Input;
 
-static int hex_value(char c)
+static int decode_chunked_hex_value(char c)
 {
     if (c >= '0' && c <= '9') {
         return c - '0';
@@ -20,7 +20,7 @@ static int hex_value(char c)
 }
 
 /* Reads a chunk's size line; in stands behind it. */
-static DecodeStatus read_size(Input *in, size_t *size)
+static DecodeStatus decode_chunked_read_size(Input *in, size_t *size)
 {
     const char *p = in->next;
     const char *end = p + in->left;
@@ -29,11 +29,11 @@ static DecodeStatus read_size(Input *in, size_t *size)
     }
     *size = 0;
     const char *digits = p;
-    for (; p < end && hex_value(*p) >= 0; p++) {
+    for (; p < end && decode_chunked_hex_value(*p) >= 0; p++) {
         if (*size > SIZE_MAX >> 8) {
             return DECODE_BROKEN;
         }
-        *size = *size * 16 + (size_t)hex_value(*p);
+        *size = *size * 16 + (size_t)decode_chunked_hex_value(*p);
     }
     if (p == end) {
         return DECODE_TRUNCATED;
@@ -68,8 +68,8 @@ DecodeStatus decode_chunked(const char *raw, size_t length, Buffer *out)
         if (in.left == 0) {
             return DECODE_TRUNCATED;
         }
-        DecodeStatus status = read_size(&in, &size);
-        if (status == DECODE_TRUNCATED && size == 0 && hex_value(*in.next) == 0) {
+        DecodeStatus status = decode_chunked_read_size(&in, &size);
+        if (status == DECODE_TRUNCATED && size == 0 && decode_chunked_hex_value(*in.next) == 0) {
             return DECODE_OK; /* "0" and then the end: nothing is missing */
         }
         if (status != DECODE_OK || size == 0) {

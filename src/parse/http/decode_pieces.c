@@ -25,7 +25,7 @@ static bool is_bomb(const Pieces *p)
 }
 
 /* Hands a piece on. DECODE_OK: go on. */
-static DecodeStatus give(Pieces *p, const char *bytes, size_t length)
+static DecodeStatus decode_pieces_give(Pieces *p, const char *bytes, size_t length)
 {
     uint64_t room = p->bounds.max_bytes - p->given;
     size_t n = length < room ? length : (size_t)room;
@@ -45,7 +45,7 @@ static DecodeStatus give_plain(Pieces *p)
     DecodeStatus status = DECODE_OK;
     do {
         size_t n = p->in.left < DECODE_STEP_BYTES ? p->in.left : DECODE_STEP_BYTES;
-        status = give(p, p->in.next, n);
+        status = decode_pieces_give(p, p->in.next, n);
         p->in.next += n;
         p->in.left -= n;
     } while (status == DECODE_OK && !p->is_over && (p->in.left > 0 || decode_more(&p->in)));
@@ -61,7 +61,7 @@ static DecodeStatus give_stream(Pieces *p, DecodeStepFunction step)
         buffer_reset(piece);
         DecodeTarget one = {.out = piece, .is_piece = true};
         DecodeStatus status = decode_pump(p->decoder, step, &p->in, &one);
-        DecodeStatus given = give(p, buffer_string(piece), piece->length);
+        DecodeStatus given = decode_pieces_give(p, buffer_string(piece), piece->length);
         if (given != DECODE_OK || p->is_over) {
             return given;
         }
@@ -71,7 +71,7 @@ static DecodeStatus give_stream(Pieces *p, DecodeStepFunction step)
     }
 }
 
-static void fill(DecodeInput *in)
+static void decode_pieces_fill(DecodeInput *in)
 {
     bool more = true;
     while (more && in->left < MAGIC_BYTES) {
@@ -88,7 +88,7 @@ static DecodeStatus give_gzip(Pieces *p)
         if (status == DECODE_OK) {
             status = give_stream(p, decode_zlib_step);
         }
-        fill(&p->in);
+        decode_pieces_fill(&p->in);
     } while (status == DECODE_OK && !p->is_over && decode_is_gzip(&p->in));
     return status;
 }
@@ -99,7 +99,7 @@ static DecodeStatus give_zstd(Pieces *p)
     do { /* one frame after the other */
         decode_zstd_begin(p->decoder);
         status = give_stream(p, decode_zstd_step);
-        fill(&p->in);
+        decode_pieces_fill(&p->in);
     } while (status == DECODE_OK && !p->is_over && decode_is_zstd(&p->in));
     return status;
 }
@@ -130,7 +130,7 @@ static bool try_again(Pieces *p, DecodeStatus status)
     p->in.read = 0;
     p->in.next = "";
     p->in.left = 0;
-    fill(&p->in);
+    decode_pieces_fill(&p->in);
     return true;
 }
 
@@ -183,7 +183,7 @@ DecodeStatus decode_content_stream(Decoder *decoder, const char *encoding, size_
     if (!decode_codecs_of(encoding, encoding == NULL ? 0 : encoding_length, codecs, &n) || n > 1) {
         return DECODE_BROKEN;
     }
-    fill(&p.in);
+    decode_pieces_fill(&p.in);
     return p.in.left == 0 ? DECODE_OK : give_decoded(&p, n == 0 ? DECODE_CODEC_NONE : codecs[0]);
 }
 

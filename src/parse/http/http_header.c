@@ -3,13 +3,13 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_blank(char c)
+static bool http_header_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 /* The end of the line that starts at p (at its LF, or end), and in *next the line behind it. */
-static const char *line_end(const char *p, const char *end, const char **next)
+static const char *http_header_line_end(const char *p, const char *end, const char **next)
 {
     const char *lf = memchr(p, '\n', (size_t)(end - p));
     if (lf == NULL) {
@@ -45,7 +45,7 @@ static bool read_status_line(HttpHeader *header, const char *p, const char *end)
     if (n != 3 || status < 100) {
         return false;
     }
-    while (p < end && is_blank(*p)) {
+    while (p < end && http_header_is_blank(*p)) {
         p++;
     }
     header->version = digits[0] * 10 + digits[1];
@@ -68,7 +68,7 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
     }
     for (;;) {
         const char *next = NULL;
-        const char *stop = line_end(p, end, &next);
+        const char *stop = http_header_line_end(p, end, &next);
         if (!read_status_line(header, p, stop)) {
             *header = (HttpHeader){.reason = ""};
             return RESULT_INVALID;
@@ -76,7 +76,7 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
         header->fields = next;
         header->is_complete = false;
         for (p = next; p < end; p = next) {
-            stop = line_end(p, end, &next);
+            stop = http_header_line_end(p, end, &next);
             if (stop == p && next > p) {
                 header->is_complete = true;
                 break;
@@ -91,12 +91,12 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
     }
 }
 
-static void trim(const char **start, const char **end)
+static void http_header_trim(const char **start, const char **end)
 {
-    while (*start < *end && is_blank(**start)) {
+    while (*start < *end && http_header_is_blank(**start)) {
         (*start)++;
     }
-    while (*start < *end && is_blank((*end)[-1])) {
+    while (*start < *end && http_header_is_blank((*end)[-1])) {
         (*end)--;
     }
 }
@@ -107,20 +107,20 @@ bool http_header_next(const HttpHeader *header, size_t *position, HttpField *fie
     const char *p = header->fields == NULL ? end : header->fields + *position;
     while (p < end) {
         const char *next = NULL;
-        const char *stop = line_end(p, end, &next);
+        const char *stop = http_header_line_end(p, end, &next);
         while (next < end && (*next == ' ' || *next == '\t')) {
-            stop = line_end(next, end, &next);
+            stop = http_header_line_end(next, end, &next);
         }
         const char *colon = memchr(p, ':', (size_t)(stop - p));
         const char *name = p;
         p = next;
-        if (colon == NULL || is_blank(*name)) {
+        if (colon == NULL || http_header_is_blank(*name)) {
             continue;
         }
         const char *name_end = colon;
         const char *value = colon + 1;
-        trim(&name, &name_end);
-        trim(&value, &stop);
+        http_header_trim(&name, &name_end);
+        http_header_trim(&value, &stop);
         if (name == name_end) {
             continue;
         }
@@ -144,7 +144,7 @@ bool http_header_next_named(const HttpHeader *header, const char *name, size_t *
     while (header->fields != NULL && p < end) {
         /* Most fields have another first letter, and are not looked at. */
         if (((*p ^ *name) & ~0x20) != 0) {
-            (void)line_end(p, end, &p);
+            (void)http_header_line_end(p, end, &p);
             continue;
         }
         HttpField next;

@@ -9,36 +9,36 @@ typedef struct Scan {
     const char *end;
 } Scan;
 
-static bool is_blank(char c)
+static bool http_header_value_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
 }
 
-static bool is_digit(char c)
+static bool http_header_value_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 static void skip_blanks(Scan *scan)
 {
-    while (scan->p < scan->end && is_blank(*scan->p)) {
+    while (scan->p < scan->end && http_header_value_is_blank(*scan->p)) {
         scan->p++;
     }
 }
 
-static bool equals(const char *bytes, size_t length, const char *word)
+static bool http_header_value_equals(const char *bytes, size_t length, const char *word)
 {
     return strlen(word) == length && strncasecmp(bytes, word, length) == 0;
 }
 
 /* Digits up to a cap; -1 when there are none. */
-static int64_t read_number(Scan *scan, int64_t cap)
+static int64_t http_header_value_read_number(Scan *scan, int64_t cap)
 {
-    if (scan->p >= scan->end || !is_digit(*scan->p)) {
+    if (scan->p >= scan->end || !http_header_value_is_digit(*scan->p)) {
         return -1;
     }
     int64_t n = 0;
-    for (; scan->p < scan->end && is_digit(*scan->p); scan->p++) {
+    for (; scan->p < scan->end && http_header_value_is_digit(*scan->p); scan->p++) {
         n = n * 10 + (*scan->p - '0');
         n = n > cap ? cap : n;
     }
@@ -52,7 +52,7 @@ typedef struct Parameter {
     size_t value_length;
 } Parameter;
 
-static void read_value(Scan *scan, const char *stops, Parameter *parameter)
+static void http_header_value_read_value(Scan *scan, const char *stops, Parameter *parameter)
 {
     skip_blanks(scan);
     if (scan->p < scan->end && (*scan->p == '"' || *scan->p == '\'')) {
@@ -72,7 +72,7 @@ static void read_value(Scan *scan, const char *stops, Parameter *parameter)
         scan->p++;
     }
     const char *value_end = scan->p;
-    while (value_end > parameter->value && is_blank(value_end[-1])) {
+    while (value_end > parameter->value && http_header_value_is_blank(value_end[-1])) {
         value_end--;
     }
     parameter->value_length = (size_t)(value_end - parameter->value);
@@ -88,13 +88,13 @@ static void read_parameter(Scan *scan, const char *stops, Parameter *parameter)
         scan->p++;
     }
     const char *name_end = scan->p;
-    while (name_end > parameter->name && is_blank(name_end[-1])) {
+    while (name_end > parameter->name && http_header_value_is_blank(name_end[-1])) {
         name_end--;
     }
     parameter->name_length = (size_t)(name_end - parameter->name);
     if (scan->p < scan->end && *scan->p == '=') {
         scan->p++;
-        read_value(scan, stops, parameter);
+        http_header_value_read_value(scan, stops, parameter);
     }
 }
 
@@ -116,7 +116,7 @@ HttpContentType http_header_content_type(const char *value, size_t length)
         scan.p++;
         read_parameter(&scan, ";,", &parameter);
         if (result.charset == NULL && parameter.value_length > 0 &&
-            equals(parameter.name, parameter.name_length, "charset")) {
+            http_header_value_equals(parameter.name, parameter.name_length, "charset")) {
             result.charset = parameter.value;
             result.charset_length = parameter.value_length;
         }
@@ -127,7 +127,7 @@ HttpContentType http_header_content_type(const char *value, size_t length)
 bool http_header_is_type(const HttpContentType *content_type, const char *type)
 {
     return content_type->type != NULL &&
-           equals(content_type->type, content_type->type_length, type);
+           http_header_value_equals(content_type->type, content_type->type_length, type);
 }
 
 /* ---- dates ---- */
@@ -144,7 +144,7 @@ static int month_of(const char *word, size_t length)
 }
 
 /* Days since 1970-01-01 in the proleptic Gregorian calendar. */
-static int64_t days_of(int64_t year, int64_t month, int64_t day)
+static int64_t http_header_value_days_of(int64_t year, int64_t month, int64_t day)
 {
     year -= month <= 2 ? 1 : 0;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -160,10 +160,10 @@ typedef struct DateParts {
 } DateParts;
 
 /* A run of digits: a time when ':' follows, else the day (one or two digits, first) or the year. */
-static bool take_number(Scan *scan, DateParts *parts)
+static bool http_header_value_take_number(Scan *scan, DateParts *parts)
 {
     const char *start = scan->p;
-    int64_t n = read_number(scan, 100000);
+    int64_t n = http_header_value_read_number(scan, 100000);
     size_t digits = (size_t)(scan->p - start);
     if (scan->p < scan->end && *scan->p == ':') {
         if (parts->has_time) {
@@ -171,10 +171,10 @@ static bool take_number(Scan *scan, DateParts *parts)
         }
         parts->hour = n;
         scan->p++;
-        parts->minute = read_number(scan, 100);
+        parts->minute = http_header_value_read_number(scan, 100);
         if (scan->p < scan->end && *scan->p == ':') {
             scan->p++;
-            parts->second = read_number(scan, 100);
+            parts->second = http_header_value_read_number(scan, 100);
         }
         parts->has_time = true;
         return parts->minute >= 0 && parts->second >= 0;
@@ -199,7 +199,7 @@ static int64_t zone_seconds(Scan scan, const char *start)
         return 0;
     }
     int64_t sign = scan.p[-1] == '-' ? -1 : 1;
-    int64_t zone = read_number(&scan, 9999);
+    int64_t zone = http_header_value_read_number(&scan, 9999);
     return sign * (zone / 100 * 3600 + zone % 100 * 60);
 }
 
@@ -212,11 +212,11 @@ bool http_header_date(const char *value, size_t length, int64_t *unix_s)
     DateParts parts = {0};
     while (scan.p < scan.end) {
         char c = *scan.p;
-        if (is_digit(c)) {
+        if (http_header_value_is_digit(c)) {
             if (parts.has_time && parts.has_day && parts.has_year) {
                 break; /* only a zone can follow */
             }
-            if (!take_number(&scan, &parts)) {
+            if (!http_header_value_take_number(&scan, &parts)) {
                 return false;
             }
             continue;
@@ -235,8 +235,8 @@ bool http_header_date(const char *value, size_t length, int64_t *unix_s)
                    parts.day >= 1 && parts.day <= 31 && parts.hour <= 23 && parts.minute <= 59 &&
                    parts.second <= 60 && parts.year >= 1601;
     if (is_date) {
-        *unix_s = days_of(parts.year, parts.month, parts.day) * 86400 + parts.hour * 3600 +
-                  parts.minute * 60 + parts.second - zone_seconds(scan, value);
+        *unix_s = http_header_value_days_of(parts.year, parts.month, parts.day) * 86400 +
+                  parts.hour * 3600 + parts.minute * 60 + parts.second - zone_seconds(scan, value);
     }
     return is_date;
 }
@@ -249,11 +249,11 @@ int64_t http_header_retry_after(const char *value, size_t length, int64_t unix_n
     Scan scan = {value, value + length};
     skip_blanks(&scan);
     Scan number = scan;
-    int64_t seconds = read_number(&number, HTTP_MAX_SECONDS);
+    int64_t seconds = http_header_value_read_number(&number, HTTP_MAX_SECONDS);
     if (seconds >= 0 && number.p < number.end && *number.p == '.') {
         seconds++; /* "1.5": rounded up */
         number.p++;
-        (void)read_number(&number, HTTP_MAX_SECONDS);
+        (void)http_header_value_read_number(&number, HTTP_MAX_SECONDS);
     }
     skip_blanks(&number);
     if (seconds >= 0 && number.p == number.end) {
@@ -281,14 +281,14 @@ void http_header_cache_control(const char *value, size_t length, HttpCacheContro
         if (scan.p < scan.end) {
             scan.p++;
         }
-        if (equals(parameter.name, parameter.name_length, "no-store")) {
+        if (http_header_value_equals(parameter.name, parameter.name_length, "no-store")) {
             control->no_store = true;
-        } else if (equals(parameter.name, parameter.name_length, "no-cache")) {
+        } else if (http_header_value_equals(parameter.name, parameter.name_length, "no-cache")) {
             control->no_cache |= parameter.value == NULL; /* with a value: for some fields only */
         } else if (parameter.value != NULL && control->max_age_s < 0 &&
-                   equals(parameter.name, parameter.name_length, "max-age")) {
+                   http_header_value_equals(parameter.name, parameter.name_length, "max-age")) {
             Scan number = {parameter.value, parameter.value + parameter.value_length};
-            control->max_age_s = read_number(&number, HTTP_MAX_SECONDS);
+            control->max_age_s = http_header_value_read_number(&number, HTTP_MAX_SECONDS);
         }
     }
 }
@@ -310,10 +310,10 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
     *link = (HttpLink){0};
     const char *uri = open + 1;
     scan.p = close + 1;
-    while (uri < close && is_blank(*uri)) {
+    while (uri < close && http_header_value_is_blank(*uri)) {
         uri++;
     }
-    while (close > uri && is_blank(close[-1])) {
+    while (close > uri && http_header_value_is_blank(close[-1])) {
         close--;
     }
     link->uri = uri;
@@ -329,13 +329,15 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
         if (parameter.value == NULL) {
             continue;
         }
-        if (link->rel == NULL && equals(parameter.name, parameter.name_length, "rel")) {
+        if (link->rel == NULL &&
+            http_header_value_equals(parameter.name, parameter.name_length, "rel")) {
             link->rel = parameter.value;
             link->rel_length = parameter.value_length;
-        } else if (link->type == NULL && equals(parameter.name, parameter.name_length, "type")) {
+        } else if (link->type == NULL &&
+                   http_header_value_equals(parameter.name, parameter.name_length, "type")) {
             link->type = parameter.value;
             link->type_length = parameter.value_length;
-        } else if (equals(parameter.name, parameter.name_length, "anchor")) {
+        } else if (http_header_value_equals(parameter.name, parameter.name_length, "anchor")) {
             link->has_anchor = true;
         }
     }
@@ -351,14 +353,14 @@ bool http_header_refresh(const char *value, size_t length, int64_t *seconds, con
     }
     Scan scan = {value, value + length};
     skip_blanks(&scan);
-    *seconds = read_number(&scan, HTTP_MAX_SECONDS);
+    *seconds = http_header_value_read_number(&scan, HTTP_MAX_SECONDS);
     if (*seconds < 0) {
         if (scan.p >= scan.end || *scan.p != '.') {
             return false;
         }
         *seconds = 0;
     }
-    while (scan.p < scan.end && (is_digit(*scan.p) || *scan.p == '.')) {
+    while (scan.p < scan.end && (http_header_value_is_digit(*scan.p) || *scan.p == '.')) {
         scan.p++;
     }
     *uri = scan.p;
@@ -366,7 +368,7 @@ bool http_header_refresh(const char *value, size_t length, int64_t *seconds, con
     if (scan.p == scan.end) {
         return true;
     }
-    if (*scan.p != ';' && *scan.p != ',' && !is_blank(*scan.p)) {
+    if (*scan.p != ';' && *scan.p != ',' && !http_header_value_is_blank(*scan.p)) {
         return false;
     }
     skip_blanks(&scan);

@@ -39,7 +39,7 @@ typedef struct Agent {
     size_t length;
 } Agent;
 
-static bool names_agent(const RobotsLine *line, Agent agent)
+static bool robots_names_agent(const RobotsLine *line, Agent agent)
 {
     if (agent.token == NULL) {
         return robots_is_any_agent(line->value, line->value_length);
@@ -72,8 +72,8 @@ static void group_take_agent(Group *group, bool is_ours)
 
 /* Compiles the groups of agent. Stops, and *is_named, at a group of another one, when that has a
  * token. */
-static Result read_lines(Robots *robots, const char *body, size_t length, Agent agent, Agent other,
-                         bool *is_named)
+static Result robots_read_lines(Robots *robots, const char *body, size_t length, Agent agent,
+                                Agent other, bool *is_named)
 {
     RobotsReader reader;
     RobotsLine line;
@@ -83,8 +83,8 @@ static Result read_lines(Robots *robots, const char *body, size_t length, Agent 
     while (rc == RESULT_OK && !*is_named && robots_reader_next(&reader, &line)) {
         switch (line.kind) {
         case ROBOTS_LINE_AGENT:
-            *is_named = other.length > 0 && names_agent(&line, other);
-            group_take_agent(&group, names_agent(&line, agent));
+            *is_named = other.length > 0 && robots_names_agent(&line, other);
+            group_take_agent(&group, robots_names_agent(&line, agent));
             break;
         case ROBOTS_LINE_ALLOW:
         case ROBOTS_LINE_DISALLOW:
@@ -136,7 +136,7 @@ Result robots_parse(const char *body, size_t length, const char *agent, Robots *
     Agent any = {.token = NULL};
     bool is_named = false;
     Robots *r = *robots;
-    rc = read_lines(r, body, length, any, own, &is_named);
+    rc = robots_read_lines(r, body, length, any, own, &is_named);
     if (rc == RESULT_OK && is_named) {
         robots_delete(r);
         *robots = NULL;
@@ -146,7 +146,7 @@ Result robots_parse(const char *body, size_t length, const char *agent, Robots *
         }
         r = *robots;
         is_named = false;
-        rc = read_lines(r, body, length, own, any, &is_named);
+        rc = robots_read_lines(r, body, length, own, any, &is_named);
     }
     if (rc != RESULT_OK) {
         robots_delete(r);
@@ -297,8 +297,8 @@ static const RobotsRule *find_rule(const Robots *robots, Question *question, boo
 #define STACK_PATH_BYTES 1024
 
 /* Decides about a path that is not empty and not that of robots.txt itself. */
-static bool decide(const Robots *robots, const char *path, size_t length, int64_t *steps,
-                   const RobotsRule **rule, bool *undecided)
+static bool robots_decide_one(const Robots *robots, const char *path, size_t length, int64_t *steps,
+                              const RobotsRule **rule, bool *undecided)
 {
     char stack[3 * STACK_PATH_BYTES];
     char *heap = NULL;
@@ -336,7 +336,7 @@ bool robots_decide(const Robots *robots, const char *path, size_t length,
         int64_t given = saved < ROBOTS_DECISION_STEPS ? saved : ROBOTS_DECISION_STEPS;
         int64_t left = free_steps + (given > 0 ? given : 0);
         int64_t used = left;
-        allowed = decide(robots, path, length, &left, &rule, &undecided);
+        allowed = robots_decide_one(robots, path, length, &left, &rule, &undecided);
         used -= left;
         allowance->spent += used;
         saved -= used > free_steps ? used - free_steps : 0;

@@ -25,24 +25,24 @@ static const LineName line_names[] = {
     {NAME("content-signal"), ROBOTS_LINE_USAGE},
 };
 
-static bool is_blank(char c)
+static bool robots_line_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\0';
 }
 
-static void trim(const char **start, const char **end)
+static void robots_line_trim(const char **start, const char **end)
 {
-    while (*start < *end && is_blank(**start)) {
+    while (*start < *end && robots_line_is_blank(**start)) {
         (*start)++;
     }
-    while (*start < *end && is_blank((*end)[-1])) {
+    while (*start < *end && robots_line_is_blank((*end)[-1])) {
         (*end)--;
     }
 }
 
 static const char *skip_word(const char *p, const char *end)
 {
-    while (p < end && !is_blank(*p)) {
+    while (p < end && !robots_line_is_blank(*p)) {
         p++;
     }
     return p;
@@ -76,7 +76,7 @@ static bool is_bare_sitemap(const char *p, const char *end)
     return false;
 }
 
-static void read_fields(RobotsLine *line)
+static void robots_line_read_fields(RobotsLine *line)
 {
     const char *start = line->text;
     const char *end = start + line->text_length;
@@ -90,15 +90,15 @@ static void read_fields(RobotsLine *line)
         value = name_end;
         const char *word = name_end;
         const char *word_end = end;
-        trim(&word, &word_end);
+        robots_line_trim(&word, &word_end);
         if (word == word_end || skip_word(word, word_end) != word_end) {
             return;
         }
     }
     const char *value_end = end;
-    trim(&value, &value_end);
+    robots_line_trim(&value, &value_end);
     const char *name = start;
-    trim(&name, &name_end);
+    robots_line_trim(&name, &name_end);
     line->kind = kind_of_name(name, (size_t)(name_end - name));
     line->value = value;
     line->value_length = (size_t)(value_end - value);
@@ -166,14 +166,14 @@ bool robots_reader_next(RobotsReader *reader, RobotsLine *line)
     if (comment != NULL) {
         end = comment;
     }
-    trim(&start, &end);
+    robots_line_trim(&start, &end);
     *line = (RobotsLine){.kind = ROBOTS_LINE_OTHER,
                          .number = reader->number,
                          .text = start,
                          .text_length = (size_t)(end - start),
                          .value = end};
     if (start < end) {
-        read_fields(line);
+        robots_line_read_fields(line);
     }
     return true;
 }
@@ -195,5 +195,6 @@ size_t robots_token_length(const char *value, size_t length)
 
 bool robots_is_any_agent(const char *value, size_t length)
 {
-    return length > 0 && value[0] == '*' && (length == 1 || is_blank(value[1]) || value[1] == '<');
+    return length > 0 && value[0] == '*' &&
+           (length == 1 || robots_line_is_blank(value[1]) || value[1] == '<');
 }

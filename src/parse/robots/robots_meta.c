@@ -22,7 +22,7 @@ static const Directive directives[] = {
 static const char *const valued[] = {"unavailable_after", "max-snippet", "max-image-preview",
                                      "max-video-preview"};
 
-static bool equals(const char *bytes, size_t length, const char *word)
+static bool robots_meta_equals(const char *bytes, size_t length, const char *word)
 {
     return strlen(word) == length && strncasecmp(bytes, word, length) == 0;
 }
@@ -30,7 +30,7 @@ static bool equals(const char *bytes, size_t length, const char *word)
 static unsigned flags_of(const char *word, size_t length)
 {
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
-        if (equals(word, length, directives[i].name)) {
+        if (robots_meta_equals(word, length, directives[i].name)) {
             return directives[i].flags;
         }
     }
@@ -40,39 +40,40 @@ static unsigned flags_of(const char *word, size_t length)
 static bool is_valued(const char *word, size_t length)
 {
     for (size_t i = 0; i < sizeof valued / sizeof *valued; i++) {
-        if (equals(word, length, valued[i])) {
+        if (robots_meta_equals(word, length, valued[i])) {
             return true;
         }
     }
     return false;
 }
 
-static bool names_agent(const char *name, size_t length, const char *agent)
+static bool robots_meta_names_agent(const char *name, size_t length, const char *agent)
 {
     size_t n = agent == NULL ? 0 : robots_token_length(agent, strlen(agent));
     return n > 0 && n == robots_token_length(name, length) && strncasecmp(name, agent, n) == 0;
 }
 
-static bool is_blank(char c)
+static bool robots_meta_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
 }
 
 static bool is_separator(char c)
 {
-    return is_blank(c) || c == ',' || c == ';';
+    return robots_meta_is_blank(c) || c == ',' || c == ';';
 }
 
 bool robots_meta_names(const char *name, size_t length, const char *agent)
 {
-    while (length > 0 && is_blank(name[0])) {
+    while (length > 0 && robots_meta_is_blank(name[0])) {
         name++;
         length--;
     }
-    while (length > 0 && is_blank(name[length - 1])) {
+    while (length > 0 && robots_meta_is_blank(name[length - 1])) {
         length--;
     }
-    return equals(name, length, "robots") || names_agent(name, length, agent);
+    return robots_meta_equals(name, length, "robots") ||
+           robots_meta_names_agent(name, length, agent);
 }
 
 unsigned robots_meta_content(const char *content, size_t length)
@@ -98,7 +99,7 @@ unsigned robots_meta_header(const char *value, size_t length, const char *agent)
     bool starts_item = true; /* only the first word of an item can be an agent's name */
     while (i < length) {
         if (is_separator(value[i])) {
-            starts_item |= !is_blank(value[i]);
+            starts_item |= !robots_meta_is_blank(value[i]);
             i++;
             continue;
         }
@@ -108,7 +109,7 @@ unsigned robots_meta_header(const char *value, size_t length, const char *agent)
         }
         const char *word = value + start;
         size_t n = i - start;
-        while (i < length && is_blank(value[i])) {
+        while (i < length && robots_meta_is_blank(value[i])) {
             i++;
         }
         if (i < length && value[i] == ':') {
@@ -117,8 +118,9 @@ unsigned robots_meta_header(const char *value, size_t length, const char *agent)
                     i++;
                 }
             } else {
-                is_for_us = names_agent(word, n, agent) || equals(word, n, "*") ||
-                            equals(word, n, "robots");
+                is_for_us = robots_meta_names_agent(word, n, agent) ||
+                            robots_meta_equals(word, n, "*") ||
+                            robots_meta_equals(word, n, "robots");
                 i++;
             }
             continue;

@@ -24,7 +24,7 @@ static const uint8_t byte_class[256] = {
 
 static const char hex_digits[] = "0123456789ABCDEF";
 
-static int hex_value(char c)
+static int robots_pattern_hex_value(char c)
 {
     if (c >= '0' && c <= '9') {
         return c - '0';
@@ -39,8 +39,8 @@ static int escaped_byte(const char *p, const char *end)
     if (end - p < 3 || p[0] != '%') {
         return -1;
     }
-    int high = hex_value(p[1]);
-    int low = hex_value(p[2]);
+    int high = robots_pattern_hex_value(p[1]);
+    int low = robots_pattern_hex_value(p[2]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 

@@ -27,16 +27,16 @@ static char peek(Scan *scan)
     return scan->at < scan->end ? *scan->at : '\0';
 }
 
-static bool take(Scan *scan, char byte)
+static bool robots_tdm_take(Scan *scan, char byte)
 {
     bool is_there = peek(scan) == byte;
     scan->at += is_there;
     return is_there;
 }
 
-static bool take_text(Scan *scan, Text *text)
+static bool robots_tdm_take_text(Scan *scan, Text *text)
 {
-    if (!take(scan, '"')) {
+    if (!robots_tdm_take(scan, '"')) {
         return false;
     }
     const char *start = scan->at;
@@ -52,7 +52,7 @@ static bool take_text(Scan *scan, Text *text)
 }
 
 /* A number or a word; *text is what stands there. */
-static bool take_word(Scan *scan, Text *text)
+static bool robots_tdm_take_word(Scan *scan, Text *text)
 {
     (void)peek(scan);
     const char *start = scan->at;
@@ -64,14 +64,14 @@ static bool take_word(Scan *scan, Text *text)
 }
 
 /* Any value; *text is a string's or a word's. Nested values are skipped by counting brackets. */
-static bool take_value(Scan *scan, Text *text)
+static bool robots_tdm_take_value(Scan *scan, Text *text)
 {
     unsigned depth = 0;
     *text = (Text){.length = 0};
     do {
         char next = peek(scan);
         if (next == '"') {
-            if (!take_text(scan, text)) {
+            if (!robots_tdm_take_text(scan, text)) {
                 return false;
             }
         } else if (next == '[' || next == '{') {
@@ -82,14 +82,14 @@ static bool take_value(Scan *scan, Text *text)
             scan->at++;
         } else if (depth > 0 && (next == ',' || next == ':')) {
             scan->at++;
-        } else if (next == '\0' || !take_word(scan, text)) {
+        } else if (next == '\0' || !robots_tdm_take_word(scan, text)) {
             return false;
         }
     } while (depth > 0 && depth <= NESTING);
     return depth == 0;
 }
 
-static bool is(Text text, const char *name)
+static bool robots_tdm_is(Text text, const char *name)
 {
     return text.length == strlen(name) && memcmp(text.bytes, name, text.length) == 0;
 }
@@ -116,13 +116,13 @@ static size_t plain_path(Text location, char path[ROBOTS_TDM_PATH], bool *whole)
     return n;
 }
 
-static Result add_rule(Robots *robots, Text location, Text reservation)
+static Result robots_tdm_add_rule(Robots *robots, Text location, Text reservation)
 {
     char path[ROBOTS_TDM_PATH];
-    bool reserves = is(reservation, "1") || is(reservation, "true");
+    bool reserves = robots_tdm_is(reservation, "1") || robots_tdm_is(reservation, "true");
     bool whole = false;
     size_t length = plain_path(location, path, &whole);
-    if (length == 0 || path[0] != '/' || (!reserves && !is(reservation, "0"))) {
+    if (length == 0 || path[0] != '/' || (!reserves && !robots_tdm_is(reservation, "0"))) {
         return RESULT_OK;
     }
     if (!reserves && !whole) {
@@ -140,21 +140,22 @@ static Result take_rule(Robots *robots, Scan *scan)
     Text reservation = {.length = 0};
     Text name;
     Text value;
-    if (!take(scan, '{')) {
+    if (!robots_tdm_take(scan, '{')) {
         return RESULT_INVALID;
     }
-    while (!take(scan, '}')) {
-        if (!take_text(scan, &name) || !take(scan, ':') || !take_value(scan, &value)) {
+    while (!robots_tdm_take(scan, '}')) {
+        if (!robots_tdm_take_text(scan, &name) || !robots_tdm_take(scan, ':') ||
+            !robots_tdm_take_value(scan, &value)) {
             return RESULT_INVALID;
         }
-        if (is(name, "location")) {
+        if (robots_tdm_is(name, "location")) {
             location = value;
-        } else if (is(name, "tdm-reservation")) {
+        } else if (robots_tdm_is(name, "tdm-reservation")) {
             reservation = value;
         }
-        (void)take(scan, ',');
+        (void)robots_tdm_take(scan, ',');
     }
-    return add_rule(robots, location, reservation);
+    return robots_tdm_add_rule(robots, location, reservation);
 }
 
 Result robots_add_tdm(Robots *robots, const char *text, size_t length)
@@ -167,12 +168,12 @@ Result robots_add_tdm(Robots *robots, const char *text, size_t length)
     if (peek(&scan) == '{') {
         return take_rule(robots, &scan); /* a single rule without the list around it */
     }
-    if (!take(&scan, '[')) {
+    if (!robots_tdm_take(&scan, '[')) {
         return RESULT_INVALID;
     }
-    while (rc == RESULT_OK && !take(&scan, ']')) {
+    while (rc == RESULT_OK && !robots_tdm_take(&scan, ']')) {
         rc = take_rule(robots, &scan);
-        (void)take(&scan, ',');
+        (void)robots_tdm_take(&scan, ',');
     }
     return rc;
 }

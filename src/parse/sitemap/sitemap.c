@@ -53,7 +53,7 @@ void sitemap_parser_delete(SitemapParser *parser)
 
 /* ---- lists of URLs ---- */
 
-static void read_lines(SitemapParser *parser, const char *bytes, size_t length)
+static void sitemap_read_lines(SitemapParser *parser, const char *bytes, size_t length)
 {
     const char *end = bytes + length;
     while (bytes < end && !parser->is_stopped) {
@@ -96,7 +96,7 @@ static Result take_utf8(SitemapParser *parser, const char *bytes, size_t length)
         }
     }
     if (parser->xml.context == NULL) {
-        read_lines(parser, bytes, length);
+        sitemap_read_lines(parser, bytes, length);
         return RESULT_OK;
     }
     Result rc = sitemap_cleaner_mend(&parser->cleaner, bytes, length, false);
@@ -132,7 +132,7 @@ static bool take_bytes(void *context, const char *bytes, size_t length)
     return wants_more(parser);
 }
 
-static void finish(SitemapParser *parser)
+static void sitemap_finish(SitemapParser *parser)
 {
     if (parser->xml.context == NULL) {
         bool is_cut = parser->is_last_line_cut;
@@ -199,7 +199,7 @@ Result sitemap_parse(SitemapParser *parser, const SitemapInput *input, SitemapSi
     sitemap_cleaner_reset(&parser->cleaner);
     sitemap_entry_reset(parser);
     read_body(parser, input);
-    finish(parser);
+    sitemap_finish(parser);
     report->is_broken |= input->is_truncated;
     parser->sink = NULL;
     parser->report = NULL;

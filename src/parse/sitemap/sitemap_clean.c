@@ -119,7 +119,8 @@ static size_t whole_characters(const SitemapCleaner *cleaner, const Buffer *byte
     return n == 0 && bytes->length > HELD_BYTES ? bytes->length : n;
 }
 
-static Result decode(SitemapCleaner *cleaner, const char *bytes, size_t length, bool is_last)
+static Result sitemap_clean_decode(SitemapCleaner *cleaner, const char *bytes, size_t length,
+                                   bool is_last)
 {
     Buffer *held = &cleaner->held;
     buffer_reset(&cleaner->utf8);
@@ -169,7 +170,7 @@ Result sitemap_cleaner_to_utf8(SitemapCleaner *cleaner, const char **bytes, size
         return RESULT_OK;
     }
     Result rc = cleaner->is_utf16 ? convert_utf16(cleaner, *bytes, *length)
-                                  : decode(cleaner, *bytes, *length, is_last);
+                                  : sitemap_clean_decode(cleaner, *bytes, *length, is_last);
     *bytes = buffer_string(&cleaner->utf8);
     *length = cleaner->utf8.length;
     return rc;
@@ -183,7 +184,7 @@ static bool is_letter_or_digit(char c)
 }
 
 /* Whether "&" at p starts a reference: "&name;", "&#1;", "&#x1;". */
-static bool is_reference(const char *p, const char *end)
+static bool sitemap_clean_is_reference(const char *p, const char *end)
 {
     const char *start = ++p;
     if (p < end && *p == '#') {
@@ -216,7 +217,7 @@ static size_t sequence_length(const uint8_t *p, size_t left)
     return n;
 }
 
-static bool starts_with(const char *p, const char *end, const char *word)
+static bool sitemap_clean_starts_with(const char *p, const char *end, const char *word)
 {
     size_t n = strlen(word);
     return (size_t)(end - p) >= n && memcmp(p, word, n) == 0;
@@ -247,13 +248,13 @@ static void skip_doctype(SitemapCleaner *cleaner, const char **p, const char *en
     char c = **p;
     size_t n = 1;
     if (cleaner->in_remark) {
-        cleaner->in_remark = !starts_with(*p, end, "-->");
+        cleaner->in_remark = !sitemap_clean_starts_with(*p, end, "-->");
         n = cleaner->in_remark ? 1 : 3;
     } else if (cleaner->quote != '\0') {
         cleaner->quote = c == cleaner->quote ? '\0' : cleaner->quote;
     } else if (c == '"' || c == '\'') {
         cleaner->quote = c;
-    } else if (starts_with(*p, end, "<!--")) {
+    } else if (sitemap_clean_starts_with(*p, end, "<!--")) {
         cleaner->in_remark = true;
         n = 4;
     } else if (c == '[' || c == ']') {
@@ -283,12 +284,12 @@ static Result mend_ampersand(SitemapCleaner *cleaner, const char **p, const char
                     {"&quot;", "&#34;"},
                     {"&apos;", "&#39;"}};
     for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
-        if (starts_with(*p, end, entities[i].name)) {
+        if (sitemap_clean_starts_with(*p, end, entities[i].name)) {
             *p += strlen(entities[i].name);
             return pass_on(cleaner, entities[i].number, 5);
         }
     }
-    bool is_other = is_reference(*p, end);
+    bool is_other = sitemap_clean_is_reference(*p, end);
     *p += 1;
     return is_other ? pass_on(cleaner, "&", 1) : pass_on(cleaner, "&#38;", 5);
 }
@@ -312,9 +313,9 @@ static Result mend_one(SitemapCleaner *cleaner, const char **p, const char *end)
         return RESULT_OK;
     }
     if (c == '<' && cleaner->mode == CLEAN_TEXT) {
-        cleaner->mode = starts_with(at, end, "<![CDATA[") ? CLEAN_CDATA
-                        : starts_with(at, end, "<!--")    ? CLEAN_COMMENT
-                                                          : CLEAN_TEXT;
+        cleaner->mode = sitemap_clean_starts_with(at, end, "<![CDATA[") ? CLEAN_CDATA
+                        : sitemap_clean_starts_with(at, end, "<!--")    ? CLEAN_COMMENT
+                                                                        : CLEAN_TEXT;
         n = cleaner->mode == CLEAN_CDATA ? 9 : cleaner->mode == CLEAN_COMMENT ? 4 : 1;
     } else if (c == '>') {
         const char *mark = cleaner->mode == CLEAN_CDATA ? "]]" : "--";

@@ -22,7 +22,7 @@ static int read_digits(Scan *scan, int n)
     return value;
 }
 
-static bool take(Scan *scan, const char *any_of)
+static bool sitemap_date_take(Scan *scan, const char *any_of)
 {
     for (; scan->p < scan->end && *any_of != '\0'; any_of++) {
         if (*scan->p == *any_of) {
@@ -37,12 +37,12 @@ static bool take(Scan *scan, const char *any_of)
 static bool read_time(Scan *scan, int64_t *seconds)
 {
     int hour = read_digits(scan, 2);
-    int minute = take(scan, ":") ? read_digits(scan, 2) : -1;
+    int minute = sitemap_date_take(scan, ":") ? read_digits(scan, 2) : -1;
     int second = 0;
-    if (take(scan, ":")) {
+    if (sitemap_date_take(scan, ":")) {
         second = read_digits(scan, 2);
-        if (take(scan, ".,")) {
-            while (take(scan, "0123456789")) {
+        if (sitemap_date_take(scan, ".,")) {
+            while (sitemap_date_take(scan, "0123456789")) {
             }
         }
     }
@@ -50,11 +50,11 @@ static bool read_time(Scan *scan, int64_t *seconds)
         return false;
     }
     *seconds = (int64_t)hour * 3600 + minute * 60 + second;
-    (void)take(scan, " ");
+    (void)sitemap_date_take(scan, " ");
     bool is_west = scan->p < scan->end && *scan->p == '-';
-    if (take(scan, "+-")) {
+    if (sitemap_date_take(scan, "+-")) {
         int zone_hour = read_digits(scan, 2);
-        (void)take(scan, ":");
+        (void)sitemap_date_take(scan, ":");
         int zone_minute = scan->p < scan->end ? read_digits(scan, 2) : 0;
         if (zone_hour < 0 || zone_hour > 23 || zone_minute < 0 || zone_minute > 59) {
             return false;
@@ -75,11 +75,11 @@ static bool read_w3c(Scan scan, int64_t *unix_s)
     if (year < 1000) {
         return false;
     }
-    if (take(&scan, "-")) {
+    if (sitemap_date_take(&scan, "-")) {
         month = read_digits(&scan, 2);
-        if (take(&scan, "-")) {
+        if (sitemap_date_take(&scan, "-")) {
             day = read_digits(&scan, 2);
-            if (take(&scan, "Tt ") && !read_time(&scan, &seconds)) {
+            if (sitemap_date_take(&scan, "Tt ") && !read_time(&scan, &seconds)) {
                 return false;
             }
         }

@@ -60,7 +60,7 @@ static size_t white_space_of(const char *text, size_t length, bool at_end)
 }
 
 /* What readers in Java and Python strip, too. */
-static void trim(Buffer *buffer)
+static void sitemap_entry_trim(Buffer *buffer)
 {
     if (buffer->length == 0) {
         return; /* it may have no memory yet */
@@ -160,7 +160,7 @@ double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s)
     return exp2(shift < -1.0 ? -1.0 : shift > 1.0 ? 1.0 : shift);
 }
 
-static void give(SitemapParser *parser, const Buffer *loc)
+static void sitemap_entry_give(SitemapParser *parser, const Buffer *loc)
 {
     SitemapReport *report = parser->report;
     const Buffer *lastmod = &parser->fields[FIELD_LASTMOD];
@@ -188,7 +188,7 @@ void sitemap_entry_emit(SitemapParser *parser)
     SitemapReport *report = parser->report;
     bool is_feed = report->kind == SITEMAP_RSS || report->kind == SITEMAP_ATOM;
     for (size_t i = 0; i < sizeof parser->fields / sizeof *parser->fields; i++) {
-        trim(&parser->fields[i]);
+        sitemap_entry_trim(&parser->fields[i]);
     }
     SitemapField field = FIELD_LOC;
     if (parser->fields[FIELD_LOC].length == 0 && !parser->is_overlong[FIELD_LOC]) {
@@ -211,7 +211,7 @@ void sitemap_entry_emit(SitemapParser *parser)
             parser->result = RESULT_LIMIT;
             parser->is_stopped = true;
         } else {
-            give(parser, loc);
+            sitemap_entry_give(parser, loc);
         }
     }
     sitemap_entry_reset(parser);
@@ -220,7 +220,7 @@ void sitemap_entry_emit(SitemapParser *parser)
 void sitemap_entry_end_line(SitemapParser *parser)
 {
     Buffer *line = &parser->fields[FIELD_LOC];
-    trim(line);
+    sitemap_entry_trim(line);
     if (parser->is_overlong[FIELD_LOC] || is_absolute(buffer_string(line), line->length)) {
         parser->report->kind = SITEMAP_TEXT;
         sitemap_entry_emit(parser);

@@ -18,7 +18,7 @@ static const char *chars(const xmlChar *string)
     return (const char *)string;
 }
 
-static bool is(const xmlChar *name, const char *expected)
+static bool sitemap_xml_is(const xmlChar *name, const char *expected)
 {
     return strcasecmp(chars(name), expected) == 0;
 }
@@ -41,7 +41,7 @@ static SitemapKind kind_of_root(const char *name, size_t length)
     return SITEMAP_UNKNOWN;
 }
 
-static const char *find(const char *p, const char *end, const char *what)
+static const char *sitemap_xml_find(const char *p, const char *end, const char *what)
 {
     return memmem(p, (size_t)(end - p), what, strlen(what));
 }
@@ -63,7 +63,7 @@ static const char *skip_prolog(const char *p, const char *end)
         if (closing == NULL) {
             return *p == '<' ? p : NULL;
         }
-        const char *stop = find(p + 2, end, closing);
+        const char *stop = sitemap_xml_find(p + 2, end, closing);
         if (stop == NULL || memchr(p, '[', *closing == '>' ? (size_t)(stop - p) : 0) != NULL) {
             return NULL;
         }
@@ -90,13 +90,13 @@ static bool is_entry(SitemapKind kind, const xmlChar *name)
 {
     switch (kind) {
     case SITEMAP_URLSET:
-        return is(name, "url");
+        return sitemap_xml_is(name, "url");
     case SITEMAP_INDEX:
-        return is(name, "sitemap");
+        return sitemap_xml_is(name, "sitemap");
     case SITEMAP_RSS:
-        return is(name, "item");
+        return sitemap_xml_is(name, "item");
     case SITEMAP_ATOM:
-        return is(name, "entry");
+        return sitemap_xml_is(name, "entry");
     case SITEMAP_UNKNOWN:
     case SITEMAP_TEXT:
         break;
@@ -127,7 +127,7 @@ static const FieldName field_names[] = {
 static SitemapField field_of(SitemapKind kind, const xmlChar *name)
 {
     for (size_t i = 0; i < sizeof field_names / sizeof *field_names; i++) {
-        if (field_names[i].kind == kind && is(name, field_names[i].name)) {
+        if (field_names[i].kind == kind && sitemap_xml_is(name, field_names[i].name)) {
             return field_names[i].field;
         }
     }
@@ -135,7 +135,7 @@ static SitemapField field_of(SitemapKind kind, const xmlChar *name)
 }
 
 /* An entry's own elements have its prefix or none; image:loc and its like have another. */
-static bool is_own(const SitemapParser *parser, const xmlChar *prefix)
+static bool sitemap_xml_is_own(const SitemapParser *parser, const xmlChar *prefix)
 {
     return prefix == NULL || strcmp(chars(prefix), buffer_string(&parser->xml.prefix)) == 0;
 }
@@ -146,7 +146,7 @@ static bool find_attribute(int n, const xmlChar **attributes, const char *name, 
                            size_t *length)
 {
     for (int i = 0; i < n; i++, attributes += 5) {
-        if (attributes[1] == NULL && is(attributes[0], name)) {
+        if (attributes[1] == NULL && sitemap_xml_is(attributes[0], name)) {
             *value = chars(attributes[3]);
             *length = (size_t)(attributes[4] - attributes[3]);
             return true;
@@ -244,17 +244,18 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
         return;
     }
     bool is_child = xml->entry_depth > 0 && xml->depth == xml->entry_depth + 1;
-    if (is_entry(kind, name) && (xml->entry_depth == 0 || (is_child && is_own(parser, prefix)))) {
+    if (is_entry(kind, name) &&
+        (xml->entry_depth == 0 || (is_child && sitemap_xml_is_own(parser, prefix)))) {
         begin_entry(parser, prefix);
         return;
     }
-    if (!is_child || !is_own(parser, prefix)) {
+    if (!is_child || !sitemap_xml_is_own(parser, prefix)) {
         return;
     }
     SitemapField field = field_of(kind, name);
     if (field != FIELD_NONE) {
         begin_field(parser, field, n_attributes, attributes);
-    } else if (kind == SITEMAP_ATOM && is(name, "link")) {
+    } else if (kind == SITEMAP_ATOM && sitemap_xml_is(name, "link")) {
         take_atom_link(parser, n_attributes, attributes);
     }
 }
@@ -305,7 +306,7 @@ static xmlEntityPtr on_entity(void *user, const xmlChar *name)
 }
 
 /* No DTD is read and no default attribute or entity is taken over. */
-static void on_error(void *user, xmlErrorPtr error)
+static void sitemap_xml_on_error(void *user, xmlErrorPtr error)
 {
     SitemapParser *parser = user;
     bool is_real = error->level >= XML_ERR_ERROR && error->domain == XML_FROM_PARSER;
@@ -332,7 +333,7 @@ Result sitemap_xml_begin(SitemapParser *parser)
         .endElementNs = on_end,
         .characters = on_text,
         .cdataBlock = on_text,
-        .serror = on_error,
+        .serror = sitemap_xml_on_error,
     };
     SitemapXml *xml = &parser->xml;
     xml->depth = 0;

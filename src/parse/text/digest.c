@@ -105,7 +105,7 @@ Result digest_begin_pieces(Digest *digest, size_t piece_bytes, const char *host,
 
 /* ---- normalising ---- */
 
-static bool is_blank(unsigned char c)
+static bool digest_is_blank(unsigned char c)
 {
     return c == ' ' || (c >= '0' && c <= '9') || (c >= '\t' && c <= '\r');
 }
@@ -115,7 +115,7 @@ static void normalise_bytes(Digest *digest, const char *text, size_t length)
     char *out = digest->stream + digest->length;
     unsigned before = digest->in_space ? 1 : 0;
     for (size_t i = 0; i < length; i++) {
-        unsigned blank = is_blank((unsigned char)text[i]) ? 1 : 0;
+        unsigned blank = digest_is_blank((unsigned char)text[i]) ? 1 : 0;
         *out = (char)(blank != 0 ? ' ' : text[i]);
         out += 1 - (blank & before);
         before = blank;
@@ -125,7 +125,7 @@ static void normalise_bytes(Digest *digest, const char *text, size_t length)
 }
 
 #ifdef __SSE2__
-static __m128i in_range(__m128i bytes, char first, char span)
+static __m128i digest_in_range(__m128i bytes, char first, char span)
 {
     __m128i x = _mm_sub_epi8(bytes, _mm_set1_epi8(first));
     return _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(span)), x);
@@ -138,8 +138,9 @@ static size_t normalise_blocks(Digest *digest, const char *text, size_t length)
     const __m128i space = _mm_set1_epi8(' ');
     for (; i + 16 <= length; i += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(text + i));
-        __m128i blank = _mm_or_si128(_mm_or_si128(in_range(x, '\t', 4), in_range(x, '0', 9)),
-                                     _mm_cmpeq_epi8(x, space));
+        __m128i blank =
+            _mm_or_si128(_mm_or_si128(digest_in_range(x, '\t', 4), digest_in_range(x, '0', 9)),
+                         _mm_cmpeq_epi8(x, space));
         unsigned mask = (unsigned)_mm_movemask_epi8(blank);
         if ((mask & (mask << 1 | (digest->in_space ? 1u : 0u))) != 0) {
             normalise_bytes(digest, text + i, 16);
@@ -162,7 +163,7 @@ static size_t normalise_blocks(Digest *digest, const char *text, size_t length)
 }
 #endif
 
-static void normalise(Digest *digest, const char *text, size_t length)
+static void digest_normalise(Digest *digest, const char *text, size_t length)
 {
     size_t done = normalise_blocks(digest, text, length);
     normalise_bytes(digest, text + done, length - done);
@@ -180,11 +181,11 @@ void digest_text(Digest *digest, const char *text, size_t length, bool decode)
         char value[ENTITY_MAX_BYTES];
         size_t n = 0;
         size_t used = entity_read(amp, (size_t)(end - amp), false, value, &n);
-        normalise(digest, p, (size_t)(amp - p) + (used == 0 ? 1 : 0));
+        digest_normalise(digest, p, (size_t)(amp - p) + (used == 0 ? 1 : 0));
         normalise_bytes(digest, value, n);
         p = amp + (used == 0 ? 1 : used);
     }
-    normalise(digest, p, (size_t)(end - p));
+    digest_normalise(digest, p, (size_t)(end - p));
 }
 
 void digest_tag(Digest *digest, unsigned id, bool is_end)
@@ -340,7 +341,7 @@ void digest_drain(Digest *digest)
     pieces->host = 0;
 }
 
-static void give(DigestResult *result, Words *words)
+static void digest_give(DigestResult *result, Words *words)
 {
     result->text_bytes = words->bytes;
     if (words->n >= DIGEST_MIN_WORDS) {
@@ -356,7 +357,7 @@ static DigestResult finish_pieces(Digest *digest)
     if (pieces->any) {
         result.text = hash_stream_result(pieces->hash);
         add_words_to(digest, &pieces->words, pieces->host, digest->length);
-        give(&result, &pieces->words);
+        digest_give(&result, &pieces->words);
     }
     return result;
 }
@@ -375,6 +376,6 @@ DigestResult digest_finish(Digest *digest)
     Words words;
     memset(&words, 0, sizeof words);
     add_words_to(digest, &words, host, digest->length);
-    give(&result, &words);
+    digest_give(&result, &words);
     return result;
 }

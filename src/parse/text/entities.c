@@ -5,19 +5,19 @@
 
 #include "parse/text/entities_table.h"
 
-static bool is_digit(char c)
+static bool entities_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_alnum(char c)
+static bool entities_is_alnum(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return entities_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static int hex_value(char c)
+static int entities_hex_value(char c)
 {
-    if (is_digit(c)) {
+    if (entities_is_digit(c)) {
         return c - '0';
     }
     if (c >= 'a' && c <= 'f') {
@@ -66,7 +66,7 @@ static size_t read_numeric(const char *p, size_t length, char *value, size_t *va
     size_t first = i;
     uint32_t c = 0;
     for (; i < length; i++) {
-        int digit = hex_value(p[i]);
+        int digit = entities_hex_value(p[i]);
         if (digit < 0 || (!hex && digit > 9)) {
             break;
         }
@@ -91,7 +91,7 @@ static size_t read_numeric(const char *p, size_t length, char *value, size_t *va
 
 /* ---- named references ---- */
 
-static const EntityRow *find(const char *name, size_t length)
+static const EntityRow *entities_find(const char *name, size_t length)
 {
     unsigned char c = (unsigned char)name[0];
     size_t letter = c >= 'a' ? 26u + (c - 'a') : c - (unsigned)'A';
@@ -123,23 +123,23 @@ size_t entity_read(const char *p, size_t length, bool attribute, char value[ENTI
     if (p[1] == '#') {
         return read_numeric(p, length, value, value_length);
     }
-    if (!is_alnum(p[1]) || is_digit(p[1])) {
+    if (!entities_is_alnum(p[1]) || entities_is_digit(p[1])) {
         return 0;
     }
     size_t n = 1;
-    while (1 + n < length && n <= ENTITY_NAME_BYTES && is_alnum(p[1 + n])) {
+    while (1 + n < length && n <= ENTITY_NAME_BYTES && entities_is_alnum(p[1 + n])) {
         n++;
     }
     const EntityRow *row = NULL;
     size_t used = 0;
     if (1 + n < length && p[1 + n] == ';') {
-        row = find(p + 1, n);
+        row = entities_find(p + 1, n);
         used = n + 2;
     }
     if (row == NULL) {
         n = n < ENTITY_BARE_BYTES ? n : ENTITY_BARE_BYTES;
         for (; n >= 2 && row == NULL; n--) {
-            const EntityRow *candidate = find(p + 1, n);
+            const EntityRow *candidate = entities_find(p + 1, n);
             if (candidate != NULL && candidate->bare) {
                 row = candidate;
                 used = n + 1;
@@ -148,7 +148,7 @@ size_t entity_read(const char *p, size_t length, bool attribute, char value[ENTI
         if (row == NULL) {
             return 0;
         }
-        if (attribute && used < length && (p[used] == '=' || is_alnum(p[used]))) {
+        if (attribute && used < length && (p[used] == '=' || entities_is_alnum(p[used]))) {
             return 0;
         }
     }

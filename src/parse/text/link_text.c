@@ -26,7 +26,7 @@ void link_text_begin(LinkText *words)
     words->is_broken = false;
 }
 
-static bool is_space(char c)
+static bool link_text_is_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
 }
@@ -37,7 +37,7 @@ static void add_plain(LinkText *words, const char *p, size_t length)
     const char *end = p + length;
     while (p < end) {
         const char *word = p;
-        while (p < end && !is_space(*p)) {
+        while (p < end && !link_text_is_space(*p)) {
             p++;
         }
         if (p > word) {
@@ -47,7 +47,7 @@ static void add_plain(LinkText *words, const char *p, size_t length)
             words->is_broken = false;
             (void)buffer_append(&words->text, word, (size_t)(p - word));
         }
-        while (p < end && is_space(*p)) {
+        while (p < end && link_text_is_space(*p)) {
             words->is_broken = true;
             p++;
         }

@@ -87,8 +87,8 @@ static bool visit(void *context, uint64_t key, uint64_t page)
 }
 
 /* Looks at n entries of a range at most. */
-static Result look(const SimhashTables *tables, Search *search, uint64_t first, uint64_t last,
-                   unsigned n)
+static Result simhash_look(const SimhashTables *tables, Search *search, uint64_t first,
+                           uint64_t last, unsigned n)
 {
     search->left = n;
     return tables->scan(tables->state, search->table, first, last, visit, search);
@@ -101,9 +101,9 @@ static Result look_in_table(const SimhashTables *tables, Search *search, unsigne
     uint64_t key = simhash_table_key(search->hash, table);
     uint64_t first = key & ~low;
     search->table = table;
-    Result rc = look(tables, search, key, first | low, SIMHASH_VISITS / 2);
+    Result rc = simhash_look(tables, search, key, first | low, SIMHASH_VISITS / 2);
     unsigned rest = SIMHASH_VISITS / 2 + search->left;
-    return rc == RESULT_OK && key > first ? look(tables, search, first, key - 1, rest) : rc;
+    return rc == RESULT_OK && key > first ? simhash_look(tables, search, first, key - 1, rest) : rc;
 }
 
 static bool exact(const Search *search)
@@ -117,7 +117,8 @@ Result simhash_find(const SimhashTables *tables, uint64_t hash, SimhashMatch *ma
         return RESULT_NOT_FOUND;
     }
     Search search = {.hash = hash};
-    Result rc = look(tables, &search, hash, hash, 1); /* the lowest page of the exact ones */
+    Result rc =
+        simhash_look(tables, &search, hash, hash, 1); /* the lowest page of the exact ones */
     for (unsigned t = 0; t < SIMHASH_TABLES && rc == RESULT_OK && !exact(&search); t++) {
         rc = look_in_table(tables, &search, t);
     }

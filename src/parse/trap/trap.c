@@ -81,12 +81,12 @@ unsigned trap_parameters(const char *query, size_t length)
     return n;
 }
 
-static bool is_digit(char c)
+static bool trap_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c)
+static bool trap_is_letter(char c)
 {
     char lower = (char)(c | 0x20);
     return lower >= 'a' && lower <= 'z';
@@ -95,12 +95,12 @@ static bool is_letter(char c)
 static bool is_hex(char c)
 {
     char lower = (char)(c | 0x20);
-    return is_digit(c) || (lower >= 'a' && lower <= 'f');
+    return trap_is_digit(c) || (lower >= 'a' && lower <= 'f');
 }
 
-static bool is_word(char c)
+static bool trap_is_word(char c)
 {
-    return is_letter(c) || is_digit(c);
+    return trap_is_letter(c) || trap_is_digit(c);
 }
 
 /* Hexadecimal digits in groups of 8, 4, 4, 4 and 12, with dashes between them. */
@@ -120,18 +120,18 @@ static bool is_uuid(const char *p, const char *end)
 
 size_t trap_identifier(const char *start, const char *p, const char *end)
 {
-    if (p == end || !is_word(*p) || (p > start && is_word(p[-1]))) {
+    if (p == end || !trap_is_word(*p) || (p > start && trap_is_word(p[-1]))) {
         return 0;
     }
-    if (is_uuid(p, end) && (end - p == UUID_LENGTH || !is_word(p[UUID_LENGTH]))) {
+    if (is_uuid(p, end) && (end - p == UUID_LENGTH || !trap_is_word(p[UUID_LENGTH]))) {
         return UUID_LENGTH;
     }
     const char *q = p;
     bool hex = true;
     unsigned changes = 0; /* between digits and letters */
-    while (q < end && is_word(*q)) {
+    while (q < end && trap_is_word(*q)) {
         hex = hex && is_hex(*q);
-        changes += q > p && is_digit(*q) != is_digit(q[-1]);
+        changes += q > p && trap_is_digit(*q) != trap_is_digit(q[-1]);
         q++;
     }
     size_t n = (size_t)(q - p);
@@ -149,8 +149,8 @@ static Result append_general(Buffer *out, const char *text, size_t length)
         if (n > 0) {
             p += n;
             rc = buffer_append_char(out, 'x');
-        } else if (is_digit(*p)) {
-            while (p < end && is_digit(*p)) {
+        } else if (trap_is_digit(*p)) {
+            while (p < end && trap_is_digit(*p)) {
                 p++;
             }
             rc = buffer_append_char(out, '0');
@@ -178,7 +178,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Appends "?a=&b=": sorted names, each once. */
-static Result append_sorted(Buffer *out, const Name *names, size_t n)
+static Result trap_append_sorted(Buffer *out, const Name *names, size_t n)
 {
     Result rc = RESULT_OK;
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
@@ -226,7 +226,7 @@ static Result append_parameters(Buffer *out, const char *query, size_t length)
     }
     if (rc == RESULT_OK) {
         qsort(names, i, sizeof *names, compare_names);
-        rc = append_sorted(out, names, i);
+        rc = trap_append_sorted(out, names, i);
     }
     buffer_destroy(&text);
     free(ends);

@@ -42,28 +42,28 @@ typedef struct Block {
 /* What stands for all of a kind; no byte of UTF-8. */
 enum { ANY_IDENTIFIER = 0xFF, ANY_MONTH = 0xFE, ANY_NUMBER = 0xFD };
 
-static bool is_digit(char c)
+static bool trap_content_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c)
+static bool trap_content_is_letter(char c)
 {
     return (scan_class(c) & SCAN_LETTER) != 0;
 }
 
-static bool is_word(char c)
+static bool trap_content_is_word(char c)
 {
-    return is_letter(c) || is_digit(c);
+    return trap_content_is_letter(c) || trap_content_is_digit(c);
 }
 
-static bool is_space(char c)
+static bool trap_content_is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 /* Hashes what counts as it is, up to p. */
-static void flush(Reader *reader, const char *p)
+static void trap_content_flush(Reader *reader, const char *p)
 {
     if (p > reader->from) {
         reader->hash = hash_64(reader->from, (size_t)(p - reader->from), reader->hash);
@@ -71,28 +71,28 @@ static void flush(Reader *reader, const char *p)
 }
 
 /* The bytes from p to end are left out. */
-static void leave_out(Reader *reader, const char *p, const char *end)
+static void trap_content_leave_out(Reader *reader, const char *p, const char *end)
 {
-    flush(reader, p);
+    trap_content_flush(reader, p);
     reader->from = end;
 }
 
 /* A token stands for the bytes from p to end. */
-static void replace(Reader *reader, const char *p, const char *end, uint8_t token)
+static void trap_content_replace(Reader *reader, const char *p, const char *end, uint8_t token)
 {
-    leave_out(reader, p, end);
+    trap_content_leave_out(reader, p, end);
     reader->hash = hash_64(&token, sizeof token, reader->hash);
 }
 
 /* The value of a word that is a number; NO_NUMBER for others. */
-static uint32_t number_of(const char *word, size_t length)
+static uint32_t trap_content_number_of(const char *word, size_t length)
 {
     uint32_t value = 0;
     if (length > MAX_DIGITS) {
         return NO_NUMBER;
     }
     for (size_t i = 0; i < length; i++) {
-        if (!is_digit(word[i])) {
+        if (!trap_content_is_digit(word[i])) {
             return NO_NUMBER;
         }
         value = value * 10 + (uint32_t)(word[i] - '0');
@@ -106,10 +106,10 @@ static void read_url_numbers(Reader *reader, const Url *url)
     const char *end = url->href + url->length;
     while (p < end && reader->n_numbers < URL_NUMBERS) {
         const char *start = p;
-        while (p < end && is_digit(*p)) {
+        while (p < end && trap_content_is_digit(*p)) {
             p++;
         }
-        uint32_t value = p > start ? number_of(start, (size_t)(p - start)) : NO_NUMBER;
+        uint32_t value = p > start ? trap_content_number_of(start, (size_t)(p - start)) : NO_NUMBER;
         if (value != NO_NUMBER) {
             reader->numbers[reader->n_numbers++] = value;
         }
@@ -154,18 +154,19 @@ static bool is_month(const char *word, size_t length)
 /* Walks over a pair of equal bytes, or of numbers. */
 static bool step_alike(const char **a, const char *a_end, const char **b, const char *b_end)
 {
-    if (*a == a_end || *b == b_end || (is_digit(**a) ? !is_digit(**b) : **a != **b)) {
+    if (*a == a_end || *b == b_end ||
+        (trap_content_is_digit(**a) ? !trap_content_is_digit(**b) : **a != **b)) {
         return false;
     }
-    if (!is_digit(**a)) {
+    if (!trap_content_is_digit(**a)) {
         (*a)++;
         (*b)++;
         return true;
     }
-    while (*a < a_end && is_digit(**a)) {
+    while (*a < a_end && trap_content_is_digit(**a)) {
         (*a)++;
     }
-    while (*b < b_end && is_digit(**b)) {
+    while (*b < b_end && trap_content_is_digit(**b)) {
         (*b)++;
     }
     return true;
@@ -184,7 +185,7 @@ static const char *skip_authority(const char *p, const char *end)
 }
 
 /* Whether a reference leads to the page itself, or to one that only numbers tell from it. */
-static bool is_own(const Reader *reader, const char *p, const char *end)
+static bool trap_content_is_own(const Reader *reader, const char *p, const char *end)
 {
     const char *stop = p;
     while (stop < end && *stop != '?' && *stop != '#') {
@@ -208,7 +209,7 @@ static bool is_own(const Reader *reader, const char *p, const char *end)
     if (p < stop && (!reader->path_has_number || (*p != '/' && own[-1] != '/'))) {
         return false;
     }
-    while (p < stop && (is_digit(*p) || *p == '/')) {
+    while (p < stop && (trap_content_is_digit(*p) || *p == '/')) {
         p++;
     }
     return p == stop;
@@ -218,13 +219,13 @@ static bool is_own(const Reader *reader, const char *p, const char *end)
 static bool is_link(const Reader *reader, const char *equals)
 {
     const char *end = equals;
-    while (end > reader->value_end && is_space(end[-1])) {
+    while (end > reader->value_end && trap_content_is_space(end[-1])) {
         end--;
     }
     for (size_t length = 4; length <= 6; length += 2) {
         const char *name = length == 4 ? "href" : "action";
         const char *p = end - length;
-        if (end - reader->body > (ptrdiff_t)length && !is_word(p[-1])) {
+        if (end - reader->body > (ptrdiff_t)length && !trap_content_is_word(p[-1])) {
             size_t i = 0;
             while (i < length && (p[i] | 0x20) == name[i]) {
                 i++;
@@ -239,14 +240,14 @@ static bool is_link(const Reader *reader, const char *equals)
 
 /* At the "=" of an attribute: the value of one that leads to the page itself is left out. Returns
  * where to go on. */
-static const char *read_value(Reader *reader, const char *equals)
+static const char *trap_content_read_value(Reader *reader, const char *equals)
 {
     const char *p = equals + 1;
     const char *stop = NULL;
     if (!is_link(reader, equals)) {
         return p;
     }
-    while (p < reader->end && is_space(*p)) {
+    while (p < reader->end && trap_content_is_space(*p)) {
         p++;
     }
     if (p < reader->end && (*p == '"' || *p == '\'')) {
@@ -254,7 +255,7 @@ static const char *read_value(Reader *reader, const char *equals)
         p++;
     } else {
         stop = p;
-        while (stop < reader->end && !is_space(*stop) && *stop != '>') {
+        while (stop < reader->end && !trap_content_is_space(*stop) && *stop != '>') {
             stop++;
         }
     }
@@ -262,24 +263,24 @@ static const char *read_value(Reader *reader, const char *equals)
         return equals + 1;
     }
     reader->value_end = stop;
-    if (!is_own(reader, p, stop)) {
+    if (!trap_content_is_own(reader, p, stop)) {
         return equals + 1;
     }
-    leave_out(reader, equals + 1, stop);
+    trap_content_leave_out(reader, equals + 1, stop);
     return stop;
 }
 
 /* A number in the text. */
-static void read_number(Reader *reader, const char *word, const char *end)
+static void trap_content_read_number(Reader *reader, const char *word, const char *end)
 {
-    uint32_t value = number_of(word, (size_t)(end - word));
+    uint32_t value = trap_content_number_of(word, (size_t)(end - word));
     uint32_t last = reader->last;
     if (value == NO_NUMBER) {
         return;
     }
     reader->last = value;
     if ((last != NO_NUMBER && value == last + 1) || is_near_url(reader, value)) {
-        replace(reader, word, end, ANY_NUMBER);
+        trap_content_replace(reader, word, end, ANY_NUMBER);
     }
 }
 
@@ -291,13 +292,13 @@ static const char *read_word(Reader *reader, const char *p, const char *stop, bo
     bool may_be = digits && length >= TRAP_LEAST_IDENTIFIER;
     size_t n = may_be ? trap_identifier(reader->body, p, reader->end) : 0;
     if (n > 0) {
-        replace(reader, p, p + n, ANY_IDENTIFIER);
+        trap_content_replace(reader, p, p + n, ANY_IDENTIFIER);
         return p + n;
     }
     if (digits && !reader->in_tag) {
-        read_number(reader, p, stop);
+        trap_content_read_number(reader, p, stop);
     } else if (!digits && is_month(p, length)) {
-        replace(reader, p, stop, ANY_MONTH);
+        trap_content_replace(reader, p, stop, ANY_MONTH);
     }
     return stop;
 }
@@ -308,13 +309,13 @@ static uint64_t bits(__m128i bytes)
     return (uint64_t)(unsigned)_mm_movemask_epi8(bytes);
 }
 
-static __m128i in_range(__m128i bytes, char first, char span)
+static __m128i trap_content_in_range(__m128i bytes, char first, char span)
 {
     __m128i x = _mm_sub_epi8(bytes, _mm_set1_epi8(first));
     return _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(span)), x);
 }
 
-static __m128i is(__m128i bytes, char c)
+static __m128i trap_content_is(__m128i bytes, char c)
 {
     return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c));
 }
@@ -322,42 +323,47 @@ static __m128i is(__m128i bytes, char c)
 /* a, d, f, j, m, n, o or s */
 static __m128i is_month_first(__m128i lower)
 {
-    __m128i a_to_j = _mm_or_si128(_mm_or_si128(is(lower, 'a'), is(lower, 'd')),
-                                  _mm_or_si128(is(lower, 'f'), is(lower, 'j')));
-    return _mm_or_si128(a_to_j, _mm_or_si128(in_range(lower, 'm', 2), is(lower, 's')));
+    __m128i a_to_j =
+        _mm_or_si128(_mm_or_si128(trap_content_is(lower, 'a'), trap_content_is(lower, 'd')),
+                     _mm_or_si128(trap_content_is(lower, 'f'), trap_content_is(lower, 'j')));
+    return _mm_or_si128(
+        a_to_j, _mm_or_si128(trap_content_in_range(lower, 'm', 2), trap_content_is(lower, 's')));
 }
 
 /* a, c, e, o, p or u */
 static __m128i is_month_second(__m128i lower)
 {
-    __m128i a_to_e = _mm_or_si128(_mm_or_si128(is(lower, 'a'), is(lower, 'c')), is(lower, 'e'));
-    return _mm_or_si128(a_to_e, _mm_or_si128(in_range(lower, 'o', 1), is(lower, 'u')));
+    __m128i a_to_e =
+        _mm_or_si128(_mm_or_si128(trap_content_is(lower, 'a'), trap_content_is(lower, 'c')),
+                     trap_content_is(lower, 'e'));
+    return _mm_or_si128(
+        a_to_e, _mm_or_si128(trap_content_in_range(lower, 'o', 1), trap_content_is(lower, 'u')));
 }
 
-static void look(Block *block, const char bytes[BLOCK_BYTES])
+static void trap_content_look(Block *block, const char bytes[BLOCK_BYTES])
 {
     *block = (Block){.words = 0};
     for (unsigned i = 0; i < BLOCK_BYTES; i += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(bytes + i));
         __m128i lower = _mm_or_si128(x, _mm_set1_epi8(0x20));
-        __m128i digits = in_range(x, '0', 9);
-        block->words |= bits(_mm_or_si128(in_range(lower, 'a', 25), digits)) << i;
+        __m128i digits = trap_content_in_range(x, '0', 9);
+        block->words |= bits(_mm_or_si128(trap_content_in_range(lower, 'a', 25), digits)) << i;
         block->digits |= bits(digits) << i;
-        block->marks |= bits(in_range(x, '<', 2)) << i;
-        block->tags |= bits(is(x, '<')) << i;
+        block->marks |= bits(trap_content_in_range(x, '<', 2)) << i;
+        block->tags |= bits(trap_content_is(x, '<')) << i;
         block->months[0] |= bits(is_month_first(lower)) << i;
         block->months[1] |= bits(is_month_second(lower)) << i;
     }
 }
 #else
-static void look(Block *block, const char bytes[BLOCK_BYTES])
+static void trap_content_look(Block *block, const char bytes[BLOCK_BYTES])
 {
     *block = (Block){.words = 0};
     for (unsigned i = 0; i < BLOCK_BYTES; i++) {
         char c = bytes[i];
         char lower = (char)(c | 0x20);
-        block->words |= (uint64_t)is_word(c) << i;
-        block->digits |= (uint64_t)is_digit(c) << i;
+        block->words |= (uint64_t)trap_content_is_word(c) << i;
+        block->digits |= (uint64_t)trap_content_is_digit(c) << i;
         block->marks |= (uint64_t)(c >= '<' && c <= '>') << i;
         block->tags |= (uint64_t)(c == '<') << i;
         block->months[0] |= (uint64_t)(memchr("adfjmnos", lower, 8) != NULL) << i;
@@ -371,11 +377,11 @@ static const char *read_around(Reader *reader, const char *p, const char *from)
 {
     const char *stop = p;
     bool digits = false;
-    while (p > from && is_word(p[-1])) {
+    while (p > from && trap_content_is_word(p[-1])) {
         p--;
     }
-    for (; stop < reader->end && is_word(*stop); stop++) {
-        digits = digits || is_digit(*stop);
+    for (; stop < reader->end && trap_content_is_word(*stop); stop++) {
+        digits = digits || trap_content_is_digit(*stop);
     }
     return read_word(reader, p, stop, digits);
 }
@@ -383,15 +389,16 @@ static const char *read_around(Reader *reader, const char *p, const char *from)
 static const char *read_mark(Reader *reader, const char *p)
 {
     if (*p == '=') {
-        return p >= reader->value_end ? read_value(reader, p) : p + 1;
+        return p >= reader->value_end ? trap_content_read_value(reader, p) : p + 1;
     }
-    reader->in_tag = *p == '<' && p + 1 < reader->end && (is_letter(p[1]) || p[1] == '/');
+    reader->in_tag =
+        *p == '<' && p + 1 < reader->end && (trap_content_is_letter(p[1]) || p[1] == '/');
     return p + 1;
 }
 
 /* The bytes at `from`, up to 64, of which those before p are read. Returns where to go on. Most
  * words are passed over: they have no digit, and do not begin as months do. */
-static const char *read_block(Reader *reader, const char *from, const char *p)
+static const char *trap_content_read_block(Reader *reader, const char *from, const char *p)
 {
     size_t size = (size_t)(reader->end - from);
     char last[BLOCK_BYTES] = {0};
@@ -399,7 +406,7 @@ static const char *read_block(Reader *reader, const char *from, const char *p)
     if (size < BLOCK_BYTES) {
         memcpy(last, from, size);
     }
-    look(&block, size < BLOCK_BYTES ? last : from);
+    trap_content_look(&block, size < BLOCK_BYTES ? last : from);
     uint64_t seconds = block.months[1] >> 1 | UINT64_C(1) << 63; /* the next block has that one */
     uint64_t months = block.words & ~(block.words << 1) & block.months[0] & seconds;
     uint64_t in_text = block.digits | block.tags | months;
@@ -424,14 +431,14 @@ static const char *number_end(const char *p, const char *end)
     const char *first_end = NULL;
     for (;;) {
         const char *start = p;
-        while (p < end && is_digit(*p)) {
+        while (p < end && trap_content_is_digit(*p)) {
             p++;
         }
         first_end = first_end == NULL ? p : first_end;
         if (p - start == YEAR_DIGITS) {
             return first_end;
         }
-        if (end - p < 2 || *p != '.' || !is_digit(p[1])) {
+        if (end - p < 2 || *p != '.' || !trap_content_is_digit(p[1])) {
             return p;
         }
         p++;
@@ -446,7 +453,7 @@ bool trap_content_is_due(const Url *url)
     bool identifier = false;
     const char *known = start; /* the number that ends here was counted */
     for (const char *p = start; p < end; p++) {
-        if (p >= known && is_digit(*p) && !is_word(p[-1])) {
+        if (p >= known && trap_content_is_digit(*p) && !trap_content_is_word(p[-1])) {
             n_numbers++;
             known = number_end(p, end);
         }
@@ -467,17 +474,17 @@ uint64_t trap_content_hash(const Url *url, const char *body, size_t length)
                      .last = NO_NUMBER};
     read_url_numbers(&reader, url);
     for (const char *p = reader.path; p < reader.path_end; p++) {
-        reader.path_has_number = reader.path_has_number || is_digit(*p);
+        reader.path_has_number = reader.path_has_number || trap_content_is_digit(*p);
     }
     const char *p = body;
     for (const char *from = body; from < reader.end; from += BLOCK_BYTES) {
         if (p < from + BLOCK_BYTES) {
-            p = read_block(&reader, from, p);
+            p = trap_content_read_block(&reader, from, p);
         }
         if (reader.end - from <= BLOCK_BYTES) {
             break; /* no pointer beyond the end */
         }
     }
-    flush(&reader, reader.end);
+    trap_content_flush(&reader, reader.end);
     return reader.hash | 1;
 }

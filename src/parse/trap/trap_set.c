@@ -11,7 +11,7 @@ struct TrapSet {
 };
 
 /* The place of the first pattern that is not before this one. */
-static size_t place_of(const TrapSet *set, Hash128 pattern)
+static size_t trap_set_place_of(const TrapSet *set, Hash128 pattern)
 {
     size_t first = 0;
     size_t behind = trap_set_count(set);
@@ -29,7 +29,7 @@ static size_t place_of(const TrapSet *set, Hash128 pattern)
 TrapSet *trap_set_with(const TrapSet *set, Hash128 pattern)
 {
     size_t n = trap_set_count(set);
-    size_t place = place_of(set, pattern);
+    size_t place = trap_set_place_of(set, pattern);
     TrapSet *more = malloc(sizeof *more + (n + 1) * sizeof *more->patterns);
     if (more == NULL) {
         return NULL;
@@ -58,7 +58,7 @@ bool trap_set_has(const TrapSet *set, const Url *url, Buffer *text)
         return false;
     }
     Hash128 pattern = hash_128(text->data, text->length);
-    size_t place = place_of(set, pattern);
+    size_t place = trap_set_place_of(set, pattern);
     return place < set->n && set->patterns[place].high == pattern.high &&
            set->patterns[place].low == pattern.low;
 }

@@ -103,7 +103,8 @@ static const char *scan_port(const char *p, const char *end, uint16_t *port)
 
 /* Writes out what both pieces are; out's offsets up to path_start are set. A missing path (after an
  * authority) becomes "/". */
-static bool finish(Url *out, const Pieces *pieces, const char *path_end, const char *query_end)
+static bool url_fast_finish(Url *out, const Pieces *pieces, const char *path_end,
+                            const char *query_end)
 {
     size_t n_path = (size_t)(path_end - pieces->rest);
     size_t n_query = (size_t)(query_end - path_end);
@@ -156,7 +157,7 @@ static bool parse_absolute(Url *out, const Pieces *pieces, const char *host, boo
     out->host_start = (uint32_t)(pieces->n_kept + (size_t)(host - pieces->rest));
     out->host_end = (uint32_t)(pieces->n_kept + (size_t)(host_end - pieces->rest));
     out->path_start = (uint32_t)(pieces->n_kept + (size_t)(authority_end - pieces->rest));
-    return finish(out, pieces, p, query_end);
+    return url_fast_finish(out, pieces, p, query_end);
 }
 
 /* Length of base's href up to and including the last slash of its path before upto. */
@@ -196,7 +197,7 @@ static bool may_have_scheme(const char *p, const char *end)
     return p < end && *p == ':';
 }
 
-static bool parse_relative(Url *out, const Url *base, Pieces *pieces)
+static bool url_fast_parse_relative(Url *out, const Url *base, Pieces *pieces)
 {
     const char *p = pieces->rest;
     const char *end = pieces->end;
@@ -223,7 +224,7 @@ static bool parse_relative(Url *out, const Url *base, Pieces *pieces)
     out->host_start = base->host_start;
     out->host_end = base->host_end;
     out->path_start = base->path_start;
-    bool done = finish(out, pieces, p, query_end);
+    bool done = url_fast_finish(out, pieces, p, query_end);
     if (done && first == '#') {
         out->query_start = base->query_start;
     }
@@ -253,5 +254,5 @@ bool url_fast_parse(Url *out, const Url *base, const char *input, size_t length)
     if (length > 1 && input[0] == '/' && input[1] == '\\') {
         return false;
     }
-    return parse_relative(out, base, &pieces);
+    return url_fast_parse_relative(out, base, &pieces);
 }

@@ -27,7 +27,7 @@ static const char *const index_names[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static bool is_one_of(const char *text, size_t length, const char *const *names, size_t n)
+static bool url_key_is_one_of(const char *text, size_t length, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (strlen(names[i]) == length && strncasecmp(text, names[i], length) == 0) {
@@ -58,7 +58,7 @@ static bool looks_random(const char *value, size_t length)
 bool url_key_is_session(const char *name, size_t name_length, const char *value,
                         size_t value_length)
 {
-    return is_one_of(name, name_length, session_names, COUNT(session_names)) &&
+    return url_key_is_one_of(name, name_length, session_names, COUNT(session_names)) &&
            looks_random(value, value_length);
 }
 
@@ -70,7 +70,7 @@ bool url_key_is_tracking(const char *name, size_t name_length)
             return true;
         }
     }
-    return is_one_of(name, name_length, tracking_names, COUNT(tracking_names));
+    return url_key_is_one_of(name, name_length, tracking_names, COUNT(tracking_names));
 }
 
 static bool is_unreserved(char c)
@@ -113,15 +113,15 @@ static size_t shorten_path(char *path, size_t length, const UrlKeyOptions *optio
     if (options->session_ids && semicolon != NULL) {
         const char *name = semicolon + 1;
         const char *equals = memchr(name, '=', (size_t)(path + length - name));
-        if (equals != NULL && is_one_of(name, (size_t)(equals - name), path_session_names,
-                                        COUNT(path_session_names))) {
+        if (equals != NULL && url_key_is_one_of(name, (size_t)(equals - name), path_session_names,
+                                                COUNT(path_session_names))) {
             length = (size_t)(semicolon - path);
         }
     }
     if (options->index_pages && slash != NULL) {
         const char *last = slash + 1;
         size_t n = (size_t)(path + length - last);
-        length -= is_one_of(last, n, index_names, COUNT(index_names)) ? n : 0;
+        length -= url_key_is_one_of(last, n, index_names, COUNT(index_names)) ? n : 0;
     }
     return length;
 }
@@ -145,7 +145,7 @@ static int compare_parameters(const void *a, const void *b)
     return order != 0 ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-static bool is_dropped(const Parameter *parameter, const UrlKeyOptions *options)
+static bool url_key_is_dropped(const Parameter *parameter, const UrlKeyOptions *options)
 {
     size_t value_start = parameter->name_length + (parameter->name_length < parameter->length);
     if (options->tracking && url_key_is_tracking(parameter->text, parameter->name_length)) {
@@ -173,7 +173,7 @@ static size_t split_query(const char *query, size_t length, const UrlKeyOptions 
             .name_length = (size_t)((equals != NULL ? equals : stop) - p),
             .order = n,
         };
-        n += !is_dropped(&parameters[n], options);
+        n += !url_key_is_dropped(&parameters[n], options);
         if (amp == NULL) {
             return n;
         }
@@ -182,8 +182,8 @@ static size_t split_query(const char *query, size_t length, const UrlKeyOptions 
 }
 
 /* Steps 2, 3 and 5 on a query without its "?". */
-static Result append_query(Buffer *out, const char *query, size_t length,
-                           const UrlKeyOptions *options)
+static Result url_key_append_query(Buffer *out, const char *query, size_t length,
+                                   const UrlKeyOptions *options)
 {
     size_t most = 1;
     for (size_t i = 0; i < length; i++) {
@@ -235,7 +235,7 @@ static Result append_key(const Url *url, const UrlKeyOptions *options, Buffer *o
         return RESULT_MEMORY;
     }
     size_t n_normal = normalize_escapes(query + 1, length - 1, normal);
-    rc = append_query(out, normal, n_normal, options);
+    rc = url_key_append_query(out, normal, n_normal, options);
     free(normal);
     return rc;
 }

@@ -96,7 +96,7 @@ static const char *find_host_end(const char *p, const char *end)
 }
 
 /* Authority, host and port states. */
-static Result append_authority(Parser *parser)
+static Result url_standard_append_authority(Parser *parser)
 {
     Url *out = parser->out;
     const char *start = parser->p;
@@ -176,7 +176,7 @@ static void pop_segment(Url *out)
 
 /* The path state. A path is the list of its segments, each written with a slash before it. Every
  * byte is written once and removed at most once: linear. */
-static Result append_path(Parser *parser)
+static Result url_standard_append_path(Parser *parser)
 {
     Url *out = parser->out;
     for (;;) {
@@ -211,11 +211,11 @@ static Result append_path_from_root(Parser *parser)
     if (parser->p < parser->end && is_slash(*parser->p)) {
         parser->p++;
     }
-    return append_path(parser);
+    return url_standard_append_path(parser);
 }
 
 /* Query state; what follows "#" is dropped. */
-static Result append_query(Parser *parser)
+static Result url_standard_append_query(Parser *parser)
 {
     Url *out = parser->out;
     out->query_start = out->length;
@@ -243,16 +243,16 @@ static Result parse_from_authority(Parser *parser, bool https)
     }
     Result rc = append_scheme(parser, https);
     if (rc == RESULT_OK) {
-        rc = append_authority(parser);
+        rc = url_standard_append_authority(parser);
     }
     if (rc == RESULT_OK) {
         rc = append_path_from_root(parser);
     }
-    return rc == RESULT_OK ? append_query(parser) : rc;
+    return rc == RESULT_OK ? url_standard_append_query(parser) : rc;
 }
 
 /* Relative state. */
-static Result parse_relative(Parser *parser)
+static Result url_standard_parse_relative(Parser *parser)
 {
     const Url *base = parser->base;
     if (base == NULL) {
@@ -268,7 +268,7 @@ static Result parse_relative(Parser *parser)
     }
     if (is_slash(first)) {
         rc = append_path_from_root(parser);
-        return rc == RESULT_OK ? append_query(parser) : rc;
+        return rc == RESULT_OK ? url_standard_append_query(parser) : rc;
     }
     uint32_t upto = first == '#' ? base->length : base->query_start;
     rc = url_append(parser->out, base->href + base->path_start, upto - base->path_start);
@@ -281,9 +281,9 @@ static Result parse_relative(Parser *parser)
     }
     if (first != '?') {
         pop_segment(parser->out);
-        rc = append_path(parser);
+        rc = url_standard_append_path(parser);
     }
-    return rc == RESULT_OK ? append_query(parser) : rc;
+    return rc == RESULT_OK ? url_standard_append_query(parser) : rc;
 }
 
 /* The length of a scheme with its colon, or 0. */
@@ -310,7 +310,7 @@ static Result parse_clean(Parser *parser)
 {
     size_t n = scan_scheme(parser->p, parser->end);
     if (n == 0) {
-        return parse_relative(parser);
+        return url_standard_parse_relative(parser);
     }
     bool https = scheme_is(parser->p, n, "https:");
     if (!https && !scheme_is(parser->p, n, "http:")) {
@@ -319,7 +319,7 @@ static Result parse_clean(Parser *parser)
     parser->p += n;
     bool has_slashes = parser->end - parser->p >= 2 && parser->p[0] == '/' && parser->p[1] == '/';
     if (parser->base != NULL && parser->base->https == https && !has_slashes) {
-        return parse_relative(parser);
+        return url_standard_parse_relative(parser);
     }
     return parse_from_authority(parser, https);
 }

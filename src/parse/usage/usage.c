@@ -23,28 +23,28 @@ static const struct {
 
 #define PRINTED 5u
 
-static bool equals(const char *bytes, size_t length, const char *word)
+static bool usage_equals(const char *bytes, size_t length, const char *word)
 {
     return strlen(word) == length && (length == 0 || strncasecmp(bytes, word, length) == 0);
 }
 
-static bool is_blank(char c)
+static bool usage_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
 }
 
-static bool is_one_of(char c, const char *set)
+static bool usage_is_one_of(char c, const char *set)
 {
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-static void trim(const char **text, size_t *length)
+static void usage_trim(const char **text, size_t *length)
 {
-    while (*length > 0 && is_blank(**text)) {
+    while (*length > 0 && usage_is_blank(**text)) {
         (*text)++;
         (*length)--;
     }
-    while (*length > 0 && is_blank((*text)[*length - 1])) {
+    while (*length > 0 && usage_is_blank((*text)[*length - 1])) {
         (*length)--;
     }
 }
@@ -52,7 +52,7 @@ static void trim(const char **text, size_t *length)
 unsigned usage_of_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (equals(name, length, names[i].name)) {
+        if (usage_equals(name, length, names[i].name)) {
             return names[i].bits;
         }
     }
@@ -62,7 +62,7 @@ unsigned usage_of_name(const char *name, size_t length)
 unsigned usage_asked(const char *name, size_t length)
 {
     for (unsigned i = 0; i < PRINTED; i++) {
-        if (equals(name, length, names[i].name)) {
+        if (usage_equals(name, length, names[i].name)) {
             return 1u << i;
         }
     }
@@ -96,13 +96,15 @@ static Usage of_member(const char *text, size_t length)
     size_t name_length = (size_t)(equal - text);
     const char *value = equal + 1;
     size_t value_length = length - name_length - 1;
-    trim(&text, &name_length);
-    trim(&value, &value_length);
+    usage_trim(&text, &name_length);
+    usage_trim(&value, &value_length);
     uint8_t bits = (uint8_t)usage_of_name(text, name_length);
-    bool is_no = equals(value, value_length, "n") || equals(value, value_length, "no") ||
-                 equals(value, value_length, "?0") || equals(value, value_length, "0");
-    bool is_yes = equals(value, value_length, "y") || equals(value, value_length, "yes") ||
-                  equals(value, value_length, "?1") || equals(value, value_length, "1");
+    bool is_no = usage_equals(value, value_length, "n") ||
+                 usage_equals(value, value_length, "no") ||
+                 usage_equals(value, value_length, "?0") || usage_equals(value, value_length, "0");
+    bool is_yes = usage_equals(value, value_length, "y") ||
+                  usage_equals(value, value_length, "yes") ||
+                  usage_equals(value, value_length, "?1") || usage_equals(value, value_length, "1");
     return (Usage){.denied = is_no ? bits : 0, .allowed = is_yes ? bits : 0};
 }
 
@@ -127,12 +129,12 @@ Usage usage_of_robots_words(const char *value, size_t length)
     size_t i = 0;
     while (i < length) {
         size_t start = i;
-        while (i < length && !is_blank(value[i]) && !is_one_of(value[i], ",;:")) {
+        while (i < length && !usage_is_blank(value[i]) && !usage_is_one_of(value[i], ",;:")) {
             i++;
         }
-        if (equals(value + start, i - start, "noai")) {
+        if (usage_equals(value + start, i - start, "noai")) {
             usage.denied |= USAGE_TRAIN_AI | USAGE_AI_INPUT;
-        } else if (equals(value + start, i - start, "noimageai")) {
+        } else if (usage_equals(value + start, i - start, "noimageai")) {
             usage.denied |= USAGE_IMAGE_AI;
         }
         i++;
@@ -143,11 +145,11 @@ Usage usage_of_robots_words(const char *value, size_t length)
 /* "1": reserved. */
 static Usage of_reservation(const char *value, size_t length)
 {
-    trim(&value, &length);
-    if (equals(value, length, "1")) {
+    usage_trim(&value, &length);
+    if (usage_equals(value, length, "1")) {
         return (Usage){.denied = USAGE_TDM | USAGE_TRAIN_AI};
     }
-    return (Usage){.allowed = equals(value, length, "0") ? USAGE_TDM : 0};
+    return (Usage){.allowed = usage_equals(value, length, "0") ? USAGE_TDM : 0};
 }
 
 Usage usage_of_header(const HttpHeader *header)
@@ -156,12 +158,12 @@ Usage usage_of_header(const HttpHeader *header)
     size_t position = 0;
     HttpField field;
     while (http_header_next(header, &position, &field)) {
-        if (equals(field.name, field.name_length, "Content-Usage") ||
-            equals(field.name, field.name_length, "Content-Signal")) {
+        if (usage_equals(field.name, field.name_length, "Content-Usage") ||
+            usage_equals(field.name, field.name_length, "Content-Signal")) {
             usage = usage_join(usage, usage_of_dictionary(field.value, field.value_length));
-        } else if (equals(field.name, field.name_length, "X-Robots-Tag")) {
+        } else if (usage_equals(field.name, field.name_length, "X-Robots-Tag")) {
             usage = usage_join(usage, usage_of_robots_words(field.value, field.value_length));
-        } else if (equals(field.name, field.name_length, "TDM-Reservation")) {
+        } else if (usage_equals(field.name, field.name_length, "TDM-Reservation")) {
             usage = usage_join(usage, of_reservation(field.value, field.value_length));
         }
     }
@@ -178,11 +180,11 @@ typedef struct Piece {
 /* Reads an attribute at *i and moves on behind it; false at the end of the tag. */
 static bool next_attribute(const char *bytes, size_t length, size_t *i, Piece *name, Piece *value)
 {
-    while (*i < length && (is_blank(bytes[*i]) || bytes[*i] == '/')) {
+    while (*i < length && (usage_is_blank(bytes[*i]) || bytes[*i] == '/')) {
         (*i)++;
     }
     size_t start = *i;
-    while (*i < length && !is_blank(bytes[*i]) && !is_one_of(bytes[*i], "=>/")) {
+    while (*i < length && !usage_is_blank(bytes[*i]) && !usage_is_one_of(bytes[*i], "=>/")) {
         (*i)++;
     }
     *name = (Piece){bytes + start, *i - start};
@@ -190,20 +192,20 @@ static bool next_attribute(const char *bytes, size_t length, size_t *i, Piece *n
     if (*i >= length || bytes[*i] == '>') {
         return name->length > 0 && *i < length;
     }
-    while (*i < length && is_blank(bytes[*i])) {
+    while (*i < length && usage_is_blank(bytes[*i])) {
         (*i)++;
     }
     if (*i >= length || bytes[*i] != '=') {
         return *i < length;
     }
     (*i)++;
-    while (*i < length && is_blank(bytes[*i])) {
+    while (*i < length && usage_is_blank(bytes[*i])) {
         (*i)++;
     }
     char quote = *i < length && (bytes[*i] == '"' || bytes[*i] == '\'') ? bytes[(*i)++] : '\0';
     start = *i;
     while (*i < length &&
-           (quote != '\0' ? bytes[*i] != quote : !is_blank(bytes[*i]) && bytes[*i] != '>')) {
+           (quote != '\0' ? bytes[*i] != quote : !usage_is_blank(bytes[*i]) && bytes[*i] != '>')) {
         (*i)++;
     }
     *value = (Piece){bytes + start, *i - start};
@@ -217,22 +219,22 @@ static Usage of_meta(const char *bytes, size_t length, size_t *i)
     Piece content = {bytes, 0};
     Piece attribute, value;
     while (next_attribute(bytes, length, i, &attribute, &value)) {
-        if (equals(attribute.bytes, attribute.length, "name") ||
-            equals(attribute.bytes, attribute.length, "http-equiv")) {
+        if (usage_equals(attribute.bytes, attribute.length, "name") ||
+            usage_equals(attribute.bytes, attribute.length, "http-equiv")) {
             name = value;
-        } else if (equals(attribute.bytes, attribute.length, "content")) {
+        } else if (usage_equals(attribute.bytes, attribute.length, "content")) {
             content = value;
         }
     }
-    trim(&name.bytes, &name.length);
-    if (equals(name.bytes, name.length, "robots")) {
+    usage_trim(&name.bytes, &name.length);
+    if (usage_equals(name.bytes, name.length, "robots")) {
         return usage_of_robots_words(content.bytes, content.length);
     }
-    if (equals(name.bytes, name.length, "tdm-reservation")) {
+    if (usage_equals(name.bytes, name.length, "tdm-reservation")) {
         return of_reservation(content.bytes, content.length);
     }
-    return equals(name.bytes, name.length, "content-usage") ||
-                   equals(name.bytes, name.length, "content-signal")
+    return usage_equals(name.bytes, name.length, "content-usage") ||
+                   usage_equals(name.bytes, name.length, "content-signal")
                ? usage_of_dictionary(content.bytes, content.length)
                : (Usage){0};
 }
@@ -249,7 +251,7 @@ Usage usage_of_html(const char *bytes, size_t length)
         }
         i = (size_t)(tag - bytes) + 1;
         if (length - i > 5 && strncasecmp(bytes + i, "meta", 4) == 0 &&
-            (is_blank(bytes[i + 4]) || bytes[i + 4] == '/')) {
+            (usage_is_blank(bytes[i + 4]) || bytes[i + 4] == '/')) {
             i += 4;
             usage = usage_join(usage, of_meta(bytes, length, &i));
         }
@@ -267,11 +269,11 @@ Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error)
         size_t name = strcspn(text, ", \t");
         const char *action = text + name;
         size_t action_length = item - name;
-        trim(&action, &action_length);
+        usage_trim(&action, &action_length);
         uint8_t bits = (uint8_t)usage_asked(text, name);
-        bool is_known = equals(action, action_length, "no-fetch") ||
-                        equals(action, action_length, "no-store") ||
-                        equals(action, action_length, "label");
+        bool is_known = usage_equals(action, action_length, "no-fetch") ||
+                        usage_equals(action, action_length, "no-store") ||
+                        usage_equals(action, action_length, "label");
         if (bits == 0 || !is_known) {
             (void)buffer_printf(error,
                                 "'%.*s': expected a usage (train-ai, ai-input, search, tdm, "
@@ -279,8 +281,8 @@ Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error)
                                 (int)item, text);
             return RESULT_INVALID;
         }
-        rules->no_fetch |= equals(action, action_length, "no-fetch") ? bits : 0;
-        rules->no_store |= equals(action, action_length, "no-store") ? bits : 0;
+        rules->no_fetch |= usage_equals(action, action_length, "no-fetch") ? bits : 0;
+        rules->no_store |= usage_equals(action, action_length, "no-store") ? bits : 0;
         text += item;
     }
     return RESULT_OK;

@@ -96,7 +96,7 @@ static Result read_as(VisibleReader *r, const VisibleInput *input, const char *e
 }
 
 /* As a browser: a meta behind the prescan's reach makes it begin again. */
-static Result read_page(VisibleReader *r, const VisibleInput *input, VisiblePage *page)
+static Result visible_read_page(VisibleReader *r, const VisibleInput *input, VisiblePage *page)
 {
     bool is_xml = html_xml_is_type(input->content_type);
     CharsetSource source = CHARSET_FROM_FALLBACK;
@@ -151,7 +151,7 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     visible_lines_trim(&r->lines, KEEP_BYTES);
     visible_main_trim(&r->main, KEEP_BYTES);
     r->marks.n_headings = 0;
-    Result rc = read_page(r, input, page);
+    Result rc = visible_read_page(r, input, page);
     if (rc == RESULT_MEMORY && r->lines.out == NULL) {
         return rc;
     }

@@ -17,7 +17,8 @@ void visible_facts_begin(VisibleFacts *facts, Arena *arena)
 
 /* A copy with character references decoded, white space at the ends removed and runs of it one
  * space; NULL: without memory. */
-static const char *copy_text(VisibleFacts *facts, const char *bytes, size_t length, bool attribute)
+static const char *visible_facts_copy_text(VisibleFacts *facts, const char *bytes, size_t length,
+                                           bool attribute)
 {
     char raw[ENTITY_ROOM(2 * VISIBLE_FACT_BYTES)];
     char text[VISIBLE_FACT_BYTES];
@@ -50,7 +51,7 @@ static bool has_word(const HtmlTag *tag, HtmlAttributeId id, const char *word)
 
 static const char *copy_value(VisibleFacts *facts, const HtmlTag *tag, HtmlAttributeId id)
 {
-    return copy_text(facts, tag->values[id].bytes, tag->values[id].length, true);
+    return visible_facts_copy_text(facts, tag->values[id].bytes, tag->values[id].length, true);
 }
 
 /* ---- elements ---- */
@@ -69,7 +70,7 @@ static void read_encoding(VisibleFacts *facts, const HtmlTag *tag)
     }
 }
 
-static void read_meta(VisibleFacts *facts, const HtmlTag *tag)
+static void visible_facts_read_meta(VisibleFacts *facts, const HtmlTag *tag)
 {
     if (facts->meta_encoding == NULL) {
         read_encoding(facts, tag);
@@ -85,7 +86,7 @@ static void read_meta(VisibleFacts *facts, const HtmlTag *tag)
     }
 }
 
-static void read_link(VisibleFacts *facts, const HtmlTag *tag)
+static void visible_facts_read_link(VisibleFacts *facts, const HtmlTag *tag)
 {
     if (facts->canonical == NULL && html_tag_has(tag, HTML_ATTR_REL) &&
         html_tag_has(tag, HTML_ATTR_HREF) &&
@@ -98,10 +99,10 @@ void visible_facts_tag(VisibleFacts *facts, const HtmlTag *tag)
 {
     switch ((int)tag->id) {
     case HTML_META:
-        read_meta(facts, tag);
+        visible_facts_read_meta(facts, tag);
         break;
     case HTML_LINK:
-        read_link(facts, tag);
+        visible_facts_read_link(facts, tag);
         break;
     case HTML_BASE:
         if (facts->base == NULL && html_tag_has(tag, HTML_ATTR_HREF)) {
@@ -124,7 +125,7 @@ void visible_facts_tag(VisibleFacts *facts, const HtmlTag *tag)
 void visible_facts_title(VisibleFacts *facts, const char *text, size_t length)
 {
     if (!facts->has_title) {
-        facts->title = copy_text(facts, text, length, false);
+        facts->title = visible_facts_copy_text(facts, text, length, false);
         facts->has_title = true;
     }
 }

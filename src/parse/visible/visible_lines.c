@@ -48,7 +48,7 @@ Result visible_lines_begin(VisibleLines *lines, const char *readable, size_t len
 /* ---- what comes before text ---- */
 
 /* Writes what is owed: something comes next. */
-static void settle(VisibleLines *lines)
+static void visible_lines_settle(VisibleLines *lines)
 {
     char *out = lines->out + lines->length;
     for (unsigned i = 0; i < lines->breaks && lines->length > 0; i++) {
@@ -71,7 +71,7 @@ void visible_lines_break(VisibleLines *lines, unsigned breaks)
 void visible_lines_feed(VisibleLines *lines, char feed)
 {
     lines->space = VISIBLE_SPACE_NONE; /* white space at the end of the line */
-    settle(lines);
+    visible_lines_settle(lines);
     lines->out[lines->length++] = feed;
     lines->space = VISIBLE_SPACE_START;
 }
@@ -80,7 +80,7 @@ void visible_lines_object(VisibleLines *lines)
 {
     /* Breaks stay owed: there is no text yet that they would be before. */
     if (lines->breaks == 0) {
-        settle(lines);
+        visible_lines_settle(lines);
     }
     lines->space = VISIBLE_SPACE_NONE;
 }
@@ -223,16 +223,16 @@ static void collapse(VisibleLines *lines, const char *p, const char *end, bool d
         lines->space = VISIBLE_SPACE_BLANK;
     }
     if (word < end) {
-        settle(lines);
+        visible_lines_settle(lines);
         copy_words(lines, word, end, decode);
     }
 }
 
 /* ---- kept text ---- */
 
-static void keep(VisibleLines *lines, const char *p, const char *end, bool decode)
+static void visible_lines_keep(VisibleLines *lines, const char *p, const char *end, bool decode)
 {
-    settle(lines);
+    visible_lines_settle(lines);
     char *out = lines->out + lines->length;
     while (p < end) {
         const char *plain = p;
@@ -287,7 +287,7 @@ void visible_lines_text(VisibleLines *lines, const char *p, const char *end, Vis
         collapse(lines, p, end, decode);
         break;
     case VISIBLE_WHITE_PRE:
-        keep(lines, p, end, decode);
+        visible_lines_keep(lines, p, end, decode);
         break;
     case VISIBLE_WHITE_PRE_LINE:
         collapse_lines(lines, p, end, decode);

@@ -46,7 +46,7 @@ void visible_main_trim(VisibleMain *main, size_t keep_bytes)
 /* ---- words ---- */
 
 /* Words between blanks; where a script has none between words, two characters are one. */
-static uint32_t count_words(const char *text, uint32_t start, uint32_t end)
+static uint32_t visible_main_count_words(const char *text, uint32_t start, uint32_t end)
 {
     uint32_t words = 0;
     uint32_t halves = 0;
@@ -61,14 +61,14 @@ static uint32_t count_words(const char *text, uint32_t start, uint32_t end)
     return words + halves / 2;
 }
 
-static void measure(Facts *facts, const char *text, const VisibleBlock *block)
+static void visible_main_measure(Facts *facts, const char *text, const VisibleBlock *block)
 {
     uint32_t start = block->start;
     uint32_t end = block->end;
     visible_marks_trim(text, &start, &end);
     facts->bytes = end - start;
     facts->link_bytes = block->link_bytes < facts->bytes ? block->link_bytes : facts->bytes;
-    facts->words = count_words(text, start, end);
+    facts->words = visible_main_count_words(text, start, end);
 }
 
 /* ---- sure content ---- */
@@ -94,7 +94,7 @@ static bool is_content(const Facts *before, const Facts *block, const Facts *aft
 
 /* ---- areas ---- */
 
-static bool is_aside(const VisibleMarks *marks, uint32_t area)
+static bool visible_main_is_aside(const VisibleMarks *marks, uint32_t area)
 {
     /* A header or footer of an article, or of the main part, is a part of it. */
     const VisibleArea *a = &marks->areas[area];
@@ -115,7 +115,7 @@ static void mark_asides(VisibleMain *main, const VisibleMarks *marks)
 {
     for (uint32_t i = 0; i < marks->n_areas; i++) {
         const VisibleArea *area = &marks->areas[i];
-        if (area->role == VISIBLE_ROLE_ASIDE && is_aside(marks, i)) {
+        if (area->role == VISIBLE_ROLE_ASIDE && visible_main_is_aside(marks, i)) {
             for (uint32_t b = area->first_block; b < area->end_block; b++) {
                 main->facts[b].aside = true;
             }
@@ -148,8 +148,8 @@ static void add_up(VisibleMain *main, size_t n)
 }
 
 /* The main part as the page itself names it, if there is text in it. */
-static bool find_named(const VisibleMain *main, const VisibleMarks *marks, uint32_t *first,
-                       uint32_t *end)
+static bool visible_main_find_named(const VisibleMain *main, const VisibleMarks *marks,
+                                    uint32_t *first, uint32_t *end)
 {
     bool found = false;
     for (size_t i = 0; i < marks->n_areas && !found; i++) {
@@ -284,7 +284,7 @@ static void copy_kept(VisibleMain *main, const char *text, const VisibleMarks *m
     main->length = (size_t)(out - main->text);
 }
 
-static Result make_room(VisibleMain *main, size_t n_blocks, size_t text_bytes)
+static Result visible_main_make_room(VisibleMain *main, size_t n_blocks, size_t text_bytes)
 {
     if (n_blocks + 1 > main->capacity) {
         Facts *facts = reallocarray(main->facts, n_blocks + 1, sizeof *facts);
@@ -307,13 +307,13 @@ Result visible_main_find(VisibleMain *main, const char *text, const VisibleMarks
 {
     size_t n = marks->n_blocks;
     main->length = 0;
-    Result rc = make_room(main, n, n == 0 ? 1 : (size_t)marks->blocks[n - 1].end + n);
+    Result rc = visible_main_make_room(main, n, n == 0 ? 1 : (size_t)marks->blocks[n - 1].end + n);
     if (rc != RESULT_OK) {
         return rc;
     }
     memset(main->facts, 0, (n + 1) * sizeof *main->facts);
     for (size_t i = 0; i < n; i++) {
-        measure(&main->facts[i], text, &marks->blocks[i]);
+        visible_main_measure(&main->facts[i], text, &marks->blocks[i]);
     }
     for (size_t i = 0; i < n; i++) {
         main->facts[i].sure = is_content(i == 0 ? NULL : &main->facts[i - 1], &main->facts[i],
@@ -323,7 +323,7 @@ Result visible_main_find(VisibleMain *main, const char *text, const VisibleMarks
     add_up(main, n);
     uint32_t first = 0;
     uint32_t end = 0;
-    bool named = find_named(main, marks, &first, &end);
+    bool named = visible_main_find_named(main, marks, &first, &end);
     bool dense = !named && find_densest(main, marks, &first, &end);
     if (dense) {
         add_headline(main, marks, &first);

@@ -33,8 +33,8 @@ void visible_marks_begin(VisibleMarks *marks, const char *markup)
 }
 
 /* Makes room for one more of n items; false when there may be no more, or memory ran out. */
-static bool make_room(VisibleMarks *marks, void **items, size_t n, size_t *capacity, size_t most,
-                      size_t item_bytes)
+static bool visible_marks_make_room(VisibleMarks *marks, void **items, size_t n, size_t *capacity,
+                                    size_t most, size_t item_bytes)
 {
     if (n < *capacity) {
         return true;
@@ -56,8 +56,8 @@ static bool make_room(VisibleMarks *marks, void **items, size_t n, size_t *capac
 uint32_t visible_marks_heading(VisibleMarks *marks, size_t at, unsigned level)
 {
     void *items = marks->headings;
-    if (!make_room(marks, &items, marks->n_headings, &marks->headings_capacity,
-                   VISIBLE_HEADINGS_MAX, sizeof *marks->headings)) {
+    if (!visible_marks_make_room(marks, &items, marks->n_headings, &marks->headings_capacity,
+                                 VISIBLE_HEADINGS_MAX, sizeof *marks->headings)) {
         return VISIBLE_NO_MARK;
     }
     marks->headings = items;
@@ -79,8 +79,9 @@ uint32_t visible_marks_link(VisibleMarks *marks, size_t at, const char *href)
         marks->link_start = (uint32_t)at;
     }
     void *items = marks->links;
-    if (!marks->wants_links || !make_room(marks, &items, marks->n_links, &marks->links_capacity,
-                                          VISIBLE_LINKS_MAX, sizeof *marks->links)) {
+    if (!marks->wants_links ||
+        !visible_marks_make_room(marks, &items, marks->n_links, &marks->links_capacity,
+                                 VISIBLE_LINKS_MAX, sizeof *marks->links)) {
         return VISIBLE_NO_MARK;
     }
     marks->links = items;
@@ -103,8 +104,9 @@ void visible_marks_link_end(VisibleMarks *marks, uint32_t link, size_t at)
 uint32_t visible_marks_area(VisibleMarks *marks, uint32_t parent, HtmlTagId id, VisibleRole role)
 {
     void *items = marks->areas;
-    if (!marks->wants_blocks || !make_room(marks, &items, marks->n_areas, &marks->areas_capacity,
-                                           VISIBLE_AREAS_MAX, sizeof *marks->areas)) {
+    if (!marks->wants_blocks ||
+        !visible_marks_make_room(marks, &items, marks->n_areas, &marks->areas_capacity,
+                                 VISIBLE_AREAS_MAX, sizeof *marks->areas)) {
         return parent;
     }
     marks->areas = items;
@@ -136,8 +138,8 @@ void visible_marks_block(VisibleMarks *marks, size_t at, uint32_t area)
         marks->link_start = (uint32_t)at;
     }
     void *items = marks->blocks;
-    if (make_room(marks, &items, marks->n_blocks, &marks->blocks_capacity, VISIBLE_BLOCKS_MAX,
-                  sizeof *marks->blocks)) {
+    if (visible_marks_make_room(marks, &items, marks->n_blocks, &marks->blocks_capacity,
+                                VISIBLE_BLOCKS_MAX, sizeof *marks->blocks)) {
         marks->blocks = items;
         marks->blocks[marks->n_blocks++] = (VisibleBlock){.start = marks->block_start,
                                                           .end = (uint32_t)at,

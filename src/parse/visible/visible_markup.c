@@ -8,13 +8,13 @@ typedef struct Markup {
     bool skips_feed; /* a line feed that comes next is none: it stands right behind <pre> */
 } Markup;
 
-static uint32_t wanted_attributes(void *context, HtmlTagId id)
+static uint32_t visible_markup_wanted_attributes(void *context, HtmlTagId id)
 {
     (void)context;
     return html_tag_traits[id].attributes | VISIBLE_ATTRIBUTES;
 }
 
-static HtmlTextMode read_start(void *context, const HtmlTag *tag)
+static HtmlTextMode visible_markup_read_start(void *context, const HtmlTag *tag)
 {
     Markup *m = context;
     if ((tag->id == HTML_META || tag->id == HTML_LINK || tag->id == HTML_BASE ||
@@ -26,14 +26,14 @@ static HtmlTextMode read_start(void *context, const HtmlTag *tag)
     return visible_tree_start_tag(m->tree, tag);
 }
 
-static void read_end(void *context, HtmlTagId id, uint64_t key)
+static void visible_markup_read_end(void *context, HtmlTagId id, uint64_t key)
 {
     Markup *m = context;
     m->skips_feed = false;
     visible_tree_end_tag(m->tree, id, key);
 }
 
-static void read_text(void *context, const char *from, const char *to, bool decode)
+static void visible_markup_read_text(void *context, const char *from, const char *to, bool decode)
 {
     Markup *m = context;
     if (m->skips_feed) {
@@ -46,8 +46,8 @@ static void read_text(void *context, const char *from, const char *to, bool deco
     }
 }
 
-static void read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const char *from,
-                     const char *to, bool ended)
+static void visible_markup_read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode,
+                                    const char *from, const char *to, bool ended)
 {
     Markup *m = context;
     (void)mode;
@@ -61,7 +61,7 @@ static void read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const
     }
 }
 
-static bool has_cdata(void *context)
+static bool visible_markup_has_cdata(void *context)
 {
     const Markup *m = context;
     return m->tree->is_xml || visible_tree_is_foreign(m->tree);
@@ -69,12 +69,12 @@ static bool has_cdata(void *context)
 
 void visible_markup_read(const char *text, size_t length, VisibleTree *tree, VisibleFacts *facts)
 {
-    static const SkimReader reader = {.wanted = wanted_attributes,
-                                      .start = read_start,
-                                      .end = read_end,
-                                      .text = read_text,
-                                      .raw = read_raw,
-                                      .has_cdata = has_cdata};
+    static const SkimReader reader = {.wanted = visible_markup_wanted_attributes,
+                                      .start = visible_markup_read_start,
+                                      .end = visible_markup_read_end,
+                                      .text = visible_markup_read_text,
+                                      .raw = visible_markup_read_raw,
+                                      .has_cdata = visible_markup_has_cdata};
     Markup m = {.tree = tree, .facts = facts};
     skim_tokens(text, length, &reader, &m);
     visible_tree_end(tree);

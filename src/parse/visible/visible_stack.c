@@ -115,7 +115,7 @@ static void end_box(VisibleStack *stack, VisibleBox box)
 
 /* ---- what an element says of itself ---- */
 
-static bool is_word(const HtmlSlice *value, const char *word)
+static bool visible_stack_is_word(const HtmlSlice *value, const char *word)
 {
     size_t n = strlen(word);
     return value->length == n && strncasecmp(value->bytes, word, n) == 0;
@@ -128,11 +128,11 @@ static VisibleRole role_of(const HtmlTag *tag)
     if (html_tag_has(tag, HTML_ATTR_ROLE)) {
         const HtmlSlice *role = &tag->values[HTML_ATTR_ROLE];
         for (size_t i = 0; i < sizeof asides / sizeof *asides; i++) {
-            if (is_word(role, asides[i])) {
+            if (visible_stack_is_word(role, asides[i])) {
                 return VISIBLE_ROLE_ASIDE;
             }
         }
-        if (is_word(role, "main")) {
+        if (visible_stack_is_word(role, "main")) {
             return VISIBLE_ROLE_MAIN;
         }
     }
@@ -161,7 +161,7 @@ static void apply_attributes(VisibleNode *node, const HtmlTag *tag)
     }
     if (html_tag_has(tag, HTML_ATTR_HIDDEN) || html_tag_has(tag, HTML_ATTR_POPOVER) ||
         (node->id == HTML_INPUT && html_tag_has(tag, HTML_ATTR_TYPE) &&
-         is_word(&tag->values[HTML_ATTR_TYPE], "hidden"))) {
+         visible_stack_is_word(&tag->values[HTML_ATTR_TYPE], "hidden"))) {
         node->box = VISIBLE_BOX_NONE;
     }
     if (!html_tag_has(tag, HTML_ATTR_STYLE)) {
@@ -395,9 +395,9 @@ static void set_math(VisibleNode *node, const HtmlTag *tag)
         break;
     case HTML_ANNOTATION_XML:
         node->state |= VISIBLE_NOT_RENDERED;
-        node->html_within =
-            html_tag_has(tag, HTML_ATTR_ENCODING) &&
-            (is_word(encoding, "text/html") || is_word(encoding, "application/xhtml+xml"));
+        node->html_within = html_tag_has(tag, HTML_ATTR_ENCODING) &&
+                            (visible_stack_is_word(encoding, "text/html") ||
+                             visible_stack_is_word(encoding, "application/xhtml+xml"));
         break;
     default:
         if (tag->key == html_name_key_16(annotation, 10)) {

@@ -10,19 +10,19 @@ typedef struct Word {
     size_t length;
 } Word;
 
-static bool is(Word word, const char *what)
+static bool visible_style_is(Word word, const char *what)
 {
     size_t n = strlen(what);
     return word.length == n && strncasecmp(word.bytes, what, n) == 0;
 }
 
-static bool ends_with(Word word, const char *what)
+static bool visible_style_ends_with(Word word, const char *what)
 {
     size_t n = strlen(what);
     return word.length >= n && strncasecmp(word.bytes + word.length - n, what, n) == 0;
 }
 
-static Word trim(const char *p, const char *end)
+static Word visible_style_trim(const char *p, const char *end)
 {
     while (p < end && (scan_class(*p) & SCAN_SPACE) != 0) {
         p++;
@@ -34,10 +34,10 @@ static Word trim(const char *p, const char *end)
 }
 
 /* The value of a declaration without "!important". */
-static Word value_of(const char *p, const char *end)
+static Word visible_style_value_of(const char *p, const char *end)
 {
     const char *bang = find_byte(p, end, '!');
-    return trim(p, bang);
+    return visible_style_trim(p, bang);
 }
 
 /* False: the value is none of those that browsers know, and the declaration does not count. */
@@ -66,7 +66,7 @@ static bool read_display(Word value, VisibleBox *box)
         {"-webkit-box", VISIBLE_BOX_BLOCK},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (is(value, known[i].name)) {
+        if (visible_style_is(value, known[i].name)) {
             *box = known[i].box;
             return true;
         }
@@ -77,24 +77,29 @@ static bool read_display(Word value, VisibleBox *box)
 static void declaration(VisibleStyle *style, bool *floats, Word name, Word value)
 {
     VisibleBox box = VISIBLE_BOX_INLINE;
-    if (is(name, "display")) {
+    if (visible_style_is(name, "display")) {
         if (read_display(value, &box)) {
             style->has_box = true;
             style->box = box;
-            style->is_flex = ends_with(value, "flex") || ends_with(value, "grid");
+            style->is_flex =
+                visible_style_ends_with(value, "flex") || visible_style_ends_with(value, "grid");
         }
-    } else if (is(name, "visibility")) {
-        style->seen = is(value, "visible")                           ? VISIBLE_SEEN_YES
-                      : is(value, "hidden") || is(value, "collapse") ? VISIBLE_SEEN_NO
-                                                                     : style->seen;
-    } else if (is(name, "float")) {
-        *floats = is(value, "left") || is(value, "right");
-    } else if (is(name, "position")) {
-        *floats = *floats || is(value, "absolute") || is(value, "fixed");
-    } else if (is(name, "white-space")) {
-        bool keeps = is(value, "pre") || is(value, "pre-wrap") || is(value, "break-spaces");
-        bool lines = is(value, "pre-line");
-        if (keeps || lines || is(value, "normal") || is(value, "nowrap")) {
+    } else if (visible_style_is(name, "visibility")) {
+        style->seen = visible_style_is(value, "visible") ? VISIBLE_SEEN_YES
+                      : visible_style_is(value, "hidden") || visible_style_is(value, "collapse")
+                          ? VISIBLE_SEEN_NO
+                          : style->seen;
+    } else if (visible_style_is(name, "float")) {
+        *floats = visible_style_is(value, "left") || visible_style_is(value, "right");
+    } else if (visible_style_is(name, "position")) {
+        *floats =
+            *floats || visible_style_is(value, "absolute") || visible_style_is(value, "fixed");
+    } else if (visible_style_is(name, "white-space")) {
+        bool keeps = visible_style_is(value, "pre") || visible_style_is(value, "pre-wrap") ||
+                     visible_style_is(value, "break-spaces");
+        bool lines = visible_style_is(value, "pre-line");
+        if (keeps || lines || visible_style_is(value, "normal") ||
+            visible_style_is(value, "nowrap")) {
             style->has_white = true;
             style->white = keeps   ? VISIBLE_WHITE_PRE
                            : lines ? VISIBLE_WHITE_PRE_LINE
@@ -133,10 +138,10 @@ VisibleStyle visible_style_read(const char *value, size_t length)
         const char *stop = declaration_end(p, end);
         const char *colon = find_byte(p, stop, ':');
         if (colon < stop) {
-            Word name = trim(p, colon);
+            Word name = visible_style_trim(p, colon);
             /* One look tells most declarations from those that count. */
             if (name.length > 0 && strchr("dvfpwDVFPW", name.bytes[0]) != NULL) {
-                declaration(&style, &floats, name, value_of(colon + 1, stop));
+                declaration(&style, &floats, name, visible_style_value_of(colon + 1, stop));
             }
         }
         p = stop < end ? stop + 1 : end;

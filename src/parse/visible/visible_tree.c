@@ -42,7 +42,7 @@ static bool is_edge(const VisibleNode *node, Reach reach)
 }
 
 /* The index of the innermost open element of this id within reach, or NOT_FOUND. */
-static size_t find(const VisibleStack *stack, HtmlTagId id, Reach reach)
+static size_t visible_tree_find(const VisibleStack *stack, HtmlTagId id, Reach reach)
 {
     if (stack->n_open[id] == 0) {
         return NOT_FOUND;
@@ -62,7 +62,7 @@ static size_t find(const VisibleStack *stack, HtmlTagId id, Reach reach)
 /* Closes the innermost element of this id within reach, and what is in it. */
 static bool close_element(VisibleStack *stack, HtmlTagId id, Reach reach)
 {
-    size_t at = find(stack, id, reach);
+    size_t at = visible_tree_find(stack, id, reach);
     if (at != NOT_FOUND) {
         visible_stack_pop_to(stack, at);
     }
@@ -128,7 +128,7 @@ static void close_item(VisibleStack *stack, HtmlTagId one, HtmlTagId other)
 
 /* ---- tables ---- */
 
-static bool is_table_part(HtmlTagId id)
+static bool visible_tree_is_table_part(HtmlTagId id)
 {
     VisibleBox box = (VisibleBox)visible_traits[id].box;
     return box == VISIBLE_BOX_ROWS || box == VISIBLE_BOX_ROW || box == VISIBLE_BOX_CELL ||
@@ -152,7 +152,7 @@ static void clear_table(VisibleStack *stack, size_t table, bool keep_rows, bool 
 /* False: there is no table that it could be a part of. */
 static bool begin_table_part(VisibleStack *stack, HtmlTagId id)
 {
-    size_t table = find(stack, HTML_TABLE, REACH_TABLE);
+    size_t table = visible_tree_find(stack, HTML_TABLE, REACH_TABLE);
     if (table == NOT_FOUND) {
         return false;
     }
@@ -170,8 +170,8 @@ static void begin_table(VisibleStack *stack)
 {
     const VisibleNode *top = visible_stack_top(stack);
     if (top != NULL && top->space == HTML_SPACE_HTML &&
-        (top->id == HTML_TABLE ||
-         (is_table_part((HtmlTagId)top->id) && visible_traits[top->id].box != VISIBLE_BOX_CELL))) {
+        (top->id == HTML_TABLE || (visible_tree_is_table_part((HtmlTagId)top->id) &&
+                                   visible_traits[top->id].box != VISIBLE_BOX_CELL))) {
         (void)close_element(stack, HTML_TABLE, REACH_TABLE);
     }
 }
@@ -227,7 +227,7 @@ static void imply_ends(VisibleStack *stack, HtmlTagId id, unsigned flags)
     }
 }
 
-static HtmlTextMode text_mode_of(HtmlTagId id)
+static HtmlTextMode visible_tree_text_mode_of(HtmlTagId id)
 {
     switch ((int)id) {
     case HTML_TITLE:
@@ -250,7 +250,7 @@ static HtmlTextMode text_mode_of(HtmlTagId id)
 }
 
 /* A frameset takes the place of a body in which nothing was seen yet. */
-static void begin_frameset(VisibleTree *tree)
+static void visible_tree_begin_frameset(VisibleTree *tree)
 {
     if (!tree->body_begun && tree->stack.n_open[HTML_TEMPLATE] == 0) {
         tree->is_frameset = true;
@@ -264,7 +264,7 @@ static void line_feed(VisibleStack *stack)
     }
 }
 
-static HtmlTextMode html_element(VisibleTree *tree, const HtmlTag *tag)
+static HtmlTextMode visible_tree_html_element(VisibleTree *tree, const HtmlTag *tag)
 {
     VisibleStack *stack = &tree->stack;
     HtmlTagId id = tag->id;
@@ -277,7 +277,7 @@ static HtmlTextMode html_element(VisibleTree *tree, const HtmlTag *tag)
     case HTML_FRAME:
         return HTML_TEXT_DATA;
     case HTML_FRAMESET:
-        begin_frameset(tree);
+        visible_tree_begin_frameset(tree);
         return HTML_TEXT_DATA;
     case HTML_BR:
         line_feed(stack);
@@ -293,10 +293,11 @@ static HtmlTextMode html_element(VisibleTree *tree, const HtmlTag *tag)
         break;
     }
     imply_ends(stack, id, visible_traits[id].flags);
-    if (is_table_part(id) && !begin_table_part(stack, id)) {
+    if (visible_tree_is_table_part(id) && !begin_table_part(stack, id)) {
         return HTML_TEXT_DATA;
     }
-    HtmlTextMode mode = tree->is_xml && tag->self_closing ? HTML_TEXT_DATA : text_mode_of(id);
+    HtmlTextMode mode =
+        tree->is_xml && tag->self_closing ? HTML_TEXT_DATA : visible_tree_text_mode_of(id);
     if ((kind & HTML_TAG_VOID) != 0 || (tree->is_xml && tag->self_closing) ||
         (mode != HTML_TEXT_DATA && id != HTML_XMP && id != HTML_PLAINTEXT)) {
         visible_stack_void(stack, tag);
@@ -308,7 +309,7 @@ static HtmlTextMode html_element(VisibleTree *tree, const HtmlTag *tag)
 
 /* ---- foreign elements ---- */
 
-static bool breaks_out(const HtmlTag *tag)
+static bool visible_tree_breaks_out(const HtmlTag *tag)
 {
     const uint32_t font = 1u << HTML_ATTR_COLOR | 1u << HTML_ATTR_FACE | 1u << HTML_ATTR_SIZE;
     return (html_tag_traits[tag->id].flags & HTML_TAG_BREAKOUT) != 0 ||
@@ -316,7 +317,7 @@ static bool breaks_out(const HtmlTag *tag)
 }
 
 /* Closes foreign elements up to the nearest place where HTML is HTML. */
-static void leave_foreign(VisibleStack *stack)
+static void visible_tree_leave_foreign(VisibleStack *stack)
 {
     size_t depth = stack->depth;
     while (depth > 0 && stack->nodes[depth - 1].space != HTML_SPACE_HTML &&
@@ -331,17 +332,17 @@ HtmlTextMode visible_tree_start_tag(VisibleTree *tree, const HtmlTag *tag)
     VisibleStack *stack = &tree->stack;
     const VisibleNode *top = visible_stack_top(stack);
     if (top == NULL || top->space == HTML_SPACE_HTML) {
-        return html_element(tree, tag);
+        return visible_tree_html_element(tree, tag);
     }
     bool is_html =
         (top->html_within && tag->id != HTML_MGLYPH && tag->id != HTML_MALIGNMARK) ||
         (top->id == HTML_ANNOTATION_XML && top->space == HTML_SPACE_MATH && tag->id == HTML_SVG);
-    if (!is_html && breaks_out(tag)) {
-        leave_foreign(stack);
+    if (!is_html && visible_tree_breaks_out(tag)) {
+        visible_tree_leave_foreign(stack);
         is_html = true;
     }
     if (is_html) {
-        return html_element(tree, tag);
+        return visible_tree_html_element(tree, tag);
     }
     if (!tag->self_closing) {
         visible_stack_push_foreign(stack, tag, (HtmlSpace)top->space);
@@ -387,7 +388,7 @@ static void end_heading(VisibleStack *stack)
     }
 }
 
-static void html_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
+static void visible_tree_html_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
 {
     VisibleStack *stack = &tree->stack;
     unsigned flags = visible_traits[id].flags;
@@ -417,7 +418,7 @@ static void html_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
         end_heading(stack);
     } else if ((flags & VISIBLE_FORMATTING) != 0) {
         end_formatting(stack, id);
-    } else if (id == HTML_TABLE || is_table_part(id)) {
+    } else if (id == HTML_TABLE || visible_tree_is_table_part(id)) {
         (void)close_element(stack, id, REACH_TABLE);
     } else if ((flags & VISIBLE_IN_SCOPE) != 0) {
         (void)close_element(stack, id, REACH_SCOPE);
@@ -427,18 +428,18 @@ static void html_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
 }
 
 /* The end tag of an element around the outermost foreign one closes that, too. */
-static void foreign_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
+static void visible_tree_foreign_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
 {
     VisibleStack *stack = &tree->stack;
     if (id == HTML_P || id == HTML_BR) {
-        leave_foreign(stack);
-        html_end_tag(tree, id, key);
+        visible_tree_leave_foreign(stack);
+        visible_tree_html_end_tag(tree, id, key);
         return;
     }
     for (size_t i = stack->depth; i > 0; i--) {
         const VisibleNode *node = &stack->nodes[i - 1];
         if (node->space == HTML_SPACE_HTML) {
-            html_end_tag(tree, id, key);
+            visible_tree_html_end_tag(tree, id, key);
             return;
         }
         if (node->key == key) {
@@ -453,9 +454,9 @@ void visible_tree_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
     if (tree->stack.n_too_deep > 0) {
         tree->stack.n_too_deep--;
     } else if (visible_tree_is_foreign(tree)) {
-        foreign_end_tag(tree, id, key);
+        visible_tree_foreign_end_tag(tree, id, key);
     } else {
-        html_end_tag(tree, id, key);
+        visible_tree_html_end_tag(tree, id, key);
     }
 }
 

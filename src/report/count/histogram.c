@@ -1,13 +1,13 @@
 #include "report/count/histogram.h"
 
-static unsigned bin_of(uint64_t value)
+static unsigned histogram_bin_of(uint64_t value)
 {
     return value == 0 ? 0 : 64u - (unsigned)__builtin_clzll(value);
 }
 
 void histogram_add(Histogram *histogram, uint64_t value)
 {
-    histogram->count[bin_of(value)]++;
+    histogram->count[histogram_bin_of(value)]++;
     histogram->least = histogram->n == 0 || value < histogram->least ? value : histogram->least;
     histogram->most = value > histogram->most ? value : histogram->most;
     histogram->sum += (double)value;

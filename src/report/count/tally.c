@@ -23,7 +23,7 @@ void tally_destroy(Tally *tally)
     map_destroy(&tally->rows);
 }
 
-static TallyRow *find(Tally *tally, const char *name, size_t length)
+static TallyRow *tally_find(Tally *tally, const char *name, size_t length)
 {
     Hash128 hash = hash_128(name, length);
     MapKey key = {.high = hash.high, .low = hash.low};
@@ -44,7 +44,7 @@ static TallyRow *find(Tally *tally, const char *name, size_t length)
 
 void tally_add_many(Tally *tally, const char *name, size_t length, uint64_t count, uint64_t bytes)
 {
-    TallyRow *row = find(tally, name, length);
+    TallyRow *row = tally_find(tally, name, length);
     row->count += count;
     row->bytes += bytes;
     tally->count += count;

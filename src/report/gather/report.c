@@ -15,7 +15,7 @@ static Result read_totals(Report *report)
     return RESULT_OK;
 }
 
-static Result complain(Result rc, const char *what, Buffer *error)
+static Result report_complain(Result rc, const char *what, Buffer *error)
 {
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s cannot be read: %s", what, result_name(rc));
@@ -27,19 +27,19 @@ Result report_gather(Report *report, const char *directory, PageDB *db, WallTime
                      Buffer *error)
 {
     *report = (Report){.directory = directory, .db = db, .made = now};
-    Result rc = complain(report_log_read(&report->log, directory), "crawl.log", error);
+    Result rc = report_complain(report_log_read(&report->log, directory), "crawl.log", error);
     Result watched = report_watch_read(&report->watch, directory);
-    rc = rc == RESULT_OK ? complain(watched, "status.log", error) : rc;
+    rc = rc == RESULT_OK ? report_complain(watched, "status.log", error) : rc;
     if (rc == RESULT_OK) {
-        rc = complain(read_totals(report), "the counters", error);
+        rc = report_complain(read_totals(report), "the counters", error);
     }
     if (rc == RESULT_OK) {
         rc = report_hosts_read(&report->hosts, db);
         report->has_hosts = rc == RESULT_OK;
-        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : complain(rc, "the hosts", error);
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : report_complain(rc, "the hosts", error);
     }
     if (rc == RESULT_OK) {
-        rc = complain(report_graph_read(&report->graph, db, broken), "the pages", error);
+        rc = report_complain(report_graph_read(&report->graph, db, broken), "the pages", error);
     }
     return rc;
 }

@@ -35,18 +35,18 @@ bool report_is_broken(int32_t status)
            (status <= -1 && status >= -8);
 }
 
-static bool is_refusal(int32_t status)
+static bool report_graph_is_refusal(int32_t status)
 {
     return status == 401 || status == 403 || status == 429 || status == 451 || status == 503;
 }
 
-static Result begin(Reading *reading)
+static Result report_graph_begin(Reading *reading)
 {
     return page_db_txn_begin(reading->db, true, &reading->txn) == page_db_error_ok ? RESULT_OK
                                                                                    : RESULT_IO;
 }
 
-static void end(Reading *reading)
+static void report_graph_end(Reading *reading)
 {
     if (reading->txn != NULL) {
         page_db_txn_abort(reading->db, reading->txn);
@@ -83,7 +83,7 @@ static Result note_broken(Reading *reading, const PageRef *page)
     return RESULT_OK;
 }
 
-static Result take_page(Reading *reading, const PageRef *page)
+static Result report_graph_take_page(Reading *reading, const PageRef *page)
 {
     ReportGraph *graph = reading->graph;
     if (page->n_crawls > 0) {
@@ -97,28 +97,28 @@ static Result take_page(Reading *reading, const PageRef *page)
     }
     if (page->status >= 100 && page->host < reading->n_hosts) {
         reading->hosts[page->host].answers++;
-        reading->hosts[page->host].refusals += is_refusal(page->status);
+        reading->hosts[page->host].refusals += report_graph_is_refusal(page->status);
     }
     return report_is_broken(page->status) ? note_broken(reading, page) : RESULT_OK;
 }
 
-static Result read_pages(Reading *reading)
+static Result report_graph_read_pages(Reading *reading)
 {
     Result rc = RESULT_OK;
     for (uint64_t i = 0; i < reading->graph->n_pages && rc == RESULT_OK; i++) {
         PageRef page;
         if (i % PAGES_AT_ONCE == 0) {
-            end(reading);
-            rc = begin(reading);
+            report_graph_end(reading);
+            rc = report_graph_begin(reading);
         }
         if (rc == RESULT_OK) {
             rc = get_page(reading, i, &page, &reading->url);
         }
         if (rc == RESULT_OK) {
-            rc = take_page(reading, &page);
+            rc = report_graph_take_page(reading, &page);
         }
     }
-    end(reading);
+    report_graph_end(reading);
     return rc;
 }
 
@@ -149,7 +149,7 @@ static void rank_walls(Reading *reading)
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
-static int by_index(const void *key, const void *element)
+static int report_graph_by_index(const void *key, const void *element)
 {
     uint64_t index = *(const uint64_t *)key;
     const BrokenPage *page = element;
@@ -159,14 +159,14 @@ static int by_index(const void *key, const void *element)
 static Result print_broken(Reading *reading, const BrokenPage *broken, uint64_t from)
 {
     PageRef page;
-    Result rc = begin(reading);
+    Result rc = report_graph_begin(reading);
     if (rc == RESULT_OK) {
         rc = get_page(reading, broken->index, &page, &reading->url);
     }
     if (rc == RESULT_OK) {
         rc = get_page(reading, from, &page, &reading->other);
     }
-    end(reading);
+    report_graph_end(reading);
     if (rc == RESULT_OK &&
         fprintf(reading->all, "%d\t%s\t%s\n", (int)broken->status, buffer_string(&reading->url),
                 buffer_string(&reading->other)) < 0) {
@@ -192,8 +192,8 @@ static Result take_links(Reading *reading, uint64_t from, const uint64_t *to, si
         histogram_add(&graph->degrees, n);
     }
     for (size_t i = 0; i < n && rc == RESULT_OK && reading->n_broken > 0; i++) {
-        BrokenPage *broken =
-            bsearch(&to[i], reading->broken, reading->n_broken, sizeof *broken, by_index);
+        BrokenPage *broken = bsearch(&to[i], reading->broken, reading->n_broken, sizeof *broken,
+                                     report_graph_by_index);
         if (broken != NULL) {
             if (broken->n_from < REPORT_BROKEN_FROM) {
                 broken->from[broken->n_from] = from;
@@ -206,7 +206,7 @@ static Result take_links(Reading *reading, uint64_t from, const uint64_t *to, si
     return rc;
 }
 
-static Result read_links(Reading *reading)
+static Result report_graph_read_links(Reading *reading)
 {
     PageDBLinkStream *stream = NULL;
     uint64_t from = 0;
@@ -243,21 +243,21 @@ Result report_graph_read(ReportGraph *graph, PageDB *db, FILE *all)
     *graph = (ReportGraph){.n_pages = 0};
     buffer_init(&reading.url, BUFFER_NO_LIMIT);
     buffer_init(&reading.other, BUFFER_NO_LIMIT);
-    Result rc = begin(&reading);
+    Result rc = report_graph_begin(&reading);
     if (rc == RESULT_OK) {
         graph->n_pages = page_db_n_pages(db, reading.txn);
         reading.n_hosts = page_db_n_hosts(db, reading.txn);
-        end(&reading);
+        report_graph_end(&reading);
         reading.hosts = calloc((size_t)reading.n_hosts + 1, sizeof *reading.hosts);
         reading.redirects = calloc(graph->n_pages / 8 + 1, 1);
         rc = reading.hosts == NULL || reading.redirects == NULL ? RESULT_MEMORY : RESULT_OK;
     }
     if (rc == RESULT_OK) {
-        rc = read_pages(&reading);
+        rc = report_graph_read_pages(&reading);
     }
     if (rc == RESULT_OK) {
         rank_walls(&reading);
-        rc = read_links(&reading);
+        rc = report_graph_read_links(&reading);
     }
     if (reading.n_broken > 0) {
         qsort(reading.broken, reading.n_broken, sizeof *reading.broken, by_links);

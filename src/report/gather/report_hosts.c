@@ -5,7 +5,8 @@
 #define SLOW_LEAST_FETCHES 2u
 #define QUEUES             1024u /* hosts read in one transaction */
 
-static void rank(HostRanking *ranking, uint32_t host, double value, const HostRecord *record)
+static void report_hosts_rank(HostRanking *ranking, uint32_t host, double value,
+                              const HostRecord *record)
 {
     size_t i = ranking->n;
     if (value <= 0) {
@@ -25,7 +26,7 @@ static void rank(HostRanking *ranking, uint32_t host, double value, const HostRe
     ranking->hosts[i] = (RankedHost){.host = host, .value = value, .record = *record};
 }
 
-static Result take_host(void *context, uint32_t host, const HostRecord *record)
+static Result report_hosts_take_host(void *context, uint32_t host, const HostRecord *record)
 {
     ReportHosts *hosts = context;
     hosts->n += record->fetches > 0;
@@ -40,10 +41,11 @@ static Result take_host(void *context, uint32_t host, const HostRecord *record)
     hosts->with_crawl_delay += record->crawl_delay_ms > 0;
     hosts->closed += record->pages == 0 && record->duplicates == 0 && record->robots_denied > 0;
     hosts->robots_denied += record->robots_denied;
-    rank(&hosts->largest, host, record->pages, record);
-    rank(&hosts->heaviest, host, (double)record->bytes, record);
+    report_hosts_rank(&hosts->largest, host, record->pages, record);
+    report_hosts_rank(&hosts->heaviest, host, (double)record->bytes, record);
     if (record->fetches >= SLOW_LEAST_FETCHES) {
-        rank(&hosts->slowest, host, (double)record->fetch_ms / record->fetches, record);
+        report_hosts_rank(&hosts->slowest, host, (double)record->fetch_ms / record->fetches,
+                          record);
     }
     uint64_t walls = 0;
     for (size_t i = 0; i < HTTP_WALLS; i++) {
@@ -51,8 +53,9 @@ static Result take_host(void *context, uint32_t host, const HostRecord *record)
         walls += record->walls[i];
     }
     hosts->walled += walls > 0;
-    rank(&hosts->walling, host, (double)walls, record);
-    rank(&hosts->failing, host, (double)record->by_status[0] + record->by_status[5], record);
+    report_hosts_rank(&hosts->walling, host, (double)walls, record);
+    report_hosts_rank(&hosts->failing, host, (double)record->by_status[0] + record->by_status[5],
+                      record);
     return RESULT_OK;
 }
 
@@ -100,7 +103,7 @@ Result report_hosts_read(ReportHosts *hosts, PageDB *db)
     }
     Result rc = host_table_open(&table, txn);
     if (rc == RESULT_OK) {
-        rc = host_table_walk(table, txn, take_host, hosts);
+        rc = host_table_walk(table, txn, report_hosts_take_host, hosts);
     }
     host_table_close(table);
     page_db_txn_abort(db, txn);

@@ -10,7 +10,7 @@
 #define BUCKET_MS 100
 
 /* Keeps the URL among the REPORT_TOP with the greatest values. */
-static void rank(ReportPage top[REPORT_TOP], uint64_t value, LogText url)
+static void report_log_rank(ReportPage top[REPORT_TOP], uint64_t value, LogText url)
 {
     size_t i = REPORT_TOP - 1;
     if (value == 0 || value <= top[i].value) {
@@ -40,7 +40,7 @@ static bool is_html(LogText type)
     return log_text_is(type, "text/html") || log_text_is(type, "application/xhtml+xml");
 }
 
-static void take_page(ReportLog *log, const CrawlLogLine *line, uint64_t bytes)
+static void report_log_take_page(ReportLog *log, const CrawlLogLine *line, uint64_t bytes)
 {
     bool good = line->status >= 200 && line->status < 300;
     log->pages++;
@@ -53,7 +53,8 @@ static void take_page(ReportLog *log, const CrawlLogLine *line, uint64_t bytes)
     log->long_links += (uint64_t)(line->links_long > 0 ? line->links_long : 0);
     count_status(&log->statuses, line, bytes);
     histogram_add(&log->durations, (uint64_t)(line->duration_ms > 0 ? line->duration_ms : 0));
-    rank(log->slowest, (uint64_t)(line->duration_ms > 0 ? line->duration_ms : 0), line->url);
+    report_log_rank(log->slowest, (uint64_t)(line->duration_ms > 0 ? line->duration_ms : 0),
+                    line->url);
     if (good) {
         LogText type = line->mime;
         tally_add(&log->types, type.length == 0 ? "(none)" : type.bytes,
@@ -66,11 +67,11 @@ static void take_page(ReportLog *log, const CrawlLogLine *line, uint64_t bytes)
         histogram_add(&log->lengths, bytes);
         histogram_add(&log->speeds,
                       bytes * 1000 / (uint64_t)(line->duration_ms > 0 ? line->duration_ms : 1));
-        rank(log->largest, bytes, line->url);
+        report_log_rank(log->largest, bytes, line->url);
     }
 }
 
-static void take_request(ReportLog *log, const CrawlLogLine *line)
+static void report_log_take_request(ReportLog *log, const CrawlLogLine *line)
 {
     uint64_t bytes = line->bytes > 0 ? (uint64_t)line->bytes : 0;
     int64_t end_ms = line->end.us / 1000;
@@ -88,11 +89,11 @@ static void take_request(ReportLog *log, const CrawlLogLine *line)
         count_status(&log->robots_statuses, line, bytes);
     } else if (line->status > 0) {
         series_add(&log->pages_s, end_ms, 1);
-        take_page(log, line, bytes);
+        report_log_take_page(log, line, bytes);
     }
 }
 
-static void take_line(ReportLog *log, const char *bytes, size_t length)
+static void report_log_take_line(ReportLog *log, const char *bytes, size_t length)
 {
     CrawlLogLine line;
     const char *why = NULL;
@@ -106,7 +107,7 @@ static void take_line(ReportLog *log, const char *bytes, size_t length)
     }
     log->last = line.end.us > log->last.us ? line.end : log->last;
     if (line.was_sent) {
-        take_request(log, &line);
+        report_log_take_request(log, &line);
     } else if (line.url.length > 4 && memcmp(line.url.bytes, "dns:", 4) == 0) {
         LogText class = line.error; /* a name without an address */
         tally_add(&log->errors, class.length == 0 ? "dns" : class.bytes,
@@ -140,7 +141,7 @@ Result report_log_read(ReportLog *log, const char *directory)
     }
     log->is_there = rc == RESULT_OK;
     while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
-        take_line(log, line, length);
+        report_log_take_line(log, line, length);
     }
     log_reader_close(reader);
     buffer_destroy(&path);

@@ -22,7 +22,8 @@ static void take_limit(ReportWatch *watch, const char *line, size_t length, doub
     }
 }
 
-static void take_line(ReportWatch *watch, const char *line, size_t length, double *run_cpu)
+static void report_watch_take_line(ReportWatch *watch, const char *line, size_t length,
+                                   double *run_cpu)
 {
     WallTime time;
     if (!status_log_time(line, length, &time)) {
@@ -67,7 +68,7 @@ Result report_watch_read(ReportWatch *watch, const char *directory)
     }
     watch->is_there = rc == RESULT_OK;
     while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
-        take_line(watch, line, length, &run_cpu);
+        report_watch_take_line(watch, line, length, &run_cpu);
     }
     watch->cpu_s += run_cpu;
     log_reader_close(reader);

@@ -49,21 +49,21 @@ double chart_step(double most, unsigned n)
     return 10 * power;
 }
 
-static double value_of(const ReportChart *chart, size_t bucket)
+static double chart_svg_value_of(const ReportChart *chart, size_t bucket)
 {
     return chart->is_rate ? series_rate(chart->series, bucket) : series_mean(chart->series, bucket);
 }
 
 /* Commands of a path through the values; where they are missing the line is broken. closed: down to
  * the axis at both ends, to be filled. */
-static void append_path(Buffer *out, const ReportChart *chart, double top, bool closed)
+static void chart_svg_append_path(Buffer *out, const ReportChart *chart, double top, bool closed)
 {
     size_t n = chart->series->n;
     size_t reach = chart->is_rate ? 1 : series_reach(chart->series);
     bool is_down = false;
     size_t last = 0;
     for (size_t i = 0; i < n; i++) {
-        double value = value_of(chart, i);
+        double value = chart_svg_value_of(chart, i);
         if (value < 0) {
             continue;
         }
@@ -88,7 +88,7 @@ static void append_path(Buffer *out, const ReportChart *chart, double top, bool 
     }
 }
 
-static void append_times(Buffer *out, const Series *series)
+static void chart_svg_append_times(Buffer *out, const Series *series)
 {
     int64_t span = (int64_t)series->n * series->width_ms;
     (void)buffer_append_string(out, "<div class=x>");
@@ -110,7 +110,7 @@ Result chart_svg(Buffer *out, const ReportChart *chart)
     char text[WORDS_BYTES];
     double most = 0;
     for (size_t i = 0; i < series->n; i++) {
-        most = value_of(chart, i) > most ? value_of(chart, i) : most;
+        most = chart_svg_value_of(chart, i) > most ? chart_svg_value_of(chart, i) : most;
     }
     double step = chart_step(most, STEPS);
     double top = most > 0 ? step * ceil(most / step - 1e-9) : 1;
@@ -130,10 +130,10 @@ Result chart_svg(Buffer *out, const ReportChart *chart)
         (void)buffer_printf(out, "M0 %.1fH1000", HEIGHT * i / n_steps);
     }
     (void)buffer_append_string(out, "\"/><path class=area d=\"");
-    append_path(out, chart, top, true);
+    chart_svg_append_path(out, chart, top, true);
     (void)buffer_append_string(out, "\"/><path class=line d=\"");
-    append_path(out, chart, top, false);
+    chart_svg_append_path(out, chart, top, false);
     (void)buffer_append_string(out, "\"/></svg></div>");
-    append_times(out, series);
+    chart_svg_append_times(out, series);
     return buffer_append_string(out, "</figure>\n");
 }

@@ -100,16 +100,16 @@ void report_html_delete(ReportHtml *html)
     }
 }
 
-static void put(Buffer *out, const char *markup)
+static void report_html_put(Buffer *out, const char *markup)
 {
     (void)buffer_append_string(out, markup);
 }
 
 static void element(Buffer *out, const char *before, const char *text, const char *behind)
 {
-    put(out, before);
+    report_html_put(out, before);
     (void)html_append(out, text);
-    put(out, behind);
+    report_html_put(out, behind);
 }
 
 static void switch_to(ReportHtml *html, Open open)
@@ -117,8 +117,8 @@ static void switch_to(ReportHtml *html, Open open)
     static const char *const begin[] = {"", "<dl>\n", "<div class=charts>\n"};
     static const char *const close[] = {"", "</dl>\n", "</div>\n"};
     if (html->open != open) {
-        put(&html->body, close[html->open]);
-        put(&html->body, begin[open]);
+        report_html_put(&html->body, close[html->open]);
+        report_html_put(&html->body, begin[open]);
         html->open = open;
     }
 }
@@ -135,7 +135,7 @@ static void html_section(void *context, const char *title, const char *note)
     ReportHtml *html = context;
     unsigned n = ++html->n_sections;
     switch_to(html, OPEN_NOTHING);
-    put(&html->body, n > 1 ? "</section>\n" : "");
+    report_html_put(&html->body, n > 1 ? "</section>\n" : "");
     (void)buffer_printf(&html->body, "<section><h2 id=s%u>", n);
     element(&html->body, "", title, "</h2>\n");
     (void)buffer_printf(&html->contents, "<a href=#s%u>", n);
@@ -161,12 +161,12 @@ static void html_table(void *context, const ReportColumn *columns, unsigned n)
     switch_to(html, OPEN_NOTHING);
     html->columns = columns;
     html->n_columns = n;
-    put(&html->body, "<div class=scroll><table><thead><tr>");
+    report_html_put(&html->body, "<div class=scroll><table><thead><tr>");
     for (unsigned c = 0; c < n; c++) {
         element(&html->body, columns[c].is_number ? "<th class=n>" : "<th>", columns[c].name,
                 "</th>");
     }
-    put(&html->body, "</tr></thead><tbody>\n");
+    report_html_put(&html->body, "</tr></thead><tbody>\n");
 }
 
 /* URLs, separated by blanks, as links: only such as a browser may follow. */
@@ -183,31 +183,31 @@ static void put_urls(Buffer *out, const char *urls)
         }
         free(url);
         urls += n + strspn(urls + n, " ");
-        put(out, *urls == '\0' ? "" : "<br>");
+        report_html_put(out, *urls == '\0' ? "" : "<br>");
     }
 }
 
 static void html_row(void *context, const char *const *cells)
 {
     ReportHtml *html = context;
-    put(&html->body, "<tr>");
+    report_html_put(&html->body, "<tr>");
     for (unsigned c = 0; c < html->n_columns; c++) {
         if (html->columns[c].is_url) {
-            put(&html->body, "<td class=u>");
+            report_html_put(&html->body, "<td class=u>");
             put_urls(&html->body, cells[c]);
-            put(&html->body, "</td>");
+            report_html_put(&html->body, "</td>");
         } else {
             element(&html->body, html->columns[c].is_number ? "<td class=n>" : "<td>", cells[c],
                     "</td>");
         }
     }
-    put(&html->body, "</tr>\n");
+    report_html_put(&html->body, "</tr>\n");
 }
 
 static void html_table_end(void *context)
 {
     ReportHtml *html = context;
-    put(&html->body, "</tbody></table></div>\n");
+    report_html_put(&html->body, "</tbody></table></div>\n");
 }
 
 /* ---- bars and charts ------------------------------------------------------------------------ */
@@ -229,7 +229,7 @@ static void html_bar(void *context, const char *label, const char *value, double
     if (share > 0) {
         (void)buffer_printf(&html->body, "<i style=\"width:%.2f%%\"></i>", share * 100);
     }
-    put(&html->body, "</td></tr>\n");
+    report_html_put(&html->body, "</td></tr>\n");
 }
 
 static void html_bars_end(void *context)
@@ -248,7 +248,7 @@ static Result html_end(void *context)
 {
     ReportHtml *html = context;
     switch_to(html, OPEN_NOTHING);
-    put(&html->body, html->n_sections > 0 ? "</section>\n" : "");
+    report_html_put(&html->body, html->n_sections > 0 ? "</section>\n" : "");
     /* Without memory one of the texts is short; appending to each of them once more tells. */
     if (buffer_append_char(&html->body, '\n') != RESULT_OK ||
         buffer_append_char(&html->contents, '\n') != RESULT_OK) {

@@ -5,7 +5,7 @@
 
 #include "base/memory/json_writer.h"
 
-static void put_time(JsonWriter *json, const char *name, WallTime time)
+static void report_json_put_time(JsonWriter *json, const char *name, WallTime time)
 {
     char text[CLOCK_TEXT_BYTES];
     json_string(json, name, time.us == 0 ? NULL : wall_format_iso(time, text));
@@ -59,8 +59,8 @@ static void put_pages(JsonWriter *json, const char *name, const char *value,
 
 static void put_log(JsonWriter *json, const ReportLog *log)
 {
-    put_time(json, "first_request", log->first);
-    put_time(json, "last_answer", log->last);
+    report_json_put_time(json, "first_request", log->first);
+    report_json_put_time(json, "last_answer", log->last);
     json_count(json, "requests", log->requests);
     json_count(json, "robots_files", log->robots_files);
     json_count(json, "pages", log->pages);
@@ -122,7 +122,7 @@ Result report_json_print(const Report *report, FILE *out)
     json_init(&json, &text);
     json_open(&json, NULL, '{');
     json_string(&json, "directory", report->directory);
-    put_time(&json, "made", report->made);
+    report_json_put_time(&json, "made", report->made);
     json_string(&json, "version", RAGNO_VERSION);
     json_string(&json, "state", report->watch.is_there ? report->watch.state : NULL);
     put_log(&json, &report->log);

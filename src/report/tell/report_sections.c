@@ -193,7 +193,7 @@ static void tell_errors(Telling *tell)
     }
 }
 
-static void tell_broken(Telling *tell)
+static void report_sections_tell_broken(Telling *tell)
 {
     const ReportGraph *graph = &tell->report->graph;
     const ReportColumn columns[] = {{.name = "status", .is_number = true},
@@ -259,7 +259,7 @@ static void tell_ranking(Telling *tell, const char *title, const HostRanking *ra
     tell_table_end(tell);
 }
 
-static void tell_hosts(Telling *tell)
+static void report_sections_tell_hosts(Telling *tell)
 {
     const ReportHosts *hosts = &tell->report->hosts;
     if (!tell->report->has_hosts) {
@@ -324,7 +324,7 @@ static void tell_walls(Telling *tell)
     tell_table_end(tell);
 }
 
-static void tell_robots(Telling *tell)
+static void report_sections_tell_robots(Telling *tell)
 {
     const Report *report = tell->report;
     const ReportGraph *graph = &report->graph;
@@ -416,12 +416,12 @@ Result report_tell(const Report *report, const ReportWriter *writer)
     tell_speed(&tell);
     tell_answers(&tell);
     tell_errors(&tell);
-    tell_robots(&tell);
-    tell_hosts(&tell);
+    report_sections_tell_robots(&tell);
+    report_sections_tell_hosts(&tell);
     tell_pages(&tell, "Largest pages", "bytes", report->log.largest, size_words);
     tell_pages(&tell, "Slowest requests", "time", report->log.slowest, words_ms);
     tell_graph(&tell);
-    tell_broken(&tell);
+    report_sections_tell_broken(&tell);
     buffer_destroy(&tell.origin);
     buffer_destroy(&tell.url);
     return writer->end(writer->context);

@@ -165,7 +165,7 @@ static void text_bars_end(void *context)
     (void)context;
 }
 
-static double value_of(const ReportChart *chart, size_t bucket)
+static double report_text_value_of(const ReportChart *chart, size_t bucket)
 {
     return chart->is_rate ? series_rate(chart->series, bucket) : series_mean(chart->series, bucket);
 }
@@ -181,7 +181,7 @@ static void text_chart(void *context, const ReportChart *chart)
     double most = 0;
     size_t n = series->n < CHART_COLUMNS ? series->n : CHART_COLUMNS;
     for (size_t i = 0; i < series->n; i++) {
-        most = value_of(chart, i) > most ? value_of(chart, i) : most;
+        most = report_text_value_of(chart, i) > most ? report_text_value_of(chart, i) : most;
     }
     size_t reach = chart->is_rate ? 0 : series_reach(series);
     double latest = 0;
@@ -190,7 +190,7 @@ static void text_chart(void *context, const ReportChart *chart)
         double value = 0;
         bool any = false;
         for (size_t k = i * series->n / n; k < (i + 1) * series->n / n; k++) {
-            double of_bucket = value_of(chart, k);
+            double of_bucket = report_text_value_of(chart, k);
             value = of_bucket > value ? of_bucket : value;
             latest = of_bucket >= 0 ? of_bucket : latest;
             seen = of_bucket >= 0 ? k : seen;

@@ -36,7 +36,7 @@ void admission_delete(void *object)
     }
 }
 
-static AdmissionAnswer refuse(Refusal refusal, const char *rule, bool whole_host)
+static AdmissionAnswer admission_refuse(Refusal refusal, const char *rule, bool whole_host)
 {
     return (AdmissionAnswer){.refusal = refusal, .rule = rule, .whole_host = whole_host};
 }
@@ -48,23 +48,23 @@ static AdmissionAnswer ask_denials(const Denials *denials, const AdmissionQuesti
         rule = denials_address(denials, q->address);
     }
     if (rule != NULL) {
-        return refuse(REFUSED_DENIED, rule, true);
+        return admission_refuse(REFUSED_DENIED, rule, true);
     }
     rule = q->url == NULL ? NULL : denials_url(denials, q->url, q->length);
-    return refuse(rule == NULL ? REFUSALS : REFUSED_DENIED, rule, false);
+    return admission_refuse(rule == NULL ? REFUSALS : REFUSED_DENIED, rule, false);
 }
 
 static AdmissionAnswer ask_scope(const Scope *scope, const AdmissionQuestion *q)
 {
     if (q->url == NULL) {
         bool excluded = scope_excludes_host(scope, q->host, q->host_length);
-        return excluded ? refuse(REFUSED_SCOPE, scope_rule_name(SCOPE_EXCLUDED), true)
-                        : refuse(REFUSALS, NULL, false);
+        return excluded ? admission_refuse(REFUSED_SCOPE, scope_rule_name(SCOPE_EXCLUDED), true)
+                        : admission_refuse(REFUSALS, NULL, false);
     }
     ScopeRule rule = scope_rule_of(scope, q->url, q->length, q->hop);
-    return rule == SCOPE_IN
-               ? refuse(REFUSALS, NULL, false)
-               : refuse(scope_rule_refusal(rule), scope_rule_name(rule), rule == SCOPE_EXCLUDED);
+    return rule == SCOPE_IN ? admission_refuse(REFUSALS, NULL, false)
+                            : admission_refuse(scope_rule_refusal(rule), scope_rule_name(rule),
+                                               rule == SCOPE_EXCLUDED);
 }
 
 AdmissionAnswer admission_judge(const Admission *admission, const AdmissionQuestion *question)

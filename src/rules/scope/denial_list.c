@@ -9,7 +9,7 @@
 #include "rules/scope/denials.h"
 #include "store/archive/warc_files.h"
 
-static char *join(const char *directory, const char *name)
+static char *denial_list_join(const char *directory, const char *name)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -17,7 +17,7 @@ static char *join(const char *directory, const char *name)
     return buffer_detach(&path);
 }
 
-static size_t find(const DenialList *list, const char *rule)
+static size_t denial_list_find(const DenialList *list, const char *rule)
 {
     size_t i = 0;
     while (i < list->n && strcmp(list->rules[i], rule) != 0) {
@@ -28,7 +28,7 @@ static size_t find(const DenialList *list, const char *rule)
 
 Result denial_list_add(DenialList *list, const char *rule, const char *note)
 {
-    if (find(list, rule) < list->n) {
+    if (denial_list_find(list, rule) < list->n) {
         return RESULT_EXISTS;
     }
     char **rules = realloc(list->rules, (list->n + 1) * sizeof *rules);
@@ -53,7 +53,7 @@ Result denial_list_add(DenialList *list, const char *rule, const char *note)
 
 Result denial_list_remove(DenialList *list, const char *rule)
 {
-    size_t i = find(list, rule);
+    size_t i = denial_list_find(list, rule);
     if (i == list->n) {
         return RESULT_NOT_FOUND;
     }
@@ -77,7 +77,7 @@ void denial_list_destroy(DenialList *list)
 }
 
 /* One line without its end. */
-static Result take_line(DenialList *list, char *line, Buffer *rule, Buffer *error)
+static Result denial_list_take_line(DenialList *list, char *line, Buffer *rule, Buffer *error)
 {
     char *note = strchr(line, '\t');
     if (note != NULL) {
@@ -98,7 +98,7 @@ static Result take_line(DenialList *list, char *line, Buffer *rule, Buffer *erro
     return rc == RESULT_EXISTS ? RESULT_OK : rc;
 }
 
-static Result read_lines(DenialList *list, FILE *file, const char *path, Buffer *error)
+static Result denial_list_read_lines(DenialList *list, FILE *file, const char *path, Buffer *error)
 {
     Buffer rule;
     Buffer why;
@@ -111,7 +111,7 @@ static Result read_lines(DenialList *list, FILE *file, const char *path, Buffer 
     while (rc == RESULT_OK && getline(&line, &capacity, file) >= 0) {
         number++;
         line[strcspn(line, "\r\n")] = '\0';
-        rc = take_line(list, line, &rule, &why);
+        rc = denial_list_take_line(list, line, &rule, &why);
     }
     if (rc == RESULT_INVALID) {
         (void)buffer_printf(error, "%s:%zu: %s", path, number, buffer_string(&why));
@@ -128,12 +128,12 @@ static Result read_lines(DenialList *list, FILE *file, const char *path, Buffer 
 Result denial_list_read(DenialList *list, const char *directory, Buffer *error)
 {
     DenialList fresh = {.n = 0};
-    char *path = join(directory, DENIAL_LIST_FILE);
+    char *path = denial_list_join(directory, DENIAL_LIST_FILE);
     FILE *file = path == NULL ? NULL : fopen(path, "re");
     int code = errno;
     Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
     if (file != NULL) {
-        rc = read_lines(&fresh, file, path, error);
+        rc = denial_list_read_lines(&fresh, file, path, error);
         (void)fclose(file);
     } else if (path != NULL && code != ENOENT) {
         (void)buffer_printf(error, "%s: %s", path, strerror(code));
@@ -149,7 +149,7 @@ Result denial_list_read(DenialList *list, const char *directory, Buffer *error)
     return RESULT_OK;
 }
 
-static Result write_lines(const DenialList *list, const char *draft)
+static Result denial_list_write_lines(const DenialList *list, const char *draft)
 {
     FILE *file = fopen(draft, "we");
     if (file == NULL) {
@@ -169,9 +169,10 @@ static Result write_lines(const DenialList *list, const char *draft)
 
 Result denial_list_write(const DenialList *list, const char *directory, Buffer *error)
 {
-    char *path = join(directory, DENIAL_LIST_FILE);
-    char *draft = join(directory, DENIAL_LIST_FILE ".new");
-    Result rc = path == NULL || draft == NULL ? RESULT_MEMORY : write_lines(list, draft);
+    char *path = denial_list_join(directory, DENIAL_LIST_FILE);
+    char *draft = denial_list_join(directory, DENIAL_LIST_FILE ".new");
+    Result rc =
+        path == NULL || draft == NULL ? RESULT_MEMORY : denial_list_write_lines(list, draft);
     if (rc == RESULT_OK && rename(draft, path) != 0) {
         rc = result_of_errno(errno);
     }

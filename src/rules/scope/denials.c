@@ -57,7 +57,7 @@ static bool is_range(const char *rule)
     return is_one;
 }
 
-static DenialKind kind_of(const char *rule)
+static DenialKind denials_kind_of(const char *rule)
 {
     if (strncmp(rule, REGEX_WORD, REGEX_LENGTH) == 0) {
         return DENIAL_REGEX;
@@ -73,7 +73,7 @@ static DenialKind kind_of(const char *rule)
 
 /* ---- one rule -------------------------------------------------------------------------------- */
 
-static Result complain(const char *rule, const char *what, Buffer *error)
+static Result denials_complain(const char *rule, const char *what, Buffer *error)
 {
     (void)buffer_printf(error,
                         "'%.128s' is %s; expected a host (example.org), a pattern of hosts "
@@ -107,7 +107,8 @@ static Result append_parsed(const char *rule, DenialKind kind, Buffer *out, Buff
     bool is_name = rc == RESULT_OK && url.path_start + 1u == url.length && url.port == 80 &&
                    strpbrk(name, "/?#@\\ ") == NULL;
     if (rc == RESULT_INVALID || (rc == RESULT_OK && kind == DENIAL_NAME && !is_name)) {
-        rc = complain(rule, kind == DENIAL_NAME ? "no host" : "no http or https URL", error);
+        rc =
+            denials_complain(rule, kind == DENIAL_NAME ? "no host" : "no http or https URL", error);
     } else if (rc == RESULT_OK && kind == DENIAL_NAME) {
         size_t length = url.host_end - url.host_start;
         length -= length > 1 && url.href[url.host_end - 1] == '.';
@@ -122,17 +123,17 @@ static Result append_parsed(const char *rule, DenialKind kind, Buffer *out, Buff
 
 Result denials_normalise(const char *rule, Buffer *out, Buffer *error)
 {
-    DenialKind kind = kind_of(rule);
+    DenialKind kind = denials_kind_of(rule);
     UrlRegex *regex = NULL;
     Result rc = RESULT_OK;
     if (*rule == '\0') {
-        return complain(rule, "empty", error);
+        return denials_complain(rule, "empty", error);
     }
     switch (kind) {
     case DENIAL_REGEX:
         rc = url_regex_compile(rule + REGEX_LENGTH, rule, &regex, error);
         if (rc == RESULT_OK && regex == NULL) {
-            rc = complain(rule, "an empty expression", error);
+            rc = denials_complain(rule, "an empty expression", error);
         }
         url_regex_delete(regex);
         return rc == RESULT_OK ? buffer_append_string(out, rule) : rc;
@@ -141,7 +142,7 @@ Result denials_normalise(const char *rule, Buffer *out, Buffer *error)
         return append_parsed(rule, kind, out, error);
     case DENIAL_NAMES:
         if (strpbrk(rule, "/@\\ ") != NULL) {
-            return complain(rule, "no pattern of hosts, nor of URLs", error);
+            return denials_complain(rule, "no pattern of hosts, nor of URLs", error);
         }
         return append_lower(rule, out);
     case DENIAL_ADDRESS:
@@ -150,14 +151,14 @@ Result denials_normalise(const char *rule, Buffer *out, Buffer *error)
         break;
     }
     if (strncmp(rule, "http", 4) != 0 && *rule != '*') {
-        return complain(rule, "no pattern of http or https URLs", error);
+        return denials_complain(rule, "no pattern of http or https URLs", error);
     }
     return buffer_append_string(out, rule);
 }
 
 static Result denial_init(Denial *denial, const char *rule, Buffer *error)
 {
-    *denial = (Denial){.kind = kind_of(rule), .rule = strdup(rule), .length = strlen(rule)};
+    *denial = (Denial){.kind = denials_kind_of(rule), .rule = strdup(rule), .length = strlen(rule)};
     if (denial->rule == NULL) {
         return RESULT_MEMORY;
     }

@@ -5,7 +5,7 @@
 
 #include "base/core/hash.h"
 
-static MapKey domain_key(const char *name, size_t length)
+static MapKey domain_set_domain_key(const char *name, size_t length)
 {
     Hash128 h = hash_128(name, length);
     return (MapKey){.high = h.high, .low = h.low};
@@ -26,7 +26,7 @@ Result domain_set_add(DomainSet *set, const char *name, size_t length)
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 32) : *c;
     }
     names[set->n++] = copy;
-    return map_put(&set->hashes, domain_key(copy, length), copy);
+    return map_put(&set->hashes, domain_set_domain_key(copy, length), copy);
 }
 
 Result domain_set_parse(DomainSet *set, const char *list)
@@ -53,7 +53,7 @@ void domain_set_destroy(DomainSet *set)
 const char *domain_set_find(const DomainSet *set, const char *host, size_t length)
 {
     while (length > 0 && set->n > 0) {
-        const char *name = map_get(&set->hashes, domain_key(host, length));
+        const char *name = map_get(&set->hashes, domain_set_domain_key(host, length));
         if (name != NULL) {
             return name;
         }

@@ -113,7 +113,7 @@ static Result add_key(StaySet *set, uint64_t key)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static uint64_t key_of(const char *bytes, size_t length, uint64_t salt)
+static uint64_t stay_set_key_of(const char *bytes, size_t length, uint64_t salt)
 {
     uint64_t key = hash_64(bytes, length, salt);
     return key == 0 ? 1 : key;
@@ -123,15 +123,15 @@ static uint64_t host_key(const StaySet *set, const char *host, size_t length)
 {
     if (set->kind == STAY_DOMAIN) {
         Domain domain = domain_registered(host, length);
-        return key_of(domain.name, domain.length, SALT_HOST);
+        return stay_set_key_of(domain.name, domain.length, SALT_HOST);
     }
-    return key_of(host, length, SALT_HOST);
+    return stay_set_key_of(host, length, SALT_HOST);
 }
 
 /* A directory of a host: path begins with a slash and ends behind one. */
 static uint64_t directory_key(uint64_t host, const char *path, size_t length)
 {
-    return key_of(path, length, host + SALT_DIRECTORY);
+    return stay_set_key_of(path, length, host + SALT_DIRECTORY);
 }
 
 /* Where the path ends: at the query, the fragment or the end. */
@@ -165,12 +165,12 @@ Result stay_set_add(StaySet *set, const char *url, size_t length)
 Result stay_set_follow(StaySet *set, const char *url, size_t length)
 {
     Result rc = stay_set_add(set, url, length);
-    return rc == RESULT_OK ? add_key(set, key_of(url, length, SALT_REDIRECT)) : rc;
+    return rc == RESULT_OK ? add_key(set, stay_set_key_of(url, length, SALT_REDIRECT)) : rc;
 }
 
 bool stay_set_stands_for_seed(const StaySet *set, const char *url, size_t length)
 {
-    return has_key(set, key_of(url, length, SALT_REDIRECT));
+    return has_key(set, stay_set_key_of(url, length, SALT_REDIRECT));
 }
 
 bool stay_set_has(const StaySet *set, const char *url, size_t length)

@@ -31,7 +31,7 @@ struct SiteBook {
     Section *others;
 };
 
-static MapKey key_of(const char *text, size_t length)
+static MapKey site_book_key_of(const char *text, size_t length)
 {
     char lower[NAME_BYTES];
     length = length < sizeof lower ? length : sizeof lower;
@@ -56,7 +56,7 @@ static Result index_section(SiteBook *book, Section *section)
         return RESULT_OK;
     }
     Map *map = is_suffix ? &book->suffixes : &book->names;
-    MapKey key = key_of(rest, strlen(rest));
+    MapKey key = site_book_key_of(rest, strlen(rest));
     section->next = map_get(map, key);
     return map_put(map, key, section);
 }
@@ -143,7 +143,7 @@ typedef struct Matches {
     bool too_many; /* more than some holds: all sections are tried */
 } Matches;
 
-static void note(Matches *matches, const SiteBook *book, const Section *section)
+static void site_book_note(Matches *matches, const SiteBook *book, const Section *section)
 {
     for (; section != NULL; section = section->next) {
         if (matches->n == MATCHES_FIRST) {
@@ -154,7 +154,7 @@ static void note(Matches *matches, const SiteBook *book, const Section *section)
     }
 }
 
-static int by_place(const void *a, const void *b)
+static int site_book_by_place(const void *a, const void *b)
 {
     const size_t *x = a;
     const size_t *y = b;
@@ -166,10 +166,10 @@ static void find_matches(const SiteBook *book, const char *hostname, Matches *ma
     size_t length = strlen(hostname);
     matches->n = 0;
     matches->too_many = length >= NAME_BYTES;
-    note(matches, book, map_get(&book->names, key_of(hostname, length)));
+    site_book_note(matches, book, map_get(&book->names, site_book_key_of(hostname, length)));
     const char *dot = book->suffixes.count == 0 ? NULL : strchr(hostname, '.');
     for (; dot != NULL; dot = strchr(dot + 1, '.')) {
-        note(matches, book, map_get(&book->suffixes, key_of(dot, strlen(dot))));
+        site_book_note(matches, book, map_get(&book->suffixes, site_book_key_of(dot, strlen(dot))));
     }
     for (const Section *section = book->others; section != NULL; section = section->next) {
         if (fnmatch(section->pattern, hostname, FNM_CASEFOLD) == 0) {
@@ -180,10 +180,10 @@ static void find_matches(const SiteBook *book, const char *hostname, Matches *ma
             matches->some[matches->n++] = (size_t)(section - book->sections);
         }
     }
-    qsort(matches->some, matches->n, sizeof *matches->some, by_place);
+    qsort(matches->some, matches->n, sizeof *matches->some, site_book_by_place);
 }
 
-static void apply(const SiteBook *book, const Section *section, Config *config)
+static void site_book_apply(const SiteBook *book, const Section *section, Config *config)
 {
     const Options *options = &book->config.options;
     for (size_t i = section->first; i < section->first + section->n; i++) {
@@ -200,11 +200,11 @@ void site_book_config(const SiteBook *book, const char *hostname, Config *config
     Matches matches;
     find_matches(book, hostname, &matches);
     for (size_t i = 0; i < matches.n && !matches.too_many; i++) {
-        apply(book, &book->sections[matches.some[i]], config);
+        site_book_apply(book, &book->sections[matches.some[i]], config);
     }
     for (size_t i = 0; i < book->n_sections && matches.too_many; i++) {
         if (fnmatch(book->sections[i].pattern, hostname, FNM_CASEFOLD) == 0) {
-            apply(book, &book->sections[i], config);
+            site_book_apply(book, &book->sections[i], config);
         }
     }
 }

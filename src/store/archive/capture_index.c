@@ -36,7 +36,7 @@ void capture_index_close(CaptureIndex *index)
     free(index); /* the handle lives as long as the environment */
 }
 
-static MDB_val key_of(uint64_t *page)
+static MDB_val capture_index_key_of(uint64_t *page)
 {
     return (MDB_val){.mv_size = sizeof *page, .mv_data = page};
 }
@@ -48,7 +48,7 @@ static MDB_val encode(const Capture *capture, uint8_t bytes[VALUE_BYTES])
     return (MDB_val){.mv_size = capture->has_payload ? VALUE_BYTES : DATE_BYTES, .mv_data = bytes};
 }
 
-static Result decode(const MDB_val *value, Capture *capture)
+static Result capture_index_decode(const MDB_val *value, Capture *capture)
 {
     const uint8_t *bytes = value->mv_data;
     if (value->mv_size != DATE_BYTES && value->mv_size != VALUE_BYTES) {
@@ -65,16 +65,17 @@ static Result decode(const MDB_val *value, Capture *capture)
 
 Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Capture *capture)
 {
-    MDB_val key = key_of(&page);
+    MDB_val key = capture_index_key_of(&page);
     MDB_val value;
     int rc = mdb_get(txn, index->dbi, &key, &value);
-    return rc == MDB_SUCCESS ? decode(&value, capture) : lmdb_result(rc, "captures: mdb_get");
+    return rc == MDB_SUCCESS ? capture_index_decode(&value, capture)
+                             : lmdb_result(rc, "captures: mdb_get");
 }
 
 Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page, const Capture *capture)
 {
     uint8_t bytes[VALUE_BYTES];
-    MDB_val key = key_of(&page);
+    MDB_val key = capture_index_key_of(&page);
     MDB_val value = encode(capture, bytes);
     return lmdb_result(mdb_put(txn, index->dbi, &key, &value, 0), "captures: mdb_put");
 }
@@ -93,12 +94,12 @@ Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page,
     Capture capture = {.newest = group->date,
                        .has_payload = has_representation(status, group),
                        .payload = group->payload};
-    MDB_val key = key_of(&page);
+    MDB_val key = capture_index_key_of(&page);
     MDB_val value = encode(&capture, bytes);
     /* Most pages are stored for the first time, or anew. */
     int rc = mdb_put(txn, index->dbi, &key, &value, capture.has_payload ? 0 : MDB_NOOVERWRITE);
     if (rc == MDB_KEYEXIST) {
-        Result decoded = decode(&value, &capture);
+        Result decoded = capture_index_decode(&value, &capture);
         if (decoded != RESULT_OK) {
             return decoded;
         }
@@ -121,7 +122,7 @@ Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page)
 
 Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page)
 {
-    MDB_val key = key_of(&page);
+    MDB_val key = capture_index_key_of(&page);
     int rc = mdb_del(txn, index->dbi, &key, NULL);
     return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "captures: mdb_del");
 }

@@ -37,7 +37,7 @@ void payload_index_close(PayloadIndex *index)
 }
 
 /* LMDB wants keys it will not change as pointers it could. */
-static MDB_val key_of(const WarcDigest *payload, WarcDigest *copy)
+static MDB_val payload_index_key_of(const WarcDigest *payload, WarcDigest *copy)
 {
     *copy = *payload;
     return (MDB_val){.mv_size = sizeof copy->bytes, .mv_data = copy->bytes};
@@ -47,7 +47,7 @@ Result payload_index_get(PayloadIndex *index, MDB_txn *txn, const WarcDigest *pa
                          WarcOriginal *original)
 {
     WarcDigest copy;
-    MDB_val key = key_of(payload, &copy);
+    MDB_val key = payload_index_key_of(payload, &copy);
     MDB_val value;
     int rc = mdb_get(txn, index->dbi, &key, &value);
     if (rc != MDB_SUCCESS) {
@@ -68,7 +68,7 @@ Result payload_index_put(PayloadIndex *index, MDB_txn *txn, const WarcDigest *pa
                          WallTime date, const WarcId *id, WarcBytes uri)
 {
     WarcDigest copy;
-    MDB_val key = key_of(payload, &copy);
+    MDB_val key = payload_index_key_of(payload, &copy);
     if (uri.length > URI_LIMIT) {
         return RESULT_LIMIT;
     }

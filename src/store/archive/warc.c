@@ -112,7 +112,7 @@ static Result copy_options(Warc *warc, const WarcOptions *options)
 }
 
 /* Goes on with a file that recovery has cut. */
-static Result reopen(Warc *warc, Slot *slot, const WarcFile *file)
+static Result warc_reopen(Warc *warc, Slot *slot, const WarcFile *file)
 {
     off_t journal = 0;
     Result rc = warc_path(&warc->scratch, warc->directory, file->name, true);
@@ -148,7 +148,7 @@ static Result reopen_all(Warc *warc, const WarcCurrent *current)
     for (unsigned i = 0; i < current->n && rc == RESULT_OK; i++) {
         const WarcFile *file = &current->files[i];
         rc = n < warc->n_slots && file->compression == warc->compression
-                 ? reopen(warc, &warc->slots[n++], file)
+                 ? warc_reopen(warc, &warc->slots[n++], file)
                  : warc_files_finish(warc->directory, file->name, warc->index_memory_bytes);
     }
     return rc;
@@ -226,7 +226,7 @@ static Result write_info(Warc *warc, Slot *slot)
     return rc;
 }
 
-static Result create(Warc *warc, const char *name, bool index, int *fd)
+static Result warc_create(Warc *warc, const char *name, bool index, int *fd)
 {
     Result rc = index ? warc_index_path(&warc->scratch, warc->directory, name, true)
                       : warc_path(&warc->scratch, warc->directory, name, true);
@@ -251,10 +251,10 @@ static Result start_file(Warc *warc, Slot *slot, WallTime date)
     Result rc = warc_name_make(warc->pattern, date, slot->serial, warc->host, warc->compression,
                                &slot->name);
     if (rc == RESULT_OK) {
-        rc = create(warc, slot->name.text, false, &slot->records.fd);
+        rc = warc_create(warc, slot->name.text, false, &slot->records.fd);
     }
     if (rc == RESULT_OK) {
-        rc = create(warc, slot->name.text, true, &slot->index.fd);
+        rc = warc_create(warc, slot->name.text, true, &slot->index.fd);
         if (rc == RESULT_OK) {
             rc = write_info(warc, slot);
         }
@@ -281,7 +281,7 @@ static Result start_file(Warc *warc, Slot *slot, WallTime date)
     return RESULT_OK;
 }
 
-static Result flush(Slot *slot)
+static Result warc_flush(Slot *slot)
 {
     Result rc = warc_stream_flush(&slot->records, slot->name.text);
     return rc == RESULT_OK ? warc_stream_flush(&slot->index, slot->name.text) : rc;
@@ -290,7 +290,7 @@ static Result flush(Slot *slot)
 /* Writes everything pending and makes the file durable. */
 static Result sync_slot(Warc *warc, Slot *slot)
 {
-    Result rc = flush(slot);
+    Result rc = warc_flush(slot);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -376,7 +376,7 @@ static Result flush_all(Warc *warc)
     Result rc = RESULT_OK;
     for (unsigned i = 0; i < warc->n_slots && rc == RESULT_OK; i++) {
         Slot *slot = &warc->slots[i];
-        rc = has_file(slot) ? flush(slot) : RESULT_OK;
+        rc = has_file(slot) ? warc_flush(slot) : RESULT_OK;
         if (rc == RESULT_OK && has_file(slot) && warc->n_slots > 1) {
             (void)sync_file_range(slot->records.fd, (off_t)slot->synced, 0, SYNC_FILE_RANGE_WRITE);
         }

@@ -27,7 +27,7 @@ uint64_t warc_end_of(const WarcEnd *end, uint32_t file)
     return file < warc_end_last(end) ? UINT64_MAX : 0;
 }
 
-static void put_number(uint8_t *bytes, unsigned n, uint64_t number)
+static void warc_end_put_number(uint8_t *bytes, unsigned n, uint64_t number)
 {
     for (unsigned i = 0; i < n; i++) {
         bytes[i] = (uint8_t)(number >> (8 * (n - 1 - i)));
@@ -48,8 +48,8 @@ Result warc_end_put(MDB_txn *txn, const WarcEnd *end)
     uint8_t bytes[WARC_FILES_MAX * END_BYTES] = {0};
     MDB_dbi dbi = 0;
     for (unsigned i = 0; i < end->n; i++) {
-        put_number(bytes + i * END_BYTES, 4, end->at[i].file);
-        put_number(bytes + i * END_BYTES + 4, 8, end->at[i].offset);
+        warc_end_put_number(bytes + i * END_BYTES, 4, end->at[i].file);
+        warc_end_put_number(bytes + i * END_BYTES + 4, 8, end->at[i].offset);
     }
     char name[] = "end"; /* LMDB wants keys it will not change as pointers it could */
     MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};

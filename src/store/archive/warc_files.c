@@ -56,7 +56,7 @@ static uint32_t serial_of(WarcBytes fields)
     return 0;
 }
 
-static Result inspect(const char *directory, WarcFile *file)
+static Result warc_files_inspect(const char *directory, WarcFile *file)
 {
     WarcReader *reader = NULL;
     WarcRecord record;
@@ -76,7 +76,7 @@ static Result inspect(const char *directory, WarcFile *file)
     return rc;
 }
 
-static Result add_file(WarcFileList *list, const char *directory, const char *entry)
+static Result warc_files_add_file(WarcFileList *list, const char *directory, const char *entry)
 {
     bool open = warc_name_ends_with(entry, WARC_OPEN_SUFFIX);
     WarcCompression compression = WARC_GZIP;
@@ -96,10 +96,10 @@ static Result add_file(WarcFileList *list, const char *directory, const char *en
     list->files = files;
     WarcFile *file = &files[list->n++];
     *file = (WarcFile){.name = name, .compression = compression, .open = open};
-    return inspect(directory, file);
+    return warc_files_inspect(directory, file);
 }
 
-static int compare_files(const void *left, const void *right)
+static int warc_files_compare_files(const void *left, const void *right)
 {
     const WarcFile *a = left;
     const WarcFile *b = right;
@@ -117,13 +117,13 @@ Result warc_files_list(const char *directory, WarcFileList *list)
     Result rc = RESULT_OK;
     const struct dirent *entry = NULL;
     while (rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
-        rc = add_file(list, directory, entry->d_name);
+        rc = warc_files_add_file(list, directory, entry->d_name);
     }
     (void)closedir(dir);
     if (rc != RESULT_OK) {
         warc_files_free(list);
     } else if (list->n > 0) {
-        qsort(list->files, list->n, sizeof *list->files, compare_files);
+        qsort(list->files, list->n, sizeof *list->files, warc_files_compare_files);
     }
     return rc;
 }

@@ -22,8 +22,8 @@ void warc_answer_destroy(WarcAnswer *answer)
 }
 
 /* Reads the record that the index names, and checks that it is the one. */
-static Result read_capture(WarcReader *reader, const CdxjCapture *capture, WarcBytes url,
-                           WarcRecord *record)
+static Result warc_load_read_capture(WarcReader *reader, const CdxjCapture *capture, WarcBytes url,
+                                     WarcRecord *record)
 {
     warc_reader_seek(reader, capture->offset);
     Result rc = warc_reader_next(reader, record);
@@ -95,7 +95,7 @@ Result warc_load_original(const char *directory, const WarcRecord *revisit, Warc
         rc = warc_reader_open_in(&reader, directory, capture.filename);
     }
     if (rc == RESULT_OK) {
-        rc = read_capture(reader, &capture, uri, &record);
+        rc = warc_load_read_capture(reader, &capture, uri, &record);
     }
     if (rc == RESULT_OK) {
         WarcBytes truncated;
@@ -107,8 +107,8 @@ Result warc_load_original(const char *directory, const WarcRecord *revisit, Warc
 }
 
 /* What the index found. */
-static Result load(const char *directory, const CdxjCapture *capture, WarcBytes url,
-                   WarcAnswer *answer)
+static Result warc_load_load(const char *directory, const CdxjCapture *capture, WarcBytes url,
+                             WarcAnswer *answer)
 {
     WarcReader *reader = NULL;
     WarcRecord record;
@@ -117,7 +117,7 @@ static Result load(const char *directory, const CdxjCapture *capture, WarcBytes 
     buffer_reset(&answer->body);
     Result rc = warc_reader_open_in(&reader, directory, capture->filename);
     if (rc == RESULT_OK) {
-        rc = read_capture(reader, capture, url, &record);
+        rc = warc_load_read_capture(reader, capture, url, &record);
     }
     if (rc == RESULT_OK && record.is_http) {
         rc = buffer_append(&answer->header, record.block.bytes, record.http.header_length);
@@ -139,13 +139,14 @@ Result warc_load(const char *directory, const char *url, size_t length, WarcAnsw
 {
     CdxjCapture capture;
     Result rc = cdxj_newest(directory, url, length, true, &capture);
-    return rc == RESULT_OK ? load(directory, &capture, warc_bytes(url, length), answer) : rc;
+    return rc == RESULT_OK ? warc_load_load(directory, &capture, warc_bytes(url, length), answer)
+                           : rc;
 }
 
 Result warc_load_capture(const char *directory, const CdxjCapture *capture, const char *url,
                          size_t length, WarcAnswer *answer)
 {
-    return load(directory, capture, warc_bytes(url, length), answer);
+    return warc_load_load(directory, capture, warc_bytes(url, length), answer);
 }
 
 Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
@@ -153,5 +154,6 @@ Result warc_load_status(const char *directory, const char *url, size_t length, u
 {
     CdxjCapture capture;
     Result rc = cdxj_newest_status(directory, url, length, status, &capture);
-    return rc == RESULT_OK ? load(directory, &capture, warc_bytes(url, length), answer) : rc;
+    return rc == RESULT_OK ? warc_load_load(directory, &capture, warc_bytes(url, length), answer)
+                           : rc;
 }

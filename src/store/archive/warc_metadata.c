@@ -84,7 +84,7 @@ Result warc_metadata_page(Buffer *fields, const Page *page)
 }
 
 /* Heritrix's letters: L a link to follow, E something the page embeds, R a redirect. */
-static char hop_of(const PageLink *link)
+static char warc_metadata_hop_of(const PageLink *link)
 {
     switch ((LinkKind)link->kind) {
     case LINK_FRAME:
@@ -120,7 +120,7 @@ Result warc_metadata_outlink(Buffer *fields, const PageLink *link)
     size_t before = fields->length;
     LinkKind kind = (LinkKind)link->kind;
     Result rc = buffer_printf(fields, "outlink: %.*s %c %s", (int)link->length, link->url,
-                              hop_of(link), link_kind_name(kind));
+                              warc_metadata_hop_of(link), link_kind_name(kind));
     if (rc == RESULT_OK && (link->flags & LINK_NOFOLLOW) != 0) {
         rc = buffer_append_string(fields, " nofollow");
     }

@@ -28,7 +28,7 @@ struct WarcReader {
     char problem[256];
 };
 
-static Result map_file(WarcReader *reader, const char *path)
+static Result warc_reader_map_file(WarcReader *reader, const char *path)
 {
     struct stat info = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -57,7 +57,7 @@ Result warc_reader_open(WarcReader **reader, const char *path)
         return RESULT_MEMORY;
     }
     buffer_init(&r->data, RECORD_LIMIT);
-    Result rc = map_file(r, path);
+    Result rc = warc_reader_map_file(r, path);
     if (rc == RESULT_OK) {
         rc = warc_decompressor_new(&r->decompressor);
     }
@@ -124,10 +124,10 @@ const char *warc_reader_problem(const WarcReader *reader)
     return reader->problem;
 }
 
-static Result damaged(WarcReader *reader, uint64_t offset, const char *format, ...)
+static Result warc_reader_damaged(WarcReader *reader, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static Result damaged(WarcReader *reader, uint64_t offset, const char *format, ...)
+static Result warc_reader_damaged(WarcReader *reader, uint64_t offset, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -138,13 +138,15 @@ static Result damaged(WarcReader *reader, uint64_t offset, const char *format, .
 }
 
 /* Decompresses the record at offset into data. */
-static Result read_member(WarcReader *reader, uint64_t offset, uint64_t *length)
+static Result warc_reader_read_member(WarcReader *reader, uint64_t offset, uint64_t *length)
 {
     size_t used = 0;
     Result rc = warc_decompressor_read(reader->decompressor, reader->map + offset,
                                        (size_t)(reader->size - offset), &reader->data, &used);
     *length = used;
-    return rc == RESULT_DAMAGED ? damaged(reader, offset, "no complete compressed record") : rc;
+    return rc == RESULT_DAMAGED
+               ? warc_reader_damaged(reader, offset, "no complete compressed record")
+               : rc;
 }
 
 static bool is_token(WarcBytes name)
@@ -177,46 +179,47 @@ static bool has_controls(WarcBytes text)
 }
 
 /* Adds one "name: value" line to the record. */
-static Result add_field(WarcReader *reader, WarcRecord *record, WarcBytes line)
+static Result warc_reader_add_field(WarcReader *reader, WarcRecord *record, WarcBytes line)
 {
     uint64_t at = record->offset;
     const char *colon = memchr(line.bytes, ':', line.length);
     WarcBytes name = warc_bytes(line.bytes, colon == NULL ? 0 : (size_t)(colon - line.bytes));
     if (!is_token(name)) {
-        return damaged(reader, at, "bad named field");
+        return warc_reader_damaged(reader, at, "bad named field");
     }
     WarcBytes value = warc_bytes_trim(warc_bytes(colon + 1, line.length - name.length - 1));
     if (has_controls(value)) {
-        return damaged(reader, at, "control character in %.*s", (int)name.length, name.bytes);
+        return warc_reader_damaged(reader, at, "control character in %.*s", (int)name.length,
+                                   name.bytes);
     }
     for (size_t i = 0; i < record->n_fields && !may_repeat(name); i++) {
         WarcBytes other = record->fields[i].name;
         if (other.length == name.length && strncasecmp(other.bytes, name.bytes, name.length) == 0) {
-            return damaged(reader, at, "%.*s repeated", (int)name.length, name.bytes);
+            return warc_reader_damaged(reader, at, "%.*s repeated", (int)name.length, name.bytes);
         }
     }
     if (record->n_fields == WARC_MAX_FIELDS) {
-        return damaged(reader, at, "too many named fields");
+        return warc_reader_damaged(reader, at, "too many named fields");
     }
     record->fields[record->n_fields++] = (WarcField){.name = name, .value = value};
     return RESULT_OK;
 }
 
 /* Reads the record header; *block = where the block starts. */
-static Result read_header(WarcReader *reader, WarcRecord *record, size_t *block)
+static Result warc_reader_read_header(WarcReader *reader, WarcRecord *record, size_t *block)
 {
     static const char version[] = "WARC/1.1\r\n";
     const char *text = reader->data.data;
     const char *end = text + reader->data.length;
     size_t n_version = sizeof version - 1;
     if (reader->data.length < n_version || memcmp(text, version, n_version) != 0) {
-        return damaged(reader, record->offset, "does not start with WARC/1.1");
+        return warc_reader_damaged(reader, record->offset, "does not start with WARC/1.1");
     }
     const char *at = text + n_version;
     for (;;) {
         const char *lf = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
         if (lf == NULL || lf == at || lf[-1] != '\r') {
-            return damaged(reader, record->offset, "record header without CRLF");
+            return warc_reader_damaged(reader, record->offset, "record header without CRLF");
         }
         WarcBytes line = warc_bytes(at, (size_t)(lf - 1 - at));
         at = lf + 1;
@@ -224,7 +227,7 @@ static Result read_header(WarcReader *reader, WarcRecord *record, size_t *block)
             *block = (size_t)(at - text);
             return RESULT_OK;
         }
-        Result rc = add_field(reader, record, line);
+        Result rc = warc_reader_add_field(reader, record, line);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -248,42 +251,42 @@ static Result read_mandatory(WarcReader *reader, WarcRecord *record, uint64_t *l
     uint64_t at = record->offset;
     WarcBytes value;
     if (!warc_record_field(record, "warc-type", &value)) {
-        return damaged(reader, at, "no WARC-Type");
+        return warc_reader_damaged(reader, at, "no WARC-Type");
     }
     record->type = warc_type_of(value);
     if (record->type == WARC_TYPES) {
-        return damaged(reader, at, "unknown WARC-Type");
+        return warc_reader_damaged(reader, at, "unknown WARC-Type");
     }
     if (!warc_record_field(record, "warc-record-id", &value) ||
         !warc_id_parse(value, &record->id)) {
-        return damaged(reader, at, "no or bad WARC-Record-ID");
+        return warc_reader_damaged(reader, at, "no or bad WARC-Record-ID");
     }
     if (!warc_record_field(record, "warc-date", &value) || !warc_date_parse(value, &record->date)) {
-        return damaged(reader, at, "no or bad WARC-Date");
+        return warc_reader_damaged(reader, at, "no or bad WARC-Date");
     }
     if (!warc_record_field(record, "content-length", &value) ||
         !warc_bytes_number(value, RECORD_LIMIT, length)) {
-        return damaged(reader, at, "no or bad Content-Length");
+        return warc_reader_damaged(reader, at, "no or bad Content-Length");
     }
     record->uri = warc_bytes("", 0);
     bool has_uri = warc_record_field(record, "warc-target-uri", &record->uri);
     bool wants_uri = record->type != WARC_WARCINFO && record->type != WARC_METADATA;
     if ((has_uri && record->type == WARC_WARCINFO) || (!has_uri && wants_uri)) {
-        return damaged(reader, at, "WARC-Target-URI missing or out of place");
+        return warc_reader_damaged(reader, at, "WARC-Target-URI missing or out of place");
     }
     if (has_uri &&
         (record->uri.length == 0 || memchr(record->uri.bytes, ' ', record->uri.length))) {
-        return damaged(reader, at, "bad WARC-Target-URI");
+        return warc_reader_damaged(reader, at, "bad WARC-Target-URI");
     }
     if (record->type == WARC_REVISIT && !warc_record_field(record, "warc-profile", &value)) {
-        return damaged(reader, at, "revisit without WARC-Profile");
+        return warc_reader_damaged(reader, at, "revisit without WARC-Profile");
     }
     if (warc_record_field(record, "warc-ip-address", &value)) {
         char text[64] = {0};
         unsigned char address[sizeof(struct in6_addr)];
         memcpy(text, value.bytes, value.length < sizeof text ? value.length : 0);
         if (inet_pton(AF_INET, text, address) != 1 && inet_pton(AF_INET6, text, address) != 1) {
-            return damaged(reader, at, "bad WARC-IP-Address");
+            return warc_reader_damaged(reader, at, "bad WARC-IP-Address");
         }
     }
     return RESULT_OK;
@@ -305,7 +308,7 @@ static Result read_http(WarcReader *reader, WarcRecord *record)
                     ? warc_http_parse_request(record->block, &record->http)
                     : warc_http_parse_response(record->block, &record->http);
     if (rc != RESULT_OK) {
-        return damaged(reader, record->offset, "the block is no HTTP message");
+        return warc_reader_damaged(reader, record->offset, "the block is no HTTP message");
     }
     record->is_http = true;
     record->payload = warc_bytes(record->block.bytes + record->http.header_length,
@@ -322,11 +325,11 @@ Result warc_reader_next(WarcReader *reader, WarcRecord *record)
     if (reader->offset >= reader->size) {
         return reader->offset == reader->size
                    ? RESULT_NOT_FOUND
-                   : damaged(reader, reader->offset, "beyond the end of the file");
+                   : warc_reader_damaged(reader, reader->offset, "beyond the end of the file");
     }
-    Result rc = read_member(reader, reader->offset, &record->length);
+    Result rc = warc_reader_read_member(reader, reader->offset, &record->length);
     if (rc == RESULT_OK) {
-        rc = read_header(reader, record, &block);
+        rc = warc_reader_read_header(reader, record, &block);
     }
     if (rc == RESULT_OK) {
         rc = read_mandatory(reader, record, &length);
@@ -337,7 +340,8 @@ Result warc_reader_next(WarcReader *reader, WarcRecord *record)
     const Buffer *data = &reader->data;
     if (data->length - block != length + 4 ||
         memcmp(data->data + data->length - 4, "\r\n\r\n", 4) != 0) {
-        return damaged(reader, record->offset, "Content-Length does not fit the record");
+        return warc_reader_damaged(reader, record->offset,
+                                   "Content-Length does not fit the record");
     }
     record->block = warc_bytes(data->data + block, (size_t)length);
     rc = read_http(reader, record);
@@ -353,7 +357,7 @@ WarcBytes warc_reader_member(const WarcReader *reader, const WarcRecord *record)
 }
 
 /* Whether a member or frame may begin at p. */
-static bool is_magic(const char *p, uint64_t left)
+static bool warc_reader_is_magic(const char *p, uint64_t left)
 {
     static const char gzip[] = {'\x1f', '\x8b', 8};
     static const char zstd[] = {'\x28', '\xb5', '\x2f', '\xfd'};
@@ -362,12 +366,12 @@ static bool is_magic(const char *p, uint64_t left)
 }
 
 /* Whether a record begins at offset. */
-static bool begins_record(WarcReader *reader, uint64_t offset)
+static bool warc_reader_begins_record(WarcReader *reader, uint64_t offset)
 {
     static const char version[] = "WARC/1.";
     uint64_t length = 0;
-    return is_magic(reader->map + offset, reader->size - offset) &&
-           read_member(reader, offset, &length) == RESULT_OK &&
+    return warc_reader_is_magic(reader->map + offset, reader->size - offset) &&
+           warc_reader_read_member(reader, offset, &length) == RESULT_OK &&
            reader->data.length >= sizeof version - 1 &&
            memcmp(reader->data.data, version, sizeof version - 1) == 0;
 }
@@ -376,7 +380,7 @@ Result warc_reader_resync(WarcReader *reader, uint64_t *passed)
 {
     uint64_t start = reader->offset < reader->size ? reader->offset : reader->size;
     uint64_t offset = start + 1;
-    while (offset < reader->size && !begins_record(reader, offset)) {
+    while (offset < reader->size && !warc_reader_begins_record(reader, offset)) {
         offset++;
     }
     bool found = offset < reader->size;
@@ -395,11 +399,11 @@ static Result check_digest(WarcReader *reader, const WarcRecord *record, const c
         return RESULT_OK;
     }
     if (!warc_digest_parse(value, &said)) {
-        return damaged(reader, record->offset, "bad %s", field);
+        return warc_reader_damaged(reader, record->offset, "bad %s", field);
     }
     Result rc = warc_hasher_digest(reader->hasher, bytes, warc_bytes("", 0), &is);
     if (rc == RESULT_OK && memcmp(&said, &is, sizeof is) != 0) {
-        return damaged(reader, record->offset, "%s does not match", field);
+        return warc_reader_damaged(reader, record->offset, "%s does not match", field);
     }
     return rc;
 }
@@ -421,7 +425,7 @@ Result warc_reader_check(WarcReader *reader, const WarcRecord *record)
                                 truncated ? WARC_TRUNCATED_UNSPECIFIED : WARC_WHOLE, &mended);
         if (rc == RESULT_OK && (mended.length != header.length ||
                                 memcmp(mended.data, header.bytes, header.length) != 0)) {
-            rc = damaged(reader, record->offset, "HTTP header and body disagree");
+            rc = warc_reader_damaged(reader, record->offset, "HTTP header and body disagree");
         }
         buffer_destroy(&mended);
     }

@@ -150,8 +150,8 @@ static const char *valid_ip(const char *ip)
 }
 
 /* Makes the main record a revisit when the payload is known. */
-static void look_up(WarcRecorder *recorder, const WarcFetch *fetch, const WarcGroup *group,
-                    WarcHead *head)
+static void warc_record_look_up(WarcRecorder *recorder, const WarcFetch *fetch,
+                                const WarcGroup *group, WarcHead *head)
 {
     const WarcRecorderOptions *options = &recorder->options;
     /* A truncated payload's digest names bytes that the server never meant to be a whole. */
@@ -192,7 +192,7 @@ static Result make_header(WarcRecorder *recorder, const WarcFetch *fetch, WarcTr
 }
 
 /* A 304 that answers a condition: it stands for a capture that may be known. */
-static bool is_confirmation(const WarcFetch *fetch, const WarcHttp *http)
+static bool warc_record_is_confirmation(const WarcFetch *fetch, const WarcHttp *http)
 {
     return http->status == 304 &&
            (fetch->not_modified != NULL || warc_http_is_conditional(fetch->request));
@@ -216,7 +216,7 @@ static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup
     WarcHttp http;
     WarcDigest block;
     Result rc = make_header(recorder, fetch, fetch->truncated, &http);
-    bool confirms = rc == RESULT_OK && is_confirmation(fetch, &http);
+    bool confirms = rc == RESULT_OK && warc_record_is_confirmation(fetch, &http);
     if (confirms) {
         /* No body, nothing to contradict: the length it names is that of the earlier capture. */
         rc = make_header(recorder, fetch, WARC_TRUNCATED_UNSPECIFIED, &http);
@@ -243,7 +243,7 @@ static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup
         group->has_payload = true;
         head.block = &block;
         head.payload = &group->payload;
-        look_up(recorder, fetch, group, &head);
+        warc_record_look_up(recorder, fetch, group, &head);
     }
     group->type = head.type;
     group->whole = fetch->truncated == WARC_WHOLE;

@@ -34,7 +34,7 @@ static Result rebuild_journal(Recovery *recovery, const WarcFile *file, uint64_t
 }
 
 /* A file that holds the committed end: what is behind it goes. */
-static Result cut(Recovery *recovery, const WarcFile *file, uint64_t end)
+static Result warc_recovery_cut(Recovery *recovery, const WarcFile *file, uint64_t end)
 {
     Result rc = rebuild_journal(recovery, file, end);
     if (rc == RESULT_OK && file->size > end) {
@@ -100,7 +100,7 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
                    ? warc_files_finish(recovery->directory, file->name, recovery->memory_bytes)
                    : rc;
     }
-    Result rc = cut(recovery, file, end);
+    Result rc = warc_recovery_cut(recovery, file, end);
     if (rc == RESULT_OK && current->n == WARC_FILES_MAX) {
         rc = RESULT_DAMAGED; /* several files with one number */
     }

@@ -7,7 +7,7 @@ BFSchedulerError bf_fail(BFScheduler *sch, BFSchedulerError code, const char *wh
     return code;
 }
 
-static BFSchedulerError code_of(int code)
+static BFSchedulerError bf_error_code_of(int code)
 {
     switch (code) {
     case page_db_error_ok:
@@ -32,12 +32,12 @@ BFSchedulerError bf_fail_page_db(BFScheduler *sch, int code, const char *what)
     if (code == page_db_error_ok) {
         return bf_scheduler_error_ok;
     }
-    (void)bf_fail(sch, code_of(code), what);
+    (void)bf_fail(sch, bf_error_code_of(code), what);
     const char *words = error_message(sch->page_db->error);
     if (words != NULL) {
         error_add(sch->error, words);
     }
-    return code_of(code);
+    return bf_error_code_of(code);
 }
 
 BFSchedulerError bf_fail_result(BFScheduler *sch, Result result, const char *what)

@@ -35,22 +35,22 @@ void bf_moves_offer(BFSchedulerState *state, BFMove *moves, size_t n)
     mutex_unlock(&state->mutex);
 }
 
-static uint8_t level_of(const ScheduleChange *change)
+static uint8_t bf_moves_level_of(const ScheduleChange *change)
 {
     return change->to != SCHEDULE_NO_LEVEL ? change->to : change->from;
 }
 
 /* In the order of the table. A page that is discovered and crawled in one batch enters and leaves.
  */
-static int by_place(const void *a, const void *b)
+static int bf_moves_by_place(const void *a, const void *b)
 {
     const ScheduleChange *x = a;
     const ScheduleChange *y = b;
     if (x->host != y->host) {
         return x->host < y->host ? -1 : 1;
     }
-    if (level_of(x) != level_of(y)) {
-        return level_of(x) < level_of(y) ? -1 : 1;
+    if (bf_moves_level_of(x) != bf_moves_level_of(y)) {
+        return bf_moves_level_of(x) < bf_moves_level_of(y) ? -1 : 1;
     }
     if (x->index != y->index) {
         return x->index < y->index ? -1 : 1;
@@ -60,13 +60,13 @@ static int by_place(const void *a, const void *b)
 
 Result bf_write_changes(BFScheduler *sch, MDB_txn *txn, ScheduleChange *changes, size_t n)
 {
-    qsort(changes, n, sizeof *changes, by_place);
+    qsort(changes, n, sizeof *changes, bf_moves_by_place);
     return schedule_change(sch->state->schedule, txn, changes, n);
 }
 
 /* Writes the level into the record, unless the page was crawled or moved since it was looked at. */
-static int move_record(const BFSchedulerState *state, PagePackEditor *infos, Buffer *copy,
-                       const BFMove *move, bool *holds)
+static int bf_moves_move_record(const BFSchedulerState *state, PagePackEditor *infos, Buffer *copy,
+                                const BFMove *move, bool *holds)
 {
     MDB_val value;
     PageRecord record;
@@ -113,7 +113,7 @@ static Result move_pages(BFScheduler *sch, MDB_txn *txn, const Patience *patienc
     size_t i = 0;
     for (; rc == 0 && i < *n && (i == 0 || !is_time_up(sch->state, patience)); i++) {
         bool holds = false;
-        rc = move_record(sch->state, &infos, &copy, &moves[i], &holds);
+        rc = bf_moves_move_record(sch->state, &infos, &copy, &moves[i], &holds);
         if (holds) {
             BFMove move = moves[held] = moves[i];
             changes[2 * held] = (ScheduleChange){.index = bf_order_value(move.from),
@@ -138,7 +138,7 @@ static Result move_pages(BFScheduler *sch, MDB_txn *txn, const Patience *patienc
 }
 
 /* Takes up to most of the moves that wait, to behind those that held. */
-static size_t take(BFSchedulerState *state, BFPiece *piece, size_t most)
+static size_t bf_moves_take(BFSchedulerState *state, BFPiece *piece, size_t most)
 {
     mutex_lock(&state->mutex);
     size_t n = state->n_moves - state->n_taken;
@@ -158,7 +158,7 @@ static size_t take(BFSchedulerState *state, BFPiece *piece, size_t most)
 }
 
 /* The last n that were taken wait again. They are still the last ones: nobody else may take any. */
-static void put_back(BFSchedulerState *state, BFPiece *piece, size_t n)
+static void bf_moves_put_back(BFSchedulerState *state, BFPiece *piece, size_t n)
 {
     if (n > 0) {
         mutex_lock(&state->mutex);
@@ -187,7 +187,7 @@ Result bf_piece_make(BFScheduler *sch, BFWriter writer, MDB_txn *txn, size_t mos
     Result rc = RESULT_OK;
     int64_t now_ns = start_ns;
     while (rc == RESULT_OK && now_ns < patience.cpu_end_ns && !is_time_up(sch->state, &patience)) {
-        size_t n_taken = take(sch->state, piece, most);
+        size_t n_taken = bf_moves_take(sch->state, piece, most);
         if (n_taken == 0) {
             break;
         }
@@ -195,7 +195,7 @@ Result bf_piece_make(BFScheduler *sch, BFWriter writer, MDB_txn *txn, size_t mos
         size_t n_held = 0;
         rc = move_pages(sch, txn, &patience, piece->moves + piece->n_held, &n, &n_held);
         piece->n_held += n_held;
-        put_back(sch->state, piece, n_taken - n);
+        bf_moves_put_back(sch->state, piece, n_taken - n);
         now_ns = cpu_thread_ns();
     }
     piece->cpu_ns = now_ns - start_ns;
@@ -210,7 +210,7 @@ static void destroy(BFPiece *piece)
 
 void bf_piece_give_back(BFSchedulerState *state, BFPiece *piece)
 {
-    put_back(state, piece, piece->n_taken);
+    bf_moves_put_back(state, piece, piece->n_taken);
     destroy(piece);
 }
 

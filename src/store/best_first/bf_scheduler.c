@@ -77,7 +77,7 @@ static BFSchedulerError open_schedule(BFScheduler *sch, const char *name)
     return code;
 }
 
-static char *default_path(const char *db_path)
+static char *bf_scheduler_default_path(const char *db_path)
 {
     size_t bytes = strlen(db_path) + sizeof "_bfs";
     char *path = malloc(bytes);
@@ -103,7 +103,7 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     s->max_hard_domain_crawl_rate = -1.0f;
     s->error = error_new();
     s->scorer = calloc(1, sizeof *s->scorer);
-    s->path = path == NULL ? default_path(db == NULL ? "" : db->path) : strdup(path);
+    s->path = path == NULL ? bf_scheduler_default_path(db == NULL ? "" : db->path) : strdup(path);
     s->state = calloc(1, sizeof *s->state);
     if (s->state != NULL) {
         mutex_init(&s->state->mutex, RANK_SCHEDULER);

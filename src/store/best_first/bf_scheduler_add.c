@@ -31,7 +31,7 @@ typedef struct Batch {
     BFPiece piece; /* of the moves that wait, made in the same transaction */
 } Batch;
 
-static int push(Batch *batch, const Change *change)
+static int bf_scheduler_add_push(Batch *batch, const Change *change)
 {
     if (batch->n_changes == batch->capacity) {
         size_t capacity = batch->capacity == 0 ? 256 : batch->capacity * 2;
@@ -97,10 +97,11 @@ static int on_discovered(void *context, const PageRef *page, PageState *state)
                      .index = page->index,
                      .host = page->host,
                      .is_put = true};
-    return push(batch, &change);
+    return bf_scheduler_add_push(batch, &change);
 }
 
-static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
+static int bf_scheduler_add_on_crawled(void *context, const PageRef *before, const PageRef *after,
+                                       uint8_t *level)
 {
     Batch *batch = context;
     batch->n_crawled++;
@@ -112,7 +113,7 @@ static int on_crawled(void *context, const PageRef *before, const PageRef *after
     if (is_scheduled) {
         change.order = bf_entry(batch->sch->state, before->level, before->score, before->index);
     }
-    return push(batch, &change);
+    return bf_scheduler_add_push(batch, &change);
 }
 
 static Result write_changes(const Batch *batch, MDB_txn *txn)
@@ -186,7 +187,8 @@ static BFSchedulerError try_add(Batch *batch, const PageWrite *writes)
     if (code != bf_scheduler_error_ok) {
         return code;
     }
-    const PageSink sink = {.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+    const PageSink sink = {
+        .context = batch, .discovered = on_discovered, .crawled = bf_scheduler_add_on_crawled};
     int rc = page_db_write(sch->page_db, txn, writes, batch->n_pages, &sink);
     Result result = rc == page_db_error_ok ? write_batch(batch, txn) : RESULT_OK;
     if (rc != page_db_error_ok || result != RESULT_OK) {

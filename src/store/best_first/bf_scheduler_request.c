@@ -133,8 +133,8 @@ static Result take_urls_locked(BFScheduler *sch, PageReader *reader, size_t n_pa
 /* ---- out of the schedule ---- */
 
 /* Finds a page as it stands in the schedule now. */
-static Result find_entry(BFScheduler *sch, MDB_txn *txn, Buffer *url, PageRef *page,
-                         HandedPage *handed)
+static Result bf_scheduler_request_find_entry(BFScheduler *sch, MDB_txn *txn, Buffer *url,
+                                              PageRef *page, HandedPage *handed)
 {
     if (page_db_get(sch->page_db, txn, handed->index, page, url) != page_db_error_ok) {
         return RESULT_DAMAGED;
@@ -153,7 +153,7 @@ static Result remove_pages(BFScheduler *sch, MDB_txn *txn, Handed *handed, Buffe
     for (size_t i = 0; rc == RESULT_OK && i < handed->n; i++) {
         PageRef page;
         HandedPage *handed_page = &handed->pages[i];
-        rc = find_entry(sch, txn, url, &page, handed_page);
+        rc = bf_scheduler_request_find_entry(sch, txn, url, &page, handed_page);
         if (rc == RESULT_OK && handed_page->is_removed) {
             rc = schedule_remove(sch->state->schedule, txn, page.host,
                                  bf_order_level(handed_page->order),
@@ -171,7 +171,7 @@ static Result remove_pages(BFScheduler *sch, MDB_txn *txn, Handed *handed, Buffe
 }
 
 /* Takes the pages of a request out of the schedule, durably, and ends their leases. */
-static BFSchedulerError take_out(BFScheduler *sch, Handed *handed)
+static BFSchedulerError bf_scheduler_request_take_out(BFScheduler *sch, Handed *handed)
 {
     Buffer url;
     MDB_txn *txn = NULL;
@@ -212,7 +212,7 @@ static BFSchedulerError take_out(BFScheduler *sch, Handed *handed)
 }
 
 /* The request has failed after all: its pages are to be had again. */
-static void give_back(BFScheduler *sch, const Handed *handed)
+static void bf_scheduler_request_give_back(BFScheduler *sch, const Handed *handed)
 {
     mutex_lock(&sch->state->mutex);
     if (handed->n > 0) {
@@ -246,10 +246,10 @@ BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequ
     if (rc != RESULT_OK && r->n_urls == 0) {
         code = bf_fail_result(sch, rc, "bf_scheduler_request: the schedule cannot be read");
     } else if (!sch->leases && handed.n > 0) {
-        code = take_out(sch, &handed);
+        code = bf_scheduler_request_take_out(sch, &handed);
     }
     if (code != bf_scheduler_error_ok) {
-        give_back(sch, &handed);
+        bf_scheduler_request_give_back(sch, &handed);
         page_request_delete(r);
         *request = NULL;
     }
@@ -260,7 +260,8 @@ BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequ
 /* ---- back into it ---- */
 
 /* Schedules a page that a request took out. page_db_error_no_page: none did. */
-static int put_back(BFScheduler *sch, MDB_txn *txn, const char *url, uint32_t *host, BFOrder *order)
+static int bf_scheduler_request_put_back(BFScheduler *sch, MDB_txn *txn, const char *url,
+                                         uint32_t *host, BFOrder *order)
 {
     uint64_t index = 0;
     PageRef page = {0};
@@ -300,7 +301,7 @@ static BFSchedulerError release_removed(BFScheduler *sch, const char *url)
     if (code != bf_scheduler_error_ok) {
         return code;
     }
-    int rc = put_back(sch, txn, url, &host, &order);
+    int rc = bf_scheduler_request_put_back(sch, txn, url, &host, &order);
     if (rc != page_db_error_ok) {
         bf_abort(sch, BF_WRITER, txn);
         return bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");

@@ -21,14 +21,14 @@ typedef struct Sweep {
     int64_t pause_ms; /* before the next transaction of its own */
 } Sweep;
 
-static bool is_stopping(const BFScheduler *sch)
+static bool bf_scheduler_update_is_stopping(const BFScheduler *sch)
 {
     return atomic_load(&sch->state->stopping);
 }
 
 /* ---- Finding moves ---- */
 
-static void compare(Sweep *sweep, size_t n)
+static void bf_scheduler_update_compare(Sweep *sweep, size_t n)
 {
     BFScheduler *sch = sweep->sch;
     const Scorer *scorer = sch->scorer;
@@ -65,7 +65,7 @@ static BFSchedulerError scan_piece(Sweep *sweep, bool *is_end)
     page_db_txn_abort(sch->page_db, txn);
     *is_end = n < SCAN_AT_ONCE;
     if (result == RESULT_OK) {
-        compare(sweep, n);
+        bf_scheduler_update_compare(sweep, n);
     }
     return bf_fail_result(sch, result, "bf_scheduler_update: the schedule cannot be read");
 }
@@ -80,7 +80,7 @@ static bool wait_for_writers(Sweep *sweep)
     bool is_silent = sweep->is_urgent;
     MonoTime since = bf_time(state); /* nobody has come */
     mutex_lock(&state->mutex);
-    while (state->n_ended < state->n_moves && !is_stopping(sweep->sch) &&
+    while (state->n_ended < state->n_moves && !bf_scheduler_update_is_stopping(sweep->sch) &&
            !(is_silent && state->n_taken < state->n_moves)) {
         uint64_t asked = atomic_load(&state->asked);
         int64_t pause_ms = bf_disk_is_slow_locked(state) ? LONGEST_PAUSE : sweep->pause_ms;
@@ -93,7 +93,8 @@ static bool wait_for_writers(Sweep *sweep)
             sweep->pause_ms = BF_SCHEDULER_SILENCE_MS;
         }
     }
-    bool is_up_to_us = state->n_taken < state->n_moves && !is_stopping(sweep->sch);
+    bool is_up_to_us =
+        state->n_taken < state->n_moves && !bf_scheduler_update_is_stopping(sweep->sch);
     mutex_unlock(&state->mutex);
     return is_up_to_us;
 }
@@ -121,7 +122,7 @@ static BFSchedulerError commit_piece(Sweep *sweep, MDB_txn *txn, BFPiece *piece,
 }
 
 /* One short transaction. Given up when somebody waits for it: he makes these moves as well. */
-static BFSchedulerError move_some(Sweep *sweep)
+static BFSchedulerError bf_scheduler_update_move_some(Sweep *sweep)
 {
     BFScheduler *sch = sweep->sch;
     MDB_txn *txn = NULL;
@@ -150,7 +151,7 @@ static BFSchedulerError see_through(Sweep *sweep)
     BFSchedulerError code = bf_scheduler_error_ok;
     thread_step("moving pages");
     while (code == bf_scheduler_error_ok && wait_for_writers(sweep)) {
-        code = move_some(sweep);
+        code = bf_scheduler_update_move_some(sweep);
         if (code == bf_scheduler_error_full &&
             page_db_grow(sweep->sch->page_db) == page_db_error_ok) {
             code = bf_scheduler_error_ok;
@@ -163,7 +164,8 @@ static BFSchedulerError see_through(Sweep *sweep)
 static BFSchedulerError offer(Sweep *sweep)
 {
     BFSchedulerError code = see_through(sweep);
-    if (code == bf_scheduler_error_ok && !is_stopping(sweep->sch) && sweep->n_moves > 0) {
+    if (code == bf_scheduler_error_ok && !bf_scheduler_update_is_stopping(sweep->sch) &&
+        sweep->n_moves > 0) {
         bf_moves_offer(sweep->sch->state, sweep->moves, sweep->n_moves);
         sweep->moves = malloc(BF_MOVES * sizeof *sweep->moves);
         sweep->n_moves = 0;
@@ -190,7 +192,7 @@ static BFSchedulerError sweep_schedule(BFScheduler *sch, bool is_urgent)
     sweep->pause_ms = BF_SCHEDULER_SILENCE_MS;
     BFSchedulerError code = bf_scheduler_error_ok;
     bool is_end = false;
-    while (code == bf_scheduler_error_ok && !is_end && !is_stopping(sch)) {
+    while (code == bf_scheduler_error_ok && !is_end && !bf_scheduler_update_is_stopping(sch)) {
         code = scan_piece(sweep, &is_end);
         if (code == bf_scheduler_error_ok && (is_end || sweep->n_moves > BF_MOVES - SCAN_AT_ONCE)) {
             code = offer(sweep);
@@ -214,7 +216,7 @@ static BFSchedulerError update(BFScheduler *sch, bool is_urgent)
     /* A scorer that has not reached its precision has told so in its own error; its scores are the
      * best there are. One that has none leaves the entries where they are. */
     int rc = scorer->update(scorer->state);
-    if (is_stopping(sch)) {
+    if (bf_scheduler_update_is_stopping(sch)) {
         return bf_scheduler_error_ok;
     }
     BFSchedulerError code = sweep_schedule(sch, is_urgent);
@@ -248,7 +250,7 @@ static bool has_enough_pages_locked(const BFSchedulerState *state)
 }
 
 /* Waits for a reason to update; false: stop. */
-static bool wait_for_pages(BFSchedulerState *state, MonoTime last)
+static bool bf_scheduler_update_wait_for_pages(BFSchedulerState *state, MonoTime last)
 {
     mutex_lock(&state->mutex);
     while (!atomic_load(&state->stopping) && !has_enough_pages_locked(state)) {
@@ -270,7 +272,7 @@ static void *update_main(void *argument)
     BFSchedulerState *state = sch->state;
     MonoTime last = bf_time(state);
     thread_step("waiting for pages");
-    while (wait_for_pages(state, last)) {
+    while (bf_scheduler_update_wait_for_pages(state, last)) {
         thread_step("updating scores");
         BFSchedulerError code = update(sch, false);
         mutex_lock(&state->mutex);

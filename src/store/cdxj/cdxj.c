@@ -94,7 +94,7 @@ Result cdxj_append_place(Buffer *out, uint64_t length, uint64_t offset, const ch
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* Skips blanks and then the character c; NULL when it is not there. */
-static const char *skip(const char *at, const char *end, char c)
+static const char *cdxj_skip(const char *at, const char *end, char c)
 {
     while (at < end && *at == ' ') {
         at++;
@@ -190,17 +190,17 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
     }
     entry->key = warc_bytes(line.bytes, (size_t)(blank - line.bytes));
     entry->timestamp = warc_bytes(stamp, 14);
-    const char *at = skip(json, end, '{');
+    const char *at = cdxj_skip(json, end, '{');
     Buffer other; /* for fields other than the URL; escapes in those are refused, it is reused */
     buffer_init(&other, 4096);
     bool more = at != NULL;
     while (more) {
         WarcBytes name = {.bytes = NULL};
         WarcBytes value = {.bytes = NULL};
-        at = skip(at, end, '"');
+        at = cdxj_skip(at, end, '"');
         at = at == NULL ? NULL : read_string(at, end, &other, &name);
-        at = at == NULL ? NULL : skip(at, end, ':');
-        at = at == NULL ? NULL : skip(at, end, '"');
+        at = at == NULL ? NULL : cdxj_skip(at, end, ':');
+        at = at == NULL ? NULL : cdxj_skip(at, end, '"');
         bool is_url = at != NULL && warc_bytes_are(name, "url");
         at = at == NULL ? NULL : read_string(at, end, is_url ? scratch : &other, &value);
         bool unescaped = at != NULL && other.data != NULL && value.bytes == other.data;
@@ -208,9 +208,9 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
             at = NULL;
             break;
         }
-        const char *comma = skip(at, end, ',');
+        const char *comma = cdxj_skip(at, end, ',');
         more = comma != NULL;
-        at = more ? comma : skip(at, end, '}');
+        at = more ? comma : cdxj_skip(at, end, '}');
     }
     buffer_destroy(&other);
     bool complete = at == end && entry->url.length > 0 && entry->filename.length > 0 &&
@@ -230,7 +230,7 @@ typedef struct Search {
     bool stop;
 } Search;
 
-static const char *line_end(const char *at, const char *end)
+static const char *cdxj_line_end(const char *at, const char *end)
 {
     const char *lf = memchr(at, '\n', (size_t)(end - at));
     return lf == NULL ? end : lf;
@@ -242,12 +242,12 @@ static int compare_prefix(const char *line, const char *end, const Buffer *prefi
     if (prefix->length == 0) {
         return 0; /* all lines are wanted */
     }
-    size_t n = (size_t)(line_end(line, end) - line);
+    size_t n = (size_t)(cdxj_line_end(line, end) - line);
     int order = memcmp(line, prefix->data, n < prefix->length ? n : prefix->length);
     return order != 0 || n >= prefix->length ? order : -1;
 }
 
-static void report(Search *search, const char *line, const char *end)
+static void cdxj_report(Search *search, const char *line, const char *end)
 {
     CdxjEntry entry;
     Result rc = cdxj_parse(warc_bytes(line, (size_t)(end - line)), &search->scratch, &entry);
@@ -272,7 +272,7 @@ static const char *lower_bound(const char *text, const char *end, const Buffer *
         const char *lf = middle == low ? NULL : memrchr(low, '\n', (size_t)(middle - low));
         const char *line = lf == NULL ? low : lf + 1;
         if (compare_prefix(line, end, prefix) < 0) {
-            const char *stop = line_end(line, end);
+            const char *stop = cdxj_line_end(line, end);
             low = stop < end ? stop + 1 : end;
         } else {
             high = line;
@@ -286,10 +286,10 @@ static void search_text(Search *search, const char *text, size_t length, bool so
     const char *end = text + length;
     const char *at = sorted ? lower_bound(text, end, &search->prefix) : text;
     while (at < end && !search->stop) {
-        const char *stop = line_end(at, end);
+        const char *stop = cdxj_line_end(at, end);
         int order = compare_prefix(at, end, &search->prefix);
         if (order == 0) {
-            report(search, at, stop);
+            cdxj_report(search, at, stop);
         } else if (sorted) {
             break;
         }
@@ -324,7 +324,7 @@ static Result search_file(Search *search, int directory, const char *name, bool 
     return rc;
 }
 
-static bool ends_with(const char *name, const char *suffix)
+static bool cdxj_ends_with(const char *name, const char *suffix)
 {
     size_t n = strlen(name);
     size_t m = strlen(suffix);
@@ -340,8 +340,8 @@ static Result search_directory(Search *search, const char *directory)
     Result rc = RESULT_OK;
     const struct dirent *item = NULL;
     while (rc == RESULT_OK && !search->stop && (item = readdir(dir)) != NULL) {
-        bool sorted = ends_with(item->d_name, ".cdxj");
-        if (sorted || ends_with(item->d_name, ".cdxj.open")) {
+        bool sorted = cdxj_ends_with(item->d_name, ".cdxj");
+        if (sorted || cdxj_ends_with(item->d_name, ".cdxj.open")) {
             rc = search_file(search, dirfd(dir), item->d_name, sorted);
         }
     }
@@ -385,7 +385,7 @@ typedef struct Newest {
     bool any;
 } Newest;
 
-static void copy_text(char *out, size_t size, WarcBytes text)
+static void cdxj_copy_text(char *out, size_t size, WarcBytes text)
 {
     size_t n = text.length < size ? text.length : size - 1;
     memcpy(out, text.bytes, n);
@@ -404,8 +404,8 @@ static bool keep_newest(void *context, const CdxjEntry *entry)
     }
     int order = newest->any ? memcmp(entry->timestamp.bytes, capture->timestamp, 14) : 1;
     if (order > 0 || (order == 0 && entry->offset > capture->offset)) {
-        copy_text(capture->filename, sizeof capture->filename, entry->filename);
-        copy_text(capture->timestamp, sizeof capture->timestamp, entry->timestamp);
+        cdxj_copy_text(capture->filename, sizeof capture->filename, entry->filename);
+        cdxj_copy_text(capture->timestamp, sizeof capture->timestamp, entry->timestamp);
         capture->offset = entry->offset;
         capture->length = entry->length;
         capture->revisit = revisit;

@@ -25,7 +25,7 @@ typedef struct Sorter {
     unsigned n_runs;
 } Sorter;
 
-static Result failed(const char *what, const char *path)
+static Result cdxj_sort_failed(const char *what, const char *path)
 {
     int error = errno;
     LOG_ERROR(COMPONENT, "index cannot be written", "step=%s file=%s error=%s", what, path,
@@ -76,23 +76,24 @@ static Result close_written(FILE *file, const char *path, bool durable)
 {
     Result rc = RESULT_OK;
     if (fflush(file) != 0 || (durable && fdatasync(fileno(file)) != 0)) {
-        rc = failed("write", path);
+        rc = cdxj_sort_failed("write", path);
     }
     if (fclose(file) != 0 && rc == RESULT_OK) {
-        rc = failed("close", path);
+        rc = cdxj_sort_failed("close", path);
     }
     return rc;
 }
 
-static Result write_lines(const WarcBytes *lines, size_t n, const char *path, bool durable)
+static Result cdxj_sort_write_lines(const WarcBytes *lines, size_t n, const char *path,
+                                    bool durable)
 {
     FILE *file = fopen(path, "wbe");
     if (file == NULL) {
-        return failed("create", path);
+        return cdxj_sort_failed("create", path);
     }
     for (size_t i = 0; i < n; i++) {
         if (fwrite(lines[i].bytes, 1, lines[i].length, file) != lines[i].length) {
-            Result rc = failed("write", path);
+            Result rc = cdxj_sort_failed("write", path);
             (void)fclose(file);
             return rc;
         }
@@ -100,7 +101,7 @@ static Result write_lines(const WarcBytes *lines, size_t n, const char *path, bo
     return close_written(file, path, durable);
 }
 
-static Result spill(Sorter *sorter)
+static Result cdxj_sort_spill(Sorter *sorter)
 {
     Buffer path;
     size_t n = 0;
@@ -111,7 +112,7 @@ static Result spill(Sorter *sorter)
     }
     if (rc == RESULT_OK) {
         sorter->n_runs++;
-        rc = write_lines(sorter->lines, n, path.data, false);
+        rc = cdxj_sort_write_lines(sorter->lines, n, path.data, false);
     }
     free(sorter->lines);
     sorter->lines = NULL;
@@ -149,7 +150,7 @@ static Result merge_into(Run *runs, unsigned n, FILE *out, const char *path)
             return RESULT_OK;
         }
         if (fwrite(least->current.bytes, 1, least->current.length, out) != least->current.length) {
-            return failed("write", path);
+            return cdxj_sort_failed("write", path);
         }
         Result rc = run_advance(least);
         if (rc != RESULT_OK) {
@@ -159,18 +160,18 @@ static Result merge_into(Run *runs, unsigned n, FILE *out, const char *path)
 }
 
 /* Merges the n oldest runs into the file at path and removes them. */
-static Result merge(Sorter *sorter, unsigned n, const char *path, bool durable)
+static Result cdxj_sort_merge(Sorter *sorter, unsigned n, const char *path, bool durable)
 {
     Run runs[MERGE_WIDTH] = {{0}};
     Buffer name;
     buffer_init(&name, BUFFER_NO_LIMIT);
     FILE *out = fopen(path, "wbe");
-    Result rc = out == NULL ? failed("create", path) : RESULT_OK;
+    Result rc = out == NULL ? cdxj_sort_failed("create", path) : RESULT_OK;
     for (unsigned i = 0; i < n && rc == RESULT_OK; i++) {
         rc = run_path(sorter, sorter->first_run + i, &name);
         if (rc == RESULT_OK) {
             runs[i].file = fopen(name.data, "rbe");
-            rc = runs[i].file == NULL ? failed("open", name.data) : run_advance(&runs[i]);
+            rc = runs[i].file == NULL ? cdxj_sort_failed("open", name.data) : run_advance(&runs[i]);
         }
     }
     if (rc == RESULT_OK) {
@@ -205,11 +206,12 @@ static Result merge_all(Sorter *sorter, const char *path)
         rc = run_path(sorter, sorter->n_runs, &name);
         if (rc == RESULT_OK) {
             sorter->n_runs++;
-            rc = merge(sorter, MERGE_WIDTH, name.data, false);
+            rc = cdxj_sort_merge(sorter, MERGE_WIDTH, name.data, false);
         }
     }
     buffer_destroy(&name);
-    return rc == RESULT_OK ? merge(sorter, sorter->n_runs - sorter->first_run, path, true) : rc;
+    return rc == RESULT_OK ? cdxj_sort_merge(sorter, sorter->n_runs - sorter->first_run, path, true)
+                           : rc;
 }
 
 static void remove_runs(Sorter *sorter)
@@ -226,7 +228,7 @@ static void remove_runs(Sorter *sorter)
 
 /* Reads the journal and spills a run whenever the memory is full. A last line without its line end
  * (a crash while it was written) is dropped. */
-static Result collect(Sorter *sorter, FILE *journal)
+static Result cdxj_sort_collect(Sorter *sorter, FILE *journal)
 {
     char *line = NULL;
     size_t capacity = 0;
@@ -238,7 +240,7 @@ static Result collect(Sorter *sorter, FILE *journal)
             continue;
         }
         if (sorter->text.length > 0 && sorter->text.length + length > sorter->memory_bytes) {
-            rc = spill(sorter);
+            rc = cdxj_sort_spill(sorter);
         }
         if (rc == RESULT_OK) {
             rc = buffer_append(&sorter->text, line, length);
@@ -257,9 +259,9 @@ static Result write_sorted(Sorter *sorter, const char *path)
     if (sorter->n_runs == 0) {
         size_t n = 0;
         rc = sort_text(sorter, &n);
-        return rc == RESULT_OK ? write_lines(sorter->lines, n, path, true) : rc;
+        return rc == RESULT_OK ? cdxj_sort_write_lines(sorter->lines, n, path, true) : rc;
     }
-    rc = sorter->text.length > 0 ? spill(sorter) : RESULT_OK;
+    rc = sorter->text.length > 0 ? cdxj_sort_spill(sorter) : RESULT_OK;
     return rc == RESULT_OK ? merge_all(sorter, path) : rc;
 }
 
@@ -274,7 +276,7 @@ Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes)
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
     buffer_init(&sorter.text, BUFFER_NO_LIMIT);
-    Result rc = collect(&sorter, in);
+    Result rc = cdxj_sort_collect(&sorter, in);
     (void)fclose(in);
     if (rc == RESULT_OK) {
         rc = buffer_printf(&path, "%s.new", index);
@@ -282,7 +284,7 @@ Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes)
     if (rc == RESULT_OK) {
         rc = write_sorted(&sorter, path.data);
         if (rc == RESULT_OK && rename(path.data, index) != 0) {
-            rc = failed("rename", index);
+            rc = cdxj_sort_failed("rename", index);
         }
         if (rc != RESULT_OK) {
             (void)unlink(path.data);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static int hex_value(char c)
+static int surt_hex_value(char c)
 {
     if (c >= '0' && c <= '9') {
         return c - '0';
@@ -17,7 +17,7 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static char lower(char c)
+static char surt_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -30,8 +30,8 @@ static size_t unescape(char *s, size_t length)
     for (size_t i = 0; i < length; i++) {
         s[n++] = s[i];
         while (n >= 3 && s[n - 3] == '%') {
-            int high = hex_value(s[n - 2]);
-            int low = hex_value(s[n - 1]);
+            int high = surt_hex_value(s[n - 2]);
+            int low = surt_hex_value(s[n - 1]);
             if (high < 0 || low < 0) {
                 break;
             }
@@ -43,7 +43,7 @@ static size_t unescape(char *s, size_t length)
 }
 
 /* Appends bytes in lower case; blanks, controls, '#', '%' and bytes beyond ASCII are escaped. */
-static Result escape(Buffer *out, const char *s, size_t length)
+static Result surt_escape(Buffer *out, const char *s, size_t length)
 {
     Result rc = buffer_reserve(out, length);
     for (size_t i = 0; i < length && rc == RESULT_OK; i++) {
@@ -51,7 +51,7 @@ static Result escape(Buffer *out, const char *s, size_t length)
         if (c <= 0x20 || c >= 0x7f || c == '#' || c == '%') {
             rc = buffer_printf(out, "%%%02x", (unsigned)c);
         } else {
-            rc = buffer_append_char(out, lower((char)c));
+            rc = buffer_append_char(out, surt_lower((char)c));
         }
     }
     return rc;
@@ -83,9 +83,9 @@ static size_t normalize_path(char *path, size_t length)
     return n;
 }
 
-static bool is_alnum(char c)
+static bool surt_is_alnum(char c)
 {
-    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
+    return (c >= '0' && c <= '9') || (surt_lower(c) >= 'a' && surt_lower(c) <= 'z');
 }
 
 /* The end of "(" 24 letters or digits ")/" at s, with one-letter names "(a(...)b(...))/" too. */
@@ -94,12 +94,12 @@ static size_t path_session(const char *s, size_t length)
     size_t i = 1;
     bool named = length > 2 && s[2] == '(';
     do {
-        if (named && (i + 2 > length || !is_alnum(s[i]) || s[i + 1] != '(')) {
+        if (named && (i + 2 > length || !surt_is_alnum(s[i]) || s[i + 1] != '(')) {
             return 0;
         }
         i += named ? 2 : 0;
         for (size_t k = 0; k < 24; k++, i++) {
-            if (i >= length || !is_alnum(s[i])) {
+            if (i >= length || !surt_is_alnum(s[i])) {
                 return 0;
             }
         }
@@ -141,9 +141,9 @@ static size_t strip_path_session(char *path, size_t length)
     return length;
 }
 
-static bool is_letter(char c)
+static bool surt_is_letter(char c)
 {
-    return lower(c) >= 'a' && lower(c) <= 'z';
+    return surt_lower(c) >= 'a' && surt_lower(c) <= 'z';
 }
 
 /* The end of an argument's value of exactly count bytes of the kind that ends the query or is
@@ -197,7 +197,7 @@ static size_t session_end(const char *s, size_t length, size_t at, size_t amp,
     }
     at += session->length;
     return session->value == 0 ? cfid_end(s, length, at, amp)
-                               : exact_value(s, length, at, session->value, is_alnum);
+                               : exact_value(s, length, at, session->value, surt_is_alnum);
 }
 
 /* "aspsessionid", eight letters, "=" and 24 more. */
@@ -209,11 +209,11 @@ static size_t asp_session_end(const char *s, size_t length, size_t at)
         return 0;
     }
     for (size_t i = at + n; i < at + n + 8; i++) {
-        if (!is_letter(s[i])) {
+        if (!surt_is_letter(s[i])) {
             return 0;
         }
     }
-    return exact_value(s, length, at + n + 9, 24, is_letter);
+    return exact_value(s, length, at + n + 9, 24, surt_is_letter);
 }
 
 /* Removes the last session argument of each kind with the '&' behind it; query is in lower case. */
@@ -260,7 +260,7 @@ static int compare_arguments(const void *left, const void *right)
                                       b->length - b->name);
 }
 
-static Result append_sorted(Buffer *out, const char *query, size_t length)
+static Result surt_append_sorted(Buffer *out, const char *query, size_t length)
 {
     size_t n = 1;
     for (size_t i = 0; i < length; i++) {
@@ -296,29 +296,29 @@ static Result append_sorted(Buffer *out, const char *query, size_t length)
 static void lower_all(char *s, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        s[i] = lower(s[i]);
+        s[i] = surt_lower(s[i]);
     }
 }
 
-static Result append_query(Buffer *out, char *query, size_t length)
+static Result surt_append_query(Buffer *out, char *query, size_t length)
 {
     Buffer escaped; /* arguments are sorted in the form they are written in */
     buffer_init(&escaped, BUFFER_NO_LIMIT);
-    Result rc = escape(&escaped, query, unescape(query, length));
+    Result rc = surt_escape(&escaped, query, unescape(query, length));
     if (rc == RESULT_OK && escaped.length > 0) {
         escaped.length = strip_query_sessions(escaped.data, escaped.length);
     }
     if (rc == RESULT_OK && escaped.length > 0) {
         rc = buffer_append_char(out, '?');
         if (rc == RESULT_OK) {
-            rc = append_sorted(out, escaped.data, escaped.length);
+            rc = surt_append_sorted(out, escaped.data, escaped.length);
         }
     }
     buffer_destroy(&escaped);
     return rc;
 }
 
-static Result append_path(Buffer *out, char *path, size_t length)
+static Result surt_append_path(Buffer *out, char *path, size_t length)
 {
     length = unescape(path, length);
     length = normalize_path(path, length);
@@ -327,7 +327,7 @@ static Result append_path(Buffer *out, char *path, size_t length)
     if (length > 1 && path[length - 1] == '/') {
         length--;
     }
-    return escape(out, path, length);
+    return surt_escape(out, path, length);
 }
 
 /* "www.", "www2." and the like at the start of a host. */
@@ -346,7 +346,7 @@ static size_t www_length(const char *host, size_t length)
 static Result append_host(Buffer *out, const char *host, size_t length)
 {
     if (length > 2 && host[0] == '[' && host[length - 1] == ']') {
-        return escape(out, host + 1, length - 2); /* as pywb writes IPv6 addresses */
+        return surt_escape(out, host + 1, length - 2); /* as pywb writes IPv6 addresses */
     }
     while (length > 0 && host[length - 1] == '.') {
         length--;
@@ -358,7 +358,7 @@ static Result append_host(Buffer *out, const char *host, size_t length)
     for (size_t end = length; rc == RESULT_OK;) {
         const char *dot = end == 0 ? NULL : memrchr(host, '.', end);
         size_t start = dot == NULL ? 0 : (size_t)(dot - host) + 1;
-        rc = escape(out, host + start, end - start);
+        rc = surt_escape(out, host + start, end - start);
         if (rc != RESULT_OK || start == 0) {
             break;
         }
@@ -368,7 +368,8 @@ static Result append_host(Buffer *out, const char *host, size_t length)
     return rc;
 }
 
-static Result append_authority(Buffer *out, const char *s, size_t length, const char *default_port)
+static Result surt_append_authority(Buffer *out, const char *s, size_t length,
+                                    const char *default_port)
 {
     const char *at = length == 0 ? NULL : memrchr(s, '@', length);
     if (at != NULL) {
@@ -384,7 +385,7 @@ static Result append_authority(Buffer *out, const char *s, size_t length, const 
     size_t n_port = length - n_host;
     if (rc == RESULT_OK && n_port > 1 &&
         !(strlen(default_port) == n_port && memcmp(colon, default_port, n_port) == 0)) {
-        rc = escape(out, colon, n_port);
+        rc = surt_escape(out, colon, n_port);
     }
     return rc == RESULT_OK ? buffer_append_char(out, ')') : rc;
 }
@@ -399,10 +400,10 @@ static Result append_rest(Buffer *out, char *rest, size_t length)
     if (n_path == 0 || rest[0] != '/') {
         rc = buffer_append_char(out, '/');
     } else {
-        rc = append_path(out, rest, n_path);
+        rc = surt_append_path(out, rest, n_path);
     }
     if (rc == RESULT_OK && mark != NULL) {
-        rc = append_query(out, rest + n_path + 1, length - n_path - 1);
+        rc = surt_append_query(out, rest + n_path + 1, length - n_path - 1);
     }
     return rc;
 }
@@ -414,7 +415,7 @@ Result surt_append(Buffer *out, const char *url, size_t length)
     size_t start = https ? 8 : 7;
     Result rc = RESULT_OK;
     if (!https && !(length > 7 && strncasecmp(url, "http://", 7) == 0)) {
-        rc = escape(out, url, length);
+        rc = surt_escape(out, url, length);
     } else {
         size_t end = start;
         while (end < length && url[end] != '/' && url[end] != '?' && url[end] != '#') {
@@ -425,7 +426,7 @@ Result surt_append(Buffer *out, const char *url, size_t length)
             return RESULT_MEMORY;
         }
         memcpy(rest, url + end, length - end);
-        rc = append_authority(out, url + start, end - start, https ? ":443" : ":80");
+        rc = surt_append_authority(out, url + start, end - start, https ? ":443" : ":80");
         if (rc == RESULT_OK) {
             rc = append_rest(out, rest, length - end);
         }

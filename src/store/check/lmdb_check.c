@@ -83,7 +83,7 @@ typedef struct Walk {
     uint64_t n_broken;
 } Walk;
 
-static void complain(Walk *walk, uint64_t page, const char *what)
+static void lmdb_check_complain(Walk *walk, uint64_t page, const char *what)
 {
     walk->told(walk->context, walk->table, page, what);
     walk->n_broken++;
@@ -92,7 +92,7 @@ static void complain(Walk *walk, uint64_t page, const char *what)
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-static Header read_header(const uint8_t *bytes)
+static Header lmdb_check_read_header(const uint8_t *bytes)
 {
     Header header;
     memcpy(&header, bytes, sizeof header);
@@ -100,15 +100,15 @@ static Header read_header(const uint8_t *bytes)
 }
 
 /* Pages first to first + n - 1 are in the file and were in no tree before. */
-static bool take(Walk *walk, uint64_t first, uint64_t n)
+static bool lmdb_check_take(Walk *walk, uint64_t first, uint64_t n)
 {
     if (first < 2 || first >= walk->n_pages || n > walk->n_pages - first) {
-        complain(walk, first, "is not in the file");
+        lmdb_check_complain(walk, first, "is not in the file");
         return false;
     }
     for (uint64_t page = first; page < first + n; page++) {
         if ((walk->seen[page / 8] >> page % 8 & 1) != 0) {
-            complain(walk, page, "is used twice");
+            lmdb_check_complain(walk, page, "is used twice");
             return false;
         }
         walk->seen[page / 8] |= (uint8_t)(1u << page % 8);
@@ -143,7 +143,7 @@ static bool read_node(const uint8_t *page, size_t size, const Header *header, si
     return node->key_bytes <= room && inside <= room - node->key_bytes;
 }
 
-static int compare_numbers(const uint8_t *a, const uint8_t *b, size_t length)
+static int lmdb_check_compare_numbers(const uint8_t *a, const uint8_t *b, size_t length)
 {
     uint64_t x = 0;
     uint64_t y = 0;
@@ -168,7 +168,7 @@ static bool ascend(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_
         return true; /* no table of ours */
     }
     if ((table_flags & TABLE_INTEGERS) != 0) {
-        return a_bytes == b_bytes && compare_numbers(a, b, a_bytes) < 0;
+        return a_bytes == b_bytes && lmdb_check_compare_numbers(a, b, a_bytes) < 0;
     }
     int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
     return order != 0 ? order < 0 : a_bytes < b_bytes;
@@ -217,7 +217,7 @@ static bool check_inner(const Node *node, unsigned table_flags, uint64_t *entrie
     if (size < HEADER_BYTES) {
         return false;
     }
-    Header header = read_header(node->value);
+    Header header = lmdb_check_read_header(node->value);
     if ((header.flags & PAGE_INNER) == 0 || !has_sound_header(&header, size, &n)) {
         return false;
     }
@@ -245,17 +245,17 @@ static bool check_elsewhere(Walk *walk, const Node *node)
     uint32_t n = 0;
     memcpy(&number, node->value, sizeof number);
     if (number < 2 || number >= walk->n_pages) {
-        complain(walk, number, "is not in the file");
+        lmdb_check_complain(walk, number, "is not in the file");
         return true; /* told */
     }
     const uint8_t *page = walk->map + number * walk->page_bytes;
-    Header header = read_header(page);
+    Header header = lmdb_check_read_header(page);
     memcpy(&n, page + offsetof(Header, lower), sizeof n);
     if (header.number != number || (header.flags & PAGE_OVERFLOW) == 0 ||
         HEADER_BYTES + node->bytes > (uint64_t)n * walk->page_bytes) {
         return false;
     }
-    (void)take(walk, number, n);
+    (void)lmdb_check_take(walk, number, n);
     return true;
 }
 
@@ -328,11 +328,11 @@ static void walk_page(Walk *walk, const Tree *tree, uint64_t number, unsigned le
                       uint64_t *entries)
 {
     size_t n = 0;
-    if (!take(walk, number, 1)) {
+    if (!lmdb_check_take(walk, number, 1)) {
         return;
     }
     const uint8_t *page = walk->map + number * walk->page_bytes;
-    Header header = read_header(page);
+    Header header = lmdb_check_read_header(page);
     unsigned kind = level < tree->depth ? PAGE_BRANCH : PAGE_LEAF;
     unsigned kinds = PAGE_BRANCH | PAGE_LEAF | PAGE_OVERFLOW | PAGE_INNER;
     bool sound = header.number == number && (header.flags & kinds) == kind &&
@@ -344,7 +344,7 @@ static void walk_page(Walk *walk, const Tree *tree, uint64_t number, unsigned le
         sound = walk_nodes(walk, tree, page, &header, n, level, entries);
     }
     if (!sound) {
-        complain(walk, number, "is broken");
+        lmdb_check_complain(walk, number, "is broken");
     }
 }
 
@@ -353,14 +353,14 @@ static void walk_tree(Walk *walk, const Tree *tree)
     uint64_t entries = 0;
     uint64_t before = walk->n_broken;
     if (tree->root == NO_PAGE ? tree->entries != 0 : tree->depth == 0 || tree->depth > MAX_DEPTH) {
-        complain(walk, tree->root, "is no root");
+        lmdb_check_complain(walk, tree->root, "is no root");
         return;
     }
     if (tree->root != NO_PAGE) {
         walk_page(walk, tree, tree->root, 1, &entries);
     }
     if (walk->n_broken == before && entries != tree->entries) {
-        complain(walk, tree->root, "is the root of a tree that lacks entries");
+        lmdb_check_complain(walk, tree->root, "is the root of a tree that lacks entries");
     }
 }
 
@@ -383,7 +383,7 @@ static void walk_all(Walk *walk, const Meta *meta, Table *tables)
 
 /* Both meta pages are read before the transaction begins: one of them is its own, or a writer was
  * in between. The transaction keeps all pages of its moment. */
-static bool begin(MDB_env *env, int fd, size_t page_bytes, MDB_txn **txn, Meta *meta)
+static bool lmdb_check_begin(MDB_env *env, int fd, size_t page_bytes, MDB_txn **txn, Meta *meta)
 {
     for (int i = 0; i < META_TRIES; i++) {
         Meta metas[2];
@@ -404,7 +404,7 @@ static bool begin(MDB_env *env, int fd, size_t page_bytes, MDB_txn **txn, Meta *
 }
 
 /* In the transaction: everything that it sees is in the file by now. */
-static Result walk_file(Walk *walk, int fd, const Meta *meta)
+static Result lmdb_check_walk_file(Walk *walk, int fd, const Meta *meta)
 {
     struct stat st;
     if (fstat(fd, &st) != 0 || st.st_size == 0) {
@@ -445,8 +445,8 @@ Result lmdb_check(const char *path, LmdbBroken told, void *context, uint64_t *n_
         MDB_txn *txn = NULL;
         Meta meta;
         walk.page_bytes = stat.ms_psize;
-        if (begin(env, fd, walk.page_bytes, &txn, &meta)) {
-            rc = walk_file(&walk, fd, &meta);
+        if (lmdb_check_begin(env, fd, walk.page_bytes, &txn, &meta)) {
+            rc = lmdb_check_walk_file(&walk, fd, &meta);
             mdb_txn_abort(txn);
         }
     }

@@ -7,12 +7,12 @@
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_hosts.h"
 
-static bool has_bit(const uint8_t *bits, uint64_t index)
+static bool page_keys_check_has_bit(const uint8_t *bits, uint64_t index)
 {
     return (bits[index / 8] >> index % 8 & 1) != 0;
 }
 
-static Result result_of(int rc, const char *what)
+static Result page_keys_check_result_of(int rc, const char *what)
 {
     return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, what);
 }
@@ -32,11 +32,12 @@ Result page_keys_count(PageDB *db, MDB_txn *txn, PageKeysCheck *check)
     MDB_stat stat = {.ms_entries = 0};
     int rc = mdb_stat(txn, db->store->tables.hash2idx, &stat);
     check->n_keys = stat.ms_entries;
-    return result_of(rc, "count hash2idx");
+    return page_keys_check_result_of(rc, "count hash2idx");
 }
 
 /* An entry of a page that is found, but not by this one: another key, or the same one twice. */
-static bool is_own(PageDB *db, MDB_txn *txn, uint32_t domain, const PageEntry *entry, Buffer *url)
+static bool page_keys_check_is_own(PageDB *db, MDB_txn *txn, uint32_t domain,
+                                   const PageEntry *entry, Buffer *url)
 {
     PageRef page;
     if (page_db_get(db, txn, entry->index, &page, url) != page_db_error_ok) {
@@ -47,7 +48,8 @@ static bool is_own(PageDB *db, MDB_txn *txn, uint32_t domain, const PageEntry *e
 }
 
 /* Marks the pages that entries lead to, and takes out those that lead nowhere. */
-static int sweep(PageDB *db, MDB_txn *txn, MDB_cursor *cursor, PageKeysCheck *check, Buffer *url)
+static int page_keys_check_sweep(PageDB *db, MDB_txn *txn, MDB_cursor *cursor, PageKeysCheck *check,
+                                 Buffer *url)
 {
     MDB_val key, value;
     int rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
@@ -60,10 +62,9 @@ static int sweep(PageDB *db, MDB_txn *txn, MDB_cursor *cursor, PageKeysCheck *ch
         memcpy(&domain, key.mv_data, sizeof domain);
         page_entry_read(value.mv_data, &entry);
         bool exists = entry.index < check->n_pages;
-        bool surplus =
-            !exists ||
-            (has_bit(check->found, entry.index) &&
-             (has_bit(check->named, entry.index) || !is_own(db, txn, domain, &entry, url)));
+        bool surplus = !exists || (page_keys_check_has_bit(check->found, entry.index) &&
+                                   (page_keys_check_has_bit(check->named, entry.index) ||
+                                    !page_keys_check_is_own(db, txn, domain, &entry, url)));
         if (surplus) {
             rc = mdb_cursor_del(cursor, 0);
             check->n_removed++;
@@ -75,7 +76,7 @@ static int sweep(PageDB *db, MDB_txn *txn, MDB_cursor *cursor, PageKeysCheck *ch
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-static int add(PageDB *db, MDB_cursor *cursor, const PageRef *page)
+static int page_keys_check_add(PageDB *db, MDB_cursor *cursor, const PageRef *page)
 {
     PageKey key = page_key_of(db->store, page->url, page->url_length);
     uint32_t domain = (uint32_t)(key.hash >> 32);
@@ -92,14 +93,16 @@ static int add(PageDB *db, MDB_cursor *cursor, const PageRef *page)
 }
 
 /* Pages that nothing leads to. */
-static int complete(PageDB *db, MDB_txn *txn, MDB_cursor *cursor, PageKeysCheck *check, Buffer *url)
+static int page_keys_check_complete(PageDB *db, MDB_txn *txn, MDB_cursor *cursor,
+                                    PageKeysCheck *check, Buffer *url)
 {
     int rc = 0;
     for (uint64_t i = 0; rc == 0 && i < check->n_pages; i++) {
         PageRef page;
-        if (!has_bit(check->found, i) && !has_bit(check->named, i) &&
+        if (!page_keys_check_has_bit(check->found, i) &&
+            !page_keys_check_has_bit(check->named, i) &&
             page_db_get(db, txn, i, &page, url) == page_db_error_ok) {
-            rc = add(db, cursor, &page);
+            rc = page_keys_check_add(db, cursor, &page);
             check->n_added++;
         }
     }
@@ -113,17 +116,18 @@ Result page_keys_mend(PageDB *db, MDB_txn *txn, PageKeysCheck *check)
     buffer_init(&url, BUFFER_NO_LIMIT);
     int rc = mdb_cursor_open(txn, db->store->tables.hash2idx, &cursor);
     if (rc == 0) {
-        rc = sweep(db, txn, cursor, check, &url);
+        rc = page_keys_check_sweep(db, txn, cursor, check, &url);
     }
     if (rc == 0) {
-        rc = complete(db, txn, cursor, check, &url);
+        rc = page_keys_check_complete(db, txn, cursor, check, &url);
     }
     mdb_cursor_close(cursor);
     buffer_destroy(&url);
-    return result_of(rc, "complete hash2idx");
+    return page_keys_check_result_of(rc, "complete hash2idx");
 }
 
 Result page_keys_mend_host(PageDB *db, MDB_txn *txn, uint32_t host)
 {
-    return result_of(page_hosts_restore(db->store, txn, host), "complete origin2host");
+    return page_keys_check_result_of(page_hosts_restore(db->store, txn, host),
+                                     "complete origin2host");
 }

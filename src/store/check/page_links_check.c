@@ -25,12 +25,12 @@ typedef struct Rescued {
     size_t length;
 } Rescued;
 
-static bool has_bit(const uint8_t *bits, uint64_t index)
+static bool page_links_check_has_bit(const uint8_t *bits, uint64_t index)
 {
     return (bits[index / 8] >> index % 8 & 1) != 0;
 }
 
-static Result reserve(Sweep *sweep, size_t n)
+static Result page_links_check_reserve(Sweep *sweep, size_t n)
 {
     if (n <= sweep->capacity) {
         return RESULT_OK;
@@ -55,7 +55,7 @@ static Result is_sound(Sweep *sweep, uint64_t index, const uint8_t *list, size_t
 {
     size_t n_diff = 0;
     size_t n = 0;
-    Result rc = reserve(sweep, page_links_bound(length));
+    Result rc = page_links_check_reserve(sweep, page_links_bound(length));
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -88,7 +88,7 @@ static bool has_right_pages(const Sweep *sweep, uint64_t key, const MDB_val *rec
     page_links_reader_init(&reader, key, record);
     while (page_links_reader_next(&reader, &index, &list, &length) == 1) {
         if (index < next || index >= sweep->check->n_pages ||
-            !has_bit(sweep->check->crawled, index)) {
+            !page_links_check_has_bit(sweep->check->crawled, index)) {
             return false;
         }
         next = index + 1;
@@ -97,7 +97,8 @@ static bool has_right_pages(const Sweep *sweep, uint64_t key, const MDB_val *rec
 }
 
 /* Marks the sound lists of a record; *broken when there is anything else in it. */
-static Result read_record(Sweep *sweep, uint64_t key, const MDB_val *record, bool *broken)
+static Result page_links_check_read_record(Sweep *sweep, uint64_t key, const MDB_val *record,
+                                           bool *broken)
 {
     PageLinksCheck *check = sweep->check;
     PageLinksReader reader;
@@ -126,7 +127,7 @@ static Result read_record(Sweep *sweep, uint64_t key, const MDB_val *record, boo
     return rc;
 }
 
-static Result put_back(MDB_txn *txn, MDB_dbi links, const Buffer *rescued)
+static Result page_links_check_put_back(MDB_txn *txn, MDB_dbi links, const Buffer *rescued)
 {
     PageLinksWriter writer;
     int code = page_links_writer_begin(&writer, txn, links);
@@ -155,7 +156,7 @@ static Result sweep_table(Sweep *sweep, MDB_cursor *cursor, bool mend)
         bool broken = false;
         size_t before = rescued == NULL ? 0 : rescued->length;
         memcpy(&first, key.mv_data, sizeof first);
-        rc = read_record(sweep, first, &record, &broken);
+        rc = page_links_check_read_record(sweep, first, &record, &broken);
         sweep->check->n_broken += broken;
         if (broken && mend) {
             code = mdb_cursor_del(cursor, 0);
@@ -167,7 +168,7 @@ static Result sweep_table(Sweep *sweep, MDB_cursor *cursor, bool mend)
     return rc != RESULT_OK || code == MDB_NOTFOUND ? rc : lmdb_result(code, "read lists of links");
 }
 
-static Result look(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend)
+static Result page_links_check_look(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend)
 {
     MDB_dbi links = db->store->tables.links;
     MDB_cursor *cursor = NULL;
@@ -181,7 +182,7 @@ static Result look(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend)
         mdb_cursor_close(cursor);
     }
     if (rc == RESULT_OK && rescued.length > 0) {
-        rc = put_back(txn, links, &rescued);
+        rc = page_links_check_put_back(txn, links, &rescued);
     }
     free(sweep.to);
     free(sweep.kinds);
@@ -191,10 +192,10 @@ static Result look(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend)
 
 Result page_links_check(PageDB *db, MDB_txn *txn, PageLinksCheck *check)
 {
-    return look(db, txn, check, false);
+    return page_links_check_look(db, txn, check, false);
 }
 
 Result page_links_mend(PageDB *db, MDB_txn *txn, PageLinksCheck *check)
 {
-    return look(db, txn, check, true);
+    return page_links_check_look(db, txn, check, true);
 }

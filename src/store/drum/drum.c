@@ -305,8 +305,8 @@ static Result accept(Drum *drum, DrumElement *element, const DrumBytes *auxiliar
     return RESULT_OK;
 }
 
-static Result add(Drum *drum, DrumOperation operation, DrumKey key, DrumBytes value,
-                  const DrumBytes *auxiliary)
+static Result drum_add(Drum *drum, DrumOperation operation, DrumKey key, DrumBytes value,
+                       const DrumBytes *auxiliary)
 {
     DrumElement element = {.key = key, .operation = operation, .value = value};
     Result rc = accept(drum, &element, auxiliary);
@@ -322,32 +322,32 @@ static Result add(Drum *drum, DrumOperation operation, DrumKey key, DrumBytes va
 
 Result drum_check(Drum *drum, DrumKey key)
 {
-    return add(drum, DRUM_CHECK, key, (DrumBytes){NULL, 0}, NULL);
+    return drum_add(drum, DRUM_CHECK, key, (DrumBytes){NULL, 0}, NULL);
 }
 
 Result drum_check_with(Drum *drum, DrumKey key, DrumBytes auxiliary)
 {
-    return add(drum, DRUM_CHECK, key, (DrumBytes){NULL, 0}, &auxiliary);
+    return drum_add(drum, DRUM_CHECK, key, (DrumBytes){NULL, 0}, &auxiliary);
 }
 
 Result drum_update(Drum *drum, DrumKey key, DrumBytes value)
 {
-    return add(drum, DRUM_UPDATE, key, value, NULL);
+    return drum_add(drum, DRUM_UPDATE, key, value, NULL);
 }
 
 Result drum_update_with(Drum *drum, DrumKey key, DrumBytes value, DrumBytes auxiliary)
 {
-    return add(drum, DRUM_UPDATE, key, value, &auxiliary);
+    return drum_add(drum, DRUM_UPDATE, key, value, &auxiliary);
 }
 
 Result drum_check_update(Drum *drum, DrumKey key, DrumBytes value)
 {
-    return add(drum, DRUM_CHECK_UPDATE, key, value, NULL);
+    return drum_add(drum, DRUM_CHECK_UPDATE, key, value, NULL);
 }
 
 Result drum_check_update_with(Drum *drum, DrumKey key, DrumBytes value, DrumBytes auxiliary)
 {
-    return add(drum, DRUM_CHECK_UPDATE, key, value, &auxiliary);
+    return drum_add(drum, DRUM_CHECK_UPDATE, key, value, &auxiliary);
 }
 
 static Result flush_arrays(Drum *drum)

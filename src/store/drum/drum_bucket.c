@@ -22,7 +22,7 @@ static int compare_rest(const void *context, const DrumPair *a, const DrumPair *
 }
 
 /* Appends one block to the bucket in memory; the bucket is unchanged when it is damaged. */
-static Result load_block(DrumBucket *bucket, const DrumBlock *block)
+static Result drum_bucket_load_block(DrumBucket *bucket, const DrumBlock *block)
 {
     const DrumFile *file = bucket->file;
     uint8_t *start = bucket->raw + bucket->raw_bytes;
@@ -69,7 +69,7 @@ Result drum_bucket_load(DrumBucket *bucket, uint32_t number)
             continue;
         }
         const DrumBlock *block = &bucket->file->blocks[bucket->order[i]];
-        Result rc = load_block(bucket, block);
+        Result rc = drum_bucket_load_block(bucket, block);
         if (rc == RESULT_DAMAGED && bucket->options->skip_damaged) {
             bucket->damaged_elements += block->elements;
             bucket->order[i] = DRUM_BLOCK_SKIPPED;
@@ -152,7 +152,7 @@ static void order_blocks(DrumBucket *bucket)
 }
 
 /* Room for the largest bucket. */
-static Result reserve(DrumBucket *bucket)
+static Result drum_bucket_reserve(DrumBucket *bucket)
 {
     const DrumFile *file = bucket->file;
     size_t raw_bytes = 0, elements = 0, auxiliary_bytes = 0;
@@ -191,7 +191,7 @@ Result drum_bucket_init(DrumBucket *bucket, const DrumOptions *options, const Dr
         return RESULT_MEMORY;
     }
     order_blocks(bucket);
-    return reserve(bucket);
+    return drum_bucket_reserve(bucket);
 }
 
 void drum_bucket_destroy(DrumBucket *bucket)

@@ -70,7 +70,7 @@ Result drum_file_remove(DrumFile *file)
 }
 
 /* Writes all of iov at offset, however the system cuts it up. */
-static Result write_all(int fd, struct iovec *iov, int n, uint64_t offset)
+static Result drum_file_write_all(int fd, struct iovec *iov, int n, uint64_t offset)
 {
     while (n > 0) {
         ssize_t done = pwritev(fd, iov, n, (off_t)offset);
@@ -95,7 +95,7 @@ static Result write_all(int fd, struct iovec *iov, int n, uint64_t offset)
     return RESULT_OK;
 }
 
-static Result create(DrumFile *file)
+static Result drum_file_create(DrumFile *file)
 {
     char name[DRUM_FILE_NAME_BYTES];
     drum_file_name(file->generation, name);
@@ -110,7 +110,7 @@ static Result create(DrumFile *file)
         return result_of_errno(errno);
     }
     struct iovec iov = {.iov_base = &header, .iov_len = sizeof header};
-    Result rc = write_all(fd, &iov, 1, 0);
+    Result rc = drum_file_write_all(fd, &iov, 1, 0);
     if (rc != RESULT_OK) {
         (void)close(fd);
         (void)unlinkat(file->directory, name, 0);
@@ -127,7 +127,7 @@ Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBy
     static const char zeros[8];
     Result rc = drum_block_reserve(file);
     if (rc == RESULT_OK && file->fd < 0) {
-        rc = create(file);
+        rc = drum_file_create(file);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -152,7 +152,7 @@ Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBy
                            {(void *)(uintptr_t)keys.bytes, keys.length},
                            {(void *)(uintptr_t)auxiliary.bytes, auxiliary.length},
                            {(void *)(uintptr_t)zeros, (size_t)drum_block_padded(used) - used}};
-    rc = write_all(file->fd, iov, 4, block->offset);
+    rc = drum_file_write_all(file->fd, iov, 4, block->offset);
     if (rc != RESULT_OK) {
         /* Half a block is a torn tail to recovery and overwritten by the next append: cutting it
          * only gives the room back, so that its failure does not matter. */

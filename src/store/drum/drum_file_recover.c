@@ -107,7 +107,8 @@ static bool sections_are_good(const DrumFile *file, const DrumBlock *block, uint
 }
 
 /* Blocks from number n on, and all bytes from cut on, are a torn tail. */
-static Result cut_tail(Scan *scan, size_t n, uint64_t cut, bool repair, DrumRecovery *recovery)
+static Result drum_file_recover_cut_tail(Scan *scan, size_t n, uint64_t cut, bool repair,
+                                         DrumRecovery *recovery)
 {
     DrumFile *file = scan->file;
     for (size_t i = n; i < file->n_blocks; i++) {
@@ -154,7 +155,7 @@ static Result judge_blocks(Scan *scan, bool repair, bool everything, DrumRecover
         expected = drum_block_end(block);
     }
     free(bytes);
-    return cut_tail(scan, i, expected, repair, recovery);
+    return drum_file_recover_cut_tail(scan, i, expected, repair, recovery);
 }
 
 /* The file header cannot be trusted: was anything in this file promised? */

@@ -60,7 +60,7 @@ void drum_generations_destroy(DrumGenerations *list)
     free(list->items);
 }
 
-static int compare_numbers(const void *a, const void *b)
+static int drum_generation_compare_numbers(const void *a, const void *b)
 {
     uint64_t x, y;
     memcpy(&x, a, sizeof x);
@@ -101,7 +101,7 @@ Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
     }
     (void)closedir(stream);
     if (rc == RESULT_OK && *n > 1) {
-        qsort(*numbers, *n, sizeof **numbers, compare_numbers);
+        qsort(*numbers, *n, sizeof **numbers, drum_generation_compare_numbers);
     }
     return rc;
 }

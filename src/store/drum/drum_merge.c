@@ -51,7 +51,7 @@ static DrumReference replay(DrumMerge *merge, const DrumPair *pairs, size_t n, D
 }
 
 /* Looks every key up, in key order, and decides what becomes of each element. */
-static Result classify(DrumMerge *merge)
+static Result drum_merge_classify(DrumMerge *merge)
 {
     DrumBucket *bucket = &merge->bucket;
     DrumRepository *repository = merge->options->repository;
@@ -141,7 +141,7 @@ static Result merge_bucket(DrumMerge *merge, uint32_t number)
 {
     Result rc = drum_bucket_load(&merge->bucket, number);
     if (rc == RESULT_OK && merge->bucket.n > 0) {
-        rc = classify(merge);
+        rc = drum_merge_classify(merge);
         if (rc == RESULT_OK) {
             rc = assign_values(merge);
         }
@@ -280,7 +280,7 @@ Result drum_merge_replay(DrumMerge *merge, uint32_t bucket)
     merge->replaying = true;
     Result rc = drum_bucket_load(&merge->bucket, bucket);
     if (rc == RESULT_OK && merge->bucket.n > 0) {
-        rc = classify(merge);
+        rc = drum_merge_classify(merge);
     }
     if (rc == RESULT_OK && merge->bucket.n > 0 && merge->wants_events) {
         rc = drum_dispatch_bucket(&merge->bucket, bucket);

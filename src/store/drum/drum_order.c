@@ -148,7 +148,7 @@ static Result read_outcomes(const Dispatch *d, uint32_t place, Stream *stream)
     return rc;
 }
 
-static Result load_block(const Dispatch *d, Stream *stream)
+static Result drum_order_load_block(const Dispatch *d, Stream *stream)
 {
     const DrumFile *file = d->bucket->file;
     const DrumBlock *block = &file->blocks[d->bucket->order[stream->place]];
@@ -181,7 +181,7 @@ static Result load_block(const Dispatch *d, Stream *stream)
 }
 
 /* Goes to the next element; *more = false behind the last. */
-static Result advance(const Dispatch *d, Stream *stream, bool *more)
+static Result drum_order_advance(const Dispatch *d, Stream *stream, bool *more)
 {
     *more = true;
     if (stream->left == 0) {
@@ -193,7 +193,7 @@ static Result advance(const Dispatch *d, Stream *stream, bool *more)
             *more = false;
             return RESULT_OK;
         }
-        Result rc = load_block(d, stream);
+        Result rc = drum_order_load_block(d, stream);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -264,7 +264,7 @@ static Result notify(Dispatch *d, Stream *stream)
 
 /* --- the heap of streams --------------------------------------------------------------------- */
 
-static void sift_down(Stream **heap, size_t n, size_t at)
+static void drum_order_sift_down(Stream **heap, size_t n, size_t at)
 {
     Stream *moving = heap[at];
     for (;;) {
@@ -293,7 +293,7 @@ static Result start_streams(const Dispatch *d, Stream *streams, Stream **heap, s
         bool more;
         stream->end = d->bucket->starts[b + 1];
         stream->place = d->bucket->starts[b] - 1; /* wraps for 0; advance adds the 1 back */
-        Result rc = advance(d, stream, &more);
+        Result rc = drum_order_advance(d, stream, &more);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -302,7 +302,7 @@ static Result start_streams(const Dispatch *d, Stream *streams, Stream **heap, s
         }
     }
     for (size_t i = *n / 2; i-- > 0;) {
-        sift_down(heap, *n, i);
+        drum_order_sift_down(heap, *n, i);
     }
     return RESULT_OK;
 }
@@ -313,7 +313,7 @@ static Result run_streams(Dispatch *d, Stream **heap, size_t n)
         bool more;
         Result rc = notify(d, heap[0]);
         if (rc == RESULT_OK) {
-            rc = advance(d, heap[0], &more);
+            rc = drum_order_advance(d, heap[0], &more);
         }
         if (rc != RESULT_OK) {
             return rc;
@@ -322,7 +322,7 @@ static Result run_streams(Dispatch *d, Stream **heap, size_t n)
             heap[0] = heap[--n];
         }
         if (n > 1) {
-            sift_down(heap, n, 0);
+            drum_order_sift_down(heap, n, 0);
         }
     }
     return RESULT_OK;

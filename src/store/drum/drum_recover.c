@@ -17,7 +17,7 @@ typedef struct Recover {
 } Recover;
 
 /* Puts a file whose header is lost out of the way, for a human. */
-static Result set_aside(int directory, uint64_t number)
+static Result drum_recover_set_aside(int directory, uint64_t number)
 {
     char name[DRUM_FILE_NAME_BYTES];
     char aside[DRUM_FILE_NAME_BYTES + 16];
@@ -107,7 +107,7 @@ static Result recover_generation(const Recover *recover, uint64_t number)
     } else if (recovery->damaged_bytes > damaged_before && !recover->options->skip_damaged) {
         rc = RESULT_DAMAGED;
     } else if (rc == RESULT_DAMAGED) {
-        rc = set_aside(recover->directory, number);
+        rc = drum_recover_set_aside(recover->directory, number);
     } else if (rc == RESULT_OK && generation->file.keys != recover->options->keys) {
         rc = RESULT_INVALID;
     }

@@ -22,7 +22,7 @@ static inline bool comes_before(const Order *order, const DrumPair *b, const Dru
     return order->rest != NULL && order->rest(order->context, b, a) < 0;
 }
 
-static void insertion_sort(DrumPair *pairs, size_t n, const Order *order)
+static void drum_sort_insertion_sort(DrumPair *pairs, size_t n, const Order *order)
 {
     for (size_t i = 1; i < n; i++) {
         DrumPair moving = pairs[i];
@@ -38,7 +38,7 @@ static void insertion_sort(DrumPair *pairs, size_t n, const Order *order)
 static void merge_sort(DrumPair *pairs, DrumPair *scratch, size_t n, const Order *order)
 {
     if (n <= SMALL_RUN) {
-        insertion_sort(pairs, n, order);
+        drum_sort_insertion_sort(pairs, n, order);
         return;
     }
     size_t half = n / 2;
@@ -94,7 +94,7 @@ void drum_sort(DrumPair *pairs, DrumPair *scratch, size_t n, DrumCompareRest res
 {
     Order order = {rest, context};
     if (n <= SMALL_RUN) {
-        insertion_sort(pairs, n, &order);
+        drum_sort_insertion_sort(pairs, n, &order);
         return;
     }
     uint64_t differing = 0;

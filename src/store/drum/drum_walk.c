@@ -86,7 +86,7 @@ static Result walk_block(Walk *walk, const DrumFile *file, const DrumBlock *bloc
 }
 
 /* One file, up to bytes. */
-static Result walk_file(Walk *walk, int directory, uint64_t number, uint64_t bytes)
+static Result drum_walk_file(Walk *walk, int directory, uint64_t number, uint64_t bytes)
 {
     DrumFile file;
     DrumRecovery found = {.generations = 0};
@@ -121,8 +121,8 @@ Result drum_walk(const char *path, DrumProgress from, DrumPosition committed, Dr
     uint64_t end = committed.generation + (committed.bytes > 0 ? 1 : 0);
     Result rc = directory >= 0 || end <= from.generation ? RESULT_OK : result_of_errno(errno);
     for (uint64_t n = from.generation; rc == RESULT_OK && n < end; n++) {
-        rc = walk_file(&walk, directory, n,
-                       n == committed.generation ? committed.bytes : UINT64_MAX);
+        rc = drum_walk_file(&walk, directory, n,
+                            n == committed.generation ? committed.bytes : UINT64_MAX);
     }
     if (directory >= 0) {
         (void)close(directory);

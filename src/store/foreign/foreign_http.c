@@ -25,7 +25,7 @@ static size_t header_length(WarcBytes block)
 }
 
 /* "HTTP/1.1 200 OK": the status; 0: it is none. */
-static unsigned status_of(WarcBytes header)
+static unsigned foreign_http_status_of(WarcBytes header)
 {
     static const char http[] = "HTTP/";
     uint64_t status = 0;
@@ -53,7 +53,7 @@ Result foreign_http_read(WarcBytes block, Buffer *chunks, ForeignAnswer *answer)
 {
     size_t length = header_length(block);
     *answer = (ForeignAnswer){.header = warc_bytes(block.bytes, length)};
-    answer->status = status_of(answer->header);
+    answer->status = foreign_http_status_of(answer->header);
     if (length == 0 || answer->status == 0) {
         return RESULT_INVALID;
     }

@@ -61,23 +61,24 @@ const char *foreign_reader_problem(const ForeignReader *reader)
     return reader->problem;
 }
 
-static Result damaged(ForeignReader *reader, const char *what)
+static Result foreign_reader_damaged(ForeignReader *reader, const char *what)
 {
     (void)snprintf(reader->problem, sizeof reader->problem, "offset %" PRIu64 ": %s",
                    reader->offset, what);
     return RESULT_DAMAGED;
 }
 
-static Result told(ForeignReader *reader, Result rc)
+static Result foreign_reader_told(ForeignReader *reader, Result rc)
 {
-    return rc == RESULT_DAMAGED ? damaged(reader, "its compression is broken, or it is cut")
-           : rc == RESULT_LIMIT ? damaged(reader, "too long")
+    return rc == RESULT_DAMAGED
+               ? foreign_reader_damaged(reader, "its compression is broken, or it is cut")
+           : rc == RESULT_LIMIT ? foreign_reader_damaged(reader, "too long")
                                 : rc;
 }
 
 /* ---- where a record begins ---- */
 
-static bool begins_record(const char *bytes, size_t length)
+static bool foreign_reader_begins_record(const char *bytes, size_t length)
 {
     return length >= WORD_LENGTH && memcmp(bytes, word, WORD_LENGTH) == 0;
 }
@@ -99,7 +100,7 @@ static Result find_start(ForeignReader *reader)
         }
         if (rc != RESULT_OK) {
             reader->offset = foreign_stream_member(reader->stream);
-            return told(reader, rc);
+            return foreign_reader_told(reader, rc);
         }
         if (foreign_stream_is_at_member_end(reader->stream)) {
             rc = foreign_stream_next_member(reader->stream);
@@ -127,7 +128,7 @@ static Result need(ForeignReader *reader, size_t n, bool *cut)
         size_t before = length;
         rc = rc == RESULT_OK ? foreign_stream_fill(reader->stream, before + WORD_LENGTH) : rc;
         const char *bytes = foreign_stream_bytes(reader->stream, &length);
-        if (rc == RESULT_OK && begins_record(bytes + before, length - before)) {
+        if (rc == RESULT_OK && foreign_reader_begins_record(bytes + before, length - before)) {
             foreign_stream_take(reader->stream, before); /* the next record stays */
             *cut = true;
             return RESULT_OK;
@@ -146,7 +147,7 @@ static size_t head_length(const char *bytes, size_t length, bool *cut)
 {
     *cut = false;
     for (size_t at = 0; at < length;) {
-        if (at > 0 && begins_record(bytes + at, length - at)) {
+        if (at > 0 && foreign_reader_begins_record(bytes + at, length - at)) {
             *cut = true;
             return 0;
         }
@@ -178,14 +179,15 @@ static Result find_head(ForeignReader *reader, size_t *head)
             return RESULT_OK;
         }
         if (cut) {
-            return damaged(reader, "it is cut in its header");
+            return foreign_reader_damaged(reader, "it is cut in its header");
         }
         if (length >= FOREIGN_HEAD_BYTES) {
-            return damaged(reader, "its header does not end");
+            return foreign_reader_damaged(reader, "its header does not end");
         }
         rc = rc == RESULT_OK ? need(reader, length + 1, &cut) : rc;
         if (rc != RESULT_OK || cut) {
-            return rc != RESULT_OK ? told(reader, rc) : damaged(reader, "it is cut in its header");
+            return rc != RESULT_OK ? foreign_reader_told(reader, rc)
+                                   : foreign_reader_damaged(reader, "it is cut in its header");
         }
         wanted = 2 * length;
     }
@@ -193,7 +195,7 @@ static Result find_head(ForeignReader *reader, size_t *head)
 }
 
 /* Takes a line out of *text, without its end; false behind the last. */
-static bool next_line(WarcBytes *text, WarcBytes *line)
+static bool foreign_reader_next_line(WarcBytes *text, WarcBytes *line)
 {
     const char *lf = text->length == 0 ? NULL : memchr(text->bytes, '\n', text->length);
     if (lf == NULL) {
@@ -206,7 +208,7 @@ static bool next_line(WarcBytes *text, WarcBytes *line)
 }
 
 /* Folded lines become one: their ends and indents become blanks. */
-static void unfold(Buffer *head)
+static void foreign_reader_unfold(Buffer *head)
 {
     for (size_t i = 0; i + 1 < head->length; i++) {
         bool folded =
@@ -220,12 +222,12 @@ static void unfold(Buffer *head)
     }
 }
 
-static void read_fields(const Buffer *head, ForeignRecord *record)
+static void foreign_reader_read_fields(const Buffer *head, ForeignRecord *record)
 {
     WarcBytes text = warc_bytes(head->data, head->length);
     WarcBytes line;
-    (void)next_line(&text, &line); /* the version */
-    while (record->n_fields < FOREIGN_MAX_FIELDS && next_line(&text, &line)) {
+    (void)foreign_reader_next_line(&text, &line); /* the version */
+    while (record->n_fields < FOREIGN_MAX_FIELDS && foreign_reader_next_line(&text, &line)) {
         const char *colon = line.length == 0 ? NULL : memchr(line.bytes, ':', line.length);
         if (colon != NULL) {
             size_t n = (size_t)(colon - line.bytes);
@@ -247,8 +249,8 @@ bool foreign_record_field(const ForeignRecord *record, const char *name, WarcByt
     return false;
 }
 
-static Result read_head(ForeignReader *reader, ForeignRecord *record, size_t length,
-                        uint64_t *block)
+static Result foreign_reader_read_head(ForeignReader *reader, ForeignRecord *record, size_t length,
+                                       uint64_t *block)
 {
     size_t there = 0;
     const char *bytes = foreign_stream_bytes(reader->stream, &there);
@@ -258,8 +260,8 @@ static Result read_head(ForeignReader *reader, ForeignRecord *record, size_t len
     if (rc != RESULT_OK) {
         return rc;
     }
-    unfold(&reader->head);
-    read_fields(&reader->head, record);
+    foreign_reader_unfold(&reader->head);
+    foreign_reader_read_fields(&reader->head, record);
     if (foreign_record_field(record, "warc-type", &value)) {
         record->type = warc_type_of(value);
     }
@@ -273,15 +275,17 @@ static Result read_head(ForeignReader *reader, ForeignRecord *record, size_t len
     }
     if (!foreign_record_field(record, "content-length", &value) ||
         !warc_bytes_number(value, UINT64_MAX, block)) {
-        return damaged(reader, "no Content-Length, or a bad one");
+        return foreign_reader_damaged(reader, "no Content-Length, or a bad one");
     }
-    return *block > reader->max_block ? damaged(reader, "longer than a record may be") : RESULT_OK;
+    return *block > reader->max_block
+               ? foreign_reader_damaged(reader, "longer than a record may be")
+               : RESULT_OK;
 }
 
 /* ---- the record ---- */
 
 /* What follows the block must be the end of the file, or blank lines and a record. */
-static Result check_end(ForeignReader *reader, size_t total)
+static Result foreign_reader_check_end(ForeignReader *reader, size_t total)
 {
     size_t length = 0;
     Result rc = foreign_stream_fill(reader->stream, total + SLACK_BYTES);
@@ -292,7 +296,7 @@ static Result check_end(ForeignReader *reader, size_t total)
     }
     size_t n = length - at < WORD_LENGTH ? length - at : WORD_LENGTH;
     if (memcmp(bytes + at, word, n) != 0) {
-        return damaged(reader, "its Content-Length does not fit");
+        return foreign_reader_damaged(reader, "its Content-Length does not fit");
     }
     return rc == RESULT_MEMORY ? rc : RESULT_OK; /* damage behind it is not its own */
 }
@@ -316,16 +320,17 @@ Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
     reader->offset = foreign_stream_member(reader->stream);
     record->offset = reader->offset;
     const char *bytes = foreign_stream_bytes(reader->stream, &length);
-    if (!begins_record(bytes, length)) {
-        return damaged(reader, "no WARC record");
+    if (!foreign_reader_begins_record(bytes, length)) {
+        return foreign_reader_damaged(reader, "no WARC record");
     }
     rc = find_head(reader, &head);
-    rc = rc == RESULT_OK ? read_head(reader, record, head, &block) : rc;
-    rc = rc == RESULT_OK ? told(reader, need(reader, head + (size_t)block, &cut)) : rc;
+    rc = rc == RESULT_OK ? foreign_reader_read_head(reader, record, head, &block) : rc;
+    rc = rc == RESULT_OK ? foreign_reader_told(reader, need(reader, head + (size_t)block, &cut))
+                         : rc;
     if (rc == RESULT_OK && cut) {
-        return damaged(reader, "it is cut");
+        return foreign_reader_damaged(reader, "it is cut");
     }
-    rc = rc == RESULT_OK ? check_end(reader, head + (size_t)block) : rc;
+    rc = rc == RESULT_OK ? foreign_reader_check_end(reader, head + (size_t)block) : rc;
     if (rc == RESULT_OK) {
         bytes = foreign_stream_bytes(reader->stream, &length);
         record->block = warc_bytes(bytes + head, (size_t)block);
@@ -353,7 +358,8 @@ Result foreign_reader_pass(ForeignReader *reader)
     size_t length = 0;
     const char *bytes = foreign_stream_bytes(reader->stream, &length);
     reader->to_take = 0;
-    if (begins_record(bytes, length) && reader->offset != foreign_stream_member(reader->stream)) {
+    if (foreign_reader_begins_record(bytes, length) &&
+        reader->offset != foreign_stream_member(reader->stream)) {
         return RESULT_OK; /* the next member's record is there already */
     }
     while (!find_word(reader)) {
@@ -377,7 +383,7 @@ Result foreign_reader_pass(ForeignReader *reader)
         }
         rc = passed > 0 ? foreign_stream_fill(reader->stream, WORD_LENGTH) : RESULT_OK;
         bytes = foreign_stream_bytes(reader->stream, &length);
-        if (passed > 0 && rc == RESULT_OK && begins_record(bytes, length)) {
+        if (passed > 0 && rc == RESULT_OK && foreign_reader_begins_record(bytes, length)) {
             return RESULT_OK;
         }
     }

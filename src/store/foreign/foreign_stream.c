@@ -33,7 +33,7 @@ struct ForeignStream {
     size_t taken;
 };
 
-static Result map_file(ForeignStream *stream, const char *path)
+static Result foreign_stream_map_file(ForeignStream *stream, const char *path)
 {
     struct stat info = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static Result map_file(ForeignStream *stream, const char *path)
     return rc;
 }
 
-static bool is_magic(ForeignCoding coding, const char *p, uint64_t left)
+static bool foreign_stream_is_magic(ForeignCoding coding, const char *p, uint64_t left)
 {
     static const char gzip[] = {'\x1f', '\x8b', 8};
     static const char zstd[] = {'\x28', '\xb5', '\x2f', '\xfd'};
@@ -100,10 +100,11 @@ Result foreign_stream_open(ForeignStream **out, const char *path, size_t limit)
         return RESULT_MEMORY;
     }
     buffer_init(&stream->bytes, limit);
-    Result rc = map_file(stream, path);
+    Result rc = foreign_stream_map_file(stream, path);
     if (rc == RESULT_OK && stream->size > 0) {
-        stream->coding = is_magic(CODING_GZIP, stream->map, stream->size) ? CODING_GZIP
-                         : is_magic(CODING_ZSTD, stream->map, stream->size) ||
+        stream->coding = foreign_stream_is_magic(CODING_GZIP, stream->map, stream->size)
+                             ? CODING_GZIP
+                         : foreign_stream_is_magic(CODING_ZSTD, stream->map, stream->size) ||
                                  is_remark(stream->map, stream->size)
                              ? CODING_ZSTD
                              : CODING_NONE;
@@ -167,7 +168,7 @@ bool foreign_stream_is_at_member_end(const ForeignStream *stream)
 }
 
 /* Moves what is left to the front. */
-static void compact(ForeignStream *stream)
+static void foreign_stream_compact(ForeignStream *stream)
 {
     Buffer *bytes = &stream->bytes;
     size_t left = bytes->length - stream->taken;
@@ -234,7 +235,7 @@ Result foreign_stream_fill(ForeignStream *stream, size_t n)
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && stream->is_open && stream->bytes.length - stream->taken < n) {
         if (stream->taken > 0) {
-            compact(stream);
+            foreign_stream_compact(stream);
         }
         size_t want = n - stream->bytes.length;
         size_t room = want < STEP_BYTES ? want : STEP_BYTES;
@@ -266,7 +267,8 @@ Result foreign_stream_skip_member(ForeignStream *stream, uint64_t *passed)
     if (stream->coding == CODING_NONE) {
         at = stream->size;
     }
-    while (at < stream->size && !is_magic(stream->coding, stream->map + at, stream->size - at)) {
+    while (at < stream->size &&
+           !foreign_stream_is_magic(stream->coding, stream->map + at, stream->size - at)) {
         at++;
     }
     *passed = (at < stream->size ? at : stream->size) - stream->member;

@@ -6,7 +6,7 @@
 
 #define SMALL_LIST 64
 
-static int compare_indices(const void *a, const void *b)
+static int page_links_compare_indices(const void *a, const void *b)
 {
     const uint64_t *x = a;
     const uint64_t *y = b;
@@ -16,7 +16,7 @@ static int compare_indices(const void *a, const void *b)
 static void sort_indices(uint64_t *to, size_t n)
 {
     if (n > SMALL_LIST) {
-        qsort(to, n, sizeof *to, compare_indices);
+        qsort(to, n, sizeof *to, page_links_compare_indices);
         return;
     }
     for (size_t i = 1; i < n; i++) {
@@ -52,7 +52,7 @@ size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, 
     return (size_t)(p - out);
 }
 
-static uint8_t kind_of(uint64_t element)
+static uint8_t page_links_kind_of(uint64_t element)
 {
     return (uint8_t)(element & ((1u << PAGE_LINKS_KIND_BITS) - 1));
 }
@@ -62,17 +62,17 @@ static size_t encode_runs(const uint64_t *to, size_t n, uint8_t *out)
 {
     uint8_t unwanted[MAX_VARINT_SIZE] = {0};
     size_t bytes = 0;
-    while (n > 0 && kind_of(to[n - 1]) == 0) {
+    while (n > 0 && page_links_kind_of(to[n - 1]) == 0) {
         n--;
     }
     for (size_t i = 0; i < n;) {
         size_t k = i + 1;
-        while (k < n && kind_of(to[k]) == kind_of(to[i])) {
+        while (k < n && page_links_kind_of(to[k]) == page_links_kind_of(to[i])) {
             k++;
         }
         uint8_t *run = out == NULL ? unwanted : out + bytes + 1;
         if (out != NULL) {
-            out[bytes] = kind_of(to[i]);
+            out[bytes] = page_links_kind_of(to[i]);
         }
         bytes += 1 + (size_t)(varint_encode_uint64(k - i, run) - run);
         i = k;
@@ -99,8 +99,8 @@ size_t page_links_encode_kinds(uint64_t index, uint64_t *to, size_t n_diff, size
 }
 
 /* Reads what stands before the groups; NULL: not a list. */
-static const uint8_t *read_head(const uint8_t *list, const uint8_t *end, uint64_t *n_diff,
-                                uint64_t *kind_bytes)
+static const uint8_t *page_links_read_head(const uint8_t *list, const uint8_t *end,
+                                           uint64_t *n_diff, uint64_t *kind_bytes)
 {
     uint64_t head = 0;
     const uint8_t *p = varint_read(list, end, &head);
@@ -120,7 +120,7 @@ bool page_links_decode_kinds(const uint8_t *list, size_t length, uint8_t *kinds,
     uint64_t n_diff = 0;
     uint64_t bytes = 0;
     size_t i = 0;
-    const uint8_t *p = read_head(list, list + length, &n_diff, &bytes);
+    const uint8_t *p = page_links_read_head(list, list + length, &n_diff, &bytes);
     if (p == NULL) {
         return false;
     }
@@ -167,7 +167,8 @@ static inline uint64_t close_gaps_bmi2(uint64_t v)
 #endif
 
 /* Takes the first number out of a word; *ends and *start move behind it. */
-static inline uint64_t take_number(uint64_t word, uint64_t *ends, unsigned *start, bool bmi2)
+static inline uint64_t page_links_take_number(uint64_t word, uint64_t *ends, unsigned *start,
+                                              bool bmi2)
 {
     uint64_t v = (word & (*ends ^ (*ends - 1))) >> (*start & 63);
     *start = (unsigned)__builtin_ctzll(*ends | UINT64_C(1) << 63) + 1;
@@ -207,13 +208,13 @@ decode_varints_with(const uint8_t *p, const uint8_t *end, size_t max, uint64_t *
         /* The top bits, brought to the lowest byte and added up there. */
         size_t n = (size_t)((ends >> 7) * UINT64_C(0x0101010101010101) >> 56);
         unsigned start = 0;
-        out[i] = take_number(word, &ends, &start, bmi2);
-        out[i + 1] = take_number(word, &ends, &start, bmi2);
-        out[i + 2] = take_number(word, &ends, &start, bmi2);
-        out[i + 3] = take_number(word, &ends, &start, bmi2);
+        out[i] = page_links_take_number(word, &ends, &start, bmi2);
+        out[i + 1] = page_links_take_number(word, &ends, &start, bmi2);
+        out[i + 2] = page_links_take_number(word, &ends, &start, bmi2);
+        out[i + 3] = page_links_take_number(word, &ends, &start, bmi2);
         i += n < 4 ? n : 4;
         while (ends != 0) {
-            out[i++] = take_number(word, &ends, &start, bmi2);
+            out[i++] = page_links_take_number(word, &ends, &start, bmi2);
         }
     }
     *count = i < max ? i : max;
@@ -247,7 +248,7 @@ bool page_links_decode(uint64_t index, const uint8_t *list, size_t length, bool 
     const uint8_t *end = list + length;
     uint64_t wanted = 0;
     uint64_t kind_bytes = 0;
-    const uint8_t *p = read_head(list, end, &wanted, &kind_bytes);
+    const uint8_t *p = page_links_read_head(list, end, &wanted, &kind_bytes);
     if (p == NULL || wanted > length) {
         return false;
     }

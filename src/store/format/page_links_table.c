@@ -96,7 +96,8 @@ typedef struct LinksItems {
     size_t capacity;
 } LinksItems;
 
-static int add_item(LinksItems *all, uint64_t index, const uint8_t *list, size_t length)
+static int page_links_table_add_item(LinksItems *all, uint64_t index, const uint8_t *list,
+                                     size_t length)
 {
     if (all->n == all->capacity) {
         size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
@@ -118,7 +119,8 @@ static size_t item_bytes(const LinksItem *item)
 
 /* Writes a record of items[0..n). The first key of a split keeps its place, so the record
  * that was there is overwritten by the first call. */
-static int put_record(MDB_cursor *cursor, const LinksItem *items, size_t n, Buffer *scratch)
+static int page_links_table_put_record(MDB_cursor *cursor, const LinksItem *items, size_t n,
+                                       Buffer *scratch)
 {
     buffer_reset(scratch);
     for (size_t i = 0; i < n; i++) {
@@ -154,7 +156,7 @@ static int put_items(MDB_cursor *cursor, const LinksItem *items, size_t n, Buffe
         while (k < n && bytes + item_bytes(&items[k]) <= target) {
             bytes += item_bytes(&items[k++]);
         }
-        int rc = put_record(cursor, items + i, k - i, scratch);
+        int rc = page_links_table_put_record(cursor, items + i, k - i, scratch);
         if (rc != 0) {
             return rc;
         }
@@ -165,8 +167,8 @@ static int put_items(MDB_cursor *cursor, const LinksItem *items, size_t n, Buffe
 
 /* Replaces the record by as many as it takes with the list added, or replaced, in its place. The
  * items point into the old record, so it is copied first. */
-static int spread(MDB_cursor *cursor, uint64_t first, const MDB_val *record, const LinksItem *fresh,
-                  Buffer *scratch)
+static int page_links_table_spread(MDB_cursor *cursor, uint64_t first, const MDB_val *record,
+                                   const LinksItem *fresh, Buffer *scratch)
 {
     LinksItems all = {NULL, 0, 0};
     uint8_t *copy = malloc(record->mv_size + 1);
@@ -182,15 +184,15 @@ static int spread(MDB_cursor *cursor, uint64_t first, const MDB_val *record, con
         while (rc == 0 && (more = page_links_reader_next(&reader, &item.index, &item.list,
                                                          &item.length)) == 1) {
             if (!placed && item.index >= fresh->index) {
-                rc = add_item(&all, fresh->index, fresh->list, fresh->length);
+                rc = page_links_table_add_item(&all, fresh->index, fresh->list, fresh->length);
                 placed = true;
             }
             if (rc == 0 && item.index != fresh->index) {
-                rc = add_item(&all, item.index, item.list, item.length);
+                rc = page_links_table_add_item(&all, item.index, item.list, item.length);
             }
         }
         if (rc == 0 && !placed) {
-            rc = add_item(&all, fresh->index, fresh->list, fresh->length);
+            rc = page_links_table_add_item(&all, fresh->index, fresh->list, fresh->length);
         }
         rc = rc == 0 && more < 0 ? MDB_CORRUPTED : rc;
     }
@@ -217,8 +219,8 @@ static Result append_item(Buffer *record, const LinksItem *item, const uint64_t 
 
 /* Replaces the record by one with the list added, or replaced, in its place: what lies before and
  * behind it stays as it is, but for the distance to the next one. */
-static int merge(MDB_cursor *cursor, uint64_t first, const MDB_val *record, const LinksItem *fresh,
-                 Buffer *scratch)
+static int page_links_table_merge(MDB_cursor *cursor, uint64_t first, const MDB_val *record,
+                                  const LinksItem *fresh, Buffer *scratch)
 {
     PageLinksReader reader;
     LinksItem next = {.index = 0};
@@ -239,7 +241,7 @@ static int merge(MDB_cursor *cursor, uint64_t first, const MDB_val *record, cons
         return MDB_CORRUPTED;
     }
     if (record->mv_size + item_bytes(fresh) > PAGE_LINKS_RECORD_BYTES) {
-        return spread(cursor, first, record, fresh, scratch);
+        return page_links_table_spread(cursor, first, record, fresh, scratch);
     }
     buffer_reset(scratch);
     Result rc = buffer_append(scratch, begin, (size_t)(behind - begin));
@@ -319,7 +321,7 @@ static int close_tail(PageLinksWriter *w)
 }
 
 /* Adds a list behind the tail, or begins a new tail with it. */
-static int append(PageLinksWriter *w, const LinksItem *fresh)
+static int page_links_table_append(PageLinksWriter *w, const LinksItem *fresh)
 {
     uint8_t head[2 * MAX_VARINT_SIZE];
     uint8_t *p = head;
@@ -354,14 +356,14 @@ static int insert(PageLinksWriter *w, const LinksItem *fresh)
     MDB_val key, record;
     int rc = seek_record(w->cursor, fresh->index, &key, &record);
     if (rc == MDB_NOTFOUND) {
-        return put_record(w->cursor, fresh, 1, &w->scratch);
+        return page_links_table_put_record(w->cursor, fresh, 1, &w->scratch);
     }
     if (rc != 0) {
         return rc;
     }
     uint64_t first = 0;
     memcpy(&first, key.mv_data, sizeof first);
-    return merge(w->cursor, first, &record, fresh, &w->scratch);
+    return page_links_table_merge(w->cursor, first, &record, fresh, &w->scratch);
 }
 
 int page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t *list,
@@ -375,7 +377,7 @@ int page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t
         }
     }
     if (!writer->open || index > writer->last) {
-        return append(writer, &fresh);
+        return page_links_table_append(writer, &fresh);
     }
     int rc = close_tail(writer);
     return rc == 0 ? insert(writer, &fresh) : rc;

@@ -18,7 +18,7 @@ size_t page_pack_count(const MDB_val *pack)
     return p[0];
 }
 
-static size_t end_of(const uint8_t *ends, unsigned width, size_t slot)
+static size_t page_packs_end_of(const uint8_t *ends, unsigned width, size_t slot)
 {
     if (width == NARROW) {
         uint16_t end = 0;
@@ -39,8 +39,8 @@ bool page_pack_record(const MDB_val *pack, size_t slot, MDB_val *record)
     uint8_t *p = pack->mv_data;
     unsigned width = p[1];
     uint8_t *records = p + HEAD_BYTES + n * width;
-    size_t start = slot == 0 ? 0 : end_of(p + HEAD_BYTES, width, slot - 1);
-    size_t end = end_of(p + HEAD_BYTES, width, slot);
+    size_t start = slot == 0 ? 0 : page_packs_end_of(p + HEAD_BYTES, width, slot - 1);
+    size_t end = page_packs_end_of(p + HEAD_BYTES, width, slot);
     if (start > end || end > pack->mv_size - (size_t)(records - p)) {
         return false;
     }
@@ -91,7 +91,7 @@ static int assemble(PagePackEditor *e)
 
 /* Writes the pack. The last one of the table is appended (again), so that database pages are filled
  * and not split in the middle. */
-static int flush(PagePackEditor *e)
+static int page_packs_flush(PagePackEditor *e)
 {
     bool write = e->open && e->changed;
     e->open = false;
@@ -127,7 +127,7 @@ static int open_pack(PagePackEditor *e, uint64_t index)
     if (e->open && e->key == number) {
         return 0;
     }
-    int rc = flush(e);
+    int rc = page_packs_flush(e);
     if (rc != 0) {
         return rc;
     }
@@ -174,7 +174,7 @@ int page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record
     return rc;
 }
 
-static int append(PagePackEditor *e, const MDB_val *record)
+static int page_packs_append(PagePackEditor *e, const MDB_val *record)
 {
     if (e->bytes.length + record->mv_size > UINT32_MAX) {
         return E2BIG;
@@ -196,7 +196,7 @@ int page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *
         return rc;
     }
     if (slot == editor->n) {
-        return append(editor, record);
+        return page_packs_append(editor, record);
     }
     if (slot > editor->n) {
         return MDB_CORRUPTED;
@@ -222,7 +222,7 @@ int page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *
 int page_pack_editor_end(PagePackEditor *editor, int rc)
 {
     if (rc == 0) {
-        rc = flush(editor);
+        rc = page_packs_flush(editor);
     }
     mdb_cursor_close(editor->cursor);
     buffer_destroy(&editor->bytes);

@@ -13,7 +13,7 @@
 
 enum { AT_HOP = 0, AT_FLAGS, AT_LEVEL, AT_TRIES, AT_STATUS, AT_SCORE = 6 };
 
-static void put_double(double x, uint8_t *out)
+static void page_record_put_double(double x, uint8_t *out)
 {
     uint64_t bits = 0;
     memcpy(&bits, &x, sizeof bits);
@@ -21,7 +21,7 @@ static void put_double(double x, uint8_t *out)
     memcpy(out, &bits, sizeof bits);
 }
 
-static double get_double(const uint8_t *in)
+static double page_record_get_double(const uint8_t *in)
 {
     uint64_t bits = 0;
     memcpy(&bits, in, sizeof bits);
@@ -186,10 +186,10 @@ void page_url_join(const char *origin, size_t origin_length, const PageRecord *r
 size_t page_crawl_write(const PageCrawl *crawl, uint8_t *out)
 {
     uint8_t *p = varint_encode_uint64(crawl->n_crawls, out);
-    put_double(crawl->first_crawl, p);
+    page_record_put_double(crawl->first_crawl, p);
     p += sizeof(double);
     if (crawl->n_crawls > 1) {
-        put_double(crawl->last_crawl, p);
+        page_record_put_double(crawl->last_crawl, p);
         p = varint_encode_uint64(crawl->n_changes, p + sizeof(double));
     }
     return (size_t)(p - out);
@@ -203,7 +203,7 @@ bool page_crawl_read(const void *bytes, size_t length, PageCrawl *crawl)
     if (p == NULL || (size_t)(end - p) < sizeof(double)) {
         return false;
     }
-    crawl->first_crawl = get_double(p);
+    crawl->first_crawl = page_record_get_double(p);
     crawl->last_crawl = crawl->first_crawl;
     crawl->n_changes = 0;
     p += sizeof(double);
@@ -211,7 +211,7 @@ bool page_crawl_read(const void *bytes, size_t length, PageCrawl *crawl)
         if ((size_t)(end - p) < sizeof(double)) {
             return false;
         }
-        crawl->last_crawl = get_double(p);
+        crawl->last_crawl = page_record_get_double(p);
         p = varint_read(p + sizeof(double), end, &crawl->n_changes);
         if (p == NULL) {
             return false;

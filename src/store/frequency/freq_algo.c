@@ -6,7 +6,8 @@
 
 #define FIRST_PAGES 1024u
 
-static FreqSchedulerError fail(char **error_message, FreqSchedulerError code, const char *what)
+static FreqSchedulerError freq_algo_fail(char **error_message, FreqSchedulerError code,
+                                         const char *what)
 {
     if (error_message != NULL) {
         *error_message = strdup(what);
@@ -15,7 +16,7 @@ static FreqSchedulerError fail(char **error_message, FreqSchedulerError code, co
 }
 
 /* Appends the frequencies of all pages; *n = how many. */
-static FreqSchedulerError collect(HashInfoStream *stream, MMapArray *freqs, size_t *n)
+static FreqSchedulerError freq_algo_collect(HashInfoStream *stream, MMapArray *freqs, size_t *n)
 {
     uint64_t hash = 0;
     PageInfo *info = NULL;
@@ -47,16 +48,16 @@ FreqSchedulerError freq_algo_simple(PageDB *db, MMapArray **freqs, const char *p
     MMapArray *array = *freqs = NULL;
     HashInfoStream *stream = NULL;
     if (mmap_array_new(&array, path, FIRST_PAGES, sizeof(PageFreq)) != mmap_array_error_ok) {
-        return fail(error_message, freq_scheduler_error_memory,
-                    "freq_algo_simple: the array cannot be made");
+        return freq_algo_fail(error_message, freq_scheduler_error_memory,
+                              "freq_algo_simple: the array cannot be made");
     }
     if (hashinfo_stream_new(&stream, db) != page_db_error_ok) {
         (void)mmap_array_delete(array);
-        return fail(error_message, freq_scheduler_error_internal,
-                    "freq_algo_simple: the database cannot be read");
+        return freq_algo_fail(error_message, freq_scheduler_error_internal,
+                              "freq_algo_simple: the database cannot be read");
     }
     size_t n = 0;
-    FreqSchedulerError code = collect(stream, array, &n);
+    FreqSchedulerError code = freq_algo_collect(stream, array, &n);
     hashinfo_stream_delete(stream);
     if (code == freq_scheduler_error_ok &&
         mmap_array_resize(array, n == 0 ? 1 : n) != mmap_array_error_ok) {
@@ -64,7 +65,8 @@ FreqSchedulerError freq_algo_simple(PageDB *db, MMapArray **freqs, const char *p
     }
     if (code != freq_scheduler_error_ok) {
         (void)mmap_array_delete(array);
-        return fail(error_message, code, "freq_algo_simple: the rates cannot be collected");
+        return freq_algo_fail(error_message, code,
+                              "freq_algo_simple: the rates cannot be collected");
     }
     *freqs = array;
     return code;

@@ -10,7 +10,7 @@ FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const 
     return code;
 }
 
-static FreqSchedulerError code_of(int code)
+static FreqSchedulerError freq_error_code_of(int code)
 {
     switch (code) {
     case page_db_error_ok:
@@ -33,12 +33,12 @@ FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *w
     if (code == page_db_error_ok) {
         return freq_scheduler_error_ok;
     }
-    (void)freq_fail(sch, code_of(code), what);
+    (void)freq_fail(sch, freq_error_code_of(code), what);
     const char *words = error_message(sch->page_db->error);
     if (words != NULL) {
         error_add(sch->error, words);
     }
-    return code_of(code);
+    return freq_error_code_of(code);
 }
 
 /* The code of page_db.h for one of LMDB's. */

@@ -50,7 +50,7 @@ static bool parse_how_often(const char *text, FreqRule *rule)
     return isfinite(freq) && freq > 0.0f;
 }
 
-static Result complain(char *why, const char *what)
+static Result freq_rules_complain(char *why, const char *what)
 {
     if (why != NULL) {
         (void)snprintf(why, FREQ_RULES_WHY_BYTES, "%s", what);
@@ -59,7 +59,7 @@ static Result complain(char *why, const char *what)
 }
 
 /* line: NUL-terminated, without blanks around it; it is cut in two. */
-static Result add_rule(FreqRules *rules, char *line, char *why)
+static Result freq_rules_add_rule(FreqRules *rules, char *line, char *why)
 {
     char *how_often = line + strlen(line);
     while (how_often > line && !isspace((unsigned char)how_often[-1])) {
@@ -70,11 +70,12 @@ static Result add_rule(FreqRules *rules, char *line, char *why)
         end--;
     }
     if (end == line) {
-        return complain(why, "expected a regular expression, blanks, and how often");
+        return freq_rules_complain(why, "expected a regular expression, blanks, and how often");
     }
     FreqRule rule = {0};
     if (!parse_how_often(how_often, &rule)) {
-        return complain(why, "how often: expected seconds, a number with s, m, h or d, or xN");
+        return freq_rules_complain(
+            why, "how often: expected seconds, a number with s, m, h or d, or xN");
     }
     int error = 0;
     PCRE2_SIZE at = 0;
@@ -84,7 +85,7 @@ static Result add_rule(FreqRules *rules, char *line, char *why)
         char text[FREQ_RULES_WHY_BYTES];
         (void)pcre2_get_error_message(error, (PCRE2_UCHAR *)words, sizeof words);
         (void)snprintf(text, sizeof text, "column %zu: %s", (size_t)at + 1, words);
-        return complain(why, text);
+        return freq_rules_complain(why, text);
     }
     (void)pcre2_jit_compile(rule.code, PCRE2_JIT_COMPLETE); /* without it matching is slower */
     FreqRule *more = realloc(rules->rules, (rules->n + 1) * sizeof *more);
@@ -98,7 +99,7 @@ static Result add_rule(FreqRules *rules, char *line, char *why)
 }
 
 /* One line of the file, as it stands there. */
-static Result parse_line(FreqRules *rules, const char *text, size_t length, char *why)
+static Result freq_rules_parse_line(FreqRules *rules, const char *text, size_t length, char *why)
 {
     while (length > 0 && isspace((unsigned char)*text)) {
         text++;
@@ -111,13 +112,13 @@ static Result parse_line(FreqRules *rules, const char *text, size_t length, char
         return RESULT_OK;
     }
     if (memchr(text, '\0', length) != NULL) {
-        return complain(why, "a NUL character");
+        return freq_rules_complain(why, "a NUL character");
     }
     char *line = strndup(text, length);
     if (line == NULL) {
         return RESULT_MEMORY;
     }
-    Result rc = add_rule(rules, line, why);
+    Result rc = freq_rules_add_rule(rules, line, why);
     free(line);
     return rc;
 }
@@ -141,7 +142,7 @@ Result freq_rules_new(FreqRules **rules, const char *text, size_t length, size_t
         const char *end = memchr(text + at, '\n', length - at);
         size_t n = end == NULL ? length - at : (size_t)(end - (text + at));
         *line += 1;
-        rc = parse_line(r, text + at, n, why);
+        rc = freq_rules_parse_line(r, text + at, n, why);
         at += n + 1;
     }
     if (rc != RESULT_OK) {

@@ -12,7 +12,7 @@
 
 /* ---- Life ---- */
 
-static char *default_path(const char *db_path)
+static char *freq_scheduler_default_path(const char *db_path)
 {
     size_t bytes = strlen(db_path) + sizeof "_freqs";
     char *path = malloc(bytes);
@@ -38,7 +38,7 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
     s->lease_s = FREQ_SCHEDULER_DEFAULT_LEASE_S;
     s->error = error_new();
     s->leases = freq_leases_new();
-    s->path = path == NULL ? default_path(db == NULL ? "" : db->path) : strdup(path);
+    s->path = path == NULL ? freq_scheduler_default_path(db == NULL ? "" : db->path) : strdup(path);
     if (s->error == NULL || s->path == NULL || s->leases == NULL) {
         freq_scheduler_delete(s);
         *sch = NULL;
@@ -150,7 +150,7 @@ static int next_entry(Taking *t, FreqEntry *entry)
 }
 
 /* With a margin: whether the page is out, or must wait, which ends the request. */
-static bool is_held(Taking *t, const FreqEntry *entry, const PageRef *page)
+static bool freq_scheduler_is_held(Taking *t, const FreqEntry *entry, const PageRef *page)
 {
     const FreqScheduler *sch = t->sch;
     if (sch->margin < 0.0f) {
@@ -165,7 +165,7 @@ static bool is_held(Taking *t, const FreqEntry *entry, const PageRef *page)
 }
 
 /* Hands the page out and moves it to its next turn. */
-static int hand_out(Taking *t, FreqEntry *entry, const PageRef *page)
+static int freq_scheduler_hand_out(Taking *t, FreqEntry *entry, const PageRef *page)
 {
     const FreqScheduler *sch = t->sch;
     if (page_request_add_url(t->request, buffer_string(&t->url)) != 0) {
@@ -208,19 +208,19 @@ static int take_next(Taking *t)
         return code;
     }
     bool is_known = code == page_db_error_ok;
-    if (is_known && is_held(t, &entry, &page)) {
+    if (is_known && freq_scheduler_is_held(t, &entry, &page)) {
         t->is_passing = true;
         t->passed = entry;
         return page_db_error_ok;
     }
     bool is_wanted = is_known && (sch->max_n_crawls == 0 || page.n_crawls < sch->max_n_crawls);
     if (is_wanted) {
-        return hand_out(t, &entry, &page);
+        return freq_scheduler_hand_out(t, &entry, &page);
     }
     return freq_page_db_code(freq_entry_delete(sch, t->txn, &entry));
 }
 
-static int take_all(Taking *t, size_t max_requests)
+static int freq_scheduler_take_all(Taking *t, size_t max_requests)
 {
     int code = page_db_error_ok;
     t->is_end = false;
@@ -234,7 +234,7 @@ static int take_all(Taking *t, size_t max_requests)
 }
 
 /* The attempt was not committed. */
-static void take_back(Taking *t)
+static void freq_scheduler_take_back(Taking *t)
 {
     while (t->n_leased > 0) {
         (void)freq_leases_end(t->sch->leases, t->leased[--t->n_leased]);
@@ -254,14 +254,14 @@ static int try_request(Taking *t, size_t max_requests)
     if (code != page_db_error_ok) {
         return code;
     }
-    code = take_all(t, max_requests);
+    code = freq_scheduler_take_all(t, max_requests);
     if (code == page_db_error_ok) {
         code = page_db_txn_commit(db, t->txn);
     } else {
         page_db_txn_abort(db, t->txn);
     }
     if (code != page_db_error_ok) {
-        take_back(t);
+        freq_scheduler_take_back(t);
     }
     return code;
 }
@@ -328,9 +328,10 @@ FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages)
 }
 
 /* Calls visit with every entry and its page, in a snapshot. */
-static int walk(FreqScheduler *sch,
-                int (*visit)(void *context, const FreqEntry *entry, const PageRef *page),
-                void *context)
+static int freq_scheduler_walk_one(FreqScheduler *sch,
+                                   int (*visit)(void *context, const FreqEntry *entry,
+                                                const PageRef *page),
+                                   void *context)
 {
     MDB_txn *txn = NULL;
     MDB_cursor *cursor = NULL;
@@ -382,7 +383,7 @@ FreqSchedulerError freq_scheduler_walk(FreqScheduler *sch,
                                        void *context)
 {
     Walk w = {visit, context};
-    return freq_fail_page_db(sch, walk(sch, walk_visit, &w),
+    return freq_fail_page_db(sch, freq_scheduler_walk_one(sch, walk_visit, &w),
                              "freq_scheduler_walk: the schedule cannot be read");
 }
 
@@ -399,7 +400,7 @@ FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
                            : freq_fail(sch, freq_scheduler_error_invalid,
                                        "freq_scheduler_dump: output is NULL");
     }
-    int code = walk(sch, dump_visit, output);
+    int code = freq_scheduler_walk_one(sch, dump_visit, output);
     if (code == page_db_error_ok && ferror(output)) {
         code = page_db_error_invalid_path;
     }

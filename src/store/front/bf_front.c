@@ -107,7 +107,7 @@ static void leave_heaps(BFFront *front, BFHost *host)
     }
 }
 
-static void drop_host(BFFront *front, BFHost *host)
+static void bf_front_drop_host(BFFront *front, BFHost *host)
 {
     leave_heaps(front, host);
     (void)map_remove(&front->hosts, map_key(host->id));
@@ -137,7 +137,7 @@ static Result place_host(BFFront *front, BFHost *host, double now_s)
         wake_at = host->full != NULL && front->rates.n > 0 ? host->full[0] : 0.0;
         is_woken = wake_at > now_s;
         if (!is_woken) {
-            drop_host(front, host);
+            bf_front_drop_host(front, host);
             return RESULT_OK;
         }
     }

@@ -17,7 +17,7 @@ static void set_entry(BFHeap *heap, size_t place, BFHeapEntry entry)
     entry.handle->place = place;
 }
 
-static void sift_up(BFHeap *heap, size_t place, BFHeapEntry entry)
+static void bf_heap_sift_up(BFHeap *heap, size_t place, BFHeapEntry entry)
 {
     while (place > 0 && entry.key < heap->entries[(place - 1) / CHILDREN].key) {
         set_entry(heap, place, heap->entries[(place - 1) / CHILDREN]);
@@ -26,7 +26,7 @@ static void sift_up(BFHeap *heap, size_t place, BFHeapEntry entry)
     set_entry(heap, place, entry);
 }
 
-static void sift_down(BFHeap *heap, size_t place, BFHeapEntry entry)
+static void bf_heap_sift_down(BFHeap *heap, size_t place, BFHeapEntry entry)
 {
     for (;;) {
         size_t first = place * CHILDREN + 1;
@@ -47,9 +47,9 @@ static void sift_down(BFHeap *heap, size_t place, BFHeapEntry entry)
 static void sift(BFHeap *heap, size_t place, BFHeapEntry entry)
 {
     if (place > 0 && entry.key < heap->entries[(place - 1) / CHILDREN].key) {
-        sift_up(heap, place, entry);
+        bf_heap_sift_up(heap, place, entry);
     } else {
-        sift_down(heap, place, entry);
+        bf_heap_sift_down(heap, place, entry);
     }
 }
 
@@ -71,7 +71,7 @@ Result bf_heap_put(BFHeap *heap, BFHandle *handle, uint64_t key)
     }
     handle->heap = heap;
     heap->count++;
-    sift_up(heap, heap->count - 1, (BFHeapEntry){key, handle});
+    bf_heap_sift_up(heap, heap->count - 1, (BFHeapEntry){key, handle});
     return RESULT_OK;
 }
 

@@ -11,7 +11,7 @@ void bf_window_destroy(BFWindow *window)
     free(window->entries);
 }
 
-static Result reserve(BFWindow *window, uint32_t capacity)
+static Result bf_window_reserve(BFWindow *window, uint32_t capacity)
 {
     if (window->begin > 0) {
         memmove(window->entries, window->entries + window->begin,
@@ -37,7 +37,7 @@ Result bf_window_fill(BFWindow *window, Schedule *schedule, MDB_txn *txn, uint32
     uint32_t want = window->capacity == 0                   ? FIRST_WINDOW
                     : window->capacity * 2 > LARGEST_WINDOW ? LARGEST_WINDOW
                                                             : window->capacity * 2;
-    Result rc = reserve(window, want);
+    Result rc = bf_window_reserve(window, want);
     while (rc == RESULT_OK && window->begin == window->end &&
            window->complete_to != BF_WINDOW_COMPLETE) {
         ScheduleItem items[LARGEST_WINDOW];
@@ -63,7 +63,7 @@ Result bf_window_fill(BFWindow *window, Schedule *schedule, MDB_txn *txn, uint32
 }
 
 /* The place of the first entry not before order. */
-static uint32_t find(const BFWindow *window, BFOrder order)
+static uint32_t bf_window_find(const BFWindow *window, BFOrder order)
 {
     uint32_t low = window->begin;
     uint32_t high = window->end;
@@ -80,7 +80,7 @@ static uint32_t find(const BFWindow *window, BFOrder order)
 
 Result bf_window_insert(BFWindow *window, BFOrder order)
 {
-    uint32_t at = find(window, order);
+    uint32_t at = bf_window_find(window, order);
     if (at < window->end && window->entries[at] == order) {
         return RESULT_OK;
     }
@@ -97,7 +97,7 @@ Result bf_window_insert(BFWindow *window, BFOrder order)
         uint32_t want = used < window->capacity ? window->capacity
                         : window->capacity == 0 ? FIRST_WINDOW
                                                 : window->capacity * 2;
-        Result rc = reserve(window, want);
+        Result rc = bf_window_reserve(window, want);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -112,7 +112,7 @@ Result bf_window_insert(BFWindow *window, BFOrder order)
 
 bool bf_window_remove(BFWindow *window, BFOrder order)
 {
-    uint32_t at = find(window, order);
+    uint32_t at = bf_window_find(window, order);
     if (at == window->end || window->entries[at] != order) {
         return false;
     }

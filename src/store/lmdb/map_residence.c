@@ -81,7 +81,7 @@ void map_residence_close(MapResidence *residence)
 }
 
 /* Resident and mapped from files, in bytes: the second and third figure of statm. */
-static Result measure(const MapResidence *residence, size_t *resident, size_t *mapped)
+static Result map_residence_measure(const MapResidence *residence, size_t *resident, size_t *mapped)
 {
     char text[128] = "";
     int file = atomic_load_explicit(&residence->statm, memory_order_relaxed) - 1;
@@ -104,7 +104,7 @@ Result map_residence_check(MapResidence *residence, int fd)
     if (!map_residence_is_bound(residence)) {
         return RESULT_OK;
     }
-    Result rc = measure(residence, &resident, &mapped);
+    Result rc = map_residence_measure(residence, &resident, &mapped);
     size_t base = atomic_load(&residence->left);
     bool is_near = budget > 0 && resident + 4 * slack > budget && mapped > base + slack;
     bool is_wide = most > 0 && mapped > base + most;
@@ -113,7 +113,7 @@ Result map_residence_check(MapResidence *residence, int fd)
     }
     rc = map_residence_give_up(fd);
     if (rc == RESULT_OK) {
-        rc = measure(residence, &resident, &mapped);
+        rc = map_residence_measure(residence, &resident, &mapped);
         size_t left = atomic_load(&residence->left);
         /* Other threads may have brought back much meanwhile: upwards it goes by small steps. */
         bool larger = left > 0 && mapped > left;

@@ -13,7 +13,8 @@
 
 #define MMAP_ARRAY_FILE_MODE 0600
 
-static MMapArrayError fail(MMapArray *marr, MMapArrayError code, const char *what, int error)
+static MMapArrayError mmap_array_fail(MMapArray *marr, MMapArrayError code, const char *what,
+                                      int error)
 {
     char text[256];
     (void)snprintf(text, sizeof text, "mmap_array: %s%s%s", what, error != 0 ? ": " : "",
@@ -36,7 +37,7 @@ static bool size_of(size_t n_elements, size_t element_size, size_t *bytes)
 }
 
 /* Makes the file at least bytes long, with its disk space. */
-static int reserve(int fd, size_t bytes)
+static int mmap_array_reserve(int fd, size_t bytes)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) {
@@ -59,16 +60,16 @@ static int reserve(int fd, size_t bytes)
     return error;
 }
 
-static MMapArrayError open_file(MMapArray *marr)
+static MMapArrayError mmap_array_open_file(MMapArray *marr)
 {
     marr->fd = open(marr->path, O_CREAT | O_RDWR | O_CLOEXEC, MMAP_ARRAY_FILE_MODE);
     if (marr->fd < 0) {
-        return fail(marr, mmap_array_error_file, marr->path, errno);
+        return mmap_array_fail(marr, mmap_array_error_file, marr->path, errno);
     }
     if (marr->n_elements == 0) {
         struct stat st;
         if (fstat(marr->fd, &st) != 0) {
-            return fail(marr, mmap_array_error_file, marr->path, errno);
+            return mmap_array_fail(marr, mmap_array_error_file, marr->path, errno);
         }
         marr->n_elements = (size_t)st.st_size / marr->element_size;
     }
@@ -78,7 +79,7 @@ static MMapArrayError open_file(MMapArray *marr)
 static MMapArrayError map(MMapArray *marr)
 {
     if (marr->path != NULL) {
-        MMapArrayError rc = open_file(marr);
+        MMapArrayError rc = mmap_array_open_file(marr);
         if (rc != mmap_array_error_ok) {
             return rc;
         }
@@ -88,25 +89,25 @@ static MMapArrayError map(MMapArray *marr)
     }
     size_t bytes = 0;
     if (!size_of(marr->n_elements, marr->element_size, &bytes)) {
-        return fail(marr, mmap_array_error_internal, "the size overflows", 0);
+        return mmap_array_fail(marr, mmap_array_error_internal, "the size overflows", 0);
     }
     if (marr->fd >= 0) {
-        int error = reserve(marr->fd, bytes);
+        int error = mmap_array_reserve(marr->fd, bytes);
         if (error != 0) {
-            return fail(marr, mmap_array_error_file, marr->path, error);
+            return mmap_array_fail(marr, mmap_array_error_file, marr->path, error);
         }
     }
     int flags = marr->fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
     void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, marr->fd, 0);
     if (mem == MAP_FAILED) {
-        return fail(marr, errno == ENOMEM ? mmap_array_error_memory : mmap_array_error_mmap, "mmap",
-                    errno);
+        return mmap_array_fail(
+            marr, errno == ENOMEM ? mmap_array_error_memory : mmap_array_error_mmap, "mmap", errno);
     }
     marr->mem = mem;
     return mmap_array_error_ok;
 }
 
-static void dispose(MMapArray *marr)
+static void mmap_array_dispose(MMapArray *marr)
 {
     if (marr->fd >= 0) {
         (void)close(marr->fd);
@@ -141,7 +142,7 @@ MMapArrayError mmap_array_new(MMapArray **marr, const char *path, size_t n_eleme
         rc = map(array);
     }
     if (rc != mmap_array_error_ok) {
-        dispose(array);
+        mmap_array_dispose(array);
         return rc;
     }
     *marr = array;
@@ -155,13 +156,13 @@ MMapArrayError mmap_array_delete(MMapArray *marr)
     }
     start_clean(marr);
     if (marr->mem != NULL && munmap(marr->mem, marr->n_elements * marr->element_size) != 0) {
-        return fail(marr, mmap_array_error_mmap, "munmap", errno);
+        return mmap_array_fail(marr, mmap_array_error_mmap, "munmap", errno);
     }
     marr->mem = NULL;
     if (marr->path != NULL && !marr->persist && remove(marr->path) != 0 && errno != ENOENT) {
-        return fail(marr, mmap_array_error_file, marr->path, errno);
+        return mmap_array_fail(marr, mmap_array_error_file, marr->path, errno);
     }
-    dispose(marr);
+    mmap_array_dispose(marr);
     return mmap_array_error_ok;
 }
 
@@ -169,7 +170,7 @@ MMapArrayError mmap_array_advise(MMapArray *marr, int flag)
 {
     start_clean(marr);
     if (madvise(marr->mem, marr->n_elements * marr->element_size, flag) != 0) {
-        return fail(marr, mmap_array_error_mmap, "madvise", errno);
+        return mmap_array_fail(marr, mmap_array_error_mmap, "madvise", errno);
     }
     return mmap_array_error_ok;
 }
@@ -178,7 +179,7 @@ MMapArrayError mmap_array_sync(MMapArray *marr, int flag)
 {
     start_clean(marr);
     if (msync(marr->mem, marr->n_elements * marr->element_size, flag) != 0) {
-        return fail(marr, mmap_array_error_mmap, "msync", errno);
+        return mmap_array_fail(marr, mmap_array_error_mmap, "msync", errno);
     }
     return mmap_array_error_ok;
 }
@@ -187,7 +188,7 @@ void *mmap_array_idx(MMapArray *marr, size_t n)
 {
     start_clean(marr);
     if (n >= marr->n_elements) {
-        (void)fail(marr, mmap_array_error_out_of_bounds, "past the last element", 0);
+        (void)mmap_array_fail(marr, mmap_array_error_out_of_bounds, "past the last element", 0);
         return NULL;
     }
     return marr->mem + n * marr->element_size;
@@ -228,26 +229,27 @@ MMapArrayError mmap_array_resize(MMapArray *marr, size_t n_elements)
     size_t old_bytes = marr->n_elements * marr->element_size;
     size_t bytes = 0;
     if (!size_of(n_elements, marr->element_size, &bytes)) {
-        return fail(marr, mmap_array_error_internal, "the size overflows", 0);
+        return mmap_array_fail(marr, mmap_array_error_internal, "the size overflows", 0);
     }
     if (bytes > old_bytes) {
         int error = clear_behind(marr, old_bytes);
         if (error == 0 && marr->fd >= 0) {
-            error = reserve(marr->fd, bytes);
+            error = mmap_array_reserve(marr->fd, bytes);
         }
         if (error != 0) {
-            return fail(marr, mmap_array_error_file, marr->path, error);
+            return mmap_array_fail(marr, mmap_array_error_file, marr->path, error);
         }
     }
     void *mem = mremap(marr->mem, old_bytes, bytes, MREMAP_MAYMOVE);
     if (mem == MAP_FAILED) {
-        return fail(marr, errno == ENOMEM ? mmap_array_error_memory : mmap_array_error_mmap,
-                    "mremap", errno);
+        return mmap_array_fail(marr,
+                               errno == ENOMEM ? mmap_array_error_memory : mmap_array_error_mmap,
+                               "mremap", errno);
     }
     marr->mem = mem;
     marr->n_elements = n_elements;
     if (bytes < old_bytes && marr->fd >= 0 && ftruncate(marr->fd, (off_t)bytes) != 0) {
-        return fail(marr, mmap_array_error_file, marr->path, errno);
+        return mmap_array_fail(marr, mmap_array_error_file, marr->path, errno);
     }
     return mmap_array_error_ok;
 }

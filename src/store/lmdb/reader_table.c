@@ -10,7 +10,7 @@ typedef struct Listing {
 
 /* One line of mdb_reader_list: "PID THREAD TXN", where TXN is "-" without a snapshot. Other lines
  * are headings. */
-static int take_line(const char *line, void *context)
+static int reader_table_take_line(const char *line, void *context)
 {
     Listing *listing = context;
     ReaderTable *table = listing->table;
@@ -49,7 +49,7 @@ int reader_table_check(MDB_env *env, ReaderTable *table)
     table->cleared = dead > 0 ? (unsigned)dead : 0;
     table->limit = info.me_maxreaders;
     Listing listing = {.table = table, .last_txn = info.me_last_txnid};
-    rc = mdb_reader_list(env, take_line, &listing);
+    rc = mdb_reader_list(env, reader_table_take_line, &listing);
     return rc < 0 ? rc : 0;
 }
 

@@ -132,7 +132,7 @@ typedef enum Growth {
 /* LMDB unmaps the old map before it asks for the new one and is lost when that fails. So room for
  * the whole new map is looked for first, beside the old one: room for what is added may lie
  * elsewhere, and not make one piece with the old map's. */
-static bool address_space_has(size_t bytes)
+static bool txn_manager_address_space_has(size_t bytes)
 {
     if (bytes > MAX_MAP_BYTES) {
         return false;
@@ -158,14 +158,14 @@ static int set_mapsize(MDB_env *env, Growth growth, size_t bytes)
     if (wanted <= info.me_mapsize) {
         return 0;
     }
-    if (!address_space_has(wanted)) {
+    if (!txn_manager_address_space_has(wanted)) {
         return ENOMEM;
     }
     return mdb_env_set_mapsize(env, wanted);
 }
 
 /* Writers are kept out. Keeps out readers too, then grows. */
-static int resize(TxnManager *tm, Growth growth, size_t bytes, MonoTime deadline)
+static int txn_manager_resize(TxnManager *tm, Growth growth, size_t bytes, MonoTime deadline)
 {
     for (;;) {
         if (tm->park != NULL) {
@@ -201,7 +201,7 @@ static int needs_room(MDB_env *env, bool *needed)
     return rc;
 }
 
-static int grow(TxnManager *tm, Growth growth, size_t bytes)
+static int txn_manager_grow(TxnManager *tm, Growth growth, size_t bytes)
 {
     MonoTime deadline = mono_add_ms(mono_now(), TXN_MANAGER_PATIENCE_MS);
     if (!inv_semaphore_block_until(&tm->txn_counter_write, deadline)) {
@@ -210,7 +210,7 @@ static int grow(TxnManager *tm, Growth growth, size_t bytes)
     bool needed = true;
     int rc = growth == GROWTH_WHEN_SHORT ? needs_room(tm->env, &needed) : 0;
     if (rc == 0 && needed) {
-        rc = resize(tm, growth, bytes, deadline);
+        rc = txn_manager_resize(tm, growth, bytes, deadline);
     }
     inv_semaphore_release(&tm->txn_counter_write);
     return rc;
@@ -222,7 +222,7 @@ static int remedy(TxnManager *tm, int rc)
     int dead = 0;
     switch (rc) {
     case MDB_MAP_RESIZED:
-        return grow(tm, GROWTH_ADOPT, 0);
+        return txn_manager_grow(tm, GROWTH_ADOPT, 0);
     case MDB_READERS_FULL: /* processes that died have left their slots behind */
         return mdb_reader_check(tm->env, &dead) == 0 && dead > 0 ? 0 : rc;
     default:
@@ -238,7 +238,7 @@ static uint64_t this_thread(void)
 }
 
 /* Begins by the transaction that is idle, if there is one. */
-static int begin(TxnManager *tm, unsigned flags, MDB_txn **txn)
+static int txn_manager_begin_one(TxnManager *tm, unsigned flags, MDB_txn **txn)
 {
     MDB_txn *idle = (flags & MDB_RDONLY) == 0 ? NULL : atomic_exchange(&tm->idle, NULL);
     if (idle != NULL && mdb_txn_renew(idle) == 0) {
@@ -260,7 +260,7 @@ int txn_manager_begin_mdb(TxnManager *tm, unsigned flags, MDB_txn **txn)
     }
     for (;;) {
         inv_semaphore_inc(counter);
-        int rc = begin(tm, flags, txn);
+        int rc = txn_manager_begin_one(tm, flags, txn);
         if (rc == 0) {
             if (!read_only) {
                 atomic_store(&tm->writer_thread, this_thread());
@@ -278,7 +278,7 @@ int txn_manager_begin_mdb(TxnManager *tm, unsigned flags, MDB_txn **txn)
 }
 
 /* The counter a transaction was counted by; forgets it as the writer. */
-static InvSemaphore *forget(TxnManager *tm, MDB_txn *txn)
+static InvSemaphore *txn_manager_forget(TxnManager *tm, MDB_txn *txn)
 {
     if (atomic_load(&tm->writer) == txn) {
         atomic_store(&tm->writer, NULL);
@@ -289,7 +289,7 @@ static InvSemaphore *forget(TxnManager *tm, MDB_txn *txn)
 
 int txn_manager_commit_mdb(TxnManager *tm, MDB_txn *txn)
 {
-    InvSemaphore *counter = forget(tm, txn);
+    InvSemaphore *counter = txn_manager_forget(tm, txn);
     int rc = mdb_txn_commit(txn);
     inv_semaphore_dec(counter);
     return rc;
@@ -297,7 +297,7 @@ int txn_manager_commit_mdb(TxnManager *tm, MDB_txn *txn)
 
 void txn_manager_abort_mdb(TxnManager *tm, MDB_txn *txn)
 {
-    InvSemaphore *counter = forget(tm, txn);
+    InvSemaphore *counter = txn_manager_forget(tm, txn);
     if (counter == &tm->txn_counter_read) {
         mdb_txn_reset(txn);
         txn = atomic_exchange(&tm->idle, txn);
@@ -306,7 +306,7 @@ void txn_manager_abort_mdb(TxnManager *tm, MDB_txn *txn)
     inv_semaphore_dec(counter);
 }
 
-static TxnManagerError report(TxnManager *tm, int rc, const char *what)
+static TxnManagerError txn_manager_report(TxnManager *tm, int rc, const char *what)
 {
     if (rc == 0) {
         return txn_manager_error_ok;
@@ -330,13 +330,14 @@ static TxnManagerError report(TxnManager *tm, int rc, const char *what)
 TxnManagerError txn_manager_begin(TxnManager *tm, int flags, MDB_txn **txn)
 {
     error_clean(tm->error);
-    return report(tm, txn_manager_begin_mdb(tm, (unsigned)flags, txn), "txn_manager_begin");
+    return txn_manager_report(tm, txn_manager_begin_mdb(tm, (unsigned)flags, txn),
+                              "txn_manager_begin");
 }
 
 TxnManagerError txn_manager_commit(TxnManager *tm, MDB_txn *txn)
 {
     error_clean(tm->error);
-    return report(tm, txn_manager_commit_mdb(tm, txn), "txn_manager_commit");
+    return txn_manager_report(tm, txn_manager_commit_mdb(tm, txn), "txn_manager_commit");
 }
 
 TxnManagerError txn_manager_abort(TxnManager *tm, MDB_txn *txn)
@@ -349,11 +350,11 @@ TxnManagerError txn_manager_abort(TxnManager *tm, MDB_txn *txn)
 TxnManagerError txn_manager_expand(TxnManager *tm)
 {
     error_clean(tm->error);
-    return report(tm, grow(tm, GROWTH_WHEN_SHORT, 0), "txn_manager_expand");
+    return txn_manager_report(tm, txn_manager_grow(tm, GROWTH_WHEN_SHORT, 0), "txn_manager_expand");
 }
 
 TxnManagerError txn_manager_expand_to(TxnManager *tm, size_t bytes)
 {
     error_clean(tm->error);
-    return report(tm, grow(tm, GROWTH_TO, bytes), "txn_manager_expand");
+    return txn_manager_report(tm, txn_manager_grow(tm, GROWTH_TO, bytes), "txn_manager_expand");
 }

@@ -80,7 +80,7 @@ void page_batch_reset(PageBatch *batch)
 }
 
 /* Grows *array to capacity elements of size bytes. */
-static bool grow(void *array, size_t capacity, size_t size)
+static bool page_batch_grow(void *array, size_t capacity, size_t size)
 {
     void **slot = array;
     void *more = reallocarray(*slot, capacity, size);
@@ -100,12 +100,12 @@ static int reserve_refs(PageBatch *batch)
         return E2BIG;
     }
     size_t capacity = batch->m_refs == 0 ? 256 : 2 * batch->m_refs;
-    if (!grow(&batch->refs, capacity, sizeof *batch->refs) ||
-        !grow(&batch->sorted, capacity, sizeof *batch->sorted) ||
-        !grow(&batch->urls, capacity, sizeof *batch->urls) ||
-        !grow(&batch->lengths, capacity, sizeof *batch->lengths) ||
-        !grow(&batch->cross, capacity, sizeof *batch->cross) ||
-        !grow(&batch->node_of, capacity, sizeof *batch->node_of)) {
+    if (!page_batch_grow(&batch->refs, capacity, sizeof *batch->refs) ||
+        !page_batch_grow(&batch->sorted, capacity, sizeof *batch->sorted) ||
+        !page_batch_grow(&batch->urls, capacity, sizeof *batch->urls) ||
+        !page_batch_grow(&batch->lengths, capacity, sizeof *batch->lengths) ||
+        !page_batch_grow(&batch->cross, capacity, sizeof *batch->cross) ||
+        !page_batch_grow(&batch->node_of, capacity, sizeof *batch->node_of)) {
         return ENOMEM;
     }
     batch->m_refs = capacity;
@@ -139,7 +139,7 @@ static bool before(const PageRefKey *a, const PageRefKey *b)
     return a->hash < b->hash || (a->hash == b->hash && a->print_ref < b->print_ref);
 }
 
-static void insertion_sort(PageRefKey *refs, size_t n)
+static void page_batch_insertion_sort(PageRefKey *refs, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         PageRefKey x = refs[i];
@@ -157,7 +157,7 @@ static void sort_refs(PageBatch *batch)
 {
     size_t n = batch->n_refs;
     if (n <= SMALL_SORT) {
-        insertion_sort(batch->refs, n);
+        page_batch_insertion_sort(batch->refs, n);
         return;
     }
     size_t counts[SORTED_DIGITS][DIGITS];
@@ -184,7 +184,7 @@ static void sort_refs(PageBatch *batch)
         batch->refs = batch->sorted;
         batch->sorted = swap;
     }
-    insertion_sort(batch->refs, n);
+    page_batch_insertion_sort(batch->refs, n);
 }
 
 static void init_node(PageBatch *batch, PageNode *node, const PageRefKey *key)
@@ -202,8 +202,8 @@ static void init_node(PageBatch *batch, PageNode *node, const PageRefKey *key)
 static int make_nodes(PageBatch *batch)
 {
     if (batch->m_nodes < batch->n_refs) {
-        if (!grow(&batch->nodes, batch->m_refs, sizeof *batch->nodes) ||
-            !grow(&batch->fresh, batch->m_refs, sizeof *batch->fresh)) {
+        if (!page_batch_grow(&batch->nodes, batch->m_refs, sizeof *batch->nodes) ||
+            !page_batch_grow(&batch->fresh, batch->m_refs, sizeof *batch->fresh)) {
             return ENOMEM;
         }
         batch->m_nodes = batch->m_refs;
@@ -248,7 +248,7 @@ PageBatchCrawl *page_batch_add_crawl(PageBatch *batch, uint32_t node)
 {
     if (batch->n_crawls == batch->m_crawls) {
         size_t capacity = batch->m_crawls == 0 ? 64 : 2 * batch->m_crawls;
-        if (!grow(&batch->crawls, capacity, sizeof *batch->crawls)) {
+        if (!page_batch_grow(&batch->crawls, capacity, sizeof *batch->crawls)) {
             return NULL;
         }
         batch->m_crawls = capacity;
@@ -264,7 +264,7 @@ int page_batch_reserve_targets(PageBatch *batch, size_t n)
     if (n <= batch->m_targets) {
         return 0;
     }
-    if (!grow(&batch->targets, n + n / 2, sizeof *batch->targets)) {
+    if (!page_batch_grow(&batch->targets, n + n / 2, sizeof *batch->targets)) {
         return ENOMEM;
     }
     batch->m_targets = n + n / 2;

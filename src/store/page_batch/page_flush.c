@@ -45,7 +45,7 @@ static int compare_by_index(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
-static int tell_improved(PageFlush *f, const PageNode *node)
+static int page_flush_tell_improved(PageFlush *f, const PageNode *node)
 {
     if (f->sink == NULL || f->sink->improved == NULL) {
         return 0;
@@ -77,7 +77,7 @@ static int store_changed(PageFlush *f, PagePackEditor *infos)
         PageNode *node = &batch->nodes[changed[i]];
         rc = page_node_rewrite(node, infos, &batch->scratch);
         if (rc == 0 && node->moved) {
-            rc = tell_improved(f, node);
+            rc = page_flush_tell_improved(f, node);
         }
     }
     return rc;

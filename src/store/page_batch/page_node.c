@@ -139,7 +139,7 @@ int page_node_rewrite(PageNode *node, PagePackEditor *infos, Buffer *scratch)
     return page_pack_editor_set(infos, node->index, &value);
 }
 
-static PageEntry entry_of(const PageNode *node)
+static PageEntry page_node_entry_of(const PageNode *node)
 {
     return (PageEntry){.url_hash = (uint32_t)node->key.hash,
                        .print = node->key.print,
@@ -150,7 +150,7 @@ static PageEntry entry_of(const PageNode *node)
 
 bool page_node_has_new_entry(const PageNode *node)
 {
-    return !node->known || (node->moved && node->stored_depth != entry_of(node).depth);
+    return !node->known || (node->moved && node->stored_depth != page_node_entry_of(node).depth);
 }
 
 int page_node_store_entry(MDB_cursor *cursor, const PageNode *node)
@@ -159,7 +159,7 @@ int page_node_store_entry(MDB_cursor *cursor, const PageNode *node)
     uint8_t bytes[PAGE_ENTRY_BYTES];
     MDB_val key = {sizeof domain, &domain};
     MDB_val value = {sizeof bytes, bytes};
-    PageEntry entry = entry_of(node);
+    PageEntry entry = page_node_entry_of(node);
     if (node->known) {
         /* The depth is part of the entry's place: take the old one out. */
         PageEntry old = entry;

@@ -27,14 +27,14 @@ void page_writer_end(PageWriter *w)
     page_batch_reset(w->batch);
 }
 
-static int get_by_index(MDB_cursor *cursor, uint64_t index, MDB_val *value)
+static int page_writer_get_by_index(MDB_cursor *cursor, uint64_t index, MDB_val *value)
 {
     MDB_val key = {sizeof index, &index};
     return mdb_cursor_get(cursor, &key, value, MDB_SET);
 }
 
 /* Reads the record of a known node. */
-static int load(PageWriter *w, PageNode *node)
+static int page_writer_load(PageWriter *w, PageNode *node)
 {
     if (node->loaded || !node->known) {
         return 0;
@@ -54,7 +54,7 @@ static int load(PageWriter *w, PageNode *node)
 }
 
 /* Gives a new node its index and host. */
-static int create(PageWriter *w, PageNode *node)
+static int page_writer_create(PageWriter *w, PageNode *node)
 {
     int rc = page_node_find_host(node, w->store, w->txn, &w->batch->arena);
     if (rc != 0) {
@@ -88,11 +88,11 @@ static int see_link(PageWriter *w, PageNode *node, const PageSource *from, float
     if (node->index == PAGE_DB_NO_INDEX) {
         page_node_set_path(node, from, hop);
         node->score = score;
-        int rc = create(w, node);
+        int rc = page_writer_create(w, node);
         return rc == 0 ? report_discovered(w, node) : rc;
     }
     if (node->depth >= PAGE_MAX_DEPTH8 && from->depth >= PAGE_MAX_DEPTH8) {
-        int rc = load(w, node);
+        int rc = page_writer_load(w, node);
         if (rc != 0) {
             return rc;
         }
@@ -122,7 +122,7 @@ static int crawl_so_far(PageWriter *w, PageNode *node, PageBatchCrawl **crawl, b
         return 0;
     }
     MDB_val value;
-    int rc = get_by_index(w->crawls, node->index, &value);
+    int rc = page_writer_get_by_index(w->crawls, node->index, &value);
     if (rc != 0 || !page_crawl_read(value.mv_data, value.mv_size, &(*crawl)->crawl)) {
         return rc == 0 || rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
     }
@@ -154,7 +154,8 @@ static void update_crawl(PageCrawl *crawl, const PageWrite *write, bool found)
 /* Updates the page's own node and tells the sink. */
 static int see_page(PageWriter *w, PageNode *node, const PageWrite *write, PageBatchCrawl **crawl)
 {
-    int rc = node->index == PAGE_DB_NO_INDEX ? create(w, node) : load(w, node);
+    int rc =
+        node->index == PAGE_DB_NO_INDEX ? page_writer_create(w, node) : page_writer_load(w, node);
     bool found = false;
     if (rc == 0) {
         rc = crawl_so_far(w, node, crawl, &found);
@@ -300,7 +301,7 @@ static int see_again(PageWriter *w, const PageWrite *page)
     if (node->index == PAGE_DB_NO_INDEX) {
         return MDB_NOTFOUND;
     }
-    int rc = load(w, node);
+    int rc = page_writer_load(w, node);
     if (rc == 0) {
         rc = crawl_so_far(w, node, &crawl, &found);
     }

@@ -28,7 +28,7 @@ typedef struct FileLength {
     uint64_t wanted; /* by the highest page number */
 } FileLength;
 
-static int measure(PageDBStore *store, FileLength *f)
+static int page_file_measure(PageDBStore *store, FileLength *f)
 {
     MDB_envinfo info;
     MDB_stat stat_;
@@ -89,7 +89,7 @@ static int count_free(MDB_env *env, uint64_t first, uint64_t *n)
 static int check_short_file(PageDBStore *store, bool *cut, const char **what)
 {
     FileLength f;
-    int rc = measure(store, &f);
+    int rc = page_file_measure(store, &f);
     if (rc != 0 || f.pages >= f.wanted) {
         return rc;
     }
@@ -116,7 +116,7 @@ int page_file_check(PageDBStore *store, bool *cut, const char **what)
     FileLength f;
     *cut = false;
     *what = "looking at the file";
-    int rc = measure(store, &f);
+    int rc = page_file_measure(store, &f);
     if (rc != 0 || f.pages >= f.wanted) {
         return rc;
     }
@@ -166,7 +166,7 @@ void page_file_extend(PageDBStore *store)
     FileLength f;
     /* Counted as a reader, so that the map does not move. */
     inv_semaphore_inc(&store->txn_manager->txn_counter_read);
-    int rc = measure(store, &f);
+    int rc = page_file_measure(store, &f);
     inv_semaphore_dec(&store->txn_manager->txn_counter_read);
     if (rc != 0) {
         return;
@@ -185,7 +185,7 @@ bool page_file_is_full(PageDBStore *store)
 {
     FileLength f;
     struct rlimit limit;
-    if (measure(store, &f) != 0) {
+    if (page_file_measure(store, &f) != 0) {
         return false;
     }
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&

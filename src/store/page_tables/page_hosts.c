@@ -33,7 +33,7 @@ void page_hosts_delete(PageHosts *hosts)
     free(hosts);
 }
 
-static void forget(PageHosts *hosts)
+static void page_hosts_forget(PageHosts *hosts)
 {
     memset(hosts->slots, 0, sizeof hosts->slots);
 }
@@ -41,7 +41,7 @@ static void forget(PageHosts *hosts)
 void page_hosts_begin(PageHosts *hosts, size_t id)
 {
     if (atomic_load(&hosts->committed) != hosts->id) {
-        forget(hosts);
+        page_hosts_forget(hosts);
     }
     hosts->id = id;
 }
@@ -72,8 +72,8 @@ int page_hosts_origin(PageDBStore *store, MDB_txn *txn, uint32_t host, MDB_val *
 }
 
 /* Looks an origin up; *ids are those with its hash. */
-static int look_up(PageDBStore *store, MDB_txn *txn, uint64_t hash, const MDB_val *wanted,
-                   uint32_t *host, MDB_val *ids)
+static int page_hosts_look_up(PageDBStore *store, MDB_txn *txn, uint64_t hash,
+                              const MDB_val *wanted, uint32_t *host, MDB_val *ids)
 {
     MDB_val key = {sizeof hash, &hash};
     *ids = (MDB_val){0, NULL};
@@ -106,7 +106,7 @@ int page_hosts_find(PageDBStore *store, MDB_txn *txn, const char *origin, size_t
 {
     MDB_val wanted = {length, (char *)(uintptr_t)origin};
     MDB_val ids;
-    return look_up(store, txn, origin_hash(store, origin, length), &wanted, host, &ids);
+    return page_hosts_look_up(store, txn, origin_hash(store, origin, length), &wanted, host, &ids);
 }
 
 /* One id more for a hash that has ids, or none. */
@@ -129,8 +129,8 @@ static int add_id(PageDBStore *store, MDB_txn *txn, uint64_t hash, const MDB_val
     return rc;
 }
 
-static int create(PageDBStore *store, MDB_txn *txn, uint64_t hash, const MDB_val *wanted,
-                  const MDB_val *ids, uint32_t *host)
+static int page_hosts_create(PageDBStore *store, MDB_txn *txn, uint64_t hash, const MDB_val *wanted,
+                             const MDB_val *ids, uint32_t *host)
 {
     int rc = page_hosts_count(store, txn, host);
     if (rc != 0) {
@@ -159,7 +159,7 @@ int page_hosts_restore(PageDBStore *store, MDB_txn *txn, uint32_t host)
 {
     MDB_val origin;
     MDB_val ids = {0, NULL};
-    forget(store->hosts);
+    page_hosts_forget(store->hosts);
     int rc = page_hosts_origin(store, txn, host, &origin);
     if (rc != 0) {
         return rc;
@@ -183,9 +183,9 @@ int page_hosts_add(PageDBStore *store, MDB_txn *txn, const char *origin, size_t 
     }
     MDB_val wanted = {length, (char *)(uintptr_t)origin};
     MDB_val ids;
-    int rc = look_up(store, txn, hash, &wanted, host, &ids);
+    int rc = page_hosts_look_up(store, txn, hash, &wanted, host, &ids);
     if (rc == MDB_NOTFOUND) {
-        rc = create(store, txn, hash, &wanted, &ids, host);
+        rc = page_hosts_create(store, txn, hash, &wanted, &ids, host);
     }
     if (rc == 0 && length > 0 && length <= CACHE_BYTES) {
         slot->hash = hash;

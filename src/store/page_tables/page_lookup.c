@@ -148,7 +148,7 @@ static void sweep_all(MDB_cursor *cursor, PageLookupTable *table)
     sweep_flush(&sweep);
 }
 
-static void publish(PageLookup *lookup, PageLookupTable *table)
+static void page_lookup_publish(PageLookup *lookup, PageLookupTable *table)
 {
     mutex_lock(&lookup->mutex);
     table->older = atomic_load_explicit(&lookup->table, memory_order_relaxed);
@@ -158,7 +158,7 @@ static void publish(PageLookup *lookup, PageLookupTable *table)
 
 /* Whether a table, or a larger one, is worth its sweep now; one thread at a time gets past
  * decide_at. */
-static void decide(PageDBStore *store, PageReader *reader)
+static void page_lookup_decide(PageDBStore *store, PageReader *reader)
 {
     PageLookup *lookup = &store->lookup;
     uint64_t n_pages = 0;
@@ -183,7 +183,7 @@ static void decide(PageDBStore *store, PageReader *reader)
             if (n_pages <= largest) {
                 sweep_all(reader->hashes, table);
             }
-            publish(lookup, table);
+            page_lookup_publish(lookup, table);
             swept = n_pages;
         }
     }
@@ -253,7 +253,7 @@ void page_lookup_missed(PageDBStore *store, PageReader *reader, uint64_t hash, u
     }
     mutex_unlock(&lookup->mutex);
     if (due) {
-        decide(store, reader);
+        page_lookup_decide(store, reader);
     }
 }
 

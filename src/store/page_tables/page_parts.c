@@ -12,7 +12,7 @@
 /* URLs up to this length are put together on the stack. */
 #define STACK_URL_BYTES 1024
 
-static int get_by_index(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *value)
+static int page_parts_get_by_index(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *value)
 {
     MDB_val key = {sizeof index, &index};
     return mdb_get(txn, dbi, &key, value);
@@ -35,7 +35,7 @@ int page_parts_read(PageDBStore *store, MDB_txn *txn, PageReader *reader, uint32
                         : page_hosts_origin(store, txn, parts->record.host, &parts->origin);
     if (rc == 0 && parts->record.crawled) {
         rc = reader != NULL ? page_reader_crawl(store, reader, index, &value)
-                            : get_by_index(txn, store->tables.idx2crawl, index, &value);
+                            : page_parts_get_by_index(txn, store->tables.idx2crawl, index, &value);
         if (rc == 0 && !page_crawl_read(value.mv_data, value.mv_size, &parts->crawl)) {
             rc = MDB_CORRUPTED;
         }

@@ -26,7 +26,7 @@ static PageReader *pop(PageDBStore *store)
 }
 
 /* Ends the transaction itself, which the pool does not count. */
-static void dispose(PageReader *reader)
+static void page_reader_dispose(PageReader *reader)
 {
     if (reader->hashes != NULL) {
         mdb_cursor_close(reader->hashes);
@@ -41,7 +41,7 @@ static void dispose(PageReader *reader)
 }
 
 /* Makes a reader; the transaction is counted. */
-static int create(PageDBStore *store, PageReader **reader)
+static int page_reader_create(PageDBStore *store, PageReader **reader)
 {
     PageReader *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL) {
@@ -115,11 +115,11 @@ int page_reader_acquire(PageDBStore *store, PageReader **reader)
             return 0;
         }
         /* The map was grown by another process, perhaps: a new one finds out. */
-        dispose(*reader);
+        page_reader_dispose(*reader);
         *reader = NULL;
     }
     inv_semaphore_dec(counter);
-    return create(store, reader);
+    return page_reader_create(store, reader);
 }
 
 void page_reader_release(PageDBStore *store, PageReader *reader)
@@ -151,7 +151,7 @@ void page_readers_delete(PageDBStore *store)
 {
     PageReader *reader = NULL;
     while ((reader = pop(store)) != NULL) {
-        dispose(reader);
+        page_reader_dispose(reader);
     }
 }
 
@@ -196,7 +196,8 @@ static void resize_places(PageReaderPlaces *places, size_t n)
     places->n = n;
 }
 
-static void keep(PageReader *reader, PageReaderPlaces *places, uint64_t key, const MDB_val *value)
+static void page_reader_keep(PageReader *reader, PageReaderPlaces *places, uint64_t key,
+                             const MDB_val *value)
 {
     if (key <= UINT32_MAX && value->mv_size <= UINT16_MAX) {
         places->slots[key & (places->n - 1)] = (PageReaderPlace){.data = value->mv_data,
@@ -220,7 +221,7 @@ static void sweep_piece(PageReader *reader, PageReaderPlaces *places, MDB_dbi db
         rc = mdb_cursor_get(cursor, &key, &value, op);
         if (rc == 0 && key.mv_size == sizeof number) {
             memcpy(&number, key.mv_data, sizeof number);
-            keep(reader, places, number, &value);
+            page_reader_keep(reader, places, number, &value);
         }
     }
     mdb_cursor_close(cursor);
@@ -254,15 +255,15 @@ static int find_in_tree(PageReader *reader, PageReaderPlaces *places, MDB_dbi db
     if (places->slots == NULL) {
         return 0;
     }
-    keep(reader, places, number, value);
+    page_reader_keep(reader, places, number, value);
     if (places->sweeping) {
         sweep_piece(reader, places, dbi);
     }
     return 0;
 }
 
-static int find(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi, uint64_t number,
-                MDB_val *value)
+static int page_reader_find(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi,
+                            uint64_t number, MDB_val *value)
 {
     if (places->slots != NULL) {
         const PageReaderPlace *slot = &places->slots[number & (places->n - 1)];
@@ -297,7 +298,8 @@ void page_reader_begin(const PageReader *reader, uint64_t index)
 
 int page_reader_pack(PageDBStore *store, PageReader *reader, uint64_t index, MDB_val *pack)
 {
-    int rc = find(reader, &reader->packs, store->tables.idx2info, index / PAGE_PACK_RECORDS, pack);
+    int rc = page_reader_find(reader, &reader->packs, store->tables.idx2info,
+                              index / PAGE_PACK_RECORDS, pack);
     if (rc == 0) {
         prefetch(pack, index % PAGE_PACK_RECORDS);
     }
@@ -323,7 +325,7 @@ int page_reader_record(PageDBStore *store, PageReader *reader, uint64_t index, M
 
 int page_reader_crawl(PageDBStore *store, PageReader *reader, uint64_t index, MDB_val *record)
 {
-    return find(reader, &reader->crawls, store->tables.idx2crawl, index, record);
+    return page_reader_find(reader, &reader->crawls, store->tables.idx2crawl, index, record);
 }
 
 /* Strings are fetched again: there is nothing to carry over that a miss does not bring. */

@@ -24,7 +24,7 @@ static int seek_run(PageSweep *sweep, uint32_t domain, const uint8_t *bytes)
 }
 
 /* The first entry that is not before bytes; it moves the run's start there. */
-static void advance(PageSweep *sweep, const uint8_t *bytes)
+static void page_sweep_advance(PageSweep *sweep, const uint8_t *bytes)
 {
     const uint8_t *low = sweep->entries;
     size_t n = sweep->n;
@@ -51,14 +51,14 @@ int page_sweep_find(PageSweep *sweep, const PageKey *key, PageEntry *entry, bool
     *found = false;
     bool same = sweep->domain == domain && (sweep->ended || sweep->n > 0);
     if (same && !sweep->ended) {
-        advance(sweep, bytes);
+        page_sweep_advance(sweep, bytes);
     }
     if (!same || (!sweep->ended && sweep->n == 0)) {
         int rc = seek_run(sweep, domain, bytes);
         if (rc != 0) {
             return rc;
         }
-        advance(sweep, bytes);
+        page_sweep_advance(sweep, bytes);
     }
     if (sweep->n > 0) {
         page_entry_read(sweep->entries, entry);

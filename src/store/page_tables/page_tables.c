@@ -26,14 +26,14 @@ int page_tables_open(MDB_txn *txn, PageTables *t, bool create)
     return rc;
 }
 
-static MDB_val key_of(const char *name)
+static MDB_val page_tables_key_of(const char *name)
 {
     return (MDB_val){strlen(name), (char *)(uintptr_t)name};
 }
 
 int page_tables_read_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64_t *number)
 {
-    MDB_val key = key_of(name), value;
+    MDB_val key = page_tables_key_of(name), value;
     int rc = mdb_get(txn, info, &key, &value);
     if (rc == 0 && value.mv_size != sizeof *number) {
         return MDB_INVALID;
@@ -48,6 +48,6 @@ int page_tables_read_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64
 int page_tables_write_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64_t number)
 {
     number = htole64(number);
-    MDB_val key = key_of(name), value = {sizeof number, &number};
+    MDB_val key = page_tables_key_of(name), value = {sizeof number, &number};
     return mdb_put(txn, info, &key, &value, 0);
 }

@@ -19,7 +19,7 @@ struct PageClaim {
 static Mutex list_mutex = {.handle = PTHREAD_MUTEX_INITIALIZER, .rank = RANK_TABLE};
 static PageClaim *list; /* guarded by list_mutex */
 
-static int find_file(const char *directory, struct stat *st)
+static int page_claim_find_file(const char *directory, struct stat *st)
 {
     char path[PAGE_DIRECTORY_PATH_BYTES];
     int n = snprintf(path, sizeof path, "%s/data.mdb", directory);
@@ -33,7 +33,7 @@ int page_claim_take(PageClaim **claim, const char *directory)
 {
     struct stat st;
     *claim = NULL;
-    int rc = find_file(directory, &st);
+    int rc = page_claim_find_file(directory, &st);
     PageClaim *mine = rc == 0 ? malloc(sizeof *mine) : NULL;
     if (mine == NULL) {
         return rc == 0 ? ENOMEM : rc;

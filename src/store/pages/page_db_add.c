@@ -38,7 +38,7 @@ static PageInfo *info_of(const PageRef *ref, const CrawledPage *page)
     return pi;
 }
 
-static int collect(Collector *c, PageInfo *pi, uint64_t hash)
+static int page_db_add_collect(Collector *c, PageInfo *pi, uint64_t hash)
 {
     PageInfoList *list = pi == NULL ? NULL : page_info_list_cons(c->list, pi, hash);
     if (list == NULL) {
@@ -57,7 +57,7 @@ static int collect_discovered(void *context, const PageRef *page, PageState *sta
     if (pi != NULL) {
         pi->linked_from = c->page_hash;
     }
-    return collect(c, pi, page->hash);
+    return page_db_add_collect(c, pi, page->hash);
 }
 
 static int collect_crawled(void *context, const PageRef *before, const PageRef *after,
@@ -67,11 +67,11 @@ static int collect_crawled(void *context, const PageRef *before, const PageRef *
     (void)level;
     Collector *c = context;
     c->page_hash = after->hash;
-    return collect(c, info_of(after, *c->next_page++), after->hash);
+    return page_db_add_collect(c, info_of(after, *c->next_page++), after->hash);
 }
 
 /* What the sink cannot know: the hash of the page that a crawled page is linked from. */
-static int complete(Collector *c)
+static int page_db_add_complete(Collector *c)
 {
     int rc = page_db_error_ok;
     for (PageInfoList *l = c->list; l != NULL && rc == page_db_error_ok; l = l->next) {
@@ -96,7 +96,7 @@ static int try_batch(Collector *c, const CrawledPage *const *pages, const PageWr
     }
     rc = page_db_write(c->db, c->txn, writes, n, wants_list ? &sink : NULL);
     if (rc == page_db_error_ok && wants_list) {
-        rc = complete(c);
+        rc = page_db_add_complete(c);
     }
     if (rc == page_db_error_ok) {
         return page_db_txn_commit(c->db, c->txn);

@@ -157,14 +157,14 @@ static int open_content(PageDB *db, bool damaged_keys)
     return page_db_txn_commit(db, txn);
 }
 
-static bool address_space_has(size_t bytes)
+static bool page_db_open_address_space_has(size_t bytes)
 {
     void *probe = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return probe != MAP_FAILED && munmap(probe, bytes) == 0;
 }
 
 /* LMDB ends the program behind this: it has met a page that is none. */
-static void tell_broken(MDB_env *env, const char *assertion)
+static void page_db_open_tell_broken(MDB_env *env, const char *assertion)
 {
     const char *path = NULL;
     (void)mdb_env_get_path(env, &path);
@@ -172,7 +172,7 @@ static void tell_broken(MDB_env *env, const char *assertion)
               path == NULL ? "-" : path, assertion);
 }
 
-static int check_file(PageDB *db)
+static int page_db_open_check_file(PageDB *db)
 {
     bool cut = false;
     const char *what = NULL;
@@ -216,7 +216,7 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
     PageDBStore *store = db->store;
     size_t map_bytes = options->map_bytes == 0 ? PAGE_DB_DEFAULT_SIZE : options->map_bytes;
     while (options->map_bytes == 0 && map_bytes > LEAST_MAP_BYTES &&
-           !address_space_has(map_bytes)) {
+           !page_db_open_address_space_has(map_bytes)) {
         map_bytes /= 2;
     }
     unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
@@ -228,7 +228,7 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
         rc = mdb_env_set_mapsize(store->env, map_bytes);
     }
     if (rc == 0) {
-        rc = mdb_env_set_assert(store->env, tell_broken);
+        rc = mdb_env_set_assert(store->env, page_db_open_tell_broken);
     }
     if (rc == 0) {
         rc = mdb_env_set_maxreaders(store->env, readers);
@@ -242,7 +242,7 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
     if (rc != 0) {
         return page_db_fail_mdb(db, rc, db->path);
     }
-    rc = check_file(db);
+    rc = page_db_open_check_file(db);
     return rc == page_db_error_ok ? check_readers(db) : rc;
 }
 

@@ -29,7 +29,7 @@ static int copy_pack(const MDB_val *key, const MDB_val *pack, MMapArray *scores)
     return n == 0 ? MDB_CORRUPTED : 0;
 }
 
-static bool is_stopped(const atomic_bool *stop)
+static bool page_db_scores_is_stopped(const atomic_bool *stop)
 {
     return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
 }
@@ -42,7 +42,7 @@ static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores, const atomic
     for (MDB_cursor_op op = MDB_FIRST; rc == 0; op = MDB_NEXT) {
         rc = mdb_cursor_get(cursor, &key, &value, op);
         if (rc == 0) {
-            rc = is_stopped(stop) ? EINTR : copy_pack(&key, &value, scores);
+            rc = page_db_scores_is_stopped(stop) ? EINTR : copy_pack(&key, &value, scores);
         }
     }
     mdb_cursor_close(cursor);

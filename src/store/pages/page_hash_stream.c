@@ -12,7 +12,7 @@
 
 #define ENTRIES_BYTES ((size_t)64 << 10)
 
-static StreamState failed(PageDB *db, StreamState *state, int rc, const char *what)
+static StreamState page_hash_stream_failed(PageDB *db, StreamState *state, int rc, const char *what)
 {
     error_clean(db->error);
     (void)page_db_fail_mdb(db, rc, what);
@@ -170,7 +170,7 @@ StreamState hashidx_stream_next_key(HashIdxStream *st, uint64_t *hash, uint64_t 
             return st->state;
         }
         if (rc != 0) {
-            return failed(st->db, &st->state, rc, "hash stream");
+            return page_hash_stream_failed(st->db, &st->state, rc, "hash stream");
         }
     }
     PageEntry entry;
@@ -238,7 +238,7 @@ StreamState hashinfo_stream_next(HashInfoStream *st, uint64_t *hash, PageInfo **
         page_snapshot_leave(snapshot);
     }
     if (rc != 0) {
-        return failed(st->db, &st->state, rc, "info stream");
+        return page_hash_stream_failed(st->db, &st->state, rc, "info stream");
     }
     return st->state;
 }

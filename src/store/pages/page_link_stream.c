@@ -18,7 +18,7 @@ struct LinkStreamPage {
     size_t n_diff; /* of them leave the domain */
 };
 
-static StreamState failed(PageDBLinkStream *es, int rc)
+static StreamState page_link_stream_failed(PageDBLinkStream *es, int rc)
 {
     error_clean(es->db->error);
     (void)page_db_fail_mdb(es->db, rc, "link stream");
@@ -153,7 +153,7 @@ static int seek_behind(PageDBLinkStream *es, MDB_val *key, MDB_val *record)
 }
 
 /* Reads the next record that yields pages. */
-static int read_block(PageDBLinkStream *es)
+static int page_link_stream_read_block(PageDBLinkStream *es)
 {
     bool lost = false;
     int rc = page_snapshot_enter(es->snapshot, &lost);
@@ -178,7 +178,7 @@ static StreamState next_page(PageDBLinkStream *es)
 {
     do {
         if (es->i_page == es->n_pages) {
-            int rc = es->state == stream_state_end ? MDB_NOTFOUND : read_block(es);
+            int rc = es->state == stream_state_end ? MDB_NOTFOUND : page_link_stream_read_block(es);
             if (rc == MDB_NOTFOUND) {
                 es->state = stream_state_end;
                 es->n_to = 0;
@@ -186,7 +186,7 @@ static StreamState next_page(PageDBLinkStream *es)
                 return es->state;
             }
             if (rc != 0) {
-                return failed(es, rc);
+                return page_link_stream_failed(es, rc);
             }
         }
         const LinkStreamPage *page = &es->pages[es->i_page++];
@@ -246,7 +246,7 @@ StreamState page_db_link_stream_reset(void *st)
     es->n_to = 0;
     es->i_to = 0;
     if (rc != 0) {
-        return failed(es, rc);
+        return page_link_stream_failed(es, rc);
     }
     es->state = stream_state_init;
     return es->state;

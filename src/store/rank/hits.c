@@ -6,14 +6,14 @@
 #include "store/rank/rank_team.h"
 #include "store/rank/rank_vector.h"
 
-static HitsError fail(Hits *hits, HitsError code, const char *what)
+static HitsError hits_fail(Hits *hits, HitsError code, const char *what)
 {
     error_set(hits->error, (int)code, what);
     return code;
 }
 
 /* What a computation that was stopped has left. */
-static void forget_computation(Hits *hits)
+static void hits_forget_computation(Hits *hits)
 {
     rank_team_delete(hits->team);
     hits->team = NULL;
@@ -48,7 +48,7 @@ HitsError hits_new(Hits **hits, const char *path, size_t max_vertices)
         rank_vector_open(&h->h2, h->path_h2, max_vertices) != RESULT_OK ||
         rank_vector_open(&h->a1, h->path_a1, max_vertices) != RESULT_OK ||
         rank_vector_open(&h->a2, h->path_a2, max_vertices) != RESULT_OK) {
-        return fail(h, hits_error_internal, "hits_new: the files cannot be opened");
+        return hits_fail(h, hits_error_internal, "hits_new: the files cannot be opened");
     }
     return hits_error_ok;
 }
@@ -62,7 +62,7 @@ HitsError hits_delete(Hits *hits)
     is_done = rank_vector_close(hits->h2, hits->persist) && is_done;
     is_done = rank_vector_close(hits->a1, hits->persist) && is_done;
     is_done = rank_vector_close(hits->a2, hits->persist) && is_done;
-    forget_computation(hits);
+    hits_forget_computation(hits);
     free(hits->path_h1);
     free(hits->path_h2);
     free(hits->path_a1);
@@ -73,7 +73,7 @@ HitsError hits_delete(Hits *hits)
     return is_done ? hits_error_ok : hits_error_internal;
 }
 
-static Result reserve(Hits *hits, size_t n_pages)
+static Result hits_reserve(Hits *hits, size_t n_pages)
 {
     MMapArray *vectors[] = {hits->h1, hits->h2, hits->a1, hits->a2};
     mutex_lock(&hits->mutex);
@@ -94,9 +94,9 @@ HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
         return hits_error_internal;
     }
     error_clean(hits->error);
-    return reserve(hits, n_pages) == RESULT_OK
+    return hits_reserve(hits, n_pages) == RESULT_OK
                ? hits_error_ok
-               : fail(hits, hits_error_memory, "hits_set_n_pages: no room for the arrays");
+               : hits_fail(hits, hits_error_memory, "hits_set_n_pages: no room for the arrays");
 }
 
 /* The value of every page into new, that of a round earlier into old; in pieces, so that readers
@@ -146,7 +146,7 @@ static void publish_gifts(Hits *hits, const RankHits *it)
     mutex_unlock(&hits->mutex);
 }
 
-static HitsError prepare(Hits *hits, RankHits *it)
+static HitsError hits_prepare(Hits *hits, RankHits *it)
 {
     const LinkGraph *g = it->graph;
     it->mean_hub = g->n_sources == 0 ? 0.0 : 1.0 / g->n_sources;
@@ -174,28 +174,29 @@ static HitsError prepare(Hits *hits, RankHits *it)
         }
         is_ready = rc == RESULT_OK;
     }
-    return is_ready ? hits_error_ok : fail(hits, hits_error_memory, "hits_compute: out of memory");
+    return is_ready ? hits_error_ok
+                    : hits_fail(hits, hits_error_memory, "hits_compute: out of memory");
 }
 
 HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
 {
     error_clean(hits->error);
-    forget_computation(hits);
+    hits_forget_computation(hits);
     hits->loops = 0;
     hits->delta = 0.0;
     hits->relative_delta = 0.0;
     if (!(hits->jump >= 0.0f && hits->jump < 1.0f)) {
-        return fail(hits, hits_error_internal, "hits_compute: jump is not in 0..1");
+        return hits_fail(hits, hits_error_internal, "hits_compute: jump is not in 0..1");
     }
     RankHits it = {.hits = hits, .graph = graph};
-    HitsError code = prepare(hits, &it);
+    HitsError code = hits_prepare(hits, &it);
     if (code == hits_error_ok && graph->n_links > 0) {
         rank_hits_start(hits, &it);
         code = rank_hits_iterate(hits, &it);
     }
     if (code == hits_error_ok || code == hits_error_precision) {
-        if (reserve(hits, graph->n_pages) != RESULT_OK) {
-            code = fail(hits, hits_error_memory, "hits_compute: no room for the results");
+        if (hits_reserve(hits, graph->n_pages) != RESULT_OK) {
+            code = hits_fail(hits, hits_error_memory, "hits_compute: no room for the results");
         } else {
             publish_one(hits, graph, hits->h1, hits->h2, it.hub, it.hub_before, true);
             publish_one(hits, graph, hits->a1, hits->a2, it.authority, it.authority_before, false);
@@ -204,9 +205,9 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
         }
     }
     if (code == hits_error_precision) {
-        (void)fail(hits, code, "hits_compute: precision was not reached in max_loops");
+        (void)hits_fail(hits, code, "hits_compute: precision was not reached in max_loops");
     } else if (code == hits_error_stopped) {
-        (void)fail(hits, code, "hits_compute: stopped");
+        (void)hits_fail(hits, code, "hits_compute: stopped");
     }
     if (!rank_is_stopped(hits->stop)) {
         rank_team_delete(hits->team);
@@ -217,17 +218,17 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
 }
 
 /* What went wrong while the graph was read. */
-static HitsError fail_to_build(Hits *hits, Result rc)
+static HitsError hits_fail_to_build(Hits *hits, Result rc)
 {
     if (rc == RESULT_MEMORY) {
-        return fail(hits, hits_error_memory, "hits_compute: no memory for the links");
+        return hits_fail(hits, hits_error_memory, "hits_compute: no memory for the links");
     }
     if (rc == RESULT_CLOSED) {
-        return fail(hits, hits_error_stopped, "hits_compute: stopped");
+        return hits_fail(hits, hits_error_stopped, "hits_compute: stopped");
     }
-    return fail(hits, hits_error_internal,
-                rc == RESULT_LIMIT ? "hits_compute: a page index is out of range"
-                                   : "hits_compute: the link stream failed");
+    return hits_fail(hits, hits_error_internal,
+                     rc == RESULT_LIMIT ? "hits_compute: a page index is out of range"
+                                        : "hits_compute: the link stream failed");
 }
 
 HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *link_stream_next,
@@ -238,36 +239,36 @@ HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *
     }
     error_clean(hits->error);
     if (link_stream_next == NULL || link_stream_reset == NULL) {
-        return fail(hits, hits_error_internal,
-                    "hits_compute: a function of the link stream is NULL");
+        return hits_fail(hits, hits_error_internal,
+                         "hits_compute: a function of the link stream is NULL");
     }
     LinkGraph *graph = NULL;
     Result rc = link_graph_build(&graph, hits->n_pages, link_stream_state, link_stream_next,
                                  link_stream_reset, hits->stop);
     if (rc != RESULT_OK) {
         link_graph_delete(graph);
-        return fail_to_build(hits, rc);
+        return hits_fail_to_build(hits, rc);
     }
     HitsError code = hits_compute_graph(hits, graph);
     link_graph_delete(graph);
     return code;
 }
 
-static HitsError fail_get(const Hits *hits, const char *what)
+static HitsError hits_fail_get(const Hits *hits, const char *what)
 {
     error_clean(hits->error);
     error_set(hits->error, (int)hits_error_internal, what);
     return hits_error_internal;
 }
 
-static HitsError get(const Hits *hits, const MMapArray *old, const MMapArray *new, size_t idx,
-                     float *score_old, float *score_new)
+static HitsError hits_get_one(const Hits *hits, const MMapArray *old, const MMapArray *new,
+                              size_t idx, float *score_old, float *score_new)
 {
     /* the object is const for its caller; only the lock inside changes */
     Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
     HitsError code = hits_error_internal;
     if (score_old == NULL || score_new == NULL) {
-        return fail_get(hits, "hits_get: an argument is NULL");
+        return hits_fail_get(hits, "hits_get: an argument is NULL");
     }
     *score_old = 0.0f;
     *score_new = 0.0f;
@@ -280,7 +281,7 @@ static HitsError get(const Hits *hits, const MMapArray *old, const MMapArray *ne
     mutex_unlock(mutex);
     return code == hits_error_ok
                ? code
-               : fail_get(hits, "hits_get: no page has that index; see hits_set_n_pages");
+               : hits_fail_get(hits, "hits_get: no page has that index; see hits_set_n_pages");
 }
 
 HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *score_new)
@@ -288,7 +289,7 @@ HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *sc
     if (hits == NULL) {
         return hits_error_internal;
     }
-    return get(hits, hits->h1, hits->h2, idx, score_old, score_new);
+    return hits_get_one(hits, hits->h1, hits->h2, idx, score_old, score_new);
 }
 
 HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, float *score_new)
@@ -296,7 +297,7 @@ HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, flo
     if (hits == NULL) {
         return hits_error_internal;
     }
-    return get(hits, hits->a1, hits->a2, idx, score_old, score_new);
+    return hits_get_one(hits, hits->a1, hits->a2, idx, score_old, score_new);
 }
 
 HitsError hits_get_gift(const Hits *hits, size_t idx, size_t n_links, float *gift)

@@ -27,7 +27,7 @@ typedef struct Reading {
 } Reading;
 
 /* Whether to give up; looked at once in a while. */
-static bool is_stopped(const atomic_bool *stop, uint64_t i)
+static bool link_graph_is_stopped(const atomic_bool *stop, uint64_t i)
 {
     return (i & STOP_MASK) == 0 && rank_is_stopped(stop);
 }
@@ -119,8 +119,8 @@ static Result begin_run(Reading *r, uint32_t page)
     return rc;
 }
 
-static Result read_links(Reading *r, void *stream, LinkStreamNextFunc *next,
-                         const atomic_bool *stop)
+static Result link_graph_read_links(Reading *r, void *stream, LinkStreamNextFunc *next,
+                                    const atomic_bool *stop)
 {
     Link link;
     int64_t last = -1;
@@ -147,7 +147,7 @@ static Result read_links(Reading *r, void *stream, LinkStreamNextFunc *next,
         r->max_index = link.to > r->max_index ? link.to : r->max_index;
         column_u64(&r->run_end)[r->run_end.n - 1] = r->to.n;
         column_u32(&r->degree)[column_u32(&r->run_source)[r->run_source.n - 1]]++;
-        if (is_stopped(stop, r->to.n)) {
+        if (link_graph_is_stopped(stop, r->to.n)) {
             return RESULT_CLOSED;
         }
     }
@@ -196,13 +196,13 @@ static Result order_large(LinkGraph *g, const uint32_t *in_degree, uint32_t *pag
     uint32_t *to = rc == RESULT_OK ? column_u32(&other) : NULL;
     for (unsigned shift = 0; rc == RESULT_OK && shift < 32; shift += DIGIT_BITS) {
         size_t begin[(1u << DIGIT_BITS) + 1] = {0};
-        for (size_t i = 0; i < n && !is_stopped(stop, i); i++) {
+        for (size_t i = 0; i < n && !link_graph_is_stopped(stop, i); i++) {
             begin[(in_degree[from[i]] >> shift & DIGIT_MASK) + 1]++;
         }
         for (size_t d = 0; d < DIGIT_MASK; d++) {
             begin[d + 1] += begin[d];
         }
-        for (size_t i = 0; i < n && !is_stopped(stop, i); i++) {
+        for (size_t i = 0; i < n && !link_graph_is_stopped(stop, i); i++) {
             to[begin[in_degree[from[i]] >> shift & DIGIT_MASK]++] = from[i];
         }
         rc = rank_is_stopped(stop) ? RESULT_CLOSED : RESULT_OK;
@@ -212,7 +212,7 @@ static Result order_large(LinkGraph *g, const uint32_t *in_degree, uint32_t *pag
     }
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         uint32_t position = first + (uint32_t)i;
-        rc = is_stopped(stop, i)
+        rc = link_graph_is_stopped(stop, i)
                  ? RESULT_CLOSED
                  : add_slices(slices, position, position + 1, in_degree[page_at[position]], &link);
     }
@@ -232,7 +232,7 @@ static Result order_pages(LinkGraph *g, const uint32_t *in_degree, uint32_t *pag
     uint32_t begin[SMALL_DEGREES + 1];
     for (uint32_t page = 0; page < g->n_pages; page++) {
         count[class_of(in_degree[page])]++;
-        if (is_stopped(stop, page)) {
+        if (link_graph_is_stopped(stop, page)) {
             return RESULT_CLOSED;
         }
     }
@@ -243,7 +243,7 @@ static Result order_pages(LinkGraph *g, const uint32_t *in_degree, uint32_t *pag
     }
     for (uint32_t page = 0; page < g->n_pages; page++) {
         page_at[begin[class_of(in_degree[page])]++] = page;
-        if (is_stopped(stop, page)) {
+        if (link_graph_is_stopped(stop, page)) {
             return RESULT_CLOSED;
         }
     }
@@ -276,7 +276,7 @@ static Result place_links(const Reading *r, uint64_t *cursor, uint32_t *in, cons
         uint64_t end = column_u64(&r->run_end)[run];
         for (; link < end; link++) {
             in[cursor[to[link]]++] = source;
-            if (is_stopped(stop, link)) {
+            if (link_graph_is_stopped(stop, link)) {
                 return RESULT_CLOSED;
             }
         }
@@ -306,7 +306,7 @@ static Result arrange(LinkGraph *g, Reading *r, Scratch *scratch, const atomic_b
     uint32_t *in_degree = column_u32(&scratch->in_degree);
     for (uint64_t i = 0; i < g->n_links; i++) {
         in_degree[column_u32(&r->to)[i]]++;
-        if (is_stopped(stop, i)) {
+        if (link_graph_is_stopped(stop, i)) {
             return RESULT_CLOSED;
         }
     }
@@ -324,7 +324,7 @@ static Result arrange(LinkGraph *g, Reading *r, Scratch *scratch, const atomic_b
         if (page < r->source_of.array->n_elements && source_of[page] != 0) {
             position_of_source[source_of[page] - 1] = position;
         }
-        if (is_stopped(stop, position)) {
+        if (link_graph_is_stopped(stop, position)) {
             return RESULT_CLOSED;
         }
     }
@@ -363,7 +363,7 @@ Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStr
         rc = RESULT_IO;
     }
     if (rc == RESULT_OK) {
-        rc = read_links(&r, stream, next, stop);
+        rc = link_graph_read_links(&r, stream, next, stop);
     }
     if (rc == RESULT_OK) {
         g->n_links = r.to.n;

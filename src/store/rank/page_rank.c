@@ -8,14 +8,14 @@
 #include "store/rank/rank_team.h"
 #include "store/rank/rank_vector.h"
 
-static PageRankError fail(PageRank *pr, PageRankError code, const char *what)
+static PageRankError page_rank_fail(PageRank *pr, PageRankError code, const char *what)
 {
     error_set(pr->error, (int)code, what);
     return code;
 }
 
 /* What a computation that was stopped has left. */
-static void forget_computation(PageRank *pr)
+static void page_rank_forget_computation(PageRank *pr)
 {
     rank_team_delete(pr->team);
     pr->team = NULL;
@@ -47,7 +47,8 @@ PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices
     if (rank_vector_open(&p->out_degree, p->path_out_degree, max_vertices) != RESULT_OK ||
         rank_vector_open(&p->value2, p->path_pr, max_vertices) != RESULT_OK ||
         rank_vector_open(&p->value1, NULL, p->value2->n_elements) != RESULT_OK) {
-        return fail(p, page_rank_error_internal, "page_rank_new: the files cannot be opened");
+        return page_rank_fail(p, page_rank_error_internal,
+                              "page_rank_new: the files cannot be opened");
     }
     return page_rank_error_ok;
 }
@@ -60,7 +61,7 @@ PageRankError page_rank_delete(PageRank *pr)
     bool is_done = rank_vector_close(pr->out_degree, pr->persist);
     is_done = rank_vector_close(pr->value2, pr->persist) && is_done;
     is_done = rank_vector_close(pr->value1, 0) && is_done;
-    forget_computation(pr);
+    page_rank_forget_computation(pr);
     free(pr->path_out_degree);
     free(pr->path_pr);
     error_delete(pr->error);
@@ -69,7 +70,7 @@ PageRankError page_rank_delete(PageRank *pr)
     return is_done ? page_rank_error_ok : page_rank_error_internal;
 }
 
-static Result reserve(PageRank *pr, size_t n_pages)
+static Result page_rank_reserve(PageRank *pr, size_t n_pages)
 {
     mutex_lock(&pr->mutex);
     Result rc = rank_vector_reserve(pr->out_degree, n_pages);
@@ -92,9 +93,10 @@ PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages)
         return page_rank_error_internal;
     }
     error_clean(pr->error);
-    return reserve(pr, n_pages) == RESULT_OK
+    return page_rank_reserve(pr, n_pages) == RESULT_OK
                ? page_rank_error_ok
-               : fail(pr, page_rank_error_memory, "page_rank_set_n_pages: no room for the arrays");
+               : page_rank_fail(pr, page_rank_error_memory,
+                                "page_rank_set_n_pages: no room for the arrays");
 }
 
 /* One computation. Vectors "by position" are in the order of the graph. */
@@ -115,7 +117,7 @@ typedef struct Iteration {
 } Iteration;
 
 /* Team: what flows from each source, and the mass of all sources. */
-static void spread(void *context, unsigned part, unsigned parts)
+static void page_rank_spread(void *context, unsigned part, unsigned parts)
 {
     Iteration *it = context;
     const LinkGraph *g = it->graph;
@@ -136,7 +138,7 @@ static void spread(void *context, unsigned part, unsigned parts)
 
 /* Team: the new score of every page of a part. Each page is computed from flow alone, so the old
  * score can be overwritten. */
-static void collect(void *context, unsigned part, unsigned parts)
+static void page_rank_collect(void *context, unsigned part, unsigned parts)
 {
     Iteration *it = context;
     const LinkGraph *g = it->graph;
@@ -174,14 +176,14 @@ static PageRankError iterate(PageRank *pr, Iteration *it)
 {
     unsigned parts = rank_team_size(it->team);
     for (pr->loops = 0; pr->max_loops == 0 || pr->loops < pr->max_loops;) {
-        rank_team_run(it->team, spread, it);
+        rank_team_run(it->team, page_rank_spread, it);
         double mass = 0.0;
         for (unsigned i = 0; i < parts; i++) {
             mass += it->part_mass[i];
         }
         it->jumping = 1.0 - (double)pr->damping * mass;
         pr->jumping = it->jumping;
-        rank_team_run(it->team, collect, it);
+        rank_team_run(it->team, page_rank_collect, it);
         if (rank_is_stopped(pr->stop)) {
             return page_rank_error_stopped;
         }
@@ -216,11 +218,12 @@ static void start_vector(const PageRank *pr, Iteration *it)
 
 /* The results go into the documented arrays in pieces, so that readers never wait long. Stopped
  * now, it leaves some scores of before among the new ones. */
-static PageRankError publish(PageRank *pr, const Iteration *it)
+static PageRankError page_rank_publish(PageRank *pr, const Iteration *it)
 {
     const LinkGraph *g = it->graph;
-    if (reserve(pr, g->n_pages) != RESULT_OK) {
-        return fail(pr, page_rank_error_memory, "page_rank_compute: no room for the results");
+    if (page_rank_reserve(pr, g->n_pages) != RESULT_OK) {
+        return page_rank_fail(pr, page_rank_error_memory,
+                              "page_rank_compute: no room for the results");
     }
     float *value1 = rank_vector_floats(pr->value1);
     float *value2 = rank_vector_floats(pr->value2);
@@ -272,7 +275,7 @@ static PageRankError arrange_scores(PageRank *pr, Iteration *it)
     if (rc != RESULT_OK) {
         return rc == RESULT_CLOSED
                    ? page_rank_error_stopped
-                   : fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
+                   : page_rank_fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
     }
     it->total_score = total;
     if (it->jump != NULL) {
@@ -284,12 +287,13 @@ static PageRankError arrange_scores(PageRank *pr, Iteration *it)
 PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
 {
     error_clean(pr->error);
-    forget_computation(pr);
+    page_rank_forget_computation(pr);
     pr->loops = 0;
     pr->delta = 0.0;
     pr->relative_delta = 0.0;
     if (!(pr->damping >= 0.0f && pr->damping <= 1.0f)) {
-        return fail(pr, page_rank_error_internal, "page_rank_compute: damping is not in 0..1");
+        return page_rank_fail(pr, page_rank_error_internal,
+                              "page_rank_compute: damping is not in 0..1");
     }
     if (graph->n_pages == 0) {
         return page_rank_error_ok;
@@ -301,7 +305,7 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
     it.flow = rank_vector_doubles(&pr->memory, graph->n_sources);
     PageRankError code = page_rank_error_ok;
     if (it.team == NULL || it.x == NULL || it.before == NULL || it.flow == NULL) {
-        code = fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
+        code = page_rank_fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
     }
     if (code == page_rank_error_ok) {
         code = arrange_scores(pr, &it);
@@ -311,13 +315,13 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
         code = iterate(pr, &it);
     }
     if (code == page_rank_error_ok || code == page_rank_error_precision) {
-        PageRankError published = publish(pr, &it);
+        PageRankError published = page_rank_publish(pr, &it);
         code = published == page_rank_error_ok ? code : published;
     }
     if (code == page_rank_error_precision) {
-        (void)fail(pr, code, "page_rank_compute: precision was not reached in max_loops");
+        (void)page_rank_fail(pr, code, "page_rank_compute: precision was not reached in max_loops");
     } else if (code == page_rank_error_stopped) {
-        (void)fail(pr, code, "page_rank_compute: stopped");
+        (void)page_rank_fail(pr, code, "page_rank_compute: stopped");
     }
     if (!rank_is_stopped(pr->stop)) {
         rank_team_delete(pr->team);
@@ -328,17 +332,18 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
 }
 
 /* What went wrong while the graph was read. */
-static PageRankError fail_to_build(PageRank *pr, Result rc)
+static PageRankError page_rank_fail_to_build(PageRank *pr, Result rc)
 {
     if (rc == RESULT_MEMORY) {
-        return fail(pr, page_rank_error_memory, "page_rank_compute: no memory for the links");
+        return page_rank_fail(pr, page_rank_error_memory,
+                              "page_rank_compute: no memory for the links");
     }
     if (rc == RESULT_CLOSED) {
-        return fail(pr, page_rank_error_stopped, "page_rank_compute: stopped");
+        return page_rank_fail(pr, page_rank_error_stopped, "page_rank_compute: stopped");
     }
-    return fail(pr, page_rank_error_internal,
-                rc == RESULT_LIMIT ? "page_rank_compute: a page index is out of range"
-                                   : "page_rank_compute: the link stream failed");
+    return page_rank_fail(pr, page_rank_error_internal,
+                          rc == RESULT_LIMIT ? "page_rank_compute: a page index is out of range"
+                                             : "page_rank_compute: the link stream failed");
 }
 
 PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,
@@ -350,15 +355,15 @@ PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,
     }
     error_clean(pr->error);
     if (link_stream_next == NULL || link_stream_reset == NULL) {
-        return fail(pr, page_rank_error_internal,
-                    "page_rank_compute: a function of the link stream is NULL");
+        return page_rank_fail(pr, page_rank_error_internal,
+                              "page_rank_compute: a function of the link stream is NULL");
     }
     LinkGraph *graph = NULL;
     Result rc = link_graph_build(&graph, pr->n_pages, link_stream_state, link_stream_next,
                                  link_stream_reset, pr->stop);
     if (rc != RESULT_OK) {
         link_graph_delete(graph);
-        return fail_to_build(pr, rc);
+        return page_rank_fail_to_build(pr, rc);
     }
     PageRankError code = page_rank_compute_graph(pr, graph);
     link_graph_delete(graph);
@@ -371,7 +376,7 @@ static Mutex *lock_of(const PageRank *pr)
     return (Mutex *)(uintptr_t)&pr->mutex;
 }
 
-static PageRankError fail_get(const PageRank *pr, const char *what)
+static PageRankError page_rank_fail_get(const PageRank *pr, const char *what)
 {
     error_clean(pr->error);
     error_set(pr->error, (int)page_rank_error_internal, what);
@@ -382,7 +387,7 @@ PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, fl
 {
     PageRankError code = page_rank_error_internal;
     if (pr == NULL || score_old == NULL || score_new == NULL) {
-        return pr == NULL ? code : fail_get(pr, "page_rank_get: an argument is NULL");
+        return pr == NULL ? code : page_rank_fail_get(pr, "page_rank_get: an argument is NULL");
     }
     *score_old = 0.0f;
     *score_new = 0.0f;
@@ -395,7 +400,8 @@ PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, fl
     mutex_unlock(lock_of(pr));
     return code == page_rank_error_ok
                ? code
-               : fail_get(pr, "page_rank_get: no page has that index; see page_rank_set_n_pages");
+               : page_rank_fail_get(
+                     pr, "page_rank_get: no page has that index; see page_rank_set_n_pages");
 }
 
 float page_rank_get_out_degree(const PageRank *pr, size_t idx)

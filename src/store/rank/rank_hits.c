@@ -15,7 +15,7 @@ static void source_part(const RankHits *it, unsigned part, unsigned parts, size_
 }
 
 /* Looked at between pieces of a loop. What was computed by then is not used. */
-static bool is_stopped(const RankHits *it, size_t i)
+static bool rank_hits_is_stopped(const RankHits *it, size_t i)
 {
     return i % RANK_PIECE == 0 && rank_is_stopped(it->hits->stop);
 }
@@ -40,14 +40,14 @@ static void note_change(RankHits *it, unsigned part, double before, double now, 
 }
 
 /* Team: what each hub gives along a link, and the sum that is given. */
-static void weigh(void *context, unsigned part, unsigned parts)
+static void rank_hits_weigh(void *context, unsigned part, unsigned parts)
 {
     RankHits *it = context;
     size_t first = 0;
     size_t end = 0;
     source_part(it, part, parts, &first, &end);
     double sum = 0.0;
-    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
+    for (size_t s = first; s < end && !rank_hits_is_stopped(it, s); s++) {
         double degree = it->graph->source_degree[s];
         it->flow[s] = it->is_walk ? it->hub[s] / degree : it->hub[s];
         sum += it->flow[s] * degree;
@@ -58,8 +58,8 @@ static void weigh(void *context, unsigned part, unsigned parts)
 }
 
 /* Each source of a page with more links than a slice has gains as much. */
-static void give_back(const RankHits *it, double *gained, const uint32_t *in, uint32_t degree,
-                      double back)
+static void rank_hits_give_back(const RankHits *it, double *gained, const uint32_t *in,
+                                uint32_t degree, double back)
 {
     for (uint32_t k = 0; k < degree; k++) {
         if (k % LINK_GRAPH_SLICE == 0 && rank_is_stopped(it->hits->stop)) {
@@ -71,12 +71,12 @@ static void give_back(const RankHits *it, double *gained, const uint32_t *in, ui
 
 /* Team: one sweep over the links does both: a page's authority is complete when its links have been
  * read, and goes back to the same sources while they are at hand. */
-static void sweep(void *context, unsigned part, unsigned parts)
+static void rank_hits_sweep(void *context, unsigned part, unsigned parts)
 {
     RankHits *it = context;
     const LinkGraph *g = it->graph;
     double *gained = it->gained[part];
-    for (size_t s = 0; s < g->n_sources && !is_stopped(it, s); s += RANK_PIECE) {
+    for (size_t s = 0; s < g->n_sources && !rank_hits_is_stopped(it, s); s += RANK_PIECE) {
         size_t n = g->n_sources - s < RANK_PIECE ? g->n_sources - s : RANK_PIECE;
         memset(gained + s, 0, n * sizeof *gained);
     }
@@ -102,7 +102,7 @@ static void sweep(void *context, unsigned part, unsigned parts)
             it->authority[p] = now;
             double back = share * (it->score == NULL ? now : now * it->score[p]);
             if (c->degree > LINK_GRAPH_SLICE) {
-                give_back(it, gained, in, c->degree, back);
+                rank_hits_give_back(it, gained, in, c->degree, back);
                 continue;
             }
             for (uint32_t k = 0; k < c->degree; k++) {
@@ -113,14 +113,14 @@ static void sweep(void *context, unsigned part, unsigned parts)
 }
 
 /* Team: adds up what the parts have gained, into the first one's vector. */
-static void gather(void *context, unsigned part, unsigned parts)
+static void rank_hits_gather(void *context, unsigned part, unsigned parts)
 {
     RankHits *it = context;
     size_t first = 0;
     size_t end = 0;
     source_part(it, part, parts, &first, &end);
     double sum = 0.0;
-    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
+    for (size_t s = first; s < end && !rank_hits_is_stopped(it, s); s++) {
         double hub = it->gained[0][s];
         for (unsigned i = 1; i < parts; i++) {
             hub += it->gained[i][s];
@@ -132,13 +132,13 @@ static void gather(void *context, unsigned part, unsigned parts)
 }
 
 /* Team: the new hubs, scaled. */
-static void replace(void *context, unsigned part, unsigned parts)
+static void rank_hits_replace(void *context, unsigned part, unsigned parts)
 {
     RankHits *it = context;
     size_t first = 0;
     size_t end = 0;
     source_part(it, part, parts, &first, &end);
-    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
+    for (size_t s = first; s < end && !rank_hits_is_stopped(it, s); s++) {
         double now = it->gained[0][s] * it->hub_scale + it->jump * it->mean_hub;
         note_change(it, part, it->hub[s], now, it->mean_hub);
         it->hub_before[s] = (float)it->hub[s];
@@ -150,10 +150,10 @@ HitsError rank_hits_iterate(Hits *hits, RankHits *it)
 {
     unsigned parts = rank_team_size(it->team);
     for (hits->loops = 0; hits->max_loops == 0 || hits->loops < hits->max_loops;) {
-        rank_team_run(it->team, weigh, it);
+        rank_team_run(it->team, rank_hits_weigh, it);
         it->authority_scale = (1.0 - it->jump) / sum_of_parts(it);
-        rank_team_run(it->team, sweep, it);
-        rank_team_run(it->team, gather, it);
+        rank_team_run(it->team, rank_hits_sweep, it);
+        rank_team_run(it->team, rank_hits_gather, it);
         if (rank_is_stopped(hits->stop)) {
             return hits_error_stopped;
         }
@@ -166,7 +166,7 @@ HitsError rank_hits_iterate(Hits *hits, RankHits *it)
             continue;
         }
         it->hub_scale = (1.0 - it->jump) / sum;
-        rank_team_run(it->team, replace, it);
+        rank_team_run(it->team, rank_hits_replace, it);
         if (rank_is_stopped(hits->stop)) {
             return hits_error_stopped;
         }
@@ -186,7 +186,7 @@ void rank_hits_start(const Hits *hits, RankHits *it)
     const float *last = rank_vector_floats(hits->h2);
     double sum = 0.0;
     size_t n_known = 0;
-    for (uint32_t s = 0; s < g->n_sources && !is_stopped(it, s); s++) {
+    for (uint32_t s = 0; s < g->n_sources && !rank_hits_is_stopped(it, s); s++) {
         uint32_t page = g->source_page[s];
         double hub = page < hits->h2->n_elements ? (double)last[page] : 0.0;
         it->hub[s] = hub > 0.0 && hub <= 1.0 ? hub : 0.0;
@@ -194,7 +194,7 @@ void rank_hits_start(const Hits *hits, RankHits *it)
         n_known += it->hub[s] > 0.0;
     }
     bool is_first = n_known == 0;
-    for (uint32_t s = 0; s < g->n_sources && !is_stopped(it, s); s++) {
+    for (uint32_t s = 0; s < g->n_sources && !rank_hits_is_stopped(it, s); s++) {
         it->hub[s] = is_first
                          ? it->mean_hub
                          : it->hub[s] / sum * (1.0 - RESTART_SHARE) + RESTART_SHARE * it->mean_hub;

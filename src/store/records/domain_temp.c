@@ -48,15 +48,15 @@ void domain_temp_delete(DomainTemp *dh)
     free(dh);
 }
 
-static size_t home(const DomainTemp *dh, uint32_t hash)
+static size_t domain_temp_home(const DomainTemp *dh, uint32_t hash)
 {
     return (size_t)hash_mix(hash) & dh->slot_mask;
 }
 
 /* The slot of hash: the one that points to it, or the free one where it belongs. */
-static size_t find_slot(const DomainTemp *dh, uint32_t hash)
+static size_t domain_temp_find_slot(const DomainTemp *dh, uint32_t hash)
 {
-    size_t slot = home(dh, hash);
+    size_t slot = domain_temp_home(dh, hash);
     while (dh->slots[slot] != 0 && dh->table[dh->slots[slot] - 1].hash != hash) {
         slot = (slot + 1) & dh->slot_mask;
     }
@@ -73,7 +73,7 @@ static void free_slot(DomainTemp *dh, size_t hole)
             break;
         }
         DomainTempEntry *entry = &dh->table[dh->slots[slot] - 1];
-        size_t wanted = home(dh, entry->hash);
+        size_t wanted = domain_temp_home(dh, entry->hash);
         if (((slot - wanted) & dh->slot_mask) >= ((slot - hole) & dh->slot_mask)) {
             dh->slots[hole] = dh->slots[slot];
             entry->slot = (uint32_t)hole;
@@ -83,7 +83,7 @@ static void free_slot(DomainTemp *dh, size_t hole)
     dh->slots[hole] = 0;
 }
 
-static void place(DomainTemp *dh, size_t at, DomainTempEntry entry)
+static void domain_temp_place(DomainTemp *dh, size_t at, DomainTempEntry entry)
 {
     dh->table[at] = entry;
     dh->slots[entry.slot] = (uint32_t)at + 1;
@@ -106,10 +106,10 @@ static void sink(DomainTemp *dh, size_t at)
         if (coolest == NO_PLACE) {
             break;
         }
-        place(dh, at, dh->table[coolest]);
+        domain_temp_place(dh, at, dh->table[coolest]);
         at = coolest;
     }
-    place(dh, at, entry);
+    domain_temp_place(dh, at, entry);
 }
 
 /* Lets the entry at `at` rise above entries that are hotter. */
@@ -121,10 +121,10 @@ static void rise(DomainTemp *dh, size_t at)
         if (dh->table[parent].heat_log <= entry.heat_log) {
             break;
         }
-        place(dh, at, dh->table[parent]);
+        domain_temp_place(dh, at, dh->table[parent]);
         at = parent;
     }
-    place(dh, at, entry);
+    domain_temp_place(dh, at, entry);
 }
 
 static double temp_now(const DomainTemp *dh, const DomainTempEntry *entry)
@@ -150,7 +150,7 @@ static void set_temp(const DomainTemp *dh, DomainTempEntry *entry, double temp)
 
 static void heat_locked(DomainTemp *dh, uint32_t hash)
 {
-    size_t slot = find_slot(dh, hash);
+    size_t slot = domain_temp_find_slot(dh, hash);
     if (dh->slots[slot] != 0) {
         size_t at = dh->slots[slot] - 1;
         set_temp(dh, &dh->table[at], temp_now(dh, &dh->table[at]) + 1);
@@ -162,12 +162,12 @@ static void heat_locked(DomainTemp *dh, uint32_t hash)
     if (dh->n_used < dh->length) {
         fresh.slot = (uint32_t)slot;
         size_t at = dh->n_used++;
-        place(dh, at, fresh);
+        domain_temp_place(dh, at, fresh);
         rise(dh, at);
     } else if (temp_now(dh, &dh->table[0]) < 1) {
         free_slot(dh, dh->table[0].slot);
-        fresh.slot = (uint32_t)find_slot(dh, hash);
-        place(dh, 0, fresh);
+        fresh.slot = (uint32_t)domain_temp_find_slot(dh, hash);
+        domain_temp_place(dh, 0, fresh);
         sink(dh, 0);
     }
 }
@@ -182,7 +182,7 @@ void domain_temp_heat(DomainTemp *dh, uint32_t hash)
 float domain_temp_get(DomainTemp *dh, uint32_t hash)
 {
     mutex_lock(&dh->mutex);
-    size_t slot = find_slot(dh, hash);
+    size_t slot = domain_temp_find_slot(dh, hash);
     float temp = dh->slots[slot] == 0 ? 0 : (float)temp_now(dh, &dh->table[dh->slots[slot] - 1]);
     mutex_unlock(&dh->mutex);
     return temp;

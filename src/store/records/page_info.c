@@ -37,7 +37,7 @@ void page_info_delete(PageInfo *pi)
 }
 
 /* Years beyond four digits do not fit the fixed width. */
-static int print_time(double seconds, char text[CTIME_BYTES])
+static int page_info_print_time(double seconds, char text[CTIME_BYTES])
 {
     if (!(seconds > -6.0e10 && seconds < 2.5e11)) {
         return -1;
@@ -49,7 +49,8 @@ static int print_time(double seconds, char text[CTIME_BYTES])
 int page_info_print(const PageInfo *pi, char *out)
 {
     char first[CTIME_BYTES], last[CTIME_BYTES];
-    if (print_time(pi->first_crawl, first) != 0 || print_time(pi->last_crawl, last) != 0) {
+    if (page_info_print_time(pi->first_crawl, first) != 0 ||
+        page_info_print_time(pi->last_crawl, last) != 0) {
         return -1;
     }
     int n = snprintf(out, PAGE_INFO_PRINT_BYTES, "%.*s %.*s %.2e %.2e %.*s", CTIME_SHOWN, first,

@@ -75,7 +75,7 @@ static MDB_val key_value(const DrumRepository *interface, const DrumKey *key)
 }
 
 /* Negative, 0, positive, as the table orders them. */
-static int compare(const Repository *repository, const MDB_val *a, const MDB_val *b)
+static int drum_lmdb_compare(const Repository *repository, const MDB_val *a, const MDB_val *b)
 {
     if (repository->interface.keys == DRUM_KEYS_NUMBERS) {
         uint64_t x, y;
@@ -194,7 +194,7 @@ static Result lmdb_find(DrumRepository *interface, const DrumKey *key, DrumBytes
         if (repository->is_at_end) {
             return RESULT_NOT_FOUND;
         }
-        order = compare(repository, &wanted, &repository->at_key);
+        order = drum_lmdb_compare(repository, &wanted, &repository->at_key);
     }
     if (order > 0) {
         repository->at_key = wanted;
@@ -205,7 +205,7 @@ static Result lmdb_find(DrumRepository *interface, const DrumKey *key, DrumBytes
         if (code != 0) {
             return translate(code);
         }
-        order = compare(repository, &wanted, &repository->at_key);
+        order = drum_lmdb_compare(repository, &wanted, &repository->at_key);
     }
     if (order != 0) {
         return RESULT_NOT_FOUND;
@@ -221,7 +221,8 @@ static Result lmdb_put(DrumRepository *interface, const DrumKey *key, DrumBytes 
     MDB_val data = {value.length, (void *)(uintptr_t)value.bytes};
     MDB_val last = {repository->last_length, repository->last_key};
     /* Behind the greatest key pages are filled to the brim instead of split in halves. */
-    bool is_last = is_new && (last.mv_size == 0 || compare(repository, &wanted, &last) > 0);
+    bool is_last =
+        is_new && (last.mv_size == 0 || drum_lmdb_compare(repository, &wanted, &last) > 0);
     int code = mdb_cursor_put(repository->putter, &wanted, &data, is_last ? MDB_APPEND : 0);
     if (code != 0) {
         return translate(code);
@@ -278,7 +279,7 @@ static int open_env(MDB_env **env, const char *path, size_t map_bytes)
 }
 
 /* Makes the names in the directory of path durable. */
-static int sync_parent(const char *path)
+static int drum_lmdb_sync_parent(const char *path)
 {
     char parent[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -317,7 +318,7 @@ static int create_env_file(const char *path)
     if (code == 0 && rename(fresh, path) != 0) {
         code = errno;
     }
-    return code == 0 ? sync_parent(path) : code;
+    return code == 0 ? drum_lmdb_sync_parent(path) : code;
 }
 
 static int open_own_env(Repository *repository, const DrumLmdbOptions *options)
@@ -327,7 +328,7 @@ static int open_own_env(Repository *repository, const DrumLmdbOptions *options)
     return code == 0 ? open_env(&repository->env, options->path, options->map_bytes) : code;
 }
 
-static int open_tables(Repository *repository)
+static int drum_lmdb_open_tables(Repository *repository)
 {
     unsigned flags = repository->interface.keys == DRUM_KEYS_NUMBERS ? MDB_INTEGERKEY : 0u;
     MDB_txn *txn = NULL;
@@ -379,7 +380,7 @@ Result drum_lmdb_open(DrumRepository **result, const DrumLmdbOptions *options)
         int longest = mdb_env_get_maxkeysize(repository->env);
         repository->interface.key_limit =
             longest < (int)LONGEST_KEY ? (size_t)longest : (size_t)LONGEST_KEY;
-        code = open_tables(repository);
+        code = drum_lmdb_open_tables(repository);
     }
     if (code != 0) {
         drum_lmdb_close(&repository->interface);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static Result read_at(int fd, void *bytes, size_t length, uint64_t offset)
+static Result drum_run_reader_read_at(int fd, void *bytes, size_t length, uint64_t offset)
 {
     for (size_t done = 0; done < length;) {
         ssize_t n = pread(fd, (char *)bytes + done, length - done, (off_t)(offset + done));
@@ -23,13 +23,14 @@ static Result read_at(int fd, void *bytes, size_t length, uint64_t offset)
     return RESULT_OK;
 }
 
-static Result read_index(DrumRunReader *reader)
+static Result drum_run_reader_read_index(DrumRunReader *reader)
 {
     DrumRunTrailer trailer;
     if (reader->size < sizeof trailer) {
         return RESULT_DAMAGED;
     }
-    Result rc = read_at(reader->fd, &trailer, sizeof trailer, reader->size - sizeof trailer);
+    Result rc = drum_run_reader_read_at(reader->fd, &trailer, sizeof trailer,
+                                        reader->size - sizeof trailer);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -49,7 +50,8 @@ static Result read_index(DrumRunReader *reader)
     if (reader->fences == NULL) {
         return RESULT_MEMORY;
     }
-    rc = read_at(reader->fd, reader->fences, n * sizeof *reader->fences, trailer.index_offset);
+    rc = drum_run_reader_read_at(reader->fd, reader->fences, n * sizeof *reader->fences,
+                                 trailer.index_offset);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -82,7 +84,7 @@ Result drum_run_reader_open(DrumRunReader *reader, int directory, const char *na
     }
     if (rc == RESULT_OK) {
         reader->size = (uint64_t)status.st_size;
-        rc = read_index(reader);
+        rc = drum_run_reader_read_index(reader);
     }
     if (rc != RESULT_OK) {
         drum_run_reader_destroy(reader);
@@ -141,7 +143,7 @@ static bool ends_are_good(const uint8_t *ends, size_t n, uint32_t values_bytes)
     return end == values_bytes;
 }
 
-static Result load_block(DrumRunReader *reader, size_t number)
+static Result drum_run_reader_load_block(DrumRunReader *reader, size_t number)
 {
     DrumRunBlock header;
     uint64_t offset = reader->fences[number].offset;
@@ -155,7 +157,7 @@ static Result load_block(DrumRunReader *reader, size_t number)
     buffer_reset(&reader->input);
     Result rc = buffer_reserve(&reader->input, (size_t)length);
     if (rc == RESULT_OK) {
-        rc = read_at(reader->fd, reader->input.data, (size_t)length, offset);
+        rc = drum_run_reader_read_at(reader->fd, reader->input.data, (size_t)length, offset);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -211,7 +213,7 @@ Result drum_run_reader_next(DrumRunReader *reader)
         reader->n = 0;
         return RESULT_NOT_FOUND;
     }
-    return load_block(reader, number);
+    return drum_run_reader_load_block(reader, number);
 }
 
 /* The last block from number on whose first key is not behind key; number itself if none is. */
@@ -263,7 +265,7 @@ Result drum_run_reader_seek(DrumRunReader *reader, uint64_t key)
         }
         size_t wanted = block_of(reader, number, key);
         if (wanted != reader->block || reader->n == 0) {
-            Result rc = load_block(reader, wanted);
+            Result rc = drum_run_reader_load_block(reader, wanted);
             if (rc != RESULT_OK) {
                 return rc;
             }

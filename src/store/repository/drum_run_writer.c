@@ -40,7 +40,7 @@ void drum_run_writer_destroy(DrumRunWriter *writer)
     buffer_destroy(&writer->output);
 }
 
-static Result write_output(DrumRunWriter *writer)
+static Result drum_run_writer_write_output(DrumRunWriter *writer)
 {
     for (size_t done = 0; done < writer->output.length;) {
         ssize_t n = write(writer->fd, writer->output.data + done, writer->output.length - done);
@@ -92,7 +92,7 @@ static uint32_t common_width(const DrumRunWriter *writer)
     return width;
 }
 
-static Result close_block(DrumRunWriter *writer)
+static Result drum_run_writer_close_block(DrumRunWriter *writer)
 {
     uint64_t largest = 1;
     for (size_t i = 1; i < writer->n; i++) {
@@ -131,7 +131,7 @@ static Result close_block(DrumRunWriter *writer)
     writer->size += sizeof header + header.payload_bytes;
     writer->n = 0;
     buffer_reset(&writer->values);
-    return writer->output.length >= OUTPUT_BYTES ? write_output(writer) : RESULT_OK;
+    return writer->output.length >= OUTPUT_BYTES ? drum_run_writer_write_output(writer) : RESULT_OK;
 }
 
 Result drum_run_writer_put(DrumRunWriter *writer, uint64_t key, DrumBytes value)
@@ -150,7 +150,7 @@ Result drum_run_writer_put(DrumRunWriter *writer, uint64_t key, DrumBytes value)
     writer->ends[writer->n++] = (uint32_t)writer->values.length;
     writer->entries++;
     if (writer->n == DRUM_RUN_ENTRIES || writer->values.length >= VALUES_SOFT) {
-        writer->failed = close_block(writer);
+        writer->failed = drum_run_writer_close_block(writer);
     }
     return writer->failed;
 }
@@ -159,7 +159,7 @@ Result drum_run_writer_finish(DrumRunWriter *writer)
 {
     Result rc = writer->failed;
     if (rc == RESULT_OK && writer->n > 0) {
-        rc = close_block(writer);
+        rc = drum_run_writer_close_block(writer);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -175,7 +175,7 @@ Result drum_run_writer_finish(DrumRunWriter *writer)
         rc = buffer_append(&writer->output, &trailer, sizeof trailer);
     }
     if (rc == RESULT_OK) {
-        rc = write_output(writer);
+        rc = drum_run_writer_write_output(writer);
     }
     if (rc == RESULT_OK && fsync(writer->fd) != 0) {
         rc = result_of_errno(errno);

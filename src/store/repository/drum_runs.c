@@ -174,8 +174,8 @@ static Result add_run(Repository *repository, DrumManifest *next, DrumRunReader 
 }
 
 /* Replaces the youngest runs of next by one; the replaced readers stay open until the commit. */
-static Result compact(Repository *repository, DrumManifest *next, DrumRunReader *readers,
-                      DrumRunReader *merged, uint32_t *first)
+static Result drum_runs_compact(Repository *repository, DrumManifest *next, DrumRunReader *readers,
+                                DrumRunReader *merged, uint32_t *first)
 {
     char name[DRUM_MANIFEST_NAME_BYTES];
     *first = first_to_merge(readers, next->n_runs);
@@ -251,7 +251,7 @@ static Result runs_commit(DrumRepository *interface, DrumProgress progress, bool
     DrumRunReader merged = {.fd = -1};
     memcpy(names, next.names, sizeof names);
     if (n_all > DRUM_RUNS_MOST) {
-        rc = compact(repository, &next, repository->readers, &merged, &first);
+        rc = drum_runs_compact(repository, &next, repository->readers, &merged, &first);
     }
     if (rc == RESULT_OK) {
         rc = drum_manifest_write(repository->directory, &next, &replaced);
@@ -302,7 +302,7 @@ static Result remove_remains(const Repository *repository)
     return RESULT_OK;
 }
 
-static Result open_all(Repository *repository, const char *path)
+static Result drum_runs_open_all(Repository *repository, const char *path)
 {
     if (mkdir(path, 0755) != 0 && errno != EEXIST) {
         return result_of_errno(errno);
@@ -342,7 +342,7 @@ Result drum_runs_open(DrumRepository **result, const DrumRunsOptions *options)
                                              .put = runs_put,
                                              .commit = runs_commit,
                                              .abort = runs_abort};
-    Result rc = open_all(repository, options->directory);
+    Result rc = drum_runs_open_all(repository, options->directory);
     if (rc != RESULT_OK) {
         drum_runs_close(&repository->interface);
         return rc;

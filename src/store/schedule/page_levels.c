@@ -47,7 +47,8 @@ int page_level_write(PagePackEditor *infos, uint64_t index, const MDB_val *value
 }
 
 /* Rewrites one record if the page is where the move says. */
-static int move_record(PagePackEditor *infos, Buffer *copy, const ScheduleChange *move, bool *holds)
+static int page_levels_move_record(PagePackEditor *infos, Buffer *copy, const ScheduleChange *move,
+                                   bool *holds)
 {
     MDB_val value;
     PageRecord record;
@@ -64,7 +65,7 @@ static int move_record(PagePackEditor *infos, Buffer *copy, const ScheduleChange
     return rc;
 }
 
-static int by_host(const void *a, const void *b)
+static int page_levels_by_host(const void *a, const void *b)
 {
     const ScheduleChange *x = a;
     const ScheduleChange *y = b;
@@ -87,7 +88,7 @@ Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleCh
         bool holds = false;
         result = is_scheduled(schedule, txn, &moves[i], &holds);
         if (holds) {
-            rc = move_record(&infos, &copy, &moves[i], &holds);
+            rc = page_levels_move_record(&infos, &copy, &moves[i], &holds);
         }
         if (holds) {
             moves[kept++] = moves[i];
@@ -102,6 +103,6 @@ Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleCh
     if (rc != 0) {
         return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "move pages between levels");
     }
-    qsort(moves, kept, sizeof *moves, by_host);
+    qsort(moves, kept, sizeof *moves, page_levels_by_host);
     return schedule_change(schedule, txn, moves, kept);
 }

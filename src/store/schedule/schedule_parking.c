@@ -2,7 +2,7 @@
 
 #include "store/schedule/schedule_table.h"
 
-static int put_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t host)
+static int schedule_parking_put_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t host)
 {
     unsigned char id[SCHEDULE_HOST_BYTES];
     unsigned char level = (unsigned char)list;
@@ -24,7 +24,8 @@ static int delete_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t
 }
 
 /* Whether the host is in the list of parked ones; any: whether somebody is (host is not asked). */
-static int look(Schedule *schedule, MDB_txn *txn, const uint32_t *host, bool *found)
+static int schedule_parking_look(Schedule *schedule, MDB_txn *txn, const uint32_t *host,
+                                 bool *found)
 {
     unsigned char id[SCHEDULE_HOST_BYTES];
     unsigned char level = SCHEDULE_PARKED_LEVEL;
@@ -48,25 +49,27 @@ static int look(Schedule *schedule, MDB_txn *txn, const uint32_t *host, bool *fo
 
 int schedule_any_parked(Schedule *schedule, MDB_txn *txn, bool *any)
 {
-    return look(schedule, txn, NULL, any);
+    return schedule_parking_look(schedule, txn, NULL, any);
 }
 
 Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool *parked)
 {
-    return schedule_result(look(schedule, txn, &host, parked));
+    return schedule_result(schedule_parking_look(schedule, txn, &host, parked));
 }
 
 int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to)
 {
     bool parked = false;
-    int rc = look(schedule, txn, &host, &parked);
+    int rc = schedule_parking_look(schedule, txn, &host, &parked);
     if (rc != MDB_SUCCESS || parked) {
         return rc;
     }
     if (from != SCHEDULE_NO_LEVEL) {
         rc = delete_host(schedule, txn, from, host);
     }
-    return rc == MDB_SUCCESS && to != SCHEDULE_NO_LEVEL ? put_host(schedule, txn, to, host) : rc;
+    return rc == MDB_SUCCESS && to != SCHEDULE_NO_LEVEL
+               ? schedule_parking_put_host(schedule, txn, to, host)
+               : rc;
 }
 
 /* ---- how many entries they have ---- */
@@ -87,7 +90,8 @@ static int read_count(Schedule *schedule, MDB_txn *txn, uint64_t *count)
 }
 
 /* The value of a key that has one. */
-static int replace(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t value, unsigned n)
+static int schedule_parking_replace(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t value,
+                                    unsigned n)
 {
     unsigned char level = (unsigned char)list;
     unsigned char bytes[COUNT_BYTES];
@@ -108,13 +112,13 @@ int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change)
     }
     uint64_t less = change < 0 ? (uint64_t)-change : 0;
     count = change > 0 ? count + (uint64_t)change : count > less ? count - less : 0;
-    return replace(schedule, txn, SCHEDULE_PARKED_ENTRIES, count, COUNT_BYTES);
+    return schedule_parking_replace(schedule, txn, SCHEDULE_PARKED_ENTRIES, count, COUNT_BYTES);
 }
 
 int schedule_forget_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t removed)
 {
     bool parked = false;
-    int rc = look(schedule, txn, &host, &parked);
+    int rc = schedule_parking_look(schedule, txn, &host, &parked);
     if (rc != MDB_SUCCESS || !parked) {
         return rc;
     }
@@ -155,7 +159,7 @@ Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *
 {
     bool parked = false;
     unsigned level = SCHEDULE_NO_LEVEL;
-    int rc = look(schedule, txn, &host, &parked);
+    int rc = schedule_parking_look(schedule, txn, &host, &parked);
     if (rc == MDB_SUCCESS) {
         rc = find_entries(schedule, txn, host, entries, &level);
     }
@@ -166,14 +170,14 @@ Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *
         rc = delete_host(schedule, txn, level, host);
     }
     if (rc == MDB_SUCCESS) {
-        rc = put_host(schedule, txn, SCHEDULE_PARKED_LEVEL, host);
+        rc = schedule_parking_put_host(schedule, txn, SCHEDULE_PARKED_LEVEL, host);
     }
     if (rc == MDB_SUCCESS) {
         rc = schedule_note_parked(schedule, txn, (int64_t)*entries);
     }
     if (rc == MDB_SUCCESS) {
-        rc = replace(schedule, txn, SCHEDULE_VERSION_LEVEL, SCHEDULE_VERSION_PARKING,
-                     SCHEDULE_HOST_BYTES);
+        rc = schedule_parking_replace(schedule, txn, SCHEDULE_VERSION_LEVEL,
+                                      SCHEDULE_VERSION_PARKING, SCHEDULE_HOST_BYTES);
     }
     return schedule_result(rc);
 }
@@ -182,14 +186,14 @@ Result schedule_unpark(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t
                        unsigned *level)
 {
     bool parked = false;
-    int rc = look(schedule, txn, &host, &parked);
+    int rc = schedule_parking_look(schedule, txn, &host, &parked);
     if (rc == MDB_SUCCESS) {
         rc = find_entries(schedule, txn, host, entries, level);
     }
     if (rc == MDB_SUCCESS && parked) {
         rc = schedule_forget_parked(schedule, txn, host, *entries);
         if (rc == MDB_SUCCESS && *level != SCHEDULE_NO_LEVEL) {
-            rc = put_host(schedule, txn, *level, host);
+            rc = schedule_parking_put_host(schedule, txn, *level, host);
         }
     }
     return schedule_result(rc);

@@ -7,7 +7,7 @@
 
 #define FIRST_PAGES 1000u
 
-static int fail(HitsScorer *hs, HitsScorerError code, const char *what)
+static int hits_scorer_fail(HitsScorer *hs, HitsScorerError code, const char *what)
 {
     error_set(hs->error, (int)code, what);
     return (int)code;
@@ -34,12 +34,12 @@ HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
         return hits_scorer_error_memory;
     }
     if (db == NULL || db->txn_manager == NULL) {
-        return (HitsScorerError)fail(p, hits_scorer_error_internal,
-                                     "hits_scorer_new: db is NULL, or was not opened");
+        return (HitsScorerError)hits_scorer_fail(p, hits_scorer_error_internal,
+                                                 "hits_scorer_new: db is NULL, or was not opened");
     }
     if (hits_new(&p->hits, db->path, FIRST_PAGES) != hits_error_ok) {
-        return (HitsScorerError)fail(p, hits_scorer_error_internal,
-                                     "hits_scorer_new: the files cannot be opened");
+        return (HitsScorerError)hits_scorer_fail(p, hits_scorer_error_internal,
+                                                 "hits_scorer_new: the files cannot be opened");
     }
     p->hits->stop = &p->stopping;
     p->hits->jump = HITS_SCORER_JUMP;
@@ -117,9 +117,10 @@ int hits_scorer_update(void *state)
                                  hs->only_diff_domain != 0, &hs->stopping);
     if (rc != RESULT_OK) {
         score_input_free(&hs->input, &hs->stopping);
-        return fail(hs, rc == RESULT_MEMORY ? hits_scorer_error_memory : hits_scorer_error_internal,
-                    rc == RESULT_CLOSED ? "hits_scorer_update: stopped"
-                                        : "hits_scorer_update: the links cannot be read");
+        return hits_scorer_fail(
+            hs, rc == RESULT_MEMORY ? hits_scorer_error_memory : hits_scorer_error_internal,
+            rc == RESULT_CLOSED ? "hits_scorer_update: stopped"
+                                : "hits_scorer_update: the links cannot be read");
     }
     hs->hits->scores = hs->input.scores;
     HitsError code = hits_compute_graph(hs->hits, hs->input.graph);
@@ -129,17 +130,17 @@ int hits_scorer_update(void *state)
     case hits_error_ok:
         return hits_scorer_error_ok;
     case hits_error_precision: /* told, and harmless: the scores are the best there are */
-        (void)fail(hs, hits_scorer_error_precision,
-                   "hits_scorer_update: precision was not reached");
+        (void)hits_scorer_fail(hs, hits_scorer_error_precision,
+                               "hits_scorer_update: precision was not reached");
         return hits_scorer_error_ok;
     case hits_error_memory:
-        return fail(hs, hits_scorer_error_memory, "hits_scorer_update: out of memory");
+        return hits_scorer_fail(hs, hits_scorer_error_memory, "hits_scorer_update: out of memory");
     case hits_error_stopped:
     case hits_error_internal:
     default:
-        return fail(hs, hits_scorer_error_internal,
-                    code == hits_error_stopped ? "hits_scorer_update: stopped"
-                                               : "hits_scorer_update: no result");
+        return hits_scorer_fail(hs, hits_scorer_error_internal,
+                                code == hits_error_stopped ? "hits_scorer_update: stopped"
+                                                           : "hits_scorer_update: no result");
     }
 }
 

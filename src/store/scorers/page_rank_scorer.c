@@ -7,7 +7,7 @@
 
 #define FIRST_PAGES 1000u
 
-static int fail(PageRankScorer *prs, PageRankScorerError code, const char *what)
+static int page_rank_scorer_fail(PageRankScorer *prs, PageRankScorerError code, const char *what)
 {
     error_set(prs->error, (int)code, what);
     return (int)code;
@@ -34,12 +34,13 @@ PageRankScorerError page_rank_scorer_new(PageRankScorer **prs, PageDB *db)
         return page_rank_scorer_error_memory;
     }
     if (db == NULL || db->txn_manager == NULL) {
-        return (PageRankScorerError)fail(p, page_rank_scorer_error_internal,
-                                         "page_rank_scorer_new: db is NULL, or was not opened");
+        return (PageRankScorerError)page_rank_scorer_fail(
+            p, page_rank_scorer_error_internal,
+            "page_rank_scorer_new: db is NULL, or was not opened");
     }
     if (page_rank_new(&p->page_rank, db->path, FIRST_PAGES) != page_rank_error_ok) {
-        return (PageRankScorerError)fail(p, page_rank_scorer_error_internal,
-                                         "page_rank_scorer_new: the files cannot be opened");
+        return (PageRankScorerError)page_rank_scorer_fail(
+            p, page_rank_scorer_error_internal, "page_rank_scorer_new: the files cannot be opened");
     }
     p->page_rank->stop = &p->stopping;
     atomic_store(&p->damping, p->page_rank->damping);
@@ -155,7 +156,7 @@ void page_rank_scorer_stop(void *state, bool stop)
     atomic_store(&prs->stopping, stop);
 }
 
-static PageRankError compute(PageRankScorer *prs)
+static PageRankError page_rank_scorer_compute(PageRankScorer *prs)
 {
     PageRank *pr = prs->page_rank;
     const PageRankOutside *outside = prs->outside;
@@ -195,28 +196,30 @@ int page_rank_scorer_update(void *state)
                                  prs->only_diff_domain != 0, &prs->stopping);
     if (rc != RESULT_OK) {
         score_input_free(&prs->input, &prs->stopping);
-        return fail(prs,
-                    rc == RESULT_MEMORY ? page_rank_scorer_error_memory
-                                        : page_rank_scorer_error_internal,
-                    rc == RESULT_CLOSED ? "page_rank_scorer_update: stopped"
-                                        : "page_rank_scorer_update: the links cannot be read");
+        return page_rank_scorer_fail(
+            prs,
+            rc == RESULT_MEMORY ? page_rank_scorer_error_memory : page_rank_scorer_error_internal,
+            rc == RESULT_CLOSED ? "page_rank_scorer_update: stopped"
+                                : "page_rank_scorer_update: the links cannot be read");
     }
-    PageRankError code = compute(prs);
+    PageRankError code = page_rank_scorer_compute(prs);
     score_input_free(&prs->input, &prs->stopping);
     switch (code) {
     case page_rank_error_ok:
         return page_rank_scorer_error_ok;
     case page_rank_error_precision:
-        return fail(prs, page_rank_scorer_error_precision,
-                    "page_rank_scorer_update: precision was not reached");
+        return page_rank_scorer_fail(prs, page_rank_scorer_error_precision,
+                                     "page_rank_scorer_update: precision was not reached");
     case page_rank_error_memory:
-        return fail(prs, page_rank_scorer_error_memory, "page_rank_scorer_update: out of memory");
+        return page_rank_scorer_fail(prs, page_rank_scorer_error_memory,
+                                     "page_rank_scorer_update: out of memory");
     case page_rank_error_stopped:
     case page_rank_error_internal:
     default:
-        return fail(prs, page_rank_scorer_error_internal,
-                    code == page_rank_error_stopped ? "page_rank_scorer_update: stopped"
-                                                    : "page_rank_scorer_update: no result");
+        return page_rank_scorer_fail(prs, page_rank_scorer_error_internal,
+                                     code == page_rank_error_stopped
+                                         ? "page_rank_scorer_update: stopped"
+                                         : "page_rank_scorer_update: no result");
     }
 }
 

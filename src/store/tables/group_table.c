@@ -15,7 +15,7 @@ struct GroupTable {
     MDB_dbi dbi;
 };
 
-static uint64_t key_of(const void *bytes, size_t length, uint64_t seed)
+static uint64_t group_table_key_of(const void *bytes, size_t length, uint64_t seed)
 {
     uint64_t key = hash_64(bytes, length, seed);
     return key == 0 ? 1 : key;
@@ -23,13 +23,13 @@ static uint64_t key_of(const void *bytes, size_t length, uint64_t seed)
 
 uint64_t group_key_of_domain(const char *domain, size_t length)
 {
-    return key_of(domain, length, DOMAIN_SEED);
+    return group_table_key_of(domain, length, DOMAIN_SEED);
 }
 
 uint64_t group_key_of_address(const IpAddress *address)
 {
-    return key_of(address->bytes, address->v6 ? NETWORK_BYTES : sizeof address->bytes,
-                  ADDRESS_SEED);
+    return group_table_key_of(address->bytes, address->v6 ? NETWORK_BYTES : sizeof address->bytes,
+                              ADDRESS_SEED);
 }
 
 Result group_table_open(GroupTable **out, MDB_txn *txn)

@@ -54,7 +54,7 @@ Result held_table_remove(HeldTable *table, MDB_txn *txn, uint64_t index)
     return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove held");
 }
 
-static Result take(const MDB_val *key, const MDB_val *value, HeldUrl *url)
+static Result held_table_take(const MDB_val *key, const MDB_val *value, HeldUrl *url)
 {
     HeldValue held;
     if (key->mv_size != sizeof url->index || value->mv_size != sizeof held) {
@@ -72,7 +72,7 @@ Result held_table_get(HeldTable *table, MDB_txn *txn, uint64_t index, HeldUrl *u
     MDB_val key = {sizeof index, &index};
     MDB_val value;
     int rc = mdb_get(txn, table->dbi, &key, &value);
-    return rc == MDB_SUCCESS ? take(&key, &value, url) : lmdb_result(rc, "get held");
+    return rc == MDB_SUCCESS ? held_table_take(&key, &value, url) : lmdb_result(rc, "get held");
 }
 
 Result held_table_read(HeldTable *table, MDB_txn *txn, uint64_t first, HeldUrl *urls, size_t max,
@@ -88,7 +88,7 @@ Result held_table_read(HeldTable *table, MDB_txn *txn, uint64_t first, HeldUrl *
         rc = max == 0 ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     }
     while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
-        result = take(&key, &value, &urls[*n]);
+        result = held_table_take(&key, &value, &urls[*n]);
         *n += result == RESULT_OK;
         rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }

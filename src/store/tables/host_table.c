@@ -27,7 +27,7 @@ typedef struct StoredRecord {
 } StoredRecord;
 
 /* What a read transaction cannot create is not there. */
-static int open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+static int host_table_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
 {
     int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
     return rc == EACCES ? MDB_NOTFOUND : rc;
@@ -39,9 +39,9 @@ Result host_table_open(HostTable **out, MDB_txn *txn)
     if (table == NULL) {
         return RESULT_MEMORY;
     }
-    int rc = open_table(txn, "hosts", &table->records);
+    int rc = host_table_open_table(txn, "hosts", &table->records);
     if (rc == MDB_SUCCESS) {
-        rc = open_table(txn, "usage_files", &table->usage_files);
+        rc = host_table_open_table(txn, "usage_files", &table->usage_files);
         table->has_usage_files = rc == MDB_SUCCESS;
         rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
     }
@@ -63,7 +63,7 @@ void host_table_close(HostTable *table)
     free(table);
 }
 
-static Result decode(const MDB_val *value, HostRecord *record)
+static Result host_table_decode(const MDB_val *value, HostRecord *record)
 {
     StoredRecord stored = {.record = {.state = HOST_ACTIVE}};
     static const size_t bytes[HOST_FORMAT] = {offsetof(StoredRecord, record) + HOST_RECORD_BYTES_1,
@@ -89,7 +89,7 @@ Result host_table_get(HostTable *table, MDB_txn *txn, uint32_t host, HostRecord 
     if (rc == MDB_NOTFOUND) {
         return RESULT_OK;
     }
-    return rc == MDB_SUCCESS ? decode(&value, record) : lmdb_result(rc, "get host");
+    return rc == MDB_SUCCESS ? host_table_decode(&value, record) : lmdb_result(rc, "get host");
 }
 
 Result host_table_put(HostTable *table, MDB_txn *txn, uint32_t host, const HostRecord *record)
@@ -193,7 +193,7 @@ Result host_table_read(HostTable *table, MDB_txn *txn, uint64_t *from, uint32_t 
     rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
         memcpy(&hosts[*n], key.mv_data, sizeof *hosts);
-        result = decode(&value, &records[*n]);
+        result = host_table_decode(&value, &records[*n]);
         *n += result == RESULT_OK;
         rc = *n < max ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
     }
@@ -223,7 +223,7 @@ Result host_table_walk(HostTable *table, MDB_txn *txn,
         uint32_t host = 0;
         if (result == RESULT_OK) {
             memcpy(&host, key.mv_data, sizeof host);
-            result = decode(&value, &record);
+            result = host_table_decode(&value, &record);
         }
         if (result == RESULT_OK) {
             result = visit(context, host, &record);

@@ -23,7 +23,7 @@ Result near_table_open(MDB_txn *txn, MDB_dbi *dbi)
                        "open near");
 }
 
-static NearKey key_of(unsigned table, uint64_t key)
+static NearKey near_table_key_of(unsigned table, uint64_t key)
 {
     return (NearKey){{(uint8_t)table, (uint8_t)(key >> 56), (uint8_t)(key >> 48)}};
 }
@@ -46,14 +46,14 @@ static Result remove_entry(NearTable *near, NearKey name, uint64_t first, uint64
     return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove simhash");
 }
 
-static Result put(void *state, unsigned table, uint64_t key, uint64_t page)
+static Result near_table_put(void *state, unsigned table, uint64_t key, uint64_t page)
 {
-    return put_entry(state, key_of(table, key), key, page);
+    return put_entry(state, near_table_key_of(table, key), key, page);
 }
 
 /* Shows the entries of one block of values; false when the scan is over. */
-static bool show(const MDB_val *block, uint64_t first, uint64_t last, SimhashVisit visit,
-                 void *context)
+static bool near_table_show(const MDB_val *block, uint64_t first, uint64_t last, SimhashVisit visit,
+                            void *context)
 {
     for (size_t at = 0; at + sizeof(NearEntry) <= block->mv_size; at += sizeof(NearEntry)) {
         NearEntry entry;
@@ -78,7 +78,7 @@ static int scan_name(MDB_cursor *cursor, NearKey name, uint64_t first, uint64_t 
         rc = mdb_cursor_get(cursor, &k, &v, MDB_GET_MULTIPLE);
     }
     while (rc == 0 && *go_on) {
-        *go_on = show(&v, first, last, visit, context);
+        *go_on = near_table_show(&v, first, last, visit, context);
         rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT_MULTIPLE);
     }
     return rc == MDB_NOTFOUND ? 0 : rc;
@@ -92,7 +92,8 @@ static Result scan(void *state, unsigned table, uint64_t first, uint64_t last, S
     bool go_on = true;
     int rc = mdb_cursor_open(near->txn, near->dbi, &cursor);
     for (uint64_t top = first >> 48; rc == 0 && go_on && top <= last >> 48; top++) {
-        rc = scan_name(cursor, key_of(table, top << 48), first, last, visit, context, &go_on);
+        rc = scan_name(cursor, near_table_key_of(table, top << 48), first, last, visit, context,
+                       &go_on);
     }
     if (cursor != NULL) {
         mdb_cursor_close(cursor);
@@ -102,12 +103,12 @@ static Result scan(void *state, unsigned table, uint64_t first, uint64_t last, S
 
 SimhashTables near_table_interface(NearTable *table)
 {
-    return (SimhashTables){.state = table, .put = put, .scan = scan};
+    return (SimhashTables){.state = table, .put = near_table_put, .scan = scan};
 }
 
 Result near_table_get(NearTable *table, uint64_t page, uint64_t *hash)
 {
-    NearKey name = key_of(BY_PAGE, 0);
+    NearKey name = near_table_key_of(BY_PAGE, 0);
     NearEntry entry = {.key = htobe64(page), .page = 0};
     MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
     MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
@@ -133,19 +134,19 @@ Result near_table_change(NearTable *table, uint64_t page, uint64_t old, uint64_t
     Result rc = RESULT_OK;
     for (unsigned t = 0; t < SIMHASH_TABLES && old != 0 && rc == RESULT_OK; t++) {
         uint64_t key = simhash_table_key(old, t);
-        rc = remove_entry(table, key_of(t, key), key, page);
+        rc = remove_entry(table, near_table_key_of(t, key), key, page);
     }
     if (rc == RESULT_OK && old != 0) {
-        rc = remove_entry(table, key_of(BY_PAGE, 0), page, old);
+        rc = remove_entry(table, near_table_key_of(BY_PAGE, 0), page, old);
     }
     if (rc == RESULT_OK && hash != 0) {
-        rc = put_entry(table, key_of(BY_PAGE, 0), page, hash);
+        rc = put_entry(table, near_table_key_of(BY_PAGE, 0), page, hash);
     }
     return rc == RESULT_OK ? simhash_insert(&tables, hash, page) : rc;
 }
 
 Result near_table_enter(NearTable *table, uint64_t page, uint64_t hash, bool has_twin)
 {
-    return has_twin ? put_entry(table, key_of(BY_PAGE, 0), page, hash)
+    return has_twin ? put_entry(table, near_table_key_of(BY_PAGE, 0), page, hash)
                     : near_table_change(table, page, 0, hash);
 }

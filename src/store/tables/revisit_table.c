@@ -64,7 +64,7 @@ static Result count_of(MDB_txn *txn, MDB_dbi dbi, uint64_t *n)
 /* ---- due times --------------------------------------------------------------------------------
  */
 
-static RevisitDue due_of(const FreqEntry *entry)
+static RevisitDue revisit_table_due_of(const FreqEntry *entry)
 {
     return (RevisitDue){.time_s = entry->time, .index = entry->index, .freq = entry->freq};
 }
@@ -74,12 +74,12 @@ Result revisit_table_get(const RevisitTable *table, MDB_txn *txn, uint64_t index
     FreqEntry entry;
     int rc = freq_entry_find(&table->freqs, txn, index, &entry);
     if (rc == MDB_SUCCESS) {
-        *due = due_of(&entry);
+        *due = revisit_table_due_of(&entry);
     }
     return lmdb_result(rc, "get revisit");
 }
 
-static int forget(const RevisitTable *table, MDB_txn *txn, uint64_t index)
+static int revisit_table_forget(const RevisitTable *table, MDB_txn *txn, uint64_t index)
 {
     FreqEntry entry;
     int rc = freq_entry_find(&table->freqs, txn, index, &entry);
@@ -93,7 +93,7 @@ Result revisit_table_put(const RevisitTable *table, MDB_txn *txn, const RevisitD
 {
     assert(due->time_s >= 0 && due->freq > 0);
     FreqEntry entry = {.time = due->time_s, .index = due->index, .freq = due->freq};
-    int rc = forget(table, txn, due->index);
+    int rc = revisit_table_forget(table, txn, due->index);
     if (rc == MDB_SUCCESS) {
         rc = freq_entry_put(&table->freqs, txn, &entry);
     }
@@ -102,7 +102,7 @@ Result revisit_table_put(const RevisitTable *table, MDB_txn *txn, const RevisitD
 
 Result revisit_table_remove(const RevisitTable *table, MDB_txn *txn, uint64_t index)
 {
-    int rc = forget(table, txn, index);
+    int rc = revisit_table_forget(table, txn, index);
     if (rc == MDB_SUCCESS) {
         MDB_val key = {sizeof index, &index};
         rc = mdb_del(txn, table->notes, &key, NULL);
@@ -116,7 +116,7 @@ Result revisit_table_next(const RevisitTable *table, MDB_txn *txn, RevisitDue *d
     FreqEntry entry = {.time = due->time_s, .index = due->index + (is_first ? 0 : 1)};
     int rc = freq_entry_seek(&table->freqs, txn, &entry);
     if (rc == MDB_SUCCESS) {
-        *due = due_of(&entry);
+        *due = revisit_table_due_of(&entry);
     }
     return lmdb_result(rc, "next revisit");
 }
@@ -244,7 +244,7 @@ enum {
 };
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
-static void format_date(int64_t seconds, char text[REVISIT_DATE_BYTES + 1])
+static void revisit_table_format_date(int64_t seconds, char text[REVISIT_DATE_BYTES + 1])
 {
     static const char days[] = "SunMonTueWedThuFriSat";
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -266,7 +266,7 @@ static bool date_seconds(const char *date, int64_t *seconds)
         *seconds >= (INT64_C(1) << (8 * SECONDS_BYTES))) {
         return false;
     }
-    format_date(*seconds, text);
+    revisit_table_format_date(*seconds, text);
     return strcmp(text, date) == 0;
 }
 
@@ -293,7 +293,7 @@ static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitN
         at += sizeof note->signal_changes;
     }
     if ((parts & NOTE_SECONDS) != 0) {
-        format_date((int64_t)get_big(at, SECONDS_BYTES), note->last_modified);
+        revisit_table_format_date((int64_t)get_big(at, SECONDS_BYTES), note->last_modified);
         at += SECONDS_BYTES;
     }
     if ((parts & NOTE_DATE) != 0) {

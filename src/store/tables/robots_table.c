@@ -52,7 +52,7 @@ typedef struct TextHead {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+static int robots_table_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
 {
     int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
     return rc == EACCES ? MDB_NOTFOUND : rc;
@@ -77,14 +77,14 @@ Result robots_table_open(RobotsTable **out, MDB_txn *txn)
     }
     buffer_init(&table->last.packed, BUFFER_NO_LIMIT);
     buffer_init(&table->last.text, TEXT_MOST);
-    int rc = open_table(txn, "robots", &table->robots);
+    int rc = robots_table_open_table(txn, "robots", &table->robots);
     if (rc == MDB_SUCCESS) {
-        rc = open_table(txn, "robots_history", &table->history);
+        rc = robots_table_open_table(txn, "robots_history", &table->history);
         table->has_history = rc == MDB_SUCCESS;
         rc = none_is_well(rc);
     }
     if (rc == MDB_SUCCESS) {
-        rc = open_table(txn, "robots_texts", &table->texts);
+        rc = robots_table_open_table(txn, "robots_texts", &table->texts);
         table->has_texts = rc == MDB_SUCCESS;
         rc = none_is_well(rc);
     }
@@ -115,7 +115,7 @@ void robots_table_close(RobotsTable *table)
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static bool is_reference(const MDB_val *value, uint64_t *hash)
+static bool robots_table_is_reference(const MDB_val *value, uint64_t *hash)
 {
     Reference reference;
     if (value->mv_size != sizeof reference) {
@@ -164,8 +164,8 @@ static Result unpack(ZSTD_DCtx *unzstd, const MDB_val *value, const TextHead *he
 }
 
 /* Whether value's text is this one. */
-static Result compare(RobotsTable *table, Unpacked *known, const MDB_val *value,
-                      const TextHead *head, const char *body, bool *is_same)
+static Result robots_table_compare(RobotsTable *table, Unpacked *known, const MDB_val *value,
+                                   const TextHead *head, const char *body, bool *is_same)
 {
     const char *bytes = (const char *)value->mv_data + sizeof *head;
     size_t n = value->mv_size - sizeof *head;
@@ -190,7 +190,7 @@ static Result append_text(const RobotsTable *table, MDB_txn *txn, const MDB_val 
     uint64_t hash = 0;
     MDB_val text;
     TextHead head;
-    if (!is_reference(value, &hash)) {
+    if (!robots_table_is_reference(value, &hash)) {
         return buffer_append(body, value->mv_data, value->mv_size);
     }
     Result rc = find_text(table, txn, &hash, &text, &head);
@@ -249,8 +249,8 @@ static Result add_text(RobotsTable *table, MDB_txn *txn, uint64_t hash, const ch
 }
 
 /* Refers to a text, which is added if nobody has it. RESULT_INVALID: another text has its hash. */
-static Result take_text(RobotsTable *table, MDB_txn *txn, uint64_t hash, const char *body,
-                        size_t length)
+static Result robots_table_take_text(RobotsTable *table, MDB_txn *txn, uint64_t hash,
+                                     const char *body, size_t length)
 {
     MDB_val value;
     TextHead head;
@@ -261,7 +261,7 @@ static Result take_text(RobotsTable *table, MDB_txn *txn, uint64_t hash, const c
     bool is_same = rc == RESULT_OK && head.length == length;
     if (is_same) {
         Unpacked *known = length < LONG_BYTES ? &table->last : &table->unpacked[hash % UNPACKED];
-        rc = compare(table, known, &value, &head, body, &is_same);
+        rc = robots_table_compare(table, known, &value, &head, body, &is_same);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -276,7 +276,8 @@ static uint64_t history_key(uint32_t host, uint32_t version)
     return (uint64_t)host << 32 | version;
 }
 
-static Result release(RobotsTable *table, MDB_txn *txn, bool was_reference, uint64_t hash)
+static Result robots_table_release(RobotsTable *table, MDB_txn *txn, bool was_reference,
+                                   uint64_t hash)
 {
     return was_reference ? refer(table, txn, hash, -1) : RESULT_OK;
 }
@@ -302,8 +303,9 @@ Result robots_table_get_version(const RobotsTable *table, MDB_txn *txn, uint32_t
 }
 
 /* The value that stands for a text: a reference, which is taken, or the text itself. */
-static Result value_of(RobotsTable *table, MDB_txn *txn, const char *body, size_t length,
-                       uint64_t hash, Reference *reference, MDB_val *value)
+static Result robots_table_value_of(RobotsTable *table, MDB_txn *txn, const char *body,
+                                    size_t length, uint64_t hash, Reference *reference,
+                                    MDB_val *value)
 {
     static char nothing[1];
     uint64_t other = 0;
@@ -312,13 +314,13 @@ static Result value_of(RobotsTable *table, MDB_txn *txn, const char *body, size_
         /* LMDB takes a pointer to non-const but only reads it. */
         memcpy(&value->mv_data, &body, sizeof body);
     }
-    bool is_short = length <= SHORT_BYTES && !is_reference(value, &other);
+    bool is_short = length <= SHORT_BYTES && !robots_table_is_reference(value, &other);
     if (is_short || !table->has_texts || length > TEXT_MOST) {
         return RESULT_OK;
     }
     memcpy(reference->mark, reference_mark, sizeof reference->mark);
     reference->hash = hash;
-    Result rc = take_text(table, txn, reference->hash, body, length);
+    Result rc = robots_table_take_text(table, txn, reference->hash, body, length);
     if (rc == RESULT_OK) {
         *value = (MDB_val){.mv_size = sizeof *reference, .mv_data = reference};
     }
@@ -334,19 +336,19 @@ Result robots_table_put(RobotsTable *table, MDB_txn *txn, uint32_t host, const c
     Reference reference;
     uint64_t before = 0;
     int rc = mdb_get(txn, table->robots, &key, &old);
-    bool was_reference = rc == MDB_SUCCESS && is_reference(&old, &before);
+    bool was_reference = rc == MDB_SUCCESS && robots_table_is_reference(&old, &before);
     Result result = lmdb_result(none_is_well(rc), "get robots");
     if (result == RESULT_OK) {
-        result = value_of(table, txn, body, length, hash, &reference, &value);
+        result = robots_table_value_of(table, txn, body, length, hash, &reference, &value);
     }
     if (result == RESULT_OK) {
         result = lmdb_result(mdb_put(txn, table->robots, &key, &value, 0), "put robots");
     }
-    return result == RESULT_OK ? release(table, txn, was_reference, before) : result;
+    return result == RESULT_OK ? robots_table_release(table, txn, was_reference, before) : result;
 }
 
 /* Takes a version out of the history. */
-static Result forget(RobotsTable *table, MDB_txn *txn, uint64_t id)
+static Result robots_table_forget(RobotsTable *table, MDB_txn *txn, uint64_t id)
 {
     MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
     MDB_val value;
@@ -355,9 +357,9 @@ static Result forget(RobotsTable *table, MDB_txn *txn, uint64_t id)
     if (rc != MDB_SUCCESS) {
         return lmdb_result(none_is_well(rc), "get robots");
     }
-    bool was_reference = is_reference(&value, &hash);
+    bool was_reference = robots_table_is_reference(&value, &hash);
     Result result = lmdb_result(mdb_del(txn, table->history, &key, NULL), "forget robots");
-    return result == RESULT_OK ? release(table, txn, was_reference, hash) : result;
+    return result == RESULT_OK ? robots_table_release(table, txn, was_reference, hash) : result;
 }
 
 Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32_t version)
@@ -376,9 +378,9 @@ Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32
     if (result == RESULT_OK) {
         result = buffer_append(&table->scratch, value.mv_data, value.mv_size);
     }
-    bool is_shared = is_reference(&value, &hash);
+    bool is_shared = robots_table_is_reference(&value, &hash);
     if (result == RESULT_OK) {
-        result = forget(table, txn, id);
+        result = robots_table_forget(table, txn, id);
     }
     if (result == RESULT_OK && is_shared) {
         result = refer(table, txn, hash, 1);
@@ -389,7 +391,7 @@ Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32
         result = lmdb_result(mdb_put(txn, table->history, &key, &value, 0), "keep robots");
     }
     if (result == RESULT_OK && version > ROBOTS_TABLE_KEPT) {
-        result = forget(table, txn, history_key(host, version - ROBOTS_TABLE_KEPT));
+        result = robots_table_forget(table, txn, history_key(host, version - ROBOTS_TABLE_KEPT));
     }
     return result;
 }

@@ -44,7 +44,7 @@ Result seed_table_put(SeedTable *table, MDB_txn *txn, uint64_t index, const char
     return rc == MDB_KEYEXIST ? RESULT_OK : lmdb_result(rc, "put seed");
 }
 
-static Result take(const MDB_val *key, const MDB_val *value, SeedEntry *entry)
+static Result seed_table_take(const MDB_val *key, const MDB_val *value, SeedEntry *entry)
 {
     if (key->mv_size != sizeof entry->index || value->mv_size > SEED_TAG_BYTES) {
         return RESULT_DAMAGED;
@@ -62,7 +62,7 @@ Result seed_table_get(SeedTable *table, MDB_txn *txn, uint64_t index, SeedEntry 
     MDB_val key = {sizeof index, &index};
     MDB_val value;
     int rc = mdb_get(txn, table->dbi, &key, &value);
-    return rc == MDB_SUCCESS ? take(&key, &value, entry) : lmdb_result(rc, "get seed");
+    return rc == MDB_SUCCESS ? seed_table_take(&key, &value, entry) : lmdb_result(rc, "get seed");
 }
 
 Result seed_table_read(SeedTable *table, MDB_txn *txn, uint64_t first, SeedEntry *entries,
@@ -78,7 +78,7 @@ Result seed_table_read(SeedTable *table, MDB_txn *txn, uint64_t first, SeedEntry
         rc = max == 0 ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     }
     while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
-        result = take(&key, &value, &entries[*n]);
+        result = seed_table_take(&key, &value, &entries[*n]);
         *n += result == RESULT_OK;
         rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
     }

@@ -32,13 +32,13 @@ typedef struct State {
     __m128i e;
 } State;
 
-SHA_NI State load(const uint32_t h[5])
+SHA_NI State sha1_load(const uint32_t h[5])
 {
     __m128i abcd = _mm_loadu_si128((const __m128i *)(const void *)h);
     return (State){.abcd = _mm_shuffle_epi32(abcd, 0x1b), .e = _mm_set_epi32((int)h[4], 0, 0, 0)};
 }
 
-SHA_NI void store(uint32_t h[5], State state)
+SHA_NI void sha1_store(uint32_t h[5], State state)
 {
     _mm_storeu_si128((__m128i *)(void *)h, _mm_shuffle_epi32(state.abcd, 0x1b));
     h[4] = (uint32_t)_mm_extract_epi32(state.e, 3);
@@ -57,7 +57,7 @@ SHA_NI void store(uint32_t h[5], State state)
     (a) = _mm_sha1msg2_epu32(_mm_xor_si128(_mm_sha1msg1_epu32((a), (b)), (c)), (d))
 
 /* One block of 64 bytes. */
-SHA_NI State compress(State before, const uint8_t *block)
+SHA_NI State sha1_compress(State before, const uint8_t *block)
 {
     const __m128i order = _mm_set_epi64x(0x0001020304050607, 0x08090a0b0c0d0e0f);
     const __m128i *in = (const __m128i *)(const void *)block;
@@ -110,25 +110,25 @@ SHA_NI State compress(State before, const uint8_t *block)
 
 SHA_NI_ENTRY void compress_many(uint32_t h[5], const uint8_t *blocks, size_t n)
 {
-    State s = load(h);
+    State s = sha1_load(h);
     for (size_t i = 0; i < n; i++) {
-        s = compress(s, blocks + 64 * i);
+        s = sha1_compress(s, blocks + 64 * i);
     }
-    store(h, s);
+    sha1_store(h, s);
 }
 
 /* Two chains that do not depend on each other: the processor overlaps them. */
 SHA_NI_ENTRY void compress_two(uint32_t h_a[5], const uint8_t *a, uint32_t h_b[5], const uint8_t *b,
                                size_t n)
 {
-    State s_a = load(h_a);
-    State s_b = load(h_b);
+    State s_a = sha1_load(h_a);
+    State s_b = sha1_load(h_b);
     for (size_t i = 0; i < n; i++) {
-        s_a = compress(s_a, a + 64 * i);
-        s_b = compress(s_b, b + 64 * i);
+        s_a = sha1_compress(s_a, a + 64 * i);
+        s_b = sha1_compress(s_b, b + 64 * i);
     }
-    store(h_a, s_a);
-    store(h_b, s_b);
+    sha1_store(h_a, s_a);
+    sha1_store(h_b, s_b);
 }
 
 #else
@@ -175,7 +175,7 @@ static size_t fill_partial(Sha1 *sha1, const uint8_t *bytes, size_t length)
 }
 
 /* Takes whole blocks, and keeps what is left. */
-static void take(Sha1 *sha1, const uint8_t *bytes, size_t length)
+static void sha1_take(Sha1 *sha1, const uint8_t *bytes, size_t length)
 {
     size_t n = length / 64;
     if (n > 0) {
@@ -193,7 +193,7 @@ void sha1_update(Sha1 *sha1, const void *bytes, size_t length)
     const uint8_t *in = bytes;
     if (length > 0) {
         size_t n = fill_partial(sha1, in, length);
-        take(sha1, in + n, length - n);
+        sha1_take(sha1, in + n, length - n);
     }
 }
 
@@ -211,8 +211,8 @@ void sha1_update_pair(Sha1 *a, Sha1 *b, const void *bytes, size_t length)
         at_a += 64 * n;
         at_b += 64 * n;
     }
-    take(a, in + at_a, length - at_a);
-    take(b, in + at_b, length - at_b);
+    sha1_take(a, in + at_a, length - at_a);
+    sha1_take(b, in + at_b, length - at_b);
 }
 
 void sha1_final(Sha1 *sha1, uint8_t digest[SHA1_BYTES])

@@ -129,15 +129,15 @@ void warc_decompressor_delete(WarcDecompressor *decompressor)
     free(decompressor);
 }
 
-static void finish(Buffer *out, size_t length)
+static void warc_compress_finish(Buffer *out, size_t length)
 {
     out->length = length;
     out->data[length] = '\0';
 }
 
 /* A member does not say how long it will be: the buffer grows until it fits. */
-static Result read_member(struct libdeflate_decompressor *gzip, const char *bytes, size_t length,
-                          Buffer *out, size_t *used)
+static Result warc_compress_read_member(struct libdeflate_decompressor *gzip, const char *bytes,
+                                        size_t length, Buffer *out, size_t *used)
 {
     Result rc = buffer_reserve(out, out->limit < FIRST_BYTES ? out->limit : FIRST_BYTES);
     while (rc == RESULT_OK) {
@@ -145,7 +145,7 @@ static Result read_member(struct libdeflate_decompressor *gzip, const char *byte
         enum libdeflate_result result = libdeflate_gzip_decompress_ex(
             gzip, bytes, length, out->data, out->capacity - 1, used, &n);
         if (result == LIBDEFLATE_SUCCESS) {
-            finish(out, n);
+            warc_compress_finish(out, n);
             return RESULT_OK;
         }
         if (result != LIBDEFLATE_INSUFFICIENT_SPACE) {
@@ -174,7 +174,7 @@ static Result read_frame(ZSTD_DCtx *zstd, const char *bytes, size_t length, Buff
     if (ZSTD_isError(n) || n != content) {
         return RESULT_DAMAGED;
     }
-    finish(out, n);
+    warc_compress_finish(out, n);
     *used = frame;
     return RESULT_OK;
 }
@@ -186,5 +186,5 @@ Result warc_decompressor_read(WarcDecompressor *decompressor, const char *bytes,
     buffer_reset(out);
     return length >= 4 && memcmp(bytes, magic, 4) == 0
                ? read_frame(decompressor->zstd, bytes, length, out, used)
-               : read_member(decompressor->gzip, bytes, length, out, used);
+               : warc_compress_read_member(decompressor->gzip, bytes, length, out, used);
 }

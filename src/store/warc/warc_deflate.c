@@ -63,7 +63,7 @@ static const char head_sample[] =
     "If-Modified-Since: Sat, 31 Jan 2026 12:00:00 GMT\r\nIf-None-Match: \"5f3c8e-1a9b\"\r\n\r\n";
 
 /* The bytes that the interface takes without const, and only reads. */
-static uint8_t *input_of(const char *bytes)
+static uint8_t *warc_deflate_input_of(const char *bytes)
 {
     union {
         const char *from;
@@ -76,7 +76,7 @@ static bool make_head_code(struct isal_hufftables *tables)
 {
     static const struct isal_huff_histogram none;
     struct isal_huff_histogram histogram = none;
-    isal_update_histogram(input_of(head_sample), sizeof head_sample - 1, &histogram);
+    isal_update_histogram(warc_deflate_input_of(head_sample), sizeof head_sample - 1, &histogram);
     return isal_create_hufftables(tables, &histogram) == 0;
 }
 
@@ -125,7 +125,7 @@ static size_t deflate_fast(WarcDeflate *deflate, const char *bytes, size_t lengt
     stream->level = is_short ? 0 : 2;
     stream->level_buf = deflate->tables;
     stream->level_buf_size = ISAL_DEF_LVL2_DEFAULT;
-    stream->next_in = input_of(bytes);
+    stream->next_in = warc_deflate_input_of(bytes);
     stream->avail_in = (uint32_t)length;
     stream->next_out = (uint8_t *)out;
     stream->avail_out = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;

@@ -16,18 +16,18 @@ bool warc_bytes_are(WarcBytes bytes, const char *word)
     return strlen(word) == bytes.length && strncasecmp(bytes.bytes, word, bytes.length) == 0;
 }
 
-static bool is_blank(char c)
+static bool warc_format_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
 
 WarcBytes warc_bytes_trim(WarcBytes bytes)
 {
-    while (bytes.length > 0 && is_blank(bytes.bytes[0])) {
+    while (bytes.length > 0 && warc_format_is_blank(bytes.bytes[0])) {
         bytes.bytes++;
         bytes.length--;
     }
-    while (bytes.length > 0 && is_blank(bytes.bytes[bytes.length - 1])) {
+    while (bytes.length > 0 && warc_format_is_blank(bytes.bytes[bytes.length - 1])) {
         bytes.length--;
     }
     return bytes;

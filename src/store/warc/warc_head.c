@@ -6,33 +6,34 @@
 /* Of a record header, without the values that warc_head_bound counts. */
 #define HEAD_BYTES ((size_t)1536)
 
-static size_t length_of(const char *string)
+static size_t warc_head_length_of(const char *string)
 {
     return string == NULL ? 0 : strlen(string);
 }
 
 size_t warc_head_bound(const WarcHead *head)
 {
-    return HEAD_BYTES + head->uri.length + length_of(head->ip) + length_of(head->content_type) +
-           length_of(head->protocol) + length_of(head->tls) + length_of(head->filename) +
-           length_of(head->profile) + length_of(head->truncated) +
+    return HEAD_BYTES + head->uri.length + warc_head_length_of(head->ip) +
+           warc_head_length_of(head->content_type) + warc_head_length_of(head->protocol) +
+           warc_head_length_of(head->tls) + warc_head_length_of(head->filename) +
+           warc_head_length_of(head->profile) + warc_head_length_of(head->truncated) +
            (head->refers_to == NULL ? 0 : head->refers_to->uri.length);
 }
 
 /* These append within the room that warc_head_bound has reserved. */
-static void put(Buffer *out, const char *bytes, size_t length)
+static void warc_head_put_one(Buffer *out, const char *bytes, size_t length)
 {
     assert(length < out->capacity - out->length);
     memcpy(out->data + out->length, bytes, length);
     out->length += length;
 }
 
-#define PUT_NAME(out, name) put((out), name ": ", sizeof(name ": ") - 1)
+#define PUT_NAME(out, name) warc_head_put_one((out), name ": ", sizeof(name ": ") - 1)
 
 static void put_value(Buffer *out, const char *bytes, size_t length)
 {
-    put(out, bytes, length);
-    put(out, "\r\n", 2);
+    warc_head_put_one(out, bytes, length);
+    warc_head_put_one(out, "\r\n", 2);
 }
 
 /* A field whose NULL value leaves it out. */
@@ -50,7 +51,7 @@ static void put_id(Buffer *out, const WarcId *id)
     put_value(out, warc_id_format(id, text), WARC_ID_TEXT - 1);
 }
 
-static void put_digest(Buffer *out, const WarcDigest *digest)
+static void warc_head_put_digest(Buffer *out, const WarcDigest *digest)
 {
     char text[WARC_DIGEST_TEXT];
     (void)warc_digest_format(digest, text);
@@ -72,7 +73,7 @@ static void put_refers_to(Buffer *out, const WarcOriginal *original)
     PUT_STRING(out, "WARC-Refers-To-Date", warc_date_format(original->date, date));
 }
 
-static void put_number(Buffer *out, size_t number)
+static void warc_head_put_number(Buffer *out, size_t number)
 {
     char text[24];
     size_t at = sizeof text;
@@ -86,7 +87,7 @@ static void put_number(Buffer *out, size_t number)
 void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
 {
     char date[WARC_DATE_BYTES];
-    put(out, "WARC/1.1\r\n", 10);
+    warc_head_put_one(out, "WARC/1.1\r\n", 10);
     PUT_STRING(out, "WARC-Type", warc_type_name(head->type));
     PUT_NAME(out, "WARC-Record-ID");
     put_id(out, head->id);
@@ -110,12 +111,12 @@ void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
     PUT_STRING(out, "WARC-Truncated", head->truncated);
     if (head->payload != NULL) {
         PUT_NAME(out, "WARC-Payload-Digest");
-        put_digest(out, head->payload);
+        warc_head_put_digest(out, head->payload);
     }
     PUT_NAME(out, "WARC-Block-Digest");
-    put_digest(out, block);
+    warc_head_put_digest(out, block);
     PUT_STRING(out, "Content-Type", head->content_type);
     PUT_NAME(out, "Content-Length");
-    put_number(out, head->block_head.length + head->block_tail.length);
-    put(out, "\r\n", 2);
+    warc_head_put_number(out, head->block_head.length + head->block_tail.length);
+    warc_head_put_one(out, "\r\n", 2);
 }

@@ -57,7 +57,7 @@ static bool is_textual(const char *version, size_t length)
     return length == 8 && version[5] == '1';
 }
 
-static Result append_line(Buffer *out, WarcBytes line)
+static Result warc_http_append_line(Buffer *out, WarcBytes line)
 {
     Result rc = buffer_append(out, line.bytes, line.length);
     return rc == RESULT_OK ? buffer_append(out, "\r\n", 2) : rc;
@@ -75,7 +75,7 @@ static Result append_sloppy_status_line(Buffer *out, WarcBytes line)
     }
     WarcBytes reason = warc_bytes_trim(warc_bytes(rest.bytes + 3, rest.length - 3));
     Result rc = buffer_printf(out, "HTTP/1.1 %u ", (unsigned)status);
-    return rc == RESULT_OK ? append_line(out, reason) : rc;
+    return rc == RESULT_OK ? warc_http_append_line(out, reason) : rc;
 }
 
 static Result append_status_line(Buffer *out, WarcBytes line)
@@ -86,11 +86,11 @@ static Result append_status_line(Buffer *out, WarcBytes line)
         return append_sloppy_status_line(out, line);
     }
     if (is_textual(line.bytes, version)) {
-        return append_line(out, line);
+        return warc_http_append_line(out, line);
     }
     Result rc = buffer_append_string(out, "HTTP/1.1");
     if (rc == RESULT_OK) {
-        rc = append_line(out, warc_bytes(line.bytes + version, line.length - version));
+        rc = warc_http_append_line(out, warc_bytes(line.bytes + version, line.length - version));
     }
     return rc;
 }
@@ -185,7 +185,7 @@ Result warc_http_response(WarcBytes header, WarcBytes body, WarcTruncation trunc
             rc = buffer_append_string(out, RENAMED);
         }
         if (rc == RESULT_OK) {
-            rc = append_line(out, line.text);
+            rc = warc_http_append_line(out, line.text);
         }
     }
     if (rc == RESULT_OK && out->length == first) {
@@ -253,7 +253,7 @@ Result warc_http_request(WarcBytes header, Buffer *out)
         if (line.text.length == 0) {
             break;
         }
-        rc = append_line(out, line.text);
+        rc = warc_http_append_line(out, line.text);
     }
     return rc == RESULT_OK ? buffer_append(out, "\r\n", 2) : rc;
 }

@@ -39,7 +39,7 @@ struct ZipWriter {
 
 /* ---- bytes ---- */
 
-static Result put(Buffer *out, uint64_t number, unsigned bytes)
+static Result zip_writer_put(Buffer *out, uint64_t number, unsigned bytes)
 {
     unsigned char text[8];
     for (unsigned i = 0; i < bytes; i++) {
@@ -57,14 +57,14 @@ static Result put_fields(Buffer *out, const Field *fields, size_t n)
 {
     Result rc = RESULT_OK;
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = put(out, fields[i].number, fields[i].bytes);
+        rc = zip_writer_put(out, fields[i].number, fields[i].bytes);
     }
     return rc;
 }
 
 #define FIELDS(fields) (fields), (sizeof(fields) / sizeof *(fields))
 
-static Result write_all(ZipWriter *writer, const char *bytes, size_t length)
+static Result zip_writer_write_all(ZipWriter *writer, const char *bytes, size_t length)
 {
     while (length > 0) {
         ssize_t n = write(writer->fd, bytes, length);
@@ -83,7 +83,7 @@ static Result write_all(ZipWriter *writer, const char *bytes, size_t length)
 
 static Result write_scratch(ZipWriter *writer)
 {
-    return write_all(writer, writer->scratch.data, writer->scratch.length);
+    return zip_writer_write_all(writer, writer->scratch.data, writer->scratch.length);
 }
 
 /* ---- opening ---- */
@@ -186,8 +186,9 @@ Result zip_writer_write(ZipWriter *writer, const void *bytes, size_t length)
     ZipEntry *entry = &writer->entries[writer->n - 1];
     entry->crc32 = libdeflate_crc32(entry->crc32, bytes, length);
     entry->size += length;
-    return EVP_DigestUpdate(writer->digest, bytes, length) == 1 ? write_all(writer, bytes, length)
-                                                                : RESULT_INTERNAL;
+    return EVP_DigestUpdate(writer->digest, bytes, length) == 1
+               ? zip_writer_write_all(writer, bytes, length)
+               : RESULT_INTERNAL;
 }
 
 /* Writes the header again, now that everything in it is known. */
