@@ -18,9 +18,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "base/option/option.h"
-#include "base/core/result.h"
 
 typedef struct OptionSite {
     char *pattern; /* of host names, with * and ? */
