@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/memory/buffer.h"
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 
 /* What an encoding was decided by; only after CHARSET_FROM_FALLBACK may a late <meta> change it. */
 typedef enum CharsetSource {

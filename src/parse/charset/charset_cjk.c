@@ -4,8 +4,52 @@
 #include <iconv.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "parse/charset/charset_span.h"
+
+/* ---- Where decoders put code points ---- */
+
+void charset_sink_flush(CharsetSink *sink)
+{
+    size_t n = sink->used;
+    sink->used = 0;
+    if (sink->rc != RESULT_OK) {
+        return;
+    }
+    Result rc = buffer_append(sink->out, sink->block, n);
+    if (rc == RESULT_LIMIT) {
+        size_t fits = sink->out->limit - sink->out->length;
+        while (fits > 0 && ((unsigned char)sink->block[fits] & 0xC0) == 0x80) {
+            fits--;
+        }
+        (void)buffer_append(sink->out, sink->block, fits);
+    }
+    sink->rc = rc;
+}
+
+void charset_sink_bytes(CharsetSink *sink, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        if (sink->used > CHARSET_BLOCK_BYTES - 8) {
+            charset_sink_flush(sink);
+        }
+        size_t n = CHARSET_BLOCK_BYTES - sink->used;
+        if (length <= n) {
+            n = length;
+        } else {
+            while (((unsigned char)bytes[n] & 0xC0) == 0x80) {
+                n--;
+            }
+        }
+        memcpy(sink->block + sink->used, bytes, n);
+        sink->used += n;
+        bytes += n;
+        length -= n;
+    }
+}
+
+/* ---- The decoders of the multi-byte encodings of East Asia ---- */
 
 /* Text is cut into sequences by the Encoding standard's rules for lead and trail bytes; runs of
  * well-formed sequences go to iconv in one call. What the standard's tables hold otherwise than

@@ -8,7 +8,64 @@
 #ifndef PARSE_CHARSET_CHARSET_CJK_H
 #define PARSE_CHARSET_CHARSET_CJK_H
 
-#include "parse/charset/charset_sink.h"
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+
+/* Where decoders put code points: UTF-8 in a block on the stack, handed to the caller's Buffer when
+ * the block is full.
+ *
+ * What: one append for thousands of characters instead of one for each.
+ * Owns: the block; the Buffer is the caller's.
+ * Threads: one.
+ * Invariants: a block never ends within a character, so that a Buffer whose limit is reached is cut
+ * between characters.
+ * Errors: rc keeps the first failure; nothing is written after it. */
+
+#define CHARSET_BLOCK_BYTES 4096
+#define CHARSET_REPLACEMENT 0xFFFDu
+
+typedef struct CharsetSink {
+    Buffer *out;
+    size_t used; /* of block */
+    Result rc;   /* the first failure; nothing is written after it */
+    char block[CHARSET_BLOCK_BYTES];
+} CharsetSink;
+
+/* Hands the block on; bytes that do not fit are lost and rc says so. */
+void charset_sink_flush(CharsetSink *sink);
+/* Any number of bytes of UTF-8, NUL excluded. */
+void charset_sink_bytes(CharsetSink *sink, const char *bytes, size_t length);
+
+static inline void charset_sink_put(CharsetSink *sink, uint32_t c)
+{
+    if (sink->used > CHARSET_BLOCK_BYTES - 4) {
+        charset_sink_flush(sink);
+    }
+    char *p = sink->block + sink->used;
+    if (c == 0) {
+        c = CHARSET_REPLACEMENT;
+    }
+    if (c < 0x80) {
+        p[0] = (char)c;
+        sink->used += 1;
+    } else if (c < 0x800) {
+        p[0] = (char)(0xC0 | c >> 6);
+        p[1] = (char)(0x80 | (c & 0x3F));
+        sink->used += 2;
+    } else if (c < 0x10000) {
+        p[0] = (char)(0xE0 | c >> 12);
+        p[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        p[2] = (char)(0x80 | (c & 0x3F));
+        sink->used += 3;
+    } else {
+        p[0] = (char)(0xF0 | c >> 18);
+        p[1] = (char)(0x80 | (c >> 12 & 0x3F));
+        p[2] = (char)(0x80 | (c >> 6 & 0x3F));
+        p[3] = (char)(0x80 | (c & 0x3F));
+        sink->used += 4;
+    }
+}
 
 Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_t length,
                           CharsetSink *sink);

@@ -36,8 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/memory/buffer.h"
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 #include "parse/url/url.h"
 
 #define FILTER_MAX_BYTES ((size_t)1024 * 1024) /* of an expression */

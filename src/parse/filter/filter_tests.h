@@ -8,6 +8,23 @@
 
 #include "parse/filter/filter_atom.h"
 
+/* Regular expressions of filters: compiling and matching, with bounds.
+ *
+ * What: a match that takes too many steps or too much memory is given up, which is counted and
+ * means "does not match".
+ * Owns: FilterScratch owns PCRE2's memory for one match at a time.
+ * Threads: a scratch belongs to one thread; a compiled expression to all. */
+
+#define FILTER_REGEX_MESSAGE_BYTES 128
+
+/* Compiles the first item of an atom into atom->regex. RESULT_INVALID: message says what is wrong,
+ * and offset where in the item. RESULT_MEMORY. */
+Result filter_regex_compile(FilterAtom *atom, char message[FILTER_REGEX_MESSAGE_BYTES],
+                            size_t *offset);
+/* Whether the regular expression of an atom matches. */
+bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t length,
+                          FilterScratch *scratch);
+
 /* Not every test needs every parameter. */
 #define FILTER_TEST(name)                                                                          \
     bool filter_test_##name(const FilterAtom *atom __attribute__((unused)),                        \

@@ -7,7 +7,7 @@
 #include <libxml/HTMLparser.h>
 #include <libxml/SAX2.h>
 
-#include "parse/html/html_css.h"
+#include "parse/html/html_tree.h"
 
 #define TEXT_LIMIT ((size_t)INT_MAX - 1)
 

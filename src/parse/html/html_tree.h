@@ -24,8 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/memory/arena.h"
 #include "base/core/result.h"
+#include "base/memory/arena.h"
 #include "parse/css/css.h"
 #include "parse/html/html.h"
 #include "parse/text/html_tags.h"
@@ -177,5 +177,19 @@ static inline bool html_tag_has(const HtmlTag *tag, HtmlAttributeId id)
 {
     return (tag->present >> id & 1) != 0;
 }
+
+/* Style in a page: what style elements and style attributes refer to, as links of the page.
+ *
+ * What: nothing unless HtmlOptions.styles is set. A style element within SVG is text to the
+ * tokenizers, and is left out.
+ * Threads: one. */
+
+/* A style sheet, whose bytes live as long as the page. References are handed on when there are
+ * many (html_tree_tell). */
+void html_css_sheet(HtmlTree *tree, const char *text, size_t length);
+/* The text of a style element of the page; is_transient: its bytes die with the call. */
+void html_css_element(HtmlTree *tree, const char *text, size_t length, bool is_transient);
+/* The style attribute of an element, if it has one. */
+void html_css_attribute(HtmlTree *tree, const HtmlTag *tag);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/memory/buffer.h"
 #include "parse/text/entities.h"
-#include "parse/html/html_css.h"
+#include "parse/html/html_tree.h"
 #include "parse/text/skim_scan.h"
 
 #define XML_SPACE   "http://www.w3.org/XML/1998/namespace"

@@ -1,6 +1,6 @@
 #include "parse/html/skim.h"
 
-#include "parse/html/html_css.h"
+#include "parse/html/html_tree.h"
 
 static void skim_read_text(void *context, const char *from, const char *to, bool decode)
 {

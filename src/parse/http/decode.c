@@ -1,10 +1,109 @@
 #include "parse/http/decode.h"
 
+#include <brotli/decode.h>
+#include <libdeflate.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
-#include "parse/http/decode_codecs.h"
+#include "base/memory/arena.h"
+
+/* Decode stream: the loop that all streams of content codings share, and its bounds.
+ *
+ * What: a codec decodes some of the input with each step. The loop gives it room, counts, and stops
+ * at the bounds that decode.h names.
+ * Owns: a Decoder owns its codecs; input and target are the caller's.
+ * Threads: a Decoder belongs to one thread.
+ * Errors: the statuses of decode.h. */
+
+#define DECODE_STEP_BYTES ((size_t)64 * 1024)
+
+struct Decoder {
+    struct libdeflate_decompressor *fast;
+    z_stream zlib;
+    bool has_zlib;
+    ZSTD_DCtx *zstd;
+    BrotliDecoderState *brotli; /* of this body only, in brotli_memory */
+    Arena brotli_memory;
+    Buffer scratch[2]; /* between stacked codings */
+};
+
+/* Where decoded bytes go, and its bounds. */
+typedef struct DecodeTarget {
+    Buffer *out;
+    size_t start;      /* out->length at the beginning */
+    size_t raw_length; /* of the body as received */
+    unsigned max_ratio;
+    bool is_piece; /* out is emptied and filled again: no byte may be lost to the proof */
+    char spare;    /* a place for the byte that proves there is more than the limit */
+} DecodeTarget;
+
+typedef struct DecodeInput {
+    const char *next;
+    size_t left;
+    const DecodeSource *source; /* of more; NULL: this is all */
+    uint64_t read;              /* bytes that came from it */
+} DecodeInput;
+
+typedef enum DecodeStep {
+    DECODE_STEP_MORE,
+    DECODE_STEP_END,
+    DECODE_STEP_ERROR,
+    DECODE_STEP_MEMORY
+} DecodeStep;
+
+/* Decodes some of in to out; both move forward. */
+typedef DecodeStep (*DecodeStepFunction)(Decoder *decoder, DecodeInput *in, char **out,
+                                         size_t *room);
+
+static inline uint32_t decode_little_endian_32(const char *p)
+{
+    const uint8_t *b = (const uint8_t *)p;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+/* The codecs of content codings: gzip and deflate, brotli, zstd.
+ *
+ * What: of each the steps that the loop of decode_stream.h takes, and a function that appends what
+ * it decodes to the target, as far as it gets. decode_gzip.c, decode_brotli.c and decode_zstd.c
+ * have one each. Owns: nothing; the codecs' states are the Decoder's. Threads: the one that the
+ * Decoder belongs to. Errors: the statuses of decode.h. */
+
+typedef enum DecodeCodec {
+    DECODE_CODEC_GZIP,
+    DECODE_CODEC_DEFLATE,
+    DECODE_CODEC_BROTLI,
+    DECODE_CODEC_ZSTD,
+    DECODE_CODEC_NONE
+} DecodeCodec;
+
+#define DECODE_GZIP_WINDOW (15 + 16) /* window_bits of a gzip member */
+
+static bool decode_more(DecodeInput *in);
+static DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput *in,
+                                DecodeTarget *target);
+static DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room);
+static DecodeStep decode_brotli_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room);
+static DecodeStep decode_zstd_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room);
+static DecodeStatus decode_zlib_begin(Decoder *decoder, int window_bits);
+static DecodeStatus decode_brotli_begin(Decoder *decoder);
+static void decode_brotli_end(Decoder *decoder);
+static void decode_zstd_begin(Decoder *decoder);
+static bool decode_is_gzip(const DecodeInput *in);
+static bool decode_is_zstd(const DecodeInput *in);
+static bool decode_has_zlib_frame(const DecodeInput *in);
+static DecodeStatus decode_gzip(Decoder *decoder, DecodeInput in, DecodeTarget *target);
+static DecodeStatus decode_zlib(Decoder *decoder, int window_bits, DecodeInput *in,
+                                DecodeTarget *target);
+static DecodeStatus decode_brotli(Decoder *decoder, DecodeInput in, DecodeTarget *target);
+static DecodeStatus decode_zstd(Decoder *decoder, DecodeInput in, DecodeTarget *target);
+
+/* ---- Undoing what HTTP did to a body ---- */
 
 #define BROTLI_BLOCK_BYTES ((size_t)1 << 20)
 #define BROTLI_MAX_BYTES   ((size_t)64 << 20) /* its window is 16 MiB, reallocated while it grows */
@@ -70,7 +169,8 @@ void decoder_delete(Decoder *decoder)
     free(decoder);
 }
 
-bool decode_looks_plain(const DecodeInput *in)
+/* Whether the start reads like text: then a body that no codec wants was never encoded. */
+static bool decode_looks_plain(const DecodeInput *in)
 {
     size_t n = in->left < 64 ? in->left : 64;
     for (size_t i = 0; i < n; i++) {
@@ -164,8 +264,10 @@ static bool is_delimiter(char c)
     return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '"';
 }
 
-bool decode_codecs_of(const char *value, size_t length, DecodeCodec codings[DECODE_MAX_CODINGS],
-                      size_t *n)
+/* The codings of a Content-Encoding value in the order of the list; false when there are too many.
+ */
+static bool decode_codecs_of(const char *value, size_t length,
+                             DecodeCodec codings[DECODE_MAX_CODINGS], size_t *n)
 {
     *n = 0;
     size_t i = 0;
@@ -226,4 +328,556 @@ DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encod
         in = (DecodeInput){.next = target->data, .left = target->length};
     }
     return worst;
+}
+
+/* Chunked transfer coding: parse/http/decode.h. */
+
+typedef struct Input {
+    const char *next;
+    size_t left;
+} Input;
+
+static int decode_chunked_hex_value(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* Reads a chunk's size line; in stands behind it. */
+static DecodeStatus decode_chunked_read_size(Input *in, size_t *size)
+{
+    const char *p = in->next;
+    const char *end = p + in->left;
+    while (p < end && (*p == ' ' || *p == '\t')) {
+        p++;
+    }
+    *size = 0;
+    const char *digits = p;
+    for (; p < end && decode_chunked_hex_value(*p) >= 0; p++) {
+        if (*size > SIZE_MAX >> 8) {
+            return DECODE_BROKEN;
+        }
+        *size = *size * 16 + (size_t)decode_chunked_hex_value(*p);
+    }
+    if (p == end) {
+        return DECODE_TRUNCATED;
+    }
+    bool is_size_over = *p == ';' || *p == '\r' || *p == '\n' || *p == ' ' || *p == '\t';
+    if (p == digits || !is_size_over) {
+        return DECODE_BROKEN;
+    }
+    const char *lf = memchr(p, '\n', (size_t)(end - p));
+    if (lf == NULL) {
+        return DECODE_TRUNCATED;
+    }
+    in->left = (size_t)(end - lf) - 1;
+    in->next = lf + 1;
+    return DECODE_OK;
+}
+
+DecodeStatus decode_chunked(const char *raw, size_t length, Buffer *out)
+{
+    Input in = {raw, length};
+    for (;;) {
+        /* The line break behind a chunk, which may be missing. */
+        if (in.left > 0 && in.next != raw && *in.next == '\r') {
+            in.next++;
+            in.left--;
+        }
+        if (in.left > 0 && in.next != raw && *in.next == '\n') {
+            in.next++;
+            in.left--;
+        }
+        size_t size = 0;
+        if (in.left == 0) {
+            return DECODE_TRUNCATED;
+        }
+        DecodeStatus status = decode_chunked_read_size(&in, &size);
+        if (status == DECODE_TRUNCATED && size == 0 && decode_chunked_hex_value(*in.next) == 0) {
+            return DECODE_OK; /* "0" and then the end: nothing is missing */
+        }
+        if (status != DECODE_OK || size == 0) {
+            return status;
+        }
+        size_t here = size < in.left ? size : in.left;
+        size_t room = out->limit - out->length;
+        size_t n = here < room ? here : room;
+        if (buffer_append(out, in.next, n) != RESULT_OK) {
+            return DECODE_MEMORY;
+        }
+        if (n < here) {
+            return DECODE_LIMIT;
+        }
+        if (here < size) {
+            return DECODE_TRUNCATED;
+        }
+        in.next += here;
+        in.left -= here;
+    }
+}
+
+/* Bodies that are decoded in pieces: decode_content_stream and decode_gzip_stream of decode.h. */
+
+#define MAGIC_BYTES 64u /* and so much that text can be told from it */
+
+typedef struct Pieces {
+    Decoder *decoder;
+    DecodeInput in;
+    uint64_t raw_length;
+    uint64_t given;
+    DecodeBounds bounds;
+    DecodeSink sink;
+    void *context;
+    bool is_over; /* the sink has had enough */
+} Pieces;
+
+static bool is_bomb(const Pieces *p)
+{
+    uint64_t least = p->bounds.max_ratio > 0 ? p->given / p->bounds.max_ratio : 0;
+    uint64_t used = p->in.source != NULL ? p->in.read - p->in.left : p->raw_length - p->in.left;
+    return p->bounds.max_ratio > 0 && ((p->given > DECODE_RATIO_FLOOR && least >= p->raw_length) ||
+                                       (p->given > DECODE_PREFIX_FLOOR && least >= used));
+}
+
+/* Hands a piece on. DECODE_OK: go on. */
+static DecodeStatus decode_pieces_give(Pieces *p, const char *bytes, size_t length)
+{
+    uint64_t room = p->bounds.max_bytes - p->given;
+    size_t n = length < room ? length : (size_t)room;
+    p->given += n;
+    if (n > 0 && !p->sink(p->context, bytes, n)) {
+        p->is_over = true;
+        return DECODE_OK;
+    }
+    if (n < length) {
+        return DECODE_LIMIT;
+    }
+    return is_bomb(p) ? DECODE_RATIO : DECODE_OK;
+}
+
+static DecodeStatus give_plain(Pieces *p)
+{
+    DecodeStatus status = DECODE_OK;
+    do {
+        size_t n = p->in.left < DECODE_STEP_BYTES ? p->in.left : DECODE_STEP_BYTES;
+        status = decode_pieces_give(p, p->in.next, n);
+        p->in.next += n;
+        p->in.left -= n;
+    } while (status == DECODE_OK && !p->is_over && (p->in.left > 0 || decode_more(&p->in)));
+    return status;
+}
+
+/* One stream of a codec that was made ready. */
+static DecodeStatus give_stream(Pieces *p, DecodeStepFunction step)
+{
+    Buffer *piece = &p->decoder->scratch[0];
+    piece->limit = DECODE_STEP_BYTES;
+    for (;;) {
+        buffer_reset(piece);
+        DecodeTarget one = {.out = piece, .is_piece = true};
+        DecodeStatus status = decode_pump(p->decoder, step, &p->in, &one);
+        DecodeStatus given = decode_pieces_give(p, buffer_string(piece), piece->length);
+        if (given != DECODE_OK || p->is_over) {
+            return given;
+        }
+        if (status != DECODE_LIMIT) { /* of the piece: there is more */
+            return status;
+        }
+    }
+}
+
+static void decode_pieces_fill(DecodeInput *in)
+{
+    bool more = true;
+    while (more && in->left < MAGIC_BYTES) {
+        more = decode_more(in);
+    }
+}
+
+/* One member after the other; what follows the last one is padding. */
+static DecodeStatus give_gzip(Pieces *p)
+{
+    DecodeStatus status = DECODE_OK;
+    do {
+        status = decode_zlib_begin(p->decoder, DECODE_GZIP_WINDOW);
+        if (status == DECODE_OK) {
+            status = give_stream(p, decode_zlib_step);
+        }
+        decode_pieces_fill(&p->in);
+    } while (status == DECODE_OK && !p->is_over && decode_is_gzip(&p->in));
+    return status;
+}
+
+static DecodeStatus give_zstd(Pieces *p)
+{
+    DecodeStatus status = DECODE_OK;
+    do { /* one frame after the other */
+        decode_zstd_begin(p->decoder);
+        status = give_stream(p, decode_zstd_step);
+        decode_pieces_fill(&p->in);
+    } while (status == DECODE_OK && !p->is_over && decode_is_zstd(&p->in));
+    return status;
+}
+
+static DecodeStatus give_brotli(Pieces *p)
+{
+    DecodeStatus status = decode_brotli_begin(p->decoder);
+    if (status == DECODE_OK) {
+        status = give_stream(p, decode_brotli_step);
+    }
+    decode_brotli_end(p->decoder);
+    return status;
+}
+
+static DecodeStatus give_zlib(Pieces *p, int window_bits)
+{
+    DecodeStatus status = decode_zlib_begin(p->decoder, window_bits);
+    return status == DECODE_OK ? give_stream(p, decode_zlib_step) : status;
+}
+
+/* Begins again after a codec that could make nothing of the body. */
+static bool try_again(Pieces *p, DecodeStatus status)
+{
+    if ((status != DECODE_BROKEN && status != DECODE_TRUNCATED) || p->given > 0) {
+        return false;
+    }
+    p->in.source->rewind(p->in.source->context);
+    p->in.read = 0;
+    p->in.next = "";
+    p->in.left = 0;
+    decode_pieces_fill(&p->in);
+    return true;
+}
+
+static DecodeStatus give_deflate(Pieces *p)
+{
+    if (decode_has_zlib_frame(&p->in)) {
+        DecodeStatus status = give_zlib(p, 15);
+        if (status != DECODE_BROKEN || !try_again(p, status)) {
+            return status;
+        }
+    }
+    return give_zlib(p, -15);
+}
+
+static DecodeStatus give_decoded(Pieces *p, DecodeCodec codec)
+{
+    DecodeStatus status = DECODE_OK;
+    switch (codec) {
+    case DECODE_CODEC_GZIP:
+        return decode_is_gzip(&p->in) ? give_gzip(p) : give_plain(p);
+    case DECODE_CODEC_ZSTD:
+        return decode_is_zstd(&p->in) ? give_zstd(p) : give_plain(p);
+    case DECODE_CODEC_NONE:
+        return give_plain(p);
+    case DECODE_CODEC_DEFLATE:
+        if (decode_is_gzip(&p->in)) {
+            return give_gzip(p);
+        }
+        status = give_deflate(p);
+        break;
+    case DECODE_CODEC_BROTLI:
+        status = give_brotli(p);
+        break;
+    }
+    return try_again(p, status) && decode_looks_plain(&p->in) ? give_plain(p) : status;
+}
+
+DecodeStatus decode_content_stream(Decoder *decoder, const char *encoding, size_t encoding_length,
+                                   const DecodeSource *source, DecodeBounds bounds, DecodeSink sink,
+                                   void *context)
+{
+    DecodeCodec codecs[DECODE_MAX_CODINGS];
+    size_t n = 0;
+    Pieces p = {.decoder = decoder,
+                .in = {.next = "", .left = 0, .source = source},
+                .raw_length = source->length,
+                .bounds = bounds,
+                .sink = sink,
+                .context = context};
+    if (!decode_codecs_of(encoding, encoding == NULL ? 0 : encoding_length, codecs, &n) || n > 1) {
+        return DECODE_BROKEN;
+    }
+    decode_pieces_fill(&p.in);
+    return p.in.left == 0 ? DECODE_OK : give_decoded(&p, n == 0 ? DECODE_CODEC_NONE : codecs[0]);
+}
+
+DecodeStatus decode_gzip_stream(Decoder *decoder, const char *raw, size_t length,
+                                DecodeBounds bounds, DecodeSink sink, void *context)
+{
+    Pieces p = {.decoder = decoder,
+                .in = {.next = raw, .left = length, .source = NULL},
+                .raw_length = length,
+                .bounds = bounds,
+                .sink = sink,
+                .context = context};
+    return decode_is_gzip(&p.in) ? give_gzip(&p) : DECODE_BROKEN;
+}
+
+static bool is_over_ratio(const DecodeTarget *sink)
+{
+    size_t decoded = sink->out->length - sink->start;
+    return sink->max_ratio > 0 && decoded > DECODE_RATIO_FLOOR &&
+           decoded / sink->max_ratio >= sink->raw_length;
+}
+
+/* More input behind what is left. False: there is none. */
+static bool decode_more(DecodeInput *in)
+{
+    size_t before = in->left;
+    bool more = in->source != NULL && in->source->read(in->source->context, &in->next, &in->left);
+    in->read += more ? in->left - before : 0;
+    return more;
+}
+
+static DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput *in,
+                                DecodeTarget *sink)
+{
+    Buffer *out = sink->out;
+    for (;;) {
+        if (is_over_ratio(sink)) {
+            return DECODE_RATIO;
+        }
+        size_t room = out->length < out->limit ? out->limit - out->length : 0;
+        bool is_full = room == 0;
+        if (is_full && sink->is_piece) {
+            return DECODE_LIMIT;
+        }
+        room = is_full ? 1 : room < DECODE_STEP_BYTES ? room : DECODE_STEP_BYTES;
+        if (!is_full && buffer_reserve(out, room) != RESULT_OK) {
+            return DECODE_MEMORY;
+        }
+        char *to = is_full ? &sink->spare : out->data + out->length;
+        size_t left = room;
+        size_t in_before = in->left;
+        DecodeStep answer = step(decoder, in, &to, &left);
+        size_t produced = room - left;
+        if (is_full && produced > 0) {
+            return DECODE_LIMIT;
+        }
+        if (!is_full) {
+            out->length += produced;
+            out->data[out->length] = '\0';
+        }
+        if (answer != DECODE_STEP_MORE) {
+            return answer == DECODE_STEP_END      ? DECODE_OK
+                   : answer == DECODE_STEP_MEMORY ? DECODE_MEMORY
+                                                  : DECODE_BROKEN;
+        }
+        if (in->left == 0 && left > 0) {
+            if (!decode_more(in)) {
+                return DECODE_TRUNCATED;
+            }
+            continue;
+        }
+        if (produced == 0 && in->left == in_before) {
+            return DECODE_BROKEN;
+        }
+    }
+}
+
+static void *brotli_alloc(void *opaque, size_t size)
+{
+    return arena_alloc(opaque, size);
+}
+
+static void brotli_free(void *opaque, void *address)
+{
+    (void)opaque; /* the arena forgets everything at once */
+    (void)address;
+}
+
+static DecodeStep decode_brotli_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+{
+    const uint8_t *next_in = (const uint8_t *)in->next;
+    uint8_t *next_out = (uint8_t *)*out;
+    BrotliDecoderResult result =
+        BrotliDecoderDecompressStream(decoder->brotli, &in->left, &next_in, room, &next_out, NULL);
+    in->next = (const char *)next_in;
+    *out = (char *)next_out;
+    switch (result) {
+    case BROTLI_DECODER_RESULT_SUCCESS:
+        return DECODE_STEP_END;
+    case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT:
+    case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT:
+        return DECODE_STEP_MORE;
+    case BROTLI_DECODER_RESULT_ERROR:
+        break;
+    }
+    BrotliDecoderErrorCode code = BrotliDecoderGetErrorCode(decoder->brotli);
+    bool is_memory = code <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES &&
+                     code >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
+    return is_memory ? DECODE_STEP_MEMORY : DECODE_STEP_ERROR;
+}
+
+static DecodeStatus decode_brotli_begin(Decoder *decoder)
+{
+    arena_reset(&decoder->brotli_memory);
+    decoder->brotli =
+        BrotliDecoderCreateInstance(brotli_alloc, brotli_free, &decoder->brotli_memory);
+    return decoder->brotli == NULL ? DECODE_MEMORY : DECODE_OK;
+}
+
+static void decode_brotli_end(Decoder *decoder)
+{
+    if (decoder->brotli != NULL) {
+        BrotliDecoderDestroyInstance(decoder->brotli);
+        decoder->brotli = NULL;
+    }
+    arena_reset(&decoder->brotli_memory);
+}
+
+static DecodeStatus decode_brotli(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
+{
+    DecodeStatus status = decode_brotli_begin(decoder);
+    if (status == DECODE_OK) {
+        status = decode_pump(decoder, decode_brotli_step, &in, sink);
+    }
+    decode_brotli_end(decoder);
+    return status;
+}
+
+#define FAST_BYTES ((size_t)4 << 20) /* libdeflate needs all of the output at once */
+
+static DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+{
+    z_stream *z = &decoder->zlib;
+    uInt in_now = in->left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uInt)in->left;
+    uInt out_now = (uInt)*room;
+    z->next_in =
+        (Bytef *)(uintptr_t)in->next; /* zlib does not write there, its type forgot const */
+    z->avail_in = in_now;
+    z->next_out = (Bytef *)*out;
+    z->avail_out = out_now;
+    int code = inflate(z, Z_NO_FLUSH);
+    in->next += in_now - z->avail_in;
+    in->left -= in_now - z->avail_in;
+    *out += out_now - z->avail_out;
+    *room = z->avail_out;
+    switch (code) {
+    case Z_OK:
+    case Z_BUF_ERROR:
+        return DECODE_STEP_MORE;
+    case Z_STREAM_END:
+        return DECODE_STEP_END;
+    case Z_MEM_ERROR:
+        return DECODE_STEP_MEMORY;
+    default:
+        return DECODE_STEP_ERROR;
+    }
+}
+
+/* Makes the codec ready for a stream. DECODE_MEMORY. */
+static DecodeStatus decode_zlib_begin(Decoder *decoder, int window_bits)
+{
+    return inflateReset2(&decoder->zlib, window_bits) == Z_OK ? DECODE_OK : DECODE_MEMORY;
+}
+
+/* One stream of zlib's: window_bits 15 with its frame, -15 without. */
+static DecodeStatus decode_zlib(Decoder *decoder, int window_bits, DecodeInput *in,
+                                DecodeTarget *sink)
+{
+    DecodeStatus status = decode_zlib_begin(decoder, window_bits);
+    return status == DECODE_OK ? decode_pump(decoder, decode_zlib_step, in, sink) : status;
+}
+
+/* Whether the input begins as such a file does. */
+static bool decode_is_gzip(const DecodeInput *in)
+{
+    return in->left >= 2 && (uint8_t)in->next[0] == 0x1F && (uint8_t)in->next[1] == 0x8B;
+}
+
+/* The whole of a gzip body in one call, when its trailer names a size that is plausible. False when
+ * the stream must decide: nothing was appended then. */
+static bool gzip_at_once(Decoder *decoder, const DecodeInput *in, DecodeTarget *sink)
+{
+    if (in->left < 18) {
+        return false;
+    }
+    Buffer *out = sink->out;
+    size_t size = decode_little_endian_32(in->next + in->left - 4);
+    bool is_small = size <= FAST_BYTES && size <= out->limit - out->length &&
+                    (size <= DECODE_RATIO_FLOOR || sink->max_ratio == 0 ||
+                     size / sink->max_ratio < sink->raw_length);
+    if (!is_small || size / 1100 > in->left || buffer_reserve(out, size) != RESULT_OK) {
+        return false;
+    }
+    size_t used = 0;
+    size_t produced = 0;
+    enum libdeflate_result result = libdeflate_gzip_decompress_ex(
+        decoder->fast, in->next, in->left, out->data + out->length, size, &used, &produced);
+    if (result != LIBDEFLATE_SUCCESS || used != in->left) {
+        return false;
+    }
+    out->length += produced;
+    out->data[out->length] = '\0';
+    return true;
+}
+
+/* All members of a gzip file. */
+static DecodeStatus decode_gzip(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
+{
+    if (gzip_at_once(decoder, &in, sink)) {
+        return DECODE_OK;
+    }
+    DecodeStatus status = DECODE_OK;
+    do { /* one member after the other; what follows the last one is padding */
+        status = decode_zlib(decoder, DECODE_GZIP_WINDOW, &in, sink);
+    } while (status == DECODE_OK && decode_is_gzip(&in));
+    return status;
+}
+
+static bool decode_has_zlib_frame(const DecodeInput *in)
+{
+    if (in->left < 2) {
+        return false;
+    }
+    unsigned first = (uint8_t)in->next[0];
+    unsigned second = (uint8_t)in->next[1];
+    return (first & 0x0F) == 8 && (first >> 4) <= 7 && (first << 8 | second) % 31 == 0;
+}
+
+static DecodeStep decode_zstd_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+{
+    ZSTD_inBuffer input = {in->next, in->left, 0};
+    ZSTD_outBuffer output = {*out, *room, 0};
+    size_t code = ZSTD_decompressStream(decoder->zstd, &output, &input);
+    in->next += input.pos;
+    in->left -= input.pos;
+    *out += output.pos;
+    *room -= output.pos;
+    if (ZSTD_isError(code)) {
+        return ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation ? DECODE_STEP_MEMORY
+                                                                       : DECODE_STEP_ERROR;
+    }
+    return code == 0 ? DECODE_STEP_END : DECODE_STEP_MORE;
+}
+
+static bool decode_is_zstd(const DecodeInput *in)
+{
+    if (in->left < 4) {
+        return false;
+    }
+    uint32_t magic = decode_little_endian_32(in->next);
+    return magic == ZSTD_MAGICNUMBER ||
+           (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
+
+static void decode_zstd_begin(Decoder *decoder)
+{
+    (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
+}
+
+/* All frames. */
+static DecodeStatus decode_zstd(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
+{
+    DecodeStatus status = DECODE_OK;
+    do { /* one frame after the other */
+        decode_zstd_begin(decoder);
+        status = decode_pump(decoder, decode_zstd_step, &in, sink);
+    } while (status == DECODE_OK && decode_is_zstd(&in));
+    return status;
 }

@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/memory/buffer.h"
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 
 #define DECODE_RATIO_FLOOR ((size_t)1 << 20)
 /* In pieces also decoded / raw so far is bounded, once more than this came out: a bomb is known

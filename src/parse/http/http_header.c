@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* ---- HTTP response headers as they came over the wire ---- */
+
 static bool http_header_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -187,5 +189,399 @@ bool http_header_find_list(const HttpHeader *header, const char *name, Buffer *s
         field->value = scratch->data;
         field->value_length = scratch->length;
     }
+    return true;
+}
+
+/* The values of header fields: parse/http/http_header.h, second half. */
+
+typedef struct Scan {
+    const char *p;
+    const char *end;
+} Scan;
+
+static bool http_header_value_is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
+}
+
+static bool http_header_value_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static void skip_blanks(Scan *scan)
+{
+    while (scan->p < scan->end && http_header_value_is_blank(*scan->p)) {
+        scan->p++;
+    }
+}
+
+static bool http_header_value_equals(const char *bytes, size_t length, const char *word)
+{
+    return strlen(word) == length && strncasecmp(bytes, word, length) == 0;
+}
+
+/* Digits up to a cap; -1 when there are none. */
+static int64_t http_header_value_read_number(Scan *scan, int64_t cap)
+{
+    if (scan->p >= scan->end || !http_header_value_is_digit(*scan->p)) {
+        return -1;
+    }
+    int64_t n = 0;
+    for (; scan->p < scan->end && http_header_value_is_digit(*scan->p); scan->p++) {
+        n = n * 10 + (*scan->p - '0');
+        n = n > cap ? cap : n;
+    }
+    return n;
+}
+
+typedef struct Parameter {
+    const char *name;
+    size_t name_length;
+    const char *value; /* without quotes; NULL when there is no "=" */
+    size_t value_length;
+} Parameter;
+
+static void http_header_value_read_value(Scan *scan, const char *stops, Parameter *parameter)
+{
+    skip_blanks(scan);
+    if (scan->p < scan->end && (*scan->p == '"' || *scan->p == '\'')) {
+        char quote = *scan->p++;
+        parameter->value = scan->p;
+        while (scan->p < scan->end && *scan->p != quote) {
+            scan->p += *scan->p == '\\' && scan->end - scan->p > 1 ? 2 : 1;
+        }
+        parameter->value_length = (size_t)(scan->p - parameter->value);
+        while (scan->p < scan->end && strchr(stops, *scan->p) == NULL) {
+            scan->p++; /* the quote and junk behind it */
+        }
+        return;
+    }
+    parameter->value = scan->p;
+    while (scan->p < scan->end && (*scan->p == '\0' || strchr(stops, *scan->p) == NULL)) {
+        scan->p++;
+    }
+    const char *value_end = scan->p;
+    while (value_end > parameter->value && http_header_value_is_blank(value_end[-1])) {
+        value_end--;
+    }
+    parameter->value_length = (size_t)(value_end - parameter->value);
+}
+
+/* Reads "name", "name=value" or 'name="value"' up to one of stops, which is not consumed. */
+static void read_parameter(Scan *scan, const char *stops, Parameter *parameter)
+{
+    skip_blanks(scan);
+    *parameter = (Parameter){.name = scan->p};
+    while (scan->p < scan->end && *scan->p != '=' &&
+           (*scan->p == '\0' || strchr(stops, *scan->p) == NULL)) {
+        scan->p++;
+    }
+    const char *name_end = scan->p;
+    while (name_end > parameter->name && http_header_value_is_blank(name_end[-1])) {
+        name_end--;
+    }
+    parameter->name_length = (size_t)(name_end - parameter->name);
+    if (scan->p < scan->end && *scan->p == '=') {
+        scan->p++;
+        http_header_value_read_value(scan, stops, parameter);
+    }
+}
+
+HttpContentType http_header_content_type(const char *value, size_t length)
+{
+    HttpContentType result = {0};
+    if (length == 0) {
+        return result;
+    }
+    Scan scan = {value, value + length};
+    Parameter parameter;
+    /* Some servers send "text/html,text/html"; the first counts. */
+    read_parameter(&scan, ";,", &parameter);
+    if (memchr(parameter.name, '/', parameter.name_length) != NULL) {
+        result.type = parameter.name;
+        result.type_length = parameter.name_length;
+    }
+    while (scan.p < scan.end) {
+        scan.p++;
+        read_parameter(&scan, ";,", &parameter);
+        if (result.charset == NULL && parameter.value_length > 0 &&
+            http_header_value_equals(parameter.name, parameter.name_length, "charset")) {
+            result.charset = parameter.value;
+            result.charset_length = parameter.value_length;
+        }
+    }
+    return result;
+}
+
+bool http_header_is_type(const HttpContentType *content_type, const char *type)
+{
+    return content_type->type != NULL &&
+           http_header_value_equals(content_type->type, content_type->type_length, type);
+}
+
+/* ---- dates ---- */
+
+static int month_of(const char *word, size_t length)
+{
+    static const char names[] = "janfebmaraprmayjunjulaugsepoctnovdec";
+    for (int i = 0; length >= 3 && i < 12; i++) {
+        if (strncasecmp(word, names + (size_t)3 * (size_t)i, 3) == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* Days since 1970-01-01 in the proleptic Gregorian calendar. */
+static int64_t http_header_value_days_of(int64_t year, int64_t month, int64_t day)
+{
+    year -= month <= 2 ? 1 : 0;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t year_of_era = year - era * 400;
+    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
+           719468;
+}
+
+typedef struct DateParts {
+    int64_t day, month, year, hour, minute, second;
+    bool has_day, has_year, has_time;
+} DateParts;
+
+/* A run of digits: a time when ':' follows, else the day (one or two digits, first) or the year. */
+static bool http_header_value_take_number(Scan *scan, DateParts *parts)
+{
+    const char *start = scan->p;
+    int64_t n = http_header_value_read_number(scan, 100000);
+    size_t digits = (size_t)(scan->p - start);
+    if (scan->p < scan->end && *scan->p == ':') {
+        if (parts->has_time) {
+            return false;
+        }
+        parts->hour = n;
+        scan->p++;
+        parts->minute = http_header_value_read_number(scan, 100);
+        if (scan->p < scan->end && *scan->p == ':') {
+            scan->p++;
+            parts->second = http_header_value_read_number(scan, 100);
+        }
+        parts->has_time = true;
+        return parts->minute >= 0 && parts->second >= 0;
+    }
+    if (!parts->has_day && digits <= 2) {
+        parts->day = n;
+        parts->has_day = true;
+        return true;
+    }
+    if (parts->has_year || digits > 4) {
+        return false;
+    }
+    parts->year = digits > 2 ? n : n + (n < 70 ? 2000 : 1900);
+    parts->has_year = true;
+    return true;
+}
+
+/* "+0130" where the scan stopped: HTTP knows GMT only, its servers do not. */
+static int64_t zone_seconds(Scan scan, const char *start)
+{
+    if (scan.p == start || scan.end - scan.p < 4 || (scan.p[-1] != '+' && scan.p[-1] != '-')) {
+        return 0;
+    }
+    int64_t sign = scan.p[-1] == '-' ? -1 : 1;
+    int64_t zone = http_header_value_read_number(&scan, 9999);
+    return sign * (zone / 100 * 3600 + zone % 100 * 60);
+}
+
+bool http_header_date(const char *value, size_t length, int64_t *unix_s)
+{
+    if (length == 0) {
+        return false;
+    }
+    Scan scan = {value, value + length};
+    DateParts parts = {0};
+    while (scan.p < scan.end) {
+        char c = *scan.p;
+        if (http_header_value_is_digit(c)) {
+            if (parts.has_time && parts.has_day && parts.has_year) {
+                break; /* only a zone can follow */
+            }
+            if (!http_header_value_take_number(&scan, &parts)) {
+                return false;
+            }
+            continue;
+        }
+        const char *word = scan.p;
+        while (scan.p < scan.end && ((*scan.p | 0x20) >= 'a' && (*scan.p | 0x20) <= 'z')) {
+            scan.p++;
+        }
+        if (scan.p == word) {
+            scan.p++;
+        } else if (parts.month == 0) {
+            parts.month = month_of(word, (size_t)(scan.p - word));
+        }
+    }
+    bool is_date = parts.has_day && parts.has_year && parts.has_time && parts.month > 0 &&
+                   parts.day >= 1 && parts.day <= 31 && parts.hour <= 23 && parts.minute <= 59 &&
+                   parts.second <= 60 && parts.year >= 1601;
+    if (is_date) {
+        *unix_s = http_header_value_days_of(parts.year, parts.month, parts.day) * 86400 +
+                  parts.hour * 3600 + parts.minute * 60 + parts.second - zone_seconds(scan, value);
+    }
+    return is_date;
+}
+
+int64_t http_header_retry_after(const char *value, size_t length, int64_t unix_now_s)
+{
+    if (length == 0) {
+        return -1;
+    }
+    Scan scan = {value, value + length};
+    skip_blanks(&scan);
+    Scan number = scan;
+    int64_t seconds = http_header_value_read_number(&number, HTTP_MAX_SECONDS);
+    if (seconds >= 0 && number.p < number.end && *number.p == '.') {
+        seconds++; /* "1.5": rounded up */
+        number.p++;
+        (void)http_header_value_read_number(&number, HTTP_MAX_SECONDS);
+    }
+    skip_blanks(&number);
+    if (seconds >= 0 && number.p == number.end) {
+        return seconds > HTTP_MAX_SECONDS ? HTTP_MAX_SECONDS : seconds;
+    }
+    int64_t then = 0;
+    if (!http_header_date(value, length, &then)) {
+        return -1;
+    }
+    if (then <= unix_now_s) {
+        return 0;
+    }
+    return then - unix_now_s > HTTP_MAX_SECONDS ? HTTP_MAX_SECONDS : then - unix_now_s;
+}
+
+void http_header_cache_control(const char *value, size_t length, HttpCacheControl *control)
+{
+    if (length == 0) {
+        return;
+    }
+    Scan scan = {value, value + length};
+    while (scan.p < scan.end) {
+        Parameter parameter;
+        read_parameter(&scan, ",", &parameter);
+        if (scan.p < scan.end) {
+            scan.p++;
+        }
+        if (http_header_value_equals(parameter.name, parameter.name_length, "no-store")) {
+            control->no_store = true;
+        } else if (http_header_value_equals(parameter.name, parameter.name_length, "no-cache")) {
+            control->no_cache |= parameter.value == NULL; /* with a value: for some fields only */
+        } else if (parameter.value != NULL && control->max_age_s < 0 &&
+                   http_header_value_equals(parameter.name, parameter.name_length, "max-age")) {
+            Scan number = {parameter.value, parameter.value + parameter.value_length};
+            control->max_age_s = http_header_value_read_number(&number, HTTP_MAX_SECONDS);
+        }
+    }
+}
+
+/* ---- links ---- */
+
+bool http_header_next_link(const char *value, size_t length, size_t *position, HttpLink *link)
+{
+    if (*position >= length) {
+        return false;
+    }
+    Scan scan = {value + *position, value + length};
+    const char *open = memchr(scan.p, '<', (size_t)(scan.end - scan.p));
+    const char *close = open == NULL ? NULL : memchr(open, '>', (size_t)(scan.end - open));
+    if (close == NULL) {
+        *position = length;
+        return false;
+    }
+    *link = (HttpLink){0};
+    const char *uri = open + 1;
+    scan.p = close + 1;
+    while (uri < close && http_header_value_is_blank(*uri)) {
+        uri++;
+    }
+    while (close > uri && http_header_value_is_blank(close[-1])) {
+        close--;
+    }
+    link->uri = uri;
+    link->uri_length = (size_t)(close - uri);
+    for (;;) {
+        skip_blanks(&scan);
+        if (scan.p >= scan.end || *scan.p != ';') {
+            break;
+        }
+        scan.p++;
+        Parameter parameter;
+        read_parameter(&scan, ";,", &parameter);
+        if (parameter.value == NULL) {
+            continue;
+        }
+        if (link->rel == NULL &&
+            http_header_value_equals(parameter.name, parameter.name_length, "rel")) {
+            link->rel = parameter.value;
+            link->rel_length = parameter.value_length;
+        } else if (link->type == NULL &&
+                   http_header_value_equals(parameter.name, parameter.name_length, "type")) {
+            link->type = parameter.value;
+            link->type_length = parameter.value_length;
+        } else if (http_header_value_equals(parameter.name, parameter.name_length, "anchor")) {
+            link->has_anchor = true;
+        }
+    }
+    *position = (size_t)(scan.p - value);
+    return true;
+}
+
+bool http_header_refresh(const char *value, size_t length, int64_t *seconds, const char **uri,
+                         size_t *uri_length)
+{
+    if (length == 0) {
+        return false;
+    }
+    Scan scan = {value, value + length};
+    skip_blanks(&scan);
+    *seconds = http_header_value_read_number(&scan, HTTP_MAX_SECONDS);
+    if (*seconds < 0) {
+        if (scan.p >= scan.end || *scan.p != '.') {
+            return false;
+        }
+        *seconds = 0;
+    }
+    while (scan.p < scan.end && (http_header_value_is_digit(*scan.p) || *scan.p == '.')) {
+        scan.p++;
+    }
+    *uri = scan.p;
+    *uri_length = 0;
+    if (scan.p == scan.end) {
+        return true;
+    }
+    if (*scan.p != ';' && *scan.p != ',' && !http_header_value_is_blank(*scan.p)) {
+        return false;
+    }
+    skip_blanks(&scan);
+    if (scan.p < scan.end && (*scan.p == ';' || *scan.p == ',')) {
+        scan.p++;
+    }
+    skip_blanks(&scan);
+    if (scan.end - scan.p >= 3 && strncasecmp(scan.p, "url", 3) == 0) {
+        Scan equal = {scan.p + 3, scan.end};
+        skip_blanks(&equal);
+        if (equal.p < equal.end && *equal.p == '=') {
+            scan.p = equal.p + 1;
+            skip_blanks(&scan);
+        }
+    }
+    char quote = scan.p < scan.end && (*scan.p == '"' || *scan.p == '\'') ? *scan.p : '\0';
+    scan.p += quote == '\0' ? 0 : 1;
+    const char *stop = scan.end;
+    if (quote != '\0') {
+        const char *closing = memchr(scan.p, quote, (size_t)(scan.end - scan.p));
+        stop = closing == NULL ? stop : closing;
+    }
+    *uri = scan.p;
+    *uri_length = (size_t)(stop - scan.p);
     return true;
 }

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/memory/buffer.h"
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 
 typedef struct HttpHeader {
     unsigned status;    /* 100-999 of the final response */

@@ -1,9 +1,308 @@
 #include "parse/visible/visible_stack.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
-#include "parse/visible/visible_style.h"
+#include "parse/text/skim_scan.h"
+#include "parse/visible/visible_lines.h"
+
+/* A style attribute, as far as it says whether and how text is seen.
+ *
+ * What: display, visibility, white-space, float and position. Style sheets are not read: what only
+ * they hide is text (see visible.h). Pure, no locks.
+ * Source: CSS Syntax 3 (a list of declarations), CSS Display 3. */
+
+typedef enum VisibleSeen { VISIBLE_SEEN_INHERIT, VISIBLE_SEEN_YES, VISIBLE_SEEN_NO } VisibleSeen;
+
+typedef struct VisibleStyle {
+    bool has_box; /* display, float or position say something */
+    bool has_white;
+    bool is_flex; /* what is in the box is blocks */
+    VisibleBox box;
+    VisibleWhite white;
+    VisibleSeen seen; /* visibility */
+} VisibleStyle;
+
+/* ---- Visible box ---- */
+
+#define BLOCK                                                                                      \
+    {                                                                                              \
+        VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE                                     \
+    }
+#define FORMATTING                                                                                 \
+    {                                                                                              \
+        VISIBLE_BOX_INLINE, VISIBLE_FORMATTING                                                     \
+    }
+#define HEADING                                                                                    \
+    {                                                                                              \
+        VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE | VISIBLE_HEADING                   \
+    }
+#define OBJECT                                                                                     \
+    {                                                                                              \
+        VISIBLE_BOX_OBJECT, 0                                                                      \
+    }
+#define NONE                                                                                       \
+    {                                                                                              \
+        VISIBLE_BOX_NONE, 0                                                                        \
+    }
+
+const VisibleTraits visible_traits[HTML_TAGS] = {
+    [HTML_A] = FORMATTING,
+    [HTML_ADDRESS] = BLOCK,
+    [HTML_APPLET] = {VISIBLE_BOX_INLINE_BLOCK, VISIBLE_IN_SCOPE},
+    [HTML_AREA] = NONE,
+    [HTML_ARTICLE] = BLOCK,
+    [HTML_ASIDE] = BLOCK,
+    [HTML_AUDIO] = NONE,
+    [HTML_B] = FORMATTING,
+    [HTML_BASE] = NONE,
+    [HTML_BIG] = FORMATTING,
+    [HTML_BLOCKQUOTE] = BLOCK,
+    [HTML_BUTTON] = {VISIBLE_BOX_INLINE_BLOCK, VISIBLE_IN_SCOPE},
+    [HTML_CANVAS] = NONE,
+    [HTML_CAPTION] = {VISIBLE_BOX_BLOCK, 0},
+    [HTML_CENTER] = BLOCK,
+    [HTML_CODE] = FORMATTING,
+    [HTML_DATALIST] = NONE,
+    [HTML_DD] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_DETAILS] = {VISIBLE_BOX_BLOCK,
+                      VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE | VISIBLE_CLOSED_DETAILS},
+    [HTML_DIALOG] = {VISIBLE_BOX_NONE, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE},
+    [HTML_DIR] = BLOCK,
+    [HTML_DIV] = BLOCK,
+    [HTML_DL] = BLOCK,
+    [HTML_DT] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_EM] = FORMATTING,
+    [HTML_EMBED] = OBJECT,
+    [HTML_FIELDSET] = BLOCK,
+    [HTML_FIGCAPTION] = BLOCK,
+    [HTML_FIGURE] = BLOCK,
+    [HTML_FONT] = FORMATTING,
+    [HTML_FOOTER] = BLOCK,
+    [HTML_FORM] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE},
+    [HTML_H1] = HEADING,
+    [HTML_H2] = HEADING,
+    [HTML_H3] = HEADING,
+    [HTML_H4] = HEADING,
+    [HTML_H5] = HEADING,
+    [HTML_H6] = HEADING,
+    [HTML_HEADER] = BLOCK,
+    [HTML_HGROUP] = BLOCK,
+    [HTML_HR] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P},
+    [HTML_I] = FORMATTING,
+    [HTML_IFRAME] = OBJECT,
+    [HTML_IMAGE] = OBJECT,
+    [HTML_IMG] = OBJECT,
+    [HTML_INPUT] = OBJECT,
+    [HTML_LEGEND] = {VISIBLE_BOX_BLOCK, 0},
+    [HTML_LI] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_LINK] = NONE,
+    [HTML_LISTING] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE | VISIBLE_KEEPS_WHITE},
+    [HTML_MAIN] = BLOCK,
+    [HTML_MARQUEE] = {VISIBLE_BOX_INLINE_BLOCK, VISIBLE_IN_SCOPE},
+    [HTML_MENU] = BLOCK,
+    [HTML_META] = NONE,
+    [HTML_METER] = NONE,
+    [HTML_NAV] = BLOCK,
+    [HTML_NOBR] = FORMATTING,
+    [HTML_NOEMBED] = NONE,
+    [HTML_NOFRAMES] = NONE,
+    [HTML_NOSCRIPT] = NONE,
+    [HTML_OBJECT] = {VISIBLE_BOX_INLINE, VISIBLE_IN_SCOPE},
+    [HTML_OL] = BLOCK,
+    [HTML_OPTGROUP] = {VISIBLE_BOX_BLOCK, VISIBLE_IMPLIED_END},
+    [HTML_OPTION] = {VISIBLE_BOX_BLOCK, VISIBLE_IMPLIED_END},
+    [HTML_P] = {VISIBLE_BOX_PARAGRAPH, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_PARAM] = NONE,
+    [HTML_PLAINTEXT] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_KEEPS_WHITE},
+    [HTML_PRE] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE | VISIBLE_KEEPS_WHITE},
+    [HTML_PROGRESS] = NONE,
+    [HTML_RB] = {VISIBLE_BOX_INLINE, VISIBLE_IMPLIED_END},
+    [HTML_RP] = {VISIBLE_BOX_NONE, VISIBLE_IMPLIED_END},
+    [HTML_RT] = {VISIBLE_BOX_INLINE, VISIBLE_IMPLIED_END},
+    [HTML_RTC] = {VISIBLE_BOX_INLINE, VISIBLE_IMPLIED_END},
+    [HTML_S] = FORMATTING,
+    [HTML_SCRIPT] = NONE,
+    [HTML_SEARCH] = BLOCK,
+    [HTML_SECTION] = BLOCK,
+    [HTML_SELECT] = {VISIBLE_BOX_INLINE_BLOCK, VISIBLE_IN_SCOPE},
+    [HTML_SMALL] = FORMATTING,
+    [HTML_SOURCE] = NONE,
+    [HTML_STRIKE] = FORMATTING,
+    [HTML_STRONG] = FORMATTING,
+    [HTML_STYLE] = NONE,
+    [HTML_SUMMARY] = BLOCK,
+    [HTML_TABLE] = {VISIBLE_BOX_TABLE, VISIBLE_CLOSES_P | VISIBLE_IN_SCOPE},
+    [HTML_TBODY] = {VISIBLE_BOX_ROWS, VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_TD] = {VISIBLE_BOX_CELL, VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_TEMPLATE] = {VISIBLE_BOX_NONE, VISIBLE_IN_SCOPE},
+    [HTML_TEXTAREA] = OBJECT,
+    [HTML_TFOOT] = {VISIBLE_BOX_ROWS, VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_TH] = {VISIBLE_BOX_CELL, VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_THEAD] = {VISIBLE_BOX_ROWS, VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_TITLE] = NONE,
+    [HTML_TR] = {VISIBLE_BOX_ROW, VISIBLE_IN_SCOPE | VISIBLE_IMPLIED_END},
+    [HTML_TRACK] = NONE,
+    [HTML_TT] = FORMATTING,
+    [HTML_U] = FORMATTING,
+    [HTML_UL] = BLOCK,
+    [HTML_VIDEO] = NONE,
+    [HTML_XMP] = {VISIBLE_BOX_BLOCK, VISIBLE_CLOSES_P | VISIBLE_KEEPS_WHITE},
+};
+
+typedef struct Word {
+    const char *bytes;
+    size_t length;
+} Word;
+
+static bool visible_style_is(Word word, const char *what)
+{
+    size_t n = strlen(what);
+    return word.length == n && strncasecmp(word.bytes, what, n) == 0;
+}
+
+static bool visible_style_ends_with(Word word, const char *what)
+{
+    size_t n = strlen(what);
+    return word.length >= n && strncasecmp(word.bytes + word.length - n, what, n) == 0;
+}
+
+static Word visible_style_trim(const char *p, const char *end)
+{
+    while (p < end && (scan_class(*p) & SCAN_SPACE) != 0) {
+        p++;
+    }
+    while (end > p && (scan_class(end[-1]) & SCAN_SPACE) != 0) {
+        end--;
+    }
+    return (Word){.bytes = p, .length = (size_t)(end - p)};
+}
+
+/* The value of a declaration without "!important". */
+static Word visible_style_value_of(const char *p, const char *end)
+{
+    const char *bang = find_byte(p, end, '!');
+    return visible_style_trim(p, bang);
+}
+
+/* False: the value is none of those that browsers know, and the declaration does not count. */
+static bool read_display(Word value, VisibleBox *box)
+{
+    static const struct {
+        const char *name;
+        VisibleBox box;
+    } known[] = {
+        {"none", VISIBLE_BOX_NONE},
+        {"block", VISIBLE_BOX_BLOCK},
+        {"inline", VISIBLE_BOX_INLINE},
+        {"contents", VISIBLE_BOX_INLINE},
+        {"inline-block", VISIBLE_BOX_INLINE_BLOCK},
+        {"inline-flex", VISIBLE_BOX_INLINE_BLOCK},
+        {"inline-grid", VISIBLE_BOX_INLINE_BLOCK},
+        {"inline-table", VISIBLE_BOX_INLINE_BLOCK},
+        {"table-cell", VISIBLE_BOX_INLINE_BLOCK},
+        {"flex", VISIBLE_BOX_BLOCK},
+        {"grid", VISIBLE_BOX_BLOCK},
+        {"flow-root", VISIBLE_BOX_BLOCK},
+        {"list-item", VISIBLE_BOX_BLOCK},
+        {"table", VISIBLE_BOX_BLOCK},
+        {"table-row", VISIBLE_BOX_BLOCK},
+        {"table-caption", VISIBLE_BOX_BLOCK},
+        {"-webkit-box", VISIBLE_BOX_BLOCK},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (visible_style_is(value, known[i].name)) {
+            *box = known[i].box;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void declaration(VisibleStyle *style, bool *floats, Word name, Word value)
+{
+    VisibleBox box = VISIBLE_BOX_INLINE;
+    if (visible_style_is(name, "display")) {
+        if (read_display(value, &box)) {
+            style->has_box = true;
+            style->box = box;
+            style->is_flex =
+                visible_style_ends_with(value, "flex") || visible_style_ends_with(value, "grid");
+        }
+    } else if (visible_style_is(name, "visibility")) {
+        style->seen = visible_style_is(value, "visible") ? VISIBLE_SEEN_YES
+                      : visible_style_is(value, "hidden") || visible_style_is(value, "collapse")
+                          ? VISIBLE_SEEN_NO
+                          : style->seen;
+    } else if (visible_style_is(name, "float")) {
+        *floats = visible_style_is(value, "left") || visible_style_is(value, "right");
+    } else if (visible_style_is(name, "position")) {
+        *floats =
+            *floats || visible_style_is(value, "absolute") || visible_style_is(value, "fixed");
+    } else if (visible_style_is(name, "white-space")) {
+        bool keeps = visible_style_is(value, "pre") || visible_style_is(value, "pre-wrap") ||
+                     visible_style_is(value, "break-spaces");
+        bool lines = visible_style_is(value, "pre-line");
+        if (keeps || lines || visible_style_is(value, "normal") ||
+            visible_style_is(value, "nowrap")) {
+            style->has_white = true;
+            style->white = keeps   ? VISIBLE_WHITE_PRE
+                           : lines ? VISIBLE_WHITE_PRE_LINE
+                                   : VISIBLE_WHITE_NORMAL;
+        }
+    }
+}
+
+/* The ";" that ends a declaration, or end: not one in quotes or parentheses. */
+static const char *declaration_end(const char *p, const char *end)
+{
+    unsigned depth = 0;
+    while (p < end) {
+        if (*p == '"' || *p == '\'') {
+            const char *close = find_byte(p + 1, end, *p);
+            p = close == end ? end : close + 1;
+            continue;
+        }
+        if (*p == ';' && depth == 0) {
+            return p;
+        }
+        depth += *p == '(' ? 1u : 0u;
+        depth -= *p == ')' && depth > 0 ? 1u : 0u;
+        p++;
+    }
+    return end;
+}
+
+/* Reads the value of a style attribute, whose character references may still be there (what we look
+ * for holds none). */
+static VisibleStyle visible_style_read(const char *value, size_t length)
+{
+    VisibleStyle style = {.has_box = false};
+    bool floats = false;
+    const char *p = value;
+    const char *end = value + length;
+    while (p < end) {
+        const char *stop = declaration_end(p, end);
+        const char *colon = find_byte(p, stop, ':');
+        if (colon < stop) {
+            Word name = visible_style_trim(p, colon);
+            /* One look tells most declarations from those that count. */
+            if (name.length > 0 && strchr("dvfpwDVFPW", name.bytes[0]) != NULL) {
+                declaration(&style, &floats, name, visible_style_value_of(colon + 1, stop));
+            }
+        }
+        p = stop < end ? stop + 1 : end;
+    }
+    if (floats && (!style.has_box || style.box != VISIBLE_BOX_NONE)) {
+        style.has_box = true;
+        style.box = VISIBLE_BOX_BLOCK;
+    }
+    return style;
+}
+
+/* ---- The stack of open elements, and what each makes of the text in it ---- */
 
 void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks)
 {

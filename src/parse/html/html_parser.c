@@ -1,10 +1,8 @@
-#include "parse/html/html_resolve.h"
+#include "parse/html/html_parser.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
-
-#include "parse/html/html_parser.h"
 
 #define BATCH       ((size_t)8192)    /* references that are handed on together */
 #define WORDS_BATCH ((size_t)4 << 20) /* bytes of the page's words, with HtmlOptions.link_text */

@@ -1,0 +1,532 @@
+#include "parse/filter/filter_tests.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "parse/filter/filter_atom.h"
+#include "parse/host/domain.h"
+#include "parse/trap/trap.h"
+#include "parse/usage/usage.h"
+
+/* The parts of a URL or answer that atoms look at, and how a part is compared with an argument.
+ *
+ * What: everything the tests (filter_tests.h) have in common.
+ * Owns: nothing; a part points into what is asked about.
+ * Threads: pure functions, inline since a filter runs for every link. */
+
+typedef struct FilterPart {
+    const char *text;
+    size_t length;
+} FilterPart;
+
+static inline FilterPart filter_part_host(const Url *url)
+{
+    return (FilterPart){url->href + url->host_start, url->host_end - url->host_start};
+}
+
+static inline FilterPart filter_part_path(const Url *url)
+{
+    return (FilterPart){url->href + url->path_start, url->query_start - url->path_start};
+}
+
+/* Without the "?". */
+static inline FilterPart filter_part_query(const Url *url)
+{
+    uint32_t start = url->query_start < url->length ? url->query_start + 1 : url->length;
+    return (FilterPart){url->href + start, url->length - start};
+}
+
+/* What follows the last dot of the last segment; empty when there is none. */
+static inline FilterPart filter_part_extension(const Url *url)
+{
+    FilterPart path = filter_part_path(url);
+    size_t n = 0;
+    while (n < path.length && path.text[path.length - 1 - n] != '/') {
+        if (path.text[path.length - 1 - n] == '.') {
+            return (FilterPart){path.text + path.length - n, n};
+        }
+        n++;
+    }
+    return (FilterPart){path.text, 0};
+}
+
+/* "text/html" of "text/html; charset=utf-8". */
+static inline FilterPart filter_part_mime(const char *content_type)
+{
+    content_type += strspn(content_type, " \t");
+    return (FilterPart){content_type, strcspn(content_type, "; \t,")};
+}
+
+static inline bool filter_part_equals(FilterPart part, const FilterItem *item)
+{
+    return part.length == item->length && memcmp(part.text, item->text, part.length) == 0;
+}
+
+static inline bool filter_part_equals_without_case(FilterPart part, const FilterItem *item)
+{
+    return part.length == item->length && strncasecmp(part.text, item->text, part.length) == 0;
+}
+
+static inline bool filter_part_starts_with(FilterPart part, const FilterItem *item)
+{
+    return part.length >= item->length && memcmp(part.text, item->text, item->length) == 0;
+}
+
+static inline bool filter_part_ends_with(FilterPart part, const FilterItem *item)
+{
+    return part.length >= item->length &&
+           memcmp(part.text + part.length - item->length, item->text, item->length) == 0;
+}
+
+static inline bool filter_part_ends_with_without_case(FilterPart part, const FilterItem *item)
+{
+    return part.length >= item->length &&
+           strncasecmp(part.text + part.length - item->length, item->text, item->length) == 0;
+}
+
+static inline bool filter_part_contains(FilterPart part, const FilterItem *item)
+{
+    return memmem(part.text, part.length, item->text, item->length) != NULL;
+}
+
+/* Whether a part passes the test with one of the arguments. */
+static inline bool filter_part_any(const FilterAtom *atom, FilterPart part,
+                                   bool (*test)(FilterPart part, const FilterItem *item))
+{
+    for (size_t i = 0; i < atom->n_items; i++) {
+        if (test(part, &atom->items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a number lies in one of the ranges. */
+static inline bool filter_any_range(const FilterAtom *atom, uint64_t value)
+{
+    for (size_t i = 0; i < atom->n_items; i++) {
+        if (value >= atom->items[i].low && value <= atom->items[i].high) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Regular expressions of filters ---- */
+
+/* Bounds of one match: a step of the matcher takes some nanoseconds, a frame some hundred bytes. */
+#define MATCH_LIMIT     1000000u
+#define HEAP_LIMIT_KIB  (32u * 1024u)
+#define JIT_STACK_FIRST ((size_t)32 * 1024)
+#define JIT_STACK_MOST  ((size_t)1024 * 1024)
+
+struct FilterScratch {
+    pcre2_match_data *match;
+    pcre2_match_context *context;
+    pcre2_jit_stack *stack;
+    uint64_t given_up;
+};
+
+Result filter_scratch_new(FilterScratch **scratch)
+{
+    *scratch = NULL;
+    FilterScratch *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return RESULT_MEMORY;
+    }
+    made->match = pcre2_match_data_create(1, NULL);
+    made->context = pcre2_match_context_create(NULL);
+    made->stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_MOST, NULL);
+    if (made->match == NULL || made->context == NULL) {
+        filter_scratch_delete(made);
+        return RESULT_MEMORY;
+    }
+    (void)pcre2_set_match_limit(made->context, MATCH_LIMIT);
+    (void)pcre2_set_heap_limit(made->context, HEAP_LIMIT_KIB);
+    if (made->stack != NULL) { /* NULL: PCRE2 was built without JIT */
+        pcre2_jit_stack_assign(made->context, NULL, made->stack);
+    }
+    *scratch = made;
+    return RESULT_OK;
+}
+
+void filter_scratch_delete(FilterScratch *scratch)
+{
+    if (scratch == NULL) {
+        return;
+    }
+    pcre2_match_data_free(scratch->match);
+    pcre2_match_context_free(scratch->context);
+    pcre2_jit_stack_free(scratch->stack);
+    free(scratch);
+}
+
+uint64_t filter_scratch_given_up(const FilterScratch *scratch)
+{
+    return scratch->given_up;
+}
+
+Result filter_regex_compile(FilterAtom *atom, char message[FILTER_REGEX_MESSAGE_BYTES],
+                            size_t *offset)
+{
+    const FilterItem *item = &atom->items[0];
+    uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C;
+    if (atom->type->arguments == FILTER_REGEX) {
+        options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
+    }
+    int code = 0;
+    PCRE2_SIZE at = 0;
+    atom->regex = pcre2_compile((PCRE2_SPTR)item->text, item->length, options, &code, &at, NULL);
+    if (atom->regex == NULL) {
+        if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED) {
+            return RESULT_MEMORY;
+        }
+        (void)pcre2_get_error_message(code, (PCRE2_UCHAR *)message, FILTER_REGEX_MESSAGE_BYTES);
+        *offset = at;
+        return RESULT_INVALID;
+    }
+    /* Without JIT (not built in, or memory may not be executable) the interpreter matches. */
+    (void)pcre2_jit_compile(atom->regex, PCRE2_JIT_COMPLETE);
+    return RESULT_OK;
+}
+
+bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t length,
+                          FilterScratch *scratch)
+{
+    int rc =
+        pcre2_match(atom->regex, (PCRE2_SPTR)text, length, 0, 0, scratch->match, scratch->context);
+    if (rc < 0 && rc != PCRE2_ERROR_NOMATCH) {
+        scratch->given_up++;
+    }
+    return rc >= 0;
+}
+
+/* What atoms test of a URL and of the page that links to it. */
+
+FILTER_TEST(host_equals)
+{
+    return filter_part_any(atom, filter_part_host(input->url), filter_part_equals);
+}
+
+FILTER_TEST(host_ends_with)
+{
+    return filter_part_any(atom, filter_part_host(input->url), filter_part_ends_with);
+}
+
+static bool is_domain_of(FilterPart host, const FilterItem *item)
+{
+    return domain_contains(item->text, item->length, host.text, host.length);
+}
+
+FILTER_TEST(host_in_domain)
+{
+    return filter_part_any(atom, filter_part_host(input->url), is_domain_of);
+}
+
+FILTER_TEST(host_in_file)
+{
+    FilterPart host = filter_part_host(input->url);
+    return filter_set_contains(atom->set, host.text, host.length);
+}
+
+FILTER_TEST(domain_in_file)
+{
+    FilterPart host = filter_part_host(input->url);
+    return filter_set_contains_domain(atom->set, host.text, host.length);
+}
+
+FILTER_TEST(host_is_address)
+{
+    FilterPart host = filter_part_host(input->url);
+    return domain_is_address(host.text, host.length);
+}
+
+FILTER_TEST(registered_domain_is)
+{
+    Domain domain = domain_of_url(input->url);
+    return filter_part_any(atom, (FilterPart){domain.name, domain.length}, filter_part_equals);
+}
+
+FILTER_TEST(same_host)
+{
+    if (input->source == NULL) {
+        return false;
+    }
+    FilterPart a = filter_part_host(input->url);
+    FilterPart b = filter_part_host(input->source);
+    return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+}
+
+FILTER_TEST(same_registered_domain)
+{
+    if (input->source == NULL) {
+        return false;
+    }
+    Domain a = domain_of_url(input->url);
+    Domain b = domain_of_url(input->source);
+    return a.length == b.length && memcmp(a.name, b.name, a.length) == 0;
+}
+
+FILTER_TEST(scheme_equals)
+{
+    FilterPart scheme = {input->url->href, input->url->https ? 5 : 4};
+    return filter_part_any(atom, scheme, filter_part_equals);
+}
+
+FILTER_TEST(port_is)
+{
+    return filter_any_range(atom, input->url->port);
+}
+
+FILTER_TEST(url_equals)
+{
+    return filter_part_any(atom, (FilterPart){input->url->href, input->url->length},
+                           filter_part_equals);
+}
+
+FILTER_TEST(url_contains)
+{
+    return filter_part_any(atom, (FilterPart){input->url->href, input->url->length},
+                           filter_part_contains);
+}
+
+FILTER_TEST(url_matches)
+{
+    return filter_regex_matches(atom, input->url->href, input->url->length, scratch);
+}
+
+FILTER_TEST(url_shorter)
+{
+    return input->url->length < atom->items[0].low;
+}
+
+FILTER_TEST(path_starts)
+{
+    return filter_part_any(atom, filter_part_path(input->url), filter_part_starts_with);
+}
+
+FILTER_TEST(path_ends)
+{
+    return filter_part_any(atom, filter_part_path(input->url), filter_part_ends_with_without_case);
+}
+
+FILTER_TEST(path_depth_below)
+{
+    FilterPart path = filter_part_path(input->url);
+    return trap_path_depth(path.text, path.length) < atom->items[0].low;
+}
+
+FILTER_TEST(duplicate_segments_below)
+{
+    FilterPart path = filter_part_path(input->url);
+    uint64_t times = atom->items[0].low;
+    return times >= TRAP_MAX_SEGMENTS || !trap_repeats(path.text, path.length, (unsigned)times);
+}
+
+FILTER_TEST(extension_is)
+{
+    return filter_part_any(atom, filter_part_extension(input->url),
+                           filter_part_equals_without_case);
+}
+
+FILTER_TEST(has_query)
+{
+    return filter_part_query(input->url).length > 0;
+}
+
+FILTER_TEST(query_contains)
+{
+    return filter_part_any(atom, filter_part_query(input->url), filter_part_contains);
+}
+
+/* Whether part is text once "+" and %XX are decoded. */
+static bool decodes_to(FilterPart part, const FilterItem *item)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < part.length; i++, n++) {
+        unsigned char c = (unsigned char)part.text[i];
+        unsigned value = 0;
+        bool escaped = c == '%' && part.length - i > 2;
+        for (size_t k = 1; escaped && k <= 2; k++) {
+            char digit = part.text[i + k];
+            char lower = (char)(digit | 0x20);
+            bool decimal = digit >= '0' && digit <= '9';
+            escaped = decimal || (lower >= 'a' && lower <= 'f');
+            value = value * 16 + (unsigned)(decimal ? digit - '0' : lower - 'a' + 10);
+        }
+        i += escaped ? 2 : 0;
+        c = (unsigned char)(escaped ? value : c == '+' ? ' ' : c);
+        if (n >= item->length || c != (unsigned char)item->text[n]) {
+            return false;
+        }
+    }
+    return n == item->length;
+}
+
+/* The next "name=value" of a query; false at its end. */
+static bool next_parameter(FilterPart *query, FilterPart *name, FilterPart *value)
+{
+    while (query->length > 0) {
+        const char *amp = memchr(query->text, '&', query->length);
+        size_t n = amp != NULL ? (size_t)(amp - query->text) : query->length;
+        const char *equals_sign = memchr(query->text, '=', n);
+        size_t n_name = equals_sign != NULL ? (size_t)(equals_sign - query->text) : n;
+        *name = (FilterPart){query->text, n_name};
+        *value = (FilterPart){query->text + (n_name < n ? n_name + 1 : n),
+                              n_name < n ? n - n_name - 1 : 0};
+        size_t used = amp != NULL ? n + 1 : n;
+        *query = (FilterPart){query->text + used, query->length - used};
+        if (n > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+FILTER_TEST(has_parameter)
+{
+    FilterPart query = filter_part_query(input->url);
+    FilterPart name;
+    FilterPart value;
+    while (next_parameter(&query, &name, &value)) {
+        if (filter_part_any(atom, name, decodes_to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first argument is the name, the others are values. */
+FILTER_TEST(parameter_is)
+{
+    FilterPart query = filter_part_query(input->url);
+    FilterPart name;
+    FilterPart value;
+    while (next_parameter(&query, &name, &value)) {
+        for (size_t i = 1; i < atom->n_items && decodes_to(name, &atom->items[0]); i++) {
+            if (decodes_to(value, &atom->items[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+FILTER_TEST(parameters_below)
+{
+    FilterPart query = filter_part_query(input->url);
+    return trap_parameters(query.text, query.length) < atom->items[0].low;
+}
+
+FILTER_TEST(depth_at_most)
+{
+    return input->has_depth && input->depth <= atom->items[0].low;
+}
+
+/* What atoms test of an answer. */
+
+FILTER_TEST(is_http_response)
+{
+    return input->status != 0;
+}
+
+FILTER_TEST(status_is)
+{
+    return input->status > 0 && filter_any_range(atom, (uint64_t)input->status);
+}
+
+FILTER_TEST(status_category)
+{
+    return input->status > 0 && filter_any_range(atom, (uint64_t)input->status / 100);
+}
+
+FILTER_TEST(content_type_starts)
+{
+    if (input->content_type == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < atom->n_items; i++) {
+        if (strncasecmp(input->content_type, atom->items[i].text, atom->items[i].length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "image/" followed by "*" is every type of that family. */
+static bool is_mime(FilterPart mime, const FilterItem *item)
+{
+    size_t n = item->length;
+    if (n >= 2 && item->text[n - 1] == '*' && item->text[n - 2] == '/') {
+        return mime.length >= n - 1 && strncasecmp(mime.text, item->text, n - 1) == 0;
+    }
+    return filter_part_equals_without_case(mime, item);
+}
+
+FILTER_TEST(mime_is)
+{
+    return input->content_type != NULL &&
+           filter_part_any(atom, filter_part_mime(input->content_type), is_mime);
+}
+
+FILTER_TEST(size_below)
+{
+    return input->has_body && input->body_length < atom->items[0].low;
+}
+
+FILTER_TEST(is_probably_binary)
+{
+    const size_t looked_at = 1000;
+    const unsigned least = 3;
+    unsigned zeros = 0;
+    for (size_t i = 0; input->has_body && i < input->body_length && i < looked_at; i++) {
+        zeros += input->body[i] == '\0';
+    }
+    return zeros >= least;
+}
+
+FILTER_TEST(response_matches)
+{
+    return input->has_body && filter_regex_matches(atom, input->body_length > 0 ? input->body : "",
+                                                   input->body_length, scratch);
+}
+
+FILTER_TEST(anchor_matches)
+{
+    return input->anchor != NULL &&
+           filter_regex_matches(atom, input->anchor, input->anchor_length, scratch);
+}
+
+FILTER_TEST(text_matches)
+{
+    return input->text != NULL &&
+           filter_regex_matches(atom, input->text, input->text_length, scratch);
+}
+
+FILTER_TEST(title_matches)
+{
+    return input->title != NULL &&
+           filter_regex_matches(atom, input->title, strlen(input->title), scratch);
+}
+
+FILTER_TEST(digest_equals)
+{
+    if (input->digest == NULL) {
+        return false;
+    }
+    const char *colon = strrchr(input->digest, ':');
+    const char *digest = colon == NULL ? input->digest : colon + 1;
+    return filter_part_any(atom, (FilterPart){digest, strlen(digest)},
+                           filter_part_equals_without_case);
+}
+
+FILTER_TEST(usage_denied)
+{
+    for (size_t i = 0; i < atom->n_items; i++) {
+        if ((usage_asked(atom->items[i].text, atom->items[i].length) & input->usage_denied) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
