@@ -44,7 +44,6 @@ extern "C" {
 #include "store/records/link_stream.h"
 #include "store/pages/page_db.h"
 #include "store/records/page_info.h"
-#include "store/records/page_info_list.h"
 #include "store/pages/page_stream.h"
 
 /* What is to be crawled next: best-first, and again and again by frequency. */

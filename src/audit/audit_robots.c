@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "store/archive/warc_load.h"
 
 #define RULES_BYTES_MAX ((size_t)128 << 20)

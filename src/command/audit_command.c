@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "audit/audit.h"
 #include "audit/audit_complaint.h"
 #include "audit/audit_text.h"

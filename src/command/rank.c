@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "base/memory/buffer.h"
 #include "command/rank_agents.h"
 #include "crawl/crawl_open.h"

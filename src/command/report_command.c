@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_open.h"
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"
 #include "report/tell/report_file.h"

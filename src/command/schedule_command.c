@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "base/memory/buffer.h"
 #include "crawl/input_file.h"
 #include "crawl/crawl_open.h"

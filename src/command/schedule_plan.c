@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "forecast/host_pace.h"

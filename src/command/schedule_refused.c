@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "base/memory/buffer.h"
 #include "crawl/input_file.h"
 #include "crawl/crawl_open.h"
@@ -18,7 +20,6 @@
 #include "store/tables/host_table.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
-#include "store/schedule/schedule_parking.h"
 
 #define PAGES_PER_TXN 20000u
 

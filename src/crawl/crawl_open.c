@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "base/memory/buffer.h"
 #include "crawl/exit_status.h"
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "base/core/error.h"
 #include "base/thread/log.h"
 #include "store/lmdb/lmdb_result.h"

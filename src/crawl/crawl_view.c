@@ -1,5 +1,6 @@
 #include "crawl/crawl_view.h"
 
+#include "store/pages/page_db_open.h"
 #include "crawl/crawl_store.h"
 #include <stdio.h>
 #include <stdlib.h>

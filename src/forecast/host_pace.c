@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "logs/log_text.h"
 #include "rules/host_delays.h"
 

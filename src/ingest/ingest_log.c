@@ -1,5 +1,6 @@
 #include "ingest/ingest_log.h"
 
+#include "store/pages/page_db_read.h"
 #include "page/discovery.h"
 
 /* The URL of the page with this index; NULL when there is none. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "ingest/batch/ingest_cluster.h"
@@ -10,7 +11,7 @@
 #include "ingest/ingest_log.h"
 #include "ingest/page/page_way.h"
 #include "ingest/revisit/revisits.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "store/tables/wait_table.h"
 
 #define STUCK_RETRY_MS 1000

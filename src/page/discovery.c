@@ -1,4 +1,5 @@
 #include "page/discovery.h"
+#include "store/pages/page_db_read.h"
 
 #include <stdbool.h>
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "base/memory/map.h"
 
 #define AT_ONCE  2048u            /* hosts in one read transaction */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "fetch/transfer/fetch_result.h"
 #include "logs/log_text.h"
 #include "parse/host/authority.h"

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "base/core/clock.h"
 #include "store/pages/page_db.h"
 #include "store/page_tables/page_key.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "base/core/clock.h"
 #include "steering.h"
 #include "stops.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "steering.h"
 #include "store/frequency/freq_scheduler.h"
 #include "synthetic_web.h"

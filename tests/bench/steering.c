@@ -1,3 +1,4 @@
+#include "store/pages/page_db_open.h"
 #include "steering.h"
 
 #include <math.h>

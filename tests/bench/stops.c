@@ -1,3 +1,4 @@
+#include "store/pages/page_db_open.h"
 #include "stops.h"
 
 #include <poll.h>

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_open.h"
 #include "base/core/hash.h"
 #include "fetch/transfer/fetch_step.h"
 #include "frontier/visit/visit_turn.h"

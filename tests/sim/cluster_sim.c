@@ -1,3 +1,4 @@
+#include "store/pages/page_db_read.h"
 #include "cluster_sim.h"
 
 #include <ftw.h>

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "store/pages/page_db_read.h"
 #include "crawl.h"
 #include "store/tables/host_parking.h"
 

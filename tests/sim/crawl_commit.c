@@ -1,3 +1,5 @@
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "crawl_commit.h"
 
 #include <inttypes.h>

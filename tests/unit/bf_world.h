@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "base/core/hash.h"
 #include "store/best_first/bf_scheduler.h"
 #include "folder_fixture.h"

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_INGEST_FIXTURE_H
 #define TESTS_UNIT_INGEST_FIXTURE_H
 
+#include "store/pages/page_db_read.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/page/page_way.h"
 #include "store_fixture.h"

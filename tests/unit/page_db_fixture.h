@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "store/pages/page_db.h"
 #include "folder_fixture.h"
 #include "unit.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "ingest/batch/ingest_store.h"
 #include "folder_fixture.h"
 #include "parse/robots/robots.h"

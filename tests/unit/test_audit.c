@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "audit/audit.h"
 #include "audit/audit_complaint.h"
 #include "audit/audit_text.h"

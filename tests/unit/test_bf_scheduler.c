@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_open.h"
 #include "bf_world.h"
 #include "fake_time.h"
 #include "store/scorers/hits_scorer.h"

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#include "store/pages/page_db_read.h"
 #include "bf_world.h"
 #include "store/scorers/content_scorer.h"
 #include "store/scorers/hits_scorer.h"

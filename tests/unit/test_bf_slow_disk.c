@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "store/pages/page_db_open.h"
 #include "bf_world.h"
 #include "fake_time.h"
 

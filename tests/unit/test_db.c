@@ -1,4 +1,6 @@
 /* ragno db: what its commands print, and how they end. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

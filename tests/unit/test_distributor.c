@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "frontier/distributor/distributor.h"
 #include "frontier/distributor/host_walk.h"

@@ -1,3 +1,4 @@
+#include "store/pages/page_db_open.h"
 #include "parse/html/html.h"
 #include "command/export/export_pairs.h"
 #include "command/export/page_export.h"

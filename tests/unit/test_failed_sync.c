@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <sys/uio.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "page_db_fixture.h"
 
 /* These take the place of the C library's, for LMDB as well. */

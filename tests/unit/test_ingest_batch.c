@@ -1,13 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "ingest/batch/ingest_totals.h"
 #include "ingest/page/page_way.h"
 #include "ingest_fixture.h"
 #include "ingest/host_places.h"
 #include "ingest/page/ingest_host.h"
 #include "page/content_hash.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "unit.h"
 
 #define WALL_US   INT64_C(1700000000000000)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <sys/stat.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "page_db_fixture.h"
 #include "ragno.h"
 

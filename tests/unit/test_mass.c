@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "base/core/hash.h"
 #include "cluster/desk/mass_desk.h"
 #include "cluster/mass/mass.h"

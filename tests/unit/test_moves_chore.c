@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "agents_fixture.h"
 #include "ingest/chore/table_chore.h"
 #include "ingest/move/moves_chore.h"

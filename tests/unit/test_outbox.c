@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_open.h"
 #include "cluster/link/outbox.h"
 #include "cluster/link/via_table.h"
 #include "dice.h"

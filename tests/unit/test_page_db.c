@@ -1,4 +1,6 @@
 /* PageDB: the documented calls, on small databases. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "unit.h"
 
 #include <stdio.h>

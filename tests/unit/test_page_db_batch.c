@@ -1,4 +1,6 @@
 /* A batch gives the database that its pages give one by one, record by record. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

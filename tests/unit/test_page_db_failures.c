@@ -1,4 +1,6 @@
 /* PageDB when things break: other formats, damaged files, no directory, a full disk, no memory. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

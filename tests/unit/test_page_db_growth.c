@@ -1,6 +1,8 @@
 /* PageDB opened with a small map: threads add, read and stream across every growth.
  *
  * FULL=1: for ten minutes. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

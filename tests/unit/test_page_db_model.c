@@ -1,6 +1,8 @@
 /* PageDB against a naive model: random pages, batches, recrawls, discoveries, aborted transactions.
  *
  * FULL=1: 100 000 operations for each of five seeds. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

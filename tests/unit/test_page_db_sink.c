@@ -1,4 +1,6 @@
 /* The crawler's side of PageDB: the sink's reports, host ids, states; and the printing of infos. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* Link lists: any 64-bit index comes back, in any order of writing, and garbage is refused. */
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

@@ -1,4 +1,6 @@
 /* Lists of links whose bytes were changed: found, taken out, written anew. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

@@ -1,5 +1,7 @@
 /* Looking pages up by hash in memory: the table beside hash2idx and the places of a snapshot agree
  * with the tables on disk through sweeps, growth, equal hashes, recrawls and concurrent writers. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "command/rank.h"
 #include "store/pages/page_db.h"
 #include "command/schedule_command.h"

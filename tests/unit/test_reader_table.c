@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "store/pages/page_db_open.h"
 #include "page_db_fixture.h"
 #include "store/lmdb/reader_table.h"
 #include "store/page_tables/page_store.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "dice.h"
 #include "store/frequency/freq_scheduler.h"
 #include "folder_fixture.h"

@@ -4,7 +4,7 @@
 
 #include "ingest/chore/revival.h"
 #include "ingest_fixture.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "store/tables/host_parking.h"
 #include "unit.h"
 

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/schedule/schedule_read.h"
 #include "schedule_fixture.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "unit.h"
 
 #define HOSTS   24u

@@ -1,6 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "base/thread/queue.h"
 #include "ingest/chore/scoring.h"
 #include "ingest/page/page_way.h"

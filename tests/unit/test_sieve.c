@@ -2,6 +2,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "frontier/sieve/sieve.h"

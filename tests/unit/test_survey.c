@@ -1,3 +1,5 @@
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "store_fixture.h"
 #include "survey/survey.h"
 #include "unit.h"

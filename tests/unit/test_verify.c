@@ -1,5 +1,6 @@
 #include <fcntl.h>
 
+#include "store/pages/page_db_open.h"
 #include "store/archive/capture_index.h"
 #include "store/pages/page_db.h"
 #include "store/archive/warc_end.h"

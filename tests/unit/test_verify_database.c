@@ -1,4 +1,7 @@
 /* `ragno verify` on the database: what is damaged is found, and what can be rebuilt is. */
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "folder_fixture.h"
 #include "unit.h"
 
@@ -11,7 +14,6 @@
 #include "store/tables/host_table.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
-#include "store/schedule/schedule_parking.h"
 #include "command/verify/verify.h"
 
 #define HOST     0u

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "cluster/wire/link_block.h"
 
 void page_trail_init(PageTrail *trail)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "cluster/message/node_place.h"
 
 Result cluster_pages_open(ClusterPages *pages, const char *directory, PageDB *db)

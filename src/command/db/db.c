@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/pages/page_db_open.h"
 #include "command/db/db_commands.h"
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"

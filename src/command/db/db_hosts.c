@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
 #include "command/db/db_commands.h"
 #include "fetch/tls/tls_facts.h"

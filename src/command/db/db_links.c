@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/pages/page_db_read.h"
 #include "command/db/db_commands.h"
 
 typedef struct LinkPrinter {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "command/cluster/cluster_pages.h"
 #include "command/db/db_commands.h"
 #include "store/tables/revisit_table.h"

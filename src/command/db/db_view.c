@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"
 #include "rules/dedup.h"

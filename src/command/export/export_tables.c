@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/pages/page_db_open.h"
 #include "crawl/command_filter.h"
 #include "crawl/command_option.h"
 #include "crawl/crawl_open.h"

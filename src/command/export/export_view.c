@@ -1,5 +1,6 @@
 #include "command/export/export_view.h"
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 
 #define COMPONENT      "export"

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "cluster/link/via_table.h"
 #include "cluster/message/node_place.h"
 #include "crawl/crawl_open.h"

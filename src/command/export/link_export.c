@@ -1,3 +1,4 @@
+#include "store/pages/page_db_read.h"
 #include "command/export/page_export.h"
 
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
 #include "command/export/export_view.h"
 #include "page/content_hash.h"

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_read.h"
 #include "logs/log_text.h"
 #include "store/cdxj/cdxj.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/core/hash.h"
 #include "base/memory/map.h"
 #include "base/thread/log.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "store/pages/page_db_read.h"
 #include "command/plan/plan_folder.h"
 #include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "fetch/transfer/fetch_result.h"
 #include "logs/crawl_log_line.h"
 #include "logs/log_reader.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/memory/json_writer.h"
 #include "command/plan/plan_hosts.h"
 #include "crawl/seeds/seed_reason.h"

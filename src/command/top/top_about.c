@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "frontier/visit/host_situation.h"
 #include "report/tell/report_words.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_open.h"
 #include "command/verify/verify_missing.h"
 #include "command/verify/verify_parts.h"
 #include "crawl/crawl_store.h"

@@ -1,4 +1,5 @@
 /* Pages that are fetched again. */
+#include "store/pages/page_db_read.h"
 #include "command/verify/verify_parts.h"
 
 /* Puts a page back on the schedule. It is asked for without a condition: what it would confirm is

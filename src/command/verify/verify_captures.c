@@ -1,4 +1,5 @@
 /* Pages whose answers the database says are stored, and which are in no file. */
+#include "store/pages/page_db_read.h"
 #include "command/verify/verify_parts.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "command/verify/verify_parts.h"
 
 #include <inttypes.h>
@@ -6,7 +8,6 @@
 #include "fetch/transfer/fetch_result.h"
 #include "store/tables/host_table.h"
 #include "store/schedule/schedule.h"
-#include "store/schedule/schedule_parking.h"
 
 /* Of one host, counted from its pages. */
 typedef struct Tally {

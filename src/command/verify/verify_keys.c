@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/pages/page_db_read.h"
 #include "store/check/page_keys_check.h"
 #include "command/verify/verify_parts.h"
 

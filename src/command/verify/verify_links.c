@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/pages/page_db_read.h"
 #include "crawl/crawl_store.h"
 #include "store/check/page_links_check.h"
 #include "store/tables/revisit_table.h"

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_read.h"
 #include "store/archive/warc_files.h"
 #include "store/cdxj/cdxj.h"
 

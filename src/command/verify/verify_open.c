@@ -1,4 +1,6 @@
 /* The database: opened, its file checked, and what it says about the archive. */
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "command/verify/verify_parts.h"
 
 #include <inttypes.h>

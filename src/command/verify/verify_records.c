@@ -1,4 +1,5 @@
 /* What the records of WARC files say, against each other and against PageDB. */
+#include "store/pages/page_db_read.h"
 #include "command/verify/verify_parts.h"
 
 #include <inttypes.h>

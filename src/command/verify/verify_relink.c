@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_read.h"
 #include "command/check/check_options.h"
 #include "command/verify/verify_parts.h"
 #include "crawl/crawl_store.h"

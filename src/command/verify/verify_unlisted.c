@@ -2,6 +2,7 @@
  * nobody would miss the answer, and a 304 could not say what it confirms. */
 #include <inttypes.h>
 
+#include "store/pages/page_db_read.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_load.h"
 #include "command/verify/verify_parts.h"

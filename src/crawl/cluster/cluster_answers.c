@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "cluster/message/page_trail.h"
 #include "why/why.h"
 #include "why/why_text.h"

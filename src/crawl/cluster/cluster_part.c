@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_db_open.h"
 #include "base/core/hash.h"
 #include "cluster/message/node_place.h"
 #include "crawl/cluster/cluster_settings.h"

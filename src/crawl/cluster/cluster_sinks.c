@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "cluster/message/node_place.h"
 #include "crawl/cluster/cluster_answers.h"
 #include "fetch/transfer/fetch_result.h"

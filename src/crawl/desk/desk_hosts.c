@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "crawl/desk/desk_reply.h"
 #include "crawl/run/waiting.h"

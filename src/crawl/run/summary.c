@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "ingest/batch/ingest_totals.h"
 #include "crawl/run/status.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "store/tables/host_parking.h"
 
 #define SLOW_HOSTS         5u

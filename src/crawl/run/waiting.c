@@ -1,5 +1,7 @@
 #include "crawl/run/waiting.h"
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "frontier/visit/politeness.h"
 
 static Result read_table(const IngestStore *tables, MDB_txn *txn, WaitEntry *entries, uint64_t *all,

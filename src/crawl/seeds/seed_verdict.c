@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "crawl/seeds/seed_reason.h"
 
 #define PIECE      256u

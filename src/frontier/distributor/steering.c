@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
 #include "frontier/distributor/host_walk.h"
 #include "frontier/host/visit_birth.h"
 #include "frontier/host/visit_dispatch.h"

@@ -1,5 +1,6 @@
 #include "frontier/host/visit_birth.h"
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "frontier/host/disk_read.h"
 #include "frontier/host/visit_guest.h"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 
 #define REFILL_BATCH 64u

@@ -1,4 +1,5 @@
 #include "ingest/batch/batch_waits.h"
+#include "store/schedule/schedule_read.h"
 
 Result batch_waits_note(Batch *batch, BatchHost *host)
 {

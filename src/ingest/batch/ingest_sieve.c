@@ -1,4 +1,5 @@
 #include "ingest/batch/ingest_sieve.h"
+#include "store/pages/page_db_read.h"
 
 /* Whether a page has a list of links already, or had a crawl whose list is in the sieve. */
 static Result was_crawled(Batch *batch, uint64_t index, bool *crawled)

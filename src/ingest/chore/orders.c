@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
 #include "ingest/page/ingest_host.h"

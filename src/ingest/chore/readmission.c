@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
 #include "base/thread/log.h"
 #include "ingest/page/held_urls.h"
 #include "ingest/page/ingest_host.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 
 #define PIECE 128u /* hosts or URLs between two looks at the clock */
 #define KEY   "rules"

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
 #include "ingest/page/ingest_host.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "store/tables/host_parking.h"
 
 #define PIECE 256u /* hosts looked at between two looks at the clock */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_read.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "ingest/batch/ingest_batch.h"

@@ -1,8 +1,9 @@
 #include "ingest/move/host_move.h"
 
+#include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
 #include "ingest/batch/ingest_cluster.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "store/tables/host_parking.h"
 
 static bool was_never_used(const HostRecord *record)

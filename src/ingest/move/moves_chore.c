@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "ingest/move/host_move.h"
 #include "ingest/move/outbox_routes.h"

@@ -1,5 +1,6 @@
 #include "ingest/move/page_move.h"
 
+#include "store/pages/page_db_read.h"
 #include "ingest/batch/ingest_cluster.h"
 #include "ingest/page/hand_over.h"
 #include "ingest/page/host_groups.h"

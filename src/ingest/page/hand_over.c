@@ -1,5 +1,6 @@
 #include "ingest/page/hand_over.h"
 
+#include "store/pages/page_db_read.h"
 #include "ingest/batch/ingest_cluster.h"
 #include "ingest/page/redirect_chain.h"
 #include "ingest/page/url_score.h"

@@ -1,5 +1,6 @@
 #include "ingest/page/held_urls.h"
 
+#include "store/pages/page_db_read.h"
 #include "ingest/page/host_groups.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"

@@ -1,11 +1,13 @@
 #include "ingest/page/ingest_host.h"
 
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/revisit/revisits.h"
 #include "parse/host/authority.h"
 #include "rules/scope/admission.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "store/tables/host_parking.h"
 
 #define NAME_BYTES 256

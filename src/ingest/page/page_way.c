@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "ingest/batch/ingest_sieve.h"
 #include "ingest/page/ingest_duplicates.h"
 #include "ingest/page/held_urls.h"
@@ -14,7 +15,7 @@
 #include "ingest/revisit/revisits.h"
 #include "page/content_hash.h"
 #include "parse/host/authority.h"
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 #include "store/tables/host_parking.h"
 #include "base/thread/log.h"
 

@@ -1,5 +1,6 @@
 #include "ingest/page/redirect_chain.h"
 
+#include "store/pages/page_db_read.h"
 #include "ingest/batch/ingest_cluster.h"
 
 /* What is known of the redirects that led to a page of which the path begins elsewhere. */

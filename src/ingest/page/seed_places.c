@@ -1,4 +1,5 @@
 #include "ingest/page/seed_places.h"
+#include "store/pages/page_db_read.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,6 @@
 #include "ingest/revisit/revisit_line.h"
+#include "store/schedule/schedule_read.h"
+#include "store/pages/page_db_read.h"
 
 /* The distributor is told that the host has something to do. */
 static void note_url(BatchHost *host, unsigned level)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/core/hash.h"
 #include "base/thread/log.h"
 

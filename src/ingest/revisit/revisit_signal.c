@@ -1,4 +1,5 @@
 #include "ingest/revisit/revisit_signal.h"
+#include "store/pages/page_db_read.h"
 
 #include <string.h>
 

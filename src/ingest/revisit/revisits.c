@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "base/thread/shared.h"
 #include "ingest/revisit/revisit_line.h"

@@ -1,4 +1,5 @@
 #include "report/gather/report_graph.h"
+#include "store/pages/page_db_read.h"
 
 #include <errno.h>
 #include <stdio_ext.h>

@@ -1,5 +1,6 @@
 #include "report/gather/report_hosts.h"
 
+#include "store/schedule/schedule_read.h"
 #include "store/schedule/schedule.h"
 
 #define SLOW_LEAST_FETCHES 2u

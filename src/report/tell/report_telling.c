@@ -1,4 +1,5 @@
 #include "report/tell/report_telling.h"
+#include "store/pages/page_db_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

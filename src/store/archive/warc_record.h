@@ -44,7 +44,7 @@
 #include "base/core/result.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
-#include "store/warc/warc_original.h"
+#include "store/warc/warc_head.h"
 
 /* The look-up of duplicates: fills original when the payload is known (RESULT_OK); RESULT_NOT_FOUND
  * when it is new; anything else is logged by it and counts as new. Called in the recorder's thread;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/best_first/bf_entry.h"
+#include "store/best_first/bf_turn.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_store.h"
 #include "store/schedule/page_levels.h"

@@ -73,11 +73,11 @@
 
 #include "base/core/error.h"
 #include "base/thread/timekeeper.h"
-#include "store/records/crawled_page.h"
+#include "store/lmdb/txn_manager.h"
 #include "store/pages/page_db.h"
+#include "store/records/crawled_page.h"
 #include "store/records/page_request.h"
 #include "store/scorers/scorer.h"
-#include "store/lmdb/txn_manager.h"
 
 #define BF_SCHEDULER_DEFAULT_SIZE     PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
 #define BF_SCHEDULER_DEFAULT_PERSIST  1

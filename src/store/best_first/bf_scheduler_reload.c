@@ -1,8 +1,7 @@
 /* Reloading: the schedule made to agree with the pages. */
+#include "store/pages/page_db_read.h"
 #include "store/best_first/bf_scheduler.h"
 
-#include "store/best_first/bf_entry.h"
-#include "store/best_first/bf_error.h"
 #include "store/best_first/bf_turn.h"
 
 #define RELOAD_AT_ONCE 4096u

@@ -1,6 +1,95 @@
 #include "store/best_first/bf_turn.h"
 
-#include "store/best_first/bf_error.h"
+#include <math.h>
+
+/* ---- How the codes of PageDB and of the schedule become a BFScheduler's ---- */
+
+BFSchedulerError bf_fail(BFScheduler *sch, BFSchedulerError code, const char *what)
+{
+    error_clean(sch->error);
+    error_set(sch->error, (int)code, what);
+    return code;
+}
+
+static BFSchedulerError bf_error_code_of(int code)
+{
+    switch (code) {
+    case page_db_error_ok:
+        return bf_scheduler_error_ok;
+    case page_db_error_memory:
+        return bf_scheduler_error_memory;
+    case page_db_error_full:
+        return bf_scheduler_error_full;
+    case page_db_error_invalid_path:
+        return bf_scheduler_error_invalid_path;
+    case page_db_error_no_page:
+        return bf_scheduler_error_no_page;
+    case page_db_error_locked:
+        return bf_scheduler_error_locked;
+    default:
+        return bf_scheduler_error_internal;
+    }
+}
+
+BFSchedulerError bf_fail_page_db(BFScheduler *sch, int code, const char *what)
+{
+    if (code == page_db_error_ok) {
+        return bf_scheduler_error_ok;
+    }
+    (void)bf_fail(sch, bf_error_code_of(code), what);
+    const char *words = error_message(sch->page_db->error);
+    if (words != NULL) {
+        error_add(sch->error, words);
+    }
+    return bf_error_code_of(code);
+}
+
+BFSchedulerError bf_fail_result(BFScheduler *sch, Result result, const char *what)
+{
+    if (result == RESULT_OK) {
+        return bf_scheduler_error_ok;
+    }
+    return bf_fail(sch,
+                   result == RESULT_MEMORY ? bf_scheduler_error_memory
+                   : result == RESULT_FULL ? bf_scheduler_error_full
+                                           : bf_scheduler_error_internal,
+                   what);
+}
+
+/* ---- How a page stands in the schedule ---- */
+
+#define FINE_BITS  (BF_VALUE_BITS - BF_INDEX_BITS)
+#define FINE_STEPS ((1u << FINE_BITS) - 1)
+
+uint8_t bf_link_level(const BFSchedulerState *state, float score)
+{
+    return (uint8_t)(BF_EXACT_LEVEL | schedule_level(state->schedule, score));
+}
+
+uint8_t bf_scored_level(const BFScheduler *sch, float score)
+{
+    float scale = sch->scorer->scale == NULL ? 1.0f : sch->scorer->scale(sch->scorer->state);
+    return (uint8_t)schedule_level(sch->state->schedule, score * scale);
+}
+
+BFOrder bf_entry(const BFSchedulerState *state, uint8_t level_byte, float score, uint64_t index)
+{
+    unsigned level = level_byte & (BF_EXACT_LEVEL - 1);
+    uint64_t fine = 0;
+    if ((level_byte & BF_EXACT_LEVEL) != 0) {
+        float least = 0.0f;
+        float below = 0.0f;
+        schedule_level_range(state->schedule, level, &least, &below);
+        /* how far from the best of the level, 0..1; above the first level's beginning: its share */
+        double far = isinf(below) ? (double)least / (double)score
+                                  : (double)(below - score) / (double)(below - least);
+        far = far >= 0.0 ? far : 0.0;
+        fine = far < 1.0 ? (uint64_t)(far * FINE_STEPS) : FINE_STEPS;
+    }
+    return bf_order(level, fine << BF_INDEX_BITS | index);
+}
+
+/* ---- The write transactions of a BFScheduler, and the order of what they tell the front ---- */
 
 MonoTime bf_time(const BFSchedulerState *state)
 {

@@ -27,8 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/memory/buffer.h"
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 #include "store/warc/warc_format.h"
 
 /* What a line says about a record, but its place. Borrowed. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_hosts.h"

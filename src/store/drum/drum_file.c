@@ -4,14 +4,131 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/drum/drum_block.h"
+#include "store/drum/drum_element.h"
+
+/* The blocks of a bucket file: the bytes of their headers, and the list of them in memory.
+ *
+ * What: drum_file.h tells the layout. Here are the headers as structs, how a header is read and
+ * judged, and how a block enters the list of its file.
+ * Owns: nothing; the list is DrumFile's.
+ * Threads: the one that the file belongs to.
+ * Errors: RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY. */
+
+#define DRUM_FILE_MAGIC  UINT64_C(0x314D55524452AB8C)
+#define DRUM_BLOCK_MAGIC UINT32_C(0xB10CD29A)
+
+typedef struct DrumFileHeader {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t keys;
+    uint64_t generation;
+    uint32_t buckets;
+    uint32_t reserved[7];
+    uint64_t checksum; /* of the bytes before it */
+} DrumFileHeader;
+
+typedef struct DrumBlockHeader {
+    uint32_t magic;
+    uint32_t bucket;
+    uint32_t elements;
+    uint32_t keys_bytes;
+    uint32_t auxiliary_bytes;
+    uint32_t reserved;
+    uint64_t first_sequence;
+    uint64_t durable;
+    uint64_t keys_checksum;
+    uint64_t auxiliary_checksum;
+    uint64_t checksum; /* of the bytes before it */
+} DrumBlockHeader;
+
+static inline uint64_t drum_block_padded(uint64_t bytes)
+{
+    return (bytes + 7) & ~UINT64_C(7);
+}
+
+/* Where the next block begins. */
+static inline uint64_t drum_block_end(const DrumBlock *block)
+{
+    return block->offset + drum_block_padded(DRUM_BLOCK_HEADER + (uint64_t)block->keys_bytes +
+                                             block->auxiliary_bytes);
+}
+
+_Static_assert(sizeof(DrumFileHeader) == DRUM_FILE_HEADER, "file header");
+_Static_assert(sizeof(DrumBlockHeader) == DRUM_BLOCK_HEADER, "block header");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bucket files are little-endian");
+
+/* Reads length bytes at offset; RESULT_DAMAGED when the file ends before them. */
+static Result drum_block_read_bytes(int fd, void *bytes, size_t length, uint64_t offset)
+{
+    char *at = bytes;
+    while (length > 0) {
+        ssize_t n = pread(fd, at, length, (off_t)offset);
+        if (n < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return result_of_errno(errno);
+        }
+        if (n == 0) {
+            return RESULT_DAMAGED;
+        }
+        at += n;
+        offset += (uint64_t)n;
+        length -= (size_t)n;
+    }
+    return RESULT_OK;
+}
+
+/* Reads the header at offset. RESULT_DAMAGED: there is none, or a broken one. */
+static Result drum_block_read_header(const DrumFile *file, uint64_t offset, DrumBlockHeader *header)
+{
+    Result rc = drum_block_read_bytes(file->fd, header, sizeof *header, offset);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    uint64_t checksum = hash_64(header, offsetof(DrumBlockHeader, checksum), file->generation);
+    bool good = header->magic == DRUM_BLOCK_MAGIC && header->checksum == checksum &&
+                header->bucket < file->buckets && header->elements > 0 &&
+                header->keys_bytes <= DRUM_MAX_KEYS_SECTION &&
+                header->elements <= header->keys_bytes / DRUM_ELEMENT_LEAST &&
+                header->durable <= offset;
+    return good ? RESULT_OK : RESULT_DAMAGED;
+}
+
+/* Makes room for one more block, so that drum_block_note cannot fail after the write. */
+static Result drum_block_reserve(DrumFile *file)
+{
+    if (file->n_blocks < file->capacity) {
+        return RESULT_OK;
+    }
+    size_t capacity = file->capacity == 0 ? 64 : file->capacity * 2;
+    DrumBlock *blocks = realloc(file->blocks, capacity * sizeof *blocks);
+    if (blocks == NULL) {
+        return RESULT_MEMORY;
+    }
+    file->blocks = blocks;
+    file->capacity = capacity;
+    return RESULT_OK;
+}
+
+/* Adds a block to the list; the file ends behind it. */
+static void drum_block_note(DrumFile *file, const DrumBlock *block)
+{
+    file->blocks[file->n_blocks++] = *block;
+    file->elements += block->elements;
+    file->size = drum_block_end(block);
+}
+
+/* ---- The bucket file of one DRUM generation ---- */
 
 void drum_file_name(uint64_t generation, char *name)
 {
@@ -216,4 +333,210 @@ Result drum_file_read_keys(const DrumFile *file, const DrumBlock *block, uint8_t
 Result drum_file_read_auxiliaries(const DrumFile *file, const DrumBlock *block, uint8_t *bytes)
 {
     return read_section(file, block, true, bytes);
+}
+
+/* Finding the blocks of a bucket file that an earlier run left, and what is torn or damaged. */
+
+typedef struct Scan {
+    DrumFile *file;
+    uint64_t file_bytes;       /* of the file on disk */
+    uint64_t promised;         /* the largest durable size that a block header tells of */
+    uint64_t partial_elements; /* of blocks that reach behind the end of the file */
+} Scan;
+
+/* The next offset from start on at which a block header can be read; file_bytes when none. */
+static Result find_header(Scan *scan, uint64_t start, uint64_t *found)
+{
+    enum { WINDOW = 1 << 16 };
+    uint8_t *window = malloc(WINDOW);
+    if (window == NULL) {
+        return RESULT_MEMORY;
+    }
+    Result rc = RESULT_OK;
+    *found = scan->file_bytes;
+    for (uint64_t at = drum_block_padded(start); at + DRUM_BLOCK_HEADER <= scan->file_bytes;) {
+        uint64_t left = scan->file_bytes - at;
+        size_t length = left < WINDOW ? (size_t)left : WINDOW;
+        rc = drum_block_read_bytes(scan->file->fd, window, length, at);
+        if (rc != RESULT_OK) {
+            break;
+        }
+        for (size_t i = 0; i + sizeof(uint32_t) <= length; i += 8) {
+            uint32_t magic;
+            DrumBlockHeader header;
+            memcpy(&magic, window + i, sizeof magic);
+            if (magic == DRUM_BLOCK_MAGIC &&
+                drum_block_read_header(scan->file, at + i, &header) == RESULT_OK) {
+                *found = at + i;
+                free(window);
+                return RESULT_OK;
+            }
+        }
+        at += length < WINDOW ? left : (uint64_t)WINDOW;
+    }
+    free(window);
+    return rc;
+}
+
+/* Walks the headers from block to block; where one cannot be read, looks for the next that can. */
+static Result scan_headers(Scan *scan)
+{
+    DrumFile *file = scan->file;
+    uint64_t at = DRUM_FILE_HEADER;
+    while (at < scan->file_bytes) {
+        DrumBlockHeader header;
+        Result rc = drum_block_read_header(file, at, &header);
+        if (rc == RESULT_OK) {
+            DrumBlock block = {.offset = at,
+                               .first_sequence = header.first_sequence,
+                               .elements = header.elements,
+                               .keys_bytes = header.keys_bytes,
+                               .auxiliary_bytes = header.auxiliary_bytes,
+                               .bucket = header.bucket};
+            if (drum_block_end(&block) <= scan->file_bytes) {
+                rc = drum_block_reserve(file);
+                if (rc != RESULT_OK) {
+                    return rc;
+                }
+                drum_block_note(file, &block);
+                at = file->size;
+                scan->promised = header.durable > scan->promised ? header.durable : scan->promised;
+                continue;
+            }
+            scan->partial_elements += header.elements;
+        } else if (rc != RESULT_DAMAGED) {
+            return rc;
+        }
+        rc = find_header(scan, at + 8, &at);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    return RESULT_OK;
+}
+
+static bool sections_are_good(const DrumFile *file, const DrumBlock *block, uint8_t **bytes,
+                              size_t *capacity)
+{
+    size_t need =
+        block->keys_bytes > block->auxiliary_bytes ? block->keys_bytes : block->auxiliary_bytes;
+    if (need > *capacity) {
+        uint8_t *more = realloc(*bytes, need);
+        if (more == NULL) {
+            return false;
+        }
+        *bytes = more;
+        *capacity = need;
+    }
+    return drum_file_read_keys(file, block, *bytes) == RESULT_OK &&
+           drum_file_read_auxiliaries(file, block, *bytes) == RESULT_OK;
+}
+
+/* Blocks from number n on, and all bytes from cut on, are a torn tail. */
+static Result drum_file_recover_cut_tail(Scan *scan, size_t n, uint64_t cut, bool repair,
+                                         DrumRecovery *recovery)
+{
+    DrumFile *file = scan->file;
+    for (size_t i = n; i < file->n_blocks; i++) {
+        recovery->torn_elements += file->blocks[i].elements;
+        file->elements -= file->blocks[i].elements;
+    }
+    recovery->torn_elements += scan->partial_elements;
+    recovery->torn_bytes += scan->file_bytes - cut;
+    file->n_blocks = n;
+    file->size = cut;
+    if (repair && scan->file_bytes > cut &&
+        (ftruncate(file->fd, (off_t)cut) != 0 || fdatasync(file->fd) != 0)) {
+        return result_of_errno(errno);
+    }
+    return RESULT_OK;
+}
+
+/* Tells gaps and bad sections apart: below the promised size they are damage, else the tear. */
+static Result judge_blocks(Scan *scan, bool repair, bool everything, DrumRecovery *recovery)
+{
+    DrumFile *file = scan->file;
+    uint8_t *bytes = NULL;
+    size_t capacity = 0;
+    uint64_t expected = DRUM_FILE_HEADER;
+    size_t i = 0;
+    for (; i < file->n_blocks; i++) {
+        const DrumBlock *block = &file->blocks[i];
+        if (block->offset > expected) {
+            if (expected >= scan->promised) {
+                break;
+            }
+            recovery->damaged_bytes += block->offset - expected;
+            recovery->damaged_elements++;
+        }
+        bool promised = drum_block_end(block) <= scan->promised;
+        if ((!promised || everything) && !sections_are_good(file, block, &bytes, &capacity)) {
+            expected = block->offset;
+            if (!promised) {
+                break;
+            }
+            recovery->damaged_bytes += drum_block_end(block) - block->offset;
+            recovery->damaged_elements += block->elements;
+        }
+        expected = drum_block_end(block);
+    }
+    free(bytes);
+    return drum_file_recover_cut_tail(scan, i, expected, repair, recovery);
+}
+
+/* The file header cannot be trusted: was anything in this file promised? */
+static Result judge_headless(Scan *scan, DrumRecovery *recovery)
+{
+    scan->file->buckets = UINT32_MAX;
+    Result rc = scan_headers(scan);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (scan->promised > 0) {
+        recovery->damaged_bytes += scan->file_bytes;
+        recovery->damaged_elements += scan->file->elements;
+        return RESULT_DAMAGED;
+    }
+    recovery->torn_bytes += scan->file_bytes;
+    recovery->torn_elements += scan->file->elements + scan->partial_elements;
+    return RESULT_NOT_FOUND;
+}
+
+Result drum_file_recover(DrumFile *file, int directory, uint64_t generation, bool repair,
+                         bool everything, DrumRecovery *recovery)
+{
+    char name[DRUM_FILE_NAME_BYTES];
+    drum_file_name(generation, name);
+    drum_file_init(file, directory, generation, DRUM_KEYS_NUMBERS, 1);
+    file->fd = openat(directory, name, (repair ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    struct stat status;
+    if (file->fd < 0 || fstat(file->fd, &status) != 0) {
+        return result_of_errno(errno);
+    }
+    Scan scan = {.file = file, .file_bytes = (uint64_t)status.st_size};
+    DrumFileHeader header = {0};
+    Result rc = drum_block_read_bytes(file->fd, &header, sizeof header, 0);
+    if (rc != RESULT_OK && rc != RESULT_DAMAGED) {
+        return rc;
+    }
+    if (rc == RESULT_OK && header.magic == DRUM_FILE_MAGIC && header.version != DRUM_FILE_VERSION) {
+        return RESULT_VERSION;
+    }
+    uint64_t checksum = hash_64(&header, offsetof(DrumFileHeader, checksum), generation);
+    bool good = rc == RESULT_OK && header.magic == DRUM_FILE_MAGIC && header.checksum == checksum &&
+                header.generation == generation && header.buckets > 0 &&
+                header.buckets <= DRUM_MAX_BUCKETS &&
+                (header.buckets & (header.buckets - 1)) == 0 && header.keys <= DRUM_KEYS_BYTES;
+    if (!good) {
+        return judge_headless(&scan, recovery);
+    }
+    file->buckets = header.buckets;
+    file->keys = (DrumKeys)header.keys;
+    file->size = DRUM_FILE_HEADER;
+    rc = scan_headers(&scan);
+    if (rc == RESULT_OK) {
+        rc = judge_blocks(&scan, repair, everything, recovery);
+    }
+    file->durable = 0; /* the next sync makes sure, whatever the headers promise */
+    return rc;
 }

@@ -1,14 +1,116 @@
-#include "store/frequency/freq_error.h"
-#include "store/frequency/freq_leases.h"
-#include "store/frequency/freq_tables.h"
+#include "store/frequency/freq_scheduler.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/memory/map.h"
+#include "base/thread/mutex.h"
+#include "store/frequency/freq_error.h"
+#include "store/frequency/freq_tables.h"
 #include "store/page_tables/page_store.h"
+#include "store/pages/page_db_read.h"
+#include "store/pages/page_stream.h"
+
+/* Which pages a FreqScheduler has handed out, and nobody has crawled yet.
+ *
+ * What: with a margin a page is due by the time of its last crawl. From the moment when it is
+ * handed out until it is crawled that time says "due" over and over, so a lease says "it is out". A
+ * lease ends when the page has been crawled (its count of crawls has grown), when it is released,
+ * and after its length. Owns: the leases. They are in memory alone: after a restart what was out is
+ * due again. Threads: any; a mutex (RANK_TABLE) guards them. Errors: RESULT_MEMORY. */
+
+typedef struct FreqLeases FreqLeases;
+
+typedef struct Lease {
+    uint64_t n_crawls;
+    double until_s;
+} Lease;
+
+struct FreqLeases {
+    Mutex mutex; /* guards the rest */
+    Map pages;   /* by index, to Lease */
+};
+
+/* NULL: no memory. */
+static FreqLeases *freq_leases_new(void)
+{
+    FreqLeases *leases = calloc(1, sizeof *leases);
+    if (leases != NULL) {
+        mutex_init(&leases->mutex, RANK_TABLE);
+        map_init(&leases->pages);
+    }
+    return leases;
+}
+
+static void freq_leases_delete(FreqLeases *leases)
+{
+    if (leases == NULL) {
+        return;
+    }
+    size_t place = 0;
+    for (void *lease = NULL; (lease = map_next(&leases->pages, &place)) != NULL;) {
+        free(lease);
+    }
+    map_destroy(&leases->pages);
+    mutex_destroy(&leases->mutex);
+    free(leases);
+}
+
+/* The page is out until until_s, or until it has more than n_crawls crawls. */
+static Result freq_leases_give(FreqLeases *leases, uint64_t page, uint64_t n_crawls, double until_s)
+{
+    Result rc = RESULT_OK;
+    mutex_lock(&leases->mutex);
+    Lease *lease = map_get(&leases->pages, map_key(page));
+    if (lease == NULL) {
+        lease = malloc(sizeof *lease);
+        rc = lease == NULL ? RESULT_MEMORY : map_put(&leases->pages, map_key(page), lease);
+    }
+    if (rc == RESULT_OK) {
+        *lease = (Lease){.n_crawls = n_crawls, .until_s = until_s};
+    } else {
+        free(lease);
+    }
+    mutex_unlock(&leases->mutex);
+    return rc;
+}
+
+static bool end_locked(FreqLeases *leases, uint64_t page)
+{
+    Lease *lease = map_remove(&leases->pages, map_key(page));
+    free(lease);
+    return lease != NULL;
+}
+
+/* Whether it is out. Forgets a lease that has ended. */
+static bool freq_leases_has(FreqLeases *leases, uint64_t page, uint64_t n_crawls, double now_s)
+{
+    mutex_lock(&leases->mutex);
+    const Lease *lease = map_get(&leases->pages, map_key(page));
+    bool is_out = lease != NULL && lease->n_crawls == n_crawls && now_s < lease->until_s;
+    if (lease != NULL && !is_out) {
+        (void)end_locked(leases, page);
+    }
+    mutex_unlock(&leases->mutex);
+    return is_out;
+}
+
+/* It is not out any more. False: it was not. */
+static bool freq_leases_end(FreqLeases *leases, uint64_t page)
+{
+    mutex_lock(&leases->mutex);
+    bool was_out = end_locked(leases, page);
+    mutex_unlock(&leases->mutex);
+    return was_out;
+}
+
+/* ---- Revisits ---- */
 
 /* ---- Life ---- */
 
@@ -406,4 +508,72 @@ FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
     }
     return freq_fail_page_db(sch, code,
                              "freq_scheduler_dump: the schedule cannot be read or written");
+}
+
+#define FIRST_PAGES 1024u
+
+static FreqSchedulerError freq_algo_fail(char **error_message, FreqSchedulerError code,
+                                         const char *what)
+{
+    if (error_message != NULL) {
+        *error_message = strdup(what);
+    }
+    return code;
+}
+
+/* Appends the frequencies of all pages; *n = how many. */
+static FreqSchedulerError freq_algo_collect(HashInfoStream *stream, MMapArray *freqs, size_t *n)
+{
+    uint64_t hash = 0;
+    PageInfo *info = NULL;
+    StreamState state = hashinfo_stream_next(stream, &hash, &info);
+    for (; state == stream_state_next; state = hashinfo_stream_next(stream, &hash, &info)) {
+        PageFreq freq = {.hash = hash, .freq = info->n_crawls >= 2 ? page_info_rate(info) : -1.0f};
+        page_info_delete(info);
+        info = NULL;
+        if (!(freq.freq > 0.0f)) {
+            continue;
+        }
+        if (*n == freqs->n_elements && mmap_array_resize(freqs, *n * 2) != mmap_array_error_ok) {
+            return freq_scheduler_error_memory;
+        }
+        if (mmap_array_set(freqs, *n, &freq) != mmap_array_error_ok) {
+            return freq_scheduler_error_internal;
+        }
+        *n += 1;
+    }
+    return state == stream_state_error ? freq_scheduler_error_internal : freq_scheduler_error_ok;
+}
+
+FreqSchedulerError freq_algo_simple(PageDB *db, MMapArray **freqs, const char *path,
+                                    char **error_message)
+{
+    if (error_message != NULL) {
+        *error_message = NULL;
+    }
+    MMapArray *array = *freqs = NULL;
+    HashInfoStream *stream = NULL;
+    if (mmap_array_new(&array, path, FIRST_PAGES, sizeof(PageFreq)) != mmap_array_error_ok) {
+        return freq_algo_fail(error_message, freq_scheduler_error_memory,
+                              "freq_algo_simple: the array cannot be made");
+    }
+    if (hashinfo_stream_new(&stream, db) != page_db_error_ok) {
+        (void)mmap_array_delete(array);
+        return freq_algo_fail(error_message, freq_scheduler_error_internal,
+                              "freq_algo_simple: the database cannot be read");
+    }
+    size_t n = 0;
+    FreqSchedulerError code = freq_algo_collect(stream, array, &n);
+    hashinfo_stream_delete(stream);
+    if (code == freq_scheduler_error_ok &&
+        mmap_array_resize(array, n == 0 ? 1 : n) != mmap_array_error_ok) {
+        code = freq_scheduler_error_memory;
+    }
+    if (code != freq_scheduler_error_ok) {
+        (void)mmap_array_delete(array);
+        return freq_algo_fail(error_message, code,
+                              "freq_algo_simple: the rates cannot be collected");
+    }
+    *freqs = array;
+    return code;
 }

@@ -35,12 +35,12 @@
 #include <stdio.h>
 
 #include "base/core/error.h"
-#include "store/records/crawled_page.h"
 #include "store/frequency/freq_rules.h"
 #include "store/lmdb/mmap_array.h"
-#include "store/pages/page_db.h"
-#include "store/records/page_request.h"
 #include "store/lmdb/txn_manager.h"
+#include "store/pages/page_db.h"
+#include "store/records/crawled_page.h"
+#include "store/records/page_request.h"
 
 #define FREQ_SCHEDULER_DEFAULT_SIZE    PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
 #define FREQ_SCHEDULER_DEFAULT_PERSIST 0

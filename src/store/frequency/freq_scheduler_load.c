@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/pages/page_db_read.h"
 #include "store/frequency/freq_error.h"
 #include "store/frequency/freq_tables.h"
 

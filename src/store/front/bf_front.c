@@ -1,13 +1,372 @@
 #include "store/front/bf_front.h"
 
+#include <lmdb.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/core/result.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
-#include "store/front/bf_heap.h"
 #include "store/front/bf_set.h"
-#include "store/front/bf_window.h"
+#include "store/schedule/schedule.h"
+#include "store/schedule/schedule_read.h"
+
+/* A heap of hosts, small enough for the cache of a processor.
+ *
+ * What: the keys lie in the heap itself, four children to a node.
+ * Owns: its entries; the handles are embedded in what is in the heap.
+ * Threads: one at a time.
+ * Invariants: a handle knows its place in the one heap that it is in.
+ * Errors: RESULT_MEMORY. */
+
+struct BFHeap;
+
+/* Embedded in what is in the heap. */
+typedef struct BFHandle {
+    struct BFHeap *heap; /* NULL: in none */
+    size_t place;
+} BFHandle;
+
+typedef struct BFHeapEntry {
+    uint64_t key;
+    BFHandle *handle;
+} BFHeapEntry;
+
+typedef struct BFHeap {
+    BFHeapEntry *entries;
+    size_t count;
+    size_t capacity;
+} BFHeap;
+
+/* The least entry, or NULL. */
+static inline const BFHeapEntry *bf_heap_top(const BFHeap *heap)
+{
+    return heap->count == 0 ? NULL : &heap->entries[0];
+}
+
+/* The head of a host's queue in memory: a small sorted window onto its range in the schedule.
+ *
+ * What: entries are read from the schedule when the window is empty, at first a few, then more.
+ * Entries that come later are inserted; what falls off at the end is still on disk.
+ * Owns: the entries.
+ * Threads: as the front.
+ * Invariants: all entries of the host in order below `complete_to` are in the window, or leased.
+ * Errors: RESULT_MEMORY, and those of the schedule. */
+
+#define BF_WINDOW_COMPLETE UINT64_MAX /* complete_to: nothing is left on disk */
+
+typedef struct BFWindow {
+    BFOrder *entries; /* ascending, [begin, end) in use */
+    BFOrder complete_to;
+    uint32_t begin;
+    uint32_t end;
+    uint32_t capacity;
+} BFWindow;
+
+static inline bool bf_window_is_empty(const BFWindow *window)
+{
+    return window->begin == window->end;
+}
+
+/* Whether the host may have entries, here or on disk. */
+static inline bool bf_window_may_have_entries(const BFWindow *window)
+{
+    return window->begin < window->end || window->complete_to != BF_WINDOW_COMPLETE;
+}
+
+/* The best that the host can have: its first entry, or where its unread part begins. */
+static inline BFOrder bf_window_best(const BFWindow *window)
+{
+    return window->begin < window->end ? window->entries[window->begin] : window->complete_to;
+}
+
+static void bf_heap_leave(BFHandle *handle);
+
+#define CHILDREN      4u
+#define FIRST_ENTRIES 64u
+
+/* Zero bytes are an empty heap. */
+static void bf_heap_destroy(BFHeap *heap)
+{
+    free(heap->entries);
+    *heap = (BFHeap){0};
+}
+
+static void set_entry(BFHeap *heap, size_t place, BFHeapEntry entry)
+{
+    heap->entries[place] = entry;
+    entry.handle->place = place;
+}
+
+static void bf_heap_sift_up(BFHeap *heap, size_t place, BFHeapEntry entry)
+{
+    while (place > 0 && entry.key < heap->entries[(place - 1) / CHILDREN].key) {
+        set_entry(heap, place, heap->entries[(place - 1) / CHILDREN]);
+        place = (place - 1) / CHILDREN;
+    }
+    set_entry(heap, place, entry);
+}
+
+static void bf_heap_sift_down(BFHeap *heap, size_t place, BFHeapEntry entry)
+{
+    for (;;) {
+        size_t first = place * CHILDREN + 1;
+        size_t end = first + CHILDREN < heap->count ? first + CHILDREN : heap->count;
+        size_t least = first;
+        for (size_t child = first + 1; child < end; child++) {
+            least = heap->entries[child].key < heap->entries[least].key ? child : least;
+        }
+        if (first >= heap->count || entry.key <= heap->entries[least].key) {
+            break;
+        }
+        set_entry(heap, place, heap->entries[least]);
+        place = least;
+    }
+    set_entry(heap, place, entry);
+}
+
+static void sift(BFHeap *heap, size_t place, BFHeapEntry entry)
+{
+    if (place > 0 && entry.key < heap->entries[(place - 1) / CHILDREN].key) {
+        bf_heap_sift_up(heap, place, entry);
+    } else {
+        bf_heap_sift_down(heap, place, entry);
+    }
+}
+
+/* Puts the handle into the heap, out of the one it is in, or gives it another key there.
+ * RESULT_MEMORY: it is in none. */
+static Result bf_heap_put(BFHeap *heap, BFHandle *handle, uint64_t key)
+{
+    if (handle->heap == heap) {
+        sift(heap, handle->place, (BFHeapEntry){key, handle});
+        return RESULT_OK;
+    }
+    bf_heap_leave(handle);
+    if (heap->count == heap->capacity) {
+        size_t capacity = heap->capacity == 0 ? FIRST_ENTRIES : heap->capacity * 2;
+        BFHeapEntry *entries = realloc(heap->entries, capacity * sizeof *entries);
+        if (entries == NULL) {
+            return RESULT_MEMORY;
+        }
+        heap->entries = entries;
+        heap->capacity = capacity;
+    }
+    handle->heap = heap;
+    heap->count++;
+    bf_heap_sift_up(heap, heap->count - 1, (BFHeapEntry){key, handle});
+    return RESULT_OK;
+}
+
+/* Takes the handle out of its heap, if it is in one. */
+static void bf_heap_leave(BFHandle *handle)
+{
+    BFHeap *heap = handle->heap;
+    if (heap == NULL) {
+        return;
+    }
+    size_t place = handle->place;
+    handle->heap = NULL;
+    heap->count--;
+    if (place < heap->count) {
+        sift(heap, place, heap->entries[heap->count]);
+    }
+}
+
+/* ---- How often hosts may be asked ---- */
+
+/* Seconds by which a bucket may be filled ahead of time: BF_RATE_BURST_S less the URL itself. */
+static double burst(double rate)
+{
+    return rate * BF_RATE_BURST_S > 1.0 ? BF_RATE_BURST_S - 1.0 / rate : 0.0;
+}
+
+unsigned bf_rates_heat(const BFRates *rates, const double *full, double now_s, double *sinks_at)
+{
+    unsigned heat = 0;
+    *sinks_at = 0.0;
+    for (; heat < rates->n; heat++) {
+        double rate = rates->rate[heat];
+        double filled = full == NULL ? 0.0 : full[heat];
+        double free_at = rate > 0.0 ? filled - burst(rate) : BF_NEVER_S;
+        if (free_at <= now_s) {
+            break;
+        }
+        *sinks_at = free_at < BF_NEVER_S ? free_at : BF_NEVER_S;
+    }
+    return heat;
+}
+
+void bf_rates_fill(const BFRates *rates, double **full, double now_s)
+{
+    if (rates->n == 0) {
+        return;
+    }
+    if (*full == NULL) {
+        *full = calloc(BF_CRAWL_RATE_STEPS, sizeof **full);
+        if (*full == NULL) {
+            return;
+        }
+    }
+    for (unsigned i = 0; i < rates->n; i++) {
+        double from = (*full)[i] > now_s ? (*full)[i] : now_s;
+        (*full)[i] = from + (rates->rate[i] > 0.0 ? 1.0 / rates->rate[i] : 0.0);
+    }
+}
+
+Result bf_rates_set(BFRates *rates, double soft, double hard)
+{
+    if (isnan(soft) || isnan(hard)) {
+        return RESULT_INVALID;
+    }
+    bool has_soft = soft >= 0.0 && !(hard >= 0.0 && hard < soft);
+    rates->n = 0;
+    if (has_soft && hard > soft && soft > 0.0) {
+        for (unsigned i = 0; i < BF_CRAWL_RATE_STEPS; i++) {
+            double share = (double)i / (BF_CRAWL_RATE_STEPS - 1);
+            rates->rate[rates->n++] = soft * pow(hard / soft, share);
+        }
+        rates->rate[rates->n - 1] = hard;
+    } else {
+        if (has_soft) {
+            rates->rate[rates->n++] = soft;
+        }
+        if (hard < 0.0 && has_soft) {
+            rates->rate[rates->n++] = HUGE_VAL;
+        } else if (hard >= 0.0 && !(has_soft && hard <= soft)) {
+            rates->rate[rates->n++] = hard;
+        }
+    }
+    return RESULT_OK;
+}
+
+#define FIRST_WINDOW   16u /* entries read at first; twice as many each time */
+#define LARGEST_WINDOW 256u
+
+static void bf_window_destroy(BFWindow *window)
+{
+    free(window->entries);
+}
+
+static Result bf_window_reserve(BFWindow *window, uint32_t capacity)
+{
+    if (window->begin > 0) {
+        memmove(window->entries, window->entries + window->begin,
+                (window->end - window->begin) * sizeof *window->entries);
+        window->end -= window->begin;
+        window->begin = 0;
+    }
+    if (capacity <= window->capacity) {
+        return RESULT_OK;
+    }
+    BFOrder *entries = realloc(window->entries, capacity * sizeof *entries);
+    if (entries == NULL) {
+        return RESULT_MEMORY;
+    }
+    window->entries = entries;
+    window->capacity = capacity;
+    return RESULT_OK;
+}
+
+/* Reads the next entries of a host behind the window, which is empty, without the leased ones. */
+static Result bf_window_fill(BFWindow *window, Schedule *schedule, MDB_txn *txn, uint32_t host,
+                             const BFSet *leases)
+{
+    uint32_t want = window->capacity == 0                   ? FIRST_WINDOW
+                    : window->capacity * 2 > LARGEST_WINDOW ? LARGEST_WINDOW
+                                                            : window->capacity * 2;
+    Result rc = bf_window_reserve(window, want);
+    while (rc == RESULT_OK && window->begin == window->end &&
+           window->complete_to != BF_WINDOW_COMPLETE) {
+        ScheduleItem items[LARGEST_WINDOW];
+        BFOrder last = window->complete_to == 0 ? 0 : window->complete_to - 1;
+        ScheduleItem after = {.index = bf_order_value(last), .level = bf_order_level(last)};
+        size_t n = 0;
+        rc = schedule_head(schedule, txn, host, window->complete_to == 0 ? NULL : &after, items,
+                           want, &n);
+        if (rc != RESULT_OK) {
+            break;
+        }
+        window->begin = 0;
+        window->end = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (!bf_set_has(leases, bf_order_index(items[i].index))) {
+                window->entries[window->end++] = bf_order(items[i].level, items[i].index);
+            }
+        }
+        window->complete_to =
+            n < want ? BF_WINDOW_COMPLETE : bf_order(items[n - 1].level, items[n - 1].index) + 1;
+    }
+    return rc;
+}
+
+/* The place of the first entry not before order. */
+static uint32_t bf_window_find(const BFWindow *window, BFOrder order)
+{
+    uint32_t low = window->begin;
+    uint32_t high = window->end;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (window->entries[middle] < order) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* An entry that is in order below complete_to has come. What falls off at the end is on disk. */
+static Result bf_window_insert(BFWindow *window, BFOrder order)
+{
+    uint32_t at = bf_window_find(window, order);
+    if (at < window->end && window->entries[at] == order) {
+        return RESULT_OK;
+    }
+    if (window->end - window->begin >= LARGEST_WINDOW) { /* what falls off at the end is on disk */
+        if (at == window->end) {
+            window->complete_to = order;
+            return RESULT_OK;
+        }
+        window->complete_to = window->entries[--window->end];
+    }
+    if (window->end == window->capacity) {
+        uint32_t shift = window->begin;
+        uint32_t used = window->end - window->begin;
+        uint32_t want = used < window->capacity ? window->capacity
+                        : window->capacity == 0 ? FIRST_WINDOW
+                                                : window->capacity * 2;
+        Result rc = bf_window_reserve(window, want);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        at -= shift;
+    }
+    memmove(window->entries + at + 1, window->entries + at,
+            (window->end - at) * sizeof *window->entries);
+    window->entries[at] = order;
+    window->end++;
+    return RESULT_OK;
+}
+
+/* False: it is not there. */
+static bool bf_window_remove(BFWindow *window, BFOrder order)
+{
+    uint32_t at = bf_window_find(window, order);
+    if (at == window->end || window->entries[at] != order) {
+        return false;
+    }
+    memmove(window->entries + at, window->entries + at + 1,
+            (window->end - at - 1) * sizeof *window->entries);
+    window->end--;
+    return true;
+}
+
+/* ---- Front ---- */
 
 #define HOSTS_AT_ONCE 256u
 #define EFFORT_HOSTS  32u /* what loading so many hosts counts, in reads of a window */

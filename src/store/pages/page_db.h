@@ -54,11 +54,11 @@
 #include "store/lmdb/mmap_array.h"
 #include "store/lmdb/txn_manager.h"
 #include "store/pages/page_db_error.h"
+#include "store/pages/page_stream.h"
 #include "store/records/crawled_page.h"
 #include "store/records/domain_temp.h"
 #include "store/records/link_stream.h"
 #include "store/records/page_info.h"
-#include "store/records/page_info_list.h"
 #include "store/records/page_ref.h"
 
 #define PAGE_DB_DEFAULT_PERSIST 1
@@ -95,13 +95,6 @@ uint32_t page_db_hash_get_url(uint64_t hash);
  * words for it, unless the database itself is NULL. Functions that return no code then do nothing,
  * or return 0. */
 
-/* Opens the database in the directory path, which is created if it is missing (its parent is not).
- * On page_db_error_memory *db may be NULL; on other failures it is an object that holds the error
- * and must be given to page_db_delete. */
-PageDBError page_db_new(PageDB **db, const char *path);
-/* Closes; removes the files when persist is 0. NULL is accepted. No transaction may be open. */
-PageDBError page_db_delete(PageDB *db);
-
 /* Adds one crawled page: creates or updates the page, creates the pages behind its links that are
  * not known, replaces its list of links; one durable transaction. page_info_list may be NULL;
  * otherwise it receives the page and the newly discovered pages, newest first, the page last; the
@@ -113,14 +106,6 @@ PageDBError page_db_add(PageDB *db, const CrawledPage *page, PageInfoList **page
 PageDBError page_db_add_batch(PageDB *db, const CrawledPage *const *pages, size_t n_pages,
                               PageInfoList **page_info_list);
 
-/* The page with that hash (of several, the one known first); *pi is NULL when there is none, which
- * is success. The caller deletes it. Who asks often is answered from memory (page_lookup.h,
- * page_reader.h). On the workload of bench_pagedb a million random look-ups, the filling of that
- * memory included, go at 1.1 to 1.6 million per CPU second, later ones at 1.4 to 2.0; the bare
- * look-ups in LMDB's trees at 0.55 to 0.8, one read of random memory at 5.5 to 6.3. */
-PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi);
-/* Its index; page_db_error_no_page, and *idx = 0, when there is none. */
-PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx);
 /* The scores of all pages by index, floats, in the file scores.bin of the directory; the caller
  * deletes the array. */
 PageDBError page_db_get_scores(PageDB *db, MMapArray **scores);
@@ -160,8 +145,6 @@ typedef struct PageDBOptions {
                           at, or for page_keys_mend */
 } PageDBOptions;
 
-/* page_db_new with options (NULL = defaults). On failure *db is NULL or holds the error. */
-int page_db_open(PageDB **db, const char *path, const PageDBOptions *options);
 /* The environment, for further tables in the same transactions. There is room for 32 in all. */
 MDB_env *page_db_env(PageDB *db);
 
@@ -209,47 +192,20 @@ int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8
 /* The same for URLs that nobody here links to, each with a depth of its own. */
 int page_db_discover_each(PageDB *db, MDB_txn *txn, const PageDiscovery *found, size_t n,
                           const PageSink *sink);
-/* The index of a URL; page_db_error_no_page. */
-int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index);
-/* Which page linked to it first by its best path (PAGE_DB_NO_INDEX: none) and how; its URL replaces
- * what is in url, unless that is NULL. For those who follow a path: costs less than page_db_get.
- * page_db_error_no_page. */
-int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_from, uint8_t *hop,
-                    Buffer *url);
-/* The same by hash and fingerprint (hashidx_stream_next_key). */
-int page_db_find_key(PageDB *db, MDB_txn *txn, uint64_t hash, uint64_t print, uint64_t *index);
-/* Fingerprints under this seed from now on, so that databases that share it agree about them; the
- * database has no page and no host yet. page_db_error_invalid: it has. */
-int page_db_share_seed(PageDB *db, MDB_txn *txn, uint64_t seed);
-/* Everything of a page; its URL replaces what is in the buffer. page_db_error_no_page. */
-int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url);
 /* A crawl that found the page as it was (304), or nothing that could replace it: counted, and its
  * time noted; content hash, changes and links stay. page_db_error_no_page: it was never crawled. */
 int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time);
-/* A failure, or a move between levels. page_db_error_no_page. */
-int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,
-                      uint8_t tries);
-/* Replaces PageRef.flags. page_db_error_no_page. */
-int page_db_set_flags(PageDB *db, MDB_txn *txn, uint64_t index, uint8_t flags);
-/* The links of a page, sorted; *to is the caller's array (free it), cross-host links first: the
- * first *n_diff. No links is not an error. */
-int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, size_t *n,
-                      size_t *n_diff);
-
-/* What was given as link_kinds, in the order of page_db_get_links, whose n this is; *kinds is the
- * caller's array. NULL: all are 0. */
-int page_db_get_link_kinds(PageDB *db, MDB_txn *txn, uint64_t index, size_t n, uint8_t **kinds);
-
-/* Host ids: dense from 0 in order of discovery, one per origin ("http://example.org:81", as it
- * stands in the URL without userinfo); URLs that are not http(s) share the origin "". find:
- * page_db_error_no_page. add creates it. origin replaces what is in the buffer. */
-int page_db_host_find(PageDB *db, MDB_txn *txn, const char *origin, size_t length, uint32_t *host);
-int page_db_host_add(PageDB *db, MDB_txn *txn, const char *origin, size_t length, uint32_t *host);
-int page_db_host_origin(PageDB *db, MDB_txn *txn, uint32_t host, Buffer *out);
-uint32_t page_db_n_hosts(PageDB *db, MDB_txn *txn);
-uint64_t page_db_n_pages(PageDB *db, MDB_txn *txn);
 
 /* One header for the documented library: the streams are part of it. */
-#include "store/pages/page_stream.h"
+
+/* How often the hottest domains are crawled: PageDB's domain temperatures.
+ *
+ * What: page_db_set_domain_temp and page_db_get_domain_crawl_rate of page_db.h, and how they learn
+ * of pages that are added.
+ * Threads: any; PageDBStore.mutex guards the temperatures. */
+
+/* Tells the domain temperatures of pages that were added. Schedulers, which write pages in
+ * transactions of their own, call it after their commit. */
+void page_db_heat(PageDB *db, const CrawledPage *const *pages, size_t n);
 
 #endif

@@ -1,13 +1,22 @@
-/* Opening and closing: the environment, the tables in it, and what is kept beside them. */
-#include "store/pages/page_db.h"
+#include "store/pages/page_db_open.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
+#include "base/thread/mutex.h"
 #include "store/format/page_packs.h"
 #include "store/lmdb/reader_table.h"
 #include "store/page_batch/page_batch.h"
@@ -15,9 +24,232 @@
 #include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_reader.h"
 #include "store/page_tables/page_snapshot.h"
-#include "store/pages/page_claim.h"
-#include "store/pages/page_directory.h"
+#include "store/pages/page_db.h"
 #include "store/pages/page_error.h"
+
+/* Which databases this process has open: each at most once.
+ *
+ * What: LMDB tells processes apart by a POSIX lock on lock.mdb. A second environment on the same
+ * file in one process loses that lock for both when either is closed; other processes then take the
+ * readers of this one for dead and reuse the pages that they read. So the second opening is refused
+ * before LMDB sees it. A database is told by device and inode of its file, so another path to it is
+ * the same database.
+ * Owns: the list of claims, the one list of the process. A forked child has none of its parent's.
+ * Threads: any; a mutex (RANK_TABLE) guards the list.
+ * Errors: errno; EBUSY: it is open already. */
+
+typedef struct PageClaim PageClaim;
+
+/* The directory of a database: data.mdb and lock.mdb, and how a new database comes into being.
+ *
+ * What: LMDB begins a file with a write that is not synced, and refuses a file that has only half
+ * of it. So a new database is made under another name, made durable, and renamed. A lock on the
+ * directory keeps two processes from making two.
+ * Owns: nothing; the path is PageDB's.
+ * Threads: the one that opens the database.
+ * Errors: errno and LMDB codes. */
+
+#define PAGE_DIRECTORY_FILE_MODE  0664
+#define PAGE_DIRECTORY_MAX_TABLES 40
+#define PAGE_DIRECTORY_PATH_BYTES 4096
+
+/* Writes the tables of a database without pages into a transaction. */
+typedef int (*PageDirectoryFill)(void *context, MDB_txn *txn);
+
+#define DIRECTORY_MODE 0775
+
+static int file_path(const char *directory, const char *name, char out[PAGE_DIRECTORY_PATH_BYTES])
+{
+    int n = snprintf(out, PAGE_DIRECTORY_PATH_BYTES, "%s/%s", directory, name);
+    return n < 0 || n >= PAGE_DIRECTORY_PATH_BYTES ? ENAMETOOLONG : 0;
+}
+
+/* Makes the names in the directory, or with "..", its own name durable. */
+static int sync_directory(const char *directory, const char *name)
+{
+    char path[PAGE_DIRECTORY_PATH_BYTES];
+    int rc = file_path(directory, name, path);
+    int fd = rc == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (rc == 0 && (fd < 0 || fsync(fd) != 0)) {
+        rc = errno;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
+}
+
+/* What a new database is made of. */
+typedef struct Fresh {
+    const char *directory;
+    PageDirectoryFill fill;
+    void *context;
+} Fresh;
+
+/* A database without pages that is durable before it has its name. */
+static int create_env(const Fresh *fresh, const char *path, const char *file)
+{
+    MDB_env *env = NULL;
+    MDB_txn *txn = NULL;
+    int rc = unlink(path) == 0 || errno == ENOENT ? mdb_env_create(&env) : errno;
+    if (rc != 0) {
+        return rc;
+    }
+    rc = mdb_env_set_maxdbs(env, PAGE_DIRECTORY_MAX_TABLES);
+    if (rc == 0) {
+        rc = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOLOCK, PAGE_DIRECTORY_FILE_MODE);
+    }
+    if (rc == 0) {
+        rc = mdb_txn_begin(env, NULL, 0, &txn);
+    }
+    if (rc == 0) {
+        rc = fresh->fill(fresh->context, txn);
+        if (rc == 0) {
+            rc = mdb_txn_commit(txn);
+        } else {
+            mdb_txn_abort(txn);
+        }
+    }
+    mdb_env_close(env);
+    if (rc == 0 && rename(path, file) != 0) {
+        rc = errno;
+    }
+    return rc == 0 ? sync_directory(fresh->directory, ".") : rc;
+}
+
+/* LMDB begins a file with a write that is not synced, and refuses half of it ever after. So a new
+ * one is made under another name; the lock on the directory keeps processes from making two. */
+static int create_file(const Fresh *fresh, const char *file)
+{
+    char path[PAGE_DIRECTORY_PATH_BYTES];
+    struct stat st;
+    if (stat(file, &st) == 0 && st.st_size > 0) {
+        return 0;
+    }
+    int rc = file_path(fresh->directory, "data.mdb.new", path);
+    int fd = rc == 0 ? open(fresh->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (rc == 0 && (fd < 0 || flock(fd, LOCK_EX) != 0)) {
+        rc = errno;
+    }
+    if (rc == 0 && (stat(file, &st) != 0 || st.st_size == 0)) {
+        rc = create_env(fresh, path, file);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
+}
+
+/* Makes sure that the directory holds a database: an existing one, or a new one that fill fills
+ * in. */
+static int page_directory_create(const char *directory, PageDirectoryFill fill, void *context)
+{
+    char file[PAGE_DIRECTORY_PATH_BYTES];
+    struct stat st;
+    Fresh fresh = {.directory = directory, .fill = fill, .context = context};
+    int rc = file_path(directory, "data.mdb", file);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = mkdir(directory, DIRECTORY_MODE) == 0 ? sync_directory(directory, "..") : errno;
+    if (rc == EEXIST) {
+        rc = stat(directory, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+    }
+    return rc == 0 ? create_file(&fresh, file) : rc;
+}
+
+/* Whether it holds one already; failed receives the path of the file that is missing. */
+static int page_directory_check(const char *directory, char failed[PAGE_DIRECTORY_PATH_BYTES])
+{
+    struct stat st;
+    int rc = file_path(directory, "data.mdb", failed);
+    if (rc != 0) {
+        (void)snprintf(failed, PAGE_DIRECTORY_PATH_BYTES, "%s", directory);
+        return rc;
+    }
+    return stat(failed, &st) == 0 ? 0 : errno;
+}
+
+/* Removes the files and, when nothing else is in it, the directory. */
+static void page_directory_remove(const char *directory)
+{
+    static const char *const names[] = {"data.mdb", "lock.mdb", "data.mdb.new"};
+    char file[PAGE_DIRECTORY_PATH_BYTES];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (file_path(directory, names[i], file) == 0) {
+            (void)unlink(file);
+        }
+    }
+    (void)rmdir(directory);
+}
+
+struct PageClaim {
+    PageClaim *next;
+    dev_t device;
+    ino_t file;
+    pid_t process;
+};
+
+static Mutex list_mutex = {.handle = PTHREAD_MUTEX_INITIALIZER, .rank = RANK_TABLE};
+static PageClaim *list; /* guarded by list_mutex */
+
+static int page_claim_find_file(const char *directory, struct stat *st)
+{
+    char path[PAGE_DIRECTORY_PATH_BYTES];
+    int n = snprintf(path, sizeof path, "%s/data.mdb", directory);
+    if (n < 0 || n >= (int)sizeof path) {
+        return ENAMETOOLONG;
+    }
+    return stat(path, st) == 0 ? 0 : errno;
+}
+
+/* Claims the database whose file is directory/data.mdb. On failure *claim is NULL. */
+static int page_claim_take(PageClaim **claim, const char *directory)
+{
+    struct stat st;
+    *claim = NULL;
+    int rc = page_claim_find_file(directory, &st);
+    PageClaim *mine = rc == 0 ? malloc(sizeof *mine) : NULL;
+    if (mine == NULL) {
+        return rc == 0 ? ENOMEM : rc;
+    }
+    *mine = (PageClaim){.device = st.st_dev, .file = st.st_ino, .process = getpid()};
+    mutex_lock(&list_mutex);
+    const PageClaim *other = list;
+    while (other != NULL && (other->device != mine->device || other->file != mine->file ||
+                             other->process != mine->process)) {
+        other = other->next;
+    }
+    if (other == NULL) {
+        mine->next = list;
+        list = mine;
+    }
+    mutex_unlock(&list_mutex);
+    if (other != NULL) {
+        free(mine);
+        return EBUSY;
+    }
+    *claim = mine;
+    return 0;
+}
+
+/* Gives it back; NULL is accepted. */
+static void page_claim_drop(PageClaim *claim)
+{
+    if (claim == NULL) {
+        return;
+    }
+    mutex_lock(&list_mutex);
+    PageClaim **at = &list;
+    while (*at != claim) {
+        at = &(*at)->next;
+    }
+    *at = claim->next;
+    mutex_unlock(&list_mutex);
+    free(claim);
+}
+
+/* Opening and closing: the environment, the tables in it, and what is kept beside them. */
 
 #define DEFAULT_READERS 510
 #define LEAST_MAP_BYTES ((size_t)1 << 20)

@@ -1,5 +1,4 @@
-/* Reading single pages and hosts. */
-#include "store/pages/page_db.h"
+#include "store/pages/page_db_read.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +13,10 @@
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
 #include "store/page_tables/page_reader.h"
+#include "store/pages/page_db.h"
 #include "store/pages/page_error.h"
+
+/* Reading single pages and hosts. */
 
 int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index)
 {

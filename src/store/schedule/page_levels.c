@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/schedule/schedule_read.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 

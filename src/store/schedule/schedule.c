@@ -3,9 +3,484 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "store/schedule/schedule_parking.h"
-#include "store/schedule/schedule_table.h"
+/* ---- The tables of a Schedule, and the bytes of their keys and values ---- */
+
+Result schedule_result(int rc)
+{
+    switch (rc) {
+    case MDB_SUCCESS:
+        return RESULT_OK;
+    case MDB_NOTFOUND:
+        return RESULT_NOT_FOUND;
+    case MDB_MAP_FULL:
+        return RESULT_FULL;
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+        return RESULT_DAMAGED;
+    case MDB_INCOMPATIBLE:
+    case MDB_VERSION_MISMATCH:
+        return RESULT_VERSION;
+    default:
+        return rc > 0 ? result_of_errno(rc) : RESULT_INTERNAL;
+    }
+}
+
+int schedule_find_level(MDB_cursor *cursor, uint32_t host, unsigned level, unsigned *found)
+{
+    ScheduleRecord record;
+    schedule_record_set(&record, host, level, 0);
+    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
+    MDB_val data;
+    *found = SCHEDULE_NO_LEVEL;
+    int rc = mdb_cursor_get(cursor, &key, &data, MDB_SET_RANGE);
+    if (rc == MDB_NOTFOUND) {
+        return MDB_SUCCESS;
+    }
+    if (rc == MDB_SUCCESS && schedule_key_host(&key) == host) {
+        *found = schedule_key_level(&key);
+    }
+    return rc;
+}
+
+/* ---- Schedule parking ---- */
+
+static int schedule_parking_put_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t host)
+{
+    unsigned char id[SCHEDULE_HOST_BYTES];
+    unsigned char level = (unsigned char)list;
+    MDB_val key = {1, &level};
+    MDB_val data = {SCHEDULE_HOST_BYTES, id};
+    schedule_store_bytes(id, host, SCHEDULE_HOST_BYTES);
+    int rc = mdb_put(txn, schedule->hosts, &key, &data, MDB_NODUPDATA);
+    return rc == MDB_KEYEXIST ? MDB_SUCCESS : rc;
+}
+
+static int delete_host(Schedule *schedule, MDB_txn *txn, unsigned list, uint32_t host)
+{
+    unsigned char id[SCHEDULE_HOST_BYTES];
+    unsigned char level = (unsigned char)list;
+    MDB_val key = {1, &level};
+    MDB_val data = {SCHEDULE_HOST_BYTES, id};
+    schedule_store_bytes(id, host, SCHEDULE_HOST_BYTES);
+    return mdb_del(txn, schedule->hosts, &key, &data);
+}
+
+/* Whether the host is in the list of parked ones; any: whether somebody is (host is not asked). */
+static int schedule_parking_look(Schedule *schedule, MDB_txn *txn, const uint32_t *host,
+                                 bool *found)
+{
+    unsigned char id[SCHEDULE_HOST_BYTES];
+    unsigned char level = SCHEDULE_PARKED_LEVEL;
+    MDB_val key = {1, &level};
+    MDB_val data = {0, NULL};
+    *found = false;
+    int rc = mdb_get(txn, schedule->hosts, &key, &data);
+    if (rc == MDB_SUCCESS && host != NULL) {
+        MDB_cursor *cursor = NULL;
+        schedule_store_bytes(id, *host, SCHEDULE_HOST_BYTES);
+        data = (MDB_val){SCHEDULE_HOST_BYTES, id};
+        rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
+        if (rc == MDB_SUCCESS) {
+            rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
+            mdb_cursor_close(cursor);
+        }
+    }
+    *found = rc == MDB_SUCCESS;
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+}
+
+int schedule_any_parked(Schedule *schedule, MDB_txn *txn, bool *any)
+{
+    return schedule_parking_look(schedule, txn, NULL, any);
+}
+
+Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool *parked)
+{
+    return schedule_result(schedule_parking_look(schedule, txn, &host, parked));
+}
+
+int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to)
+{
+    bool parked = false;
+    int rc = schedule_parking_look(schedule, txn, &host, &parked);
+    if (rc != MDB_SUCCESS || parked) {
+        return rc;
+    }
+    if (from != SCHEDULE_NO_LEVEL) {
+        rc = delete_host(schedule, txn, from, host);
+    }
+    return rc == MDB_SUCCESS && to != SCHEDULE_NO_LEVEL
+               ? schedule_parking_put_host(schedule, txn, to, host)
+               : rc;
+}
+
+/* ---- how many entries they have ---- */
+
+#define COUNT_BYTES 8u
+
+static int read_count(Schedule *schedule, MDB_txn *txn, uint64_t *count)
+{
+    unsigned char level = SCHEDULE_PARKED_ENTRIES;
+    MDB_val key = {1, &level};
+    MDB_val data;
+    *count = 0;
+    int rc = mdb_get(txn, schedule->hosts, &key, &data);
+    if (rc == MDB_SUCCESS && data.mv_size == COUNT_BYTES) {
+        *count = schedule_load_bytes(data.mv_data, COUNT_BYTES);
+    }
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+}
+
+/* The value of a key that has one. */
+static int schedule_parking_replace(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t value,
+                                    unsigned n)
+{
+    unsigned char level = (unsigned char)list;
+    unsigned char bytes[COUNT_BYTES];
+    MDB_val key = {1, &level};
+    MDB_val data = {n, bytes};
+    schedule_store_bytes(bytes, value, n);
+    int rc = mdb_del(txn, schedule->hosts, &key, NULL);
+    return rc == MDB_SUCCESS || rc == MDB_NOTFOUND ? mdb_put(txn, schedule->hosts, &key, &data, 0)
+                                                   : rc;
+}
+
+int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change)
+{
+    uint64_t count = 0;
+    int rc = read_count(schedule, txn, &count);
+    if (rc != MDB_SUCCESS || change == 0) {
+        return rc;
+    }
+    uint64_t less = change < 0 ? (uint64_t)-change : 0;
+    count = change > 0 ? count + (uint64_t)change : count > less ? count - less : 0;
+    return schedule_parking_replace(schedule, txn, SCHEDULE_PARKED_ENTRIES, count, COUNT_BYTES);
+}
+
+int schedule_forget_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t removed)
+{
+    bool parked = false;
+    int rc = schedule_parking_look(schedule, txn, &host, &parked);
+    if (rc != MDB_SUCCESS || !parked) {
+        return rc;
+    }
+    rc = delete_host(schedule, txn, SCHEDULE_PARKED_LEVEL, host);
+    return rc == MDB_SUCCESS ? schedule_note_parked(schedule, txn, -(int64_t)removed) : rc;
+}
+
+/* ---- the public part ---- */
+
+/* What a host has. */
+static int find_entries(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries,
+                        unsigned *level)
+{
+    MDB_cursor *cursor = NULL;
+    *entries = 0;
+    *level = SCHEDULE_NO_LEVEL;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    unsigned at = 0;
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_find_level(cursor, host, 0, &at);
+        *level = at;
+    }
+    while (rc == MDB_SUCCESS && at != SCHEDULE_NO_LEVEL) {
+        size_t of_level = 0;
+        rc = mdb_cursor_count(cursor, &of_level);
+        *entries += of_level;
+        if (rc == MDB_SUCCESS) {
+            rc = schedule_find_level(cursor, host, at + 1, &at);
+        }
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    return rc;
+}
+
+Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)
+{
+    bool parked = false;
+    unsigned level = SCHEDULE_NO_LEVEL;
+    int rc = schedule_parking_look(schedule, txn, &host, &parked);
+    if (rc == MDB_SUCCESS) {
+        rc = find_entries(schedule, txn, host, entries, &level);
+    }
+    if (rc != MDB_SUCCESS || parked) {
+        return schedule_result(rc);
+    }
+    if (level != SCHEDULE_NO_LEVEL) {
+        rc = delete_host(schedule, txn, level, host);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_parking_put_host(schedule, txn, SCHEDULE_PARKED_LEVEL, host);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_note_parked(schedule, txn, (int64_t)*entries);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_parking_replace(schedule, txn, SCHEDULE_VERSION_LEVEL,
+                                      SCHEDULE_VERSION_PARKING, SCHEDULE_HOST_BYTES);
+    }
+    return schedule_result(rc);
+}
+
+Result schedule_unpark(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries,
+                       unsigned *level)
+{
+    bool parked = false;
+    int rc = schedule_parking_look(schedule, txn, &host, &parked);
+    if (rc == MDB_SUCCESS) {
+        rc = find_entries(schedule, txn, host, entries, level);
+    }
+    if (rc == MDB_SUCCESS && parked) {
+        rc = schedule_forget_parked(schedule, txn, host, *entries);
+        if (rc == MDB_SUCCESS && *level != SCHEDULE_NO_LEVEL) {
+            rc = schedule_parking_put_host(schedule, txn, *level, host);
+        }
+    }
+    return schedule_result(rc);
+}
+
+Result schedule_parked_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts)
+{
+    MDB_cursor *cursor = NULL;
+    unsigned char level = SCHEDULE_PARKED_LEVEL;
+    MDB_val key = {1, &level};
+    MDB_val data;
+    size_t n = 0;
+    *hosts = 0;
+    int rc = read_count(schedule, txn, entries);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_get(cursor, &key, &data, MDB_SET);
+        rc = rc == MDB_SUCCESS ? mdb_cursor_count(cursor, &n) : rc;
+        *hosts = n;
+        mdb_cursor_close(cursor);
+    }
+    return schedule_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc);
+}
+
+Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, uint32_t *hosts,
+                             size_t max, size_t *n)
+{
+    MDB_cursor *cursor = NULL;
+    unsigned char id[SCHEDULE_HOST_BYTES];
+    unsigned char level = SCHEDULE_PARKED_LEVEL;
+    MDB_val key = {1, &level};
+    MDB_val data = {SCHEDULE_HOST_BYTES, id};
+    *n = 0;
+    if (*next > UINT32_MAX || max == 0) {
+        return RESULT_OK;
+    }
+    schedule_store_bytes(id, *next, SCHEDULE_HOST_BYTES);
+    int rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return schedule_result(rc);
+    }
+    rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH_RANGE);
+    while (rc == MDB_SUCCESS && *n < max) {
+        hosts[*n] = (uint32_t)schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES);
+        *next = (uint64_t)hosts[*n] + 1;
+        *n += 1;
+        if (*n < max) {
+            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT_DUP);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+}
+
+/* Entries that are added, removed or moved, and what of it the table of hosts has to know. */
+
+/* *change = entries that this has added. */
+static int put_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
+                  uint64_t index, int64_t *change)
+{
+    ScheduleRecord record;
+    schedule_record_set(&record, host, level, index);
+    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
+    MDB_val last;
+    int rc = mdb_cursor_get(cursor, &key, &last, MDB_SET_KEY);
+    bool is_new_key = rc == MDB_NOTFOUND;
+    unsigned best = SCHEDULE_NO_LEVEL;
+    unsigned flags = MDB_NODUPDATA;
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_get(cursor, &key, &last, MDB_LAST_DUP);
+        if (rc == MDB_SUCCESS && memcmp(record.index, last.mv_data, SCHEDULE_INDEX_BYTES) > 0) {
+            flags = MDB_APPENDDUP; /* fills pages whole instead of splitting them in halves */
+        }
+    } else if (is_new_key) {
+        rc = schedule_find_level(cursor, host, 0, &best);
+    }
+    if (rc == MDB_SUCCESS) {
+        key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
+        MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
+        rc = mdb_cursor_put(cursor, &key, &data, flags);
+    }
+    if (rc == MDB_KEYEXIST) {
+        return MDB_SUCCESS;
+    }
+    *change += rc == MDB_SUCCESS ? 1 : 0;
+    if (rc == MDB_SUCCESS && is_new_key && level < best) {
+        rc = schedule_note_best(schedule, mdb_cursor_txn(cursor), host, best, level);
+    }
+    return rc;
+}
+
+static int remove_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
+                     uint64_t index, int64_t *change)
+{
+    ScheduleRecord record;
+    schedule_record_set(&record, host, level, index);
+    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
+    MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
+    int rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
+    if (rc == MDB_NOTFOUND) {
+        return MDB_SUCCESS;
+    }
+    size_t of_level = 0;
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_count(cursor, &of_level);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_del(cursor, 0);
+    }
+    *change -= rc == MDB_SUCCESS ? 1 : 0;
+    if (rc != MDB_SUCCESS || of_level > 1) {
+        return rc;
+    }
+    unsigned best = SCHEDULE_NO_LEVEL;
+    rc = schedule_find_level(cursor, host, 0, &best);
+    if (rc == MDB_SUCCESS && best > level) {
+        rc = schedule_note_best(schedule, mdb_cursor_txn(cursor), host, level, best);
+    }
+    return rc;
+}
+
+static bool is_valid(unsigned level, uint64_t index)
+{
+    return level < SCHEDULE_MAX_LEVELS && index <= SCHEDULE_MAX_INDEX;
+}
+
+Result schedule_put(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level, uint64_t index)
+{
+    ScheduleChange change = {
+        .host = host, .to = (uint8_t)level, .from = SCHEDULE_NO_LEVEL, .index = index};
+    return level < SCHEDULE_MAX_LEVELS ? schedule_change(schedule, txn, &change, 1)
+                                       : RESULT_INVALID;
+}
+
+Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
+                       uint64_t index)
+{
+    ScheduleChange change = {
+        .host = host, .from = (uint8_t)level, .to = SCHEDULE_NO_LEVEL, .index = index};
+    return level < SCHEDULE_MAX_LEVELS ? schedule_change(schedule, txn, &change, 1)
+                                       : RESULT_INVALID;
+}
+
+/* Changes of parked hosts, added up; changes of one host come one after the other. */
+typedef struct ParkedCount {
+    bool any;   /* host is parked at all */
+    bool known; /* host was asked about */
+    uint32_t host;
+    bool parked; /* it is */
+    int64_t change;
+} ParkedCount;
+
+static int count_parked(Schedule *schedule, MDB_txn *txn, ParkedCount *count, uint32_t host,
+                        int64_t change)
+{
+    int rc = MDB_SUCCESS;
+    if (!count->known || count->host != host) {
+        Result result = schedule_is_parked(schedule, txn, host, &count->parked);
+        count->known = true;
+        count->host = host;
+        rc = result == RESULT_OK ? MDB_SUCCESS : MDB_CORRUPTED;
+    }
+    count->change += count->parked ? change : 0;
+    return rc;
+}
+
+Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *changes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const ScheduleChange *c = &changes[i];
+        if ((c->from != SCHEDULE_NO_LEVEL && !is_valid(c->from, c->index)) ||
+            (c->to != SCHEDULE_NO_LEVEL && !is_valid(c->to, c->index))) {
+            return RESULT_INVALID;
+        }
+    }
+    MDB_cursor *cursor = NULL;
+    ParkedCount parked = {.known = false};
+    int rc = schedule_any_parked(schedule, txn, &parked.any);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    }
+    for (size_t i = 0; rc == MDB_SUCCESS && i < n; i++) {
+        const ScheduleChange *c = &changes[i];
+        int64_t change = 0;
+        if (c->from == c->to) {
+            continue;
+        }
+        if (c->from != SCHEDULE_NO_LEVEL) {
+            rc = remove_at(schedule, cursor, c->host, c->from, c->index, &change);
+        }
+        if (rc == MDB_SUCCESS && c->to != SCHEDULE_NO_LEVEL) {
+            rc = put_at(schedule, cursor, c->host, c->to, c->index, &change);
+        }
+        if (rc == MDB_SUCCESS && change != 0 && parked.any) {
+            rc = count_parked(schedule, txn, &parked, c->host, change);
+        }
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    if (rc == MDB_SUCCESS && parked.change != 0) {
+        rc = schedule_note_parked(schedule, txn, parked.change);
+    }
+    return schedule_result(rc);
+}
+
+Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *removed)
+{
+    MDB_cursor *cursor = NULL;
+    *removed = 0;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    unsigned best = SCHEDULE_NO_LEVEL;
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_find_level(cursor, host, 0, &best);
+    }
+    unsigned level = best;
+    while (rc == MDB_SUCCESS && level != SCHEDULE_NO_LEVEL) {
+        size_t of_level = 0;
+        rc = mdb_cursor_count(cursor, &of_level);
+        if (rc == MDB_SUCCESS) {
+            rc = mdb_cursor_del(cursor, MDB_NODUPDATA);
+        }
+        if (rc == MDB_SUCCESS) {
+            *removed += of_level;
+            rc = schedule_find_level(cursor, host, level, &level);
+        }
+    }
+    if (rc == MDB_SUCCESS && best != SCHEDULE_NO_LEVEL) {
+        rc = schedule_note_best(schedule, txn, host, best, SCHEDULE_NO_LEVEL);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_forget_parked(schedule, txn, host, *removed);
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    return schedule_result(rc);
+}
+
+/* ---- Schedule ---- */
 
 #define DEFAULT_NAME "schedule"
 #define HOSTS_SUFFIX "_hosts"

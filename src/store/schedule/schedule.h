@@ -89,11 +89,6 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
 /* Removes everything of a host; *removed = how many. */
 Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *removed);
 
-/* Reads up to max entries of a host in order of fetching, starting behind *after (NULL = the head).
- * *n = how many; fewer than max means the end. O(log N + n). */
-Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleItem *after,
-                     ScheduleItem *items, size_t max, size_t *n);
-
 /* Reads up to max hosts that have entries and are not parked, best level first, host id ascending
  * inside a level, behind *position, which moves on; start with *started = false. *n = how many;
  * levels (NULL: not wanted) gets the best level of each. */
@@ -102,8 +97,6 @@ typedef struct ScheduleHostCursor {
     unsigned level;
     uint32_t host;
 } ScheduleHostCursor;
-Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *position,
-                      uint32_t *hosts, uint8_t *levels, size_t max, size_t *n);
 
 /* Reads up to max entries of all hosts, parked ones included, in order of (host, level, index),
  * behind *position, which moves on; start with *started = false. For sweeps in short transactions:
@@ -117,23 +110,129 @@ typedef struct ScheduleScan {
     bool started;
     ScheduleEntry last;
 } ScheduleScan;
-Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
-                     ScheduleEntry *entries, size_t max, size_t *n);
 
 /* Removes everything. */
 Result schedule_clear(Schedule *schedule, MDB_txn *txn);
 
 /* Entries in all, and hosts that have any; parked hosts (schedule_parking.h) do not count. O(1). */
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
-/* Entries of one host at one level. O(log N). */
-Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
-                            uint64_t *entries);
-/* Reads up to max hosts that have entries, ids ascending from *from on, with how many entries each
- * has; *from moves on behind the last one. *n = how many; fewer than max means the end. O(log N +
- * levels of those hosts). */
-Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
-                            uint64_t *entries, size_t max, size_t *n);
-/* Entries of one host. O(levels). */
-Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
+
+/* The tables of a Schedule, and the bytes of their keys and values.
+ *
+ * What: schedule.h tells both tables. Numbers are big-endian, so that byte order is the order of
+ * fetching.
+ * Owns: nothing; the handles stay open as long as their environment.
+ * Threads: as schedule.h.
+ * Errors: LMDB codes, and schedule_result for what they come to. */
+
+/* Keys of the table of hosts that are no levels. */
+#define SCHEDULE_VERSION_LEVEL  255u /* the format version */
+#define SCHEDULE_PARKED_LEVEL   254u /* hosts that are parked (schedule_parking.h) */
+#define SCHEDULE_PARKED_ENTRIES 253u /* entries of these, 8 bytes */
+
+#define SCHEDULE_VERSION         1u
+#define SCHEDULE_VERSION_PARKING 2u /* from the first parked host on */
+
+#define SCHEDULE_KEY_BYTES   5u /* host, level */
+#define SCHEDULE_INDEX_BYTES 6u /* measured: 25 % less disk than 8-byte integers; 2^48 pages */
+#define SCHEDULE_HOST_BYTES  4u
+#define SCHEDULE_MAX_INDEX   ((UINT64_C(1) << 48) - 1)
+
+struct Schedule {
+    MDB_dbi entries; /* host, level -> page indices */
+    MDB_dbi hosts;   /* best level -> host ids; and the keys above */
+    unsigned levels; /* of scores */
+    unsigned first;  /* the best of them */
+    float
+        least[SCHEDULE_MAX_LEVELS]; /* a score belongs to the first level whose least it reaches */
+};
+
+/* One entry in the form of the table. */
+typedef struct ScheduleRecord {
+    unsigned char key[SCHEDULE_KEY_BYTES];
+    unsigned char index[SCHEDULE_INDEX_BYTES];
+} ScheduleRecord;
+
+static inline void schedule_store_bytes(unsigned char *out, uint64_t value, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        out[i] = (unsigned char)(value >> (8 * (n - 1 - i)));
+    }
+}
+
+static inline uint64_t schedule_load_bytes(const void *data, unsigned n)
+{
+    const unsigned char *bytes = data;
+    uint64_t value = 0;
+    for (unsigned i = 0; i < n; i++) {
+        value = value << 8 | bytes[i];
+    }
+    return value;
+}
+
+static inline void schedule_record_set(ScheduleRecord *record, uint32_t host, unsigned level,
+                                       uint64_t index)
+{
+    schedule_store_bytes(record->key, host, SCHEDULE_HOST_BYTES);
+    record->key[SCHEDULE_HOST_BYTES] = (unsigned char)level;
+    schedule_store_bytes(record->index, index, SCHEDULE_INDEX_BYTES);
+}
+
+static inline uint32_t schedule_key_host(const MDB_val *key)
+{
+    return (uint32_t)schedule_load_bytes(key->mv_data, SCHEDULE_HOST_BYTES);
+}
+
+static inline unsigned schedule_key_level(const MDB_val *key)
+{
+    return ((const unsigned char *)key->mv_data)[SCHEDULE_HOST_BYTES];
+}
+
+/* The Result of an LMDB code or errno. */
+Result schedule_result(int rc);
+/* Finds the first key of host at or behind level; *found = SCHEDULE_NO_LEVEL when there is none. */
+int schedule_find_level(MDB_cursor *cursor, uint32_t host, unsigned level, unsigned *found);
+
+/* Schedule parking: hosts that are set aside with all they have scheduled, and brought back.
+ *
+ * What: the entries of a parked host stay in the table. More may be added, and they may be moved
+ * and removed. But the list of hosts with work (schedule_hosts) does not name the host, and
+ * schedule_counts does not count its entries. Parking and unparking cost the same whether a host
+ * has one entry or a million.
+ *
+ *   table of hosts:  level -> hosts with work;  PARKED -> parked hosts;  PARKED_ENTRIES -> how many
+ *                    entries these have
+ *
+ * Threads: as schedule.h.
+ * Invariant: a host is in at most one of these lists. It is parked whether it has entries or not.
+ */
+
+/* Parks a host; *entries is the number of its entries. Parking a parked host changes nothing. After
+ * the first call, older versions of the program refuse the schedule (RESULT_VERSION). RESULT_FULL
+ * as schedule_put. */
+Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
+/* Unparks a host; *entries is the number of its entries, *level the level of the best one
+ * (SCHEDULE_NO_LEVEL when it has none). A host that is not parked stays as it is. */
+Result schedule_unpark(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries,
+                       unsigned *level);
+Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool *parked);
+/* Entries of parked hosts, and how many hosts these are. O(1). */
+Result schedule_parked_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
+/* Up to max parked hosts, ids ascending, from *next on, which moves on; start with 0. *n = how
+ * many, 0 at the end. */
+Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, uint32_t *hosts,
+                             size_t max, size_t *n);
+
+/* ---- for the other files of this room ---- */
+
+/* The host's best level changes from one to another; SCHEDULE_NO_LEVEL: it had or has none. An
+ * LMDB code. */
+int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to);
+/* Counts entries that were added to (negative: removed from) parked hosts. An LMDB code. */
+int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change);
+/* Whether any host is parked. */
+int schedule_any_parked(Schedule *schedule, MDB_txn *txn, bool *any);
+/* A parked host that was emptied is not parked any more. */
+int schedule_forget_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t removed);
 
 #endif

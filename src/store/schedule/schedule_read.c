@@ -1,5 +1,8 @@
+#include "store/schedule/schedule_read.h"
+
+#include "store/schedule/schedule.h"
+
 /* Reading the schedule: the head of a host, sweeps, counts. */
-#include "store/schedule/schedule_table.h"
 
 /* Positions cursor on the first entry of host behind *after (NULL: on the first of all). */
 static int seek_entry(MDB_cursor *cursor, uint32_t host, const ScheduleItem *after, MDB_val *key,

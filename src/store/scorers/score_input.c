@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "store/pages/page_db_read.h"
 #include "store/pages/page_stream.h"
 
 static Result read_graph(ScoreInput *input, PageDB *db, bool only_diff_domain,

@@ -1,6 +1,6 @@
 #include "store/tables/host_parking.h"
 
-#include "store/schedule/schedule_parking.h"
+#include "store/schedule/schedule.h"
 
 Result host_parking_set_aside(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
                               HostState state, uint8_t why, int64_t now_ms, uint64_t *urls)

@@ -3,6 +3,21 @@
 #include <assert.h>
 #include <string.h>
 
+/* ---- What a revisit record refers to ---- */
+
+void warc_original_init(WarcOriginal *original)
+{
+    *original = (WarcOriginal){.date = {0}};
+    buffer_init(&original->uri, (size_t)1 << 20);
+}
+
+void warc_original_destroy(WarcOriginal *original)
+{
+    buffer_destroy(&original->uri);
+}
+
+/* ---- The header of a WARC record, from what the record says about itself ---- */
+
 /* Of a record header, without the values that warc_head_bound counts. */
 #define HEAD_BYTES ((size_t)1536)
 
