@@ -3,7 +3,6 @@
 
 #include "frontier/sieve/sieve.h"
 #include "command/verify/verify_parts.h"
-#include "frontier/sieve/sieve_walk.h"
 
 Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages)
 {

@@ -7,7 +7,7 @@
 #include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "frontier/host/visit_birth.h"
-#include "frontier/host/visit_guest.h"
+#include "frontier/host/visit_home.h"
 #include "parse/url/url.h"
 
 #define ORIGIN_LIMIT ((size_t)1 << 20)

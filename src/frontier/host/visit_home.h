@@ -14,6 +14,18 @@
 
 #include "frontier/host/distributor_state.h"
 
+/* Guest: the visit state of a host that PageDB does not know.
+ *
+ * What: a host is a guest when only somebody's robots.txt leads to it
+ * (frontier/visit/visit_state.h). Guests are found by their origin, since they have no number.
+ * Threads: distributor. */
+
+/* The guest of an origin; NULL when there is none. */
+VisitState *visit_guest_find(Distributor *distributor, const char *origin, size_t length);
+/* RESULT_MEMORY: nothing has changed. */
+Result visit_guest_add(Distributor *distributor, VisitState *guest);
+void visit_guest_remove(Distributor *distributor, const VisitState *guest);
+
 static inline bool visit_home_has_room(const Distributor *distributor)
 {
     return distributor->memory < distributor->options.memory_bytes;

@@ -59,10 +59,99 @@
 #ifndef FRONTIER_SIEVE_SIEVE_H
 #define FRONTIER_SIEVE_SIEVE_H
 
+#include <lmdb.h>
+
 #include "base/core/clock.h"
-#include "frontier/sieve/sieve_merge.h"
-#include "frontier/sieve/sieve_state.h"
+#include "frontier/sieve/page_merge.h"
+#include "frontier/sieve/sieve_edges.h"
+#include "store/drum/drum.h"
 #include "store/pages/page_db.h"
+
+/* Sieve state: what the last commit knows of the sieve.
+ *
+ * What: up to where the bucket files count, how far the merge is, and which lists of links are
+ * written. A record of the table `crawl` under SIEVE_STATE_KEY, written with every commit that
+ * changes it.
+ * Errors: RESULT_DAMAGED; RESULT_VERSION: another version of ragno wrote it. */
+
+#define SIEVE_STATE_KEY "sieve"
+
+typedef struct SieveState {
+    DrumPosition position; /* bucket files count up to here */
+    DrumProgress progress;
+    uint64_t lists; /* of the generation that is merged: lists of pages below are written */
+} SieveState;
+
+/* The state; zeroes when there is none. */
+Result sieve_state_read(MDB_txn *txn, MDB_dbi crawl, SieveState *state);
+Result sieve_state_write(MDB_txn *txn, MDB_dbi crawl, const SieveState *state);
+
+/* Sieve merge: looks up the links of one generation, in pieces.
+ *
+ *   sieve_merge_begin --> sieve_merge_step, commit, sieve_merge_settle, again and again --> ended
+ *
+ * What: first the buckets, one after the other: each link becomes a new page, a better path or
+ * nothing (page_merge.h), and an edge. Then the edges are sorted (sieve_edges.h), and page after
+ * page gets its list of links. What was gathered of buckets that an earlier run merged is gathered
+ * again, by look-ups.
+ *
+ * Owns: the edges. Drum, PageMerge, directory and state are the sieve's.
+ * Threads: ingest. sieve_merge_step between page_merge_begin and page_merge_end.
+ *
+ * Invariants:
+ *  1. Progress is committed by the transaction that holds what was written: after an aborted one
+ *     the merge stands where it was (sieve_merge_settle).
+ *  2. A page gets a list only when all of its links are there. */
+
+/* The page whose link led to the URL that the sink is being told of. */
+typedef struct SieveSource {
+    size_t n_links;
+    float score;
+} SieveSource;
+
+typedef struct SieveMerge {
+    Drum *drum; /* borrowed, as what follows */
+    PageMerge *pages;
+    const char *directory;
+    SieveState *state;
+    DrumMerge *drum_merge; /* NULL: none is under way */
+    SieveEdges edges;
+    size_t n_edges;        /* committed */
+    uint32_t edge_buckets; /* whose edges are there */
+    uint32_t edge_buckets_committed;
+    bool sorting;
+    bool sorted;
+    SieveSort sort;
+    uint64_t *targets;
+    size_t position; /* of the next list */
+    size_t position_committed;
+    bool finished; /* everything is written: waits for its commit */
+    bool replaying;
+    SieveSource source;
+    uint64_t lost; /* links */
+} SieveMerge;
+
+/* The functions that the drum calls during this merge. The merge must not be moved in memory. */
+DrumDispatcher sieve_merge_dispatcher(SieveMerge *merge);
+/* Begins with the oldest sealed generation. RESULT_NOT_FOUND: there is none. */
+Result sieve_merge_begin(SieveMerge *merge);
+/* Does the next piece, until soon after `until`. */
+Result sieve_merge_step(SieveMerge *merge, MonoTime until);
+/* Says whether the transaction of the last step was committed or aborted. */
+void sieve_merge_settle(SieveMerge *merge, bool committed);
+/* Frees what the merge holds. The next merge continues where this one was last committed. */
+void sieve_merge_end(SieveMerge *merge);
+
+/* Sieve walk: which pages' links wait in the bucket files, and are all there.
+ *
+ * What: for `ragno verify`. A page that was crawled and has no list of links is one whose links are
+ * lost, or still in the sieve; this tells them apart. Reads only, without an open sieve.
+ * Errors: those of drum_walk. */
+
+/* Sets the bits of the pages whose links wait in the bucket files and are all there (n_pages bits,
+ * zeroed by the caller). Reads only; recovery as drum_walk. */
+Result sieve_walk(const char *directory, const SieveState *state, uint8_t *pages, uint64_t n_pages,
+                  DrumRecovery *recovery);
 
 typedef struct Sieve Sieve;
 

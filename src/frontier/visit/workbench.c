@@ -3,6 +3,168 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* ---- Workbench entry ---- */
+
+static VisitState *visit_state_of(HeapNode *node)
+{
+    return HEAP_ELEMENT(node, VisitState, todo.by_time);
+}
+
+WorkbenchEntry *workbench_entry_new(const IpAddress *address, MonoTime floor)
+{
+    WorkbenchEntry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->address = *address;
+    entry->next_fetch = floor;
+    heap_init(&entry->waiting);
+    heap_node_init(&entry->place);
+    for (size_t s = 0; s < STANDINGS; s++) {
+        heap_init(&entry->ready[s]);
+        heap_node_init(&entry->due[s].node);
+    }
+    heap_node_init(&entry->news);
+    return entry;
+}
+
+void workbench_entry_delete(WorkbenchEntry *entry)
+{
+    heap_destroy(&entry->waiting);
+    for (size_t s = 0; s < STANDINGS; s++) {
+        heap_destroy(&entry->ready[s]);
+    }
+    free(entry);
+}
+
+Result workbench_entry_enqueue(WorkbenchEntry *entry, VisitState *visit_state)
+{
+    visit_state->todo.ready = false;
+    visit_state->todo.standing =
+        standing_of(&visit_state->politeness.standing, &visit_state->politeness.health);
+    return heap_push(&entry->waiting, &visit_state->todo.by_time,
+                     visit_state->politeness.next_fetch.ns, visit_state->identity.host);
+}
+
+void workbench_entry_dequeue(WorkbenchEntry *entry, VisitState *visit_state)
+{
+    Heap *ready = &entry->ready[visit_state->todo.standing];
+    heap_remove(visit_state->todo.ready ? ready : &entry->waiting, &visit_state->todo.by_time);
+}
+
+Result workbench_entry_ripen(WorkbenchEntry *entry, MonoTime now)
+{
+    Result rc = RESULT_OK;
+    HeapNode *node = heap_top(&entry->waiting);
+    while (rc == RESULT_OK && node != NULL && node->key <= now.ns) {
+        VisitState *visit_state = visit_state_of(heap_pop(&entry->waiting));
+        rc = heap_push(&entry->ready[visit_state->todo.standing], node,
+                       visit_state_level(visit_state),
+                       (uint64_t)visit_state->politeness.next_fetch.ns);
+        visit_state->todo.ready = rc == RESULT_OK;
+        if (rc != RESULT_OK) { /* there is room where it came from */
+            (void)heap_push(&entry->waiting, node, visit_state->politeness.next_fetch.ns,
+                            visit_state->identity.host);
+        }
+        node = heap_top(&entry->waiting);
+    }
+    return rc;
+}
+
+bool workbench_entry_has_ready(const WorkbenchEntry *entry)
+{
+    return entry->ready[STANDING_PROVEN].count + entry->ready[STANDING_NEW].count +
+               entry->ready[STANDING_ILL].count >
+           0;
+}
+
+VisitState *workbench_entry_take(WorkbenchEntry *entry, Standing standing)
+{
+    return visit_state_of(heap_pop(&entry->ready[standing]));
+}
+
+VisitState *workbench_entry_any(const WorkbenchEntry *entry)
+{
+    HeapNode *first = heap_top(&entry->waiting);
+    for (size_t s = 0; s < STANDINGS; s++) {
+        first = entry->ready[s].count > 0 ? heap_top(&entry->ready[s]) : first;
+    }
+    return visit_state_of(first);
+}
+
+/* ---- Due entries ---- */
+
+void due_entries_init(DueEntries *due)
+{
+    *due = (DueEntries){.bias = {.kind = LEVEL_BIAS_STRICT}};
+    for (size_t s = 0; s < STANDINGS; s++) {
+        for (size_t i = 0; i < SCHEDULE_MAX_LEVELS; i++) {
+            heap_init(&due->at[s][i]);
+        }
+    }
+}
+
+void due_entries_destroy(DueEntries *due)
+{
+    for (size_t s = 0; s < STANDINGS; s++) {
+        for (size_t i = 0; i < SCHEDULE_MAX_LEVELS; i++) {
+            heap_destroy(&due->at[s][i]);
+        }
+    }
+}
+
+static void note_level(DueEntries *due, Standing standing, unsigned level)
+{
+    uint64_t bit = UINT64_C(1) << level;
+    uint64_t levels = due->levels[standing];
+    due->levels[standing] = due->at[standing][level].count > 0 ? levels | bit : levels & ~bit;
+}
+
+Result due_entries_add(DueEntries *due, Standing standing, DuePlace *place, unsigned level,
+                       MonoTime time)
+{
+    place->level = (uint8_t)(level < SCHEDULE_MAX_LEVELS ? level : SCHEDULE_MAX_LEVELS - 1);
+    Result rc = heap_push(&due->at[standing][place->level], &place->node, time.ns, 0);
+    if (rc == RESULT_OK) {
+        due->count[standing]++;
+        note_level(due, standing, place->level);
+    }
+    return rc;
+}
+
+void due_entries_remove(DueEntries *due, Standing standing, DuePlace *place)
+{
+    heap_remove(&due->at[standing][place->level], &place->node);
+    due->count[standing]--;
+    note_level(due, standing, place->level);
+}
+
+DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDINGS], Standing *standing)
+{
+    uint64_t levels = 0;
+    for (size_t s = 0; s < STANDINGS; s++) {
+        levels |= open[s] ? due->levels[s] : 0;
+    }
+    unsigned level = level_bias_choose(&due->bias, levels, due->ticket);
+    HeapNode *first = NULL;
+    for (size_t s = 0; s < STANDINGS && level != SCHEDULE_NO_LEVEL; s++) {
+        HeapNode *node = open[s] ? heap_top(&due->at[s][level]) : NULL;
+        if (node != NULL && (first == NULL || node->key < first->key)) {
+            first = node;
+            *standing = (Standing)s;
+        }
+    }
+    return first == NULL ? NULL : HEAP_ELEMENT(first, DuePlace, node);
+}
+
+DuePlace *due_entries_any(const DueEntries *due, Standing *standing)
+{
+    static const bool all[STANDINGS] = {true, true, true};
+    return due_entries_next(due, all, standing);
+}
+
+/* ---- Workbench ---- */
+
 #define LEASE_KEEP_MS  500               /* a contended lease is kept so long for the next fetch */
 #define LEASE_PAUSE_MS 1000              /* until one is wanted again that could not be asked for */
 #define ASLEEP_NS      INT64_C(50000000) /* less is how far two clocks are read apart */
