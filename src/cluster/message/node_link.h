@@ -8,8 +8,90 @@
 #define CLUSTER_MESSAGE_NODE_LINK_H
 
 #include "base/core/clock.h"
-#include "cluster/message/node_wire.h"
+#include "cluster/lease/lease.h"
+#include "cluster/table/cluster_table.h"
 #include "cluster/transport/transport.h"
+#include "cluster/whole/ending.h"
+#include "cluster/wire/wire.h"
+
+/* Node wire: the messages between nodes, as bytes.
+ *
+ * What: blocks have envelopes of their own (cluster/wire/envelope.h). Every other message begins
+ * with a head that says which crawl it belongs to and who sends it.
+ *
+ *   subject                 asked                       answered
+ *   ragno.CRAWL.in.N        an envelope                 NodeVerdict
+ *   ragno.CRAWL.lease.N     head, lines of a holder     the arbiter's answers
+ *   ragno.CRAWL.hint.N      head, hints of an arbiter   (published)
+ *   ragno.CRAWL.ask.N       head, NodeQuestion          depends on the question
+ *
+ * Threads: any; pure.
+ * Errors: bytes come from outside: a malformed message gives RESULT_INVALID. */
+
+typedef struct NodeHead {
+    uint8_t uuid[CLUSTER_UUID_BYTES];
+    uint16_t from;
+    uint64_t session;
+    uint64_t epoch;
+} NodeHead;
+
+void node_wire_put_head(WireWriter *writer, const NodeHead *head);
+/* False: there is none. */
+bool node_wire_get_head(WireReader *reader, NodeHead *head);
+
+/* ---- leases ---- */
+
+typedef struct NodeLeaseMessage {
+    uint64_t number;
+    uint64_t dead_below; /* sessions of the sender's agent that have ended for certain */
+    size_t n;            /* lines */
+} NodeLeaseMessage;
+
+void node_wire_put_lines(WireWriter *writer, uint64_t number, uint64_t dead_below,
+                         const LeaseItem *items, size_t n);
+/* items has room for `most`. RESULT_INVALID. */
+Result node_wire_get_lines(WireReader *reader, NodeLeaseMessage *message, LeaseItem *items,
+                           size_t most);
+void node_wire_put_answers(WireWriter *writer, uint64_t number, const LeaseAnswer *answers,
+                           size_t n);
+Result node_wire_get_answers(WireReader *reader, uint64_t *number, LeaseAnswer *answers,
+                             size_t most, size_t *n);
+void node_wire_put_hint(WireWriter *writer, const LeaseHint *hint);
+/* The session and agent of hint->to are the sender's word for the receiver. False: no more. */
+bool node_wire_get_hint(WireReader *reader, LeaseHint *hint);
+
+/* ---- blocks ---- */
+
+typedef enum NodeVerdict {
+    NODE_COMMITTED, /* all blocks of the envelope are on disk */
+    NODE_REFUSED    /* followed by a BlockFault */
+} NodeVerdict;
+
+/* ---- questions ---- */
+
+typedef enum NodeQuestion {
+    NODE_ASK_END = 1, /* a round of ending.h, its number; answered by round and EndReport */
+    NODE_ASK_PAGE,    /* a NodePageQuestion and what it is about */
+    NODE_ASK_ROBOTS,  /* a URL; answered as errand_desk.h says */
+    NODE_ASK_STATUS,  /* answered by a text */
+    NODE_ASK_MASS     /* the round that we have, an offset; answered as mass_desk.h says */
+} NodeQuestion;
+
+#define NODE_PAGE_URLS_MOST 256u
+
+/* What is asked of a page. */
+typedef enum NodePageQuestion {
+    NODE_PAGE_WHY = 1,      /* a URL; answered by a text (`ragno why`) */
+    NODE_PAGE_TRAIL,        /* an index; answered by a trail (page_trail.h) */
+    NODE_PAGE_TRAIL_OF_URL, /* a URL; the same */
+    NODE_PAGE_WHY_JSON,     /* a URL; answered as NODE_PAGE_WHY, as JSON (`ragno why --json`) */
+    /* A number and as many indices (varints), NODE_PAGE_URLS_MOST at most; answered by how many of
+     * them are answered, and their URLs; of a page that is not known it is empty. */
+    NODE_PAGE_URLS
+} NodePageQuestion;
+
+void node_wire_put_report(WireWriter *writer, uint64_t round, const EndReport *report);
+Result node_wire_get_report(WireReader *reader, uint64_t *round, EndReport *report);
 
 #define NODE_CRAWL_BYTES 64u /* of the name of a crawl, its end included */
 

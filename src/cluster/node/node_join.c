@@ -10,6 +10,8 @@
 #include "cluster/desk/table_keeper.h"
 #include "parse/host/domain.h"
 
+/* ---- Node join ---- */
+
 #define ANSWER_MS 2000
 #define OTHERS_MS 3000
 
@@ -507,4 +509,20 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
     } else if (join->step == JOIN_PUT) {
         node_join_take_put(join, event, now);
     }
+}
+
+const char *node_join_waits_for(const NodeJoin *join)
+{
+    static const char *const waits[] = {[JOIN_WAIT] = "a connection to the server",
+                                        [JOIN_TABLE] = "the cluster table",
+                                        [JOIN_CLAIM] = "a place in the cluster table",
+                                        [JOIN_RECORD] = "the record of this agent",
+                                        [JOIN_SETTINGS] = "the settings of the crawl",
+                                        [JOIN_OTHERS] = "answers of other agents",
+                                        [JOIN_PUT_SETTINGS] = "the settings of the crawl",
+                                        [JOIN_SAVE] = "the directory",
+                                        [JOIN_PUT] = "the record of this agent",
+                                        [JOIN_DONE] = "nothing",
+                                        [JOIN_REFUSED] = "nothing"};
+    return waits[join->step];
 }

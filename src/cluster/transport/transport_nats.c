@@ -7,9 +7,215 @@
 
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
+#include "cluster/transport/transport.h"
 #include "cluster/transport/transport_kv.h"
-#include "cluster/transport/transport_setup.h"
-#include "cluster/transport/transport_subjects.h"
+#include "cluster/transport/transport_library.h"
+#include "cluster/transport/transport_login.h"
+
+/* Transport subjects: what a connection to a NATS server listens to.
+ *
+ * What: a subscription for each subject. libnats delivers messages in a thread of its own, and
+ * after the last one of a closed connection it says so for each subscription. Until then that
+ * thread may call back, and what it gives to the library's collector of garbage after
+ * nats_CloseAndWait has ended the collector stays allocated. Owns: the subscriptions. Threads:
+ * added to and destroyed by one; libnats' threads tell of their ends. Errors: results of the call.
+ * Source: natsSubscription_SetOnCompleteCB in nats/nats.h. */
+
+#define SUBJECTS_MOST 10u
+
+typedef struct TransportSubjects {
+    const NatsLibrary *library;
+    natsSubscription *listening[SUBJECTS_MOST];
+    char names[SUBJECTS_MOST][TRANSPORT_SUBJECT_BYTES];
+    size_t n;
+    Mutex mutex; /* RANK_TABLE; guards open */
+    Condition changed;
+    size_t open; /* subscriptions that may still call back */
+} TransportSubjects;
+
+/* Transport setup: options of a connection to a NATS server, as libnats wants them.
+ *
+ * What: where the server is, who we are, by which certificates both are checked, and how long a
+ * silent server is waited for. The callbacks are transport_nats.h's.
+ * Threads: one.
+ * Errors: as transport_nats_open. */
+
+#define RECONNECT_MS 500
+#define CONNECT_MS   5000
+#define PING_MS      5000 /* so long, and two pings more, until a silent server is given up */
+#define PENDING_MOST 1000000
+
+static natsStatus set_login(const NatsLibrary *library, natsOptions *setup, const Login *login,
+                            const char *path)
+{
+    switch (login->kind) {
+    case LOGIN_NONE:
+        return NATS_OK;
+    case LOGIN_USER:
+        return library->natsOptions_SetUserInfo(setup, login->first, login->second);
+    case LOGIN_TOKEN:
+        return library->natsOptions_SetToken(setup, login->first);
+    case LOGIN_NKEY:
+        return library->natsOptions_SetNKeyFromSeed(setup, login->first, path);
+    case LOGIN_FILE:
+        return library->natsOptions_SetUserCredentialsFromFiles(setup, path, NULL);
+    }
+    return NATS_ERR;
+}
+
+static natsStatus set_tls(const NatsLibrary *library, natsOptions *setup,
+                          const TransportNatsOptions *options)
+{
+    natsStatus status = NATS_OK;
+    if (strncmp(options->url, "tls://", 6) == 0) {
+        status = library->natsOptions_SetSecure(setup, true);
+    }
+    if (status == NATS_OK && *options->authority != '\0') {
+        status = library->natsOptions_LoadCATrustedCertificates(setup, options->authority);
+    }
+    if (status == NATS_OK && *options->certificate != '\0') {
+        status =
+            library->natsOptions_LoadCertificatesChain(setup, options->certificate, options->key);
+    }
+    return status;
+}
+
+static natsStatus set_patience(const NatsLibrary *library, natsOptions *setup)
+{
+    bool good = library->natsOptions_SetMaxReconnect(setup, -1) == NATS_OK &&
+                library->natsOptions_SetReconnectWait(setup, RECONNECT_MS) == NATS_OK &&
+                library->natsOptions_SetReconnectJitter(setup, 100, 100) == NATS_OK &&
+                library->natsOptions_SetPingInterval(setup, PING_MS) == NATS_OK &&
+                library->natsOptions_SetMaxPendingMsgs(setup, PENDING_MOST) == NATS_OK &&
+                library->natsOptions_SetTimeout(setup, CONNECT_MS) == NATS_OK &&
+                library->natsOptions_SetSendAsap(setup, true) == NATS_OK &&
+                library->natsOptions_UseGlobalMessageDelivery(setup, true) == NATS_OK;
+    return good ? NATS_OK : NATS_ERR;
+}
+
+/* Says what libnats did not like; what: which option. */
+static Result transport_complain(const NatsLibrary *library, natsStatus status, const char *what,
+                                 Buffer *error)
+{
+    const char *why = library->nats_GetLastError(NULL);
+    (void)buffer_printf(error, "%s: %s", what,
+                        why != NULL && *why != '\0' ? why : library->natsStatus_GetText(status));
+    return status == NATS_NO_MEMORY ? RESULT_MEMORY : RESULT_INVALID;
+}
+
+/* *setup is to be destroyed (natsOptions_Destroy) in any case. */
+static Result transport_setup(const NatsLibrary *library, natsOptions **setup,
+                              const TransportNatsOptions *options, Buffer *error)
+{
+    Login login;
+    natsStatus status = library->natsOptions_Create(setup);
+    if (status == NATS_OK) {
+        status = library->natsOptions_SetURL(*setup, options->url);
+    }
+    if (status == NATS_OK) {
+        status = library->natsOptions_SetName(*setup, options->name);
+    }
+    if (status == NATS_OK) {
+        status = set_patience(library, *setup);
+    }
+    if (status != NATS_OK) {
+        return transport_complain(library, status, "cluster.url", error);
+    }
+    status = set_tls(library, *setup, options);
+    if (status != NATS_OK) {
+        return transport_complain(library, status, "cluster.tls_authority, cluster.tls_certificate",
+                                  error);
+    }
+    Result rc = login_read(&login, options->credentials, error);
+    if (rc == RESULT_OK) {
+        status = set_login(library, *setup, &login, options->credentials);
+        rc = status == NATS_OK ? rc
+                               : transport_complain(library, status, "cluster.credentials", error);
+    }
+    login_destroy(&login);
+    return rc;
+}
+
+/* RESULT_LIMIT: a message is too long for the server. RESULT_MEMORY. RESULT_CLOSED otherwise. */
+static Result transport_result(natsStatus status)
+{
+    return status == NATS_OK            ? RESULT_OK
+           : status == NATS_MAX_PAYLOAD ? RESULT_LIMIT
+           : status == NATS_NO_MEMORY   ? RESULT_MEMORY
+                                        : RESULT_CLOSED;
+}
+
+static void transport_subjects_init(TransportSubjects *subjects, const NatsLibrary *library)
+{
+    *subjects = (TransportSubjects){.library = library};
+    mutex_init(&subjects->mutex, RANK_TABLE);
+    condition_init(&subjects->changed);
+}
+
+/* Not before nats_library_close. */
+static void transport_subjects_destroy(TransportSubjects *subjects)
+{
+    condition_destroy(&subjects->changed);
+    mutex_destroy(&subjects->mutex);
+}
+
+static void count_open(TransportSubjects *subjects, size_t more, size_t fewer)
+{
+    mutex_lock(&subjects->mutex);
+    subjects->open += more;
+    subjects->open -= fewer;
+    condition_broadcast(&subjects->changed);
+    mutex_unlock(&subjects->mutex);
+}
+
+static void on_complete(void *context)
+{
+    count_open(context, 0, 1);
+}
+
+/* Once for each subject: a second call has no effect. RESULT_LIMIT: there are SUBJECTS_MOST, or the
+ * name is too long. Otherwise what libnats says. */
+static Result transport_subjects_add(TransportSubjects *subjects, natsConnection *connection,
+                                     const char *name, natsMsgHandler take, void *context)
+{
+    const NatsLibrary *library = subjects->library;
+    for (size_t i = 0; i < subjects->n; i++) {
+        if (strcmp(subjects->names[i], name) == 0) {
+            return RESULT_OK;
+        }
+    }
+    if (subjects->n == SUBJECTS_MOST || strlen(name) >= TRANSPORT_SUBJECT_BYTES) {
+        return RESULT_LIMIT;
+    }
+    natsSubscription **place = &subjects->listening[subjects->n];
+    Result rc =
+        transport_result(library->natsConnection_Subscribe(place, connection, name, take, context));
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    (void)snprintf(subjects->names[subjects->n++], TRANSPORT_SUBJECT_BYTES, "%s", name);
+    count_open(subjects, 1, 0);
+    if (library->natsSubscription_SetOnCompleteCB(*place, on_complete, subjects) != NATS_OK) {
+        count_open(subjects, 0, 1); /* it is closed already */
+    }
+    return RESULT_OK;
+}
+
+/* Of a closed connection: ends all when nothing calls back any more, or it is that late. */
+static void transport_subjects_end(TransportSubjects *subjects, MonoTime until)
+{
+    mutex_lock(&subjects->mutex);
+    while (subjects->open > 0 &&
+           condition_wait_until(&subjects->changed, &subjects->mutex, until)) {
+    }
+    mutex_unlock(&subjects->mutex);
+    for (size_t i = 0; i < subjects->n; i++) {
+        subjects->library->natsSubscription_Destroy(subjects->listening[i]);
+    }
+    subjects->n = 0;
+}
+
+/* ---- Transport NATS ---- */
 
 #define CLOSE_MS     2000
 #define KIND_REQUEST 'r'

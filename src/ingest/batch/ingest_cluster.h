@@ -17,7 +17,7 @@
 #include "cluster/link/stub.h"
 #include "cluster/link/via_table.h"
 #include "cluster/table/cluster_table.h"
-#include "cluster/table/slot_cache.h"
+#include "cluster/table/slots.h"
 #include "ingest/batch/ingest_batch.h"
 
 /* Records that are being taken in, in order. Their URLs must not move in memory during that time.
