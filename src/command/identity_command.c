@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "crawl/exit_status.h"
-#include "fetch/identity/key_directory.h"
 #include "fetch/identity/message_signature.h"
 
 static int identity_command_usage(FILE *out, int status)

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/memory/base64.h"
-#include "fetch/identity/key_directory.h"
 #include "fetch/identity/message_signature.h"
 #include "unit.h"
 

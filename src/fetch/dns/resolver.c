@@ -3,21 +3,160 @@
 #include <ares.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
-#include "fetch/dns/dns_answer.h"
+#include "fetch/dns/dns_record.h"
 #include "fetch/dns/name_cache.h"
-#include "fetch/dns/name_change.h"
 #include "fetch/dns/name_servers.h"
 #include "fetch/dns/name_watch.h"
-#include "fetch/dns/query_window.h"
+
+/* Query window: how many DNS queries may be in flight.
+ *
+ * What: additive increase, multiplicative decrease. UDP has no flow control: a burst of questions
+ * that overflows somebody's socket buffer costs a time-out of seconds. The window grows by one per
+ * window of answers and is halved after a loss, once per round of losses.
+ * Threads: the resolver's. */
+
+typedef struct QueryWindow {
+    size_t most; /* the window's bound */
+    size_t size;
+    size_t n_in_flight;
+    size_t n_since_growth; /* answers */
+    MonoTime shrunk;       /* when it last was */
+} QueryWindow;
+
+static inline bool query_window_has_room(const QueryWindow *window)
+{
+    return window->n_in_flight < window->size;
+}
+
+/* DNS answer: which addresses of an answer are used, and how long.
+ *
+ * What: the allowed addresses (parse/host/ip_address.h), those of the preferred family first. Their
+ * time to live is the least of all, within the configured bounds.
+ * A pure function of the answer. */
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static bool preferred(const ResolverOptions *options, const IpAddress *address)
+{
+    bool want_v6 = options->family == RESOLVER_IPV6_FIRST || options->family == RESOLVER_IPV6_ONLY;
+    return address->v6 == want_v6;
+}
+
+/* Adds the addresses to the name, which has none yet; *special counts those that are not allowed.
+ * Returns the time to live in ms. */
+static int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
+                                  const struct ares_addrinfo *answer, size_t *special)
+{
+    int64_t ttl_ms = INT64_MAX;
+    for (int pass = 0; pass < 2; pass++) {
+        for (const struct ares_addrinfo_node *node = answer->nodes; node != NULL;
+             node = node->ai_next) {
+            IpAddress address;
+            if (name->n_addresses == NAME_ADDRESSES_MAX ||
+                ip_address_of_socket(node->ai_addr, &address) != RESULT_OK ||
+                preferred(options, &address) != (pass == 0)) {
+                continue;
+            }
+            if (!ip_policy_allows(options->policy, &address)) {
+                (*special)++;
+                continue;
+            }
+            name->addresses[name->n_addresses++] = address;
+            int64_t ms = (int64_t)node->ai_ttl * 1000;
+            ttl_ms = ms < ttl_ms ? ms : ttl_ms;
+        }
+    }
+    return clamp(ttl_ms, options->ttl_min_ms, options->ttl_max_ms);
+}
+
+/* Tells options->heard of an answer that is new. */
+static void dns_answer_tell(const ResolverOptions *options, Name *name,
+                            const struct ares_addrinfo *answer)
+{
+    uint64_t fingerprint = dns_record_fingerprint(answer);
+    if (options->heard == NULL || answer->nodes == NULL || fingerprint == name->heard) {
+        return;
+    }
+    Buffer records;
+    buffer_init(&records, BUFFER_NO_LIMIT);
+    WallTime asked = {wall_now().us - mono_ms_between(name->asked, mono_now()) * 1000};
+    if (dns_record_format(&records, name->hostname, answer, asked) == RESULT_OK) {
+        options->heard(options->heard_context, name->hostname, asked, &records);
+        name->heard = fingerprint;
+    }
+    buffer_destroy(&records);
+}
+
+/* "localhost" and what is below it are this machine, whatever name servers say (RFC 6761 6.3). */
+static bool is_localhost(const char *hostname)
+{
+    static const char name[] = "localhost";
+    size_t length = strlen(hostname);
+    size_t n = sizeof name - 1;
+    return length >= n && strcmp(hostname + length - n, name) == 0 &&
+           (length == n || hostname[length - n - 1] == '.');
+}
+
+/* The address that is meant by a host name that is one, or by "localhost" and what is below it.
+ * False: it is a name. */
+static bool dns_answer_literal(const char *hostname, IpAddress *address)
+{
+    const char *text = is_localhost(hostname) ? "127.0.0.1" : hostname;
+    return ip_address_parse(text, strlen(text), address) == RESULT_OK;
+}
+
+#define WINDOW_FIRST 64u
+#define WINDOW_LEAST 10u
+
+static void query_window_init(QueryWindow *window, size_t most)
+{
+    *window = (QueryWindow){.most = most, .size = most < WINDOW_FIRST ? most : WINDOW_FIRST};
+}
+
+/* Another bound. */
+static void query_window_bound(QueryWindow *window, size_t most)
+{
+    size_t first = most < WINDOW_FIRST ? most : WINDOW_FIRST;
+    window->most = most;
+    window->size = window->size < first ? first : window->size > most ? most : window->size;
+}
+
+static void query_window_asked(QueryWindow *window)
+{
+    window->n_in_flight++;
+}
+
+/* A query has ended. timeouts: tries without an answer; asked: when the query was sent. */
+static void query_window_answered(QueryWindow *window, int timeouts, MonoTime asked)
+{
+    window->n_in_flight--;
+    if (timeouts == 0) {
+        if (++window->n_since_growth >= window->size) {
+            window->n_since_growth = 0;
+            window->size += window->size < window->most;
+        }
+    } else if (mono_before(window->shrunk, asked)) {
+        window->size = window->size / 2 > WINDOW_LEAST ? window->size / 2 : WINDOW_LEAST;
+        window->shrunk = mono_now();
+    }
+}
+
+/* ---- Resolver ---- */
 
 #define INBOX_CAPACITY ((size_t)1 << 21)
 #define INBOX_BATCH    256u

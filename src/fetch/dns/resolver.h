@@ -19,12 +19,12 @@
 
 #include <stdint.h>
 
-#include "base/memory/buffer.h"
 #include "base/core/clock.h"
-#include "parse/host/ip_address.h"
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 #include "fetch/outage/outage.h"
 #include "frontier/visit/visit_state.h"
+#include "parse/host/ip_address.h"
 
 typedef enum ResolverFamily {
     RESOLVER_IPV4_FIRST,

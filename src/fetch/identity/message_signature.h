@@ -14,8 +14,61 @@
 #ifndef FETCH_IDENTITY_MESSAGE_SIGNATURE_H
 #define FETCH_IDENTITY_MESSAGE_SIGNATURE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/core/clock.h"
-#include "fetch/identity/signing_key.h"
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+
+/* Signing key: an Ed25519 key pair in a file that only its owner may read.
+ *
+ * What: the file is PEM (PKCS #8), as other tools write it (openssl genpkey -algorithm ed25519).
+ * The key's id is the thumbprint of its public half as a JSON Web Key. Owns: the key. Threads: made
+ * by one; signing is safe for any number of them at once. Errors: RESULT_INVALID with a sentence;
+ * RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY. Source: RFC 8032 (Ed25519), RFC 8037 (its JWK), RFC
+ * 7638 (thumbprints). */
+
+#define SIGNING_KEY_BYTES       32u
+#define SIGNING_SIGNATURE_BYTES 64u
+#define SIGNING_ID_TEXT         44u /* base64 without padding, and NUL */
+
+typedef struct SigningKey SigningKey;
+
+Result signing_key_generate(SigningKey **key);
+/* From the 32 bytes of a private key (RFC 8032's seed). */
+Result signing_key_of_seed(SigningKey **key, const uint8_t seed[SIGNING_KEY_BYTES]);
+/* error gets one sentence without the name of the file. A file that others may read is refused. */
+Result signing_key_read(SigningKey **key, const char *path, Buffer *error);
+/* Writes a new file with mode 0600; an existing one is never replaced (RESULT_INVALID). */
+Result signing_key_write(const SigningKey *key, const char *path, Buffer *error);
+void signing_key_delete(SigningKey *key); /* NULL is allowed */
+
+/* The public half, base64 as in URLs: "x" of its JWK. */
+const char *signing_key_public(const SigningKey *key);
+/* The thumbprint: "keyid" of signatures, "kid" of its JWK. */
+const char *signing_key_id(const SigningKey *key);
+Result signing_key_sign(const SigningKey *key, const void *bytes, size_t length,
+                        uint8_t signature[SIGNING_SIGNATURE_BYTES]);
+
+/* Key directory: what is published so that others can verify who we are.
+ *
+ * What: the directory is a JSON Web Key Set, served as DIRECTORY_TYPE at DIRECTORY_PATH of the
+ * Signature-Agent's site. The statement lists the addresses that the crawler uses, in the form that
+ * large search engines publish theirs in, for sites that go by addresses.
+ *
+ * Threads: pure functions.
+ * Errors: those of the Buffer; RESULT_INVALID with a sentence: not an address.
+ * Source: RFC 7517 (JWK sets); draft-meunier-http-message-signatures-directory. */
+
+#define KEY_DIRECTORY_PATH "/.well-known/http-message-signatures-directory"
+#define KEY_DIRECTORY_TYPE "application/http-message-signatures-directory+json"
+
+/* All keys that are in use or about to be. */
+Result key_directory_write(const SigningKey *const *keys, size_t n, Buffer *out);
+/* The statement of addresses: "192.0.2.1", "2001:db8::/64". */
+Result key_directory_write_addresses(const char *const *addresses, size_t n, WallTime now,
+                                     Buffer *out, Buffer *error);
 
 typedef struct Signer {
     const SigningKey *key; /* borrowed */
