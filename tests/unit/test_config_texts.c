@@ -1,4 +1,4 @@
-#include "rules/config_texts.h"
+#include "rules/config_check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "crawl/command_option.h"
 #include "crawl/exit_status.h"
 #include "parse/host/domain.h"
-#include "rules/config_cluster.h"
+#include "rules/config_check.h"
 
 static int cluster_command_usage(FILE *out, int status)
 {
