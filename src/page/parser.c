@@ -6,11 +6,173 @@
 
 #include "base/core/hash.h"
 #include "base/thread/log.h"
-#include "page/parsing_html.h"
 #include "page/parsing_links.h"
-#include "page/parsing_sitemap.h"
+#include "parse/html/html.h"
+#include "parse/robots/robots.h"
 #include "parse/robots/robots_meta.h"
+#include "parse/sitemap/sitemap_xml.h"
 #include "parse/trap/trap_content.h"
+
+/* ---- Parsing options ---- */
+
+ParsingOptions parsing_options(const Config *config)
+{
+    unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
+                             (config->scope_follow_ugc ? 0u : LINK_UGC) |
+                             (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
+    ContentKind content = content_hash_wanted(config);
+    return (ParsingOptions){.threads = config_threads(config->parse_threads),
+                            .queue = (size_t)config->parse_queue,
+                            .max_body_bytes = (size_t)config->fetch_max_body,
+                            .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
+                            .max_ratio = (unsigned)config->fetch_max_ratio,
+                            .max_page_bytes = (size_t)config->parse_max_bytes,
+                            .max_links = (size_t)config->parse_max_links,
+                            .max_external = (size_t)config->parse_external_links,
+                            .use_libxml2 = config->parse_html_parser != 0,
+                            .max_url_length = (size_t)config->scope_max_url_length,
+                            .memory_bytes = (size_t)config->parse_memory,
+                            .robots_agent = config->robots_agent,
+                            .forms = config->parse_forms,
+                            .embeds = config->scope_embeds,
+                            .refused_flags = refused_flags,
+                            .path_segments = (unsigned)config->limits_path_segments,
+                            .repeated_segments = (unsigned)config->limits_repeated_segments,
+                            .query_parameters = (unsigned)config->limits_query_parameters,
+                            .content = content,
+                            .link_text = (size_t)config->parse_link_text,
+                            .question = page_question_wanted(config),
+                            .question_bytes = (size_t)config->score_command_text,
+                            .digests = config->parse_near_duplicates != 0 ||
+                                       config->warc_metadata || content == CONTENT_TEXT,
+                            .traps = config->limits_trap_fetches > 0,
+                            .sitemaps = config->scope_sitemaps,
+                            .sitemap_only = config->scope_sitemap_only,
+                            .sitemap_hints = config->score_sitemap_hints,
+                            .sitemap_depth = (unsigned)config->scope_sitemap_depth,
+                            .sitemap_entries = (size_t)config->scope_sitemap_entries,
+                            .sitemap_location = (SitemapLocation)config->scope_sitemap_location};
+}
+
+/* Parsing sitemaps: entries of sitemaps and feeds become links of the page.
+ *
+ * What: a page may be a sitemap when it was found as one (hop S), or a redirect led to it. With
+ * scope.sitemaps any answer may be one that is XML by its type, or is called HTML and begins as a
+ * feed does (WHATWG MIME sniffing): pages link to their feeds. Sitemaps below the allowed depth are
+ * refused.
+ * Threads: the parser's. */
+
+typedef struct Reading {
+    Parser *parser;
+    const ParsedPage *page;
+    bool may_nest; /* sitemaps below this one are wanted */
+} Reading;
+
+/* Adds the Sitemap lines of a robots.txt as links. */
+static void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    Robots *robots = NULL;
+    size_t length = 0;
+    const char *file = fetch_result_text(fetch, &length);
+    if (!parser->options->sitemaps || fetch->request.is_usage_file || fetch->answer.status < 200 ||
+        fetch->answer.status >= 300 ||
+        url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
+            RESULT_OK ||
+        robots_parse(file, length, parser->options->robots_agent, &robots) != RESULT_OK) {
+        return;
+    }
+    for (size_t i = 0; i < robots_n_sitemaps(robots); i++) {
+        const char *text = robots_sitemap(robots, i);
+        if (url_parse(&parser->target, &parser->source, text, strlen(text)) == RESULT_OK) {
+            parsing_links_add(parser, page, &parser->target, LINK_SITEMAP, 1.0f);
+        }
+    }
+    robots_delete(robots);
+}
+
+/* Whether an answer that was found as a page is a feed, or a sitemap, by its type and beginning. */
+static bool looks_like_feed(const HttpContentType *type, const Buffer *body)
+{
+    static const char *const types[] = {"application/rss+xml",
+                                        "application/atom+xml",
+                                        "application/rdf+xml",
+                                        "application/xml",
+                                        "text/xml",
+                                        "text/html"};
+    bool may_be = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types && !may_be; i++) {
+        may_be = http_header_is_type(type, types[i]);
+    }
+    const char *text = buffer_string(body);
+    text += strspn(text, " \t\r\n\f\xef\xbb\xbf");
+    size_t before = (size_t)(text - buffer_string(body));
+    return may_be && *text == '<' && sitemap_xml_may_be(text, body->length - before);
+}
+
+/* Whether this page may be a sitemap or a feed. */
+static bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page,
+                                     const HttpContentType *type)
+{
+    const FetchRequest *request = &page->fetch->request;
+    bool may_lead_to_it = parser->options->sitemaps || request->depth <= 1; /* a seed's redirect */
+    return page->fetch->answer.status >= 200 && page->fetch->answer.status < 300 &&
+           (request->hop == 'S' || request->hop == 'M' || (request->hop == 'R' && may_lead_to_it) ||
+            (parser->options->sitemaps && looks_like_feed(type, parser->body)));
+}
+
+/* An entry without hints is worth as much as a link. */
+static float parsing_sitemap_score_of(const Reading *reading, const SitemapEntry *entry)
+{
+    int64_t now_s = reading->page->fetch->cost.wall_start.us / 1000000;
+    return reading->parser->options->sitemap_hints ? (float)sitemap_hint_factor(entry, now_s)
+                                                   : 1.0f;
+}
+
+static bool on_entry(void *context, const SitemapEntry *entry)
+{
+    const Reading *reading = context;
+    if (entry->is_sitemap && !reading->may_nest) {
+        parsing_links_refuse(reading->parser, reading->page, entry->url->href, entry->url->length,
+                             REFUSED_DEPTH);
+    } else {
+        size_t before = reading->parser->n_kept;
+        parsing_links_add(reading->parser, reading->page, entry->url, LINK_SITEMAP,
+                          parsing_sitemap_score_of(reading, entry));
+        if (reading->parser->n_kept > before && entry->lastmod_s > 0) {
+            reading->parser->kept[before].lastmod_s = entry->lastmod_s;
+            reading->parser->n_dates++;
+        }
+    }
+    return true;
+}
+
+/* Adds the entries of a sitemap or feed as links. False when the page is neither. */
+static bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    Reading reading = {.parser = parser,
+                       .page = page,
+                       .may_nest = fetch->request.depth + 1u < parser->options->sitemap_depth};
+    SitemapInput input = {.body = buffer_string(parser->body),
+                          .length = parser->body->length,
+                          .is_truncated = fetch->answer.truncated != TRUNCATED_NOT,
+                          .url = fetch->request.url,
+                          .url_length = strlen(fetch->request.url)};
+    SitemapReport report = {.kind = SITEMAP_UNKNOWN};
+    Result rc = sitemap_parse(parser->sitemap, &input, on_entry, &reading, &report);
+    if (report.kind == SITEMAP_UNKNOWN) {
+        return false;
+    }
+    if (rc != RESULT_OK || report.is_broken) {
+        LOG_INFO("parse", "sitemap read in part", "url=%s entries=%llu reason=\"%s\"",
+                 fetch->request.url, (unsigned long long)report.n_entries,
+                 rc != RESULT_OK ? result_name(rc) : "broken");
+    }
+    return true;
+}
+
+/* ---- Parser ---- */
 
 #define ARENA_BLOCK_BYTES 65536u
 #define DIGEST_BYTES      33u
