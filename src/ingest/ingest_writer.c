@@ -2,17 +2,179 @@
 
 #include <string.h>
 
-#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
-#include "ingest/batch/ingest_cluster.h"
-#include "ingest/batch/ingest_sieve.h"
+#include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_totals.h"
-#include "ingest/ingest_log.h"
+#include "ingest/page/host_groups.h"
 #include "ingest/page/page_way.h"
 #include "ingest/revisit/revisits.h"
+#include "page/discovery.h"
+#include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/wait_table.h"
+
+/* Ingest log: the lines of crawl.log for a batch.
+ *
+ * What: one line for each fetch of the batch, with the path by which its page was found and the
+ * page that it is a duplicate of. The lines are made inside the batch's transaction, once all of
+ * the batch is in the tables, and come into the log after the commit (page/crawl_log.h). Threads:
+ * ingest. */
+
+/* The URL of the page with this index; NULL when there is none. */
+static const char *ingest_log_url_of(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *url)
+{
+    PageRef ref;
+    buffer_reset(url);
+    return index != PAGE_DB_NO_INDEX && page_db_get(db, txn, index, &ref, url) == 0
+               ? buffer_string(url)
+               : NULL;
+}
+
+/* The path of a fetch, its referrer, the tag of its seed. */
+static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult *fetch,
+                            DiscoverySteps *steps, Buffer *path, Buffer *referrer, SeedEntry *seed)
+{
+    SeedTable *seeds = batch->store->seeds;
+    uint64_t first = PAGE_DB_NO_INDEX;
+    buffer_reset(path);
+    buffer_reset(referrer);
+    *seed = (SeedEntry){.tag = ""};
+    if (fetch->request.has_page) {
+        discovery_find(batch->store->db, txn, fetch->request.index, path, referrer, &first, steps);
+    } else {
+        (void)buffer_append_char(path, 'P');
+    }
+    if (seeds == NULL || first == PAGE_DB_NO_INDEX ||
+        seed_table_get(seeds, txn, first, seed) != RESULT_OK) {
+        seed->tag[0] = '\0';
+    }
+    return (CrawlLogWay){
+        .path = buffer_string(path), .referrer = buffer_string(referrer), .tag = seed->tag};
+}
+
+/* Makes the lines; crawl_log_flush or crawl_log_drop follows. */
+static void ingest_log_write(CrawlLog *log, const Batch *batch)
+{
+    PageDB *db = batch->store->db;
+    MDB_txn *txn = batch->txn;
+    Buffer path;
+    Buffer referrer;
+    Buffer original;
+    Buffer near;
+    DiscoverySteps steps = {.of = {{.page = 0}}};
+    buffer_init(&near, BUFFER_NO_LIMIT);
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_init(&referrer, BUFFER_NO_LIMIT);
+    buffer_init(&original, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < batch->n_pages; i++) {
+        const ParsedPage *page = batch->pages[i];
+        const FetchResult *fetch = page->fetch;
+        if (fetch->kind == FETCHED_DNS ||
+            (fetch->kind == FETCHED_NOTHING && fetch->request.url == NULL)) {
+            continue; /* no fetch: news of a host */
+        }
+        SeedEntry seed;
+        CrawlLogWay way = find_way(batch, txn, fetch, &steps, &path, &referrer, &seed);
+        crawl_log_fetch(log, page, &way,
+                        ingest_log_url_of(db, txn, batch->duplicate_of[i], &original),
+                        ingest_log_url_of(db, txn, batch->near_of[i], &near));
+    }
+    buffer_destroy(&path);
+    buffer_destroy(&referrer);
+    buffer_destroy(&original);
+    buffer_destroy(&near);
+}
+
+/* ---- Ingest patience ---- */
+
+static int64_t hungry_ms(const IngestPatience *patience)
+{
+    return patience->hungry_ms < INGEST_HUNGRY_MS ? INGEST_HUNGRY_MS : patience->hungry_ms;
+}
+
+int64_t ingest_patience_ms(const IngestPatience *patience, int64_t batch_time_ms, bool hungry)
+{
+    int64_t ms = hungry_ms(patience);
+    return hungry && ms < batch_time_ms ? ms : batch_time_ms;
+}
+
+void ingest_patience_note(IngestPatience *patience, int64_t batch_time_ms, bool woke)
+{
+    int64_t ms = woke ? INGEST_HUNGRY_MS : 2 * hungry_ms(patience);
+    patience->hungry_ms = ms < batch_time_ms ? ms : batch_time_ms;
+}
+
+/* ---- Host places ---- */
+
+typedef struct HostPlace {
+    uint32_t host;
+    IpAddress address;
+} HostPlace;
+
+void host_places_init(HostPlaces *places)
+{
+    mutex_init(&places->mutex, RANK_TABLE);
+    buffer_init(&places->waiting, BUFFER_NO_LIMIT);
+    buffer_init(&places->taken, BUFFER_NO_LIMIT);
+    places->is_told = false;
+}
+
+void host_places_destroy(HostPlaces *places)
+{
+    buffer_destroy(&places->waiting);
+    buffer_destroy(&places->taken);
+    mutex_destroy(&places->mutex);
+}
+
+bool host_places_add(HostPlaces *places, uint32_t host, const IpAddress *address)
+{
+    HostPlace place = {.host = host, .address = *address};
+    mutex_lock(&places->mutex);
+    bool is_added = buffer_append(&places->waiting, &place, sizeof place) == RESULT_OK;
+    bool is_first = is_added && !places->is_told;
+    places->is_told |= is_added;
+    mutex_unlock(&places->mutex);
+    return is_first;
+}
+
+void host_places_not_told(HostPlaces *places)
+{
+    mutex_lock(&places->mutex);
+    places->is_told = false;
+    mutex_unlock(&places->mutex);
+}
+
+static Result host_places_take(HostPlaces *places)
+{
+    mutex_lock(&places->mutex);
+    Result rc = buffer_append(&places->taken, places->waiting.data, places->waiting.length);
+    if (rc == RESULT_OK) {
+        buffer_reset(&places->waiting);
+        places->is_told = false;
+    }
+    mutex_unlock(&places->mutex);
+    return rc;
+}
+
+Result host_places_apply(HostPlaces *places, Batch *batch)
+{
+    Result rc = host_places_take(places);
+    const HostPlace *place = (const HostPlace *)(const void *)places->taken.data;
+    size_t n = places->taken.length / sizeof *place;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        BatchHost *host = batch_host(batch, place[i].host);
+        rc = host == NULL ? batch->result : host_groups_place(batch, host, &place[i].address);
+    }
+    return rc;
+}
+
+void host_places_settle(HostPlaces *places)
+{
+    buffer_trim(&places->taken, (size_t)1 << 16);
+}
+
+/* ---- Ingest writer ---- */
 
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)

@@ -21,13 +21,72 @@
 #ifndef INGEST_INGEST_WRITER_H
 #define INGEST_INGEST_WRITER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
 #include "base/thread/mutex.h"
 #include "base/thread/queue.h"
 #include "ingest/batch/ingest_batch.h"
-#include "ingest/batch/ingest_live.h"
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/ingest_patience.h"
-#include "ingest/host_places.h"
+#include "ingest/batch/ingest_options.h"
+#include "parse/host/ip_address.h"
+
+/* Ingest patience: how long a batch is collected while the fetchers have nothing to do.
+ *
+ * What: idle fetchers may be waiting for a commit, because it brings a new host, or more URLs of a
+ * host that has run out of them. So the first batch is collected for INGEST_HUNGRY_MS only. When
+ * its commit gave the fetchers nothing to do, they are waiting for the delays of hosts and not for
+ * ingest, and the next batch is collected twice as long, and so on up to store.batch_time. The
+ * reason for patience is that the database copies pages for each commit, however few results it
+ * holds: the slow end of a crawl, where few hosts have work left, would pay for a commit with
+ * nearly every page.
+ * Threads: ingest. */
+
+#define INGEST_HUNGRY_MS 20
+
+typedef struct IngestPatience {
+    int64_t hungry_ms; /* 0: INGEST_HUNGRY_MS */
+} IngestPatience;
+
+/* How long the next batch is collected, at most batch_time_ms. */
+int64_t ingest_patience_ms(const IngestPatience *patience, int64_t batch_time_ms, bool hungry);
+/* Notes a commit of results. woke: it gave work to a host that had nothing to fetch, nor had others
+ * on its address. For a piece of a merge, call this only when woke is true, because a piece that
+ * wakes nobody says nothing about results. */
+void ingest_patience_note(IngestPatience *patience, int64_t batch_time_ms, bool woke);
+
+/* Host places: where hosts were found, on the way from the distributor to ingest.
+ *
+ *   distributor --host_places_add--> [waiting] --host_places_apply--> host_groups_place
+ *
+ * What: the address of each new host counts in its group (host_groups.h). A result for each of them
+ * would cost as much as the host's robots.txt does on the same way, so they wait in a list for the
+ * next transaction that has results, and one result is on its way for all of them, so that it
+ * comes.
+ *
+ * Owns: the list.
+ * Threads: host_places_add any; the others ingest.
+ * Errors: what is not placed, for lack of memory or because the crawl ends, is placed when the host
+ * is next loaded. */
+
+typedef struct HostPlaces {
+    Mutex mutex;
+    Buffer waiting; /* guarded by mutex, as is_told */
+    bool is_told;   /* a result is on its way */
+    Buffer taken;   /* of the transaction at hand */
+} HostPlaces;
+
+void host_places_init(HostPlaces *places);
+void host_places_destroy(HostPlaces *places);
+/* Adds one. True: nobody comes for it yet, and a result has to be pushed. */
+bool host_places_add(HostPlaces *places, uint32_t host, const IpAddress *address);
+/* There is no memory for that result: the next one is asked for again. */
+void host_places_not_told(HostPlaces *places);
+/* Places all that wait, and those of a transaction that was aborted, in the batch's. */
+Result host_places_apply(HostPlaces *places, Batch *batch);
+/* The transaction was committed. */
+void host_places_settle(HostPlaces *places);
 
 typedef struct IngestSinks {
     void *context;

@@ -21,10 +21,9 @@
 #include "fetch/transfer/fetch_step.h"
 #include "frontier/distributor/distributor.h"
 #include "frontier/visit/workbench.h"
-#include "ingest/ingest_patience.h"
+#include "ingest/ingest_writer.h"
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_cluster.h"
-#include "ingest/batch/ingest_sieve.h"
+#include "ingest/batch/ingest_batch.h"
 #include "world.h"
 
 typedef struct CrawlOptions {

@@ -5,7 +5,7 @@
 #include "ingest/batch/ingest_totals.h"
 #include "ingest/page/page_way.h"
 #include "ingest_fixture.h"
-#include "ingest/host_places.h"
+#include "ingest/ingest_writer.h"
 #include "ingest/page/ingest_host.h"
 #include "page/content_hash.h"
 #include "store/schedule/schedule.h"

@@ -1,4 +1,4 @@
-#include "ingest/ingest_patience.h"
+#include "ingest/ingest_writer.h"
 #include "unit.h"
 
 #define BATCH_MS 200

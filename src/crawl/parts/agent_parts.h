@@ -26,7 +26,7 @@
 #include "rules/filters.h"
 #include "base/thread/rate_gate.h"
 #include "frontier/distributor/frontier.h"
-#include "ingest/batch/ingest_sieve.h"
+#include "ingest/batch/ingest_batch.h"
 #include "parse/trap/trap_set.h"
 #include "page/classify/classifier.h"
 #include "page/parsing.h"

@@ -16,9 +16,19 @@
 #ifndef INGEST_BATCH_INGEST_BATCH_H
 #define INGEST_BATCH_INGEST_BATCH_H
 
+#include <stdatomic.h>
+
 #include "base/memory/arena.h"
 #include "base/memory/map.h"
+#include "cluster/link/outbox.h"
+#include "cluster/link/slot_duty.h"
+#include "cluster/link/stub.h"
+#include "cluster/link/via_table.h"
+#include "cluster/table/cluster_table.h"
+#include "cluster/table/slots.h"
 #include "frontier/distributor/commit_notice.h"
+#include "frontier/sieve/sieve.h"
+#include "frontier/sieve/sieve_bloom.h"
 #include "ingest/batch/ingest_options.h"
 #include "ingest/batch/ingest_store.h"
 #include "page/crawl_log.h"
@@ -119,5 +129,119 @@ Result batch_finish(Batch *batch);
  * finds the hosts by its walk. */
 CommitNotice *batch_notice(const Batch *batch);
 void batch_destroy(Batch *batch);
+
+/* Ingest's cluster: which URLs belong to other agents, and what this batch has for them.
+ *
+ *   a new URL of a foreign host --> stub --> outbox (cluster/link/outbox.h) ingest/page/hand_over.h
+ *   a block of another agent    --> page_db_discover_each ingest/chore/inbox_chore.h
+ *
+ * What: the cluster table as it is committed here, the outbox, and the records of the blocks that
+ * are being taken in. Without a `[cluster]` section there is none (Batch.cluster is NULL), and that
+ * is all that is left of it.
+ * Owns: the table, the draft of the outbox, the cache of slots.
+ * Threads: ingest. */
+
+/* Records that are being taken in, in order. Their URLs must not move in memory during that time.
+ */
+typedef struct Arrivals {
+    const LinkRecord *records;
+    size_t n;
+    size_t next; /* those before it have been told of */
+    Map *best;   /* by URL: the record with the least depth; NULL until it is asked for */
+} Arrivals;
+
+struct IngestCluster {
+    uint16_t self;
+    ClusterTable table; /* as of the last commit */
+    SlotDuty duty;      /* likewise */
+    SlotCache slots;
+    Outbox outbox;
+    OutboxDraft draft;
+    MDB_dbi vias;
+    ClusterTotals totals; /* as of the last commit */
+    Arrivals arrivals;
+    _Atomic uint64_t outbox_blocks; /* as of the last commit; any thread may read them */
+    _Atomic uint64_t outbox_bytes;
+    void *context;
+    void (*grown)(void *context, uint16_t to, size_t bytes); /* after a commit: rows for an agent */
+};
+
+/* Opens the tables in a write transaction, and reads the totals. On failure it is to be destroyed
+ * all the same. RESULT_MEMORY, RESULT_IO. */
+Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterTable *table,
+                           MDB_txn *txn, MDB_dbi crawl);
+void ingest_cluster_destroy(IngestCluster *cluster);
+
+/* As of the last commit; any thread. */
+static inline uint64_t ingest_cluster_outbox_blocks(const IngestCluster *cluster)
+{
+    return atomic_load(&cluster->outbox_blocks);
+}
+
+/* outbox_read in a transaction of its own. Any thread. RESULT_IO besides. */
+Result ingest_cluster_read_outbox(const IngestCluster *cluster, PageDB *db, uint16_t to,
+                                  uint64_t from, size_t most, Buffer *blocks, OutboxRange *range);
+
+/* The slot of a URL, as the table has it. */
+static inline ClusterSlot ingest_cluster_slot(IngestCluster *cluster, const char *url,
+                                              size_t length)
+{
+    return cluster->table.slots[slot_cache_of_url(&cluster->slots, url, length)];
+}
+/* The agent that a URL belongs to. */
+static inline uint16_t ingest_cluster_owner(IngestCluster *cluster, const char *url, size_t length)
+{
+    return ingest_cluster_slot(cluster, url, length).to;
+}
+/* Writes a table in a write transaction, with what follows from it for the duties. It decides from
+ * the commit on. RESULT_MEMORY, RESULT_FULL, RESULT_IO. */
+Result ingest_cluster_write_table(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl,
+                                  const ClusterTable *table);
+/* The record that led to a new page; NULL when no records are being taken in. */
+const LinkRecord *ingest_cluster_arrival(IngestCluster *cluster, const PageRef *page);
+/* The best record of a page that was known; NULL. */
+const LinkRecord *ingest_cluster_best(IngestCluster *cluster, const char *url, size_t length);
+/* Begins to take records in. NULL and 0 end it. */
+void ingest_cluster_arrive(IngestCluster *cluster, const LinkRecord *records, size_t n);
+
+/* Called when the batch's transaction begins, before its commit, and after its commit or abort. */
+Result ingest_cluster_begin(IngestCluster *cluster, Batch *batch);
+Result ingest_cluster_finish(IngestCluster *cluster, Batch *batch);
+void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committed);
+
+/* Ingest's sieve: which pages' links wait for a merge instead of being looked up with their batch.
+ *
+ *   ingest_sieve_takes_later --yes--> page_db_write without links, ingest_sieve_add
+ *        |                              --> batch_finish: sieve_save --> sieve_chore: sieve_merge
+ *        '--no--> page_db_write with links
+ *
+ * What: links go through the sieve when the database is large and fetchers have enough to do
+ * (frontier/sieve/sieve.h). So do, at any time, the links of a page that has more of them than a
+ * transaction is to have (store.batch_links): new URLs change pages of the database all over it,
+ * and a merge looks them up a piece at a time. While the sieve holds anything, a page that was
+ * crawled before goes through it, too, so that its lists of links are written in the order of its
+ * crawls. With sieve.test = bloom a Bloom filter stands in front (frontier/sieve/sieve_bloom.h).
+ * Owns: nothing; sieve and filter are the main thread's.
+ * Threads: ingest; flush may be set by any, followed by ingest_wake. */
+
+struct IngestSieve {
+    Sieve *sieve;
+    SieveBloom *bloom; /* sieve.test = bloom; then the sieve only merges what an earlier run left */
+    void *context;
+    bool (*hungry)(void *context);  /* fetchers could do more than is ready */
+    MonoTime (*now)(void *context); /* NULL: mono_now */
+    Stats *stats;                   /* of the last commit */
+    atomic_bool flush;              /* anybody's wish: what it holds is looked up without delay */
+};
+
+/* Whether the links of a page are left to a merge. RESULT_DAMAGED. */
+Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_links, bool *later);
+/* Adds the links of a page that PageDB has just written to the sieve. write: its place in
+ * Batch.writes. */
+Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page);
+/* Leaves only the links that the Bloom filter has not seen. */
+void ingest_sieve_filter(Batch *batch, ParsedPage *page);
+/* Publishes the figures for the status log; call after a commit. */
+void ingest_sieve_publish(const IngestSieve *sieve);
 
 #endif

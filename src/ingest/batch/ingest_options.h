@@ -6,6 +6,7 @@
 #define INGEST_BATCH_INGEST_OPTIONS_H
 
 #include "base/thread/byte_gate.h"
+#include "base/thread/mutex.h"
 #include "base/thread/shared.h"
 #include "ingest/batch/trap_yield.h"
 #include "rules/config.h"
@@ -71,5 +72,21 @@ typedef struct IngestOptions {
 HostLimits ingest_host_limits(const Config *config);
 /* What the configuration says; gate, scorer and dedup steps are the caller's to set. */
 IngestOptions ingest_options(const Config *config);
+
+/* Ingest live: options of ingest that change while it runs, on their way to its thread.
+ *
+ * What: any thread puts the options that the configuration says now; the ingest thread takes those
+ * that may change, before each batch.
+ * Owns: a copy. Threads: as said. */
+
+typedef struct IngestLive {
+    Mutex mutex; /* RANK_TABLE; guards options */
+    IngestOptions options;
+} IngestLive;
+
+void ingest_live_init(IngestLive *live, const IngestOptions *options);
+void ingest_live_destroy(IngestLive *live);
+void ingest_live_put(IngestLive *live, const IngestOptions *options);
+void ingest_live_take(IngestLive *live, IngestOptions *options);
 
 #endif

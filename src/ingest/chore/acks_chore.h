@@ -9,7 +9,7 @@
 
 #include "base/thread/mutex.h"
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_cluster.h"
+#include "ingest/batch/ingest_batch.h"
 
 typedef struct AckRange {
     uint16_t to;

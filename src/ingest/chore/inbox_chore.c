@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest/move/host_move.h"
 #include "ingest/move/page_move.h"
-#include "ingest/page/ingest_sink.h"
+#include "ingest/page/page_way.h"
 #include "ingest/page/ingest_spelling.h"
 #include "parse/url/url.h"
 

@@ -16,7 +16,7 @@
 
 #include "cluster/link/inbox.h"
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_cluster.h"
+#include "ingest/batch/ingest_batch.h"
 
 typedef struct InboxChore InboxChore;
 

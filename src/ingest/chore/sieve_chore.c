@@ -1,6 +1,6 @@
 #include "ingest/chore/sieve_chore.h"
 
-#include "ingest/page/ingest_sink.h"
+#include "ingest/page/page_way.h"
 
 static MonoTime sieve_chore_due(void *context)
 {

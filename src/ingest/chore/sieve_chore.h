@@ -8,7 +8,7 @@
 #define INGEST_CHORE_SIEVE_CHORE_H
 
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_sieve.h"
+#include "ingest/batch/ingest_batch.h"
 
 IngestChore sieve_chore(IngestSieve *sieve);
 

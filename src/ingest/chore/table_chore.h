@@ -10,7 +10,7 @@
 
 #include "base/thread/mutex.h"
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_cluster.h"
+#include "ingest/batch/ingest_batch.h"
 
 typedef struct TableChore {
     IngestCluster *cluster;

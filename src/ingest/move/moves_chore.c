@@ -3,11 +3,176 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
-#include "ingest/move/host_move.h"
-#include "ingest/move/outbox_routes.h"
+#include "ingest/batch/ingest_batch.h"
 #include "ingest/move/page_move.h"
+#include "store/pages/page_db_read.h"
+
+/* ---- Left hosts ---- */
+
+#define HOSTS_FIRST 256u
+
+void left_hosts_init(LeftHosts *left)
+{
+    *left = (LeftHosts){.n = 0};
+    mutex_init(&left->mutex, RANK_TABLE);
+}
+
+void left_hosts_destroy(LeftHosts *left)
+{
+    free(left->hosts);
+    mutex_destroy(&left->mutex);
+}
+
+void left_hosts_listen(LeftHosts *left, bool listens)
+{
+    mutex_lock(&left->mutex);
+    left->listens = listens;
+    left->n = 0;
+    mutex_unlock(&left->mutex);
+}
+
+static bool left_hosts_make_room(LeftHosts *left)
+{
+    if (left->n < left->capacity) {
+        return true;
+    }
+    size_t capacity = left->capacity == 0 ? HOSTS_FIRST : 2 * left->capacity;
+    uint32_t *more = reallocarray(left->hosts, capacity, sizeof *more);
+    if (more == NULL) {
+        return false;
+    }
+    left->hosts = more;
+    left->capacity = capacity;
+    return true;
+}
+
+bool left_hosts_put(LeftHosts *left, uint32_t host)
+{
+    mutex_lock(&left->mutex);
+    bool fits = left->listens && left_hosts_make_room(left);
+    if (fits) {
+        left->hosts[left->n++] = host;
+    }
+    mutex_unlock(&left->mutex);
+    return fits;
+}
+
+size_t left_hosts_count(LeftHosts *left)
+{
+    mutex_lock(&left->mutex);
+    size_t n = left->n;
+    mutex_unlock(&left->mutex);
+    return n;
+}
+
+uint32_t left_hosts_get(LeftHosts *left, size_t place)
+{
+    mutex_lock(&left->mutex);
+    uint32_t host = left->hosts[place];
+    mutex_unlock(&left->mutex);
+    return host;
+}
+
+void left_hosts_drop(LeftHosts *left, size_t n)
+{
+    mutex_lock(&left->mutex);
+    left->n -= n;
+    if (n > 0) {
+        memmove(left->hosts, left->hosts + n, left->n * sizeof *left->hosts);
+    }
+    mutex_unlock(&left->mutex);
+}
+
+/* Outbox routes: rows of the outbox for an agent that has no slots any more get another address.
+ *
+ * What: an agent that was drained takes no blocks and may be gone for good. What waits for it here
+ * is read again, record by record, and put into the outbox for the agents that own the URLs now.
+ * What this agent owns itself by now is dropped: it has a page for each of them.
+ * Threads: ingest, inside the batch's transaction.
+ * Errors: RESULT_FULL, RESULT_IO, RESULT_MEMORY, RESULT_DAMAGED: the transaction must be aborted.
+ */
+
+#define AT_ONCE ((size_t)256 << 10) /* bytes of rows */
+
+static Result change_links(Batch *batch, const BlockHeader *header, const void *body)
+{
+    IngestCluster *cluster = batch->cluster;
+    LinkBlockReader reader;
+    LinkRecord record;
+    Result rc = RESULT_OK;
+    link_block_reader_init(&reader, header, body);
+    while (rc == RESULT_OK && (rc = link_block_next(&reader, &record)) == RESULT_OK) {
+        uint16_t owner = ingest_cluster_owner(cluster, record.url, record.length);
+        if (owner != cluster->self) {
+            rc = outbox_draft_add(&cluster->draft, owner, &record);
+        }
+    }
+    link_block_reader_destroy(&reader);
+    return rc == RESULT_CLOSED ? RESULT_OK : rc == RESULT_INVALID ? RESULT_DAMAGED : rc;
+}
+
+static Result outbox_routes_change_host(Batch *batch, const BlockHeader *header, const void *body)
+{
+    IngestCluster *cluster = batch->cluster;
+    HostMove move;
+    if (host_block_read(header, body, &move) != RESULT_OK) {
+        return RESULT_DAMAGED;
+    }
+    uint16_t owner = ingest_cluster_owner(cluster, move.origin, move.length);
+    return owner == cluster->self ? RESULT_OK : host_move_put(&cluster->draft, &move, owner);
+}
+
+static Result change_rows(Batch *batch, const Buffer *rows)
+{
+    WireReader in = wire_reader(rows->data, rows->length);
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && wire_left(&in) > 0) {
+        BlockHeader header;
+        const void *body = NULL;
+        if (block_read(&in, &header, &body) != BLOCK_GOOD) {
+            return RESULT_DAMAGED;
+        }
+        rc = header.kind == BLOCK_HOSTS ? outbox_routes_change_host(batch, &header, body)
+                                        : change_links(batch, &header, body);
+    }
+    return rc;
+}
+
+/* Some rows, from agent *from on, which moves on; *more: call it again. */
+static Result outbox_routes_change(Batch *batch, uint32_t *from, bool *more)
+{
+    IngestCluster *cluster = batch->cluster;
+    OutboxRange range;
+    Buffer rows;
+    uint16_t to = (uint16_t)*from;
+    *more = false;
+    if (*from >= cluster->table.n_agents) {
+        return RESULT_OK;
+    }
+    Result rc = outbox_next_agent(&cluster->outbox, batch->txn, &to, NULL);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    *more = true;
+    *from = to;
+    if (cluster_table_count(&cluster->table, to) > 0) {
+        *from = to + 1u;
+        return RESULT_OK;
+    }
+    buffer_init(&rows, BUFFER_NO_LIMIT);
+    rc = outbox_read(&cluster->outbox, batch->txn, to, 0, AT_ONCE, &rows, &range);
+    if (rc == RESULT_OK) {
+        rc = change_rows(batch, &rows);
+    }
+    if (rc == RESULT_OK) {
+        rc = outbox_draft_delete(&cluster->draft, to, range.first, range.last, NULL);
+    }
+    buffer_destroy(&rows);
+    return rc;
+}
+
+/* ---- Moves chore ---- */
 
 #define PIECE     64u   /* hosts or pages between two looks at the clock */
 #define HOSTS     1024u /* host records in one transaction */

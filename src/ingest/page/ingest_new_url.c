@@ -1,12 +1,260 @@
 #include "ingest/page/ingest_new_url.h"
 
-#include "ingest/batch/ingest_cluster.h"
-#include "ingest/page/hand_over.h"
+#include <math.h>
+
+#include "frontier/sieve/sieve.h"
+#include "ingest/batch/ingest_batch.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"
-#include "ingest/page/redirect_chain.h"
-#include "ingest/page/url_score.h"
+#include "store/pages/page_db_read.h"
 #include "store/tables/host_parking.h"
+
+/* URL score: how good a new URL is expected to be, and its level in the schedule.
+ *
+ * What: the level follows from schedule.order: from the depth alone, or, best first, from the
+ * scorer's estimate for a link on that page. Without a scorer, the score of the link and its depth
+ * decide. For a URL that another agent found, the estimate came with the URL, because the linking
+ * page is at that agent.
+ * Threads: ingest, inside the batch's transaction. */
+
+/* What the page with the link was like: it is being written, or its link waited in the sieve. */
+static void describe_parent(const Batch *batch, ScorerLink *link)
+{
+    if (batch->merges) {
+        SieveSource source = sieve_source(batch->sieve->sieve);
+        link->n_links = source.n_links;
+        link->page_score = source.score;
+    } else if (link->parent != PAGE_DB_NO_INDEX && batch->n_begun > 0 &&
+               batch->begun == link->parent) {
+        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
+        link->n_links = parent->links->n_links;
+        link->page_score = parent->score;
+    }
+}
+
+/* The scorer's estimate, in the unit of levels. Negative when there is no scorer, or schedule.order
+ * does not use one. */
+static float url_score_estimate(Batch *batch, const PageRef *page)
+{
+    const Scorer *scorer = batch->options->scorer;
+    if (scorer == NULL || batch->options->order != ORDER_BEST_FIRST) {
+        return -1;
+    }
+    ScorerLink link = {.parent = page->linked_from, .score = page->score};
+    const ScorerLink *last = &batch->estimated;
+    if (!batch->has_estimate || link.parent != last->parent || link.score != last->score) {
+        describe_parent(batch, &link);
+        float score = 0.0f;
+        int rc = scorer->estimate(scorer->state, &link, &score);
+        float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
+        batch->estimate = rc == 0 ? score * scale : 0.0f;
+        batch->estimated = link;
+        batch->has_estimate = true;
+    }
+    return batch->estimate;
+}
+
+/* The level of a new URL. given: the estimate that came with the URL; negative when none did. */
+static unsigned url_score_level(Batch *batch, const PageRef *page, float given)
+{
+    unsigned last = batch->options->levels - 1;
+    unsigned depth = page->depth > last ? last : (unsigned)page->depth;
+    switch (batch->options->order) {
+    case ORDER_BREADTH_FIRST:
+        return depth;
+    case ORDER_DEPTH_FIRST:
+        return last - depth;
+    case ORDER_BEST_FIRST:
+        break;
+    }
+    double score =
+        batch->options->scorer != NULL
+            ? (double)(given < 0 ? url_score_estimate(batch, page) : given)
+            : (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
+    if (page->hop == 'R') {
+        score *= batch->options->redirect_weight;
+    }
+    return schedule_level(batch->store->schedule, (float)score);
+}
+
+/* Redirect chain: how many redirects, or how many embeds, in a row lead to a URL.
+ *
+ * What: counts redirects along the path of the page in this database. Where the path continues at
+ * another agent, the count came with the URL (cluster/link/via_table.h), so that a loop of
+ * redirects over two agents ends.
+ * Threads: ingest, inside the batch's transaction. */
+
+/* What is known of the redirects that led to a page of which the path begins elsewhere. */
+static unsigned redirects_before(Batch *batch, uint64_t index)
+{
+    Via via;
+    return batch->cluster != NULL &&
+                   via_table_get(batch->cluster->vias, batch->txn, index, &via) == RESULT_OK
+               ? via.redirects
+               : 1;
+}
+
+/* How many hops of this kind lead to a page in a row, this one included, counted up to one beyond
+ * most. */
+static unsigned chain_length(Batch *batch, const PageRef *page, uint8_t hop, unsigned most)
+{
+    uint64_t from = page->linked_from;
+    unsigned chain = page->hop != hop                         ? 0
+                     : hop == 'R' && from == PAGE_DB_NO_INDEX ? redirects_before(batch, page->index)
+                                                              : 1;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    PageRef ref;
+    while (chain > 0 && from != PAGE_DB_NO_INDEX && chain <= most) {
+        buffer_reset(&url);
+        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != hop) {
+            break;
+        }
+        chain +=
+            hop == 'R' && ref.linked_from == PAGE_DB_NO_INDEX ? redirects_before(batch, from) : 1;
+        from = ref.linked_from;
+    }
+    buffer_destroy(&url);
+    return chain;
+}
+
+/* The number of redirects that lead to this page, the last one included; 0 when the page was not
+ * found by a redirect. Counting stops at IngestOptions.max_redirects + 1. */
+static unsigned redirect_chain_length(Batch *batch, const PageRef *page)
+{
+    return chain_length(batch, page, 'R', batch->options->max_redirects);
+}
+
+/* The same for hops from a page to what it embeds (E): 2 for an image of a style sheet. Not counted
+ * further than one beyond IngestOptions.max_embeds; what lies before another agent's part of the
+ * path is not counted. */
+static unsigned embed_chain_length(Batch *batch, const PageRef *page)
+{
+    return chain_length(batch, page, 'E', batch->options->max_embeds);
+}
+
+/* ---- Hand over ---- */
+
+static uint8_t at_most_255(unsigned number)
+{
+    return (uint8_t)(number < UINT8_MAX ? number : UINT8_MAX);
+}
+
+LinkRecord hand_over_record(Batch *batch, const PageRef *page)
+{
+    return (LinkRecord){.url = page->url,
+                        .length = page->url_length,
+                        .hop = page->hop,
+                        .depth = page->depth,
+                        .score = page->score,
+                        .redirects = at_most_255(redirect_chain_length(batch, page)),
+                        .estimate = url_score_estimate(batch, page),
+                        .agent = batch->cluster->self,
+                        .parent = page->linked_from == PAGE_DB_NO_INDEX ? LINK_NO_PARENT
+                                                                        : page->linked_from};
+}
+
+/* The same of a URL that came from a third agent: what that one said. */
+static LinkRecord passed_on(const PageRef *page, const LinkRecord *arrival)
+{
+    LinkRecord record = *arrival;
+    record.url = page->url;
+    record.length = page->url_length;
+    record.hop = page->hop;
+    record.depth = page->depth;
+    record.score = page->score;
+    return record;
+}
+
+static Result send_to_owner(Batch *batch, const PageRef *page, uint16_t owner,
+                            const LinkRecord *arrival)
+{
+    IngestCluster *cluster = batch->cluster;
+    unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
+    if (embeds > batch->options->max_embeds || page->depth > batch->options->max_depth + embeds) {
+        batch->totals.refused[REFUSED_DEPTH]++;
+        crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(REFUSED_DEPTH),
+                          refusal_name(REFUSED_DEPTH), (long)page->depth, NULL);
+        return RESULT_OK;
+    }
+    LinkRecord record = arrival == NULL ? hand_over_record(batch, page) : passed_on(page, arrival);
+    batch->shared.urls_sent++;
+    return outbox_draft_add(&cluster->draft, owner, &record);
+}
+
+/* Where a page came from that was found elsewhere. */
+static Result note_via(Batch *batch, const PageRef *page, const LinkRecord *arrival)
+{
+    if (arrival == NULL) {
+        return RESULT_OK;
+    }
+    Via via = {.agent = arrival->agent, .redirects = arrival->redirects, .parent = arrival->parent};
+    return via_table_put(batch->cluster->vias, batch->txn, page->index, &via);
+}
+
+bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc)
+{
+    IngestCluster *cluster = batch->cluster;
+    ClusterSlot slot = ingest_cluster_slot(cluster, page->url, page->url_length);
+    uint16_t owner = slot.to;
+    const LinkRecord *arrival = ingest_cluster_arrival(cluster, page);
+    batch->result = note_via(batch, page, arrival);
+    *rc = batch->result == RESULT_OK ? 0 : -1;
+    bool is_done = arrival != NULL && arrival->done;
+    bool is_ours = owner == cluster->self;
+    bool awaits = is_ours && cluster_slot_is_moving(slot);
+    state->flags = is_done ? DONE_FLAG : 0;
+    if (is_ours && !awaits) {
+        return *rc != 0 || is_done;
+    }
+    state->flags |= STUB_FLAG;
+    batch->shared.stubs++;
+    if (batch->result == RESULT_OK && !is_ours) {
+        batch->result = send_to_owner(batch, page, owner, arrival);
+    }
+    *rc = batch->result == RESULT_OK ? 0 : -1;
+    return true;
+}
+
+/* PageDB does not have the URL at hand when a merge of the sieve has found the better path. */
+static Result hand_over_complete(Batch *batch, PageRef *page, Buffer *url)
+{
+    PageRef stored;
+    if (page->url != NULL) {
+        return RESULT_OK;
+    }
+    if (page_db_get(batch->store->db, batch->txn, page->index, &stored, url) != 0) {
+        return RESULT_DAMAGED;
+    }
+    page->url = url->data;
+    page->url_length = url->length;
+    return RESULT_OK;
+}
+
+int hand_over_improved(Batch *batch, const PageRef *improved)
+{
+    PageRef page = *improved;
+    Buffer url;
+    if (!page_is_stub(&page) && batch->cluster->arrivals.n == 0) {
+        return 0;
+    }
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    const LinkRecord *arrival = ingest_cluster_best(batch->cluster, page.url, page.url_length);
+    Result rc = note_via(batch, &page, arrival);
+    if (rc == RESULT_OK && page_is_stub(&page)) {
+        rc = hand_over_complete(batch, &page, &url);
+        if (rc == RESULT_OK) {
+            uint16_t owner = ingest_cluster_owner(batch->cluster, page.url, page.url_length);
+            rc = owner == batch->cluster->self ? RESULT_OK
+                                               : send_to_owner(batch, &page, owner, arrival);
+        }
+    }
+    buffer_destroy(&url);
+    batch->result = rc;
+    return rc == RESULT_OK ? 0 : -1;
+}
+
+/* ---- New URL ---- */
 
 /* Seeds are what the operator wants, trap or not. */
 static TrapState trap_state(Batch *batch, const PageRef *page)

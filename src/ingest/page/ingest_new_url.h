@@ -6,7 +6,31 @@
 #ifndef INGEST_PAGE_INGEST_NEW_URL_H
 #define INGEST_PAGE_INGEST_NEW_URL_H
 
+#include "cluster/wire/link_block.h"
 #include "ingest/batch/ingest_batch.h"
+
+/* Hand over: a new URL of another agent's host becomes a stub here, and is sent to its owner.
+ *
+ * What: the stub is a page with an index, so that links to it can be stored, and with a mark. In
+ * the same transaction the URL goes into the outbox, together with what its owner cannot know: its
+ * depth, the number of redirects that led to it, its estimated score, and the page where it was
+ * found. Each agent sends each URL once, and again when it has found a better path. A URL that is
+ * too deep is refused here, because its owner would refuse it.
+ *
+ * A URL of a slot that is MOVING to this agent becomes a stub, too, and is sent nowhere: it is
+ * scheduled when the slot is OWNED (ingest/move/page_move.h), because only then everything is known
+ * here that its former owner has fetched.
+ * Threads: ingest, inside the batch's transaction.
+ * Errors: RESULT_MEMORY, RESULT_FULL, RESULT_IO, in Batch.result. */
+
+/* With Batch.cluster: hands a new URL over if another agent owns it. True when it did; *rc is then
+ * what the PageSink returns. */
+bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc);
+/* What the owner of a page is told of it that was found here. The URL is borrowed. */
+LinkRecord hand_over_record(Batch *batch, const PageRef *page);
+/* For a known page that has got a better path: sends a stub again, and notes the origin of the path
+ * when another agent found it. Returns what the PageSink returns. */
+int hand_over_improved(Batch *batch, const PageRef *page);
 
 /* PageSink.discovered; the context is the Batch. */
 int ingest_new_url(void *context, const PageRef *page, PageState *state);

@@ -4,13 +4,283 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
 #include "base/thread/shared.h"
-#include "ingest/revisit/revisit_line.h"
+#include "ingest/batch/ingest_batch.h"
 #include "ingest/revisit/revisit_price.h"
-#include "ingest/revisit/revisit_signal.h"
-#include "ingest/revisit/revisit_visit.h"
+#include "page/parsed_page.h"
+#include "store/pages/page_db_read.h"
+#include "store/schedule/schedule_read.h"
+#include "store/tables/revisit_table.h"
+
+/* Revisit line: how the due pages of one host get into its schedule.
+ *
+ * What: of a host, host_share due pages are in the schedule at once, at REVISIT_LEVEL, which is
+ * above all scores. The others wait in the host's line, in order of due time, and come as a group
+ * when those are done.
+ *
+ * Owns: nothing; borrows the tables.
+ * Threads: ingest, inside the batch's transaction.
+ * Invariants:
+ *  1. A due page is in the schedule at most once: entries are keyed by host, level and page, and
+ *     the level is the one that PageDB has for the page.
+ *  2. A host that has new URLs gets as many fetches of those between two groups as the last group
+ *     had pages (HostRecord.owed): due pages and new ones do not starve each other. */
+
+#define REVISIT_LEVEL 0u
+
+typedef struct RevisitLine {
+    const RevisitTable *table;
+    PageDB *db;
+    Schedule *schedule;
+    unsigned host_share; /* at most 255, as HostRecord.owed */
+} RevisitLine;
+
+/* Revisit signal: a sitemap or a feed says that a page has changed since its last visit.
+ *
+ * What: an entry whose lastmod (a feed's date) is later than the last crawl of its page is a
+ * signal. The page is then due at once, if its host has told the truth often enough: of n signals
+ * that a visit has followed, by itself or because of them, those that found the page changed count
+ * as true, and (true + 1) / (n + 2) must not be below schedule.signal_trust. A signal is noted in
+ * any case, and the next visit of the page says whether it was true. A lastmod that is a day
+ * without a time is that day's beginning. Owns: nothing. Threads: ingest, inside the batch's
+ * transaction. Errors: RESULT_DAMAGED and those of the tables. */
+
+/* Entries of one sitemap that are looked up at a visit; those behind them are told by the next
+ * ones.
+ */
+#define REVISIT_SIGNALS_MAX 10000u
+
+/* The distributor is told that the host has something to do. */
+static void note_url(BatchHost *host, unsigned level)
+{
+    if (!host->got_urls || level < host->best_level) {
+        host->best_level = (uint8_t)level;
+    }
+    host->got_urls = true;
+}
+
+static Result schedule_page(const RevisitLine *line, const Batch *batch, BatchHost *host,
+                            const PageRef *page)
+{
+    Result rc = schedule_put(line->schedule, batch->txn, page->host, REVISIT_LEVEL, page->index);
+    if (rc == RESULT_OK && page_db_set_state(line->db, batch->txn, page->index, page->status,
+                                             REVISIT_LEVEL, 0) != page_db_error_ok) {
+        rc = RESULT_FULL;
+    }
+    note_url(host, REVISIT_LEVEL);
+    return rc;
+}
+
+static void owe(BatchHost *host, uint64_t n)
+{
+    uint64_t owed = host->record.owed + n;
+    host->record.owed = (uint8_t)(owed < UINT8_MAX ? owed : UINT8_MAX);
+}
+
+/* Whether more than `most` fetches of new URLs come first; not when the host has none. */
+static Result is_owing(const RevisitLine *line, const Batch *batch, BatchHost *host, unsigned most,
+                       bool *owing)
+{
+    uint64_t all = 0;
+    uint64_t due = 0;
+    *owing = false;
+    if (host->record.owed <= most) {
+        return RESULT_OK;
+    }
+    Result rc = schedule_host_count(line->schedule, batch->txn, host->host, &all);
+    if (rc == RESULT_OK) {
+        rc = schedule_level_count(line->schedule, batch->txn, host->host, REVISIT_LEVEL, &due);
+    }
+    *owing = all > due;
+    host->record.owed = *owing ? host->record.owed : 0;
+    return rc;
+}
+
+/* A page that is due goes into the schedule, or into the line of its host. */
+/* A page is due: it goes into the schedule, or to the end of its host's line. */
+static Result revisit_line_admit(const RevisitLine *line, const Batch *batch, BatchHost *host,
+                                 const PageRef *page, const RevisitDue *due)
+{
+    if (page->level != SCHEDULE_NO_LEVEL) { /* since before the start, or it was cleared */
+        note_url(host, page->level);
+        return schedule_put(line->schedule, batch->txn, page->host, page->level, page->index);
+    }
+    uint64_t n = 0;
+    bool is_empty = true;
+    bool owing = false;
+    Result rc = schedule_level_count(line->schedule, batch->txn, page->host, REVISIT_LEVEL, &n);
+    if (rc == RESULT_OK) {
+        rc = is_owing(line, batch, host, line->host_share / 2, &owing);
+    }
+    if (rc == RESULT_OK) {
+        rc = revisit_table_line_is_empty(line->table, batch->txn, page->host, &is_empty);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (!is_empty || owing || n >= line->host_share) {
+        return revisit_table_line_put(line->table, batch->txn, page->host, due);
+    }
+    owe(host, 1);
+    return schedule_page(line, batch, host, page);
+}
+
+/* The next group of a line, when the host has nothing due left in the schedule. */
+/* Schedules the next group of the host's line, if no due page of the host is left in the schedule.
+ * url is scratch memory. */
+static Result revisit_line_move_up(const RevisitLine *line, const Batch *batch, BatchHost *host,
+                                   Buffer *url)
+{
+    uint64_t n = 0;
+    bool owing = false;
+    Result rc = schedule_level_count(line->schedule, batch->txn, host->host, REVISIT_LEVEL, &n);
+    if (rc == RESULT_OK) {
+        rc = is_owing(line, batch, host, 0, &owing);
+    }
+    if (rc != RESULT_OK || n > 0 || owing) {
+        return rc;
+    }
+    while (rc == RESULT_OK && n < line->host_share) {
+        RevisitDue due;
+        RevisitDue now;
+        PageRef page;
+        rc = revisit_table_line_take(line->table, batch->txn, host->host, &due);
+        if (rc == RESULT_OK) {
+            rc = revisit_table_get(line->table, batch->txn, due.index, &now);
+            if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s != due.time_s)) {
+                rc = RESULT_OK; /* it was moved or removed since */
+                continue;
+            }
+        }
+        if (rc == RESULT_OK && page_db_get(line->db, batch->txn, due.index, &page, url) != 0) {
+            rc = RESULT_DAMAGED;
+        }
+        if (rc == RESULT_OK && page.level == SCHEDULE_NO_LEVEL) {
+            rc = schedule_page(line, batch, host, &page);
+            n++;
+        }
+    }
+    owe(host, n);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+/* Whether signals of the host are believed. */
+static bool revisit_signal_is_trusted(const HostRecord *host, double trust)
+{
+    return ((double)host->signals_true + 1) / ((double)host->signals + 2) >= trust;
+}
+
+/* What an entry says: *follows: *due is the page's, and it is to be visited now. */
+static Result revisit_signal_take(const RevisitLine *line, Batch *batch, const char *url,
+                                  int64_t lastmod_s, double trust, RevisitDue *due, bool *follows)
+{
+    PageRef page;
+    RevisitNote note;
+    Buffer scratch;
+    uint64_t index = 0;
+    *follows = false;
+    int code = page_db_find(line->db, batch->txn, url, strlen(url), &index);
+    if (code != page_db_error_ok) {
+        return code == page_db_error_no_page ? RESULT_OK : RESULT_DAMAGED;
+    }
+    buffer_init(&scratch, BUFFER_NO_LIMIT);
+    code = page_db_get(line->db, batch->txn, index, &page, &scratch);
+    buffer_destroy(&scratch);
+    if (code != page_db_error_ok) {
+        return RESULT_DAMAGED;
+    }
+    if (page.n_crawls == 0 || (double)lastmod_s <= page.last_crawl) {
+        return RESULT_OK;
+    }
+    Result rc = revisit_table_get(line->table, batch->txn, index, due);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    rc = revisit_table_note_get(line->table, batch->txn, index, &note);
+    if (rc == RESULT_OK && !note.has_signal) {
+        note.has_signal = true;
+        note.signal_changes = (uint32_t)page.n_changes;
+        rc = revisit_table_note_put(line->table, batch->txn, index, &note);
+    }
+    const BatchHost *host = rc == RESULT_OK ? batch_host(batch, page.host) : NULL;
+    if (host == NULL) {
+        return rc == RESULT_OK ? batch->result : rc;
+    }
+    *follows = page.level == SCHEDULE_NO_LEVEL && revisit_signal_is_trusted(&host->record, trust);
+    return RESULT_OK;
+}
+
+/* A page was visited: whether the signal that its note holds was true is counted, and the note has
+ * none any more. page is as it was stored after the visit. */
+static void revisit_signal_settle(HostRecord *host, const PageRef *page, RevisitNote *note)
+{
+    if (note->has_signal) {
+        host->signals++;
+        host->signals_true += (uint32_t)page->n_changes != note->signal_changes;
+        note->has_signal = false;
+        note->signal_changes = 0;
+    }
+}
+
+/* Revisit visit: what the answer to one visit changes in a page's note.
+ *
+ * What: the note (store/tables/revisit_table.h) holds the validators of what is stored and how
+ * often in a row the page was missed. A pure function of the answer: no tables, no clock. */
+
+static void take_validator(const char *validator, char *out, size_t most)
+{
+    size_t length = validator == NULL ? 0 : strlen(validator);
+    if (length > 0 && length <= most) {
+        memcpy(out, validator, length + 1);
+    }
+}
+
+/* Validators are those of the content that is stored: an incomplete one has none. */
+static void take_validators(const ParsedPage *page, RevisitNote *note)
+{
+    const FetchResult *fetch = page->fetch;
+    if (fetch->answer.status >= 200 && fetch->answer.status < 400 && fetch->answer.status != 304) {
+        note->etag[0] = '\0';
+        note->last_modified[0] = '\0';
+    }
+    bool is_cut = fetch->answer.truncated == TRUNCATED_TIME ||
+                  fetch->answer.truncated == TRUNCATED_DISCONNECT;
+    if (fetch->answer.status == 304 || (fetch->answer.status == 200 && !is_cut)) {
+        take_validator(page->etag, note->etag, REVISIT_ETAG_BYTES);
+        take_validator(page->last_modified, note->last_modified, REVISIT_DATE_BYTES);
+    }
+}
+
+/* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
+static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNote *note)
+{
+    bool is_gone = fetch->answer.status == 404 || fetch->answer.status == 410;
+    if (is_gone || page->n_crawls == 0) {
+        note->misses = note->misses < UINT8_MAX ? (uint8_t)(note->misses + 1) : UINT8_MAX;
+    } else if (fetch->answer.status >= 100) {
+        note->misses = 0;
+    }
+}
+
+/* Updates a note. Validators come from an answer that brought or confirmed content. 404 and 410
+ * count as a miss, and so does no answer at all when the page was never crawled; any other answer
+ * ends the misses. ref is the page as it is stored. */
+static void revisit_visit_note(const ParsedPage *page, const PageRef *ref, RevisitNote *note)
+{
+    take_validators(page, note);
+    count_miss(page->fetch, ref, note);
+}
+
+/* Whether the two notes are the same, so that no new record is needed. */
+static bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b)
+{
+    return a->misses == b->misses && a->has_signal == b->has_signal &&
+           !(a->fixed_freq < b->fixed_freq) && !(a->fixed_freq > b->fixed_freq) &&
+           strcmp(a->etag, b->etag) == 0 && strcmp(a->last_modified, b->last_modified) == 0;
+}
+
+/* ---- Revisits ---- */
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
 #define RESTS_MAX       16u
