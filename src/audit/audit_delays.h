@@ -8,11 +8,44 @@
 #ifndef AUDIT_AUDIT_DELAYS_H
 #define AUDIT_AUDIT_DELAYS_H
 
-#include "audit/audit_changes.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit/audit_findings.h"
 #include "audit/audit_hosts.h"
 #include "base/core/clock.h"
+#include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "rules/config.h"
+
+/* Audit changes: what was changed of the delays, by operators while the crawl ran and from one run
+ * to the next, as ragno.log has it.
+ *
+ * What: `config: changed key=politeness.host_delay old="50ms" new="5ms" ...` of DIR/ragno.log and
+ * its rotated predecessors, with site="PATTERN" when it is a value of a [site] section. Each start
+ * writes the changes since the run before, and that they are all. Owns: its texts. Threads: one.
+ * Errors: a log that is not there, or a line that cannot be read, is no change. */
+
+typedef struct AuditChange {
+    WallTime time;
+    char *text; /* from its key on: what, and who */
+    char *name; /* "politeness.host_delay"; NULL: the line does not say what it was before */
+    char *site; /* the pattern of its section, or NULL */
+    char *from; /* of a section, "": it said nothing */
+    char *to;
+} AuditChange;
+
+typedef struct AuditChanges {
+    AuditChange *list; /* as they were logged */
+    size_t n;
+    bool is_whole;  /* all changes since `since` are here, as far as starts say */
+    WallTime since; /* of a start */
+} AuditChanges;
+
+/* RESULT_MEMORY. The changes are to be destroyed in any case. */
+Result audit_changes_read(AuditChanges *changes, const char *directory);
+void audit_changes_destroy(AuditChanges *changes);
 
 /* A change holds everywhere within so long of its line, before or after. */
 #define AUDIT_CHANGE_US INT64_C(1000000)
@@ -69,5 +102,40 @@ int64_t audit_delays_due(const AuditDelays *delays, const AuditFetch *fetch, Wal
 int64_t audit_delays_of_robots(const AuditDelays *delays, int64_t crawl_delay_ms);
 /* The product token that is looked for in robots.txt. */
 const char *audit_delays_agent(const AuditDelays *delays);
+
+/* Audit pauses: whether hosts and addresses were left alone as long as they were owed.
+ *
+ * What: requests come in the order of their ends (audit_window.h), and each is compared with the
+ * one before it to the same host and to the same address. That is enough: when two requests break a
+ * delay, or are in flight at once, and others lie between their ends, then the later of the two
+ * breaks the delay with its neighbour, too.
+ *
+ * A host is owed, before a request, what the line of the request says (OWED). Without that, it is
+ * owed what the request before it left (owes:), or else what the configuration and Crawl-delay ask
+ * for. An address is owed what the request before it left, or what the configuration asks for. A
+ * separate check finds OWED and owes: that are less than what was asked for. Within a burst
+ * (burst:) nothing is asked for until politeness.keep_alive_time has passed since its first request
+ * began. Owns: its counts. Threads: one. */
+
+/* Of requests that are asked about. */
+typedef struct AuditPauses {
+    const AuditDelays *delays; /* borrowed */
+    uint64_t judged_hosts;     /* pauses between two requests to a host, */
+    uint64_t judged_addresses; /* and to an address */
+    uint64_t by_wall_clock;    /* of them: over a restart of the machine */
+    uint64_t not_owed;         /* pauses of which nothing says how long they had to be */
+    uint64_t missing;          /* longer than stated: the log lacks a request in between */
+} AuditPauses;
+
+/* Pauses before one request, in ms; -1 = it was the first, or not known. */
+typedef struct AuditPause {
+    int64_t host;
+    int64_t host_owed;
+    int64_t address;
+    int64_t address_owed;
+} AuditPause;
+
+/* Judges the pauses before fetch, and remembers it. Findings are added when fetch is selected. */
+AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFindings *findings);
 
 #endif

@@ -9,6 +9,25 @@
 
 #include "audit/audit.h"
 
+/* Audit complaint: the answer to a complaint, as a text that can be sent to whoever complained.
+ *
+ * What: the text says what was requested from a host or an address, when, and under which
+ * robots.txt. A complaint is the sink of an audit (audit.h). It writes requests into a temporary
+ * file as they come, because the figures that stand above them are known only at the end.
+ * Owns: the temporary file. Memory grows with the versions of robots.txt, not with the requests.
+ * Threads: one.
+ * Errors: the first error is kept and returned by audit_complaint_print. */
+
+typedef struct AuditComplaint AuditComplaint;
+
+/* RESULT_MEMORY, RESULT_IO: no temporary file. */
+Result audit_complaint_new(AuditComplaint **complaint);
+void audit_complaint_delete(AuditComplaint *complaint);
+AuditSink audit_complaint_sink(AuditComplaint *complaint);
+/* Writes the answer. audit has run. RESULT_MEMORY, RESULT_IO. */
+Result audit_complaint_print(AuditComplaint *complaint, Audit *audit, const AuditOptions *options,
+                             FILE *out);
+
 /* A line for each breach that is kept, then the figures, the closest calls and the verdict. */
 void audit_text_print(const Audit *audit, FILE *out);
 /* The same as one JSON object. RESULT_MEMORY. */

@@ -8,7 +8,6 @@
 
 #include "store/pages/page_db_open.h"
 #include "audit/audit.h"
-#include "audit/audit_complaint.h"
 #include "audit/audit_text.h"
 #include "crawl/when.h"
 #include "crawl/crawl_open.h"
