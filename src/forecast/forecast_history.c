@@ -4,7 +4,7 @@
 
 #include "base/memory/buffer.h"
 #include "logs/log_reader.h"
-#include "logs/status_log_line.h"
+#include "logs/log_text.h"
 
 void forecast_history_begin(ForecastHistory *history)
 {

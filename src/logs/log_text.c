@@ -3,6 +3,57 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Status JSON ---- */
+
+LogText status_json_get(const char *json, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = strchr(json, '"'); at != NULL; at = strchr(at + 1, '"')) {
+        if (strncmp(at + 1, name, n) != 0 || strncmp(at + 1 + n, "\": ", 3) != 0) {
+            continue;
+        }
+        const char *value = at + n + 4;
+        bool quoted = *value == '"';
+        value += quoted;
+        return (LogText){value, strcspn(value, quoted ? "\"" : ",}\n")};
+    }
+    return (LogText){NULL, 0};
+}
+
+double status_json_number(const char *json, const char *name, double absent)
+{
+    return log_text_real(status_json_get(json, name), absent);
+}
+
+/* ---- Status log line ---- */
+
+LogText status_log_get(const char *line, size_t length, const char *key)
+{
+    size_t n = strlen(key);
+    size_t at = 0;
+    while (at + n + 1 < length) {
+        const char *blank = memchr(line + at, ' ', length - at);
+        size_t end = blank == NULL ? length : (size_t)(blank - line);
+        if (end - at > n && line[at + n] == '=' && memcmp(line + at, key, n) == 0) {
+            return (LogText){line + at + n + 1, end - at - n - 1};
+        }
+        at = end + 1;
+    }
+    return (LogText){NULL, 0};
+}
+
+double status_log_number(const char *line, size_t length, const char *key, double absent)
+{
+    return log_text_real(status_log_get(line, length, key), absent);
+}
+
+bool status_log_time(const char *line, size_t length, WallTime *time)
+{
+    return log_text_time(status_log_get(line, length, "time"), time);
+}
+
+/* ---- Log text ---- */
+
 #define REAL_BYTES 64u
 
 #define DAY_S         INT64_C(86400)

@@ -33,4 +33,28 @@ LogText log_text_origin(LogText url, char scratch[LOG_ORIGIN_BYTES]);
 /* "www.example.org" of a URL or an origin, without port. */
 LogText log_text_host(LogText url);
 
+/* Status JSON: DIR/status.json, and the same object as the control socket returns it.
+ *
+ * What: a flat object, as crawl/run/status.h writes it, read field by field.
+ * Owns: nothing; texts are borrowed.
+ * Threads: any; pure. */
+
+/* The value of a field, without its quotes; empty: it is not there. */
+LogText status_json_get(const char *json, const char *name);
+/* The same as a number; absent when it is none. */
+double status_json_number(const char *json, const char *name, double absent);
+
+/* Status log line: one line of status.log.
+ *
+ * What: KEY=VALUE pairs, separated by blanks (crawl/run/status.h).
+ * Owns: nothing; texts are borrowed from the line.
+ * Threads: any; pure. */
+
+/* The value of a key; empty when the line does not have it. */
+LogText status_log_get(const char *line, size_t length, const char *key);
+/* The value of a key as a number; `absent` when it is missing or is no number. */
+double status_log_number(const char *line, size_t length, const char *key, double absent);
+/* When the line was written. False when the line does not say. */
+bool status_log_time(const char *line, size_t length, WallTime *time);
+
 #endif

@@ -12,7 +12,7 @@
 #include "command/top/top_about.h"
 #include "crawl/control/control_link.h"
 #include "crawl/crawl_store.h"
-#include "logs/status_json.h"
+#include "logs/log_text.h"
 #include "report/tell/report_words.h"
 #include "why/why.h"
 #include "why/why_text.h"

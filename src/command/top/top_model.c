@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "logs/status_json.h"
+#include "logs/log_text.h"
 
 void top_model_init(TopModel *model, const char *directory)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "frontier/visit/host_situation.h"
-#include "logs/status_json.h"
+#include "logs/log_text.h"
 #include "report/tell/report_words.h"
 
 #define HEAD_ROWS   9 /* above the title of the list */

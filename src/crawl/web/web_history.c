@@ -5,7 +5,7 @@
 
 #include "base/memory/json_writer.h"
 #include "logs/log_reader.h"
-#include "logs/status_log_line.h"
+#include "logs/log_text.h"
 #include "report/count/series.h"
 
 #define WIDTH_MS 1000 /* of a bucket at first */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "logs/status_json.h"
+#include "logs/log_text.h"
 
 typedef enum MetricType { COUNTER, GAUGE } MetricType;
 

@@ -5,7 +5,7 @@
 
 #include "base/memory/buffer.h"
 #include "logs/log_reader.h"
-#include "logs/status_log_line.h"
+#include "logs/log_text.h"
 
 #define BUCKET_MS 100
 
