@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "folder_fixture.h"
-#include "report/tell/chart_svg.h"
+#include "report/tell/report_file.h"
 #include "report/count/histogram.h"
 #include "report/gather/report_graph.h"
-#include "report/tell/report_html.h"
-#include "report/gather/report_log.h"
+#include "report/gather/report.h"
 #include "report/tell/report_text.h"
-#include "report/gather/report_watch.h"
 #include "report/tell/report_words.h"
 #include "report/count/series.h"
 #include "report/count/tally.h"
