@@ -10,7 +10,7 @@
 #include "store/pages/page_db_read.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
-#include "forecast/host_pace.h"
+#include "forecast/forecast.h"
 #include "rules/revisit_policy.h"
 
 #define PAGES_PER_TXN 20000u

@@ -1,7 +1,380 @@
 #include "forecast/forecast.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/memory/buffer.h"
+#include "logs/log_reader.h"
+#include "logs/log_text.h"
+#include "rules/host_delays.h"
+#include "store/pages/page_db_read.h"
+
+/* ---- Forecast load ---- */
+
+#define AT_ONCE                  1024u /* hosts in one read transaction */
+#define FORECAST_LOAD_BISECTIONS 60
+
+/* ---- what is queued ---------------------------------------------------------------------------
+ */
+
+Result forecast_load_add(ForecastLoad *load, const HostLoad *host)
+{
+    if (load->n == load->most) {
+        size_t most = load->most == 0 ? 1024 : load->most * 2;
+        HostLoad *more = realloc(load->hosts, most * sizeof *more);
+        if (more == NULL) {
+            return RESULT_MEMORY;
+        }
+        load->hosts = more;
+        load->most = most;
+    }
+    load->hosts[load->n++] = *host;
+    load->urls += host->urls;
+    return RESULT_OK;
+}
+
+static int forecast_load_by_address(const void *a, const void *b)
+{
+    const HostLoad *x = a;
+    const HostLoad *y = b;
+    return (x->pace.address > y->pace.address) - (x->pace.address < y->pace.address);
+}
+
+void forecast_load_sort(ForecastLoad *load)
+{
+    if (load->n > 0) {
+        qsort(load->hosts, load->n, sizeof *load->hosts, forecast_load_by_address);
+    }
+}
+
+void forecast_load_destroy(ForecastLoad *load)
+{
+    free(load->hosts);
+    *load = (ForecastLoad){.hosts = NULL};
+}
+
+static Result forecast_load_take_host(ForecastLoad *load, HostPaces *paces, MDB_txn *txn,
+                                      uint32_t host, const HostRecord *record)
+{
+    HostLoad one = {.host = host, .urls = record->queued, .room = -1};
+    if (record->state == HOST_FULL) {
+        load->n_full++;
+    }
+    if (record->queued == 0 || record->state != HOST_ACTIVE) {
+        return RESULT_OK;
+    }
+    Result rc = host_pace_find(paces, txn, host, record, &one.pace);
+    if (one.pace.most > 0) {
+        one.room = fmax((double)one.pace.most - record->pages, 0);
+    }
+    return rc == RESULT_OK ? forecast_load_add(load, &one) : rc;
+}
+
+/* Of a host that was not asked yet a fetch is taken to last as long as those of the hosts that are
+ * read with it. */
+static double typical_ms(const HostRecord *records, size_t n, double otherwise)
+{
+    double ms = 0;
+    double fetches = 0;
+    for (size_t i = 0; i < n; i++) {
+        ms += (double)records[i].fetch_ms;
+        fetches += records[i].fetches;
+    }
+    return fetches > 0 ? ms / fetches : otherwise;
+}
+
+Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, const Config *config)
+{
+    uint32_t hosts[AT_ONCE];
+    HostRecord *records = malloc(AT_ONCE * sizeof *records);
+    HostPaces paces;
+    uint64_t from = 0;
+    size_t n = table == NULL ? 0 : AT_ONCE;
+    Result rc = records == NULL ? RESULT_MEMORY : RESULT_OK;
+    *load = (ForecastLoad){.hosts = NULL};
+    host_paces_init(&paces, config, db, 0);
+    while (rc == RESULT_OK && n == AT_ONCE) {
+        MDB_txn *txn = NULL;
+        if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+            rc = RESULT_IO;
+            break;
+        }
+        rc = host_table_read(table, txn, &from, hosts, records, AT_ONCE, &n);
+        paces.typical_ms = rc == RESULT_OK ? typical_ms(records, n, paces.typical_ms) : 0;
+        for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+            rc = forecast_load_take_host(load, &paces, txn, hosts[i], &records[i]);
+        }
+        page_db_txn_abort(db, txn);
+    }
+    host_paces_destroy(&paces);
+    free(records);
+    forecast_load_sort(load);
+    for (size_t i = 0; i < load->n; i++) {
+        load->n_addresses += i == 0 || load->hosts[i].pace.address == 0 ||
+                             load->hosts[i].pace.address != load->hosts[i - 1].pace.address;
+    }
+    return rc;
+}
+
+/* ---- how long it lasts ------------------------------------------------------------------------
+ */
+
+/* Hosts that take turns. */
+typedef struct Group {
+    size_t first;
+    size_t n;
+    double pages;
+    double seconds;
+    double address_s; /* by the delays of the address alone */
+} Group;
+
+static double forecast_load_pages_of(const HostLoad *host, double scale)
+{
+    double pages = host->urls * scale;
+    return host->room >= 0 && host->room < pages ? host->room : pages;
+}
+
+/* The hosts from *at on that have one address; *at moves on behind them. */
+static Group next_group(const ForecastLoad *load, double scale, size_t *at)
+{
+    Group group = {.first = *at};
+    uint64_t address = load->hosts[*at].pace.address;
+    do {
+        const HostLoad *host = &load->hosts[(*at)++];
+        double pages = forecast_load_pages_of(host, scale);
+        group.pages += pages;
+        group.address_s += pages * host->pace.address_s;
+        group.seconds = fmax(group.seconds, pages * host->pace.host_s);
+        group.n++;
+    } while (*at < load->n && address != 0 && load->hosts[*at].pace.address == address);
+    group.seconds = fmax(group.seconds, group.address_s);
+    return group;
+}
+
+double forecast_load_fetched(const ForecastLoad *load, double scale, double seconds, double *all)
+{
+    double fetched = 0;
+    *all = 0;
+    for (size_t at = 0; at < load->n;) {
+        Group group = next_group(load, scale, &at);
+        double share = group.seconds > seconds ? seconds / group.seconds : 1;
+        fetched += group.pages * share;
+        *all += group.pages;
+    }
+    return fetched;
+}
+
+double forecast_load_seconds(const ForecastLoad *load, double scale, double pages)
+{
+    double least = 0;
+    double most = 0;
+    double all = 0;
+    for (size_t at = 0; at < load->n;) {
+        most = fmax(most, next_group(load, scale, &at).seconds);
+    }
+    (void)forecast_load_fetched(load, scale, 0, &all);
+    if (pages >= all) {
+        return most;
+    }
+    for (int i = 0; i < FORECAST_LOAD_BISECTIONS && most - least > most * 1e-6; i++) {
+        double middle = (least + most) / 2;
+        if (forecast_load_fetched(load, scale, middle, &all) < pages) {
+            least = middle;
+        } else {
+            most = middle;
+        }
+    }
+    return most;
+}
+
+ForecastSlowest forecast_load_slowest(const ForecastLoad *load)
+{
+    ForecastSlowest slowest = {.host = NULL};
+    for (size_t at = 0; at < load->n;) {
+        Group group = next_group(load, 1, &at);
+        if (slowest.address_hosts == 0 || group.address_s > slowest.address_s) {
+            slowest.address = &load->hosts[group.first];
+            slowest.address_hosts = group.n;
+            slowest.address_urls = group.pages;
+            slowest.address_s = group.address_s;
+        }
+        for (size_t i = group.first; i < at; i++) {
+            double seconds =
+                forecast_load_pages_of(&load->hosts[i], 1) * load->hosts[i].pace.host_s;
+            if (i == 0 || seconds > slowest.host_s) {
+                slowest.host = &load->hosts[i];
+                slowest.host_s = seconds;
+            }
+        }
+    }
+    return slowest;
+}
+
+/* ---- Forecast history ---- */
+
+void forecast_history_begin(ForecastHistory *history)
+{
+    *history = (ForecastHistory){.n = 1};
+}
+
+const ForecastPoint *forecast_history_last(const ForecastHistory *history)
+{
+    return &history->points[history->n - 1];
+}
+
+const ForecastPoint *forecast_history_before(const ForecastHistory *history, double at_work_s)
+{
+    double until = forecast_history_last(history)->at_work_s - at_work_s;
+    size_t i = history->n - 1;
+    while (i > 0 && history->points[i].at_work_s > until) {
+        i--;
+    }
+    return &history->points[i];
+}
+
+static void copy_word(LogText text, char word[FORECAST_WORD])
+{
+    size_t n = text.length < FORECAST_WORD ? text.length : 0;
+    memcpy(word, n == 0 ? "" : text.bytes, n);
+    word[n] = '\0';
+}
+
+static bool is_at_work(const char *state)
+{
+    return strcmp(state, "running") == 0 || strcmp(state, "stopping") == 0 ||
+           strcmp(state, "stopped") == 0 || strcmp(state, "finished") == 0;
+}
+
+/* Leaves every second point out, but for the first and the last. */
+static void thin(ForecastHistory *history)
+{
+    size_t kept = 0;
+    ForecastPoint last = *forecast_history_last(history);
+    for (size_t i = 0; i + 1 < history->n; i += 2) {
+        history->points[kept++] = history->points[i];
+    }
+    history->points[kept++] = last;
+    history->n = kept;
+    history->spacing_s = last.at_work_s / ((double)FORECAST_POINTS / 2);
+}
+
+/* A last point that is nearer to the one before than the spacing only stood for now. */
+static void forecast_history_add(ForecastHistory *history, const ForecastPoint *now)
+{
+    size_t n = history->n;
+    if (n > 1 &&
+        history->points[n - 1].at_work_s - history->points[n - 2].at_work_s < history->spacing_s) {
+        history->n--;
+    }
+    history->points[history->n++] = *now;
+    if (history->n == FORECAST_POINTS) {
+        thin(history);
+    }
+}
+
+void forecast_history_take(ForecastHistory *history, const char *line, size_t length)
+{
+    ForecastPoint before = *forecast_history_last(history);
+    ForecastPoint now = {.elapsed_s = status_log_number(line, length, "elapsed_s", -1)};
+    double cpu_s = status_log_number(line, length, "cpu_s", 0);
+    if (now.elapsed_s < 0) {
+        return;
+    }
+    if (cpu_s < history->run_cpu_s) { /* it counts from the start of a run */
+        history->run_begin_s = before.elapsed_s;
+    }
+    history->run_cpu_s = cpu_s;
+    copy_word(status_log_get(line, length, "state"), history->state);
+    copy_word(status_log_get(line, length, "limit"), now.limit);
+    now.pages = status_log_number(line, length, "pages", before.pages);
+    now.bytes = status_log_number(line, length, "bytes", before.bytes);
+    now.seen = status_log_number(line, length, "urls_seen", before.seen);
+    history->queued = status_log_number(line, length, "urls_queued", 0);
+    history->parked = status_log_number(line, length, "urls_parked", 0);
+    history->db_bytes = status_log_number(line, length, "db_bytes", 0);
+    history->disk_free = status_log_number(line, length, "disk_free_bytes", 0);
+    double finished = now.seen - history->queued - history->parked;
+    now.finished = finished > 0 ? finished : 0;
+    double seconds = now.elapsed_s - before.elapsed_s;
+    now.at_work_s = before.at_work_s + (seconds > 0 && is_at_work(history->state) ? seconds : 0);
+    forecast_history_add(history, &now);
+}
+
+Result forecast_history_read(ForecastHistory *history, const char *directory)
+{
+    LogReader *reader = NULL;
+    Buffer path;
+    const char *line = NULL;
+    size_t length = 0;
+    forecast_history_begin(history);
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(&path, "%s/status.log", directory);
+    if (rc == RESULT_OK) {
+        rc = log_reader_open(&reader, buffer_string(&path));
+    }
+    while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
+        forecast_history_take(history, line, length);
+    }
+    log_reader_close(reader);
+    buffer_destroy(&path);
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+}
+
+/* ---- Host pace ---- */
+
+void host_paces_init(HostPaces *paces, const Config *config, PageDB *db, double typical_ms)
+{
+    *paces = (HostPaces){.config = config, .db = db, .typical_ms = typical_ms};
+    buffer_init(&paces->origin, BUFFER_NO_LIMIT);
+}
+
+void host_paces_destroy(HostPaces *paces)
+{
+    buffer_destroy(&paces->origin);
+}
+
+/* What the options say of one host. Without [site] sections the name does not matter. */
+static Result host_pace_find_delays(HostPaces *paces, MDB_txn *txn, uint32_t host,
+                                    HostDelays *delays, int64_t *most)
+{
+    const Config *config = paces->config;
+    const Options *options = &config->options;
+    *delays = host_delays_of(config);
+    *most = config->limits_pages_per_host;
+    if (options->n_sites == 0) {
+        return RESULT_OK;
+    }
+    if (page_db_host_origin(paces->db, txn, host, &paces->origin) != page_db_error_ok) {
+        return RESULT_DAMAGED;
+    }
+    LogText name = log_text_host((LogText){paces->origin.data, paces->origin.length});
+    char *text = name.length == 0 ? NULL : strndup(name.bytes, name.length);
+    if (text == NULL) {
+        return name.length == 0 ? RESULT_OK : RESULT_MEMORY;
+    }
+    (void)options_site_number(options, offsetof(Config, politeness_host_delay), text,
+                              &delays->host_ms);
+    (void)options_site_number(options, offsetof(Config, politeness_ip_delay), text, &delays->ip_ms);
+    (void)options_site_number(options, offsetof(Config, limits_pages_per_host), text, most);
+    free(text);
+    return RESULT_OK;
+}
+
+Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostRecord *record,
+                      HostPace *pace)
+{
+    HostDelays delays;
+    int64_t most = 0;
+    Result rc = host_pace_find_delays(paces, txn, host, &delays, &most);
+    *pace = (HostPace){.address = record->address,
+                       .host_s = host_delays_host_s(&delays, record, paces->typical_ms),
+                       .address_s = host_delays_address_s(&delays, record, paces->typical_ms),
+                       .most = most};
+    return rc;
+}
+
+/* ---- Forecast ---- */
 
 #define NEVER          ((double)INFINITY)
 #define QUARTERS       4

@@ -14,8 +14,134 @@
 #ifndef FORECAST_FORECAST_H
 #define FORECAST_FORECAST_H
 
-#include "forecast/forecast_history.h"
-#include "forecast/forecast_load.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+#include "rules/config.h"
+#include "store/pages/page_db.h"
+#include "store/tables/host_table.h"
+
+/* Host pace: how often politeness lets a host and its address be asked.
+ *
+ * What: rules/host_delays.h for a host of the database, with the [site] sections of a
+ * configuration. Owns: a scratch buffer. Configuration and database are borrowed. Threads: one.
+ * Errors: RESULT_DAMAGED, RESULT_MEMORY. */
+
+typedef struct HostPace {
+    uint64_t address; /* as HostRecord.address; 0 = not known */
+    double host_s;    /* seconds for a page, by the host's delays */
+    double address_s; /* and by its address's, which other hosts may need, too */
+    int64_t most;     /* limits.pages_per_host; 0 = no limit */
+} HostPace;
+
+typedef struct HostPaces {
+    const Config *config;
+    PageDB *db;
+    double typical_ms; /* of a fetch from a host that was not asked yet */
+    Buffer origin;
+} HostPaces;
+
+void host_paces_init(HostPaces *paces, const Config *config, PageDB *db, double typical_ms);
+void host_paces_destroy(HostPaces *paces);
+Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostRecord *record,
+                      HostPace *pace);
+
+/* Forecast load: what is queued, and how long politeness makes it last.
+ *
+ * What: for each host with URLs queued that may be fetched, how many there are and the host's pace
+ * (host_pace.h). Hosts of one address share it: an address lasts as long as all of its hosts need
+ * one after the other, or as the slowest of them needs by itself. One pass over the records of
+ * hosts, in short read transactions; 48 bytes for each host that counts.
+ * Owns: its list.
+ * Threads: one; the crawl may be running.
+ * Errors: RESULT_MEMORY, RESULT_IO, RESULT_DAMAGED. */
+
+typedef struct HostLoad {
+    HostPace pace;
+    double urls; /* queued */
+    double room; /* pages that limits.pages_per_host still allows; below 0: as many as there are */
+    uint32_t host;
+} HostLoad;
+
+typedef struct ForecastLoad {
+    HostLoad *hosts; /* by address */
+    size_t n;
+    size_t most; /* that there is room for */
+    double urls; /* of all of them */
+    size_t n_addresses;
+    size_t n_full; /* hosts that have as many pages as they may */
+} ForecastLoad;
+
+/* All hosts of a crawl. table may be NULL: there are none. To be destroyed in any case. */
+Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, const Config *config);
+/* The same of hosts that the caller has; load is zeroed before the first, and is sorted behind the
+ * last. */
+Result forecast_load_add(ForecastLoad *load, const HostLoad *host);
+void forecast_load_sort(ForecastLoad *load);
+void forecast_load_destroy(ForecastLoad *load);
+
+/* The slowest host and the slowest address by itself, with how long each lasts. */
+typedef struct ForecastSlowest {
+    const HostLoad *host; /* NULL: there is none */
+    double host_s;
+    const HostLoad *address; /* its first host */
+    size_t address_hosts;
+    double address_urls;
+    double address_s;
+} ForecastSlowest;
+
+ForecastSlowest forecast_load_slowest(const ForecastLoad *load);
+/* Pages that are fetched after so many seconds at the pace of politeness, and how many there are in
+ * all; each host has scale pages for each of its URLs. */
+double forecast_load_fetched(const ForecastLoad *load, double scale, double seconds, double *all);
+/* The seconds after which so many are fetched; those for all of them when there are no more. */
+double forecast_load_seconds(const ForecastLoad *load, double scale, double pages);
+
+/* Forecast history: what status.log tells of a crawl's past, for a forecast.
+ *
+ * What: pages, bytes and URLs over the time in which the crawl was at work; pauses and the time
+ * between two runs do not count. Of a long log only lines with some time between them are kept, so
+ * that memory does not grow with it; the last line is always there.
+ * Owns: nothing.
+ * Threads: one. The crawl may be writing.
+ * Errors: RESULT_MEMORY. A log that is not there is an empty history. */
+
+#define FORECAST_POINTS 512u
+#define FORECAST_WORD   16u
+
+typedef struct ForecastPoint {
+    double at_work_s; /* seconds in which the crawl ran and was not paused */
+    double elapsed_s; /* of all runs, pauses included */
+    double pages;
+    double bytes;
+    double seen;               /* URLs known */
+    double finished;           /* of these: neither queued nor parked with their host */
+    char limit[FORECAST_WORD]; /* what bound the crawl; "" = not said */
+} ForecastPoint;
+
+typedef struct ForecastHistory {
+    ForecastPoint points[FORECAST_POINTS]; /* the first is the crawl's begin, the last is now */
+    size_t n;
+    double spacing_s;   /* of work between two points at least */
+    double run_begin_s; /* elapsed_s at which the last run began */
+    double run_cpu_s;
+    double db_bytes; /* as of the last line, as the next three */
+    double disk_free;
+    double queued;
+    double parked;
+    char state[FORECAST_WORD];
+} ForecastHistory;
+
+/* Reads DIR/status.log and its predecessors. */
+Result forecast_history_read(ForecastHistory *history, const char *directory);
+/* The same of lines that the caller has. */
+void forecast_history_begin(ForecastHistory *history);
+void forecast_history_take(ForecastHistory *history, const char *line, size_t length);
+const ForecastPoint *forecast_history_last(const ForecastHistory *history);
+/* The last point that is so much work, or more, before the last one. */
+const ForecastPoint *forecast_history_before(const ForecastHistory *history, double at_work_s);
 
 typedef enum ForecastGrowth { GROWTH_NONE, GROWTH_TREND, GROWTH_STEADY, GROWTHS } ForecastGrowth;
 

@@ -9,7 +9,7 @@
 
 #include "base/memory/map.h"
 #include "crawl/crawl_view.h"
-#include "forecast/host_pace.h"
+#include "forecast/forecast.h"
 #include "parse/host/ip_address.h"
 
 typedef struct PlanHost {
