@@ -1,4 +1,4 @@
-#include "crawl/parts/descriptors.h"
+#include "crawl/parts/network_parts.h"
 #include "unit.h"
 
 static void with_enough_descriptors_everybody_gets_what_is_asked_for(void)

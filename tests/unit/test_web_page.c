@@ -7,11 +7,10 @@
 #include <unistd.h>
 
 #include "crawl/run/status.h"
-#include "crawl/web/web_files.h"
+#include "crawl/web/web.h"
 #include "crawl/web/web_guard.h"
-#include "crawl/web/web_history.h"
+#include "crawl/web/web_look.h"
 #include "crawl/web/web_metrics.h"
-#include "crawl/web/web_token.h"
 #include "rules/listen_address.h"
 #include "unit.h"
 

@@ -7,7 +7,7 @@
 #include "store/pages/page_db_read.h"
 #include "base/memory/json_writer.h"
 #include "command/plan/plan_hosts.h"
-#include "crawl/seeds/seed_reason.h"
+#include "crawl/seeds/seed_verdict.h"
 #include "fetch/transfer/fetch_result.h"
 #include "parse/robots/robots.h"
 #include "parse/url/url.h"

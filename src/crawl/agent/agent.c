@@ -13,7 +13,7 @@
 #include <libxml/parser.h>
 
 #include "base/thread/log.h"
-#include "crawl/cluster/cluster_wait.h"
+#include "crawl/cluster/cluster_part.h"
 #include "crawl/crawl_store.h"
 #include "crawl/desk/desk.h"
 #include "crawl/parts/agent_parts.h"

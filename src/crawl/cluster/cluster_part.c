@@ -1,15 +1,292 @@
 #include "crawl/cluster/cluster_part.h"
 
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
-#include "store/pages/page_db_read.h"
-#include "store/pages/page_db_open.h"
 #include "base/core/hash.h"
+#include "base/thread/log.h"
 #include "cluster/message/node_place.h"
-#include "crawl/cluster/cluster_settings.h"
 #include "crawl/cluster/cluster_sinks.h"
-#include "crawl/cluster/cluster_thread.h"
+#include "crawl/cluster/cluster_state.h"
+#include "parse/host/domain.h"
+#include "store/pages/page_db_open.h"
+#include "store/pages/page_db_read.h"
+
+/* ---- Cluster wait ---- */
+
+#define TELL_MS 5000 /* so long it waits before it says so, and again */
+
+static bool is_asked_to_stop(int signals)
+{
+    struct signalfd_siginfo info;
+    bool asked = false;
+    while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        asked = asked || info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM;
+    }
+    return asked;
+}
+
+static void cluster_wait_tell(ClusterPart *part)
+{
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    cluster_part_text(part, &text);
+    LOG_WARN("cluster", "waits to join", "for=\"%s\"", buffer_string(&text));
+    buffer_destroy(&text);
+}
+
+Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error)
+{
+    MonoTime next = mono_add_ms(mono_now(), TELL_MS);
+    while (cluster_part_state(part) == CLUSTER_JOINING) {
+        struct pollfd fds[] = {{.fd = signals, .events = POLLIN}, {.fd = news, .events = POLLIN}};
+        int64_t ms = mono_ms_between(mono_now(), next);
+        (void)poll(fds, sizeof fds / sizeof *fds, ms < 0 ? 0 : (int)ms);
+        uint64_t count = 0;
+        (void)!read(news, &count, sizeof count);
+        if (is_asked_to_stop(signals)) {
+            return RESULT_CLOSED;
+        }
+        if (!mono_before(mono_now(), next)) {
+            next = mono_add_ms(mono_now(), TELL_MS);
+            cluster_wait_tell(part);
+        }
+    }
+    if (cluster_part_state(part) != CLUSTER_JOINED) {
+        cluster_part_text(part, error);
+        return RESULT_LOCKED;
+    }
+    return RESULT_OK;
+}
+
+/* ---- Cluster settings ---- */
+
+/* Sections of which every option counts, and single ones. */
+static const char *const sections[] = {"politeness", "robots", "scope", "limits"};
+static const char *const names[] = {
+    "crawl.contact", "crawl.user_agent",    "crawl.max_pages",     "crawl.max_bytes",
+    "cluster.lease", "filter.schedule",     "filter.fetch",        "filter.follow",
+    "schedule.mode", "fetch.total_timeout", "fetch.max_redirects", "fetch.deny_addresses",
+    "fetch.rate"};
+/* Of these sections, what each machine may have as it likes. */
+static const char *const own[] = {"limits.front", "limits.workbench_memory"};
+
+/* What the ledger divides (cluster/whole/ledger.h). */
+static const char *const divided[] = {"crawl.max_pages", "crawl.max_bytes", "fetch.rate"};
+
+static bool cluster_settings_is_named(const OptionSpec *spec, const char *name)
+{
+    size_t length = strlen(spec->section);
+    return strncmp(name, spec->section, length) == 0 && name[length] == '.' &&
+           strcmp(name + length + 1, spec->key) == 0;
+}
+
+static bool is_among(const OptionSpec *spec, const char *const *list, size_t n)
+{
+    bool found = false;
+    for (size_t i = 0; i < n; i++) {
+        found = found || cluster_settings_is_named(spec, list[i]);
+    }
+    return found;
+}
+
+bool cluster_settings_is_divided(const OptionSpec *spec)
+{
+    return is_among(spec, divided, sizeof divided / sizeof *divided);
+}
+
+bool cluster_settings_counts(const OptionSpec *spec)
+{
+    bool found = is_among(spec, names, sizeof names / sizeof *names);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        found = found || strcmp(spec->section, sections[i]) == 0;
+    }
+    return found && !is_among(spec, own, sizeof own / sizeof *own);
+}
+
+/* As a number where it is one, so that 5s is 5000ms. */
+static Result cluster_settings_write_value(const OptionSpec *spec, const char *text,
+                                           const void *field, Buffer *out)
+{
+    OptionValue value = option_read(spec, field);
+    switch (spec->type) {
+    case OPTION_COUNT:
+    case OPTION_TIME:
+    case OPTION_SIZE:
+        return buffer_printf(out, "%s.%s = %lld\n", spec->section, spec->key,
+                             (long long)value.number);
+    case OPTION_REAL:
+        return buffer_printf(out, "%s.%s = %.9g\n", spec->section, spec->key, value.real);
+    case OPTION_BOOL:
+        return buffer_printf(out, "%s.%s = %s\n", spec->section, spec->key,
+                             value.flag ? "yes" : "no");
+    case OPTION_TEXT:
+    case OPTION_WORD:
+        return buffer_printf(out, "%s.%s = %s\n", spec->section, spec->key, text);
+    }
+    return RESULT_INVALID;
+}
+
+Result cluster_settings_write(const Config *config, Buffer *out)
+{
+    const Options *options = &config->options;
+    Result rc = buffer_printf(out, "version = %s\npublic_suffix_list = %s\n", RAGNO_VERSION,
+                              domain_list_sha1());
+    for (size_t i = 0; rc == RESULT_OK && i < options->n_specs; i++) {
+        const OptionSpec *spec = &options->specs[i];
+        if (cluster_settings_counts(spec)) {
+            rc = cluster_settings_write_value(spec, options->texts[i],
+                                              (const char *)options->values + spec->offset, out);
+        }
+    }
+    for (size_t i = 0; rc == RESULT_OK && i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        const OptionSpec *spec = &options->specs[site->spec];
+        rc = buffer_printf(out, "[site \"%s\"] %s.%s = %s\n", site->pattern, spec->section,
+                           spec->key, site->text);
+    }
+    return rc;
+}
+
+/* Cluster thread: runs the node.
+ *
+ * What: takes the mail in turn, lets the node do what is due, and publishes its state and figures.
+ * It ends when the node has left the cluster.
+ * Threads: it is one. */
+
+#define FIGURES_MS 500
+#define GATHER_MS  10 /* a member looks at its mail so often at most */
+#define ASLEEP_NS  INT64_C(50000000)
+
+/* ---- mail ------------------------------------------------------------------------------------ */
+
+static void cluster_thread_begin(ClusterPart *part, MonoTime now)
+{
+    if (node_begin(part->node, part->used, now) != RESULT_OK) {
+        cluster_state_set(part, CLUSTER_OUT, "no memory for the node of the cluster");
+        return;
+    }
+    cluster_state_set(part, CLUSTER_MEMBER, "");
+}
+
+/* One that is no member any more has nothing to do with the rest. */
+static void handle(ClusterPart *part, Mail *letter, MonoTime now)
+{
+    bool member = node_state(part->node) == NODE_MEMBER;
+    TransportEvent *event = letter->event;
+    letter->event = NULL;
+    if (letter->kind == MAIL_EVENT) {
+        node_take(part->node, event, now);
+    } else if (letter->kind == MAIL_BEGIN && node_state(part->node) == NODE_JOINED) {
+        cluster_thread_begin(part, now);
+    } else if (letter->kind == MAIL_LEAVE) {
+        node_leave(part->node, now);
+    } else if (member && letter->kind == MAIL_WANT) {
+        node_want(part->node, &letter->address, letter->ticket, now);
+    } else if (member && letter->kind == MAIL_RELEASE) {
+        node_release(part->node, &letter->address, letter->time, now);
+    } else if (member && letter->kind == MAIL_GROWN) {
+        node_grown(part->node, letter->agent, letter->bytes, now);
+    } else if (member && letter->kind == MAIL_SETTLED) {
+        node_settled(part->node, letter->ticket, letter->fault, letter->agent, now);
+    } else if (member && letter->kind == MAIL_FORGET) {
+        node_forget(part->node, letter->ticket);
+    } else if (member && letter->kind == MAIL_MOVED) {
+        node_moved(part->node, letter->agent);
+    } else if (member && letter->kind == MAIL_ASK) {
+        node_ask(part->node, (uint32_t)letter->ticket, letter->url, now);
+    } else if (member && letter->kind == MAIL_FETCHED) {
+        ErrandAnswer *answer = letter->answer;
+        letter->answer = NULL;
+        node_fetched(part->node, letter->ticket, answer, now);
+    } else if (member && letter->kind == MAIL_TABLE) {
+        node_table_committed(part->node, letter->table, now);
+    }
+    cluster_mail_delete(letter);
+}
+
+/* ---- thread ---------------------------------------------------------------------------------- */
+
+static void publish_state(ClusterPart *part)
+{
+    NodeState state = node_state(part->node);
+    if (state == NODE_JOINING) {
+        cluster_state_set(part, CLUSTER_JOINING, node_text(part->node));
+    } else if (state == NODE_JOINED) {
+        cluster_state_set(part, CLUSTER_JOINED, "");
+    } else if (state == NODE_LEFT) {
+        cluster_state_set(part, CLUSTER_LEFT, "");
+    }
+}
+
+static void publish_figures(ClusterPart *part, MonoTime now)
+{
+    if (mono_before(now, part->next_figures) || node_state(part->node) == NODE_JOINING) {
+        return;
+    }
+    ClusterFigures figures = {.agent = node_identity(part->node)->self};
+    node_stats(part->node, &figures.node);
+    part->next_figures = mono_add_ms(now, FIGURES_MS);
+    mutex_lock(&part->mutex);
+    part->figures = figures;
+    mutex_unlock(&part->mutex);
+}
+
+/* Time that the clock did not count makes leases void. */
+static void look_at_sleep(ClusterPart *part, MonoTime now)
+{
+    int64_t asleep_ns = clock_asleep_ns();
+    if (asleep_ns - part->asleep_ns > ASLEEP_NS) {
+        node_slept(part->node, now);
+    }
+    part->asleep_ns = asleep_ns;
+}
+
+static bool cluster_thread_is_over(ClusterPart *part)
+{
+    NodeState state = node_state(part->node);
+    return state == NODE_LEFT || (state == NODE_OUT && atomic_load(&part->leaving));
+}
+
+/* argument: the ClusterPart. */
+static void *cluster_thread_run(void *argument)
+{
+    ClusterPart *part = argument;
+    MonoTime not_before = {0};
+    part->asleep_ns = clock_asleep_ns();
+    while (!cluster_thread_is_over(part)) {
+        thread_step("waiting");
+        MonoTime next = node_next(part->node);
+        MonoTime figures = mono_add_ms(mono_now(), FIGURES_MS);
+        Mail *letter =
+            cluster_mail_take(&part->mail, not_before, mono_before(next, figures) ? next : figures);
+        MonoTime now = mono_now();
+        thread_step("working");
+        look_at_sleep(part, now);
+        while (letter != NULL) {
+            Mail *following = letter->next;
+            handle(part, letter, now);
+            letter = following;
+        }
+        node_work(part->node, now);
+        not_before = mono_add_ms(now, node_state(part->node) == NODE_MEMBER ? GATHER_MS : 0);
+        publish_state(part);
+        publish_figures(part, now);
+        if (atomic_load(&part->mail.lost) && cluster_state_get(part) != CLUSTER_OUT) {
+            cluster_state_set(part, CLUSTER_OUT, "no memory for what the cluster has to say");
+        }
+    }
+    cluster_mail_close(&part->mail);
+    publish_state(part);
+    return NULL;
+}
+
+/* ---- Cluster part ---- */
 
 #define SEED_OF_SEEDS UINT64_C(0x7261676e6f)
 

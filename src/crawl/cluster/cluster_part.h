@@ -25,6 +25,7 @@
 #include "ingest/chore/scoring.h"
 #include "ingest/ingest.h"
 #include "page/stats.h"
+#include "rules/config.h"
 
 typedef enum ClusterState {
     CLUSTER_JOINING, /* cluster_part_text: what it waits for */
@@ -106,5 +107,30 @@ void cluster_part_tell(ClusterPart *part, uint64_t ticket, ErrandAnswer *answer)
 /* Says that this agent stops, and waits for that a moment; after ingest and frontier have ended.
  * Main. */
 void cluster_part_leave(ClusterPart *part);
+
+/* Cluster wait: until this agent has joined its cluster.
+ *
+ * What: nothing can be fetched before: which hosts are ours, what the crawl's settings are, and
+ * whether this directory may run at all is known afterwards. An operator hears what it waits for,
+ * and may end it by a signal.
+ * Threads: main. */
+
+/* signals: signalfd; news: the eventfd that ClusterSinks.news rings. RESULT_OK: joined.
+ * RESULT_CLOSED: a signal came. RESULT_LOCKED: refused; error has the sentence. */
+Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error);
+
+/* Cluster settings: what all agents of one crawl must agree about, as text.
+ *
+ * What: lines "section.key = value" of the options by which politeness, scope and limits are one
+ * for the whole crawl, of all [site] sections, and the program's version. An agent whose text
+ * differs from the crawl's is refused, with the first line that does (cluster/node/node_join.h).
+ * Threads: main. */
+
+/* Whether all agents must have the same value. */
+bool cluster_settings_counts(const OptionSpec *spec);
+/* Whether the value is divided among the agents: one agent alone cannot change it. */
+bool cluster_settings_is_divided(const OptionSpec *spec);
+/* Appends it. RESULT_MEMORY. */
+Result cluster_settings_write(const Config *config, Buffer *out);
 
 #endif

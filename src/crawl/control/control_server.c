@@ -9,7 +9,7 @@
 
 #include "base/core/clock.h"
 #include "base/thread/log.h"
-#include "crawl/control/control_address.h"
+#include "crawl/control/control_link.h"
 
 #define BACKLOG     32
 #define EVENTS      16

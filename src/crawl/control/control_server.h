@@ -30,7 +30,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "crawl/control/control_words.h"
+#include "crawl/control/control_link.h"
 
 #define CONTROL_CLIENTS 64u
 #define CONTROL_UNREAD  ((size_t)8 << 20) /* bytes */

@@ -6,13 +6,346 @@
 
 #include "base/option/option.h"
 #include "base/thread/log.h"
-#include "crawl/desk/desk_flights.h"
+#include "base/thread/thread.h"
 #include "crawl/desk/desk_hosts.h"
 #include "crawl/desk/desk_reply.h"
-#include "crawl/desk/desk_rules.h"
-#include "crawl/desk/desk_run.h"
-#include "crawl/desk/desk_settings.h"
-#include "crawl/desk/desk_status.h"
+#include "crawl/desk/desk_state.h"
+#include "crawl/parts/rule_parts.h"
+
+/* Desk, flights: what is being fetched right now.
+ *
+ * What: `flights` answers with a line for each of the longest fetches, "MS URL", the longest first;
+ * `flights URL` with that line alone, or none when the URL is not in flight.
+ * Threads: main; the lists are the fetching threads' (fetch/connect/flights.h). */
+
+#define SHOWN 50u
+
+static int by_start(const void *a, const void *b)
+{
+    const FlightCopy *x = a;
+    const FlightCopy *y = b;
+    return (x->start.ns > y->start.ns) - (x->start.ns < y->start.ns);
+}
+
+static void say_all(Desk *desk, const DeskRequest *request, MonoTime now)
+{
+    const AgentParts *parts = desk->helm->parts;
+    FlightCopy *all = calloc((size_t)atomic_load(&parts->n_fetchers) * SHOWN + 1, sizeof *all);
+    size_t n = 0;
+    for (unsigned i = 0; all != NULL && i < atomic_load(&parts->n_fetchers); i++) {
+        n += flights_copy(fetcher_flights(parts->fetchers[i]), all + n, SHOWN);
+    }
+    if (n > 0) {
+        qsort(all, n, sizeof *all, by_start);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i < SHOWN) {
+            desk_say(desk, request->client, "%lld %s",
+                     (long long)mono_ms_between(all[i].start, now), all[i].url);
+        }
+        free(all[i].url);
+    }
+    free(all);
+}
+
+static void desk_flights(Desk *desk, const DeskRequest *request)
+{
+    const AgentParts *parts = desk->helm->parts;
+    MonoTime now = mono_now();
+    MonoTime start;
+    if (request->n == 1) {
+        say_all(desk, request, now);
+    }
+    for (unsigned i = 0; request->n == 2 && i < atomic_load(&parts->n_fetchers); i++) {
+        if (flights_find(fetcher_flights(parts->fetchers[i]), request->words[1], &start)) {
+            desk_say(desk, request->client, "%lld %s", (long long)mono_ms_between(start, now),
+                     request->words[1]);
+        }
+    }
+    desk_ok(desk, request);
+}
+
+/* Desk, rules: deny, allow, denials.
+ *
+ * What: hands on to the rules (crawl/parts/rule_parts.h) and answers at once.
+ * Threads: main. */
+
+typedef Result Change(AgentParts *parts, const char *rule, const char *who, Buffer *answer);
+
+static void desk_rules_change(Desk *desk, const DeskRequest *request, Change *apply)
+{
+    Buffer answer;
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Result rc = apply(desk->helm->parts, request->words[1], request->who, &answer);
+    desk_settled(desk, request, rc, &answer);
+    buffer_destroy(&answer);
+}
+
+static void desk_deny(Desk *desk, const DeskRequest *request)
+{
+    desk_rules_change(desk, request, rule_parts_deny);
+}
+
+static void desk_allow(Desk *desk, const DeskRequest *request)
+{
+    desk_rules_change(desk, request, rule_parts_allow);
+}
+
+static void desk_denials(Desk *desk, const DeskRequest *request)
+{
+    const DenialList *list = &desk->helm->parts->denials;
+    for (size_t i = 0; i < list->n; i++) {
+        desk_say(desk, request->client, "%-40s %s", list->rules[i], list->notes[i]);
+    }
+    desk_ok(desk, request);
+}
+
+/* Desk, running: pause, resume, stop, reload, rotate.
+ *
+ * What: each hands on to the helm and answers at once.
+ * Threads: main. */
+
+static void desk_pause(Desk *desk, const DeskRequest *request)
+{
+    if (desk->helm->stopping) {
+        desk_refuse(desk, request, "the crawl is stopping");
+    } else if (helm_pause(desk->helm, true, request->who)) {
+        desk_done(desk, request, "nothing new is fetched until `resume`; %zu fetches are in flight",
+                  parts_outstanding(desk->helm->parts));
+    } else {
+        desk_done(desk, request, "it is paused already");
+    }
+}
+
+static void desk_resume(Desk *desk, const DeskRequest *request)
+{
+    if (desk->helm->stopping) {
+        desk_refuse(desk, request, "the crawl is stopping");
+    } else if (!helm_pause(desk->helm, false, request->who)) {
+        desk_done(desk, request, "it is not paused by an operator");
+    } else if ((desk->helm->parts->pauses & PAUSE_DISK) != 0) {
+        desk_done(desk, request, "it stays paused while the disk is nearly full");
+    } else {
+        desk_ok(desk, request);
+    }
+}
+
+static void desk_stop(Desk *desk, const DeskRequest *request)
+{
+    if (request->n == 2 && strcmp(request->words[1], "now") != 0) {
+        desk_misunderstand(desk, request, "stop: unexpected '%s' (usage: stop [now])",
+                           request->words[1]);
+    } else if (request->n == 2) {
+        helm_stop_now(desk->helm, request->who, mono_now());
+        desk_done(desk, request, "fetches in flight are aborted; they are repeated at a resume");
+    } else {
+        char time[24];
+        int64_t left_ms = desk->helm->options->config->crawl_grace;
+        helm_stop_asked(desk->helm, request->who, mono_now());
+        desk_done(desk, request, "%zu fetches in flight have %s to end (crawl.grace)",
+                  parts_outstanding(desk->helm->parts), status_format_time(left_ms, time));
+    }
+}
+
+static void desk_reload(Desk *desk, const DeskRequest *request)
+{
+    size_t changed = 0;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    if (settings_reload(&desk->helm->settings, request->who, &changed, &error) == RESULT_OK) {
+        desk_done(desk, request, "%zu options have changed", changed);
+    } else {
+        char *save = NULL;
+        char *line = error.length == 0 ? NULL : strtok_r(error.data, "\n", &save);
+        for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
+            desk_say(desk, request->client, "%s", line);
+        }
+        desk_refuse(desk, request, "the configuration is wrong, nothing was changed");
+    }
+    buffer_destroy(&error);
+}
+
+static void desk_rotate(Desk *desk, const DeskRequest *request)
+{
+    helm_reopen_logs(desk->helm, request->who);
+    desk_ok(desk, request);
+}
+
+static void desk_flush(Desk *desk, const DeskRequest *request)
+{
+    AgentParts *parts = desk->helm->parts;
+    uint64_t pending = stats_get(&parts->stats.sieve_pending);
+    if (desk->helm->stopping) {
+        desk_refuse(desk, request, "the crawl is stopping");
+        return;
+    }
+    atomic_store(&parts->sieve.flush, true);
+    ingest_wake(parts->ingest);
+    LOG_INFO("agent", "flush", "links=%llu %s", (unsigned long long)pending, request->who);
+    desk_done(desk, request, "%llu links are looked up now", (unsigned long long)pending);
+}
+
+static void desk_checkpoint(Desk *desk, const DeskRequest *request)
+{
+    Buffer answer;
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    if (helm_checkpoint(desk->helm, request->who, &answer) == RESULT_OK) {
+        desk->copier = request->client;
+        desk->has_copier = true;
+    } else {
+        desk_refuse(desk, request, "%s", buffer_string(&answer));
+    }
+    buffer_destroy(&answer);
+}
+
+/* Answers who waits for a checkpoint that is done. */
+static void desk_run_tick(Desk *desk)
+{
+    Result rc = RESULT_OK;
+    Buffer answer;
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    if (checkpoint_end(&desk->helm->checkpoint, &rc, &answer) && desk->has_copier) {
+        DeskRequest request = {.client = desk->copier};
+        desk->has_copier = false;
+        if (rc == RESULT_OK) {
+            desk_say(desk, request.client, "%s", buffer_string(&answer));
+            desk_ok(desk, &request);
+        } else {
+            desk_refuse(desk, &request, "%s", buffer_string(&answer));
+        }
+    }
+    buffer_destroy(&answer);
+}
+
+/* Desk, status: what the crawl is doing.
+ *
+ * What: `status` answers with the fields of status.log, one a line, or as the JSON object of
+ * status.json; with `follow` it answers again each second until the client leaves or the crawl
+ * ends. `threads` tells what each thread does.
+ * Threads: main. */
+
+#define FOLLOW_MS 1000
+
+static void desk_status_tell(Desk *desk, ControlClient client, bool json)
+{
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    if (monitor_status(desk->monitor, json, &text) == RESULT_OK) {
+        control_server_say(desk->server, client, buffer_string(&text));
+    }
+    buffer_destroy(&text);
+}
+
+/* "time=... state=..." as a line for each. */
+static void tell_fields(Desk *desk, ControlClient client)
+{
+    Buffer text;
+    char *save = NULL;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    Result rc = monitor_status(desk->monitor, false, &text);
+    char *field = rc == RESULT_OK ? strtok_r(text.data, " ", &save) : NULL;
+    for (; field != NULL; field = strtok_r(NULL, " ", &save)) {
+        char *equals = strchr(field, '=');
+        if (equals != NULL) {
+            *equals = '\0';
+            desk_say(desk, client, "%-17s %s", field, equals + 1);
+        }
+    }
+    buffer_destroy(&text);
+}
+
+static void desk_status(Desk *desk, const DeskRequest *request)
+{
+    bool json = false;
+    bool follow = false;
+    for (size_t i = 1; i < request->n; i++) {
+        if (strcmp(request->words[i], "json") == 0) {
+            json = true;
+        } else if (strcmp(request->words[i], "follow") == 0) {
+            follow = true;
+        } else {
+            desk_misunderstand(desk, request,
+                               "status: unexpected '%s' (usage: status [json] [follow])",
+                               request->words[i]);
+            return;
+        }
+    }
+    if (!follow) {
+        if (json) {
+            desk_status_tell(desk, request->client, true);
+        } else {
+            tell_fields(desk, request->client);
+        }
+        desk_ok(desk, request);
+        return;
+    }
+    /* There are as many places as clients, and a client waits for one answer at a time. */
+    desk->followers[desk->n_followers++] = (DeskFollower){.client = request->client, .json = json};
+    desk_status_tell(desk, request->client, json);
+    if (desk->n_followers == 1) {
+        desk->next_line = mono_add_ms(mono_now(), FOLLOW_MS);
+    }
+}
+
+typedef struct ThreadList {
+    Desk *desk;
+    ControlClient client;
+} ThreadList;
+
+static void tell_thread(void *context, const char *name, const char *step)
+{
+    ThreadList *list = context;
+    desk_say(list->desk, list->client, "%-12s %s", name, step);
+}
+
+static void desk_threads(Desk *desk, const DeskRequest *request)
+{
+    ThreadList list = {.desk = desk, .client = request->client};
+    thread_walk(tell_thread, &list);
+    desk_ok(desk, request);
+}
+
+/* The lines for followers that are due. */
+static void desk_status_tick(Desk *desk, MonoTime now)
+{
+    if (desk->n_followers == 0 || mono_before(now, desk->next_line)) {
+        return;
+    }
+    desk->next_line = mono_add_ms(now, FOLLOW_MS);
+    /* From the end: whoever has left is taken out while it is told. */
+    for (size_t i = desk->n_followers; i > 0; i--) {
+        desk_status_tell(desk, desk->followers[i - 1].client, desk->followers[i - 1].json);
+    }
+}
+
+/* When desk_status_tick wants to be called again; MONO_NEVER without followers. */
+static MonoTime desk_status_next(const Desk *desk)
+{
+    return desk->n_followers == 0 ? MONO_NEVER : desk->next_line;
+}
+
+/* A client has left. */
+static void desk_status_gone(Desk *desk, ControlClient client)
+{
+    for (size_t i = 0; i < desk->n_followers; i++) {
+        if (desk->followers[i].client == client) {
+            desk->followers[i] = desk->followers[--desk->n_followers];
+            return;
+        }
+    }
+}
+
+/* The crawl ends: so do the answers. */
+static void desk_status_end(Desk *desk)
+{
+    while (desk->n_followers > 0) {
+        DeskFollower follower = desk->followers[--desk->n_followers];
+        desk_status_tell(desk, follower.client, follower.json);
+        control_server_end(desk->server, follower.client, CONTROL_OK, "the crawl has ended");
+    }
+}
+
+/* ---- Desk ---- */
 
 typedef struct DeskWord {
     const char *name;

@@ -8,13 +8,90 @@
 #include "base/thread/log.h"
 #include "crawl/parts/cluster_wires.h"
 #include "crawl/parts/network_parts.h"
-#include "crawl/parts/parsing_parts.h"
 #include "crawl/parts/rule_parts.h"
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
-#include "rules/site/site_book.h"
 #include "crawl/parts/writing_parts.h"
+#include "page/tool/text_language.h"
 #include "rules/scope/admission.h"
+#include "rules/site/site_book.h"
+
+/* Parsing parts: the parsing threads and the rules that they go by.
+ *
+ * What: builds them.
+ * Owns: nothing; what is built belongs to AgentParts.
+ * Threads: main.
+ * Errors: error gets one sentence that names the option or the file. */
+
+static Result build_classifier(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    ClassifierOptions options = {.form = page_question_wanted(config),
+                                 .command = config->score_command,
+                                 .model = config->score_model,
+                                 .label = config->score_label,
+                                 .queue = (size_t)config->score_command_queue,
+                                 .batch = (size_t)config->score_command_batch,
+                                 .timeout_ms = config->score_command_timeout,
+                                 .default_score = (float)config->score_command_default,
+                                 .sink = wires_classified,
+                                 .context = parts};
+    if (options.form == QUESTION_NONE) {
+        return RESULT_OK;
+    }
+    if (options.form == QUESTION_JSON) {
+        (void)text_language_load();
+    }
+    Result rc = classifier_new(&parts->classifier, &options, &parts->stats);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "score.scorer: no classifier: %s", result_name(rc));
+    }
+    return rc;
+}
+
+static Result read_options(AgentParts *parts, ParsingOptions *options, Buffer *error)
+{
+    const Config *config = parts->config;
+    *options = parsing_options(config);
+    options->dedup = parts->dedup;
+    options->filters = &parts->filters;
+    options->scope = &parts->scope;
+    options->stay = parts->stay;
+    options->results = &parts->results;
+    return *config->score_rules == '\0'
+               ? RESULT_OK
+               : score_rules_read(&options->score_rules, config->score_rules, error);
+}
+
+static Result parsing_parts_new(AgentParts *parts, Buffer *error)
+{
+    ParsingOptions options;
+    Result rc = rule_parts_share(parts, error);
+    rc = rc == RESULT_OK ? build_classifier(parts, error) : rc;
+    rc = rc == RESULT_OK ? read_options(parts, &options, error) : rc;
+    return rc != RESULT_OK ? rc
+                           : parsing_new(&parts->parsing, &options, parts->archive, &parts->stats,
+                                         wires_parsed, wires_skipped, parts);
+}
+
+/* The configuration has changed: limits of a page, parsing threads; score.rules is read again.
+ * RESULT_INVALID and errors of reading: nothing has changed. */
+static Result parsing_parts_change(AgentParts *parts, Buffer *error)
+{
+    ParsingOptions options;
+    Result rc = read_options(parts, &options, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = parsing_change(parts->parsing, &options);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "parse.threads = %u: they cannot be started: %s",
+                            options.threads, result_name(rc));
+    }
+    return rc;
+}
+
+/* ---- Agent parts ---- */
 
 /* ---- building
  * ----------------------------------------------------------------------------------------- */

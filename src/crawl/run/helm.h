@@ -11,13 +11,92 @@
 #ifndef CRAWL_RUN_HELM_H
 #define CRAWL_RUN_HELM_H
 
+#include <lmdb.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+#include "base/thread/thread.h"
 #include "crawl/exit_status.h"
 #include "crawl/parts/agent_parts.h"
 #include "crawl/run/agent_options.h"
 #include "crawl/run/monitor.h"
-#include "crawl/run/checkpoint.h"
-#include "crawl/run/network_look.h"
 #include "crawl/run/settings.h"
+
+/* Checkpoint: a consistent copy of the database, made while the crawl goes on.
+ *
+ * What: a thread of its own copies DIR/crawl.mdb, as it is at one commit, into
+ * DIR/checkpoint-TIME/crawl.mdb, and puts config.ini and denied.txt beside it. The copy can be
+ * looked at with `ragno db`, and moved away. It has a draft's name (.new) until it is whole and
+ * synced. Links that wait in the sieve (`sieve_pending` in the status) are in files of their own,
+ * and not in it. Owns: its thread. Threads: main, and its own. Errors: a sentence; what was copied
+ * until then is left under its draft's name. */
+
+typedef struct Checkpoint {
+    Thread thread;
+    MDB_env *env;
+    char *draft; /* directory */
+    char *path;  /* its name at the end */
+    void (*ring)(void *context);
+    void *context;
+    bool runs;
+    atomic_bool is_done;
+    int code; /* of LMDB or errno; the thread's until is_done */
+} Checkpoint; /* all zero: none */
+
+/* Makes the folder checkpoint->draft, for what is to stand beside the copy. RESULT_EXISTS: a
+ * checkpoint is being made already; RESULT_IO and the like. answer gets a sentence then. */
+Result checkpoint_prepare(Checkpoint *checkpoint, const char *directory, Buffer *answer);
+/* Begins the copy. ring is called by the thread when it is done. Errors as before. */
+Result checkpoint_begin(Checkpoint *checkpoint, MDB_env *env, void (*ring)(void *context),
+                        void *context, Buffer *answer);
+/* False: none is done. True, once: *rc is what came of it, answer gets a sentence. */
+bool checkpoint_end(Checkpoint *checkpoint, Result *rc, Buffer *answer);
+/* Waits for the end of the one that is being made. */
+void checkpoint_stop(Checkpoint *checkpoint);
+
+/* Network look: what a crawl does when its own network or its name servers are out.
+ *
+ * What: the network watch and the resolver find out (fetch/outage). Here the crawl is paused, the
+ * operator is told, and when the outage is over, the hosts that were dropped since its first
+ * failure are brought back: those few were charged before anybody could know.
+ *
+ *   transfers are out: nothing is begun until an address answers (PAUSE_NETWORK)
+ *   names are out: hosts whose addresses are known are fetched from; the others wait
+ *
+ * Names that do not exist are asked for again, too, when their time has come
+ * (politeness.name_recheck), and once more before the crawl ends.
+ *
+ * Owns: nothing.
+ * Threads: main. Times are parameters. */
+
+typedef struct NetworkSide {
+    bool out;
+    MonoTime since; /* of the outage: its first failure */
+} NetworkSide;
+
+typedef struct NetworkLook {
+    NetworkSide transfers;
+    NetworkSide names;
+    MonoTime next_recheck; /* 0: not yet planned */
+    bool looked_once_more; /* before the end */
+    int64_t clock_us;      /* wall time less the time the machine has been up; 0: not yet known */
+} NetworkLook;
+
+/* Looks, and does what is to be done. PAUSE_NETWORK, or 0. */
+unsigned network_look(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall);
+bool network_look_is_out(const NetworkLook *look);
+/* Has names asked for again whose time has come. */
+void network_look_recheck(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall);
+/* When network_look_recheck is to be called again. */
+MonoTime network_look_next(const NetworkLook *look);
+/* The crawl is about to end. True: it is not to, since all names of which it is not yet believed
+ * that they do not exist are asked for first; only once. */
+bool network_look_once_more(NetworkLook *look, AgentParts *parts);
+/* Says in the log when the system's clock was set. */
+void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall);
 
 typedef struct Helm {
     AgentParts *parts;

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <lmdb.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,10 +13,224 @@
 
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
-#include "crawl/run/parts_sample.h"
-#include "crawl/run/waiting.h"
-#include "crawl/run/reader_guard.h"
+#include "crawl/parts/agent_parts.h"
 #include "crawl/run/settings.h"
+#include "crawl/run/status.h"
+#include "frontier/visit/politeness.h"
+#include "store/lmdb/reader_table.h"
+#include "store/pages/page_db_read.h"
+#include "store/schedule/schedule_read.h"
+
+/* Reader guard: looks after the readers of the crawl's database while the crawl runs.
+ *
+ * What: every few seconds the slots of dead processes are cleared, and the oldest snapshot is
+ * looked at. A snapshot that lags behind keeps the database from reusing its pages, so data.mdb
+ * grows for as long as it lives. The commands of ragno give way (crawl/short_read.h); a process
+ * that was stopped (Ctrl-Z), or another program that reads the file, does not. So a warning in
+ * ragno.log names its pid once it is older than store.reader_age, and says when it is over. Owns:
+ * nothing; the environment is borrowed. Threads: main. Time is a parameter. */
+
+#define READER_GUARD_MS 2000 /* between two looks */
+
+typedef struct ReaderGuard {
+    MDB_env *env;
+    int64_t patience_ms; /* store.reader_age */
+    ReaderTable table;   /* as of the last look */
+    ReaderWatch watch;
+    int64_t age_ms; /* of the oldest snapshot that lags behind; 0 = none does */
+    bool warned;    /* of this one */
+    bool crowded;   /* warned of a table that is nearly full */
+    MonoTime next;
+} ReaderGuard;
+
+static void reader_guard_init(ReaderGuard *guard, MDB_env *env, int64_t patience_ms, MonoTime now)
+{
+    *guard = (ReaderGuard){.env = env, .patience_ms = patience_ms, .next = now};
+}
+
+static void tell_cleared(const ReaderGuard *guard)
+{
+    if (guard->table.cleared > 0) {
+        LOG_INFO("db", "slots of dead readers cleared", "slots=%u", guard->table.cleared);
+    }
+}
+
+/* Whom the warning is about, and what it costs. */
+static void tell_old(ReaderGuard *guard)
+{
+    bool is_old = guard->age_ms >= guard->patience_ms;
+    if (is_old && !guard->warned) {
+        bool is_ours = guard->watch.pid == (long)getpid();
+        LOG_WARN("db", "an old reader makes the database grow", "pid=%ld age_s=%lld next=\"%s\"",
+                 guard->watch.pid, (long long)(guard->age_ms / 1000),
+                 is_ours ? "it is this crawl; it ends by itself" : "end or continue that process");
+    } else if (!is_old && guard->warned) {
+        LOG_INFO("db", "the old reader is gone", "readers=%u", guard->table.slots);
+    }
+    guard->warned = is_old;
+}
+
+static void tell_crowded(ReaderGuard *guard)
+{
+    bool is_crowded = guard->table.slots * 4 >= guard->table.limit * 3;
+    if (is_crowded && !guard->crowded) {
+        LOG_WARN("db", "the table of readers is nearly full",
+                 "slots=%u limit=%u next=\"end commands that read this crawl\"", guard->table.slots,
+                 guard->table.limit);
+    }
+    guard->crowded = is_crowded;
+}
+
+/* Looks when it is time to. */
+static void reader_guard_tick(ReaderGuard *guard, MonoTime now)
+{
+    if (mono_before(now, guard->next)) {
+        return;
+    }
+    guard->next = mono_add_ms(now, READER_GUARD_MS);
+    int rc = reader_table_check(guard->env, &guard->table);
+    if (rc != 0) {
+        LOG_WARN("db", "the table of readers cannot be read", "error=\"%s\"", mdb_strerror(rc));
+        return;
+    }
+    guard->age_ms = reader_watch_look(&guard->watch, &guard->table, now);
+    tell_cleared(guard);
+    tell_old(guard);
+    tell_crowded(guard);
+}
+
+/* Parts sample: what the threads of a crawl are doing, for a line of the status.
+ *
+ * What: fills in what fetching, scoring, the network and the hosts that wait contribute to a
+ *   StatusSample. The counts are relaxed atomics: each is right, and together they may be a moment
+ *   apart.
+ * Owns: nothing.
+ * Threads: main. */
+
+/* What fetch.rate does. */
+static void sample_rate(const AgentParts *parts, StatusSample *s)
+{
+    s->rate = atomic_load(&parts->rate.bytes_s);
+    s->held_back = false;
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
+        FetcherStats f;
+        fetcher_stats(parts->fetchers[i], &f);
+        s->held_back |= f.held_back;
+    }
+}
+
+/* Of all fetching threads together. */
+static FetcherStats fetch_stats(const AgentParts *parts)
+{
+    FetcherStats all = {.active = 0};
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
+        FetcherStats f;
+        fetcher_stats(parts->fetchers[i], &f);
+        all.active += f.active;
+        all.paused += f.paused;
+        all.requests += f.requests;
+        all.connections += f.connections;
+        all.cut_new += f.cut_new;
+        all.cut_slow += f.cut_slow;
+        all.tls.handshakes += f.tls.handshakes;
+        all.tls.resumed += f.tls.resumed;
+    }
+    return all;
+}
+
+static void sample_scoring(const AgentParts *parts, StatusSample *s)
+{
+    ScoringStats scores;
+    scoring_stats(parts->scoring, &scores);
+    s->computations = scores.computations;
+    s->score_ms = scores.last_ms;
+    s->score_cpu_us = scores.cpu_us;
+    s->moves = scores.moves;
+    s->revisit_signals = stats_get(&parts->stats.revisit_signals);
+    s->classified = stats_get(&parts->stats.classified);
+    s->classify_default = stats_get(&parts->stats.classify_default);
+    s->classify_bad = stats_get(&parts->stats.classify_bad);
+    s->classify_starts = stats_get(&parts->stats.classify_starts);
+    s->classify_us = stats_get(&parts->stats.classify_us);
+}
+
+/* Hosts that are not fetched from, and their URLs. */
+static void sample_hosts(const Stats *stats, StatusSample *s)
+{
+    s->urls_parked = stats_get(&stats->urls_parked);
+    s->hosts_parked = stats_get(&stats->hosts_parked);
+    s->hosts_with_work = stats_get(&stats->hosts_with_work);
+    s->hosts_waiting = stats_get(&stats->hosts_waiting);
+    int64_t left_ms = (int64_t)stats_get(&stats->next_retry_ms) - s->wall.us / 1000;
+    s->next_retry_ms = s->hosts_waiting > 0 && left_ms > 0 ? (uint64_t)left_ms : 0;
+}
+
+static void sample_network(const AgentParts *parts, StatusSample *s)
+{
+    frontier_stats(parts->frontier, &s->frontier);
+    resolver_stats(parts->resolver, &s->resolver);
+    s->network = network_watch_report(parts->network);
+}
+
+/* s->state and s->wall are set before. */
+static void parts_sample(AgentParts *parts, StatusSample *s)
+{
+    sample_hosts(&parts->stats, s);
+    sample_scoring(parts, s);
+    sample_network(parts, s);
+    sample_rate(parts, s);
+    s->fetch = fetch_stats(parts);
+    tls_sessions_stats(&parts->sessions, &s->tls_sessions);
+    if (s->state == STATE_RUNNING && parts->pauses != 0) {
+        s->state = STATE_PAUSED;
+    }
+    s->clustered = parts->cluster != NULL;
+    if (s->clustered) {
+        cluster_part_figures(parts->cluster, &s->cluster);
+        s->cluster_full = (parts->pauses & PAUSE_CLUSTER) != 0;
+    }
+    s->held = (parts->pauses & PAUSE_OPERATOR) != 0;
+}
+
+/* ---- Waiting ---- */
+
+static Result read_table(const IngestStore *tables, MDB_txn *txn, WaitEntry *entries, uint64_t *all,
+                         size_t *n)
+{
+    Result rc = wait_table_count(tables->waits, txn, all);
+    return rc != RESULT_OK ? rc
+                           : wait_table_read(tables->waits, txn, NULL, entries, WAITING_TOLD, n);
+}
+
+Result waiting_walk(const IngestStore *tables, uint64_t *all,
+                    void (*visit)(void *context, const WaitingHost *host), void *context)
+{
+    WaitEntry entries[WAITING_TOLD];
+    size_t n = 0;
+    MDB_txn *txn = NULL;
+    Buffer origin;
+    *all = 0;
+    if (page_db_txn_begin(tables->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Result rc = read_table(tables, txn, entries, all, &n);
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        WaitingHost host = {.why = fetch_class_name((FetchClass)entries[i].class),
+                            .failures = entries[i].failures,
+                            .until = {.us = entries[i].until_ms * 1000}};
+        buffer_reset(&origin);
+        (void)page_db_host_origin(tables->db, txn, entries[i].host, &origin);
+        (void)schedule_host_count(tables->schedule, txn, entries[i].host, &host.urls);
+        host.origin = buffer_string(&origin);
+        visit(context, &host);
+    }
+    page_db_txn_abort(tables->db, txn);
+    buffer_destroy(&origin);
+    return rc;
+}
+
+/* ---- Monitor ---- */
 
 #define CLOCK_JUMP_US   INT64_C(1000000) /* less is what time servers do */
 #define PROGRESS_MS     250

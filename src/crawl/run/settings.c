@@ -7,7 +7,7 @@
 
 #include "base/option/option_changes.h"
 #include "base/thread/log.h"
-#include "crawl/cluster/cluster_settings.h"
+#include "crawl/cluster/cluster_part.h"
 #include "rules/memory_budget.h"
 #include "store/archive/warc_files.h"
 

@@ -1,22 +1,222 @@
 #include "crawl/web/web.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
-
 #include "base/memory/json_writer.h"
 #include "base/thread/log.h"
-#include "crawl/web/web_crawl.h"
-#include "crawl/web/web_files.h"
+#include "crawl/web/web_metrics.h"
 #include "crawl/web/web_guard.h"
 #include "crawl/web/web_look.h"
-#include "crawl/web/web_metrics.h"
-#include "crawl/web/web_socket.h"
-#include "crawl/web/web_token.h"
+#include "rules/listen_address.h"
+
+/* Web socket: the socket that the status page listens at.
+ *
+ * What: TCP on a loopback address, or a Unix socket that its user and group may connect to; a
+ * Unix socket that nobody listens at any more is replaced.
+ * Owns: nothing; the descriptor is the caller's.
+ * Threads: main.
+ * Errors: error gets one sentence. */
+
+#define BACKLOG   64
+#define UNIX_MODE 0660
+
+/* Removes a socket that nobody listens at. */
+static void remove_stale(const ListenAddress *address, const struct sockaddr_storage *name,
+                         socklen_t length)
+{
+    struct stat st;
+    if (lstat(address->path, &st) != 0 || !S_ISSOCK(st.st_mode)) {
+        return;
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)name, length) != 0 &&
+        errno == ECONNREFUSED) {
+        (void)unlink(address->path);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+static Result tell_name(const ListenAddress *address, int fd, Buffer *name)
+{
+    struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof bound;
+    char ip[IP_ADDRESS_TEXT_BYTES];
+    if (address->is_unix) {
+        return buffer_printf(name, "unix:%s", address->path);
+    }
+    if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
+        return result_of_errno(errno);
+    }
+    unsigned port = 0;
+    if (bound.ss_family == AF_INET6) {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, &bound, sizeof v6);
+        port = ntohs(v6.sin6_port);
+    } else {
+        struct sockaddr_in v4;
+        memcpy(&v4, &bound, sizeof v4);
+        port = ntohs(v4.sin_port);
+    }
+    (void)ip_address_format(&address->ip, ip);
+    return buffer_printf(name, address->ip.v6 ? "http://[%s]:%u/" : "http://%s:%u/", ip, port);
+}
+
+/* The name is what a browser or proxy is given: "http://127.0.0.1:8088/", "unix:/run/page.sock". */
+static Result web_socket_open(const ListenAddress *address, int *out, Buffer *name, Buffer *error)
+{
+    struct sockaddr_storage to;
+    socklen_t length = listen_address_socket(address, &to);
+    int on = 1;
+    int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && address->is_unix) {
+        remove_stale(address, &to, length);
+    } else if (fd >= 0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    }
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&to, length) != 0 ||
+        (address->is_unix && chmod(address->path, UNIX_MODE) != 0) || listen(fd, BACKLOG) != 0) {
+        int code = errno;
+        (void)buffer_printf(error, "%s", strerror(code));
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return result_of_errno(code);
+    }
+    *out = fd;
+    return tell_name(address, fd, name);
+}
+
+/* Removes the file of a Unix socket. */
+static void web_socket_remove(const ListenAddress *address)
+{
+    if (address->is_unix) {
+        (void)unlink(address->path);
+    }
+}
+
+/* ---- Web files ---- */
+
+/* The assembler puts the files in; the Makefile says that this file depends on them. */
+#define EMBED(name, file)                                                                          \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".global web_file_" #name "\n.hidden web_file_" #name "\n"                             \
+            ".global web_file_" #name "_end\n.hidden web_file_" #name "_end\n"                     \
+            "web_file_" #name ":\n"                                                                \
+            ".incbin \"src/crawl/web/files/" file "\"\n"                                           \
+            "web_file_" #name "_end:\n"                                                            \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char web_file_##name[];                                                           \
+    extern const char web_file_##name##_end[]
+
+EMBED(page, "page.html");
+EMBED(style, "page.css");
+EMBED(script, "page.js");
+
+static const WebFile files[] = {
+    {"/", "text/html; charset=utf-8", web_file_page, web_file_page_end},
+    {"/page.css", "text/css; charset=utf-8", web_file_style, web_file_style_end},
+    {"/page.js", "text/javascript; charset=utf-8", web_file_script, web_file_script_end}};
+
+const WebFile *web_file_find(const char *path)
+{
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (strcmp(files[i].path, path) == 0) {
+            return &files[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- Web token ---- */
+
+#define RANDOM_BYTES 32u
+#define FILE_BYTES   1024u
+
+static Result web_token_make(const char *path, Buffer *error)
+{
+    unsigned char bytes[RANDOM_BYTES];
+    char text[2 * RANDOM_BYTES + 1];
+    static const char digits[] = "0123456789abcdef";
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+        (void)buffer_append_string(error, "the system gives no random bytes");
+        return RESULT_IO;
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    text[sizeof text - 1] = '\n';
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool done = fd >= 0 && write(fd, text, sizeof text) == (ssize_t)sizeof text;
+    int code = errno;
+    if (fd >= 0 && close(fd) != 0) {
+        done = false;
+    }
+    if (!done) {
+        (void)buffer_printf(error, "%s cannot be written: %s", path, strerror(code));
+        return result_of_errno(code);
+    }
+    return RESULT_OK;
+}
+
+static Result web_token_take(int fd, const char *path, Buffer *out, Buffer *error)
+{
+    char text[FILE_BYTES];
+    struct stat st;
+    if (fstat(fd, &st) == 0 && (st.st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)) != 0) {
+        (void)buffer_printf(error, "%s can be read by others than its owner; chmod 600 %s", path,
+                            path);
+        return RESULT_INVALID;
+    }
+    ssize_t n = read(fd, text, sizeof text - 1);
+    if (n < 0) {
+        (void)buffer_printf(error, "%s cannot be read: %s", path, strerror(errno));
+        return RESULT_IO;
+    }
+    text[n] = '\0';
+    size_t length = strcspn(text, " \t\r\n");
+    if (length < WEB_TOKEN_LEAST) {
+        (void)buffer_printf(error, "the token in %s has %zu bytes, it needs %u at least", path,
+                            length, WEB_TOKEN_LEAST);
+        return RESULT_INVALID;
+    }
+    return buffer_append(out, text, length);
+}
+
+Result web_token_read(const char *path, Buffer *out, Buffer *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        Result rc = web_token_make(path, error);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (fd < 0) {
+        (void)buffer_printf(error, "%s cannot be read: %s", path, strerror(errno));
+        return result_of_errno(errno);
+    }
+    Result rc = web_token_take(fd, path, out, error);
+    (void)close(fd);
+    return rc;
+}
+
+/* ---- Web ---- */
 
 #define PATIENCE_S 30u             /* a connection that says nothing for so long is closed */
 #define MEMORY     ((size_t)32768) /* of a connection: for its request, headers and all */

@@ -22,8 +22,39 @@
 #ifndef CRAWL_WEB_WEB_H
 #define CRAWL_WEB_WEB_H
 
+#include <stddef.h>
+
+#include "base/memory/buffer.h"
 #include "crawl/crawl_store.h"
 #include "rules/config.h"
+
+/* Web files: the files of the status page.
+ *
+ * What: the files in src/crawl/web/files, byte for byte, as parts of the program.
+ * Threads: any; pure. */
+
+typedef struct WebFile {
+    const char *path; /* of the URL */
+    const char *type; /* MIME */
+    const char *bytes;
+    const char *end;
+} WebFile;
+
+/* NULL: there is no such file. */
+const WebFile *web_file_find(const char *path);
+
+/* Web token: the secret that allows the status page to change the crawl.
+ *
+ * What: the first line of a file that only its owner may read; a file that is missing is made, with
+ * 256 random bits.
+ * Threads: main.
+ * Errors: error gets one sentence. */
+
+#define WEB_TOKEN_LEAST 16u /* bytes */
+
+/* Puts the token into out. RESULT_INVALID: others may read the file, or the token is short;
+ * RESULT_IO and the like. */
+Result web_token_read(const char *path, Buffer *out, Buffer *error);
 
 #define WEB_CLIENTS    64u
 #define WEB_BODY_BYTES 4096u
