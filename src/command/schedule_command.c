@@ -2,22 +2,385 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/pages/page_db_read.h"
-#include "store/pages/page_db_open.h"
 #include "base/memory/buffer.h"
-#include "crawl/input_file.h"
-#include "crawl/crawl_open.h"
-#include "crawl/exit_status.h"
 #include "command/schedule_plan.h"
-#include "command/schedule_refused.h"
+#include "crawl/crawl_open.h"
+#include "crawl/crawl_store.h"
+#include "crawl/exit_status.h"
+#include "crawl/input_file.h"
+#include "fetch/transfer/fetch_result.h"
+#include "parse/filter/filter.h"
+#include "parse/url/url.h"
 #include "store/frequency/freq_scheduler.h"
+#include "store/pages/page_db.h"
+#include "store/pages/page_db_open.h"
+#include "store/pages/page_db_read.h"
+#include "store/schedule/schedule.h"
+#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 #include "store/tables/revisit_table.h"
+
+/* `ragno schedule DIR refused [--only FILTER]`: schedules pages that were refused when they were
+ * found.
+ *
+ * What: a crawl refuses links that are deeper than scope.depth, have a parked pattern
+ * (trap_yield.h), come after too many redirects, or belong to a host that was full. Such a page is
+ * known, but was never scheduled, and the reason is not stored. The filter language selects the
+ * pages (tests on URLs, and DepthAtMost). The selected pages get the levels of their scores, in
+ * order of discovery, and the next run fetches them like any other page. Their links are judged by
+ * the options of that run, so the option that refused them must be raised or turned off, too: after
+ * `--only 'DepthAtMost(25)'` crawl with scope.depth = 25.
+ *
+ * Hosts that were dropped or parked come back with all their URLs. `ragno schedule DIR revive
+ * [HOST...]` does only that, for the named hosts or for all. The command needs the directory for
+ * itself.
+ * Threads: main.
+ * Errors: exit status 0 done; 2 usage or a wrong filter; 3 cannot be read or written; 17 in use,
+ * damaged or of another format version. */
+
+#define PAGES_PER_TXN 20000u
+
+typedef struct Refused {
+    PageDB *db;
+    Filter *filter; /* NULL: all */
+    FilterScratch *scratch;
+    Url url;
+    Buffer text;
+    uint64_t n_scheduled;
+    uint64_t n_hosts; /* that were brought back */
+    uint64_t n_urls;  /* with them */
+    bool *aside;      /* by host: it was dropped or parked when we began */
+    bool *parked;     /* by host: and its URLs are in the schedule */
+    bool *wanted;     /* by host: it is to be brought back */
+    uint32_t n_aside;
+    bool hosts_only;    /* revive: nothing else is scheduled */
+    char *const *names; /* revive: only these hosts; NULL: all */
+    int n_names;
+} Refused;
+
+static int schedule_refused_usage(FILE *out)
+{
+    (void)fprintf(
+        out, "usage: ragno schedule DIR refused [--only FILTER]\n"
+             "Schedules what was refused: too deep, of a parked pattern, behind too many\n"
+             "redirects, of a host that was full; and brings back the hosts that were dropped\n"
+             "or parked, with all their URLs.\n"
+             "  --only FILTER   of these only what it lets through; it knows URL and "
+             "depth\n");
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+static Result schedule_refused_read_file(void *context, const char *path, Buffer *out)
+{
+    (void)context;
+    return input_file_read(path, out) == 0 ? RESULT_OK : RESULT_IO;
+}
+
+static int compile(Refused *refused, const char *expression)
+{
+    FilterOptions options = {.available = FILTER_HAS_DEPTH,
+                             .read_file = schedule_refused_read_file};
+    FilterError error;
+    Result rc = filter_compile(&refused->filter, expression, strlen(expression), &options, &error);
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno schedule: --only: column %zu: %s%s%s\n", error.column,
+                      error.message, error.hint[0] != '\0' ? "; " : "", error.hint);
+        return EXIT_USAGE;
+    }
+    return filter_scratch_new(&refused->scratch) == RESULT_OK ? 0 : EXIT_INTERNAL;
+}
+
+typedef enum Want {
+    WANT_NOTHING,
+    WANT_PAGE,  /* it was refused */
+    WANT_ENTRY, /* its host was given up by an earlier version, which cleared the schedule */
+    WANT_HOST   /* it is parked with its host */
+} Want;
+
+static Want what_is_wanted(const Refused *refused, const PageRef *page)
+{
+    bool refused_when_found = page->status == 0;
+    bool refused_in_its_turn = page->status == STATUS_TRAP;
+    if (page->level < SCHEDULE_MAX_LEVELS && page->host < refused->n_aside &&
+        refused->aside[page->host]) {
+        return refused->parked[page->host] ? WANT_HOST : WANT_ENTRY;
+    }
+    return page->level == PAGE_DB_NO_LEVEL && page->n_crawls == 0 &&
+                   (refused_when_found || refused_in_its_turn)
+               ? WANT_PAGE
+               : WANT_NOTHING;
+}
+
+static bool passes(Refused *refused, const PageRef *page)
+{
+    if (refused->filter == NULL) {
+        return true;
+    }
+    FilterInput input = {.url = &refused->url,
+                         .has_depth = true,
+                         .depth = page->depth > UINT32_MAX ? UINT32_MAX : (uint32_t)page->depth};
+    return url_parse(&refused->url, NULL, page->url, page->url_length) == RESULT_OK &&
+           filter_matches(refused->filter, &input, refused->scratch);
+}
+
+/* Page, schedule and the host's count of URLs together. */
+static Result schedule_refused_put_back(Refused *refused, MDB_txn *txn, Schedule *schedule,
+                                        HostTable *hosts, const PageRef *page)
+{
+    HostRecord record;
+    refused->n_scheduled++;
+    unsigned level = schedule_level(schedule, page->score);
+    if (page_db_set_state(refused->db, txn, page->index, 0, (uint8_t)level, 0) !=
+        page_db_error_ok) {
+        return RESULT_FULL;
+    }
+    Result rc = schedule_put(schedule, txn, page->host, level, page->index);
+    rc = rc == RESULT_OK ? host_table_get(hosts, txn, page->host, &record) : rc;
+    if (rc == RESULT_OK) {
+        record.urls += page->status == 0; /* what was refused in its turn is counted already */
+        rc = host_table_put(hosts, txn, page->host, &record);
+    }
+    return rc;
+}
+
+/* One transaction: opens the tables, does a piece of work, commits it. */
+typedef Result Piece(Refused *refused, MDB_txn *txn, Schedule *schedule, HostTable *hosts,
+                     uint64_t first);
+
+static Result in_transaction(Refused *refused, Piece *piece, uint64_t first)
+{
+    MDB_txn *txn = NULL;
+    Schedule *schedule = NULL;
+    HostTable *hosts = NULL;
+    if (page_db_txn_begin(refused->db, false, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = schedule_open(&schedule, txn, NULL);
+    rc = rc == RESULT_OK ? host_table_open(&hosts, txn) : rc;
+    rc = rc == RESULT_OK ? piece(refused, txn, schedule, hosts, first) : rc;
+    if (rc == RESULT_OK) {
+        rc = page_db_txn_commit(refused->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
+    } else {
+        page_db_txn_abort(refused->db, txn);
+    }
+    host_table_close(hosts);
+    schedule_close(schedule);
+    return rc;
+}
+
+/* ---- pages ---- */
+
+static Result look_at_pages(Refused *refused, MDB_txn *txn, Schedule *schedule, HostTable *hosts,
+                            uint64_t first)
+{
+    uint64_t n_pages = page_db_n_pages(refused->db, txn);
+    Result rc = RESULT_OK;
+    for (uint64_t i = first; i < n_pages && i < first + PAGES_PER_TXN && rc == RESULT_OK; i++) {
+        PageRef page;
+        if (page_db_get(refused->db, txn, i, &page, &refused->text) != page_db_error_ok) {
+            return RESULT_DAMAGED;
+        }
+        Want want = what_is_wanted(refused, &page);
+        if (want == WANT_NOTHING || page.host >= refused->n_aside || !passes(refused, &page)) {
+            continue;
+        }
+        refused->wanted[page.host] = true;
+        if (want == WANT_PAGE) {
+            rc = schedule_refused_put_back(refused, txn, schedule, hosts, &page);
+        } else if (want == WANT_ENTRY) {
+            rc = schedule_put(schedule, txn, page.host, page.level, page.index);
+        }
+    }
+    return rc;
+}
+
+/* ---- hosts ---- */
+
+static Result schedule_refused_note_host(void *context, uint32_t host, const HostRecord *record)
+{
+    Refused *refused = context;
+    if (host < refused->n_aside) {
+        refused->aside[host] = host_is_aside(record);
+    }
+    return RESULT_OK;
+}
+
+static Result look_at_hosts(Refused *refused, MDB_txn *txn, Schedule *schedule, HostTable *hosts,
+                            uint64_t first)
+{
+    (void)first;
+    uint32_t n = page_db_n_hosts(refused->db, txn);
+    refused->parked = calloc(n == 0 ? 1 : n, sizeof *refused->parked);
+    refused->aside = calloc(n == 0 ? 1 : n, sizeof *refused->aside);
+    refused->wanted = calloc(n == 0 ? 1 : n, sizeof *refused->wanted);
+    if (refused->aside == NULL || refused->parked == NULL || refused->wanted == NULL) {
+        return RESULT_MEMORY;
+    }
+    refused->n_aside = n;
+    Result rc = host_table_walk(hosts, txn, schedule_refused_note_host, refused);
+    for (uint32_t i = 0; i < n && rc == RESULT_OK; i++) {
+        refused->wanted[i] = refused->filter == NULL;
+        rc = refused->aside[i] ? schedule_is_parked(schedule, txn, i, &refused->parked[i]) : rc;
+    }
+    return rc;
+}
+
+/* "www.example.org" is any of its origins, "https://www.example.org" that one. */
+static bool schedule_refused_is_named(const Refused *refused, const char *origin)
+{
+    const char *name = strstr(origin, "://");
+    name = name == NULL ? origin : name + 3;
+    size_t length = strcspn(name, ":");
+    for (int i = 0; i < refused->n_names; i++) {
+        const char *wanted = refused->names[i];
+        if (strcmp(wanted, origin) == 0 || strcmp(wanted, name) == 0 ||
+            (*name != '[' && strlen(wanted) == length && strncmp(wanted, name, length) == 0)) {
+            return true;
+        }
+    }
+    return refused->names == NULL;
+}
+
+static Result schedule_refused_bring_back(Refused *refused, MDB_txn *txn, Schedule *schedule,
+                                          HostTable *hosts, uint64_t first)
+{
+    Result rc = RESULT_OK;
+    for (uint64_t i = first; i < refused->n_aside && i < first + PAGES_PER_TXN && rc == RESULT_OK;
+         i++) {
+        uint32_t host = (uint32_t)i;
+        HostRecord record;
+        uint64_t urls = 0;
+        unsigned level = 0;
+        buffer_reset(&refused->text);
+        if (!refused->aside[i] || !refused->wanted[i] ||
+            page_db_host_origin(refused->db, txn, host, &refused->text) != page_db_error_ok ||
+            !schedule_refused_is_named(refused, buffer_string(&refused->text))) {
+            continue;
+        }
+        rc = host_table_get(hosts, txn, host, &record);
+        rc = rc == RESULT_OK ? host_parking_bring_back(schedule, txn, host, &record, &urls, &level)
+                             : rc;
+        rc = rc == RESULT_OK ? host_table_put(hosts, txn, host, &record) : rc;
+        refused->n_hosts++;
+        refused->n_urls += urls;
+    }
+    return rc;
+}
+
+static int schedule_refused_run(Refused *refused, const char *directory)
+{
+    int status = crawl_open("schedule", directory, false, &refused->db);
+    if (status != 0) {
+        return status;
+    }
+    Result rc = in_transaction(refused, look_at_hosts, 0);
+    uint64_t n_pages = 0;
+    MDB_txn *txn = NULL;
+    if (rc == RESULT_OK && page_db_txn_begin(refused->db, true, &txn) == page_db_error_ok) {
+        n_pages = refused->hosts_only ? 0 : page_db_n_pages(refused->db, txn);
+        page_db_txn_abort(refused->db, txn);
+    }
+    for (uint64_t i = 0; rc == RESULT_OK && i < n_pages; i += PAGES_PER_TXN) {
+        rc = in_transaction(refused, look_at_pages, i);
+    }
+    for (uint64_t i = 0; rc == RESULT_OK && i < refused->n_aside; i += PAGES_PER_TXN) {
+        rc = in_transaction(refused, schedule_refused_bring_back, i);
+    }
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno schedule: %s: %s\n", directory, result_name(rc));
+        return rc == RESULT_DAMAGED || rc == RESULT_VERSION ? EXIT_DIRECTORY : EXIT_IO;
+    }
+    if (!refused->hosts_only) {
+        (void)fprintf(stderr, "%" PRIu64 " pages are scheduled\n", refused->n_scheduled);
+    }
+    if (refused->n_hosts > 0 || refused->hosts_only) {
+        (void)fprintf(stderr, "%" PRIu64 " hosts are brought back, with %" PRIu64 " URLs\n",
+                      refused->n_hosts, refused->n_urls);
+    }
+    return refused->names != NULL && refused->n_hosts == 0 ? EXIT_NEGATIVE : 0;
+}
+
+/* Only the holder of the lock writes the schedule. */
+static int run_locked(Refused *refused, const char *directory)
+{
+    CrawlStore store = {.lock = -1};
+    Buffer error;
+    if (!crawl_open_is_crawl(directory)) {
+        (void)fprintf(stderr, "ragno schedule: %s holds no crawl\n", directory);
+        return EXIT_IO;
+    }
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    int status = 0;
+    if (crawl_store_lock(&store, directory, false, &error) != RESULT_OK) {
+        (void)fprintf(stderr, "ragno schedule: %s\n", buffer_string(&error));
+        status = EXIT_DIRECTORY;
+    }
+    buffer_destroy(&error);
+    status = status == 0 ? schedule_refused_run(refused, directory) : status;
+    (void)page_db_delete(refused->db);
+    crawl_store_close(&store);
+    return status;
+}
+
+static int work(Refused *refused, const char *directory)
+{
+    url_init(&refused->url);
+    buffer_init(&refused->text, BUFFER_NO_LIMIT);
+    int status = run_locked(refused, directory);
+    free(refused->aside);
+    free(refused->parked);
+    free(refused->wanted);
+    buffer_destroy(&refused->text);
+    url_destroy(&refused->url);
+    return status;
+}
+
+/* argv[0] is "schedule", argv[2] "refused". Returns the exit status. */
+static int schedule_refused(int argc, char **argv)
+{
+    const char *expression = NULL;
+    for (int i = 3; i < argc; i++) {
+        if (strcmp(argv[i], "--only") != 0 || i + 1 == argc) {
+            return schedule_refused_usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
+        }
+        expression = argv[++i];
+    }
+    Refused refused = {.db = NULL};
+    int status = expression == NULL ? 0 : compile(&refused, expression);
+    status = status == 0 ? work(&refused, argv[1]) : status;
+    filter_scratch_delete(refused.scratch);
+    filter_delete(refused.filter);
+    return status;
+}
+
+/* The same for "revive"; 1 when hosts are named and none of them is set aside. */
+static int schedule_revive(int argc, char **argv)
+{
+    for (int i = 3; i < argc; i++) {
+        if (*argv[i] == '-') {
+            bool help = strcmp(argv[i], "--help") == 0;
+            (void)fprintf(
+                help ? stdout : stderr,
+                "usage: ragno schedule DIR revive [HOST...]\n"
+                "Brings hosts back that were dropped or parked, with all their URLs: those\n"
+                "that are named, or all. ragno db DIR hosts --parked lists them.\n");
+            return help ? 0 : EXIT_USAGE;
+        }
+    }
+    Refused refused = {.hosts_only = true,
+                       .names = argc > 3 ? argv + 3 : NULL,
+                       .n_names = argc > 3 ? argc - 3 : 0};
+    return work(&refused, argv[1]);
+}
+
+/* ---- `ragno schedule DIR freq` ---- */
 
 typedef struct FreqCommand {
     const char *directory;

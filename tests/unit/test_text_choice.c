@@ -1,4 +1,4 @@
-#include "command/text/text_choice.h"
+#include "command/text/text_source.h"
 
 #include <string.h>
 

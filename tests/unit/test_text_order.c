@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/thread/thread.h"
-#include "command/text/text_order.h"
+#include "command/text/text_run.h"
 #include "unit.h"
 
 #define JOBS    64u

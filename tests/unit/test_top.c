@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/top/canvas.h"
+#include "command/top/top_terminal.h"
 #include "command/top/top_input.h"
 #include "command/top/top_model.h"
 #include "command/top/top_view.h"

@@ -1,11 +1,639 @@
 #include "command/check/check.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "command/check/check_commands.h"
+#include "base/core/hash.h"
+#include "base/memory/buffer.h"
+#include "base/thread/mutex.h"
+#include "command/check/check_options.h"
+#include "crawl/input_file.h"
+#include "crawl/parts/network_parts.h"
+#include "frontier/visit/politeness.h"
+#include "parse/host/ip_address.h"
+#include "parse/html/html.h"
+#include "parse/robots/robots.h"
+#include "parse/sitemap/sitemap.h"
+#include "parse/url/url.h"
+#include "parse/visible/visible.h"
+
+/* Check page: a file read as a page, for `ragno check links`, `charset` and `digest`.
+ *
+ * What: the arguments that these commands share, and the parsed file.
+ * Threads: main. */
+
+typedef struct CheckPage {
+    const char *file;
+    const char *base;         /* the document's URL */
+    const char *content_type; /* or NULL */
+    bool styles;
+    bool use_libxml2;
+    size_t link_text; /* HtmlOptions.link_text */
+    Buffer body;
+    HtmlParser *parser;
+    Page page;
+} CheckPage;
+
+#define LINK_TEXT       ((size_t)200)
+#define PAGE_LINKS      ((size_t)1 << 24)
+#define PAGE_LINK_BYTES ((size_t)1 << 20)
+#define PAGE_MEMORY     ((size_t)4 << 30)
+
+static int check_page_read_arguments(CheckPage *check, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i] == NULL ? "" : argv[i];
+        const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(word, "--base") == 0 && next != NULL) {
+            check->base = next;
+            i++;
+        } else if (strcmp(word, "--content-type") == 0 && next != NULL) {
+            check->content_type = next;
+            i++;
+        } else if (strcmp(word, "--text") == 0) {
+            check->link_text = LINK_TEXT;
+        } else if (strcmp(word, "--embeds") == 0) {
+            check->styles = true;
+        } else if (strcmp(word, "--front-end") == 0 && next != NULL &&
+                   (strcmp(next, "skim") == 0 || strcmp(next, "libxml2") == 0)) {
+            check->use_libxml2 = strcmp(next, "libxml2") == 0;
+            i++;
+        } else if (check->file == NULL && (word[0] != '-' || word[1] == '\0')) {
+            check->file = word;
+        } else {
+            return 2;
+        }
+    }
+    return check->file == NULL || check->base == NULL ? 2 : 0;
+}
+
+/* Reads the arguments, and reads and parses the file. Prints its own error messages. Returns 0 or
+ * the exit status; call check_page_close in either case. */
+static int check_page_open(CheckPage *check, int argc, char **argv, const char *usage)
+{
+    buffer_init(&check->body, 0);
+    if (check_page_read_arguments(check, argc, argv) != 0) {
+        (void)fprintf(stderr, "usage: ragno check %s\n", usage);
+        return 2;
+    }
+    int status = input_file_read(check->file, &check->body);
+    if (status != 0) {
+        return status;
+    }
+    HtmlOptions options = {.max_links = PAGE_LINKS,
+                           .max_link_bytes = PAGE_LINK_BYTES,
+                           .forms = true,
+                           .robots_agent = "ragno",
+                           .memory_bytes = PAGE_MEMORY,
+                           .use_libxml2 = check->use_libxml2,
+                           .styles = check->styles,
+                           .link_text = check->link_text,
+                           .digest_any_host = false};
+    Result rc = html_parser_new(&check->parser, &options);
+    if (rc == RESULT_OK) {
+        HtmlInput input = {.body = buffer_string(&check->body),
+                           .length = check->body.length,
+                           .content_type = check->content_type,
+                           .url = check->base,
+                           .url_length = strlen(check->base)};
+        bool is_sheet =
+            check->content_type != NULL && strncasecmp(check->content_type, "text/css", 8) == 0;
+        rc = is_sheet ? html_parse_sheet(check->parser, &input, &check->page)
+                      : html_parse(check->parser, &input, &check->page);
+    }
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check: %s: %s\n",
+                      rc == RESULT_INVALID ? check->base : check->file,
+                      rc == RESULT_INVALID ? "no http URL" : result_name(rc));
+    }
+    return rc == RESULT_OK ? 0 : 1;
+}
+
+static void check_page_close(CheckPage *check)
+{
+    html_parser_delete(check->parser);
+    buffer_destroy(&check->body);
+}
+
+/* The whole answer, which includes a <meta> behind the prescan's reach: so the page is parsed. */
+int check_charset(int argc, char **argv)
+{
+    CheckPage check = {.file = NULL, .base = "http://localhost/"};
+    int status = check_page_open(&check, argc, argv, "charset FILE [--content-type T]");
+    if (status == 0) {
+        (void)printf("%s\n", check.page.encoding);
+    }
+    check_page_close(&check);
+    return status;
+}
+
+int check_config(int argc, char **argv)
+{
+    Config config;
+    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
+        (void)fprintf(stderr, "usage: ragno check config [FILE]\n");
+        return 2;
+    }
+    if (config_init(&config) != RESULT_OK) {
+        config_destroy(&config);
+        return 1;
+    }
+    CheckOptions options = {.file = argc == 2 ? argv[1] : NULL};
+    int status = check_options_load(&options, &config);
+    if (status == 0) {
+        (void)printf("the configuration is valid\n");
+    }
+    config_destroy(&config);
+    return status;
+}
+
+int check_digest(int argc, char **argv)
+{
+    CheckPage check = {.file = NULL};
+    int status = check_page_open(&check, argc, argv, "digest FILE --base URL [--content-type T]");
+    if (status == 0) {
+        const Page *page = &check.page;
+        Hash128 body = hash_128(check.body.data, check.body.length);
+        (void)printf("%016" PRIx64 "%016" PRIx64 " %016" PRIx64 "%016" PRIx64 " %016" PRIx64 "\n",
+                     page->text_digest[0], page->text_digest[1], body.high, body.low,
+                     page->simhash);
+    }
+    check_page_close(&check);
+    return status;
+}
+
+/* What the resolver's thread hands to the command's. */
+typedef struct Answers {
+    Mutex mutex;
+    Condition changed;
+    size_t n_waiting; /* guarded by mutex */
+} Answers;
+
+static void on_answered(void *context, VisitState *visit_state)
+{
+    (void)visit_state;
+    Answers *answers = context;
+    mutex_lock(&answers->mutex);
+    answers->n_waiting--;
+    condition_broadcast(&answers->changed);
+    mutex_unlock(&answers->mutex);
+}
+
+static Result new_question(VisitState **question, const char *host)
+{
+    Buffer origin;
+    buffer_init(&origin, 4096);
+    bool bare_v6 = strchr(host, ':') != NULL && *host != '[';
+    Result rc = buffer_printf(&origin, bare_v6 ? "http://[%s]" : "http://%s", host);
+    if (rc == RESULT_OK) {
+        rc = visit_state_new(question, 0, origin.data, origin.length);
+    }
+    buffer_destroy(&origin);
+    return rc;
+}
+
+/* "HOST<tab>ADDRESS<tab>SECONDS left<tab>milliseconds it took", or what is wrong instead. */
+static bool check_dns_print_answer(const VisitState *answer)
+{
+    char address[IP_ADDRESS_TEXT_BYTES];
+    if (answer->address.class != FETCH_OK) {
+        (void)printf("%s\t-\t%s\t%lld ms\n", answer->identity.hostname,
+                     fetch_class_name(answer->address.class),
+                     (long long)answer->address.resolve_ms);
+        return false;
+    }
+    (void)printf("%s\t%s\t%lld s\t%lld ms\n", answer->identity.hostname,
+                 ip_address_format(&answer->address.ip, address),
+                 (long long)mono_ms_between(mono_now(), answer->address.expiry) / 1000,
+                 (long long)answer->address.resolve_ms);
+    return true;
+}
+
+static int ask_all(Resolver *resolver, Answers *answers, int n, char **hosts)
+{
+    VisitState **questions = calloc((size_t)n, sizeof(VisitState *));
+    int status = questions == NULL ? 1 : 0;
+    for (int i = 0; i < n && questions != NULL; i++) {
+        if (new_question(&questions[i], hosts[i]) != RESULT_OK) {
+            (void)fprintf(stderr, "ragno check dns: %s: not a host name\n", hosts[i]);
+            status = 1;
+            continue;
+        }
+        mutex_lock(&answers->mutex);
+        answers->n_waiting++;
+        mutex_unlock(&answers->mutex);
+        resolver_resolve(resolver, questions[i]);
+    }
+    mutex_lock(&answers->mutex);
+    while (answers->n_waiting > 0) {
+        condition_wait(&answers->changed, &answers->mutex);
+    }
+    mutex_unlock(&answers->mutex);
+    for (int i = 0; i < n && questions != NULL; i++) {
+        if (questions[i] != NULL && !check_dns_print_answer(questions[i])) {
+            status = 1;
+        }
+        visit_state_delete(questions[i]);
+    }
+    free(questions);
+    return status;
+}
+
+static int check_dns_resolve(const Config *config, int n, char **hosts)
+{
+    IpPolicy policy = {.loopback_only = false};
+    Answers answers = {.n_waiting = 0};
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = ip_ranges_parse(&policy.allowed, config->fetch_allow_addresses, &error);
+    buffer_destroy(&error);
+    mutex_init(&answers.mutex, RANK_TABLE);
+    condition_init(&answers.changed);
+    ResolverOptions options = network_parts_resolver_options(config, &policy);
+    Resolver *resolver = NULL;
+    int status = 1;
+    if (rc == RESULT_OK) {
+        rc = resolver_new(&resolver, &options, on_answered, &answers);
+        if (rc == RESULT_OK && resolver_start(resolver) == RESULT_OK) {
+            status = ask_all(resolver, &answers, n, hosts);
+            resolver_stop(resolver);
+        } else {
+            (void)fprintf(stderr, "ragno check dns: dns.servers = %s: %s\n", config->dns_servers,
+                          result_name(rc));
+            status = rc == RESULT_INVALID ? 2 : 1;
+        }
+    }
+    resolver_delete(resolver);
+    condition_destroy(&answers.changed);
+    mutex_destroy(&answers.mutex);
+    ip_ranges_destroy(&policy.allowed);
+    return status;
+}
+
+int check_dns(int argc, char **argv)
+{
+    CheckOptions options = {.file = NULL};
+    Config config;
+    int n = check_options_take(&options, argc, argv);
+    if (n < 1) {
+        (void)fprintf(stderr,
+                      "usage: ragno check dns [-c FILE] [-s SECTION.KEY=VALUE]... HOST...\n");
+        return 2;
+    }
+    if (config_init(&config) != RESULT_OK) {
+        config_destroy(&config);
+        return 1;
+    }
+    int status = check_options_load(&options, &config);
+    if (status == 0) {
+        status = check_dns_resolve(&config, n, argv + 1);
+    }
+    config_destroy(&config);
+    return status;
+}
+
+int check_links(int argc, char **argv)
+{
+    CheckPage check = {.file = NULL};
+    int status = check_page_open(
+        &check, argc, argv,
+        "links FILE --base URL [--content-type T] [--embeds] [--text] [--front-end skim|libxml2]");
+    for (size_t i = 0; status == 0 && i < check.page.n_links; i++) {
+        const PageLink *link = &check.page.links[i];
+        (void)printf("%s\t%s", link_kind_name((LinkKind)link->kind), link->url);
+        if (link->text != NULL) { /* no tab and no line end is in it */
+            (void)printf("\t%.*s\t%.*s", (int)link->text->anchor_length, link->text->anchor,
+                         (int)link->text->around_length, link->text->around);
+        }
+        (void)printf("\n");
+    }
+    check_page_close(&check);
+    return status;
+}
+
+#define MS_SECOND 1000
+#define MS_MINUTE 60000
+#define MS_HOUR   3600000
+
+/* As politeness.retry takes it. */
+static void check_retries_print_time(int64_t ms)
+{
+    if (ms % MS_HOUR == 0 && ms > 0) {
+        (void)printf("%lldh", (long long)(ms / MS_HOUR));
+    } else if (ms % MS_MINUTE == 0 && ms > 0) {
+        (void)printf("%lldm", (long long)(ms / MS_MINUTE));
+    } else if (ms % MS_SECOND == 0) {
+        (void)printf("%llds", (long long)(ms / MS_SECOND));
+    } else {
+        (void)printf("%lldms", (long long)ms);
+    }
+}
+
+int check_retries(int argc, char **argv)
+{
+    RetryRule rules[FETCH_CLASSES];
+    Buffer error;
+    if (argc > 2) {
+        (void)fprintf(stderr, "usage: ragno check retries ['CLASS WAIT RETRIES [drop], ...']\n");
+        return 2;
+    }
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    politeness_default_rules(rules);
+    if (argc == 2 && politeness_parse_rules(rules, argv[1], &error) != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check retries: %s\n", buffer_string(&error));
+        buffer_destroy(&error);
+        return 2;
+    }
+    for (FetchClass class = FETCH_OK + 1; class < FETCH_CLASSES; class ++) {
+        const RetryRule *rule = &rules[class];
+        (void)printf("%s\t", fetch_class_name(class));
+        check_retries_print_time(rule->wait_ms);
+        (void)printf("\t%u\t%s\t%s\n", rule->retries, rule->drops_host ? "host" : "URL",
+                     fetch_class_meaning(class));
+    }
+    buffer_destroy(&error);
+    return 0;
+}
+
+/* Path and query of a URL as written (not normalised), or the word itself when it has no authority.
+ */
+static const char *path_of(const char *url, size_t *length)
+{
+    const char *path = url;
+    const char *authority = strstr(url, "//");
+    /* "//" counts where an authority may stand: at the start or behind the scheme's colon. */
+    if (authority != NULL && (authority == url || authority[-1] == ':') &&
+        strcspn(url, "/?#") >= (size_t)(authority - url)) {
+        path = authority + 2 + strcspn(authority + 2, "/?#");
+    }
+    *length = strcspn(path, "#");
+    return path;
+}
+
+int check_robots(int argc, char **argv)
+{
+    if (argc != 4) {
+        (void)fprintf(stderr, "usage: ragno check robots FILE AGENT URL\n");
+        return 2;
+    }
+    Buffer body;
+    Buffer path;
+    Robots *robots = NULL;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    int status = input_file_read(argv[1], &body);
+    if (status != 0) {
+        return status;
+    }
+    size_t length = 0;
+    const char *rest = path_of(argv[3], &length);
+    Result rc = RESULT_OK;
+    if (length == 0 || *rest != '/') {
+        rc = buffer_append_char(&path, '/'); /* "http://host?query" */
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append(&path, rest, length);
+    }
+    if (rc == RESULT_OK) {
+        rc = robots_parse(body.data, body.length, argv[2], &robots);
+    }
+    if (rc == RESULT_OK) {
+        RobotsVerdict verdict;
+        bool allowed = robots_allows(robots, path.data, path.length, &verdict);
+        (void)printf("%s\t", allowed ? "allow" : "deny");
+        if (verdict.line == 0) {
+            (void)printf("no rule\n");
+        } else {
+            (void)printf("line %u: %s\n", verdict.line, verdict.rule);
+        }
+        if (verdict.undecided) {
+            (void)fprintf(stderr, "ragno check robots: the rules are too expensive to evaluate; a "
+                                  "URL that they leave undecided is forbidden\n");
+        }
+    } else {
+        (void)fprintf(stderr, "ragno check robots: %s\n", result_name(rc));
+        status = 3;
+    }
+    robots_delete(robots);
+    buffer_destroy(&path);
+    buffer_destroy(&body);
+    return status;
+}
+
+/* Prints a field without what would break the line. */
+static void print_field(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        (void)putchar(c < 0x20 || c == 0x7F ? ' ' : c);
+    }
+}
+
+/* A SitemapSink: one line per entry, hints only where there are any. */
+static bool print_entry(void *context, const SitemapEntry *entry)
+{
+    (void)context;
+    bool has_hints = entry->lastmod[0] != '\0' || entry->changefreq != SITEMAP_FREQUENCY_NONE ||
+                     entry->priority >= 0.0;
+    bool is_clean = strncasecmp(entry->loc, "http", 4) == 0 &&
+                    strcspn(entry->loc, "\t\r\n") == entry->loc_length;
+    print_field(is_clean ? entry->loc : entry->url->href);
+    if (has_hints) {
+        (void)putchar('\t');
+        print_field(entry->lastmod);
+        (void)printf("\t%s\t", sitemap_frequency_name(entry->changefreq));
+        if (entry->priority >= 0.0) {
+            (void)printf("%g", entry->priority);
+        }
+    }
+    (void)putchar('\n');
+    return true;
+}
+
+int check_sitemap(int argc, char **argv)
+{
+    const char *path = NULL;
+    const char *url = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--url") == 0 && i + 1 < argc) {
+            url = argv[++i];
+        } else if (path == NULL) {
+            path = argv[i];
+        } else {
+            path = NULL;
+            break;
+        }
+    }
+    if (path == NULL || url == NULL) {
+        (void)fprintf(stderr, "usage: ragno check sitemap FILE --url URL\n");
+        return 2;
+    }
+    Buffer body;
+    int status = input_file_read(path, &body);
+    if (status != 0) {
+        return status;
+    }
+    SitemapParser *parser = NULL;
+    SitemapReport report = {.kind = SITEMAP_UNKNOWN};
+    Result rc = sitemap_parser_new(&parser, &SITEMAP_OPTIONS_DEFAULT);
+    if (rc == RESULT_OK) {
+        SitemapInput input = {.body = buffer_string(&body),
+                              .length = body.length,
+                              .url = url,
+                              .url_length = strlen(url)};
+        rc = sitemap_parse(parser, &input, print_entry, NULL, &report);
+    }
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check sitemap: %s: %s\n", path, result_name(rc));
+    }
+    if (report.is_broken || report.n_rejected > 0) {
+        (void)fprintf(stderr, "ragno check sitemap: %s: %llu rejected%s\n", path,
+                      (unsigned long long)report.n_rejected,
+                      report.is_broken ? ", the file is broken" : "");
+    }
+    sitemap_parser_delete(parser);
+    buffer_destroy(&body);
+    return rc == RESULT_OK ? 0 : rc == RESULT_MEMORY ? 3 : 1;
+}
+
+#define USAGE "text FILE [--base URL] [--content-type T] [--main | --facts]"
+
+typedef struct CheckText {
+    const char *file;
+    const char *base;
+    const char *content_type;
+    bool facts;
+    bool main_text;
+} CheckText;
+
+static bool check_text_read_arguments(CheckText *check, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        bool has_next = i + 1 < argc;
+        if (strcmp(word, "--base") == 0 && has_next) {
+            check->base = argv[++i];
+        } else if (strcmp(word, "--content-type") == 0 && has_next) {
+            check->content_type = argv[++i];
+        } else if (strcmp(word, "--main") == 0) {
+            check->main_text = true;
+        } else if (strcmp(word, "--facts") == 0) {
+            check->facts = true;
+        } else if (check->file == NULL && (word[0] != '-' || word[1] == '\0')) {
+            check->file = word;
+        } else {
+            return false;
+        }
+    }
+    return check->file != NULL;
+}
+
+static void print_fact(const char *name, const char *value)
+{
+    if (value != NULL) {
+        (void)printf("%s\t%s\n", name, value);
+    }
+}
+
+/* One line per fact; line feeds and tabs within a heading are blanks. */
+static void print_facts(const VisibleReader *reader, const VisiblePage *page)
+{
+    print_fact("encoding", page->encoding);
+    print_fact("title", page->title);
+    print_fact("description", page->description);
+    print_fact("canonical", page->canonical);
+    print_fact("language", page->language);
+    for (size_t i = 0; i < page->n_headings; i++) {
+        VisibleHeading heading = visible_heading(reader, i);
+        (void)printf("h%u\t", heading.level);
+        for (size_t k = 0; k < heading.length; k++) {
+            char c = heading.text[k];
+            (void)putchar(c == '\n' || c == '\t' ? ' ' : c);
+        }
+        (void)putchar('\n');
+    }
+}
+
+/* Prints the visible text of a page, or with --facts what the page says of itself. */
+int check_text(int argc, char **argv)
+{
+    CheckText check = {.file = NULL};
+    Buffer body;
+    if (!check_text_read_arguments(&check, argc, argv)) {
+        (void)fprintf(stderr, "usage: ragno check %s\n", USAGE);
+        return 2;
+    }
+    int status = input_file_read(check.file, &body);
+    if (status != 0) {
+        return status;
+    }
+    VisibleReader *reader = NULL;
+    VisibleOptions options = {.memory_bytes = (size_t)1 << 30, .main_text = check.main_text};
+    Result rc = visible_reader_new(&reader, &options);
+    if (rc == RESULT_OK) {
+        VisibleInput input = {.body = buffer_string(&body),
+                              .length = body.length,
+                              .content_type = check.content_type,
+                              .url = check.base,
+                              .url_length = check.base == NULL ? 0 : strlen(check.base)};
+        VisiblePage page;
+        rc = visible_read(reader, &input, &page);
+        if (check.facts) {
+            print_facts(reader, &page);
+        } else {
+            (void)fwrite(check.main_text ? page.main_text : page.text, 1,
+                         check.main_text ? page.main_length : page.length, stdout);
+            (void)putchar('\n');
+        }
+    }
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check: %s: %s\n", check.file, result_name(rc));
+    }
+    visible_reader_delete(reader);
+    buffer_destroy(&body);
+    return rc == RESULT_OK ? 0 : 1;
+}
+
+/* A base with another scheme than http(s) is of no use to a relative reference, but does not stand
+ * in the way of an absolute one. */
+static bool has_other_scheme(const char *base)
+{
+    size_t n = strcspn(base, ":/?#\\");
+    return n > 0 && base[n] == ':' && !(n == 4 && strncasecmp(base, "http", n) == 0) &&
+           !(n == 5 && strncasecmp(base, "https", n) == 0);
+}
+
+int check_url(int argc, char **argv)
+{
+    if (argc != 3) {
+        (void)fprintf(stderr, "usage: ragno check url BASE HREF\n");
+        return 2;
+    }
+    Url base;
+    Url url;
+    url_init(&base);
+    url_init(&url);
+    Result rc = RESULT_OK;
+    bool has_base = argv[1][0] != '\0' && !has_other_scheme(argv[1]);
+    if (has_base) {
+        rc = url_parse(&base, NULL, argv[1], strlen(argv[1]));
+    }
+    if (rc == RESULT_OK) {
+        rc = url_parse(&url, has_base ? &base : NULL, argv[2], strlen(argv[2]));
+    }
+    if (rc == RESULT_OK) {
+        (void)printf("%s\n", url.href);
+    }
+    url_destroy(&base);
+    url_destroy(&url);
+    return rc == RESULT_OK ? 0 : 1;
+}
+
+/* ---- `ragno check  ---- */
 
 typedef struct CheckCommand {
     const char *name;

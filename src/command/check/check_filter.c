@@ -1,5 +1,5 @@
 #include "crawl/input_file.h"
-#include "command/check/check_commands.h"
+#include "command/check/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

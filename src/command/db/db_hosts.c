@@ -7,7 +7,7 @@
 #include "store/schedule/schedule_read.h"
 #include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
-#include "command/db/db_commands.h"
+#include "command/db/db.h"
 #include "fetch/tls/tls_facts.h"
 #include "frontier/visit/host_situation.h"
 #include "frontier/visit/politeness.h"

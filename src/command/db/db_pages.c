@@ -9,7 +9,7 @@
 
 #include "store/pages/page_db_read.h"
 #include "command/cluster/cluster_pages.h"
-#include "command/db/db_commands.h"
+#include "command/db/db.h"
 #include "store/tables/revisit_table.h"
 
 static int wrong_usage(const char *what)

@@ -18,7 +18,7 @@
 #include "store/schedule/schedule_read.h"
 #include "store/pages/page_db_read.h"
 #include "rules/config.h"
-#include "command/db/db_commands.h"
+#include "command/db/db.h"
 #include "ingest/batch/ingest_options.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_table.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command/export/export_tables.h"
-#include "command/part/warc_export.h"
+#include "command/part/part_command.h"
 #include "command/text/text_export.h"
 #include "command/wacz/wacz_export.h"
 #include "crawl/exit_status.h"

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command/export/host_export.h"
+#include "command/export/link_export.h"
 #include "store/pages/page_db_open.h"
 #include "crawl/command_filter.h"
 #include "crawl/command_option.h"

@@ -10,10 +10,42 @@
 
 #include <stdatomic.h>
 
-#include "command/import/import_payloads.h"
+#include "base/core/result.h"
 #include "command/import/import_store.h"
 #include "crawl/progress.h"
 #include "store/foreign/foreign_reader.h"
+#include "store/warc/warc_format.h"
+
+/* Import payloads: bodies that were seen lately, by digest.
+ *
+ * What: most revisit records repeat one of a few payloads (an error page, a robots.txt). Those need
+ * not be looked for in the archive. At most IMPORT_PAYLOADS bodies of IMPORT_PAYLOAD_BYTES in all
+ * are held; the one that was asked for least lately goes first.
+ * Owns: copies of the bodies.
+ * Threads: one.
+ * Errors: RESULT_MEMORY. */
+
+#define IMPORT_PAYLOADS      256u
+#define IMPORT_PAYLOAD_BYTES ((size_t)32 << 20)
+
+typedef struct ImportPayload {
+    WarcDigest digest;
+    char *body; /* NULL: the slot is free */
+    size_t length;
+    uint64_t used; /* at which question */
+} ImportPayload;
+
+typedef struct ImportPayloads {
+    ImportPayload slots[IMPORT_PAYLOADS];
+    size_t bytes;
+    uint64_t clock;
+} ImportPayloads;
+
+void import_payloads_destroy(ImportPayloads *payloads);
+/* Keeps a copy; a body that is larger than a quarter of the room is not kept. */
+Result import_payloads_put(ImportPayloads *payloads, const WarcDigest *digest, WarcBytes body);
+/* False: it is not there. *body is borrowed until the next put. */
+bool import_payloads_get(ImportPayloads *payloads, const WarcDigest *digest, WarcBytes *body);
 
 typedef struct ImportCounts {
     uint64_t records;

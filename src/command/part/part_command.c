@@ -1,12 +1,331 @@
 #include "command/part/part_command.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hash.h"
+#include "base/memory/map.h"
 #include "command/text/text_filter.h"
+#include "command/text/text_places.h"
 #include "crawl/command_filter.h"
 #include "crawl/command_option.h"
 #include "crawl/exit_status.h"
+#include "crawl/output_file.h"
 #include "crawl/when.h"
+#include "store/archive/warc_load.h"
+
+/* ---- Part copy ---- */
+
+typedef struct PartCopy {
+    const PartOptions *options;
+    const PartSink *sink;
+    Progress *progress;
+    PartCounts *counts;
+    TextJobs jobs;
+    TextPlaces places; /* when URLs or hosts are chosen */
+    TextSource *source;
+    TextFilter filter;
+    WarcCompressor *compressor; /* of the stream, for records of another compression */
+    WarcDecompressor *decompressor;
+    Buffer plain;
+    Buffer member;
+    Buffer line;
+    Buffer info;    /* the warcinfo record of this file, as it is stored */
+    bool has_info;  /* it is not copied yet */
+    bool all;       /* everything is wanted */
+    bool last;      /* the last capture was copied, and */
+    WarcId last_id; /* its id: its request and metadata have its fate */
+    Map copied;     /* places of captures that were copied, when not everything is */
+    const TextFile *file;
+    uint64_t done_bytes; /* of the files before this one */
+} PartCopy;
+
+/* ---- the stream ---- */
+
+static bool is_gzip(const char *bytes, size_t length)
+{
+    return length >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
+}
+
+/* Writes a record as it is stored, or compressed as the stream is; *length: what it has there. */
+static Result write_member(PartCopy *copy, const char *bytes, size_t length, uint64_t *written)
+{
+    bool gzip = copy->options->compression == WARC_GZIP;
+    Result rc = RESULT_OK;
+    if (is_gzip(bytes, length) != gzip) {
+        size_t used = 0;
+        buffer_reset(&copy->member);
+        rc = warc_decompressor_read(copy->decompressor, bytes, length, &copy->plain, &used);
+        rc = rc == RESULT_OK ? warc_compressor_append(copy->compressor, copy->plain.data,
+                                                      copy->plain.length, &copy->member)
+                             : rc;
+        bytes = buffer_string(&copy->member);
+        length = copy->member.length;
+    }
+    rc = rc == RESULT_OK ? copy->sink->write(copy->sink->context, bytes, length) : rc;
+    *written = length;
+    copy->counts->bytes += rc == RESULT_OK ? length : 0;
+    copy->counts->records += rc == RESULT_OK ? 1 : 0;
+    return rc;
+}
+
+/* Writes a record that is stored as these bytes, and its index line when it is a capture. */
+static Result write_record(PartCopy *copy, const WarcRecord *record, WarcBytes member)
+{
+    uint64_t length = 0;
+    Result rc = RESULT_OK;
+    if (copy->has_info) {
+        copy->has_info = false;
+        rc = write_member(copy, copy->info.data, copy->info.length, &length);
+    }
+    uint64_t offset = copy->counts->bytes;
+    rc = rc == RESULT_OK ? write_member(copy, member.bytes, member.length, &length) : rc;
+    if (rc == RESULT_OK && copy->sink->index != NULL) {
+        WarcRecord placed = *record;
+        placed.offset = offset;
+        placed.length = length;
+        buffer_reset(&copy->line);
+        Result made = warc_record_index(&placed, copy->sink->filename, &copy->line);
+        rc = made == RESULT_OK
+                 ? copy->sink->index(copy->sink->context, copy->line.data, copy->line.length)
+             : made == RESULT_NOT_FOUND ? RESULT_OK
+                                        : made;
+    }
+    return rc;
+}
+
+/* ---- captures that were copied ---- */
+
+static MapKey place_key(const char *name, uint64_t offset)
+{
+    return (MapKey){.high = hash_128(name, strlen(name)).high, .low = offset};
+}
+
+static bool was_copied(const PartCopy *copy, const char *name, uint64_t offset)
+{
+    return !copy->all && map_get(&copy->copied, place_key(name, offset)) != NULL;
+}
+
+static Result note_copied(PartCopy *copy, const char *name, uint64_t offset)
+{
+    return copy->all ? RESULT_OK : map_put(&copy->copied, place_key(name, offset), copy);
+}
+
+/* Copies the record that a revisit refers to, unless it was copied. */
+static Result copy_original(PartCopy *copy, const WarcRecord *revisit)
+{
+    CdxjCapture place;
+    WarcReader *reader = NULL;
+    WarcRecord record;
+    Result rc = warc_load_find_original(copy->options->warc_directory, revisit, &place);
+    if (rc == RESULT_OK && was_copied(copy, place.filename, place.offset)) {
+        return RESULT_OK;
+    }
+    rc = rc == RESULT_OK
+             ? warc_reader_open_in(&reader, copy->options->warc_directory, place.filename)
+             : rc;
+    if (rc == RESULT_OK) {
+        warc_reader_seek(reader, place.offset);
+        rc = warc_reader_next(reader, &record);
+    }
+    if (rc == RESULT_OK) {
+        rc = write_record(copy, &record, warc_reader_member(reader, &record));
+        rc = rc == RESULT_OK ? note_copied(copy, place.filename, place.offset) : rc;
+        copy->counts->captures++;
+        copy->counts->originals++;
+    } else if (rc != RESULT_MEMORY) {
+        copy->counts->orphans++;
+        rc = RESULT_OK;
+    }
+    warc_reader_close(reader);
+    return rc;
+}
+
+/* ---- what is wanted ---- */
+
+static bool is_capture(const WarcRecord *record)
+{
+    return record->type == WARC_RESPONSE || record->type == WARC_REVISIT ||
+           record->type == WARC_RESOURCE;
+}
+
+static Result part_copy_judge(PartCopy *copy, const WarcRecord *record, bool *wanted)
+{
+    const PartOptions *options = copy->options;
+    TextCapture capture;
+    *wanted = record->date.us >= options->wanted.since.us && record->date.us < options->until.us &&
+              text_choice_admits(options->wanted.choice, record->uri);
+    if (!*wanted || options->where == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = text_source_take(copy->source, &capture);
+    *wanted = rc == RESULT_OK && text_filter_passes(&copy->filter, &capture);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+/* Whether a record belongs to the last capture. */
+static bool is_of_last(const PartCopy *copy, const WarcRecord *record)
+{
+    WarcBytes value;
+    WarcId id;
+    return (warc_record_field(record, "warc-concurrent-to", &value) ||
+            warc_record_field(record, "warc-refers-to", &value)) &&
+           warc_id_parse(value, &id) && memcmp(&id, &copy->last_id, sizeof id) == 0;
+}
+
+static Result part_copy_take_capture(PartCopy *copy, const WarcRecord *record)
+{
+    bool again = was_copied(copy, copy->file->name, record->offset);
+    Result rc = part_copy_judge(copy, record, &copy->last);
+    copy->last_id = record->id;
+    if (rc != RESULT_OK || !copy->last || again) {
+        copy->last = copy->last || again;
+        return rc;
+    }
+    if (record->type == WARC_REVISIT && !copy->all) {
+        rc = copy_original(copy, record);
+    }
+    rc = rc == RESULT_OK ? write_record(copy, record, text_source_member(copy->source)) : rc;
+    copy->counts->captures++;
+    return rc == RESULT_OK ? note_copied(copy, copy->file->name, record->offset) : rc;
+}
+
+static Result part_copy_take(PartCopy *copy, const WarcRecord *record)
+{
+    WarcBytes member = text_source_member(copy->source);
+    if (record->type == WARC_WARCINFO) {
+        buffer_reset(&copy->info);
+        copy->has_info = true;
+        return buffer_append(&copy->info, member.bytes, member.length);
+    }
+    if (is_capture(record)) {
+        return part_copy_take_capture(copy, record);
+    }
+    bool wanted = copy->all || (copy->last && is_of_last(copy, record));
+    return wanted ? write_record(copy, record, member) : RESULT_OK;
+}
+
+/* The next record of the piece. */
+static Result copy_next(PartCopy *copy, const WarcRecord **record)
+{
+    Result rc = text_source_next_record(copy->source, record);
+    rc = rc == RESULT_OK ? part_copy_take(copy, *record) : rc;
+    progress_show(copy->progress, copy->done_bytes + text_source_position(copy->source),
+                  copy->jobs.bytes, copy->counts->records, mono_now());
+    return rc;
+}
+
+/* The capture that begins there, and what belongs to it: up to the next capture. */
+static Result copy_place(PartCopy *copy, uint64_t offset)
+{
+    const WarcRecord *record = NULL;
+    text_source_seek(copy->source, offset);
+    Result rc = copy_next(copy, &record);
+    while (rc == RESULT_OK) {
+        rc = text_source_next_record(copy->source, &record);
+        if (rc != RESULT_OK || is_capture(record)) {
+            return rc;
+        }
+        rc = part_copy_take(copy, record);
+    }
+    return rc;
+}
+
+/* Of a file whose index is known: its warcinfo record, which is the first, and its places. */
+static Result copy_places(PartCopy *copy, size_t file)
+{
+    const WarcRecord *record = NULL;
+    size_t n = 0;
+    const TextPlace *places = text_places_of(&copy->places, file, &n);
+    Result rc = n == 0 ? RESULT_OK : copy_next(copy, &record);
+    for (size_t i = 0; i < n && (rc == RESULT_OK || rc == RESULT_NOT_FOUND); i++) {
+        rc = copy_place(copy, places[i].offset);
+    }
+    return rc;
+}
+
+static Result copy_file(PartCopy *copy, const TextJob *job)
+{
+    bool indexed = copy->places.indexed != NULL && copy->places.indexed[job->file];
+    const WarcRecord *record = NULL;
+    copy->file = &copy->jobs.files[job->file];
+    copy->has_info = false;
+    copy->last = false;
+    Result rc = text_source_open(copy->source, &copy->jobs, job);
+    if (rc == RESULT_IO) {
+        return RESULT_OK; /* said, and counted */
+    }
+    if (rc == RESULT_OK && indexed) {
+        rc = copy_places(copy, job->file);
+    }
+    while (rc == RESULT_OK && !indexed) {
+        rc = copy_next(copy, &record);
+    }
+    copy->done_bytes += job->to;
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+/* ---- the whole ---- */
+
+static Result open_copy(PartCopy *copy)
+{
+    const PartOptions *options = copy->options;
+    const TextWanted *wanted = &options->wanted;
+    buffer_init(&copy->plain, (size_t)1 << 30);
+    buffer_init(&copy->member, BUFFER_NO_LIMIT);
+    buffer_init(&copy->line, BUFFER_NO_LIMIT);
+    buffer_init(&copy->info, BUFFER_NO_LIMIT);
+    map_init(&copy->copied);
+    copy->all = options->where == NULL && wanted->choice->n == 0 && wanted->since.us == INT64_MIN &&
+                options->until.us == INT64_MAX;
+    Result rc = text_filter_init(&copy->filter, options->where);
+    rc = rc == RESULT_OK ? text_source_new(&copy->source, options->warc_directory, wanted) : rc;
+    rc = rc == RESULT_OK ? warc_compressor_new(&copy->compressor, options->compression, 0) : rc;
+    rc = rc == RESULT_OK ? warc_decompressor_new(&copy->decompressor) : rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = text_jobs_make(&copy->jobs, options->warc_directory, wanted->since, UINT64_MAX);
+    if (rc == RESULT_NOT_FOUND || rc == RESULT_IO) {
+        (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", options->warc_directory,
+                      result_name(rc));
+        rc = RESULT_IO;
+    }
+    return rc == RESULT_OK && wanted->choice->n > 0
+               ? text_places_find(&copy->places, options->warc_directory, &copy->jobs,
+                                  wanted->choice)
+               : rc;
+}
+
+Result part_copy(const PartOptions *options, const PartSink *sink, Progress *progress,
+                 PartCounts *counts)
+{
+    PartCopy copy = {.options = options, .sink = sink, .progress = progress, .counts = counts};
+    memset(counts, 0, sizeof *counts);
+    Result rc = open_copy(&copy);
+    for (size_t i = 0; i < copy.jobs.n && rc == RESULT_OK; i++) {
+        rc = copy_file(&copy, &copy.jobs.jobs[i]);
+    }
+    if (copy.source != NULL) {
+        counts->source = *text_source_counts(copy.source);
+    }
+    text_places_free(&copy.places);
+    text_jobs_free(&copy.jobs);
+    text_source_delete(copy.source);
+    text_filter_destroy(&copy.filter);
+    warc_compressor_delete(copy.compressor);
+    warc_decompressor_delete(copy.decompressor);
+    buffer_destroy(&copy.plain);
+    buffer_destroy(&copy.member);
+    buffer_destroy(&copy.line);
+    buffer_destroy(&copy.info);
+    map_destroy(&copy.copied);
+    return rc;
+}
+
+/* ---- Part command ---- */
 
 void part_command_usage(FILE *out)
 {
@@ -176,4 +495,74 @@ int part_command_status(Result rc, const TextCounts *counts)
         return EXIT_IO;
     }
     return counts->damaged > 0 ? EXIT_DIRECTORY : 0;
+}
+
+/* ---- `ragno export DIR warc` ---- */
+
+static int warc_export_usage(FILE *out)
+{
+    (void)fprintf(out, "usage: ragno export DIR warc [OPTION]...\n"
+                       "  -o, --output FILE        default standard output; FILE.zst: Zstandard\n");
+    part_command_usage(out);
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+static Result warc_export_write_output(void *context, const char *bytes, size_t length)
+{
+    return output_file_write(context, bytes, length);
+}
+
+static void warc_export_summarize(const PartCounts *counts)
+{
+    (void)fprintf(
+        stderr, "ragno export: %" PRIu64 " captures, %" PRIu64 " records of %" PRIu64 " (%.1f MB)",
+        counts->captures, counts->records, counts->source.records, 1e-6 * (double)counts->bytes);
+    if (counts->originals > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " captures for revisits that refer to them",
+                      counts->originals);
+    }
+    if (counts->orphans > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " revisits whose payload is not in this archive",
+                      counts->orphans);
+    }
+    (void)fputc('\n', stderr);
+}
+
+static int warc_export_run(PartCommand *command)
+{
+    OutputFile output;
+    Progress progress;
+    PartCounts counts = {.records = 0};
+    size_t n = command->output == NULL ? 0 : strlen(command->output);
+    bool zstd = n > 4 && strcmp(command->output + n - 4, ".zst") == 0;
+    command->part.compression = zstd ? WARC_ZSTD : WARC_GZIP;
+    Result rc = output_file_open(&output, "export", command->output);
+    if (rc != RESULT_OK) {
+        return EXIT_IO;
+    }
+    PartSink sink = {.context = &output, .write = warc_export_write_output};
+    progress_begin(&progress, "export", "records", progress_is_wanted(command->output), stderr,
+                   mono_now());
+    rc = part_copy(&command->part, &sink, &progress, &counts);
+    rc = output_file_close(&output, rc);
+    progress_end(&progress);
+    if (!command->quiet && rc == RESULT_OK && !output.is_gone) {
+        warc_export_summarize(&counts);
+    }
+    return part_command_status(rc, &counts.source);
+}
+
+int warc_export_main(int argc, char **argv)
+{
+    PartCommand command;
+    int status = part_command_parse(&command, argc, argv, NULL, NULL);
+    if (status == EXIT_USAGE) {
+        (void)warc_export_usage(stderr);
+    } else if (command.help) {
+        status = warc_export_usage(stdout);
+    } else if (status == 0) {
+        status = warc_export_run(&command);
+    }
+    part_command_destroy(&command);
+    return status;
 }

@@ -9,8 +9,7 @@
 #ifndef COMMAND_TEXT_TEXT_PLACES_H
 #define COMMAND_TEXT_TEXT_PLACES_H
 
-#include "command/text/text_choice.h"
-#include "command/text/text_jobs.h"
+#include "command/text/text_source.h"
 
 typedef struct TextPlace {
     size_t file; /* of TextJobs.files */

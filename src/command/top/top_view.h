@@ -6,7 +6,7 @@
 #ifndef COMMAND_TOP_TOP_VIEW_H
 #define COMMAND_TOP_TOP_VIEW_H
 
-#include "command/top/canvas.h"
+#include "command/top/top_terminal.h"
 #include "command/top/top_model.h"
 
 /* now: for waits. model->first and model->text_first move so that the chosen row is to be seen. */

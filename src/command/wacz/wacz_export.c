@@ -3,15 +3,351 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/memory/base64.h"
+#include "base/memory/buffer.h"
+#include "base/memory/json_writer.h"
 #include "command/part/part_command.h"
 #include "command/text/text_run.h"
-#include "command/wacz/wacz_index.h"
-#include "command/wacz/wacz_signature.h"
 #include "crawl/command_option.h"
 #include "crawl/exit_status.h"
+#include "store/cdxj/cdxj.h"
+#include "store/warc/warc_compress.h"
+#include "store/zip/zip_writer.h"
+
+/* WACZ index: the CDXJ lines of a WACZ file, sorted and compressed in pieces.
+ *
+ * What: lines are collected in a file beside the output, sorted there (store/cdxj/cdxj.h), and
+ * written as gzip members of WACZ_LINES lines each. A second, small index says where the members
+ * are; a viewer reads that one whole, and of the other what it needs.
+ * Owns: its temporary files, and removes them.
+ * Threads: one.
+ * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY.
+ * Source: the ZipNum index of pywb, as WACZ 1.1.1 names it. */
+
+#define WACZ_LINES 1024u
+
+typedef struct WaczIndex WaczIndex;
+
+/* WACZ signature: an anonymous signature of a WACZ file, by a key of its maker.
+ *
+ * What: the text "sha256:..." of datapackage.json is signed by ECDSA on the curve P-384 with
+ * SHA-256, as viewers check it: the signature is r and s, 48 bytes each, in Base64, and the public
+ * key an SPKI in Base64. Such a key is made by
+ *
+ *   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 -out key.pem
+ *
+ * Owns: nothing.
+ * Threads: any.
+ * Errors: a sentence without the name of the file; RESULT_INVALID: no such key; RESULT_NOT_FOUND,
+ * RESULT_IO, RESULT_MEMORY, RESULT_INTERNAL.
+ * Source: WACZ Signing and Verification 0.1.0. */
+
+typedef struct WaczKey WaczKey;
+
+static void wacz_index_delete(WaczIndex *index);
+static void wacz_key_delete(WaczKey *key);
+
+#define SORT_BYTES ((size_t)32 << 20)
+#define LINES_NAME "index.cdx.gz"
+
+struct WaczIndex {
+    Buffer journal; /* names */
+    Buffer sorted;
+    FILE *file; /* the journal */
+    WarcCompressor *compressor;
+    Buffer lines; /* of a piece */
+    Buffer head;  /* key and timestamp of its first line */
+    Buffer member;
+    Buffer places; /* index.idx */
+};
+
+/* output: the name of the WACZ file; temporary files get names that begin so. */
+static Result wacz_index_new(WaczIndex **out, const char *output)
+{
+    WaczIndex *index = calloc(1, sizeof *index);
+    if (index == NULL) {
+        return RESULT_MEMORY;
+    }
+    Buffer *const buffers[] = {&index->journal, &index->sorted, &index->lines,
+                               &index->head,    &index->member, &index->places};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        buffer_init(buffers[i], BUFFER_NO_LIMIT);
+    }
+    Result rc = buffer_printf(&index->journal, "%s.lines", output);
+    rc = rc == RESULT_OK ? buffer_printf(&index->sorted, "%s.cdxj", output) : rc;
+    rc = rc == RESULT_OK ? warc_compressor_new(&index->compressor, WARC_GZIP, 6) : rc;
+    if (rc == RESULT_OK) {
+        index->file = fopen(index->journal.data, "we");
+        rc = index->file == NULL ? result_of_errno(errno) : RESULT_OK;
+    }
+    if (rc != RESULT_OK) {
+        wacz_index_delete(index);
+        return rc;
+    }
+    *out = index;
+    return RESULT_OK;
+}
+
+static void wacz_index_delete(WaczIndex *index)
+{
+    if (index == NULL) {
+        return;
+    }
+    if (index->file != NULL) {
+        (void)fclose(index->file);
+    }
+    (void)unlink(buffer_string(&index->journal));
+    (void)unlink(buffer_string(&index->sorted));
+    warc_compressor_delete(index->compressor);
+    buffer_destroy(&index->journal);
+    buffer_destroy(&index->sorted);
+    buffer_destroy(&index->lines);
+    buffer_destroy(&index->head);
+    buffer_destroy(&index->member);
+    buffer_destroy(&index->places);
+    free(index);
+}
+
+/* Adds one line, with its line feed. */
+static Result wacz_index_add(WaczIndex *index, const char *line, size_t length)
+{
+    errno = 0;
+    return fwrite(line, 1, length, index->file) == length
+               ? RESULT_OK
+               : result_of_errno(errno == 0 ? EIO : errno);
+}
+
+static Result wacz_index_put_digest(WaczIndex *index)
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned length = 0;
+    if (EVP_Digest(index->member.data, index->member.length, digest, &length, EVP_sha256(), NULL) !=
+        1) {
+        return RESULT_INTERNAL;
+    }
+    Result rc = buffer_append_string(&index->places, "\"sha256:");
+    for (unsigned i = 0; i < length && rc == RESULT_OK; i++) {
+        rc = buffer_printf(&index->places, "%02x", digest[i]);
+    }
+    return rc == RESULT_OK ? buffer_append_char(&index->places, '"') : rc;
+}
+
+/* Writes the lines that were collected as a member. */
+static Result wacz_index_flush(WaczIndex *index, ZipWriter *zip, uint64_t *offset)
+{
+    if (index->lines.length == 0) {
+        return RESULT_OK;
+    }
+    buffer_reset(&index->member);
+    Result rc = warc_compressor_append(index->compressor, index->lines.data, index->lines.length,
+                                       &index->member);
+    rc = rc == RESULT_OK ? zip_writer_write(zip, index->member.data, index->member.length) : rc;
+    rc = rc == RESULT_OK
+             ? buffer_printf(&index->places, "%s {\"offset\": %llu, \"length\": %zu, \"digest\": ",
+                             index->head.data, (unsigned long long)*offset, index->member.length)
+             : rc;
+    rc = rc == RESULT_OK ? wacz_index_put_digest(index) : rc;
+    rc = rc == RESULT_OK
+             ? buffer_append_string(&index->places, ", \"filename\": \"" LINES_NAME "\"}\n")
+             : rc;
+    *offset += index->member.length;
+    buffer_reset(&index->lines);
+    return rc;
+}
+
+/* Key and timestamp: up to the second blank. */
+static Result take_head(WaczIndex *index, const char *line, size_t length)
+{
+    const char *blank = memchr(line, ' ', length);
+    size_t key = blank == NULL ? length : (size_t)(blank - line) + 1;
+    const char *second = memchr(line + key, ' ', length - key);
+    buffer_reset(&index->head);
+    return buffer_append(&index->head, line, second == NULL ? length : (size_t)(second - line));
+}
+
+static Result wacz_index_write_lines(WaczIndex *index, ZipWriter *zip, FILE *sorted)
+{
+    char *line = NULL;
+    size_t room = 0;
+    size_t n = 0;
+    uint64_t offset = 0;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK) {
+        ssize_t length = getline(&line, &room, sorted);
+        if (length <= 0) {
+            rc = ferror(sorted) != 0 ? RESULT_IO : wacz_index_flush(index, zip, &offset);
+            break;
+        }
+        rc = n == 0 ? take_head(index, line, (size_t)length) : RESULT_OK;
+        rc = rc == RESULT_OK ? buffer_append(&index->lines, line, (size_t)length) : rc;
+        n = n + 1 == WACZ_LINES ? 0 : n + 1;
+        rc = rc == RESULT_OK && n == 0 ? wacz_index_flush(index, zip, &offset) : rc;
+    }
+    free(line);
+    return rc;
+}
+
+/* Writes both files into the WACZ file. */
+static Result wacz_index_write(WaczIndex *index, ZipWriter *zip)
+{
+    const ZipEntry *entry = NULL;
+    int ended = fclose(index->file);
+    index->file = NULL;
+    Result rc = ended == 0 ? cdxj_sort(index->journal.data, index->sorted.data, SORT_BYTES)
+                           : result_of_errno(errno);
+    FILE *sorted = rc == RESULT_OK ? fopen(index->sorted.data, "re") : NULL;
+    rc = rc == RESULT_OK && sorted == NULL ? result_of_errno(errno) : rc;
+    rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/" LINES_NAME) : rc;
+    rc = rc == RESULT_OK
+             ? buffer_append_string(&index->places, "!meta 0 {\"format\": \"cdxj-gzip-1.0\", "
+                                                    "\"filename\": \"" LINES_NAME "\"}\n")
+             : rc;
+    rc = rc == RESULT_OK ? wacz_index_write_lines(index, zip, sorted) : rc;
+    rc = rc == RESULT_OK ? zip_writer_end(zip, &entry) : rc;
+    rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/index.idx") : rc;
+    rc = rc == RESULT_OK ? zip_writer_write(zip, index->places.data, index->places.length) : rc;
+    rc = rc == RESULT_OK ? zip_writer_end(zip, &entry) : rc;
+    if (sorted != NULL) {
+        (void)fclose(sorted);
+    }
+    return rc;
+}
+
+#define NUMBER_BYTES 48 /* of P-384 */
+
+struct WaczKey {
+    EVP_PKEY *pair;
+};
+
+static Result wacz_signature_complain(Buffer *error, Result rc, const char *why)
+{
+    (void)buffer_append_string(error, why);
+    return rc;
+}
+
+static bool is_p384(const EVP_PKEY *pair)
+{
+    char group[64] = "";
+    size_t length = 0;
+    return pair != NULL && EVP_PKEY_is_a(pair, "EC") == 1 &&
+           EVP_PKEY_get_group_name(pair, group, sizeof group, &length) == 1 &&
+           strcmp(group, "secp384r1") == 0;
+}
+
+/* A file that others than its owner may read is refused. */
+static Result wacz_key_read(WaczKey **key, const char *path, Buffer *error)
+{
+    struct stat info;
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return wacz_signature_complain(error, result_of_errno(errno), strerror(errno));
+    }
+    if (fstat(fileno(file), &info) != 0 || (info.st_mode & 077) != 0) {
+        (void)fclose(file);
+        return wacz_signature_complain(error, RESULT_INVALID, "others may read it: chmod 600");
+    }
+    WaczKey *made = calloc(1, sizeof *made);
+    if (made != NULL) {
+        made->pair = PEM_read_PrivateKey(file, NULL, NULL, NULL);
+    }
+    (void)fclose(file);
+    if (made == NULL || !is_p384(made->pair)) {
+        wacz_key_delete(made);
+        return made == NULL
+                   ? RESULT_MEMORY
+                   : wacz_signature_complain(error, RESULT_INVALID,
+                                             "no private key on the curve P-384: openssl genpkey "
+                                             "-algorithm EC -pkeyopt ec_paramgen_curve:P-384");
+    }
+    *key = made;
+    return RESULT_OK;
+}
+
+static void wacz_key_delete(WaczKey *key)
+{
+    if (key != NULL) {
+        EVP_PKEY_free(key->pair);
+        free(key);
+    }
+}
+
+/* r and s out of the DER form that libcrypto makes. */
+static Result plain_signature(const unsigned char *der, size_t length, unsigned char *out)
+{
+    const unsigned char *at = der;
+    ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &at, (long)length);
+    bool made = pair != NULL && BN_bn2binpad(ECDSA_SIG_get0_r(pair), out, NUMBER_BYTES) > 0 &&
+                BN_bn2binpad(ECDSA_SIG_get0_s(pair), out + NUMBER_BYTES, NUMBER_BYTES) > 0;
+    ECDSA_SIG_free(pair);
+    return made ? RESULT_OK : RESULT_INTERNAL;
+}
+
+static Result sign(const WaczKey *key, const char *text, Buffer *out)
+{
+    unsigned char der[256];
+    unsigned char plain[2 * NUMBER_BYTES];
+    size_t length = sizeof der;
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    bool made =
+        context != NULL && EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key->pair) == 1 &&
+        EVP_DigestSign(context, der, &length, (const unsigned char *)text, strlen(text)) == 1;
+    EVP_MD_CTX_free(context);
+    Result rc = made ? plain_signature(der, length, plain) : RESULT_INTERNAL;
+    return rc == RESULT_OK ? base64_append(out, plain, sizeof plain, BASE64_STANDARD) : rc;
+}
+
+static Result public_half(const WaczKey *key, Buffer *out)
+{
+    unsigned char *der = NULL;
+    int length = i2d_PUBKEY(key->pair, &der);
+    Result rc =
+        length > 0 ? base64_append(out, der, (size_t)length, BASE64_STANDARD) : RESULT_INTERNAL;
+    OPENSSL_free(der);
+    return rc;
+}
+
+/* Adds the member "signedData" about hash. */
+static Result wacz_signature_put(const WaczKey *key, const char *hash, WallTime now,
+                                 JsonWriter *json)
+{
+    Buffer signature;
+    Buffer public;
+    char text[CLOCK_TEXT_BYTES];
+    buffer_init(&signature, BUFFER_NO_LIMIT);
+    buffer_init(&public, BUFFER_NO_LIMIT);
+    Result rc = sign(key, hash, &signature);
+    rc = rc == RESULT_OK ? public_half(key, &public) : rc;
+    if (rc == RESULT_OK) {
+        (void)wall_format_iso(now, text);
+        json_open(json, "signedData", '{');
+        json_string(json, "hash", hash);
+        json_string(json, "created", text);
+        json_string(json, "software", "ragno/" RAGNO_VERSION);
+        json_string(json, "signature", buffer_string(&signature));
+        json_string(json, "publicKey", buffer_string(&public));
+        json_string(json, "version", "0.1.0");
+        json_close(json);
+    }
+    buffer_destroy(&signature);
+    buffer_destroy(&public);
+    return rc;
+}
+
+/* ---- `ragno export DIR wacz` ---- */
 
 #define ARCHIVE_NAME "data.warc.gz"
 #define PACKAGE_NAME "datapackage.json"

@@ -1,3 +1,16 @@
+/* Export of the host graph: which host links to which, and how often.
+ *
+ * What: sums the links of each pair of hosts, in memory or by files that are merged.
+ * Threads: one. */
+#ifndef COMMAND_EXPORT_HOST_EXPORT_H
+#define COMMAND_EXPORT_HOST_EXPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "command/export/page_export.h"
+
 /* Counts pairs of numbers, more of them than fit into memory: the arcs of the host graph.
  *
  * What: pairs are collected in an array of fixed size. When it is full it is sorted, equal pairs
@@ -5,13 +18,6 @@
  * Owns: the array and the file.
  * Threads: one.
  * Errors: RESULT_MEMORY, RESULT_FULL, RESULT_IO. */
-#ifndef COMMAND_EXPORT_EXPORT_PAIRS_H
-#define COMMAND_EXPORT_EXPORT_PAIRS_H
-
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
 
 typedef struct ExportPairs ExportPairs;
 
@@ -29,5 +35,7 @@ Result export_pairs_add(ExportPairs *pairs, uint32_t from, uint32_t to, uint64_t
 /* Calls each for every pair, ascending; a result other than RESULT_OK stops and is returned. */
 Result export_pairs_each(ExportPairs *pairs, Result (*each)(void *context, const PairCount *pair),
                          void *context);
+
+Result page_export_hosts(PageDB *db, const PageExportOptions *options);
 
 #endif

@@ -1,0 +1,12 @@
+/* Export of links: the rows of the link graph.
+ *
+ * What: writes each link with the addresses of its ends, and the text of the link if that is asked
+ * for. Threads: one. */
+#ifndef COMMAND_EXPORT_LINK_EXPORT_H
+#define COMMAND_EXPORT_LINK_EXPORT_H
+
+#include "command/export/page_export.h"
+
+Result page_export_links(PageDB *db, const PageExportOptions *options);
+
+#endif
