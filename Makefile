@@ -336,9 +336,10 @@ $(OUT)/reached/libragno.so: $(call objects,$(LIBRAGNO_SRC)) src/libragno.map
 
 # ---- Documents, editors, installing ----
 .PHONY: doc install
-## make doc             the manual pages and config/ragno.ini, from the program's option table
+## make doc             manual pages and config/ragno.ini from the option table, doc/files.md from the headers
 doc: all
 	@$(OUT)/ragno --print-config=sample >config/ragno.ini
+	@tools/list-files >doc/files.md
 	@for page in ragno.1 ragno.ini.5; do \
 	    tools/make-manual $(OUT)/ragno "doc/$$page.in" "$(VERSION)" >"doc/$$page" || exit; done
 

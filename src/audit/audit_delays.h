@@ -1,7 +1,7 @@
 /* Audit delays: the delays that the operator asked for, at any time.
  *
  * What: DIR/in-force.ini has what the crawl goes by now, or went by last. What was in force before
- * is found by going back through the changes that ragno.log tells of (audit_changes.h), as far as
+ * is found by going back through the changes that ragno.log tells of (audit_delays.h), as far as
  * the log tells of all. What was owed before earlier requests is known from their own lines only.
  * Owns: the configurations, and the changes.
  * Threads: one. */
@@ -105,7 +105,7 @@ const char *audit_delays_agent(const AuditDelays *delays);
 
 /* Audit pauses: whether hosts and addresses were left alone as long as they were owed.
  *
- * What: requests come in the order of their ends (audit_window.h), and each is compared with the
+ * What: requests come in the order of their ends (audit.h), and each is compared with the
  * one before it to the same host and to the same address. That is enough: when two requests break a
  * delay, or are in flight at once, and others lie between their ends, then the later of the two
  * breaks the delay with its neighbour, too.

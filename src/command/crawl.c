@@ -8,6 +8,7 @@
 
 #include "crawl/agent/agent.h"
 #include "rules/memory_budget.h"
+#include "rules/config_check.h"
 
 #define LIST_MAX 1000u
 

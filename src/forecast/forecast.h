@@ -1,6 +1,6 @@
 /* Forecast: how many pages a crawl still fetches, how long that takes, and what ends it.
  *
- * What: from its past (forecast_history.h), from what is queued (forecast_load.h) and from its
+ * What: from its past (forecast.h), from what is queued (forecast.h) and from its
  * limits. It assumes
  *  - the rate of the last quarter of its work; and no more than politeness allows: each host its
  *    queue at its pace, hosts of one address one after the other. Where politeness has bound the
@@ -51,7 +51,7 @@ Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostR
 /* Forecast load: what is queued, and how long politeness makes it last.
  *
  * What: for each host with URLs queued that may be fetched, how many there are and the host's pace
- * (host_pace.h). Hosts of one address share it: an address lasts as long as all of its hosts need
+ * (forecast.h). Hosts of one address share it: an address lasts as long as all of its hosts need
  * one after the other, or as the slowest of them needs by itself. One pass over the records of
  * hosts, in short read transactions; 48 bytes for each host that counts.
  * Owns: its list.

@@ -8,7 +8,7 @@
  * What: the thread collects pages into batches, has each committed (ingest_writer.h), and does
  * chores in between (ingest/batch/ingest_chore.h). A batch ends when it is full, when its oldest
  * result is store.batch_time old, or soon after its first result while the fetchers have nothing to
- * do (ingest_patience.h). What happens to a page is in ingest/page/page_way.h.
+ * do (ingest_writer.h). What happens to a page is in ingest/page/page_way.h.
  *
  * Owns: the pages from ingest_push on. Stores, log, counters, revisits and sieve are borrowed.
  * Threads: each function says which. One Ingest at a time writes to a database.

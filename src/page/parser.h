@@ -1,34 +1,13 @@
 /* Parser: what one parsing thread reads pages with.
  *
  * What: takes an answer apart: content coding, filters, digests, WARC records, links
- * (parsing_links.h), sitemaps (parsing_sitemap.h), pages longer than what is kept (long_page.h).
+ * (parsing_links.h), sitemaps (parser.h), pages longer than what is kept (long_page.h).
  * Its tools are used again for page after page, so that the common case allocates nothing. Owns:
  * its tools. Options and counters are borrowed. Threads: one. */
 #ifndef PAGE_PARSER_H
 #define PAGE_PARSER_H
 
-#include "base/memory/arena.h"
-#include "base/thread/byte_gate.h"
-#include "base/thread/shared.h"
-#include "page/archive.h"
-#include "page/content_hash.h"
-#include "page/parsed_page.h"
-#include "page/stats.h"
-#include "page/tool/external_links.h"
-#include "page/tool/long_page.h"
-#include "page/tool/page_question.h"
-#include "page/tool/seen_links.h"
-#include "parse/html/html.h"
-#include "parse/http/decode.h"
-#include "parse/sitemap/sitemap.h"
-#include "parse/url/url.h"
-#include "parse/visible/visible.h"
-#include "rules/config.h"
-#include "rules/dedup.h"
-#include "rules/filters.h"
-#include "rules/scope/scope.h"
-#include "rules/scope/stay_set.h"
-#include "rules/score_rules.h"
+#include "page/parser_types.h"
 
 /* Parsing options: what the configuration says about reading pages.
  *
@@ -36,118 +15,11 @@
  * Owns: nothing, but for the score rules, which go along with the options of a Parsing
  * (page/parsing.h). What is said to be borrowed must outlive the parsing threads. */
 
-typedef struct ParsingOptions {
-    unsigned threads;
-    size_t queue;          /* pages that may wait */
-    size_t max_body_bytes; /* after decoding */
-    size_t max_sitemap_bytes;
-    unsigned max_ratio;
-    size_t max_page_bytes; /* of HTML, decoded: links are taken from so much of it */
-    size_t max_links;      /* followed; 0 = no limit */
-    size_t max_external;   /* links out of scope that are kept for the graph */
-    bool use_libxml2;
-    size_t max_url_length;
-    size_t memory_bytes;
-    const char *robots_agent; /* borrowed */
-    bool forms;
-    bool embeds;
-    unsigned refused_flags;     /* LINK_NOFOLLOW ...: links with one of them are refused */
-    unsigned path_segments;     /* more are a trap; 0 = no limit */
-    unsigned repeated_segments; /* so often in a row; below 2 = off */
-    unsigned query_parameters;  /* 0 = no limit */
-    ContentKind content;        /* what a change of a page is */
-    bool digests;               /* somebody reads text digests and simhashes */
-    bool traps;                 /* patterns of URLs are judged by what their pages bring */
-    DedupSteps dedup;
-    bool sitemaps;      /* read those that robots.txt names; seeds may be some in any case */
-    bool sitemap_only;  /* links of pages are not followed */
-    bool sitemap_hints; /* they change an entry's score */
-    unsigned sitemap_depth;
-    size_t sitemap_entries;
-    SitemapLocation sitemap_location;
-    ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1 */
-    size_t link_text;        /* bytes of text on and around links, for score_rules */
-    QuestionForm question;   /* pages get one for a classifier */
-    size_t question_bytes;   /* of text in it */
-    Shared *filters;         /* of Filters; borrowed */
-    Shared *scope;           /* of a Scope; borrowed */
-    StaySet *stay;           /* gets what seeds redirect to; NULL = anywhere; borrowed */
-    ByteGate *results;       /* where parsed pages are counted; NULL = nowhere; borrowed */
-} ParsingOptions;
-
 /* The options that the configuration says; texts are borrowed from it. The caller sets filters,
  * rules, scope and gate. */
 ParsingOptions parsing_options(const Config *config);
 
 /* What was refused, for skipped.log; may be called by several threads at once. */
-/* A link that is not followed. */
-typedef struct SkippedLink {
-    const char *url; /* length bytes */
-    size_t length;
-    Refusal why;
-    unsigned depth;   /* links from a seed it would have */
-    const char *page; /* that has it */
-} SkippedLink;
-
-typedef void (*ParsingSkipped)(void *context, const SkippedLink *link);
-
-/* A link that is to be followed. */
-typedef struct KeptLink {
-    const PageLink *link; /* in the arena */
-    float score;
-    uint8_t hop;
-    bool in_page;      /* it is in the document, not in its header */
-    int64_t lastmod_s; /* of an entry of a sitemap; 0: none */
-} KeptLink;
-
-typedef struct Parser {
-    Shared *all_options;           /* of ParsingOptions; borrowed */
-    const ParsingOptions *options; /* while a page is read, and while the parser is made */
-    Stats *stats;                  /* borrowed */
-    bool describe;                 /* stored pages get a metadata record */
-    ParsingSkipped skipped;
-    void *skipped_context;
-    SharedReader options_reader;
-    SharedReader filters_reader;
-    SharedReader scope_reader;
-    const Filters *filters; /* while a page is read */
-    const Scope *scope;
-    HtmlParser *html;
-    Decoder *decoder;
-    SitemapParser *sitemap;
-    ArchiveRecorder *recorder; /* NULL without an archive */
-    FilterScratch *scratch;
-    VisibleReader *visible; /* NULL unless somebody asks about text */
-    VisiblePage text;       /* of this page */
-    bool has_text;
-    Buffer question;
-    Arena arena;        /* of this page: links that are in no document */
-    const Buffer *body; /* of the page, without its content coding: the answer's, or unpacked */
-    Buffer unpacked;
-    Buffer coding; /* scratch: what several lines of Content-Encoding say */
-    Page found;    /* in it; lives until the next is parsed */
-    bool has_found;
-    bool is_guest;    /* out of scope: fetched since a page embeds it */
-    PageLink *listed; /* links of the document, for its description */
-    size_t n_listed;
-    size_t listed_capacity;
-    uint64_t n_told;      /* links in the document, all of them */
-    DecodeStatus decoded; /* how the kept part of this page was decoded */
-    LongPage *long_page;  /* NULL until there is one */
-    Url source;           /* of this page; empty when it is none */
-    Url target;
-    DedupScratch dedup;
-    SeenLinks seen; /* links of this page */
-    KeptLink *kept;
-    size_t kept_capacity;
-    size_t n_kept;
-    size_t n_dates;         /* so many of them have lastmod_s */
-    bool has_feed;          /* one of them is a LINK_FEED */
-    ExternalLinks external; /* of this page */
-    size_t n_uncounted;     /* of these: max_links does not count them */
-    uint64_t n_beyond;      /* links of this page that are not followed for their number */
-    uint64_t n_long;        /* and for their length */
-} Parser;
 
 /* Makes the tools. The caller has set all_options, stats, describe and skipped, and zeroed the
  * rest. archive may be NULL. RESULT_MEMORY; the parser is to be destroyed all the same. */

@@ -7,6 +7,7 @@
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
+#include "page/parser.h"
 
 #define BATCH       16u
 #define ENOUGH      8u /* results are worth a wake-up at once */

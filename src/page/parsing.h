@@ -16,7 +16,7 @@
 #ifndef PAGE_PARSING_H
 #define PAGE_PARSING_H
 
-#include "page/parser.h"
+#include "page/parser_types.h"
 
 typedef struct Parsing Parsing;
 

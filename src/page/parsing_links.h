@@ -7,7 +7,7 @@
 #ifndef PAGE_PARSING_LINKS_H
 #define PAGE_PARSING_LINKS_H
 
-#include "page/parser.h"
+#include "page/parser_types.h"
 #include "parse/http/http_header.h"
 
 /* Parsing HTML: links and digests of a document, and the links of a style sheet.

@@ -5,6 +5,7 @@
 #include "base/option/options.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/records/url_parts.h"
+#include "parse/url/url.h"
 
 #define RECORD_NAME "dedup_key"
 #define BLANKS      " ,\t"

@@ -41,7 +41,7 @@ typedef struct RevisitPolicy {
     uint64_t max_n_crawls; /* 0: no bound */
     unsigned tries;        /* visits in a row that miss a page, until it is given up */
     bool optimal;          /* schedule.revisit */
-    double signal_trust;   /* ingest/revisit/revisit_signal.h; 1: signals are not followed */
+    double signal_trust;   /* ingest/revisit/revisits.h; 1: signals are not followed */
     double visits_per_s;   /* optimal: the budget; 0: each page once in default_s, on average */
 } RevisitPolicy;
 

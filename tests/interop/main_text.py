@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How well `ragno check text --main` finds the main text of pages, on installed Debian documentation whose main
-part is known: the benchmark of src/parse/visible/visible_main.h. Not part of CI: it takes minutes.
+part is known: the benchmark of src/parse/visible/visible.h. Not part of CI: it takes minutes.
 
 usage: main_text.py [--bin build/release/ragno] [--pages N] [--seed N] [--show N] [--only CORPUS]
 

@@ -5,10 +5,10 @@
 
 #include "agent.h"
 
-#define AGENT_GATHER_MS 10 /* as in cluster_thread.c */
+#define AGENT_GATHER_MS 10 /* as in cluster_part.c */
 
 /* One that is no member any more, or not yet, has nothing to do with the crawl
- * (cluster_thread.c). */
+ * (cluster_part.c). */
 bool agent_is_member(const Agent *agent);
 /* The node has something to do, soon. */
 void agent_touch(Agent *agent);

@@ -6,6 +6,7 @@
 
 #include "base/memory/buffer.h"
 #include "rules/config.h"
+#include "rules/config_check.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

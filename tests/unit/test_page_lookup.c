@@ -15,6 +15,7 @@
 #include "store/pages/page_db.h"
 #include "store/page_tables/page_parts.h"
 #include "store/page_tables/page_store.h"
+#include "store/page_tables/page_lookup.h"
 
 #define LINKS 100u
 

@@ -2,6 +2,7 @@
 
 #include "parse/url/url_key.h"
 #include "unit.h"
+#include "parse/url/url.h"
 
 static void check(const UrlKeyOptions *options, const char *text, const char *expect)
 {

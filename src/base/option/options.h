@@ -68,7 +68,7 @@ size_t options_take(Options *options, const Options *fresh, OptionMayChange may_
 Result options_copy(Options *options, const Options *from);
 
 const OptionSpec *options_find(const Options *options, const char *name);
-/* ---- sites (options_site.c) ---- */
+/* ---- sites (options.c) ---- */
 
 /* One line of a [site "pattern"] section; key is "key" or "section.key". RESULT_INVALID: error says
  * why. */

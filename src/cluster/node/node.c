@@ -8,7 +8,7 @@
 #include "cluster/node/node_desks.h"
 #include "cluster/node/node_join.h"
 
-/* What other nodes, and operators, ask this one, and what it answers (node_wire.h: NodeQuestion).
+/* What other nodes, and operators, ask this one, and what it answers (node_link.h: NodeQuestion).
  *
  * What: a question is answered by the desk that it is for, or by a sink.
  * Owns: nothing. Threads: none of its own; the node's. */

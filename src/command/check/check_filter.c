@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "parse/filter/filter.h"
+#include "parse/filter/filter_atoms.h"
 
 static int check_filter_usage(void)
 {

@@ -5,6 +5,7 @@
 
 #include "base/memory/buffer.h"
 #include "rules/memory_budget.h"
+#include "rules/config_check.h"
 
 /* Whether argv[*i] is this option; then *value is its value, which may be in argv[*i + 1]. */
 static bool is_option(int argc, char **argv, int *i, const char *letter, const char *word,

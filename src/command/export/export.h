@@ -1,7 +1,7 @@
 /* `ragno export DIR KIND`: what a crawl holds, in formats that other programs read.
  *
  * What: hands the arguments to the kind: export_tables.h, command/text/text_export.h,
- * command/part/warc_export.h or command/wacz/wacz_export.h.
+ * command/part/part_command.h or command/wacz/wacz_export.h.
  * Threads: main. */
 #ifndef COMMAND_EXPORT_EXPORT_H
 #define COMMAND_EXPORT_EXPORT_H

@@ -11,7 +11,7 @@
 #define COMMAND_EXPORT_FOREIGN_PARENTS_H
 
 #include "command/cluster/cluster_pages.h"
-#include "command/export/page_export.h"
+#include "command/export/page_export_types.h"
 
 #define FOREIGN_PARENTS_AHEAD 4096u
 

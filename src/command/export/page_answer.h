@@ -1,6 +1,6 @@
 /* Page answer: what the stored answer of a page says: type, size, title, language, redirect.
  *
- * What: reads a record at its place (page_places.h). Titles and languages are those of HTML, XHTML
+ * What: reads a record at its place (page_answer.h). Titles and languages are those of HTML, XHTML
  * and plain text; the language is the one the text shows (text_language.h), else the one that the
  * page or its header says.
  * Owns: some open WARC files. A PageAnswer is borrowed until the next one is read.

@@ -19,6 +19,7 @@
 #include "store/archive/payload_index.h"
 #include "store/archive/warc_load.h"
 #include "store/pages/page_db_read.h"
+#include "page/parser.h"
 
 /* ---- Import fetch ---- */
 

@@ -60,7 +60,7 @@ Result part_copy(const PartOptions *options, const PartSink *sink, Progress *pro
 
 /* `ragno export DIR warc`: a part of a crawl's archive, as one WARC file.
  *
- * What: the records of captures that the command line wants (part_copy.h), to a file or standard
+ * What: the records of captures that the command line wants (part_command.h), to a file or standard
  * output, with a summary on standard error.
  * Threads: main. */
 

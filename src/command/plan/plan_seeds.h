@@ -3,7 +3,7 @@
  * What: a crawl in a folder of TMPDIR that goes as a crawl with these settings would, but for this:
  * once robots.txt of a host is there, and scope, filters and robots.txt have allowed a page, it is
  * refused. So names are resolved, robots.txt is fetched with all delays, and nothing else is asked
- * for. What has failed once is not tried again. Then plan_verdicts.h tells, and the folder is
+ * for. What has failed once is not tried again. Then plan_seeds.h tells, and the folder is
  * removed.
  * Threads: main; the crawl has its own, and takes signals as always. */
 #ifndef COMMAND_PLAN_PLAN_SEEDS_H

@@ -16,6 +16,7 @@
 #include "page/parsing.h"
 #include "store/archive/warc_load.h"
 #include "store/tables/host_parking.h"
+#include "page/parser.h"
 
 struct VerifyRelink {
     Verify *verify;

@@ -8,7 +8,7 @@
 #define COMMAND_VERIFY_VERIFY_RUN_H
 
 #include "base/memory/map.h"
-#include "command/verify/verify.h"
+#include "command/verify/verify_types.h"
 #include "store/archive/warc_end.h"
 #include "store/pages/page_db.h"
 

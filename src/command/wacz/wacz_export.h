@@ -2,12 +2,12 @@
  *
  * What: the file is a ZIP file (store/zip/zip_writer.h) with
  *
- *   archive/data.warc.gz      the records (command/part/part_copy.h), compressed by gzip
+ *   archive/data.warc.gz      the records (command/part/part_command.h), compressed by gzip
  *   indexes/index.cdx.gz      their CDXJ lines, sorted, in pieces of WACZ_LINES lines
  *   indexes/index.idx         where each piece is, and its digest
  *   pages/pages.jsonl         the documents, with their titles and, by option, their texts
  *   datapackage.json          the name, size and SHA-256 of each of these
- *   datapackage-digest.json   the SHA-256 of that, signed by option (wacz_signature.h)
+ *   datapackage-digest.json   the SHA-256 of that, signed by option (wacz_export.h)
  *
  * A file that cannot be completed is removed. Memory does not grow with the archive but for a line
  * of index.idx for each WACZ_LINES captures.

@@ -19,39 +19,7 @@
 #ifndef CRAWL_CLUSTER_CLUSTER_PART_H
 #define CRAWL_CLUSTER_CLUSTER_PART_H
 
-#include "cluster/node/node.h"
-#include "crawl/crawl_store.h"
-#include "frontier/distributor/frontier.h"
-#include "ingest/chore/scoring.h"
-#include "ingest/ingest.h"
-#include "page/stats.h"
-#include "rules/config.h"
-
-typedef enum ClusterState {
-    CLUSTER_JOINING, /* cluster_part_text: what it waits for */
-    CLUSTER_JOINED,
-    CLUSTER_MEMBER,
-    CLUSTER_LEFT,
-    CLUSTER_OUT /* refused, replaced, or cut off: cluster_part_text says why */
-} ClusterState;
-
-typedef struct ClusterSinks {
-    void *context;
-    void (*news)(void *context); /* state, verdict or limits have changed; any thread */
-    /* So much of a limit may be used in all. */
-    void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
-    /* How much of it is used, with what is in flight, and how much could be at once. */
-    void (*account)(void *context, LedgerUnit unit, LedgerAccount *account);
-} ClusterSinks;
-
-/* What the frontier and ingest of this crawl are, once they are built. */
-typedef struct ClusterBonds {
-    Frontier *frontier;
-    Ingest *ingest;
-    Stats *stats;
-} ClusterBonds;
-
-typedef struct ClusterPart ClusterPart;
+#include "crawl/cluster/cluster_part_types.h"
 
 /* Connects and begins to join. Main. RESULT_NOT_FOUND: the library is not installed;
  * RESULT_INVALID; error holds a sentence. */
@@ -66,14 +34,6 @@ void cluster_part_text(ClusterPart *part, Buffer *text);
 EndVerdict cluster_part_verdict(const ClusterPart *part);
 /* The outbox is beyond cluster.outbox: the crawl is to pause. Main. */
 bool cluster_part_is_full(ClusterPart *part, uint64_t most_bytes);
-typedef struct ClusterFigures {
-    NodeStats node;
-    uint64_t outbox_blocks;
-    uint64_t outbox_bytes;
-    uint64_t inbox_blocks;
-    uint64_t inbox_bytes;
-    uint16_t agent;
-} ClusterFigures;
 /* As of a second ago at most. */
 void cluster_part_figures(ClusterPart *part, ClusterFigures *figures);
 

@@ -12,7 +12,7 @@
 #include "cluster/mass/mass.h"
 #include "crawl/cluster/cluster_mail.h"
 #include "crawl/cluster/cluster_options.h"
-#include "crawl/cluster/cluster_part.h"
+#include "crawl/cluster/cluster_part_types.h"
 #include "ingest/chore/acks_chore.h"
 #include "ingest/chore/inbox_chore.h"
 #include "ingest/chore/table_chore.h"

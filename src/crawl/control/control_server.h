@@ -3,7 +3,7 @@
  *   client --line--> [in] --> control_words_parse --> sink.take --(control_server_say)--> [out]
  *                                                       '--> control_server_end
  *
- * What: a request is a line of words (control_words.h). The reply is any number of lines of data,
+ * What: a request is a line of words (control_link.h). The reply is any number of lines of data,
  * each with a blank before it, and one last line:
  *
  *   ok                 done

@@ -4,7 +4,7 @@
  *                                                                       --> parts_delete
  *
  * What: builds the parts in the order in which they need each other (writing_parts.h,
- * parsing_parts.h, network_parts.h), starts them, pauses and ends them. What they hand to each
+ * agent_parts.h, network_parts.h), starts them, pauses and ends them. What they hand to each
  * other is in wires.h.
  *
  * Owns: all parts. Configuration and directory are borrowed.
@@ -13,107 +13,7 @@
 #ifndef CRAWL_PARTS_AGENT_PARTS_H
 #define CRAWL_PARTS_AGENT_PARTS_H
 
-#include <stdatomic.h>
-
-#include "base/thread/rate_gate.h"
-#include "crawl/cluster/cluster_part.h"
-#include "crawl/crawl_store.h"
-#include "fetch/dns/resolver.h"
-#include "fetch/transfer/fetcher.h"
-#include "frontier/distributor/frontier.h"
-#include "ingest/batch/ingest_batch.h"
-#include "ingest/chore/orders.h"
-#include "ingest/chore/readmission.h"
-#include "ingest/chore/revival.h"
-#include "ingest/chore/scoring.h"
-#include "ingest/revisit/revisits.h"
-#include "page/archive.h"
-#include "page/classify/classifier.h"
-#include "page/parsing.h"
-#include "parse/host/ip_address.h"
-#include "parse/trap/trap_set.h"
-#include "rules/config.h"
-#include "rules/filters.h"
-#include "rules/scope/denial_list.h"
-
-#define FETCHERS_MAX  64u
-#define NO_PAGE_LIMIT UINT64_MAX
-
-/* Reasons for a pause; several may hold at once. */
-typedef enum PauseReason {
-    PAUSE_DISK = 1,     /* it is nearly full, or a commit waits for room */
-    PAUSE_OPERATOR = 2, /* somebody said so */
-    PAUSE_NETWORK = 4,  /* our own network is out */
-    PAUSE_CLUSTER = 8   /* other agents do not take what is for them */
-} PauseReason;
-
-typedef struct AgentParts {
-    const Config *config;
-    CrawlStore *store;
-    IpPolicy policy;
-    PolitenessOptions politeness;
-    PortSet ports;        /* that are connected to */
-    TlsTrust trust;       /* certificates */
-    TlsSessions sessions; /* of hosts that were visited */
-    bool has_sessions;
-    SigningKey *key; /* NULL: requests are not signed */
-    Signer signer;   /* of the key */
-    char *user_agent;
-    Stats stats;
-    Shared sites; /* a SiteBook, for fetching threads, distributor and ingest */
-    SharedReader distributor_sites;
-    SharedReader ingest_sites;
-    StaySet *stay;       /* scope.stay; NULL = anywhere */
-    Shared scope;        /* a Scope, for parsing threads */
-    Shared admission;    /* an Admission, for fetching threads and ingest */
-    Shared filters;      /* Filters, for parsing threads */
-    Shared fetch_filter; /* the Filter of filter.fetch, for fetching threads */
-    Shared body_filter;  /* the Filter of filter.body, for them, too */
-    Shared parked_traps; /* the TrapSet of patterns that bring nothing new, for them, too */
-    DenialList denials;  /* the main thread's */
-    Readmission *readmission;
-    Orders *orders; /* of operators, about seeds and hosts */
-    DedupSteps dedup;
-    CrawlLog *log;
-    Archive *archive;   /* NULL: --no-warc */
-    Revisits *revisits; /* NULL: schedule.mode = once */
-    Scoring *scoring;
-    Revival *revival; /* brings hosts back */
-    Ingest *ingest;
-    IngestSieve sieve;
-    Parsing *parsing;
-    Classifier *classifier; /* NULL: score.scorer is another */
-    Frontier *frontier;
-    NetworkWatch *network;
-    Resolver *resolver;
-    Fetcher *fetchers[FETCHERS_MAX];
-    atomic_uint n_fetchers;     /* made so far: they stay until the end */
-    atomic_uint n_fetching;     /* of these, the first ones are given work */
-    size_t most_connections;    /* for which there are file descriptors */
-    size_t kept_connections;    /* of one fetcher */
-    ClusterPart *cluster;       /* NULL: one agent alone */
-    Mutex limit_mutex;          /* RANK_STORE; of a cluster: guards max_pages against pages_final */
-    ByteQuota quota;            /* crawl.max_bytes */
-    RateGate rate;              /* fetch.rate; of a cluster: this agent's share of it */
-    RateMeter rate_meter;       /* the cluster thread's */
-    ByteGate spools;            /* bytes of long pages in files: more are cut */
-    _Atomic uint64_t n_endless; /* pages that were cut for others of their host */
-    ByteGate answers;           /* bytes received and not yet parsed: fetchers wait */
-    ByteGate results;           /* bytes parsed and not yet committed: parsers wait */
-    bool gates;                 /* both are initialised */
-    int news;                   /* eventfd: something below changed */
-    atomic_bool finished;       /* nothing is scheduled */
-    atomic_bool draining;
-    atomic_bool stuck;            /* ingest waits for room on the disk */
-    atomic_bool failed;           /* nothing can be committed any more: to be stopped */
-    atomic_size_t outstanding;    /* visit states at the fetchers */
-    _Atomic uint64_t max_pages;   /* that may be fetched here; NO_PAGE_LIMIT */
-    _Atomic uint64_t max_bytes;   /* the same of a cluster; 0 = nothing was granted yet */
-    atomic_size_t connections;    /* fetch.connections as it is now */
-    LiveShares shares;            /* of them */
-    _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
-    unsigned pauses;              /* PauseReasons that hold */
-} AgentParts;
+#include "crawl/parts/agent_parts_types.h"
 
 /* Determines the user agent and the addresses that may be connected to. Nothing is created yet.
  * RESULT_INVALID: error says what is missing. */

@@ -6,7 +6,7 @@
 #ifndef CRAWL_PARTS_CLUSTER_WIRES_H
 #define CRAWL_PARTS_CLUSTER_WIRES_H
 
-#include "crawl/parts/agent_parts.h"
+#include "crawl/parts/agent_parts_types.h"
 
 ClusterSinks cluster_wires_sinks(AgentParts *parts);
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "crawl/parts/agent_parts.h"
+#include "crawl/parts/agent_parts_types.h"
 
 /* Descriptors: how many connections there may be, given how many files the system lets us open.
  *

@@ -11,7 +11,7 @@
 #ifndef CRAWL_PARTS_RULE_PARTS_H
 #define CRAWL_PARTS_RULE_PARTS_H
 
-#include "crawl/parts/agent_parts.h"
+#include "crawl/parts/agent_parts_types.h"
 
 /* Makes all rules anew: configuration, lists of hosts, DIR/denied.txt. */
 Result rule_parts_share(AgentParts *parts, Buffer *error);

@@ -6,7 +6,7 @@
 #ifndef CRAWL_PARTS_SITE_PARTS_H
 #define CRAWL_PARTS_SITE_PARTS_H
 
-#include "crawl/parts/agent_parts.h"
+#include "crawl/parts/agent_parts_types.h"
 
 /* Before anybody is built, and when the configuration has been read anew. Hosts whose robots.txt is
  * not obeyed are an event of ragno.log each. error holds one sentence. */

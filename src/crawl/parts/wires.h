@@ -10,7 +10,7 @@
 #ifndef CRAWL_PARTS_WIRES_H
 #define CRAWL_PARTS_WIRES_H
 
-#include "crawl/parts/agent_parts.h"
+#include "crawl/parts/agent_parts_types.h"
 
 FrontierSinks wires_of_frontier(AgentParts *parts);
 FetcherSinks wires_of_fetcher(AgentParts *parts);

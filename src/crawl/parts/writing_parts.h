@@ -7,7 +7,7 @@
 #ifndef CRAWL_PARTS_WRITING_PARTS_H
 #define CRAWL_PARTS_WRITING_PARTS_H
 
-#include "crawl/parts/agent_parts.h"
+#include "crawl/parts/agent_parts_types.h"
 
 /* crawl_log: its path, or NULL for the one in the crawl's directory. On failure parts_delete takes
  * what there is. */

@@ -130,7 +130,7 @@ bool helm_pause(Helm *helm, bool held, const char *who);
 /* Opens all logs anew. */
 void helm_reopen_logs(Helm *helm, const char *who);
 
-/* Begins a copy of the database (crawl/run/checkpoint.h), with config.ini and denied.txt beside it.
+/* Begins a copy of the database (crawl/run/helm.h), with config.ini and denied.txt beside it.
  * answer gets a sentence when it cannot be made. */
 Result helm_checkpoint(Helm *helm, const char *who, Buffer *answer);
 

@@ -10,6 +10,7 @@
 #include "crawl/cluster/cluster_part.h"
 #include "rules/memory_budget.h"
 #include "store/archive/warc_files.h"
+#include "rules/config_check.h"
 
 #define OPERATOR "operator" /* origin of what one has set */
 

@@ -18,7 +18,7 @@
 
 #include "base/core/result.h"
 #include "base/thread/mutex.h"
-#include "fetch/dns/resolver.h"
+#include "fetch/dns/resolver_types.h"
 
 #define NAME_SERVERS_MOST     8u
 #define NAME_SERVERS_PROBE_MS 10000

@@ -8,7 +8,7 @@
  *   entered a TlsContext gets that one's context; every other caller gets what OpenSSL makes.
  *   Where libcurl does not come this way (another TLS library, a static libcurl), each connection
  *   has a context of its own again, and everything else still works. d2i_X509, by which libssl
- *   decodes what servers send, is taken over in the same way (tls_certificates.h).
+ *   decodes what servers send, is taken over in the same way (tls_context.h).
  *
  *   The order of events for one connection:
  *     1. tls_context_prepare has told libcurl's handle whom it connects to;

@@ -136,7 +136,7 @@ typedef struct FetchHost {
     uint32_t id;
     bool drop;       /* it is given up */
     bool deny;       /* the operator denies it */
-    bool has_places; /* no news of this one: addresses of hosts wait (ingest/host_places.h) */
+    bool has_places; /* no news of this one: addresses of hosts wait (ingest/ingest_writer.h) */
     bool park;       /* it has failed for too long: set aside, as a dropped one is */
     HostHealth health;
     int64_t wait_ms; /* from the end of this fetch */

@@ -13,6 +13,7 @@
 #include "fetch/transfer/transfer_end.h"
 #include "fetch/transfer/transfer_setup.h"
 #include "frontier/visit/visit_turn.h"
+#include "fetch/transfer/transfer.h"
 
 #define EPOLL_EVENTS   48 /* of a turn: what has come is parsed while caches hold it */
 #define INBOX_CAPACITY ((size_t)1 << 17)

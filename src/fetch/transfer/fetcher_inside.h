@@ -19,7 +19,7 @@
 #include "fetch/connect/lanes.h"
 #include "fetch/connect/socket_watch.h"
 #include "fetch/transfer/transfer_pool.h"
-#include "fetch/transfer/fetcher.h"
+#include "fetch/transfer/fetcher_types.h"
 
 struct Fetcher {
     FetcherOptions options;

@@ -8,7 +8,7 @@
 #define FETCH_TRANSFER_FETCHER_RULES_H
 
 #include "fetch/transfer/fetch_step.h"
-#include "fetch/transfer/fetcher.h"
+#include "fetch/transfer/fetcher_types.h"
 
 typedef struct FetcherRules {
     FetchRules step; /* for fetch_step.h */

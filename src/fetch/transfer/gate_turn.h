@@ -12,7 +12,7 @@
 #ifndef FETCH_TRANSFER_GATE_TURN_H
 #define FETCH_TRANSFER_GATE_TURN_H
 
-#include "fetch/transfer/transfer.h"
+#include "fetch/transfer/transfer_types.h"
 
 typedef struct GateTurn {
     ByteGate *gate;     /* NULL: never closed; borrowed */

@@ -6,7 +6,7 @@
 #ifndef FETCH_TRANSFER_TRANSFER_END_H
 #define FETCH_TRANSFER_TRANSFER_END_H
 
-#include "fetch/transfer/transfer.h"
+#include "fetch/transfer/transfer_types.h"
 
 /* Fills in the answer of the transfer's result, after libcurl is done with it. */
 void transfer_end(Transfer *transfer, CURLcode code);

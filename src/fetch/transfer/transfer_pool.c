@@ -1,5 +1,7 @@
 #include "fetch/transfer/transfer_pool.h"
 
+#include "fetch/transfer/transfer.h"
+
 #include <stdlib.h>
 
 static Transfer *transfer_pool_make(TransferPool *pool)

@@ -6,7 +6,7 @@
 #ifndef FETCH_TRANSFER_TRANSFER_POOL_H
 #define FETCH_TRANSFER_TRANSFER_POOL_H
 
-#include "fetch/transfer/transfer.h"
+#include "fetch/transfer/transfer_types.h"
 
 typedef struct TransferPool {
     TransferShared *shared; /* borrowed */

@@ -7,7 +7,7 @@
 #ifndef FETCH_TRANSFER_TRANSFER_SETUP_H
 #define FETCH_TRANSFER_TRANSFER_SETUP_H
 
-#include "fetch/transfer/transfer.h"
+#include "fetch/transfer/transfer_types.h"
 
 /* Sets the handle up for the URL that result asks for, of the visit state, connecting to its
  * address or through a proxy. RESULT_MEMORY. */

@@ -7,7 +7,7 @@
  *
  * What: maps hosts to visit states, gives them URLs from the schedule
  * (frontier/host/visit_window.h), sends them to be resolved and on to the workbench
- * (frontier/host/visit_dispatch.h), and forgets them when they have nothing to do (purge.h). Hosts
+ * (frontier/host/visit_dispatch.h), and forgets them when they have nothing to do (distributor.h). Hosts
  * that wait on disk are found by a walk over the schedule (host_walk.h); when memory is full, the
  * worst in memory make room for better ones (steering.h).
  *

@@ -8,7 +8,7 @@
  *  1. Distributor.memory is the sum of all visit states' bytes, each as of when it was last home.
  *  2. A visit state is forgotten only when it is IDLE, none of its URLs is uncommitted, and its
  *     next fetch time has passed or is in the host's committed record
- *     (frontier/distributor/purge.h). */
+ *     (frontier/distributor/distributor.h). */
 #ifndef FRONTIER_HOST_VISIT_HOME_H
 #define FRONTIER_HOST_VISIT_HOME_H
 

@@ -1,6 +1,6 @@
 /* Page merge: PageDB's side of a merge of the sieve.
  *
- *   sieve_merge.c --elements--> Drum --find, put--> page_merge_repository: hash2idx
+ *   sieve.c --elements--> Drum --find, put--> page_merge_repository: hash2idx
  *        ^                       |
  *        |                       '--unique, duplicate--> sieve --page_merge_new_page--> idx2info
  *        '-- the edges of a page --page_merge_put_links--> links  page_merge_seen --> idx2info

@@ -15,8 +15,8 @@
 
 /* Sieve link: what the bucket files hold of a link, behind its key.
  *
- * What: the auxiliary value of a DRUM element, written by sieve.c and read by sieve_merge.c and
- * sieve_walk.c. It is in the machine's byte order: bucket files do not travel. */
+ * What: the auxiliary value of a DRUM element, written by sieve.c and read by sieve.c and
+ * sieve.c. It is in the machine's byte order: bucket files do not travel. */
 
 /* The URL follows, unless the cache knew it. */
 typedef struct SieveLink {

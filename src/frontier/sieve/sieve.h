@@ -40,7 +40,7 @@
  * Invariants:
  *  1. Exactly once. Links are durable (bucket file, checksums) before the transaction commits that
  *     takes their page out of the schedule. That transaction says up to where the bucket files
- *     count (sieve_state.h), so a crash between the two leaves a tail that the next start cuts off.
+ *     count (sieve.h), so a crash between the two leaves a tail that the next start cuts off.
  *     A merge commits its progress with what it writes, and the next start goes on behind it.
  *  2. Order. Indices follow the order of first appearance within a bucket, that is within a domain;
  *     so does the schedule of a host. A page gets the links and the path that page_db_write would
@@ -53,7 +53,7 @@
  * Errors: those of drum.h and page_merge.h. After one the transaction must be aborted and
  * sieve_settle called. Blocks of a bucket file that cannot be read are left out, counted and
  * logged. A page of which a link is lost gets no list; `ragno verify` tells such a page from one
- * whose links wait (sieve_walk.h).
+ * whose links wait (sieve.h).
  *
  * Source: Lee and others, IRLbot, WWW 2008 (DRUM); BUbiNG's sieve. */
 #ifndef FRONTIER_SIEVE_SIEVE_H

@@ -36,9 +36,9 @@
 #include "page/stats.h"
 #include "rules/scope/admission.h"
 
-typedef struct IngestSieve IngestSieve;     /* ingest_sieve.h */
+typedef struct IngestSieve IngestSieve;     /* ingest_batch.h */
 typedef struct Revisits Revisits;           /* ingest/revisit/revisits.h */
-typedef struct IngestCluster IngestCluster; /* ingest_cluster.h */
+typedef struct IngestCluster IngestCluster; /* ingest_batch.h */
 
 typedef struct BatchHost {
     uint32_t host;
@@ -132,7 +132,7 @@ void batch_destroy(Batch *batch);
 
 /* Ingest's cluster: which URLs belong to other agents, and what this batch has for them.
  *
- *   a new URL of a foreign host --> stub --> outbox (cluster/link/outbox.h) ingest/page/hand_over.h
+ *   a new URL of a foreign host --> stub --> outbox (cluster/link/outbox.h) ingest/page/ingest_new_url.h
  *   a block of another agent    --> page_db_discover_each ingest/chore/inbox_chore.h
  *
  * What: the cluster table as it is committed here, the outbox, and the records of the blocks that

@@ -136,7 +136,7 @@ Result host_move_take(Batch *batch, const HostMove *move)
 
 /* ---- sending ---- */
 
-/* As hand_over.h has it; of a page that another agent found, what that one said. */
+/* As ingest_new_url.h has it; of a page that another agent found, what that one said. */
 static Result send_record(Batch *batch, const PageRef *page, uint16_t to, bool done)
 {
     Via via;

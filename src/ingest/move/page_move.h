@@ -1,7 +1,7 @@
 /* Page move: what becomes of one page when the slot of its host moves.
  *
  *   here, the slot leaves:   page --page_move_leave--> stub, and a record in the outbox
- *   there, it is MOVING:     record --> stub that nobody has scheduled (ingest/page/hand_over.h)
+ *   there, it is MOVING:     record --> stub that nobody has scheduled (ingest/page/ingest_new_url.h)
  *   there, it is OWNED:      stub --page_move_adopt--> scheduled, unless it is done
  *   the owner lost its disk: stub --page_move_tell--> a record in the outbox, again
  *

@@ -16,7 +16,7 @@
  *                confirm             nothing new (304, or an error of a page that is stored)
  *                store               links, spelled and without duplicates, for the next station
  *   write down page_db_write       pages, links and new URLs of all results in one sweep; what is
- *                                  found in passing goes through ingest_sink.h and ingest_new_url.h
+ *                                  found in passing goes through page_way.h and ingest_new_url.h
  *   revisit    revisits_note       when the page is due again
  *   close      ingest_host_close   hosts that failed for good or are full
  *   ---------- the batch is finished (batch_finish) and committed (ingest_writer.h) --------------

@@ -4,7 +4,7 @@
  *        ^                                                           |
  *        '---- next due time <--- transaction of the result <--------'
  *
- * What: the chore puts the pages that are due into the schedule (revisit_line.h). From there on
+ * What: the chore puts the pages that are due into the schedule (revisits.h). From there on
  * such a page is a URL like any other: politeness, robots.txt, retries and budgets are the same.
  * Its due time stays in the revisit table until the transaction of its result computes the next
  * one. A host that fails rests for a period instead of being given up, twice as long each time, and

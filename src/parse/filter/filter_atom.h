@@ -9,7 +9,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "parse/filter/filter.h"
+#include "parse/filter/filter_types.h"
 #include "parse/filter/filter_set.h"
 
 typedef struct FilterAtom FilterAtom;

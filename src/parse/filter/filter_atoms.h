@@ -10,7 +10,7 @@
 
 /* A filter while it is compiled: its text, how far it is read, and what is wrong with it.
  *
- * What: the grammar (filter_parse.c) and the arguments (filter_args.h) both move over the text and
+ * What: the grammar (filter.c) and the arguments (filter_atoms.h) both move over the text and
  * complain about a place in it.
  * Owns: nothing; filter, options and error belong to the caller of filter_compile.
  * Threads: the one that compiles. */
@@ -45,5 +45,7 @@ const FilterAtomType *filter_atom_type(size_t i);
 const FilterAtomType *filter_atom_find(const char *name, size_t length);
 /* The name that is most similar to the given one; NULL when none is similar. */
 const char *filter_atom_nearest(const char *name, size_t length);
+
+const FilterAtomHelp *filter_atom_help(size_t i);
 
 #endif

@@ -31,7 +31,7 @@ bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t lengt
                             const FilterInput *input __attribute__((unused)),                      \
                             FilterScratch *scratch __attribute__((unused)))
 
-/* filter_url_tests.c */
+/* filter_tests.c */
 FILTER_TEST(host_equals);
 FILTER_TEST(host_ends_with);
 FILTER_TEST(host_in_domain);
@@ -59,7 +59,7 @@ FILTER_TEST(parameter_is);
 FILTER_TEST(parameters_below);
 FILTER_TEST(depth_at_most);
 
-/* filter_answer_tests.c */
+/* filter_tests.c */
 FILTER_TEST(is_http_response);
 FILTER_TEST(status_is);
 FILTER_TEST(status_category);

@@ -11,7 +11,7 @@
 
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
-#include "parse/html/html_tree.h"
+#include "parse/html/html_tree_types.h"
 
 typedef struct HtmlLibxml2 HtmlLibxml2;
 

@@ -10,6 +10,7 @@
 #include "parse/html/html_words.h"
 #include "parse/robots/robots_meta.h"
 #include "parse/text/skim_scan.h"
+#include "parse/html/html.h"
 
 /* ---- values ---- */
 

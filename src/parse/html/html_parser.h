@@ -1,6 +1,6 @@
 /* The inside of an HtmlParser.
  *
- * What: html.c reads pages, html_resolve.c makes links of
+ * What: html.c reads pages, html_parser.c makes links of
  * references.
  * Threads: an HtmlParser belongs to one. */
 #ifndef PARSE_HTML_HTML_PARSER_H
@@ -10,9 +10,9 @@
 #include "base/memory/buffer.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_stream.h"
-#include "parse/html/html.h"
+#include "parse/html/html_types.h"
 #include "parse/html/html_libxml2.h"
-#include "parse/html/html_tree.h"
+#include "parse/html/html_tree_types.h"
 #include "parse/html/skim.h"
 #include "parse/html/skim_stream.h"
 #include "parse/text/digest.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "parse/html/html_tree.h"
+#include "parse/html/html_tree_types.h"
 
 /* LINK_NOFOLLOW ... in a list of link types. */
 unsigned html_rel_flags(const HtmlSlice *rel);

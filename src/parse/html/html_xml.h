@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "base/core/result.h"
-#include "parse/html/html_tree.h"
+#include "parse/html/html_tree_types.h"
 
 /* Whether a Content-Type header says XML that may be XHTML; value may be NULL. */
 bool html_xml_is_type(const char *content_type);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "parse/text/digest.h"
-#include "parse/html/html_tree.h"
+#include "parse/html/html_tree_types.h"
 #include "parse/html/skim_token.h"
 
 /* What the tokens are told to: the context of skim_reader. */

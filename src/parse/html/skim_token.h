@@ -12,7 +12,7 @@
  *
  * A reader is a table of functions that is known at compile time, so that skim_tokens becomes one
  * piece of code with them. parse/html/skim.c reads links and digests,
- * parse/visible/visible_markup.c reads text. The input is UTF-8 without NUL
+ * parse/visible/visible.c reads text. The input is UTF-8 without NUL
  * (parse/charset/charset.h), with any content: nothing fails.
  * Owns: nothing; slices lie in the text.
  * Threads: pure but for the reader; linear in the length of the text. */
@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "parse/html/html_tree.h"
+#include "parse/html/html_tree_types.h"
 #include "parse/text/skim_scan.h"
 
 /* What tokens are told to. Slices lie in the text. */

@@ -69,8 +69,8 @@ static inline uint32_t decode_little_endian_32(const char *p)
 
 /* The codecs of content codings: gzip and deflate, brotli, zstd.
  *
- * What: of each the steps that the loop of decode_stream.h takes, and a function that appends what
- * it decodes to the target, as far as it gets. decode_gzip.c, decode_brotli.c and decode_zstd.c
+ * What: of each the steps that the loop of decode.h takes, and a function that appends what
+ * it decodes to the target, as far as it gets. decode.c, decode.c and decode.c
  * have one each. Owns: nothing; the codecs' states are the Decoder's. Threads: the one that the
  * Decoder belongs to. Errors: the statuses of decode.h. */
 

@@ -34,41 +34,7 @@
 #ifndef PARSE_ROBOTS_ROBOTS_H
 #define PARSE_ROBOTS_ROBOTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/core/result.h"
-#include "parse/usage/usage.h"
-
-#define ROBOTS_MAX_BYTES (500u * 1024u) /* RFC 9309 2.5: the rest of the file is ignored */
-
-#define ROBOTS_WILD_MAX            4096u
-#define ROBOTS_FREE_STEPS_PER_BYTE 4
-#define ROBOTS_DECISION_STEPS      (INT64_C(1) << 18)
-#define ROBOTS_EARNED_STEPS        (INT64_C(1) << 15)
-#define ROBOTS_SAVED_STEPS         (INT64_C(1) << 20)
-
-#define ROBOTS_RULE_TEXT_BYTES 512u
-#define ROBOTS_MAX_SITEMAPS    2000u /* more are left out */
-
-typedef struct Robots Robots;
-
-typedef struct RobotsVerdict {
-    bool allowed;
-    unsigned line;    /* of the deciding rule in the file, 1-based; 0 = no rule */
-    const char *rule; /* that line as written ("Disallow: /x"), trimmed, without its comment, cut at
-                       * ROBOTS_RULE_TEXT_BYTES, control characters as '?'; borrowed from Robots;
-                       * NULL when line is 0 */
-    bool undecided;   /* a rule was too expensive to be decided, and may not say this at all */
-} RobotsVerdict;
-
-/* The steps that decisions about one file may still take. A new file has ROBOTS_SAVED_STEPS. */
-typedef struct RobotsAllowance {
-    int64_t steps; /* saved so far; slightly negative after an expensive decision */
-    int64_t spent; /* in all */
-} RobotsAllowance;
-#define ROBOTS_NEW_ALLOWANCE ((RobotsAllowance){.steps = ROBOTS_SAVED_STEPS})
+#include "parse/robots/robots_types.h"
 
 /* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY.
  */
@@ -91,27 +57,13 @@ bool robots_allows(const Robots *robots, const char *path, size_t length, Robots
 /* How many rules are shortened because there are more than ROBOTS_WILD_MAX. */
 size_t robots_n_shortened(const Robots *robots);
 
-/* Milliseconds, or -1 when the group has no (valid) Crawl-delay. Decimals count; no upper bound but
- * ROBOTS_DELAY_MAX_MS: the cap is the caller's. */
-#define ROBOTS_DELAY_MAX_MS INT64_C(1000000000000)
 int64_t robots_crawl_delay_ms(const Robots *robots);
 
 /* The Sitemap lines in file order without repetitions, as written: relative ones are resolved by
  * the caller against the address of robots.txt. Borrowed, NUL-terminated. */
 size_t robots_n_sitemaps(const Robots *robots);
 const char *robots_sitemap(const Robots *robots, size_t i);
-/* What the Content-Usage and Content-Signal lines of the group say of a path with its query. A line
- * may begin with a path; the longest that the path begins with decides, and of equals the
- * strictest. A path with a wildcard counts up to it, and only what it denies. At most
- * ROBOTS_MAX_USAGES lines count. */
-#define ROBOTS_MAX_USAGES 1000u
 Usage robots_usage(const Robots *robots, const char *path, size_t length);
-/* Adds what a /.well-known/tdmrep.json says (the TDM Reservation Protocol): a list of objects with
- * a "location", a path as in robots.txt, and "tdm-reservation", 1 or 0. They count beside the lines
- * of robots.txt: of the file's the longest location decides, one with a wildcard counts up to it,
- * and only when it reserves. RESULT_INVALID: from some point on it is no such file; what stood
- * before counts. RESULT_MEMORY. */
-#define ROBOTS_TDM_PATH 2048u /* bytes of a location that are looked at */
 Result robots_add_tdm(Robots *robots, const char *text, size_t length);
 /* Bytes of memory it occupies, for the frontier's budget. */
 size_t robots_bytes(const Robots *robots);

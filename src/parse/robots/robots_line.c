@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "parse/robots/robots.h"
+#include "parse/robots/robots_types.h"
 
 typedef struct LineName {
     const char *name;

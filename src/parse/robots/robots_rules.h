@@ -14,7 +14,7 @@
 
 #include "base/memory/buffer.h"
 #include "base/memory/map.h"
-#include "parse/robots/robots.h"
+#include "parse/robots/robots_types.h"
 #include "parse/robots/robots_line.h"
 #include "parse/robots/robots_pattern.h"
 

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "parse/http/http_header.h"
-#include "parse/sitemap/sitemap.h"
+#include "parse/sitemap/sitemap_types.h"
 
 /* Dates in sitemaps and feeds: parse/sitemap/sitemap.h. */
 

@@ -12,7 +12,7 @@
 
 #include "base/memory/buffer.h"
 #include "parse/http/decode.h"
-#include "parse/sitemap/sitemap.h"
+#include "parse/sitemap/sitemap_types.h"
 #include "parse/sitemap/sitemap_clean.h"
 #include "parse/url/url.h"
 

@@ -7,7 +7,7 @@
 #ifndef PARSE_URL_URL_ENCODE_H
 #define PARSE_URL_URL_ENCODE_H
 
-#include "parse/url/url.h"
+#include "parse/url/url_types.h"
 
 /* Classes of a byte; url_class[byte] is their sum. */
 enum {

@@ -6,7 +6,7 @@
 #ifndef PARSE_URL_URL_FAST_H
 #define PARSE_URL_URL_FAST_H
 
-#include "parse/url/url.h"
+#include "parse/url/url_types.h"
 
 /* True when input was resolved. False when url_standard.h must resolve it: out is then valid, with
  * unspecified content. */

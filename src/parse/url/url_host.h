@@ -8,7 +8,7 @@
 #ifndef PARSE_URL_URL_HOST_H
 #define PARSE_URL_URL_HOST_H
 
-#include "parse/url/url.h"
+#include "parse/url/url_types.h"
 
 /* Parses a host as written (not empty, valid UTF-8) and appends its serialisation. */
 Result url_host_append(Url *out, const char *input, size_t length);

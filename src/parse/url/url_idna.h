@@ -8,7 +8,7 @@
 #ifndef PARSE_URL_URL_IDNA_H
 #define PARSE_URL_URL_IDNA_H
 
-#include "parse/url/url.h"
+#include "parse/url/url_types.h"
 
 /* Appends the ASCII form of a valid UTF-8 domain that is not all ASCII. */
 Result url_idna_append(Url *out, const char *domain, size_t length);

@@ -25,7 +25,7 @@
 
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
-#include "parse/url/url.h"
+#include "parse/url/url_types.h"
 
 typedef struct UrlKeyOptions {
     bool session_ids;

@@ -7,7 +7,7 @@
 #ifndef PARSE_URL_URL_LEGACY_H
 #define PARSE_URL_URL_LEGACY_H
 
-#include "parse/url/url.h"
+#include "parse/url/url_types.h"
 
 /* Whether a query depends on the encoding at all: it is not NULL, UTF-8, UTF-16, replacement or
  * unknown. */

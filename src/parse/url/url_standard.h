@@ -8,7 +8,7 @@
 #ifndef PARSE_URL_URL_STANDARD_H
 #define PARSE_URL_URL_STANDARD_H
 
-#include "parse/url/url.h"
+#include "parse/url/url_types.h"
 
 /* Arguments as url_parse_in_document. */
 Result url_parse_standard(Url *out, const Url *base, const char *input, size_t length,

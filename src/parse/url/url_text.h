@@ -7,7 +7,7 @@
 #ifndef PARSE_URL_URL_TEXT_H
 #define PARSE_URL_URL_TEXT_H
 
-#include "parse/url/url.h"
+#include "parse/url/url_types.h"
 
 /* Empties a Url but keeps its memory. */
 void url_clear(Url *url);

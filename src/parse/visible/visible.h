@@ -8,8 +8,8 @@
  * not.
  *
  * Flow: the encoding is found and undone as in parse/html/html.h; the markup is tokenized once
- * (visible_markup.h), open elements are kept track of (visible_tree.h, visible_stack.h), their text
- * is laid out (visible_lines.h), what the page says of itself is noted (visible_facts.h).
+ * (visible.h), open elements are kept track of (visible_tree.h, visible_stack.h), their text
+ * is laid out (visible_lines.h), what the page says of itself is noted (visible.h).
  * tests/interop/browser_text.py compares the result with Chromium's, word by word.
  *
  * Owns: a VisiblePage borrows from its reader until the next page is read.
@@ -27,7 +27,7 @@
 typedef struct VisibleOptions {
     size_t memory_bytes; /* of decoded text, and of facts; 0 = 64 Mi */
     bool links;          /* note where links lie in the text */
-    bool main_text;      /* find the main text (visible_main.h) */
+    bool main_text;      /* find the main text (visible.h) */
 } VisibleOptions;
 
 typedef struct VisibleInput {

@@ -1,6 +1,6 @@
 /* Report: what a crawl came to, gathered from its logs and its database.
  *
- * What: the four sources (report_log.h, report_watch.h, report_graph.h, report_hosts.h), read one
+ * What: the four sources (report.h, report.h, report_graph.h, report.h), read one
  * after the other. report/tell writes it.
  * Owns: all of its parts.
  * Threads: one; the crawl may be running. */

@@ -30,7 +30,7 @@ ReportWriter report_html_writer(ReportHtml *html);
 /* Chart: a quantity over time as an HTML figure with an inline SVG.
  *
  * What: the line is SVG, which stretches to any width. The labels of the axes are text beside the
- * SVG, which does not stretch. The CSS classes are those of the style in report_html.c.
+ * SVG, which does not stretch. The CSS classes are those of the style in report_file.c.
  * Threads: any; pure. */
 
 /* Appends the figure. Errors of the buffer. */

@@ -37,7 +37,7 @@ static void tell_fact(const Telling *tell, const char *name, const char *value)
     tell->to->fact(tell->to->context, name, value);
 }
 
-static void tell_count(const Telling *tell, const char *name, uint64_t n)
+static void report_tell_count(const Telling *tell, const char *name, uint64_t n)
 {
     char text[WORDS_BYTES];
     tell_fact(tell, name, words_count(n, text));
@@ -136,7 +136,7 @@ static void tell_tally(const Telling *tell, const Tally *tally, const char *name
     }
     tell_table_end(tell);
     if (n > ROWS_SHOWN) {
-        tell_count(tell, "further rows", n - ROWS_SHOWN);
+        report_tell_count(tell, "further rows", n - ROWS_SHOWN);
     }
     free(rows);
 }
@@ -206,28 +206,28 @@ static void tell_summary(Telling *tell)
     if (report->has_totals) {
         tell_fact(tell, "time crawling",
                   words_ms(greater_ms(totals->elapsed_ms, watch->elapsed_s), a));
-        tell_count(tell, "pages fetched", totals->pages);
-        tell_count(tell, "requests", totals->fetches);
+        report_tell_count(tell, "pages fetched", totals->pages);
+        report_tell_count(tell, "requests", totals->fetches);
         tell_bytes(tell, "received", totals->bytes);
         double cpu_ms = greater_ms(totals->cpu_ms, watch->cpu_s);
         (void)snprintf(text, sizeof text, "%s, %.0f pages per CPU-second", words_ms(cpu_ms, a),
                        cpu_ms > 0 ? (double)totals->pages * 1e3 / cpu_ms : 0.0);
         tell_fact(tell, "CPU time", text);
     }
-    tell_count(tell, "URLs known", report->graph.n_pages);
+    report_tell_count(tell, "URLs known", report->graph.n_pages);
     tell_share(tell, "URLs crawled", report->graph.n_crawled, report->graph.n_pages);
-    tell_count(tell, "links", report->graph.n_links);
+    report_tell_count(tell, "links", report->graph.n_links);
     if (report->has_hosts) {
-        tell_count(tell, "hosts visited", report->hosts.n);
+        report_tell_count(tell, "hosts visited", report->hosts.n);
     }
     if (log->pages > 0) {
         tell_share(tell, "duplicates", log->duplicates, log->pages);
-        tell_count(tell, "cut off (truncated)", log->truncated);
-        tell_count(tell, "not read to the end for links", log->unread);
-        tell_count(tell, "pages beyond parse.max_links", log->beyond_pages);
-        tell_count(tell, "links beyond parse.max_links", log->beyond_links);
-        tell_count(tell, "pages with links that are too long", log->long_pages);
-        tell_count(tell, "links that are too long", log->long_links);
+        report_tell_count(tell, "cut off (truncated)", log->truncated);
+        report_tell_count(tell, "not read to the end for links", log->unread);
+        report_tell_count(tell, "pages beyond parse.max_links", log->beyond_pages);
+        report_tell_count(tell, "links beyond parse.max_links", log->beyond_links);
+        report_tell_count(tell, "pages with links that are too long", log->long_pages);
+        report_tell_count(tell, "links that are too long", log->long_links);
     }
 }
 
@@ -375,8 +375,8 @@ static void report_sections_tell_broken(Telling *tell)
         tell, "Broken links",
         "Linked pages with status 4xx (but 401, 403, 429, 451) or without an answer, most linked "
         "first. All of them: ragno report DIR --broken-links.");
-    tell_count(tell, "broken pages", graph->n_broken);
-    tell_count(tell, "links to them", graph->n_broken_links);
+    report_tell_count(tell, "broken pages", graph->n_broken);
+    report_tell_count(tell, "links to them", graph->n_broken_links);
     if (graph->n_broken_links == 0) {
         return;
     }
@@ -437,20 +437,20 @@ static void report_sections_tell_hosts(Telling *tell)
         return;
     }
     tell_section(tell, "Hosts", NULL);
-    tell_count(tell, "active", hosts->active);
-    tell_count(tell, "given up after errors", hosts->dropped);
+    report_tell_count(tell, "active", hosts->active);
+    report_tell_count(tell, "given up after errors", hosts->dropped);
     for (size_t i = 0; i < FETCH_CLASSES; i++) {
         if (hosts->dropped_by[i] > 0) {
             char name[64];
             (void)snprintf(name, sizeof name, "given up: %s", fetch_class_name((FetchClass)i));
-            tell_count(tell, name, hosts->dropped_by[i]);
+            report_tell_count(tell, name, hosts->dropped_by[i]);
         }
     }
-    tell_count(tell, "parked: failed for too long", hosts->parked);
-    tell_count(tell, "at their limit", hosts->full);
-    tell_count(tell, "denied by the operator", hosts->denied);
+    report_tell_count(tell, "parked: failed for too long", hosts->parked);
+    report_tell_count(tell, "at their limit", hosts->full);
+    report_tell_count(tell, "denied by the operator", hosts->denied);
     if (hosts->queues.n > 0) {
-        tell_count(tell, "with URLs that are scheduled", hosts->queues.n);
+        report_tell_count(tell, "with URLs that are scheduled", hosts->queues.n);
         tell_histogram(tell, "URLs that are scheduled, by host", &hosts->queues, words_range);
     }
     tell_ranking(tell, "Largest hosts, by pages", &hosts->largest);
@@ -478,9 +478,9 @@ static void tell_walls(Telling *tell)
     tell_section(tell, "Answers that keep crawlers out",
                  "Pages that were answered so, each attempt counted; ragno db DIR hosts --walls "
                  "lists all hosts.");
-    tell_count(tell, "hosts", hosts->walled);
+    report_tell_count(tell, "hosts", hosts->walled);
     for (size_t i = 0; i < HTTP_WALLS; i++) {
-        tell_count(tell, names[i], hosts->walls[i]);
+        report_tell_count(tell, names[i], hosts->walls[i]);
     }
     tell_table(tell, columns, 5);
     for (size_t i = 0; i < hosts->walling.n; i++) {
@@ -502,16 +502,16 @@ static void report_sections_tell_robots(Telling *tell)
     tell_section(tell, "robots.txt", "How robots.txt was answered, and what it forbade.");
     tell_tally(tell, &report->log.robots_statuses, "status", false, telling_status);
     if (report->has_hosts) {
-        tell_count(tell, "URLs forbidden", report->hosts.robots_denied);
-        tell_count(tell, "hosts that forbid all that was tried", report->hosts.closed);
-        tell_count(tell, "hosts with Crawl-delay", report->hosts.with_crawl_delay);
+        report_tell_count(tell, "URLs forbidden", report->hosts.robots_denied);
+        report_tell_count(tell, "hosts that forbid all that was tried", report->hosts.closed);
+        report_tell_count(tell, "hosts with Crawl-delay", report->hosts.with_crawl_delay);
     }
     tell_section(
         tell, "Walls",
         "Hosts that answered at least 80 % of their pages, and at least 10, with 401, 403, "
         "429, 451 "
         "or 503.");
-    tell_count(tell, "hosts", graph->n_walls_all);
+    report_tell_count(tell, "hosts", graph->n_walls_all);
     if (graph->n_walls > 0) {
         const ReportColumn columns[] = {{.name = "host", .is_url = true},
                                         {.name = "refusals", .is_number = true},
@@ -555,7 +555,7 @@ static void tell_graph(Telling *tell)
     tell->to->bars_end(tell->to->context);
     tell_section(tell, "Links",
                  "Different links of a page that has any; redirects are not counted.");
-    tell_count(tell, "links", graph->n_links);
+    report_tell_count(tell, "links", graph->n_links);
     tell_share(tell, "to another host", graph->n_links_cross, graph->n_links);
     if (graph->degrees.n > 0) {
         char text[WORDS_BYTES];

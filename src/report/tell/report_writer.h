@@ -1,6 +1,6 @@
 /* Report writer: the interface between what a report says and the form in which it is written.
  *
- * What: report_sections.h calls a ReportWriter; report_text.h and report_html.h make one. The order
+ * What: report_sections.h calls a ReportWriter; report_text.h and report_file.h make one. The order
  * of calls is: begin; then for each section: section, and inside it any number of facts, notes,
  * tables with their rows, bars with their rows, and charts; last, end. Texts are plain: each writer
  * escapes them for its form.

@@ -4,6 +4,7 @@
 
 #include "base/thread/log.h"
 #include "store/lmdb/lmdb_result.h"
+#include "store/archive/warc.h"
 
 #define TABLE     "warc"
 #define END_BYTES 12u /* of one file */

@@ -13,7 +13,7 @@
 #include <lmdb.h>
 
 #include "base/core/result.h"
-#include "store/archive/warc.h"
+#include "store/archive/warc_types.h"
 
 /* Stores it; txn is a write transaction. RESULT_FULL: the map must grow. RESULT_IO, RESULT_DAMAGED.
  */

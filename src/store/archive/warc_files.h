@@ -15,7 +15,7 @@
 
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
-#include "store/archive/warc.h"
+#include "store/archive/warc_types.h"
 #include "store/warc/warc_name.h"
 
 /* One file found in a directory. */

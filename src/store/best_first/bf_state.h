@@ -14,7 +14,7 @@
 #include "base/thread/thread.h"
 #include "base/thread/timekeeper.h"
 #include "store/front/bf_front.h"
-#include "store/best_first/bf_scheduler.h"
+#include "store/best_first/bf_scheduler_types.h"
 #include "store/schedule/schedule.h"
 
 /* A page whose level changes. */

@@ -10,7 +10,7 @@
 #define STORE_BEST_FIRST_BF_TURN_H
 
 #include "base/core/result.h"
-#include "store/best_first/bf_scheduler.h"
+#include "store/best_first/bf_scheduler_types.h"
 #include "store/best_first/bf_state.h"
 
 /* How the codes of PageDB and of the schedule become a BFScheduler's.

@@ -6,7 +6,7 @@
 #ifndef STORE_DRUM_DRUM_ELEMENT_H
 #define STORE_DRUM_DRUM_ELEMENT_H
 
-#include "store/drum/drum.h"
+#include "store/drum/drum_types.h"
 
 typedef enum DrumOperation { DRUM_CHECK = 0, DRUM_UPDATE = 1, DRUM_CHECK_UPDATE = 2 } DrumOperation;
 

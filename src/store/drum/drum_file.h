@@ -28,7 +28,7 @@
 #ifndef STORE_DRUM_DRUM_FILE_H
 #define STORE_DRUM_DRUM_FILE_H
 
-#include "store/drum/drum.h"
+#include "store/drum/drum_types.h"
 
 #define DRUM_FILE_VERSION     1u
 #define DRUM_FILE_HEADER      64u

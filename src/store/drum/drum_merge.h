@@ -1,7 +1,7 @@
 /* One merge: a sealed generation against the repository.
  *
  * What: bucket after bucket is loaded (drum_bucket.h), looked up in one sweep over the repository,
- * put, and dispatched (drum_dispatch.h, drum_order.h). drum.h tells what that means to callers.
+ * put, and dispatched (drum_merge.h, drum_merge.h). drum.h tells what that means to callers.
  * Owns: the bucket in memory and the outcomes; the generation is borrowed until drum_merge_end.
  * Threads: one, between drum_merge_begin and drum_merge_end; it needs no lock of the Drum's.
  * Errors: those of drum_merge_run. */

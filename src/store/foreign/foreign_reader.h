@@ -2,7 +2,7 @@
  *
  * What: takes what is in use: WARC 0.18 to 1.1, line ends of one or two bytes, folded fields, URIs
  * in angle brackets, dates with and without fractions; a member for each record, one for all, or no
- * compression (foreign_stream.h). What cannot be read is passed over: a record ends at the latest
+ * compression (foreign_reader.h). What cannot be read is passed over: a record ends at the latest
  * where a member begins with a record, and after damage reading goes on where the next one begins.
  * The strict reader of our own files is store/archive/warc_reader.h.
  * Owns: its stream; a record is borrowed until the next call.

@@ -5,7 +5,7 @@
 #ifndef STORE_FREQUENCY_FREQ_ERROR_H
 #define STORE_FREQUENCY_FREQ_ERROR_H
 
-#include "store/frequency/freq_scheduler.h"
+#include "store/frequency/freq_scheduler_types.h"
 
 /* Sets the error and returns the code. */
 FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what);

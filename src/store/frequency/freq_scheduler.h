@@ -28,59 +28,8 @@
 #ifndef STORE_FREQUENCY_FREQ_SCHEDULER_H
 #define STORE_FREQUENCY_FREQ_SCHEDULER_H
 
-#include <lmdb.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/core/error.h"
-#include "store/frequency/freq_rules.h"
-#include "store/lmdb/mmap_array.h"
-#include "store/lmdb/txn_manager.h"
-#include "store/pages/page_db.h"
-#include "store/records/crawled_page.h"
-#include "store/records/page_request.h"
-
-#define FREQ_SCHEDULER_DEFAULT_SIZE    PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
-#define FREQ_SCHEDULER_DEFAULT_PERSIST 0
-
-/* With a margin: how long a page stays out that nobody crawls or releases. */
-#define FREQ_SCHEDULER_DEFAULT_LEASE_S 600.0
-
-typedef struct PageFreq {
-    uint64_t hash; /* page_db_hash */
-    float freq;    /* visits per second */
-} PageFreq;
-
-typedef enum FreqSchedulerError {
-    freq_scheduler_error_ok = 0,       /* no error */
-    freq_scheduler_error_memory,       /* error allocating memory */
-    freq_scheduler_error_invalid_path, /* file system error */
-    freq_scheduler_error_internal,     /* unexpected error */
-    /* Beyond the documented ones: */
-    freq_scheduler_error_full,   /* disk or map full */
-    freq_scheduler_error_locked, /* a cursor is open in this thread, or another scheduler works on
-                                    the PageDB */
-    freq_scheduler_error_invalid /* an argument is NULL or out of range */
-} FreqSchedulerError;
-
-typedef struct FreqScheduler {
-    char *path;              /* as given, or "PATH_OF_PAGE_DB_freqs" */
-    PageDB *page_db;         /* borrowed; outlives the scheduler */
-    TxnManager *txn_manager; /* the PageDB's */
-    Error *error;
-    int persist;         /* if not, delete empties the schedule; default 0 */
-    float margin;        /* default -1: none */
-    size_t max_n_crawls; /* default 0: no bound */
-    double lease_s;      /* default FREQ_SCHEDULER_DEFAULT_LEASE_S */
-    struct FreqLeases *leases;
-    bool is_claimed; /* the PageDB */
-    MDB_dbi schedule;
-    MDB_dbi pages;
-    double (*now_s)(void *context); /* seconds since 1970, for margin; NULL: the wall clock */
-    void *now_context;
-} FreqScheduler;
+#include "store/frequency/freq_load.h"
+#include "store/frequency/freq_scheduler_types.h"
 
 /* path may be NULL. On failure *sch is NULL or holds the error, and is to be deleted.
  * freq_scheduler_error_locked: another FreqScheduler works on the PageDB. A NULL argument is
@@ -98,31 +47,6 @@ FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_request
 /* With a margin: a page that was handed out was not crawled, and may be handed out again.
  * freq_scheduler_error_internal: there is no such page, or it is not out. */
 FreqSchedulerError freq_scheduler_release(FreqScheduler *sch, const char *url);
-
-/* Loads every page that was crawled (but start pages named "_seed_..."): with frequency
- * freq_default, or, if freq_scale is above 0 and the page's change rate (page_info_rate) is known,
- * freq_scale times that. */
-FreqSchedulerError freq_scheduler_load_simple(FreqScheduler *sch, float freq_default,
-                                              float freq_scale);
-/* Loads an array of PageFreq. Frequencies not above 0 and unknown pages are skipped. */
-FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs);
-/* Loads every page that was crawled, by rules, with the change rate of freq_change_rate; pages that
- * no rule decides have freq_default (not above 0: they are not loaded). *n_loaded may be NULL. */
-FreqSchedulerError freq_scheduler_load_rules(FreqScheduler *sch, const FreqRules *rules,
-                                             float freq_default, uint64_t *n_loaded);
-/* Loads every page that was crawled, sharing visits_per_s by estimated change rates (freq_share);
- * freq_expected_rate says how pages that were crawled once, or never changed, count. Pages keep
- * their turn. */
-FreqSchedulerError freq_scheduler_load_estimated(FreqScheduler *sch, double visits_per_s,
-                                                 uint64_t *n_loaded);
-
-/* Loads pages one by one, in one transaction. Unknown pages, and frequencies that are not above 0,
- * are skipped. After an error, call freq_scheduler_cursor_abort. */
-FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **cursor);
-FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *cursor,
-                                               uint64_t hash, float freq);
-FreqSchedulerError freq_scheduler_cursor_commit(FreqScheduler *sch, MDB_cursor *cursor);
-void freq_scheduler_cursor_abort(FreqScheduler *sch, MDB_cursor *cursor);
 
 /* Pages in the schedule. */
 FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages);

@@ -12,7 +12,7 @@
 #include <lmdb.h>
 #include <stdbool.h>
 
-#include "store/frequency/freq_scheduler.h"
+#include "store/frequency/freq_scheduler_types.h"
 
 /* Virtual times are not negative, so that the order of their bits is theirs. */
 typedef struct FreqEntry {

@@ -5,12 +5,12 @@
  *   transactions ------ offer, withdraw (after the commit, in its order)
  *
  * What: a global best-first order is a merge over the heads of all hosts. Every loaded host holds a
- * small window (bf_window.h) onto the head of its range in the schedule, and stands in a heap under
+ * small window (bf_front.h) onto the head of its range in the schedule, and stands in a heap under
  * its best entry. So a request costs O(log hosts) for each URL, however many URLs are queued and
  * however long the queue of one host is. Hosts are loaded from the schedule in order of their best
  * level, and only as far as the heaps need them. A host with nothing left is dropped.
  *
- * Rates (bf_rates.h): hosts of heat 0 go first, then heat 1, and so on; a host that exceeds all
+ * Rates (bf_front.h): hosts of heat 0 go first, then heat 1, and so on; a host that exceeds all
  * rates stands in no heap. When the heat of a host can sink next is the key of one more heap, the
  * clock. So each URL costs O(log hosts) for rates as well, and a hot host costs nothing until its
  * time has come.

@@ -3,7 +3,7 @@
  * What: four steps. All URLs of the batch are looked up (page_batch.h). The pages are worked
  * through in order, on the nodes in memory only, exactly as if each page were written alone; the
  * sink is told what was discovered and what was crawled. New pages get their indices. Then the
- * tables are written one after the other (page_flush.h).
+ * tables are written one after the other (page_writer.h).
  * Owns: the cursor; the batch is the store's, and is empty before and after.
  * Threads: the one with the write transaction.
  * Errors: LMDB codes, ENOMEM, E2BIG; PAGE_WRITER_STOPPED when the sink returned something other

@@ -21,28 +21,7 @@
 #ifndef STORE_PAGE_TABLES_PAGE_LOOKUP_H
 #define STORE_PAGE_TABLES_PAGE_LOOKUP_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/thread/mutex.h"
-
-#define PAGE_LOOKUP_MAX_BUCKETS ((size_t)1 << 19)
-#define PAGE_LOOKUP_PATIENCE    128u
-
-typedef struct PageLookupTable PageLookupTable;
-
-typedef struct PageLookup {
-    _Atomic(PageLookupTable *) table; /* NULL until the first sweep */
-    Mutex mutex;                      /* guards the rest, and writing to the table */
-    uint64_t missed;                  /* look-ups in the tree since the last decision */
-    uint64_t decide_at;               /* that many of them until the next */
-    uint64_t swept;                   /* pages in the database at the last sweep */
-} PageLookup;
-
-struct PageDBStore;
-struct PageReader;
+#include "store/page_tables/page_lookup_types.h"
 
 void page_lookup_init(PageLookup *lookup);
 void page_lookup_destroy(PageLookup *lookup);

@@ -18,11 +18,11 @@
 #include "base/thread/mutex.h"
 #include "store/lmdb/map_residence.h"
 #include "store/lmdb/txn_manager.h"
-#include "store/page_tables/page_lookup.h"
+#include "store/page_tables/page_lookup_types.h"
 #include "store/page_tables/page_tables.h"
 
 typedef struct PageBatch PageBatch;       /* page_batch.h */
-typedef struct PageClaim PageClaim;       /* page_claim.h */
+typedef struct PageClaim PageClaim;       /* page_db_open.h */
 typedef struct PageHosts PageHosts;       /* page_hosts.h */
 typedef struct PageReader PageReader;     /* page_reader.h */
 typedef struct PageSnapshot PageSnapshot; /* page_snapshot.h */

@@ -25,7 +25,7 @@
  * caller must free say so.
  * Threads: any thread may call anything but page_db_delete; writers take turns. A transaction
  * belongs to one thread at a time. A process opens a database once (a rule of LMDB, see
- * page_claim.h; a second time is page_db_error_locked); several processes may share it. Invariants:
+ * page_db_open.h; a second time is page_db_error_locked); several processes may share it. Invariants:
  * 1. idx2info has exactly the pages 0..n_pages-1, and each has one entry in hash2idx.
  * 2. Two URLs are one page if and only if domain hash, URL hash and fingerprint agree: 104 bits, 40
  *    of them under a random seed of the database. Of n URLs on one host the expected number of
@@ -42,43 +42,8 @@
 #ifndef STORE_PAGES_PAGE_DB_H
 #define STORE_PAGES_PAGE_DB_H
 
-#include <lmdb.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/core/error.h"
-#include "base/memory/buffer.h"
-#include "store/lmdb/mmap_array.h"
-#include "store/lmdb/txn_manager.h"
-#include "store/pages/page_db_error.h"
+#include "store/pages/page_db_types.h"
 #include "store/pages/page_stream.h"
-#include "store/records/crawled_page.h"
-#include "store/records/domain_temp.h"
-#include "store/records/link_stream.h"
-#include "store/records/page_info.h"
-#include "store/records/page_ref.h"
-
-#define PAGE_DB_DEFAULT_PERSIST 1
-/* Size of the map, reserved and not used: no growth on 64-bit machines. Halved until it fits. */
-#define PAGE_DB_DEFAULT_SIZE   ((size_t)1 << 40)
-#define PAGE_DB_FORMAT_VERSION 2u
-
-/* Who opens read_only is refused when less than this part of the slots for readers is free. */
-#define PAGE_DB_KEPT_SHARE 4u
-
-typedef struct PageDBStore PageDBStore;
-
-struct PageDB {
-    char *path;              /* of the directory */
-    TxnManager *txn_manager; /* all transactions go through it */
-    DomainTemp *domain_temp; /* NULL until page_db_set_domain_temp */
-    Error *error;            /* words for the last call that failed */
-    int persist;             /* if not, page_db_delete removes the files; default 1 */
-    PageDBStore *store;      /* tables, caches: page_store.h */
-};
 
 /* ---- The documented library -------------------------------------------------------------------
  */
@@ -135,16 +100,6 @@ PageDBError page_db_links_dump(PageDB *db, FILE *output);
 /* ---- For the crawler ---------------------------------------------------------------------------
  */
 
-typedef struct PageDBOptions {
-    size_t map_bytes;     /* 0 = PAGE_DB_DEFAULT_SIZE */
-    bool read_only;       /* no writes; the directory must hold a database */
-    bool no_sync;         /* commits are not durable: for tests and throw-away databases */
-    unsigned max_readers; /* concurrent read transactions of all processes; 0 = 510 */
-    bool no_create;       /* page_db_error_invalid_path when there is no database */
-    bool damaged_keys; /* open it although hash2idx has too few entries, or too many: to be looked
-                          at, or for page_keys_mend */
-} PageDBOptions;
-
 /* The environment, for further tables in the same transactions. There is room for 32 in all. */
 MDB_env *page_db_env(PageDB *db);
 
@@ -173,9 +128,6 @@ void page_db_rest(PageDB *db);
 /* After page_db_error_full from a map that was opened small: doubles it. No transaction of this
  * thread may be open. page_db_error_full when there is no larger map. */
 int page_db_grow(PageDB *db);
-
-/* Pages and links of one call of page_db_write, at most. */
-#define PAGE_DB_WRITE_MAX ((size_t)1 << 24)
 
 /* Writes a batch: one sweep over all its hashes in order. The result is that of writing page after
  * page. sink may be NULL. After any error the transaction must be aborted (page_db_error_full:

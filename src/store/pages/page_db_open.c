@@ -26,6 +26,7 @@
 #include "store/page_tables/page_snapshot.h"
 #include "store/pages/page_db.h"
 #include "store/pages/page_error.h"
+#include "store/page_tables/page_lookup.h"
 
 /* Which databases this process has open: each at most once.
  *

@@ -7,7 +7,7 @@
 #ifndef STORE_PAGES_PAGE_DB_OPEN_H
 #define STORE_PAGES_PAGE_DB_OPEN_H
 
-#include "store/pages/page_db.h"
+#include "store/pages/page_db_types.h"
 
 /* Opens the database in the directory path, which is created if it is missing (its parent is not).
  * On page_db_error_memory *db may be NULL; on other failures it is an object that holds the error

@@ -7,7 +7,7 @@
 #ifndef STORE_PAGES_PAGE_DB_READ_H
 #define STORE_PAGES_PAGE_DB_READ_H
 
-#include "store/pages/page_db.h"
+#include "store/pages/page_db_types.h"
 
 /* The page with that hash (of several, the one known first); *pi is NULL when there is none, which
  * is success. The caller deletes it. Who asks often is answered from memory (page_lookup.h,

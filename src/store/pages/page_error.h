@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "store/pages/page_db.h"
+#include "store/pages/page_db_types.h"
 
 /* Sets the error of db and returns code. what: "page_db_add: ...". */
 int page_db_fail(PageDB *db, int code, const char *what);

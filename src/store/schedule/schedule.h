@@ -114,7 +114,7 @@ typedef struct ScheduleScan {
 /* Removes everything. */
 Result schedule_clear(Schedule *schedule, MDB_txn *txn);
 
-/* Entries in all, and hosts that have any; parked hosts (schedule_parking.h) do not count. O(1). */
+/* Entries in all, and hosts that have any; parked hosts (schedule.h) do not count. O(1). */
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
 
 /* The tables of a Schedule, and the bytes of their keys and values.
@@ -127,7 +127,7 @@ Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint
 
 /* Keys of the table of hosts that are no levels. */
 #define SCHEDULE_VERSION_LEVEL  255u /* the format version */
-#define SCHEDULE_PARKED_LEVEL   254u /* hosts that are parked (schedule_parking.h) */
+#define SCHEDULE_PARKED_LEVEL   254u /* hosts that are parked (schedule.h) */
 #define SCHEDULE_PARKED_ENTRIES 253u /* entries of these, 8 bytes */
 
 #define SCHEDULE_VERSION         1u

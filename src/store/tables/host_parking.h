@@ -2,7 +2,7 @@
  *
  * What: a host is dropped when the network says that there is nobody (no such name, refused again
  * and again), and parked when it answers, but has failed for too long. In both cases its record
- * says so and its schedule is parked (store/schedule/schedule_parking.h): nothing of it is fetched,
+ * says so and its schedule is parked (store/schedule/schedule.h): nothing of it is fetched,
  * and nothing is lost. What is found for it meanwhile is scheduled behind the others. Brought back,
  * it is as if it had never failed.
  *

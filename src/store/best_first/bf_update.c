@@ -1,9 +1,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "store/schedule/schedule_read.h"
+#include "store/best_first/bf_update.h"
 #include "store/best_first/bf_turn.h"
 #include "store/best_first/bf_moves.h"
+#include "store/schedule/schedule_read.h"
 
 #define SCAN_AT_ONCE   1024u /* entries read in one transaction */
 #define UPDATE_MOST    4096u /* moves in a transaction of its own */

@@ -2,9 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/pages/page_db_read.h"
+#include "store/frequency/freq_load.h"
 #include "store/frequency/freq_error.h"
 #include "store/frequency/freq_tables.h"
+#include "store/pages/page_db_read.h"
 
 #define SEED_PREFIX    "_seed_"
 #define UNSEEN_CHANGES 0.5

@@ -1,0 +1,62 @@
+/* Resolver, its types: options, questions and answers.
+ *
+ * What: the types that its parts share; resolver.h has the functions.
+ * Owns: what each comment says.
+ * Threads: as resolver.h says. */
+#ifndef FETCH_DNS_RESOLVER_TYPES_H
+#define FETCH_DNS_RESOLVER_TYPES_H
+
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+#include "fetch/outage/outage.h"
+#include "frontier/visit/visit_state.h"
+#include "parse/host/ip_address.h"
+
+typedef enum ResolverFamily {
+    RESOLVER_IPV4_FIRST,
+    RESOLVER_IPV6_FIRST,
+    RESOLVER_IPV4_ONLY,
+    RESOLVER_IPV6_ONLY
+} ResolverFamily;
+
+typedef struct ResolverOptions {
+    const char *servers; /* "127.0.0.1:5353, [::1]"; "" = the system's */
+    int64_t timeout_ms;  /* of one try */
+    unsigned tries;
+    size_t queries; /* in flight at most; fewer while answers get lost; the rest waits */
+    size_t cache_entries;
+    int64_t ttl_min_ms;
+    int64_t ttl_max_ms;
+    int64_t negative_ttl_ms;
+    ResolverFamily family;
+    const IpPolicy *policy; /* which addresses are used; borrowed */
+    /* Called in the resolver's thread for every answer that has addresses and differs from the
+     * answer before, with its text (fetch/dns/dns_record.h). May be NULL. */
+    void (*heard)(void *context, const char *hostname, WallTime asked, const Buffer *records);
+    void *heard_context;
+    /* Told when an outage of ours is found, suspected no more, or over; in the resolver's thread.
+     * NULL: nobody wants it. */
+    void (*changed)(void *context);
+    void *changed_context;
+} ResolverOptions;
+
+typedef struct ResolverStats {
+    uint64_t queries;    /* sent */
+    uint64_t hits;       /* answered from the cache */
+    uint64_t failures;   /* no answer or a negative one */
+    uint64_t answered;   /* questions to which a server said something, whatever it was */
+    uint64_t unanswered; /* and those to which none did */
+    size_t in_flight;
+    size_t cached;
+    OutageState outage;    /* of our own: nobody is charged meanwhile */
+    MonoTime outage_since; /* the first failure that led to it; MONO_NEVER: there is none */
+    uint64_t outages;      /* so far */
+    uint64_t excused;      /* failures that were not charged */
+} ResolverStats;
+
+typedef struct Resolver Resolver;
+
+#endif

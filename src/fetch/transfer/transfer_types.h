@@ -1,0 +1,77 @@
+/* Transfer, its types: one request under way.
+ *
+ * What: the types that its parts share; transfer.h has the functions.
+ * Owns: what each comment says.
+ * Threads: as transfer.h says. */
+#ifndef FETCH_TRANSFER_TRANSFER_TYPES_H
+#define FETCH_TRANSFER_TRANSFER_TYPES_H
+
+#include <curl/curl.h>
+
+#include "base/memory/heap.h"
+#include "fetch/clock/transfer_clock.h"
+#include "fetch/connect/connect_key.h"
+#include "fetch/connect/flights.h"
+#include "fetch/connect/lanes.h"
+#include "fetch/connect/port_map.h"
+#include "fetch/connect/socket_watch.h"
+#include "fetch/tls/tls_context.h"
+#include "fetch/transfer/fetch_result.h"
+#include "fetch/transfer/fetcher_rules.h"
+#include "fetch/transfer/fetcher_types.h"
+
+#define TRANSFER_BODY_BYTES 4096u /* first room of a body that does not say how long it is */
+
+typedef struct TransferShared {
+    const FetcherOptions *options;
+    PortMap ports;
+    /* The lines of most requests: those that FetcherOptions say. */
+    char *headers; /* that the lines below are made of: the options may change meanwhile */
+    char *accept_language;
+    struct curl_slist *page_headers;   /* owned */
+    struct curl_slist *robots_headers; /* owned: no content coding */
+    uint64_t *connections;             /* counted here; the fetching thread's, as what is below */
+    Heap *paused;                      /* transfers that wait for the gate, by when they began to */
+    SocketWatch *sockets;
+    TransferClock *clock;
+    FetcherRules *rules;
+    MonoTime now; /* of the thread's run clock, as of this turn of its loop */
+    TlsContext *tls;
+} TransferShared;
+
+typedef struct Transfer {
+    TransferShared *shared;
+    CURL *easy;
+    CURLU *parsed;           /* the URL as libcurl has parsed it */
+    Lane *lane;              /* in which it is, or was last */
+    VisitState *visit_state; /* whose it is; NULL when free */
+    FetchResult *result;     /* being filled */
+    WindowUrl url;           /* taken out of the window, with others that are in flight */
+    bool has_url;
+    struct curl_slist connect_to; /* a list of one: connect_key */
+    struct curl_slist *lines;     /* of this request alone; owned, but for the shared ones behind */
+    struct curl_slist *last_line; /* the last that is owned; NULL: all are shared */
+    size_t n_secrets;             /* the first of the lines are from the file of credentials */
+    bool is_proxied;
+    uint64_t max_page_bytes; /* read to its end, at most */
+    char connect_key[CONNECT_KEY_BYTES];
+    Flight flight;       /* while it is asked for */
+    bool is_page;        /* not a robots.txt */
+    TransferTimer timer; /* in TransferShared.clock while it goes on */
+    MonoTime begun;      /* by the run clock; the timer's start moves with each pause */
+    TlsPeer peer;
+    HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */
+    bool has_header;      /* of the answer, whole */
+    size_t n_unwanted;    /* bytes of an unwanted body that were thrown away */
+    bool favoured;        /* it need not wait: what it holds must be able to leave */
+    bool refused_address; /* the socket was not opened: special address */
+    bool header_overflow;
+    bool body_overflow;
+    bool was_held_up;  /* the thread did not run meanwhile */
+    int local_errno;   /* of the system call that failed for a reason of this machine; 0 */
+    TransferLate late; /* broken off for this */
+    char error[CURL_ERROR_SIZE];
+    struct Transfer *next_free;
+} Transfer;
+
+#endif

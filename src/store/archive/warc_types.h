@@ -1,0 +1,61 @@
+/* WARC writer, its types: options and what was written.
+ *
+ * What: the types that its parts share; warc.h has the functions.
+ * Owns: what each comment says.
+ * Threads: as warc.h says. */
+#ifndef STORE_ARCHIVE_WARC_TYPES_H
+#define STORE_ARCHIVE_WARC_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "store/archive/warc_record.h"
+
+#define WARC_DEFAULT_PATTERN   "ragno-{timestamp}-{serial:05}.warc"
+#define WARC_DEFAULT_MAX_BYTES ((uint64_t)1 << 30)
+#define WARC_FILES_MAX         16
+
+typedef struct Warc Warc;
+
+/* All strings are copied. */
+typedef struct WarcOptions {
+    const char *directory; /* is there */
+    const char *pattern;   /* of names; NULL = WARC_DEFAULT_PATTERN. {timestamp}, {serial} (needed),
+                              {serial:0N}, {host}; ends in .warc, to which the
+                              compression adds .gz or .zst */
+    const char *host;      /* name of this machine, or NULL */
+    uint64_t max_bytes;    /* a file does not get larger unless one group is; 0 = default */
+    int64_t max_age_ms;    /* nor older, by the dates of its records; 0 = no matter */
+    unsigned files;        /* written at once, up to WARC_FILES_MAX; 0 = 1 */
+    size_t index_memory_bytes;   /* for sorting an index; 0 = 32 Mi */
+    WarcCompression compression; /* of the groups, and of warcinfo */
+    int level;                   /* of compressing warcinfo; 0 = default */
+    /* For warcinfo; NULL leaves a field out. */
+    const char *user_agent; /* http-header-user-agent */
+    const char *from;       /* http-header-from */
+    const char *robots;     /* "obey", "ignore" */
+    const char *operator_name;
+    const char *description;
+    const char *is_part_of;
+} WarcOptions;
+
+/* A record in the files of a directory. */
+typedef struct WarcPosition {
+    uint32_t file; /* number of the file, from 1 */
+    uint64_t offset;
+    uint64_t length;
+} WarcPosition;
+
+/* Where the files end: the newest of each that are written at once. What is in files with lower
+ * numbers than the highest of these, and is none of them, is whole. n 0: there is nothing. */
+typedef struct WarcEnd {
+    unsigned n;
+    struct {
+        uint32_t file;
+        uint64_t offset;
+    } at[WARC_FILES_MAX];
+} WarcEnd;
+
+#endif
