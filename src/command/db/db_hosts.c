@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/schedule/schedule_read.h"
-#include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
-#include "command/db/db.h"
+#include "command/db/db_commands.h"
 #include "fetch/tls/tls_facts.h"
 #include "frontier/visit/host_situation.h"
 #include "frontier/visit/politeness.h"
 #include "store/tables/host_parking.h"
+#include "store/pages/page_db_read.h"
+#include "store/schedule/schedule_read.h"
 
 typedef struct HostCounts {
     uint64_t known;

@@ -15,14 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/schedule/schedule_read.h"
-#include "store/pages/page_db_read.h"
 #include "rules/config.h"
-#include "command/db/db.h"
+#include "command/db/db_commands.h"
 #include "ingest/batch/ingest_options.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_table.h"
 #include "store/schedule/schedule.h"
+#include "store/pages/page_db_read.h"
+#include "store/schedule/schedule_read.h"
 
 #define SCAN_AT_ONCE 4096u
 

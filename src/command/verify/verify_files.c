@@ -1,7 +1,3 @@
-/* The WARC files and their indices. */
-#include "command/verify/verify_missing.h"
-#include "command/verify/verify_parts.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,9 +5,215 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/verify/verify_missing.h"
+#include "command/verify/verify_parts.h"
+#include "store/pages/page_db.h"
+#include "store/archive/capture_index.h"
+#include "store/archive/payload_index.h"
+#include "store/archive/warc_end.h"
 #include "store/archive/warc_files.h"
+#include "store/archive/warc_load.h"
 #include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
+#include "store/schedule/schedule.h"
+#include "store/pages/page_db_read.h"
+
+/* ragno verify: pages whose answers are in the files, but not in the index of captures. Of these
+ * nobody would miss the answer, and a 304 could not say what it confirms. */
+
+/* What the files say: the date of the newest capture, and the payload of the newest whole 200. */
+static Result verify_unlisted_read_capture(const Verify *verify, const PageRef *page,
+                                           WarcHasher *hasher, WarcAnswer *answer, Capture *capture)
+{
+    *capture = (Capture){.has_payload = false};
+    Result rc = warc_load(verify->warc_directory, page->url, page->url_length, answer);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    capture->newest = answer->date;
+    rc = warc_load_status(verify->warc_directory, page->url, page->url_length, 200, answer);
+    if (rc != RESULT_OK || answer->truncated) {
+        return rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED ? RESULT_OK : rc;
+    }
+    capture->has_payload = true;
+    return warc_hasher_digest(hasher, warc_bytes(buffer_string(&answer->body), 0),
+                              warc_bytes(buffer_string(&answer->body), answer->body.length),
+                              &capture->payload);
+}
+
+static Result list_page(const Verify *verify, MDB_txn *txn, CaptureIndex *captures,
+                        const PageRef *page, uint64_t *n)
+{
+    WarcAnswer answer;
+    Capture capture;
+    WarcHasher *hasher = NULL;
+    warc_answer_init(&answer);
+    Result rc = warc_hasher_new(&hasher);
+    rc = rc == RESULT_OK ? verify_unlisted_read_capture(verify, page, hasher, &answer, &capture)
+                         : rc;
+    if (rc == RESULT_OK) {
+        rc = capture_index_put(captures, txn, page->index, &capture);
+        *n += rc == RESULT_OK;
+    }
+    warc_hasher_delete(hasher);
+    warc_answer_destroy(&answer);
+    return rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED ? RESULT_OK : rc;
+}
+
+static bool is_unlisted(Verify *verify, MDB_txn *txn, uint64_t index, PageRef *page)
+{
+    return verify_bit(verify->captured, index) && !verify_bit(verify->stored, index) &&
+           page_db_get(verify->db, txn, index, page, &verify->url) == page_db_error_ok &&
+           page->n_crawls > 0 && !verify_is_errand(verify, warc_bytes(page->url, page->url_length));
+}
+
+Result verify_unlisted(Verify *verify, MDB_txn *txn)
+{
+    CaptureIndex *captures = NULL;
+    bool repair = verify->options->repair;
+    uint64_t n = 0;
+    if (verify->beside) {
+        return RESULT_OK; /* the crawl has stored more since the pages were looked at */
+    }
+    Result rc = capture_index_open(&captures, txn, false);
+    for (uint64_t i = 0; rc == RESULT_OK && i < verify->n_pages; i++) {
+        PageRef page;
+        if (is_unlisted(verify, txn, i, &page)) {
+            verify_problem(verify, VERIFY_DATABASE,
+                           "stored, but the index of captures does not know: %s",
+                           buffer_string(&verify->url));
+            rc = repair ? list_page(verify, txn, captures, &page, &n) : rc;
+        }
+    }
+    if (rc == RESULT_OK && n > 0) {
+        verify_repaired(verify, VERIFY_DATABASE,
+                        "captures of %" PRIu64 " pages entered from their files", n);
+    }
+    capture_index_close(captures);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+/* Pages whose answers the database says are stored, and which are in no file. */
+
+static Result forget_payloads(Verify *verify, MDB_txn *txn)
+{
+    PayloadIndex *payloads = NULL;
+    Result rc = payload_index_open(&payloads, txn, false);
+    if (rc == RESULT_OK) {
+        rc = payload_index_clear(payloads, txn);
+        payload_index_close(payloads);
+    }
+    if (rc == RESULT_OK) {
+        verify_repaired(verify, VERIFY_DATABASE,
+                        "index of payloads emptied: no revisits of lost records");
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+/* What is lost confirms nothing; what is fetched again is not missed any more. */
+static Result forget_capture(const Verify *verify, MDB_txn *txn, CaptureIndex *captures,
+                             uint64_t page)
+{
+    if (captures == NULL || !verify->options->repair) {
+        return RESULT_OK;
+    }
+    return verify->options->refetch ? capture_index_remove(captures, txn, page)
+                                    : capture_index_lost(captures, txn, page);
+}
+
+static bool is_gone(const Verify *verify, uint64_t page)
+{
+    return verify_bit(verify->stored, page) && !verify_bit(verify->captured, page);
+}
+
+/* The page of verify->url: named with its file already, part of what tell_missing told, or a
+ * problem of its own. */
+static void verify_captures_tell_lost(Verify *verify, uint64_t page)
+{
+    if (verify_bit(verify->told, page)) {
+        return;
+    }
+    if (verify->n_missing > 0) {
+        verify_lost(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
+                    buffer_string(&verify->url));
+    } else {
+        verify_problem(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
+                       buffer_string(&verify->url));
+    }
+}
+
+/* Files that are missing with their indices explain pages that are in no file. */
+static void tell_missing(Verify *verify)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < verify->n_pages; i++) {
+        n += is_gone(verify, i) && !verify_bit(verify->told, i);
+    }
+    if (n == 0 || verify->n_missing == 0 || verify->is_folder_missing) {
+        return;
+    }
+    verify_problem(verify, "warc",
+                   "of files 1 to %u, number %s %s missing, and no index was left; the answers of "
+                   "%" PRIu64
+                   " pages are in no other file. If it was moved away: ragno verify DIR --moved "
+                   "FILE",
+                   (unsigned)warc_end_last(&verify->committed), buffer_string(&verify->missing),
+                   verify->n_missing == 1 ? "is" : "are", n);
+}
+
+/* Lists what is lost; *lost counts. */
+static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t *lost)
+{
+    CaptureIndex *captures = NULL;
+    Result rc = capture_index_open(&captures, txn, false);
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    tell_missing(verify);
+    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
+        PageRef page;
+        if (!is_gone(verify, i) ||
+            page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
+            continue;
+        }
+        verify_captures_tell_lost(verify, i);
+        rc = schedule == NULL ? RESULT_OK : verify_schedule_again(verify, txn, schedule, i);
+        rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
+        ++*lost;
+    }
+    capture_index_close(captures);
+    return rc;
+}
+
+Result verify_captures(Verify *verify)
+{
+    MDB_txn *txn = NULL;
+    Schedule *schedule = NULL;
+    uint64_t lost = 0;
+    const VerifyOptions *options = verify->options;
+    if (page_db_txn_begin(verify->db, !options->repair, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = options->refetch ? schedule_open(&schedule, txn, NULL) : RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = find_lost(verify, txn, schedule, &lost);
+    }
+    rc = rc == RESULT_OK ? verify_unlisted(verify, txn) : rc;
+    if (rc == RESULT_OK && options->refetch && lost > 0) {
+        verify_repaired(verify, VERIFY_DATABASE, "%" PRIu64 " pages scheduled to be fetched again",
+                        lost);
+    }
+    if (rc == RESULT_OK && options->repair && (verify->lost_records || lost > 0)) {
+        rc = forget_payloads(verify, txn);
+    }
+    if (rc == RESULT_OK && options->repair) {
+        rc = page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
+    } else {
+        page_db_txn_abort(verify->db, txn);
+    }
+    schedule_close(schedule);
+    return rc;
+}
+
+/* The WARC files and their indices. */
 
 #define SORT_BYTES ((size_t)32 << 20)
 
@@ -164,6 +366,21 @@ static Result copy_from(int from, uint64_t offset, int to)
     return n == 0 && fsync(to) == 0 ? RESULT_OK : RESULT_IO;
 }
 
+/* Puts the committed end back to what is left of a file that was cut. */
+static Result verify_files_set_end(Verify *verify)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(verify->db, false, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = warc_end_put(txn, &verify->committed);
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(verify->db, txn);
+        return rc;
+    }
+    return page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
+}
+
 /* Moves what follows the last whole record to NAME.damaged. The committed end goes back first: a
  * database that refers to less than there is does no harm. */
 static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64_t end)
@@ -180,7 +397,7 @@ static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64
     for (unsigned i = 0; i < verify->committed.n && rc == RESULT_OK && verify->db != NULL; i++) {
         if (verify->committed.at[i].file == file->serial && end < verify->committed.at[i].offset) {
             verify->committed.at[i].offset = end;
-            rc = verify_set_end(verify);
+            rc = verify_files_set_end(verify);
         }
     }
     int from = rc == RESULT_OK ? open(path.data, O_RDWR | O_CLOEXEC) : -1;

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "store/pages/page_db_read.h"
 #include "store/check/page_keys_check.h"
 #include "command/verify/verify_parts.h"
+#include "store/pages/page_db_read.h"
 
 #define PAGES_PER_TXN 4096u
 

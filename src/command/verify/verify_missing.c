@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/pages/page_db_read.h"
 #include "store/archive/warc_files.h"
 #include "store/cdxj/cdxj.h"
+#include "store/pages/page_db_read.h"
 
 #define INDEX_SUFFIX  ".cdxj"
 #define LINES_PER_TXN 4096u

@@ -50,8 +50,6 @@ Result verify_database(Verify *verify);
 Result verify_revisits(Verify *verify, MDB_txn *txn);
 /* The page's next visit is unconditional. */
 Result verify_forget_validators(MDB_txn *txn, uint64_t index);
-/* Puts the committed end back to what is left of a file that was cut. */
-Result verify_set_end(Verify *verify);
 
 /* Every page that was crawled has a list of links that can be read, or its links wait in the sieve,
  * or it is fetched again. Repair takes out what cannot be read, and makes what is lost from the

@@ -1,5 +1,4 @@
 /* What the records of WARC files say, against each other and against PageDB. */
-#include "store/pages/page_db_read.h"
 #include "command/verify/verify_parts.h"
 
 #include <inttypes.h>
@@ -9,6 +8,7 @@
 #include "parse/http/http_header.h"
 #include "parse/url/url.h"
 #include "store/cdxj/cdxj.h"
+#include "store/pages/page_db_read.h"
 
 typedef struct Original {
     WarcBytes timestamp;
