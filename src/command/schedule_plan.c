@@ -76,7 +76,7 @@ static void schedule_plan_take_page(Plan *plan, MDB_txn *txn, const PageRef *pag
     }
     double rate =
         freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
-    bool has_scores = plan->view.config.score_scorer != 0;
+    bool has_scores = plan->view.config.score_scorer != SCORER_NONE;
     plan->rows[plan->n] =
         (PlanPage){.freq = {.rate = (float)rate,
                             .weight = has_scores && page->score > 0.0f ? page->score : 1.0f},

@@ -1,20 +1,18 @@
 #include "page/content_hash.h"
 
-/* Words of parse.content_hash, in the order of its row. */
-enum { WORD_AUTO, WORD_BODY, WORD_TEXT, WORD_LINKS };
-
 ContentKind content_hash_wanted(const Config *config)
 {
-    switch (config->parse_content_hash) {
-    case WORD_BODY:
+    switch ((ContentHashWord)config->parse_content_hash) {
+    case CONTENT_HASH_BODY:
         return CONTENT_BODY;
-    case WORD_TEXT:
+    case CONTENT_HASH_TEXT:
         return CONTENT_TEXT;
-    case WORD_LINKS:
+    case CONTENT_HASH_LINKS:
         return CONTENT_LINKS;
-    default:
-        return config->schedule_mode != 0 ? CONTENT_TEXT : CONTENT_BODY;
+    case CONTENT_HASH_AUTO:
+        break;
     }
+    return config_is_continuous(config) ? CONTENT_TEXT : CONTENT_BODY;
 }
 
 void content_hash_of(const ParsedPage *page, ContentKind kind, uint64_t hash[2])

@@ -32,12 +32,11 @@
 #ifndef PAGE_CRAWL_LOG_H
 #define PAGE_CRAWL_LOG_H
 
+#include "rules/config_words.h"
 #include "page/parsed_page.h"
 #include "page/stats.h"
 
 typedef struct CrawlLog CrawlLog;
-
-typedef enum SkippedMode { SKIPPED_OFF, SKIPPED_SAMPLE, SKIPPED_ALL } SkippedMode;
 
 /* Opens DIR/crawl.log and DIR/skipped.log for appending; crawl_path replaces the former when it is
  * not NULL. RESULT_IO and the like. */

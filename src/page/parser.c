@@ -29,7 +29,7 @@ ParsingOptions parsing_options(const Config *config)
                             .max_page_bytes = (size_t)config->parse_max_bytes,
                             .max_links = (size_t)config->parse_max_links,
                             .max_external = (size_t)config->parse_external_links,
-                            .use_libxml2 = config->parse_html_parser != 0,
+                            .use_libxml2 = config->parse_html_parser == HTML_PARSER_LIBXML2,
                             .max_url_length = (size_t)config->scope_max_url_length,
                             .memory_bytes = (size_t)config->parse_memory,
                             .robots_agent = config->robots_agent,
@@ -43,7 +43,7 @@ ParsingOptions parsing_options(const Config *config)
                             .link_text = (size_t)config->parse_link_text,
                             .question = page_question_wanted(config),
                             .question_bytes = (size_t)config->score_command_text,
-                            .digests = config->parse_near_duplicates != 0 ||
+                            .digests = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG ||
                                        config->warc_metadata || content == CONTENT_TEXT,
                             .traps = config->limits_trap_fetches > 0,
                             .sitemaps = config->scope_sitemaps,

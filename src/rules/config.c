@@ -75,7 +75,7 @@ unsigned config_threads(int64_t option)
 
 bool config_is_continuous(const Config *config)
 {
-    return config->schedule_mode == 1; /* once|continuous */
+    return config->schedule_mode == SCHEDULE_CONTINUOUS;
 }
 
 Result config_resolve_paths(Config *config, Buffer *error)

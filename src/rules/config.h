@@ -11,6 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "parse/sitemap/sitemap_types.h"
+#include "fetch/dns/resolver_types.h"
+#include "store/schedule/level_bias.h"
+#include "base/thread/log.h"
+#include "store/warc/warc_compress.h"
+#include "rules/scope/stay_set.h"
+#include "rules/config_words.h"
 #include "base/option/options.h"
 #include "rules/config_order.h"
 #include "rules/scope/scope.h"
@@ -121,7 +128,7 @@
         "answers are kept at most this long") \
     ROW(dns, negative_ttl, TIME, int64_t, "5m", 0, CONFIG_YEAR, NULL, true, false, \
         "how long a missing answer is remembered") \
-    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, "ipv4-first|ipv6-first|ipv4|ipv6", true, \
+    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, WORDS_TEXT(RESOLVER_FAMILY_WORDS), true, \
         false, "which addresses are used, and which first") \
     ROW(fetch, threads, COUNT, int64_t, "0", 0, 64, NULL, true, false, \
         "fetching threads; 0 = one for each processor that the process may use, 8 at most") \
@@ -239,7 +246,7 @@
     ROW(scope, dedup_key, TEXT, char *, "", 0, 0, NULL, false, false, \
         "URLs that differ only in this are one page, fetched as first seen: escapes, session_ids, " \
         "tracking, index_pages, sorted_query; empty = only equal URLs; fixed for a crawl") \
-    ROW(scope, stay, WORD, int, "anywhere", 0, 0, "anywhere|host|domain|directory", false, false, \
+    ROW(scope, stay, WORD, int, "anywhere", 0, 0, WORDS_TEXT(STAY_WORDS), false, false, \
         "only URLs on the hosts, in the registered domains or in the directories of seeds; what a seed " \
         "redirects to counts as a seed") \
     ROW(scope, embeds, BOOL, bool, "no", 0, 0, NULL, false, false, \
@@ -260,7 +267,7 @@
         "levels of sitemap indexes at most, the one that robots.txt names included") \
     ROW(scope, sitemap_entries, COUNT, int64_t, "50000", 1, 10000000, NULL, false, false, \
         "entries taken from one sitemap or feed") \
-    ROW(scope, sitemap_location, WORD, int, "anywhere", 0, 0, "anywhere|host|folder", false, \
+    ROW(scope, sitemap_location, WORD, int, "anywhere", 0, 0, WORDS_TEXT(SITEMAP_LOCATION_WORDS), false, \
         false, \
         "which entries of a sitemap are taken: all, those of its host, or those below its " \
         "folder") \
@@ -295,21 +302,21 @@
     ROW(parse, external_links, COUNT, int64_t, "1000", 0, 1000000, NULL, true, false, \
         "links of one page out of scope that are kept for the graph (ragno export DIR links), and not " \
         "scheduled; 0 = none") \
-    ROW(parse, html_parser, WORD, int, "skim", 0, 0, "skim|libxml2", false, false, \
+    ROW(parse, html_parser, WORD, int, "skim", 0, 0, WORDS_TEXT(HTML_PARSER_WORDS), false, false, \
         "who finds the links in HTML: our own reader; or libxml2, with the same results on pages that " \
         "are not damaged, at five to eight times the cost") \
     ROW(parse, memory, SIZE, int64_t, "64Mi", 65536, 4294967296.0, NULL, false, false, \
         "memory for one page in one parsing thread") \
-    ROW(parse, content_hash, WORD, int, "auto", 0, 0, "auto|body|text|links", false, false, \
+    ROW(parse, content_hash, WORD, int, "auto", 0, 0, WORDS_TEXT(CONTENT_HASH_WORDS), false, false, \
         "a change of what makes a page changed: body (every byte), text (text and tags without " \
         "digits, white space and attributes), links; auto = text when schedule.mode = " \
         "continuous, else body") \
-    ROW(parse, duplicates, WORD, int, "body", 0, 0, "body|content", false, false, \
+    ROW(parse, duplicates, WORD, int, "body", 0, 0, WORDS_TEXT(DUPLICATES_WORDS), false, false, \
         "a page is another's duplicate when both have the same body, or the same content as " \
         "parse.content_hash sees it") \
     ROW(parse, follow_duplicates, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "keep the links of pages whose body and links are those of another page of their host") \
-    ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
+    ROW(parse, near_duplicates, WORD, int, "off", 0, 0, WORDS_TEXT(NEAR_DUPLICATES_WORDS), false, false, \
         "look for pages with nearly the same text; flag = near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, true, false, \
@@ -341,7 +348,7 @@
         "known") \
     ROW(warc, files, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
         "files written at once; one takes tens of thousands of pages a second") \
-    ROW(warc, compression, WORD, int, "gzip", 0, 0, "gzip|zstd", false, false, \
+    ROW(warc, compression, WORD, int, "gzip", 0, 0, WORDS_TEXT(WARC_COMPRESSION_WORDS), false, false, \
         "compression of the records, each by itself; not all readers know zstd") \
     ROW(warc, level, WORD, int, "auto", 0, 0, \
         "auto|1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19", false, false, \
@@ -397,7 +404,7 @@
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \
         "addresses kept ready for fetching at most; the number grows to it while fetchers " \
         "starve") \
-    ROW(sieve, test, WORD, int, "drum", 0, 0, "drum|bloom", false, false, \
+    ROW(sieve, test, WORD, int, "drum", 0, 0, WORDS_TEXT(SIEVE_TEST_WORDS), false, false, \
         "how a URL is found to be new: drum = by the database; bloom = by a Bloom filter in " \
         "memory first, which loses sieve.bloom_rate of the new URLs, and the links to known " \
         "ones") \
@@ -413,14 +420,14 @@
         "URLs that the Bloom filter is sized for; it must fit into sieve.memory") \
     ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, false, false, \
         "share of new URLs that the filter takes for known when it holds bloom_urls") \
-    ROW(log, level, WORD, int, "info", 0, 0, "error|warn|info|debug", true, false, \
+    ROW(log, level, WORD, int, "info", 0, 0, WORDS_TEXT(LOG_LEVEL_WORDS), true, false, \
         "what goes into ragno.log") \
     ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, true, false, \
         "time between two lines of status.log") \
     ROW(log, crawl, BOOL, bool, "yes", 0, 0, NULL, false, false, "write crawl.log") \
-    ROW(log, skipped, WORD, int, "sample", 0, 0, "off|sample|all", false, false, \
+    ROW(log, skipped, WORD, int, "sample", 0, 0, WORDS_TEXT(SKIPPED_WORDS), false, false, \
         "which refused URLs go into skipped.log; sample = the first 1000 per reason") \
-    ROW(log, report, WORD, int, "off", 0, 0, "off|text|html", true, false, \
+    ROW(log, report, WORD, int, "off", 0, 0, WORDS_TEXT(REPORT_WORDS), true, false, \
         "write DIR/report.txt or DIR/report.html when the crawl ends (ragno report)") \
     ROW(control, listen, TEXT, char *, "", 0, 0, NULL, false, false, \
         "status page and metrics: 127.0.0.1:PORT, [::1]:PORT (0 = any free port) or unix:PATH; empty = " \

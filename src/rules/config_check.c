@@ -434,9 +434,6 @@ Result config_check_identity(const Config *config, Buffer *error)
     return RESULT_INVALID;
 }
 
-/* Words of score.scorer, in the order of its row. */
-enum { SCORER_CONTENT = 1, SCORER_COMMAND = 4, SCORER_FASTTEXT };
-
 static void check_scorer(const Config *config, Buffer *error)
 {
     if (config->score_scorer == SCORER_CONTENT && *config->score_rules == '\0') {

@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define CONFIG_ORDER(ROW) \
-    ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits|command|fasttext", false, false, \
+    ROW(score, scorer, WORD, int, "none", 0, 0, WORDS_TEXT(SCORER_WORDS), false, false, \
         "what best-first goes by: none = links and their depth; content = score.rules; " \
         "pagerank, hits = the links between pages; command, fasttext = a program's opinion of the " \
         "page with the link") \
@@ -54,12 +54,12 @@
         "weight of a redirect's target, relative to a link") \
     ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, true, false, \
         "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
-    ROW(schedule, mode, WORD, int, "once", 0, 0, "once|continuous", false, false, \
+    ROW(schedule, mode, WORD, int, "once", 0, 0, WORDS_TEXT(SCHEDULE_MODE_WORDS), false, false, \
         "continuous: crawled pages are visited again when they are due; the crawl does not end") \
     ROW(schedule, rules, TEXT, char *, "", 0, 0, NULL, true, false, \
         "file of rules: a regular expression, blanks, and an interval (6h) or xN, N times as often " \
         "as the page changes; the first that matches decides") \
-    ROW(schedule, revisit, WORD, int, "optimal", 0, 0, "power|optimal", true, false, \
+    ROW(schedule, revisit, WORD, int, "optimal", 0, 0, WORDS_TEXT(REVISIT_WORDS), true, false, \
         "what the interval of a page follows from: optimal = its change rate, its score and what a " \
         "visit is worth elsewhere, so that copies are as fresh as the budget of visits allows; " \
         "power = its change rate alone (revisit_power)") \
@@ -86,12 +86,12 @@
         "its last crawl at the earliest; negative = off") \
     ROW(schedule, max_n_crawls, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
         "visits of a page at most; 0 = no limit") \
-    ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
+    ROW(schedule, order, WORD, int, "best-first", 0, 0, WORDS_TEXT(ORDER_WORDS), \
         false, false, \
         "which URLs go first, within a host and across hosts") \
     ROW(schedule, levels, COUNT, int64_t, "32", 1, 64, NULL, false, false, \
         "priority levels (front queues); together they span scores from 1 to 1/65536") \
-    ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
+    ROW(schedule, bias, WORD, int, "strict", 0, 0, WORDS_TEXT(LEVEL_BIAS_WORDS), false, false, \
         "strict = always the best level that can be fetched; weighted = a share of the turns " \
         "for other levels, so that none starves") \
     ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \

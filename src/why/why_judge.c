@@ -97,10 +97,7 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
 /* The rules that hold for links alone, not for seeds and embeds. */
 static void judge_scope_of_pages(Judge *judge, const ScopeOptions *all, const ScopeOptions *none)
 {
-    static const char *const words[] = {[STAY_ANYWHERE] = "anywhere",
-                                        [STAY_HOST] = "host",
-                                        [STAY_DOMAIN] = "domain",
-                                        [STAY_DIRECTORY] = "directory"};
+    static const char *const words[] = {WORDS_NAMES(STAY_WORDS)};
     const Config *config = judge->subject->config;
     ScopeOptions one = *none;
     one.domains = all->domains;

@@ -10,9 +10,17 @@
 
 #include <stdbool.h>
 
+#include "base/core/words.h"
 #include "base/core/result.h"
 
-typedef enum LogLevel { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG } LogLevel;
+/* clang-format off */
+#define LOG_LEVEL_WORDS(WORD) \
+    WORD(LOG_LEVEL_ERROR, "error") \
+    WORD(LOG_LEVEL_WARN, "warn") \
+    WORD(LOG_LEVEL_INFO, "info") \
+    WORD(LOG_LEVEL_DEBUG, "debug")
+/* clang-format on */
+typedef enum LogLevel { WORDS_ENUM(LOG_LEVEL_WORDS) } LogLevel;
 
 /* Events go to path (appended) from now on; NULL = standard error only. Events of level echo or
  * more urgent are repeated on standard error. RESULT_IO and the like: the sink is as before. */

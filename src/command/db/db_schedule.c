@@ -53,7 +53,7 @@ static ScoringKind db_schedule_kind_of(const DbView *view)
         if (buffer_printf(&path, "%s/../config.ini", view->db->path) == RESULT_OK &&
             options_load(&config.options, buffer_string(&path), &error) == RESULT_OK &&
             config.schedule_order == ORDER_BEST_FIRST) {
-            kind = (ScoringKind)config.score_scorer;
+            kind = scoring_kind_of((ScorerWord)config.score_scorer);
         }
         config_destroy(&config);
     }

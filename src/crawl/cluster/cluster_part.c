@@ -572,7 +572,7 @@ Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buff
 Result cluster_part_score(ClusterPart *part, Scoring *scoring)
 {
     const IngestStore *tables = &part->store->tables;
-    if (part->config->score_scorer != SCORING_PAGERANK) {
+    if (part->config->score_scorer != SCORER_PAGERANK) {
         return RESULT_OK;
     }
     Result rc = mass_new(&part->mass, part->store->directory, tables->db, part->ingest.self,

@@ -328,7 +328,7 @@ static bool fetch(void *context, uint64_t ticket, const char *text)
 
 MassDeskOptions cluster_sinks_mass(ClusterPart *part)
 {
-    bool by_rank = part->config->score_scorer == SCORING_PAGERANK;
+    bool by_rank = part->config->score_scorer == SCORER_PAGERANK;
     return (MassDeskOptions){.directory = by_rank ? part->store->directory : NULL,
                              .context = part,
                              .pages = cluster_sinks_count_pages};

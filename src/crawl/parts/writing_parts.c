@@ -34,7 +34,7 @@ static ScoringOptions scoring_options(const Config *config)
     bool best_first = config->schedule_order == ORDER_BEST_FIRST;
     bool has_classifier = page_question_wanted(config) != QUESTION_NONE;
     bool has_rules = *config->score_rules != '\0';
-    ScoringKind kind = has_classifier ? SCORING_CLASSIFIER : (ScoringKind)config->score_scorer;
+    ScoringKind kind = scoring_kind_of((ScorerWord)config->score_scorer);
     return (ScoringOptions){
         .kind = best_first ? kind : SCORING_NONE,
         .min_pages = (uint64_t)config->score_min_pages,
@@ -138,7 +138,7 @@ static Result build_sieve(AgentParts *parts, Buffer *error)
     Buffer path;
     MDB_txn *txn = NULL;
     buffer_init(&path, BUFFER_NO_LIMIT);
-    bool bloom = config->sieve_test != 0;
+    bool bloom = config->sieve_test == SIEVE_TEST_BLOOM;
     Result rc = buffer_printf(&path, "%s/" SIEVE_DIRECTORY, parts->store->directory);
     SieveOptions options = {.directory = buffer_string(&path),
                             .db = tables->db,
@@ -184,7 +184,7 @@ static Result read_revisit_policy(const Config *config, RevisitPolicy *policy, B
                               .margin = config->schedule_margin,
                               .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
                               .tries = (unsigned)config->schedule_revisit_tries,
-                              .optimal = config->schedule_revisit != 0,
+                              .optimal = config->schedule_revisit == REVISIT_OPTIMAL,
                               .signal_trust = config->schedule_signal_trust,
                               .visits_per_s = config->schedule_revisit_rate};
     return revisit_policy_load_rules(config->schedule_rules, &policy->rules, error);

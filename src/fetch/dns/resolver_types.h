@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "base/core/words.h"
 #include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
@@ -15,12 +16,14 @@
 #include "frontier/visit/visit_state.h"
 #include "parse/host/ip_address.h"
 
-typedef enum ResolverFamily {
-    RESOLVER_IPV4_FIRST,
-    RESOLVER_IPV6_FIRST,
-    RESOLVER_IPV4_ONLY,
-    RESOLVER_IPV6_ONLY
-} ResolverFamily;
+/* clang-format off */
+#define RESOLVER_FAMILY_WORDS(WORD) \
+    WORD(RESOLVER_IPV4_FIRST, "ipv4-first") \
+    WORD(RESOLVER_IPV6_FIRST, "ipv6-first") \
+    WORD(RESOLVER_IPV4_ONLY, "ipv4") \
+    WORD(RESOLVER_IPV6_ONLY, "ipv6")
+/* clang-format on */
+typedef enum ResolverFamily { WORDS_ENUM(RESOLVER_FAMILY_WORDS) } ResolverFamily;
 
 typedef struct ResolverOptions {
     const char *servers; /* "127.0.0.1:5353, [::1]"; "" = the system's */

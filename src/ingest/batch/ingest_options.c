@@ -67,8 +67,8 @@ IngestOptions ingest_options(const Config *config)
                            .pages_per_host = (uint64_t)config->limits_pages_per_host,
                            .limits = ingest_host_limits(config),
                            .follow_duplicates = config->parse_follow_duplicates,
-                           .same_content = config->parse_duplicates != 0,
-                           .near_duplicates = config->parse_near_duplicates != 0,
+                           .same_content = config->parse_duplicates == DUPLICATES_CONTENT,
+                           .near_duplicates = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG,
                            .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
                                      .yield = config->limits_trap_yield,
                                      .patterns = (size_t)config->limits_trap_patterns}};

@@ -5,6 +5,7 @@
 #ifndef INGEST_BATCH_INGEST_OPTIONS_H
 #define INGEST_BATCH_INGEST_OPTIONS_H
 
+#include "rules/config_words.h"
 #include "base/thread/byte_gate.h"
 #include "base/thread/mutex.h"
 #include "base/thread/shared.h"
@@ -14,12 +15,6 @@
 #include "rules/host_delays.h"
 #include "rules/scope/stay_set.h"
 #include "store/scorers/scorer.h"
-
-typedef enum ScheduleOrder {
-    ORDER_BEST_FIRST,
-    ORDER_BREADTH_FIRST,
-    ORDER_DEPTH_FIRST
-} ScheduleOrder;
 
 /* Of all hosts of a registered domain, or on an address, together; 0 = no limit. */
 typedef struct HostLimits {

@@ -13,6 +13,24 @@
 #include "store/schedule/page_levels.h"
 #include "store/scorers/page_rank_scorer.h"
 
+ScoringKind scoring_kind_of(ScorerWord word)
+{
+    switch (word) {
+    case SCORER_NONE:
+        break;
+    case SCORER_CONTENT:
+        return SCORING_CONTENT;
+    case SCORER_PAGERANK:
+        return SCORING_PAGERANK;
+    case SCORER_HITS:
+        return SCORING_HITS;
+    case SCORER_COMMAND:
+    case SCORER_FASTTEXT:
+        return SCORING_CLASSIFIER;
+    }
+    return SCORING_NONE;
+}
+
 #define SCAN_AT_ONCE 1024u /* entries read in one transaction */
 #define PIECE_STEP   128u  /* moves between two looks at the clock */
 #define MAX_LOOPS    100u

@@ -30,6 +30,7 @@
 #ifndef INGEST_CHORE_SCORING_H
 #define INGEST_CHORE_SCORING_H
 
+#include "rules/config_words.h"
 #include "ingest/batch/ingest_chore.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
@@ -49,6 +50,9 @@ typedef enum ScoringKind {
     SCORING_HITS,
     SCORING_CLASSIFIER /* as content: pages bring their scores */
 } ScoringKind;
+
+/* What the word of score.scorer asks of this thread. */
+ScoringKind scoring_kind_of(ScorerWord word);
 
 typedef struct ScoringOptions {
     ScoringKind kind;

@@ -9,14 +9,20 @@
 #define NUMBER_BYTES 64u
 #define BLANKS       " \t\r"
 
-/* Words of score.scorer, in the order of its row. */
-enum { WORD_COMMAND = 4, WORD_FASTTEXT };
-
 QuestionForm page_question_wanted(const Config *config)
 {
-    return config->score_scorer == WORD_COMMAND    ? QUESTION_JSON
-           : config->score_scorer == WORD_FASTTEXT ? QUESTION_FASTTEXT
-                                                   : QUESTION_NONE;
+    switch ((ScorerWord)config->score_scorer) {
+    case SCORER_COMMAND:
+        return QUESTION_JSON;
+    case SCORER_FASTTEXT:
+        return QUESTION_FASTTEXT;
+    case SCORER_NONE:
+    case SCORER_CONTENT:
+    case SCORER_PAGERANK:
+    case SCORER_HITS:
+        break;
+    }
+    return QUESTION_NONE;
 }
 
 /* Cut before a character that would be cut in two. */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/words.h"
 #include "base/core/result.h"
 #include "parse/url/url.h"
 
@@ -33,12 +34,15 @@ typedef enum SitemapFrequency {
     SITEMAP_NEVER
 } SitemapFrequency;
 
-/* Which entries count, compared with the sitemap's own address. */
-typedef enum SitemapLocation {
-    SITEMAP_ANYWHERE,
-    SITEMAP_SAME_HOST,  /* scheme, host and port are the sitemap's */
-    SITEMAP_SAME_FOLDER /* and the path is in or below its folder: the rule of sitemaps.org */
-} SitemapLocation;
+/* Which entries count, compared with the sitemap's own address: all; those of the same scheme, host
+ * and port; and of these, those in or below its folder (the rule of sitemaps.org). */
+/* clang-format off */
+#define SITEMAP_LOCATION_WORDS(WORD) \
+    WORD(SITEMAP_ANYWHERE, "anywhere") \
+    WORD(SITEMAP_SAME_HOST, "host") \
+    WORD(SITEMAP_SAME_FOLDER, "folder")
+/* clang-format on */
+typedef enum SitemapLocation { WORDS_ENUM(SITEMAP_LOCATION_WORDS) } SitemapLocation;
 
 typedef struct SitemapOptions {
     size_t max_bytes;     /* decoded; sitemaps.org allows 50 MiB */

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "rules/config_words.h"
 #include "base/memory/buffer.h"
 #include "report/gather/report.h"
 #include "report/tell/report_writer.h"
@@ -42,10 +43,8 @@ double chart_step(double most, unsigned n);
 Result html_append(Buffer *out, const char *text);
 
 typedef enum ReportForm {
-    REPORT_OFF,
-    REPORT_AS_TEXT,
-    REPORT_AS_HTML,
-    REPORT_AS_JSON /* report_print alone */
+    WORDS_ENUM(REPORT_WORDS) /* of log.report */
+    REPORT_AS_JSON           /* report_print alone */
 } ReportForm;
 
 /* Tells the report in that form. RESULT_MEMORY, RESULT_IO, RESULT_FULL: of out. */

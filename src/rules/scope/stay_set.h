@@ -14,10 +14,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/core/words.h"
 #include "base/core/result.h"
 
 /* In the order of the words of scope.stay. */
-typedef enum StayKind { STAY_ANYWHERE, STAY_HOST, STAY_DOMAIN, STAY_DIRECTORY } StayKind;
+/* clang-format off */
+#define STAY_WORDS(WORD) \
+    WORD(STAY_ANYWHERE, "anywhere") \
+    WORD(STAY_HOST, "host") \
+    WORD(STAY_DOMAIN, "domain") \
+    WORD(STAY_DIRECTORY, "directory")
+/* clang-format on */
+typedef enum StayKind { WORDS_ENUM(STAY_WORDS) } StayKind;
 
 typedef struct StaySet StaySet;
 

@@ -12,7 +12,14 @@
 
 #include <stdint.h>
 
-typedef enum LevelBiasKind { LEVEL_BIAS_STRICT, LEVEL_BIAS_WEIGHTED } LevelBiasKind;
+#include "base/core/words.h"
+
+/* clang-format off */
+#define LEVEL_BIAS_WORDS(WORD) \
+    WORD(LEVEL_BIAS_STRICT, "strict") \
+    WORD(LEVEL_BIAS_WEIGHTED, "weighted")
+/* clang-format on */
+typedef enum LevelBiasKind { WORDS_ENUM(LEVEL_BIAS_WORDS) } LevelBiasKind;
 
 typedef struct LevelBias {
     LevelBiasKind kind;

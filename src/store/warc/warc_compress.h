@@ -11,10 +11,16 @@
 
 #include <stddef.h>
 
+#include "base/core/words.h"
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
 
-typedef enum WarcCompression { WARC_GZIP, WARC_ZSTD } WarcCompression;
+/* clang-format off */
+#define WARC_COMPRESSION_WORDS(WORD) \
+    WORD(WARC_GZIP, "gzip") \
+    WORD(WARC_ZSTD, "zstd")
+/* clang-format on */
+typedef enum WarcCompression { WORDS_ENUM(WARC_COMPRESSION_WORDS) } WarcCompression;
 
 /* ".gz", ".zst". */
 const char *warc_compression_suffix(WarcCompression compression);
