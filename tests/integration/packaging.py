@@ -28,7 +28,7 @@ COMPLETIONS = [
     (["ragno", "plan", "--"], {"--json", "--contact"}, {"--depth"}),
     (["ragno", "verify", "D", "--"], {"--repair", "--refetch"}, {"--depth"}),
     (["ragno", "export", "D", "text", "--"], {"--main", "--since", "--status"}, {"--arcs"}),
-    (["ragno", "export", "D", "wacz", "--"], {"--url", "--since", "--sign"}, {"--arcs"}),
+    (["ragno", "export", "D", "wacz", "--"], {"--url", "--since", "--main-page"}, {"--arcs"}),
     (["ragno", "check", "links", "--"], {"--base", "--content-type"}, {"--atoms"}),
     (["ragno", "-n", "--pr"], {"--progress", "--print-config"}, {"--depth"}),
     (["ragno", "export", "D", "links", "--format", ""], {"tsv", "csv", "jsonl", "arcs"}, {"wet"}),

@@ -37,9 +37,8 @@ static const struct {
 static const char *kind_in(int argc, char **argv)
 {
     static const char *const with_value[] = {
-        "--format",  "--agent", "--since",       "--until",     "--status",
-        "--threads", "--where", "--output",      "-o",          "--url",
-        "--host",    "--title", "--description", "--main-page", "--sign"};
+        "--format", "--agent", "--since", "--until", "--status", "--threads",     "--where",
+        "--output", "-o",      "--url",   "--host",  "--title",  "--description", "--main-page"};
     int words = 0;
     for (int i = 1; i < argc; i++) {
         words += argv[i][0] != '-' ? 1 : 0;

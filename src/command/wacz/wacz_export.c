@@ -3,17 +3,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <openssl/core_names.h>
-#include <openssl/ec.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <openssl/evp.h>
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
@@ -42,24 +39,7 @@
 
 typedef struct WaczIndex WaczIndex;
 
-/* WACZ signature: an anonymous signature of a WACZ file, by a key of its maker.
- *
- * What: the text "sha256:..." of datapackage.json is signed by ECDSA on the curve P-384 with
- * SHA-256, as viewers check it: the signature is r and s, 48 bytes each, in Base64, and the public
- * key an SPKI in Base64. Such a key is made by
- *
- *   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 -out key.pem
- *
- * Owns: nothing.
- * Threads: any.
- * Errors: a sentence without the name of the file; RESULT_INVALID: no such key; RESULT_NOT_FOUND,
- * RESULT_IO, RESULT_MEMORY, RESULT_INTERNAL.
- * Source: WACZ Signing and Verification 0.1.0. */
-
-typedef struct WaczKey WaczKey;
-
 static void wacz_index_delete(WaczIndex *index);
-static void wacz_key_delete(WaczKey *key);
 
 #define SORT_BYTES ((size_t)32 << 20)
 #define LINES_NAME "index.cdx.gz"
@@ -227,126 +207,6 @@ static Result wacz_index_write(WaczIndex *index, ZipWriter *zip)
     return rc;
 }
 
-#define NUMBER_BYTES 48 /* of P-384 */
-
-struct WaczKey {
-    EVP_PKEY *pair;
-};
-
-static Result wacz_signature_complain(Buffer *error, Result rc, const char *why)
-{
-    (void)buffer_append_string(error, why);
-    return rc;
-}
-
-static bool is_p384(const EVP_PKEY *pair)
-{
-    char group[64] = "";
-    size_t length = 0;
-    return pair != NULL && EVP_PKEY_is_a(pair, "EC") == 1 &&
-           EVP_PKEY_get_group_name(pair, group, sizeof group, &length) == 1 &&
-           strcmp(group, "secp384r1") == 0;
-}
-
-/* A file that others than its owner may read is refused. */
-static Result wacz_key_read(WaczKey **key, const char *path, Buffer *error)
-{
-    struct stat info;
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return wacz_signature_complain(error, result_of_errno(errno), strerror(errno));
-    }
-    if (fstat(fileno(file), &info) != 0 || (info.st_mode & 077) != 0) {
-        (void)fclose(file);
-        return wacz_signature_complain(error, RESULT_INVALID, "others may read it: chmod 600");
-    }
-    WaczKey *made = calloc(1, sizeof *made);
-    if (made != NULL) {
-        made->pair = PEM_read_PrivateKey(file, NULL, NULL, NULL);
-    }
-    (void)fclose(file);
-    if (made == NULL || !is_p384(made->pair)) {
-        wacz_key_delete(made);
-        return made == NULL
-                   ? RESULT_MEMORY
-                   : wacz_signature_complain(error, RESULT_INVALID,
-                                             "no private key on the curve P-384: openssl genpkey "
-                                             "-algorithm EC -pkeyopt ec_paramgen_curve:P-384");
-    }
-    *key = made;
-    return RESULT_OK;
-}
-
-static void wacz_key_delete(WaczKey *key)
-{
-    if (key != NULL) {
-        EVP_PKEY_free(key->pair);
-        free(key);
-    }
-}
-
-/* r and s out of the DER form that libcrypto makes. */
-static Result plain_signature(const unsigned char *der, size_t length, unsigned char *out)
-{
-    const unsigned char *at = der;
-    ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &at, (long)length);
-    bool made = pair != NULL && BN_bn2binpad(ECDSA_SIG_get0_r(pair), out, NUMBER_BYTES) > 0 &&
-                BN_bn2binpad(ECDSA_SIG_get0_s(pair), out + NUMBER_BYTES, NUMBER_BYTES) > 0;
-    ECDSA_SIG_free(pair);
-    return made ? RESULT_OK : RESULT_INTERNAL;
-}
-
-static Result sign(const WaczKey *key, const char *text, Buffer *out)
-{
-    unsigned char der[256];
-    unsigned char plain[2 * NUMBER_BYTES];
-    size_t length = sizeof der;
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
-    bool made =
-        context != NULL && EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key->pair) == 1 &&
-        EVP_DigestSign(context, der, &length, (const unsigned char *)text, strlen(text)) == 1;
-    EVP_MD_CTX_free(context);
-    Result rc = made ? plain_signature(der, length, plain) : RESULT_INTERNAL;
-    return rc == RESULT_OK ? base64_append(out, plain, sizeof plain, BASE64_STANDARD) : rc;
-}
-
-static Result public_half(const WaczKey *key, Buffer *out)
-{
-    unsigned char *der = NULL;
-    int length = i2d_PUBKEY(key->pair, &der);
-    Result rc =
-        length > 0 ? base64_append(out, der, (size_t)length, BASE64_STANDARD) : RESULT_INTERNAL;
-    OPENSSL_free(der);
-    return rc;
-}
-
-/* Adds the member "signedData" about hash. */
-static Result wacz_signature_put(const WaczKey *key, const char *hash, WallTime now,
-                                 JsonWriter *json)
-{
-    Buffer signature;
-    Buffer public;
-    char text[CLOCK_TEXT_BYTES];
-    buffer_init(&signature, BUFFER_NO_LIMIT);
-    buffer_init(&public, BUFFER_NO_LIMIT);
-    Result rc = sign(key, hash, &signature);
-    rc = rc == RESULT_OK ? public_half(key, &public) : rc;
-    if (rc == RESULT_OK) {
-        (void)wall_format_iso(now, text);
-        json_open(json, "signedData", '{');
-        json_string(json, "hash", hash);
-        json_string(json, "created", text);
-        json_string(json, "software", "ragno/" RAGNO_VERSION);
-        json_string(json, "signature", buffer_string(&signature));
-        json_string(json, "publicKey", buffer_string(&public));
-        json_string(json, "version", "0.1.0");
-        json_close(json);
-    }
-    buffer_destroy(&signature);
-    buffer_destroy(&public);
-    return rc;
-}
-
 /* ---- `ragno export DIR wacz` ---- */
 
 #define ARCHIVE_NAME "data.warc.gz"
@@ -357,12 +217,10 @@ typedef struct WaczCommand {
     const char *title;
     const char *description;
     const char *main_page;
-    const char *key_file;
     bool text;
     bool main_text;
     ZipWriter *zip;
     WaczIndex *index;
-    WaczKey *key;
     WallTime now;
     Result zip_result; /* of the last write by way of stdio */
     PartCounts counts;
@@ -376,8 +234,7 @@ static int wacz_export_usage(FILE *out)
              "  --text                   the texts of pages, for searching in a viewer\n"
              "  --main                   only their main texts: no navigation, header, footer\n"
              "  --title, --description TEXT\n"
-             "  --main-page URL          what a viewer shows first\n"
-             "  --sign KEY.pem           sign it by a private key on the curve P-384\n");
+             "  --main-page URL          what a viewer shows first\n");
     part_command_usage(out);
     return out == stdout ? 0 : EXIT_USAGE;
 }
@@ -392,8 +249,7 @@ static int take_extra(void *context, int argc, char **argv, int *i)
         const char **value;
     } with_value[] = {{"--title", &command->title},
                       {"--description", &command->description},
-                      {"--main-page", &command->main_page},
-                      {"--sign", &command->key_file}};
+                      {"--main-page", &command->main_page}};
     for (size_t k = 0; k < sizeof with_value / sizeof *with_value; k++) {
         const char *value = command_option(with_value[k].name, argc, argv, i);
         if (value != NULL) {
@@ -525,22 +381,17 @@ static Result put_package(const WaczCommand *command, Buffer *out)
     return json.result;
 }
 
-static Result wacz_export_put_digest(const WaczCommand *command, const ZipEntry *package,
-                                     Buffer *out)
+static Result wacz_export_put_digest(const ZipEntry *package, Buffer *out)
 {
     char hash[sizeof "sha256:" + ZIP_SHA256_TEXT];
     JsonWriter json;
-    Result rc = RESULT_OK;
     (void)snprintf(hash, sizeof hash, "sha256:%s", package->sha256);
     json_init(&json, out);
     json_open(&json, NULL, '{');
     json_string(&json, "path", PACKAGE_NAME);
     json_string(&json, "hash", hash);
-    if (command->key != NULL) {
-        rc = wacz_signature_put(command->key, hash, command->now, &json);
-    }
     json_close(&json);
-    return rc == RESULT_OK ? json.result : rc;
+    return json.result;
 }
 
 static Result write_entry(WaczCommand *command, const char *name, const Buffer *text,
@@ -560,7 +411,7 @@ static Result write_package(WaczCommand *command)
     rc = rc == RESULT_OK ? write_entry(command, PACKAGE_NAME, &text, &entry) : rc;
     if (rc == RESULT_OK) {
         buffer_reset(&text);
-        rc = wacz_export_put_digest(command, entry, &text);
+        rc = wacz_export_put_digest(entry, &text);
     }
     rc = rc == RESULT_OK ? write_entry(command, "datapackage-digest.json", &text, &entry) : rc;
     buffer_destroy(&text);
@@ -590,37 +441,17 @@ static int complain_file(const char *path, Result rc)
     return EXIT_IO;
 }
 
-static int wacz_export_read_key(WaczCommand *command)
-{
-    Buffer error;
-    Result rc = RESULT_OK;
-    buffer_init(&error, BUFFER_NO_LIMIT);
-    if (command->key_file != NULL) {
-        rc = wacz_key_read(&command->key, command->key_file, &error);
-    }
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno export: --sign: %s: %s\n", command->key_file,
-                      error.length == 0 ? result_name(rc) : buffer_string(&error));
-    }
-    buffer_destroy(&error);
-    return rc == RESULT_OK ? 0 : rc == RESULT_INVALID ? EXIT_USAGE : EXIT_IO;
-}
-
 static void wacz_export_summarize(const WaczCommand *command)
 {
-    (void)fprintf(stderr, "ragno export: %s: %" PRIu64 " captures, %" PRIu64 " pages (%.1f MB)%s\n",
+    (void)fprintf(stderr, "ragno export: %s: %" PRIu64 " captures, %" PRIu64 " pages (%.1f MB)\n",
                   command->part.output, command->counts.captures, command->pages.pages,
-                  1e-6 * (double)command->counts.bytes, command->key == NULL ? "" : ", signed");
+                  1e-6 * (double)command->counts.bytes);
 }
 
 static int wacz_export_run(WaczCommand *command)
 {
     const char *path = command->part.output;
     assert(path != NULL); /* the caller has looked */
-    int status = wacz_export_read_key(command);
-    if (status != 0) {
-        return status;
-    }
     command->now = wall_now();
     Result rc = zip_writer_open(&command->zip, path, command->now);
     if (rc != RESULT_OK) {
@@ -634,7 +465,6 @@ static int wacz_export_run(WaczCommand *command)
         zip_writer_abandon(command->zip);
     }
     wacz_index_delete(command->index);
-    wacz_key_delete(command->key);
     if (rc != RESULT_OK) {
         (void)unlink(path);
         (void)complain_file(path, rc);

@@ -7,7 +7,7 @@
  *   indexes/index.idx         where each piece is, and its digest
  *   pages/pages.jsonl         the documents, with their titles and, by option, their texts
  *   datapackage.json          the name, size and SHA-256 of each of these
- *   datapackage-digest.json   the SHA-256 of that, signed by option (wacz_export.h)
+ *   datapackage-digest.json   the SHA-256 of that
  *
  * A file that cannot be completed is removed. Memory does not grow with the archive but for a line
  * of index.idx for each WACZ_LINES captures.
