@@ -153,6 +153,31 @@ static void pages_are_printed(void)
     remove_crawl();
 }
 
+static void info_lists_every_table_there_is(void)
+{
+    make_crawl();
+    char path[300];
+    PageDB *db = NULL;
+    MDB_txn *txn = NULL;
+    MDB_dbi dbi = 0;
+    (void)snprintf(path, sizeof path, "%s/crawl.mdb", dir);
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, NULL), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "of_tomorrow", MDB_CREATE, &dbi), 0);
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(db, txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT_EQUAL(run_db("info", NULL), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(output, "table.of_tomorrow\t0 entries\t0 bytes\n"));
+    static const char *const names[] = {"hash2idx", "idx2info", "idx2crawl", "links",
+                                        "origins",  "info",     "schedule"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char line[64];
+        (void)snprintf(line, sizeof line, "\ntable.%s\t", names[i]);
+        CU_ASSERT_PTR_NOT_NULL(strstr(output, line));
+    }
+    remove_crawl();
+}
+
 static void links_are_printed(void)
 {
     make_crawl();
@@ -205,6 +230,8 @@ static void wrong_calls_are_told(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(output, "schedule"));
 }
 
-UNIT_MAIN("db", {"pages are printed", pages_are_printed}, {"links are printed", links_are_printed},
+UNIT_MAIN("db", {"pages are printed", pages_are_printed},
+          {"info lists every table there is", info_lists_every_table_there_is},
+          {"links are printed", links_are_printed},
           {"hosts and schedule are printed", hosts_and_schedule_are_printed},
           {"wrong calls are told", wrong_calls_are_told})

@@ -140,6 +140,7 @@ int db_links(DbView *view, int argc, char **argv)
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,14 +179,46 @@ static void print_next_visit(const DbView *view, uint64_t index)
     revisit_table_close(table);
 }
 
-static void print_table(DbView *view, const char *name)
+/* One line of db info; returns how many bytes the table takes. */
+static size_t print_table(MDB_txn *txn, const char *name)
 {
     MDB_dbi dbi = 0;
     MDB_stat stat;
-    if (mdb_dbi_open(view->txn, name, 0, &dbi) == 0 && mdb_stat(view->txn, dbi, &stat) == 0) {
-        size_t pages = stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
-        printf("table.%s\t%zu entries\t%zu bytes\n", name, stat.ms_entries, pages * stat.ms_psize);
+    if (mdb_dbi_open(txn, name, 0, &dbi) != MDB_SUCCESS ||
+        mdb_stat(txn, dbi, &stat) != MDB_SUCCESS) {
+        return 0;
     }
+    size_t pages = stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+    printf("table.%s\t%zu entries\t%zu bytes\n", name, stat.ms_entries, pages * stat.ms_psize);
+    return pages * stat.ms_psize;
+}
+
+/* All tables that the file has; the file's main table names them. Its other pages are free, or of
+ * the list of those. */
+static int print_tables(const DbView *view, size_t bytes)
+{
+    MDB_dbi all = 0;
+    MDB_cursor *cursor = NULL;
+    MDB_val key, value;
+    Buffer name;
+    size_t used = 0;
+    buffer_init(&name, BUFFER_NO_LIMIT);
+    int rc = mdb_dbi_open(view->txn, NULL, 0, &all);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_open(view->txn, all, &cursor);
+    }
+    while (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        if (rc == MDB_SUCCESS) {
+            buffer_reset(&name);
+            rc = buffer_append(&name, key.mv_data, key.mv_size) == RESULT_OK ? rc : ENOMEM;
+            used += print_table(view->txn, buffer_string(&name));
+        }
+    }
+    mdb_cursor_close(cursor);
+    buffer_destroy(&name);
+    printf("tables\t%zu bytes\nfree\t%zu bytes\n", used, bytes > used ? bytes - used : 0);
+    return rc == MDB_NOTFOUND ? page_db_error_ok : page_db_error_internal;
 }
 
 int db_info(DbView *view, int argc, char **argv)
@@ -232,11 +265,7 @@ int db_info(DbView *view, int argc, char **argv)
                PAGE_DB_FORMAT_VERSION, n_pages, n_crawled, n_links,
                page_db_n_hosts(view->db, view->txn), (info.me_last_pgno + 1) * stat.ms_psize,
                info.me_mapsize);
-    }
-    static const char *const tables[] = {"hash2idx", "idx2info", "idx2crawl",
-                                         "links",    "origins",  "origin2host"};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        print_table(view, tables[i]);
+        rc = print_tables(view, (info.me_last_pgno + 1) * stat.ms_psize);
     }
     return db_finish(view, rc);
 }

@@ -269,17 +269,31 @@ static Result put_link(ExportView *view, const LinkTexts *texts, uint64_t from,
     return RESULT_OK;
 }
 
-/* Links out of scope: the last rows of their page. Their targets have no number and no text. */
-static Result export_external(ExportView *view, bool has_texts, uint64_t index)
+static void put_external(ExportView *view, bool has_texts, uint64_t from, const char *url,
+                         uint8_t kind)
+{
+    export_view_put_page(view, "from", from, &view->from);
+    export_text(&view->rows, "to", url, view->to.length);
+    export_number(&view->rows, "weight", 1);
+    export_number(&view->rows, "cross", 1);
+    export_real(&view->rows, "score", 0);
+    put_kind(&view->rows, kind);
+    export_number(&view->rows, "external", 1);
+    if (has_texts) {
+        export_text(&view->rows, "anchor", "", 0);
+        export_text(&view->rows, "text", "", 0);
+    }
+    export_row_end(&view->rows);
+}
+
+/* Links out of scope: the last rows of their page, which is view->from. Their targets have no
+ * number and no text. */
+static Result export_external(ExportView *view, bool has_texts, const PageRef *page)
 {
     Buffer list;
-    PageRef page;
     size_t at = 0;
     buffer_init(&list, BUFFER_NO_LIMIT);
-    Result rc = external_table_read(view->txn, index, &list);
-    if (rc == RESULT_OK && list.length > 0) {
-        rc = export_view_page(view, index, &page, &view->from);
-    }
+    Result rc = external_table_read(view->txn, page->host, page->index, &list);
     while (rc == RESULT_OK && at < list.length) {
         uint8_t kind = (uint8_t)list.data[at];
         const char *url = list.data + at + 1;
@@ -287,18 +301,7 @@ static Result export_external(ExportView *view, bool has_texts, uint64_t index)
         buffer_reset(&view->to);
         rc = buffer_append_string(&view->to, url);
         if (rc == RESULT_OK && export_view_passes(view, &view->to, NULL, &view->from)) {
-            export_view_put_page(view, "from", index, &view->from);
-            export_text(&view->rows, "to", url, view->to.length);
-            export_number(&view->rows, "weight", 1);
-            export_number(&view->rows, "cross", 1);
-            export_real(&view->rows, "score", 0);
-            put_kind(&view->rows, kind);
-            export_number(&view->rows, "external", 1);
-            if (has_texts) {
-                export_text(&view->rows, "anchor", "", 0);
-                export_text(&view->rows, "text", "", 0);
-            }
-            export_row_end(&view->rows);
+            put_external(view, has_texts, page->index, url, kind);
             rc = export_view_turn(view);
         }
     }
@@ -310,10 +313,10 @@ static Result export_links_of(ExportView *view, LinkTexts *texts, uint64_t index
 {
     LinkList list;
     WeightedLink link;
-    PageRef page;
+    PageRef page = {.index = index};
     Result rc = get_links(view, index, !view->options->arcs, &list);
     bool by_number = view->options->arcs || view->options->ids;
-    if (rc == RESULT_OK && list.n > 0 && (!by_number || view->where_source || texts != NULL)) {
+    if (rc == RESULT_OK && (!by_number || (list.n > 0 && (view->where_source || texts != NULL)))) {
         rc = export_view_page(view, index, &page, &view->from);
     }
     if (rc == RESULT_OK && list.n > 0 && texts != NULL) {
@@ -325,7 +328,7 @@ static Result export_links_of(ExportView *view, LinkTexts *texts, uint64_t index
         rc = rc == RESULT_OK ? export_view_turn(view) : rc;
     }
     forget_links(&list);
-    return rc != RESULT_OK || by_number ? rc : export_external(view, texts != NULL, index);
+    return rc != RESULT_OK || by_number ? rc : export_external(view, texts != NULL, &page);
 }
 
 Result page_export_links(PageDB *db, const PageExportOptions *options)

@@ -391,8 +391,8 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
         return rc;
     }
     if (batch->store->external != NULL) {
-        rc = external_table_put(batch->store->external, batch->txn, fetch->request.index,
-                                page->external, page->external_length);
+        rc = external_table_put(batch->store->external, batch->txn, fetch->host.id,
+                                fetch->request.index, page->external, page->external_length);
     }
     if (rc != RESULT_OK) {
         return rc;
