@@ -24,6 +24,7 @@
 #include "ingest/ingest_writer.h"
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/batch/ingest_batch.h"
+#include "leaves.h"
 #include "world.h"
 
 typedef struct CrawlOptions {
@@ -38,6 +39,7 @@ typedef struct CrawlOptions {
     size_t sieve_bytes;   /* memory of the sieve; 0 = none: batches look links up themselves */
     uint64_t sieve_least; /* URLs known before it is used */
     size_t map_bytes;     /* of the database */
+    uint32_t leaves;      /* of every such transaction the pages are counted; 0 = none */
     uint16_t agent;       /* for the books of the audit */
     PolitenessOptions politeness;
 } CrawlOptions;
@@ -101,6 +103,7 @@ typedef struct Crawl {
     bool finished;
     bool broken; /* a part failed: told on standard error */
     CrawlCost cost;
+    Leaves leaves; /* of every options.leaves-th transaction */
     int64_t longest_merge_ns;      /* CPU time of a piece */
     int64_t longest_merge_wall_ns; /* the same by the clock */
     uint64_t evictions;

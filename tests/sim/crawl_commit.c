@@ -307,6 +307,17 @@ static Result apply(Crawl *crawl, Batch *batch, const IngestChore *chore)
     return rc;
 }
 
+/* Before every so many-th commit. */
+static bool looks_at_leaves(Crawl *crawl)
+{
+    uint64_t commits = crawl->cost.commits + crawl->cost.pieces;
+    if (crawl->options.leaves == 0 || commits % crawl->options.leaves != 0) {
+        return false;
+    }
+    crawl->broken = !leaves_before(&crawl->leaves, page_db_env(crawl->store.db));
+    return !crawl->broken;
+}
+
 /* The batch, or a piece of a merge. */
 static bool commit(Crawl *crawl, bool merge)
 {
@@ -340,12 +351,18 @@ static bool commit(Crawl *crawl, bool merge)
         rc = batch_finish(&batch);
     }
     charge(merge ? &cost->merge_ns : &cost->apply_ns, &since);
+    bool looks = rc == RESULT_OK && looks_at_leaves(crawl);
+    since = cpu_thread_ns(); /* nor is what the commit is seen to write */
     if (rc != RESULT_OK) {
         page_db_txn_abort(crawl->store.db, txn);
     } else if (page_db_txn_commit(crawl->store.db, txn) != 0) {
         rc = RESULT_FULL;
     }
     charge(merge ? &cost->merge_ns : &cost->write_ns, &since);
+    if (looks && !leaves_after(&crawl->leaves, page_db_env(crawl->store.db), n)) {
+        crawl->broken = true;
+    }
+    since = cpu_thread_ns();
     if (crawl->sieve.sieve != NULL) {
         sieve_settle(crawl->sieve.sieve, rc == RESULT_OK);
     }

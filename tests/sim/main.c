@@ -2,7 +2,7 @@
  *
  *   sim [--urls N] [--hosts N] [--addresses N] [--seed N] [--crashes N] [--memory BYTES]
  *       [--connections N] [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]
- *       [--sieve BYTES] [--sieve-from URLS] [--directory DIR]
+ *       [--sieve BYTES] [--sieve-from URLS] [--directory DIR] [--leaves N]
  *   sim --agents N [--urls N] [--hosts N] [--addresses N] [--seed N] [--lost N] [--kills N]
  *       [--cuts N] [--downs N] [--limit PAGES] [--mutation floor|lease]   (cluster_sim.h)
  *
@@ -40,6 +40,7 @@ typedef struct Settings {
     uint32_t days;       /* longer than this means that it does not end */
     int64_t sieve;       /* memory of the sieve; 0 = none */
     uint32_t sieve_from; /* URLs known before it is used */
+    uint32_t leaves;     /* of every such transaction the pages are counted; 0 = none */
     const char *directory;
 } Settings;
 
@@ -138,6 +139,39 @@ static void take_mark(Figures *figures, const Crawl *crawl, uint32_t urls)
     }
 }
 
+/* What was written for each result between two shares of all results. */
+static double written_between(const Figures *figures, double from, double to)
+{
+    const Mark *last = &figures->marks[figures->n_marks - 1];
+    const Mark *a = NULL;
+    const Mark *b = last;
+    for (size_t i = 0; i < figures->n_marks && b == last; i++) {
+        const Mark *mark = &figures->marks[i];
+        double share = (double)mark->results / (double)last->results;
+        a = a == NULL && share >= from ? mark : a;
+        b = share >= to ? mark : b;
+    }
+    return a == NULL || b->results <= a->results
+               ? 0
+               : (double)(b->written - a->written) / (double)(b->results - a->results);
+}
+
+static void print_written(const Figures *figures, const Leaves *leaves)
+{
+    (void)printf("sim.written_bytes_per_result = %.0f bytes\n", written_between(figures, 0, 1));
+    (void)printf("sim.late_written_bytes_per_result = %.0f bytes\n",
+                 written_between(figures, 0.9, 1));
+    double all = 0;
+    for (size_t i = 0; i < leaves->n_tables && leaves->results > 0; i++) {
+        double each = (double)leaves->tables[i].written / (double)leaves->results;
+        (void)printf("sim.leaves_per_result.%s = %.3f pages\n", leaves->tables[i].name, each);
+        all += each;
+    }
+    if (leaves->results > 0) {
+        (void)printf("sim.leaves_per_result = %.3f pages\n", all);
+    }
+}
+
 /* CPU time per result between two shares of all results. */
 static double cost_between(const Figures *figures, double from, double to)
 {
@@ -180,6 +214,7 @@ static void print_figures(const Figures *figures, const Crawl *crawl, int64_t cp
                  crawl->evictions + crawl->distributor.steering.evictions);
     (void)printf("sim.longest_merge_wall_ms = %.1f ms\n",
                  (double)crawl->longest_merge_wall_ns / 1e6);
+    print_written(figures, &crawl->leaves);
     (void)printf("sim.refetched = %" PRIu64 " urls\n", audit->refetched);
 }
 
@@ -235,6 +270,7 @@ static int simulate(const Settings *settings)
                             .sieve_bytes = (size_t)settings->sieve,
                             .sieve_least = settings->sieve_from,
                             .map_bytes = (size_t)1 << 38,
+                            .leaves = settings->leaves,
                             .politeness = crawl_politeness(),
                             .seeds = settings->hosts / 1000 + 1};
     if (path == NULL || !world_init(&world, settings->seed, settings->urls, settings->hosts,
@@ -293,20 +329,33 @@ static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
-        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
-        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
-        {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
-        {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
-        {"batch-pages", required_argument, NULL, 'B'}, {"sieve", required_argument, NULL, 'S'},
-        {"sieve-from", required_argument, NULL, 'f'},  {"directory", required_argument, NULL, 'D'},
-        {"agents", required_argument, NULL, 'A'},      {"lost", required_argument, NULL, 'L'},
-        {"kills", required_argument, NULL, 'K'},       {"cuts", required_argument, NULL, 'C'},
-        {"downs", required_argument, NULL, 'N'},       {"limit", required_argument, NULL, 'l'},
-        {"mutation", required_argument, NULL, 'M'},    {"moves", required_argument, NULL, 'V'},
-        {"host-urls", required_argument, NULL, 'H'},   {"trouble-s", required_argument, NULL, 'T'},
-        {"stops", required_argument, NULL, 'P'},       {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
+                                          {"hosts", required_argument, NULL, 'h'},
+                                          {"addresses", required_argument, NULL, 'a'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"crashes", required_argument, NULL, 'c'},
+                                          {"memory", required_argument, NULL, 'm'},
+                                          {"connections", required_argument, NULL, 'n'},
+                                          {"batch-time", required_argument, NULL, 'b'},
+                                          {"days", required_argument, NULL, 'd'},
+                                          {"trouble", required_argument, NULL, 't'},
+                                          {"batch-pages", required_argument, NULL, 'B'},
+                                          {"sieve", required_argument, NULL, 'S'},
+                                          {"sieve-from", required_argument, NULL, 'f'},
+                                          {"directory", required_argument, NULL, 'D'},
+                                          {"agents", required_argument, NULL, 'A'},
+                                          {"lost", required_argument, NULL, 'L'},
+                                          {"kills", required_argument, NULL, 'K'},
+                                          {"cuts", required_argument, NULL, 'C'},
+                                          {"downs", required_argument, NULL, 'N'},
+                                          {"limit", required_argument, NULL, 'l'},
+                                          {"mutation", required_argument, NULL, 'M'},
+                                          {"moves", required_argument, NULL, 'V'},
+                                          {"host-urls", required_argument, NULL, 'H'},
+                                          {"trouble-s", required_argument, NULL, 'T'},
+                                          {"stops", required_argument, NULL, 'P'},
+                                          {"leaves", required_argument, NULL, 'E'},
+                                          {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
@@ -338,6 +387,7 @@ int main(int argc, char **argv)
         settings.days = option == 'd' ? (uint32_t)number : settings.days;
         settings.trouble = option == 't' ? (uint32_t)number : settings.trouble;
         settings.sieve_from = option == 'f' ? (uint32_t)number : settings.sieve_from;
+        settings.leaves = option == 'E' ? (uint32_t)number : settings.leaves;
         settings.directory = option == 'D' ? optarg : settings.directory;
         ok = ok && take_cluster_option(&cluster, option, (unsigned)number, optarg);
         ok = ok && (option != 'S' || option_parse_size(optarg, &settings.sieve) == RESULT_OK);
@@ -349,7 +399,7 @@ int main(int argc, char **argv)
             "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
             "           [--crashes N] [--memory SIZE] [--connections N]\n"
             "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
-            "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR]\n"
+            "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR] [--leaves N]\n"
             "       sim --agents N [--lost N] [--kills N] [--cuts N] [--downs N]\n"
             "           [--moves N] [--stops N] [--trouble-s N] [--limit N] [--host-urls N]\n"
             "           [--mutation floor|lease]\n");
