@@ -62,15 +62,20 @@ ScopeOptions config_scope(const Config *config)
                           .max_url_length = (size_t)config->scope_max_url_length};
 }
 
-unsigned config_threads(int64_t option)
+unsigned config_threads_for(int64_t option, int processors)
 {
-    cpu_set_t processors;
     if (option > 0) {
         return (unsigned)option;
     }
+    return processors < CONFIG_MOST_THREADS ? (unsigned)processors : CONFIG_MOST_THREADS;
+}
+
+unsigned config_threads(int64_t option)
+{
+    cpu_set_t processors;
     CPU_ZERO(&processors);
     int n = sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
-    return n < (int)CONFIG_MOST_AUTOMATIC ? (unsigned)n : CONFIG_MOST_AUTOMATIC;
+    return config_threads_for(option, n);
 }
 
 bool config_is_continuous(const Config *config)

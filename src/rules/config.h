@@ -130,8 +130,8 @@
         "how long a missing answer is remembered") \
     ROW(dns, family, WORD, int, "ipv4-first", 0, 0, WORDS_TEXT(RESOLVER_FAMILY_WORDS), true, \
         false, "which addresses are used, and which first") \
-    ROW(fetch, threads, COUNT, int64_t, "0", 0, 64, NULL, true, false, \
-        "fetching threads; 0 = one for each processor that the process may use, 8 at most") \
+    ROW(fetch, threads, COUNT, int64_t, "0", 0, CONFIG_MOST_THREADS, NULL, true, false, \
+        "fetching threads; 0 = one for each processor that the process may use, 64 at most") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
     ROW(fetch, new_share, COUNT, int64_t, "50", 1, 100, NULL, true, false, \
@@ -286,8 +286,8 @@
         "which answers are searched for links and text") \
     ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers have their links followed") \
-    ROW(parse, threads, COUNT, int64_t, "0", 0, 64, NULL, true, false, \
-        "parsing threads; 0 = one for each processor that the process may use, 8 at most") \
+    ROW(parse, threads, COUNT, int64_t, "0", 0, CONFIG_MOST_THREADS, NULL, true, false, \
+        "parsing threads; 0 = one for each processor that the process may use, 64 at most") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
         "fetched pages that may wait for a parsing thread; when it is full, fetching waits") \
     ROW(parse, max_bytes, SIZE, int64_t, "64Mi", 1024, 68719476736.0, NULL, true, false, \
@@ -450,7 +450,7 @@ typedef struct Config {
     Options options; /* behind the values: where each came from */
 } Config;
 
-#define CONFIG_MOST_AUTOMATIC 8u /* threads of a kind */
+#define CONFIG_MOST_THREADS   64 /* of a kind */
 #define CONFIG_MOST_AT_ONCE   32 /* requests to one host */
 #define CONFIG_FEW_AT_ONCE    2  /* to a host that no section names */
 
@@ -472,9 +472,10 @@ void config_destroy(Config *config);
 /* What it says of the scope; borrowed from it. */
 ScopeOptions config_scope(const Config *config);
 /* How many threads fetch.threads or parse.threads asks for: itself, or for 0 the number of
- * processors that the process may use, CONFIG_MOST_AUTOMATIC at most. Beyond that the one writing
- * thread is what others wait for. */
+ * processors that the process may use, CONFIG_MOST_THREADS at most. */
 unsigned config_threads(int64_t option);
+/* The same for a number of processors. */
+unsigned config_threads_for(int64_t option, int processors);
 /* schedule.mode = continuous. */
 bool config_is_continuous(const Config *config);
 

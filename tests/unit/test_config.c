@@ -50,8 +50,12 @@ static void threads_follow_the_processors_that_may_be_used(void)
     cpu_set_t one;
     CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof before, &before), 0);
     int n = CPU_COUNT(&before);
-    CU_ASSERT_EQUAL(config_threads(0), n < 8 ? (unsigned)n : 8u);
+    CU_ASSERT_EQUAL(config_threads(0), n < 64 ? (unsigned)n : 64u);
     CU_ASSERT_EQUAL(config_threads(3), 3);
+    CU_ASSERT_EQUAL(config_threads_for(0, 1), 1);
+    CU_ASSERT_EQUAL(config_threads_for(0, 16), 16);
+    CU_ASSERT_EQUAL(config_threads_for(0, 200), 64);
+    CU_ASSERT_EQUAL(config_threads_for(3, 16), 3);
     size_t first = 0;
     while (!CPU_ISSET(first, &before)) {
         first++;
