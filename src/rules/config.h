@@ -450,9 +450,9 @@ typedef struct Config {
     Options options; /* behind the values: where each came from */
 } Config;
 
-#define CONFIG_MOST_THREADS   64 /* of a kind */
-#define CONFIG_MOST_AT_ONCE   32 /* requests to one host */
-#define CONFIG_FEW_AT_ONCE    2  /* to a host that no section names */
+#define CONFIG_MOST_THREADS 64 /* of a kind */
+#define CONFIG_MOST_AT_ONCE 32 /* requests to one host */
+#define CONFIG_FEW_AT_ONCE  2  /* to a host that no section names */
 
 /* The last line of a config.ini that a crawl has written. Lines after it do not count. */
 #define CONFIG_END "; end of the settings\n"

@@ -103,7 +103,7 @@ typedef struct Crawl {
     bool finished;
     bool broken; /* a part failed: told on standard error */
     CrawlCost cost;
-    Leaves leaves; /* of every options.leaves-th transaction */
+    Leaves leaves;                 /* of every options.leaves-th transaction */
     int64_t longest_merge_ns;      /* CPU time of a piece */
     int64_t longest_merge_wall_ns; /* the same by the clock */
     uint64_t evictions;

@@ -9,9 +9,10 @@
 #include "base/core/varint.h"
 #include "store/lmdb/lmdb_result.h"
 
-#define EXTERNAL_NAME      "external_links"
+#define EXTERNAL_TABLE     "external_links"
 #define EXTERNAL_KEY_BYTES 11u
-#define EXTERNAL_PACK      8u  /* URLs to a row: such a row is smaller than half a page of LMDB */
+#define EXTERNAL_ROW_URLS  24u
+#define EXTERNAL_ROW_BYTES 900u /* a row that has as many is full: four fill a page of LMDB */
 #define EXTERNAL_ALIKE     16u /* URLs with one hash that are told apart: a stranger chooses them */
 
 typedef enum ExternalKind { EXTERNAL_LIST = 0, EXTERNAL_URLS = 1, EXTERNAL_HASH = 2 } ExternalKind;
@@ -20,16 +21,31 @@ struct ExternalTable {
     MDB_dbi dbi;
 };
 
+/* A URL of a row: what it begins like, and what follows. */
+typedef struct ExternalItem {
+    size_t back; /* that many before it is the URL that it begins like; 0 = none */
+    size_t alike;
+    size_t length; /* in all */
+    const uint8_t *more;
+} ExternalItem;
+
+typedef struct ExternalRow {
+    ExternalItem items[EXTERNAL_ROW_URLS];
+    size_t n;
+} ExternalRow;
+
 /* A host's dictionary while a list is written: the last row of URLs, and what it comes to. */
 typedef struct ExternalWriter {
     MDB_txn *txn;
     MDB_dbi dbi;
+    MDB_cursor *cursor;
     uint32_t host;
-    uint64_t next; /* number of the next URL that is new */
-    Buffer tail;   /* the row that it goes into */
-    Buffer last;   /* the URL before it in that row */
-    Buffer url;    /* scratch */
-    bool changed;  /* the tail is not as it is stored */
+    uint64_t next;  /* number of the next URL that is new */
+    uint64_t first; /* of the row that it goes into */
+    Buffer tail;    /* that row */
+    Buffer url;     /* scratch */
+    Buffer before;  /* scratch */
+    bool changed;   /* the tail is not as it is stored */
 } ExternalWriter;
 
 /* A key is as long as its kind needs. */
@@ -48,123 +64,188 @@ static MDB_val external_key(unsigned char *bytes, uint32_t host, ExternalKind ki
 
 /* ---- a row of URLs --------------------------------------------------------------------------- */
 
-/* Puts the place-th URL of a row into url, or the last one when there are not that many; *n is how
- * many were read. */
-static Result external_unpack(const MDB_val *row, size_t place, Buffer *url, size_t *n)
+static bool external_parse(const MDB_val *bytes, ExternalRow *row)
 {
-    const uint8_t *p = row->mv_data;
-    const uint8_t *end = p + row->mv_size;
-    buffer_reset(url);
-    for (*n = 0; *n <= place && p < end; ++*n) {
-        uint64_t alike = 0, more = 0;
-        p = varint_read(p, end, &alike);
+    const uint8_t *p = bytes->mv_data;
+    const uint8_t *end = p + bytes->mv_size;
+    for (row->n = 0; p < end; row->n++) {
+        uint64_t back = 0, alike = 0, more = 0;
+        p = varint_read(p, end, &back);
+        p = p == NULL ? NULL : varint_read(p, end, &alike);
         p = p == NULL ? NULL : varint_read(p, end, &more);
-        if (p == NULL || alike > url->length || more > (uint64_t)(end - p)) {
-            return RESULT_DAMAGED;
+        if (p == NULL || row->n == EXTERNAL_ROW_URLS || back > row->n ||
+            more > (uint64_t)(end - p) ||
+            alike > (back == 0 ? 0 : row->items[row->n - back].length)) {
+            return false;
         }
-        url->length = (size_t)alike;
-        if (buffer_append(url, p, (size_t)more) != RESULT_OK) {
-            return RESULT_MEMORY;
-        }
+        row->items[row->n] = (ExternalItem){.back = (size_t)back,
+                                            .alike = (size_t)alike,
+                                            .length = (size_t)(alike + more),
+                                            .more = p};
         p += more;
+    }
+    return true;
+}
+
+/* The place-th URL of a row. It is put together from its end. */
+static Result external_url_of(const ExternalRow *row, size_t place, Buffer *url)
+{
+    const ExternalItem *item = &row->items[place];
+    size_t wanted = item->length;
+    buffer_reset(url);
+    if (buffer_reserve(url, wanted) != RESULT_OK) {
+        return RESULT_MEMORY;
+    }
+    url->length = wanted;
+    for (; wanted > 0; item -= item->back) {
+        if (wanted > item->alike) {
+            memcpy(url->data + item->alike, item->more, wanted - item->alike);
+            wanted = item->alike;
+        }
     }
     return RESULT_OK;
 }
 
-/* The URL with a number, from the table. */
-static Result external_url(MDB_txn *txn, MDB_dbi dbi, uint32_t host, uint64_t number, Buffer *url)
+/* Moves to the row of the host's that has the number; *first is its first number. RESULT_NOT_FOUND:
+ * the host has no URLs. */
+static Result external_seek(MDB_cursor *cursor, uint32_t host, uint64_t number, uint64_t *first,
+                            MDB_val *bytes)
 {
-    unsigned char bytes[EXTERNAL_KEY_BYTES];
-    MDB_val key = external_key(bytes, host, EXTERNAL_URLS, number / EXTERNAL_PACK);
-    MDB_val row;
-    size_t n = 0;
-    int code = mdb_get(txn, dbi, &key, &row);
-    if (code != MDB_SUCCESS) {
-        return code == MDB_NOTFOUND ? RESULT_DAMAGED : lmdb_result(code, "get external");
+    unsigned char wanted[EXTERNAL_KEY_BYTES];
+    MDB_val key = external_key(wanted, host, EXTERNAL_URLS, number);
+    int code = mdb_cursor_get(cursor, &key, bytes, MDB_SET_RANGE);
+    if (code == MDB_SUCCESS &&
+        (key.mv_size != 9 || memcmp(key.mv_data, wanted, key.mv_size) != 0)) {
+        code = mdb_cursor_get(cursor, &key, bytes, MDB_PREV);
+    } else if (code == MDB_NOTFOUND) {
+        code = mdb_cursor_get(cursor, &key, bytes, MDB_LAST);
     }
-    size_t place = number % EXTERNAL_PACK;
-    Result rc = external_unpack(&row, place, url, &n);
-    return rc == RESULT_OK && n != place + 1 ? RESULT_DAMAGED : rc;
+    if (code != MDB_SUCCESS) {
+        return code == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(code, "read external");
+    }
+    if (key.mv_size != 9 || memcmp(key.mv_data, wanted, 5) != 0) {
+        return RESULT_NOT_FOUND;
+    }
+    const unsigned char *k = key.mv_data;
+    *first = (uint64_t)k[5] << 24 | (uint64_t)k[6] << 16 | (uint64_t)k[7] << 8 | k[8];
+    return RESULT_OK;
+}
+
+/* The URL with a number, from the table. */
+static Result external_url(MDB_cursor *cursor, uint32_t host, uint64_t number, Buffer *url)
+{
+    ExternalRow row;
+    MDB_val bytes;
+    uint64_t first = 0;
+    Result rc = external_seek(cursor, host, number, &first, &bytes);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_DAMAGED : rc;
+    }
+    return external_parse(&bytes, &row) && number - first < row.n
+               ? external_url_of(&row, number - first, url)
+               : RESULT_DAMAGED;
 }
 
 /* ---- the dictionary -------------------------------------------------------------------------- */
 
+/* Whether no URL is added to a row. */
+static bool external_is_full(size_t bytes, size_t n)
+{
+    return n == EXTERNAL_ROW_URLS || bytes >= EXTERNAL_ROW_BYTES;
+}
+
 /* Finds the end of the host's URLs. */
 static Result external_find_tail(ExternalWriter *w)
 {
-    unsigned char bytes[EXTERNAL_KEY_BYTES];
-    unsigned char first[EXTERNAL_KEY_BYTES];
-    MDB_cursor *cursor = NULL;
-    MDB_val key = external_key(bytes, w->host, EXTERNAL_HASH, 0);
-    MDB_val row;
-    size_t n = 0;
-    (void)external_key(first, w->host, EXTERNAL_URLS, 0);
-    int code = mdb_cursor_open(w->txn, w->dbi, &cursor);
-    if (code != MDB_SUCCESS) {
-        return lmdb_result(code, "open external");
+    ExternalRow row;
+    MDB_val bytes;
+    Result rc = external_seek(w->cursor, w->host, UINT32_MAX, &w->first, &bytes);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    code = mdb_cursor_get(cursor, &key, &row, MDB_SET_RANGE);
-    code = mdb_cursor_get(cursor, &key, &row, code == MDB_SUCCESS ? MDB_PREV : MDB_LAST);
-    Result rc = RESULT_OK;
-    if (code == MDB_SUCCESS && key.mv_size == 9 && memcmp(key.mv_data, first, 5) == 0) {
-        const unsigned char *k = key.mv_data;
-        w->next = (uint64_t)k[5] << 24 | (uint64_t)k[6] << 16 | (uint64_t)k[7] << 8 | k[8];
-        w->next *= EXTERNAL_PACK;
-        rc = external_unpack(&row, EXTERNAL_PACK - 1, &w->last, &n);
-        w->next += n;
-        if (rc == RESULT_OK && n < EXTERNAL_PACK) {
-            rc = buffer_append(&w->tail, row.mv_data, row.mv_size);
-        }
-    } else if (code != MDB_SUCCESS && code != MDB_NOTFOUND) {
-        rc = lmdb_result(code, "read external");
+    if (!external_parse(&bytes, &row)) {
+        return RESULT_DAMAGED;
     }
-    mdb_cursor_close(cursor);
-    return rc;
+    w->next = w->first + row.n;
+    if (external_is_full(bytes.mv_size, row.n)) {
+        w->first = w->next;
+        return RESULT_OK;
+    }
+    return buffer_append(&w->tail, bytes.mv_data, bytes.mv_size);
 }
 
-/* Writes the row that URLs were added to; number: of one of them. */
-static Result external_store_tail(ExternalWriter *w, uint64_t number)
+/* Writes the row that URLs were added to. */
+static Result external_store_tail(ExternalWriter *w)
 {
     unsigned char bytes[EXTERNAL_KEY_BYTES];
-    MDB_val key = external_key(bytes, w->host, EXTERNAL_URLS, number / EXTERNAL_PACK);
+    MDB_val key = external_key(bytes, w->host, EXTERNAL_URLS, w->first);
     MDB_val row = {w->tail.length, w->tail.data};
     w->changed = false;
     return lmdb_result(mdb_put(w->txn, w->dbi, &key, &row, 0), "put external");
 }
 
+/* The URL of a row that a URL begins like for longest. */
+static Result external_likest(ExternalWriter *w, const ExternalRow *row, const char *url,
+                              size_t length, size_t *back, size_t *alike)
+{
+    *back = 0;
+    *alike = 0;
+    for (size_t i = row->n; i > 0; i--) {
+        Result rc = external_url_of(row, i - 1, &w->before);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        size_t n = 0;
+        while (n < length && n < w->before.length && url[n] == w->before.data[n]) {
+            n++;
+        }
+        if (n > *alike) {
+            *alike = n;
+            *back = row->n - (i - 1);
+        }
+    }
+    return RESULT_OK;
+}
+
 /* Gives a URL the next number. */
 static Result external_add(ExternalWriter *w, const char *url, size_t length)
 {
-    uint8_t head[2 * MAX_VARINT_SIZE];
-    size_t alike = 0;
-    if (w->next % EXTERNAL_PACK == 0) {
-        buffer_reset(&w->tail);
-        buffer_reset(&w->last);
+    uint8_t head[3 * MAX_VARINT_SIZE];
+    MDB_val tail = {w->tail.length, w->tail.data};
+    ExternalRow row;
+    size_t back = 0, alike = 0;
+    if (!external_parse(&tail, &row)) {
+        return RESULT_DAMAGED;
     }
-    while (alike < length && alike < w->last.length && url[alike] == w->last.data[alike]) {
-        alike++;
-    }
-    uint8_t *end = varint_encode_uint64(length - alike, varint_encode_uint64(alike, head));
-    w->last.length = alike;
-    if (buffer_append(&w->tail, head, (size_t)(end - head)) != RESULT_OK ||
-        buffer_append(&w->tail, url + alike, length - alike) != RESULT_OK ||
-        buffer_append(&w->last, url + alike, length - alike) != RESULT_OK) {
+    Result rc = external_likest(w, &row, url, length, &back, &alike);
+    uint8_t *end = varint_encode_uint64(alike, varint_encode_uint64(back, head));
+    end = varint_encode_uint64(length - alike, end);
+    if (rc != RESULT_OK || buffer_append(&w->tail, head, (size_t)(end - head)) != RESULT_OK ||
+        buffer_append(&w->tail, url + alike, length - alike) != RESULT_OK) {
         return RESULT_MEMORY;
     }
     w->changed = true;
     w->next++;
-    return w->next % EXTERNAL_PACK == 0 ? external_store_tail(w, w->next - 1) : RESULT_OK;
+    if (external_is_full(w->tail.length, row.n + 1)) {
+        rc = external_store_tail(w);
+        w->first = w->next;
+        buffer_reset(&w->tail);
+    }
+    return rc;
 }
 
 static Result external_is_url(ExternalWriter *w, uint64_t number, const char *url, size_t length,
                               bool *is_it)
 {
     MDB_val tail = {w->tail.length, w->tail.data};
-    size_t n = 0;
-    Result rc = w->changed && number / EXTERNAL_PACK == w->next / EXTERNAL_PACK
-                    ? external_unpack(&tail, number % EXTERNAL_PACK, &w->url, &n)
-                    : external_url(w->txn, w->dbi, w->host, number, &w->url);
-    *is_it = w->url.length == length && memcmp(w->url.data, url, length) == 0;
+    ExternalRow row;
+    Result rc = RESULT_DAMAGED;
+    if (number < w->first) {
+        rc = external_url(w->cursor, w->host, number, &w->url);
+    } else if (external_parse(&tail, &row) && number - w->first < row.n) {
+        rc = external_url_of(&row, number - w->first, &w->url);
+    }
+    *is_it = rc == RESULT_OK && w->url.length == length && memcmp(w->url.data, url, length) == 0;
     return rc;
 }
 
@@ -239,7 +320,7 @@ static Result external_encode_all(ExternalWriter *w, const char *list, size_t le
         kind_before = kind;
         at += n + 2;
     }
-    return rc == RESULT_OK && w->changed ? external_store_tail(w, w->next) : rc;
+    return rc == RESULT_OK && w->changed ? external_store_tail(w) : rc;
 }
 
 Result external_table_put(ExternalTable *table, MDB_txn *txn, uint32_t host, uint64_t index,
@@ -248,15 +329,19 @@ Result external_table_put(ExternalTable *table, MDB_txn *txn, uint32_t host, uin
     unsigned char bytes[EXTERNAL_KEY_BYTES];
     MDB_val key = external_key(bytes, host, EXTERNAL_LIST, index);
     if (length == 0) {
-        int code = mdb_del(txn, table->dbi, &key, NULL);
-        return code == MDB_NOTFOUND ? RESULT_OK : lmdb_result(code, "remove external");
+        int gone = mdb_del(txn, table->dbi, &key, NULL);
+        return gone == MDB_NOTFOUND ? RESULT_OK : lmdb_result(gone, "remove external");
     }
     Buffer encoded;
     ExternalWriter w = {.txn = txn, .dbi = table->dbi, .host = host};
+    int code = mdb_cursor_open(txn, table->dbi, &w.cursor);
+    if (code != MDB_SUCCESS) {
+        return lmdb_result(code, "open external");
+    }
     buffer_init(&encoded, BUFFER_NO_LIMIT);
     buffer_init(&w.tail, BUFFER_NO_LIMIT);
-    buffer_init(&w.last, BUFFER_NO_LIMIT);
     buffer_init(&w.url, BUFFER_NO_LIMIT);
+    buffer_init(&w.before, BUFFER_NO_LIMIT);
     Result rc = external_encode_all(&w, list, length, &encoded);
     if (rc == RESULT_OK) {
         MDB_val value = {encoded.length, encoded.data};
@@ -264,8 +349,9 @@ Result external_table_put(ExternalTable *table, MDB_txn *txn, uint32_t host, uin
     }
     buffer_destroy(&encoded);
     buffer_destroy(&w.tail);
-    buffer_destroy(&w.last);
     buffer_destroy(&w.url);
+    buffer_destroy(&w.before);
+    mdb_cursor_close(w.cursor);
     return rc;
 }
 
@@ -276,8 +362,9 @@ static Result external_decode(MDB_txn *txn, MDB_dbi dbi, uint32_t host, const MD
     const uint8_t *end = p + value->mv_size;
     uint64_t number = 0;
     uint8_t kind = 0;
+    MDB_cursor *cursor = NULL;
     Buffer url;
-    Result rc = RESULT_OK;
+    Result rc = lmdb_result(mdb_cursor_open(txn, dbi, &cursor), "open external");
     buffer_init(&url, BUFFER_NO_LIMIT);
     while (p < end && rc == RESULT_OK) {
         uint64_t folded = 0;
@@ -288,7 +375,7 @@ static Result external_decode(MDB_txn *txn, MDB_dbi dbi, uint32_t host, const MD
         }
         kind = (folded & 1) != 0 ? *p++ : kind;
         number += (uint64_t)varint_sign_unfold(folded >> 1);
-        rc = external_url(txn, dbi, host, number++, &url);
+        rc = external_url(cursor, host, number++, &url);
         if (rc == RESULT_OK && (buffer_append(list, &kind, 1) != RESULT_OK ||
                                 buffer_append(list, url.data, url.length) != RESULT_OK ||
                                 buffer_append(list, "", 1) != RESULT_OK)) {
@@ -296,6 +383,7 @@ static Result external_decode(MDB_txn *txn, MDB_dbi dbi, uint32_t host, const MD
         }
     }
     buffer_destroy(&url);
+    mdb_cursor_close(cursor);
     return rc;
 }
 
@@ -305,7 +393,7 @@ Result external_table_read(MDB_txn *txn, uint32_t host, uint64_t index, Buffer *
     MDB_dbi dbi = 0;
     MDB_val key = external_key(bytes, host, EXTERNAL_LIST, index);
     MDB_val value;
-    int code = mdb_dbi_open(txn, EXTERNAL_NAME, 0, &dbi);
+    int code = mdb_dbi_open(txn, EXTERNAL_TABLE, 0, &dbi);
     if (code == MDB_SUCCESS) {
         code = mdb_get(txn, dbi, &key, &value);
     }
@@ -325,7 +413,7 @@ Result external_table_open(ExternalTable **out, MDB_txn *txn)
     if (table == NULL) {
         return RESULT_MEMORY;
     }
-    int rc = mdb_dbi_open(txn, EXTERNAL_NAME, MDB_CREATE, &table->dbi);
+    int rc = mdb_dbi_open(txn, EXTERNAL_TABLE, MDB_CREATE, &table->dbi);
     if (rc != MDB_SUCCESS) {
         free(table);
         return lmdb_result(rc, "open external");

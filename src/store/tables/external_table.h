@@ -8,8 +8,9 @@
  *   host 32, 0, page 48        the list of a page: for each link a varint, its number relative to
  *                              that of the link before it, and one bit that says whether a byte
  *                              follows, its kind, where that is another one
- *   host 32, 1, number / 8 32  eight URLs: how many bytes each has in common with the one before
- *                              it, how many follow, both as varints, and these
+ *   host 32, 1, number 32      this URL and some behind it: how far back in the row the URL is that
+ *                              it begins like (0 = none), with how many bytes, and how many follow,
+ *                              all as varints, and these
  *   host 32, 2, hash 32        the numbers of the URLs that have this hash, as varints
  *
  * A URL stays in the dictionary when the last page that had it has others. To callers a list is,
