@@ -206,6 +206,7 @@ static void publish_trouble(IngestWriter *writer, MDB_txn *txn)
     stats_set(&stats->hosts_parked, hosts);
     stats_set(&stats->hosts_waiting, waiting);
     stats_set(&stats->next_retry_ms, n > 0 ? (uint64_t)next.until_ms : 0);
+    stats_set(&stats->next_is_walled, n > 0 && next.class == FETCH_WALL);
 }
 
 static void ingest_writer_publish_one(IngestWriter *writer, MDB_txn *txn)
@@ -363,6 +364,7 @@ static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, 
     batch->admission = admission_of_now(writer);
     batch->traps = writer->traps;
     batch->crowds = &writer->crowds;
+    batch->walled = &writer->walled;
     batch->revisits = writer->revisits;
     batch->sieve = writer->sieve;
     batch->hungry = writer->sinks.hungry(writer->sinks.context);
@@ -581,6 +583,7 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
                              .waiting = waiting};
     MDB_txn *txn = NULL;
     map_init(&writer->crowds);
+    map_init(&writer->walled);
     host_places_init(&writer->places);
     ingest_live_init(&writer->live, options);
     mutex_init(&writer->stop_mutex, RANK_TABLE);
@@ -611,6 +614,7 @@ void ingest_writer_destroy(IngestWriter *writer)
     ingest_live_destroy(&writer->live);
     trap_yield_delete(writer->traps);
     map_destroy(&writer->crowds);
+    map_destroy(&writer->walled);
     host_places_destroy(&writer->places);
 }
 

@@ -110,6 +110,7 @@ typedef struct IngestWriter {
     uint64_t log_serial;    /* of the last batch that has lines in crawl.log */
     Revisits *revisits;     /* NULL: schedule.mode = once */
     TrapYield *traps;       /* NULL = off */
+    Map walled;             /* Batch.walled */
     Map crowds;             /* groups of hosts that have met a limit since the start */
     IngestSieve *sieve;     /* NULL = off */
     IngestCluster *cluster; /* NULL = one agent alone */

@@ -19,6 +19,7 @@
 #include "rules/scope/stay_set.h"
 #include "rules/config_words.h"
 #include "base/option/options.h"
+#include "frontier/visit/wall_run.h"
 #include "rules/config_order.h"
 #include "rules/scope/scope.h"
 
@@ -77,6 +78,9 @@
         "longest rest of a host after a failure; 0 = no limit") \
     ROW(politeness, park_after, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, true, true, \
         "a host whose rests after failures add up to this is parked, with its URLs; 0 = never") \
+    ROW(politeness, wall_answers, COUNT, int64_t, "10", 0, WALL_RUN_MOST, NULL, true, true, \
+        "answers in a row that keep crawlers out (401, 403, 429 ..., challenges, one answer to every page) after " \
+        "which a host rests; nothing of it is lost; 0 = it is asked on") \
     ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, true, false, \
         "changes to the retry table: CLASS WAIT RETRIES [drop], comma separated; waits double") \
     ROW(politeness, usage, TEXT, char *, "", 0, 0, NULL, true, true, \

@@ -57,11 +57,36 @@ static const struct {
              {FETCH_HTTP2, 0, 2, false},          {FETCH_BAD_PORT, 0, 0, true},
              {FETCH_SERVER, 5000, 2, false},      {FETCH_COOKIE, 0, 2, false}};
 
+/* A wall is the host's: there are no tries of a URL. */
+static void a_host_that_walls_rests_ever_longer_and_is_parked_at_last(void)
+{
+    PolitenessOptions options = options_of();
+    HostHealth health = {.failures = 0};
+    unsigned tries = 0;
+    FetchEnd end = end_of(FETCH_WALL);
+    options.rest_max_ms = HOUR;
+    for (unsigned i = 0; i + 1 < POLITENESS_WALLS; i++) {
+        PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
+        int64_t wait = i < 3 ? 10 * MINUTE << i : HOUR;
+        CU_ASSERT_EQUAL(verdict.host_wait_ms, wait);
+        CU_ASSERT_FALSE(verdict.retry || verdict.drop_url || verdict.drop_host);
+        CU_ASSERT_FALSE(verdict.park_host);
+    }
+    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health, &tries).park_host);
+    health = (HostHealth){.failures = 3, .last = FETCH_WALL, .extra_ms = HOUR};
+    end = end_of(FETCH_OK);
+    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, 5000);
+    CU_ASSERT_EQUAL(health.failures, 0);
+    end = end_of(FETCH_WALL);
+    end.retry_after_ms = 20 * MINUTE;
+    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, 20 * MINUTE);
+}
+
 static void every_class_waits_doubles_and_ends_as_the_table_says(void)
 {
     PolitenessOptions options = options_of();
-    /* FETCH_OK, FETCH_LOCAL and FETCH_PROXY are no failures of the host. */
-    CU_ASSERT_EQUAL(sizeof table / sizeof *table, FETCH_CLASSES - 3);
+    /* FETCH_OK, FETCH_LOCAL and FETCH_PROXY are no failures of the host; FETCH_WALL is above. */
+    CU_ASSERT_EQUAL(sizeof table / sizeof *table, FETCH_CLASSES - 4);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         FetchEnd end = end_of(table[i].class);
         HostHealth health = {.failures = 0};
@@ -459,6 +484,8 @@ UNIT_MAIN("politeness", {"the longest delay binds", the_longest_delay_binds},
            an_answer_costs_the_delays_and_halves_what_failures_were},
           {"what this machine could not do costs nothing",
            what_this_machine_could_not_do_costs_nothing},
+          {"a host that walls rests ever longer, and is parked at last",
+           a_host_that_walls_rests_ever_longer_and_is_parked_at_last},
           {"every class waits, doubles and ends as the table says",
            every_class_waits_doubles_and_ends_as_the_table_says},
           {"a proxy that fails costs no host anything", a_proxy_that_fails_costs_no_host_anything},

@@ -46,6 +46,7 @@ static Result read_politeness(const Config *config, PolitenessOptions *politenes
                                       .adaptive_factor = config->politeness_adaptive_factor,
                                       .keep_alive_ms = config->politeness_keep_alive_time,
                                       .retry_after_max_ms = config->politeness_retry_after_max,
+                                      .wall_answers = (unsigned)config->politeness_wall_answers,
                                       .rest_max_ms = config->politeness_rest_max,
                                       .park_after_ms = config->politeness_park_after,
                                       .tries_max = (unsigned)config->politeness_tries};

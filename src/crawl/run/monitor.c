@@ -162,6 +162,7 @@ static void sample_hosts(const Stats *stats, StatusSample *s)
     s->hosts_with_work = stats_get(&stats->hosts_with_work);
     s->hosts_waiting = stats_get(&stats->hosts_waiting);
     int64_t left_ms = (int64_t)stats_get(&stats->next_retry_ms) - s->wall.us / 1000;
+    s->next_is_walled = stats_get(&stats->next_is_walled) != 0;
     s->next_retry_ms = s->hosts_waiting > 0 && left_ms > 0 ? (uint64_t)left_ms : 0;
 }
 

@@ -83,7 +83,7 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
         return now->continuous ? "schedule" : "seeds";
     }
     if (status_only_waits(now)) {
-        return "retries";
+        return now->next_is_walled ? "walls" : "retries";
     }
     /* Parsers that wait for the writer have a full queue, too: it is the one that works more. */
     bool is_full = now->parse_queue * 2 > now->parse_queue_limit;

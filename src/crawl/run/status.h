@@ -55,6 +55,7 @@ typedef struct StatusSample {
     uint64_t hosts_with_work; /* that have something scheduled */
     uint64_t hosts_waiting;   /* of these: have failed, and wait for a retry */
     uint64_t next_retry_ms;   /* from now on, of the first of them */
+    bool next_is_walled;      /* it keeps crawlers out */
     uint64_t sieve_pending;
     uint64_t sieve_merges;
     double cache_share; /* of the links that go through the sieve, met lately */

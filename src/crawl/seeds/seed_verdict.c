@@ -27,6 +27,7 @@ static const char *const remedies[FETCH_CLASSES] = {
     [FETCH_ROBOTS_ERROR] = "its robots.txt cannot be fetched, which forbids everything",
     [FETCH_BAD_PORT] = "nothing is connected to at its port: scope.ports",
     [FETCH_BUSY] = "it asked to be left alone (429 or 503)",
+    [FETCH_WALL] = "it keeps crawlers out",
     [FETCH_SERVER] = "it answers with errors (5xx)",
 };
 

@@ -34,6 +34,7 @@ void fetch_result_delete(FetchResult *result)
     free(result->request.last_modified);
     free(result->request.header);
     free(result->answer.refusal);
+    free(result->host.walled_pages);
     free(result);
 }
 
@@ -97,6 +98,7 @@ int fetch_status_of_class(FetchClass class)
     case FETCH_OK:
     case FETCH_BUSY:
     case FETCH_SERVER:
+    case FETCH_WALL:
     case FETCH_BROKEN:
     case FETCH_HTTP2:
     case FETCH_COOKIE:

@@ -73,6 +73,7 @@ typedef struct FetchRequest {
     uint64_t index;         /* of the page, when has_page */
     bool has_page;          /* index is one: no robots.txt, no DNS answer, no news about a host */
     bool again;             /* it was crawled before */
+    bool walled;            /* and the answer that is stored keeps crawlers out */
     bool ignores_robots;    /* [site] said so */
     bool is_usage_file;     /* of kind FETCHED_ROBOTS: tdmrep.json */
     bool by_agent;          /* the same: another agent has fetched it for this one, and keeps it */
@@ -138,6 +139,9 @@ typedef struct FetchHost {
     bool deny;       /* the operator denies it */
     bool has_places; /* no news of this one: addresses of hosts wait (ingest/ingest_writer.h) */
     bool park;       /* it has failed for too long: set aside, as a dropped one is */
+    uint32_t wall_mark;     /* WallRun.same, when its class is FETCH_WALL */
+    uint64_t *walled_pages; /* owned; settled by a wall, and to be asked for again; NULL: none */
+    size_t n_walled_pages;
     HostHealth health;
     int64_t wait_ms; /* from the end of this fetch */
     RobotsState robots_state;

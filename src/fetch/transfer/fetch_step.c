@@ -18,8 +18,9 @@ static FetchEnd fetch_step_end_of(const VisitState *visit_state, const FetchResu
     return (FetchEnd){
         .class = result->answer.class,
         .duration_ms = mono_ms_between(result->cost.start, result->cost.end),
-        .retry_after_ms =
-            result->answer.class == FETCH_BUSY ? fetch_result_retry_after_ms(result) : -1,
+        .retry_after_ms = result->answer.class == FETCH_BUSY || result->answer.class == FETCH_WALL
+                              ? fetch_result_retry_after_ms(result)
+                              : -1,
         .crawl_delay_ms = rules == NULL ? -1 : robots_crawl_delay_ms(rules),
         .host_delay_ms = visit_state->politeness.delay_ms,
         .robots = robots_needed,
@@ -173,18 +174,54 @@ static void take_cookies(const FetchRules *rules, VisitState *visit_state, Fetch
     }
 }
 
+/* The class of an answer that ends a run of walls is FETCH_WALL. */
+static void take_wall(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+{
+    FetchAnswer *answer = &result->answer;
+    WallAnswer wall = {.status = answer->status,
+                       .header = buffer_string(&answer->header),
+                       .header_length = answer->header.length,
+                       .body = answer->body.data,
+                       .body_length = answer->body.length,
+                       .again = result->request.again,
+                       .is_walled = result->request.walled};
+    if ((answer->class == FETCH_OK || answer->class == FETCH_BUSY) &&
+        wall_run_take(&visit_state->politeness.walls, &wall, rules->politeness->wall_answers)) {
+        answer->class = FETCH_WALL;
+    }
+}
+
+/* What the run has settled is ingest's to schedule again. */
+static void hand_over_walled(VisitState *visit_state, FetchResult *result)
+{
+    WallRun *walls = &visit_state->politeness.walls;
+    result->host.wall_mark = walls->same;
+    result->host.walled_pages = walls->pages;
+    result->host.n_walled_pages = walls->n_pages;
+    walls->pages = NULL;
+    walls->n_pages = 0;
+}
+
 static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visit_state,
                                        FetchResult *result)
 {
     unsigned tries = result->request.tries;
     take_part(rules, result);
     take_cookies(rules, visit_state, result);
+    take_wall(rules, visit_state, result);
     PolitenessVerdict verdict = fetch_step_judge(rules, visit_state, result, false, &tries);
     fetch_step_set_aside(visit_state, result, &verdict);
-    if (verdict.drop_host || verdict.park_host) {
-        return verdict; /* the URL stays with its host */
+    bool stays = verdict.drop_host || verdict.park_host; /* the URL with its host */
+    result->final = !verdict.retry && !stays;
+    if (result->final) {
+        wall_run_settle(&visit_state->politeness.walls, result->request.index);
     }
-    result->final = !verdict.retry;
+    if (result->answer.class == FETCH_WALL) {
+        hand_over_walled(visit_state, result);
+    }
+    if (stays) {
+        return verdict;
+    }
     if (result->final) {
         visit_state_take(visit_state);
     } else {
@@ -259,6 +296,7 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
         result->request.depth = url->depth;
         result->request.tries = url->tries;
         result->request.again = url->again;
+        result->request.walled = url->walled;
         result->request.url = strndup(visit_state_url(visit_state, url), url->length);
         if (result->request.url == NULL) {
             fetch_result_delete(result);

@@ -134,6 +134,10 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
                                                   .last = (FetchClass)record->last_failure,
                                                   .extra_ms = record->extra_ms,
                                                   .rested_ms = record->rested_ms};
+    if (record->failures > 0 && record->last_failure == FETCH_WALL) {
+        visit_state->politeness.walls =
+            (WallRun){.length = UINT32_MAX / 2, .same = record->wall_mark};
+    }
     visit_state->politeness.standing.has_answered = record->fetches > record->by_status[0];
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
     owe_delay(distributor, visit_state, record, now);

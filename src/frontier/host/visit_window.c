@@ -206,6 +206,7 @@ static Result visit_window_read_urls(Distributor *distributor, MDB_txn *txn,
         urls[(*count)++] = (WindowUrl){
             .index = chosen[i].index,
             .again = again,
+            .walled = again && wall_run_is_status(page.status),
             .validators = again ? read_validators(distributor, txn, chosen[i].index) : 0,
             .offset = (uint32_t)offset,
             .length = (uint32_t)url.length,

@@ -57,6 +57,10 @@ static const struct {
                      {30000, 0, false},
                      false,
                      "the proxy could not be used: again, nobody is charged"},
+    [FETCH_WALL] = {"wall",
+                    {10 * MINUTE, 0, false},
+                    false,
+                    "politeness.wall_answers in a row that keep crawlers out"},
 };
 
 const char *fetch_class_name(FetchClass class)
@@ -205,9 +209,10 @@ static PolitenessVerdict judge_success(const PolitenessOptions *options, const F
 {
     int64_t delay =
         politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
-    health->failures /= 2;
+    bool was_walled = health->last == FETCH_WALL; /* that says nothing of its strength */
+    health->failures = was_walled ? 0 : health->failures / 2;
     health->rested_ms /= 2;
-    health->extra_ms /= 2;
+    health->extra_ms = was_walled ? 0 : health->extra_ms / 2;
     if (health->extra_ms <= delay) {
         health->extra_ms = 0;
     }
@@ -223,7 +228,9 @@ static int64_t note_failure(const PolitenessOptions *options, const FetchEnd *en
         politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
     int64_t rest = table_rest(options, end->class, health->failures);
     bool has_asked = end->class == FETCH_BUSY && end->retry_after_ms > 0;
-    int64_t wait = has_asked ? asked_rest(options, end, health, rest) : rest;
+    int64_t wait = has_asked                  ? asked_rest(options, end, health, rest)
+                   : end->class == FETCH_WALL ? greater(end->retry_after_ms, rest)
+                                              : rest;
     if (end->class != FETCH_HTTP2 &&
         end->class != FETCH_COOKIE) { /* ours to do otherwise, and at once */
         health->failures++;
@@ -253,9 +260,11 @@ static PolitenessVerdict judge_local(const PolitenessOptions *options, const Fet
 static bool is_hopeless(const PolitenessOptions *options, const FetchEnd *end,
                         const HostHealth *health)
 {
-    bool asks_too_much = end->class == FETCH_BUSY && options->retry_after_max_ms > 0 &&
+    bool is_busy = end->class == FETCH_BUSY || end->class == FETCH_WALL;
+    bool asks_too_much = is_busy && options->retry_after_max_ms > 0 &&
                          end->retry_after_ms > options->retry_after_max_ms;
-    return asks_too_much ||
+    bool stays_walled = end->class == FETCH_WALL && health->failures >= POLITENESS_WALLS;
+    return asks_too_much || stays_walled ||
            (options->park_after_ms > 0 && health->rested_ms >= options->park_after_ms &&
             health->failures >= PARK_LEAST_FAILURES);
 }
@@ -290,6 +299,12 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
     PolitenessVerdict verdict = {.host_wait_ms = note_failure(options, end, health),
                                  .ip_wait_ms = options->ip_delay_ms,
                                  .tries = ++*tries};
+    if (end->class == FETCH_WALL) { /* of the host, whichever of its pages was asked for */
+        *tries = verdict.tries = 0;
+        verdict.drop_host = rule->drops_host && health->failures > rule->retries;
+        verdict.park_host = !verdict.drop_host && is_hopeless(options, end, health);
+        return verdict;
+    }
     verdict.retry = !politeness_is_last_try(options, end->class, *tries - 1);
     if (!verdict.retry) {
         verdict.drop_host = rule->drops_host || end->robots;

@@ -9,6 +9,8 @@
  *    it is half of the last rest, then a quarter, until the host's own delay is longer. A host
  *    whose rests add up to park_after_ms without recovering is parked, with its URLs.
  * What this machine is to blame for is not counted at all (FETCH_LOCAL).
+ * A host that walls rests as the table says, and one try of any page follows each rest; it opens
+ * with the first other answer, and is parked at the latest after POLITENESS_WALLS rests.
  * 429 and 503 slow down the host as long as their Retry-After says; beyond retry_after_max_ms the
  * host is parked. A Retry-After of nothing, or of a time that has passed, says nothing. 500, 502
  * and 504 slow it down when they are repeated.
@@ -45,6 +47,7 @@ typedef enum FetchClass {
     FETCH_LOCAL,        /* this machine could not: no descriptor, no port; nobody is charged */
     FETCH_COOKIE,       /* a redirect that has set a cookie: asked again with it */
     FETCH_PROXY,        /* our proxy could not be used: no host is charged */
+    FETCH_WALL,         /* answers that keep crawlers out, in a row (frontier/visit/wall_run.h) */
     FETCH_CLASSES
 } FetchClass;
 
@@ -70,6 +73,7 @@ typedef struct PolitenessOptions {
     int64_t rest_max_ms;        /* no rest after a failure is longer; 0 = none is too long */
     int64_t park_after_ms;      /* rests that add up to this park the host; 0 = never */
     unsigned tries_max;         /* of one URL, whatever its class of error; 0 = the table alone */
+    unsigned wall_answers;      /* walls in a row after which a host rests; 0 = never */
     RetryRule rules[FETCH_CLASSES];
 } PolitenessOptions;
 
@@ -106,6 +110,8 @@ typedef struct PolitenessVerdict {
     bool drop_host; /* so are the host's: it is given up, with its URLs */
     bool park_host; /* it has failed for too long: it is set aside, with its URLs */
 } PolitenessVerdict;
+
+#define POLITENESS_WALLS 24u /* rests of a host that walls, until it is parked, however short */
 
 /* The delay a host is owed after a healthy fetch. */
 int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_delay_ms,

@@ -13,7 +13,7 @@ bool standing_is_slow(int64_t took_ms, uint64_t bytes, int64_t most_bytes_s)
 static bool is_prompt(FetchClass class)
 {
     return class == FETCH_OK || class == FETCH_BUSY || class == FETCH_SERVER ||
-           class == FETCH_COOKIE;
+           class == FETCH_COOKIE || class == FETCH_WALL;
 }
 
 Standing standing_of(const StandingRecord *record, const HostHealth *health)

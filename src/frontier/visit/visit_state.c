@@ -84,6 +84,7 @@ void visit_state_delete(VisitState *visit_state)
     free(visit_state->robots.target);
     errand_answer_delete(visit_state->errands.answer);
     cookie_jar_delete(visit_state->cookies);
+    wall_run_destroy(&visit_state->politeness.walls);
     free(visit_state->window.urls);
     free(visit_state->identity.origin);
     free(visit_state);

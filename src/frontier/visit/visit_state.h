@@ -48,6 +48,7 @@
 #include "frontier/visit/errand_answer.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/standing.h"
+#include "frontier/visit/wall_run.h"
 #include "parse/cookie/cookie_jar.h"
 #include "parse/robots/robots.h"
 #include "store/schedule/level_bias.h"
@@ -95,6 +96,7 @@ typedef struct WindowUrl {
     uint8_t depth; /* capped at 255 */
     uint8_t tries; /* failed attempts so far */
     bool again;    /* it was crawled before */
+    bool walled;   /* and the answer that is stored keeps crawlers out */
     /* Validators of what is stored, "ETAG NUL DATE NUL" in VisitWindow.bytes, each may be "";
      * 0 = none. (The first URL is at 0.) */
     uint32_t validators;
@@ -127,6 +129,7 @@ typedef struct VisitPoliteness {
     MonoTime fetch_before;  /* set when it is acquired: no fetch begins behind it; 0: no bound */
     HostHealth health;
     StandingRecord standing;
+    WallRun walls;
     unsigned endless; /* long pages in a row that did not end (fetch/body/body_spool.h) */
     bool no_http2;    /* it failed with HTTP/2: HTTP/1.1 from now on */
     bool dropped;     /* the host was given up: forget it when it comes home */

@@ -86,6 +86,7 @@ typedef struct Batch {
     HostLimits limits; /* of groups, as they are now */
     bool site_limits;  /* some hosts have others */
     Map *crowds;       /* groups that have met a limit (host_groups.c); borrowed; NULL = not kept */
+    Map *walled;       /* pages whose wall is known before their result; borrowed; NULL = none */
     PageWrite *writes; /* pages with an HTTP status */
     CrawledPage *crawled;
     PageLinks *links;

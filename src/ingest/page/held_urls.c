@@ -74,6 +74,24 @@ static Result is_replaced(Batch *batch, const PageRef *page, bool *replaced)
     return rc;
 }
 
+static Result schedule_page(Batch *batch, BatchHost *host, const PageRef *page, int32_t status,
+                            unsigned level)
+{
+    Result rc = batch_result_of(batch, page_db_set_state(batch->store->db, batch->txn, page->index,
+                                                         status, (uint8_t)level, 0));
+    if (rc == RESULT_OK) {
+        rc = schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index);
+    }
+    host_groups_queued(batch, host);
+    if (rc == RESULT_OK && !host_is_closed(&host->record)) {
+        if (host->got_urls == 0 || level < host->best_level) {
+            host->best_level = (uint8_t)level;
+        }
+        host->got_urls++;
+    }
+    return rc;
+}
+
 /* As it was before it was held. */
 static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *page)
 {
@@ -83,21 +101,28 @@ static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *p
         return batch->result;
     }
     unsigned level = held->level < SCHEDULE_MAX_LEVELS ? held->level : batch->options->levels - 1;
-    Result rc = batch_result_of(
-        batch, page_db_set_state(batch->store->db, batch->txn, held->index, 0, (uint8_t)level, 0));
-    if (rc == RESULT_OK) {
-        rc = schedule_put(batch->store->schedule, batch->txn, page->host, level, held->index);
-    }
+    Result rc = schedule_page(batch, host, page, 0, level);
     if (rc == RESULT_OK && refusal != REFUSALS && batch->totals.refused[refusal] > 0) {
         batch->totals.refused[refusal]--;
     }
-    host_groups_queued(batch, host);
-    if (rc == RESULT_OK && !host_is_closed(&host->record)) {
-        if (host->got_urls == 0 || level < host->best_level) {
-            host->best_level = (uint8_t)level;
-        }
-        host->got_urls++;
+    return rc;
+}
+
+Result held_urls_return(Batch *batch, uint64_t index, bool *under_way)
+{
+    PageRef page;
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    Result rc =
+        batch_result_of(batch, page_db_get(batch->store->db, batch->txn, index, &page, &text));
+    BatchHost *host = rc == RESULT_OK ? batch_host(batch, page.host) : NULL;
+    *under_way = host != NULL && page.level != SCHEDULE_NO_LEVEL;
+    if (host == NULL) {
+        rc = rc == RESULT_OK ? batch->result : rc;
+    } else if (!*under_way && host->record.state != HOST_FULL) {
+        rc = schedule_page(batch, host, &page, page.status, batch->options->levels - 1);
     }
+    buffer_destroy(&text);
     return rc;
 }
 

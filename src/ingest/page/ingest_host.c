@@ -60,6 +60,7 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     record->failures =
         (uint8_t)(fetch->host.health.failures > 255 ? 255 : fetch->host.health.failures);
     record->last_failure = (uint8_t)fetch->host.health.last;
+    record->wall_mark = fetch->answer.class == FETCH_WALL ? fetch->host.wall_mark : 0;
     record->rested_ms = fetch->host.health.rested_ms;
     record->extra_ms = fetch->host.health.extra_ms;
     /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL, and a name
@@ -247,9 +248,10 @@ Result ingest_host_set_aside(Batch *batch, BatchHost *host, uint64_t *urls)
 Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls)
 {
     unsigned level = SCHEDULE_NO_LEVEL;
+    bool is_walled = host->record.failures > 0 && host->record.last_failure == FETCH_WALL;
     *urls = 0;
     if (!host_is_aside(&host->record)) {
-        return RESULT_OK;
+        return is_walled ? ingest_host_cure(batch, host, urls) : RESULT_OK;
     }
     if (host->record.state == HOST_DROPPED && batch->totals.hosts_dropped > 0) {
         batch->totals.hosts_dropped--;

@@ -515,6 +515,40 @@ static Result write_down(Batch *batch)
                                                       batch->n_writes, &sink));
 }
 
+/* ---- give back: pages that a wall has answered for ------------------------------------------- */
+
+static Result give_back_page(Batch *batch, uint64_t index)
+{
+    static char yes;
+    bool under_way = false;
+    Result rc = held_urls_return(batch, index, &under_way);
+    if (rc != RESULT_OK || !under_way || batch->walled == NULL) {
+        return rc;
+    }
+    return map_put(batch->walled, map_key(index), &yes);
+}
+
+/* Results of one host may overtake each other at the parsing threads: a page whose own result comes
+ * behind that of its wall is given back with it. With revisits each page is asked again anyhow. */
+static Result give_back(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < batch->n_pages && batch->revisits == NULL; i++) {
+        const FetchResult *fetch = batch->pages[i]->fetch;
+        for (size_t j = 0; j < fetch->host.n_walled_pages && rc == RESULT_OK; j++) {
+            rc = give_back_page(batch, fetch->host.walled_pages[j]);
+        }
+    }
+    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK && batch->walled != NULL; i++) {
+        const FetchRequest *request = &batch->pages[i]->fetch->request;
+        if (request->has_page && batch->pages[i]->fetch->final &&
+            map_remove(batch->walled, map_key(request->index)) != NULL) {
+            rc = give_back_page(batch, request->index);
+        }
+    }
+    return rc;
+}
+
 /* When each page is due again; schedule.mode = continuous. */
 static Result revisit(Batch *batch)
 {
@@ -539,6 +573,9 @@ Result page_way_apply(Batch *batch)
     }
     if (rc == RESULT_OK) {
         rc = write_down(batch);
+    }
+    if (rc == RESULT_OK) {
+        rc = give_back(batch);
     }
     if (rc == RESULT_OK) {
         rc = revisit(batch);

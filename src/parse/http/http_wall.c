@@ -25,9 +25,19 @@ static const char *const in_errors[] = {"captcha-delivery.com", /* DataDome */
                                         "/_sec/cp_challenge",   /* Akamai */
                                         "/.well-known/ddos-guard/"};
 
+static const char challenge_cookie[] = "techaro.lol-anubis"; /* Anubis; an answer of its own */
+
 static bool says_challenge(const HttpHeader *header)
 {
     HttpField field;
+    size_t position = 0;
+    while (http_header_next_named(header, "Set-Cookie", &position, &field)) {
+        size_t length = sizeof challenge_cookie - 1;
+        if (field.value_length > length && memcmp(field.value, challenge_cookie, length) == 0 &&
+            memmem(field.value, field.value_length, "-verif", 6) != NULL) {
+            return true;
+        }
+    }
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         if (http_header_find(header, headers[i].name, &field) &&
             field.value_length == strlen(headers[i].value) &&

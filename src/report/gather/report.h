@@ -130,6 +130,7 @@ typedef struct ReportHosts {
     uint64_t robots_denied;     /* URLs */
     uint64_t walled;            /* hosts that gave answers which keep crawlers out, */
     uint64_t walls[HTTP_WALLS]; /* and how many */
+    uint64_t resting;           /* hosts that rest, since they give no others */
     Histogram queues;           /* URLs scheduled, of hosts that have any */
     HostRanking largest;        /* by pages */
     HostRanking heaviest;       /* by bytes */

@@ -479,6 +479,7 @@ static void tell_walls(Telling *tell)
                  "Pages that were answered so, each attempt counted; ragno db DIR hosts --walls "
                  "lists all hosts.");
     report_tell_count(tell, "hosts", hosts->walled);
+    report_tell_count(tell, "of these rest, since they give no others", hosts->resting);
     for (size_t i = 0; i < HTTP_WALLS; i++) {
         report_tell_count(tell, names[i], hosts->walls[i]);
     }

@@ -284,6 +284,7 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
     politeness->adaptive_factor = config.politeness_adaptive_factor;
     politeness->keep_alive_ms = config.politeness_keep_alive_time;
     politeness->retry_after_max_ms = config.politeness_retry_after_max;
+    politeness->wall_answers = (unsigned)config.politeness_wall_answers;
     politeness->rest_max_ms = config.politeness_rest_max;
     politeness->park_after_ms = config.politeness_park_after;
     politeness->tries_max = (unsigned)config.politeness_tries;

@@ -16,6 +16,7 @@ void host_parking_cure(HostRecord *record)
     record->drop_class = 0;
     record->failures = 0;
     record->last_failure = 0;
+    record->wall_mark = 0;
     record->rests = 0;
     record->not_before_ms = 0;
     record->parked_ms = 0;

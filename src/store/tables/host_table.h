@@ -77,7 +77,8 @@ typedef struct HostRecord {
     uint32_t signals;      /* pages said to have changed (revisits.h) and visited since, */
     uint32_t signals_true; /* and those of them that had */
     uint32_t elsewhere;    /* pages that agents had stored that had the host before */
-    uint32_t spare[3];
+    uint32_t wall_mark;    /* of a host that walls: what its answers have in common, 0 = nothing */
+    uint32_t spare[2];
 } HostRecord;
 
 /* What counts for its limit of pages. */
