@@ -60,7 +60,34 @@ static void values_and_dates_are_not_agents(void)
     CU_ASSERT_EQUAL(header("ragno: max-snippet: -1, noindex"), PAGE_NOINDEX);
 }
 
-UNIT_MAIN("robots_meta", {"directives become flags", directives_become_flags},
+static void a_page_may_say_until_when_it_is_there(void)
+{
+    static const struct {
+        const char *text;
+        int64_t unix_s;
+    } contents[] = {{"unavailable_after: 2020-02-03", 1580688000},
+                    {"noindex, unavailable_after:2020-02-03T00:00:10Z, noai", 1580688010},
+                    {"Unavailable_After : 03 Feb 2020 00:00:00 GMT", 1580688000},
+                    {"unavailable_after: Mon, 03 Feb 2020 00:00:00 GMT, noarchive", 1580688000},
+                    {"unavailable_after: Monday, 03-Feb-20 00:00:00 GMT", 1580688000},
+                    {"unavailable_after", 0},
+                    {"unavailable_after: soon", 0},
+                    {"unavailable_after:", 0},
+                    {"noindex", 0}};
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        const char *text = contents[i].text;
+        CU_ASSERT_EQUAL(robots_meta_end(text, strlen(text)), contents[i].unix_s);
+        CU_ASSERT_EQUAL(robots_meta_header_end(text, strlen(text), "ragno"), contents[i].unix_s);
+    }
+    static const char others[] = "otherbot: unavailable_after: 2020-02-03";
+    static const char ours[] = "otherbot: noindex, ragno: unavailable_after: 2020-02-03";
+    CU_ASSERT_EQUAL(robots_meta_header_end(others, sizeof others - 1, "ragno"), 0);
+    CU_ASSERT_EQUAL(robots_meta_header_end(ours, sizeof ours - 1, "ragno"), 1580688000);
+}
+
+UNIT_MAIN("robots_meta",
+          {"a page may say until when it is there", a_page_may_say_until_when_it_is_there},
+          {"directives become flags", directives_become_flags},
           {"names are robots or ours", names_are_robots_or_ours},
           {"headers may speak to one agent", headers_may_speak_to_one_agent},
           {"values and dates are not agents", values_and_dates_are_not_agents})

@@ -51,7 +51,7 @@ static uint32_t wall_run_mark(const WallAnswer *answer, const HttpHeader *header
     if (answer->status >= 300 && answer->status < 400 && answer->status != 304) {
         return wall_run_target(header);
     }
-    if (answer->status != 200 || answer->body_length == 0 ||
+    if (answer->status != 200 || answer->body_length < WALL_RUN_BODY ||
         !http_header_find(header, "Content-Type", &type)) {
         return 0;
     }

@@ -2,7 +2,8 @@
  *
  * What: a host walls when so many answers in a row (politeness.wall_answers) are walls. These are:
  *   - the statuses 401, 402, 403, 406, 429, 451 and 503, and challenges (parse/http/http_wall.h);
- *   - HTML whose bytes are those of the answer before it, for another page;
+ *   - HTML whose bytes are those of the answer before it, for another page, unless it is so short
+ *     that pages may be alike by chance (WALL_RUN_BODY);
  *   - a redirect to where the answer before it led, whatever page was asked for.
  * The host then rests (FETCH_WALL of the retry table), and is asked for one page after each rest.
  * One other answer ends the run. The pages of a run are no answers of the site: ingest schedules
@@ -22,7 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WALL_RUN_MOST 50u /* pages of one run that are kept */
+#define WALL_RUN_MOST 50u  /* pages of one run that are kept */
+#define WALL_RUN_BODY 256u /* bytes as received */
 
 typedef struct WallRun {
     unsigned length; /* walls in a row */

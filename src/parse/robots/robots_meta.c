@@ -2,7 +2,9 @@
 
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
+#include "parse/http/http_header.h"
 #include "parse/robots/robots_line.h"
 
 typedef struct Directive {
@@ -21,6 +23,8 @@ static const Directive directives[] = {
 /* Directives that carry a value behind a colon, which is therefore not an agent's colon. */
 static const char *const valued[] = {"unavailable_after", "max-snippet", "max-image-preview",
                                      "max-video-preview"};
+
+#define DATE_MOST 64u /* bytes of a date */
 
 static bool robots_meta_equals(const char *bytes, size_t length, const char *word)
 {
@@ -91,7 +95,72 @@ unsigned robots_meta_content(const char *content, size_t length)
     return flags;
 }
 
-unsigned robots_meta_header(const char *value, size_t length, const char *agent)
+/* ---- until when ---- */
+
+/* "2026-01-31" and "2026-01-31T12:00:00": UTC, whatever zone is named. */
+static bool robots_meta_iso_date(const char *text, size_t length, int64_t *unix_s)
+{
+    char copy[20] = "";
+    struct tm tm = {.tm_mday = 0};
+    memcpy(copy, text, length < sizeof copy - 1 ? length : sizeof copy - 1);
+    copy[10] = copy[10] == ' ' ? 'T' : copy[10];
+    const char *end = strptime(copy, "%Y-%m-%dT%H:%M:%S", &tm);
+    if (end == NULL) {
+        tm = (struct tm){.tm_mday = 0};
+        end = strptime(copy, "%Y-%m-%d", &tm);
+    }
+    *unix_s = end == NULL ? 0 : (int64_t)timegm(&tm);
+    return *unix_s > 0;
+}
+
+/* Commas stand in dates and behind them: the longest part that is a date counts. */
+static int64_t robots_meta_date(const char *text, size_t length)
+{
+    int64_t unix_s = 0;
+    while (length > 0 && is_separator(*text)) {
+        text++;
+        length--;
+    }
+    length = length < DATE_MOST ? length : DATE_MOST;
+    if (robots_meta_iso_date(text, length, &unix_s)) {
+        return unix_s;
+    }
+    while (length > 0) {
+        if (http_header_date(text, length, &unix_s) && unix_s > 0) {
+            return unix_s;
+        }
+        do {
+            length--;
+        } while (length > 0 && text[length] != ',');
+    }
+    return 0;
+}
+
+/* Behind the word, which may be followed by blanks and must be by a colon. */
+static int64_t robots_meta_end_at(const char *text, size_t length)
+{
+    size_t i = 0;
+    while (i < length && robots_meta_is_blank(text[i])) {
+        i++;
+    }
+    return i < length && text[i] == ':' ? robots_meta_date(text + i + 1, length - i - 1) : 0;
+}
+
+int64_t robots_meta_end(const char *content, size_t length)
+{
+    static const char word[] = "unavailable_after";
+    size_t n = sizeof word - 1;
+    for (size_t i = 0; i + n <= length; i++) {
+        if ((content[i] == 'u' || content[i] == 'U') && strncasecmp(content + i, word, n) == 0) {
+            return robots_meta_end_at(content + i + n, length - i - n);
+        }
+    }
+    return 0;
+}
+
+/* ---- headers ---- */
+
+static unsigned robots_meta_read(const char *value, size_t length, const char *agent, int64_t *end)
 {
     unsigned flags = 0;
     bool is_for_us = true;
@@ -113,6 +182,9 @@ unsigned robots_meta_header(const char *value, size_t length, const char *agent)
             i++;
         }
         if (i < length && value[i] == ':') {
+            if (*end == 0 && is_for_us && robots_meta_equals(word, n, valued[0])) {
+                *end = robots_meta_end_at(value + i, length - i);
+            }
             if (is_valued(word, n) || !starts_item) {
                 while (i < length && value[i] != ',') {
                     i++;
@@ -129,4 +201,17 @@ unsigned robots_meta_header(const char *value, size_t length, const char *agent)
         flags |= is_for_us ? flags_of(word, n) : 0;
     }
     return flags;
+}
+
+unsigned robots_meta_header(const char *value, size_t length, const char *agent)
+{
+    int64_t end = 0;
+    return robots_meta_read(value, length, agent, &end);
+}
+
+int64_t robots_meta_header_end(const char *value, size_t length, const char *agent)
+{
+    int64_t end = 0;
+    (void)robots_meta_read(value, length, agent, &end);
+    return end;
 }
