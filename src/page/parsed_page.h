@@ -9,6 +9,7 @@
 #include "base/core/hash.h"
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/sieve/sieve.h"
+#include "parse/http/http_freshness.h"
 #include "parse/http/http_header.h"
 #include "parse/http/http_wall.h"
 #include "parse/text/language_tag.h"
@@ -61,6 +62,7 @@ typedef struct ParsedPage {
     char language[LANGUAGE_TAG_BYTES]; /* of an HTML page, as it says, or "" */
     char sha1[40];                     /* "sha1:BASE32" of the payload, or "" */
     WarcGroup *group;                  /* the archive's records of it, or NULL */
+    HttpFreshness freshness;           /* what the answer, or the page, says of its time */
     HttpWall wall;      /* of an answer that keeps crawlers out; HTTP_WALLS: it does not */
     bool archived;      /* the group was appended */
     SieveTicket ticket; /* what of its links the sieve has */

@@ -33,6 +33,7 @@ ParsingOptions parsing_options(const Config *config)
                             .max_url_length = (size_t)config->scope_max_url_length,
                             .memory_bytes = (size_t)config->parse_memory,
                             .robots_agent = config->robots_agent,
+                            .heuristic = config->revisit_heuristic,
                             .forms = config->parse_forms,
                             .embeds = config->scope_embeds,
                             .refused_flags = refused_flags,
@@ -366,16 +367,37 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
     }
 }
 
+/* Until when the page is there: the earliest that is said. */
+static void note_end(ParsedPage *page, int64_t unix_s)
+{
+    int64_t *ends_s = &page->freshness.ends_s;
+    *ends_s = unix_s > 0 && (*ends_s == 0 || unix_s < *ends_s) ? unix_s : *ends_s;
+}
+
+static void note_freshness(const Parser *parser, ParsedPage *page, const HttpHeader *header)
+{
+    const FetchResult *fetch = page->fetch;
+    int64_t took_s = mono_ms_between(fetch->cost.start, fetch->cost.end) / 1000;
+    page->freshness = http_freshness_of(header, wall_seconds(fetch->cost.wall_start) + took_s,
+                                        parser->options->heuristic);
+    if (fetch->request.ignores_freshness) {
+        page->freshness.fresh_s = 0;
+    }
+}
+
 /* What there is to know about the answer to a scheduled URL, once it is final. */
 static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *header,
                          const HttpContentType *type, const char *content_type)
 {
     note_type(page, type);
+    note_freshness(parser, page, header);
     size_t position = 0;
     HttpField tag;
     while (http_header_next_named(header, "X-Robots-Tag", &position, &tag)) {
         page->robots |=
             robots_meta_header(tag.value, tag.value_length, parser->options->robots_agent);
+        note_end(page, robots_meta_header_end(tag.value, tag.value_length,
+                                              parser->options->robots_agent));
     }
     if ((page->refused_hooks & 1u << HOOK_FOLLOW) == 0) {
         parsing_links_of_header(parser, page, header);

@@ -42,6 +42,7 @@ typedef struct ParsingOptions {
     size_t max_url_length;
     size_t memory_bytes;
     const char *robots_agent; /* borrowed */
+    double heuristic;         /* freshness of answers that do not say it */
     bool forms;
     bool embeds;
     unsigned refused_flags;     /* LINK_NOFOLLOW ...: links with one of them are refused */

@@ -701,6 +701,10 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
     HtmlInput input = parsing_html_input_of(parser, page, content_type, &reading);
     read_document(parser, page, header, &input);
     page->robots |= found->robots;
+    if (found->ends_s > 0 &&
+        (page->freshness.ends_s == 0 || found->ends_s < page->freshness.ends_s)) {
+        page->freshness.ends_s = found->ends_s;
+    }
     if ((page->robots & PAGE_NOFOLLOW) != 0 && follows) {
         if (!embeds) {
             parsing_links_rewind(parser, reading.n_header_links);

@@ -352,10 +352,29 @@ static void check_at_once(const Config *config, Buffer *error)
     }
 }
 
+/* What its site says of a page is not for others to ignore. */
+static void check_freshness(const Config *config, Buffer *error)
+{
+    static const char reason[] =
+        "only for hosts that are yours: name each in a section, [site \"HOST\"]";
+    if (config->revisit_ignore_freshness) {
+        config_complain(config, "revisit.ignore_freshness", reason, error);
+    }
+    const OptionSpec *row = options_find(&config->options, "revisit.ignore_freshness");
+    for (size_t i = 0; i < config->options.n_sites; i++) {
+        const OptionSite *site = &config->options.sites[i];
+        if (&config->options.specs[site->spec] == row && site->value.number != 0 &&
+            strpbrk(site->pattern, "*?") != NULL) {
+            (void)buffer_printf(error, "%s: ignore_freshness: %s\n", site->origin, reason);
+        }
+    }
+}
+
 /* Texts, wherever they stand, and what concerns single hosts: in [site] sections, or for all. */
 static void check_sites(const Config *config, Buffer *what, Buffer *error)
 {
     check_identity(config, what, error);
+    check_freshness(config, error);
     check_trust(config, what, error);
     check_text(config, "fetch.allow_addresses", check_ranges, what, error);
     check_text(config, "fetch.deny_addresses", check_ranges, what, error);

@@ -97,7 +97,13 @@
     ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \
         "weighted: share of the turns for levels that are not the best") \
     ROW(schedule, window, COUNT, int64_t, "32", 4, 100000, NULL, false, false, \
-        "URLs of one host held in memory at most")
+        "URLs of one host held in memory at most") \
+    ROW(revisit, heuristic, REAL, double, "0", 0, 1, NULL, true, false, \
+        "a page that does not say for how long it is fresh is not asked for again within this share of the time " \
+        "since its Last-Modified, at most 30 days; 0 = off; 0.1 is what caches do") \
+    ROW(revisit, ignore_freshness, BOOL, bool, "no", 0, 0, NULL, true, true, \
+        "visit pages again before max-age or Expires of their answers have passed; only in a [site] section " \
+        "that names the host, which is yours")
 /* clang-format on */
 
 #endif

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
+#include "parse/http/http_freshness.h"
 #include "parse/http/http_header.h"
+#include "parse/robots/robots_meta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,6 +27,8 @@ static void check_value(const char *value, size_t length)
     assert(control.max_age_s >= -1 && control.max_age_s <= HTTP_MAX_SECONDS);
     int64_t seconds = 0;
     (void)http_header_date(value, length, &seconds);
+    assert(robots_meta_end(value, length) >= 0);
+    assert(robots_meta_header_end(value, length, "ragno") >= 0);
     seconds = http_header_retry_after(value, length, 1000000);
     assert(seconds >= -1 && seconds <= HTTP_MAX_SECONDS);
     const char *uri = NULL;
@@ -56,6 +60,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(header.status >= 100 && header.status <= 999 && header.bytes <= size);
     inside(header.fields, header.fields_length, text, size);
     inside(header.reason, header.reason_length, text, size);
+    HttpFreshness freshness = http_freshness_of(&header, 1800000000, size % 2 == 0 ? 0 : 0.1);
+    assert(freshness.fresh_s >= 0 && freshness.fresh_s <= HTTP_MAX_SECONDS);
+    assert(freshness.ends_s >= 0);
     size_t position = 0;
     HttpField field;
     while (http_header_next(&header, &position, &field)) {

@@ -28,7 +28,7 @@ static void pages_make(FreqPage *pages)
 
 static void the_price_spends_the_budget(void)
 {
-    FreqPage pages[PAGES];
+    FreqPage pages[PAGES] = {{.rate = 0}};
     pages_make(pages);
     double before = 0;
     for (double per_day = 0.01; per_day < 50; per_day *= 3) {
@@ -53,7 +53,7 @@ static double fresh_sum(const FreqPage *pages, const double *freqs)
 
 static void no_visit_is_worth_more_elsewhere(void)
 {
-    FreqPage pages[PAGES];
+    FreqPage pages[PAGES] = {{.rate = 0}};
     double freqs[PAGES];
     Dice dice = {5};
     pages_make(pages);
@@ -80,7 +80,7 @@ static void no_visit_is_worth_more_elsewhere(void)
 
 static void it_is_better_than_other_plans(void)
 {
-    FreqPage pages[PAGES];
+    FreqPage pages[PAGES] = {{.rate = 0}};
     double rates[PAGES];
     double freqs[PAGES];
     pages_make(pages);
@@ -113,7 +113,7 @@ static void a_page_that_nobody_can_follow_is_left_alone(void)
 
 static void bounds_hold(void)
 {
-    FreqPage pages[PAGES];
+    FreqPage pages[PAGES] = {{.rate = 0}};
     pages_make(pages);
     FreqBounds bounds = {.least_s = DAY, .most_s = 4 * DAY};
     CU_ASSERT_EQUAL(freq_plan_price(pages, PAGES, 2 * PAGES / DAY, &bounds), 0.0);
@@ -132,7 +132,7 @@ static void what_politeness_does_not_allow_is_spent_elsewhere(void)
     enum { HOST = 100 };
     const double hour = 3600;
     const double budget = PAGES / DAY;
-    FreqPage pages[PAGES];
+    FreqPage pages[PAGES] = {{.rate = 0}};
     float floors[PAGES] = {0};
     double visits = 0;
     double polite = 0;
@@ -162,7 +162,26 @@ static void what_politeness_does_not_allow_is_spent_elsewhere(void)
     CU_ASSERT_TRUE(polite > slowed * 1.001);
 }
 
-UNIT_MAIN("freq_plan", {"the price spends the budget", the_price_spends_the_budget},
+static void what_is_fresh_is_not_visited_and_leaves_its_visits_to_others(void)
+{
+    FreqPage pages[PAGES] = {{.rate = 0}};
+    pages_make(pages);
+    FreqBounds bounds = {.least_s = 1, .most_s = 1000 * DAY};
+    double before = freq_plan_price(pages, PAGES, PAGES / DAY, &bounds);
+    for (size_t i = 0; i < PAGES; i += 2) {
+        pages[i].least_s = (float)(5000 * DAY);
+    }
+    double price = freq_plan_price(pages, PAGES, PAGES / DAY, &bounds);
+    CU_ASSERT_TRUE(price < before);
+    CU_ASSERT_TRUE(freq_plan_interval_s(&pages[0], price, &bounds) >= 4999 * DAY);
+    CU_ASSERT_TRUE(freq_plan_interval_s(&pages[1], price, &bounds) <
+                   freq_plan_interval_s(&pages[1], before, &bounds));
+}
+
+UNIT_MAIN("freq_plan",
+          {"what is fresh is not visited, and leaves its visits to others",
+           what_is_fresh_is_not_visited_and_leaves_its_visits_to_others},
+          {"the price spends the budget", the_price_spends_the_budget},
           {"no visit is worth more elsewhere", no_visit_is_worth_more_elsewhere},
           {"it is better than other plans", it_is_better_than_other_plans},
           {"a page that nobody can follow is left alone",

@@ -20,6 +20,7 @@ typedef struct FetchSite {
     PolitenessOptions politeness; /* host_delay_ms is the host's */
     TransferTimes times;          /* time-outs */
     unsigned connections;         /* requests at once, while nothing is owed */
+    bool ignores_freshness;       /* pages are visited before they are stale */
     bool ignores_robots;          /* robots.txt is not asked for, and forbids nothing */
     int64_t robots_expiry_ms;     /* what it says is good for no longer */
     int64_t max_header_bytes;

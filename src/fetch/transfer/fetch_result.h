@@ -75,6 +75,7 @@ typedef struct FetchRequest {
     bool again;             /* it was crawled before */
     bool walled;            /* and the answer that is stored keeps crawlers out */
     bool ignores_robots;    /* [site] said so */
+    bool ignores_freshness; /* likewise */
     bool is_usage_file;     /* of kind FETCHED_ROBOTS: tdmrep.json */
     bool by_agent;          /* the same: another agent has fetched it for this one, and keeps it */
     uint16_t agent;         /* which */

@@ -186,6 +186,7 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
     result->answer.body.limit = robots       ? ROBOTS_MAX_BYTES
                                 : is_sitemap ? (size_t)site->max_sitemap_bytes
                                              : (size_t)site->max_body_bytes;
+    result->request.ignores_freshness = site->ignores_freshness;
     result->request.usage_no_store = site->usage.no_store | site->usage.no_fetch;
     result->request.max_body = robots ? 0 : result->answer.body.limit;
     Result rc = gather_lines(transfer, site, result, robots);

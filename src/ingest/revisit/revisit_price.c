@@ -58,10 +58,18 @@ static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch,
         return found == page_db_error_no_page ? RESULT_OK : RESULT_DAMAGED;
     }
     HostRecord record;
-    rc = host_table_get(batch->store->hosts, batch->txn, page.host, &record);
+    RevisitNote note;
+    rc = revisit_table_note_get(pricing->table, batch->txn, index, &note);
+    if (rc == RESULT_OK) {
+        rc = host_table_get(batch->store->hosts, batch->txn, page.host, &record);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     pricing->sample[pricing->n++] =
         (PricedPage){.freq = {.rate = (float)revisit_policy_expected_rate(&page, mean_rate),
-                              .weight = (float)weight_of(batch, &page)},
+                              .weight = (float)weight_of(batch, &page),
+                              .least_s = (float)fmax(note.fresh_until_s - page.last_crawl, 0)},
                      .host = page.host,
                      .address = record.address};
     return rc;

@@ -252,6 +252,20 @@ static void take_validators(const ParsedPage *page, RevisitNote *note)
     }
 }
 
+/* Until when it is fresh, and there at all: the last answer holds. */
+static void take_times(const ParsedPage *page, RevisitNote *note)
+{
+    const FetchCost *cost = &page->fetch->cost;
+    if (page->fetch->answer.status < 200) {
+        return;
+    }
+    double end_s = (double)cost->wall_start.us / 1e6 +
+                   (double)mono_ms_between(cost->start, cost->end) / 1e3;
+    double fresh_s = (double)page->freshness.fresh_s;
+    note->fresh_until_s = fresh_s > 0 ? end_s + fresh_s : 0;
+    note->ends_s = (double)page->freshness.ends_s;
+}
+
 /* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
 static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNote *note)
 {
@@ -269,6 +283,7 @@ static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNot
 static void revisit_visit_note(const ParsedPage *page, const PageRef *ref, RevisitNote *note)
 {
     take_validators(page, note);
+    take_times(page, note);
     count_miss(page->fetch, ref, note);
 }
 
@@ -277,6 +292,8 @@ static bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b)
 {
     return a->misses == b->misses && a->has_signal == b->has_signal &&
            !(a->fixed_freq < b->fixed_freq) && !(a->fixed_freq > b->fixed_freq) &&
+           !(a->fresh_until_s < b->fresh_until_s) && !(a->fresh_until_s > b->fresh_until_s) &&
+           !(a->ends_s < b->ends_s) && !(a->ends_s > b->ends_s) &&
            strcmp(a->etag, b->etag) == 0 && strcmp(a->last_modified, b->last_modified) == 0;
 }
 
@@ -429,8 +446,9 @@ static RevisitDue next_visit(Revisits *revisits, const Batch *batch, const PageR
     const RevisitPolicy *policy = policy_of(revisits);
     const RevisitPrice *price = revisit_pricing_of(&revisits->pricing, batch, policy, page);
     double interval_s = revisit_policy_interval_s(policy, page, note, price);
-    return (RevisitDue){
-        .time_s = from_s + interval_s, .index = page->index, .freq = (float)(1 / interval_s)};
+    return (RevisitDue){.time_s = fmax(from_s + interval_s, note->fresh_until_s),
+                        .index = page->index,
+                        .freq = (float)(1 / interval_s)};
 }
 
 /* ---- what is due ------------------------------------------------------------------------------
@@ -451,7 +469,7 @@ static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page
     double margin = policy_of(revisits)->margin;
     if (built->time_s > 0) {
         double least_s = margin < 0 ? 0 : page->last_crawl + 1 / ((double)due.freq * (1 + margin));
-        due.time_s = fmax(now_s(revisits) + built->time_s, least_s);
+        due.time_s = fmax(fmax(now_s(revisits) + built->time_s, least_s), note.fresh_until_s);
     }
     rc = revisit_table_note_put(revisits->line.table, batch->txn, page->index, &note);
     return rc == RESULT_OK ? revisits_put(revisits, batch, &due) : rc;
@@ -671,15 +689,16 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
     if (host != NULL) {
         revisit_signal_settle(&host->record, &ref, &note);
     }
-    if (revisit_policy_is_over(policy_of(revisits), &ref, &note)) {
+    RevisitDue due =
+        next_visit(revisits, batch, &ref, &note, (double)fetch->cost.wall_start.us / 1e6);
+    bool ends = note.ends_s > 0 && due.time_s >= note.ends_s; /* it will not be there */
+    if (ends || revisit_policy_is_over(policy_of(revisits), &ref, &note)) {
         batch->visits.ended++;
         return revisit_table_remove(revisits->line.table, batch->txn, ref.index);
     }
     if (!revisit_visit_is_same(&note, &before)) {
         rc = revisit_table_note_put(revisits->line.table, batch->txn, ref.index, &note);
     }
-    RevisitDue due =
-        next_visit(revisits, batch, &ref, &note, (double)fetch->cost.wall_start.us / 1e6);
     return rc == RESULT_OK ? revisits_put(revisits, batch, &due) : rc;
 }
 
@@ -701,8 +720,13 @@ Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage 
         n_looked++;
         rc = revisit_signal_take(&revisits->line, batch, date->url, date->lastmod_s,
                                  policy->signal_trust, &due, &follows);
-        if (rc == RESULT_OK && follows && due.time_s > now) {
-            due.time_s = now;
+        RevisitNote note = {.fresh_until_s = 0};
+        if (rc == RESULT_OK && follows) {
+            rc = revisit_table_note_get(revisits->line.table, batch->txn, due.index, &note);
+        }
+        double earliest_s = fmax(now, note.fresh_until_s);
+        if (rc == RESULT_OK && follows && due.time_s > earliest_s) {
+            due.time_s = earliest_s;
             batch->visits.signals++;
             rc = revisits_put(revisits, batch, &due);
         }

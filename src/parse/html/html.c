@@ -259,6 +259,7 @@ Result html_parser_end(HtmlParser *p, Page *page)
     page->title = p->tree.title;
     page->language = p->tree.language[0] == '\0' ? NULL : p->tree.language;
     page->robots = p->tree.robots;
+    page->ends_s = p->tree.ends_s;
     return resolved == RESULT_OK && p->tree.failed ? RESULT_MEMORY : resolved;
 }
 

@@ -262,7 +262,9 @@ static void html_links_read_meta(HtmlTree *tree, const HtmlTag *tag)
         }
     }
     if (robots_meta_names(name.bytes, name.length, tree->options->robots_agent)) {
+        int64_t ends_s = robots_meta_end(content.bytes, content.length);
         tree->robots |= robots_meta_content(content.bytes, content.length);
+        tree->ends_s = tree->ends_s == 0 ? ends_s : tree->ends_s;
     }
 }
 

@@ -119,6 +119,7 @@ void html_tree_begin(HtmlTree *tree)
     tree->title = NULL;
     tree->language[0] = '\0';
     tree->robots = 0;
+    tree->ends_s = 0;
     tree->meta_encoding = NULL;
     tree->mode = HTML_MODE_HEAD;
     tree->wants_text = true;

@@ -87,6 +87,7 @@ typedef struct Page {
     const char *title;        /* decoded, at most 512 bytes, or NULL */
     const char *language;     /* lang of <html>, as language_tag.h has it, or NULL */
     unsigned robots;          /* PAGE_NOINDEX ... */
+    int64_t ends_s;           /* unavailable_after, unix time; 0: it is not said */
     /* Unless HtmlOptions.no_digests, which leaves all three at 0: */
     uint64_t text_digest[2]; /* parse/text/digest.h; 0,0 when there is neither text nor tag */
     uint64_t simhash;        /* of the text's shingles; 0 when too short */

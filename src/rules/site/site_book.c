@@ -255,6 +255,7 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
                                   .slow_time_ms = config.fetch_slow_time},
                         .connections = (unsigned)config.politeness_connections,
                         .ignores_robots = !config.robots_obey,
+                        .ignores_freshness = config.revisit_ignore_freshness,
                         .robots_expiry_ms = config.robots_expiry,
                         .max_header_bytes = config.fetch_max_header,
                         .asks_usage_file = config.robots_tdm_file,

@@ -30,7 +30,7 @@ double freq_plan_interval_s(const FreqPage *page, double price, const FreqBounds
     double interval_s = !(y < 1.0)  ? bounds->most_s
                         : y > 1e-12 ? changes_between_visits(y) / rate
                                     : sqrt(2.0 * y) / rate;
-    return fmin(fmax(interval_s, bounds->least_s), bounds->most_s);
+    return fmax(fmin(fmax(interval_s, bounds->least_s), bounds->most_s), (double)page->least_s);
 }
 
 FreqForecast freq_plan_forecast(const FreqPage *pages, size_t n, double price,

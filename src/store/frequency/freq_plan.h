@@ -26,8 +26,9 @@
 #include <stddef.h>
 
 typedef struct FreqPage {
-    float rate;   /* changes per second, above 0 */
-    float weight; /* how much its freshness counts, above 0 */
+    float rate;    /* changes per second, above 0 */
+    float weight;  /* how much its freshness counts, above 0 */
+    float least_s; /* no visit earlier, whatever the bounds: so long its site says it is fresh; 0 */
 } FreqPage;
 
 typedef struct FreqBounds {

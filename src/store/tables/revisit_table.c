@@ -1,6 +1,7 @@
 #include "store/tables/revisit_table.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,16 +232,18 @@ Result revisit_table_line_count(const RevisitTable *table, MDB_txn *txn, uint64_
 /* ---- notes ------------------------------------------------------------------------------------
  */
 
-/* Bytes: which parts there are; misses (1); fixed frequency (4); changes before a signal (4); a
- * date in the one form that servers should send, as seconds since 1970 (5), or else its length (1)
- * and text; the ETag to the end. */
+/* Bytes: which parts there are; misses (1); fixed frequency (4); changes before a signal (4); fresh
+ * until, and there until, as seconds since 1970 (5 each); a date in the one form that servers
+ * should send, as seconds since 1970 (5), or else its length (1) and text; the ETag to the end. */
 enum {
     NOTE_MISSES = 1,
     NOTE_FREQ = 2,
     NOTE_SECONDS = 4,
     NOTE_DATE = 8,
     NOTE_SIGNAL = 16,
-    NOTE_PARTS = 31
+    NOTE_FRESH = 32,
+    NOTE_END = 64,
+    NOTE_PARTS = 127
 };
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
@@ -276,6 +279,8 @@ static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitN
     unsigned parts = at < end ? *at++ : ~0u;
     size_t need = ((parts & NOTE_MISSES) != 0) + ((parts & NOTE_FREQ) != 0 ? sizeof(float) : 0) +
                   ((parts & NOTE_SIGNAL) != 0 ? sizeof note->signal_changes : 0) +
+                  ((parts & NOTE_FRESH) != 0 ? SECONDS_BYTES : 0) +
+                  ((parts & NOTE_END) != 0 ? SECONDS_BYTES : 0) +
                   ((parts & NOTE_SECONDS) != 0 ? SECONDS_BYTES : 0) + ((parts & NOTE_DATE) != 0);
     if (parts > NOTE_PARTS || (size_t)(end - at) < need) {
         return NULL;
@@ -291,6 +296,14 @@ static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitN
         note->has_signal = true;
         memcpy(&note->signal_changes, at, sizeof note->signal_changes);
         at += sizeof note->signal_changes;
+    }
+    if ((parts & NOTE_FRESH) != 0) {
+        note->fresh_until_s = (double)get_big(at, SECONDS_BYTES);
+        at += SECONDS_BYTES;
+    }
+    if ((parts & NOTE_END) != 0) {
+        note->ends_s = (double)get_big(at, SECONDS_BYTES);
+        at += SECONDS_BYTES;
     }
     if ((parts & NOTE_SECONDS) != 0) {
         revisit_table_format_date((int64_t)get_big(at, SECONDS_BYTES), note->last_modified);
@@ -326,6 +339,14 @@ Result revisit_table_note_get(const RevisitTable *table, MDB_txn *txn, uint64_t 
     return RESULT_OK;
 }
 
+/* A time as whole seconds, rounded up; the byte behind it. */
+static uint8_t *put_time(uint8_t *to, double time_s)
+{
+    double most = (double)((UINT64_C(1) << (8 * SECONDS_BYTES)) - 1);
+    put_big(to, (uint64_t)ceil(fmin(time_s, most)), SECONDS_BYTES);
+    return to + SECONDS_BYTES;
+}
+
 /* Writes a note; the byte behind it. */
 static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
 {
@@ -344,6 +365,14 @@ static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
     if (note->has_signal) {
         *out |= NOTE_SIGNAL;
         to = mempcpy(to, &note->signal_changes, sizeof note->signal_changes);
+    }
+    if (note->fresh_until_s > 0) {
+        *out |= NOTE_FRESH;
+        to = put_time(to, note->fresh_until_s);
+    }
+    if (note->ends_s > 0) {
+        *out |= NOTE_END;
+        to = put_time(to, note->ends_s);
     }
     if (date > 0 && date_seconds(note->last_modified, &seconds)) {
         *out |= NOTE_SECONDS;

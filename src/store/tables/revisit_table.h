@@ -13,7 +13,8 @@
  *    to do. The order is that of due times, so that a host with more due pages than it can be
  *    asked for visits them in turn.
  *  - revisit_notes: page -> validators of the last 200 answer, the number of misses since then,
- *    the frequency that the operator gave it, and whether its site has said that it has changed.
+ *    the frequency that the operator gave it, whether its site has said that it has changed, and
+ *    until when it is said to be fresh, and to be there.
  *
  * Pages are indices of PageDB.
  *
@@ -47,6 +48,8 @@ typedef struct RevisitNote {
     bool has_signal;         /* its site has said since the last visit that it has changed */
     uint32_t signal_changes; /* and so often it had changed before */
     float fixed_freq;        /* given by the operator; 0 = none */
+    double fresh_until_s;    /* unix time: its site says it does not change before; 0 = nothing */
+    double ends_s;           /* unix time: nor is it to be had from then on; 0 = it is not said */
     char etag[REVISIT_ETAG_BYTES + 1];
     char last_modified[REVISIT_DATE_BYTES + 1];
 } RevisitNote;
