@@ -136,11 +136,11 @@ typedef struct FetchHost {
     /* In PageDB; of an errand: of the host that wanted it, FETCH_NO_HOST if that is another
      * agent's. */
     uint32_t id;
-    bool drop;       /* it is given up */
-    bool deny;       /* the operator denies it */
-    bool has_places; /* no news of this one: addresses of hosts wait (ingest/ingest_writer.h) */
-    bool park;       /* it has failed for too long: set aside, as a dropped one is */
-    uint32_t wall_mark;     /* WallRun.same, when its class is FETCH_WALL */
+    bool drop;          /* it is given up */
+    bool deny;          /* the operator denies it */
+    bool has_places;    /* no news of this one: addresses of hosts wait (ingest/ingest_writer.h) */
+    bool park;          /* it has failed for too long: set aside, as a dropped one is */
+    uint32_t wall_mark; /* WallRun.same, when its class is FETCH_WALL */
     uint64_t *walled_pages; /* owned; settled by a wall, and to be asked for again; NULL: none */
     size_t n_walled_pages;
     HostHealth health;

@@ -133,8 +133,9 @@ void batch_destroy(Batch *batch);
 
 /* Ingest's cluster: which URLs belong to other agents, and what this batch has for them.
  *
- *   a new URL of a foreign host --> stub --> outbox (cluster/link/outbox.h) ingest/page/ingest_new_url.h
- *   a block of another agent    --> page_db_discover_each ingest/chore/inbox_chore.h
+ *   a new URL of a foreign host --> stub --> outbox (cluster/link/outbox.h)
+ * ingest/page/ingest_new_url.h a block of another agent    --> page_db_discover_each
+ * ingest/chore/inbox_chore.h
  *
  * What: the cluster table as it is committed here, the outbox, and the records of the blocks that
  * are being taken in. Without a `[cluster]` section there is none (Batch.cluster is NULL), and that

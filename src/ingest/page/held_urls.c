@@ -74,8 +74,8 @@ static Result is_replaced(Batch *batch, const PageRef *page, bool *replaced)
     return rc;
 }
 
-static Result schedule_page(Batch *batch, BatchHost *host, const PageRef *page, int32_t status,
-                            unsigned level)
+static Result held_urls_schedule(Batch *batch, BatchHost *host, const PageRef *page, int32_t status,
+                                 unsigned level)
 {
     Result rc = batch_result_of(batch, page_db_set_state(batch->store->db, batch->txn, page->index,
                                                          status, (uint8_t)level, 0));
@@ -101,7 +101,7 @@ static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *p
         return batch->result;
     }
     unsigned level = held->level < SCHEDULE_MAX_LEVELS ? held->level : batch->options->levels - 1;
-    Result rc = schedule_page(batch, host, page, 0, level);
+    Result rc = held_urls_schedule(batch, host, page, 0, level);
     if (rc == RESULT_OK && refusal != REFUSALS && batch->totals.refused[refusal] > 0) {
         batch->totals.refused[refusal]--;
     }
@@ -120,7 +120,7 @@ Result held_urls_return(Batch *batch, uint64_t index, bool *under_way)
     if (host == NULL) {
         rc = rc == RESULT_OK ? batch->result : rc;
     } else if (!*under_way && host->record.state != HOST_FULL) {
-        rc = schedule_page(batch, host, &page, page.status, batch->options->levels - 1);
+        rc = held_urls_schedule(batch, host, &page, page.status, batch->options->levels - 1);
     }
     buffer_destroy(&text);
     return rc;

@@ -253,14 +253,14 @@ static void take_validators(const ParsedPage *page, RevisitNote *note)
 }
 
 /* Until when it is fresh, and there at all: the last answer holds. */
-static void take_times(const ParsedPage *page, RevisitNote *note)
+static void revisit_visit_times(const ParsedPage *page, RevisitNote *note)
 {
     const FetchCost *cost = &page->fetch->cost;
     if (page->fetch->answer.status < 200) {
         return;
     }
-    double end_s = (double)cost->wall_start.us / 1e6 +
-                   (double)mono_ms_between(cost->start, cost->end) / 1e3;
+    double end_s =
+        (double)cost->wall_start.us / 1e6 + (double)mono_ms_between(cost->start, cost->end) / 1e3;
     double fresh_s = (double)page->freshness.fresh_s;
     note->fresh_until_s = fresh_s > 0 ? end_s + fresh_s : 0;
     note->ends_s = (double)page->freshness.ends_s;
@@ -283,7 +283,7 @@ static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNot
 static void revisit_visit_note(const ParsedPage *page, const PageRef *ref, RevisitNote *note)
 {
     take_validators(page, note);
-    take_times(page, note);
+    revisit_visit_times(page, note);
     count_miss(page->fetch, ref, note);
 }
 
@@ -293,8 +293,8 @@ static bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b)
     return a->misses == b->misses && a->has_signal == b->has_signal &&
            !(a->fixed_freq < b->fixed_freq) && !(a->fixed_freq > b->fixed_freq) &&
            !(a->fresh_until_s < b->fresh_until_s) && !(a->fresh_until_s > b->fresh_until_s) &&
-           !(a->ends_s < b->ends_s) && !(a->ends_s > b->ends_s) &&
-           strcmp(a->etag, b->etag) == 0 && strcmp(a->last_modified, b->last_modified) == 0;
+           !(a->ends_s < b->ends_s) && !(a->ends_s > b->ends_s) && strcmp(a->etag, b->etag) == 0 &&
+           strcmp(a->last_modified, b->last_modified) == 0;
 }
 
 /* ---- Revisits ---- */

@@ -98,7 +98,7 @@ typedef struct HtmlTree {
     const char *title;
     char language[LANGUAGE_TAG_BYTES]; /* of the first html element that says one, or "" */
     unsigned robots;
-    int64_t ends_s; /* Page.ends_s */
+    int64_t ends_s;            /* Page.ends_s */
     const char *meta_encoding; /* what the first meta that names a known encoding says, or NULL */
     HtmlMode mode;
     bool wants_text; /* whether a frameset may still come: tell about text */

@@ -297,8 +297,8 @@ static Result report_hosts_take_host(void *context, uint32_t host, const HostRec
         walls += record->walls[i];
     }
     hosts->walled += walls > 0;
-    hosts->resting += record->state == HOST_ACTIVE && record->failures > 0 &&
-                      record->last_failure == FETCH_WALL;
+    hosts->resting +=
+        record->state == HOST_ACTIVE && record->failures > 0 && record->last_failure == FETCH_WALL;
     report_hosts_rank(&hosts->walling, host, (double)walls, record);
     report_hosts_rank(&hosts->failing, host, (double)record->by_status[0] + record->by_status[5],
                       record);

@@ -74,10 +74,10 @@ typedef struct HostRecord {
     uint32_t walls[HTTP_WALLS]; /* answers to pages that keep crawlers out */
     uint64_t domain;            /* its groups (group_table.h): hosts of its registered domain, */
     uint64_t address;           /* and of the address where it was first found; 0 = not known */
-    uint32_t signals;      /* pages said to have changed (revisits.h) and visited since, */
-    uint32_t signals_true; /* and those of them that had */
-    uint32_t elsewhere;    /* pages that agents had stored that had the host before */
-    uint32_t wall_mark;    /* of a host that walls: what its answers have in common, 0 = nothing */
+    uint32_t signals;           /* pages said to have changed (revisits.h) and visited since, */
+    uint32_t signals_true;      /* and those of them that had */
+    uint32_t elsewhere;         /* pages that agents had stored that had the host before */
+    uint32_t wall_mark; /* of a host that walls: what its answers have in common, 0 = nothing */
     uint32_t spare[2];
 } HostRecord;
 
