@@ -25,9 +25,9 @@ PKGS_LATER := libnats
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
         libzstd libbrotlidec libssl libcrypto ncursesw libmicrohttpd
 # What works before the libraries are there, or without them.
-NO_PKGS := deps deps-dev deps-fuzz deps-bench deps-deb help clean format lint check
+NO_PKGS := deps deps-dev deps-fuzz deps-bench deps-render deps-deb help clean format lint check
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_PKGS),$(MAKECMDGOALS)),all),)
-  ifeq ($(filter deps deps-dev deps-fuzz deps-bench deps-deb,$(MAKECMDGOALS)),)
+  ifeq ($(filter deps deps-dev deps-fuzz deps-bench deps-render deps-deb,$(MAKECMDGOALS)),)
     ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) $(PKGS_LATER) 2>/dev/null && echo yes),yes)
       $(error libraries are missing: run `make deps` first (it installs Debian packages))
     endif
@@ -129,7 +129,7 @@ $(OUT)/flags.list: export LIST = $(shell $(CC) --version | head -n 1) $(COMPILE)
 $(OUT)/libragno.list: export LIST = $(LIB_SRC)
 $(OUT)/web.list: export LIST = $(WEB_SRC)
 $(OUT)/sim.list: export LIST = $(SIM_SRC)
-$(OUT)/%.list: FORCE | $(filter deps deps-dev deps-fuzz deps-bench deps-deb,$(MAKECMDGOALS))
+$(OUT)/%.list: FORCE | $(filter deps deps-dev deps-fuzz deps-bench deps-render deps-deb,$(MAKECMDGOALS))
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$LIST" | cmp -s - $@ || printf '%s\n' "$$LIST" >$@
 .PHONY: FORCE
@@ -196,11 +196,13 @@ DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light
         dante-server python3-cryptography valgrind
 # To build Debian packages and to look at them.
 DEPS_DEB := debhelper dpkg-dev debootstrap lintian
+# The browser of [render].
+DEPS_RENDER := chromium
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
 DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
         postgresql-doc-15 python3-doc rust-doc
 
-.PHONY: deps deps-dev deps-fuzz deps-bench deps-deb
+.PHONY: deps deps-dev deps-fuzz deps-bench deps-render deps-deb
 ## make deps            installs the Debian packages that are missing (asks for root only then)
 deps:
 	@tools/deps $(DEPS)
@@ -216,6 +218,10 @@ deps-fuzz:
 ## make deps-bench      and those for `make bench`: documentation as real pages, wget2
 deps-bench:
 	@tools/deps $(DEPS) $(DEPS_BENCH)
+
+## make deps-render     and a browser, for [render]
+deps-render:
+	@tools/deps $(DEPS) $(DEPS_RENDER)
 
 ## make deps-deb        and those for `make deb` and `make deb-test`
 deps-deb:

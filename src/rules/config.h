@@ -424,6 +424,23 @@
         "URLs that the Bloom filter is sized for; it must fit into sieve.memory") \
     ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, false, false, \
         "share of new URLs that the filter takes for known when it holds bloom_urls") \
+    ROW(render, command, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "browser that renders pages: a path, or a name on PATH; empty = chromium-headless-shell or " \
+        "chromium") \
+    ROW(render, user, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "user that the browser runs as when root crawls; empty = root may not render") \
+    ROW(render, pages_per_context, COUNT, int64_t, "20", 1, 1e6, NULL, false, false, \
+        "pages after which the browser forgets all that pages may have stored, and has a new tab") \
+    ROW(render, memory, SIZE, int64_t, "1Gi", 134217728, CONFIG_BIG, NULL, false, false, \
+        "memory of one browser, all its processes; a page that needs more is given up") \
+    ROW(render, cpu_time, TIME, int64_t, "10s", 100, 3600e3, NULL, false, false, \
+        "CPU time of one rendering; what the page shows by then is what it shows") \
+    ROW(render, timeout, TIME, int64_t, "60s", 1000, 3600e3, NULL, false, false, \
+        "the same by the clock") \
+    ROW(render, most_requisites, COUNT, int64_t, "300", 1, 100000, NULL, false, false, \
+        "requests of one rendering; further ones fail") \
+    ROW(render, max_document, SIZE, int64_t, "8Mi", 1024, 67108864.0, NULL, false, false, \
+        "length of a rendered document; the rest is left out") \
     ROW(log, level, WORD, int, "info", 0, 0, WORDS_TEXT(LOG_LEVEL_WORDS), true, false, \
         "what goes into ragno.log") \
     ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, true, false, \

@@ -1,0 +1,231 @@
+#include "command/check/check.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command/check/check_options.h"
+#include "crawl/input_file.h"
+#include "parse/html/html.h"
+#include "parse/url/url.h"
+#include "parse/visible/visible.h"
+#include "render/archive_source.h"
+#include "render/renderer.h"
+
+#define USAGE               "render FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]..."
+#define CHECK_RENDER_MEMORY ((size_t)256 << 20) /* of answers that are kept */
+
+typedef struct CheckRender {
+    const char *place; /* a file, or a crawl's directory */
+    bool document;     /* print that alone */
+    Config config;
+    Url url;
+    ArchiveSource *source;
+    Renderer *renderer;
+    Rendered rendered;
+    int64_t fetched_ms;
+} CheckRender;
+
+/* A file is the page itself; whatever else it asks for is lacking. */
+static int check_render_put_file(CheckRender *check)
+{
+    static const char header[] = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+    Buffer body;
+    int status = input_file_read(check->place, &body);
+    if (status != 0) {
+        return status;
+    }
+    RenderAnswer answer = {.status = 200,
+                           .header = header,
+                           .header_length = sizeof header - 1,
+                           .body = buffer_string(&body),
+                           .length = body.length};
+    Result rc = archive_source_put(check->source, check->url.href, &answer);
+    buffer_destroy(&body);
+    check->fetched_ms = wall_now().us / 1000;
+    return rc == RESULT_OK ? 0 : 1;
+}
+
+static int check_render_open(CheckRender *check, const char *url)
+{
+    struct stat about;
+    Buffer folder;
+    WallTime date = {0};
+    if (url_parse(&check->url, NULL, url, strlen(url)) != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check render: %s: no http URL\n", url);
+        return 2;
+    }
+    if (stat(check->place, &about) != 0) {
+        (void)fprintf(stderr, "ragno check render: %s: cannot be read\n", check->place);
+        return 3;
+    }
+    bool is_crawl = S_ISDIR(about.st_mode);
+    buffer_init(&folder, 8192);
+    Result rc = buffer_printf(&folder, is_crawl ? "%s/warc" : "%s", check->place);
+    if (rc == RESULT_OK) {
+        rc = archive_source_new(&check->source, folder.data, CHECK_RENDER_MEMORY);
+    }
+    buffer_destroy(&folder);
+    if (rc != RESULT_OK) {
+        return 1;
+    }
+    if (!is_crawl) {
+        return check_render_put_file(check);
+    }
+    if (archive_source_date(check->source, check->url.href, &date) != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check render: %s: not in the archive of %s\n", check->url.href,
+                      check->place);
+        return 1;
+    }
+    check->fetched_ms = date.us / 1000;
+    return 0;
+}
+
+static int check_render_run(CheckRender *check)
+{
+    const Config *config = &check->config;
+    RendererOptions options = {
+        .browser = {.command = config->render_command, .user = config->render_user},
+        .bounds = {.timeout_ms = config->render_timeout,
+                   .cpu_ms = config->render_cpu_time,
+                   .memory_bytes = (uint64_t)config->render_memory,
+                   .most_requests = (unsigned)config->render_most_requisites,
+                   .most_document = (size_t)config->render_max_document},
+        .pages_per_context = (unsigned)config->render_pages_per_context};
+    RenderPage page = {.url = check->url.href, .fetched_ms = check->fetched_ms};
+    RenderSource source = {.ask = archive_source_ask, .context = check->source};
+    Buffer why;
+    buffer_init(&why, 4096);
+    Result rc = browser_look(&options.browser, &why);
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check render: %s\n", buffer_string(&why));
+    }
+    buffer_destroy(&why);
+    rendered_init(&check->rendered, options.bounds.most_document);
+    if (rc != RESULT_OK) {
+        return 4;
+    }
+    rc = renderer_new(&check->renderer, &options);
+    if (rc == RESULT_OK) {
+        rc = renderer_render(check->renderer, &page, &source, &check->rendered);
+    }
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check render: no browser: %s\n", result_name(rc));
+        return 4;
+    }
+    return check->rendered.has_document ? 0 : 1;
+}
+
+/* Each line of a list behind its name and a tab. */
+static void check_render_list(const char *name, const Buffer *list)
+{
+    for (const char *line = buffer_string(list); *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        (void)printf("%s\t%.*s\n", name, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static void check_render_links(const CheckRender *check)
+{
+    HtmlParser *parser = NULL;
+    Page page;
+    HtmlOptions options = {.no_digests = true};
+    HtmlInput input = {.body = buffer_string(&check->rendered.document),
+                       .length = check->rendered.document.length,
+                       .content_type = "text/html; charset=utf-8",
+                       .url = check->url.href,
+                       .url_length = check->url.length};
+    if (html_parser_new(&parser, &options) == RESULT_OK &&
+        html_parse(parser, &input, &page) == RESULT_OK) {
+        for (size_t i = 0; i < page.n_links; i++) {
+            (void)printf("link\t%s\t%s\n", link_kind_name((LinkKind)page.links[i].kind),
+                         page.links[i].url);
+        }
+    }
+    html_parser_delete(parser);
+}
+
+static void check_render_text(const CheckRender *check)
+{
+    VisibleReader *reader = NULL;
+    VisiblePage page;
+    VisibleOptions options = {.links = false};
+    VisibleInput input = {.body = buffer_string(&check->rendered.document),
+                          .length = check->rendered.document.length,
+                          .content_type = "text/html; charset=utf-8",
+                          .url = check->url.href,
+                          .url_length = check->url.length};
+    if (visible_reader_new(&reader, &options) == RESULT_OK &&
+        visible_read(reader, &input, &page) == RESULT_OK) {
+        (void)printf("\n%.*s\n", (int)page.length, page.text);
+    }
+    visible_reader_delete(reader);
+}
+
+static void check_render_print(const CheckRender *check)
+{
+    const Rendered *rendered = &check->rendered;
+    if (check->document) {
+        (void)fwrite(buffer_string(&rendered->document), 1, rendered->document.length, stdout);
+        return;
+    }
+    (void)printf("browser\t%s\n", renderer_product(check->renderer));
+    (void)printf("end\t%s\n", render_end_name(rendered->end));
+    (void)printf("requests\t%u\n", rendered->n_requests);
+    (void)printf("frames\t%u\n", rendered->n_frames);
+    if (rendered->is_cut) {
+        (void)printf("cut\tyes\n");
+    }
+    check_render_list("lacking", &rendered->lacking);
+    check_render_list("refused", &rendered->refused);
+    check_render_list("onward", &rendered->onward);
+    if (rendered->has_document) {
+        check_render_links(check);
+        check_render_text(check);
+    }
+}
+
+/* Renders one page offline, and prints what came of it: facts and links, a line each; an empty
+ * line; the text. */
+int check_render(int argc, char **argv)
+{
+    CheckRender check = {.place = NULL};
+    CheckOptions options = {.command = "check render"};
+    int left = 1;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--document") == 0) {
+            check.document = true;
+        } else {
+            argv[left++] = argv[i];
+        }
+    }
+    int n = check_options_take(&options, left, argv);
+    if (n != 2) {
+        (void)fprintf(stderr, "usage: ragno check %s\n", USAGE);
+        return 2;
+    }
+    check.place = argv[1];
+    (void)signal(SIGPIPE, SIG_IGN); /* a browser may end while it is written to */
+    url_init(&check.url);
+    int status = config_init(&check.config) == RESULT_OK ? 0 : 1;
+    if (status == 0) {
+        status = check_options_load(&options, &check.config);
+    }
+    if (status == 0) {
+        status = check_render_open(&check, argv[2]);
+    }
+    if (status == 0) {
+        status = check_render_run(&check);
+        if (status != 4) {
+            check_render_print(&check);
+        }
+        rendered_destroy(&check.rendered);
+    }
+    renderer_delete(check.renderer);
+    archive_source_delete(check.source);
+    url_destroy(&check.url);
+    config_destroy(&check.config);
+    return status;
+}

@@ -1,0 +1,592 @@
+#include "render/browser.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/thread/log.h"
+
+#define BROWSER_PIECE  ((size_t)65536)
+#define BROWSER_FOLDER "ragno-render."
+#define BROWSER_FDS    16 /* pipes are moved behind those that the child gives numbers of its own */
+#define OOM_FIRST      "1000" /* the kernel ends browsers before anything else */
+
+static const char *const browser_commands[] = {"chromium-headless-shell", "chromium"};
+
+/* What keeps it quiet, small and away from any network. Site isolation would put frames of other
+ * hosts into processes whose requests are paused elsewhere; the same-origin rules hold without it,
+ * and each profile lives for a few pages. */
+static const char *const browser_flags[] = {
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-startup-window",
+    "--no-pings",
+    "--mute-audio",
+    "--disable-gpu",
+    "--disable-software-rasterizer",
+    "--in-process-gpu",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-crashpad-for-testing",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-notifications",
+    "--disable-speech-api",
+    "--disable-dev-shm-usage",
+    "--disable-site-isolation-trials",
+    "--disable-features=SpareRendererForSitePerProcess,ProactivelySwapBrowsingInstance,"
+    "BackForwardCache,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,"
+    "InterestFeedContentSuggestions,CertificateTransparencyComponentUpdater,"
+    "AutofillServerCommunication,Prerender2,SpeculationRulesPrefetchFuture",
+    "--enable-features=NetworkServiceInProcess2",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--proxy-server=socks5://127.0.0.1:1",
+    "--proxy-bypass-list=<-loopback>",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--window-size=1280,1024",
+    "--lang=en-US",
+};
+
+#define BROWSER_FLAGS (sizeof browser_flags / sizeof *browser_flags)
+
+Result browser_init(Browser *browser)
+{
+    *browser = (Browser){.in = -1, .out = -1, .interrupt = -1};
+    browser->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return browser->interrupt < 0 ? result_of_errno(errno) : RESULT_OK;
+}
+
+void browser_destroy(Browser *browser)
+{
+    browser_stop(browser);
+    if (browser->interrupt >= 0) {
+        (void)close(browser->interrupt);
+    }
+}
+
+/* ---- what is started ---- */
+
+static bool browser_is_program(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The first program of that name on PATH, in path. */
+static bool browser_on_path(const char *name, Buffer *path)
+{
+    const char *next = getenv("PATH");
+    while (next != NULL && *next != '\0') {
+        size_t length = strcspn(next, ":");
+        buffer_reset(path);
+        if (buffer_printf(path, "%.*s/%s", (int)length, next, name) == RESULT_OK && length > 0 &&
+            browser_is_program(path->data)) {
+            return true;
+        }
+        next += length;
+        next += strspn(next, ":");
+    }
+    return false;
+}
+
+/* Debian's /usr/bin/chromium is a script that looks for fonts and desktops before it starts the
+ * program beside its libraries. */
+static void browser_past_script(Buffer *path)
+{
+    static const char real[] = "/usr/lib/chromium/chromium";
+    if (strcmp(path->data, "/usr/bin/chromium") == 0 && browser_is_program(real)) {
+        buffer_reset(path);
+        (void)buffer_append_string(path, real);
+    }
+}
+
+static Result browser_find(const char *command, Buffer *path)
+{
+    buffer_reset(path);
+    if (strchr(command, '/') != NULL) {
+        Result rc = buffer_append_string(path, command);
+        return rc == RESULT_OK && !browser_is_program(command) ? RESULT_NOT_FOUND : rc;
+    }
+    bool found = *command != '\0' && browser_on_path(command, path);
+    for (size_t i = 0; *command == '\0' && !found && i < 2; i++) {
+        found = browser_on_path(browser_commands[i], path);
+    }
+    if (found) {
+        browser_past_script(path);
+    }
+    return found ? RESULT_OK : RESULT_NOT_FOUND;
+}
+
+/* Whom it runs as; 0: as this process does. */
+static Result browser_user(const BrowserOptions *options, uid_t *user, gid_t *group)
+{
+    struct passwd entry;
+    struct passwd *found = NULL;
+    char text[4096];
+    *user = 0;
+    *group = 0;
+    if (geteuid() != 0) {
+        return RESULT_OK;
+    }
+    if (*options->user == '\0' ||
+        getpwnam_r(options->user, &entry, text, sizeof text, &found) != 0 || found == NULL ||
+        entry.pw_uid == 0) {
+        return RESULT_INVALID;
+    }
+    *user = entry.pw_uid;
+    *group = entry.pw_gid;
+    return RESULT_OK;
+}
+
+Result browser_look(const BrowserOptions *options, Buffer *path)
+{
+    uid_t user = 0;
+    gid_t group = 0;
+    Result rc = browser_find(options->command, path);
+    if (rc == RESULT_NOT_FOUND) {
+        buffer_reset(path);
+        (void)buffer_printf(path,
+                            "no browser: %s is not there (`make deps-render` installs chromium)",
+                            *options->command == '\0' ? "neither chromium-headless-shell nor "
+                                                        "chromium"
+                                                      : options->command);
+        return rc;
+    }
+    rc = rc == RESULT_OK ? browser_user(options, &user, &group) : rc;
+    if (rc == RESULT_INVALID) {
+        buffer_reset(path);
+        (void)buffer_printf(path,
+                            *options->user == '\0'
+                                ? "a browser is not run as root: name a user in render.user%s"
+                                : "render.user = %s: there is no such user, or it is root",
+                            options->user);
+    }
+    return rc;
+}
+
+/* ---- its folder ---- */
+
+static int browser_remove_one(const char *path, const struct stat *about, int kind,
+                              struct FTW *place)
+{
+    (void)about;
+    (void)kind;
+    (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+static void browser_remove(const char *folder)
+{
+    (void)nftw(folder, browser_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *browser_temporary(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder == NULL || *folder == '\0' || strlen(folder) > 64 ? "/tmp" : folder;
+}
+
+/* Folders whose process has ended without removing them. */
+static void browser_sweep(void)
+{
+    DIR *all = opendir(browser_temporary());
+    const struct dirent *entry = NULL;
+    size_t prefix = sizeof BROWSER_FOLDER - 1;
+    while (all != NULL && (entry = readdir(all)) != NULL) {
+        char path[400];
+        char *end = NULL;
+        if (strncmp(entry->d_name, BROWSER_FOLDER, prefix) != 0) {
+            continue;
+        }
+        long pid = strtol(entry->d_name + prefix, &end, 10);
+        struct stat about;
+        (void)snprintf(path, sizeof path, "%s/%s", browser_temporary(), entry->d_name);
+        bool is_stale = pid > 0 && *end == '.' && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+        if (is_stale && lstat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+            browser_remove(path);
+        }
+    }
+    if (all != NULL) {
+        (void)closedir(all);
+    }
+}
+
+static Result browser_make_folder(Browser *browser, uid_t user, gid_t group)
+{
+    browser_sweep();
+    (void)snprintf(browser->folder, sizeof browser->folder, "%s/" BROWSER_FOLDER "%ld.XXXXXX",
+                   browser_temporary(), (long)getpid());
+    if (mkdtemp(browser->folder) == NULL ||
+        (user != 0 && chown(browser->folder, user, group) != 0)) {
+        Result rc = result_of_errno(errno);
+        LOG_ERROR("render", "no folder for a browser", "path=%s error=%s", browser->folder,
+                  result_name(rc));
+        return rc;
+    }
+    return RESULT_OK;
+}
+
+/* ---- the child ---- */
+
+/* All that the child needs is made before the fork: between fork and exec of a process with threads
+ * only calls are allowed that take no lock. */
+typedef struct BrowserChild {
+    char *const *argv;
+    char *const *envp;
+    int in;
+    int out;
+    int null;
+    int told; /* gets a byte when it has a network namespace; closed by exec */
+    uid_t user;
+    gid_t group;
+    char uid_map[64];
+    char gid_map[64];
+    pid_t parent;
+} BrowserChild;
+
+static bool browser_child_writes(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    size_t length = strlen(text);
+    bool done = fd >= 0 && write(fd, text, length) == (ssize_t)length;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return done;
+}
+
+/* A user namespace that maps its user alone, for the sake of the network namespace. */
+static void browser_child_cuts_off(const BrowserChild *child)
+{
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+        return;
+    }
+    (void)browser_child_writes("/proc/self/setgroups", "deny");
+    if (browser_child_writes("/proc/self/uid_map", child->uid_map) &&
+        browser_child_writes("/proc/self/gid_map", child->gid_map)) {
+        (void)!write(child->told, "n", 1);
+    }
+}
+
+static void browser_child_main(const BrowserChild *child)
+{
+    (void)setsid();
+    (void)browser_child_writes("/proc/self/oom_score_adj", OOM_FIRST);
+    if (child->user != 0 &&
+        (syscall(SYS_setgroups, 0, NULL) != 0 ||
+         syscall(SYS_setresgid, child->group, child->group, child->group) != 0 ||
+         syscall(SYS_setresuid, child->user, child->user, child->user) != 0)) {
+        _exit(126);
+    }
+    (void)prctl(PR_SET_DUMPABLE, 1);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != child->parent) {
+        _exit(126); /* the crawl has ended meanwhile */
+    }
+    browser_child_cuts_off(child);
+    for (int i = 0; i < 3; i++) {
+        (void)dup2(child->null, i);
+    }
+    (void)dup2(child->in, 3);
+    (void)dup2(child->out, 4);
+    (void)syscall(SYS_close_range, 5, ~0u, 4 /* CLOSE_RANGE_CLOEXEC */);
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)execve(child->argv[0], child->argv, child->envp);
+    _exit(127);
+}
+
+/* Moves a descriptor out of the way of those that the child makes. */
+static int browser_fd_beyond(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, BROWSER_FDS);
+    (void)close(fd);
+    return moved;
+}
+
+static void browser_close_all(int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fds[i] >= 0) {
+            (void)close(fds[i]);
+            fds[i] = -1;
+        }
+    }
+}
+
+/* Pipes to it, from it, and the one that tells of its namespace, and /dev/null. */
+enum { FD_IN, FD_TO, FD_FROM, FD_OUT, FD_HEARD, FD_TOLD, FD_NULL, FD_COUNT };
+
+static Result browser_make_pipes(int fds[FD_COUNT])
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < FD_COUNT; i++) {
+        fds[i] = -1;
+    }
+    for (size_t i = FD_IN; i < FD_NULL && rc == RESULT_OK; i += 2) {
+        if (pipe2(fds + i, O_CLOEXEC) != 0) {
+            return result_of_errno(errno);
+        }
+        fds[i] = browser_fd_beyond(fds[i]);
+        fds[i + 1] = browser_fd_beyond(fds[i + 1]);
+        rc = fds[i] < 0 || fds[i + 1] < 0 ? RESULT_LIMIT : RESULT_OK;
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    fds[FD_NULL] = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fds[FD_NULL] < 0 || fcntl(fds[FD_TO], F_SETFL, O_NONBLOCK) != 0 ||
+        fcntl(fds[FD_FROM], F_SETFL, O_NONBLOCK) != 0) {
+        return result_of_errno(errno);
+    }
+    return RESULT_OK;
+}
+
+static Result browser_fork(Browser *browser, BrowserChild *child, int fds[FD_COUNT])
+{
+    child->in = fds[FD_IN];
+    child->out = fds[FD_OUT];
+    child->told = fds[FD_TOLD];
+    child->null = fds[FD_NULL];
+    child->parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        browser_child_main(child);
+    }
+    if (pid < 0) {
+        return result_of_errno(errno);
+    }
+    browser->pid = pid;
+    browser->in = fds[FD_TO];
+    browser->out = fds[FD_FROM];
+    fds[FD_TO] = -1;
+    fds[FD_FROM] = -1;
+    browser_close_all(&fds[FD_TOLD], 1);
+    char word = '\0';
+    browser->is_cut_off = read(fds[FD_HEARD], &word, 1) == 1;
+    return RESULT_OK;
+}
+
+static Result browser_spawn(Browser *browser, const char *path, uid_t user, gid_t group)
+{
+    char profile[sizeof browser->folder + 32];
+    char home[sizeof browser->folder + 8];
+    char temporary[sizeof browser->folder + 8];
+    const char *argv[BROWSER_FLAGS + 3];
+    (void)snprintf(profile, sizeof profile, "--user-data-dir=%s/profile", browser->folder);
+    (void)snprintf(home, sizeof home, "HOME=%s", browser->folder);
+    (void)snprintf(temporary, sizeof temporary, "TMPDIR=%s", browser->folder);
+    argv[0] = path;
+    memcpy(argv + 1, browser_flags, sizeof browser_flags);
+    argv[BROWSER_FLAGS + 1] = profile;
+    argv[BROWSER_FLAGS + 2] = NULL;
+    const char *envp[] = {home, temporary, "PATH=/usr/bin:/bin", "TZ=UTC", "LANG=C.UTF-8", NULL};
+    BrowserChild child = {.argv = (char *const *)(uintptr_t)argv,
+                          .envp = (char *const *)(uintptr_t)envp,
+                          .user = user,
+                          .group = group};
+    unsigned uid = user != 0 ? user : geteuid();
+    unsigned gid = user != 0 ? group : getegid();
+    (void)snprintf(child.uid_map, sizeof child.uid_map, "%u %u 1", uid, uid);
+    (void)snprintf(child.gid_map, sizeof child.gid_map, "%u %u 1", gid, gid);
+    int fds[FD_COUNT];
+    Result rc = browser_make_pipes(fds);
+    if (rc == RESULT_OK) {
+        rc = browser_fork(browser, &child, fds);
+    }
+    browser_close_all(fds, FD_COUNT);
+    return rc;
+}
+
+Result browser_start(Browser *browser, const BrowserOptions *options)
+{
+    uid_t user = 0;
+    gid_t group = 0;
+    Buffer path;
+    buffer_init(&path, 4096);
+    Result rc = browser_look(options, &path);
+    if (rc == RESULT_OK) {
+        rc = browser_user(options, &user, &group);
+    }
+    if (rc == RESULT_OK) {
+        rc = browser_make_folder(browser, user, group);
+    }
+    if (rc == RESULT_OK) {
+        rc = browser_spawn(browser, path.data, user, group);
+    }
+    buffer_destroy(&path);
+    if (rc != RESULT_OK) {
+        browser_stop(browser);
+    }
+    return rc;
+}
+
+/* The processes of its sandbox are children of one that is the first of its own namespace of
+ * processes; with that one all of them end. */
+void browser_stop(Browser *browser)
+{
+    if (browser->pid != 0) {
+        (void)kill(-browser->pid, SIGKILL);
+        (void)kill(browser->pid, SIGKILL);
+        while (waitpid(browser->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        browser->pid = 0;
+    }
+    browser_close_all(&browser->in, 1);
+    browser_close_all(&browser->out, 1);
+    if (browser->folder[0] != '\0') {
+        browser_remove(browser->folder);
+        browser->folder[0] = '\0';
+    }
+}
+
+void browser_interrupt(Browser *browser)
+{
+    uint64_t one = 1;
+    (void)!write(browser->interrupt, &one, sizeof one);
+}
+
+/* ---- messages ---- */
+
+static Result browser_write_some(const Browser *browser, const Buffer *out, size_t *written)
+{
+    ssize_t n = write(browser->in, out->data + *written, out->length - *written);
+    if (n < 0) {
+        bool again = errno == EAGAIN || errno == EINTR;
+        Result broken = errno == EPIPE ? RESULT_CLOSED : RESULT_IO;
+        return again ? RESULT_OK : broken;
+    }
+    *written += (size_t)n;
+    return RESULT_OK;
+}
+
+static Result browser_read_some(const Browser *browser, Buffer *in)
+{
+    Result rc = buffer_reserve(in, BROWSER_PIECE);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    ssize_t n = read(browser->out, in->data + in->length, BROWSER_PIECE);
+    if (n < 0) {
+        return errno == EAGAIN || errno == EINTR ? RESULT_OK : RESULT_IO;
+    }
+    in->length += (size_t)n;
+    in->data[in->length] = '\0';
+    return n == 0 ? RESULT_CLOSED : RESULT_OK;
+}
+
+Result browser_exchange(Browser *browser, const Buffer *out, size_t *written, Buffer *in,
+                        MonoTime deadline)
+{
+    int64_t left = mono_ms_between(mono_now(), deadline);
+    if (browser->pid == 0) {
+        return RESULT_CLOSED;
+    }
+    if (left < 0) {
+        return RESULT_TIMEOUT;
+    }
+    bool writes = *written < out->length;
+    struct pollfd fds[3] = {{.fd = browser->interrupt, .events = POLLIN},
+                            {.fd = browser->out, .events = POLLIN},
+                            {.fd = writes ? browser->in : -1, .events = POLLOUT}};
+    int n = poll(fds, 3, left > 60000 ? 60000 : (int)left + 1);
+    if (n < 0) {
+        return errno == EINTR ? RESULT_OK : RESULT_IO;
+    }
+    if (n == 0) {
+        return RESULT_TIMEOUT;
+    }
+    if (fds[0].revents != 0) {
+        return RESULT_CLOSED;
+    }
+    Result rc = RESULT_OK;
+    if (fds[2].revents != 0) {
+        rc = browser_write_some(browser, out, written);
+    }
+    if (rc == RESULT_OK && fds[1].revents != 0) {
+        rc = browser_read_some(browser, in);
+    }
+    return rc;
+}
+
+/* ---- what it takes ---- */
+
+/* The fields of /proc/PID/FILE behind the name of the program, which may hold anything. */
+static bool browser_proc(const char *pid, const char *file, char *text, size_t size)
+{
+    char path[300];
+    (void)snprintf(path, sizeof path, "/proc/%s/%s", pid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    text[n < 0 ? 0 : n] = '\0';
+    return n > 0;
+}
+
+static void browser_add_use(const Browser *browser, const char *pid, BrowserUse *use)
+{
+    char text[1024];
+    long session = 0;
+    unsigned long long ticks[4] = {0, 0, 0, 0};
+    const char *fields = browser_proc(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    if (fields == NULL ||
+        sscanf(fields + 1, " %*c %*d %*d %ld %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
+               &session, &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 5 ||
+        session != (long)browser->pid) {
+        return;
+    }
+    unsigned long long resident = 0;
+    unsigned long long shared = 0;
+    if (browser_proc(pid, "statm", text, sizeof text) &&
+        sscanf(text, "%*u %llu %llu", &resident, &shared) == 2 && resident > shared) {
+        use->memory_bytes += (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+    }
+    unsigned long long sum = ticks[0] + ticks[1] + ticks[2] + ticks[3];
+    use->cpu_ms += (int64_t)(sum * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK));
+    use->processes++;
+}
+
+BrowserUse browser_use(const Browser *browser)
+{
+    BrowserUse use = {.memory_bytes = 0};
+    DIR *all = browser->pid == 0 ? NULL : opendir("/proc");
+    const struct dirent *entry = NULL;
+    while (all != NULL && (entry = readdir(all)) != NULL) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
+            browser_add_use(browser, entry->d_name, &use);
+        }
+    }
+    if (all != NULL) {
+        (void)closedir(all);
+    }
+    return use;
+}

@@ -1,0 +1,73 @@
+/* Browser: a headless browser as a child process, without a network, spoken to over two pipes.
+ *
+ *   browser_start --> browser_write, browser_read ... --> browser_stop
+ *
+ * What: messages go in at descriptor 3 of the child and come out at descriptor 4
+ * (--remote-debugging-pipe). The child is the leader of a session, so that Ctrl-C reaches the crawl
+ * alone and all of its processes are ended and measured together. Three walls stand between it and
+ * any network: a network namespace of its own without a device, where the kernel allows one
+ * (browser_is_cut_off); a resolver that knows no name; and rendering.h, which answers each request
+ * before it is sent. Its own sandbox stays on, so it is never run as root. Its profile is a folder
+ * of its own below TMPDIR, which goes with it; browser_start removes folders that processes left
+ * behind which were killed.
+ * Owns: the child, its pipes, its folder.
+ * Threads: one, which must live as long as the child: the kernel ends the child with that thread;
+ * browser_interrupt any.
+ * Errors: after any error nothing is known about the child: stop it.
+ * Source: the DevTools protocol's pipe; pages and renderers measured as /proc has them. */
+#ifndef RENDER_BROWSER_H
+#define RENDER_BROWSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+
+typedef struct BrowserOptions {
+    const char *command; /* a program; "": chromium-headless-shell or chromium, on PATH */
+    const char *user;    /* whom it runs as when this process is root's; "": root is refused */
+} BrowserOptions;
+
+typedef struct Browser {
+    pid_t pid; /* 0: there is none */
+    int in;    /* messages to it */
+    int out;
+    int interrupt;    /* an eventfd; -1: none */
+    bool is_cut_off;  /* it has a network namespace of its own */
+    char folder[128]; /* of its profile; "": none */
+} Browser;
+
+/* What all processes of a browser take. */
+typedef struct BrowserUse {
+    uint64_t memory_bytes; /* resident, not shared with anybody */
+    int64_t cpu_ms;        /* since it was started, ended processes included */
+    unsigned processes;
+} BrowserUse;
+
+/* RESULT_LIMIT, RESULT_MEMORY: no descriptor. */
+Result browser_init(Browser *browser);
+void browser_destroy(Browser *browser);
+/* Whether a browser with these options can be started: RESULT_OK and its path in path, or
+ * RESULT_NOT_FOUND, RESULT_INVALID and why not, for the operator, in path. */
+Result browser_look(const BrowserOptions *options, Buffer *path);
+/* Starts it. RESULT_NOT_FOUND, RESULT_INVALID as browser_look; RESULT_IO, RESULT_LIMIT,
+ * RESULT_MEMORY: no folder, no pipe or no process. */
+Result browser_start(Browser *browser, const BrowserOptions *options);
+/* Ends it and all of its processes, and removes its folder. Nothing happens without one. */
+void browser_stop(Browser *browser);
+/* Waits until deadline for bytes, while those of out are written from *written on; appends what
+ * came to in. RESULT_OK: something came or all was written; RESULT_TIMEOUT; RESULT_CLOSED: it has
+ * ended, or was interrupted; RESULT_LIMIT: in is full; RESULT_IO. */
+Result browser_exchange(Browser *browser, const Buffer *out, size_t *written, Buffer *in,
+                        MonoTime deadline);
+/* Measures; zero where nothing can be read. It looks at each process of the machine: for now and
+ * then. */
+BrowserUse browser_use(const Browser *browser);
+/* Ends the exchange that is under way and all later ones. */
+void browser_interrupt(Browser *browser);
+
+#endif
