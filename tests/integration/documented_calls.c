@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "store/pages/page_db_read.h"
-#include "store/pages/page_db_open.h"
 #include "ragno.h"
 
 static int n_wrong;

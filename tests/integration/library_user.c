@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/pages/page_db_read.h"
-#include "store/pages/page_db_open.h"
 #include "ragno.h"
 
 static int failed(const char *what, const Error *error)

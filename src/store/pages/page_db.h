@@ -25,7 +25,8 @@
  * caller must free say so.
  * Threads: any thread may call anything but page_db_delete; writers take turns. A transaction
  * belongs to one thread at a time. A process opens a database once (a rule of LMDB, see
- * page_db_open.h; a second time is page_db_error_locked); several processes may share it. Invariants:
+ * page_db_open.h; a second time is page_db_error_locked); several processes may share it.
+ * Invariants:
  * 1. idx2info has exactly the pages 0..n_pages-1, and each has one entry in hash2idx.
  * 2. Two URLs are one page if and only if domain hash, URL hash and fingerprint agree: 104 bits, 40
  *    of them under a random seed of the database. Of n URLs on one host the expected number of
@@ -42,6 +43,8 @@
 #ifndef STORE_PAGES_PAGE_DB_H
 #define STORE_PAGES_PAGE_DB_H
 
+#include "store/pages/page_db_open.h"
+#include "store/pages/page_db_read.h"
 #include "store/pages/page_db_types.h"
 #include "store/pages/page_stream.h"
 
@@ -103,13 +106,6 @@ PageDBError page_db_links_dump(PageDB *db, FILE *output);
 /* The environment, for further tables in the same transactions. There is room for 32 in all. */
 MDB_env *page_db_env(PageDB *db);
 
-/* Transactions of the environment, counted by the TxnManager. begin: page_db_error_read_only,
- * _locked, _memory. commit: page_db_error_full and everything is as before; page_db_error_io and
- * nothing can be committed any more; the transaction is gone in any case. Use these and not
- * mdb_txn_* for transactions that are given to page_db_*. */
-int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn);
-int page_db_txn_commit(PageDB *db, MDB_txn *txn);
-void page_db_txn_abort(PageDB *db, MDB_txn *txn);
 /* From now on pages of the map are given up when the process comes near budget resident bytes
  * (store/lmdb/map_residence.h): asked by every other look-up, and by page_db_check_residence. 0 =
  * no budget. */
@@ -120,8 +116,6 @@ void page_db_set_residence(PageDB *db, size_t budget);
 void page_db_set_map_memory(PageDB *db, size_t most);
 /* For those who look into other tables of the environment: after n look-ups, in the transaction. */
 void page_db_looked_up(PageDB *db, unsigned n);
-/* Any thread, any time. Returns how often pages were given up so far. */
-uint64_t page_db_check_residence(PageDB *db);
 /* Lets go of every snapshot that nobody looks at right now: those of streams and idle readers. They
  * begin anew, at the present, with their next use. Before anything that may take long. */
 void page_db_rest(PageDB *db);

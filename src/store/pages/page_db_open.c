@@ -24,7 +24,6 @@
 #include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_reader.h"
 #include "store/page_tables/page_snapshot.h"
-#include "store/pages/page_db.h"
 #include "store/pages/page_error.h"
 #include "store/page_tables/page_lookup.h"
 

@@ -16,6 +16,75 @@
 #include "store/pages/page_db_types.h"
 #include "store/pages/page_error.h"
 #include "store/page_tables/page_lookup.h"
+#include "store/page_tables/page_file.h"
+#include "store/page_tables/page_store.h"
+
+uint64_t page_db_check_residence(PageDB *db)
+{
+    MDB_txn *txn = NULL; /* while it lives, the map is not moved */
+    if (map_residence_is_bound(&db->store->residence) &&
+        txn_manager_begin_mdb(db->txn_manager, MDB_RDONLY, &txn) == 0) {
+        page_store_check_residence(db->store);
+        txn_manager_abort_mdb(db->txn_manager, txn);
+    }
+    return atomic_load(&db->store->residence.n);
+}
+
+int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
+{
+    int checked = page_db_check(db, txn != NULL, "page_db_txn_begin");
+    if (checked != page_db_error_ok) {
+        return checked;
+    }
+    assert(txn != NULL); /* or page_db_check would have told */
+    *txn = NULL;
+    if (!read_only && db->store->read_only) {
+        return page_db_fail(db, page_db_error_read_only, "the database was opened for reading");
+    }
+    if (!read_only && atomic_load(&db->store->failed)) {
+        return page_db_fail(db, page_db_error_io,
+                            "an earlier commit could not be written; close the database, look at "
+                            "the disk, and open it anew");
+    }
+    int rc = txn_manager_begin_mdb(db->txn_manager, read_only ? MDB_RDONLY : 0, txn);
+    if (rc == 0 && !read_only) {
+        page_hosts_begin(db->store->hosts, mdb_txn_id(*txn));
+    }
+    if (rc == EDEADLK) {
+        return page_db_fail(db, page_db_error_locked,
+                            "this thread has a write transaction open (that of a cursor of "
+                            "freq_scheduler_cursor_open?): commit or abort it first");
+    }
+    return page_db_fail_mdb(db, rc, "beginning a transaction");
+}
+
+int page_db_txn_commit(PageDB *db, MDB_txn *txn)
+{
+    error_clean(db->error);
+    bool writes = atomic_load(&db->txn_manager->writer) == txn;
+    size_t id = mdb_txn_id(txn);
+    int rc = txn_manager_commit_mdb(db->txn_manager, txn);
+    if (rc == 0 && writes) {
+        page_hosts_committed(db->store->hosts, id);
+    }
+    if (rc == EIO && page_file_is_full(db->store)) {
+        rc = ENOSPC; /* a write was cut short */
+    }
+    if (rc == EIO || rc == MDB_PANIC) {
+        atomic_store(&db->store->failed, true);
+    }
+    if (writes) {
+        page_readers_rest(db->store);
+        page_file_extend(db->store);
+        (void)page_db_check_residence(db);
+    }
+    return page_db_fail_mdb(db, rc, "committing");
+}
+
+void page_db_txn_abort(PageDB *db, MDB_txn *txn)
+{
+    txn_manager_abort_mdb(db->txn_manager, txn);
+}
 
 /* Reading single pages and hosts. */
 

@@ -1,4 +1,4 @@
-/* Page database, reading: pages, links and counts.
+/* Page database, reading: pages, links, counts, and transactions.
  *
  * What: looks up pages by URL, hash or index, each call in a transaction of its own.
  * Owns: what it returns is the caller's, where the function says so.
@@ -48,5 +48,16 @@ int page_db_host_add(PageDB *db, MDB_txn *txn, const char *origin, size_t length
 int page_db_host_origin(PageDB *db, MDB_txn *txn, uint32_t host, Buffer *out);
 uint32_t page_db_n_hosts(PageDB *db, MDB_txn *txn);
 uint64_t page_db_n_pages(PageDB *db, MDB_txn *txn);
+
+/* Transactions of the environment, counted by the TxnManager. begin: page_db_error_read_only,
+ * _locked, _memory. commit: page_db_error_full and everything is as before; page_db_error_io and
+ * nothing can be committed any more; the transaction is gone in any case. Use these and not
+ * mdb_txn_* for transactions that are given to page_db_*. */
+int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn);
+int page_db_txn_commit(PageDB *db, MDB_txn *txn);
+void page_db_txn_abort(PageDB *db, MDB_txn *txn);
+
+/* Any thread, any time. Returns how often pages were given up so far. */
+uint64_t page_db_check_residence(PageDB *db);
 
 #endif
