@@ -15,6 +15,7 @@
 
 #define PAGES_PER_TXN 20000u
 #define DAY_S         86400.0
+#define TWO_SIDED_95  1.96               /* standard deviations */
 #define UNKNOWN_RATE  (1 / (30 * DAY_S)) /* of a page, while none was visited twice */
 
 /* A page that is visited again, or would be. */
@@ -22,7 +23,6 @@ typedef struct PlanPage {
     FreqPage freq;
     uint64_t address; /* of its host */
     uint32_t host;
-    float watched_s;   /* from its first visit to the last */
     float scheduled_s; /* interval that it has now; 0: none */
 } PlanPage;
 
@@ -31,12 +31,16 @@ typedef struct Plan {
     RevisitPolicy policy;
     PlanPage *rows; /* by address and host, as the next two */
     FreqPage *pages;
-    float *floors; /* least prices, for politeness */
+    FreqSeen *seen; /* what visits have found, as the pages are read */
+    float *floors;  /* least prices, for politeness */
     size_t n;
     size_t n_scheduled;
     size_t n_once;   /* crawled once: their rate is not known */
     HostPace *paces; /* by host */
     size_t n_hosts;
+    FreqPrior prior;   /* of change rates */
+    uint64_t n_visits; /* after the first ones */
+    double found;      /* freshness between visits, as these tell */
     double mean_rate;
     double mean_s; /* between two visits of a page */
     FreqBounds bounds;
@@ -59,55 +63,55 @@ static bool schedule_plan_make_room(Plan *plan, size_t n_pages, size_t n_hosts)
 {
     plan->rows = calloc(n_pages + 1, sizeof *plan->rows);
     plan->pages = calloc(n_pages + 1, sizeof *plan->pages);
+    plan->seen = calloc(n_pages + 1, sizeof *plan->seen);
     plan->floors = calloc(n_pages + 1, sizeof *plan->floors);
     plan->paces = calloc(n_hosts + 1, sizeof *plan->paces);
     plan->n_hosts = n_hosts;
-    return plan->rows != NULL && plan->pages != NULL && plan->floors != NULL && plan->paces != NULL;
+    return plan->rows != NULL && plan->pages != NULL && plan->seen != NULL &&
+           plan->floors != NULL && plan->paces != NULL;
 }
 
-/* Rates as freq_change_rate says them: negative: not known, 0: it never changed. */
-static void schedule_plan_take_page(Plan *plan, MDB_txn *txn, const PageRef *page)
+static Result schedule_plan_take_page(Plan *plan, MDB_txn *txn, const PageRef *page)
 {
     RevisitDue due = {.freq = 0};
-    bool is_scheduled = plan->view.revisits != NULL &&
-                        revisit_table_get(plan->view.revisits, txn, page->index, &due) == RESULT_OK;
-    if (plan->view.revisits != NULL && !is_scheduled) {
-        return;
+    RevisitNote note = {.misses = 0};
+    Result rc = RESULT_OK;
+    if (plan->view.revisits != NULL) {
+        rc = revisit_table_get(plan->view.revisits, txn, page->index, &due);
+        if (rc == RESULT_OK) {
+            rc = revisit_table_note_get(plan->view.revisits, txn, page->index, &note);
+        }
     }
-    double rate =
-        freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
     bool has_scores = plan->view.config.score_scorer != SCORER_NONE;
+    plan->seen[plan->n] = revisit_policy_seen(page, &note);
     plan->rows[plan->n] =
-        (PlanPage){.freq = {.rate = (float)rate,
-                            .weight = has_scores && page->score > 0.0f ? page->score : 1.0f},
+        (PlanPage){.freq = {.weight = has_scores && page->score > 0.0f ? page->score : 1.0f,
+                            .least_s = (float)fmax(note.fresh_until_s - page->last_crawl, 0)},
                    .address = plan->paces[page->host].address,
                    .host = page->host,
-                   .watched_s = (float)(page->last_crawl - page->first_crawl),
                    .scheduled_s = due.freq > 0.0f ? 1.0f / due.freq : 0.0f};
     plan->n_scheduled += due.freq > 0.0f;
     plan->n_once += page->n_crawls < 2;
     plan->n++;
+    return RESULT_OK;
 }
 
-static Result schedule_plan_read_some(Plan *plan, MDB_txn *txn, uint64_t from, uint64_t to,
-                                      double *watched_s, double *changes)
+static Result schedule_plan_read_some(Plan *plan, MDB_txn *txn, uint64_t from, uint64_t to)
 {
-    for (uint64_t index = from; index < to; index++) {
+    Result rc = RESULT_OK;
+    for (uint64_t index = from; rc == RESULT_OK && index < to; index++) {
         PageRef page;
         if (page_db_get(plan->view.db, txn, index, &page, &plan->url) != page_db_error_ok) {
             return RESULT_DAMAGED;
         }
-        size_t before = plan->n;
         if (page.n_crawls > 0 && page.host < plan->n_hosts) { /* younger hosts are left out */
-            schedule_plan_take_page(plan, txn, &page);
-        }
-        const PlanPage *row = &plan->rows[before];
-        if (plan->n > before && row->freq.rate >= 0.0f) {
-            *watched_s += (double)row->watched_s;
-            *changes += (double)row->freq.rate * (double)row->watched_s;
+            rc = schedule_plan_take_page(plan, txn, &page);
         }
     }
-    return RESULT_OK;
+    return rc;
 }
 
 static Result read_paces(Plan *plan, MDB_txn *txn)
@@ -130,8 +134,6 @@ static Result read_paces(Plan *plan, MDB_txn *txn)
 
 static Result schedule_plan_read_pages(Plan *plan)
 {
-    double watched_s = 0;
-    double changes = 0;
     uint64_t n_pages = 1;
     Result rc = RESULT_OK;
     for (uint64_t from = 0; rc == RESULT_OK && from < n_pages; from += PAGES_PER_TXN) {
@@ -147,11 +149,10 @@ static Result schedule_plan_read_pages(Plan *plan)
         }
         if (rc == RESULT_OK) {
             uint64_t to = n_pages - from < PAGES_PER_TXN ? n_pages : from + PAGES_PER_TXN;
-            rc = schedule_plan_read_some(plan, txn, from, to, &watched_s, &changes);
+            rc = schedule_plan_read_some(plan, txn, from, to);
         }
         page_db_txn_abort(plan->view.db, txn);
     }
-    plan->mean_rate = changes > 0 && watched_s > 0 ? changes / watched_s : UNKNOWN_RATE;
     return rc;
 }
 
@@ -167,16 +168,29 @@ static int schedule_plan_by_place(const void *a, const void *b)
     return (x->host > y->host) - (x->host < y->host);
 }
 
-/* Rates that are to be expected, now that their mean is known; pages of one host and of one address
+/* What is to be expected of the pages, now that all were read; those of one host and of one address
  * side by side. */
 static void expect_rates(Plan *plan)
 {
+    double watched_s = 0;
+    double fresh_s = 0;
+    freq_prior_fit(&plan->prior, plan->seen, plan->n, UNKNOWN_RATE);
+    for (size_t i = 0; i < plan->n; i++) {
+        const FreqSeen *seen = &plan->seen[i];
+        FreqPage *page = &plan->rows[i].freq;
+        double weight = (double)page->weight;
+        float least_s = page->least_s;
+        *page = freq_prior_page(&plan->prior, seen, weight);
+        page->least_s = least_s;
+        plan->mean_rate += (double)page->rate / (double)plan->n;
+        watched_s += weight * ((double)seen->same_s + (double)seen->changed_s);
+        fresh_s += weight * freq_seen_fresh_s(seen, page);
+        plan->n_visits += (uint64_t)seen->n_same + seen->n_changed;
+    }
+    plan->found = watched_s > 0 ? fresh_s / watched_s : 0;
     qsort(plan->rows, plan->n, sizeof *plan->rows, schedule_plan_by_place);
     for (size_t i = 0; i < plan->n; i++) {
-        FreqPage *page = &plan->rows[i].freq;
-        page->rate = (float)freq_expected_rate((double)page->rate, (double)plan->rows[i].watched_s,
-                                               plan->mean_rate);
-        plan->pages[i] = *page;
+        plan->pages[i] = plan->rows[i].freq;
     }
 }
 
@@ -222,11 +236,25 @@ static double load_of(const Plan *plan, size_t first, size_t end, IntervalOf *of
     return fmax(together, most);
 }
 
+typedef struct Freshness {
+    double mean;
+    double doubt; /* half of the interval in which it is with a chance of 95 % */
+} Freshness;
+
+/* The standard deviation of the freshness of a page, whose rate is not known. */
+static double freshness_doubt(const FreqPage *page, double interval_s)
+{
+    double spread = 1 / sqrt((double)page->shape);
+    FreqPage slow = {.rate = page->rate * (float)exp(-spread)};
+    FreqPage fast = {.rate = page->rate * (float)exp(spread)};
+    return (freq_plan_freshness(&slow, interval_s) - freq_plan_freshness(&fast, interval_s)) / 2;
+}
+
 /* The freshness when each page has the interval that `of` says, for addresses in their own time:
  * what cannot be asked for in time is asked for as fast as the delays allow. */
-static double freshness_by(Plan *plan, IntervalOf *of, double context, size_t *n_late)
+static Freshness freshness_by(Plan *plan, IntervalOf *of, double context, size_t *n_late)
 {
-    double fresh = 0;
+    Freshness sum = {.mean = 0};
     double weights = 0;
     *n_late = 0;
     for (size_t first = 0; first < plan->n;) {
@@ -234,13 +262,18 @@ static double freshness_by(Plan *plan, IntervalOf *of, double context, size_t *n
         double slower = load_of(plan, first, end, of, context);
         *n_late += slower > 1;
         for (; first < end; first++) {
-            double weight = (double)plan->pages[first].weight;
-            fresh += weight * freq_plan_freshness((double)plan->pages[first].rate,
-                                                  of(plan, first, context) * fmax(slower, 1));
+            const FreqPage *page = &plan->pages[first];
+            double weight = (double)page->weight;
+            double interval_s = of(plan, first, context) * fmax(slower, 1);
+            double doubt = weight * freshness_doubt(page, interval_s);
+            sum.mean += weight * freq_plan_freshness(page, interval_s);
+            sum.doubt += doubt * doubt;
             weights += weight;
         }
     }
-    return weights > 0 ? fresh / weights : 0;
+    return weights > 0 ? (Freshness){.mean = sum.mean / weights,
+                                     .doubt = TWO_SIDED_95 * sqrt(sum.doubt) / weights}
+                       : sum;
 }
 
 /* Least prices: visits that politeness does not allow are not worth their price. */
@@ -297,7 +330,7 @@ static double scheduled_s(const Plan *plan, size_t i, double other_s)
     return interval_s > 0.0f ? (double)interval_s : other_s;
 }
 
-static double optimum(Plan *plan, double visits_per_s, size_t *n_bound)
+static Freshness optimum(Plan *plan, double visits_per_s, size_t *n_bound)
 {
     size_t n_late = 0;
     plan->bounds = revisit_policy_bounds(&plan->policy, (double)plan->n / visits_per_s);
@@ -313,11 +346,12 @@ static void schedule_plan_tell(Plan *plan)
     double visits_per_s = (double)plan->n / plan->mean_s;
     size_t n_late = 0;
     size_t n_late_now = 0;
-    double now = freshness_by(plan, scheduled_s, plan->mean_s, &n_late_now);
-    double uniform = freshness_by(plan, uniform_s, fmax(plan->mean_s, plan->policy.min_s), &n_late);
+    Freshness now = freshness_by(plan, scheduled_s, plan->mean_s, &n_late_now);
+    Freshness uniform =
+        freshness_by(plan, uniform_s, fmax(plan->mean_s, plan->policy.min_s), &n_late);
     size_t n_bound = 0;
-    double more = optimum(plan, visits_per_s + 1, &n_bound);
-    double best = optimum(plan, visits_per_s, &n_bound);
+    Freshness more = optimum(plan, visits_per_s + 1, &n_bound);
+    Freshness best = optimum(plan, visits_per_s, &n_bound);
     double visits_now = 0;
     for (size_t i = 0; i < plan->n; i++) {
         visits_now += 1 / scheduled_s(plan, i, plan->mean_s);
@@ -327,13 +361,18 @@ static void schedule_plan_tell(Plan *plan)
     (void)printf("change rate             %.4g a day, on average\n", plan->mean_rate * DAY_S);
     (void)printf("budget                  %.4g visits a second: a page once in %.3g days\n",
                  visits_per_s, plan->mean_s / DAY_S);
-    (void)printf("freshness, optimal      %.4f\n", best);
-    (void)printf("freshness, all alike    %.4f\n", uniform);
+    (void)printf("freshness, optimal      %.4f +- %.4f\n", best.mean, best.doubt);
+    (void)printf("freshness, all alike    %.4f +- %.4f\n", uniform.mean, uniform.doubt);
     if (plan->n_scheduled > 0) {
-        (void)printf("freshness, as scheduled %.4f, with %.4g visits a second\n", now, visits_now);
+        (void)printf("freshness, as scheduled %.4f +- %.4f, with %.4g visits a second\n", now.mean,
+                     now.doubt, visits_now);
     }
-    (void)printf("one visit more a second %+.4f, that is %.0f pages more up to date\n", more - best,
-                 (more - best) * (double)plan->n);
+    if (plan->n_visits > 0) {
+        (void)printf("freshness, found so far %.4f, by %llu visits\n", plan->found,
+                     (unsigned long long)plan->n_visits);
+    }
+    (void)printf("one visit more a second %+.4f, that is %.0f pages more up to date\n",
+                 more.mean - best.mean, (more.mean - best.mean) * (double)plan->n);
     (void)printf("politeness binds at     %zu addresses: their pages are visited as often as it "
                  "allows\n",
                  n_bound);
@@ -400,6 +439,7 @@ int schedule_plan(int argc, char **argv)
     buffer_destroy(&plan.url);
     free(plan.rows);
     free(plan.pages);
+    free(plan.seen);
     free(plan.floors);
     free(plan.paces);
     crawl_view_close(&plan.view);

@@ -23,11 +23,11 @@ static double change_rate(const RevisitPolicy *policy, const PageRef *page)
     return rate;
 }
 
-double revisit_policy_expected_rate(const PageRef *page, double mean_rate)
+FreqSeen revisit_policy_seen(const PageRef *page, const RevisitNote *note)
 {
-    double rate =
-        freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
-    return freq_expected_rate(rate, page->last_crawl - page->first_crawl, mean_rate);
+    FreqSeen seen = note->seen;
+    freq_seen_update(&seen, page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
+    return seen;
 }
 
 double revisit_policy_spread(uint64_t index)
@@ -43,12 +43,13 @@ static double revisit_policy_within(const RevisitPolicy *policy, double interval
 /* At the price that a visit has now. A page that is said to change too fast to be followed may only
  * have looked so, and is asked again after MOST_MEANS times the mean interval. */
 static double interval_at_price(const RevisitPolicy *policy, const PageRef *page,
-                                const RevisitPrice *price)
+                                const RevisitNote *note, const RevisitPrice *price)
 {
-    FreqPage wanted = {.rate = (float)revisit_policy_expected_rate(page, price->mean_rate),
-                       .weight = (float)price->weight};
+    FreqSeen seen = revisit_policy_seen(page, note);
+    FreqPage expected = freq_prior_page(price->prior, &seen, price->weight);
     FreqBounds bounds = revisit_policy_bounds(policy, price->mean_s);
-    return freq_plan_interval_s(&wanted, price->price, &bounds);
+    double interval_s = freq_plan_interval_s(&expected, price->price, &bounds);
+    return freq_seen_look_s(&seen, &expected, interval_s);
 }
 
 FreqBounds revisit_policy_bounds(const RevisitPolicy *policy, double mean_s)
@@ -69,11 +70,12 @@ double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *pag
     } else if (note->fixed_freq > 0) {
         interval_s = 1 / (double)note->fixed_freq;
     } else if (rate > 0 && price != NULL) {
-        interval_s = interval_at_price(policy, page, price);
+        interval_s = interval_at_price(policy, page, note, price);
     } else if (rate > 0) {
         interval_s = pow(policy->default_s, 1 - policy->power) * pow(1 / rate, policy->power);
     } else {
-        interval_s *= revisit_policy_spread(page->index);
+        interval_s =
+            (price != NULL ? price->mean_s : interval_s) * revisit_policy_spread(page->index);
     }
     int doublings = note->misses < DOUBLINGS_MAX ? note->misses : DOUBLINGS_MAX;
     return revisit_policy_within(policy,

@@ -4,11 +4,12 @@
  *   1. A rule of schedule.rules matches the URL (store/frequency/freq_rules.h): the rule's
  *      interval, or N times as often as the page changes.
  *   2. `ragno schedule DIR freq` gave the page a frequency.
- *   3. The page was crawled twice, so its change rate is known. schedule.revisit = optimal: the
- *      interval at which one visit more is worth its price (store/frequency/freq_plan.h), once
- *      there is a price (ingest/revisit/revisit_price.h). Else
+ *   3. The page was crawled twice, so something is known of its change rate. schedule.revisit =
+ *      optimal: the interval at which one visit more is worth its price
+ *      (store/frequency/freq_plan.h), once there is a price (ingest/revisit/revisit_price.h), or a
+ *      shorter one while too little is known (freq_seen_look_s). Else
  *      default^(1 - power) * (1 / rate)^power.
- *   4. The default.
+ *   4. The default; optimal, and there is a price: the mean interval of all pages.
  *
  * With power 0 all pages are visited equally often, with power 1 as often as they change. Neither
  * is good for freshness: the first neglects pages that change often, the second spends its visits
@@ -26,7 +27,7 @@
 #include <stdbool.h>
 
 #include "base/memory/buffer.h"
-#include "store/frequency/freq_plan.h"
+#include "store/frequency/freq_prior.h"
 #include "store/frequency/freq_rules.h"
 #include "store/pages/page_db.h"
 #include "store/tables/revisit_table.h"
@@ -47,18 +48,18 @@ typedef struct RevisitPolicy {
 
 /* What a visit costs now, and what a page is worth. */
 typedef struct RevisitPrice {
-    double price;     /* freq_plan.h */
-    double mean_rate; /* changes per second of a page, on average */
-    double mean_s;    /* between two visits of a page, on average */
-    double weight;    /* of the page: how much its freshness counts */
+    double price;           /* freq_plan.h */
+    const FreqPrior *prior; /* of the change rates of all pages */
+    double mean_s;          /* between two visits of a page, on average */
+    double weight;          /* of the page: how much its freshness counts */
 } RevisitPrice;
 
 /* Seconds from the last visit of a page to the next one. Rules need page->url. price NULL: there is
  * none, or the policy is not the optimal one. */
 double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,
                                  const RevisitNote *note, const RevisitPrice *price);
-/* Changes per second that are to be expected of a crawled page, among pages of that mean. */
-double revisit_policy_expected_rate(const PageRef *page, double mean_rate);
+/* What the visits of a page have found up to now. */
+FreqSeen revisit_policy_seen(const PageRef *page, const RevisitNote *note);
 /* Between which intervals the optimal policy chooses. */
 FreqBounds revisit_policy_bounds(const RevisitPolicy *policy, double mean_s);
 /* Whether there is no next visit: it was crawled or missed too often. */

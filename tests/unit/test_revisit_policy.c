@@ -103,8 +103,11 @@ static void a_price_decides_once_there_is_one(void)
 {
     RevisitPolicy policy = policy_of_days(8, 0.01, 1000);
     RevisitNote note = {0};
-    RevisitPrice price = {.price = 4 * DAY, .mean_rate = 0.1 / DAY, .mean_s = 8 * DAY, .weight = 1};
     PageRef page = page_of(101, 5);
+    FreqPrior prior;
+    FreqSeen seen[] = {revisit_policy_seen(&page, &note), {.n_same = 20, .same_s = (float)DAY}};
+    freq_prior_fit(&prior, seen, 2, 0.1 / DAY);
+    RevisitPrice price = {.price = 4 * DAY, .prior = &prior, .mean_s = 8 * DAY, .weight = 1};
     double cheap = revisit_policy_interval_s(&policy, &page, &note, &price);
     price.price *= 2;
     double dear = revisit_policy_interval_s(&policy, &page, &note, &price);
@@ -112,7 +115,9 @@ static void a_price_decides_once_there_is_one(void)
     price.weight = 2; /* twice the worth at twice the price */
     CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), cheap, 1);
     price.weight = 1;
-    page = page_of(101, 100); /* too fast to be followed: looked at again all the same */
+    page = page_of(101, 100); /* how fast is not known: looked at again soon */
+    CU_ASSERT_TRUE(revisit_policy_interval_s(&policy, &page, &note, &price) < DAY / 2);
+    page = page_of(101, 97); /* too fast to be followed: looked at again all the same */
     CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 80 * DAY, 1);
     note.fixed_freq = (float)(1 / (4 * DAY)); /* what the operator says comes first */
     CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 4 * DAY, 1);

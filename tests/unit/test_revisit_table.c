@@ -151,6 +151,8 @@ static void notes_come_back_and_empty_ones_are_none(void)
         CU_ASSERT_EQUAL(memcmp(&note, &found, sizeof note), 0);
         CU_ASSERT_EQUAL(note_bytes(&w, 7), notes[i].bytes);
     }
+    freq_seen_update(&note.seen, 4, 2, 1e9, 1e9 + 600); /* what visits found: two bins */
+    freq_seen_update(&note.seen, 5, 3, 1e9, 1e9 + 7200);
     memset(note.etag, 'e', REVISIT_ETAG_BYTES);
     CU_ASSERT_EQUAL(revisit_table_note_put(w.table, w.txn, 7, &note), RESULT_OK);
     CU_ASSERT_EQUAL(revisit_table_note_get(w.table, w.txn, 7, &found), RESULT_OK);

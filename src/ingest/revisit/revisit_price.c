@@ -21,6 +21,7 @@ void revisit_pricing_init(RevisitPricing *pricing, const RevisitTable *table, Pa
 void revisit_pricing_destroy(RevisitPricing *pricing)
 {
     free(pricing->sample);
+    free(pricing->seen);
     free(pricing->pages);
     free(pricing->least);
     free(pricing->floors);
@@ -44,8 +45,7 @@ static double weight_of(const Batch *batch, const PageRef *page)
 }
 
 /* A page that is to be visited again joins the sample. */
-static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch, uint64_t index,
-                                    double mean_rate)
+static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch, uint64_t index)
 {
     RevisitDue due;
     PageRef page;
@@ -66,26 +66,28 @@ static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch,
     if (rc != RESULT_OK) {
         return rc;
     }
+    pricing->seen[pricing->n] = revisit_policy_seen(&page, &note);
     pricing->sample[pricing->n++] =
-        (PricedPage){.freq = {.rate = (float)revisit_policy_expected_rate(&page, mean_rate),
-                              .weight = (float)weight_of(batch, &page),
+        (PricedPage){.freq = {.weight = (float)weight_of(batch, &page),
                               .least_s = (float)fmax(note.fresh_until_s - page.last_crawl, 0)},
                      .host = page.host,
                      .address = record.address};
-    return rc;
+    return RESULT_OK;
 }
 
 static Result revisit_price_make_room(RevisitPricing *pricing)
 {
     free(pricing->sample); /* there was memory for a part of it */
+    free(pricing->seen);
     free(pricing->pages);
     free(pricing->least);
     pricing->sample = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->sample);
+    pricing->seen = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->seen);
     pricing->pages = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->pages);
     pricing->least = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->least);
     pricing->floors = calloc(REVISIT_PRICE_SAMPLE, sizeof *pricing->floors);
-    return pricing->sample == NULL || pricing->pages == NULL || pricing->least == NULL ||
-                   pricing->floors == NULL
+    return pricing->sample == NULL || pricing->seen == NULL || pricing->pages == NULL ||
+                   pricing->least == NULL || pricing->floors == NULL
                ? RESULT_MEMORY
                : RESULT_OK;
 }
@@ -231,7 +233,6 @@ static Result revisit_price_end(RevisitPricing *pricing, Batch *batch, const Rev
                                 MonoTime now)
 {
     uint64_t n_visited = 0;
-    double rates = 0;
     size_t n = pricing->n;
     Result rc = revisit_table_count(pricing->table, batch->txn, &n_visited);
     double mean_s =
@@ -241,21 +242,31 @@ static Result revisit_price_end(RevisitPricing *pricing, Batch *batch, const Rev
     if (rc != RESULT_OK || n == 0 || n_visited == 0) {
         return rc;
     }
+    freq_prior_fit(&pricing->prior, pricing->seen, n, 1 / policy->default_s);
     for (size_t i = 0; i < n; i++) {
-        rates += (double)pricing->sample[i].freq.rate;
+        FreqPage *page = &pricing->sample[i].freq;
+        float least_s = page->least_s;
+        *page = freq_prior_page(&pricing->prior, &pricing->seen[i], (double)page->weight);
+        page->least_s = least_s;
     }
+    double visits_per_s = freq_spending_take(
+        &pricing->spending, (double)n_visited / mean_s, (double)pricing->n_visits,
+        (double)mono_ms_between(pricing->counted, now) / 1e3, mean_s);
+    pricing->n_visits = 0;
+    pricing->counted = now;
     FreqBounds bounds = revisit_policy_bounds(policy, mean_s);
     rc = revisit_price_find_floors(pricing, batch, (double)n_visited / (double)n, &bounds);
     if (rc != RESULT_OK) {
         return rc;
     }
-    pricing->common =
-        freq_plan_price_above(pricing->pages, pricing->least, n, (double)n / mean_s, &bounds);
-    pricing->price = (RevisitPrice){.mean_rate = rates / (double)n, .mean_s = mean_s};
+    pricing->common = freq_plan_price_above(pricing->pages, pricing->least, n,
+                                            visits_per_s * (double)n / (double)n_visited, &bounds);
+    pricing->price = (RevisitPrice){.prior = &pricing->prior, .mean_s = mean_s};
     pricing->has_price = true;
     LOG_DEBUG("revisits", "price of a visit",
-              "sample=%zu pages=%llu mean_s=%.0f price=%g bound_hosts=%zu", n,
-              (unsigned long long)n_visited, mean_s, pricing->common, pricing->n_floors);
+              "sample=%zu pages=%llu mean_s=%.0f spending=%.2f price=%g bound_hosts=%zu", n,
+              (unsigned long long)n_visited, mean_s, pricing->spending.factor, pricing->common,
+              pricing->n_floors);
     return RESULT_OK;
 }
 
@@ -266,18 +277,22 @@ Result revisit_pricing_run(RevisitPricing *pricing, Batch *batch, const RevisitP
         return RESULT_OK;
     }
     uint64_t n_pages = page_db_n_pages(pricing->db, batch->txn);
-    double mean_rate = pricing->has_price ? pricing->price.mean_rate : 1 / policy->default_s;
     Result rc = pricing->step == 0 ? revisit_price_begin(pricing, n_pages) : RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < PIECE && pricing->next_index < n_pages &&
                        pricing->n < REVISIT_PRICE_SAMPLE;
          i++) {
-        rc = revisit_price_look_at(pricing, batch, pricing->next_index, mean_rate);
+        rc = revisit_price_look_at(pricing, batch, pricing->next_index);
         pricing->next_index += pricing->step;
     }
     if (rc == RESULT_OK && (pricing->next_index >= n_pages || pricing->n == REVISIT_PRICE_SAMPLE)) {
         rc = revisit_price_end(pricing, batch, policy, now);
     }
     return rc;
+}
+
+void revisit_pricing_count(RevisitPricing *pricing)
+{
+    pricing->n_visits++;
 }
 
 const RevisitPrice *revisit_pricing_of(RevisitPricing *pricing, const Batch *batch,

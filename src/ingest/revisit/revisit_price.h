@@ -12,6 +12,9 @@
  * address; the budget goes to the others. Such hosts are known by REVISIT_PRICE_HOST pages in the
  * sample.
  *
+ * The sample also tells which change rates there are (freq_prior.h). What a pass plans for is
+ * corrected by the visits that took place, so that the budget is spent (FreqSpending).
+ *
  * A page's weight is its score when the crawl computes scores, else all pages weigh the same.
  * Owns: the sample. The tables are borrowed.
  * Threads: ingest, inside the batch's transaction.
@@ -41,16 +44,20 @@ typedef struct HostFloor {
 typedef struct RevisitPricing {
     const RevisitTable *table;
     PageDB *db;
-    PricedPage
-        *sample;       /* [REVISIT_PRICE_SAMPLE], when there is need of it; and so the next three */
-    FreqPage *pages;   /* of the sample, by address and host */
-    float *least;      /* prices of these */
-    HostFloor *floors; /* of hosts that have one, ascending */
+    PricedPage *sample; /* [REVISIT_PRICE_SAMPLE], when there is need of it; and so the next four */
+    FreqSeen *seen;     /* what the visits of these have found, as they are read */
+    FreqPage *pages;    /* of the sample, by address and host */
+    float *least;       /* prices of these */
+    HostFloor *floors;  /* of hosts that have one, ascending */
     size_t n_floors;
     size_t n;
     uint64_t next_index; /* of the pass that is going on */
     uint64_t step;       /* between two pages of the sample; 0: no pass is going on */
     MonoTime next_pass;
+    FreqPrior prior; /* of the last pass */
+    FreqSpending spending;
+    uint64_t n_visits; /* since the last pass */
+    MonoTime counted;  /* from then on */
     bool has_price;
     double common; /* the price where there is no other */
     RevisitPrice price;
@@ -62,6 +69,8 @@ void revisit_pricing_destroy(RevisitPricing *pricing);
 /* One piece of a pass, when one is due. */
 Result revisit_pricing_run(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *policy,
                            MonoTime now);
+/* A page was visited. */
+void revisit_pricing_count(RevisitPricing *pricing);
 /* For a page: NULL when there is no price. Valid until the next call. */
 const RevisitPrice *revisit_pricing_of(RevisitPricing *pricing, const Batch *batch,
                                        const RevisitPolicy *policy, const PageRef *page);

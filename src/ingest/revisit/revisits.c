@@ -291,6 +291,7 @@ static void revisit_visit_note(const ParsedPage *page, const PageRef *ref, Revis
 static bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b)
 {
     return a->misses == b->misses && a->has_signal == b->has_signal &&
+           a->seen.n_same == b->seen.n_same && a->seen.n_changed == b->seen.n_changed &&
            !(a->fixed_freq < b->fixed_freq) && !(a->fixed_freq > b->fixed_freq) &&
            !(a->fresh_until_s < b->fresh_until_s) && !(a->fresh_until_s > b->fresh_until_s) &&
            !(a->ends_s < b->ends_s) && !(a->ends_s > b->ends_s) && strcmp(a->etag, b->etag) == 0 &&
@@ -680,6 +681,7 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
         return rc;
     }
     if (is_visit && old.time_s >= REVISIT_VIRTUAL_MAX) {
+        revisit_pricing_count(&revisits->pricing);
         count_visit(batch, fetch, &old);
     }
     RevisitNote note = before;
@@ -696,6 +698,7 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
         batch->visits.ended++;
         return revisit_table_remove(revisits->line.table, batch->txn, ref.index);
     }
+    note.seen = revisit_policy_seen(&ref, &note);
     if (!revisit_visit_is_same(&note, &before)) {
         rc = revisit_table_note_put(revisits->line.table, batch->txn, ref.index, &note);
     }

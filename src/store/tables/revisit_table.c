@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,9 @@
 #define LINE_KEY_BYTES   4u
 #define LINE_VALUE_BYTES 16u /* due time, page: big-endian, so that their order is bytewise */
 #define SECONDS_BYTES    5u
-#define NOTE_BYTES       (3 + sizeof(float) + sizeof(uint32_t) + REVISIT_ETAG_BYTES + REVISIT_DATE_BYTES)
+#define NOTE_BYTES                                                                                 \
+    (4 + sizeof(FreqSeen) + FREQ_SEEN_BINS * 3 + sizeof(float) + sizeof(uint32_t) +                \
+     2 * SECONDS_BYTES + REVISIT_ETAG_BYTES + REVISIT_DATE_BYTES)
 
 struct RevisitTable {
     FreqScheduler freqs; /* its two tables only */
@@ -232,8 +235,9 @@ Result revisit_table_line_count(const RevisitTable *table, MDB_txn *txn, uint64_
 /* ---- notes ------------------------------------------------------------------------------------
  */
 
-/* Bytes: which parts there are; misses (1); fixed frequency (4); changes before a signal (4); fresh
- * until, and there until, as seconds since 1970 (5 each); a date in the one form that servers
+/* Bytes: which parts there are; what visits found: their sums (16), the number of bins (1), and
+ * each bin's size (1) and number (2); misses (1); fixed frequency (4); changes before a signal (4);
+ * fresh until, and there until, as seconds since 1970 (5 each); a date in the one form that servers
  * should send, as seconds since 1970 (5), or else its length (1) and text; the ETag to the end. */
 enum {
     NOTE_MISSES = 1,
@@ -243,8 +247,42 @@ enum {
     NOTE_SIGNAL = 16,
     NOTE_FRESH = 32,
     NOTE_END = 64,
-    NOTE_PARTS = 127
+    NOTE_SEEN = 128,
+    NOTE_PARTS = 255
 };
+
+#define SEEN_BYTES offsetof(FreqSeen, bins)
+#define BIN_BYTES  3u
+
+/* The byte behind it, or NULL: damaged. */
+static const uint8_t *revisit_seen_read(const uint8_t *at, const uint8_t *end, FreqSeen *seen)
+{
+    size_t n = (size_t)(end - at) > SEEN_BYTES ? at[SEEN_BYTES] : FREQ_SEEN_BINS + 1u;
+    if (n > FREQ_SEEN_BINS || (size_t)(end - at) < SEEN_BYTES + 1 + n * BIN_BYTES) {
+        return NULL;
+    }
+    memcpy(seen, at, SEEN_BYTES);
+    at += SEEN_BYTES + 1;
+    for (size_t i = 0; i < n; i++, at += BIN_BYTES) {
+        seen->bins[i].size = at[0];
+        seen->bins[i].n = (uint16_t)(at[1] | at[2] << 8);
+    }
+    return isfinite(seen->same_s) && isfinite(seen->changed_s) ? at : NULL;
+}
+
+static uint8_t *revisit_seen_write(const FreqSeen *seen, uint8_t *to)
+{
+    uint8_t *n = mempcpy(to, seen, SEEN_BYTES);
+    to = n + 1;
+    *n = 0;
+    for (; *n < FREQ_SEEN_BINS && seen->bins[*n].n > 0; (*n)++, to += BIN_BYTES) {
+        const FreqSeenBin *bin = &seen->bins[*n];
+        to[0] = bin->size;
+        to[1] = (uint8_t)bin->n;
+        to[2] = (uint8_t)(bin->n >> 8);
+    }
+    return to;
+}
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 static void revisit_table_format_date(int64_t seconds, char text[REVISIT_DATE_BYTES + 1])
@@ -277,6 +315,12 @@ static bool date_seconds(const char *date, int64_t *seconds)
 static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitNote *note)
 {
     unsigned parts = at < end ? *at++ : ~0u;
+    if (parts <= NOTE_PARTS && (parts & NOTE_SEEN) != 0) {
+        at = revisit_seen_read(at, end, &note->seen);
+    }
+    if (at == NULL) {
+        return NULL;
+    }
     size_t need = ((parts & NOTE_MISSES) != 0) + ((parts & NOTE_FREQ) != 0 ? sizeof(float) : 0) +
                   ((parts & NOTE_SIGNAL) != 0 ? sizeof note->signal_changes : 0) +
                   ((parts & NOTE_FRESH) != 0 ? SECONDS_BYTES : 0) +
@@ -354,6 +398,10 @@ static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
     size_t date = strlen(note->last_modified);
     int64_t seconds = 0;
     *out = 0;
+    if (note->seen.n_same + note->seen.n_changed > 0) {
+        *out |= NOTE_SEEN;
+        to = revisit_seen_write(&note->seen, to);
+    }
     if (note->misses > 0) {
         *out |= NOTE_MISSES;
         *to++ = note->misses;

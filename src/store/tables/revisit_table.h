@@ -14,7 +14,8 @@
  *    asked for visits them in turn.
  *  - revisit_notes: page -> validators of the last 200 answer, the number of misses since then,
  *    the frequency that the operator gave it, whether its site has said that it has changed, and
- *    until when it is said to be fresh, and to be there.
+ *    until when it is said to be fresh, and to be there; and what its visits have found
+ *    (freq_prior.h).
  *
  * Pages are indices of PageDB.
  *
@@ -29,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "store/frequency/freq_prior.h"
 
 #define REVISIT_VIRTUAL_MAX 1e9 /* 2001 */
 
@@ -50,6 +52,7 @@ typedef struct RevisitNote {
     float fixed_freq;        /* given by the operator; 0 = none */
     double fresh_until_s;    /* unix time: its site says it does not change before; 0 = nothing */
     double ends_s;           /* unix time: nor is it to be had from then on; 0 = it is not said */
+    FreqSeen seen;           /* as of the last visit */
     char etag[REVISIT_ETAG_BYTES + 1];
     char last_modified[REVISIT_DATE_BYTES + 1];
 } RevisitNote;
