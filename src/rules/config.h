@@ -139,13 +139,14 @@
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
     ROW(fetch, new_share, COUNT, int64_t, "50", 1, 100, NULL, true, false, \
-        "percent of fetch.connections that hosts may have which nothing has come from yet") \
+        "percent of fetch.connections that hosts may have which have sent no page in time yet") \
     ROW(fetch, slow_share, COUNT, int64_t, "25", 1, 100, NULL, true, false, \
-        "percent of fetch.connections that hosts may have which fail or are slow; and of fetch.memory " \
-        "when it is full: then the slowest transfers are ended first, as too slow") \
+        "percent of fetch.connections that hosts may have which fail or are slow; what turns slow " \
+        "in flight counts, too, and beyond it the slowest are ended, as too slow, while others wait; " \
+        "and of fetch.memory when it is full") \
     ROW(fetch, new_patience, TIME, int64_t, "3s", 100, 3600e3, NULL, true, false, \
-        "time to the first byte for such a new host while others like it wait for a connection; its " \
-        "next try has first_byte_timeout") \
+        "time to the first byte for a host that was never heard of, while new ones wait for a " \
+        "connection; its next try has first_byte_timeout") \
     ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, true, false, \
         "bytes of answers received and not yet parsed; beyond it, transfers are paused and none " \
         "is begun") \

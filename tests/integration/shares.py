@@ -1,6 +1,8 @@
 """Connections and bytes are shares: silent and slow hosts have a bounded part of both. Good hosts that are
 found while bad ones hold all they can get are crawled to their last page, long before the first bad host
 has used up its time."""
+import collections
+import os
 import re
 import resource
 
@@ -156,6 +158,51 @@ def slow_connections(report, path):
                  most(status, "active_ill") <= CONNECTIONS // 4, str(most(status, "active_ill")))
 
 
+def seed_order(place, good, bad):
+    """Seeds: the good ones first, last, or among the bad ones."""
+    if place == "between":
+        step = len(bad) // len(good) + 1
+        return [name for i, host in enumerate(good) for name in [*bad[i * step:(i + 1) * step], host]]
+    return good + bad if place == "first" else bad + good
+
+
+def good_in_windows(path, kind, n_bad, place, seconds, n_good=40, window=4):
+    """Pages of good hosts, asked for every 500 ms each, in each window of a crawl that has n_bad hosts of a kind
+    beside them, by the server's log; and the last line of status.log."""
+    os.mkdir(path)
+    with harness.Web(path, hosts=n_good) as web:
+        seeds = path + "/all-seeds.txt"
+        with open(seeds, "w") as file:
+            names = seed_order(place, list(web.hosts()), [f"{kind}-{i}.web.test" for i in range(n_bad)])
+            file.writelines(f"http://{name}/\n" for name in names)
+        command = harness.crawl_command(web, path + "/crawl", "--no-warc", "--set", "fetch.connections=64", "--set",
+                                        "crawl.grace=0s", "--set", "log.status_interval=500ms", seeds=seeds,
+                                        wait="500ms")
+        harness.run_until(command, lambda: any(float(line["elapsed_s"]) >= seconds
+                                               for line in read_status(path + "/crawl")[-1:]))
+        requests = web.requests()
+    start = min(r.start for r in requests)
+    counts = collections.Counter(int((r.start - start) / 1e6 / window) for r in requests
+                                 if is_good(r) and "R" not in r.flags)
+    return [counts[i] for i in range(int(seconds / window))], read_status(path + "/crawl")[-1]
+
+
+def drips(report, path, kind="slow-drip", n_bad=160):
+    """Hosts that send robots.txt at once, and then drip: 160 for 64 connections. Wherever the good ones are
+    named, after the time that it takes to know the others they get their pages as if they were alone."""
+    alone = min(good_in_windows(path + "/alone", kind, 0, "first", 12)[0][1:])
+    for place in ("first", "between", "last"):
+        got, status = good_in_windows(path + "/" + place, kind, n_bad, place, 24)
+        report.check(f"good hosts named {place} beside {kind}: none is starved", min(got[4:]) > 0.8 * alone,
+                     f"{got} pages in 4 s each, {alone} alone")
+        report.check(f"and hosts that are slow have their share ({place})", int(status["cut_slow"]) > 0, str(status))
+
+
+def slow_pages(report, path):
+    """The same of hosts that send 2 MB each at 17 kB a second."""
+    drips(report, path, "slow-body", 90)
+
+
 def many_transfers(report, path):
     """Transfers that drip cost little memory and next to no time: 1 000 of them, 10 000 with FULL=1, with
     fetch.memory as it is by default."""
@@ -170,7 +217,8 @@ def many_transfers(report, path):
             file.writelines(f"http://dripping-{i}.web.test/\n" for i in range(n))
         command = harness.crawl_command(web, path + "/crawl", "--no-warc", *(
             word for option in (f"fetch.connections={n}", "fetch.slow_rate=0", "fetch.total_timeout=24h",
-                                "crawl.grace=0s", "log.status_interval=500ms") for word in ("--set", option)),
+                                "fetch.new_share=100", "crawl.grace=0s", "log.status_interval=500ms")
+            for word in ("--set", option)),
             seeds=seeds)
         seen = {}
 
@@ -196,4 +244,4 @@ def many_transfers(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(silent_crowd, shares_change, slow_bodies, slow_connections, many_transfers)
+    harness.main(silent_crowd, shares_change, slow_bodies, slow_connections, drips, slow_pages, many_transfers)

@@ -120,7 +120,7 @@ static void the_first_answer_of_a_new_host_ends_it(void)
     World w;
     set_up(&w, 60000);
     visit_turn_begin(w.vs);
-    w.vs->politeness.standing.has_answered = true;
+    w.vs->politeness.standing.is_proven = true;
     fetch_result_delete(fetch(&w, FETCH_OK, ""));
     CU_ASSERT_FALSE(visit_turn_goes_on(w.vs));
     w.now.mono = w.vs->politeness.next_fetch;

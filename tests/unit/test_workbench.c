@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontier/visit/visit_turn.h"
 #include "frontier/visit/workbench.h"
 #include "dice.h"
 #include "unit.h"
@@ -497,7 +498,7 @@ static VisitState *host_with(uint32_t host, size_t address, Standing standing)
 {
     VisitState *visit_state = visit_state_of(host, address);
     fill(visit_state, 3, standing == STANDING_PROVEN ? 2 : 1);
-    visit_state->politeness.standing.has_answered = standing != STANDING_NEW;
+    visit_state->politeness.standing.is_proven = standing != STANDING_NEW;
     if (standing == STANDING_ILL) {
         visit_state->politeness.health = (HostHealth){.failures = 1, .last = FETCH_TIMEOUT};
     }
@@ -554,6 +555,51 @@ static void nobody_waits_for_hosts_that_are_new_or_fail(void)
     workbench_destroy(&workbench);
 }
 
+/* Whoever turns slow in flight gives its place to another one of its kind, while those that fail
+ * have room. */
+static void the_place_of_one_that_turned_slow_is_free(void)
+{
+    enum { N = 12, CONNECTIONS = 8 };
+    Workbench workbench;
+    VisitState *hosts[N];
+    LiveShares live = {.new_percent = 50, .slow_percent = 25};
+    workbench_init(&workbench, at(0));
+    workbench_share(&workbench, standing_shares(&live), CONNECTIONS);
+    for (uint32_t i = 0; i < N; i++) {
+        hosts[i] = host_with(i, i, STANDING_NEW);
+        CU_ASSERT_EQUAL(workbench_add(&workbench, hosts[i], at(SECOND + i)), RESULT_OK);
+    }
+    VisitState *slow[3] = {NULL};
+    for (size_t i = 0; i < 4; i++) {
+        VisitState *visit_state = workbench_acquire(&workbench, at(2 * SECOND));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(visit_state);
+        visit_turn_begin(visit_state);
+        slow[i % 3] = visit_state;
+    }
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(2 * SECOND)));
+    for (size_t i = 0; i < 3; i++) { /* and for two of them there is room */
+        CU_ASSERT_TRUE(visit_turn_slow_down(slow[i], &live));
+        CU_ASSERT_FALSE(visit_turn_slow_down(slow[i], &live));
+    }
+    workbench_share(&workbench, standing_shares(&live), CONNECTIONS);
+    CU_ASSERT_EQUAL(workbench_n_active(&workbench, STANDING_NEW), 2);
+    CU_ASSERT_EQUAL(workbench_n_active(&workbench, STANDING_ILL), 2);
+    CU_ASSERT_PTR_NOT_NULL(workbench_acquire(&workbench, at(2 * SECOND)));
+    CU_ASSERT_PTR_NOT_NULL(workbench_acquire(&workbench, at(2 * SECOND)));
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(2 * SECOND)));
+    for (size_t i = 0; i < 3; i++) {
+        visit_turn_leave(slow[i], &live);
+        visit_turn_leave(slow[i], &live);
+    }
+    CU_ASSERT_EQUAL(atomic_load(&live.slowed[STANDING_NEW]), 0);
+    while (workbench_drain(&workbench) != NULL) {
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        visit_state_delete(hosts[i]);
+    }
+    workbench_destroy(&workbench);
+}
+
 /* A host that has answered does not wait for one of its address that fails. */
 static void neighbours_of_a_failing_host_go_on(void)
 {
@@ -591,7 +637,9 @@ static void a_standing_follows_from_what_came(void)
     StandingRecord record = {.has_answered = false};
     HostHealth health = {.failures = 0};
     CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_NEW);
-    record.has_answered = true;
+    record.has_answered = true; /* a robots.txt has come */
+    CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_NEW);
+    record.is_proven = true;
     CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_PROVEN);
     health = (HostHealth){.failures = 2, .last = FETCH_BUSY}; /* it says so at once */
     CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_PROVEN);
@@ -600,9 +648,12 @@ static void a_standing_follows_from_what_came(void)
     health.failures = 0;
     record.is_slow = standing_is_slow(10000, 170000, 0);
     CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_ILL);
-    CU_ASSERT_FALSE(standing_is_slow(10000, 1700000, 0));
+    CU_ASSERT_FALSE(standing_is_slow(10000, 17000000, 0));
     CU_ASSERT_FALSE(standing_is_slow(1000, 1, 0));           /* that is nothing */
     CU_ASSERT_FALSE(standing_is_slow(10000, 170000, 17000)); /* the operator wants it so */
+    CU_ASSERT_TRUE(standing_drips(1000, 2000, 0));
+    CU_ASSERT_FALSE(standing_drips(1000, 14600, 0)); /* what a server sends at once */
+    CU_ASSERT_FALSE(standing_drips(900, 1, 0));
     CU_ASSERT_EQUAL(standing_most(&shares, STANDING_PROVEN, 256), 256);
     CU_ASSERT_EQUAL(standing_most(&shares, STANDING_NEW, 256), 128);
     CU_ASSERT_EQUAL(standing_most(&shares, STANDING_ILL, 250), 62);
@@ -793,6 +844,8 @@ UNIT_MAIN(
      the_best_level_goes_first_then_who_waits_longest},
     {"nobody waits for hosts that are new or fail", nobody_waits_for_hosts_that_are_new_or_fail},
     {"neighbours of a failing host go on", neighbours_of_a_failing_host_go_on},
+    {"the place of one that turned slow in flight is free",
+     the_place_of_one_that_turned_slow_is_free},
     {"a standing follows from what came", a_standing_follows_from_what_came},
     {"the best host of an address goes first", the_best_host_of_an_address_goes_first},
     {"strict lets the worse wait, and weighted gives it its share",

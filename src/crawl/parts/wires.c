@@ -167,10 +167,19 @@ static void wire_crowded(void *context, FetchCrowd *crowd)
 {
     AgentParts *parts = context;
     FrontierStats stats;
+    StandingShares shares = standing_shares(&parts->shares);
     frontier_stats(parts->frontier, &stats);
-    *crowd = (FetchCrowd){.n_new = stats.crowd.waiting[STANDING_NEW],
-                          .n_proven = stats.crowd.waiting[STANDING_PROVEN],
-                          .connections = atomic_load(&parts->connections)};
+    *crowd = (FetchCrowd){
+        .n_new = stats.crowd.waiting[STANDING_NEW],
+        .n_proven = stats.crowd.waiting[STANDING_PROVEN],
+        .n_ill = stats.crowd.ill,
+        .most_ill = standing_most(&shares, STANDING_ILL, atomic_load(&parts->connections))};
+}
+
+static void wire_slowed(void *context)
+{
+    AgentParts *parts = context;
+    frontier_look(parts->frontier);
 }
 
 static void wire_stuck(void *context, bool stuck)
@@ -272,6 +281,7 @@ FetcherSinks wires_of_fetcher(AgentParts *parts)
                           .done = wire_done,
                           .answered = wire_answered,
                           .crowded = wire_crowded,
+                          .slowed = wire_slowed,
                           .round = wire_round};
 }
 

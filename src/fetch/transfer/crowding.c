@@ -1,6 +1,7 @@
 #include "fetch/transfer/crowding.h"
 
 #include "fetch/clock/run_clock.h"
+#include "frontier/visit/visit_turn.h"
 
 void crowding_init(Crowding *crowding, const FetcherOptions *options, const TransferPool *pool)
 {
@@ -19,24 +20,70 @@ bool crowding_is_due(const Crowding *crowding, MonoTime now)
     return !mono_before(now, crowding->next);
 }
 
+/* For how long it has run; what it waited for the gate does not count. */
+static int64_t age_ms(const Transfer *transfer, MonoTime now)
+{
+    const TransferTimer *timer = &transfer->timer;
+    return mono_ms_between(timer->start, timer->paused.ns != 0 ? timer->paused : now);
+}
+
+/* For how long its answer has been coming, or asked for while there is none. */
+static int64_t crowding_answer_ms(const Transfer *transfer, MonoTime now)
+{
+    const TransferTimer *timer = &transfer->timer;
+    MonoTime start = timer->phase == PHASE_RECEIVING ? timer->phase_start : timer->start;
+    return mono_ms_between(start, timer->paused.ns != 0 ? timer->paused : now);
+}
+
+/* Bytes a second while it ran. A body is measured from its first byte on. */
+static double rate_of(const Transfer *transfer, MonoTime now)
+{
+    int64_t ms = crowding_answer_ms(transfer, now);
+    return (double)transfer->timer.bytes * 1e3 / (double)(ms > 0 ? ms : 1);
+}
+
+/* It has had its time, and has used it badly. A host that was never heard of is a matter of
+ * new_patience. */
+static bool crowding_is_slow(const Transfer *transfer, MonoTime now)
+{
+    const TransferTimer *timer = &transfer->timer;
+    bool is_receiving = timer->phase == PHASE_RECEIVING;
+    bool was_heard = is_receiving || transfer->visit_state->politeness.standing.has_answered;
+    bool drips = is_receiving && standing_drips(crowding_answer_ms(transfer, now), timer->bytes,
+                                                transfer->most_bytes_s);
+    return drips || (was_heard &&
+                     standing_is_slow(age_ms(transfer, now), timer->bytes, transfer->most_bytes_s));
+}
+
+/* Those that have turned slow give up their places. */
+static bool crowding_slow_down(const Crowding *crowding, MonoTime now)
+{
+    bool has_slowed = false;
+    for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
+        Transfer *transfer = crowding->pool->transfers[i];
+        if (transfer->visit_state != NULL && crowding_is_slow(transfer, now) &&
+            visit_turn_slow_down(transfer->visit_state, crowding->options->shares)) {
+            has_slowed = true;
+        }
+    }
+    return has_slowed;
+}
+
 bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now)
 {
+    unsigned threads = crowding->options->threads;
     crowding->next = mono_add_ms(now, CROWDING_LOOK_MS);
     crowding->crowd = *crowd;
     crowding->is_crowded = crowd->n_new > 0 || crowd->n_proven > 0 || is_gate_closed(crowding);
+    crowding->has_slowed = crowding->is_crowded && crowding_slow_down(crowding, now);
+    crowding->crowd.n_new = (crowd->n_new + threads - 1) / threads; /* the others look, too */
+    crowding->crowd.n_proven = (crowd->n_proven + threads - 1) / threads;
     return crowding->is_crowded;
 }
 
 int64_t crowding_wait_ms(const Crowding *crowding)
 {
     return crowding->is_crowded ? CROWDING_LOOK_MS : RUN_CLOCK_STEP_MS;
-}
-
-/* For how long it has run; what it waited for the gate does not count. */
-static int64_t age_ms(const Transfer *transfer, MonoTime now)
-{
-    const TransferTimer *timer = &transfer->timer;
-    return mono_ms_between(timer->start, timer->paused.ns != 0 ? timer->paused : now);
 }
 
 static Transfer *longest_silent(const Crowding *crowding, MonoTime now)
@@ -54,15 +101,6 @@ static Transfer *longest_silent(const Crowding *crowding, MonoTime now)
         }
     }
     return found;
-}
-
-/* Bytes a second while it ran. A body is measured from its first byte on. */
-static double rate_of(const Transfer *transfer, MonoTime now)
-{
-    const TransferTimer *timer = &transfer->timer;
-    MonoTime start = timer->phase == PHASE_RECEIVING ? timer->phase_start : timer->start;
-    int64_t ms = mono_ms_between(start, timer->paused.ns != 0 ? timer->paused : now);
-    return (double)timer->bytes * 1e3 / (double)(ms > 0 ? ms : 1);
 }
 
 /* The transfers that are slower than a rate. */
@@ -93,18 +131,29 @@ static SlowOnes slow_ones(const Crowding *crowding, int64_t least_bytes_s, MonoT
     return slow;
 }
 
-/* What holds a connection that somebody waits for. */
-static Transfer *slow_connection(Crowding *crowding, MonoTime now)
+/* What holds a connection that somebody waits for, beyond what slow ones may hold. */
+static Transfer *slow_connection(const Crowding *crowding, MonoTime now)
 {
-    const FetcherOptions *options = crowding->options;
-    unsigned percent = atomic_load(&options->shares->slow_percent);
-    size_t most = crowding->crowd.connections / 100 * percent / options->threads;
-    SlowOnes slow = {.count = 0};
-    if (crowding->crowd.n_proven > 0) {
-        crowding->crowd.n_proven--;
-        slow = slow_ones(crowding, STANDING_SLOW_BYTES, now);
+    const FetchCrowd *crowd = &crowding->crowd;
+    const LiveShares *shares = crowding->options->shares;
+    size_t slow = crowd->n_ill;
+    for (size_t s = 0; s < STANDINGS; s++) {
+        slow += atomic_load(&shares->slowed[s]);
     }
-    return slow.count > most ? slow.slowest : NULL;
+    if (slow <= crowd->most_ill || (crowd->n_new == 0 && crowd->n_proven == 0)) {
+        return NULL;
+    }
+    Transfer *slowest = NULL;
+    for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
+        Transfer *transfer = crowding->pool->transfers[i];
+        const VisitState *visit_state = transfer->visit_state;
+        if (visit_state != NULL && visit_state->turn.slowed && crowding_is_slow(transfer, now) &&
+            (crowd->n_proven > 0 || visit_state->turn.standing == STANDING_NEW) &&
+            (slowest == NULL || rate_of(transfer, now) < rate_of(slowest, now))) {
+            slowest = transfer;
+        }
+    }
+    return slowest;
 }
 
 /* What holds the gate closed. */
@@ -113,9 +162,10 @@ static Transfer *slow_body(const Crowding *crowding, MonoTime now)
     const FetcherOptions *options = crowding->options;
     SlowOnes slow = {.count = 0};
     if (is_gate_closed(crowding) && byte_gate_runs_dry(options->gate)) {
-        slow = slow_ones(crowding, CROWDING_FAST_BYTES, now);
-        size_t most = byte_gate_limit(options->gate) / 100 *
-                      atomic_load(&options->shares->slow_percent) / options->threads;
+        slow = slow_ones(crowding, STANDING_SLOW_BYTES, now);
+        StandingShares shares = standing_shares(options->shares);
+        size_t most =
+            standing_most(&shares, STANDING_ILL, byte_gate_limit(options->gate)) / options->threads;
         return slow.bytes > most ? slow.slowest : NULL;
     }
     return NULL;
@@ -133,6 +183,10 @@ Transfer *crowding_next(Crowding *crowding, MonoTime now)
     transfer = slow_connection(crowding, now);
     if (transfer == NULL) {
         transfer = slow_body(crowding, now);
+    } else if (transfer->visit_state->turn.standing == STANDING_NEW && crowding->crowd.n_new > 0) {
+        crowding->crowd.n_new--;
+    } else {
+        crowding->crowd.n_proven--;
     }
     if (transfer != NULL) {
         transfer->late = LATE_SLOW;

@@ -5,13 +5,15 @@
  *    that they may have (frontier/visit/standing.h). Of those the one that has been silent longest
  *    is broken off, if that is for new_patience_ms: one for each that waits. It is tried again with
  *    those that fail, and with the full patience then.
- *  - Hosts that have answered wait for a connection, since there are no more. Of the transfers that
- *    turned out to be slow (standing_is_slow) the slowest is broken off, one for each that waits,
- *    until no more are left than may be (slow_percent).
+ *  - Hosts wait for a connection, and some of the transfers have turned out to be slow
+ *    (standing_is_slow, standing_drips). These count among those that fail from then on, so that
+ * their places are free, as far as slow_percent leaves room. Of those beyond it the slowest is
+ * broken off, one for each that waits: for a new host one of a new host, for a proven one any. Who
+ * is tried again keeps its share, and is broken off by its own times only.
  *  - The gate is closed (base/thread/byte_gate.h), and what holds it closed is in flight, not on
  *    its way to disk. The slowest transfer is broken off, until the gate opens, or what slow ones
  *    hold is within their share (slow_percent). Slow is, then, one that began STANDING_SLOW_MS ago
- *    and has received less than CROWDING_FAST_BYTES a second while it was not paused.
+ *    and has received less than STANDING_SLOW_BYTES a second while it was not paused.
  *
  * Owns: nothing; transfers are the pool's.
  * Threads: one fetching thread; any thread reads the counters. Times are those of its run clock. */
@@ -22,14 +24,14 @@
 
 #include "fetch/transfer/transfer_pool.h"
 
-#define CROWDING_LOOK_MS    INT64_C(100)
-#define CROWDING_FAST_BYTES INT64_C(262144)
+#define CROWDING_LOOK_MS INT64_C(100)
 
 typedef struct Crowding {
     const FetcherOptions *options;
     const TransferPool *pool;
     MonoTime next;    /* look */
     bool is_crowded;  /* as of the last one */
+    bool has_slowed;  /* by the last look more of them count as slow */
     FetchCrowd crowd; /* for whom no transfer has been broken off yet */
     _Atomic uint64_t n_new;
     _Atomic uint64_t n_slow; /* broken off since the start */

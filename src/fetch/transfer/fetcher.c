@@ -30,12 +30,18 @@ static void fetcher_release(Fetcher *fetcher, Transfer *transfer)
     transfer_pool_give_back(&fetcher->pool, transfer);
 }
 
+static void fetcher_hand_back(Fetcher *fetcher, VisitState *visit_state)
+{
+    visit_turn_leave(visit_state, fetcher->options.shares);
+    fetcher->sinks.done(fetcher->sinks.context, visit_state);
+}
+
 static void fetcher_give_back(Fetcher *fetcher, VisitState *visit_state)
 {
     if (!visit_turn_has_asked(visit_state)) {
         visit_state->politeness.ip_next_fetch = (MonoTime){0};
     }
-    fetcher->sinks.done(fetcher->sinks.context, visit_state);
+    fetcher_hand_back(fetcher, visit_state);
 }
 
 /* Begins one request. False: there is none to begin now. */
@@ -57,6 +63,7 @@ static bool begin_one(Fetcher *fetcher, VisitState *visit_state, unsigned at_onc
         return false;
     }
     transfer->begun = fetcher->shared.now;
+    transfer->most_bytes_s = fetcher->rules.site.most_bytes_s;
     result->cost.at_once = at_once;
     transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
     Result rc = transfer_setup(transfer, visit_state, result, &fetcher->rules.site);
@@ -126,7 +133,7 @@ static void fetcher_finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
         transfer_ask_network(transfer, fetcher->options.network);
     }
     fetcher_rules_look_up(&fetcher->rules, visit_state);
-    transfer_note_standing(transfer, fetcher->rules.site.most_bytes_s);
+    transfer_note_standing(transfer);
     transfer_put_url_back(transfer);
     VisitState *asker = fetch_step_end(&fetcher->rules.step, visit_state, result);
     if (is_known && visit_state->politeness.health.failures > health.failures) {
@@ -146,7 +153,7 @@ static void fetcher_finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     if (is_last && goes_on) {
         fetcher_begin(fetcher, visit_state);
     } else if (is_last) {
-        fetcher->sinks.done(fetcher->sinks.context, visit_state);
+        fetcher_hand_back(fetcher, visit_state);
     } else if (goes_on) {
         fetcher_widen(fetcher, visit_state);
     }
@@ -188,6 +195,9 @@ static void end_crowd(Fetcher *fetcher)
     fetcher->sinks.crowded(fetcher->sinks.context, &crowd);
     if (!crowding_look(&fetcher->crowding, &crowd, fetcher->shared.now)) {
         return;
+    }
+    if (fetcher->crowding.has_slowed) {
+        fetcher->sinks.slowed(fetcher->sinks.context);
     }
     while ((transfer = crowding_next(&fetcher->crowding, fetcher->shared.now)) != NULL) {
         transfer_break_off(transfer);

@@ -34,33 +34,34 @@ typedef struct FetcherOptions {
     Shared *sites;          /* the object that site_of reads; borrowed */
     FetchSiteOf *site_of;
     ByteGate *gate; /* bytes of answers that are not parsed yet; NULL = not counted; borrowed */
-    size_t most_transfers;    /* in flight, before a host is asked for several pages at once */
-    size_t kept_connections;  /* open at most after their use, those in use included */
-    const LiveShares *shares; /* for what crowding.h says; borrowed */
-    unsigned threads;         /* how many fetchers there are */
-    BodySpoolOptions spool;   /* pages that are longer than what is kept of them */
-    unsigned max_ratio;    /* decoded over received bytes of a robots.txt with a content coding */
-    TlsTrust *trust;       /* what servers are verified by; NULL: none can be */
-    TlsSessions *sessions; /* of all fetchers */
-    const Signer *signer;  /* NULL: requests are not signed; borrowed */
-    ByteQuota *quota;      /* of all bytes ever received; NULL = none; borrowed */
-    RateGate *rate;        /* of all bytes received; NULL = no limit; borrowed */
-    bool keep_requests;    /* fill in FetchRequest.header */
-    bool mask_secrets;     /* and write passwords and cookies in it as "***" */
-    Shared *admission;     /* what the operator admits; NULL = everything; borrowed */
-    FetchJudge *judge;     /* reads what is in it */
-    Shared *filter;        /* of a Filter that is asked before each fetch; NULL = none; borrowed */
-    Shared *body_filter;   /* that is asked at the header of each answer; as filter */
-    Shared *traps;         /* of a TrapSet, the parked patterns; as filter */
+    size_t most_transfers;   /* in flight, before a host is asked for several pages at once */
+    size_t kept_connections; /* open at most after their use, those in use included */
+    LiveShares *shares;      /* for what crowding.h says; borrowed */
+    unsigned threads;        /* how many fetchers there are */
+    BodySpoolOptions spool;  /* pages that are longer than what is kept of them */
+    unsigned max_ratio;      /* decoded over received bytes of a robots.txt with a content coding */
+    TlsTrust *trust;         /* what servers are verified by; NULL: none can be */
+    TlsSessions *sessions;   /* of all fetchers */
+    const Signer *signer;    /* NULL: requests are not signed; borrowed */
+    ByteQuota *quota;        /* of all bytes ever received; NULL = none; borrowed */
+    RateGate *rate;          /* of all bytes received; NULL = no limit; borrowed */
+    bool keep_requests;      /* fill in FetchRequest.header */
+    bool mask_secrets;       /* and write passwords and cookies in it as "***" */
+    Shared *admission;       /* what the operator admits; NULL = everything; borrowed */
+    FetchJudge *judge;       /* reads what is in it */
+    Shared *filter;      /* of a Filter that is asked before each fetch; NULL = none; borrowed */
+    Shared *body_filter; /* that is asked at the header of each answer; as filter */
+    Shared *traps;       /* of a TrapSet, the parked patterns; as filter */
     /* Whether failures are our own network's; NULL: they are not; borrowed. */
     NetworkWatch *network;
 } FetcherOptions;
 
 /* Who waits only for a connection. */
 typedef struct FetchCrowd {
-    size_t n_new;       /* addresses of hosts that nothing has come from yet */
-    size_t n_proven;    /* of hosts that have answered */
-    size_t connections; /* of all fetchers */
+    size_t n_new;    /* addresses of hosts that no page has come from yet */
+    size_t n_proven; /* of hosts that have sent one */
+    size_t n_ill;    /* visit states in flight that fail or are slow, */
+    size_t most_ill; /* and how many of them may be */
 } FetchCrowd;
 
 typedef struct FetcherSinks {
@@ -70,6 +71,8 @@ typedef struct FetcherSinks {
     /* Takes an asker back from its errand (frontier/visit/visit_state.h). */
     void (*answered)(void *context, VisitState *asker);
     void (*crowded)(void *context, FetchCrowd *crowd); /* asks */
+    void (*slowed)(
+        void *context);           /* some count as slow from now on: others may have their places */
     void (*round)(void *context); /* what one look at all sockets has brought was given */
 } FetcherSinks;
 

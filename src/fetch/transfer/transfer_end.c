@@ -306,14 +306,15 @@ void transfer_ask_network(Transfer *transfer, NetworkWatch *network)
     }
 }
 
-void transfer_note_standing(const Transfer *transfer, int64_t most_bytes_s)
+void transfer_note_standing(const Transfer *transfer)
 {
     StandingRecord *record = &transfer->visit_state->politeness.standing;
     FetchClass class = transfer->result->answer.class;
     if (class == FETCH_OK || class == FETCH_BUSY || class == FETCH_SERVER) {
         int64_t took_ms = mono_ms_between(transfer->timer.start, transfer->shared->now);
         record->has_answered = true;
-        record->is_slow = standing_is_slow(took_ms, transfer->timer.bytes, most_bytes_s);
+        record->is_slow = standing_is_slow(took_ms, transfer->timer.bytes, transfer->most_bytes_s);
+        record->is_proven = record->is_proven || (transfer->is_page && !record->is_slow);
     } else if (class == FETCH_SLOW || class == FETCH_TIMEOUT) {
         record->is_slow = true;
     }

@@ -13,8 +13,7 @@ void transfer_end(Transfer *transfer, CURLcode code);
 /* Tells the network watch how it ended, behind transfer_end. A failure that is our own network's
  * becomes FETCH_LOCAL. */
 void transfer_ask_network(Transfer *transfer, NetworkWatch *network);
-/* What the host has shown by how it ended, behind transfer_ask_network. most_bytes_s: the operator
- * lets it send no more; 0 = no matter. */
-void transfer_note_standing(const Transfer *transfer, int64_t most_bytes_s);
+/* What the host has shown by how it ended, behind transfer_ask_network. */
+void transfer_note_standing(const Transfer *transfer);
 
 #endif

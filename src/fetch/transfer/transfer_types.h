@@ -55,10 +55,11 @@ typedef struct Transfer {
     bool is_proxied;
     uint64_t max_page_bytes; /* read to its end, at most */
     char connect_key[CONNECT_KEY_BYTES];
-    Flight flight;       /* while it is asked for */
-    bool is_page;        /* not a robots.txt */
-    TransferTimer timer; /* in TransferShared.clock while it goes on */
-    MonoTime begun;      /* by the run clock; the timer's start moves with each pause */
+    Flight flight;        /* while it is asked for */
+    bool is_page;         /* not a robots.txt */
+    TransferTimer timer;  /* in TransferShared.clock while it goes on */
+    int64_t most_bytes_s; /* that the operator lets the host send; 0: no matter */
+    MonoTime begun;       /* by the run clock; the timer's start moves with each pause */
     TlsPeer peer;
     HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */
     bool has_header;      /* of the answer, whole */

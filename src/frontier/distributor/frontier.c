@@ -538,6 +538,11 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats)
     };
 }
 
+void frontier_look(Frontier *frontier)
+{
+    (void)mailbox_post(&frontier->todo_inbox, &nudge);
+}
+
 void frontier_set_connections(Frontier *frontier, size_t connections)
 {
     atomic_store_explicit(&frontier->connections, connections, memory_order_relaxed);

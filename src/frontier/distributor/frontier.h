@@ -160,6 +160,8 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats);
 /* The configuration has changed: hosts that wait already get the delay that they have now, at once,
  * visit states this much memory. Copies the change. RESULT_MEMORY: all stays as it was. */
 Result frontier_change(Frontier *frontier, const DistributorChange *change);
+/* The shares of connections have changed (LiveShares.slowed): who waits for one may have it. */
+void frontier_look(Frontier *frontier);
 /* Changes how many visit states may be at the fetchers at once. */
 void frontier_set_connections(Frontier *frontier, size_t connections);
 

@@ -25,6 +25,16 @@ static void set_delays(const Distributor *distributor, VisitState *visit_state,
     }
 }
 
+/* What its record tells of how it answers, on average. */
+static StandingRecord standing_of_record(const HostRecord *record)
+{
+    uint32_t n = record->fetches > 0 ? record->fetches : 1;
+    return (StandingRecord){
+        .has_answered = record->fetches > record->by_status[0],
+        .is_proven = record->pages > 0 || record->duplicates > 0,
+        .is_slow = standing_is_slow((int64_t)(record->fetch_ms / n), record->bytes / n, 0)};
+}
+
 /* The delay since the last fetch is owed whatever else the record says: that of a host that was
  * brought back says nothing. A clock that was set makes it no longer than the delay. */
 static void owe_delay(const Distributor *distributor, VisitState *visit_state,
@@ -138,7 +148,7 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
         visit_state->politeness.walls =
             (WallRun){.length = UINT32_MAX / 2, .same = record->wall_mark};
     }
-    visit_state->politeness.standing.has_answered = record->fetches > record->by_status[0];
+    visit_state->politeness.standing = standing_of_record(record);
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
     owe_delay(distributor, visit_state, record, now);
     int64_t wait = distributor_wait_ms(distributor, record);

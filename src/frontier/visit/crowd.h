@@ -14,11 +14,13 @@
 typedef struct Crowd {
     atomic_size_t active[STANDINGS];
     atomic_size_t waiting[STANDINGS];
+    atomic_size_t ill;
 } Crowd;
 
 typedef struct CrowdCounts {
-    size_t active[STANDINGS];  /* visit states at the fetchers */
+    size_t active[STANDINGS];  /* visit states at the fetchers, as which they count */
     size_t waiting[STANDINGS]; /* addresses that are due, and wait for a connection */
+    size_t ill;                /* visit states that were ILL when they were acquired */
 } CrowdCounts;
 
 /* connections: that there are in all. */

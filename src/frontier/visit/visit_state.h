@@ -142,6 +142,7 @@ typedef struct VisitTurn {
     unsigned in_flight; /* of them */
     unsigned level;     /* of the URL that was best when it began */
     Standing standing;  /* in whose share of the connections it is counted */
+    bool slowed;        /* one has turned slow in flight: LiveShares.slowed counts it */
     bool goes_on;       /* another one may follow the last one at once */
     bool has_failed;    /* one of those in flight together, since the turn went on last */
 } VisitTurn;

@@ -106,6 +106,26 @@ unsigned visit_turn_burst(const VisitState *visit_state)
     return turn->goes_on || turn->requests > 1 ? turn->requests : 0;
 }
 
+bool visit_turn_slow_down(VisitState *visit_state, LiveShares *shares)
+{
+    VisitTurn *turn = &visit_state->turn;
+    if (turn->slowed || turn->standing == STANDING_ILL) {
+        return false;
+    }
+    turn->slowed = true;
+    atomic_fetch_add(&shares->slowed[turn->standing], 1);
+    return true;
+}
+
+void visit_turn_leave(VisitState *visit_state, LiveShares *shares)
+{
+    VisitTurn *turn = &visit_state->turn;
+    if (turn->slowed) {
+        turn->slowed = false;
+        atomic_fetch_sub(&shares->slowed[turn->standing], 1);
+    }
+}
+
 void visit_turn_put_off(VisitState *visit_state, MonoTime now, int64_t ms)
 {
     MonoTime *next = &visit_state->politeness.next_fetch;

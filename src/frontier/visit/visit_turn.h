@@ -47,6 +47,11 @@ bool visit_turn_has_landed(const VisitState *visit_state);
 bool visit_turn_goes_on(const VisitState *visit_state);
 /* The number of the request that has ended in its burst, from 1 on; 0: it is in none. */
 unsigned visit_turn_burst(const VisitState *visit_state);
+/* A request has turned slow in flight: the visit state gives up its place
+ * (frontier/visit/standing.h). False: that was known, or it counts among the ILL anyway. */
+bool visit_turn_slow_down(VisitState *visit_state, LiveShares *shares);
+/* It is about to be given back. */
+void visit_turn_leave(VisitState *visit_state, LiveShares *shares);
 /* Nothing is to be asked for so long. What is owed already stays owed. */
 void visit_turn_put_off(VisitState *visit_state, MonoTime now, int64_t ms);
 

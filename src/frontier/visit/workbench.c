@@ -183,6 +183,7 @@ void workbench_share(Workbench *workbench, StandingShares shares, size_t connect
 {
     for (size_t s = 0; s < STANDINGS; s++) {
         workbench->most[s] = standing_most(&shares, (Standing)s, connections);
+        workbench->slowed[s] = shares.slowed[s];
     }
 }
 
@@ -436,7 +437,7 @@ static WorkbenchEntry *entry_due(DuePlace *place, Standing standing)
 
 static bool workbench_is_open(const Workbench *workbench, Standing standing)
 {
-    return workbench->acquired[standing] < workbench->most[standing];
+    return workbench_n_active(workbench, standing) < workbench->most[standing];
 }
 
 /* The entry whose turn it is, and which of its visit states; NULL. It is displaced. */
@@ -549,6 +550,12 @@ size_t workbench_front(const Workbench *workbench)
 size_t workbench_n_entries(const Workbench *workbench)
 {
     return workbench->entries.count;
+}
+
+size_t workbench_n_active(const Workbench *workbench, Standing standing)
+{
+    return standing_counted(workbench->acquired, workbench->slowed, workbench->most[STANDING_ILL],
+                            standing);
 }
 
 size_t workbench_n_crowded(const Workbench *workbench, Standing standing, size_t connections)

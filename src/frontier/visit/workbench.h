@@ -149,6 +149,7 @@ typedef struct Workbench {
     size_t n_queued;            /* visit states in entries */
     size_t n_acquired;          /* visit states at the fetchers */
     size_t acquired[STANDINGS]; /* of these */
+    size_t slowed[STANDINGS];   /* of these: they count as ILL while those have room */
     size_t most[STANDINGS];     /* that may be there */
     MonoTime floor; /* no address is fetched from before it: the end of a resumed crawl's grace */
     const WorkbenchLeases *leases; /* borrowed; NULL: addresses are ours alone */
@@ -197,6 +198,8 @@ MonoTime workbench_next_round(const Workbench *workbench, bool idle, MonoTime la
  * the fetchers. */
 size_t workbench_front(const Workbench *workbench);
 size_t workbench_n_entries(const Workbench *workbench);
+/* Visit states at the fetchers that count as of this standing (standing_counted). */
+size_t workbench_n_active(const Workbench *workbench, Standing standing);
 /* The number of entries that are due and wait only because hosts of this standing have all the
  * connections that they may have, or because there are no more than `connections`. */
 size_t workbench_n_crowded(const Workbench *workbench, Standing standing, size_t connections);

@@ -1,0 +1,134 @@
+/* Which transfers are broken off for others, by fetch/transfer/crowding.h. */
+#include "fetch/transfer/crowding.h"
+
+#include <stdlib.h>
+
+#include "frontier/visit/visit_turn.h"
+#include "unit.h"
+
+#define N 80u
+
+/* Transfers of hosts that were heard of, all slow: the i-th has received i bytes in ten seconds. */
+typedef struct World {
+    LiveShares shares;
+    FetcherOptions options;
+    VisitState visit_states[N];
+    Transfer transfers[N];
+    Transfer *pointers[N];
+    FetchResult results[N];
+    TransferPool pool;
+    Crowding crowding;
+    FetchCrowd crowd;
+} World;
+
+static const MonoTime NOW = {INT64_C(100000) * 1000000};
+
+static World *world_of(size_t n, Standing standing, size_t connections)
+{
+    World *w = calloc(1, sizeof *w);
+    if (w == NULL) {
+        abort();
+    }
+    w->shares = (LiveShares){.new_percent = 50, .slow_percent = 25, .new_patience_ms = 3000};
+    w->options = (FetcherOptions){.shares = &w->shares, .threads = 2};
+    for (size_t i = 0; i < n; i++) {
+        MonoTime start = mono_add_ms(NOW, -10000);
+        w->visit_states[i].turn.standing = standing;
+        w->visit_states[i].politeness.standing.has_answered = true;
+        w->transfers[i] = (Transfer){
+            .visit_state = &w->visit_states[i],
+            .result = &w->results[i],
+            .begun = start,
+            .timer = {.start = start, .phase_start = start, .phase = PHASE_RECEIVING, .bytes = i}};
+        w->pointers[i] = &w->transfers[i];
+    }
+    StandingShares shares = standing_shares(&w->shares);
+    w->pool = (TransferPool){.transfers = w->pointers, .n_transfers = n, .n_active = n};
+    w->crowd.most_ill = standing_most(&shares, STANDING_ILL, connections);
+    crowding_init(&w->crowding, &w->options, &w->pool);
+    return w;
+}
+
+/* How many are broken off; *next: the first that is left. */
+static size_t cut(World *w, size_t *next)
+{
+    size_t n = 0;
+    Transfer *transfer = NULL;
+    CU_ASSERT_TRUE(crowding_look(&w->crowding, &w->crowd, NOW));
+    while ((transfer = crowding_next(&w->crowding, NOW)) != NULL) {
+        CU_ASSERT_PTR_EQUAL(transfer, &w->transfers[*next]);
+        CU_ASSERT_EQUAL(transfer->late, LATE_SLOW);
+        visit_turn_leave(transfer->visit_state, &w->shares);
+        transfer->visit_state = NULL;
+        ++*next;
+        n++;
+    }
+    return n;
+}
+
+static void slow_ones_have_their_share_whatever_the_number_of_connections(void)
+{
+    static const size_t connections[] = {4, 64, 99, 256};
+    for (size_t i = 0; i < sizeof connections / sizeof *connections; i++) {
+        size_t share = connections[i] / 4;
+        size_t next = 0;
+        World *w = world_of(share + 1, STANDING_PROVEN, connections[i]);
+        w->crowd.n_proven = 8;
+        CU_ASSERT_EQUAL(cut(w, &next), 1);
+        CU_ASSERT_EQUAL(atomic_load(&w->shares.slowed[STANDING_PROVEN]), share);
+        CU_ASSERT_EQUAL(cut(w, &next), 0);
+        free(w);
+    }
+}
+
+static void the_slowest_goes_for_each_that_waits(void)
+{
+    size_t next = 0;
+    World *w = world_of(60, STANDING_PROVEN, 64);
+    w->crowd.n_proven = 6; /* half of them is this thread's matter */
+    CU_ASSERT_EQUAL(cut(w, &next), 3);
+    w->crowd.n_ill = 16; /* those that fail have their share already */
+    w->crowd.n_proven = 1000;
+    CU_ASSERT_EQUAL(cut(w, &next), 57);
+    free(w);
+}
+
+static void one_of_a_proven_host_does_not_go_for_a_new_one(void)
+{
+    size_t next = 0;
+    World *w = world_of(60, STANDING_PROVEN, 64);
+    w->crowd.n_new = 10;
+    CU_ASSERT_EQUAL(cut(w, &next), 0);
+    free(w);
+    w = world_of(60, STANDING_NEW, 64);
+    w->crowd.n_new = 10;
+    CU_ASSERT_EQUAL(cut(w, &next), 5);
+    free(w);
+}
+
+static void who_obeys_a_rate_or_was_never_heard_of_is_not_slow(void)
+{
+    size_t next = 0;
+    World *w = world_of(60, STANDING_PROVEN, 64);
+    w->crowd.n_proven = 100;
+    for (size_t i = 0; i < 60; i++) {
+        w->transfers[i].timer.bytes = 20000;
+        w->transfers[i].most_bytes_s = 2000;
+        if (i % 2 == 0) {
+            w->transfers[i].most_bytes_s = 0;
+            w->transfers[i].timer.phase = PHASE_ASKING;
+            w->visit_states[i].politeness.standing.has_answered = false;
+        }
+    }
+    CU_ASSERT_EQUAL(cut(w, &next), 0);
+    free(w);
+}
+
+UNIT_MAIN("crowding",
+          {"slow ones have their share, whatever the number of connections",
+           slow_ones_have_their_share_whatever_the_number_of_connections},
+          {"the slowest goes, one for each that waits", the_slowest_goes_for_each_that_waits},
+          {"one of a proven host does not go for a new one",
+           one_of_a_proven_host_does_not_go_for_a_new_one},
+          {"who obeys a rate, or was never heard of, is not slow",
+           who_obeys_a_rate_or_was_never_heard_of_is_not_slow})
