@@ -192,10 +192,12 @@ def who_waits_for_what(report, path):
                      harness.run([RAGNO, "db", path + "/crawl", "hosts"]).stdout)
         report.check("and the status", crawl.status("next_retry_s") > 0)
     table = harness.run([RAGNO, "check", "retries", "dns 1m 9 drop"]).stdout
-    report.check("the retry table can be asked for, with changes", "\ndns\t1m\t9\thost\t" in table and
-                 "\nrefused\t10m\t4\thost\tconnection refused\n" in table, table)
+    report.check("the retry table can be asked for, with changes", "\ndns\t1m\t9\thost\thost\t" in table and
+                 "\nrefused\t10m\t4\thost\thost\tconnection refused\n" in table and
+                 "\nbroken\t1m\t2\tURL\tURL\t" in table, table)
     with open("doc/ragno.ini.5") as page:
-        report.check("it stands in the manual", "\nrefused\t10m\t4\thost\tconnection refused\n" in page.read())
+        report.check("it stands in the manual", "\nrefused\t10m\t4\thost\thost\tconnection refused\n" in
+                     page.read())
 
 
 def options_of(words):

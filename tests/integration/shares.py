@@ -166,11 +166,11 @@ def seed_order(place, good, bad):
     return good + bad if place == "first" else bad + good
 
 
-def good_in_windows(path, kind, n_bad, place, seconds, n_good=40, window=4):
+def good_in_windows(path, kind, n_bad, place, seconds, n_good=40, window=4, **web_options):
     """Pages of good hosts, asked for every 500 ms each, in each window of a crawl that has n_bad hosts of a kind
     beside them, by the server's log; and the last line of status.log."""
     os.mkdir(path)
-    with harness.Web(path, hosts=n_good) as web:
+    with harness.Web(path, hosts=n_good, **web_options) as web:
         seeds = path + "/all-seeds.txt"
         with open(seeds, "w") as file:
             names = seed_order(place, list(web.hosts()), [f"{kind}-{i}.web.test" for i in range(n_bad)])
@@ -201,6 +201,15 @@ def drips(report, path, kind="slow-drip", n_bad=160):
 def slow_pages(report, path):
     """The same of hosts that send 2 MB each at 17 kB a second."""
     drips(report, path, "slow-body", 90)
+
+
+def failing_urls(report, path):
+    """A seventh of all pages answer 500 or close: each is tried again later, and its host goes on."""
+    alone = good_in_windows(path + "/alone", "none", 0, "first", 18)[0]
+    got, status = good_in_windows(path + "/failing", "none", 0, "first", 18, errors=1 / 7)
+    report.check("URLs that fail do not stop their hosts", min(got[1:]) > 0.8 * min(alone[1:]),
+                 f"{got} requests in 4 s each, {alone} without failures")
+    report.check("and many have failed", int(status["5xx"]) + int(status["err"]) > 50, str(status))
 
 
 def many_transfers(report, path):
@@ -244,4 +253,5 @@ def many_transfers(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(silent_crowd, shares_change, slow_bodies, slow_connections, drips, slow_pages, many_transfers)
+    harness.main(silent_crowd, shares_change, slow_bodies, slow_connections, drips, slow_pages, failing_urls,
+                 many_transfers)

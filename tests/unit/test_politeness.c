@@ -93,11 +93,10 @@ static void every_class_waits_doubles_and_ends_as_the_table_says(void)
         unsigned tries = 0;
         PolitenessVerdict verdict;
         for (unsigned n = 0; n < table[i].retries; n++) {
-            bool is_first_server_error = table[i].class == FETCH_SERVER && n == 0;
-            int64_t wait =
-                table[i].class == FETCH_SERVER ? table[i].wait_ms << n >> 1 : table[i].wait_ms << n;
-            wait = is_first_server_error ? 0 : wait;
+            bool is_of_url = table[i].class == FETCH_SERVER || table[i].class == FETCH_BROKEN;
+            int64_t wait = is_of_url ? 0 : table[i].wait_ms << n;
             verdict = politeness_judge(&options, &end, &health, &tries);
+            CU_ASSERT_EQUAL(verdict.url_wait_ms, is_of_url ? table[i].wait_ms << n : 0);
             CU_ASSERT_TRUE(verdict.retry && !verdict.drop_url && !verdict.drop_host);
             CU_ASSERT_EQUAL(verdict.host_wait_ms, wait > 5000 ? wait : 5000);
             CU_ASSERT_EQUAL(verdict.ip_wait_ms, 1000);
@@ -183,7 +182,7 @@ static void failures_of_several_urls_of_a_host_count_together(void)
 {
     PolitenessOptions options = options_of();
     FetchEnd end = end_of(FETCH_BROKEN);
-    HostHealth health = {.failures = 0};
+    HostHealth health = {.failures = POLITENESS_URL_FAILURES};
     int64_t wait = MINUTE;
     for (int url = 0; url < 3; url++) {
         unsigned tries = 0;
@@ -192,9 +191,39 @@ static void failures_of_several_urls_of_a_host_count_together(void)
             CU_ASSERT_EQUAL(verdict.retry, i < 2);
             CU_ASSERT_EQUAL(verdict.drop_url, i == 2);
             CU_ASSERT_EQUAL(verdict.host_wait_ms, wait);
+            CU_ASSERT_EQUAL(verdict.url_wait_ms, 0);
         }
     }
-    CU_ASSERT_EQUAL(health.failures, 9);
+    CU_ASSERT_EQUAL(health.failures, 9 + POLITENESS_URL_FAILURES);
+}
+
+/* While others answer, each URL that fails waits by itself, and longer each time. */
+static void a_url_that_fails_does_not_stop_its_host(void)
+{
+    static const FetchClass classes[] = {FETCH_BROKEN, FETCH_SERVER};
+    PolitenessOptions options = options_of();
+    FetchEnd good = end_of(FETCH_OK);
+    for (size_t c = 0; c < 2; c++) {
+        FetchEnd bad = end_of(classes[c]);
+        HostHealth health = {.failures = 0};
+        unsigned tries = 0;
+        unsigned other = 0;
+        int64_t wait = options.rules[classes[c]].wait_ms;
+        for (unsigned i = 0; i < 100; i++, wait *= 2) {
+            PolitenessVerdict verdict = politeness_judge(&options, &bad, &health, &tries);
+            CU_ASSERT_EQUAL(verdict.host_wait_ms, 5000);
+            CU_ASSERT_EQUAL(verdict.url_wait_ms, verdict.retry ? wait : 0);
+            wait = verdict.retry ? wait : options.rules[classes[c]].wait_ms / 2;
+            CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &other).host_wait_ms, 5000);
+        }
+        /* It is the host's when robots.txt fails, and behind two in a row. */
+        bad.robots = true;
+        CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).url_wait_ms, 0);
+        bad.robots = false;
+        tries = 0;
+        CU_ASSERT_TRUE(politeness_judge(&options, &bad, &health, &tries).url_wait_ms > 0);
+        CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).url_wait_ms, 0);
+    }
 }
 
 static void rests_have_an_end(void)
@@ -236,7 +265,7 @@ static void a_host_that_has_rested_in_vain_is_parked(void)
         }
         CU_ASSERT_TRUE(verdict.park_host && !verdict.drop_host);
         CU_ASSERT_TRUE(rested >= 6 * HOUR && rested < 24 * HOUR);
-        CU_ASSERT_TRUE(n >= 4 && n <= 14 && given_up <= 7);
+        CU_ASSERT_TRUE(n >= 4 && n <= 16 && given_up <= 7);
     }
     /* One that recovers now and then is not. */
     PolitenessOptions options = options_of();
@@ -259,16 +288,17 @@ static void server_errors_slow_a_host_when_they_are_repeated(void)
     HostHealth health = {.failures = 0};
     unsigned tries = 0;
     for (int i = 0; i < 5; i++) { /* a page here and there is broken: tried again, no more */
+        tries = 0;
         PolitenessVerdict verdict = politeness_judge(&options, &bad, &health, &tries);
         CU_ASSERT_TRUE(verdict.retry && verdict.host_wait_ms == 5000);
         CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 5000);
     }
     options.rules[FETCH_SERVER].wait_ms = 20000;
-    int64_t waits[] = {5000, 20000, 40000, 80000, 160000, 320000};
+    int64_t waits[] = {5000, 5000, 20000, 40000, 80000, 160000};
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
         CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).host_wait_ms, waits[i]);
     }
-    CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 160000);
+    CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 80000);
 }
 
 static void tries_are_capped_whatever_the_table_says(void)
@@ -312,7 +342,7 @@ static void retry_after_slows_the_host_as_long_as_it_says(void)
     CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, 30000 << 5);
     end = end_of(FETCH_BROKEN); /* it belongs to 429 and 503 alone */
     end.retry_after_ms = 10;
-    health.failures = 0;
+    health.failures = POLITENESS_URL_FAILURES;
     CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, MINUTE);
 }
 
@@ -493,6 +523,7 @@ UNIT_MAIN("politeness", {"the longest delay binds", the_longest_delay_binds},
           {"alternating errors end, too", alternating_errors_end_too},
           {"failures of several URLs of a host count together",
            failures_of_several_urls_of_a_host_count_together},
+          {"a URL that fails does not stop its host", a_url_that_fails_does_not_stop_its_host},
           {"rests have an end", rests_have_an_end},
           {"a host that has rested in vain is parked", a_host_that_has_rested_in_vain_is_parked},
           {"server errors slow a host when they are repeated",

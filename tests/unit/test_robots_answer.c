@@ -308,23 +308,45 @@ static void a_cache_lifetime_has_bounds(void)
     }
 }
 
-static void a_page_that_fails_stays_at_the_head(void)
+static void a_page_that_fails_waits_behind_the_others(void)
 {
-    static const char *const paths[] = {"/x", "/y"};
+    static const char *const paths[] = {"/x", "/y", "/z"};
     World w;
-    set_up(&w, paths, 2);
+    set_up(&w, paths, 3);
     fetch_robots(&w, FETCH_OK, 404, "", "");
     for (int i = 0; i < 3; i++) {
         FetchResult *result = begin(&w);
         CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/x");
         end(&w, result, FETCH_BROKEN, 0, "", "");
         CU_ASSERT_EQUAL(result->final, i == 2);
-        CU_ASSERT_EQUAL(result->host.health.failures, (unsigned)i + 1);
         CU_ASSERT_EQUAL(result->request.tries, i + 1);
         fetch_result_delete(result);
+        if (i == 0) { /* the host goes on */
+            CU_ASSERT_EQUAL(visit_state_n_ready(w.vs), 2);
+            CU_ASSERT_EQUAL(visit_state_url_time(w.vs).ns, 0);
+            result = begin(&w);
+            CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/y");
+            end(&w, result, FETCH_OK, 200, "", "");
+            fetch_result_delete(result);
+            visit_state_take(w.vs); /* /z is fetched elsewhere */
+            CU_ASSERT_EQUAL(visit_state_n_ready(w.vs), 0);
+            CU_ASSERT_TRUE(mono_before(w.vs->politeness.next_fetch, visit_state_url_time(w.vs)));
+            CU_ASSERT_PTR_NULL(begin(&w)); /* its time has not come */
+        }
+        w.now.mono = mono_later(w.now.mono, visit_state_next_time(w.vs));
     }
+    CU_ASSERT_EQUAL(visit_state_count(w.vs), 0);
+    tear_down(&w);
+}
+
+static void a_host_that_is_busy_waits_with_all_its_pages(void)
+{
+    static const char *const paths[] = {"/x", "/y"};
+    World w;
+    set_up(&w, paths, 2);
+    fetch_robots(&w, FETCH_OK, 404, "", "");
     FetchResult *result = begin(&w);
-    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/y");
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/x");
     end(&w, result, FETCH_BUSY, 429, "Retry-After: 100\r\n", "");
     CU_ASSERT_FALSE(result->final);
     CU_ASSERT_EQUAL(result->host.wait_ms, 100000);
@@ -341,6 +363,7 @@ static void the_last_try_keeps_what_came(void)
     FetchResult *result = NULL;
     for (int i = 0; i < 3; i++) {
         fetch_result_delete(result);
+        w.now.mono = mono_later(w.now.mono, visit_state_next_time(w.vs));
         result = begin(&w);
         result->answer.partial_status = 200;
         (void)buffer_append_string(&result->answer.body, "half a pa");
@@ -591,28 +614,28 @@ static void what_another_agent_wants_is_kept_for_it(void)
     tear_down(&w);
 }
 
-UNIT_MAIN("robots_answer",
-          {"robots.txt comes first and decides", robots_txt_comes_first_and_decides},
-          {"a missing robots.txt allows everything", a_missing_robots_txt_allows_everything},
-          {"an unreachable robots.txt forbids, and costs the host in the end",
-           an_unreachable_robots_txt_forbids_and_costs_the_host_in_the_end},
-          {"redirects of robots.txt are followed five times",
-           redirects_of_robots_txt_are_followed_five_times},
-          {"rules in force outlive a failed refresh", rules_in_force_outlive_a_failed_refresh},
-          {"each content is a version, and the log names the one in force",
-           each_content_is_a_version_and_the_log_names_the_one_in_force},
-          {"the same rules again are the same version", the_same_rules_again_are_the_same_version},
-          {"a cache lifetime has bounds", a_cache_lifetime_has_bounds},
-          {"a page that fails stays at the head", a_page_that_fails_stays_at_the_head},
-          {"the last try keeps what came", the_last_try_keeps_what_came},
-          {"rules that cost much end the turn", rules_that_cost_much_end_the_turn},
-          {"a redirect to a bad port is not followed", a_redirect_to_a_bad_port_is_not_followed},
-          {"user information of a redirect is not kept",
-           user_information_of_a_redirect_is_not_kept},
-          {"a content coding is undone", a_content_coding_is_undone},
-          {"what cannot be decoded is unreachable", what_cannot_be_decoded_is_unreachable},
-          {"what another agent tells is read like an answer",
-           what_another_agent_tells_is_read_like_an_answer},
-          {"what could not be had there forbids everything, or leads on",
-           what_could_not_be_had_there_forbids_everything},
-          {"what another agent wants is kept for it", what_another_agent_wants_is_kept_for_it})
+UNIT_MAIN(
+    "robots_answer", {"robots.txt comes first and decides", robots_txt_comes_first_and_decides},
+    {"a missing robots.txt allows everything", a_missing_robots_txt_allows_everything},
+    {"an unreachable robots.txt forbids, and costs the host in the end",
+     an_unreachable_robots_txt_forbids_and_costs_the_host_in_the_end},
+    {"redirects of robots.txt are followed five times",
+     redirects_of_robots_txt_are_followed_five_times},
+    {"rules in force outlive a failed refresh", rules_in_force_outlive_a_failed_refresh},
+    {"each content is a version, and the log names the one in force",
+     each_content_is_a_version_and_the_log_names_the_one_in_force},
+    {"the same rules again are the same version", the_same_rules_again_are_the_same_version},
+    {"a cache lifetime has bounds", a_cache_lifetime_has_bounds},
+    {"a page that fails waits behind the others", a_page_that_fails_waits_behind_the_others},
+    {"a host that is busy waits with all its pages", a_host_that_is_busy_waits_with_all_its_pages},
+    {"the last try keeps what came", the_last_try_keeps_what_came},
+    {"rules that cost much end the turn", rules_that_cost_much_end_the_turn},
+    {"a redirect to a bad port is not followed", a_redirect_to_a_bad_port_is_not_followed},
+    {"user information of a redirect is not kept", user_information_of_a_redirect_is_not_kept},
+    {"a content coding is undone", a_content_coding_is_undone},
+    {"what cannot be decoded is unreachable", what_cannot_be_decoded_is_unreachable},
+    {"what another agent tells is read like an answer",
+     what_another_agent_tells_is_read_like_an_answer},
+    {"what could not be had there forbids everything, or leads on",
+     what_could_not_be_had_there_forbids_everything},
+    {"what another agent wants is kept for it", what_another_agent_wants_is_kept_for_it})

@@ -280,7 +280,7 @@ static void a_success_beside_a_failure_does_not_shorten_the_rest(void)
     FetchResult *first = ask(&w);
     FetchResult *second = ask(&w);
     FetchResult *third = ask(&w);
-    answer(&w, first, FETCH_BROKEN);
+    answer(&w, first, FETCH_TIMEOUT);
     MonoTime rest_end = w.vs->politeness.next_fetch;
     CU_ASSERT_TRUE(mono_before(w.now.mono, rest_end));
     CU_ASSERT_FALSE(visit_turn_goes_on(w.vs));

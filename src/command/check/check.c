@@ -353,8 +353,8 @@ int check_retries(int argc, char **argv)
         const RetryRule *rule = &rules[class];
         (void)printf("%s\t", fetch_class_name(class));
         check_retries_print_time(rule->wait_ms);
-        (void)printf("\t%u\t%s\t%s\n", rule->retries, rule->drops_host ? "host" : "URL",
-                     fetch_class_meaning(class));
+        (void)printf("\t%u\t%s\t%s\t%s\n", rule->retries, rule->drops_host ? "host" : "URL",
+                     fetch_class_is_of_url(class) ? "URL" : "host", fetch_class_meaning(class));
     }
     buffer_destroy(&error);
     return 0;

@@ -224,6 +224,11 @@ static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visi
     }
     if (result->final) {
         visit_state_take(visit_state);
+    } else if (verdict.url_wait_ms > 0) {
+        visit_state_defer(visit_state, tries, mono_add_ms(result->cost.end, verdict.url_wait_ms));
+        if (visit_state_n_ready(visit_state) == 0 && result->host.wait_ms < verdict.url_wait_ms) {
+            result->host.wait_ms = verdict.url_wait_ms; /* for its record: it has nothing else */
+        }
     } else {
         visit_state_note_tries(visit_state, tries); /* it stays at the head of the window */
     }
@@ -517,7 +522,8 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
     if (rc == RESULT_OK && !serves) {
         rc = skip_refused(rules, visit_state, now, refused, has_rules);
     }
-    if (rc == RESULT_NOT_FOUND) {
+    bool waits = !serves && has_rules && mono_before(now->mono, visit_state_url_time(visit_state));
+    if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && waits)) {
         return NULL;
     }
     if (rc == RESULT_LIMIT) {

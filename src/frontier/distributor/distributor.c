@@ -109,7 +109,8 @@ static void notice_reader_take_host(Distributor *distributor, MDB_txn *txn, cons
         visit_dispatch(distributor, txn, visit_state, now);
     } else {
         visit_state->distributor.more = true;
-        if (host->level < visit_state_level(visit_state)) {
+        if (host->level < visit_state_level(visit_state) ||
+            atomic_load_explicit(&visit_state->signals.waits, memory_order_relaxed)) {
             visit_home_recall(distributor, visit_state);
         }
     }

@@ -262,7 +262,7 @@ static void *distributor_main(void *argument)
 /* When host and address may be asked again. */
 static MonoTime frontier_due(const VisitState *visit_state)
 {
-    return mono_later(visit_state->politeness.next_fetch, visit_state->politeness.ip_next_fetch);
+    return mono_later(visit_state_next_time(visit_state), visit_state->politeness.ip_next_fetch);
 }
 
 /* What leaves the workbench is not missed at home while its address has others to fetch from. The

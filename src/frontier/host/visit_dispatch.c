@@ -85,7 +85,7 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
     if (visit_state->distributor.stale) {
         visit_state->distributor.stale = false;
         visit_state->distributor.appetite = visit_state->window.count / 2;
-        visit_window_release(distributor, visit_state);
+        visit_window_release_ready(distributor, visit_state);
     }
     visit_errand_take_waiting(visit_state);
     shed(distributor, visit_state);
@@ -99,7 +99,7 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
         return;
     }
     gone |= visit_state->politeness.dropped;
-    if (!gone && visit_state_count(visit_state) == 0) {
+    if (!gone && visit_state_n_ready(visit_state) == 0) {
         visit_state->distributor.more = false;
         Result rc = disk_read_note(distributor, visit_window_refill(distributor, txn, visit_state));
         if (rc != RESULT_OK) {

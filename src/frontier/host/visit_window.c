@@ -15,18 +15,32 @@
 
 static char present; /* what in_flight maps to */
 
-void visit_window_release(Distributor *distributor, VisitState *visit_state)
+/* Takes URLs out of the window until so many are left; they may be handed out again. */
+static void window_release_to(Distributor *distributor, VisitState *visit_state, uint32_t least)
 {
-    const WindowUrl *url = NULL;
     uint64_t left = visit_state->distributor.uncommitted;
-    while ((url = visit_state_peek(visit_state)) != NULL) {
+    while (visit_state_count(visit_state) > least) {
+        const WindowUrl *url = visit_state_peek(visit_state);
         (void)map_remove(&distributor->in_flight, map_key(url->index));
         assert(left > 0);
         left--;
         visit_state_take(visit_state);
     }
     distributor_set_uncommitted(distributor, visit_state, left);
+}
+
+void visit_window_release(Distributor *distributor, VisitState *visit_state)
+{
+    window_release_to(distributor, visit_state, 0);
     visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+}
+
+void visit_window_release_ready(Distributor *distributor, VisitState *visit_state)
+{
+    window_release_to(distributor, visit_state, visit_state->window.n_later);
+    if (visit_state_count(visit_state) == 0) {
+        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+    }
 }
 
 /* A share of the memory that is left, so that more hosts mean shorter windows. One that is often
@@ -240,19 +254,56 @@ static Result pages_left(const Distributor *distributor, MDB_txn *txn,
     return rc;
 }
 
+/* Adds the URLs that wait for a retry behind the new ones, their texts behind the texts. Without
+ * room they wait no longer: they come with a later window. */
+static uint32_t window_carry_over(Distributor *distributor, VisitState *visit_state,
+                                  WindowUrl *urls, uint32_t count)
+{
+    Buffer *text = &distributor->text;
+    uint64_t uncommitted = visit_state->distributor.uncommitted;
+    const VisitWindow *old = &visit_state->window;
+    for (uint32_t i = old->next; i < old->count; i++) {
+        WindowUrl url = old->urls[i];
+        size_t offset = text->length;
+        const char *etag = old->bytes + url.validators;
+        Result rc = buffer_append(text, old->bytes + url.offset, url.length);
+        if (rc == RESULT_OK) {
+            rc = buffer_append_char(text, '\0');
+        }
+        size_t validators = text->length;
+        if (rc == RESULT_OK && url.validators != 0) {
+            size_t length = strlen(etag) + 1;
+            rc = buffer_append(text, etag, length + strlen(etag + length) + 1);
+        }
+        if (rc != RESULT_OK) {
+            text->length = offset;
+            uncommitted -= map_remove(&distributor->in_flight, map_key(url.index)) != NULL;
+            continue;
+        }
+        url.offset = (uint32_t)offset;
+        url.validators = url.validators == 0 ? 0 : (uint32_t)validators;
+        urls[count++] = url;
+    }
+    distributor_set_uncommitted(distributor, visit_state, uncommitted);
+    return count;
+}
+
 Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
 {
     uint32_t want = window_size(distributor, visit_state);
     uint64_t left = 0;
     Result rc = pages_left(distributor, txn, visit_state, &left);
+    uint32_t n_later = visit_state_count(visit_state);
     visit_state->distributor.capped = rc == RESULT_OK && left == 0;
-    if (rc != RESULT_OK || left == 0) {
+    if (n_later == 0) {
         visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+    }
+    if (rc != RESULT_OK || left == 0) {
         return rc;
     }
     want = want < left ? want : (uint32_t)left;
     ScheduleItem *chosen = calloc(want, sizeof *chosen);
-    WindowUrl *urls = calloc(want, sizeof *urls);
+    WindowUrl *urls = calloc((size_t)want + n_later, sizeof *urls);
     size_t n = 0;
     uint32_t count = 0;
     rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
@@ -267,24 +318,27 @@ Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *v
     if (rc == RESULT_OK) {
         rc = visit_window_read_urls(distributor, txn, chosen, n, urls, &count);
     }
+    uint32_t n_new = count;
+    if (rc == RESULT_OK && count > 0) {
+        count = window_carry_over(distributor, visit_state, urls, count);
+    }
     size_t bytes = (count == 0 ? 0 : count * sizeof *urls) + distributor->text.length;
     char *memory = rc == RESULT_OK && count > 0 ? malloc(bytes) : NULL;
     if (memory != NULL) {
         memcpy(memory, urls, count * sizeof *urls);
         memcpy(memory + count * sizeof *urls, distributor->text.data, distributor->text.length);
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < n_new && rc == RESULT_OK; i++) {
             rc = map_put(&distributor->in_flight, map_key(urls[i].index), &present);
-            if (rc != RESULT_OK) {
+            if (rc != RESULT_OK) { /* without room it has none that wait, either */
+                window_release_to(distributor, visit_state, 0);
+                n_new = i;
                 count = i;
-                break;
             }
         }
         visit_state_set_window(visit_state, (WindowUrl *)(void *)memory,
                                memory + (bytes - distributor->text.length), count, bytes);
         distributor_set_uncommitted(distributor, visit_state,
-                                    visit_state->distributor.uncommitted + count);
-    } else {
-        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+                                    visit_state->distributor.uncommitted + n_new);
     }
     free(chosen);
     free(urls);

@@ -14,9 +14,12 @@
 
 #include "frontier/host/distributor_state.h"
 
-/* Gives a visit state without URLs its next window; the window may stay empty. */
+/* Gives a visit state its next window that has no URLs but such as wait for a retry, which stay
+ * behind the new ones. The window may stay as it is. */
 Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state);
 /* Returns the URLs left in its window to the schedule: they may be handed out again. */
 void visit_window_release(Distributor *distributor, VisitState *visit_state);
+/* The same, but for those that wait for a retry. */
+void visit_window_release_ready(Distributor *distributor, VisitState *visit_state);
 
 #endif

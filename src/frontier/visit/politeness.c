@@ -15,50 +15,55 @@ static const struct {
     const char *name;
     RetryRule rule;
     bool may_be_ours;
+    bool is_of_url;
     const char *meaning;
 } classes[FETCH_CLASSES] = {
-    [FETCH_OK] = {"ok", {0, 0, false}, false, "an answer"},
-    [FETCH_BUSY] = {"busy", {30000, 5, false}, false, "429 or 503; Retry-After goes first"},
-    [FETCH_NO_NAME] = {"no-name", {0, 0, true}, true, "the name does not exist"},
+    [FETCH_OK] = {"ok", {0, 0, false}, false, false, "an answer"},
+    [FETCH_BUSY] = {"busy", {30000, 5, false}, false, false, "429 or 503; Retry-After goes first"},
+    [FETCH_NO_NAME] = {"no-name", {0, 0, true}, true, false, "the name does not exist"},
     [FETCH_DNS] = {"dns",
                    {5 * MINUTE, 3, true},
                    true,
+                   false,
                    "no answer from name servers, or a failure of theirs"},
-    [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}, true, "connection refused"},
-    [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}, true, "network or host unreachable"},
+    [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}, true, false, "connection refused"},
+    [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}, true, false, "network or host unreachable"},
     [FETCH_CONNECT_TIME] = {"connect-time",
                             {10 * MINUTE, 3, true},
                             true,
+                            false,
                             "no connection within fetch.connect_timeout"},
-    [FETCH_TLS] = {"tls", {HOUR, 1, true}, false, "handshake or certificate failed"},
+    [FETCH_TLS] = {"tls", {HOUR, 1, true}, false, false, "handshake or certificate failed"},
     [FETCH_TIMEOUT] = {"timeout",
                        {MINUTE, 3, false},
                        true,
+                       false,
                        "fetch.first_byte_timeout or total_timeout has passed"},
-    [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}, true, "slower than fetch.slow_rate"},
-    [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}, true, "reset, cut short, or not HTTP"},
-    [FETCH_PRIVATE] = {"private", {0, 0, true}, false, "a special address (fetch.allow_addresses)"},
-    [FETCH_HTTP2] = {"http2", {0, 2, false}, true, "HTTP/2 broke: again with HTTP/1.1"},
-    [FETCH_ROBOTS_ERROR] = {"robots-error",
-                            {5 * MINUTE, 5, true},
-                            false,
-                            "robots.txt answered 5xx"},
-    [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}, false, "no connection is made to this port"},
-    [FETCH_SERVER] = {"server-error", {5000, 2, false}, false, "500, 502 or 504"},
+    [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}, true, false, "slower than fetch.slow_rate"},
+    [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}, true, true, "reset, cut short, or not HTTP"},
+    [FETCH_PRIVATE] =
+        {"private", {0, 0, true}, false, false, "a special address (fetch.allow_addresses)"},
+    [FETCH_HTTP2] = {"http2", {0, 2, false}, true, false, "HTTP/2 broke: again with HTTP/1.1"},
+    [FETCH_ROBOTS_ERROR] =
+        {"robots-error", {5 * MINUTE, 5, true}, false, false, "robots.txt answered 5xx"},
+    [FETCH_BAD_PORT] =
+        {"bad-port", {0, 0, true}, false, false, "no connection is made to this port"},
+    [FETCH_SERVER] = {"server-error", {5000, 2, false}, false, true, "500, 502 or 504"},
     [FETCH_LOCAL] = {"local",
                      {1000, 0, false},
                      false,
+                     false,
                      "this machine could not: again, nobody is charged"},
-    [FETCH_COOKIE] = {"cookie",
-                      {0, 2, false},
-                      false,
-                      "a redirect that set a cookie: again with it"},
+    [FETCH_COOKIE] =
+        {"cookie", {0, 2, false}, false, false, "a redirect that set a cookie: again with it"},
     [FETCH_PROXY] = {"proxy",
                      {30000, 0, false},
+                     false,
                      false,
                      "the proxy could not be used: again, nobody is charged"},
     [FETCH_WALL] = {"wall",
                     {10 * MINUTE, 0, false},
+                    false,
                     false,
                     "politeness.wall_answers in a row that keep crawlers out"},
 };
@@ -76,6 +81,16 @@ const char *fetch_class_meaning(FetchClass class)
 bool fetch_class_may_be_ours(FetchClass class)
 {
     return class < FETCH_CLASSES && classes[class].may_be_ours;
+}
+
+bool fetch_class_is_of_url(FetchClass class)
+{
+    return class < FETCH_CLASSES && classes[class].is_of_url;
+}
+
+bool politeness_blames_urls(FetchClass class, unsigned failures)
+{
+    return fetch_class_is_of_url(class) && failures <= POLITENESS_URL_FAILURES;
 }
 
 void politeness_default_rules(RetryRule rules[FETCH_CLASSES])
@@ -182,15 +197,11 @@ static int64_t doubled(int64_t wait_ms, unsigned failures)
     return wait_ms > WAIT_MAX >> doublings ? WAIT_MAX : wait_ms << doublings;
 }
 
-/* The rest that the table gives for one more failure. The first server error is no reason to slow
- * down: some pages are broken on every site. */
+/* The rest that the table gives for one more failure. The first ones of a URL were its own. */
 static int64_t table_rest(const PolitenessOptions *options, FetchClass class, unsigned failures)
 {
-    if (class == FETCH_SERVER) {
-        if (failures == 0) {
-            return 0;
-        }
-        failures--;
+    if (fetch_class_is_of_url(class)) {
+        failures -= failures < POLITENESS_URL_FAILURES ? failures : POLITENESS_URL_FAILURES;
     }
     int64_t rest = doubled(options->rules[class].wait_ms, failures);
     return options->rest_max_ms > 0 ? politeness_lesser(rest, options->rest_max_ms) : rest;
@@ -254,6 +265,28 @@ static PolitenessVerdict judge_local(const PolitenessOptions *options, const Fet
                                .retry = true};
 }
 
+/* The URL waits, and its host goes on. */
+static PolitenessVerdict judge_url(const PolitenessOptions *options, const FetchEnd *end,
+                                   HostHealth *health, unsigned *tries)
+{
+    int64_t delay =
+        politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
+    int64_t wait = doubled(options->rules[end->class].wait_ms, *tries);
+    PolitenessVerdict verdict = {.host_wait_ms = greater(delay, health->extra_ms),
+                                 .ip_wait_ms = options->ip_delay_ms,
+                                 .tries = *tries + 1};
+    verdict.retry = !politeness_is_last_try(options, end->class, *tries);
+    verdict.drop_url = !verdict.retry;
+    if (verdict.retry) {
+        verdict.url_wait_ms =
+            options->rest_max_ms > 0 ? politeness_lesser(wait, options->rest_max_ms) : wait;
+    }
+    health->failures++;
+    health->last = end->class;
+    *tries = verdict.retry ? *tries + 1 : 0;
+    return verdict;
+}
+
 #define PARK_LEAST_FAILURES 4u
 
 /* Whether a host is set aside that is not to be dropped. */
@@ -294,6 +327,9 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
     }
     if (end->class == FETCH_LOCAL || end->class == FETCH_PROXY) {
         return judge_local(options, end, *tries);
+    }
+    if (!end->robots && politeness_blames_urls(end->class, health->failures + 1)) {
+        return judge_url(options, end, health, tries);
     }
     const RetryRule *rule = &options->rules[end->class];
     PolitenessVerdict verdict = {.host_wait_ms = note_failure(options, end, health),

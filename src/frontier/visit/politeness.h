@@ -8,12 +8,14 @@
  *    table gives, up to rest_max_ms. Each success halves the count, and the rest: the delay behind
  *    it is half of the last rest, then a quarter, until the host's own delay is longer. A host
  *    whose rests add up to park_after_ms without recovering is parked, with its URLs.
- * What this machine is to blame for is not counted at all (FETCH_LOCAL).
+ * A failure is the URL's own while others answer: a class that says so (fetch_class_is_of_url)
+ * makes the URL wait, as long as the table says for its tries, and the host nothing but its delay.
+ * Behind POLITENESS_URL_FAILURES of them in a row it is the host's, as all other classes always
+ * are. What this machine is to blame for is not counted at all (FETCH_LOCAL).
  * A host that walls rests as the table says, and one try of any page follows each rest; it opens
  * with the first other answer, and is parked at the latest after POLITENESS_WALLS rests.
  * 429 and 503 slow down the host as long as their Retry-After says; beyond retry_after_max_ms the
- * host is parked. A Retry-After of nothing, or of a time that has passed, says nothing. 500, 502
- * and 504 slow it down when they are repeated.
+ * host is parked. A Retry-After of nothing, or of a time that has passed, says nothing.
  *
  * Threads: any; no I/O, no locks, no clock.
  * Source: BUbiNG's table of exceptions; RFC 9110 10.2.3 (Retry-After). */
@@ -54,6 +56,11 @@ typedef enum FetchClass {
 const char *fetch_class_name(FetchClass class);
 /* In a few words, for manuals. */
 const char *fetch_class_meaning(FetchClass class);
+/* Whether a failure is that of one URL while others of its host answer. */
+bool fetch_class_is_of_url(FetchClass class);
+#define POLITENESS_URL_FAILURES 2u
+/* Whether so many failures in a row, the last of this class, are those of URLs. */
+bool politeness_blames_urls(FetchClass class, unsigned failures);
 /* Whether a failure looks the same when it is our own network that fails. */
 bool fetch_class_may_be_ours(FetchClass class);
 
@@ -104,11 +111,12 @@ typedef struct FetchEnd {
 typedef struct PolitenessVerdict {
     int64_t host_wait_ms; /* from the end of the fetch */
     int64_t ip_wait_ms;
-    unsigned tries; /* that have failed, this one included; 0: it has not */
-    bool retry;     /* the same URL again after host_wait_ms */
-    bool drop_url;  /* its tries are used up */
-    bool drop_host; /* so are the host's: it is given up, with its URLs */
-    bool park_host; /* it has failed for too long: it is set aside, with its URLs */
+    int64_t url_wait_ms; /* before it is tried again; others of the host go on meanwhile */
+    unsigned tries;      /* that have failed, this one included; 0: it has not */
+    bool retry;          /* the same URL again after host_wait_ms, and url_wait_ms */
+    bool drop_url;       /* its tries are used up */
+    bool drop_host;      /* so are the host's: it is given up, with its URLs */
+    bool park_host;      /* it has failed for too long: it is set aside, with its URLs */
 } PolitenessVerdict;
 
 #define POLITENESS_WALLS 24u /* rests of a host that walls, until it is parked, however short */

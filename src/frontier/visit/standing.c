@@ -27,7 +27,9 @@ static bool is_prompt(FetchClass class)
 
 Standing standing_of(const StandingRecord *record, const HostHealth *health)
 {
-    if (record->is_slow || (health->failures > 0 && !is_prompt(health->last))) {
+    bool fails = health->failures > 0 && !is_prompt(health->last) &&
+                 !politeness_blames_urls(health->last, health->failures);
+    if (record->is_slow || fails) {
         return STANDING_ILL;
     }
     return record->is_proven ? STANDING_PROVEN : STANDING_NEW;

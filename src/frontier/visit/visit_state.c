@@ -119,7 +119,7 @@ unsigned visit_state_level(const VisitState *visit_state)
 static uint32_t level_end(const VisitState *visit_state, uint32_t place)
 {
     uint32_t least = place + 1;
-    uint32_t most = visit_state->window.count;
+    uint32_t most = visit_state->window.count - visit_state->window.n_later;
     while (least < most) {
         uint32_t middle = least + (most - least) / 2;
         if (visit_state->window.urls[middle].level == visit_state->window.urls[place].level) {
@@ -131,12 +131,37 @@ static uint32_t level_end(const VisitState *visit_state, uint32_t place)
     return least;
 }
 
+/* All that are left have failed: the first one whose time comes goes first. */
+static void visit_state_choose_later(VisitState *visit_state)
+{
+    WindowUrl *urls = visit_state->window.urls;
+    uint32_t next = visit_state->window.next;
+    uint32_t first = next;
+    for (uint32_t i = next; i < visit_state->window.count; i++) {
+        first = urls[i].later < urls[first].later ? i : first;
+    }
+    bool is_empty = next >= visit_state->window.count;
+    if (first != next) {
+        WindowUrl url = urls[first];
+        urls[first] = urls[next];
+        urls[next] = url;
+    }
+    atomic_store_explicit(&visit_state->signals.waits, !is_empty, memory_order_relaxed);
+    atomic_store_explicit(&visit_state->signals.best,
+                          is_empty ? SCHEDULE_NO_LEVEL : urls[next].level, memory_order_relaxed);
+}
+
 /* The window stands in order of level. When it is the turn of another level than the best one its
  * first URL is brought to the front; the rest keeps its order. */
 static void visit_state_choose(VisitState *visit_state)
 {
     uint32_t next = visit_state->window.next;
-    uint32_t count = visit_state->window.count;
+    uint32_t count = visit_state->window.count - visit_state->window.n_later;
+    if (next >= count) {
+        visit_state_choose_later(visit_state);
+        return;
+    }
+    atomic_store_explicit(&visit_state->signals.waits, false, memory_order_relaxed);
     unsigned best = next < count ? visit_state->window.urls[next].level : SCHEDULE_NO_LEVEL;
     atomic_store_explicit(&visit_state->signals.best, best, memory_order_relaxed);
     if (visit_state->window.bias.kind == LEVEL_BIAS_STRICT || next >= count) {
@@ -172,16 +197,51 @@ void visit_state_end_usage(VisitState *visit_state)
 
 void visit_state_take(VisitState *visit_state)
 {
-    if (visit_state->window.next < visit_state->window.count) {
-        visit_state->window.next++;
+    VisitWindow *window = &visit_state->window;
+    if (window->next < window->count) {
+        window->n_later -= window->n_later == window->count - window->next;
+        window->next++;
         visit_state_choose(visit_state);
     }
+}
+
+void visit_state_defer(VisitState *visit_state, unsigned tries, MonoTime until)
+{
+    VisitWindow *window = &visit_state->window;
+    if (window->next >= window->count) {
+        return;
+    }
+    WindowUrl url = window->urls[window->next];
+    url.tries = (uint8_t)(tries > UINT8_MAX ? UINT8_MAX : tries);
+    url.later = (uint32_t)(until.ns / (VISIT_STATE_TICK_MS * INT64_C(1000000)) + 1);
+    window->n_later += window->n_later < window->count - window->next;
+    memmove(window->urls + window->next, window->urls + window->next + 1,
+            (window->count - window->next - 1) * sizeof url);
+    window->urls[window->count - 1] = url;
+    visit_state_choose(visit_state);
+}
+
+uint32_t visit_state_n_ready(const VisitState *visit_state)
+{
+    return visit_state_count(visit_state) - visit_state->window.n_later;
+}
+
+MonoTime visit_state_url_time(const VisitState *visit_state)
+{
+    const WindowUrl *url = visit_state_peek(visit_state);
+    return (MonoTime){url == NULL ? 0 : url->later * (VISIT_STATE_TICK_MS * INT64_C(1000000))};
+}
+
+MonoTime visit_state_next_time(const VisitState *visit_state)
+{
+    return mono_later(visit_state->politeness.next_fetch, visit_state_url_time(visit_state));
 }
 
 void visit_state_put_back(VisitState *visit_state, const WindowUrl *url)
 {
     if (visit_state->window.next > 0) {
         visit_state->window.urls[--visit_state->window.next] = *url;
+        visit_state->window.urls[visit_state->window.next].later = 0;
         atomic_store_explicit(&visit_state->signals.best, url->level, memory_order_relaxed);
     }
 }
@@ -199,6 +259,11 @@ void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *by
     visit_state->window.bytes = bytes;
     visit_state->window.count = count;
     visit_state->window.next = 0;
+    visit_state->window.n_later = 0;
+    while (visit_state->window.n_later < count &&
+           window[count - 1 - visit_state->window.n_later].later != 0) {
+        visit_state->window.n_later++;
+    }
     visit_state->window.memory = memory;
     visit_state_choose(visit_state);
 }

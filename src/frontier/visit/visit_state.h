@@ -91,12 +91,13 @@ typedef struct WindowUrl {
     uint64_t index;  /* of the page */
     uint32_t offset; /* of its URL in VisitWindow.bytes */
     uint32_t length;
-    uint8_t level; /* where it is scheduled */
-    uint8_t hop;   /* how it was found */
-    uint8_t depth; /* capped at 255 */
-    uint8_t tries; /* failed attempts so far */
-    bool again;    /* it was crawled before */
-    bool walled;   /* and the answer that is stored keeps crawlers out */
+    uint8_t level;  /* where it is scheduled */
+    uint8_t hop;    /* how it was found */
+    uint8_t depth;  /* capped at 255 */
+    uint8_t tries;  /* failed attempts so far */
+    bool again;     /* it was crawled before */
+    bool walled;    /* and the answer that is stored keeps crawlers out */
+    uint32_t later; /* it has failed: not before this time, in VISIT_STATE_TICK_MS; 0: now */
     /* Validators of what is stored, "ETAG NUL DATE NUL" in VisitWindow.bytes, each may be "";
      * 0 = none. (The first URL is at 0.) */
     uint32_t validators;
@@ -178,10 +179,11 @@ typedef struct VisitWindow {
     WindowUrl *urls; /* owned, with bytes in one allocation */
     char *bytes;
     uint32_t count;
-    uint32_t next;   /* first URL not yet taken */
-    size_t memory;   /* bytes of the allocation */
-    LevelBias bias;  /* among the levels of its URLs; set at birth */
-    uint64_t ticket; /* turns so far, for the bias */
+    uint32_t next;    /* first URL not yet taken */
+    uint32_t n_later; /* of those behind it, at the end: they have failed, and wait */
+    size_t memory;    /* bytes of the allocation */
+    LevelBias bias;   /* among the levels of its URLs; set at birth */
+    uint64_t ticket;  /* turns so far, for the bias */
 } VisitWindow;
 
 /* Where it is reached. Filled in by the resolver. */
@@ -207,6 +209,7 @@ typedef struct VisitTodo {
 /* What one thread tells another while the visit state is away from home. */
 typedef struct VisitSignals {
     atomic_uint best;   /* level of the window's best URL; the owner writes it */
+    atomic_bool waits;  /* all URLs of the window have failed, and wait; the owner writes it */
     atomic_bool wanted; /* come home after this fetch: askers wait, or its rules are large */
 } VisitSignals;
 
@@ -262,6 +265,15 @@ unsigned visit_state_level(const VisitState *visit_state);
  * window is empty. */
 const WindowUrl *visit_state_peek(const VisitState *visit_state);
 const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url);
+/* The URL to fetch next has failed, and waits until then behind all others of the window. */
+#define VISIT_STATE_TICK_MS 100
+void visit_state_defer(VisitState *visit_state, unsigned tries, MonoTime until);
+/* The number of URLs that wait for nothing but their turn. */
+uint32_t visit_state_n_ready(const VisitState *visit_state);
+/* When the URL to fetch next has waited; 0: it does not wait. */
+MonoTime visit_state_url_time(const VisitState *visit_state);
+/* When something of it may be fetched: its delay is over, and its URL has waited. */
+MonoTime visit_state_next_time(const VisitState *visit_state);
 /* Notes how many tries of the URL to fetch next have failed. */
 void visit_state_note_tries(VisitState *visit_state, unsigned tries);
 /* A fetch from its address has ended, at `end`. When there was no connection, the next address has
@@ -275,7 +287,8 @@ void visit_state_end_usage(VisitState *visit_state);
 void visit_state_put_back(VisitState *visit_state, const WindowUrl *url);
 /* The number of URLs left in the window. */
 uint32_t visit_state_count(const VisitState *visit_state);
-/* Installs a new window, best level first; takes window (malloc'd, bytes behind the array). */
+/* Installs a new window, best level first, those that wait for a retry behind the others; takes
+ * window (malloc'd, bytes behind the array). */
 void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
                             size_t memory);
 /* Bytes it occupies, with its share of what others keep for it: a workbench entry, places in maps

@@ -36,7 +36,7 @@ static bool is_at_ease(const VisitState *visit_state, const PolitenessVerdict *v
            (rules == NULL || robots_crawl_delay_ms(rules) <= 0) &&
            visit_state->errands.askers == NULL && !atomic_load(&visit_state->signals.wanted) &&
            standing_now(visit_state) == visit_state->turn.standing &&
-           visit_state_count(visit_state) > 0;
+           visit_state_n_ready(visit_state) > 0;
 }
 
 /* Nothing is owed, and the time of such a turn is not over. */
@@ -75,7 +75,7 @@ bool visit_turn_may_widen(const VisitState *visit_state, const PolitenessOptions
            politeness_host_delay(options, politeness->delay_ms, crawl_delay_ms, 0) == 0 &&
            politeness->health.failures == 0 && !turn->has_failed && !politeness->dropped &&
            visit_state->errands.askers == NULL && !atomic_load(&visit_state->signals.wanted) &&
-           visit_state_count(visit_state) > 0 && (before.ns == 0 || mono_before(now, before)) &&
+           visit_state_n_ready(visit_state) > 0 && (before.ns == 0 || mono_before(now, before)) &&
            mono_before(now, mono_add_ms(turn->start, VISIT_TURN_FREE_MS));
 }
 

@@ -43,7 +43,7 @@ Result workbench_entry_enqueue(WorkbenchEntry *entry, VisitState *visit_state)
     visit_state->todo.standing =
         standing_of(&visit_state->politeness.standing, &visit_state->politeness.health);
     return heap_push(&entry->waiting, &visit_state->todo.by_time,
-                     visit_state->politeness.next_fetch.ns, visit_state->identity.host);
+                     visit_state_next_time(visit_state).ns, visit_state->identity.host);
 }
 
 void workbench_entry_dequeue(WorkbenchEntry *entry, VisitState *visit_state)
@@ -60,10 +60,10 @@ Result workbench_entry_ripen(WorkbenchEntry *entry, MonoTime now)
         VisitState *visit_state = visit_state_of(heap_pop(&entry->waiting));
         rc = heap_push(&entry->ready[visit_state->todo.standing], node,
                        visit_state_level(visit_state),
-                       (uint64_t)visit_state->politeness.next_fetch.ns);
+                       (uint64_t)visit_state_next_time(visit_state).ns);
         visit_state->todo.ready = rc == RESULT_OK;
         if (rc != RESULT_OK) { /* there is room where it came from */
-            (void)heap_push(&entry->waiting, node, visit_state->politeness.next_fetch.ns,
+            (void)heap_push(&entry->waiting, node, visit_state_next_time(visit_state).ns,
                             visit_state->identity.host);
         }
         node = heap_top(&entry->waiting);
@@ -470,7 +470,7 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     }
     VisitState *visit_state = workbench_entry_take(entry, standing);
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
-           !mono_before(now, visit_state->politeness.next_fetch));
+           !mono_before(now, visit_state_next_time(visit_state)));
     entry->acquired = true;
     MonoTime unbounded = {0};
     visit_state->politeness.fetch_before = workbench->leases == NULL ? unbounded : entry->lease.end;
@@ -490,7 +490,7 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     workbench->n_acquired--;
     workbench->acquired[visit_state->todo.standing]--;
     bool far = mono_ms_between(now, visit_state->politeness.next_fetch) > WORKBENCH_FAR_MS;
-    bool keep = visit_state_count(visit_state) > 0 && !visit_state->politeness.dropped && !far &&
+    bool keep = visit_state_n_ready(visit_state) > 0 && !visit_state->politeness.dropped && !far &&
                 !visit_state->robots.elsewhere && !atomic_load(&visit_state->signals.wanted) &&
                 mono_before(now, visit_state->address.expiry);
     if (keep && workbench_entry_enqueue(entry, visit_state) == RESULT_OK) {
