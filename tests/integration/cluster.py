@@ -456,6 +456,10 @@ def refused(report, path):
             report.check("it goes on", harness.until(
                 lambda: " running=1 " in ragno(*status).stdout), ragno(*status).stdout)
             refusal("a copy of its directory", [], "copy of this directory", path + "/copy")
+            shutil.copytree(agents.directories[0], path + "/double", ignore=shutil.ignore_patterns("control"))
+            refusal("a copy of a directory that runs", [], "runs already", path + "/double")
+            report.check("which goes on", agents.processes[0].poll() is None and
+                         " running=1 " in ragno(*status).stdout, ragno(*status).stdout)
     single = path + "/single"
     with harness.Web(path, hosts=2, pages=10) as web:
         harness.crawl(web, single, "-q")

@@ -48,6 +48,19 @@ def moves(report, _):
                      code == 0 and figures["sim.moves"] > 0 and figures["sim.fetched_again"] == 0, errors[-300:])
 
 
+def returns(report, _):
+    """Backups take the place of directories, 20 and more of them: what they do not hold is fetched again, and nothing
+    is missing that any page links to. While slots move, too."""
+    done = 0
+    for words, code, figures, errors in many([*SMALL, *more, "--returns", "8", "--seed", str(seed)]
+                                             for more in ([], [*TROUBLE], [*TROUBLE, "--moves", "6"])
+                                             for seed in range(1, 1 + SEEDS // 5)):
+        done += figures.get("sim.returns", 0)
+        report.check(f"seed {words[-1]} ({figures.get('sim.returns')} returns, {figures.get('sim.forgotten')} pages "
+                     f"forgotten, {figures.get('sim.fetched_again')} fetched again)", code == 0, errors[-300:])
+    report.check(f"{done} backups were put back", done >= 20, done)
+
+
 def limit(report, _):
     """A limit of all agents together is never exceeded, and when nobody dies it is used up exactly.
     Of 208, 282 and 297 the end was found while an agent did not know yet what another one had given back."""
@@ -70,4 +83,4 @@ def mutations(report, _):
 
 
 if __name__ == "__main__":
-    harness.main(seeds, moving, moves, limit, mutations)
+    harness.main(seeds, moving, moves, returns, limit, mutations)

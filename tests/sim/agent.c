@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent_sinks.h"
 #include "base/core/hash.h"
@@ -120,6 +121,51 @@ void agent_stop(Agent *agent, int64_t pause_ms)
         agent->pause_ms = pause_ms;
         agent->stale = true;
     }
+}
+
+static bool copy_file(const char *from, const char *to)
+{
+    char block[65536];
+    size_t n = 0;
+    FILE *in = fopen(from, "rb");
+    FILE *out = fopen(to, "wb");
+    bool ok = in != NULL && out != NULL;
+    while (ok && (n = fread(block, 1, sizeof block, in)) > 0) {
+        ok = fwrite(block, 1, n, out) == n;
+    }
+    ok = ok && ferror(in) == 0;
+    if (in != NULL) {
+        (void)fclose(in);
+    }
+    return (out == NULL || fclose(out) == 0) && ok;
+}
+
+bool agent_back_up(Agent *agent, const char *path)
+{
+    MDB_txn *txn = NULL;
+    Crawl *crawl = &agent->crawl;
+    if ((crawl->store.db == NULL && !crawl_store_of(crawl)) || mkdir(path, 0777) != 0 ||
+        page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
+        return false;
+    }
+    MDB_env *env = mdb_txn_env(txn);
+    page_db_txn_abort(crawl->store.db, txn);
+    return mdb_env_copy2(env, path, MDB_CP_COMPACT) == 0;
+}
+
+bool agent_put_back(Agent *agent, const char *path, MonoTime when)
+{
+    char from[4096];
+    char to[4096];
+    if (agent_runs(agent)) {
+        agent_kill(agent, when);
+    } else {
+        crawl_stop(&agent->crawl);
+        agent_start_again(agent, when);
+    }
+    (void)snprintf(from, sizeof from, "%s/data.mdb", path);
+    (void)snprintf(to, sizeof to, "%s/data.mdb", agent->crawl.options.directory);
+    return copy_file(from, to);
 }
 
 bool agent_runs(const Agent *agent)

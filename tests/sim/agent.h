@@ -86,6 +86,12 @@ void agent_kill(Agent *agent, MonoTime start);
 /* A member ends by itself, with all that it has committed; the next process starts pause_ms later.
  */
 void agent_stop(Agent *agent, int64_t pause_ms);
+/* A copy of its database, as `ragno backup` makes it, in a new directory; false: it cannot be made.
+ */
+bool agent_back_up(Agent *agent, const char *path);
+/* The process is killed, the backup takes the place of its directory, and the next one starts then.
+ */
+bool agent_put_back(Agent *agent, const char *path, MonoTime start);
 bool agent_runs(const Agent *agent);
 /* Of the table; CLUSTER_NOBODY. */
 uint16_t agent_self(const Agent *agent);

@@ -69,7 +69,8 @@ static void on_settled(void *context, const InboxItem *item)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        node_settled(agent->node, item->ticket, item->fault, item->envelope.from, agent->net->now);
+        BlockSettled settled = {item->ticket, item->envelope.from, item->fault, item->taken};
+        node_settled(agent->node, &settled);
         agent_touch(agent);
     }
 }
@@ -97,6 +98,15 @@ static void on_settle(void *context, uint16_t to)
     Agent *agent = context;
     if (agent_is_member(agent)) {
         node_moved(agent->node, to);
+        agent_touch(agent);
+    }
+}
+
+static void on_retold(void *context, uint16_t number)
+{
+    Agent *agent = context;
+    if (agent_is_member(agent)) {
+        node_retold(agent->node, number);
         agent_touch(agent);
     }
 }
@@ -165,6 +175,19 @@ static void sink_answered(void *context, uint16_t to, const OutboxRange *range)
     acks_chore_tell(&agent->acks, &ack);
 }
 
+static Result sink_mark(void *context, uint16_t number, PeerMark *mark)
+{
+    const Agent *agent = context;
+    const IngestStore *store = &agent->crawl.store;
+    return ingest_cluster_mark(store->db, store->crawl, number, mark);
+}
+
+static Result sink_retell(void *context, uint16_t number, uint64_t heard)
+{
+    Agent *agent = context;
+    return moves_chore_retell(&agent->moves, number, heard);
+}
+
 /* As cluster_sinks.c and cluster_state.c have it. */
 static void sink_situation(void *context, NodeSituation *s)
 {
@@ -213,7 +236,8 @@ NodeSinks agent_node_sinks(Agent *agent)
                        .situation = sink_situation,
                        .granted = sink_granted,
                        .ended = sink_ended,
-                       .status = sink_status};
+                       .status = sink_status,
+                       .greet = {.context = agent, .mark = sink_mark, .retell = sink_retell}};
 }
 
 InboxSinks agent_inbox_sinks(Agent *agent)
@@ -230,6 +254,7 @@ void agent_set_sinks(Agent *agent)
     agent->table.committed = on_table;
     agent->moves.context = agent;
     agent->moves.settle = on_settle;
+    agent->moves.retold = on_retold;
     agent->share =
         (CrawlShare){.cluster = &agent->cluster,
                      .chores = {inbox_chore(agent->inbox_chore), acks_chore(&agent->acks),

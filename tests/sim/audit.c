@@ -12,7 +12,9 @@ typedef enum AuditUrl {
     URL_FLYING = 2, /* a request is in flight */
     URL_ENDED = 4,  /* its final result is not committed yet */
     URL_DONE = 8,   /* it is */
-    URL_AGAIN = 16  /* what a crash may have lost */
+    URL_AGAIN = 16, /* what a crash may have lost */
+    URL_LOST = 32,  /* done, and not in the backup that is its agent's directory now */
+    URL_PAGE = 64   /* with status 200 */
 } AuditUrl;
 
 bool audit_init(Audit *audit, const World *world, const PolitenessOptions *politeness,
@@ -103,15 +105,17 @@ static void check_page(Audit *audit, WorldPage page, int64_t now_ms)
     if ((*url & URL_KNOWN) == 0) {
         audit_violation(audit, "a URL that nobody has told of", page, now_ms);
     }
-    if ((*url & (URL_ENDED | URL_DONE)) != 0) {
+    if ((*url & URL_LOST) != 0) { /* its directory does not have it */
+        *url = (uint8_t)((*url & ~(URL_LOST | URL_DONE)) | URL_AGAIN);
+    }
+    bool may_again = audit->forgets || (*url & URL_AGAIN) != 0;
+    if (!may_again && (*url & (URL_ENDED | URL_DONE)) != 0) {
         audit_violation(audit, "a URL fetched twice", page, now_ms);
     }
     if ((*url & URL_FLYING) != 0) {
         audit_violation(audit, "a URL in flight twice", page, now_ms);
     }
-    if ((*url & URL_AGAIN) != 0) {
-        audit->refetched++;
-    }
+    audit->refetched += may_again;
     *url = (uint8_t)((*url | URL_FLYING) & ~URL_AGAIN);
 }
 
@@ -198,7 +202,7 @@ void audit_refused(Audit *audit, uint16_t agent, WorldPage page, int64_t now_ms)
     if (!world_forbids(audit->world, page)) {
         audit_violation(audit, "a page refused that robots.txt allows", page, now_ms);
     }
-    if ((*url & (URL_ENDED | URL_DONE)) != 0) {
+    if (!audit->forgets && (*url & URL_LOST) == 0 && (*url & (URL_ENDED | URL_DONE)) != 0) {
         audit_violation(audit, "a URL refused twice", page, now_ms);
     }
     *url |= URL_ENDED;
@@ -218,7 +222,8 @@ void audit_committed(Audit *audit, WorldPage page, const FetchResult *result, bo
             is_answer(result) ? result->cost.end.ns / 1000000 : host->kept_robots_ms;
     } else if (done) {
         uint8_t *url = url_of(audit, page);
-        *url = (uint8_t)((*url & ~URL_ENDED) | URL_DONE);
+        *url = (uint8_t)((*url & ~(URL_ENDED | URL_PAGE)) | URL_DONE);
+        *url |= result->answer.status == 200 ? URL_PAGE : 0;
     }
 }
 
@@ -269,9 +274,59 @@ void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms)
     }
 }
 
+void audit_back_up(const Audit *audit, AuditBackup *backup)
+{
+    uint32_t n = world_n_pages(audit->world);
+    backup->urls = malloc(n);
+    backup->robots_ms = calloc(audit->world->hosts, sizeof *backup->robots_ms);
+    if (backup->urls == NULL || backup->robots_ms == NULL) {
+        abort();
+    }
+    memcpy(backup->urls, audit->urls, n);
+    for (uint32_t i = 0; i < audit->world->hosts; i++) {
+        backup->robots_ms[i] = audit->hosts[i].kept_robots_ms;
+    }
+}
+
+void audit_backup_destroy(AuditBackup *backup)
+{
+    free(backup->urls);
+    free(backup->robots_ms);
+    *backup = (AuditBackup){.urls = NULL};
+}
+
+void audit_put_back(Audit *audit, uint16_t agent, const AuditBackup *backup, bool moved)
+{
+    uint32_t n = world_n_pages(audit->world);
+    audit->forgets = audit->forgets || moved;
+    for (uint32_t i = 0; i < n; i++) {
+        bool done = (audit->urls[i] & URL_DONE) != 0;
+        bool holds = (backup->urls[i] & (URL_DONE | URL_LOST)) == URL_DONE;
+        if (done && (moved || (!holds && audit->agents[i] == (uint8_t)agent))) {
+            audit->urls[i] = (uint8_t)((audit->urls[i] & ~URL_PAGE) | URL_LOST);
+            audit->lost++;
+        }
+    }
+    for (uint32_t i = 0; i < audit->world->hosts; i++) {
+        AuditHost *host = &audit->hosts[i];
+        if (moved || host->agent == agent) { /* what a server has asked for since is forgotten */
+            host->need_ms = host->kept_need_ms = (uint32_t)audit->host_delay_ms;
+        }
+        if (host->agent == agent) {
+            host->robots_ms = host->kept_robots_ms = backup->robots_ms[i];
+            host->stale_robots = false;
+        }
+    }
+}
+
 bool audit_is_known(const Audit *audit, WorldPage page)
 {
     return (*url_of(audit, page) & URL_KNOWN) != 0;
+}
+
+bool audit_has_links(const Audit *audit, WorldPage page)
+{
+    return (*url_of(audit, page) & URL_PAGE) != 0;
 }
 
 bool audit_is_done(const Audit *audit, WorldPage page)

@@ -7,7 +7,7 @@
  *  3. No page before robots.txt was answered, none that it forbids. Who takes a host over from
  * another agent reads it itself.
  *  4. No page fetched again once its result is committed; none in flight twice. A crash may cost
- * one more fetch of what was not committed.
+ * one more fetch of what was not committed, a backup of what it does not hold.
  *  5. At the end every known URL has a reason, and the database knows the same URLs.
  *
  * Bytes: two per URL, 72 per host, 16 per address, allocated at the start. */
@@ -57,7 +57,15 @@ typedef struct Audit {
     uint64_t refused; /* by robots.txt */
     uint64_t known;
     uint64_t refetched; /* after crashes */
+    bool forgets;       /* hosts moved and a backup was put back: it is not known what it held */
+    uint64_t lost;      /* pages that a directory forgot when a backup took its place */
 } Audit;
+
+/* What a backup of a directory holds. */
+typedef struct AuditBackup {
+    uint8_t *urls;      /* AuditUrl bits */
+    int64_t *robots_ms; /* by host, as kept_robots_ms */
+} AuditBackup;
 
 bool audit_init(Audit *audit, const World *world, const PolitenessOptions *politeness,
                 int64_t robots_expiry_ms);
@@ -80,7 +88,17 @@ void audit_given_up(Audit *audit, uint32_t host);
 /* Everything of an agent that was not committed is forgotten; what is in flight ends now. */
 void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms);
 
+/* A backup of a directory is made now. */
+void audit_back_up(const Audit *audit, AuditBackup *backup);
+void audit_backup_destroy(AuditBackup *backup);
+/* It takes the place of the directory: what the agent has committed since may be fetched again.
+ * moved: the agent may have got or given hosts since, so that this is true of every page, from now
+ * on. */
+void audit_put_back(Audit *audit, uint16_t agent, const AuditBackup *backup, bool moved);
+
 bool audit_is_known(const Audit *audit, WorldPage page);
+/* Whether its links are known to a directory: it was answered with 200, and that was committed. */
+bool audit_has_links(const Audit *audit, WorldPage page);
 bool audit_is_done(const Audit *audit, WorldPage page);
 
 #endif

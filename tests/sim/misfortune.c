@@ -1,14 +1,17 @@
 #include "misfortune.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cluster/desk/table_keeper.h"
+#include "cluster/message/node_place.h"
 
 #define SETTLED_MS     60000 /* before, nobody may have the table to put it back */
 #define AWAY_MS        20000 /* of a process, at most */
 #define CUT_MS         60000
 #define DOWN_MS        30000
 #define AGAIN_MS       10000 /* until an operator starts again what has ended */
+#define RETURN_MS      60000 /* from a backup to its return, at most */
 #define LOST_AFTERWARD 20u
 
 static int by_time(const void *a, const void *b)
@@ -21,24 +24,30 @@ static int by_time(const void *a, const void *b)
 bool trouble_init(Trouble *trouble)
 {
     const ClusterSimOptions *options = trouble->options;
-    const unsigned counts[] = {[FORTUNE_KILL] = options->kills,
-                               [FORTUNE_CUT] = options->cuts,
-                               [FORTUNE_DOWN] = options->downs,
-                               [FORTUNE_MOVE] = options->moves,
-                               [FORTUNE_STOP] = options->stops};
+    const unsigned counts[] = {
+        [FORTUNE_KILL] = options->kills, [FORTUNE_CUT] = options->cuts,
+        [FORTUNE_DOWN] = options->downs, [FORTUNE_MOVE] = options->moves,
+        [FORTUNE_STOP] = options->stops, [FORTUNE_BACKUP] = options->returns};
     int64_t most_ms = (int64_t)options->trouble_s * 1000;
     trouble->begin = trouble->net->now;
     trouble->all = calloc((size_t)options->kills + options->cuts + options->downs + options->moves +
-                              options->stops + 1,
+                              options->stops + 2 * (size_t)options->returns + 1,
                           sizeof *trouble->all);
     if (trouble->all == NULL) {
         return false;
     }
-    for (unsigned kind = FORTUNE_KILL; kind <= FORTUNE_STOP; kind++) {
+    for (unsigned kind = FORTUNE_KILL; kind < FORTUNE_RETURN; kind++) {
         for (unsigned i = 0; i < counts[kind]; i++) {
             int64_t ms = 1 + (int64_t)dice_below(&trouble->net->dice, (uint64_t)most_ms);
             trouble->all[trouble->n++] =
                 (Misfortune){.kind = (MisfortuneKind)kind, .time = mono_add_ms(trouble->begin, ms)};
+        }
+    }
+    for (size_t i = 0, n = trouble->n; i < n; i++) {
+        if (trouble->all[i].kind == FORTUNE_BACKUP) {
+            int64_t ms = 1 + (int64_t)dice_below(&trouble->net->dice, RETURN_MS);
+            trouble->all[trouble->n++] =
+                (Misfortune){FORTUNE_RETURN, mono_add_ms(trouble->all[i].time, ms)};
         }
     }
     trouble->all[trouble->n++] = (Misfortune){.kind = FORTUNE_KILL, .time = MONO_NEVER};
@@ -49,6 +58,7 @@ bool trouble_init(Trouble *trouble)
 void trouble_destroy(Trouble *trouble)
 {
     free(trouble->all);
+    audit_backup_destroy(&trouble->books);
 }
 
 MonoTime trouble_next(const Trouble *trouble)
@@ -147,6 +157,90 @@ static void command(Trouble *trouble)
     cluster_table_destroy(&table);
 }
 
+/* ---- backups --------------------------------------------------------------------------------- */
+
+/* The token of its last start; 0: it is no agent. */
+static uint64_t last_start(Agent *agent)
+{
+    NodeIdentity identity = {.known = false};
+    ClusterTable table;
+    MDB_txn *txn = NULL;
+    Crawl *crawl = &agent->crawl;
+    if ((crawl->store.db == NULL && !crawl_store_of(crawl)) ||
+        page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
+        return 0;
+    }
+    cluster_table_init(&table);
+    Result rc = node_place_read(txn, crawl->store.crawl, &identity, &table);
+    page_db_txn_abort(crawl->store.db, txn);
+    bool is_agent = rc == RESULT_OK && identity.known && table.epoch > 0;
+    cluster_table_destroy(&table);
+    return is_agent ? identity.token : 0;
+}
+
+static void back_up(Trouble *trouble, Agent *agent)
+{
+    bool may = trouble->backed_up == NULL && agent->state != AGENT_ENDED;
+    uint64_t start = may ? last_start(agent) : 0;
+    if (start == 0) {
+        return;
+    }
+    (void)snprintf(trouble->backup, sizeof trouble->backup, "%s/backup-%u", trouble->directory,
+                   ++trouble->backups);
+    if (agent_back_up(agent, trouble->backup)) {
+        trouble->start = start;
+        trouble->backed_up = agent;
+        audit_backup_destroy(&trouble->books);
+        audit_back_up(trouble->audit, &trouble->books);
+    }
+}
+
+/* A directory that has been started since: the operator says that the backup takes its place. */
+static bool restore(Trouble *trouble, uint16_t number)
+{
+    ClusterTable table;
+    Buffer bytes;
+    const SimValue *value = sim_net_value(trouble->net, TABLE_KEY);
+    if (value == NULL || sim_net_is_down(trouble->net)) {
+        return false;
+    }
+    cluster_table_init(&table);
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    bool ok = cluster_table_read(&table, value->bytes, value->length) == RESULT_OK &&
+              may_change(trouble, &table, CLUSTER_NOBODY) &&
+              cluster_table_restore(&table, number) == RESULT_OK &&
+              cluster_table_write(&table, &bytes) == RESULT_OK;
+    if (ok) {
+        sim_net_store(trouble->net, TABLE_KEY, bytes.data, bytes.length);
+    }
+    buffer_destroy(&bytes);
+    cluster_table_destroy(&table);
+    return ok;
+}
+
+static void put_back(Trouble *trouble)
+{
+    Agent *agent = trouble->backed_up;
+    MonoTime start =
+        mono_add_ms(trouble->net->now, 1 + (int64_t)dice_below(&trouble->net->dice, AWAY_MS));
+    trouble->backed_up = NULL;
+    if (agent == NULL || agent->state == AGENT_ENDED) {
+        return;
+    }
+    uint16_t number = agent_self(agent);
+    bool restarted = last_start(agent) != trouble->start || number == CLUSTER_NOBODY;
+    /* A new directory would take the agent that is to be restored. */
+    bool may = !restarted || (number != CLUSTER_NOBODY && trouble->options->moves == 0);
+    if (!may || (restarted && !restore(trouble, number))) {
+        return;
+    }
+    if (agent_put_back(agent, trouble->backup, start)) {
+        audit_put_back(trouble->audit, agent->number, &trouble->books, trouble->options->moves > 0);
+        trouble->returns++;
+        start_ended(trouble); /* what they know may be needed */
+    }
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 void trouble_work(Trouble *trouble)
@@ -171,6 +265,10 @@ void trouble_work(Trouble *trouble)
         } else if (kind == FORTUNE_STOP && victim->state == AGENT_MEMBER) {
             agent_stop(victim, 1 + (int64_t)dice_below(&net->dice, AWAY_MS));
             trouble->stops++;
+        } else if (kind == FORTUNE_BACKUP) {
+            back_up(trouble, victim);
+        } else if (kind == FORTUNE_RETURN) {
+            put_back(trouble);
         }
     }
 }

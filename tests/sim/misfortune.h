@@ -1,7 +1,8 @@
 /* Misfortune: what befalls a cluster within its time of trouble, and what its operator does.
  *
  * What: kills, cuts, and downs of the server, each as often as it is to be, at times that the dice
- * say; and commands as `ragno cluster move`, `drain` and `add` give them. */
+ * say; backups that are put back; and commands as `ragno cluster move`, `drain`, `add` and
+ * `restore` give them. */
 #ifndef TESTS_SIM_MISFORTUNE_H
 #define TESTS_SIM_MISFORTUNE_H
 
@@ -13,7 +14,9 @@ typedef enum MisfortuneKind {
     FORTUNE_CUT,
     FORTUNE_DOWN,
     FORTUNE_MOVE,
-    FORTUNE_STOP
+    FORTUNE_STOP,
+    FORTUNE_BACKUP, /* one at a time; its agent is that of the next return */
+    FORTUNE_RETURN
 } MisfortuneKind;
 
 typedef struct Misfortune {
@@ -26,6 +29,8 @@ typedef struct Trouble {
     SimNet *net;
     Agent *agents;
     unsigned *n_agents; /* directories; an added agent needs one more */
+    Audit *audit;
+    const char *directory; /* for backups; borrowed */
     void *context;
     bool (*add)(void *context); /* makes it; false: there are enough */
     Misfortune *all;            /* by time; owned */
@@ -35,6 +40,12 @@ typedef struct Trouble {
     unsigned kills;
     unsigned stops;
     unsigned moves; /* commands that changed the table */
+    unsigned returns;
+    unsigned backups;
+    Agent *backed_up;  /* NULL: none is */
+    AuditBackup books; /* at that moment; owned */
+    uint64_t start;    /* its last one by then */
+    char backup[4096]; /* its path */
 } Trouble;
 
 /* net, agents, add and options are set. */

@@ -9,7 +9,7 @@
 #include "cluster/transport/transport.h"
 
 #define SIM_NET_AGENTS 80u
-#define SIM_NET_KEYS   (SIM_NET_AGENTS + 16u)
+#define SIM_NET_KEYS   (2 * SIM_NET_AGENTS + 16u)
 
 typedef struct SimNet SimNet;
 

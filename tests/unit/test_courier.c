@@ -97,10 +97,8 @@ static void messages_go_when_they_are_full_or_old(void)
     add_rows(&bench, 10, 6, 1100); /* more than one message */
     courier_work(bench.courier, at(1100));
     CU_ASSERT_TRUE(bench.sent == 2 && bench.ranges[1].first == 10 && bench.ranges[1].last == 14);
-    CU_ASSERT_TRUE(
-        courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(1200), NULL));
-    CU_ASSERT_FALSE(
-        courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(1200), NULL));
+    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(1200), 0));
+    CU_ASSERT_FALSE(courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(1200), 0));
     CU_ASSERT_EQUAL(bench.answered, 3);
     courier_work(bench.courier, at(2100));
     CU_ASSERT_TRUE(bench.sent == 3 && bench.ranges[2].first == 15);
@@ -114,11 +112,11 @@ static void what_is_in_flight_is_bounded(void)
     add_rows(&bench, 0, 100, 0);
     courier_work(bench.courier, at(0));
     CU_ASSERT_EQUAL(bench.sent, 3); /* 1500 bytes */
-    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[1], COURIER_COMMITTED, at(1), NULL));
+    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[1], COURIER_COMMITTED, at(1), 0));
     courier_work(bench.courier, at(1));
     CU_ASSERT_TRUE(bench.sent == 4 && bench.ranges[3].first == 15);
     for (unsigned i = 0; i < bench.sent; i++) {
-        (void)courier_answer(bench.courier, bench.tokens[i], COURIER_COMMITTED, at(2), NULL);
+        (void)courier_answer(bench.courier, bench.tokens[i], COURIER_COMMITTED, at(2), 0);
         courier_work(bench.courier, at(2));
     }
     CU_ASSERT_TRUE(bench.sent == 20 && bench.answered == 100);
@@ -133,8 +131,7 @@ static void who_is_not_there_is_waited_for(void)
     add_rows(&bench, 0, 20, 0);
     courier_work(bench.courier, at(0));
     for (unsigned i = 0; i < 3; i++) {
-        CU_ASSERT_TRUE(
-            courier_answer(bench.courier, bench.tokens[i], COURIER_NOBODY, at(10), NULL));
+        CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[i], COURIER_NOBODY, at(10), 0));
     }
     CourierStats stats;
     courier_stats(bench.courier, &stats);
@@ -147,7 +144,7 @@ static void who_is_not_there_is_waited_for(void)
     for (unsigned i = 3; i < 6; i++) { /* the same rows, under new tokens */
         CU_ASSERT_TRUE(bench.ranges[i].first % 5 == 0 && bench.ranges[i].first < 15);
         CU_ASSERT_TRUE(
-            courier_answer(bench.courier, bench.tokens[i], COURIER_COMMITTED, at(3100), NULL));
+            courier_answer(bench.courier, bench.tokens[i], COURIER_COMMITTED, at(3100), 0));
     }
     CU_ASSERT_EQUAL(bench.answered, 15);
     courier_delete(bench.courier);
@@ -164,7 +161,7 @@ static void what_is_not_answered_is_sent_again(void)
     courier_work(bench.courier, at(60000));
     CU_ASSERT_EQUAL(bench.sent, 2);
     CU_ASSERT_FALSE(
-        courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(60001), NULL));
+        courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(60001), 0));
     courier_lost(bench.courier, at(61000)); /* the connection */
     bench.send = RESULT_CLOSED;
     courier_work(bench.courier, at(61000));
@@ -172,14 +169,12 @@ static void what_is_not_answered_is_sent_again(void)
     bench.send = RESULT_OK;
     courier_work(bench.courier, at(66000));
     CU_ASSERT_EQUAL(bench.sent, 3);
-    CU_ASSERT_TRUE(
-        courier_answer(bench.courier, bench.tokens[2], COURIER_REFUSED, at(66100), NULL));
+    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[2], COURIER_REFUSED, at(66100), 0));
     courier_work(bench.courier, at(71099));
     CU_ASSERT_EQUAL(bench.sent, 3);
     courier_work(bench.courier, at(71100));
     CU_ASSERT_EQUAL(bench.sent, 4);
-    CU_ASSERT_TRUE(
-        courier_answer(bench.courier, bench.tokens[3], COURIER_COMMITTED, at(71200), NULL));
+    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[3], COURIER_COMMITTED, at(71200), 0));
     CU_ASSERT_EQUAL(bench.answered, 5);
     courier_delete(bench.courier);
 }
@@ -199,7 +194,7 @@ static void what_is_left_is_looked_for(void)
         courier_work(bench.courier, at(ms));
         if (bench.sent > 0) {
             (void)courier_answer(bench.courier, bench.tokens[bench.sent - 1], COURIER_COMMITTED,
-                                 at(ms), NULL);
+                                 at(ms), 0);
         }
     }
     CU_ASSERT_TRUE(bench.sent == 3 && bench.answered == 12);

@@ -27,6 +27,7 @@ struct World {
     char hosts[AGENTS][64];
     bool keeps_hosts; /* the distributor does not let go */
     unsigned settles;
+    unsigned retold;
 };
 
 static const IngestOptions options = {.levels = SCHEDULE_DEFAULT_LEVELS,
@@ -49,6 +50,12 @@ static void on_settle(void *context, uint16_t to)
     (void)cluster_table_settle(&mover->world->table, mover->self, to);
 }
 
+static void on_retold(void *context, uint16_t agent)
+{
+    const Mover *mover = context;
+    mover->world->retold += agent == 1;
+}
+
 static World *set_up(void)
 {
     World *w = calloc(1, sizeof *w);
@@ -63,6 +70,7 @@ static World *set_up(void)
         moves_chore_init(&mover->moves, &w->agents[i].cluster);
         mover->moves.context = mover;
         mover->moves.settle = on_settle;
+        mover->moves.retold = on_retold;
         for (unsigned n = 0;
              n == 0 || cluster_table_owner_of_url(&w->table, w->hosts[i], strlen(w->hosts[i])) != i;
              n++) {
@@ -103,6 +111,7 @@ static void restart(World *w, uint16_t agent)
     moves_chore_init(&mover->moves, &w->agents[agent].cluster);
     mover->moves.context = mover;
     mover->moves.settle = on_settle;
+    mover->moves.retold = on_retold;
 }
 
 /* The distributor has nothing in memory. */
@@ -352,6 +361,12 @@ static void a_lost_frontier_comes_back_from_the_peers(void)
     agents_fixture_open(&w->agents[1], 1, &w->table, &options);
     restart(w, 1);
     run(w);
+    CU_ASSERT_EQUAL(agents_fixture_scheduled(&w->agents[1]), 0);
+    for (unsigned i = 0; i < AGENTS; i += 2) { /* it has greeted them with nothing */
+        CU_ASSERT_EQUAL(moves_chore_retell(&w->movers[i].moves, 1, 0), RESULT_OK);
+    }
+    run(w);
+    CU_ASSERT_EQUAL(w->retold, 2);
     CU_ASSERT_EQUAL(agents_fixture_scheduled(&w->agents[1]), 2);
     CU_ASSERT_EQUAL(page_of(w, 1, url_of(w, 1, "/y")).hop, 'M');
     run(w); /* once is enough */

@@ -28,7 +28,9 @@ static void begin(Joining *j, bool has_table)
     MemberRecord record = {.life = 1};
     NodeIdentity identity = {.known = true, .self = 1, .life = 1, .token = 7};
     MonoTime now = {.ns = 1000};
-    *j = (Joining){.transport = {.state = &j->seen, .get = bucket_get, .put = bucket_put}};
+    *j = (Joining){
+        .transport = {
+            .state = &j->seen, .get = bucket_get, .put = bucket_put, .request = bucket_request}};
     memcpy(identity.uuid, old, sizeof old);
     cluster_table_init(&j->ours);
     cluster_table_init(&j->theirs);
@@ -52,6 +54,16 @@ static void answer(Joining *j, const void *bytes, size_t length, uint64_t revisi
     TransportEvent *event =
         transport_event_new(TRANSPORT_VALUE, j->seen.last, NULL, NULL, bytes, length);
     event->revision = revision;
+    node_join_take(&j->join, event, now);
+    transport_event_delete(event);
+    node_join_work(&j->join, now);
+}
+
+/* What comes of the question to the former process. */
+static void former(Joining *j, TransportEventKind kind)
+{
+    MonoTime now = {.ns = 2500};
+    TransportEvent *event = transport_event_new(kind, j->seen.last, NULL, NULL, "", 0);
     node_join_take(&j->join, event, now);
     transport_event_delete(event);
     node_join_work(&j->join, now);
@@ -161,6 +173,8 @@ static void of_two_that_begin(void)
     CU_ASSERT_EQUAL(j.join.identity.self, 1);
     end(&j);
     begin_again(&j, 5); /* its record had arrived */
+    CU_ASSERT_EQUAL(j.join.step, JOIN_ALIVE);
+    former(&j, TRANSPORT_NOBODY);
     CU_ASSERT_EQUAL(j.join.step, JOIN_SETTINGS);
     CU_ASSERT_EQUAL(j.join.identity.self, 0);
     CU_ASSERT_EQUAL(j.join.identity.token, 5);
@@ -170,6 +184,19 @@ static void of_two_that_begin(void)
     answer(&j, "", 0, 1); /* the settings are ours */
     CU_ASSERT_EQUAL(j.join.step, JOIN_SAVE);
     CU_ASSERT_EQUAL(j.join.identity.tried, 5);
+    end(&j);
+}
+
+/* A running directory was copied: both have the token of the process that runs. That one stays. */
+static void of_a_copy_while_it_runs(void)
+{
+    Joining j;
+    begin_again(&j, 5);
+    former(&j, TRANSPORT_FAILED); /* no answer yet: it is asked again */
+    CU_ASSERT_EQUAL(j.join.step, JOIN_ALIVE);
+    former(&j, TRANSPORT_ANSWER);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(j.join.why, "runs already"));
     end(&j);
 }
 
@@ -239,6 +266,7 @@ static void of_a_stop_that_comes_late(void)
 UNIT_MAIN("node_join",
           {"of two directories that begin as one agent, the slower takes another",
            of_two_that_begin},
+          {"a copy of a directory that runs is refused", of_a_copy_while_it_runs},
           {"a record that comes late is known again", of_a_record_that_comes_late},
           {"a stop that arrives late does not take the place of the next start",
            of_a_stop_that_comes_late},

@@ -44,13 +44,16 @@ static void rows_answered(void *context, uint16_t to, const OutboxRange *range)
     desk->sinks.answered(desk->sinks.context, to, range);
 }
 
-Result block_desk_init(BlockDesk *desk, NodeLink *link, const CourierOptions *options,
-                       const BlockDeskSinks *sinks)
+Result block_desk_init(BlockDesk *desk, NodeLink *link, GreetDesk *greet,
+                       const CourierOptions *options, const BlockDeskSinks *sinks)
 {
     CourierSinks inner = {
         .context = desk, .read = read_rows, .send = send_rows, .answered = rows_answered};
-    *desk = (BlockDesk){
-        .link = link, .sinks = *sinks, .options = *options, .window_bytes = options->window_bytes};
+    *desk = (BlockDesk){.link = link,
+                        .greet = greet,
+                        .sinks = *sinks,
+                        .options = *options,
+                        .window_bytes = options->window_bytes};
     map_init(&desk->tickets);
     buffer_init(&desk->blocks, ENVELOPE_BLOCKS_MOST + 1);
     buffer_init(&desk->message, BUFFER_NO_LIMIT);
@@ -84,11 +87,13 @@ void block_desk_set_agents(BlockDesk *desk, uint32_t agents)
 
 /* ---- coming in ---- */
 
-static void block_desk_answer(BlockDesk *desk, const char *reply_to, BlockFault fault)
+static void block_desk_answer(BlockDesk *desk, const char *reply_to, BlockFault fault,
+                              uint64_t taken)
 {
     WireWriter writer = node_link_begin(desk->link, &desk->message);
     wire_put_8(&writer, fault == BLOCK_GOOD ? NODE_COMMITTED : NODE_REFUSED);
     wire_put_8(&writer, (uint8_t)fault);
+    wire_put_varint(&writer, taken);
     if (writer.rc == RESULT_OK) {
         (void)node_link_reply(desk->link, reply_to, &desk->message);
     }
@@ -98,12 +103,13 @@ static void block_desk_refuse(BlockDesk *desk, const char *reply_to, BlockFault 
                               uint16_t from)
 {
     uint64_t count = ++desk->refused[fault];
-    bool is_usual = fault == BLOCK_DRAINED;        /* until the sender has the newer table */
+    /* Until the sender has the newer table, or we have greeted it. */
+    bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
     if (!is_usual && (count & (count - 1)) == 0) { /* the 1st, 2nd, 4th, 8th ... */
         LOG_ERROR("cluster", "a block was refused", "from=%u reason=\"%s\" count=%llu",
                   (unsigned)from, block_fault_name(fault), (unsigned long long)count);
     }
-    block_desk_answer(desk, reply_to, fault);
+    block_desk_answer(desk, reply_to, fault, 0);
 }
 
 /* NULL without memory: the sender sends it again. */
@@ -129,13 +135,16 @@ static InboxItem *open_item(BlockDesk *desk, const TransportEvent *event, const 
 void block_desk_arrived(BlockDesk *desk, const TransportEvent *event, MonoTime now)
 {
     Envelope envelope;
-    (void)now;
     if (event->reply_to == NULL || desk->tickets.count >= TICKETS_MOST) {
         return;
     }
     BlockFault fault =
         envelope_open(desk->packer, event->bytes, event->length, desk->link->head.uuid,
                       desk->link->head.from, &envelope, &desk->blocks);
+    if (fault == BLOCK_GOOD &&
+        !greet_desk_may_take(desk->greet, envelope.from, envelope.session, now)) {
+        fault = BLOCK_UNGREETED;
+    }
     if (fault != BLOCK_GOOD) {
         block_desk_refuse(desk, event->reply_to, fault, envelope.from);
         return;
@@ -151,16 +160,17 @@ void block_desk_forget(BlockDesk *desk, uint64_t ticket)
     free(map_remove(&desk->tickets, map_key(ticket)));
 }
 
-void block_desk_settled(BlockDesk *desk, uint64_t ticket, BlockFault fault, uint16_t from)
+void block_desk_settled(BlockDesk *desk, const BlockSettled *settled)
 {
-    char *reply_to = map_remove(&desk->tickets, map_key(ticket));
+    char *reply_to = map_remove(&desk->tickets, map_key(settled->ticket));
+    greet_desk_took(desk->greet, settled->from, settled->taken);
     if (reply_to == NULL) {
         return;
     }
-    if (fault == BLOCK_GOOD) {
-        block_desk_answer(desk, reply_to, fault);
+    if (settled->fault == BLOCK_GOOD) {
+        block_desk_answer(desk, reply_to, settled->fault, settled->taken);
     } else {
-        block_desk_refuse(desk, reply_to, fault, from);
+        block_desk_refuse(desk, reply_to, settled->fault, settled->from);
     }
     free(reply_to);
 }
@@ -177,14 +187,18 @@ void block_desk_answered(BlockDesk *desk, const TransportEvent *event, MonoTime 
     }
     uint8_t verdict = wire_get_8(&reader);
     uint8_t fault = wire_get_8(&reader);
+    uint64_t taken = wire_get_varint(&reader);
     if (!wire_reader_ended(&reader)) {
         return;
     }
     if (verdict == NODE_COMMITTED) {
-        (void)courier_answer(desk->courier, token, COURIER_COMMITTED, now, NULL);
-    } else if (courier_answer(desk->courier, token, COURIER_REFUSED, now, NULL)) {
+        if (greet_desk_heard(desk->greet, head.from, head.session, taken)) {
+            (void)courier_answer(desk->courier, token, COURIER_COMMITTED, now, taken);
+        }
+    } else if (courier_answer(desk->courier, token, COURIER_REFUSED, now, 0)) {
         uint64_t count = ++desk->refused_ours;
-        if (fault != BLOCK_DRAINED && (count & (count - 1)) == 0) {
+        bool is_usual = fault == BLOCK_DRAINED || fault == BLOCK_UNGREETED;
+        if (!is_usual && (count & (count - 1)) == 0) {
             LOG_ERROR("cluster", "an agent refuses our blocks", "agent=%u reason=\"%s\" count=%llu",
                       (unsigned)head.from, block_fault_name((BlockFault)fault),
                       (unsigned long long)count);
@@ -194,5 +208,5 @@ void block_desk_answered(BlockDesk *desk, const TransportEvent *event, MonoTime 
 
 void block_desk_nobody(BlockDesk *desk, uint64_t number, MonoTime now)
 {
-    (void)courier_answer(desk->courier, number, COURIER_NOBODY, now, NULL);
+    (void)courier_answer(desk->courier, number, COURIER_NOBODY, now, 0);
 }

@@ -13,6 +13,7 @@
 #include "base/memory/map.h"
 #include "cluster/link/inbox.h"
 #include "cluster/desk/courier.h"
+#include "cluster/desk/greet_desk.h"
 #include "cluster/message/node_link.h"
 
 typedef struct BlockDeskSinks {
@@ -23,8 +24,17 @@ typedef struct BlockDeskSinks {
     void (*block)(void *context, InboxItem *item); /* takes it; block_desk_settled follows */
 } BlockDeskSinks;
 
+/* What has become of a message that was handed on. */
+typedef struct BlockSettled {
+    uint64_t ticket;
+    uint16_t from;
+    BlockFault fault;
+    uint64_t taken; /* InboxItem.taken */
+} BlockSettled;
+
 typedef struct BlockDesk {
-    NodeLink *link; /* borrowed */
+    NodeLink *link;   /* borrowed */
+    GreetDesk *greet; /* borrowed: who may send, and whose answers count */
     BlockDeskSinks sinks;
     CourierOptions options;
     size_t window_bytes; /* of all senders to one agent together */
@@ -40,8 +50,8 @@ typedef struct BlockDesk {
 
 /* options: window_bytes is that of all senders to one agent together. RESULT_MEMORY: it is to be
  * destroyed all the same. */
-Result block_desk_init(BlockDesk *desk, NodeLink *link, const CourierOptions *options,
-                       const BlockDeskSinks *sinks);
+Result block_desk_init(BlockDesk *desk, NodeLink *link, GreetDesk *greet,
+                       const CourierOptions *options, const BlockDeskSinks *sinks);
 void block_desk_destroy(BlockDesk *desk);
 /* So many agents there are: they share a window, and the more, the longer blocks are collected. */
 void block_desk_set_agents(BlockDesk *desk, uint32_t agents);
@@ -52,7 +62,7 @@ void block_desk_answered(BlockDesk *desk, const TransportEvent *event, MonoTime 
 void block_desk_nobody(BlockDesk *desk, uint64_t number, MonoTime now);
 /* What was handed on came again, with another ticket: this one is not answered. */
 void block_desk_forget(BlockDesk *desk, uint64_t ticket);
-/* What was handed on is committed, or refused (fault). */
-void block_desk_settled(BlockDesk *desk, uint64_t ticket, BlockFault fault, uint16_t from);
+/* What was handed on is committed, or refused. */
+void block_desk_settled(BlockDesk *desk, const BlockSettled *settled);
 
 #endif

@@ -339,7 +339,7 @@ MonoTime courier_next(const Courier *courier)
 }
 
 bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, MonoTime now,
-                    uint16_t *to)
+                    uint64_t heard)
 {
     Customer *customer = courier_find(courier, (uint16_t)token);
     size_t i = 0;
@@ -349,11 +349,9 @@ bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, Mono
     if (customer == NULL || i == customer->n) {
         return false;
     }
-    if (to != NULL) {
-        *to = customer->to;
-    }
     if (answer == COURIER_COMMITTED) {
         OutboxRange range = customer->parcels[i].range;
+        range.heard = heard;
         courier->in_flight--;
         note_present(customer);
         forget_parcel(customer, i);

@@ -66,9 +66,10 @@ typedef enum CourierAnswer {
     COURIER_REFUSED, /* tried again, since the operator may mend it */
     COURIER_NOBODY
 } CourierAnswer;
-/* What came of a message; false: it is not in flight (any more). *to (may be NULL): whose. */
+/* What came of a message; false: it is not in flight (any more). heard: of one that is committed,
+ * OutboxRange.heard. */
 bool courier_answer(Courier *courier, uint64_t token, CourierAnswer answer, MonoTime now,
-                    uint16_t *to);
+                    uint64_t heard);
 
 /* Sends what is due. */
 void courier_work(Courier *courier, MonoTime now);

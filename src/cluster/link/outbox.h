@@ -91,6 +91,7 @@ typedef struct OutboxRange {
     uint64_t first; /* sequences */
     uint64_t last;
     uint16_t blocks;
+    uint64_t heard; /* of an answered one: messages that the receiver has of us */
 } OutboxRange;
 
 /* Rows of an agent from sequence `from` on, one after the other: as many as have `most` bytes

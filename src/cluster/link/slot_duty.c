@@ -1,56 +1,19 @@
 #include "cluster/link/slot_duty.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
 #include "cluster/wire/wire.h"
 #include "store/lmdb/lmdb_result.h"
 
-void slot_duty_init(SlotDuty *duty)
+static bool slot_duty_has(const uint8_t *bits, unsigned slot)
 {
-    *duty = (SlotDuty){.told = NULL};
+    return (bits[slot / 8] >> (slot % 8) & 1) != 0;
 }
 
-void slot_duty_destroy(SlotDuty *duty)
-{
-    free(duty->told);
-    slot_duty_init(duty);
-}
-
-static Result slot_duty_resize(SlotDuty *duty, uint32_t n)
-{
-    uint16_t *told = reallocarray(duty->told, n == 0 ? 1 : n, sizeof *told);
-    if (told == NULL) {
-        return RESULT_MEMORY;
-    }
-    duty->told = told;
-    return RESULT_OK;
-}
-
-Result slot_duty_copy(SlotDuty *to, const SlotDuty *from)
-{
-    if (slot_duty_resize(to, from->n_told) != RESULT_OK) {
-        return RESULT_MEMORY;
-    }
-    memcpy(to->adopted, from->adopted, sizeof to->adopted);
-    if (from->n_told > 0) {
-        memcpy(to->told, from->told, from->n_told * sizeof *to->told);
-    }
-    to->n_told = from->n_told;
-    return RESULT_OK;
-}
-
-static bool is_adopted(const SlotDuty *duty, unsigned slot)
-{
-    return (duty->adopted[slot / 8] >> (slot % 8) & 1) != 0;
-}
-
-static void set_adopted(SlotDuty *duty, unsigned slot, bool adopted)
+static void slot_duty_set(uint8_t *bits, unsigned slot, bool value)
 {
     uint8_t bit = (uint8_t)(1u << (slot % 8));
-    duty->adopted[slot / 8] =
-        (uint8_t)(adopted ? duty->adopted[slot / 8] | bit : duty->adopted[slot / 8] & ~bit);
+    bits[slot / 8] = (uint8_t)(value ? bits[slot / 8] | bit : bits[slot / 8] & ~bit);
 }
 
 /* ---- on disk ---- */
@@ -70,19 +33,23 @@ Result slot_duty_read(SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
     }
     WireReader reader = wire_reader(value.mv_data, value.mv_size);
     const uint8_t *adopted = wire_get_bytes(&reader, sizeof duty->adopted);
-    uint64_t n = wire_get_varint(&reader);
-    if (reader.bad || n > CLUSTER_AGENTS_MAX) {
+    uint64_t lives = wire_get_varint(&reader); /* a former version's: by agent */
+    for (uint64_t i = 0; !reader.bad && i < lives; i++) {
+        (void)wire_get_16(&reader);
+    }
+    const uint8_t *again =
+        wire_left(&reader) > 0 ? wire_get_bytes(&reader, sizeof duty->again) : NULL;
+    const uint8_t *left = again != NULL ? wire_get_bytes(&reader, sizeof duty->left) : NULL;
+    if (!wire_reader_ended(&reader)) {
         return RESULT_DAMAGED;
     }
-    Result rc = slot_duty_resize(duty, (uint32_t)n);
-    for (uint32_t i = 0; rc == RESULT_OK && i < n; i++) {
-        duty->told[i] = wire_get_16(&reader);
+    *duty = (SlotDuty){.adopted = {0}};
+    memcpy(duty->adopted, adopted, sizeof duty->adopted);
+    if (again != NULL) {
+        memcpy(duty->again, again, sizeof duty->again);
+        memcpy(duty->left, left, sizeof duty->left);
     }
-    if (rc == RESULT_OK) {
-        duty->n_told = (uint32_t)n;
-        memcpy(duty->adopted, adopted, sizeof duty->adopted);
-    }
-    return rc == RESULT_OK && !wire_reader_ended(&reader) ? RESULT_DAMAGED : rc;
+    return RESULT_OK;
 }
 
 Result slot_duty_write(const SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
@@ -91,10 +58,9 @@ Result slot_duty_write(const SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     WireWriter writer = wire_writer(&bytes);
     wire_put_bytes(&writer, duty->adopted, sizeof duty->adopted);
-    wire_put_varint(&writer, duty->n_told);
-    for (uint32_t i = 0; i < duty->n_told; i++) {
-        wire_put_16(&writer, duty->told[i]);
-    }
+    wire_put_varint(&writer, 0);
+    wire_put_bytes(&writer, duty->again, sizeof duty->again);
+    wire_put_bytes(&writer, duty->left, sizeof duty->left);
     MDB_val key = slot_duty_key_of();
     MDB_val value = {bytes.length, bytes.data};
     Result rc = writer.rc;
@@ -107,31 +73,34 @@ Result slot_duty_write(const SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
 
 /* ---- tables ---- */
 
-Result slot_duty_begin(SlotDuty *duty, const ClusterTable *table, uint16_t self)
+void slot_duty_begin(SlotDuty *duty, const ClusterTable *table, uint16_t self)
 {
+    *duty = (SlotDuty){.adopted = {0}};
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        set_adopted(duty, slot, table->slots[slot].from == self);
+        slot_duty_set(duty->adopted, slot, table->slots[slot].from == self);
     }
-    return slot_duty_follow(duty, table, self);
 }
 
-Result slot_duty_follow(SlotDuty *duty, const ClusterTable *table, uint16_t self)
+void slot_duty_follow(SlotDuty *duty, const ClusterTable *table, uint16_t self)
 {
-    if (table->n_agents > duty->n_told) {
-        if (slot_duty_resize(duty, table->n_agents) != RESULT_OK) {
-            return RESULT_MEMORY;
-        }
-        while (duty->n_told < table->n_agents) {
-            duty->told[duty->n_told] = table->agents[duty->n_told].life;
-            duty->n_told++;
-        }
-    }
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        if (table->slots[slot].from != self) {
-            set_adopted(duty, slot, false);
+        bool ours = table->slots[slot].from == self;
+        if (!ours && slot_duty_has(duty->left, slot)) {
+            slot_duty_set(duty->adopted, slot, false);
+        }
+        if (!ours || table->slots[slot].to == self) {
+            slot_duty_set(duty->left, slot, false);
         }
     }
-    return RESULT_OK;
+}
+
+void slot_duty_tell_again(SlotDuty *duty, const ClusterTable *table, uint16_t agent)
+{
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        if (table->slots[slot].from == agent || table->slots[slot].to == agent) {
+            slot_duty_set(duty->again, slot, true);
+        }
+    }
 }
 
 void slot_duty_take_back(SlotDuty *duty, const ClusterTable *before, const ClusterTable *table,
@@ -140,8 +109,10 @@ void slot_duty_take_back(SlotDuty *duty, const ClusterTable *before, const Clust
     for (unsigned slot = 0; before->epoch > 0 && slot < SLOT_COUNT; slot++) {
         ClusterSlot was = before->slots[slot];
         bool was_leaving = was.from == self && was.to != self;
-        if (was_leaving && table->slots[slot].from == self && table->slots[slot].to != was.to) {
-            set_adopted(duty, slot, false);
+        bool comes = was.from != self; /* back to a copy that had begun to leave it */
+        if (table->slots[slot].from == self &&
+            (comes || (was_leaving && table->slots[slot].to != was.to))) {
+            slot_duty_set(duty->adopted, slot, false);
         }
     }
 }
@@ -151,28 +122,31 @@ static SlotTask slot_duty_task_of(const SlotDuty *duty, const ClusterTable *tabl
 {
     uint16_t from = table->slots[slot].from;
     uint16_t to = table->slots[slot].to;
-    bool is_new = to < duty->n_told && duty->told[to] < table->agents[to].life;
+    bool adopted = slot_duty_has(duty->adopted, slot);
+    bool again = slot_duty_has(duty->again, slot);
     if (from == self && to == self) {
-        return is_adopted(duty, slot) ? SLOT_NOTHING : SLOT_ADOPT;
+        return adopted ? SLOT_NOTHING : SLOT_ADOPT;
     }
     if (from == self) {
-        return is_adopted(duty, slot) && !is_new ? SLOT_LEAVE : SLOT_LEAVE_ALL;
+        return adopted && !again ? SLOT_LEAVE : SLOT_LEAVE_ALL;
     }
-    return is_new && to != self ? SLOT_TELL : SLOT_NOTHING;
+    if (adopted && to != self) {
+        return SLOT_LEAVE;
+    }
+    return again && to != self ? SLOT_TELL : SLOT_NOTHING;
 }
 
 void slot_duty_plan(const SlotDuty *duty, const ClusterTable *table, uint16_t self, SlotPlan *plan)
 {
     memset(plan, 0, sizeof *plan);
-    for (uint32_t i = 0; i < table->n_agents; i++) {
-        plan->lives = hash_mix(plan->lives + table->agents[i].life);
-    }
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
         SlotTask task = slot_duty_task_of(duty, table, self, slot);
         plan->tasks[slot] = (uint8_t)task;
         plan->to[slot] = table->slots[slot].to;
         plan->adopts += task == SLOT_ADOPT;
         plan->leaves += task == SLOT_LEAVE || task == SLOT_LEAVE_ALL;
+        plan->settles += task != SLOT_NOTHING && table->slots[slot].from == self &&
+                         table->slots[slot].to != self;
         plan->tells += task == SLOT_TELL;
         plan->awaits += table->slots[slot].to == self && table->slots[slot].from != self;
     }
@@ -189,17 +163,21 @@ bool slot_plan_equal(const SlotPlan *a, const SlotPlan *b)
             return false;
         }
     }
-    return a->lives == b->lives || (a->tells == 0 && a->leaves == 0);
+    return true;
 }
 
-void slot_duty_done(SlotDuty *duty, const SlotPlan *plan, const ClusterTable *table)
+void slot_duty_done(SlotDuty *duty, const SlotPlan *plan, const ClusterTable *table, uint16_t self)
 {
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        if (plan->tasks[slot] == SLOT_ADOPT) {
-            set_adopted(duty, slot, true);
+        SlotTask task = (SlotTask)plan->tasks[slot];
+        bool leaves = task == SLOT_LEAVE || task == SLOT_LEAVE_ALL;
+        if (task == SLOT_ADOPT) {
+            slot_duty_set(duty->adopted, slot, true);
+        } else if (leaves && table->slots[slot].from == self) {
+            slot_duty_set(duty->left, slot, true);
+        } else if (leaves) {
+            slot_duty_set(duty->adopted, slot, false);
         }
     }
-    for (uint32_t i = 0; i < duty->n_told && i < table->n_agents; i++) {
-        duty->told[i] = table->agents[i].life;
-    }
+    memset(duty->again, 0, sizeof duty->again);
 }

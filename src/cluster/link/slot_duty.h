@@ -3,24 +3,25 @@
  *                                                         task
  *   OWNED by us, its stubs are not scheduled yet          SLOT_ADOPT       --> adopted
  *   MOVING from us                                        SLOT_LEAVE
- *   the same, before it was adopted                       SLOT_LEAVE_ALL
- *   another's, who has begun a new life since we sent     SLOT_TELL        --> told
+ *   the same, before it was adopted, or to be told again  SLOT_LEAVE_ALL   --> told
+ *   another's, who has lost what we had sent              SLOT_TELL        --> told
+ *   another's, and this older copy has not left it yet    SLOT_LEAVE       --> told
  *   MOVING to us                                          none: it waits for its former owner
  *
  * What: the duties follow from the cluster table and from two things that the directory keeps: the
- * slots that were adopted, and for each agent the life to which everything was sent. So a process
- * that dies in the middle of a move finds what is left to do at its next start. Stored in the table
+ * slots that were adopted, and those that are to be told to their owner again, since it runs from
+ * an older copy of its directory, or an empty one (cluster/desk/greet_desk.h). So a process that
+ * dies in the middle of a move finds what is left to do at its next start. Stored in the table
  * `crawl` under SLOT_DUTY_KEY.
  *
- * Owns: the list of lives.
+ * Owns: nothing but itself.
  * Threads: an object belongs to its caller.
  * Invariants:
- *  1. A slot is adopted only if this agent has it (`from` of the table), and every page of the slot
- *     that it knows is scheduled, or done, or was refused.
- *  2. An agent that is seen for the first time has nothing to be told: all slots come to it from
- *     agents that know every URL of them.
- * Errors: RESULT_MEMORY, RESULT_FULL, RESULT_IO, RESULT_DAMAGED.
- * Source: MANY-MACHINES 3 and 7. */
+ *  1. A slot is adopted if every page of the slot that is known here is scheduled, or done, or was
+ *     refused. Once another agent owns it, its hosts are closed first of all.
+ *  2. A slot is to be told again until a walk that began with that has put every stub of it into
+ * the outbox, whoever owns it by then. Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED. Source:
+ * MANY-MACHINES 3 and 7. */
 #ifndef CLUSTER_LINK_SLOT_DUTY_H
 #define CLUSTER_LINK_SLOT_DUTY_H
 
@@ -32,8 +33,8 @@
 
 typedef struct SlotDuty {
     uint8_t adopted[SLOT_COUNT / 8];
-    uint16_t *told; /* by agent: a life; owned */
-    uint32_t n_told;
+    uint8_t again[SLOT_COUNT / 8]; /* to be told to its owner again */
+    uint8_t left[SLOT_COUNT / 8];  /* everything of it was sent away, until a table says so */
 } SlotDuty;
 
 typedef enum SlotTask {
@@ -47,25 +48,24 @@ typedef enum SlotTask {
 typedef struct SlotPlan {
     uint8_t tasks[SLOT_COUNT]; /* SlotTask */
     uint16_t to[SLOT_COUNT];   /* the other agent of leaving and telling */
-    uint64_t lives;            /* fingerprint of the agents' lives */
     unsigned adopts;           /* slots of each kind */
     unsigned leaves;
+    unsigned settles; /* those of `leaves` that are ours until all of them have come */
     unsigned tells;
     unsigned awaits; /* that are MOVING to us */
 } SlotPlan;
-
-void slot_duty_init(SlotDuty *duty);
-void slot_duty_destroy(SlotDuty *duty);
-Result slot_duty_copy(SlotDuty *to, const SlotDuty *from);
 
 /* Reads it. RESULT_NOT_FOUND: the directory has none; it was an agent before there was any, or is
  * about to become one: then slot_duty_begin. */
 Result slot_duty_read(SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl);
 Result slot_duty_write(const SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl);
 /* Everything that the agent has is adopted, and everybody is told. */
-Result slot_duty_begin(SlotDuty *duty, const ClusterTable *table, uint16_t self);
-/* A newer table: what is not ours any more is not adopted, new agents need not be told. */
-Result slot_duty_follow(SlotDuty *duty, const ClusterTable *table, uint16_t self);
+void slot_duty_begin(SlotDuty *duty, const ClusterTable *table, uint16_t self);
+/* A newer table: what we have left is not ours any more. A slot that another agent owns and we have
+ * not left was moved by a process that this directory, put back since, does not know of. */
+void slot_duty_follow(SlotDuty *duty, const ClusterTable *table, uint16_t self);
+/* The agent has lost what we had sent: its slots, and those that leave it, are to be told again. */
+void slot_duty_tell_again(SlotDuty *duty, const ClusterTable *table, uint16_t agent);
 /* Tables may have been lost in between, and with them a move that was begun here: a slot that was
  * on its way to another agent by the table before, and is ours again, or a third one's to be, is
  * not adopted any more. */
@@ -80,6 +80,6 @@ static inline bool slot_plan_is_empty(const SlotPlan *plan)
     return plan->adopts + plan->leaves + plan->tells == 0;
 }
 /* What the plan says of adopting and telling has been done. */
-void slot_duty_done(SlotDuty *duty, const SlotPlan *plan, const ClusterTable *table);
+void slot_duty_done(SlotDuty *duty, const SlotPlan *plan, const ClusterTable *table, uint16_t self);
 
 #endif

@@ -63,8 +63,8 @@ bool node_wire_get_hint(WireReader *reader, LeaseHint *hint);
 /* ---- blocks ---- */
 
 typedef enum NodeVerdict {
-    NODE_COMMITTED, /* all blocks of the envelope are on disk */
-    NODE_REFUSED    /* followed by a BlockFault */
+    NODE_COMMITTED, /* all blocks of the envelope are on disk; BLOCK_GOOD, PeerMark.taken */
+    NODE_REFUSED    /* a BlockFault, 0 */
 } NodeVerdict;
 
 /* ---- questions ---- */
@@ -74,7 +74,10 @@ typedef enum NodeQuestion {
     NODE_ASK_PAGE,    /* a NodePageQuestion and what it is about */
     NODE_ASK_ROBOTS,  /* a URL; answered as errand_desk.h says */
     NODE_ASK_STATUS,  /* answered by a text */
-    NODE_ASK_MASS     /* the round that we have, an offset; answered as mass_desk.h says */
+    /* Messages of the receiver that the sender has committed; answered by nothing more, when the
+     * receiver has seen to what follows (greet_desk.h). */
+    NODE_ASK_GREET,
+    NODE_ASK_MASS /* the round that we have, an offset; answered as mass_desk.h says */
 } NodeQuestion;
 
 #define NODE_PAGE_URLS_MOST 256u
@@ -106,7 +109,8 @@ typedef enum NodePart {
     NODE_PART_END,
     NODE_PART_QUESTIONS,
     NODE_PART_MASS,
-    NODE_PART_ERRANDS
+    NODE_PART_ERRANDS,
+    NODE_PART_GREET
 } NodePart;
 
 typedef struct NodeLink {

@@ -24,7 +24,10 @@ static void node_questions_situation(const NodeDesks *desks, const NodeSinks *si
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
         situation->accounts[unit].granted = desks->limits.granted[unit];
     }
-    situation->end.spent = desks->limits.spent;
+    /* What others have for an agent that has lost it may not be here yet. */
+    bool complete = greet_desk_missing(&desks->greet) == CLUSTER_NOBODY;
+    situation->end.idle = situation->end.idle && complete;
+    situation->end.spent = desks->limits.spent && complete;
     /* A fetch that is under way may come to nothing, and its page is left then. */
     bool may_be_left =
         desks->limits.limits[LEDGER_PAGES] > 0 && situation->accounts[LEDGER_PAGES].busy;
@@ -79,6 +82,8 @@ static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
         answer_page(desks, sinks, &reader, event->reply_to);
     } else if (question == NODE_ASK_MASS) {
         mass_desk_asked(&desks->mass, &reader, head.from, event->reply_to);
+    } else if (question == NODE_ASK_GREET) {
+        greet_desk_asked(&desks->greet, &reader, &head, event->reply_to, now);
     } else if (question == NODE_ASK_ROBOTS) {
         errand_desk_asked(&desks->errands, &reader, event->reply_to, now);
     }
@@ -222,6 +227,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                .errands = {.context = node->sinks.context,
                                            .told = node->sinks.told,
                                            .fetch = node->sinks.fetch},
+                               .greet = node->sinks.greet,
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below,
                                .first = node->join.first,
@@ -346,6 +352,7 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
     case MEMBER_STARTED:
         lease_holder_restarted(node->desks.leases.holder, agent, now);
         courier_present(node->desks.blocks.courier, agent, now);
+        greet_desk_present(&node->desks.greet, agent, now);
         break;
     case MEMBER_LOST:
         go_out(node, "another process runs as this agent now; this one must not go on");
@@ -402,6 +409,9 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         break;
     case NODE_PART_ERRANDS:
         errand_desk_take(&node->desks.errands, event, now);
+        break;
+    case NODE_PART_GREET:
+        greet_desk_take(&node->desks.greet, event, now);
         break;
     case NODE_PART_JOIN:
     case NODE_PART_QUESTIONS:
@@ -548,15 +558,21 @@ void node_grown(Node *node, uint16_t to, size_t bytes, MonoTime now)
     (void)courier_grown(node->desks.blocks.courier, to, bytes, now); /* it knows all agents */
 }
 
-void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, MonoTime now)
+void node_settled(Node *node, const BlockSettled *settled)
 {
-    (void)now;
-    block_desk_settled(&node->desks.blocks, ticket, fault, from);
+    block_desk_settled(&node->desks.blocks, settled);
+}
+
+void node_retold(Node *node, uint16_t agent)
+{
+    greet_desk_retold(&node->desks.greet, agent);
 }
 
 void node_moved(Node *node, uint16_t to)
 {
-    table_keeper_settle(&node->desks.keeper, to);
+    if (greet_desk_missing(&node->desks.greet) == CLUSTER_NOBODY) { /* what we have is complete */
+        table_keeper_settle(&node->desks.keeper, to);
+    }
 }
 
 void node_forget(Node *node, uint64_t ticket)

@@ -22,6 +22,7 @@
 #ifndef CLUSTER_NODE_NODE_H
 #define CLUSTER_NODE_NODE_H
 
+#include "cluster/desk/block_desk.h"
 #include "cluster/desk/errand_desk.h"
 #include "cluster/desk/mass_desk.h"
 #include "cluster/lease/lease_holder.h"
@@ -80,6 +81,7 @@ typedef struct NodeSinks {
     void (*status)(void *context, Buffer *text); /* appends: how this agent does */
     /* Appends the answer to a NodePageQuestion, or nothing. NULL: none is answered. */
     void (*page)(void *context, WireReader *question, WireWriter *answer);
+    GreetSinks greet; /* node_retold follows a retell */
     /* As ErrandDeskSinks: node_fetched follows a fetch. */
     void (*told)(void *context, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer);
     bool (*fetch)(void *context, uint64_t ticket, const char *url);
@@ -125,7 +127,9 @@ void node_fetched(Node *node, uint64_t ticket, ErrandAnswer *answer, MonoTime no
 void node_slept(Node *node, MonoTime now);
 /* Of ingest: rows were committed for an agent; a block of another one is committed, or refused. */
 void node_grown(Node *node, uint16_t to, size_t bytes, MonoTime now);
-void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, MonoTime now);
+void node_settled(Node *node, const BlockSettled *settled);
+/* What an agent has lost is to be sent again: that is committed. */
+void node_retold(Node *node, uint16_t agent);
 /* The slots that are MOVING from this agent to `to` have been sent, all of them: said again until a
  * table of NodeSinks.new_table has it. */
 void node_moved(Node *node, uint16_t to);

@@ -12,7 +12,8 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     end_desk_init(&desks->end, link, &desks->members, &desks->keeper.table);
     mass_desk_init(&desks->mass, link, &options->mass);
     errand_desk_init(&desks->errands, link, &desks->keeper.table, &options->errands);
-    Result rc = block_desk_init(&desks->blocks, link, &options->courier, blocks);
+    greet_desk_init(&desks->greet, link, &desks->members, &desks->keeper.table, &options->greet);
+    Result rc = block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
                                        options->lease_addresses, options->dead_below, leases, now);
     lease_desk_set_former(&desks->leases, options->first, &options->kept);
@@ -22,6 +23,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
 void node_desks_destroy(NodeDesks *desks)
 {
     block_desk_destroy(&desks->blocks);
+    greet_desk_destroy(&desks->greet);
     lease_desk_destroy(&desks->leases);
     limit_desk_destroy(&desks->limits);
     end_desk_destroy(&desks->end);
@@ -39,6 +41,7 @@ void node_desks_up(NodeDesks *desks, MonoTime now)
     }
     table_keeper_up(&desks->keeper, now);
     members_look(&desks->members, now);
+    greet_desk_up(&desks->greet, now);
     courier_lost(desks->blocks.courier, now);
     limit_desk_up(&desks->limits, desks->keeper.settled, now);
     end_desk_up(&desks->end, now);
@@ -53,6 +56,7 @@ void node_desks_down(NodeDesks *desks)
 void node_desks_stop(NodeDesks *desks, MonoTime now)
 {
     MemberRecord *self = &desks->members.self;
+    greet_desk_stop(&desks->greet);
     self->state = MEMBER_STOPPED;
     self->dead_below = desks->link->head.session + 1;
     self->kept = lease_desk_kept(&desks->leases, now);
@@ -64,6 +68,9 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
     Result rc = table_keeper_set(&desks->keeper, table);
     if (rc == RESULT_OK) {
         rc = members_resize(&desks->members, table->n_agents);
+    }
+    if (rc == RESULT_OK) {
+        rc = greet_desk_set(&desks->greet, now);
     }
     for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
         rc = courier_grown(desks->blocks.courier, (uint16_t)i, 0, now); /* it knows them all */
@@ -142,6 +149,7 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
 {
     table_keeper_work(&desks->keeper, now);
     members_work(&desks->members, now);
+    greet_desk_work(&desks->greet, now);
     if (desks->link->up) {
         courier_work(desks->blocks.courier, now);
         mass_desk_work(&desks->mass, now);
@@ -163,6 +171,7 @@ MonoTime node_desks_next(const NodeDesks *desks)
         next = node_desks_sooner(next, courier_next(desks->blocks.courier));
         next = node_desks_sooner(next, mass_desk_next(&desks->mass));
     }
+    next = node_desks_sooner(next, greet_desk_next(&desks->greet));
     next = node_desks_sooner(next, errand_desk_next(&desks->errands));
     return node_desks_sooner(next, lease_desk_next(&desks->leases));
 }

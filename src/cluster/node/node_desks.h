@@ -10,6 +10,7 @@
 #include "cluster/desk/block_desk.h"
 #include "cluster/desk/end_desk.h"
 #include "cluster/desk/errand_desk.h"
+#include "cluster/desk/greet_desk.h"
 #include "cluster/desk/lease_desk.h"
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/mass_desk.h"
@@ -28,12 +29,14 @@ typedef struct NodeDeskOptions {
     uint64_t used[LEDGER_UNITS];
     MassDeskOptions mass;
     ErrandDeskSinks errands;
+    GreetSinks greet;
 } NodeDeskOptions;
 
 typedef struct NodeDesks {
     NodeLink *link; /* borrowed */
     TableKeeper keeper;
     Members members;
+    GreetDesk greet;
     BlockDesk blocks;
     LeaseDesk leases;
     LimitDesk limits;

@@ -86,6 +86,17 @@ static void get_record(NodeJoin *join)
     (void)node_link_get(join->link, key, next_token(join));
 }
 
+/* Nobody has the subject of an agent but its process. */
+static void node_join_ask_former(NodeJoin *join)
+{
+    uint64_t token = next_token(join);
+    WireWriter writer = node_link_begin(join->link, &join->bytes);
+    wire_put_8(&writer, NODE_ASK_STATUS);
+    if (writer.rc == RESULT_OK) {
+        (void)node_link_request(join->link, "ask", join->identity.self, &join->bytes, token);
+    }
+}
+
 static void put_claim(NodeJoin *join)
 {
     ClusterTable table;
@@ -184,6 +195,9 @@ void node_join_work(NodeJoin *join, MonoTime now)
         break;
     case JOIN_RECORD:
         get_record(join);
+        break;
+    case JOIN_ALIVE:
+        node_join_ask_former(join);
         break;
     case JOIN_SETTINGS:
         (void)node_link_get(join->link, SETTINGS_KEY, next_token(join));
@@ -380,9 +394,9 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
         }
         node_join_refuse(
             join,
-            "agent %u runs, or has run since, from another copy of this directory (%s); this "
-            "copy must not be used",
-            (unsigned)identity->self, record->name);
+            "agent %u runs, or has run since, from another copy of this directory (%s); to go on "
+            "from a backup, stop that one and say `ragno cluster restore %u` first",
+            (unsigned)identity->self, record->name, (unsigned)identity->self);
         return;
     case MEMBER_REPLACED:
         node_join_refuse(
@@ -410,7 +424,23 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
         identity->life = life;
         identity->incarnation = 0;
     }
-    go_to(join, JOIN_SETTINGS, now);
+    if (record != NULL && !stopped) {
+        memcpy(join->name, record->name, sizeof join->name);
+    }
+    go_to(join, record != NULL && !stopped ? JOIN_ALIVE : JOIN_SETTINGS, now);
+}
+
+static void node_join_take_former(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    if (event->kind == TRANSPORT_NOBODY) {
+        go_to(join, JOIN_SETTINGS, now);
+    } else if (event->kind == TRANSPORT_ANSWER) {
+        node_join_refuse(
+            join,
+            "agent %u runs already, from another copy of this directory, or this one (%s); stop "
+            "that one first",
+            (unsigned)join->identity.self, join->name);
+    }
 }
 
 static void node_join_take_record(NodeJoin *join, const TransportEvent *event, MonoTime now)
@@ -498,6 +528,8 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
     } else if (join->step == JOIN_RECORD && value) {
         join->record_revision = event->revision;
         node_join_take_record(join, event, now);
+    } else if (join->step == JOIN_ALIVE) {
+        node_join_take_former(join, event, now);
     } else if (join->step == JOIN_SETTINGS && value) {
         take_settings(join, event, now);
     } else if (join->step == JOIN_OTHERS) {
@@ -517,6 +549,8 @@ const char *node_join_waits_for(const NodeJoin *join)
                                         [JOIN_TABLE] = "the cluster table",
                                         [JOIN_CLAIM] = "a place in the cluster table",
                                         [JOIN_RECORD] = "the record of this agent",
+                                        [JOIN_ALIVE] = "the former process of this agent, whose "
+                                                       "connection the server still has",
                                         [JOIN_SETTINGS] = "the settings of the crawl",
                                         [JOIN_OTHERS] = "answers of other agents",
                                         [JOIN_PUT_SETTINGS] = "the settings of the crawl",

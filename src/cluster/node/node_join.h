@@ -3,6 +3,9 @@
  *   connected --> table --> which agent: ours, or a free one --> may we (membership.h)
  *      --> settings agree --> our start is recorded --> the agent's life is claimed --> joined
  *
+ * Who runs, stays: while a process answers as the agent, or the server still has its connection,
+ * nobody else becomes that agent, whatever the tokens say (a copy of a directory has them, too).
+ *
  * What: a sequence of looks and puts, each repeated until it is answered. A refusal has a sentence
  * that says what to do. The settings (delays, user agent, scope, version, public suffix list) must
  * be those of the crawl; they may change only while no other agent runs.
@@ -23,6 +26,7 @@ typedef enum JoinStep {
     JOIN_WAIT, /* for the connection */
     JOIN_TABLE,
     JOIN_RECORD,
+    JOIN_ALIVE, /* does the process of the record still run? */
     JOIN_SETTINGS,
     JOIN_OTHERS, /* settings differ: does anybody run? */
     JOIN_PUT_SETTINGS,
@@ -50,8 +54,9 @@ typedef struct NodeJoin {
     uint32_t from;   /* agents below it are others' */
     bool first;      /* no process has run as this agent yet */
     LeaseKept kept;  /* by the one before */
-    bool recorded;   /* our record is there: what is left is the claim */
-    uint64_t token;  /* of the call in flight */
+    char name[MEMBER_TEXT_BYTES]; /* of the one before, while it may run */
+    bool recorded;                /* our record is there: what is left is the claim */
+    uint64_t token;               /* of the call in flight */
     uint64_t last;
     MonoTime next;  /* it is repeated then */
     uint32_t asked; /* agents, in JOIN_OTHERS */

@@ -29,6 +29,7 @@ const char *block_fault_name(BlockFault fault)
         [BLOCK_ADDRESSEE] = "it is for another agent",
         [BLOCK_SLOT] = "the agents disagree about the slot of a host",
         [BLOCK_DRAINED] = "the agent has no slots any more, or gives them away",
+        [BLOCK_UNGREETED] = "the agents have not greeted each other",
         [BLOCK_RECORD] = "a record is not what it should be"};
     return fault < BLOCK_FAULTS ? names[fault] : "unknown";
 }

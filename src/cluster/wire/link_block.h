@@ -50,6 +50,7 @@ typedef enum BlockFault {
     BLOCK_ADDRESSEE, /* it is for another agent */
     BLOCK_SLOT,      /* sender and receiver disagree about the slot of a URL */
     BLOCK_DRAINED,   /* the receiver gives, or gave, all its slots away */
+    BLOCK_UNGREETED, /* sender and receiver have not compared yet what they have of each other */
     BLOCK_RECORD,    /* a record is not what it should be */
     BLOCK_FAULTS
 } BlockFault;

@@ -24,9 +24,10 @@ typedef enum MailKind {
     MAIL_WANT,    /* address, ticket */
     MAIL_RELEASE, /* address, time */
     MAIL_GROWN,   /* agent, bytes */
-    MAIL_SETTLED, /* agent, ticket, fault */
+    MAIL_SETTLED, /* agent, ticket, fault, taken */
     MAIL_FORGET,  /* ticket */
     MAIL_MOVED,   /* agent */
+    MAIL_RETOLD,  /* agent */
     MAIL_ASK,     /* ticket: the host that asks; url */
     MAIL_FETCHED, /* ticket, answer */
     MAIL_TABLE,   /* table */
@@ -43,6 +44,7 @@ typedef struct Mail {
     ErrandAnswer *answer;  /* owned until it is taken out */
     IpAddress address;
     uint64_t ticket;
+    uint64_t taken;
     MonoTime time;
     size_t bytes;
     uint16_t agent;

@@ -193,11 +193,14 @@ static void handle(ClusterPart *part, Mail *letter, MonoTime now)
     } else if (member && letter->kind == MAIL_GROWN) {
         node_grown(part->node, letter->agent, letter->bytes, now);
     } else if (member && letter->kind == MAIL_SETTLED) {
-        node_settled(part->node, letter->ticket, letter->fault, letter->agent, now);
+        BlockSettled settled = {letter->ticket, letter->agent, letter->fault, letter->taken};
+        node_settled(part->node, &settled);
     } else if (member && letter->kind == MAIL_FORGET) {
         node_forget(part->node, letter->ticket);
     } else if (member && letter->kind == MAIL_MOVED) {
         node_moved(part->node, letter->agent);
+    } else if (member && letter->kind == MAIL_RETOLD) {
+        node_retold(part->node, letter->agent);
     } else if (member && letter->kind == MAIL_ASK) {
         node_ask(part->node, (uint32_t)letter->ticket, letter->url, now);
     } else if (member && letter->kind == MAIL_FETCHED) {
@@ -366,6 +369,7 @@ static void on_settled(void *context, const InboxItem *item)
     Mail letter = {.kind = MAIL_SETTLED,
                    .ticket = item->ticket,
                    .fault = item->fault,
+                   .taken = item->taken,
                    .agent = item->envelope.from};
     cluster_mail_post(&part->mail, &letter);
 }
@@ -400,6 +404,13 @@ static void on_settle(void *context, uint16_t to)
 {
     ClusterPart *part = context;
     Mail letter = {.kind = MAIL_MOVED, .agent = to};
+    cluster_mail_post(&part->mail, &letter);
+}
+
+static void on_retold(void *context, uint16_t agent)
+{
+    ClusterPart *part = context;
+    Mail letter = {.kind = MAIL_RETOLD, .agent = agent};
     cluster_mail_post(&part->mail, &letter);
 }
 
@@ -560,6 +571,7 @@ Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buff
     part->table.committed = on_table;
     part->moves.context = part;
     part->moves.settle = on_settle;
+    part->moves.retold = on_retold;
     IngestChore chores[] = {inbox_chore(part->inbox_chore), acks_chore(&part->acks),
                             table_chore(&part->table), moves_chore(&part->moves)};
     ingest_set_cluster(ingest, &part->ingest);

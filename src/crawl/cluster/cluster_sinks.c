@@ -213,6 +213,21 @@ static void cluster_sinks_answered(void *context, uint16_t to, const OutboxRange
     ingest_wake(part->bonds.ingest);
 }
 
+static Result cluster_sinks_mark(void *context, uint16_t agent, PeerMark *mark)
+{
+    const ClusterPart *part = context;
+    const IngestStore *tables = &part->store->tables;
+    return ingest_cluster_mark(tables->db, tables->crawl, agent, mark);
+}
+
+static Result cluster_sinks_retell(void *context, uint16_t agent, uint64_t heard)
+{
+    ClusterPart *part = context;
+    Result rc = moves_chore_retell(&part->moves, agent, heard);
+    ingest_wake(part->bonds.ingest);
+    return rc;
+}
+
 static void situation(void *context, NodeSituation *s)
 {
     ClusterPart *part = context;
@@ -336,19 +351,21 @@ MassDeskOptions cluster_sinks_mass(ClusterPart *part)
 
 NodeSinks cluster_sinks(ClusterPart *part)
 {
-    return (NodeSinks){.context = part,
-                       .save_identity = save_identity,
-                       .out = out,
-                       .new_table = new_table,
-                       .lease_news = cluster_sinks_lease_news,
-                       .block = block,
-                       .read_outbox = cluster_sinks_read_outbox,
-                       .answered = cluster_sinks_answered,
-                       .situation = situation,
-                       .granted = cluster_sinks_granted,
-                       .ended = ended,
-                       .status = cluster_sinks_tell_status,
-                       .page = cluster_answers_page,
-                       .told = cluster_sinks_told,
-                       .fetch = fetch};
+    return (NodeSinks){
+        .context = part,
+        .save_identity = save_identity,
+        .out = out,
+        .new_table = new_table,
+        .lease_news = cluster_sinks_lease_news,
+        .block = block,
+        .read_outbox = cluster_sinks_read_outbox,
+        .answered = cluster_sinks_answered,
+        .situation = situation,
+        .granted = cluster_sinks_granted,
+        .ended = ended,
+        .status = cluster_sinks_tell_status,
+        .page = cluster_answers_page,
+        .greet = {.context = part, .mark = cluster_sinks_mark, .retell = cluster_sinks_retell},
+        .told = cluster_sinks_told,
+        .fetch = fetch};
 }

@@ -46,8 +46,11 @@ static void ingest_cluster_publish(IngestCluster *cluster, const OutboxState *st
 static Result read_duty(IngestCluster *cluster, MDB_txn *txn, MDB_dbi crawl)
 {
     Result rc = slot_duty_read(&cluster->duty, txn, crawl);
-    return rc == RESULT_NOT_FOUND ? slot_duty_begin(&cluster->duty, &cluster->table, cluster->self)
-                                  : rc;
+    if (rc == RESULT_NOT_FOUND) {
+        slot_duty_begin(&cluster->duty, &cluster->table, cluster->self);
+        return RESULT_OK;
+    }
+    return rc;
 }
 
 /* The duties may be ahead of a table that is not committed after all: it comes again. */
@@ -60,7 +63,7 @@ Result ingest_cluster_write_table(IngestCluster *cluster, MDB_txn *txn, MDB_dbi 
     Result rc = node_place_read(txn, crawl, &identity, &before);
     if (rc == RESULT_OK) {
         slot_duty_take_back(&cluster->duty, &before, table, cluster->self);
-        rc = slot_duty_follow(&cluster->duty, table, cluster->self);
+        slot_duty_follow(&cluster->duty, table, cluster->self);
     }
     cluster_table_destroy(&before);
     if (rc == RESULT_OK) {
@@ -74,7 +77,7 @@ Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterT
 {
     cluster->self = self;
     cluster_table_init(&cluster->table);
-    slot_duty_init(&cluster->duty);
+    cluster->duty = (SlotDuty){.adopted = {0}};
     slot_cache_init(&cluster->slots, hash_mix((uint64_t)mono_now().ns));
     Result rc = cluster_table_copy(&cluster->table, table);
     if (rc == RESULT_OK) {
@@ -103,7 +106,17 @@ void ingest_cluster_destroy(IngestCluster *cluster)
     ingest_cluster_arrive(cluster, NULL, 0);
     outbox_draft_destroy(&cluster->draft);
     cluster_table_destroy(&cluster->table);
-    slot_duty_destroy(&cluster->duty);
+}
+
+Result ingest_cluster_mark(PageDB *db, MDB_dbi crawl, uint16_t agent, PeerMark *mark)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(db, true, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = peer_mark_read(txn, crawl, agent, mark);
+    page_db_txn_abort(db, txn);
+    return rc;
 }
 
 Result ingest_cluster_read_outbox(const IngestCluster *cluster, PageDB *db, uint16_t to,

@@ -21,6 +21,7 @@
 #include "base/memory/arena.h"
 #include "base/memory/map.h"
 #include "cluster/link/outbox.h"
+#include "cluster/link/peer_marks.h"
 #include "cluster/link/slot_duty.h"
 #include "cluster/link/stub.h"
 #include "cluster/link/via_table.h"
@@ -183,6 +184,9 @@ static inline uint64_t ingest_cluster_outbox_blocks(const IngestCluster *cluster
 /* outbox_read in a transaction of its own. Any thread. RESULT_IO besides. */
 Result ingest_cluster_read_outbox(const IngestCluster *cluster, PageDB *db, uint16_t to,
                                   uint64_t from, size_t most, Buffer *blocks, OutboxRange *range);
+
+/* peer_mark_read in a transaction of its own. Any thread. RESULT_IO besides. */
+Result ingest_cluster_mark(PageDB *db, MDB_dbi crawl, uint16_t agent, PeerMark *mark);
 
 /* The slot of a URL, as the table has it. */
 static inline ClusterSlot ingest_cluster_slot(IngestCluster *cluster, const char *url,

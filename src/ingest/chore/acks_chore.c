@@ -60,6 +60,9 @@ static Result acks_chore_run(void *context, Batch *batch, MonoTime until)
         AckRange range = chore->ranges[i];
         mutex_unlock(&chore->mutex);
         rc = outbox_draft_delete(&chore->cluster->draft, range.to, range.first, range.last, NULL);
+        if (rc == RESULT_OK) {
+            rc = peer_mark_hear(batch->txn, batch->store->crawl, range.to, range.heard);
+        }
         batch->shared.blocks_answered += range.blocks;
         chore->n_taken++;
     }

@@ -16,12 +16,17 @@ typedef struct AckRange {
     uint64_t first; /* sequences */
     uint64_t last;
     uint16_t blocks;
+    uint64_t heard; /* with the answer: messages that the receiver has of us (peer_marks.h) */
 } AckRange;
 
 /* What was read of the outbox for an agent. */
 static inline AckRange acks_chore_range(uint16_t to, const OutboxRange *read)
 {
-    return (AckRange){.to = to, .first = read->first, .last = read->last, .blocks = read->blocks};
+    return (AckRange){.to = to,
+                      .first = read->first,
+                      .last = read->last,
+                      .blocks = read->blocks,
+                      .heard = read->heard};
 }
 
 typedef struct AcksChore {

@@ -203,6 +203,9 @@ static Result take_some(InboxChore *chore, Batch *batch, bool *more)
            (item = inbox_take(chore->inbox)) != NULL) {
         *more = true;
         rc = read_item(chore, batch, item);
+        if (rc == RESULT_OK && item->fault == BLOCK_GOOD) {
+            rc = peer_mark_take(batch->txn, batch->store->crawl, item->envelope.from, &item->taken);
+        }
         batch->shared.blocks_taken += item->fault == BLOCK_GOOD ? item->envelope.blocks : 0;
     }
     if (rc == RESULT_OK) {

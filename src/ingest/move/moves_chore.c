@@ -191,7 +191,6 @@ const char *moves_step_name(MovesStep step)
 void moves_chore_init(MovesChore *chore, IngestCluster *cluster)
 {
     *chore = (MovesChore){.cluster = cluster, .again = MONO_NEVER};
-    slot_duty_init(&chore->duty);
     map_init(&chore->waits);
     buffer_init(&chore->text, BUFFER_NO_LIMIT);
     left_hosts_init(&chore->left);
@@ -200,10 +199,10 @@ void moves_chore_init(MovesChore *chore, IngestCluster *cluster)
 
 void moves_chore_destroy(MovesChore *chore)
 {
-    slot_duty_destroy(&chore->duty);
     map_destroy(&chore->waits);
     buffer_destroy(&chore->text);
     free(chore->settled);
+    free(chore->lost);
     left_hosts_destroy(&chore->left);
     mutex_destroy(&chore->mutex);
 }
@@ -230,6 +229,30 @@ void moves_chore_figures(MovesChore *chore, MovesFigures *figures)
     mutex_lock(&chore->mutex);
     *figures = chore->figures;
     mutex_unlock(&chore->mutex);
+}
+
+Result moves_chore_retell(MovesChore *chore, uint16_t agent, uint64_t heard)
+{
+    mutex_lock(&chore->mutex);
+    MovesRetell *more = reallocarray(chore->lost, chore->n_lost + 1, sizeof *more);
+    if (more != NULL) {
+        chore->lost = more;
+        chore->lost[chore->n_lost++] = (MovesRetell){.agent = agent, .heard = heard};
+    }
+    mutex_unlock(&chore->mutex);
+    return more == NULL ? RESULT_MEMORY : RESULT_OK;
+}
+
+/* False: nobody has lost anything. */
+static bool moves_chore_first_lost(MovesChore *chore, MovesRetell *first)
+{
+    mutex_lock(&chore->mutex);
+    bool any = chore->n_lost > 0;
+    if (any) {
+        *first = chore->lost[0];
+    }
+    mutex_unlock(&chore->mutex);
+    return any;
 }
 
 static void moves_chore_publish(MovesChore *chore)
@@ -394,14 +417,11 @@ static Result look_at_page(MovesChore *chore, Batch *batch, const PageRef *page,
 
 static Result finish_walk(MovesChore *chore, Batch *batch, MovesPlace *place)
 {
-    IngestCluster *cluster = chore->cluster;
-    Result rc = slot_duty_copy(&chore->duty, &cluster->duty);
-    if (rc == RESULT_OK) {
-        slot_duty_done(&chore->duty, &chore->plan, &cluster->table);
-        rc = slot_duty_write(&chore->duty, batch->txn, batch->store->crawl);
-    }
+    chore->duty = chore->cluster->duty;
+    slot_duty_done(&chore->duty, &chore->plan, &chore->cluster->table, chore->cluster->self);
+    Result rc = slot_duty_write(&chore->duty, batch->txn, batch->store->crawl);
     chore->duty_changed = rc == RESULT_OK;
-    place->step = chore->plan.leaves > 0 ? MOVES_SENT : MOVES_NONE;
+    place->step = chore->plan.settles > 0 ? MOVES_SENT : MOVES_NONE;
     return rc;
 }
 
@@ -466,7 +486,9 @@ static Result step_sent(MovesChore *chore, Batch *batch)
     for (unsigned slot = 0; rc == RESULT_OK && slot < SLOT_COUNT; slot++) {
         uint16_t to = chore->plan.to[slot];
         bool has = false;
-        if (!moves_chore_leaves((SlotTask)chore->plan.tasks[slot]) || is_noted(chore, to)) {
+        bool ours = chore->cluster->table.slots[slot].from == chore->cluster->self;
+        if (!ours || !moves_chore_leaves((SlotTask)chore->plan.tasks[slot]) ||
+            is_noted(chore, to)) {
             continue;
         }
         rc = has_everything(chore, batch, to, &has);
@@ -488,7 +510,8 @@ static MonoTime moves_chore_due(void *context)
 {
     MovesChore *chore = context;
     MonoTime at_once = {0};
-    if (!is_planned(chore)) {
+    MovesRetell lost;
+    if (!is_planned(chore) || moves_chore_first_lost(chore, &lost)) {
         return at_once;
     }
     switch (chore->place.step) {
@@ -538,9 +561,29 @@ static Result moves_chore_take_step(MovesChore *chore, Batch *batch, MovesPlace 
     return RESULT_OK;
 }
 
+/* The duty is committed before the walk that does it is planned. */
+static Result moves_chore_note_lost(MovesChore *chore, const Batch *batch, const MovesRetell *lost)
+{
+    PeerMark mark;
+    chore->retells = true;
+    chore->duty_changed = true;
+    chore->duty = chore->cluster->duty;
+    slot_duty_tell_again(&chore->duty, &chore->cluster->table, lost->agent);
+    Result rc = slot_duty_write(&chore->duty, batch->txn, batch->store->crawl);
+    if (rc == RESULT_OK) {
+        rc = peer_mark_read(batch->txn, batch->store->crawl, lost->agent, &mark);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    mark.heard = lost->heard;
+    return peer_mark_write(batch->txn, batch->store->crawl, lost->agent, &mark);
+}
+
 static Result moves_chore_run(void *context, Batch *batch, MonoTime until)
 {
     MovesChore *chore = context;
+    MovesRetell lost;
     bool goes_on = true;
     Result rc = RESULT_OK;
     if (!is_planned(chore)) {
@@ -550,6 +593,10 @@ static Result moves_chore_run(void *context, Batch *batch, MonoTime until)
     chore->n_taken = 0;
     chore->n_settled = 0;
     chore->duty_changed = false;
+    chore->retells = false;
+    if (moves_chore_first_lost(chore, &lost)) {
+        return moves_chore_note_lost(chore, batch, &lost);
+    }
     while (rc == RESULT_OK && goes_on) {
         MovesStep step = chore->next.step;
         rc = moves_chore_take_step(chore, batch, &chore->next, &goes_on);
@@ -589,19 +636,33 @@ static void begin_step(MovesChore *chore)
     }
 }
 
+static void moves_chore_end_retell(MovesChore *chore)
+{
+    mutex_lock(&chore->mutex);
+    uint16_t agent = chore->lost[0].agent;
+    chore->n_lost--;
+    memmove(chore->lost, chore->lost + 1, chore->n_lost * sizeof *chore->lost);
+    mutex_unlock(&chore->mutex);
+    chore->cluster->duty = chore->duty;
+    chore->epoch = 0; /* it is planned anew */
+    chore->retold(chore->context, agent);
+}
+
 static void moves_chore_ended(void *context, Result rc)
 {
     MovesChore *chore = context;
     if (rc != RESULT_OK) {
         return; /* the piece is done again */
     }
+    if (chore->retells) {
+        moves_chore_end_retell(chore);
+        return;
+    }
     bool begins = chore->place.step != chore->next.step;
     bool repeats = !mono_before(mono_now(), chore->again);
     chore->place = chore->next;
     if (chore->duty_changed) {
-        SlotDuty before = chore->cluster->duty;
         chore->cluster->duty = chore->duty;
-        chore->duty = before;
     }
     forget_taken(chore);
     if (begins) {
@@ -621,8 +682,10 @@ static void moves_chore_ended(void *context, Result rc)
 /* While a slot is on its way, URLs of it may have to be fetched. */
 static bool moves_chore_holds(void *context)
 {
-    const MovesChore *chore = context;
-    return !is_planned(chore) || chore->place.step != MOVES_NONE || chore->plan.awaits > 0;
+    MovesChore *chore = context;
+    MovesRetell lost;
+    return !is_planned(chore) || moves_chore_first_lost(chore, &lost) ||
+           chore->place.step != MOVES_NONE || chore->plan.awaits > 0;
 }
 
 IngestChore moves_chore(MovesChore *chore)

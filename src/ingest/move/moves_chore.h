@@ -6,6 +6,7 @@
  *           --> MOVES_PAGES:  a walk over all pages: leave, adopt, tell (ingest/move/page_move.h)
  *           --> MOVES_SENT:   until the new owners have committed all of it; then the sink `settle`
  *           --> MOVES_NONE
+ *   an agent has lost what it had --> its slots are to be told again --> a new plan; `retold`
  *
  * What: a table that changes the duties begins anew with MOVES_ROUTES, and so does a process. What
  * was done before is found done: a page that was sent is a stub, a host that was closed is
@@ -94,11 +95,18 @@ typedef struct MovesFigures {
     uint64_t waits; /* hosts that have not left yet */
 } MovesFigures;
 
+/* An agent that has lost what it had. */
+typedef struct MovesRetell {
+    uint16_t agent;
+    uint64_t heard; /* of it, from now on */
+} MovesRetell;
+
 typedef struct MovesChore {
     IngestCluster *cluster;
     void *context;
-    void (*settle)(void *context, uint16_t to); /* said again until a table has it */
-    uint64_t epoch;                             /* of the table that was looked at last; 0: none */
+    void (*retold)(void *context, uint16_t agent); /* after the commit of moves_chore_retell */
+    void (*settle)(void *context, uint16_t to);    /* said again until a table has it */
+    uint64_t epoch; /* of the table that was looked at last; 0: none */
     SlotPlan plan;
     SlotPlan wanted; /* scratch */
     MovesPlace place;
@@ -115,7 +123,10 @@ typedef struct MovesChore {
     MonoTime again; /* hosts are closed again; settle is said again */
     Buffer text;    /* scratch */
     LeftHosts left;
-    Mutex mutex; /* RANK_TABLE; guards what follows */
+    bool retells;      /* this piece is the first of `lost` */
+    Mutex mutex;       /* RANK_TABLE; guards what follows */
+    MovesRetell *lost; /* owned */
+    size_t n_lost;
     MovesFigures figures;
 } MovesChore;
 
@@ -124,6 +135,8 @@ void moves_chore_destroy(MovesChore *chore);
 /* DistributorSinks.left. True: the ingest thread should be woken. Without memory it is asked for
  * again. */
 bool moves_chore_left(MovesChore *chore, uint32_t host);
+/* Every URL of the agent is to be sent to it again; retold follows. Any thread. RESULT_MEMORY. */
+Result moves_chore_retell(MovesChore *chore, uint16_t agent, uint64_t heard);
 void moves_chore_figures(MovesChore *chore, MovesFigures *figures);
 IngestChore moves_chore(MovesChore *chore);
 

@@ -1,0 +1,324 @@
+#include "cluster/desk/greet_desk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+
+#define AGAIN_MS 2000                /* until one that has not answered is greeted again */
+#define SOON_MS  100                 /* when its blocks come already */
+#define KEY_BIT  (UINT64_C(1) << 40) /* numbers of looks at keys; greetings have the agent's */
+
+void greet_desk_init(GreetDesk *desk, NodeLink *link, const Members *members,
+                     const ClusterTable *table, const GreetSinks *sinks)
+{
+    *desk = (GreetDesk){
+        .link = link, .members = members, .table = table, .sinks = *sinks, .next = MONO_NEVER};
+    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
+}
+
+void greet_desk_destroy(GreetDesk *desk)
+{
+    for (uint32_t i = 0; i < desk->n; i++) {
+        free(desk->peers[i].reply_to);
+    }
+    free(desk->peers);
+    buffer_destroy(&desk->bytes);
+}
+
+static GreetPeer *greet_desk_peer(GreetDesk *desk, uint16_t agent)
+{
+    return agent < desk->n && agent != desk->link->head.from ? &desk->peers[agent] : NULL;
+}
+
+static void greet_desk_hurry(GreetDesk *desk, GreetPeer *peer, MonoTime when)
+{
+    peer->next = mono_before(when, peer->next) ? when : peer->next;
+    desk->next = mono_before(peer->next, desk->next) ? peer->next : desk->next;
+}
+
+Result greet_desk_set(GreetDesk *desk, MonoTime now)
+{
+    uint32_t n = desk->table->n_agents;
+    desk->next = now; /* an agent may have been started that never was */
+    if (n <= desk->n) {
+        return RESULT_OK;
+    }
+    GreetPeer *more = reallocarray(desk->peers, n, sizeof *more);
+    if (more == NULL) {
+        return RESULT_MEMORY;
+    }
+    desk->peers = more;
+    for (; desk->n < n; desk->n++) {
+        more[desk->n] = (GreetPeer){.next = now};
+        Result rc = desk->sinks.mark(desk->sinks.context, (uint16_t)desk->n, &more[desk->n].mark);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    return RESULT_OK;
+}
+
+static void greet_desk_key(uint16_t agent, char key[32])
+{
+    (void)snprintf(key, 32, HEARD_KEY "%u", (unsigned)agent);
+}
+
+static void greet_desk_look(const GreetDesk *desk, uint16_t agent)
+{
+    char key[32];
+    greet_desk_key(agent, key);
+    (void)node_link_get(desk->link, key, node_token(NODE_PART_GREET, KEY_BIT | agent));
+}
+
+void greet_desk_up(GreetDesk *desk, MonoTime now)
+{
+    for (uint32_t i = 0; i < desk->n; i++) {
+        desk->peers[i].next = desk->peers[i].confirmed == 0 ? now : desk->peers[i].next;
+    }
+    desk->next = now;
+    greet_desk_look(desk, desk->link->head.from);
+}
+
+/* ---- greeting -------------------------------------------------------------------------------- */
+
+static bool greet_desk_has_started(const GreetDesk *desk, uint32_t agent)
+{
+    return agent < desk->table->n_agents && desk->table->agents[agent].claimed > 0;
+}
+
+static void greet_desk_greet(GreetDesk *desk, uint16_t agent, MonoTime now)
+{
+    GreetPeer *peer = &desk->peers[agent];
+    peer->next = mono_add_ms(now, AGAIN_MS);
+    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    wire_put_8(&writer, NODE_ASK_GREET);
+    wire_put_64(&writer, peer->mark.taken);
+    if (writer.rc == RESULT_OK) {
+        (void)node_link_request(desk->link, "ask", agent, &desk->bytes,
+                                node_token(NODE_PART_GREET, agent));
+    }
+}
+
+void greet_desk_work(GreetDesk *desk, MonoTime now)
+{
+    if (!desk->link->up || mono_before(now, desk->next)) {
+        return;
+    }
+    desk->next = MONO_NEVER;
+    for (uint32_t i = 0; i < desk->n; i++) {
+        GreetPeer *peer = &desk->peers[i];
+        if (i == desk->link->head.from || peer->confirmed != 0 ||
+            !greet_desk_has_started(desk, i)) {
+            continue;
+        }
+        if (!mono_before(now, peer->next)) {
+            greet_desk_greet(desk, (uint16_t)i, now);
+        }
+        desk->next = mono_before(peer->next, desk->next) ? peer->next : desk->next;
+    }
+}
+
+MonoTime greet_desk_next(const GreetDesk *desk)
+{
+    return desk->link->up ? desk->next : MONO_NEVER;
+}
+
+void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now)
+{
+    GreetPeer *peer = greet_desk_peer(desk, agent);
+    if (peer != NULL && peer->confirmed != desk->members->members[agent].record.session) {
+        peer->confirmed = 0;
+        greet_desk_hurry(desk, peer, now);
+    }
+}
+
+/* ---- being greeted --------------------------------------------------------------------------- */
+
+static void greet_desk_answer(GreetDesk *desk, const char *reply_to)
+{
+    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    if (writer.rc == RESULT_OK) {
+        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
+    }
+}
+
+/* It begins with what it has now; what an earlier process of it has said does not count any more.
+ */
+static void greet_desk_settle(GreetPeer *peer, uint64_t session, uint64_t taken)
+{
+    peer->compared = session;
+    peer->mark.heard = taken;
+    peer->waiting = 0;
+}
+
+void greet_desk_asked(GreetDesk *desk, WireReader *question, const NodeHead *head,
+                      const char *reply_to, MonoTime now)
+{
+    GreetPeer *peer = greet_desk_peer(desk, head->from);
+    uint64_t taken = wire_get_64(question);
+    if (!wire_reader_ended(question) || peer == NULL || head->session < peer->compared) {
+        return;
+    }
+    if (peer->confirmed != 0 && peer->confirmed != head->session) { /* a new process */
+        peer->confirmed = 0;
+        greet_desk_hurry(desk, peer, now);
+    }
+    if (peer->compared != head->session && taken >= peer->mark.heard) {
+        greet_desk_settle(peer, head->session, taken);
+    }
+    if (peer->compared == head->session) {
+        greet_desk_answer(desk, reply_to);
+        return;
+    }
+    free(peer->reply_to);
+    peer->reply_to = strdup(reply_to);
+    peer->compared = 0;
+    if (peer->waiting != head->session) {
+        LOG_WARN("cluster",
+                 "an agent runs from an older copy of its directory; its URLs are sent again",
+                 "agent=%u has=%llu had=%llu", (unsigned)head->from, (unsigned long long)taken,
+                 (unsigned long long)peer->mark.heard);
+        Result rc = desk->sinks.retell(desk->sinks.context, head->from, taken);
+        peer->waiting = rc == RESULT_OK ? head->session : 0;
+        peer->claims = taken;
+    }
+}
+
+void greet_desk_retold(GreetDesk *desk, uint16_t agent)
+{
+    GreetPeer *peer = greet_desk_peer(desk, agent);
+    if (peer == NULL || peer->waiting == 0) {
+        return;
+    }
+    greet_desk_settle(peer, peer->waiting, peer->claims);
+    if (peer->reply_to != NULL) {
+        greet_desk_answer(desk, peer->reply_to);
+    }
+    free(peer->reply_to);
+    peer->reply_to = NULL;
+}
+
+/* ---- agents that have stopped ---------------------------------------------------------------- */
+
+void greet_desk_stop(GreetDesk *desk)
+{
+    char key[32];
+    greet_desk_key(desk->link->head.from, key);
+    buffer_reset(&desk->bytes);
+    WireWriter writer = wire_writer(&desk->bytes);
+    wire_put_64(&writer, desk->link->head.session);
+    wire_put_varint(&writer, desk->n);
+    for (uint32_t i = 0; i < desk->n; i++) {
+        const GreetPeer *peer = &desk->peers[i];
+        wire_put_varint(&writer, peer->waiting == 0 ? peer->mark.heard : UINT64_MAX);
+    }
+    if (writer.rc == RESULT_OK) {
+        (void)node_link_put(desk->link, key, &desk->bytes, desk->revision,
+                            node_token(NODE_PART_GREET, KEY_BIT | desk->link->head.from));
+    }
+}
+
+/* What an agent that has stopped has heard of us. */
+static bool greet_desk_read(const GreetDesk *desk, const TransportEvent *event, uint64_t *session,
+                            uint64_t *heard)
+{
+    WireReader reader = wire_reader(event->bytes, event->revision > 0 ? event->length : 0);
+    *session = wire_get_64(&reader);
+    uint64_t n = wire_get_varint(&reader);
+    *heard = 0;
+    for (uint64_t i = 0; !reader.bad && i < n; i++) {
+        uint64_t value = wire_get_varint(&reader);
+        *heard = i == desk->link->head.from ? value : *heard;
+    }
+    return wire_reader_ended(&reader);
+}
+
+static void greet_desk_take_key(GreetDesk *desk, uint16_t agent, const TransportEvent *event)
+{
+    GreetPeer *peer = greet_desk_peer(desk, agent);
+    const Member *member = agent < desk->members->n ? &desk->members->members[agent] : NULL;
+    uint64_t session = 0;
+    uint64_t heard = 0;
+    if (event->kind == TRANSPORT_VALUE && agent == desk->link->head.from) {
+        desk->revision = event->revision;
+    }
+    if (event->kind != TRANSPORT_VALUE || peer == NULL || member == NULL || peer->confirmed != 0 ||
+        !greet_desk_read(desk, event, &session, &heard) || !member->known ||
+        member->record.state != MEMBER_STOPPED || member->record.session != session) {
+        return;
+    }
+    if (heard <= peer->mark.taken) {
+        peer->confirmed = session;
+    } else if (!peer->is_older) {
+        peer->is_older = true;
+        LOG_WARN("cluster", "this directory is older than what an agent that has stopped knows",
+                 "agent=%u next=\"start that agent, too\"", (unsigned)agent);
+    }
+}
+
+void greet_desk_take(GreetDesk *desk, const TransportEvent *event, MonoTime now)
+{
+    uint64_t number = node_token_number(event->token);
+    uint16_t agent = (uint16_t)(number & UINT16_MAX);
+    GreetPeer *peer = greet_desk_peer(desk, agent);
+    WireReader reader;
+    NodeHead head;
+    if ((number & KEY_BIT) != 0) {
+        greet_desk_take_key(desk, agent, event);
+    } else if (event->kind == TRANSPORT_NOBODY && peer != NULL && peer->confirmed == 0) {
+        members_look_at(desk->members, agent);
+        greet_desk_look(desk, agent);
+    } else if (event->kind == TRANSPORT_ANSWER && peer != NULL &&
+               node_link_open(desk->link, event, &reader, &head) && head.from == agent &&
+               head.session > peer->confirmed) {
+        peer->confirmed = head.session;
+    }
+    (void)now;
+}
+
+/* ---- what goes between the two --------------------------------------------------------------- */
+
+bool greet_desk_may_take(GreetDesk *desk, uint16_t agent, uint64_t session, MonoTime now)
+{
+    GreetPeer *peer = greet_desk_peer(desk, agent);
+    if (peer == NULL) {
+        return agent == desk->link->head.from;
+    }
+    if (peer->confirmed != session && session > peer->confirmed) {
+        peer->confirmed = 0;
+        greet_desk_hurry(desk, peer, mono_add_ms(now, SOON_MS));
+    }
+    return peer->confirmed == session;
+}
+
+void greet_desk_took(GreetDesk *desk, uint16_t agent, uint64_t taken)
+{
+    GreetPeer *peer = greet_desk_peer(desk, agent);
+    if (peer != NULL && taken > peer->mark.taken) {
+        peer->mark.taken = taken;
+    }
+}
+
+bool greet_desk_heard(GreetDesk *desk, uint16_t agent, uint64_t session, uint64_t taken)
+{
+    GreetPeer *peer = greet_desk_peer(desk, agent);
+    if (peer == NULL || peer->compared != session) {
+        return agent == desk->link->head.from;
+    }
+    peer->mark.heard = taken > peer->mark.heard ? taken : peer->mark.heard;
+    return true;
+}
+
+uint16_t greet_desk_missing(const GreetDesk *desk)
+{
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        uint16_t agent = desk->table->slots[slot].from;
+        if (agent < desk->n && agent != desk->link->head.from &&
+            desk->peers[agent].confirmed == 0 && greet_desk_has_started(desk, agent)) {
+            return agent;
+        }
+    }
+    return CLUSTER_NOBODY;
+}

@@ -1,0 +1,91 @@
+/* The greet desk: does another agent still have what we were told it has?
+ *
+ *   a process becomes a member --GREET: so many of your messages I have--> each other agent
+ *        no fewer than the other has heard of       --> greeted
+ *        fewer: an older copy of its directory runs --> `retell`: its URLs are put into the outbox
+ *                                                       again, all of them; then greeted
+ *        nobody is there, and it has stopped well   --> the key "heard.N", which it has left
+ *
+ * What: rows of the outbox are deleted for the word of their receiver that it has committed them
+ * (link/peer_marks.h). A backup that takes the place of the receiver's directory makes that word
+ * void, silently; therefore each process compares with each agent before anything else goes between
+ * the two.
+ *
+ * Owns: what is known of each agent. Time is a parameter; belongs to one thread.
+ * Invariants:
+ *  1. A block is taken in only from a process that has greeted ours back: so what we have told it
+ *     is what we had when we began, and our count for it stands still until then.
+ *  2. An answer to a block counts only if it comes from a process that we have compared.
+ *  3. While an agent that owns hosts has not greeted ours, this one is not idle. */
+#ifndef CLUSTER_DESK_GREET_DESK_H
+#define CLUSTER_DESK_GREET_DESK_H
+
+#include "cluster/desk/members.h"
+#include "cluster/link/peer_marks.h"
+#include "cluster/message/node_link.h"
+
+#define HEARD_KEY "heard." /* and the number */
+
+typedef struct GreetSinks {
+    void *context;
+    /* What the directory remembers of an agent. */
+    Result (*mark)(void *context, uint16_t agent, PeerMark *mark);
+    /* All URLs of the agent are to be sent again, and from now on this was heard of it;
+     * greet_desk_retold follows the commit. RESULT_MEMORY: it greets again. */
+    Result (*retell)(void *context, uint16_t agent, uint64_t heard);
+} GreetSinks;
+
+typedef struct GreetPeer {
+    PeerMark mark;
+    uint64_t compared;  /* its process, as far as it has told us what it has; 0: none */
+    uint64_t confirmed; /* its process that has compared ours, or the one that had stopped */
+    uint64_t waiting;   /* its process that waits until its URLs are in the outbox */
+    uint64_t claims;    /* what that one has */
+    char *reply_to;     /* of that one; owned */
+    MonoTime next;      /* we greet it (again) then */
+    bool is_older;      /* it has stopped, and remembers more than we have: told */
+} GreetPeer;
+
+typedef struct GreetDesk {
+    NodeLink *link;            /* borrowed */
+    const Members *members;    /* borrowed */
+    const ClusterTable *table; /* borrowed */
+    GreetSinks sinks;
+    GreetPeer *peers; /* by number; owned */
+    uint32_t n;
+    MonoTime next;
+    uint64_t revision; /* of our key */
+    Buffer bytes;
+} GreetDesk;
+
+void greet_desk_init(GreetDesk *desk, NodeLink *link, const Members *members,
+                     const ClusterTable *table, const GreetSinks *sinks);
+void greet_desk_destroy(GreetDesk *desk);
+/* The table has changed: there may be more agents. RESULT_MEMORY, RESULT_IO. */
+Result greet_desk_set(GreetDesk *desk, MonoTime now);
+/* The connection is there again: who has not greeted yet is asked at once. */
+void greet_desk_up(GreetDesk *desk, MonoTime now);
+/* Leaves in the key what was heard of the others, for those that start while we are away. */
+void greet_desk_stop(GreetDesk *desk);
+
+/* Another process runs as the agent. */
+void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now);
+/* A greeting: answers it, at once or when what the agent has lost is in the outbox. */
+void greet_desk_asked(GreetDesk *desk, WireReader *question, const NodeHead *head,
+                      const char *reply_to, MonoTime now);
+void greet_desk_retold(GreetDesk *desk, uint16_t agent);
+/* What came of a greeting, or of a look at a key. */
+void greet_desk_take(GreetDesk *desk, const TransportEvent *event, MonoTime now);
+void greet_desk_work(GreetDesk *desk, MonoTime now);
+MonoTime greet_desk_next(const GreetDesk *desk);
+
+/* Whether blocks of this process may be taken in; if not it is greeted soon. */
+bool greet_desk_may_take(GreetDesk *desk, uint16_t agent, uint64_t session, MonoTime now);
+/* A message of the agent's is committed here: so many of them are. */
+void greet_desk_took(GreetDesk *desk, uint16_t agent, uint64_t taken);
+/* Whether a process's word that it has committed so many of our messages counts. */
+bool greet_desk_heard(GreetDesk *desk, uint16_t agent, uint64_t session, uint64_t taken);
+/* The first agent with hosts that has not greeted ours; CLUSTER_NOBODY: none. */
+uint16_t greet_desk_missing(const GreetDesk *desk);
+
+#endif
