@@ -7,6 +7,7 @@
 #include "command/audit_command.h"
 #include "command/check/check.h"
 #include "command/cluster/cluster_command.h"
+#include "command/consent_command.h"
 #include "command/crawl.h"
 #include "command/ctl.h"
 #include "command/db/db.h"
@@ -29,12 +30,25 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"audit", audit_main},       {"check", check_main},       {"cluster", cluster_main},
-    {"crawl", crawl_main},       {"ctl", ctl_main},           {"db", db_main},
-    {"export", export_main},     {"identity", identity_main}, {"import", import_main},
-    {"plan", plan_main},         {"rank", rank_main},         {"report", report_main},
-    {"schedule", schedule_main}, {"status", status_main},     {"top", top_main},
-    {"verify", verify_main},     {"why", why_main},           {NULL, NULL},
+    {"audit", audit_main},
+    {"check", check_main},
+    {"cluster", cluster_main},
+    {"consent", consent_main},
+    {"crawl", crawl_main},
+    {"ctl", ctl_main},
+    {"db", db_main},
+    {"export", export_main},
+    {"identity", identity_main},
+    {"import", import_main},
+    {"plan", plan_main},
+    {"rank", rank_main},
+    {"report", report_main},
+    {"schedule", schedule_main},
+    {"status", status_main},
+    {"top", top_main},
+    {"verify", verify_main},
+    {"why", why_main},
+    {NULL, NULL},
 };
 
 /* A word without any of these is no seed. */

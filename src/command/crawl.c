@@ -139,6 +139,7 @@ void crawl_usage(FILE *out)
         "Other commands (ragno COMMAND --help):\n"
         "  ragno status DIR [--json]              ragno audit DIR [--host HOST]\n"
         "  ragno report DIR [--html] [-o FILE]    ragno why DIR URL\n"
+        "  ragno consent DIR URL|HOST [--usage U] ragno consent DIR --changed\n"
         "  ragno top DIR                          ragno ctl DIR pause|resume|... (help)\n"
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR pages|text|links|hosts|warc|wacz\n"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "exact_copy.h"
-#include "parse/robots/robots.h"
+#include "parse/robots/robots_usage.h"
 #include "parse/usage/usage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,6 +28,15 @@ static void read_robots(const char *text, size_t length)
     if (robots_parse(text, length, "ragno", &robots) == RESULT_OK) {
         check(robots_usage(robots, text, length));
         check(robots_usage(robots, "/", 1));
+        RobotsUsageLine lines[ROBOTS_MAX_USAGES];
+        Usage sum = {0};
+        size_t n = robots_usage_lines(robots, text, length, lines, ROBOTS_MAX_USAGES);
+        for (size_t i = 0; i < n; i++) {
+            assert(lines[i].line > 0);
+            sum = usage_join(sum, lines[i].usage);
+        }
+        Usage whole = robots_usage(robots, text, length);
+        assert(sum.denied == whole.denied && sum.allowed == whole.allowed);
         robots_delete(robots);
     }
 }

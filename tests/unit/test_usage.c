@@ -31,6 +31,10 @@ static void dictionaries_deny_and_allow(void)
     expect(dictionary("bots=n, search=y"), "train-ai+ai-input+search+tdm+image-ai", "-");
     expect(dictionary("train-ai=?0, search=?1"), "train-ai", "search");
     expect(dictionary("train-ai, =n, new-thing=n, train-ai=maybe,,"), "-", "-");
+    expect(dictionary("search=yes, use=reference"), "train-ai+image-ai", "search");
+    expect(dictionary("search=yes,use=Immediate"), "train-ai+search+tdm+image-ai", "-");
+    expect(dictionary("ai-train=no, use=full"), "train-ai", "ai-input+search");
+    expect(dictionary("use=none, use"), "-", "-");
     expect(dictionary(""), "-", "-");
 }
 

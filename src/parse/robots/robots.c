@@ -387,27 +387,3 @@ size_t robots_bytes(const Robots *robots)
            robots->sitemaps_capacity * sizeof(RobotsSitemap) +
            robots->usages_capacity * sizeof(RobotsUsage);
 }
-
-/* What the longest of the paths says, of robots.txt or of tdmrep.json. */
-static Usage usage_of(const Robots *robots, bool of_file, const char *path, size_t length)
-{
-    Usage usage = {0};
-    size_t longest = 0;
-    for (size_t i = 0; i < robots->n_usages; i++) {
-        const RobotsUsage *rule = &robots->usages[i];
-        const char *prefix = robots->pool.data + rule->text;
-        if (rule->of_file != of_file || rule->length > length ||
-            (rule->length > 0 && memcmp(prefix, path, rule->length) != 0) ||
-            rule->length < longest) {
-            continue;
-        }
-        usage = rule->length > longest ? rule->usage : usage_join(usage, rule->usage);
-        longest = rule->length;
-    }
-    return usage;
-}
-
-Usage robots_usage(const Robots *robots, const char *path, size_t length)
-{
-    return usage_join(usage_of(robots, false, path, length), usage_of(robots, true, path, length));
-}

@@ -227,7 +227,12 @@ Result robots_rules_add_usage(Robots *robots, const RobotsLine *line)
     }
     Usage usage = usage_of_dictionary(value + skip, length - skip);
     usage.allowed = path < skip ? 0 : usage.allowed;
-    return robots_rules_add_path_usage(robots, value, path, usage, false);
+    size_t before = robots->n_usages;
+    Result rc = robots_rules_add_path_usage(robots, value, path, usage, false);
+    if (rc == RESULT_OK && robots->n_usages > before) {
+        robots->usages[before].line = line->number;
+    }
+    return rc;
 }
 
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line)

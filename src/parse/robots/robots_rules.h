@@ -64,6 +64,7 @@ typedef struct RobotsSitemap {
 typedef struct RobotsUsage {
     uint32_t text; /* of the path, in the pool */
     uint32_t length;
+    uint32_t line; /* of robots.txt; 0: none */
     Usage usage;
     bool of_file; /* of tdmrep.json */
 } RobotsUsage;

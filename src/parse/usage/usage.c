@@ -84,6 +84,20 @@ Result usage_print(unsigned bits, Buffer *out)
 
 /* ---- dictionaries -------------------------------------------------------------------------- */
 
+/* Content-Signal's use=: what may be kept of a page once it was read. */
+static Usage usage_of_extent(const char *value, size_t length)
+{
+    if (usage_equals(value, length, "immediate")) { /* nothing is kept, nothing used again */
+        return (Usage){.denied = USAGE_TRAIN_AI | USAGE_SEARCH | USAGE_TDM | USAGE_IMAGE_AI};
+    }
+    if (usage_equals(value, length, "reference")) { /* an index with excerpts that lead back */
+        return (Usage){.denied = USAGE_TRAIN_AI | USAGE_IMAGE_AI, .allowed = USAGE_SEARCH};
+    }
+    return (Usage){.allowed = usage_equals(value, length, "full")
+                                  ? USAGE_TRAIN_AI | USAGE_AI_INPUT | USAGE_SEARCH
+                                  : 0};
+}
+
 /* One member: "train-ai=n;x=1". */
 static Usage of_member(const char *text, size_t length)
 {
@@ -105,6 +119,9 @@ static Usage of_member(const char *text, size_t length)
     bool is_yes = usage_equals(value, value_length, "y") ||
                   usage_equals(value, value_length, "yes") ||
                   usage_equals(value, value_length, "?1") || usage_equals(value, value_length, "1");
+    if (usage_equals(text, name_length, "use")) {
+        return usage_of_extent(value, value_length);
+    }
     return (Usage){.denied = is_no ? bits : 0, .allowed = is_yes ? bits : 0};
 }
 
