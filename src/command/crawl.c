@@ -152,8 +152,8 @@ void crawl_usage(FILE *out)
         "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
         "4 no network or name server, 11 signal, 13 second signal, 14 page or byte limit,\n"
         "15 time limit, 16 disk nearly full, 17 DIR is in use, damaged or of another version,\n"
-        "18 only hosts that failed were left, 19 no seed could be fetched. Manuals: ragno(1), "
-        "ragno.ini(5)\n");
+        "18 only hosts that failed were left, 19 no seed could be fetched, 20 all that is left is\n"
+        "denied. Manuals: ragno(1), ragno.ini(5)\n");
 }
 
 /* ---- parsing

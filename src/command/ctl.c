@@ -3,10 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/core/clock.h"
 #include "crawl/control/control_link.h"
 #include "crawl/desk/desk.h"
+#include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
+#include "rules/scope/denial_list.h"
+#include "rules/scope/denials.h"
 
 #define ANSWER_MS 600000 /* for one line; a checkpoint of a large crawl takes its time */
 
@@ -17,7 +22,7 @@ static int ctl_usage(FILE *out)
     desk_print_words(out);
     (void)fprintf(out, "status --json and --follow are understood, too.\n"
                        "Exit: 0 done, 1 the crawl cannot do it, 2 it does not understand,\n"
-                       "3 no crawl runs there.\n");
+                       "3 no crawl runs there (deny and allow need none).\n");
     return out == stdout ? EXIT_FINISHED : EXIT_USAGE;
 }
 
@@ -35,6 +40,60 @@ static int ctl_exit_status(Result rc)
            : rc == RESULT_LIMIT   ? EXIT_NEGATIVE
            : rc == RESULT_INVALID ? EXIT_USAGE
                                   : EXIT_IO;
+}
+
+/* Changes the list as it stands in the directory, whose lock is held. */
+static Result ctl_change_denials(const char *directory, const char *rule, bool denies, Buffer *note,
+                                 Buffer *error)
+{
+    DenialList list = {.n = 0};
+    char time[CLOCK_TEXT_BYTES];
+    char who[CLOCK_TEXT_BYTES + 32];
+    (void)snprintf(who, sizeof who, "%s uid=%u", wall_format_iso(wall_now(), time),
+                   (unsigned)getuid());
+    Result rc = denial_list_read(&list, directory, error);
+    if (rc == RESULT_OK) {
+        rc = denies ? denial_list_add(&list, rule, who) : denial_list_remove(&list, rule);
+    }
+    if (rc == RESULT_OK) {
+        rc = denial_list_write(&list, directory, error);
+    }
+    denial_list_destroy(&list);
+    if (rc == RESULT_OK || rc == RESULT_EXISTS) {
+        (void)buffer_printf(note, "'%s' is denied%s when the crawl goes on", rule,
+                            denies ? "" : " no more");
+        return RESULT_OK;
+    }
+    if (rc == RESULT_NOT_FOUND) {
+        (void)buffer_printf(error, "there is no denial '%s' (denied.txt lists them)", rule);
+        return RESULT_LIMIT;
+    }
+    return rc;
+}
+
+/* A crawl that has ended by its denials could not be helped otherwise: deny and allow change the
+ * file that the next start reads. RESULT_NOT_FOUND: any other word, which needs a crawl. */
+static Result ctl_without_crawl(const char *directory, char *const *words, size_t n, Buffer *note,
+                                Buffer *error)
+{
+    CrawlStore store;
+    Buffer rule;
+    bool denies = strcmp(words[0], "deny") == 0;
+    if (n != 2 || (!denies && strcmp(words[0], "allow") != 0) || !crawl_store_exists(directory)) {
+        return RESULT_NOT_FOUND;
+    }
+    buffer_reset(error);
+    buffer_init(&rule, BUFFER_NO_LIMIT);
+    Result rc = denials_normalise(words[1], &rule, error);
+    if (rc == RESULT_OK) {
+        rc = crawl_store_lock(&store, directory, false, error);
+        if (rc == RESULT_OK) {
+            rc = ctl_change_denials(directory, buffer_string(&rule), denies, note, error);
+        }
+        crawl_store_close(&store);
+    }
+    buffer_destroy(&rule);
+    return rc;
 }
 
 /* Options are words of the crawl without their dashes: --json, --follow. */
@@ -74,7 +133,9 @@ int ctl_main(int argc, char **argv)
     buffer_init(&error, BUFFER_NO_LIMIT);
     strip_dashes(words, n);
     Result rc = control_link_open(&link, argv[1], &error);
-    if (rc == RESULT_OK) {
+    if (rc == RESULT_NOT_FOUND) {
+        rc = ctl_without_crawl(argv[1], words, n, &note, &error);
+    } else if (rc == RESULT_OK) {
         rc = control_link_ask(link, words, n, ctl_print_line, NULL,
                               follows(words, n) ? -1 : ANSWER_MS, &note, &error);
     }

@@ -18,7 +18,8 @@ typedef enum ExitStatus {
     EXIT_DISK_LIMIT = 16,
     EXIT_DIRECTORY = 17, /* locked, damaged, or of another format version */
     EXIT_TAIL = 18,      /* only hosts that have failed were left for limits.tail */
-    EXIT_NO_SEED = 19    /* finished, and none of the seeds could be fetched */
+    EXIT_NO_SEED = 19,   /* finished, and none of the seeds could be fetched */
+    EXIT_DENIED = 20     /* all that is left is denied by the operator, and stays scheduled */
 } ExitStatus;
 
 #endif

@@ -63,7 +63,7 @@ def a_host(report, path):
             listed = crawl.ask("denials").stdout
             report.check("it is listed, with when and by whom",
                          host in listed and "uid=" in listed, listed)
-            report.equal("the others are crawled to their end", crawl.wait(), 0)
+            report.equal("the others are crawled to their end, and the exit status says what is left", crawl.wait(), 20)
         shown = ragno("db", directory, "hosts", host).stdout
         report.check("db hosts says so", "denied by the operator" in shown, shown)
         kept = ragno("db", directory, "hosts", "--parked").stdout
@@ -75,7 +75,7 @@ def a_host(report, path):
         why = ragno("why", directory, sorted(left)[0]).stdout
         report.check("why names the rule", host in why and "denied" in why, why)
         report.equal("verify agrees", ragno("verify", directory).returncode, 0)
-        report.equal("a second run ends at once", harness.crawl(web, directory, "--no-warc").returncode, 0)
+        report.equal("a second run ends at once", harness.crawl(web, directory, "--no-warc").returncode, 20)
         end = now_us()
         with open(directory + "/denied.txt", "a", encoding="utf-8") as file:
             file.write("not a rule\n")
@@ -193,5 +193,36 @@ def by_configuration(report, path):
         report.equal("what is rejected now is not fetched", even, [])
 
 
+def the_last_host(report, path):
+    """A crawl whose last hosts are denied ends and says so; its list can be changed while it does not run."""
+    directory = path + "/crawl"
+    with harness.Web(path, hosts=3, addresses=3, pages=600) as web:
+        with Crawl(web, directory, "--no-warc", wait="20ms", ip_wait="5ms") as crawl:
+            harness.until(lambda: len(web.requests()) > 60)
+            for host in web.hosts():
+                crawl.ask("deny", host)
+            report.equal("denying all that is left has an exit status of its own", crawl.wait(), 20)
+            report.check("and the log says what to do", "all that is left is denied" in crawl.log() and
+                         "allow RULE" in crawl.log(), crawl.log()[-500:])
+        first, *others = web.hosts()
+        unknown = ragno("ctl", directory, "allow", "nobody.example")
+        report.check("a denial that there is not cannot be taken back", unknown.returncode == 1 and
+                     "there is no denial" in unknown.stderr, unknown.stderr)
+        report.equal("a rule that is none is exit 2", ragno("ctl", directory, "deny", "http://").returncode, 2)
+        report.equal("other words need a crawl", ragno("ctl", directory, "pause").returncode, 3)
+        report.equal("nothing is made where no crawl is", ragno("ctl", path + "/none", "deny", first).returncode, 3)
+        allowed = [ragno("ctl", directory, "allow", host).returncode for host in others]
+        report.equal("allow works while no crawl runs", allowed, [0] * len(others))
+        result = harness.crawl(web, directory, "--no-warc", timeout=120)
+        report.equal("the allowed ones are crawled", result.returncode, 20)
+        report.equal("deny, too, and a second time", [ragno("ctl", directory, "deny", first).returncode
+                                                      for _ in range(2)], [0, 0])
+        ragno("ctl", directory, "allow", first)
+        result = harness.crawl(web, directory, "--no-warc", timeout=120)
+        report.equal("and in the end nothing is left", result.returncode, 0)
+        report.same_set("every page is fetched", allowed_pages(web) - fetched(directory), set())
+        report.equal("verify agrees", ragno("verify", directory).returncode, 0)
+
+
 if __name__ == "__main__":
-    harness.main(a_host, allowed_while_it_runs, at_other_ports, by_configuration)
+    harness.main(a_host, the_last_host, allowed_while_it_runs, at_other_ports, by_configuration)

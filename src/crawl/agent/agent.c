@@ -283,6 +283,45 @@ static void judge_seeds(Helm *helm, CrawlStore *store)
     }
 }
 
+typedef struct DeniedSums {
+    uint64_t hosts;
+    uint64_t urls;
+} DeniedSums;
+
+static Result agent_add_denied(void *context, uint32_t host, const HostRecord *record)
+{
+    DeniedSums *sums = context;
+    (void)host;
+    if (record->state == HOST_DENIED && record->queued > 0) {
+        sums->hosts++;
+        sums->urls += record->queued;
+    }
+    return RESULT_OK;
+}
+
+/* A crawl that ends because the operator denies all that is left has not finished: it says so, and
+ * how it goes on. */
+static void agent_judge_denied(Helm *helm, CrawlStore *store)
+{
+    DeniedSums sums = {.hosts = 0};
+    MDB_txn *txn = NULL;
+    if (helm->status != EXIT_FINISHED || helm->options->is_dry ||
+        page_db_txn_begin(store->tables.db, true, &txn) != 0) {
+        return;
+    }
+    Result rc = host_table_walk(store->tables.hosts, txn, agent_add_denied, &sums);
+    page_db_txn_abort(store->tables.db, txn);
+    if (rc == RESULT_OK && sums.urls > 0) {
+        helm->status = EXIT_DENIED;
+        helm->why =
+            "ended: all that is left is denied, and stays scheduled (ragno ctl DIR denials; "
+            "ragno ctl DIR allow RULE, then crawl again)";
+        LOG_WARN("agent", "all that is left is denied",
+                 "urls=%llu hosts=%llu next=\"ragno ctl DIR allow RULE\"",
+                 (unsigned long long)sums.urls, (unsigned long long)sums.hosts);
+    }
+}
+
 static int end_run(Watch *watch, CrawlStore *store)
 {
     Helm *helm = &watch->helm;
@@ -300,6 +339,7 @@ static int end_run(Watch *watch, CrawlStore *store)
     desk_close(watch->desk);
     web_close(watch->web);
     judge_seeds(helm, store);
+    agent_judge_denied(helm, store);
     if (!helm->options->quiet) {
         SeedVerdict verdict;
         summary_print(&store->tables, store->directory, ingest_totals(parts->ingest), helm->why,
