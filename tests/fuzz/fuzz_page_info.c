@@ -47,11 +47,14 @@ static void page_record(const void *bytes, size_t size, uint64_t index)
     uint8_t head[PAGE_RECORD_MAX_BYTES];
     size_t length = page_record_write(&record, index, DOMAIN, head);
     assert(length <= sizeof head);
-    uint8_t *whole = malloc(length + record.path_length);
+    size_t rest = size - record.head_length; /* crawls and path */
+    uint8_t *whole = malloc(length + rest + 1);
     assert(whole != NULL);
     memcpy(whole, head, length);
-    memcpy(whole + length, record.path, record.path_length);
-    assert(page_record_read(whole, length + record.path_length, index, DOMAIN, &again));
+    memcpy(whole + length, (const uint8_t *)bytes + record.head_length, rest);
+    assert(page_record_read(whole, length + rest, index, DOMAIN, &again));
+    assert(again.head_length == length && again.crawl_length == record.crawl_length);
+    assert(record.crawl_length == 0 || memcmp(again.crawl, record.crawl, record.crawl_length) == 0);
     assert(again.crawled == record.crawled && again.userinfo == record.userinfo);
     assert(again.flags == record.flags && again.level == record.level);
     assert(again.tries == record.tries && again.status == record.status);

@@ -255,7 +255,7 @@ Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue 
         node.level = state.level;
         node.flags = state.flags;
     }
-    return page_merge_result_of(page_node_append(&node, &merge->infos, &merge->scratch),
+    return page_merge_result_of(page_node_append(&node, NULL, &merge->infos, &merge->scratch),
                                 "append a page");
 }
 
@@ -360,7 +360,7 @@ Result page_merge_flush(PageMerge *merge)
         rc = is_better(merge, node, &better);
         if (rc == 0 && better) {
             node->crawl = PAGE_NODE_NO_CRAWL;
-            rc = page_node_rewrite(node, &merge->infos, &merge->scratch);
+            rc = page_node_rewrite(node, NULL, &merge->infos, &merge->scratch);
             if (rc == 0 && !page_merge_tell_improved(merge, node)) {
                 return RESULT_CLOSED;
             }

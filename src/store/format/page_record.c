@@ -124,6 +124,19 @@ bool page_record_read(const void *bytes, size_t length, uint64_t index, uint32_t
         record->linked_hash = le64toh(hash) | (same ? (uint64_t)domain << 32 : 0);
         p += size;
     }
+    record->head_length = (size_t)(p - (const uint8_t *)bytes);
+    record->crawl = NULL;
+    record->crawl_length = 0;
+    if (record->crawled) {
+        uint64_t crawl_length = 0;
+        p = varint_read(p, end, &crawl_length);
+        if (p == NULL || crawl_length > (uint64_t)(end - p)) {
+            return false;
+        }
+        record->crawl = p;
+        record->crawl_length = (size_t)crawl_length;
+        p += crawl_length;
+    }
     record->path = (const char *)p;
     record->path_length = (size_t)(end - p);
     return true;
@@ -220,4 +233,17 @@ bool page_crawl_read(const void *bytes, size_t length, PageCrawl *crawl)
     crawl->hash = (const char *)p;
     crawl->hash_length = (size_t)(end - p);
     return true;
+}
+
+Result page_crawl_append(const PageCrawl *crawl, Buffer *record)
+{
+    uint8_t bytes[PAGE_CRAWL_MAX_BYTES];
+    uint8_t head[MAX_VARINT_SIZE];
+    size_t length = page_crawl_write(crawl, bytes);
+    uint8_t *end = varint_encode_uint64(length + crawl->hash_length, head);
+    Result rc = buffer_append(record, head, (size_t)(end - head));
+    if (rc == RESULT_OK) {
+        rc = buffer_append(record, bytes, length);
+    }
+    return rc == RESULT_OK ? buffer_append(record, crawl->hash, crawl->hash_length) : rc;
 }

@@ -1,16 +1,19 @@
-/* The bytes of a page in idx2info and idx2crawl.
+/* The bytes of a page in idx2info.
  *
- * What: a record of idx2info is
+ * What: a record is
  *
  *   ten bytes of state that change in place: hop and marks, flags, level, tries, status (16 bits),
  *   score (32 bits);
  *   varints: host number, depth, and where the page was linked from, relative to its own index;
  *   the hash of that page: 32 bits when it is of the same domain, else 64;
+ *   of a page that was crawled: how many bytes follow about that, as a varint; n_crawls and
+ *   first_crawl; from the second crawl on also last_crawl and n_changes; then the content hash;
  *   the URL without its origin, to the end of the record. Userinfo, which is not part of an origin,
  *   stands in front of the path and is marked.
  *
- * A record of idx2crawl is n_crawls and first_crawl; from the second crawl on also last_crawl and
- * n_changes; then the content hash to the end of the record. Numbers are little-endian.
+ * Numbers are little-endian. The crawls stand with the rest of the page, since the result of a page
+ * changes its state anyway: in a table of their own they were one more page of the tree to write
+ * for nearly every result of a large crawl.
  *
  * Threads: pure functions. */
 #ifndef STORE_FORMAT_PAGE_RECORD_H
@@ -42,15 +45,18 @@ typedef struct PageRecord {
     uint64_t depth;
     uint64_t linked_from; /* PAGE_DB_NO_INDEX = none */
     uint64_t linked_hash; /* page hash of it; 0 = none */
+    size_t head_length;   /* of what is before the crawls */
+    const uint8_t *crawl; /* all crawls, for page_crawl_read; NULL: none */
+    size_t crawl_length;
     const char *path;
     size_t path_length;
 } PageRecord;
 
-/* false: the bytes are not a record. path points into bytes. domain: of the page itself, the upper
- * half of its hash; without it (0) linked_hash is not to be trusted. */
+/* false: the bytes are not a record. crawl and path point into bytes. domain: of the page itself,
+ * the upper half of its hash; without it (0) linked_hash is not to be trusted. */
 bool page_record_read(const void *bytes, size_t length, uint64_t index, uint32_t domain,
                       PageRecord *record);
-/* Writes everything but the path to out (PAGE_RECORD_MAX_BYTES); returns how many bytes. */
+/* Writes what is before the crawls to out (PAGE_RECORD_MAX_BYTES); returns how many bytes. */
 size_t page_record_write(const PageRecord *record, uint64_t index, uint32_t domain, uint8_t *out);
 /* Overwrites the state of a record, in a copy of it. */
 void page_record_write_head(const PageRecord *record, uint8_t *out);
@@ -84,9 +90,11 @@ typedef struct PageCrawl {
     size_t hash_length;
 } PageCrawl;
 
-/* false: the bytes are not a record. hash points into bytes. */
+/* false: the bytes are not the crawls of a page. hash points into bytes. */
 bool page_crawl_read(const void *bytes, size_t length, PageCrawl *crawl);
 /* Writes everything but the hash to out (PAGE_CRAWL_MAX_BYTES); returns how many bytes. */
 size_t page_crawl_write(const PageCrawl *crawl, uint8_t *out);
+/* Appends crawls as they stand in a record. RESULT_MEMORY. */
+Result page_crawl_append(const PageCrawl *crawl, Buffer *record);
 
 #endif

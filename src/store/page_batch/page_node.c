@@ -93,7 +93,8 @@ static PageRecord record_of(const PageNode *node)
                         .linked_hash = node->linked_hash};
 }
 
-int page_node_append(const PageNode *node, PagePackEditor *infos, Buffer *scratch)
+int page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
+                     Buffer *scratch)
 {
     PageUrl parts;
     page_url_split(node->url, node->length, &parts);
@@ -103,6 +104,7 @@ int page_node_append(const PageNode *node, PagePackEditor *infos, Buffer *scratc
     size_t length = page_record_write(&record, node->index, page_node_domain(node), head);
     buffer_reset(scratch);
     if (buffer_append(scratch, head, length) != RESULT_OK ||
+        (record.crawled && page_crawl_append(crawl, scratch) != RESULT_OK) ||
         buffer_append(scratch, parts.userinfo, parts.userinfo_length) != RESULT_OK ||
         buffer_append(scratch, parts.path, parts.path_length) != RESULT_OK) {
         return ENOMEM;
@@ -111,7 +113,20 @@ int page_node_append(const PageNode *node, PagePackEditor *infos, Buffer *scratc
     return page_pack_editor_set(infos, node->index, &value);
 }
 
-int page_node_rewrite(PageNode *node, PagePackEditor *infos, Buffer *scratch)
+/* What is behind the head of a record: crawls, of which crawl are newer, and the path. */
+static Result page_node_append_rest(Buffer *out, const MDB_val *record, const PageRecord *old,
+                                    const PageCrawl *crawl)
+{
+    const char *rest = (const char *)record->mv_data + old->head_length;
+    if (crawl == NULL) {
+        return buffer_append(out, rest, record->mv_size - old->head_length);
+    }
+    Result rc = page_crawl_append(crawl, out);
+    return rc == RESULT_OK ? buffer_append(out, old->path, old->path_length) : rc;
+}
+
+int page_node_rewrite(PageNode *node, const PageCrawl *crawl, PagePackEditor *infos,
+                      Buffer *scratch)
 {
     MDB_val value;
     PageRecord old;
@@ -132,7 +147,7 @@ int page_node_rewrite(PageNode *node, PagePackEditor *infos, Buffer *scratch)
     uint8_t head[PAGE_RECORD_MAX_BYTES];
     size_t length = page_record_write(&record, node->index, page_node_domain(node), head);
     if (buffer_append(scratch, head, length) != RESULT_OK ||
-        buffer_append(scratch, old.path, old.path_length) != RESULT_OK) {
+        page_node_append_rest(scratch, &value, &old, crawl) != RESULT_OK) {
         return ENOMEM;
     }
     value = (MDB_val){scratch->length, scratch->data};

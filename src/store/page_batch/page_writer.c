@@ -14,7 +14,7 @@
 /* Writing the nodes of a batch to the tables.
  *
  * What: the last step of a batch. Each table is written once, in order of its keys, so that every
- * page of LMDB's trees is changed once: hash2idx, idx2info, then idx2crawl and links.
+ * page of LMDB's trees is changed once: hash2idx, idx2info, then links.
  * Owns: nothing. It uses the batch's arrays of references as scratch, so these are gone afterwards.
  * Threads: the one with the write transaction.
  * Errors: LMDB codes, ENOMEM, PAGE_FLUSH_STOPPED; the transaction must then be aborted. */
@@ -23,7 +23,6 @@ typedef struct PageFlush {
     PageBatch *batch;
     PageDBStore *store;
     MDB_txn *txn;
-    MDB_cursor *crawls;   /* of idx2crawl */
     const PageSink *sink; /* is told of better paths; NULL: nobody */
     int sink_code;        /* what the sink stopped it with */
 } PageFlush;
@@ -49,6 +48,12 @@ static int store_keys(PageFlush *f)
     return rc;
 }
 
+/* The crawl that the batch has of a node, or NULL. */
+static const PageCrawl *page_flush_crawl_of(const PageBatch *batch, const PageNode *node)
+{
+    return node->crawl == PAGE_NODE_NO_CRAWL ? NULL : &batch->crawls[node->crawl].crawl;
+}
+
 /* New pages: appended in order of index. */
 static int store_fresh(PageFlush *f, PagePackEditor *infos)
 {
@@ -56,7 +61,8 @@ static int store_fresh(PageFlush *f, PagePackEditor *infos)
     for (size_t i = 0; rc == 0 && i < f->batch->n_fresh; i++) {
         size_t ahead = i + PREFETCH < f->batch->n_fresh ? i + PREFETCH : i;
         __builtin_prefetch(f->batch->nodes[f->batch->fresh[ahead]].url);
-        rc = page_node_append(&f->batch->nodes[f->batch->fresh[i]], infos, &f->batch->scratch);
+        const PageNode *node = &f->batch->nodes[f->batch->fresh[i]];
+        rc = page_node_append(node, page_flush_crawl_of(f->batch, node), infos, &f->batch->scratch);
     }
     return rc;
 }
@@ -99,7 +105,7 @@ static int store_changed(PageFlush *f, PagePackEditor *infos)
     for (size_t i = 0; rc == 0 && i < n; i++) {
         page_store_looked_up(f->store, 1);
         PageNode *node = &batch->nodes[changed[i]];
-        rc = page_node_rewrite(node, infos, &batch->scratch);
+        rc = page_node_rewrite(node, page_flush_crawl_of(batch, node), infos, &batch->scratch);
         if (rc == 0 && node->moved) {
             rc = page_flush_tell_improved(f, node);
         }
@@ -107,36 +113,8 @@ static int store_changed(PageFlush *f, PagePackEditor *infos)
     return rc;
 }
 
-static int store_crawl(PageFlush *f, uint64_t index, const PageCrawl *crawl, bool append)
-{
-    uint8_t head[PAGE_CRAWL_MAX_BYTES];
-    size_t length = page_crawl_write(crawl, head);
-    MDB_val key = {sizeof index, &index};
-    MDB_val value = {length + crawl->hash_length, NULL};
-    int rc = mdb_cursor_put(f->crawls, &key, &value, MDB_RESERVE | (append ? MDB_APPEND : 0u));
-    if (rc == 0) {
-        char *out = mempcpy(value.mv_data, head, length);
-        if (crawl->hash_length > 0) {
-            memcpy(out, crawl->hash, crawl->hash_length);
-        }
-    }
-    return rc;
-}
-
-/* The greatest key of a table, if any. */
-static int last_key(MDB_cursor *cursor, bool *any, uint64_t *last)
-{
-    MDB_val key, value;
-    int rc = mdb_cursor_get(cursor, &key, &value, MDB_LAST);
-    *any = rc == 0;
-    if (rc == 0) {
-        memcpy(last, key.mv_data, sizeof *last);
-    }
-    return rc == MDB_NOTFOUND ? 0 : rc;
-}
-
-/* Crawl records and link lists, in order of index. */
-static int store_crawls(PageFlush *f)
+/* Lists of links, in order of index. */
+static int page_flush_links(PageFlush *f)
 {
     PageBatch *batch = f->batch;
     uint32_t *order = batch->node_of;
@@ -147,22 +125,12 @@ static int store_crawls(PageFlush *f)
         qsort_r(order, batch->n_crawls, sizeof *order, compare_by_index, batch->nodes);
     }
     PageLinksWriter links;
-    bool any = false;
-    uint64_t last = 0;
     int rc = page_links_writer_begin(&links, f->txn, f->store->tables.links);
-    if (rc == 0) {
-        rc = last_key(f->crawls, &any, &last);
-    }
     for (size_t i = 0; rc == 0 && i < batch->n_crawls; i++) {
         const PageNode *node = &batch->nodes[order[i]];
         const PageBatchCrawl *crawl = &batch->crawls[node->crawl];
-        page_store_looked_up(f->store, 2); /* the crawl, its links */
-        rc = store_crawl(f, node->index, &crawl->crawl, !any || node->index > last);
-        if (!any || node->index > last) {
-            any = true;
-            last = node->index;
-        }
-        if (rc == 0 && crawl->links != NULL) {
+        if (crawl->links != NULL) {
+            page_store_looked_up(f->store, 1);
             rc = page_links_writer_put(&links, node->index, crawl->links, crawl->links_length);
         }
     }
@@ -188,7 +156,7 @@ static int page_flush(PageFlush *f)
     if (rc == 0) {
         rc = store_infos(f);
     }
-    return rc == 0 ? store_crawls(f) : rc;
+    return rc == 0 ? page_flush_links(f) : rc;
 }
 
 /* ---- Writing a batch ---- */
@@ -197,23 +165,26 @@ int page_writer_begin(PageWriter *w, PageDBStore *store, MDB_txn *txn, const Pag
 {
     *w = (PageWriter){.store = store, .batch = store->batch, .txn = txn, .sink = sink};
     page_batch_reset(w->batch);
-    int rc = page_store_count_pages(store, txn, &w->n_pages);
-    if (rc == 0) {
-        rc = mdb_cursor_open(txn, store->tables.idx2crawl, &w->crawls);
-    }
-    return rc;
+    return page_store_count_pages(store, txn, &w->n_pages);
 }
 
 void page_writer_end(PageWriter *w)
 {
-    mdb_cursor_close(w->crawls);
     page_batch_reset(w->batch);
 }
 
-static int page_writer_get_by_index(MDB_cursor *cursor, uint64_t index, MDB_val *value)
+/* Finds the stored record of a known node. */
+static int page_writer_find_record(PageWriter *w, const PageNode *node, PageRecord *record)
 {
-    MDB_val key = {sizeof index, &index};
-    return mdb_cursor_get(cursor, &key, value, MDB_SET);
+    MDB_val value;
+    int rc = page_pack_find(w->txn, w->store->tables.idx2info, node->index, &value);
+    if (rc != 0) {
+        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    }
+    return page_record_read(value.mv_data, value.mv_size, node->index, page_node_domain(node),
+                            record)
+               ? 0
+               : MDB_CORRUPTED;
 }
 
 /* Reads the record of a known node. */
@@ -222,18 +193,12 @@ static int page_writer_load(PageWriter *w, PageNode *node)
     if (node->loaded || !node->known) {
         return 0;
     }
-    MDB_val value;
     PageRecord record;
-    int rc = page_pack_find(w->txn, w->store->tables.idx2info, node->index, &value);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    int rc = page_writer_find_record(w, node, &record);
+    if (rc == 0) {
+        page_node_take(node, &record);
     }
-    if (!page_record_read(value.mv_data, value.mv_size, node->index, page_node_domain(node),
-                          &record)) {
-        return MDB_CORRUPTED;
-    }
-    page_node_take(node, &record);
-    return 0;
+    return rc;
 }
 
 /* Gives a new node its index and host. */
@@ -304,10 +269,10 @@ static int crawl_so_far(PageWriter *w, PageNode *node, PageBatchCrawl **crawl, b
     if (!node->was_crawled) {
         return 0;
     }
-    MDB_val value;
-    int rc = page_writer_get_by_index(w->crawls, node->index, &value);
-    if (rc != 0 || !page_crawl_read(value.mv_data, value.mv_size, &(*crawl)->crawl)) {
-        return rc == 0 || rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    PageRecord record;
+    int rc = page_writer_find_record(w, node, &record);
+    if (rc != 0 || !page_crawl_read(record.crawl, record.crawl_length, &(*crawl)->crawl)) {
+        return rc == 0 ? MDB_CORRUPTED : rc;
     }
     /* The record moves when the table is written. */
     (*crawl)->crawl.hash =
@@ -453,8 +418,7 @@ static int see_pages(PageWriter *w, const PageWrite *pages, size_t n)
 
 static int store_all(PageWriter *w)
 {
-    PageFlush flush = {
-        .batch = w->batch, .store = w->store, .txn = w->txn, .crawls = w->crawls, .sink = w->sink};
+    PageFlush flush = {.batch = w->batch, .store = w->store, .txn = w->txn, .sink = w->sink};
     int rc = page_flush(&flush);
     w->sink_code = flush.sink_code;
     if (rc == 0 && w->batch->n_fresh > 0) {

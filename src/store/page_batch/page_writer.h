@@ -4,7 +4,7 @@
  * through in order, on the nodes in memory only, exactly as if each page were written alone; the
  * sink is told what was discovered and what was crawled. New pages get their indices. Then the
  * tables are written one after the other (page_writer.h).
- * Owns: the cursor; the batch is the store's, and is empty before and after.
+ * Owns: nothing; the batch is the store's, and is empty before and after.
  * Threads: the one with the write transaction.
  * Errors: LMDB codes, ENOMEM, E2BIG; PAGE_WRITER_STOPPED when the sink returned something other
  * than 0, which is then in sink_code. After any error the transaction must be aborted. */
@@ -20,7 +20,6 @@ typedef struct PageWriter {
     PageBatch *batch;
     MDB_txn *txn;
     const PageSink *sink;
-    MDB_cursor *crawls; /* idx2crawl */
     uint64_t n_pages;
     int sink_code; /* what the sink stopped the batch with */
 } PageWriter;

@@ -13,12 +13,6 @@
 /* URLs up to this length are put together on the stack. */
 #define STACK_URL_BYTES 1024
 
-static int page_parts_get_by_index(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *value)
-{
-    MDB_val key = {sizeof index, &index};
-    return mdb_get(txn, dbi, &key, value);
-}
-
 int page_parts_read(PageDBStore *store, MDB_txn *txn, PageReader *reader, uint32_t domain,
                     uint64_t index, PageParts *parts)
 {
@@ -34,12 +28,9 @@ int page_parts_read(PageDBStore *store, MDB_txn *txn, PageReader *reader, uint32
     }
     rc = reader != NULL ? page_reader_origin(store, reader, parts->record.host, &parts->origin)
                         : page_hosts_origin(store, txn, parts->record.host, &parts->origin);
-    if (rc == 0 && parts->record.crawled) {
-        rc = reader != NULL ? page_reader_crawl(store, reader, index, &value)
-                            : page_parts_get_by_index(txn, store->tables.idx2crawl, index, &value);
-        if (rc == 0 && !page_crawl_read(value.mv_data, value.mv_size, &parts->crawl)) {
-            rc = MDB_CORRUPTED;
-        }
+    if (rc == 0 && parts->record.crawled &&
+        !page_crawl_read(parts->record.crawl, parts->record.crawl_length, &parts->crawl)) {
+        rc = MDB_CORRUPTED;
     }
     return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
 }

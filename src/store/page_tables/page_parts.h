@@ -1,7 +1,7 @@
 /* One page, put together from the tables: record, crawls and origin.
  *
- * What: idx2info, idx2crawl and origins each hold a part of a page. PageParts points to all three
- * as they lie in the transaction; the other functions make of them what callers ask for.
+ * What: idx2info and origins each hold a part of a page. PageParts points to both as they lie in
+ * the transaction; the other functions make of them what callers ask for.
  * Owns: nothing; the parts are valid until the transaction writes or ends.
  * Threads: the one whose transaction it is.
  * Errors: LMDB codes and ENOMEM; MDB_NOTFOUND when there is no such page, MDB_CORRUPTED when its

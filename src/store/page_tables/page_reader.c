@@ -36,7 +36,6 @@ static void page_reader_dispose(PageReader *reader)
     }
     free(reader->origins);
     free(reader->packs.slots);
-    free(reader->crawls.slots);
     free(reader);
 }
 
@@ -61,7 +60,6 @@ static int page_reader_create(PageDBStore *store, PageReader **reader)
     fresh->active = true;
     fresh->snapshot = 1;
     fresh->packs.most = PAGE_READER_PACKS;
-    fresh->crawls.most = PAGE_READER_CRAWLS;
     fresh->txn_id = mdb_txn_id(fresh->txn);
     *reader = fresh;
     return 0;
@@ -71,14 +69,12 @@ static int page_reader_create(PageDBStore *store, PageReader **reader)
 static void forget_places(PageReader *reader)
 {
     reader->snapshot++;
-    PageReaderPlaces *both[] = {&reader->packs, &reader->crawls};
-    for (size_t i = 0; i < 2; i++) {
-        both[i]->missed = 0;
-        both[i]->sweeping = false;
-        both[i]->swept_to = 0;
-        if (reader->snapshot == 0 && both[i]->slots != NULL) {
-            memset(both[i]->slots, 0, both[i]->n * sizeof *both[i]->slots);
-        }
+    PageReaderPlaces *packs = &reader->packs;
+    packs->missed = 0;
+    packs->sweeping = false;
+    packs->swept_to = 0;
+    if (reader->snapshot == 0 && packs->slots != NULL) {
+        memset(packs->slots, 0, packs->n * sizeof *packs->slots);
     }
     reader->snapshot = reader->snapshot == 0 ? 1 : reader->snapshot;
 }
@@ -321,11 +317,6 @@ int page_reader_record(PageDBStore *store, PageReader *reader, uint64_t index, M
     MDB_val pack;
     int rc = page_reader_pack(store, reader, index, &pack);
     return rc != 0 ? rc : page_reader_unpack(&pack, index, record);
-}
-
-int page_reader_crawl(PageDBStore *store, PageReader *reader, uint64_t index, MDB_val *record)
-{
-    return page_reader_find(reader, &reader->crawls, store->tables.idx2crawl, index, record);
 }
 
 /* Strings are fetched again: there is nothing to carry over that a miss does not bring. */

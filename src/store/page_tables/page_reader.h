@@ -2,9 +2,9 @@
  * the memory it reads.
  *
  * What: a reader is a read transaction with a cursor and two caches: the strings of hosts, which
- * never change, and where the records of idx2info and idx2crawl lie in its snapshot. With these,
+ * never change, and where the packs of idx2info lie in its snapshot. With these,
  * most look-ups read the record itself and no tree. The caches begin with a few kilobytes and grow
- * with what misses them, to 2 MB for the strings and 6 MB for the places.
+ * with what misses them, to 2 MB for the strings and 2 MB for the places.
  *
  * page_reader_acquire hands out a reader and counts it as a read transaction; page_reader_release
  * takes it back into the pool of the store. There it stays open on its snapshot, uncounted. It is
@@ -55,7 +55,6 @@ typedef struct PageReaderPlaces {
 } PageReaderPlaces;
 
 #define PAGE_READER_PACKS    ((size_t)1 << 17)
-#define PAGE_READER_CRAWLS   ((size_t)1 << 18)
 #define PAGE_READER_PATIENCE 16u /* a sweep after n / this have missed */
 
 typedef struct PageReader {
@@ -66,7 +65,6 @@ typedef struct PageReader {
     bool active;               /* not reset */
     uint16_t snapshot;         /* counts renewals, from 1; places are of one of them */
     PageReaderPlaces packs;    /* of idx2info */
-    PageReaderPlaces crawls;   /* of idx2crawl */
     PageReaderOrigin *origins; /* n_origins of them, by host id; NULL until used */
     size_t n_origins;          /* a power of two; 0 = none yet */
     size_t missed_origins;     /* since there are so many */
@@ -79,10 +77,9 @@ void page_reader_release(PageDBStore *store, PageReader *reader);
 void page_readers_rest(PageDBStore *store);
 /* Frees all idle readers; there must be no others. */
 void page_readers_delete(PageDBStore *store);
-/* Finds the record of a page in idx2info, as page_pack_find does, or in idx2crawl. An LMDB code;
- * MDB_NOTFOUND, MDB_CORRUPTED. Valid until the reader is released. */
+/* Finds the record of a page in idx2info, as page_pack_find does. An LMDB code; MDB_NOTFOUND,
+ * MDB_CORRUPTED. Valid until the reader is released. */
 int page_reader_record(PageDBStore *store, PageReader *reader, uint64_t index, MDB_val *record);
-int page_reader_crawl(PageDBStore *store, PageReader *reader, uint64_t index, MDB_val *record);
 /* page_reader_record in steps, for many records at once: begin with all of them, find the packs of
  * all, read all. What each step needs is on its way from memory meanwhile. */
 void page_reader_begin(const PageReader *reader, uint64_t index);

@@ -13,7 +13,6 @@ int page_tables_open(MDB_txn *txn, PageTables *t, bool create)
         {PAGE_TABLES_INFO, 0, &t->info},
         {"hash2idx", MDB_INTEGERKEY | MDB_DUPSORT | MDB_DUPFIXED, &t->hash2idx},
         {"idx2info", MDB_INTEGERKEY, &t->idx2info},
-        {"idx2crawl", MDB_INTEGERKEY, &t->idx2crawl},
         {"links", MDB_INTEGERKEY, &t->links},
         {"origins", MDB_INTEGERKEY, &t->origins},
         {"origin2host", MDB_INTEGERKEY, &t->origin2host},

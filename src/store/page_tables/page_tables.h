@@ -1,6 +1,6 @@
 /* The LMDB tables of PageDB, and the numbers that describe them.
  *
- * What: the handles of the seven tables (page_db.h lists keys and values), and the table "info". It
+ * What: the handles of the six tables (page_db.h lists keys and values), and the table "info". It
  * holds named 64-bit numbers: the format version, the seed of the fingerprints, and how many pages
  * there are.
  * Owns: nothing. The handles stay valid for the life of the environment once the transaction that
@@ -23,7 +23,6 @@ typedef struct PageTables {
     MDB_dbi info;
     MDB_dbi hash2idx;
     MDB_dbi idx2info;
-    MDB_dbi idx2crawl;
     MDB_dbi links;
     MDB_dbi origins;
     MDB_dbi origin2host;

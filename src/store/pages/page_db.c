@@ -370,38 +370,52 @@ int page_db_discover_each(PageDB *db, MDB_txn *txn, const PageDiscovery *found, 
 
 /* page_db_confirm: a visit that found nothing new. */
 
-int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time)
+/* The record with one crawl more, in bytes. MDB_NOTFOUND: it was never crawled. */
+static int page_db_confirm_record(const MDB_val *value, uint64_t index, double time, Buffer *bytes)
 {
-    MDB_dbi crawls = db->store->tables.idx2crawl;
-    MDB_val key = {sizeof index, &index};
-    MDB_val value;
+    PageRecord record;
     PageCrawl crawl;
-    Buffer bytes;
-    error_clean(db->error);
-    int rc = mdb_get(txn, crawls, &key, &value);
-    if (rc == MDB_NOTFOUND) {
-        return page_db_fail(db, page_db_error_no_page, "page_db_confirm: it was never crawled");
+    if (!page_record_read(value->mv_data, value->mv_size, index, 0, &record)) {
+        return MDB_CORRUPTED;
     }
-    if (rc == 0 && !page_crawl_read(value.mv_data, value.mv_size, &crawl)) {
-        rc = MDB_CORRUPTED;
+    if (!record.crawled) {
+        return MDB_NOTFOUND;
     }
-    if (rc != 0) {
-        return page_db_fail_mdb(db, rc, "page_db_confirm");
+    if (!page_crawl_read(record.crawl, record.crawl_length, &crawl)) {
+        return MDB_CORRUPTED;
     }
     crawl.n_crawls++;
     crawl.last_crawl = time;
-    uint8_t head[PAGE_CRAWL_MAX_BYTES];
-    size_t length = page_crawl_write(&crawl, head);
+    return buffer_append(bytes, value->mv_data, record.head_length) == RESULT_OK &&
+                   page_crawl_append(&crawl, bytes) == RESULT_OK &&
+                   buffer_append(bytes, record.path, record.path_length) == RESULT_OK
+               ? 0
+               : ENOMEM;
+}
+
+int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time)
+{
+    PagePackEditor infos;
+    MDB_val value;
+    Buffer bytes;
+    error_clean(db->error);
     buffer_init(&bytes, BUFFER_NO_LIMIT);
-    /* A copy: the hash points into the record that is being replaced. */
-    if (buffer_append(&bytes, head, length) != RESULT_OK ||
-        buffer_append(&bytes, crawl.hash, crawl.hash_length) != RESULT_OK) {
-        rc = ENOMEM;
-    } else {
-        value = (MDB_val){bytes.length, bytes.data};
-        rc = mdb_put(txn, crawls, &key, &value, 0);
+    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info);
+    if (rc == 0) {
+        rc = page_pack_editor_get(&infos, index, &value);
     }
+    if (rc == 0) {
+        rc = page_db_confirm_record(&value, index, time, &bytes);
+    }
+    if (rc == 0) {
+        value = (MDB_val){bytes.length, bytes.data};
+        rc = page_pack_editor_set(&infos, index, &value);
+    }
+    rc = page_pack_editor_end(&infos, rc);
     buffer_destroy(&bytes);
+    if (rc == MDB_NOTFOUND) {
+        return page_db_fail(db, page_db_error_no_page, "page_db_confirm: it was never crawled");
+    }
     return page_db_fail_mdb(db, rc, "page_db_confirm");
 }
 

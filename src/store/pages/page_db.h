@@ -11,7 +11,6 @@
  *   info        "version", "n_pages", "seed"
  *   hash2idx    domain hash -> sorted entries of URL hash, fingerprint, depth, index (page_key.h)
  *   idx2info    index / 16 -> what is known of sixteen pages (page_packs.h, page_record.h)
- *   idx2crawl   index -> times, counts and content hash, once the page was crawled
  *   links       first index -> the lists of links of some pages (page_links_table.h)
  *   origins     host id -> "scheme://host:port"; origin2host leads back (page_hosts.h)
  *
