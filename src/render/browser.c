@@ -22,6 +22,7 @@
 
 #define BROWSER_PIECE  ((size_t)65536)
 #define BROWSER_FOLDER "ragno-render."
+#define BROWSER_TMPDIR 90 /* characters of its name; a longer one is not used */
 #define BROWSER_FDS    16 /* pipes are moved behind those that the child gives numbers of its own */
 #define OOM_FIRST      "1000" /* the kernel ends browsers before anything else */
 
@@ -205,10 +206,28 @@ static void browser_remove(const char *folder)
     (void)nftw(folder, browser_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Whether another user can get at what is in a folder. */
+static bool browser_is_open(const char *folder)
+{
+    char path[BROWSER_TMPDIR + 1];
+    struct stat about;
+    for (size_t i = 1; folder[i - 1] != '\0'; i++) {
+        if (folder[i] == '/' || folder[i] == '\0') {
+            (void)snprintf(path, sizeof path, "%.*s", (int)i, folder);
+            if (stat(path, &about) != 0 || (about.st_mode & S_IXOTH) == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* TMPDIR, unless the browser runs as another user to whom it is closed. */
 static const char *browser_temporary(void)
 {
     const char *folder = getenv("TMPDIR");
-    return folder == NULL || *folder == '\0' || strlen(folder) > 64 ? "/tmp" : folder;
+    bool is_named = folder != NULL && *folder == '/' && strlen(folder) <= BROWSER_TMPDIR;
+    return is_named && (geteuid() != 0 || browser_is_open(folder)) ? folder : "/tmp";
 }
 
 /* Folders whose process has ended without removing them. */
@@ -218,7 +237,7 @@ static void browser_sweep(void)
     const struct dirent *entry = NULL;
     size_t prefix = sizeof BROWSER_FOLDER - 1;
     while (all != NULL && (entry = readdir(all)) != NULL) {
-        char path[400];
+        char path[BROWSER_TMPDIR + 300];
         char *end = NULL;
         if (strncmp(entry->d_name, BROWSER_FOLDER, prefix) != 0) {
             continue;

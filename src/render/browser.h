@@ -8,13 +8,12 @@
  * any network: a network namespace of its own without a device, where the kernel allows one
  * (browser_is_cut_off); a resolver that knows no name; and rendering.h, which answers each request
  * before it is sent. Its own sandbox stays on, so it is never run as root. Its profile is a folder
- * of its own below TMPDIR, which goes with it; browser_start removes folders that processes left
- * behind which were killed.
- * Owns: the child, its pipes, its folder.
- * Threads: one, which must live as long as the child: the kernel ends the child with that thread;
- * browser_interrupt any.
- * Errors: after any error nothing is known about the child: stop it.
- * Source: the DevTools protocol's pipe; pages and renderers measured as /proc has them. */
+ * of its own below TMPDIR (/tmp where that is closed to the browser's user), which goes with it;
+ * browser_start removes folders that processes left behind which were killed. Owns: the child, its
+ * pipes, its folder. Threads: one, which must live as long as the child: the kernel ends the child
+ * with that thread; browser_interrupt any. Errors: after any error nothing is known about the
+ * child: stop it. Source: the DevTools protocol's pipe; pages and renderers measured as /proc has
+ * them. */
 #ifndef RENDER_BROWSER_H
 #define RENDER_BROWSER_H
 
@@ -38,7 +37,7 @@ typedef struct Browser {
     int out;
     int interrupt;    /* an eventfd; -1: none */
     bool is_cut_off;  /* it has a network namespace of its own */
-    char folder[128]; /* of its profile; "": none */
+    char folder[160]; /* of its profile; "": none */
 } Browser;
 
 /* What all processes of a browser take. */

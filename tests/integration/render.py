@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Pages that need a browser: rendered from what the crawl has fetched, by a browser without a network. Skipped where
 chromium is not installed."""
+import concurrent.futures
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 import threading
 
 import harness
@@ -52,6 +54,86 @@ PAGES = {
     (SITE, "/part.js"): ("text/javascript", "export const w = 'word'"),
     (OTHER, "/frame.html"): ("text/html", "<base href='/in/'><a href=side>inframe</a>"),
 }
+
+# What a page may try against the browser and against what reads it: name -> (script or HTML, how it may end).
+SETTLED, STOPPED = {"settled"}, {"cpu", "time"}
+BOUND = SETTLED | STOPPED | {"memory", "crashed"}
+WASM = ("0061736d01000000010401600000030201000707010372756e00000a0901070003400c000b0b")
+HOSTILE = {
+    "an endless loop": ("<p>before<script>for(;;);</script>", STOPPED),
+    "a timer that asks for the next": ("<script>(function f(){setTimeout(f,0)})()</script><p>text", SETTLED | STOPPED),
+    "ten thousand timers": ("<script>for(let i=0;i<1e4;i++)setInterval(()=>{},i%7)</script><p>text", SETTLED | STOPPED),
+    "promises without end": ("<script>(function f(){Promise.resolve().then(f)})()</script>", STOPPED),
+    "a string of a gigabyte": ("<script>let s='x'.repeat(1<<28);document.body.append(s,s)</script>", BOUND),
+    "memory without end": ("<script>const a=[];for(;;)a.push(new Uint8Array(1<<20).fill(1))</script>", BOUND),
+    "a million nodes": ("<script>let h='';for(let i=0;i<1e6;i++)h+='<i>x</i>';document.body.innerHTML=h</script>", BOUND),
+    "elements a hundred thousand deep": ("<script>let e=document.body;for(let i=0;i<1e5;i++){const d=document."
+                                         "createElement('b');e.append(d);e=d}e.append('deep')</script>", BOUND),
+    "frames within frames": ("<script>const f=document.createElement('iframe');f.src=location.pathname+'?'+Math.random();"
+                             "document.body.append(f)</script>", SETTLED),
+    "frames of documents of its own": ("<script>function f(d,n){if(n>9)return;for(let i=0;i<2;i++){const e=d.createElement"
+                                       "('iframe');d.body.append(e);f(e.contentDocument,n+1)}}f(document,0)</script>", BOUND),
+    "a reload of itself": ("<script>location.reload()</script>", SETTLED),
+    "navigation without end": ("<script>setInterval(()=>{location='/?'+Math.random()},1)</script><p>text", SETTLED | STOPPED),
+    "a refresh": ("<meta http-equiv=refresh content='0;url=/again'><p>text", SETTLED),
+    "dialogs": ("<script>for(let i=0;i<500;i++){alert(i);confirm(i);prompt(i)}</script><p>text", SETTLED),
+    "the dialogs of a frame": ("<script>const f=document.createElement('iframe');document.body.append(f);"
+                               "f.contentWindow.alert(1);f.contentWindow.confirm(2)</script><p>text", SETTLED),
+    "a page that will not be left": ("<script>onbeforeunload=e=>{e.preventDefault();return 'stay'};location='/x'</script>",
+                                     SETTLED),
+    "blobs and data": ("<script>for(const u of[URL.createObjectURL(new Blob(['<a href=/in>b</a>'],{type:'text/html'})),"
+                       "'data:text/html,<p>d'])"
+                       "{const f=document.createElement('iframe');f.src=u;document.body.append(f)}</script><p>text", SETTLED),
+    "a blob of itself": ("<script>location=URL.createObjectURL(new Blob([document.documentElement.outerHTML],"
+                         "{type:'text/html'}))</script>", BOUND | {"nothing"}),
+    "a worker that spins": ("<script>new Worker(URL.createObjectURL(new Blob(['for(;;);'])))</script><p>text",
+                            SETTLED | STOPPED),
+    "a hundred workers": ("<script>for(let i=0;i<100;i++)new Worker(URL.createObjectURL(new Blob(['postMessage(1)'])))"
+                          "</script><p>text", BOUND),
+    "WebAssembly that spins": (f"<script>const b=new Uint8Array('{WASM}'.match(/../g).map(x=>parseInt(x,16)));"
+                               "new WebAssembly.Instance(new WebAssembly.Module(b)).exports.run()</script>", STOPPED | SETTLED),
+    "prototypes that lie": ("<p>true text</p><script>for(const p of [Node,Element,Document,Array,String,Object,Map,Set])"
+                            "for(const n of Object.getOwnPropertyNames(p.prototype))try{Object.defineProperty(p.prototype,n,"
+                            "{get(){throw 1},set(){}})}catch(e){}</script>", SETTLED),
+    "names that shadow": ("<form name=documentElement><input name=firstChild><input name=attributes><input name=nodeType>"
+                          "</form><img name=body><form name=firstChild></form><p>true text", SETTLED),
+    "a document without a root": ("<script>document.documentElement.remove()</script>", SETTLED),
+    "a document of another kind": ("<script>document.open();document.write('<p>rewritten');document.close()</script>",
+                                   SETTLED),
+    "a document that is written without end": ("<script>for(;;)document.write('<p>more')</script>", BOUND),
+    "an observer that feeds itself": ("<script>new MutationObserver(()=>document.body.append('x')).observe(document,"
+                                      "{childList:true,subtree:true});document.body.append('y')</script>", STOPPED | {"memory"}),
+    "private addresses": ("<script>for(const a of['http://127.0.0.1:9/','http://169.254.169.254/latest','http://[::1]/',"
+                          "'http://localhost/'])fetch(a).catch(()=>{})</script><p>text", SETTLED),
+    "other schemes": ("<script>for(const a of['file:///etc/passwd','ftp://a.test/','chrome://version','about:config',"
+                      "'view-source:http://a.test/'])fetch(a).catch(()=>{});const f=document.createElement('iframe');"
+                      "f.src='file:///etc/passwd';document.body.append(f)</script><p>text", SETTLED),
+    "five thousand fetches": ("<script>for(let i=0;i<5000;i++)fetch('/f'+i).catch(()=>{})</script><p>text", SETTLED | STOPPED),
+    "a fetch that asks for the next": ("<script>let n=0;(function f(){fetch('/f'+n++).catch(f)})()</script><p>text",
+                                       SETTLED | STOPPED),
+    "posts": ("<form id=f method=post action=/p><input name=a></form><script>fetch('/p',{method:'PUT'}).catch(()=>{});"
+              "navigator.sendBeacon('/b','x');setTimeout(()=>document.getElementById('f').submit(),50)</script><p>text", SETTLED),
+    "sockets": ("<script>for(let i=0;i<300;i++){new WebSocket('ws://a.test/');new EventSource('/e')}"
+                "try{new RTCPeerConnection()}catch(e){}</script><p>text", SETTLED),
+    "windows": ("<a id=a href=/w target=_blank>w</a><script>for(let i=0;i<99;i++)open('/w');"
+                "document.getElementById('a').click()</script><p>text", SETTLED),
+    "a download": ("<a id=a download href='data:application/octet-stream,x'>w</a><script>document.getElementById('a')"
+                   ".click()</script><p>text", SETTLED),
+    "a service worker": ("<script>navigator.serviceWorker&&navigator.serviceWorker.register('/sw.js').catch(()=>{})"
+                         "</script><p>text", SETTLED),
+    "a regular expression": ("<script>/^(a+)+$/.test('a'.repeat(60)+'b')</script><p>text", STOPPED | SETTLED),
+    "the doors of ragno": ("<script>dispatchEvent(new Event('data-ragno-refused'));addEventListener('data-ragno-refused',"
+                           "e=>{e.stopImmediatePropagation();document.documentElement.setAttribute('data-ragno-refused',"
+                           "'x'.repeat(1e6))},true)</script><p>text", SETTLED),
+    "styles without end": ("<style>" + "*{animation:a 1ms infinite}@keyframes a{to{opacity:0}}" * 50 + "</style><p>text",
+                           SETTLED),
+    "storage": ("<script>for(let i=0;i<20;i++)try{localStorage['k'+i]='x'.repeat(1e6)}catch(e){}indexedDB.open('d');"
+                "document.cookie='a=b'</script><p>text", SETTLED),
+    "a canvas of a gigabyte": ("<script>const c=document.createElement('canvas');c.width=c.height=16384;"
+                               "c.getContext('2d').fillRect(0,0,9,9);c.toDataURL()</script><p>text", BOUND),
+    "nothing": ("", SETTLED),
+}
+QUICK = ["an endless loop", "memory without end", "prototypes that lie", "navigation without end", "other schemes", "posts"]
 
 
 class Site:
@@ -140,17 +222,19 @@ def refusals(report, path):
         result = run([RAGNO, "check", "render", page, "http://a.test/", "-s", "render.user=root"])
         report.check("nor as root by name", result.returncode == 4 and "root" in result.stderr, result.stderr)
     if BROWSER is not None:
-        fake = os.path.join(path, "liar")
+        place = tempfile.mkdtemp(prefix="ragno-test-", dir="/tmp")  # where the browser's user may go
+        os.chmod(place, 0o755)
+        fake = os.path.join(place, "liar")
         for name, script in (("a browser that talks nonsense", "printf 'nonsense\\0' >&4; cat <&3 >/dev/null"),
                              ("a browser that ends at once", "exit 1"),
                              ("a browser that floods the pipe", "yes x >&4")):
             with open(fake, "w", encoding="ascii") as file:
                 file.write(f"#!/bin/sh\n{script}\n")
             os.chmod(fake, 0o755)
-            os.chmod(path, 0o755)
             result = run([RAGNO, "check", "render", page, "http://a.test/", *USER, "-s", f"render.command={fake}"])
             report.check(name, result.returncode in (1, 4) and "no browser" in result.stderr,
                          f"{result.returncode} {result.stderr}")
+        shutil.rmtree(place)
 
 
 def processes_of(folder):
@@ -171,9 +255,7 @@ def leaves_nothing(report, path):
     """Neither a process nor a folder is left, of a rendering that ends and of one that is killed."""
     if BROWSER is None:
         return report.skip("leaves nothing", "chromium is not installed: make deps-render")
-    temporary = os.path.join(path, "tmp")
-    os.mkdir(temporary)
-    os.chmod(path, 0o755)
+    temporary = tempfile.mkdtemp(prefix="ragno-test-", dir="/tmp")  # where the browser's user may go
     os.chmod(temporary, 0o1777)
     page = os.path.join(path, "page.html")
     with open(page, "w", encoding="ascii") as file:
@@ -193,7 +275,43 @@ def leaves_nothing(report, path):
     report.equal("its folder is left", len(os.listdir(temporary)), 1)
     run(quick, 300, environment)
     report.equal("and the next one removes it", os.listdir(temporary), [])
+    os.rmdir(temporary)
+
+
+def hostile(report, path):
+    """Whatever a page tries, it ends by a bound, and what text it has is read where it can be."""
+    if BROWSER is None:
+        return report.skip("hostile pages", "chromium is not installed: make deps-render")
+    names = list(HOSTILE) if harness.FULL else QUICK
+
+    def ended(name):
+        page = os.path.join(path, name.replace(" ", "-") + ".html")
+        with open(page, "w", encoding="utf-8") as file:
+            file.write("<!doctype html><body>" + HOSTILE[name][0])
+        return name, check_render(page, "http://a.test/", "-s", "render.cpu_time=2s", "-s", "render.memory=500Mi")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for name, (result, facts, text) in pool.map(ended, names):
+            end = set(facts.get("end", ["none"]))
+            report.check(f"{name}: it ends", result.returncode in (0, 1) and end <= HOSTILE[name][1],
+                         f"{result.returncode} {end} {result.stderr}")
+            if end == SETTLED and ">text" in HOSTILE[name][0]:
+                report.check(f"{name}: its text", "text" in text, result.stdout)
+            report.check(f"{name}: no file is read", "root:" not in result.stdout, result.stdout[:200])
+
+
+def verdicts(report, path):
+    """ragno check page says which pages need a browser, and why."""
+    for name, html, needs in (("app", "<div id=root></div><script src=a.js></script>", "yes"),
+                              ("text", "<p>hello<script src=a.js></script><a href=a>a</a><a href=b>b</a>", "no"),
+                              ("none", "<div id=root></div>", "no")):
+        page = os.path.join(path, name)
+        with open(page, "w", encoding="ascii") as file:
+            file.write(html)
+        result = run([RAGNO, "check", "page", page, "--base", "http://a.test/"])
+        facts = dict(line.split("\t", 1) for line in result.stdout.splitlines())
+        report.equal(f"{name} needs a browser", (result.returncode, facts.get("browser")), (0, needs))
+        report.check(f"{name} has reasons", facts.get("why"), result.stdout)
 
 
 if __name__ == "__main__":
-    harness.main(offline, refusals, leaves_nothing)
+    harness.main(offline, refusals, leaves_nothing, hostile, verdicts)

@@ -649,6 +649,7 @@ static const CheckCommand commands[] = {
     {"dns", "[-c FILE] [-s SECTION.KEY=VALUE]... HOST...", check_dns},
     {"links", "FILE --base URL [--content-type T] [--embeds] [--front-end skim|libxml2]",
      check_links},
+    {"page", "FILE [--base URL]", check_page},
     {"render", "FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]...", check_render},
     {"sitemap", "FILE --url URL", check_sitemap},
     {"text", "FILE [--base URL] [--content-type T] [--main | --facts]", check_text},

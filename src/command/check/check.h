@@ -18,6 +18,7 @@ int check_config(int argc, char **argv);
 int check_digest(int argc, char **argv);
 int check_dns(int argc, char **argv);
 int check_links(int argc, char **argv);
+int check_page(int argc, char **argv);
 int check_render(int argc, char **argv);
 int check_sitemap(int argc, char **argv);
 int check_text(int argc, char **argv);

@@ -11,6 +11,7 @@
 #include "parse/url/url.h"
 #include "parse/visible/visible.h"
 #include "render/archive_source.h"
+#include "render/page_verdict.h"
 #include "render/renderer.h"
 
 #define USAGE               "render FILE|DIR URL [--document] [-c FILE] [-s SECTION.KEY=VALUE]..."
@@ -228,4 +229,33 @@ int check_render(int argc, char **argv)
     url_destroy(&check.url);
     config_destroy(&check.config);
     return status;
+}
+
+/* Whether a file needs a browser, and why. */
+int check_page(int argc, char **argv)
+{
+    PageVerdict verdict;
+    Buffer body;
+    Buffer why;
+    bool has_base = argc == 4 && strcmp(argv[2], "--base") == 0;
+    if (argc != 2 && !has_base) {
+        (void)fprintf(stderr, "usage: ragno check page FILE [--base URL]\n");
+        return 2;
+    }
+    int status = input_file_read(argv[1], &body);
+    if (status != 0) {
+        return status;
+    }
+    page_verdict_judge(buffer_string(&body), body.length, &verdict);
+    buffer_init(&why, 4096);
+    (void)page_verdict_tell(&verdict, &why);
+    if (has_base) {
+        (void)printf("url\t%s\n", argv[3]);
+    }
+    (void)printf("browser\t%s\nwhy\t%s\nscripts\t%u\ntext\t%zu\nlinks\t%u\n",
+                 verdict.needs_browser ? "yes" : "no", buffer_string(&why), verdict.scripts,
+                 verdict.text_bytes, verdict.links);
+    buffer_destroy(&why);
+    buffer_destroy(&body);
+    return 0;
 }
