@@ -62,7 +62,7 @@ KINDS = {"127.0.2.1": lambda path: (403, {"cf-mitigated": "challenge"}, b"wait")
          "127.0.2.2": lambda path: (403, {}, b"no"),
          "127.0.2.3": lambda path: (401, {"WWW-Authenticate": "Basic realm=x"}, b"who"),
          "127.0.2.4": lambda path: (451, {}, b"law " + path.encode()),
-         "127.0.2.5": lambda path: (200, {}, b"<title>one for all</title>" + 50 * b"prove it "),
+         "127.0.2.5": lambda path: (200, {"Cache-Control": "no-store"}, b"<title>one for all</title>"),
          "127.0.2.6": lambda path: (302, {"Location": "/enter?next=" + path}, b""),
          "127.0.2.7": lambda path: (200, {"Set-Cookie": "techaro.lol-anubis-cookie-verification=1"},
                                     b"<title>proof</title>" + path.encode()),

@@ -44,6 +44,18 @@ static uint32_t wall_run_target(const HttpHeader *header)
     return hash_32(location.value, length, SAME_SEED) | 1u;
 }
 
+/* Whether no cache is to keep the answer. */
+static bool wall_run_is_passing(const HttpHeader *header)
+{
+    HttpCacheControl control = HTTP_CACHE_CONTROL_NONE;
+    HttpField field;
+    size_t position = 0;
+    while (http_header_next_named(header, "Cache-Control", &position, &field)) {
+        http_header_cache_control(field.value, field.value_length, &control);
+    }
+    return control.no_store || control.no_cache || control.max_age_s == 0;
+}
+
 /* What may be the same for different pages; 0: nothing that would tell of a wall. */
 static uint32_t wall_run_mark(const WallAnswer *answer, const HttpHeader *header)
 {
@@ -51,7 +63,7 @@ static uint32_t wall_run_mark(const WallAnswer *answer, const HttpHeader *header
     if (answer->status >= 300 && answer->status < 400 && answer->status != 304) {
         return wall_run_target(header);
     }
-    if (answer->status != 200 || answer->body_length < WALL_RUN_BODY ||
+    if (answer->status != 200 || answer->body_length == 0 || !wall_run_is_passing(header) ||
         !http_header_find(header, "Content-Type", &type)) {
         return 0;
     }

@@ -2,8 +2,9 @@
  *
  * What: a host walls when so many answers in a row (politeness.wall_answers) are walls. These are:
  *   - the statuses 401, 402, 403, 406, 429, 451 and 503, and challenges (parse/http/http_wall.h);
- *   - HTML whose bytes are those of the answer before it, for another page, unless it is so short
- *     that pages may be alike by chance (WALL_RUN_BODY);
+ *   - HTML whose bytes are those of the answer before it, for another page, when no cache is to
+ * keep it: that is how logins and challenges are sent. The same text for each page that may be kept
+ *     is a duplicate, or a trap, and others look after those;
  *   - a redirect to where the answer before it led, whatever page was asked for.
  * The host then rests (FETCH_WALL of the retry table), and is asked for one page after each rest.
  * One other answer ends the run. The pages of a run are no answers of the site: ingest schedules
@@ -23,8 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WALL_RUN_MOST 50u  /* pages of one run that are kept */
-#define WALL_RUN_BODY 256u /* bytes as received */
+#define WALL_RUN_MOST 50u /* pages of one run that are kept */
 
 typedef struct WallRun {
     unsigned length; /* walls in a row */
