@@ -5,6 +5,7 @@ import concurrent.futures
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
@@ -299,6 +300,84 @@ def hostile(report, path):
             report.check(f"{name}: no file is read", "root:" not in result.stdout, result.stdout[:200])
 
 
+class Canary:
+    """Counts who connects to a port of all loopback addresses, by TCP or by a datagram."""
+
+    def __init__(self):
+        self.heard = 0
+        self.stream = socket.create_server(("", 0))
+        self.port = self.stream.getsockname()[1]
+        self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.datagrams.bind(("", self.port))
+        for wait in (self.accept, self.receive):
+            threading.Thread(target=wait, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.stream.accept()
+            except OSError:
+                return
+            self.heard += 1
+            connection.close()
+
+    def receive(self):
+        while True:
+            try:
+                self.datagrams.recv(100)
+            except OSError:
+                return
+            self.heard += 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stream.close()
+        self.datagrams.close()
+
+
+def canary(report, path):
+    """A page that tries every way out reaches nobody on this machine."""
+    if BROWSER is None:
+        return report.skip("a canary", "chromium is not installed: make deps-render")
+    with Canary() as listener:
+        socket.create_connection(("127.9.7.3", listener.port)).close()
+        report.check("the canary hears", harness.until(lambda: listener.heard == 1), listener.heard)
+        there = f"127.9.7.3:{listener.port}"
+        page = os.path.join(path, "page.html")
+        with open(page, "w", encoding="ascii") as file:
+            file.write(f"""<!doctype html><link rel=preconnect href=http://{there}/><link rel=dns-prefetch href=//{there}/>
+<link rel=prefetch href=http://{there}/a><link rel=preload as=font href=http://{there}/b crossorigin>
+<link rel=icon href=http://{there}/i><link rel=manifest href=http://{there}/m><img src=http://{there}/c>
+<video src=http://{there}/v autoplay></video><iframe src=http://{there}/d></iframe><object data=http://{there}/e></object>
+<style>@font-face{{font-family:f;src:url(http://{there}/f)}} p{{font-family:f}}</style><p>text<script src=http://{there}/s>
+</script><form id=f action=http://{there}/p method=post></form><a id=a ping=http://{there}/n href=#x>a</a><script>
+const there = '{there}', ask = f => {{ try {{ f() }} catch (e) {{}} }};
+ask(() => fetch('http://' + there + '/g').catch(() => 0));
+ask(() => fetch('http://' + there + '/h', {{method: 'POST', mode: 'no-cors', keepalive: true}}).catch(() => 0));
+ask(() => {{ const x = new XMLHttpRequest(); x.open('GET', 'http://' + there + '/x'); x.send() }});
+ask(() => navigator.sendBeacon('http://' + there + '/beacon'));
+ask(() => import('http://' + there + '/module.js').catch(() => 0));
+const worker = `try {{ new WebSocket('ws://${{there}}/') }} catch (e) {{}}
+  try {{ new EventSource('http://${{there}}/w') }} catch (e) {{}}
+  fetch('http://${{there}}/k').catch(() => 0); try {{ importScripts('http://${{there}}/l') }} catch (e) {{}}`;
+ask(() => new Worker(URL.createObjectURL(new Blob([worker]))));
+const frame = document.createElement('iframe'); document.body.append(frame);
+ask(() => new frame.contentWindow.WebSocket('ws://' + there + '/'));
+for (const w of [window, frame.contentWindow]) ask(() => {{
+  const c = new w.RTCPeerConnection({{iceServers: [{{urls: 'stun:' + there}}]}});
+  c.createDataChannel('c'); c.createOffer().then(o => c.setLocalDescription(o)) }});
+ask(() => new WebTransport('https://' + there + '/'));
+setTimeout(() => {{ document.getElementById('a').click(); document.getElementById('f').submit() }}, 50);
+</script>""")
+        result, facts, text = check_render(page, f"http://{there}/")
+        report.check("the page is rendered", facts.get("end") == ["settled"] and "text" in text,
+                     result.stdout + result.stderr)
+        report.check("its requests were seen", len(facts.get("lacking", [])) > 3, facts)
+        report.equal("and the canary heard nothing", listener.heard, 1)
+
+
 def verdicts(report, path):
     """ragno check page says which pages need a browser, and why."""
     for name, html, needs in (("app", "<div id=root></div><script src=a.js></script>", "yes"),
@@ -314,4 +393,4 @@ def verdicts(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(offline, refusals, leaves_nothing, hostile, verdicts)
+    harness.main(offline, refusals, leaves_nothing, hostile, canary, verdicts)
