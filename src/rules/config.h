@@ -106,6 +106,9 @@
         "file (PEM) of this agent's own certificate, if the server wants one") \
     ROW(cluster, tls_key, TEXT, char *, "", 0, 0, NULL, false, false, \
         "file (PEM) of its key") \
+    ROW(cluster, open_server, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "use a server on another machine without cluster.credentials or without TLS: whoever reaches it " \
+        "can read every URL and end the crawl") \
     ROW(cluster, replicas, COUNT, int64_t, "1", 1, 5, NULL, false, false, \
         "servers that keep the cluster table, when this agent makes the bucket: 3 with three servers") \
     ROW(cluster, lease, TIME, int64_t, "30s", 2000, 600e3, NULL, false, false, \

@@ -46,11 +46,41 @@ static bool is_number(const char *text)
            strtoul(text, NULL, 10) < CLUSTER_AGENTS_MAX;
 }
 
+/* One of cluster.url, up to its comma. */
+static bool is_on_this_machine(const char *url)
+{
+    const char *colon = strstr(url, "://");
+    const char *host = colon == NULL || colon > url + strcspn(url, ",") ? url : colon + 3;
+    size_t length = strcspn(host, ":,/");
+    return strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0 ||
+           (length == 9 && strncmp(host, "localhost", 9) == 0);
+}
+
+/* What goes to another machine is encrypted, and who may say something there is known. */
+static bool is_guarded(const Config *config)
+{
+    bool guarded = true;
+    for (const char *url = config->cluster_url; guarded && *url != '\0';) {
+        url += strspn(url, ", ");
+        bool encrypted = strncmp(url, "tls://", 6) == 0 || *config->cluster_tls_authority != '\0' ||
+                         *config->cluster_tls_certificate != '\0';
+        bool known = *config->cluster_credentials != '\0' || *config->cluster_tls_key != '\0';
+        guarded = is_on_this_machine(url) || (encrypted && known);
+        url += strcspn(url, ",");
+    }
+    return guarded;
+}
+
 static const char *wrong(const Config *config, const char **name)
 {
     *name = "cluster.url";
     if (has_secret(config->cluster_url)) {
         return "secrets do not belong into a URL; put them into the file of cluster.credentials";
+    }
+    if (!config->cluster_open_server && !is_guarded(config)) {
+        return "a server on another machine without a login (cluster.credentials) or without TLS "
+               "(tls://): whoever reaches it can read every URL and end the crawl; "
+               "cluster.open_server = yes says that this is meant";
     }
     if (config->scope_stay != STAY_ANYWHERE) {
         return "an agent knows its own seeds alone, so scope.stay cannot be used in a cluster; use "

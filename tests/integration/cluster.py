@@ -473,8 +473,8 @@ def refused(report, path):
 def secrets(report, path):
     """The server wants a user, a token: right ones are taken, wrong ones are told of."""
     for kind, settings, right, wrong in (
-            ("user", 'authorization { user: "me", password: "word" }', "user me word",
-             "user me other"),
+            ("user", 'authorization { user: "me", password: "a long word" }', "user me a long word",
+             "user me a long"),
             ("token", 'authorization { token: "secret" }', "token secret", "token guess")):
         below = f"{path}/{kind}"
         os.mkdir(below)

@@ -272,5 +272,32 @@ def other_programs(report, path):
                                                        if f == "crawl.log"), str(crawled))
 
 
+def key_of(client, name):
+    """A value of the crawl's bucket, as it is."""
+    answer = client.ask(f"$JS.API.STREAM.MSG.GET.KV_ragno_{cluster.NAME}",
+                        json.dumps({"last_by_subj": f"$KV.ragno_{cluster.NAME}.{name}"}).encode())
+    return base64.b64decode(json.loads(answer)["message"]["data"])
+
+
+def forged_end(report, path):
+    """A stranger on the bus writes that the crawl is over, as agents do when it is: whoever has work goes on."""
+    with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web, Client(nats) as client:
+        cluster.make(report, nats)
+        with cluster.Agents(web, nats, path) as agents:
+            agents.start_all()
+            overheard(client)
+            # A MemberRecord begins with format, life, incarnation, token, session: 1 + 2 + 4 + 8 + 8 bytes.
+            sessions = [key_of(client, f"agent.{i}")[15:23] for i in range(cluster.AGENTS)]
+            verdict = bytes([1, cluster.AGENTS]) + b"".join(struct.pack("<H", i) + s for i, s in enumerate(sessions))
+            before = [told(d, "pages") for d in agents.directories]
+            for _ in range(3):
+                client.ask(f"$KV.ragno_{cluster.NAME}.end", verdict)
+            vetoed = harness.until(lambda: any("vetoed" in open(d + "/ragno.log").read() for d in agents.directories))
+            report.check("an agent that has work vetoes it", vetoed, str(before))
+            report.equal("all end by themselves", agents.wait(), [0] * cluster.AGENTS)
+        web.stop()
+        cluster.check_whole(report, agents, web.graph_urls())
+
+
 if __name__ == "__main__":
-    harness.main(bad_blocks, other_programs)
+    harness.main(bad_blocks, forged_end, other_programs)

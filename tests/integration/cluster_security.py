@@ -139,5 +139,27 @@ def nkeys(report, path):
         crawled(report, path, nats, "--set", f"cluster.credentials={right}")
 
 
+def open_server(report, path):
+    """A server on another machine that asks nobody who he is, or is heard by everybody, is used when told so only."""
+    login = write(path + "/login", "user me a word\n")
+
+    def checked(name, url, may, *words):
+        settings = [w for s in (f"cluster.url={url}", "cluster.name=x", *words) for w in ("--set", s)]
+        result = harness.run([f"{harness.OUT}/ragno", "--test-config", "--contact", "https://example.org/", *settings])
+        told = "cluster.open_server" in result.stderr
+        report.check(name, (result.returncode == 0 and not told) if may else (result.returncode == 2 and told),
+                     f"{result.returncode}: {result.stderr[-300:]}")
+
+    for url in ("nats://127.0.0.1:4222", "nats://localhost", "nats://[::1]:4222", "127.0.0.1:1,localhost:2"):
+        checked(f"{url} is this machine", url, True)
+    checked("another machine", "nats://192.0.2.1:4222", False)
+    checked("one of two", "nats://localhost:4222,nats://192.0.2.1:4222", False)
+    checked("a name that only looks so", "nats://localhost.example.org:4222", False)
+    checked("TLS without a login", "tls://192.0.2.1:4222", False)
+    checked("a login without TLS", "nats://192.0.2.1:4222", False, f"cluster.credentials={login}")
+    checked("both", "tls://192.0.2.1:4222", True, f"cluster.credentials={login}")
+    checked("none, and told so", "nats://192.0.2.1:4222", True, "cluster.open_server=yes")
+
+
 if __name__ == "__main__":
-    harness.main(tls, nkeys)
+    harness.main(tls, nkeys, open_server)

@@ -74,6 +74,8 @@ static void pass(int64_t ms)
 }
 
 /* The desk looks, and sees a verdict for sessions of agents 0 and 1; or no verdict. */
+static uint64_t revision = 4;
+
 static EndVerdict see(EndVerdict verdict, uint64_t first, uint64_t second)
 {
     Buffer bytes;
@@ -89,7 +91,7 @@ static EndVerdict see(EndVerdict verdict, uint64_t first, uint64_t second)
     pass(1);
     TransportEvent *event = transport_event_new(TRANSPORT_VALUE, desk.seen.last_get, NULL, NULL,
                                                 bytes.data, bytes.length);
-    event->revision = 4;
+    event->revision = revision;
     EndVerdict told = end_desk_take(&desk.end, event, &desk.report, now());
     transport_event_delete(event);
     buffer_destroy(&bytes);
@@ -121,15 +123,55 @@ static void nobody(uint64_t session)
     tell_record(session);
 }
 
+/* All that the desk says and hears in a round with agent 0 away, whose last process was this. */
+static void round_with(uint64_t session)
+{
+    unsigned before = desk.n_requests;
+    pass(1000);
+    CU_ASSERT_EQUAL(desk.n_requests, before + 1);
+    nobody(session);
+    pass(1);
+}
+
 static void it_is_final_for_whom_it_names(void)
 {
-    for (int idle = 0; idle <= 1; idle++) {
-        begin(idle != 0);
-        CU_ASSERT_EQUAL(see(END_LIMIT, 5, SESSION), END_LIMIT);
-        CU_ASSERT_EQUAL(see(END_FINISHED, 5, SESSION), END_FINISHED);
-        CU_ASSERT_EQUAL(desk.seen.n_puts, 0); /* others have left by now */
-        end();
-    }
+    begin(true);
+    CU_ASSERT_EQUAL(see(END_LIMIT, 5, SESSION), END_NOT_YET); /* somebody may veto it */
+    pass(END_GRACE_MS - 10);
+    CU_ASSERT_EQUAL(see(END_LIMIT, 5, SESSION), END_NOT_YET);
+    revision = 5; /* it was written again: it has to stand again */
+    pass(END_GRACE_MS);
+    CU_ASSERT_EQUAL(see(END_FINISHED, 5, SESSION), END_NOT_YET);
+    pass(END_GRACE_MS);
+    CU_ASSERT_EQUAL(see(END_FINISHED, 5, SESSION), END_FINISHED);
+    revision = 4;
+    CU_ASSERT_EQUAL(desk.seen.n_puts, 0);
+    end();
+}
+
+/* Whoever has written it: those who have ended since are those who have stopped. */
+static void who_has_work_vetoes_it(void)
+{
+    begin(false);
+    CU_ASSERT_EQUAL(see(END_FINISHED, 5, SESSION), END_NOT_YET);
+    CU_ASSERT_EQUAL(desk.seen.n_puts, 1);
+    CU_ASSERT_EQUAL(desk.seen.expected, 4);
+    TransportEvent *event =
+        transport_event_new(TRANSPORT_VALUE, 0, NULL, NULL, desk.seen.value, desk.seen.length);
+    end_desk_changed(&desk.end, now());
+    pass(END_GRACE_MS + 1);
+    event->token = desk.seen.last_get;
+    event->revision = 5;
+    desk.report.idle = true;
+    CU_ASSERT_EQUAL(end_desk_take(&desk.end, event, &desk.report, now()), END_NOT_YET);
+    transport_event_delete(event);
+    pass(END_ALONE_MS);
+    members_look_at(&desk.members, 0);
+    tell_record(5); /* agent 0 has stopped: it believed the verdict */
+    round_with(5);
+    round_with(5);
+    CU_ASSERT_EQUAL(desk.end.found, END_FINISHED);
+    end();
 }
 
 static void it_is_nothing_to_a_process_that_was_started_since(void)
@@ -141,16 +183,6 @@ static void it_is_nothing_to_a_process_that_was_started_since(void)
         CU_ASSERT_EQUAL(desk.seen.n_puts, 0);
         end();
     }
-}
-
-/* All that the desk says and hears in a round with agent 0 away, whose last process was this. */
-static void round_with(uint64_t session)
-{
-    unsigned before = desk.n_requests;
-    pass(1000);
-    CU_ASSERT_EQUAL(desk.n_requests, before + 1);
-    nobody(session);
-    pass(1);
 }
 
 static void who_is_left_alone_ends_by_itself(void)
@@ -177,6 +209,9 @@ static void who_is_left_alone_ends_by_itself(void)
         pass(1);
         event->token = desk.seen.last_get;
         event->revision = 5;
+        CU_ASSERT_EQUAL(end_desk_take(&desk.end, event, &desk.report, now()), END_NOT_YET);
+        pass(END_GRACE_MS);
+        event->token = desk.seen.last_get;
         CU_ASSERT_EQUAL(end_desk_take(&desk.end, event, &desk.report, now()), verdicts[i]);
         transport_event_delete(event);
         end();
@@ -242,6 +277,7 @@ static void one_that_never_started_is_waited_for_unless_a_limit_is_used_up(void)
 }
 
 UNIT_MAIN("end_desk", {"a verdict is final for whom it names", it_is_final_for_whom_it_names},
+          {"who has work vetoes it", who_has_work_vetoes_it},
           {"it is nothing to a process that was started since",
            it_is_nothing_to_a_process_that_was_started_since},
           {"who is left alone ends by itself", who_is_left_alone_ends_by_itself},

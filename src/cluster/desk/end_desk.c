@@ -14,6 +14,7 @@
 #define FOUND_MS     5000                /* what was found is written by then, or found again */
 #define ASK_BIT      (UINT64_C(1) << 55) /* numbers of questions; others are of the key */
 #define PUT_BIT      (UINT64_C(1) << 54)
+#define VETO         ((uint8_t)(END_TAIL + 1)) /* in the key, in the place of a verdict */
 
 void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members, const ClusterTable *table)
 {
@@ -80,7 +81,8 @@ static const EndNamed *find_ended(const EndDesk *desk, uint16_t agent, MonoTime 
         return NULL;
     }
     const Member *member = &desk->members->members[agent];
-    bool is_last = member->known && member->record.session <= named->session;
+    bool is_last = member->known && member->record.session <= named->session &&
+                   (!desk->vetoed || member->record.state == MEMBER_STOPPED);
     return is_last && !mono_before(member->seen, since) ? named : NULL;
 }
 
@@ -133,6 +135,23 @@ static void put_found(EndDesk *desk)
     }
 }
 
+/* Those whom the verdict names may have ended; what is said of them stays. */
+static void end_desk_put_veto(EndDesk *desk)
+{
+    buffer_reset(&desk->bytes);
+    WireWriter writer = wire_writer(&desk->bytes);
+    wire_put_8(&writer, VETO);
+    wire_put_varint(&writer, desk->n_named);
+    for (size_t i = 0; i < desk->n_named; i++) {
+        wire_put_16(&writer, desk->named[i].agent);
+        wire_put_64(&writer, desk->named[i].session);
+    }
+    if (writer.rc == RESULT_OK) {
+        (void)node_link_put(desk->link, END_KEY, &desk->bytes, desk->revision,
+                            node_token(NODE_PART_END, PUT_BIT | ++desk->last));
+    }
+}
+
 /* A value that cannot be read is none. */
 static void read_verdict(EndDesk *desk, const TransportEvent *event)
 {
@@ -146,28 +165,44 @@ static void read_verdict(EndDesk *desk, const TransportEvent *event)
     }
     free(desk->named);
     bool good =
-        named != NULL && wire_reader_ended(&reader) && verdict > END_NOT_YET && verdict <= END_TAIL;
+        named != NULL && wire_reader_ended(&reader) && verdict > END_NOT_YET && verdict <= VETO;
     desk->named = named;
     desk->n_named = good ? n : 0;
-    desk->verdict = good ? (EndVerdict)verdict : END_NOT_YET;
+    desk->vetoed = good && verdict == VETO;
+    desk->verdict = good && verdict != VETO ? (EndVerdict)verdict : END_NOT_YET;
     desk->revision = event->revision;
 }
 
+/* It ends this process once nobody has vetoed it for a while. */
+static EndVerdict end_desk_believe(EndDesk *desk, MonoTime now)
+{
+    if (desk->standing != desk->revision) {
+        desk->standing = desk->revision;
+        desk->stands = mono_add_ms(now, END_GRACE_MS);
+    }
+    if (mono_before(now, desk->stands)) {
+        desk->next_look = desk->stands;
+        return END_NOT_YET;
+    }
+    return desk->verdict;
+}
+
 static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event,
-                                      const EndReport *report)
+                                      const EndReport *report, MonoTime now)
 {
     read_verdict(desk, event);
     const EndNamed *ours = end_desk_find_named(desk, desk->link->head.from);
     bool quiet = report->idle || report->spent;
     bool is_ours = ours != NULL && ours->session == desk->link->head.session;
-    if (is_ours && !quiet && !desk->told) {
-        desk->told = true;
-        LOG_WARN("cluster",
-                 "the crawl has ended at all agents while there was work here again; it is kept",
-                 "agent=%u next=\"start all agents again\"", (unsigned)desk->link->head.from);
+    if (desk->verdict != END_NOT_YET && is_ours && !quiet) {
+        LOG_WARN("cluster", "an end of the crawl was written while there is work here; vetoed",
+                 "agent=%u verdict=%d next=\"start the agents that have ended, if any\"",
+                 (unsigned)desk->link->head.from, (int)desk->verdict);
+        end_desk_put_veto(desk);
+        return END_NOT_YET;
     }
-    if (is_ours || (quiet && !takes_part(desk))) {
-        return desk->verdict;
+    if (desk->verdict != END_NOT_YET && (is_ours || (quiet && !takes_part(desk)))) {
+        return end_desk_believe(desk, now);
     }
     if (quiet && desk->found != END_NOT_YET) {
         put_found(desk);
@@ -323,5 +358,5 @@ EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndRe
         return END_NOT_YET;
     }
     desk->look = 0;
-    return end_desk_take_value(desk, event, report);
+    return end_desk_take_value(desk, event, report, now);
 }

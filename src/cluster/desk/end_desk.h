@@ -1,13 +1,16 @@
 /* The end desk: a node's part in finding the end of the crawl (cluster/whole/ending.h).
  *
  *
- *   quiet --> rounds --> found --> put into the key "end" --> every process that it names ends
+ *   quiet --> rounds --> found --> put into the key "end" --stands for END_GRACE_MS--> every
+ * process |                                        it names ends
+ *                                       '--one of them has work: a veto is put in its place
  *
  * What: every node answers rounds. The lowest agent asks while it is idle itself, and writes what
  * it has found to the key "end", with the session of each process that took part; they see it
- * there. For these it is final: one that has work again by then, since somebody has just added
- * seeds, ends as well and keeps the work for the next start, since it would be left alone. For a
- * process that was started since it means nothing: the agents begin again.
+ * there. Whoever has written it: a process that it names and that has work puts a veto in its
+ * place, and the agents go on; it may be that somebody has just added seeds, or that a stranger has
+ * written it. One that is heard of too late goes on alone, and says so. For a process that was
+ * started since it means nothing: the agents begin again.
  *
  * An agent whose process is named there, and which no other process has taken over since, has
  * ended. After END_ALONE_MS it is not waited for in rounds, so that one that was started alone, or
@@ -22,6 +25,7 @@
 
 #define END_KEY      "end"
 #define END_ALONE_MS 30000 /* for the others to be started */
+#define END_GRACE_MS 1000  /* for a veto */
 
 typedef struct EndNamed {
     uint16_t agent;
@@ -44,11 +48,13 @@ typedef struct EndDesk {
     uint64_t last;
     MonoTime next_look;
     EndVerdict verdict; /* that stands in the key, as far as is known */
+    bool vetoed;        /* those named there have ended only if they have stopped */
+    uint64_t standing;  /* revision of the verdict that ends this process, unless it is vetoed */
+    MonoTime stands;    /* until then */
     EndNamed *named;    /* whom it is for; owned */
     size_t n_named;
     EndVerdict found; /* here; to be written */
     MonoTime found_end;
-    bool told; /* that it has ended with work */
     uint64_t revision;
     Buffer bytes;
 } EndDesk;

@@ -23,6 +23,22 @@ static bool transport_login_take_word(const char **line, char *out, size_t size)
     return true;
 }
 
+/* The rest of a line, which may have blanks within; likewise. */
+static bool transport_login_take_rest(const char *line, char *out, size_t size)
+{
+    line += strspn(line, " \t");
+    size_t length = strcspn(line, "\r\n");
+    while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t')) {
+        length--;
+    }
+    if (length == 0 || length >= size) {
+        return false;
+    }
+    memcpy(out, line, length);
+    out[length] = '\0';
+    return true;
+}
+
 static bool transport_login_read_words(Login *login, const char *text)
 {
     char word[16];
@@ -37,7 +53,7 @@ static bool transport_login_read_words(Login *login, const char *text)
     bool first = transport_login_take_word(&line, login->first, sizeof login->first);
     if (strcmp(word, "user") == 0) {
         login->kind = LOGIN_USER;
-        return first && transport_login_take_word(&line, login->second, sizeof login->second);
+        return first && transport_login_take_rest(line, login->second, sizeof login->second);
     }
     login->kind = strcmp(word, "token") == 0 ? LOGIN_TOKEN : LOGIN_NKEY;
     return first && (login->kind == LOGIN_TOKEN || strcmp(word, "nkey") == 0);
