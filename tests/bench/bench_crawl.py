@@ -9,7 +9,8 @@ directory.
            verify, the same with fetch.tls_verify (a chain of one certificate). over_floor: what TLS
            adds, by what as many handshakes and answers add for a client that does nothing else
            (bench_tls.c)
-    R      real pages: HTML documentation, see real_web.py; only where the packages are installed
+    R      real pages: HTML documentation, see real_web.py; only where the packages are installed.
+           written_bytes_per_page, database_mb: what the disk gets
            floor, of S and R: the same pages by a program that does nothing but what a crawl cannot
            leave out (bench_floor.c), in turn with the crawls; over_floor, the crawl's CPU by that
     polite R's pages at 400 a second, connections closed after each answer, beside the same at full
@@ -246,6 +247,7 @@ def crawl_r(path, manifest):
                 runs.over_floors()
                 runs.rate()
                 runs.rss()
+                runs.disk()
 
 
 def workload_polite(path):

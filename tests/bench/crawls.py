@@ -38,12 +38,14 @@ def put(name, value, unit, digits=4):
 
 class Run:
     """What one process used: cpu_s, wall_s, rss_mb at most, own_mb of that at most not mapped from
-    files (sampled), wakes (voluntary switches), threads by the name of their kind (fetch-0 and fetch-1
-    are fetch), and status, the crawl's own last figures."""
+    files (sampled), wakes (voluntary switches), written (bytes of pages that it made dirty in the
+    system's cache of files), threads by the name of their kind (fetch-0 and fetch-1 are fetch), and, of
+    a crawl, database_bytes (its file) and status, its own last figures."""
 
     def __init__(self):
         self.code, self.cpu_s, self.wall_s, self.rss_mb, self.wakes = None, 0.0, 0.0, 0.0, 0
         self.own_mb, self.threads, self.status, self.output = 0.0, {}, {}, ""
+        self.written, self.database_bytes = 0, 0
         self.answers = None  # what to divide by instead of good pages
 
     @property
@@ -123,6 +125,7 @@ def run(command, cores=None):
     result.cpu_s = usage.ru_utime + usage.ru_stime
     result.rss_mb = usage.ru_maxrss / 1024
     result.wakes = usage.ru_nvcsw
+    result.written = usage.ru_oublock * 512
     return result
 
 
@@ -221,6 +224,8 @@ def crawl(program, web, path, options=(), cores=None, codes=(0,), count_all=Fals
             result.status = json.load(file)
     except (OSError, ValueError):
         pass
+    database = f"{directory}/crawl.mdb/data.mdb"
+    result.database_bytes = os.path.getsize(database) if os.path.exists(database) else 0
     if result.code not in codes:
         raise RuntimeError(f"{program} ended with exit status {result.code}: {result.output[-800:]}")
     if count_all or urls is not None:
@@ -345,6 +350,11 @@ class Runs:
             put(f"{self.name}.floor_rss_mb", floor, "MB", 0)
             put(f"{self.name}.rss_over_floor", value / floor, "", 3)
         return value
+
+    def disk(self):
+        """What was written, which is mostly the database's pages, and the file of the database."""
+        self.figure("written_bytes_per_page", lambda one: one.written / one.pages, "bytes", 0)
+        self.figure("database_mb", lambda one: one.database_bytes / 1e6, "MB", 1)
 
     def rate(self):
         return self.figure("pages_per_s", lambda one: one.pages / one.wall_s, "1/s", 0)
