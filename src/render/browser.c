@@ -33,6 +33,7 @@ static const char *const browser_commands[] = {"chromium-headless-shell", "chrom
  * and each profile lives for a few pages. */
 static const char *const browser_flags[] = {
     "--headless",
+    "--renderer-process-limit=1", /* of one tab: each host would get one */
     "--remote-debugging-pipe",
     "--no-first-run",
     "--no-default-browser-check",

@@ -433,7 +433,7 @@
         "chromium") \
     ROW(render, user, TEXT, char *, "", 0, 0, NULL, false, false, \
         "user that the browser runs as when root crawls; empty = root may not render") \
-    ROW(render, pages_per_context, COUNT, int64_t, "20", 1, 1e6, NULL, false, false, \
+    ROW(render, pages_per_context, COUNT, int64_t, "50", 1, 1e6, NULL, false, false, \
         "pages after which the browser forgets all that pages may have stored, and has a new tab") \
     ROW(render, memory, SIZE, int64_t, "1Gi", 134217728, CONFIG_BIG, NULL, false, false, \
         "memory of one browser, all its processes; a page that needs more is given up") \
