@@ -397,7 +397,23 @@ def one_dead_name_server(report, path):
         report.same_set("no page is lost", allowed(web) - fetched(directory), set())
 
 
+def one_name_that_nobody_resolves(report, path):
+    """All that is left of a crawl without name servers is one name: it ends by the retry table. (FULL: silence
+    from the start is ours for two minutes.)"""
+    if not harness.FULL:
+        report.skip("one name that nobody resolves", "takes three minutes")
+        return
+    with harness.Web(path, hosts=1, pages=1) as web, NameServer(web.dns, "silent") as names:
+        seeds = path + "/two-seeds.txt"
+        with open(seeds, "w") as file:
+            file.write("http://127.0.0.1/\nhttp://nobody.example/\n")
+        result = harness.crawl(web, path + "/crawl", "--no-warc", "--set", f"dns.servers=127.0.0.1:{names.port}",
+                               "--set", "politeness.retry=dns 1s 1 drop", seeds=seeds, timeout=280)
+    report.check("the crawl ends by itself", result.returncode in (0, 19), f"{result.returncode} {result.stderr[-300:]}")
+    report.check("and says what failed", "dropped     dns 1" in result.stdout, result.stdout)
+
+
 if __name__ == "__main__":
-    harness.main(names_that_lie, names_that_are_silent, names_that_fail, gone_network, no_route,
+    harness.main(one_name_that_nobody_resolves, names_that_lie, names_that_are_silent, names_that_fail, gone_network, no_route,
                  lost_route, lost_link, clock_steps, clock_between_runs, slow_disk, one_dead_name_server,
                  standstill, no_descriptors, descriptors_run_out)

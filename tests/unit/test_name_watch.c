@@ -80,6 +80,32 @@ static void silence_from_the_start_is_ours(void)
     CU_ASSERT_FALSE(fails(&watch, 1, true, 31, 45)); /* nobody else can be asked */
 }
 
+/* Or one name that nobody can resolve would keep a finished crawl alive for ever. */
+static void silence_from_the_start_is_ours_for_a_time(void)
+{
+    NameWatch watch;
+    int64_t s = 20;
+    unsigned excused = 0;
+    name_watch_init(&watch);
+    for (unsigned i = 1; i <= 5; i++) {
+        CU_ASSERT_TRUE(fails(&watch, i, true, 0, 15));
+    }
+    for (; s < 600 && (watch.outage.state != OUTAGE_CLEAR || s < 60); s++) {
+        (void)sing(&watch, false, s);
+    }
+    CU_ASSERT_TRUE(s >= 15 + NAME_WATCH_MUTE_MS / 1000 && s < 60 + NAME_WATCH_MUTE_MS / 1000);
+    for (int64_t end = s + 3600; s < end; s += 10) {
+        excused += fails(&watch, 1 + (unsigned)s % 5, true, s - 10, s);
+        (void)sing(&watch, false, s);
+    }
+    CU_ASSERT_EQUAL(excused, 0);
+    CU_ASSERT_EQUAL(watch.outage.state, OUTAGE_CLEAR);
+    (void)name_watch_answered(&watch, name_of(7), at(s)); /* and what comes then is believed */
+    (void)name_watch_answered(&watch, name_of(8), at(s));
+    (void)name_watch_answered(&watch, name_of(9), at(s));
+    CU_ASSERT_TRUE(fails(&watch, 100, true, s, s + 15));
+}
+
 static void names_that_do_not_exist_are_charged_in_a_crawl_of_few(void)
 {
     NameWatch watch;
@@ -94,5 +120,6 @@ static void names_that_do_not_exist_are_charged_in_a_crawl_of_few(void)
 UNIT_MAIN("name watch",
           {"a lie is found out by names that exist", a_lie_is_found_out_by_names_that_exist},
           {"silence from the start is ours", silence_from_the_start_is_ours},
+          {"silence from the start is ours for a time", silence_from_the_start_is_ours_for_a_time},
           {"names that do not exist are charged in a crawl of few",
            names_that_do_not_exist_are_charged_in_a_crawl_of_few})

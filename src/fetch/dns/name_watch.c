@@ -56,17 +56,26 @@ bool name_watch_answered(NameWatch *watch, const char *hostname, MonoTime now)
     return changed;
 }
 
+/* Nobody has ever answered, and that has been our own trouble for long enough. */
+static bool name_watch_gives_up(const NameWatch *watch, MonoTime now)
+{
+    return !watch->ever_answered && watch->mute_since.ns != 0 &&
+           mono_ms_between(watch->mute_since, now) >= NAME_WATCH_MUTE_MS;
+}
+
 bool name_watch_failed(NameWatch *watch, const NameFailure *failure, MonoTime now)
 {
-    bool is_mute = failure->is_silence && !watch->ever_answered;
+    bool is_mute = failure->is_silence && !watch->ever_answered && !name_watch_gives_up(watch, now);
     if (is_mute) {
+        watch->mute_since = watch->mute_since.ns == 0 ? now : watch->mute_since;
         name_watch_remember(watch, failure->hostname);
     }
     unsigned others = watch->n_known - name_watch_is_known(watch, failure->hostname);
     OutageState before = watch->outage.state;
     OutageFailure what = {.who = hash_64(failure->hostname, strlen(failure->hostname), 0) | 1,
                           .was_well = failure->was_well || is_mute,
-                          .has_canary = is_mute || others >= NAME_WATCH_LEAST,
+                          .has_canary =
+                              is_mute || (watch->ever_answered && others >= NAME_WATCH_LEAST),
                           .began = failure->asked};
     bool is_ours = outage_failed(&watch->outage, &what, now);
     if (before == OUTAGE_CLEAR && watch->outage.state != OUTAGE_CLEAR) {
@@ -100,6 +109,10 @@ bool name_watch_heard(NameWatch *watch, bool has_address, MonoTime now)
         calm_down(watch);
     } else if (watch->n_asked == 0 && !watch->heard) {
         changed = outage_canary(&watch->outage, false, now);
+        if (name_watch_gives_up(watch, now)) {
+            changed = outage_answered(&watch->outage, now) || changed;
+            calm_down(watch);
+        }
     }
     if (watch->n_asked == 0 && watch->outage.state != OUTAGE_CLEAR) {
         watch->next = mono_add_ms(now, watch->pause_ms);

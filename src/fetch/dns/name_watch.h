@@ -4,7 +4,8 @@
  * are asked for again, past the cache: a name that exists is proof that name servers answer, and
  * that they do not lie. As long as none exists any more, nobody is charged, and the canary asks
  * again ever more rarely, up to every 15 seconds. A name server that has never said anything is our
- * trouble, too: then the canary is a name that failed.
+ * trouble, too: then the canary is a name that failed. But nothing tells it from a name that nobody
+ * can resolve: behind NAME_WATCH_MUTE_MS names are charged with it, and end by the retry table.
  *
  *   CLEAR --a name fails--> SUSPECTED --name_watch_take() gives names to ask--> name_watch_heard()
  *
@@ -18,9 +19,10 @@
 #include "base/core/clock.h"
 #include "fetch/outage/outage.h"
 
-#define NAME_WATCH_KNOWN 8u   /* names that had an address lately */
-#define NAME_WATCH_LEAST 3u   /* so many, besides the one that fails, make a canary */
-#define NAME_WATCH_BYTES 256u /* of a name; longer ones are not remembered */
+#define NAME_WATCH_KNOWN   8u     /* names that had an address lately */
+#define NAME_WATCH_LEAST   3u     /* so many, besides the one that fails, make a canary */
+#define NAME_WATCH_MUTE_MS 120000 /* silence from the start is ours for so long */
+#define NAME_WATCH_BYTES   256u   /* of a name; longer ones are not remembered */
 
 typedef struct NameWatch {
     Outage outage;
@@ -28,6 +30,7 @@ typedef struct NameWatch {
     unsigned n_known;
     unsigned next_known; /* to be replaced */
     bool ever_answered;  /* by any name server, whatever it said */
+    MonoTime mute_since; /* the first silence, while none ever has; 0: there was none */
     unsigned n_asked;    /* by this canary, and not answered yet */
     bool heard;          /* by this canary */
     int64_t pause_ms;    /* until the next canary */
