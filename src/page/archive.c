@@ -249,17 +249,19 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
         return NULL;
     }
     const char *request = fetch->request.header == NULL ? "" : fetch->request.header;
-    WarcFetch record = {
-        .url = warc_bytes(fetch->request.url, strlen(fetch->request.url)),
-        .started = fetch->cost.wall_start,
-        .ip = ip_address_format(&fetch->request.address, ip),
-        .request = warc_bytes(request, strlen(request)),
-        .header = warc_bytes(buffer_string(&fetch->answer.header), fetch->answer.header.length),
-        .body = warc_bytes(buffer_string(&fetch->answer.body), fetch->answer.body.length),
-        .truncated = truncation_of(fetch),
-        .protocol = fetch->answer.http_version == 20   ? "h2"
-                    : fetch->answer.http_version == 10 ? "http/1.0"
-                                                       : "http/1.1"};
+    bool is_answered = fetch->answer.status >= 100;
+    WarcFetch record = {.url = warc_bytes(fetch->request.url, strlen(fetch->request.url)),
+                        .started = fetch->cost.wall_start,
+                        .ip = ip_address_format(&fetch->request.address, ip),
+                        .request = warc_bytes(request, strlen(request)),
+                        .header = warc_bytes(buffer_string(&fetch->answer.header),
+                                             is_answered ? fetch->answer.header.length : 0),
+                        .body = warc_bytes(buffer_string(&fetch->answer.body),
+                                           is_answered ? fetch->answer.body.length : 0),
+                        .truncated = truncation_of(fetch),
+                        .protocol = fetch->answer.http_version == 20   ? "h2"
+                                    : fetch->answer.http_version == 10 ? "http/1.0"
+                                                                       : "http/1.1"};
     if (fetch->answer.status == 304 && fetch->request.has_page &&
         find_confirmed(recorder, fetch->request.index, &confirmed)) {
         record.not_modified = &recorder->confirmed;

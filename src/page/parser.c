@@ -232,11 +232,12 @@ static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
 }
 
 /* Every answer becomes records of the archive, whatever it is worth to the crawl, unless
- * store.filter says no. */
+ * store.filter says no; so does a request that got none, by itself. */
 static void store_page(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
-    if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || fetch->answer.status < 100 ||
+    bool has_left = fetch->answer.status >= 100 || fetch->request.has_left;
+    if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || !has_left ||
         fetch->request.by_agent || (page->refused_hooks & 1u << HOOK_STORE) != 0) {
         return;
     }

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -182,6 +183,13 @@ class Web:
         with open(self.hosts_file) as file:
             rows = [line.split() for line in file]
         return {r[0]: (r[1], r[2] == "1", int(r[3])) for r in rows}
+
+
+def serving(server):
+    """Serves in a thread until server.shutdown()."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    return thread
 
 
 def url_of(request):

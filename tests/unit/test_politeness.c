@@ -55,7 +55,8 @@ static const struct {
              {FETCH_SLOW, 10 * MINUTE, 1, false}, {FETCH_BROKEN, MINUTE, 2, false},
              {FETCH_PRIVATE, 0, 0, true},         {FETCH_ROBOTS_ERROR, 5 * MINUTE, 5, true},
              {FETCH_HTTP2, 0, 2, false},          {FETCH_BAD_PORT, 0, 0, true},
-             {FETCH_SERVER, 5000, 2, false},      {FETCH_COOKIE, 0, 2, false}};
+             {FETCH_SERVER, 5000, 2, false},      {FETCH_COOKIE, 0, 2, false},
+             {FETCH_STALE, 0, 4, false}};
 
 /* A wall is the host's: there are no tries of a URL. */
 static void a_host_that_walls_rests_ever_longer_and_is_parked_at_last(void)
@@ -101,7 +102,8 @@ static void every_class_waits_doubles_and_ends_as_the_table_says(void)
             CU_ASSERT_EQUAL(verdict.host_wait_ms, wait > 5000 ? wait : 5000);
             CU_ASSERT_EQUAL(verdict.ip_wait_ms, 1000);
             CU_ASSERT_TRUE(verdict.tries == n + 1 && tries == n + 1);
-            if (table[i].class != FETCH_HTTP2 && table[i].class != FETCH_COOKIE) {
+            if (table[i].class != FETCH_HTTP2 && table[i].class != FETCH_STALE &&
+                table[i].class != FETCH_COOKIE) {
                 CU_ASSERT_EQUAL(health.failures, n + 1);
                 CU_ASSERT_EQUAL(health.last, table[i].class);
             }

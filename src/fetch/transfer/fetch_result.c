@@ -101,6 +101,7 @@ int fetch_status_of_class(FetchClass class)
     case FETCH_WALL:
     case FETCH_BROKEN:
     case FETCH_HTTP2:
+    case FETCH_STALE:
     case FETCH_COOKIE:
     case FETCH_CLASSES:
         break;

@@ -74,6 +74,7 @@ typedef struct FetchRequest {
     bool has_page;          /* index is one: no robots.txt, no DNS answer, no news about a host */
     bool again;             /* it was crawled before */
     bool walled;            /* and the answer that is stored keeps crawlers out */
+    bool has_left;          /* it was sent, or a part of it */
     bool ignores_robots;    /* [site] said so */
     bool ignores_freshness; /* likewise */
     bool is_usage_file;     /* of kind FETCHED_ROBOTS: tdmrep.json */

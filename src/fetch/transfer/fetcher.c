@@ -126,10 +126,10 @@ static void fetcher_finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     HostHealth health = visit_state->politeness.health;
     result->answer.elsewhere =
         !is_known && visit_state_next_address(visit_state, result->answer.class, result->cost.end);
-    if (result->answer.class == FETCH_LOCAL) {
+    if (result->answer.class == FETCH_LOCAL && !transfer->is_aborted) {
         local_trouble_note(&fetcher->local, transfer->local_errno, result->cost.end);
     } else if (!result->answer.elsewhere && fetcher->options.network != NULL &&
-               !atomic_load(&fetcher->stopping)) {
+               !transfer->is_aborted) {
         transfer_ask_network(transfer, fetcher->options.network);
     }
     fetcher_rules_look_up(&fetcher->rules, visit_state);
@@ -220,12 +220,17 @@ static void tick(Fetcher *fetcher, MonoTime now)
              "ms=%lld transfers=%zu", (long long)lost_ms, fetcher->pool.n_active);
 }
 
+/* What was asked for is told, and owed its delay, as if it had failed for a reason of our own. */
 static void abort_all(Fetcher *fetcher)
 {
     for (size_t i = 0; i < fetcher->pool.n_transfers; i++) {
         Transfer *transfer = fetcher->pool.transfers[i];
         VisitState *visit_state = transfer->visit_state;
-        if (visit_state != NULL) {
+        if (visit_state != NULL && transfer_has_asked(transfer)) {
+            transfer->is_aborted = true;
+            transfer_break_off(transfer);
+            finish(fetcher, transfer, CURLE_ABORTED_BY_CALLBACK);
+        } else if (visit_state != NULL) {
             transfer_break_off(transfer);
             lanes_take_out(transfer->lane, transfer->easy);
             transfer_put_url_back(transfer);
@@ -348,6 +353,7 @@ static void *fetcher_main(void *argument)
         fetcher->sinks.round(fetcher->sinks.context);
     }
     abort_all(fetcher);
+    fetcher->sinks.round(fetcher->sinks.context);
     lanes_close_all(&fetcher->lanes);
     return NULL;
 }

@@ -80,7 +80,21 @@ static void note_bytes(Transfer *transfer, size_t length)
     transfer_clock_enter(shared->clock, &transfer->timer, PHASE_RECEIVING, shared->now);
 }
 
-/* The connection is there, and the request goes out. */
+static long bytes_sent(const Transfer *transfer)
+{
+    long n = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &n);
+    return n;
+}
+
+bool transfer_has_asked(const Transfer *transfer)
+{
+    return transfer->is_connected && bytes_sent(transfer) > transfer->sent_before;
+}
+
+/* The connection is there, and the request goes out. libcurl comes here once more to ask again by
+ * itself: an HTTP/2 stream was refused, or a kept connection ended under the request. The host is
+ * owed its delay before that, and the log a line of what it was asked; so the transfer ends. */
 static int on_connected(void *context, char *peer, char *self, int peer_port, int own_port)
 {
     Transfer *transfer = context;
@@ -88,6 +102,15 @@ static int on_connected(void *context, char *peer, char *self, int peer_port, in
     (void)self;
     (void)peer_port;
     (void)own_port;
+    if (transfer_has_asked(transfer)) {
+        transfer->would_repeat = true;
+        return CURL_PREREQFUNC_ABORT;
+    }
+    if (!transfer->is_connected) {
+        transfer->is_connected = true;
+        transfer->was_kept = !transfer->is_new;
+    }
+    transfer->sent_before = bytes_sent(transfer);
     transfer_clock_enter(transfer->shared->clock, &transfer->timer, PHASE_ASKING,
                          transfer->shared->now);
     return CURL_PREREQFUNC_OK;
@@ -309,6 +332,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
 static curl_socket_t open_socket(Transfer *transfer, const struct curl_sockaddr *address)
 {
     (*transfer->shared->connections)++;
+    transfer->is_new = true;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd >= 0) {
         socket_watch_opened(transfer->shared->sockets, fd);
@@ -329,6 +353,10 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
 {
     Transfer *transfer = context;
     const IpAddress *ip = &transfer->visit_state->address.ip;
+    if (transfer_has_asked(transfer)) {
+        transfer->would_repeat = true;
+        return CURL_SOCKET_BAD;
+    }
     if (transfer->is_proxied) {
         return open_socket(transfer, address); /* the operator's, wherever it is */
     }
@@ -435,6 +463,12 @@ void transfer_reset(Transfer *transfer)
     transfer->visit_state = NULL;
     transfer->is_proxied = false;
     transfer->refused_address = false;
+    transfer->is_new = false;
+    transfer->is_connected = false;
+    transfer->was_kept = false;
+    transfer->would_repeat = false;
+    transfer->is_aborted = false;
+    transfer->sent_before = 0;
     transfer->header_overflow = false;
     transfer->body_overflow = false;
     transfer->was_held_up = false;

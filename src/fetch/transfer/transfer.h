@@ -29,6 +29,8 @@ void transfer_delete(Transfer *transfer);
 /* A transfer that waits for the gate goes on; it may be waiting again when this returns. Not from
  * one of libcurl's callbacks. Anything but CURLE_OK ends it. */
 CURLcode transfer_continue(Transfer *transfer);
+/* Whether its request has left, or a part of it. */
+bool transfer_has_asked(const Transfer *transfer);
 /* The transfer is about to be broken off: its connection is closed with it. An HTTP/2 connection
  * would be kept otherwise, with the unread part of this answer filling its window for ever. */
 void transfer_break_off(Transfer *transfer);

@@ -108,8 +108,33 @@ static bool is_refused_by_proxy(const Transfer *transfer, CURLcode code)
              connect_status >= 300));
 }
 
+#define STALE_MOST 2u
+
+/* libcurl wanted to send the request once more. On a connection that others have used that is the
+ * server's way of closing it, and a host that does so again gets a connection for each request; on
+ * a new one HTTP/2 did not work. */
+static FetchClass class_of_repeat(Transfer *transfer)
+{
+    VisitPoliteness *politeness = &transfer->visit_state->politeness;
+    if (!transfer->was_kept) {
+        politeness->no_http2 = true;
+        return FETCH_HTTP2;
+    }
+    if (politeness->n_stale < STALE_MOST) {
+        politeness->n_stale++;
+    }
+    politeness->no_keep |= politeness->n_stale >= STALE_MOST;
+    return FETCH_STALE;
+}
+
 static FetchClass class_of_code(Transfer *transfer, CURLcode code)
 {
+    if (transfer->is_aborted) {
+        return FETCH_LOCAL;
+    }
+    if (transfer->would_repeat) {
+        return class_of_repeat(transfer);
+    }
     if (is_proxys(transfer, code)) {
         return FETCH_PROXY;
     }
@@ -200,6 +225,12 @@ static const char *error_text(const Transfer *transfer, CURLcode code)
     if (transfer->refused_address) {
         return "a special address, and not one of fetch.allow_addresses";
     }
+    if (transfer->is_aborted) {
+        return "the crawl stops";
+    }
+    if (transfer->would_repeat) {
+        return "the server refused the stream, or closed a kept connection";
+    }
     if (transfer->late != LATE_NOT) {
         return late[transfer->late];
     }
@@ -222,6 +253,7 @@ void transfer_end(Transfer *transfer, CURLcode code)
     long version = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
+    result->request.has_left = transfer_has_asked(transfer);
     result->answer.class = class_of_code(transfer, code);
     body_spool_judge(&result->answer.spool, transfer->max_page_bytes,
                      &transfer->visit_state->politeness.endless);

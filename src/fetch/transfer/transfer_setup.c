@@ -197,9 +197,11 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
         RequestMask mask = {.n_first = transfer->n_secrets, .all = options->mask_secrets};
         result->request.header = request_lines_text(url, transfer->lines, mask);
     }
+    long is_single = visit_state->politeness.no_keep ? 1L : 0L;
     bool is_set =
         set_url(transfer, url) &&
-        curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) == CURLE_OK &&
+        curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, is_single) == CURLE_OK &&
+        curl_easy_setopt(transfer->easy, CURLOPT_FRESH_CONNECT, is_single) == CURLE_OK &&
         curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->lines) == CURLE_OK &&
         set_route(transfer, site, url) && set_site(transfer, site);
     return is_set ? RESULT_OK : RESULT_MEMORY;

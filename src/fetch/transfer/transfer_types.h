@@ -66,6 +66,12 @@ typedef struct Transfer {
     size_t n_unwanted;    /* bytes of an unwanted body that were thrown away */
     bool favoured;        /* it need not wait: what it holds must be able to leave */
     bool refused_address; /* the socket was not opened: special address */
+    bool is_new;          /* a socket was opened for it */
+    bool is_connected;    /* the request went out, or was about to */
+    bool was_kept;        /* on a connection that others had used */
+    bool would_repeat;    /* libcurl was about to send it once more */
+    long sent_before;     /* bytes sent before the request: a CONNECT */
+    bool is_aborted;      /* the crawl stops */
     bool header_overflow;
     bool body_overflow;
     bool was_held_up;  /* the thread did not run meanwhile */

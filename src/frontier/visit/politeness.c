@@ -44,6 +44,11 @@ static const struct {
     [FETCH_PRIVATE] =
         {"private", {0, 0, true}, false, false, "a special address (fetch.allow_addresses)"},
     [FETCH_HTTP2] = {"http2", {0, 2, false}, true, false, "HTTP/2 broke: again with HTTP/1.1"},
+    [FETCH_STALE] = {"stale",
+                     {0, 4, false},
+                     true,
+                     false,
+                     "a kept connection ended under the request: again on another"},
     [FETCH_ROBOTS_ERROR] =
         {"robots-error", {5 * MINUTE, 5, true}, false, false, "robots.txt answered 5xx"},
     [FETCH_BAD_PORT] =
@@ -242,7 +247,7 @@ static int64_t note_failure(const PolitenessOptions *options, const FetchEnd *en
     int64_t wait = has_asked                  ? asked_rest(options, end, health, rest)
                    : end->class == FETCH_WALL ? greater(end->retry_after_ms, rest)
                                               : rest;
-    if (end->class != FETCH_HTTP2 &&
+    if (end->class != FETCH_HTTP2 && end->class != FETCH_STALE &&
         end->class != FETCH_COOKIE) { /* ours to do otherwise, and at once */
         health->failures++;
         health->last = end->class;

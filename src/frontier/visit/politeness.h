@@ -44,6 +44,7 @@ typedef enum FetchClass {
     FETCH_PRIVATE,      /* the address is not allowed */
     FETCH_ROBOTS_ERROR, /* robots.txt answered 5xx */
     FETCH_HTTP2,        /* an HTTP/2 answer stalled or broke: tried again with HTTP/1.1 */
+    FETCH_STALE,        /* a kept connection ended under the request: again on another */
     FETCH_BAD_PORT,     /* no connection is made to this port (parse/host/port_set.h) */
     FETCH_SERVER,       /* an answer: 500, 502 or 504 */
     FETCH_LOCAL,        /* this machine could not: no descriptor, no port; nobody is charged */

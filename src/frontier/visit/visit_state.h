@@ -133,6 +133,8 @@ typedef struct VisitPoliteness {
     WallRun walls;
     unsigned endless; /* long pages in a row that did not end (fetch/body/body_spool.h) */
     bool no_http2;    /* it failed with HTTP/2: HTTP/1.1 from now on */
+    bool no_keep;     /* a connection for each request */
+    uint8_t n_stale;  /* how often it closed one that was kept, when it was used */
     bool dropped;     /* the host was given up: forget it when it comes home */
 } VisitPoliteness;
 

@@ -646,7 +646,7 @@ Result warc_append(Warc *warc, const WarcGroup *group, WarcPosition *position)
     uint64_t offset = warc_stream_size(&slot->records);
     size_t index_before = slot->index.pending.length;
     rc = buffer_append(&slot->index.pending, group->index.data, group->index.length);
-    if (rc == RESULT_OK) {
+    if (rc == RESULT_OK && group->index.length > 0) {
         rc = cdxj_append_place(&slot->index.pending, group->main_length, offset, slot->name.text);
     }
     if (rc == RESULT_OK) {

@@ -255,10 +255,11 @@ static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup
 
 static Result add_request(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
 {
-    WarcId id;
+    WarcId id = group->id;
+    bool is_alone = group->n_records == 0;
     buffer_trim(&recorder->http, KEEP_BYTES);
     Result rc = warc_http_request(fetch->request, &recorder->http);
-    if (rc == RESULT_OK) {
+    if (rc == RESULT_OK && !is_alone) {
         rc = warc_ids_next(&recorder->ids, &id);
     }
     if (rc != RESULT_OK) {
@@ -272,11 +273,14 @@ static Result add_request(WarcRecorder *recorder, const WarcFetch *fetch, WarcGr
                      .protocol = fetch->protocol,
                      .tls = fetch->tls,
                      .id = &id,
-                     .concurrent_to = &group->id,
+                     .concurrent_to = is_alone ? NULL : &group->id,
                      .block_head = warc_bytes(recorder->http.data, recorder->http.length),
                      .block_tail = warc_bytes("", 0)};
     group->n_records++;
-    return append_record(recorder, &head, &group->members);
+    group->type = is_alone ? WARC_REQUEST : group->type;
+    rc = append_record(recorder, &head, &group->members);
+    group->main_length = is_alone ? group->members.length : group->main_length;
+    return rc;
 }
 
 Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
@@ -284,13 +288,16 @@ Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGro
     warc_group_reset(group);
     group->date = fetch->started;
     Result rc = is_target(fetch->url) ? warc_ids_next(&recorder->ids, &group->id) : RESULT_INVALID;
-    if (rc == RESULT_OK) {
+    bool is_alone = fetch->header.length == 0 && fetch->body.length == 0;
+    if (rc == RESULT_OK && !is_alone) {
         rc = add_main(recorder, fetch, group);
+        group->main_length = group->members.length;
+        group->n_records = 1;
     }
-    group->main_length = group->members.length;
-    group->n_records = 1;
     if (rc == RESULT_OK && fetch->request.length > 0 && !recorder->options.no_requests) {
         rc = add_request(recorder, fetch, group);
+    } else if (is_alone) {
+        rc = RESULT_INVALID;
     }
     buffer_fit(&group->members); /* it waits for its commit, with thousands of others */
     if (rc != RESULT_OK) {

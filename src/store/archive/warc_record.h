@@ -113,7 +113,8 @@ void warc_group_destroy(WarcGroup *group);
 /* Forgets the records, keeps the memory. */
 void warc_group_reset(WarcGroup *group);
 
-/* Makes the records of a fetch; what group held before is forgotten. RESULT_INVALID: not an HTTP
+/* Makes the records of a fetch; what group held before is forgotten. Without header and body the
+ * request stands alone, and no index names it. RESULT_INVALID: not an HTTP
  * answer or not a URL (nothing is stored); RESULT_LIMIT: larger than memory_bytes; RESULT_MEMORY;
  * RESULT_IO: no random bytes. On failure the group is empty. */
 Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group);
