@@ -252,7 +252,7 @@ static void describe_page(Parser *parser, ParsedPage *page)
 {
     const PageLink **more = NULL;
     size_t n_more = 0;
-    if (page->group == NULL || !parser->describe) {
+    if (page->group == NULL || page->group->type == WARC_REQUEST || !parser->describe) {
         return;
     }
     const Page *found = parser->has_found ? &parser->found : NULL;

@@ -504,7 +504,7 @@ void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpH
 HttpField parsing_html_coding(Parser *parser, const HttpHeader *header)
 {
     HttpField field = {.value = NULL, .value_length = 0};
-    (void)http_header_find_list(header, "Content-Encoding", &parser->coding, &field);
+    (void)http_header_codings(header, &parser->coding, &field);
     return field;
 }
 

@@ -80,6 +80,7 @@ class World:
 
 
 def calls(report, path):
+    harness.unlogged("each crawl is broken off, in a directory that is removed")
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)
@@ -118,6 +119,7 @@ def repair(directory):
 
 def repairs(report, path):
     """A repair that fails or is killed anywhere, and is done again, mends what it would have mended."""
+    harness.unlogged("each crawl is damaged, in a directory that is removed")
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)

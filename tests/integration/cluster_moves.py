@@ -190,6 +190,7 @@ def moved(report, path):
 
 def restored(report, path):
     """The disk of an agent is lost; an empty directory in its place gets its part of the frontier back."""
+    harness.unlogged("its log is lost with it")
     with crawling(report, path, pages=300) as (nats, web, agents):
         agents.processes[1].kill()
         agents.processes[1].wait()

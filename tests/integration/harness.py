@@ -6,8 +6,10 @@ standard output, `ok NAME`, `FAIL NAME: why` or `skip NAME: why`; finish() ends 
 exit status.
 """
 import collections
+import gzip
 import http.server
 import os
+import re
 import shutil
 import signal
 import socket
@@ -28,12 +30,91 @@ Request = collections.namedtuple("Request", "start end address host status bytes
 
 class HttpServer(http.server.ThreadingHTTPServer):
     """Many connect at once, and a busy machine must not drop any (Python's queue has 5 places); a client that
-    has had enough is nobody's error."""
+    has had enough is nobody's error. What crawlers ask it for counts in compare_requests()."""
     request_queue_size = 1024
+
+    def __init__(self, address, handler, **options):
+        asked = []
+
+        class Counted(handler):
+            def parse_request(self):
+                is_whole = super().parse_request()
+                if is_whole and self.command != "CONNECT" and not re.match(
+                        "python-urllib|curl|wget|mozilla", self.headers.get("User-Agent", ""), re.I):
+                    asked.append((self.headers.get("Host", ""), self.path))
+                return is_whole
+
+        super().__init__(address, Counted, **options)
+        servers.append(lambda: asked)
 
     def handle_error(self, request, client_address):
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
+
+
+servers = []  # of this test: each gives the requests that it has seen, as (host, path)
+excuses = []  # why requests of this test need not be in a crawl.log
+
+
+def unlogged(why):
+    """Requests of this test are missing in crawl.log for a reason: not compare_requests()."""
+    excuses.append(why)
+
+
+def place_of(host, path):
+    """One name for a URL as a server and as a log tell it: no scheme, no port."""
+    if path.startswith("http"):  # a proxy passed on the absolute form
+        host, _, path = path.split("://", 1)[1].partition("/")
+        path = "/" + path
+    return re.sub(r":\d+$", "", host.lower().rpartition("@")[2]) + (path or "/")
+
+
+def logged_requests(path):
+    """What the crawls below path say that they have asked for: Counter of place_of(), and of those with an answer;
+    and the directories of crawls that did not end by themselves."""
+    sent, answered, killed = set(), set(), set()
+    for directory, _, names in os.walk(path):
+        for name in names:
+            if name == "ragno.log":
+                with open(f"{directory}/{name}", errors="replace") as file:
+                    text = file.read()
+                if text.count(" agent: start ") != text.count(" agent: end "):
+                    killed.add(directory)
+            if not re.fullmatch(r"crawl\.log(\.\d+)?(\.gz)?", name):
+                continue
+            opened = gzip.open if name.endswith(".gz") else open
+            with opened(f"{directory}/{name}", "rt", encoding="latin-1") as file:
+                for line in file:  # sets: a crawl that was copied tells the same twice
+                    columns = line.split()
+                    if len(columns) == 12 and "ip:" in columns[11] and "mono:" in columns[11]:
+                        sent.add(line)
+                        if int(columns[1]) >= 100:
+                            answered.add(line)
+
+    def count(lines):
+        return collections.Counter(place_of("", line.split()[3]) for line in lines)
+    return count(sent), count(answered), killed
+
+
+def compare_requests(report, path):
+    """After each test: every request that a server has seen is a line of crawl.log, and every answer of crawl.log
+    was asked for."""
+    seen = collections.Counter(place_of(*request) for server in servers for request in server())
+    sent, answered, killed = logged_requests(path)
+    if not seen or not sent:
+        return
+    if killed or excuses:
+        report.skip("requests of server and crawl.log", excuses[0] if excuses else
+                    f"{len(killed)} crawls were killed")
+        return
+    hosts = {place.split("/")[0] for place in seen}
+    more = {place: (n, sent[place]) for place, n in seen.items() if n > sent[place]}
+    less = {place: (seen[place], n) for place, n in answered.items()
+            if n > seen[place] and place.split("/")[0] in hosts}
+    n_sent = sum(n for place, n in sent.items() if place.split("/")[0] in hosts)
+    report.check(f"server and crawl.log tell of the same requests: {sum(seen.values())} beside {n_sent}",
+                 not more and not less, f"not logged (seen, logged) {dict(list(more.items())[:9])}, never seen "
+                 f"{dict(list(less.items())[:9])}")
 
 
 class Report:
@@ -94,9 +175,12 @@ def main(*tests):
     signal.signal(signal.SIGTERM, ended_by_signal)
     report = Report()
     for test in [known[name] for name in sys.argv[1:]] or tests:
+        servers.clear()
+        excuses.clear()
         with Scratch() as path:
             try:
                 test(report, path)
+                compare_requests(report, path)
             except Exception as error:  # whatever broke, it is a failed check with a reason
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 report.check(test.__name__, False,
@@ -147,6 +231,8 @@ class Web:
         self.http = int(words[1].split("=")[1])
         self.dns = int(words[2].split("=")[1])
         self.https = int(words[3].split("=")[1]) if len(words) > 3 else 0  # with tls=True
+        self.asked = None
+        servers.append(lambda: self.asked or [(r.host, r.path) for r in self.requests()])
 
     def __enter__(self):
         return self
@@ -159,6 +245,7 @@ class Web:
         if self.process.poll() is None:
             self.process.terminate()
             self.process.wait(30)
+            self.asked = [(r.host, r.path) for r in self.requests()]  # the next Web may have the same path
         self.process.stdout.close()
         self.errors.close()
 

@@ -2,12 +2,16 @@
 that wants HTTP/1.1, that resets a kept connection; HTTP/1.1 that closes a kept connection at its second request.
 Whatever they do, each request that they see comes after the host's delay, and is a line of crawl.log and a record
 of the archive. The judge is the server's own log."""
-import gzip
 import glob
+import gzip
+import http.server
+import os
 import re
 import shutil
+import signal
 import socketserver
 import subprocess
+import threading
 import time
 
 import harness
@@ -189,5 +193,48 @@ def kept_is_closed(report, path):
             server.server_close()
 
 
+class KeepsWaiting(http.server.BaseHTTPRequestHandler):
+    """Answers robots.txt and the first page; the others wait."""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        if len(self.path) > 1 and self.path != "/robots.txt":
+            self.server.waiting.add(self.path)
+            self.server.end.wait(60)
+        body = "".join(f'<a href="/{i}">x</a>' for i in range(PAGES)).encode()
+        self.send_response(404 if self.path == "/robots.txt" else 200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def broken_off(report, path):
+    """What was asked for when the grace of a stop is over is told and owed its delay, too."""
+    server = harness.HttpServer(("0.0.0.0", 0), KeepsWaiting)
+    server.waiting, server.end = set(), threading.Event()
+    thread = harness.serving(server)
+    hosts = [f"http://127.88.0.{i}:{server.server_address[1]}/" for i in range(1, 6)]
+    try:
+        process = subprocess.Popen([f"{harness.OUT}/ragno", "-d", path + "/crawl", "-w", "50ms", "--ip-wait", "0", "-q", "-s", "crawl.grace=300ms",
+                                    "--progress=never", "--set", "fetch.allow_addresses=127.0.0.0/8", *hosts])
+        harness.until(lambda: os.path.exists(path + "/crawl/crawl.log") and
+                      sum(line[1] == "200" for line in log_lines(path + "/crawl")) == len(hosts) and server.waiting)
+        process.send_signal(signal.SIGINT)
+        report.equal("the crawl stops before they are answered", harness.ended(process, 30), 11)
+    finally:
+        server.end.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    report.check("requests that were under way are in crawl.log as ended by us",
+                 any(line[1] == "-10009" for line in log_lines(path + "/crawl")), str(log_lines(path + "/crawl")))
+    audit = harness.run([f"{harness.OUT}/ragno", "audit", path + "/crawl"])
+    report.equal("and no breach", audit.returncode, 0)
+
+
 if __name__ == "__main__":
-    harness.main(refused_streams, all_refused, wants_http1, kept_is_reset, kept_is_closed)
+    harness.main(refused_streams, all_refused, wants_http1, kept_is_reset, kept_is_closed, broken_off)

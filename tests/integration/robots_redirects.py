@@ -2,6 +2,7 @@
 is known for nothing else, in a circle, to nowhere. The target must be asked at its own address, and the
 server must see every host's and every address's delay."""
 import collections
+import gzip
 
 import harness
 from sites import Sites, log_lines, page
@@ -121,5 +122,28 @@ def verified(report, path):
                  result.returncode == 0, result.stdout)
 
 
+def coded_transfers(report, path):
+    """A robots.txt with a transfer coding is decoded, or counts as unreadable (as an error of the server does:
+    RFC 9309, 2.3.1.4), but never as one that allows everything. Of a page the links are found."""
+    text = b"User-agent: *\nDisallow: /no\n"
+    answers = {}
+    for host, coding, body in (("a", "gzip, chunked", gzip.compress(text)),
+                               ("b", "gzip, chunked", gzip.compress(text)[:-9]),
+                               ("c", "compress, chunked", b"\x1f\x9d\x90" + b"\x00" * 40),
+                               ("d", "chunked", text)):
+        answers |= {f"http://{host}.test/robots.txt": (200, {"Transfer-Encoding": coding}, body),
+                    f"http://{host}.test/no": page(), f"http://{host}.test/yes": page(),
+                    f"http://{host}.test/": (200, {"Content-Type": "text/html", "Transfer-Encoding": "gzip, chunked"},
+                                             gzip.compress(b"<a href=/no>n</a><a href=/yes>y</a>"))}
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "--set", "politeness.retry=robots-error 100ms 1 drop",
+                             *(f"http://{host}.test/" for host in "abcd"))
+    report.equal("a crawl of coded transfers ends", result.returncode, 0)
+    report.same_set("forbidden pages are not asked for", sites.asked(),
+                    {f"http://{host}.test/{name}" for host in "ad" for name in ("", "yes")})
+    shown = harness.run([f"{harness.OUT}/ragno", "db", path + "/crawl", "get", "http://a.test/", "--body"])
+    report.check("the stored page is read, too", "<a href=/no>" in shown.stdout, shown.stdout + shown.stderr)
+
+
 if __name__ == "__main__":
-    harness.main(crawl, verified)
+    harness.main(crawl, verified, coded_transfers)

@@ -63,7 +63,10 @@ class Sites:
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(length))
+                if "Transfer-Encoding" in headers:  # the last coding is "chunked"
+                    body = b"%x\r\n%s\r\n0\r\n\r\n" % (length, body)
+                else:
+                    self.send_header("Content-Length", str(length))
                 self.end_headers()
                 self.wfile.write(body)
 

@@ -246,6 +246,36 @@ static void several_lines_of_a_list_are_one(void)
     buffer_destroy(&scratch);
 }
 
+static void codings_are_those_that_a_body_still_has(void)
+{
+    static const struct {
+        const char *fields;
+        const char *codings; /* NULL: none */
+    } cases[] = {
+        {"", NULL},
+        {"Transfer-Encoding: chunked\r\n", NULL},
+        {"Content-Encoding: br\r\nTransfer-Encoding: Chunked\r\n", "br"},
+        {"Transfer-Encoding: gzip, chunked\r\n", "gzip"},
+        {"X-Archive-Orig-Transfer-Encoding:  gzip ,chunked\r\n", "gzip"},
+        {"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", "gzip"},
+        {"Transfer-Encoding: gzip,, br ,chunked\r\nContent-Encoding: zstd\r\n", "zstd, gzip, br"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        HttpHeader header;
+        HttpField field = {.value = NULL, .value_length = 0};
+        Buffer scratch;
+        buffer_init(&scratch, 256);
+        int n = snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\n%s\r\n", cases[i].fields);
+        CU_ASSERT_EQUAL_FATAL(http_header_parse(&header, text, (size_t)n), RESULT_OK);
+        bool has_coding = http_header_codings(&header, &scratch, &field);
+        CU_ASSERT_EQUAL(has_coding, cases[i].codings != NULL);
+        CU_ASSERT_TRUE(!has_coding ||
+                       (field.value_length == strlen(cases[i].codings) &&
+                        memcmp(field.value, cases[i].codings, field.value_length) == 0));
+        buffer_destroy(&scratch);
+    }
+}
+
 UNIT_MAIN("http_header", {"the status line is read", the_status_line_is_read},
           {"interim responses are skipped", interim_responses_are_skipped},
           {"fields are found among junk", fields_are_found_among_junk},
@@ -255,4 +285,5 @@ UNIT_MAIN("http_header", {"the status line is read", the_status_line_is_read},
           {"Cache-Control is read", cache_control_is_read},
           {"links are stepped through", links_are_stepped_through},
           {"Refresh follows the HTML standard", refresh_follows_the_html_standard},
-          {"several lines of a list are one", several_lines_of_a_list_are_one})
+          {"several lines of a list are one", several_lines_of_a_list_are_one},
+          {"codings are those that a body still has", codings_are_those_that_a_body_still_has})

@@ -496,6 +496,10 @@ static void a_content_coding_is_undone(void)
     answer_packed(&w, "Content-Encoding: gzip\r\n", plain, sizeof plain - 1, true, FETCH_OK);
     CU_ASSERT_FALSE(robots_allows(w.vs->robots.rules, "/no", 3, NULL));
     tear_down(&w);
+    answer_packed(&w, "Transfer-Encoding: gzip, chunked\r\n", packed, sizeof packed, true,
+                  FETCH_OK);
+    CU_ASSERT_FALSE(robots_allows(w.vs->robots.rules, "/no", 3, NULL));
+    tear_down(&w);
     answer_packed(&w, "Content-Encoding: utf-8\r\n", plain, sizeof plain - 1, true, FETCH_OK);
     CU_ASSERT_FALSE(robots_allows(w.vs->robots.rules, "/no", 3, NULL));
     tear_down(&w);
@@ -511,6 +515,8 @@ static void what_cannot_be_decoded_is_unreachable(void)
                  {"Content-Encoding: br\r\n", sizeof packed, true},
                  {"Content-Encoding: zstd\r\n", sizeof packed, true},
                  {"Content-Encoding: compress\r\n", sizeof packed, true}, /* unknown, no text */
+                 {"Transfer-Encoding: gzip, chunked\r\n", sizeof packed - 12, true},
+                 {"Transfer-Encoding: compress\r\n", sizeof packed, true},
                  {"Content-Encoding: gzip\r\n", sizeof packed, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         World w;

@@ -287,6 +287,24 @@ static void a_304_without_a_known_capture_refers_to_nothing(void)
     CU_ASSERT_FALSE(warc_http_is_conditional(sample_text("")));
 }
 
+static void a_request_without_an_answer_stands_alone(void)
+{
+    OneRecord one;
+    WarcFetch fetch = sample_fetch("http://example.org/a", "", "");
+    CU_ASSERT_EQUAL_FATAL(one_open(&one, &fetch, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(one.record.type, WARC_REQUEST);
+    CU_ASSERT_EQUAL(one.group.type, WARC_REQUEST);
+    CU_ASSERT_EQUAL(one.group.n_records, 1);
+    CU_ASSERT_EQUAL(one.group.main_length, one.group.members.length);
+    CU_ASSERT_EQUAL(one.group.index.length, 0); /* nobody is led to it */
+    WarcBytes other;
+    CU_ASSERT_FALSE(warc_record_field(&one.record, "warc-concurrent-to", &other));
+    one_close(&one);
+    fetch.request = warc_bytes("", 0);
+    CU_ASSERT_EQUAL(one_open(&one, &fetch, NULL), RESULT_INVALID);
+    one_close(&one);
+}
+
 static void what_would_break_a_record_is_refused_or_left_out(void)
 {
     OneRecord one;
@@ -383,4 +401,5 @@ UNIT_MAIN("warc_record",
           {"what would break a record is refused or left out",
            what_would_break_a_record_is_refused_or_left_out},
           {"a DNS answer is a resource", a_dns_answer_is_a_resource},
-          {"dates, digests and ids come back", dates_digests_and_ids_come_back})
+          {"dates, digests and ids come back", dates_digests_and_ids_come_back},
+          {"a request without an answer stands alone", a_request_without_an_answer_stands_alone})

@@ -45,7 +45,7 @@ static Result db_answer_decode(const WarcAnswer *answer, Buffer *out)
     buffer_init(&coding, answer->header.length + 1);
     if (answer->header.length > 0 &&
         http_header_parse(&header, answer->header.data, answer->header.length) == RESULT_OK) {
-        (void)http_header_find_list(&header, "Content-Encoding", &coding, &field);
+        (void)http_header_codings(&header, &coding, &field);
     }
     DecodeStatus status = decode_content(decoder, field.value, field.value_length,
                                          buffer_string(&answer->body), answer->body.length, out, 0);

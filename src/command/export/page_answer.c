@@ -195,10 +195,11 @@ const char *page_places_name(const PagePlaces *places, uint32_t file)
 
 /* ---- Page answer ---- */
 
-#define FILES      16u /* open at a time */
-#define BODY_BYTES ((size_t)4 << 20)
-#define KEEP_BYTES ((size_t)1 << 20)
-#define MAX_RATIO  1000u
+#define FILES         16u /* open at a time */
+#define BODY_BYTES    ((size_t)4 << 20)
+#define KEEP_BYTES    ((size_t)1 << 20)
+#define MAX_RATIO     1000u
+#define CODINGS_BYTES 1024u
 
 typedef struct OpenFile {
     WarcReader *reader; /* NULL: the place is free */
@@ -375,13 +376,15 @@ static bool page_answer_has_text(const TextCapture *capture)
 static Result page_answer_decode(PageAnswers *answers, WarcBytes payload)
 {
     HttpField coding = {.value = NULL, .value_length = 0};
-    (void)http_header_find(&answers->header, "Content-Encoding", &coding);
+    Buffer codings;
+    buffer_init(&codings, CODINGS_BYTES);
+    (void)http_header_codings(&answers->header, &codings, &coding);
     buffer_trim(&answers->body, KEEP_BYTES);
     buffer_reset(&answers->body);
-    return decode_content(answers->decoder, coding.value, coding.value_length, payload.bytes,
-                          payload.length, &answers->body, MAX_RATIO) == DECODE_MEMORY
-               ? RESULT_MEMORY
-               : RESULT_OK;
+    DecodeStatus status = decode_content(answers->decoder, coding.value, coding.value_length,
+                                         payload.bytes, payload.length, &answers->body, MAX_RATIO);
+    buffer_destroy(&codings);
+    return status == DECODE_MEMORY ? RESULT_MEMORY : RESULT_OK;
 }
 
 static Result page_answer_take_text(PageAnswers *answers, WarcBytes payload, TextCapture *capture,

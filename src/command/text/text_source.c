@@ -336,8 +336,9 @@ void text_jobs_free(TextJobs *jobs)
 
 /* ---- Text source ---- */
 
-#define MAX_RATIO  1000u
-#define KEEP_BYTES ((size_t)4 << 20)
+#define MAX_RATIO     1000u
+#define CODINGS_BYTES 1024u
+#define KEEP_BYTES    ((size_t)4 << 20)
 
 struct TextSource {
     const char *directory;
@@ -536,6 +537,7 @@ static Result take_body(TextSource *s, TextCapture *capture)
     WarcBytes payload = record->payload;
     WarcBytes truncated;
     HttpField coding = {.value = NULL, .value_length = 0};
+    Buffer codings;
     capture->is_cut = warc_record_field(record, "warc-truncated", &truncated);
     if (record->type == WARC_REVISIT) {
         buffer_trim(&s->original.body, KEEP_BYTES);
@@ -548,11 +550,13 @@ static Result take_body(TextSource *s, TextCapture *capture)
         payload = warc_bytes(buffer_string(&s->original.body), s->original.body.length);
         capture->is_cut |= s->original.truncated;
     }
-    (void)http_header_find(&s->header, "Content-Encoding", &coding);
+    buffer_init(&codings, CODINGS_BYTES);
+    (void)http_header_codings(&s->header, &codings, &coding);
     buffer_trim(&s->body, KEEP_BYTES);
     buffer_reset(&s->body);
     DecodeStatus status = decode_content(s->decoder, coding.value, coding.value_length,
                                          payload.bytes, payload.length, &s->body, MAX_RATIO);
+    buffer_destroy(&codings);
     if (status == DECODE_MEMORY) {
         return RESULT_MEMORY;
     }

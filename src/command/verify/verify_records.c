@@ -81,8 +81,12 @@ void verify_companion(Verify *verify, const char *file, const WarcRecord *record
     WarcBytes value;
     WarcId id;
     bool companion = record->type == WARC_REQUEST || record->type == WARC_METADATA;
-    if (companion && (!warc_record_field(record, "warc-concurrent-to", &value) ||
-                      !warc_id_parse(value, &id) || memcmp(&id, capture, sizeof id) != 0)) {
+    bool has_capture = warc_record_field(record, "warc-concurrent-to", &value);
+    if (!has_capture && record->type == WARC_REQUEST) {
+        return; /* it got no answer */
+    }
+    if (companion &&
+        (!has_capture || !warc_id_parse(value, &id) || memcmp(&id, capture, sizeof id) != 0)) {
         verify_problem(verify, file,
                        "offset %" PRIu64 ": %s record is not concurrent to the capture before it",
                        record->offset, warc_type_name(record->type));

@@ -9,6 +9,8 @@
 #include "base/thread/log.h"
 #include "parse/http/http_header.h"
 
+#define CODINGS_BYTES 1024u
+
 bool body_spool_is_for(const Buffer *header, const Buffer *body)
 {
     HttpHeader answer;
@@ -22,7 +24,11 @@ bool body_spool_is_for(const Buffer *header, const Buffer *body)
         return http_header_is_type(&type, "text/html") ||
                http_header_is_type(&type, "application/xhtml+xml");
     }
-    if (http_header_find(&answer, "Content-Encoding", &field)) {
+    Buffer codings;
+    buffer_init(&codings, CODINGS_BYTES);
+    bool is_coded = http_header_codings(&answer, &codings, &field);
+    buffer_destroy(&codings);
+    if (is_coded) {
         return true; /* nobody can tell yet */
     }
     const char *text = buffer_string(body);

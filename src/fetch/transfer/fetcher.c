@@ -229,7 +229,7 @@ static void abort_all(Fetcher *fetcher)
         if (visit_state != NULL && transfer_has_asked(transfer)) {
             transfer->is_aborted = true;
             transfer_break_off(transfer);
-            finish(fetcher, transfer, CURLE_ABORTED_BY_CALLBACK);
+            fetcher_finish(fetcher, transfer, CURLE_ABORTED_BY_CALLBACK);
         } else if (visit_state != NULL) {
             transfer_break_off(transfer);
             lanes_take_out(transfer->lane, transfer->easy);

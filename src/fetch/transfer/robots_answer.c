@@ -108,8 +108,8 @@ static bool robots_answer_decode(FetchResult *result, const HttpHeader *header,
     HttpField coding;
     buffer_init(&scratch, 1024);
     bool is_good = true;
-    if (http_header_find_list(header, "Content-Encoding", &scratch, &coding) &&
-        coding.value_length > 0 && answer->body.length > 0) {
+    if (http_header_codings(header, &scratch, &coding) && coding.value_length > 0 &&
+        answer->body.length > 0) {
         DecodeStatus status = DECODE_BROKEN;
         answer->decoded.limit = ROBOTS_MAX_BYTES;
         if (reading->decoder != NULL) {

@@ -80,7 +80,7 @@ static void note_bytes(Transfer *transfer, size_t length)
     transfer_clock_enter(shared->clock, &transfer->timer, PHASE_RECEIVING, shared->now);
 }
 
-static long bytes_sent(const Transfer *transfer)
+static long transfer_bytes_sent(const Transfer *transfer)
 {
     long n = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &n);
@@ -89,7 +89,7 @@ static long bytes_sent(const Transfer *transfer)
 
 bool transfer_has_asked(const Transfer *transfer)
 {
-    return transfer->is_connected && bytes_sent(transfer) > transfer->sent_before;
+    return transfer->is_connected && transfer_bytes_sent(transfer) > transfer->sent_before;
 }
 
 /* The connection is there, and the request goes out. libcurl comes here once more to ask again by
@@ -110,7 +110,7 @@ static int on_connected(void *context, char *peer, char *self, int peer_port, in
         transfer->is_connected = true;
         transfer->was_kept = !transfer->is_new;
     }
-    transfer->sent_before = bytes_sent(transfer);
+    transfer->sent_before = transfer_bytes_sent(transfer);
     transfer_clock_enter(transfer->shared->clock, &transfer->timer, PHASE_ASKING,
                          transfer->shared->now);
     return CURL_PREREQFUNC_OK;

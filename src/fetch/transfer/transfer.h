@@ -10,6 +10,10 @@
  *     |                        paused --'                              |
  *     '---------------------- transfer_reset --------------------------'
  *
+ * One transfer is one request. libcurl would repeat one by itself (an HTTP/2 stream was refused, a
+ * kept connection ended under it); the transfer ends instead (FETCH_STALE, FETCH_HTTP2), and the
+ * next try has its delay, its line in crawl.log and its record, as any other.
+ *
  * Owns: the handle, its header lists, and the result while it is being filled.
  * Threads: one fetching thread. */
 #ifndef FETCH_TRANSFER_TRANSFER_H

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/thread/log.h"
+#include "fetch/transfer/transfer.h"
 #include "parse/http/http_header.h"
 
 /* Failures of this machine: nobody else has had a part in them. */

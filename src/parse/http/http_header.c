@@ -192,6 +192,67 @@ bool http_header_find_list(const HttpHeader *header, const char *name, Buffer *s
     return true;
 }
 
+/* One word of a list; *at moves behind it. */
+static HttpField http_header_list_word(const HttpField *list, size_t *at)
+{
+    const char *end = list->value + list->value_length;
+    const char *word = list->value + *at;
+    const char *comma = memchr(word, ',', (size_t)(end - word));
+    size_t n = (size_t)((comma == NULL ? end : comma) - word);
+    *at += n + (comma != NULL);
+    while (n > 0 && (*word == ' ' || *word == '\t')) {
+        word++;
+        n--;
+    }
+    while (n > 0 && (word[n - 1] == ' ' || word[n - 1] == '\t')) {
+        n--;
+    }
+    return (HttpField){.value = word, .value_length = n};
+}
+
+/* Adds those codings of a list that are left. RESULT_MEMORY, RESULT_LIMIT. */
+static Result http_header_add_codings(const HttpField *list, Buffer *codings)
+{
+    for (size_t at = 0; at < list->value_length;) {
+        HttpField word = http_header_list_word(list, &at);
+        bool is_gone = word.value_length == 0 ||
+                       (word.value_length == 7 && strncasecmp(word.value, "chunked", 7) == 0);
+        Result rc = RESULT_OK;
+        if (!is_gone && codings->length > 0) {
+            rc = buffer_append_string(codings, ", ");
+        }
+        if (rc == RESULT_OK && !is_gone) {
+            rc = buffer_append(codings, word.value, word.value_length);
+        }
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    return RESULT_OK;
+}
+
+bool http_header_codings(const HttpHeader *header, Buffer *scratch, HttpField *field)
+{
+    static const char *const names[] = {"Transfer-Encoding", "X-Archive-Orig-Transfer-Encoding"};
+    HttpField more;
+    bool has_coding = http_header_find_list(header, "Content-Encoding", scratch, field);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t position = 0;
+        while (http_header_next_named(header, names[i], &position, &more)) {
+            if ((has_coding && scratch->length == 0 &&
+                 buffer_append(scratch, field->value, field->value_length) != RESULT_OK) ||
+                http_header_add_codings(&more, scratch) != RESULT_OK) {
+                return has_coding;
+            }
+        }
+    }
+    if (scratch->length > 0) {
+        field->value = scratch->data;
+        field->value_length = scratch->length;
+    }
+    return has_coding || scratch->length > 0;
+}
+
 /* The values of header fields: parse/http/http_header.h, second half. */
 
 typedef struct Scan {

@@ -52,6 +52,10 @@ bool http_header_find(const HttpHeader *header, const char *name, HttpField *fie
  * whose contents go. False when there is none; without memory the first one is all. */
 bool http_header_find_list(const HttpHeader *header, const char *name, Buffer *scratch,
                            HttpField *field);
+/* The codings of a body from which only the chunks were taken, in the order in which they were put
+ * on: Content-Encoding, then Transfer-Encoding (as an archive calls it, too) but for "chunked". As
+ * http_header_find_list. */
+bool http_header_codings(const HttpHeader *header, Buffer *scratch, HttpField *field);
 
 typedef struct HttpContentType {
     const char *type; /* "text/html", not lower-cased; NULL when there is none */
