@@ -1,10 +1,11 @@
 #include "audit/audit.h"
 
 #include <errno.h>
-#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/audit_whom.h"
 #include "store/archive/warc_load.h"
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
@@ -307,6 +308,7 @@ typedef struct Boots {
 typedef struct Run {
     Audit *audit;
     const AuditOptions *options;
+    AuditWhom whom;
     AuditWindow *window;
     Boots boots;
     Result result;
@@ -348,22 +350,6 @@ static uint32_t boot_of(Boots *boots, const CrawlLogLine *line)
 
 /* ---- what is asked about -------------------------------------------------------------------- */
 
-static bool host_is_selected(const AuditOptions *options, const char *origin)
-{
-    if (options->host == NULL) {
-        return true;
-    }
-    LogText text = {origin, strlen(origin)};
-    LogText name = log_text_host(text);
-    const char *authority = strstr(origin, "//");
-    char host[LOG_ORIGIN_BYTES];
-    size_t n = name.length < sizeof host ? name.length : sizeof host - 1;
-    memcpy(host, name.bytes, n);
-    host[n] = '\0';
-    return fnmatch(options->host, host, FNM_CASEFOLD) == 0 || strcmp(options->host, origin) == 0 ||
-           (authority != NULL && strcmp(options->host, authority + 2) == 0);
-}
-
 static bool time_is_selected(const AuditOptions *options, WallTime start)
 {
     return start.us >= options->from.us && start.us < options->until.us;
@@ -400,7 +386,7 @@ static AuditHost *audit_find_host(Run *run, LogText origin)
         LogText name = log_text_host(origin);
         char text[LOG_ORIGIN_BYTES] = "";
         memcpy(text, name.bytes, name.length < sizeof text ? name.length : 0);
-        host->is_selected = host_is_selected(run->options, host->origin);
+        host->is_selected = audit_whom_is_host(&run->whom, host->origin);
         host->delay_ms = audit_delays_of_host(&run->audit->delays, text);
         host->keep_alive_ms = audit_delays_keep_alive(&run->audit->delays, text);
         host->ip_delay_ms = audit_delays_of_address(&run->audit->delays, text);
@@ -415,7 +401,8 @@ static AuditAddress *find_address(Run *run, const IpAddress *ip)
     AuditAddress *address = audit_hosts_find_address(&run->audit->hosts, ip, &is_new);
     if (address != NULL && is_new) {
         address->is_selected =
-            run->options->ips == NULL || ip_ranges_contain(run->options->ips, ip);
+            audit_whom_is_address(&run->whom, ip) &&
+            (run->options->ips == NULL || ip_ranges_contain(run->options->ips, ip));
     }
     return address;
 }
@@ -568,6 +555,35 @@ static Result audit_take_line(Run *run, const char *bytes, size_t length)
     return RESULT_OK;
 }
 
+/* Nobody is proven to have been treated well by a name that the log does not know. */
+static Result audit_check_whom(const Run *run, Buffer *error)
+{
+    size_t place = 0;
+    const AuditHost *host = NULL;
+    const AuditAddress *address = NULL;
+    bool is_known = false;
+    while (!run->whom.is_address && (host = map_next(&run->audit->hosts.hosts, &place)) != NULL) {
+        is_known |= host->is_selected;
+    }
+    while (run->whom.is_address &&
+           (address = map_next(&run->audit->hosts.addresses, &place)) != NULL) {
+        is_known |= address->is_selected;
+    }
+    if (run->whom.name == NULL || is_known) {
+        return RESULT_OK;
+    }
+    const char *nearest =
+        run->whom.is_address ? NULL : audit_whom_nearest(&run->whom, &run->audit->hosts);
+    char port[8] = "";
+    if (run->whom.port != 0) {
+        (void)snprintf(port, sizeof port, ":%u", (unsigned)run->whom.port);
+    }
+    (void)buffer_printf(error, "the log knows nothing of '%s%s'%s%s%s", run->whom.name, port,
+                        nearest == NULL ? "" : "; did you mean ", nearest == NULL ? "" : nearest,
+                        nearest == NULL ? "" : "?");
+    return RESULT_INVALID;
+}
+
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 static void count_subjects(Audit *audit)
@@ -622,6 +638,13 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
     Run run = {.audit = audit, .options = options, .boots = {.latest = INT64_MIN}};
     *audit = (Audit){.unreadable_why = ""};
     audit_hosts_init(&audit->hosts);
+    if (options->host != NULL) {
+        Result parsed = audit_whom_parse(&run.whom, options->host);
+        if (parsed != RESULT_OK) {
+            (void)buffer_append_string(error, "--host: expected a host, a URL or an address");
+            return parsed;
+        }
+    }
     Result rc = audit_delays_read(&audit->delays, options->directory, error);
     audit->pauses.delays = &audit->delays;
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
@@ -639,6 +662,10 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
         run.boots.n = 1; /* one without a name, until the log names it */
         rc = run.boots.ids == NULL ? RESULT_MEMORY : audit_read_all(&run);
     }
+    if (rc == RESULT_OK) {
+        rc = audit_check_whom(&run, error);
+    }
+    audit_whom_destroy(&run.whom);
     free(run.boots.ids);
     audit_window_delete(run.window);
     if (rc != RESULT_OK && error->length == 0) {

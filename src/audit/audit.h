@@ -98,9 +98,9 @@ typedef struct AuditSink {
 typedef struct AuditOptions {
     const char *directory; /* of the crawl */
     const char *log;       /* NULL: DIR/crawl.log */
-    const char *host;    /* a host name, an origin, or a pattern such as *.example.org; NULL: all */
-    const IpRanges *ips; /* NULL: all */
-    WallTime from;       /* requests that began in [from, until) */
+    const char *host;      /* of whom (audit_whom.h); NULL: all */
+    const IpRanges *ips;   /* NULL: all */
+    WallTime from;         /* requests that began in [from, until) */
     WallTime until;
     AuditSink sink; /* request may be NULL */
 } AuditOptions;

@@ -13,6 +13,7 @@
 /* ---- Audit changes ---- */
 
 #define CHANGED "config: changed key="
+#define ORDERED "agent: host changed by an operator "
 
 typedef struct Reading {
     AuditChanges *changes;
@@ -88,6 +89,31 @@ static Result audit_changes_take_change(AuditChanges *changes, LogText text, Wal
     return RESULT_OK;
 }
 
+/* text: from the host on. */
+static Result audit_changes_take_order(AuditChanges *changes, LogText text, WallTime time)
+{
+    AuditOrder order = {.time = time, .text = strndup(text.bytes, text.length)};
+    if (order.text == NULL) {
+        return RESULT_MEMORY;
+    }
+    const char *wish = strstr(order.text, " wish=");
+    bool is_order =
+        audit_changes_starts_with(text, "host=") && wish != NULL &&
+        (strncmp(wish, " wish=visit", 11) == 0 || strncmp(wish, " wish=revive", 12) == 0);
+    order.host = is_order ? strndup(order.text + 5, strcspn(order.text + 5, " ")) : NULL;
+    AuditOrder *more = order.host == NULL
+                           ? NULL
+                           : realloc(changes->orders, (changes->n_orders + 1) * sizeof *more);
+    if (more == NULL) {
+        free(order.host);
+        free(order.text);
+        return is_order ? RESULT_MEMORY : RESULT_OK;
+    }
+    changes->orders = more;
+    changes->orders[changes->n_orders++] = order;
+    return RESULT_OK;
+}
+
 static Result audit_changes_take_line(Reading *reading, const char *line, size_t length)
 {
     AuditChanges *changes = reading->changes;
@@ -100,6 +126,11 @@ static Result audit_changes_take_line(Reading *reading, const char *line, size_t
         size_t n = sizeof CHANGED - 1;
         return audit_changes_take_change(changes, (LogText){event.bytes + n, event.length - n},
                                          time);
+    }
+    if (audit_changes_starts_with(event, ORDERED)) {
+        size_t n = sizeof ORDERED - 1;
+        return audit_changes_take_order(changes, (LogText){event.bytes + n, event.length - n},
+                                        time);
     }
     bool is_new = audit_changes_starts_with(event, "config: is new ");
     if (is_new ||
@@ -133,8 +164,27 @@ Result audit_changes_read(AuditChanges *changes, const char *directory)
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
+bool audit_changes_ordered(const AuditChanges *changes, const char *origin, WallTime from,
+                           WallTime until)
+{
+    LogText name = log_text_host((LogText){origin, strlen(origin)});
+    for (size_t i = 0; i < changes->n_orders; i++) {
+        const AuditOrder *order = &changes->orders[i];
+        bool is_in_time = order->time.us >= from.us && order->time.us <= until.us;
+        if (is_in_time && (log_text_is(name, order->host) || strcmp(origin, order->host) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void audit_changes_destroy(AuditChanges *changes)
 {
+    for (size_t i = 0; i < changes->n_orders; i++) {
+        free(changes->orders[i].host);
+        free(changes->orders[i].text);
+    }
+    free(changes->orders);
     for (size_t i = 0; i < changes->n; i++) {
         audit_changes_release(&changes->list[i]);
     }
@@ -248,7 +298,11 @@ static void audit_pauses_judge_host(AuditPauses *pauses, const AuditFetch *fetch
     int64_t due = audit_delays_due(pauses->delays, fetch, host->end, host->owes);
     out->host_owed = first_known(fetch->owed, due, host->asks);
     check_stated(pauses, fetch, out->host, findings);
-    if (fetch->owed >= 0) {
+    int64_t ordered = audit_delays_ordered(pauses->delays, fetch, host->end);
+    if (ordered >= 0 && out->host < out->host_owed && ordered < out->host_owed) {
+        out->host_owed = ordered;
+        pauses->by_order += fetch->is_selected;
+    } else if (fetch->owed >= 0) {
         check_owed(fetch, host->place, fetch->owed, due, findings);
     }
     if (out->host_owed < 0) {
@@ -677,6 +731,17 @@ int64_t audit_delays_due(const AuditDelays *delays, const AuditFetch *fetch, Wal
         return owes;
     }
     return least(most(fetch->crawl_delay, force.least_ms), owes);
+}
+
+int64_t audit_delays_ordered(const AuditDelays *delays, const AuditFetch *fetch, WallTime before)
+{
+    WallTime latest = {fetch->start.us + AUDIT_CHANGE_US};
+    if (!audit_changes_ordered(&delays->changes, fetch->host->origin, before, latest)) {
+        return -1;
+    }
+    AuditForce force = audit_delays_in_force(delays, fetch->host, before, fetch->start);
+    int64_t due = most(fetch->crawl_delay, force.least_ms);
+    return due < 0 ? 0 : due;
 }
 
 int64_t audit_delays_of_robots(const AuditDelays *delays, int64_t crawl_delay_ms)

@@ -36,15 +36,28 @@ typedef struct AuditChange {
     char *to;
 } AuditChange;
 
+/* An operator's wish that a host is asked at once: `agent: host changed by an operator host=HOST
+ * wish=visit ...`. */
+typedef struct AuditOrder {
+    WallTime time;
+    char *host; /* a name, or an origin */
+    char *text; /* from its host on */
+} AuditOrder;
+
 typedef struct AuditChanges {
     AuditChange *list; /* as they were logged */
     size_t n;
+    AuditOrder *orders; /* the same */
+    size_t n_orders;
     bool is_whole;  /* all changes since `since` are here, as far as starts say */
     WallTime since; /* of a start */
 } AuditChanges;
 
 /* RESULT_MEMORY. The changes are to be destroyed in any case. */
 Result audit_changes_read(AuditChanges *changes, const char *directory);
+/* Whether a host ("http://h") was to be asked at once, by an order of this time. */
+bool audit_changes_ordered(const AuditChanges *changes, const char *origin, WallTime from,
+                           WallTime until);
 void audit_changes_destroy(AuditChanges *changes);
 
 /* A change holds everywhere within so long of its line, before or after. */
@@ -98,6 +111,9 @@ AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *hos
  * any delay that was in force, does not become shorter by that, nor does a Crawl-delay. */
 int64_t audit_delays_due(const AuditDelays *delays, const AuditFetch *fetch, WallTime before,
                          int64_t owes);
+/* The same after an operator's order that the host be asked at once, which ends a rest but not the
+ * host's delay; -1: there was none between the two requests. */
+int64_t audit_delays_ordered(const AuditDelays *delays, const AuditFetch *fetch, WallTime before);
 /* A Crawl-delay of robots.txt as far as it counts; -1 for -1, and when no bound is known. */
 int64_t audit_delays_of_robots(const AuditDelays *delays, int64_t crawl_delay_ms);
 /* The product token that is looked for in robots.txt. */
@@ -122,9 +138,10 @@ typedef struct AuditPauses {
     const AuditDelays *delays; /* borrowed */
     uint64_t judged_hosts;     /* pauses between two requests to a host, */
     uint64_t judged_addresses; /* and to an address */
-    uint64_t by_wall_clock;    /* of them: over a restart of the machine */
-    uint64_t not_owed;         /* pauses of which nothing says how long they had to be */
-    uint64_t missing;          /* longer than stated: the log lacks a request in between */
+    uint64_t by_order;      /* shorter than owed, since an operator wanted the host asked at once */
+    uint64_t by_wall_clock; /* of them: over a restart of the machine */
+    uint64_t not_owed;      /* pauses of which nothing says how long they had to be */
+    uint64_t missing;       /* longer than stated: the log lacks a request in between */
 } AuditPauses;
 
 /* Pauses before one request, in ms; -1 = it was the first, or not known. */

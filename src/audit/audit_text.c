@@ -271,6 +271,14 @@ static void print_changes(const Audit *audit, FILE *out)
         (void)fprintf(out, "changed     and %zu more times (ragno.log)\n",
                       changes->n - CHANGES_TOLD);
     }
+    if (audit->pauses.by_order > 0) {
+        (void)fprintf(out,
+                      "ordered     %" PRIu64 " times an operator had a host asked before its rest "
+                      "was over; the last order:\n            %s UTC %s\n",
+                      audit->pauses.by_order,
+                      audit_text_time(changes->orders[changes->n_orders - 1].time, time),
+                      changes->orders[changes->n_orders - 1].text);
+    }
 }
 
 void audit_text_print(const Audit *audit, FILE *out)

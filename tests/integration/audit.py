@@ -13,6 +13,7 @@ import subprocess
 import harness
 from harness import OUT, crawl, crawl_command, run
 from running import Crawl
+from sites import Sites, log_lines, page
 
 
 def audit(directory, *arguments):
@@ -326,6 +327,61 @@ def too_little(report, path, directory, host, owes):
     report.check(f"a millisecond less than {owes} is found", "owed-too-little" in kinds, kinds)
 
 
+def orders_and_rests(report, path):
+    """An operator's order that a host be asked at once is told as one; a rest that a restart restores is not
+    shorter than others; and whatever a webmaster pastes finds the requests."""
+    directory = path + "/crawl"
+    # Hosts that fail at every third page rest for 5 s each time; some of them rest over the restart.
+    hosts = [f"h{i}.b.test" for i in range(12)]
+    answers = {"http://a.test/": page(*[f"/{i}" for i in range(40)])}
+    for i in range(40):
+        answers[f"http://a.test/{i}"] = page()
+    for host in hosts:
+        answers[f"http://{host}/"] = page(*[f"/{i}" for i in range(6)])
+        answers |= {f"http://{host}/{i}": (500, {}, "") if i % 2 else page() for i in range(6)}
+    seeds = [f"http://{host}/" for host in ["a.test", *hosts]]
+
+    def failed(host):
+        return sum(line[1] == "500" for line in log_lines(directory) if f"//{host}/" in line[3])
+
+    with Sites(path, answers) as sites:
+        command = sites.command(directory, "--no-warc", "--set", "politeness.adaptive_factor=0", *seeds, wait="40ms")
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            harness.until(lambda: os.path.exists(directory + "/crawl.log") and failed(hosts[0]) == 2)
+            before = len([r for r in sites.requests if r.host == hosts[0]])
+            asked = harness.run([f"{harness.OUT}/ragno", "ctl", directory, "host", hosts[0], "visit"])
+            report.equal("an operator has a host asked at once", asked.returncode, 0)
+            harness.until(lambda: len([r for r in sites.requests if r.host == hosts[0]]) > before)
+            harness.until(lambda: all(failed(host) >= 2 for host in hosts[1:]))
+        finally:
+            harness.end_process(process, (signal.SIGINT, signal.SIGKILL))
+        sites.crawl_until(lambda: all(failed(host) >= 4 for host in hosts[1:]), directory, "--no-warc", wait="20ms")
+        result = audit(directory)
+        report.check("neither the order nor a restored rest is a breach", result.returncode == 0, result.stdout)
+        report.check("the order is told", re.search(r"^ordered +1 times .*\n.*host=" + hosts[0], result.stdout, re.M),
+                     result.stdout)
+        with open(directory + "/ragno.log") as file:
+            text = file.read()
+        with open(directory + "/ragno.log", "w") as file:
+            file.write(text.replace("wish=visit", "wish=nothing"))
+        result = audit(directory)
+        report.check("without it there is a breach", result.returncode == 1 and hosts[0] in result.stdout, result.stdout)
+        seen = [r for r in sites.requests]
+        address = sites.addresses["a.test"]
+    of_a = sum(r.host == "a.test" for r in seen)
+    for text, n in (("a.test", of_a), ("http://a.test/", of_a), ("https://a.test/x?y", of_a), ("A.test.", of_a),
+                    ("a.test:80", of_a), (address, of_a), ("b.test", len(seen) - of_a), ("*.b.test", len(seen) - of_a)):
+        found = harness.run([f"{harness.OUT}/ragno", "audit", directory, "--host", text, "--json"])
+        report.check(f"--host {text}", f'"requests": {n},' in found.stdout or f'"requests":{n},' in found.stdout,
+                     f"{n} {found.stdout[:200]} {found.stderr}")
+    for text, words in (("a.tset", "did you mean http://a.test?"), ("nobody.example", "knows nothing"),
+                        ("a.test:81", "knows nothing"), ("10.0.0.1", "knows nothing"), ("http://", "expected a host")):
+        found = audit(directory, "--host", text)
+        report.check(f"--host {text} is an error", found.returncode == 2 and words in found.stderr,
+                     f"{found.returncode} {found.stderr}")
+
+
 def a_million_requests(report, path):
     directory = os.path.join(path, "big")
     os.mkdir(directory)
@@ -353,4 +409,4 @@ def a_million_requests(report, path):
 
 if __name__ == "__main__":
     harness.main(a_crawl_is_proven, killed_and_resumed, a_delay_changes_while_it_runs,
-                 a_host_s_delay_changes, a_million_requests)
+                 a_host_s_delay_changes, orders_and_rests, a_million_requests)
