@@ -7,6 +7,7 @@
 
 #include "fetch/transfer/fetch_result.h"
 #include "parse/host/authority.h"
+#include "parse/host/port_set.h"
 #include "parse/robots/robots.h"
 #include "parse/trap/trap.h"
 #include "rules/filters.h"
@@ -85,12 +86,29 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
     if (rc == RESULT_OK) {
         const char *url = judge->subject->url;
         Refusal refusal = scope_refuses(scope, url, strlen(url));
-        bool passes = refusal == REFUSALS || (refusal != REFUSED_SCOPE && refusal != REFUSED_PORT);
+        bool passes = refusal != REFUSED_SCOPE; /* a port is judge_port's */
         why_judge_note(judge, by, passes, passes ? 0 : refusal_status(refusal), "%s", value);
     } else {
         why_judge_note(judge, by, true, 0, "%s", buffer_string(&error));
     }
     scope_delete(scope);
+    buffer_destroy(&error);
+}
+
+/* Without scope.ports a list that is built in holds, for seeds, too. */
+static void judge_port(Judge *judge, const char *list)
+{
+    PortSet ports;
+    Buffer error;
+    buffer_init(&error, 4096);
+    Result rc = port_set_parse(&ports, list, &error);
+    bool passes = rc != RESULT_OK || port_set_has(&ports, judge->url.port);
+    if (!passes || *list != '\0') {
+        why_judge_note(judge, "scope.ports", passes, refusal_status(REFUSED_PORT), "%s",
+                       rc != RESULT_OK ? buffer_string(&error)
+                       : *list == '\0' ? "the port is another service's, by a list that is built in"
+                                       : list);
+    }
     buffer_destroy(&error);
 }
 
@@ -129,15 +147,13 @@ static void judge_scope(Judge *judge)
     one = none;
     one.reject_regex = all.reject_regex;
     judge_scope_by(judge, "scope.reject_regex", all.reject_regex, &one);
+    judge_port(judge, all.ports);
     if (subject->hop == 'M') {
         return; /* seeds are in scope, unless they are excluded */
     }
     if (subject->hop != 'E') { /* what a page embeds is fetched wherever it lives */
         judge_scope_of_pages(judge, &all, &none);
     }
-    one = none;
-    one.ports = all.ports;
-    judge_scope_by(judge, "scope.ports", all.ports, &one);
     why_judge_note(judge, "scope.max_url_length", length <= all.max_url_length,
                    refusal_status(REFUSED_LENGTH), "%zu of %zu bytes", length, all.max_url_length);
 }

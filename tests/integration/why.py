@@ -40,7 +40,8 @@ def every_state(report, path):
         A + "/robots.txt": (200, {}, "User-agent: *\nDisallow: /private/\nAllow: /private/but\n"),
         A + "/": page("/ok", "/dup1", "/dup2", "/private/x", "/private/but", "/d1", "/nofetch",
                       "/noschedule", "/gone", "/r", "http://out.test/", "http://a.test:81/",
-                      "http://nosuch.a.test/", "/x/x/x/y"),
+                      "http://nosuch.a.test/", "/x/x/x/y", "http://a.test:6667/x", "/" + "s/" * 40, "/?" + "a=1&" * 40,
+                      "/" + "l" * 3000, "http://c.a.test/", "/reject", "/q1", "/q2"),
         A + "/ok": page("/"), A + "/dup1": page("/"), A + "/dup2": page("/"),
         A + "/private/but": page(), A + "/d1": page("/d2"), A + "/d2": page("/d3"),
         A + "/r": (302, {"Location": "/r2"}, ""), A + "/r2": page(text="there"),
@@ -49,7 +50,7 @@ def every_state(report, path):
     directory = os.path.join(path, "crawl")
     with Sites(path, answers) as sites:
         result = sites.crawl(
-            directory, "-D", "a.test", "-l", "2", "--set", "log.skipped=all", "--set",
+            directory, "-D", "a.test", "-l", "2", "--exclude-domains", "c.a.test", "--reject-regex", "/reject$", "--set", "log.skipped=all", "--set",
             "filter.fetch=not URLEquals(http://a.test/nofetch)", "--set",
             "filter.schedule=not URLEquals(http://a.test/noschedule)", "--set", "politeness.retry=refused 10ms 1", A + "/")
     report.equal("the crawl ends", result.returncode, 0)
@@ -83,8 +84,28 @@ def every_state(report, path):
     report.check("nothing is known of it", not found["known"] and found["attempts"] == [], found)
     found = state_is(report, directory, "http://never.test/", "unknown",
                      "it would be refused by scope.domains", code=1)
+    state_is(report, directory, "http://a.test:6667/x", "refused", "by scope.ports", "built in")
+    refusals_agree(report, directory)
     report.equal("no URL is a usage error", why(directory, "http://[").returncode, 2)
     report.equal("a URL as people write it", why_json(directory, "a.test/ok")["url"], A + "/ok")
+
+
+def refusals_agree(report, directory):
+    """Whatever the crawl refused, `why` refuses, with the same number."""
+    codes = ("-4000", "-5000", "-5001", "-5002", "-5003", "-9998", "-10005", "-10006", "-10007")
+    refused = {(line[3], line[1]) for line in log_lines(directory) if line[1] in codes}
+    with open(directory + "/skipped.log") as file:
+        for line in file:
+            words = line.split()
+            url = next(word for word in words if word.startswith("http"))
+            refused |= {(url, word) for word in words if word in codes and word != url}
+    differ = []
+    for url, code in refused:
+        said = why(directory, url)
+        if "would let it pass" in said.stdout or ": refused" not in said.stdout or code not in said.stdout:
+            differ.append((url[:80], code, said.stdout[:300], said.stderr))
+    found = sorted({code for _, code in refused})
+    report.check(f"why agrees with {len(refused)} refusals ({' '.join(found)})", not differ and len(found) >= 5, str(differ))
 
 
 def waits(report, path):
