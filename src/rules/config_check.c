@@ -14,6 +14,7 @@
 #include "cluster/table/cluster_table.h"
 #include "cluster/transport/transport_login.h"
 #include "fetch/connect/port_map.h"
+#include "fetch/dns/name_servers.h"
 #include "fetch/identity/message_signature.h"
 #include "fetch/site/credentials.h"
 #include "fetch/site/cut_rules.h"
@@ -31,6 +32,7 @@
 #include "rules/score_rules.h"
 #include "store/schedule/schedule.h"
 #include "store/warc/warc_compress.h"
+#include "store/warc/warc_name.h"
 
 /* ---- Config cluster ---- */
 
@@ -507,6 +509,15 @@ static void check_pairs(const Config *config, Buffer *error)
     if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
         config_complain(config, "warc.level", "gzip has levels up to 12", error);
     }
+    WarcName name;
+    if (*config->warc_name != '\0' &&
+        warc_name_make(config->warc_name, (WallTime){0}, UINT32_MAX, NULL, config->warc_compression,
+                       &name) != RESULT_OK) {
+        config_complain(config, "warc.name",
+                        "expected a name with {serial}, without a slash, that ends in .warc, "
+                        ".warc.gz or .warc.zst",
+                        error);
+    }
 }
 
 Result config_check(const Config *config, Buffer *error)
@@ -519,6 +530,10 @@ Result config_check(const Config *config, Buffer *error)
     PortMap ports;
     if (port_map_parse(&ports, config->fetch_port_map, &what) != RESULT_OK) {
         config_complain(config, "fetch.port_map", buffer_string(&what), error);
+    }
+    buffer_reset(&what);
+    if (name_servers_check(config->dns_servers, &what) != RESULT_OK) {
+        config_complain(config, "dns.servers", buffer_string(&what), error);
     }
     buffer_reset(&what);
     RetryRule rules[FETCH_CLASSES];

@@ -1,5 +1,6 @@
 """Bad input: a clear message, the right exit status, nothing damaged."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -46,6 +47,46 @@ def command_line(report, path):
             "bad.ini:4", "no_such_key")
     refused(report, "missing configuration file", here + ["-c", path + "/no.ini", "-i", seeds], 2,
             "no.ini")
+
+
+def check_and_start_agree(report, path):
+    """What `check config` lets pass starts, for nonsense in every option that is a text; lists are lists with and
+    without blanks."""
+    help_ = harness.run([RAGNO, "--help-config"]).stdout
+    texts = re.findall(r"^([a-z_]+\.[a-z_]+) = .*\n    .*\(text", help_, re.M)
+    report.check(f"{len(texts)} options are texts", len(texts) > 30, help_[:300])
+    settings = {"fetch.allow_addresses": "127.0.0.0/8", "politeness.retry": "refused 1ms 0 drop",
+                "crawl.max_duration": "2s"}
+    seed = f"http://127.0.0.1:{harness.free_port()}/"
+    differ, n_refused = [], 0
+    for name in texts:
+        section, key = name.split(".")
+        for value in ("127.0.0.1, ::1", "%%% ,["):
+            config = write(path + "/one.ini", f"[{section}]\n{key} = {value}\n")
+            said = harness.run([RAGNO, "check", "config", config])
+            own = [word for key, text in settings.items() if key != name for word in ("--set", f"{key}={text}")]
+            result = harness.run([RAGNO, "-d", path + "/none", "-q", "--progress=never", *own,
+                                  "-c", config, seed], 30)
+            shutil.rmtree(path + "/none", ignore_errors=True)
+            n_refused += said.returncode == 2
+            # A start may fail for reasons outside the file, but not by what a value is.
+            if (said.returncode == 2) != (result.returncode == 2 and "no seed" not in result.stderr):
+                differ.append((name, value, said.returncode, result.returncode, result.stderr[-200:]))
+    report.check(f"check config and the start agree; {n_refused} values are refused", not differ and n_refused > 20,
+                 "\n".join(map(str, differ)))
+    for value in ("127.0.0.1:5353, [::1]", "127.0.0.1:5353,[::1]:54 127.0.0.2"):
+        said = harness.run([RAGNO, "check", "config", write(path + "/dns.ini", f"[dns]\nservers = {value}\n")])
+        report.equal(f"dns.servers = {value}", said.returncode, 0)
+    said = harness.run([RAGNO, "check", "config", write(path + "/dns.ini", "[dns]\nservers = 127.0.0.1, nobody\n")])
+    report.check("a wrong one is named", said.returncode == 2 and "dns.ini:2" in said.stderr and "'nobody'" in said.stderr,
+                 said.stderr)
+    said = harness.run([RAGNO, "check", "config", write(path + "/plain.ini", "[fetch]\nconnections = 9\n")])
+    report.check("a missing contact is told", said.returncode == 0 and "contact" in said.stderr, said.stderr)
+    for file, words in ((path, "is a directory"), (RAGNO, "is no text")):
+        said = harness.run([RAGNO, "check", "config", file])
+        report.check(f"a FILE that {words}", said.returncode == 2 and words in said.stderr and
+                     said.stderr.count("\n") <= 2, f"{said.returncode} {said.stderr[:300]}")
+        refused(report, "so says the start", ["-d", path + "/none", "-c", file, "http://127.0.0.1:1/"], 2, words)
 
 
 def bad_seed_line(report, path):
@@ -178,5 +219,5 @@ def reload_by_signal(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(command_line, bad_seed_line, directories, disk_nearly_full, disk_full,
+    harness.main(command_line, check_and_start_agree, bad_seed_line, directories, disk_nearly_full, disk_full,
                  no_name_server, reload_by_signal)

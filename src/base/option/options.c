@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <ini.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/option/option.h"
 
@@ -740,9 +742,11 @@ static char *next_piece(char *line, int size, void *context)
         }
         file->line++;
         if (strlen(file->text) != (size_t)n) {
-            (void)buffer_printf(file->error, "%s:%u: a zero byte: the file is damaged\n",
-                                file->path, file->line);
+            (void)buffer_printf(file->error,
+                                "%s:%u: a zero byte: the file is no text, or damaged\n", file->path,
+                                file->line);
             file->result = RESULT_INVALID;
+            return NULL;
         }
         if (file->is_own && *file->text == ';') {
             buffer_reset(&file->remark);
@@ -791,6 +795,14 @@ static Result options_ini_load(Options *options, const char *path, unsigned dept
         buffer_destroy(&file.remark);
         free(file.lines);
         return result_of_errno(code);
+    }
+    struct stat st;
+    if (fstat(fileno(file.stream), &st) == 0 && S_ISDIR(st.st_mode)) {
+        (void)buffer_printf(error, "%s: is a directory, not a file of options\n", path);
+        (void)fclose(file.stream);
+        buffer_destroy(&file.remark);
+        free(file.lines);
+        return RESULT_INVALID;
     }
     /* inih goes on after a line it does not understand and returns the first such line. */
     int bad = ini_parse_stream(next_piece, &file, on_assignment, &file);

@@ -146,7 +146,13 @@ int check_config(int argc, char **argv)
     CheckOptions options = {.file = argc == 2 ? argv[1] : NULL};
     int status = check_options_load(&options, &config);
     if (status == 0) {
+        Buffer remark;
+        buffer_init(&remark, 4096);
         (void)printf("the configuration is valid\n");
+        if (config_check_identity(&config, &remark) != RESULT_OK) {
+            (void)fprintf(stderr, "a crawl needs one more thing: %s\n", buffer_string(&remark));
+        }
+        buffer_destroy(&remark);
     }
     config_destroy(&config);
     return status;

@@ -299,6 +299,53 @@ static Result open_channels(NameServers *servers, const ResolverOptions *options
     return rc;
 }
 
+/* c-ares knows no blanks, and does not say which of several it does not understand. */
+static Result name_servers_set(ares_channel channel, const char *list, Buffer *error)
+{
+    Buffer all;
+    Buffer word;
+    buffer_init(&all, BUFFER_NO_LIMIT);
+    buffer_init(&word, BUFFER_NO_LIMIT);
+    Result rc = RESULT_OK;
+    unsigned n = 0;
+    while (rc == RESULT_OK && *(list += strspn(list, ", \t")) != '\0') {
+        size_t length = strcspn(list, ", \t");
+        bool is_bracketed = length > 2 && *list == '[' && list[length - 1] == ']';
+        buffer_reset(&word); /* c-ares wants brackets only where a port follows */
+        rc = buffer_append(&word, list + is_bracketed, length - (is_bracketed ? 2 : 0));
+        if (rc == RESULT_OK &&
+            ares_set_servers_ports_csv(channel, buffer_string(&word)) != ARES_SUCCESS) {
+            (void)buffer_printf(error,
+                                "'%s' is no address of a name server, such as 127.0.0.1:5353 or "
+                                "[::1]",
+                                buffer_string(&word));
+            rc = RESULT_INVALID;
+        }
+        if (rc == RESULT_OK) {
+            rc = buffer_printf(&all, "%s%s", n++ > 0 ? "," : "", buffer_string(&word));
+        }
+        list += length;
+    }
+    if (rc == RESULT_OK && n > 0 &&
+        ares_set_servers_ports_csv(channel, buffer_string(&all)) != ARES_SUCCESS) {
+        rc = RESULT_MEMORY;
+    }
+    buffer_destroy(&all);
+    buffer_destroy(&word);
+    return rc;
+}
+
+Result name_servers_check(const char *list, Buffer *error)
+{
+    ares_channel channel = NULL;
+    if (ares_init(&channel) != ARES_SUCCESS) {
+        return RESULT_MEMORY;
+    }
+    Result rc = name_servers_set(channel, list, error);
+    ares_destroy(channel);
+    return rc;
+}
+
 Result name_servers_new(NameServers **out, const ResolverOptions *options, int epoll)
 {
     NameServers *servers = calloc(1, sizeof *servers);
@@ -309,9 +356,11 @@ Result name_servers_new(NameServers **out, const ResolverOptions *options, int e
     }
     servers->epoll = epoll;
     Result rc = open_channel(servers, options, 1, &all); /* to have the list read */
-    if (rc == RESULT_OK && *options->servers != '\0' &&
-        ares_set_servers_ports_csv(all, options->servers) != ARES_SUCCESS) {
-        rc = RESULT_INVALID;
+    if (rc == RESULT_OK) {
+        Buffer why; /* config_check has told it */
+        buffer_init(&why, BUFFER_NO_LIMIT);
+        rc = name_servers_set(all, options->servers, &why);
+        buffer_destroy(&why);
     }
     if (rc == RESULT_OK && (ares_get_servers_ports(all, &list) != ARES_SUCCESS || list == NULL)) {
         rc = RESULT_INVALID;
