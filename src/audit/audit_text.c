@@ -665,7 +665,12 @@ static void print_content(const Buffer *content, FILE *out)
         (void)fprintf(out, "    | ");
         for (size_t i = 0; i < length; i++) {
             unsigned char c = (unsigned char)line[i];
-            if (c != '\r') {
+            bool is_c1 = c == 0xC2 && i + 1 < length && (unsigned char)line[i + 1] >= 0x80 &&
+                         (unsigned char)line[i + 1] < 0xA0;
+            if (is_c1) {
+                (void)fputc('?', out);
+                i++;
+            } else if (c != '\r') {
                 (void)fputc(c < ' ' && c != '\t' ? '?' : c == 0x7F ? '?' : c, out);
             }
         }

@@ -368,8 +368,9 @@
         "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a metadata record for each page: how it was found, its digests and its links") \
-    ROW(warc, mask_secrets, BOOL, bool, "no", 0, 0, NULL, false, false, \
-        "request records have *** for the values of Authorization, Proxy-Authorization and Cookie") \
+    ROW(warc, mask_secrets, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "request records have *** for the values of Authorization, Proxy-Authorization, Cookie, and of what " \
+        "fetch.headers adds but for User-Agent, From, Referer and Accept") \
     CONFIG_ORDER(ROW) \
     ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
         "pages stored per host, duplicates not counted; 0 = no limit") \

@@ -93,13 +93,14 @@ def metrics_of(text):
             helps.add(name)
         elif line.startswith("# TYPE "):
             _, _, name, kind = line.split(" ")
-            assert name in helps and kind in ("counter", "gauge") and name not in types, line
+            assert name in helps and kind in ("counter", "gauge", "summary") and name not in types, line
             types[name] = kind
             last = name
         else:
             match = re.fullmatch(r'([a-z_]+)(\{[a-z]+="[^"\\]*"\})? (\S+)', line)
             assert match and match[1] == last, line
             assert (types[last] == "counter") == last.endswith("_total"), line
+            assert (types[last] == "summary") == ("quantile=" in line), line
             key = match[1] + (match[2] or "")
             assert key not in values, line
             values[key] = float(match[3])

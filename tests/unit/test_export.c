@@ -64,6 +64,38 @@ static void rows_have_three_forms(void)
         "\"x\":null}\n");
 }
 
+static void strangers_texts_command_no_terminal_and_no_spreadsheet(void)
+{
+    static const struct {
+        ExportFormat format;
+        const char *text;
+        const char *row;
+    } cases[] = {{EXPORT_CSV, "=1+1", "\"'=1+1\"\r\n"},
+                 {EXPORT_CSV, "@x", "\"'@x\"\r\n"},
+                 {EXPORT_CSV, "-1\"", "\"'-1\"\"\"\r\n"},
+                 {EXPORT_CSV, "a=1", "a=1\r\n"},
+                 {EXPORT_CSV, "", "\r\n"},
+                 {EXPORT_TSV,
+                  "a\xC2\x9B"
+                  "b",
+                  "a%C2%9Bb\n"},
+                 {EXPORT_TSV, "\xC2\xA9", "\xC2\xA9\n"},
+                 {EXPORT_JSONL,
+                  "a\xC2\x9B"
+                  "b",
+                  "{\"t\":\"a\\u009bb\"}\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExportRows rows;
+        Output output;
+        output_open(&output);
+        export_rows_begin(&rows, output.file, cases[i].format, false);
+        export_text(&rows, "t", cases[i].text, strlen(cases[i].text));
+        export_row_end(&rows);
+        CU_ASSERT_EQUAL(export_rows_end(&rows), RESULT_OK);
+        output_expect(&output, cases[i].row);
+    }
+}
+
 static void a_full_disk_is_told(void)
 {
     FILE *full = fopen("/dev/full", "wb");
@@ -260,4 +292,6 @@ UNIT_MAIN("export", {"rows have three forms", rows_have_three_forms},
           {"a link of several kinds has a row for each",
            a_link_of_several_kinds_has_a_row_for_each},
           {"the host graph adds links up", the_host_graph_adds_links_up},
-          {"pages come with what is known", pages_come_with_what_is_known})
+          {"pages come with what is known", pages_come_with_what_is_known},
+          {"strangers' texts command no terminal and no spreadsheet",
+           strangers_texts_command_no_terminal_and_no_spreadsheet})

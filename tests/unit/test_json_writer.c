@@ -44,6 +44,9 @@ static void text_is_escaped_and_mended(void)
         {"\\ \n\t\r", 5, "\"\\\\ \\n\\t\\r\""},
         {"\x01\x1f\x7f\0", 4, "\"\\u0001\\u001f\\u007f\\u0000\""},
         {"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80", 9, "\"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80\""},
+        {"\xC2\x9B"
+         "1m\xC2\xA0",
+         6, "\"\\u009b1m\xC2\xA0\""},                                    /* terminals obey U+009B */
         {"\xC3", 1, "\"\xEF\xBF\xBD\""},                                 /* cut */
         {"\xC0\xAF", 2, "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},                 /* overlong */
         {"\xED\xA0\x80", 3, "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""}, /* a surrogate */

@@ -59,6 +59,23 @@ static void lines_of_the_file_are_always_masked(void)
     curl_slist_free_all(lines);
 }
 
+static void what_an_operator_adds_is_masked_but_for_who_asks(void)
+{
+    static const char *const given[] = {"User-Agent: me", "X-Api-Key: k", "Accept: */*",
+                                        "X-Other: o"};
+    struct curl_slist *lines = NULL;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        CU_ASSERT_EQUAL_FATAL(request_lines_add(&lines, given[i]), RESULT_OK);
+    }
+    RequestMask mask = {.all = true, .headers = "User-Agent: me | x-api-key: k"};
+    char *text = request_lines_text("http://h/", lines, mask);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    CU_ASSERT_STRING_EQUAL(text, "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: me\r\n"
+                                 "X-Api-Key: ***\r\nAccept: */*\r\nX-Other: o\r\n\r\n");
+    free(text);
+    curl_slist_free_all(lines);
+}
+
 static void check_common(const char *headers, bool robots, const char *expected)
 {
     struct curl_slist *lines = NULL;
@@ -97,4 +114,6 @@ UNIT_MAIN("request lines", {"the text is what is sent", the_text_is_what_is_sent
           {"lines of the file of credentials are always masked",
            lines_of_the_file_are_always_masked},
           {"a request says once who asks", a_request_says_once_who_asks},
-          {"a long user agent is sent whole", a_long_user_agent_is_sent_whole})
+          {"a long user agent is sent whole", a_long_user_agent_is_sent_whole},
+          {"what an operator adds is masked, but for who asks",
+           what_an_operator_adds_is_masked_but_for_who_asks})

@@ -60,6 +60,13 @@ static size_t put_one(char *out, const unsigned char *p, size_t left, size_t *us
     *used = 1;
     if (c >= 0x80) {
         size_t n = sequence(p, left);
+        if (n == 2 && c == 0xC2 && p[1] < 0xA0) { /* U+0080 to U+009F: terminals obey some */
+            memcpy(out, "\\u00", 4);
+            out[4] = digits[p[1] >> 4];
+            out[5] = digits[p[1] & 15];
+            *used = 2;
+            return 6;
+        }
         *used = n == 0 ? 1 : n;
         memcpy(out, n == 0 ? "\xEF\xBF\xBD" : (const char *)p, n == 0 ? 3 : n);
         return n == 0 ? 3 : n;

@@ -67,12 +67,22 @@ static void start_field(ExportRows *rows, const char *name)
     rows->n_fields++;
 }
 
+/* U+0080 to U+009F: a terminal may obey them as it does those below the space. */
+static bool export_row_is_control(const char *bytes, size_t left)
+{
+    return left > 1 && (unsigned char)bytes[0] == 0xC2 && (unsigned char)bytes[1] >= 0x80 &&
+           (unsigned char)bytes[1] < 0xA0;
+}
+
 static void export_row_put_json(ExportRows *rows, const char *bytes, size_t length)
 {
     export_row_put(rows, "\"", 1);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if (c < 0x20 || c == 0x7f) {
+            export_row_keep(rows, buffer_printf(&rows->line, "\\u%04x", (unsigned)c));
+        } else if (export_row_is_control(bytes + i, length - i)) {
+            c = (unsigned char)bytes[++i];
             export_row_keep(rows, buffer_printf(&rows->line, "\\u%04x", (unsigned)c));
         } else {
             if (c == '"' || c == '\\') {
@@ -84,9 +94,11 @@ static void export_row_put_json(ExportRows *rows, const char *bytes, size_t leng
     export_row_put(rows, "\"", 1);
 }
 
+/* A spreadsheet takes what begins with one of these for a formula; an apostrophe makes it text. */
 static void put_csv(ExportRows *rows, const char *bytes, size_t length)
 {
-    bool quoted = false;
+    bool quoted = length > 0 && strchr("=+-@\t", bytes[0]) != NULL;
+    const char *begin = quoted ? "\"'" : "\"";
     for (size_t i = 0; i < length && !quoted; i++) {
         quoted = strchr("\",\r\n", bytes[i]) != NULL;
     }
@@ -94,7 +106,7 @@ static void put_csv(ExportRows *rows, const char *bytes, size_t length)
         export_row_put(rows, bytes, length);
         return;
     }
-    export_row_put(rows, "\"", 1);
+    put_string(rows, begin);
     for (size_t i = 0; i < length; i++) {
         export_row_put(rows, bytes[i] == '"' ? "\"\"" : bytes + i, bytes[i] == '"' ? 2 : 1);
     }
@@ -106,9 +118,14 @@ static void put_tsv(ExportRows *rows, const char *bytes, size_t length)
     size_t start = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)bytes[i];
-        if (c < 0x20) {
+        if (c < 0x20 || c == 0x7f) {
             export_row_put(rows, bytes + start, i - start);
             export_row_keep(rows, buffer_printf(&rows->line, "%%%02X", (unsigned)c));
+            start = i + 1;
+        } else if (export_row_is_control(bytes + i, length - i)) {
+            export_row_put(rows, bytes + start, i - start);
+            c = (unsigned char)bytes[++i];
+            export_row_keep(rows, buffer_printf(&rows->line, "%%C2%%%02X", (unsigned)c));
             start = i + 1;
         }
     }

@@ -1,6 +1,8 @@
 #include "crawl/run/settings.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -431,8 +433,17 @@ static Result write_file(const Config *config, const char *directory, const char
 {
     char *path = settings_join(directory, name);
     char *draft = settings_join(directory, draft_name);
-    FILE *file = draft == NULL ? NULL : fopen(draft, "we");
+    /* It may hold secrets, such as those of fetch.headers: not for everybody, whatever the umask.
+     */
+    if (draft != NULL) {
+        (void)unlink(draft);
+    }
+    int fd = draft == NULL ? -1 : open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
+    if (file == NULL && fd >= 0) {
+        (void)close(fd);
+    }
     if (rc == RESULT_OK) {
         options_print(&config->options, file);
         (void)fputs("\n" CONFIG_END, file);

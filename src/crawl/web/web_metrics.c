@@ -101,7 +101,7 @@ unsigned web_crawl_do(WebCrawl *crawl, const char *line, size_t length, Buffer *
 
 /* ---- Web metrics ---- */
 
-typedef enum MetricType { COUNTER, GAUGE } MetricType;
+typedef enum MetricType { COUNTER, GAUGE, SUMMARY } MetricType;
 
 /* Rows of one name stand together: they are one metric, and the first has its help. */
 typedef struct Metric {
@@ -197,22 +197,22 @@ static const Metric metrics[] = {
      "Bytes of long pages that wait in files (fetch.spool)"},
     {"cut_endless", "ragno_endless_cut_total", NULL, COUNTER, 1,
      "Long pages that were cut at fetch.max_body because others of their host had no end"},
-    {"links_p50", "ragno_page_links", "quantile=\"0.5\"", GAUGE, 1,
+    {"links_p50", "ragno_page_links", "quantile=\"0.5\"", SUMMARY, 1,
      "Links followed of a page, since the start"},
-    {"links_p90", "ragno_page_links", "quantile=\"0.9\"", GAUGE, 1, NULL},
-    {"links_p99", "ragno_page_links", "quantile=\"0.99\"", GAUGE, 1, NULL},
-    {"length_p50", "ragno_answer_bytes", "quantile=\"0.5\"", GAUGE, 1,
+    {"links_p90", "ragno_page_links", "quantile=\"0.9\"", SUMMARY, 1, NULL},
+    {"links_p99", "ragno_page_links", "quantile=\"0.99\"", SUMMARY, 1, NULL},
+    {"length_p50", "ragno_answer_bytes", "quantile=\"0.5\"", SUMMARY, 1,
      "Bytes of an answer, since the start"},
-    {"length_p90", "ragno_answer_bytes", "quantile=\"0.9\"", GAUGE, 1, NULL},
-    {"length_p99", "ragno_answer_bytes", "quantile=\"0.99\"", GAUGE, 1, NULL},
-    {"speed_p50", "ragno_answer_bytes_per_second", "quantile=\"0.5\"", GAUGE, 1,
+    {"length_p90", "ragno_answer_bytes", "quantile=\"0.9\"", SUMMARY, 1, NULL},
+    {"length_p99", "ragno_answer_bytes", "quantile=\"0.99\"", SUMMARY, 1, NULL},
+    {"speed_p50", "ragno_answer_bytes_per_second", "quantile=\"0.5\"", SUMMARY, 1,
      "Bytes a second of an answer, since the start"},
-    {"speed_p90", "ragno_answer_bytes_per_second", "quantile=\"0.9\"", GAUGE, 1, NULL},
-    {"speed_p99", "ragno_answer_bytes_per_second", "quantile=\"0.99\"", GAUGE, 1, NULL},
-    {"queue_p50", "ragno_host_queue", "quantile=\"0.5\"", GAUGE, 1,
+    {"speed_p90", "ragno_answer_bytes_per_second", "quantile=\"0.9\"", SUMMARY, 1, NULL},
+    {"speed_p99", "ragno_answer_bytes_per_second", "quantile=\"0.99\"", SUMMARY, 1, NULL},
+    {"queue_p50", "ragno_host_queue", "quantile=\"0.5\"", SUMMARY, 1,
      "URLs in memory of a host that has any there"},
-    {"queue_p90", "ragno_host_queue", "quantile=\"0.9\"", GAUGE, 1, NULL},
-    {"queue_p99", "ragno_host_queue", "quantile=\"0.99\"", GAUGE, 1, NULL},
+    {"queue_p90", "ragno_host_queue", "quantile=\"0.9\"", SUMMARY, 1, NULL},
+    {"queue_p99", "ragno_host_queue", "quantile=\"0.99\"", SUMMARY, 1, NULL},
     {"type_html", "ragno_documents_total", "type=\"html\"", COUNTER, 1,
      "Answers of class 2xx by their type"},
     {"type_text", "ragno_documents_total", "type=\"text\"", COUNTER, 1, NULL},
@@ -307,8 +307,9 @@ bool web_metrics_knows(const char *field)
 
 static void web_metrics_put_head(Buffer *out, const char *name, MetricType type, const char *help)
 {
-    (void)buffer_printf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name,
-                        type == COUNTER ? "counter" : "gauge");
+    static const char *const types[] = {
+        [COUNTER] = "counter", [GAUGE] = "gauge", [SUMMARY] = "summary"};
+    (void)buffer_printf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name, types[type]);
 }
 
 static void put_metric(Buffer *out, const Metric *metric, const char *json)

@@ -46,17 +46,21 @@ static Result request_lines_add_field(struct curl_slist **list, const char *name
     return rc;
 }
 
-/* Whether the operator's own lines, "A: b | C: d", say who asks. */
-static bool has_user_agent(const char *headers)
+/* Whether the operator's own lines, "A: b | C: d", have one of that name ("A:"). */
+static bool request_lines_has(const char *headers, const char *name, size_t length)
 {
-    static const char name[] = "User-Agent:";
     for (; headers != NULL; headers = strchr(headers, '|')) {
         headers += strspn(headers, " |");
-        if (strncasecmp(headers, name, sizeof name - 1) == 0) {
+        if (strncasecmp(headers, name, length) == 0) {
             return true;
         }
     }
     return false;
+}
+
+static bool has_user_agent(const char *headers)
+{
+    return request_lines_has(headers, "User-Agent:", 11);
 }
 
 Result request_lines_common(struct curl_slist **list, const char *user_agent, const char *headers,
@@ -148,15 +152,25 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
     return rc;
 }
 
-static bool is_secret(const char *line)
+static bool request_lines_is_one_of(const char *line, const char *const *names)
 {
-    static const char *const names[] = {"authorization:", "proxy-authorization:", "cookie:"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strncasecmp(line, names[i], strlen(names[i])) == 0) {
+    for (; *names != NULL; names++) {
+        if (strncasecmp(line, *names, strlen(*names)) == 0) {
             return true;
         }
     }
     return false;
+}
+
+/* A header that an operator adds may be a key to somewhere (X-Api-Key); nobody can tell. */
+static bool is_secret(const char *line, const char *headers)
+{
+    static const char *const secrets[] = {
+        "authorization:", "proxy-authorization:", "cookie:", NULL};
+    static const char *const open[] = {"user-agent:", "from:", "accept", "referer:", NULL};
+    return request_lines_is_one_of(line, secrets) ||
+           (!request_lines_is_one_of(line, open) &&
+            request_lines_has(headers, line, strcspn(line, ":") + 1));
 }
 
 static Result request_lines_append_line(Buffer *text, const char *line, bool masked)
@@ -181,7 +195,8 @@ char *request_lines_text(const char *url, const struct curl_slist *lines, Reques
     for (const struct curl_slist *line = lines; rc == RESULT_OK && line != NULL;
          line = line->next) {
         rc = request_lines_append_line(&text, line->data,
-                                       n++ < mask.n_first || (mask.all && is_secret(line->data)));
+                                       n++ < mask.n_first ||
+                                           (mask.all && is_secret(line->data, mask.headers)));
     }
     if (rc == RESULT_OK) {
         rc = buffer_append_string(&text, "\r\n");

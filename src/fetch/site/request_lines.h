@@ -32,8 +32,9 @@ Result request_lines_signature(struct curl_slist **list, const Signer *signer, c
 
 /* What the text shows of secrets. */
 typedef struct RequestMask {
-    size_t n_first; /* the values of so many lines are written as "***" */
-    bool all;       /* and those of all Authorization, Proxy-Authorization and Cookie lines */
+    size_t n_first;      /* the values of so many lines are written as "***" */
+    bool all;            /* and those of all Authorization, Proxy-Authorization and Cookie lines, */
+    const char *headers; /* and of these, "A: b | C: d", but for what says who asks; NULL: none */
 } RequestMask;
 
 /* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, Authorization

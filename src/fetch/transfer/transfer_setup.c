@@ -194,7 +194,8 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
         return rc;
     }
     if (options->keep_requests) {
-        RequestMask mask = {.n_first = transfer->n_secrets, .all = options->mask_secrets};
+        RequestMask mask = {
+            .n_first = transfer->n_secrets, .all = options->mask_secrets, .headers = site->headers};
         result->request.header = request_lines_text(url, transfer->lines, mask);
     }
     long is_single = visit_state->politeness.no_keep ? 1L : 0L;
