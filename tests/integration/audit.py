@@ -331,18 +331,19 @@ def orders_and_rests(report, path):
     """An operator's order that a host be asked at once is told as one; a rest that a restart restores is not
     shorter than others; and whatever a webmaster pastes finds the requests."""
     directory = path + "/crawl"
-    # Hosts that fail at every third page rest for 5 s each time; some of them rest over the restart.
+    # Hosts that want to be left alone at every second page, for 3 s each time; some rest over the restart.
     hosts = [f"h{i}.b.test" for i in range(12)]
     answers = {"http://a.test/": page(*[f"/{i}" for i in range(40)])}
     for i in range(40):
         answers[f"http://a.test/{i}"] = page()
     for host in hosts:
         answers[f"http://{host}/"] = page(*[f"/{i}" for i in range(6)])
-        answers |= {f"http://{host}/{i}": (500, {}, "") if i % 2 else page() for i in range(6)}
+        answers |= {f"http://{host}/{i}": (503, {"Retry-After": "3"}, "") if i % 2 else page()
+                    for i in range(6)}
     seeds = [f"http://{host}/" for host in ["a.test", *hosts]]
 
     def failed(host):
-        return sum(line[1] == "500" for line in log_lines(directory) if f"//{host}/" in line[3])
+        return sum(line[1] == "503" for line in log_lines(directory) if f"//{host}/" in line[3])
 
     with Sites(path, answers) as sites:
         command = sites.command(directory, "--no-warc", "--set", "politeness.adaptive_factor=0", *seeds, wait="40ms")
