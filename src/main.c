@@ -12,6 +12,7 @@
 #include "command/ctl.h"
 #include "command/db/db.h"
 #include "command/export/export.h"
+#include "command/forget/forget.h"
 #include "command/identity_command.h"
 #include "command/import/import_command.h"
 #include "crawl/fault.h"
@@ -38,6 +39,7 @@ static const Command commands[] = {
     {"ctl", ctl_main},
     {"db", db_main},
     {"export", export_main},
+    {"forget", forget_main},
     {"identity", identity_main},
     {"import", import_main},
     {"plan", plan_main},

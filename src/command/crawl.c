@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/forget/forget.h"
+#include "command/forget/forget_order.h"
 #include "crawl/agent/agent.h"
 #include "rules/memory_budget.h"
 #include "rules/config_check.h"
@@ -146,6 +148,7 @@ void crawl_usage(FILE *out)
         "  ragno import -d DIR FILE.warc.gz...    ragno verify DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
         "  ragno plan DIR                         ragno plan -i SEEDS\n"
+        "  ragno forget DIR HOST|URL...\n"
         "  ragno cluster init|status\n"
         "  ragno identity new|show|directory|addresses\n"
         "  ragno check "
@@ -445,6 +448,71 @@ static int tell_valid(const Config *config)
     return rc == RESULT_OK ? EXIT_FINISHED : EXIT_USAGE;
 }
 
+/* ---- starting anew after an erasure
+ * ---------------------------------------------------------------------------------------- */
+
+/* The same program with the same settings, as the same process; the seeds are known, and `--new`
+ * was for the first time. Returns only when that fails. */
+static int crawl_start_anew(const Line *line)
+{
+    const AgentOptions *agent = &line->agent;
+    Buffer set;
+    buffer_init(&set, BUFFER_NO_LIMIT);
+    char **argv = calloc(2 * line->n_assignments + 16, sizeof *argv);
+    size_t n = 0;
+    if (argv == NULL) {
+        return EXIT_INTERNAL;
+    }
+    argv[n++] = (char *)(uintptr_t) "ragno";
+    argv[n++] = (char *)(uintptr_t) "-d";
+    argv[n++] = (char *)(uintptr_t)agent->directory;
+    if (line->config_file != NULL) {
+        argv[n++] = (char *)(uintptr_t) "-c";
+        argv[n++] = (char *)(uintptr_t)line->config_file;
+    }
+    if (agent->crawl_log != NULL) {
+        argv[n++] = (char *)(uintptr_t) "-o";
+        argv[n++] = (char *)(uintptr_t)agent->crawl_log;
+    }
+    for (size_t i = 0; i < line->n_assignments; i++) {
+        Buffer text;
+        buffer_init(&text, BUFFER_NO_LIMIT);
+        (void)buffer_printf(&text, "%s=%s", line->assignments[i].name, line->assignments[i].value);
+        argv[n++] = (char *)(uintptr_t) "-s";
+        argv[n++] = buffer_detach(&text);
+    }
+    if (line->headers.length > 0 &&
+        buffer_printf(&set, "fetch.headers=%s", buffer_string(&line->headers)) == RESULT_OK) {
+        argv[n++] = (char *)(uintptr_t) "-s";
+        argv[n++] = set.data;
+    }
+    const char *const progress[] = {"--progress=auto", "--progress=always", "--progress=never"};
+    argv[n++] = (char *)(uintptr_t)progress[agent->progress];
+    if (agent->quiet) {
+        argv[n++] = (char *)(uintptr_t) "-q";
+    }
+    if (agent->verbose) {
+        argv[n++] = (char *)(uintptr_t) "-v";
+    }
+    (void)execv("/proc/self/exe", argv);
+    perror("ragno: cannot start anew");
+    return EXIT_INTERNAL;
+}
+
+/* What was to be forgotten goes before anything is read. */
+static int crawl_or_erase(Line *line)
+{
+    bool erase = false;
+    line->agent.erase = &erase;
+    int status = forget_order_is_due(line->agent.directory)
+                     ? forget_finish(line->agent.directory, line->agent.quiet)
+                     : 0;
+    if (status == EXIT_FINISHED || status == EXIT_SIGNAL) { /* the latter: links wait for it */
+        status = agent_run(&line->agent);
+    }
+    return erase ? crawl_start_anew(line) : status;
+}
+
 static int crawl_run(Line *line, Config *config)
 {
     int status = load_first_config(line, config);
@@ -475,7 +543,7 @@ static int crawl_run(Line *line, Config *config)
     line->agent.config = config;
     line->agent.reload = crawl_reload;
     line->agent.reload_context = line;
-    return agent_run(&line->agent);
+    return crawl_or_erase(line);
 }
 
 int crawl_main(int argc, char **argv)

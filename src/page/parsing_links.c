@@ -211,7 +211,7 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
 {
     stats_add(&parser->stats->refused[why], 1);
     length = length < LOGGED_BYTES ? length : LOGGED_BYTES;
-    if (why != REFUSED_KIND) {
+    if (why != REFUSED_KIND && why != REFUSED_DENIED) { /* the latter: what was forgotten */
         SkippedLink link = {.url = url,
                             .length = length,
                             .why = why,

@@ -207,10 +207,58 @@ static void seeds_and_embeds_live_anywhere_but_where_the_operator_says_no(void)
     admission_delete(admission);
 }
 
+static void what_was_forgotten_is_known_by_its_hash(void)
+{
+    Buffer rules[3];
+    Buffer error;
+    const char *texts[3];
+    Denials *denials = NULL;
+    buffer_init(&error, 4096);
+    for (size_t i = 0; i < 3; i++) {
+        buffer_init(&rules[i], 4096);
+    }
+    CU_ASSERT_EQUAL(denials_tomb(true, "b.example", 9, &rules[0]), RESULT_OK);
+    CU_ASSERT_EQUAL(denials_tomb(false, "http://c.example/x", 18, &rules[1]), RESULT_OK);
+    (void)buffer_append_string(&rules[2], "forgotten:regex:[?]id=");
+    for (size_t i = 0; i < 3; i++) {
+        Buffer normal;
+        texts[i] = buffer_string(&rules[i]);
+        buffer_init(&normal, 4096);
+        CU_ASSERT_TRUE(denials_is_tomb(texts[i]));
+        CU_ASSERT_EQUAL(denials_normalise(texts[i], &normal, &error), RESULT_OK);
+        CU_ASSERT_STRING_EQUAL(buffer_string(&normal), texts[i]);
+        buffer_destroy(&normal);
+    }
+    CU_ASSERT_PTR_NULL(strstr(texts[0], "example"));
+    CU_ASSERT_EQUAL(denials_new(&denials, texts, 3, &error), RESULT_OK);
+    CU_ASSERT_PTR_NOT_NULL(denials_host(denials, "b.example", 9));
+    CU_ASSERT_PTR_NOT_NULL(denials_host(denials, "www.b.example", 13));
+    CU_ASSERT_PTR_NULL(denials_host(denials, "ab.example", 10));
+    CU_ASSERT_PTR_NULL(denials_host(denials, "example", 7));
+    CU_ASSERT_PTR_NOT_NULL(denials_url(denials, "http://c.example/x", 18));
+    CU_ASSERT_PTR_NULL(denials_url(denials, "http://c.example/xy", 19));
+    CU_ASSERT_PTR_NOT_NULL(denials_url(denials, "http://d.example/?id=1", 22));
+    ScopeOptions scope_options = everything;
+    Scope *scope = NULL;
+    scope_options.denied = texts;
+    scope_options.n_denied = 3;
+    CU_ASSERT_EQUAL(scope_new(&scope, &scope_options, &error), RESULT_OK);
+    CU_ASSERT_EQUAL(scope_rule_of(scope, "http://a.b.example/", 19, 'M'), SCOPE_FORGOTTEN);
+    CU_ASSERT_EQUAL(scope_rule_of(scope, "http://c.example/", 17, 'L'), SCOPE_IN);
+    scope_delete(scope);
+    denials_delete(denials);
+    for (size_t i = 0; i < 3; i++) {
+        buffer_destroy(&rules[i]);
+    }
+    CU_ASSERT_EQUAL(denials_normalise("forgotten:host:12", &error, &error), RESULT_INVALID);
+    buffer_destroy(&error);
+}
+
 UNIT_MAIN("denials", {"rules get a normal form", rules_get_a_normal_form},
           {"what is no rule is refused with a sentence",
            what_is_no_rule_is_refused_with_a_sentence},
           {"each kind of rule denies what it says", each_kind_of_rule_denies_what_it_says},
           {"scope is asked again and names its option", scope_is_asked_again_and_names_its_option},
           {"seeds and embeds live anywhere but where the operator says no",
-           seeds_and_embeds_live_anywhere_but_where_the_operator_says_no})
+           seeds_and_embeds_live_anywhere_but_where_the_operator_says_no},
+          {"what was forgotten is known by its hash", what_was_forgotten_is_known_by_its_hash})

@@ -148,7 +148,8 @@ static void tell_service(Watch *watch, MonoTime now)
 /* The manager gives a crawl that ends the time that crawl.grace and the last commit take. */
 static void tell_end(Watch *watch)
 {
-    if (watch->helm.stopping && !watch->service.stopping) {
+    bool goes_on = watch->helm.options->erase != NULL && *watch->helm.options->erase;
+    if (watch->helm.stopping && !watch->service.stopping && !goes_on) {
         service_stopping(&watch->service, watch->helm.why,
                          watch->helm.options->config->crawl_grace + LAST_COMMIT_MS);
     }
@@ -180,16 +181,36 @@ static void watch_crawl(Watch *watch)
 
 typedef struct SeedSink {
     Ingest *ingest;
+    SharedReader scope;
     uint64_t added;
+    uint64_t forgotten; /* `ragno forget` has erased them: they are not written down again */
 } SeedSink;
 
 static Result agent_add_seeds(void *context, const LinkInfo *seeds, const char *const *tags,
                               size_t n)
 {
     SeedSink *sink = context;
+    const Scope *scope = shared_get(&sink->scope);
+    LinkInfo *kept = calloc(n + 1, sizeof *kept);
+    const char **kept_tags = calloc(n + 1, sizeof *kept_tags);
     uint64_t added = 0;
-    Result rc = ingest_seeds(sink->ingest, seeds, tags, n, &added);
+    size_t n_kept = 0;
+    Result rc = kept == NULL || kept_tags == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+        if (scope != NULL &&
+            scope_rule_of(scope, seeds[i].url, strlen(seeds[i].url), 'M') == SCOPE_FORGOTTEN) {
+            continue;
+        }
+        kept[n_kept] = seeds[i];
+        kept_tags[n_kept++] = tags[i];
+    }
+    if (rc == RESULT_OK && n_kept > 0) {
+        rc = ingest_seeds(sink->ingest, kept, kept_tags, n_kept, &added);
+    }
+    free(kept);
+    free(kept_tags);
     sink->added += added;
+    sink->forgotten += n - n_kept;
     return rc;
 }
 
@@ -201,12 +222,14 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
                          .ports = &parts->ports,
                          .keep_credentials = parts->config->scope_seed_credentials};
     Result rc = RESULT_OK;
+    shared_reader_open(&sink.scope, &parts->scope);
     for (size_t i = 0; i < options->n_seed_files && rc == RESULT_OK; i++) {
         rc = seeds_read_file(&reader, options->seed_files[i]);
     }
     if (rc == RESULT_OK && options->n_seed_words > 0) {
         rc = seeds_read_words(&reader, options->seed_words, options->n_seed_words);
     }
+    shared_reader_close(&sink.scope);
     if (rc == RESULT_NOT_FOUND || rc == RESULT_IO) {
         return EXIT_IO; /* said already */
     }
@@ -229,8 +252,9 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
                       reader.bad > 0 ? " that could be fetched" : "");
         return EXIT_USAGE;
     }
-    LOG_INFO("agent", "seeds read", "good=%llu new=%llu bad=%llu", (unsigned long long)reader.good,
-             (unsigned long long)sink.added, (unsigned long long)reader.bad);
+    LOG_INFO("agent", "seeds read", "good=%llu new=%llu bad=%llu forgotten=%llu",
+             (unsigned long long)reader.good, (unsigned long long)sink.added,
+             (unsigned long long)reader.bad, (unsigned long long)sink.forgotten);
     return EXIT_FINISHED;
 }
 

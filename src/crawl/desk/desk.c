@@ -147,6 +147,20 @@ static void desk_stop(Desk *desk, const DeskRequest *request)
     }
 }
 
+static void desk_forget(Desk *desk, const DeskRequest *request)
+{
+    if (desk->helm->stopping) {
+        desk_refuse(desk, request, "the crawl is stopping");
+    } else if (desk->helm->parts->cluster != NULL) {
+        desk_refuse(desk, request, "it is an agent of a cluster, in which others hold parts of it");
+    } else if (desk->helm->options->erase == NULL) {
+        desk_refuse(desk, request, "it cannot start anew by itself; stop it first");
+    } else {
+        helm_erase(desk->helm, request->who);
+        desk_done(desk, request, "the crawl stops, erases, and goes on");
+    }
+}
+
 static void desk_reload(Desk *desk, const DeskRequest *request)
 {
     size_t changed = 0;
@@ -370,6 +384,7 @@ static const DeskWord words[] = {
     {"flights", "[URL]", 0, 1, desk_flights,
      "what is being fetched, the longest first; or whether URL is"},
     {"flush", "", 0, 0, desk_flush, "look up at once the links that wait for it (sieve.max_age)"},
+    {"forget", "", 0, 0, desk_forget, "carry out the order of `ragno forget DIR WHAT`"},
     {"get", "[SECTION[.KEY]]", 0, 1, desk_get, "the value in effect, and where it comes from"},
     {"help", "", 0, 0, desk_help, "these lines"},
     {"host", "HOST [revive|drop|visit|delay TIME]", 1, 3, desk_host,

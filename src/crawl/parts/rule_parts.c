@@ -67,6 +67,8 @@ static Result make_admission(const AgentParts *parts, const DenialList *denials,
 {
     ScopeOptions options = config_scope(parts->config);
     options.stay = parts->stay;
+    options.denied = (const char *const *)denials->rules;
+    options.n_denied = denials->n;
     return admission_new(admission, &options, (const char *const *)denials->rules, denials->n,
                          error);
 }
@@ -85,6 +87,8 @@ Result rule_parts_share(AgentParts *parts, Buffer *error)
     ScopeOptions options = config_scope(parts->config);
     options.stay = parts->stay;
     Result rc = denial_list_read(&parts->denials, parts->store->directory, error);
+    options.denied = (const char *const *)parts->denials.rules;
+    options.n_denied = parts->denials.n;
     if (rc == RESULT_OK) {
         rc = scope_new(&scope, &options, error);
     }
@@ -269,6 +273,9 @@ Result rule_parts_allow(AgentParts *parts, const char *rule, const char *who, Bu
     }
     if (rc == RESULT_OK) {
         rc = rule_parts_install(parts, answer);
+    }
+    if (rc == RESULT_OK && denials_is_tomb(buffer_string(&normal))) {
+        rc = rule_parts_share(parts, answer); /* links are judged by it, too */
     }
     if (rc == RESULT_OK) {
         LOG_INFO("rules", "allowed", "rule=\"%s\" %s", buffer_string(&normal), who);

@@ -30,6 +30,7 @@ typedef struct AgentOptions {
     bool quiet;   /* no summary */
     bool is_dry;  /* that no seed is fetched is what is wanted */
     bool verbose; /* events of level INFO on standard error, too */
+    bool *erase;  /* set when the crawl has stopped only for `ragno forget`, and is to start anew */
 } AgentOptions;
 
 #endif

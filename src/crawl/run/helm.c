@@ -248,6 +248,7 @@ void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
 
 #define DRAIN_TICK_MS  1000
 #define SAME_SIGNAL_MS 100
+#define ERASE_TICK_MS  100 /* until no link waits */
 
 /* ---- stop ------------------------------------------------------------------------------------ */
 
@@ -327,6 +328,25 @@ void helm_stop_now(Helm *helm, const char *who, MonoTime now)
 {
     helm_stop_asked(helm, who, now);
     force(helm, who);
+}
+
+/* ---- erasing --------------------------------------------------------------------------------- */
+
+void helm_erase(Helm *helm, const char *who)
+{
+    helm->erases = true;
+    LOG_INFO("agent", "an erasure is asked for", "links_waiting=%llu %s",
+             (unsigned long long)stats_get(&helm->parts->stats.sieve_pending), who);
+    atomic_store(&helm->parts->sieve.flush, true);
+    ingest_wake(helm->parts->ingest);
+}
+
+static void helm_check_erasure(Helm *helm, MonoTime now)
+{
+    if (helm->erases && !helm->stopping && stats_get(&helm->parts->stats.sieve_pending) == 0) {
+        *helm->options->erase = true;
+        helm_stop(helm, EXIT_FINISHED, "stopped for an erasure; it goes on afterwards", now);
+    }
 }
 
 /* ---- pause ----------------------------------------------------------------------------------- */
@@ -555,6 +575,7 @@ void helm_tick(Helm *helm, MonoTime now)
         check_own_limits(helm, now);
     }
     check_times(helm, now);
+    helm_check_erasure(helm, now);
     if (helm->stopping && !helm->forced && !mono_before(now, helm->grace_end)) {
         helm->forced = true; /* the grace is over: what is in flight is fetched again */
         parts_abort(helm->parts);
@@ -582,6 +603,9 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
         next = helm_sooner(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
     }
     next = helm_sooner(next, network_look_next(&helm->network));
+    if (helm->erases) {
+        next = helm_sooner(next, mono_add_ms(now, ERASE_TICK_MS));
+    }
     if (helm->stopping) {
         next = helm_sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
         next = helm_sooner(next, helm->grace_end);

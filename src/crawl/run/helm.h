@@ -108,7 +108,8 @@ typedef struct Helm {
     uint64_t elapsed_before_ms;
     bool stopping;
     bool forced;
-    bool held; /* paused by the operator */
+    bool held;   /* paused by the operator */
+    bool erases; /* it is to stop for `ragno forget`, as soon as no link waits in the sieve */
     NetworkLook network;
     int status;      /* exit status once stopping */
     const char *why; /* how it ended: a sentence; borrowed */
@@ -127,6 +128,8 @@ void helm_stop_asked(Helm *helm, const char *who, MonoTime now);
 void helm_stop_now(Helm *helm, const char *who, MonoTime now);
 /* Pauses (held) or resumes the crawl. False when it is already in that state. */
 bool helm_pause(Helm *helm, bool held, const char *who);
+/* Stops the crawl so that an order of `ragno forget` can be carried out; it starts anew then. */
+void helm_erase(Helm *helm, const char *who);
 /* Opens all logs anew. */
 void helm_reopen_logs(Helm *helm, const char *who);
 

@@ -388,6 +388,35 @@ Result sieve_walk(const char *directory, const SieveState *state, uint8_t *pages
     return rc;
 }
 
+/* What sieve_walk_urls shows to whom. */
+typedef struct UrlWalk {
+    SieveUrlVisit visit;
+    void *context;
+} UrlWalk;
+
+static Result sieve_walk_show(void *context, uint64_t generation, const DrumKey *key,
+                              DrumBytes auxiliary)
+{
+    const UrlWalk *walk = context;
+    SieveLink link;
+    (void)generation;
+    (void)key;
+    if (sieve_link_read(auxiliary, &link) && auxiliary.length > sizeof link) {
+        walk->visit(walk->context, (const char *)auxiliary.bytes + sizeof link,
+                    auxiliary.length - sizeof link);
+    }
+    return RESULT_OK;
+}
+
+Result sieve_walk_urls(const char *directory, const SieveState *state, SieveUrlVisit visit,
+                       void *context)
+{
+    UrlWalk walk = {.visit = visit, .context = context};
+    DrumRecovery recovery = {.generations = 0};
+    return drum_walk(directory, state->progress, state->position, sieve_walk_show, &walk,
+                     &recovery);
+}
+
 /* ---- Sieve ---- */
 
 /* Shares of memory_bytes. */

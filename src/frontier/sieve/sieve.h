@@ -152,6 +152,10 @@ void sieve_merge_end(SieveMerge *merge);
  * zeroed by the caller). Reads only; recovery as drum_walk. */
 Result sieve_walk(const char *directory, const SieveState *state, uint8_t *pages, uint64_t n_pages,
                   DrumRecovery *recovery);
+/* Shows the URL of every link that waits and has one (the others are known). */
+typedef void (*SieveUrlVisit)(void *context, const char *url, size_t length);
+Result sieve_walk_urls(const char *directory, const SieveState *state, SieveUrlVisit visit,
+                       void *context);
 
 typedef struct Sieve Sieve;
 

@@ -1,10 +1,13 @@
 #include "rules/scope/denials.h"
 
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hash.h"
 #include "parse/url/url.h"
 #include "rules/scope/domain_set.h"
 #include "rules/scope/url_regex.h"
@@ -19,7 +22,9 @@ typedef enum DenialKind {
     DENIAL_ADDRESS, /* an address or a range */
     DENIAL_BELOW,   /* a URL, and what is below it */
     DENIAL_URLS,    /* a pattern of URLs */
-    DENIAL_REGEX
+    DENIAL_REGEX,
+    DENIAL_TOMB_HOST, /* what `ragno forget` has erased, by its hash */
+    DENIAL_TOMB_URL
 } DenialKind;
 
 typedef struct Denial {
@@ -28,13 +33,67 @@ typedef struct Denial {
     size_t length;
     IpRanges ranges; /* DENIAL_ADDRESS */
     UrlRegex *regex; /* DENIAL_REGEX */
+    Hash128 hash;    /* DENIAL_TOMB_... */
 } Denial;
 
 struct Denials {
     Denial *denials;
     size_t n;
     DomainSet names; /* of the rules of kind DENIAL_NAME */
+    size_t n_tombs;
 };
+
+/* ---- tombstones ------------------------------------------------------------------------------ */
+
+#define TOMB_HOST DENIAL_TOMB "host:"
+#define TOMB_URL  DENIAL_TOMB "url:"
+
+/* The expression of a rule of kind DENIAL_REGEX. */
+static const char *regex_of(const char *rule)
+{
+    return strstr(rule, REGEX_WORD) + REGEX_LENGTH;
+}
+
+Result denials_tomb(bool is_host, const char *text, size_t length, Buffer *out)
+{
+    Hash128 hash = hash_128(text, length);
+    return buffer_printf(out, "%s%016" PRIx64 "%016" PRIx64, is_host ? TOMB_HOST : TOMB_URL,
+                         hash.high, hash.low);
+}
+
+static bool tomb_read(const char *rule, Hash128 *hash)
+{
+    const char *digits = strrchr(rule, ':') + 1;
+    return strlen(digits) == 32 && strspn(digits, "0123456789abcdef") == 32 &&
+           sscanf(digits, "%16" SCNx64 "%16" SCNx64, &hash->high, &hash->low) == 2;
+}
+
+static const char *tomb_find(const Denials *denials, DenialKind kind, const char *text,
+                             size_t length)
+{
+    Hash128 hash = hash_128(text, length);
+    for (size_t i = 0; i < denials->n; i++) {
+        const Denial *denial = &denials->denials[i];
+        if (denial->kind == kind && denial->hash.high == hash.high &&
+            denial->hash.low == hash.low) {
+            return denial->rule;
+        }
+    }
+    return NULL;
+}
+
+/* The host itself, or one above it. */
+static const char *tomb_find_host(const Denials *denials, const char *name, size_t length)
+{
+    const char *end = name + length;
+    const char *rule = NULL;
+    while (denials->n_tombs > 0 && rule == NULL && name < end) {
+        const char *dot = memchr(name, '.', (size_t)(end - name));
+        rule = tomb_find(denials, DENIAL_TOMB_HOST, name, (size_t)(end - name));
+        name = dot == NULL ? end : dot + 1;
+    }
+    return rule;
+}
 
 /* ---- what a rule is -------------------------------------------------------------------------- */
 
@@ -59,7 +118,12 @@ static bool is_range(const char *rule)
 
 static DenialKind denials_kind_of(const char *rule)
 {
-    if (strncmp(rule, REGEX_WORD, REGEX_LENGTH) == 0) {
+    if (denials_is_tomb(rule) &&
+        strncmp(rule, DENIAL_TOMB REGEX_WORD, sizeof DENIAL_TOMB REGEX_WORD - 1) != 0) {
+        return strncmp(rule, TOMB_URL, sizeof TOMB_URL - 1) == 0 ? DENIAL_TOMB_URL
+                                                                 : DENIAL_TOMB_HOST;
+    }
+    if (denials_is_tomb(rule) || strncmp(rule, REGEX_WORD, REGEX_LENGTH) == 0) {
         return DENIAL_REGEX;
     }
     if (is_range(rule)) {
@@ -125,13 +189,14 @@ Result denials_normalise(const char *rule, Buffer *out, Buffer *error)
 {
     DenialKind kind = denials_kind_of(rule);
     UrlRegex *regex = NULL;
+    Hash128 hash;
     Result rc = RESULT_OK;
     if (*rule == '\0') {
         return denials_complain(rule, "empty", error);
     }
     switch (kind) {
     case DENIAL_REGEX:
-        rc = url_regex_compile(rule + REGEX_LENGTH, rule, &regex, error);
+        rc = url_regex_compile(regex_of(rule), rule, &regex, error);
         if (rc == RESULT_OK && regex == NULL) {
             rc = denials_complain(rule, "an empty expression", error);
         }
@@ -147,6 +212,11 @@ Result denials_normalise(const char *rule, Buffer *out, Buffer *error)
         return append_lower(rule, out);
     case DENIAL_ADDRESS:
         return append_lower(rule, out);
+    case DENIAL_TOMB_HOST:
+    case DENIAL_TOMB_URL:
+        return tomb_read(rule, &hash)
+                   ? buffer_append_string(out, rule)
+                   : denials_complain(rule, "no hash of what was forgotten", error);
     case DENIAL_URLS:
         break;
     }
@@ -165,8 +235,11 @@ static Result denial_init(Denial *denial, const char *rule, Buffer *error)
     if (denial->kind == DENIAL_ADDRESS) {
         return ip_ranges_parse(&denial->ranges, rule, error);
     }
+    if (denial->kind == DENIAL_TOMB_HOST || denial->kind == DENIAL_TOMB_URL) {
+        return tomb_read(rule, &denial->hash) ? RESULT_OK : RESULT_INVALID;
+    }
     return denial->kind == DENIAL_REGEX
-               ? url_regex_compile(rule + REGEX_LENGTH, rule, &denial->regex, error)
+               ? url_regex_compile(regex_of(rule), rule, &denial->regex, error)
                : RESULT_OK;
 }
 
@@ -184,6 +257,7 @@ Result denials_new(Denials **out, const char *const *rules, size_t n, Buffer *er
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
         Denial *denial = &denials->denials[denials->n++];
         rc = denial_init(denial, rules[i], error);
+        denials->n_tombs += denials_is_tomb(rules[i]);
         if (rc == RESULT_OK && denial->kind == DENIAL_NAME) {
             rc = domain_set_add(&denials->names, denial->rule, denial->length);
         }
@@ -215,6 +289,7 @@ const char *denials_host(const Denials *denials, const char *name, size_t length
 {
     char text[NAME_BYTES + 1];
     const char *rule = domain_set_find(&denials->names, name, length);
+    rule = rule == NULL ? tomb_find_host(denials, name, length) : rule;
     bool fits = length < sizeof text;
     if (rule != NULL || denials->names.n == denials->n) {
         return rule;
@@ -258,6 +333,8 @@ static bool denies_url(const Denial *denial, const char *url, size_t length)
         return fnmatch(denial->rule, url, 0) == 0;
     case DENIAL_REGEX:
         return url_regex_find(denial->regex, url, length, true);
+    case DENIAL_TOMB_URL:
+    case DENIAL_TOMB_HOST:
     case DENIAL_NAME:
     case DENIAL_NAMES:
     case DENIAL_ADDRESS:
@@ -268,10 +345,12 @@ static bool denies_url(const Denial *denial, const char *url, size_t length)
 
 const char *denials_url(const Denials *denials, const char *url, size_t length)
 {
-    for (size_t i = 0; i < denials->n; i++) {
+    const char *rule =
+        denials->n_tombs == 0 ? NULL : tomb_find(denials, DENIAL_TOMB_URL, url, length);
+    for (size_t i = 0; i < denials->n && rule == NULL; i++) {
         if (denies_url(&denials->denials[i], url, length)) {
-            return denials->denials[i].rule;
+            rule = denials->denials[i].rule;
         }
     }
-    return NULL;
+    return rule;
 }

@@ -8,6 +8,8 @@
  *   https://example.org/private     this URL, and what is below it
  *   https://a.example/x*.pdf        URLs that match the pattern as a whole
  *   regex:[?&]sessionid=            URLs in which the regular expression (PCRE) is found
+ *   forgotten:host:HASH             a host and all below it, or one URL, which `ragno forget` has
+ *   forgotten:url:HASH              erased: the hash knows it again, and does not say its name
  *
  * Owns: its copies of the rules. Immutable once made.
  * Threads: any.
@@ -15,7 +17,9 @@
 #ifndef RULES_DENIALS_H
 #define RULES_DENIALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
@@ -26,6 +30,16 @@ typedef struct Denials Denials;
 /* Appends a rule as it is kept: lower case where case does not count, names outside ASCII as they
  * are on the wire. RESULT_INVALID: it is none. */
 Result denials_normalise(const char *rule, Buffer *out, Buffer *error);
+
+/* The rules of a kind of their own: what was erased. They hold for links before these are kept, too
+ * (scope.h), since nothing may write such a name again. */
+#define DENIAL_TOMB "forgotten:"
+static inline bool denials_is_tomb(const char *rule)
+{
+    return strncmp(rule, DENIAL_TOMB, sizeof DENIAL_TOMB - 1) == 0;
+}
+/* Appends the rule for a host, or for a URL; both as the parser of URLs writes them. */
+Result denials_tomb(bool is_host, const char *text, size_t length, Buffer *out);
 
 /* rules are normalised. RESULT_INVALID, RESULT_MEMORY. */
 Result denials_new(Denials **denials, const char *const *rules, size_t n, Buffer *error);

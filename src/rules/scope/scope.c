@@ -5,6 +5,7 @@
 
 #include "parse/host/authority.h"
 #include "parse/host/port_set.h"
+#include "rules/scope/denials.h"
 #include "rules/scope/domain_set.h"
 #include "rules/scope/url_regex.h"
 
@@ -16,6 +17,7 @@ struct Scope {
     size_t max_url_length;
     const StaySet *stay; /* NULL = anywhere */
     PortSet ports;
+    Denials *forgotten; /* NULL: nothing was */
 };
 
 static Result ports_parse(PortSet *ports, const char *list, Buffer *error)
@@ -27,6 +29,23 @@ static Result ports_parse(PortSet *ports, const char *list, Buffer *error)
         (void)buffer_printf(error, "scope.ports: %s\n", buffer_string(&what));
     }
     buffer_destroy(&what);
+    return rc;
+}
+
+static Result scope_set_forgotten(Scope *scope, const ScopeOptions *options, Buffer *error)
+{
+    const char **tombs = calloc(options->n_denied + 1, sizeof *tombs);
+    size_t n = 0;
+    for (size_t i = 0; tombs != NULL && i < options->n_denied; i++) {
+        if (denials_is_tomb(options->denied[i])) {
+            tombs[n++] = options->denied[i];
+        }
+    }
+    Result rc = tombs == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK && n > 0) {
+        rc = denials_new(&scope->forgotten, tombs, n, error);
+    }
+    free(tombs);
     return rc;
 }
 
@@ -52,6 +71,9 @@ Result scope_new(Scope **out, const ScopeOptions *options, Buffer *error)
     if (rc == RESULT_OK) {
         rc = url_regex_compile(options->reject_regex, "scope.reject_regex", &scope->reject, error);
     }
+    if (rc == RESULT_OK) {
+        rc = scope_set_forgotten(scope, options, error);
+    }
     if (rc != RESULT_OK) {
         scope_delete(scope);
         return rc;
@@ -68,6 +90,7 @@ void scope_delete(void *object)
         domain_set_destroy(&scope->excluded);
         url_regex_delete(scope->accept);
         url_regex_delete(scope->reject);
+        denials_delete(scope->forgotten);
         free(scope);
     }
 }
@@ -76,12 +99,16 @@ ScopeRule scope_rule_of(const Scope *scope, const char *url, size_t length, uint
 {
     bool is_seed = hop == 'M';
     bool anywhere = is_seed || hop == 'E';
-    if (!is_seed && length > scope->max_url_length) {
-        return SCOPE_LENGTH;
-    }
     Authority at = authority_of(url, length);
     const char *host = url + at.host;
     size_t host_length = at.host_end - at.host;
+    if (scope->forgotten != NULL && (denials_host(scope->forgotten, host, host_length) != NULL ||
+                                     denials_url(scope->forgotten, url, length) != NULL)) {
+        return SCOPE_FORGOTTEN;
+    }
+    if (!is_seed && length > scope->max_url_length) {
+        return SCOPE_LENGTH;
+    }
     if (!is_seed && !port_set_has(&scope->ports, at.port)) {
         return SCOPE_PORT;
     }
@@ -112,10 +139,16 @@ ScopeRule scope_rule(const Scope *scope, const char *url, size_t length)
 
 Refusal scope_rule_refusal(ScopeRule rule)
 {
-    return rule == SCOPE_IN       ? REFUSALS
-           : rule == SCOPE_LENGTH ? REFUSED_LENGTH
-           : rule == SCOPE_PORT   ? REFUSED_PORT
-                                  : REFUSED_SCOPE;
+    static const Refusal refusals[] = {[SCOPE_IN] = REFUSALS,
+                                       [SCOPE_LENGTH] = REFUSED_LENGTH,
+                                       [SCOPE_PORT] = REFUSED_PORT,
+                                       [SCOPE_EXCLUDED] = REFUSED_SCOPE,
+                                       [SCOPE_DOMAINS] = REFUSED_SCOPE,
+                                       [SCOPE_STAY] = REFUSED_SCOPE,
+                                       [SCOPE_REJECTED] = REFUSED_SCOPE,
+                                       [SCOPE_NOT_ACCEPTED] = REFUSED_SCOPE,
+                                       [SCOPE_FORGOTTEN] = REFUSED_DENIED};
+    return refusals[rule];
 }
 
 const char *scope_rule_name(ScopeRule rule)
@@ -129,6 +162,7 @@ const char *scope_rule_name(ScopeRule rule)
         [SCOPE_STAY] = "scope.stay",
         [SCOPE_REJECTED] = "scope.reject_regex",
         [SCOPE_NOT_ACCEPTED] = "scope.accept_regex",
+        [SCOPE_FORGOTTEN] = "ragno forget",
     };
     return names[rule];
 }

@@ -26,6 +26,9 @@ typedef struct ScopeOptions {
     const char *ports; /* "" = all that are not bad */
     size_t max_url_length;
     const StaySet *stay; /* NULL = anywhere; may grow; borrowed */
+    const char *const
+        *denied; /* rules (denials.h); those of what was forgotten hold for every URL */
+    size_t n_denied;
 } ScopeOptions;
 
 /* RESULT_INVALID: error says which expression is wrong, and where. */
@@ -41,7 +44,8 @@ typedef enum ScopeRule {
     SCOPE_DOMAINS,
     SCOPE_STAY,
     SCOPE_REJECTED,
-    SCOPE_NOT_ACCEPTED
+    SCOPE_NOT_ACCEPTED,
+    SCOPE_FORGOTTEN /* asked first: `ragno forget` has erased it, nothing may write it down again */
 } ScopeRule;
 
 /* url is absolute and normalised; all rules hold. */

@@ -49,8 +49,6 @@ typedef struct PageClaim PageClaim;
  * Threads: the one that opens the database.
  * Errors: errno and LMDB codes. */
 
-#define PAGE_DIRECTORY_FILE_MODE  0664
-#define PAGE_DIRECTORY_MAX_TABLES 40
 #define PAGE_DIRECTORY_PATH_BYTES 4096
 
 /* Writes the tables of a database without pages into a transaction. */

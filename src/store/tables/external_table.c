@@ -62,6 +62,15 @@ static MDB_val external_key(unsigned char *bytes, uint32_t host, ExternalKind ki
     return (MDB_val){5 + n, bytes};
 }
 
+static uint64_t external_number_at(const unsigned char *bytes, unsigned n)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < n; i++) {
+        number = number << 8 | bytes[i];
+    }
+    return number;
+}
+
 /* ---- a row of URLs --------------------------------------------------------------------------- */
 
 static bool external_parse(const MDB_val *bytes, ExternalRow *row)
@@ -402,6 +411,30 @@ Result external_table_read(MDB_txn *txn, uint32_t host, uint64_t index, Buffer *
     }
     return code == MDB_SUCCESS ? external_decode(txn, dbi, host, &value, list)
                                : lmdb_result(code, "get external");
+}
+
+Result external_table_walk(MDB_txn *txn, ExternalVisit visit, void *context)
+{
+    MDB_dbi dbi = 0;
+    MDB_cursor *cursor = NULL;
+    MDB_val key, value;
+    Result rc = RESULT_OK;
+    int code = mdb_dbi_open(txn, EXTERNAL_TABLE, 0, &dbi);
+    if (code == MDB_SUCCESS) {
+        code = mdb_cursor_open(txn, dbi, &cursor);
+    }
+    while (rc == RESULT_OK && code == MDB_SUCCESS) {
+        code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        const unsigned char *bytes = code == MDB_SUCCESS ? key.mv_data : NULL;
+        if (bytes != NULL && key.mv_size == EXTERNAL_KEY_BYTES && bytes[4] == EXTERNAL_LIST) {
+            rc = visit(context, (uint32_t)external_number_at(bytes, 4),
+                       external_number_at(bytes + 5, 6));
+        }
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    return rc != RESULT_OK || code == MDB_NOTFOUND ? rc : lmdb_result(code, "walk external");
 }
 
 /* ---- birth and death ------------------------------------------------------------------------- */

@@ -41,4 +41,9 @@ Result external_table_put(ExternalTable *table, MDB_txn *txn, uint32_t host, uin
  * Nothing when there is none. */
 Result external_table_read(MDB_txn *txn, uint32_t host, uint64_t index, Buffer *list);
 
+/* Shows every page that has a list, and its host; anything but RESULT_OK ends the walk and is
+ * returned. Opens the table by itself; RESULT_OK when there is none. */
+typedef Result (*ExternalVisit)(void *context, uint32_t host, uint64_t index);
+Result external_table_walk(MDB_txn *txn, ExternalVisit visit, void *context);
+
 #endif

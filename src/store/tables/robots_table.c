@@ -115,7 +115,7 @@ void robots_table_close(RobotsTable *table)
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-static bool robots_table_is_reference(const MDB_val *value, uint64_t *hash)
+bool robots_reference_read(const MDB_val *value, uint64_t *hash)
 {
     Reference reference;
     if (value->mv_size != sizeof reference) {
@@ -190,7 +190,7 @@ static Result append_text(const RobotsTable *table, MDB_txn *txn, const MDB_val 
     uint64_t hash = 0;
     MDB_val text;
     TextHead head;
-    if (!robots_table_is_reference(value, &hash)) {
+    if (!robots_reference_read(value, &hash)) {
         return buffer_append(body, value->mv_data, value->mv_size);
     }
     Result rc = find_text(table, txn, &hash, &text, &head);
@@ -314,7 +314,7 @@ static Result robots_table_value_of(RobotsTable *table, MDB_txn *txn, const char
         /* LMDB takes a pointer to non-const but only reads it. */
         memcpy(&value->mv_data, &body, sizeof body);
     }
-    bool is_short = length <= SHORT_BYTES && !robots_table_is_reference(value, &other);
+    bool is_short = length <= SHORT_BYTES && !robots_reference_read(value, &other);
     if (is_short || !table->has_texts || length > TEXT_MOST) {
         return RESULT_OK;
     }
@@ -336,7 +336,7 @@ Result robots_table_put(RobotsTable *table, MDB_txn *txn, uint32_t host, const c
     Reference reference;
     uint64_t before = 0;
     int rc = mdb_get(txn, table->robots, &key, &old);
-    bool was_reference = rc == MDB_SUCCESS && robots_table_is_reference(&old, &before);
+    bool was_reference = rc == MDB_SUCCESS && robots_reference_read(&old, &before);
     Result result = lmdb_result(none_is_well(rc), "get robots");
     if (result == RESULT_OK) {
         result = robots_table_value_of(table, txn, body, length, hash, &reference, &value);
@@ -357,7 +357,7 @@ static Result robots_table_forget(RobotsTable *table, MDB_txn *txn, uint64_t id)
     if (rc != MDB_SUCCESS) {
         return lmdb_result(none_is_well(rc), "get robots");
     }
-    bool was_reference = robots_table_is_reference(&value, &hash);
+    bool was_reference = robots_reference_read(&value, &hash);
     Result result = lmdb_result(mdb_del(txn, table->history, &key, NULL), "forget robots");
     return result == RESULT_OK ? robots_table_release(table, txn, was_reference, hash) : result;
 }
@@ -378,7 +378,7 @@ Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32
     if (result == RESULT_OK) {
         result = buffer_append(&table->scratch, value.mv_data, value.mv_size);
     }
-    bool is_shared = robots_table_is_reference(&value, &hash);
+    bool is_shared = robots_reference_read(&value, &hash);
     if (result == RESULT_OK) {
         result = robots_table_forget(table, txn, id);
     }

@@ -15,6 +15,7 @@
 #define STORE_TABLES_ROBOTS_TABLE_H
 
 #include <lmdb.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/result.h"
@@ -40,5 +41,8 @@ Result robots_table_put(RobotsTable *table, MDB_txn *txn, uint32_t host, const c
 /* Keeps the present text, if there is one, as that of a version, and forgets the version that is
  * ROBOTS_TABLE_KEPT older. */
 Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32_t version);
+
+/* Whether a value of robots or robots_history refers to a text, and to which. */
+bool robots_reference_read(const MDB_val *value, uint64_t *hash);
 
 #endif

@@ -1,0 +1,257 @@
+#include "command/forget/forget.h"
+
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command/forget/forget_order.h"
+#include "crawl/control/control_link.h"
+#include "crawl/crawl_store.h"
+#include "crawl/exit_status.h"
+#include "crawl/when.h"
+
+#define POLL_MS 200
+
+static int forget_status(const ForgetOrder *forget, Result rc)
+{
+    if (rc == RESULT_OK) {
+        return 0;
+    }
+    (void)fprintf(stderr, "ragno forget: %s\n",
+                  forget->error.length > 0 ? buffer_string(&forget->error) : result_name(rc));
+    return rc == RESULT_INVALID || rc == RESULT_NOT_FOUND ? EXIT_USAGE
+           : rc == RESULT_LOCKED || rc == RESULT_DAMAGED  ? EXIT_DIRECTORY
+           : rc == RESULT_CLOSED                          ? EXIT_SIGNAL
+                                                          : EXIT_IO;
+}
+
+int forget_finish(const char *directory, bool quiet)
+{
+    ForgetOrder order;
+    CrawlStore store = {.lock = -1};
+    forget_order_init(&order, directory);
+    order.quiet = quiet;
+    Result rc = crawl_store_lock(&store, directory, false, &order.error);
+    if (rc == RESULT_OK) {
+        rc = forget_order_run(&order);
+    }
+    int status = forget_status(&order, rc);
+    forget_order_destroy(&order);
+    crawl_store_close(&store);
+    return status;
+}
+
+/* ---- a crawl that runs ----------------------------------------------------------------------- */
+
+static Result forget_ask(ForgetOrder *forget, ControlLink *link, const char *word,
+                         const char *argument)
+{
+    char *const words[] = {(char *)(uintptr_t)word, (char *)(uintptr_t)argument};
+    Buffer note;
+    buffer_init(&note, BUFFER_NO_LIMIT);
+    Result rc = control_link_ask(link, words, argument == NULL ? 1 : 2, NULL, NULL, 60000, &note,
+                                 &forget->error);
+    buffer_destroy(&note);
+    return rc;
+}
+
+/* Until the crawl has carried it out. */
+static Result forget_wait(ForgetOrder *forget, long told)
+{
+    while (forget_order_is_due(forget->directory)) {
+        (void)poll(NULL, 0, POLL_MS);
+        if (!forget_order_is_due(forget->directory)) {
+            break;
+        }
+        if (crawl_store_owner(forget->directory) == 0) {
+            (void)buffer_append_string(&forget->error,
+                                       "the crawl has ended; `ragno forget DIR` goes on");
+            return RESULT_CLOSED;
+        }
+    }
+    char *path = forget_order_path(forget->directory, FORGET_TOLD);
+    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    char line[1024];
+    if (file != NULL && fseek(file, told, SEEK_SET) == 0) {
+        while (!forget->quiet && fgets(line, sizeof line, file) != NULL) {
+            (void)fputs(line, stdout);
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    free(path);
+    return RESULT_OK;
+}
+
+static long forget_told_bytes(const char *directory)
+{
+    struct stat st;
+    char *path = forget_order_path(directory, FORGET_TOLD);
+    long bytes = path != NULL && stat(path, &st) == 0 ? (long)st.st_size : 0;
+    free(path);
+    return bytes;
+}
+
+/* Nothing of it is written any more from the tombstones on; then the crawl stops, erases, and
+ * starts anew. */
+static Result forget_running(ForgetOrder *forget, bool again)
+{
+    ControlLink *link = NULL;
+    long told = forget_told_bytes(forget->directory);
+    if (!again && forget_order_is_due(forget->directory)) {
+        (void)buffer_append_string(&forget->error, "another erasure is under way there");
+        return RESULT_CLOSED;
+    }
+    buffer_reset(&forget->error);
+    Result rc = control_link_open(&link, forget->directory, &forget->error);
+    for (size_t i = 0; rc == RESULT_OK && i < forget->targets.n; i++) {
+        Buffer rule;
+        buffer_init(&rule, BUFFER_NO_LIMIT);
+        rc = forget_order_tomb(&forget->targets.all[i], &rule);
+        if (rc == RESULT_OK) {
+            rc = forget_ask(forget, link, again ? "allow" : "deny", rule.data);
+        }
+        if (rc == RESULT_LIMIT && !again) {
+            rc = RESULT_OK; /* it is there already */
+            buffer_reset(&forget->error);
+        }
+        buffer_destroy(&rule);
+    }
+    if (rc == RESULT_OK && !again) {
+        rc = forget_order_write(forget);
+    }
+    if (rc == RESULT_OK && !again) {
+        rc = forget_ask(forget, link, "forget", NULL);
+    }
+    control_link_close(link);
+    return rc == RESULT_OK && !again ? forget_wait(forget, told) : rc;
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static int forget_usage(FILE *out)
+{
+    (void)fputs(
+        "usage: ragno forget DIR [HOST|URL]... [--regex RE]... [--older-than TIME] [OPTION]...\n"
+        "Takes it out of everything that DIR keeps: database, WARC files and indices, logs,\n"
+        "exports. A crawl that runs there stops for it, and goes on afterwards. Without a target\n"
+        "it goes on with what was interrupted.\n"
+        "  HOST               a host, and all hosts below it;  URL  this page alone\n"
+        "      --regex RE     URLs in which RE is found\n"
+        "      --older-than T what was fetched before: 90d, 2026-01-31\n"
+        "      --keep-graph   the pages stay as nameless nodes of the link graph\n"
+        "      --hash-logs    lines of crawl.log stay, with a hash for the URL\n"
+        "      --again        it may come back: takes the tombstone away, erases nothing\n"
+        "  -q, --quiet\n"
+        "Exit: 0 done, 2 usage, 3 input or output (it goes on at the next start), 11 the crawl\n"
+        "ended before it was done, 17 DIR is in use or damaged.\n",
+        out);
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+typedef struct ForgetLine {
+    ForgetOrder *forget;
+    bool again;
+    bool help;
+} ForgetLine;
+
+static Result forget_take_age(ForgetOrder *forget, const char *text)
+{
+    Result rc = when_parse(text, wall_now(), &forget->targets.before);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(&forget->error, "--older-than: '%s' is no time such as 90d", text);
+    }
+    return rc;
+}
+
+static Result forget_parse(ForgetLine *line, int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"regex", required_argument, NULL, 'r'}, {"older-than", required_argument, NULL, 'o'},
+        {"keep-graph", no_argument, NULL, 'k'},  {"hash-logs", no_argument, NULL, 'l'},
+        {"again", no_argument, NULL, 'a'},       {"quiet", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    ForgetOrder *forget = line->forget;
+    Result rc = RESULT_OK;
+    optind = 0;
+    for (int o = 0; rc == RESULT_OK && (o = getopt_long(argc, argv, "qh", options, NULL)) != -1;) {
+        line->help |= o == 'h';
+        line->again |= o == 'a';
+        forget->quiet |= o == 'q';
+        forget->targets.keep_graph |= o == 'k';
+        forget->targets.hash_logs |= o == 'l';
+        if (o == '?') {
+            return RESULT_INVALID;
+        }
+        if (o == 'r') {
+            rc = forget_targets_add_regex(&forget->targets, optarg, &forget->error);
+        } else if (o == 'o') {
+            rc = forget_take_age(forget, optarg);
+        }
+    }
+    forget->directory = optind < argc ? argv[optind] : NULL;
+    for (int i = optind + 1; rc == RESULT_OK && i < argc; i++) {
+        rc = forget_targets_add(&forget->targets, argv[i], &forget->error);
+    }
+    return rc;
+}
+
+static Result forget_stopped(ForgetOrder *forget, bool has_target)
+{
+    Result rc = RESULT_OK;
+    if (has_target && forget_order_is_due(forget->directory)) {
+        (void)buffer_append_string(&forget->error, "an erasure was interrupted: `ragno forget DIR` "
+                                                   "goes on with it, then name the next");
+        return RESULT_EXISTS;
+    }
+    if (has_target) {
+        rc = forget_order_write(forget);
+    }
+    return rc == RESULT_OK ? forget_order_run(forget) : rc;
+}
+
+static Result forget_do(ForgetOrder *forget, bool again)
+{
+    bool has_target = forget->targets.n > 0 || forget->targets.before.us != 0;
+    if (!crawl_store_exists(forget->directory)) {
+        (void)buffer_printf(&forget->error, "%s holds no crawl", forget->directory);
+        return RESULT_INVALID;
+    }
+    if (!has_target && !forget_order_is_due(forget->directory)) {
+        (void)buffer_append_string(&forget->error, "nothing is named, and nothing was interrupted");
+        return RESULT_INVALID;
+    }
+    CrawlStore store = {.lock = -1};
+    Result rc = crawl_store_lock(&store, forget->directory, false, &forget->error);
+    if (rc == RESULT_LOCKED && has_target) {
+        rc = forget_running(forget, again);
+    } else if (rc == RESULT_OK && again) {
+        rc = forget_order_bury(forget, true);
+    } else if (rc == RESULT_OK) {
+        rc = forget_stopped(forget, has_target);
+    }
+    crawl_store_close(&store);
+    return rc;
+}
+
+int forget_main(int argc, char **argv)
+{
+    ForgetOrder forget;
+    ForgetLine line = {.forget = &forget};
+    forget_order_init(&forget, NULL);
+    Result rc = forget_parse(&line, argc, argv);
+    int status = 0;
+    if (line.help || (rc == RESULT_OK && forget.directory == NULL)) {
+        status = forget_usage(line.help ? stdout : stderr);
+    } else if (rc == RESULT_INVALID && forget.error.length == 0) {
+        status = forget_usage(stderr);
+    } else {
+        status = forget_status(&forget, rc == RESULT_OK ? forget_do(&forget, line.again) : rc);
+    }
+    forget_order_destroy(&forget);
+    return status;
+}

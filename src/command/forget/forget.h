@@ -1,0 +1,20 @@
+/* `ragno forget DIR WHAT...`: takes hosts and URLs out of everything that a crawl keeps.
+ *
+ * What: forget_order.h says how. In a directory that nobody uses the command does it itself. A
+ * crawl that runs gets the tombstones at once, stops as soon as no link waits in the sieve, carries
+ * the order out, and starts anew as the same process; the command waits for that. Owns: the lock of
+ * the directory, while it works. Threads: main. Errors: exit status 0; 2 usage; 3 input or output,
+ * and the order stays; 11 the crawl ended before it was done; 17 in use, or damaged. */
+#ifndef COMMAND_FORGET_FORGET_H
+#define COMMAND_FORGET_FORGET_H
+
+#include <stdbool.h>
+
+/* Carries out the order that waits in a directory that nobody uses; says what came of it on
+ * standard output unless it is quiet. The exit status; EXIT_SIGNAL: a crawl must run for it first.
+ */
+int forget_finish(const char *directory, bool quiet);
+
+int forget_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,100 @@
+/* What is to be forgotten of the database of a crawl: its pages and hosts.
+ *
+ * What: all pages and hosts are looked at once, and marked. forget_rows.h writes the database anew
+ * without them.
+ *
+ * Pages keep their indices, and hosts their numbers, since other rows and the links of pages are
+ * made of them. A forgotten page becomes a nameless one: its URL is ORIGIN/.forgotten/INDEX, it was
+ * never crawled, and is not scheduled. A forgotten host becomes http://NUMBER.forgotten.invalid,
+ * and its record is empty. Links from and to forgotten pages go, too, unless the graph is to be
+ * kept; then such a page keeps its links, and the times at which it was crawled.
+ *
+ * With an age: a page is forgotten that was crawled last before that time.
+ *
+ * Owns: what forget_database_look has found, until _destroy.
+ * Threads: one; nobody writes the database meanwhile.
+ * Errors: RESULT_INVALID: a crawl of a cluster; RESULT_FULL, RESULT_IO, RESULT_DAMAGED, with a
+ * sentence. */
+#ifndef COMMAND_FORGET_FORGET_DATABASE_H
+#define COMMAND_FORGET_FORGET_DATABASE_H
+
+#include <lmdb.h>
+#include <string.h>
+
+#include "command/forget/forget_target.h"
+#include "store/archive/warc_end.h"
+#include "store/format/page_record.h"
+
+#define FORGET_URL_BYTES  65536u
+#define FORGET_NAME_BYTES 64u /* of what stands for a name */
+#define FORGET_NO_LEVEL   256u
+
+/* A host, as its pages are afterwards. */
+typedef struct ForgetTally {
+    uint32_t urls; /* as verify_database.c counts them */
+    uint32_t denied;
+    uint32_t good;
+    uint32_t queued;  /* scheduled and never crawled */
+    uint32_t entries; /* scheduled */
+    uint16_t best;    /* level of these, or NO_LEVEL */
+    bool touched;     /* it has a forgotten page */
+    bool again;
+} ForgetTally;
+
+typedef struct ForgetDatabase {
+    const ForgetTargets *targets; /* borrowed */
+    MDB_env *from;
+    MDB_txn *read;
+    uint8_t *pages; /* one bit each: it is forgotten */
+    uint8_t *hosts;
+    uint64_t n_pages;
+    uint32_t n_hosts;
+    uint64_t seed;        /* of the fingerprints */
+    ForgetTally *tallies; /* of the hosts, as their pages are afterwards */
+    uint64_t forgotten_pages;
+    uint64_t forgotten_hosts;
+} ForgetDatabase;
+
+/* Opens the environment at path (crawl.mdb), and finds the pages and hosts that are meant. */
+Result forget_database_look(ForgetDatabase *database, const char *path,
+                            const ForgetTargets *targets, Buffer *error);
+void forget_database_destroy(ForgetDatabase *database);
+
+/* Whether the page of this URL is forgotten because it is old; false when there is no such page.
+ * *payload: the digest of what the page stands on, if it stays and has one. */
+bool forget_database_is_old(ForgetDatabase *database, const char *url, size_t length,
+                            WarcDigest *payload, bool *has_payload);
+/* The number in `end` of WARC files. */
+Result forget_database_warc_end(ForgetDatabase *database, WarcEnd *end);
+
+/* What stands at the front of the URLs of a host, as it was or will be; how many bytes. out:
+ * FORGET_URL_BYTES. */
+size_t forget_database_origin(const ForgetDatabase *database, uint32_t host, bool after, char *out);
+/* The URL of a page, as it was or will be. */
+size_t forget_database_url(const ForgetDatabase *database, const PageRecord *record, uint64_t index,
+                           bool after, char *out);
+bool forget_database_record(const ForgetDatabase *database, uint64_t index, PageRecord *record);
+
+static inline bool forget_bit(const uint8_t *bits, uint64_t i)
+{
+    return (bits[i / 8] >> (i % 8) & 1) != 0;
+}
+
+static inline void forget_set_bit(uint8_t *bits, uint64_t i)
+{
+    bits[i / 8] |= (uint8_t)(1u << (i % 8));
+}
+
+static inline uint64_t forget_number(const void *bytes, size_t n)
+{
+    uint64_t number = 0;
+    memcpy(&number, bytes, n < sizeof number ? n : sizeof number);
+    return number;
+}
+
+static inline int forget_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+{
+    return mdb_dbi_open(txn, name, 0, dbi);
+}
+
+#endif
