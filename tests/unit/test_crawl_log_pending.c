@@ -97,6 +97,23 @@ static void a_log_that_was_emptied_gets_all_of_them(void)
     folder_remove(w.folder);
 }
 
+/* In a copy of the directory any file may have its inode. */
+static void another_file_with_its_inode_gets_none(void)
+{
+    World w;
+    char other[3 * FOLDER_BYTES];
+    uint64_t repaired = 0;
+    begin(&w);
+    (void)snprintf(other, sizeof other, "%s/denied.txt", w.folder);
+    CU_ASSERT_EQUAL(rename(w.log, other), 0);
+    CU_ASSERT_EQUAL(crawl_log_pending_repair(w.pending, w.log, SERIAL, &repaired), RESULT_OK);
+    CU_ASSERT_EQUAL(repaired, 0);
+    expect_file(other, BEFORE);
+    CU_ASSERT_EQUAL(unlink(other), 0);
+    CU_ASSERT_EQUAL(unlink(w.pending), 0);
+    folder_remove(w.folder);
+}
+
 static void a_log_that_was_rotated_is_found(void)
 {
     World w;
@@ -138,4 +155,5 @@ UNIT_MAIN("crawl_log_pending",
            lines_of_which_a_part_was_written_are_completed},
           {"a log that was emptied gets all of them", a_log_that_was_emptied_gets_all_of_them},
           {"a log that was rotated is found", a_log_that_was_rotated_is_found},
+          {"another file with its inode gets none", another_file_with_its_inode_gets_none},
           {"half of the lines is nothing", half_of_the_lines_is_nothing})

@@ -99,8 +99,9 @@ static Result read_pending(int fd, uint64_t serial, Head *head, char **lines)
     return rc == RESULT_OK && checksum_of(head, *lines) != head->checksum ? RESULT_NOT_FOUND : rc;
 }
 
-/* Opens the file with that inode: the log itself, or what it was renamed to beside it. -1: it is
- * not there any more. */
+/* Opens the file with that inode: the log itself, or what it was renamed to beside it, whose name
+ * begins as the log's does. In a copy of a directory any file may have that inode. -1: it is not
+ * there any more. */
 static int crawl_log_pending_open_log(const char *log_path, uint64_t inode)
 {
     struct stat st;
@@ -116,8 +117,10 @@ static int crawl_log_pending_open_log(const char *log_path, uint64_t inode)
     char *folder = slash == NULL ? strdup(".") : strndup(log_path, (size_t)(slash - log_path) + 1);
     DIR *dir = folder == NULL ? NULL : opendir(folder);
     const struct dirent *entry = NULL;
+    const char *name = slash == NULL ? log_path : slash + 1;
     while (dir != NULL && fd < 0 && (entry = readdir(dir)) != NULL) {
-        if ((uint64_t)entry->d_ino == inode && entry->d_type != DT_DIR) {
+        if ((uint64_t)entry->d_ino == inode && entry->d_type != DT_DIR &&
+            strncmp(entry->d_name, name, strlen(name)) == 0) {
             fd = openat(dirfd(dir), entry->d_name, O_WRONLY | O_CLOEXEC);
         }
     }
