@@ -5,9 +5,11 @@
 
 #include "base/option/options.h"
 #include "command/audit_command.h"
+#include "command/backup/backup.h"
 #include "command/check/check.h"
 #include "command/cluster/cluster_command.h"
 #include "command/consent_command.h"
+#include "command/complaint_command.h"
 #include "command/crawl.h"
 #include "command/ctl.h"
 #include "command/db/db.h"
@@ -32,8 +34,10 @@ typedef struct Command {
 
 static const Command commands[] = {
     {"audit", audit_main},
+    {"backup", backup_main},
     {"check", check_main},
     {"cluster", cluster_main},
+    {"complaint", complaint_main},
     {"consent", consent_main},
     {"crawl", crawl_main},
     {"ctl", ctl_main},
@@ -45,6 +49,7 @@ static const Command commands[] = {
     {"plan", plan_main},
     {"rank", rank_main},
     {"report", report_main},
+    {"restore", restore_main},
     {"schedule", schedule_main},
     {"status", status_main},
     {"top", top_main},

@@ -1,0 +1,577 @@
+#include "command/backup/backup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command/backup/backup_file.h"
+#include "command/forget/forget_order.h"
+#include "command/plan/plan_folder.h"
+#include "crawl/crawl_store.h"
+#include "crawl/exit_status.h"
+#include "frontier/sieve/sieve.h"
+#include "store/archive/warc_end.h"
+#include "store/archive/warc_files.h"
+#include "store/cdxj/cdxj.h"
+#include "store/lmdb/lmdb_result.h"
+#include "store/pages/page_db_open.h"
+
+#define MARK       "backup.unfinished"
+#define SORT_BYTES ((size_t)32 << 20)
+#define FILES_MOST 4096u /* bucket files */
+
+typedef struct Backup {
+    const char *from;
+    const char *to;
+    BackupCounts counts;
+    Buffer error;            /* a sentence */
+    bool restores;           /* the copy is to live by itself: nothing is linked */
+    WarcEnd end;             /* of the commit */
+    char *names[FILES_MOST]; /* bucket files */
+    int fds[FILES_MOST];
+    size_t n;
+} Backup;
+
+typedef Result (*BackupVisit)(Backup *backup, const char *folder, const char *name);
+
+static Result backup_fail(Backup *backup, const char *what, Result rc)
+{
+    if (rc != RESULT_OK && backup->error.length == 0) {
+        (void)buffer_printf(&backup->error, "%s: %s", what, result_name(rc));
+    }
+    return rc;
+}
+
+static Result backup_make_folder(Backup *backup, const char *name)
+{
+    char *path = forget_order_path(backup->to, name);
+    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK && mkdir(path, 0755) != 0 && errno != EEXIST) {
+        rc = backup_fail(backup, path, result_of_errno(errno));
+    }
+    free(path);
+    return rc;
+}
+
+/* The regular files of DIR/FOLDER ("." for DIR), one after the other; none when it is not there. */
+static Result backup_each(Backup *backup, const char *root, const char *folder, BackupVisit visit)
+{
+    char *path = forget_order_path(root, folder);
+    DIR *dir = path == NULL ? NULL : opendir(path);
+    const struct dirent *entry = NULL;
+    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
+    while (dir != NULL && rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
+        struct stat st;
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode)) {
+            rc = visit(backup, folder, entry->d_name);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    free(path);
+    return rc;
+}
+
+static char *backup_path(const char *root, const char *folder, const char *name)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&path, "%s/%s/%s", root, folder, name);
+    return buffer_detach(&path);
+}
+
+/* One file, to the place that it has in DIR. A file that went meanwhile is none. */
+static Result backup_take(Backup *backup, const char *folder, const char *name, BackupWay way,
+                          uint64_t most)
+{
+    char *from = backup_path(backup->from, folder, name);
+    char *to = backup_path(backup->to, folder, name);
+    BackupWay how = backup->restores ? BACKUP_COPY : way;
+    Result rc = from == NULL || to == NULL ? RESULT_MEMORY
+                                           : backup_file(from, to, how, most, &backup->counts);
+    if (rc == RESULT_NOT_FOUND) {
+        rc = RESULT_OK;
+    }
+    (void)backup_fail(backup, from, rc);
+    free(from);
+    free(to);
+    return rc;
+}
+
+/* ---- the sieve ------------------------------------------------------------------------------- */
+
+static Result backup_open_bucket(Backup *backup, const char *folder, const char *name)
+{
+    for (size_t i = 0; i < backup->n; i++) {
+        if (strcmp(backup->names[i], name) == 0) {
+            return RESULT_OK;
+        }
+    }
+    char *path = backup_path(backup->from, folder, name);
+    int fd = path == NULL || backup->n == FILES_MOST ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    if (fd < 0) {
+        return backup->n == FILES_MOST ? RESULT_LIMIT : RESULT_OK;
+    }
+    backup->names[backup->n] = strdup(name);
+    backup->fds[backup->n] = fd;
+    return backup->names[backup->n++] == NULL ? RESULT_MEMORY : RESULT_OK;
+}
+
+static Result backup_drop(Backup *backup, const char *folder, const char *name)
+{
+    char *path = backup_path(backup->to, folder, name);
+    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK && unlink(path) != 0) {
+        rc = backup_fail(backup, path, result_of_errno(errno));
+    }
+    free(path);
+    return rc;
+}
+
+static Result backup_copy_buckets(Backup *backup)
+{
+    Result rc = backup->n == 0 ? RESULT_OK : backup_make_folder(backup, SIEVE_DIRECTORY);
+    if (rc == RESULT_OK) {
+        rc = backup_each(backup, backup->to, SIEVE_DIRECTORY, backup_drop);
+    }
+    for (size_t i = 0; rc == RESULT_OK && i < backup->n; i++) {
+        char *to = backup_path(backup->to, SIEVE_DIRECTORY, backup->names[i]);
+        rc = to == NULL ? RESULT_MEMORY
+                        : backup_file_of(backup->fds[i], to, UINT64_MAX, &backup->counts);
+        rc = backup_fail(backup, to, rc);
+        free(to);
+    }
+    return rc;
+}
+
+/* ---- the database ---------------------------------------------------------------------------- */
+
+static int backup_open(const char *path, MDB_env **env)
+{
+    int rc = mdb_env_create(env);
+    if (rc == 0) {
+        rc = mdb_env_set_maxdbs(*env, PAGE_DIRECTORY_MAX_TABLES);
+    }
+    return rc == 0 ? mdb_env_open(*env, path, MDB_RDONLY, PAGE_DIRECTORY_FILE_MODE) : rc;
+}
+
+/* What the copy says of the other files. */
+static int backup_read_end(Backup *backup, const char *path)
+{
+    MDB_env *env = NULL;
+    MDB_txn *txn = NULL;
+    int rc = backup_open(path, &env);
+    if (rc == 0) {
+        rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
+    }
+    if (rc == 0) {
+        Result found = warc_end_get(txn, &backup->end);
+        rc = found == RESULT_OK || found == RESULT_NOT_FOUND ? 0 : MDB_CORRUPTED;
+        mdb_txn_abort(txn);
+    }
+    if (env != NULL) {
+        mdb_env_close(env);
+    }
+    return rc;
+}
+
+static Result backup_database(Backup *backup)
+{
+    MDB_env *env = NULL;
+    char *from = forget_order_path(backup->from, "crawl.mdb");
+    char *to = forget_order_path(backup->to, "crawl.mdb.new");
+    Result rc = from == NULL || to == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK) {
+        plan_folder_remove(to);
+        rc = backup_make_folder(backup, "crawl.mdb.new");
+    }
+    if (rc == RESULT_OK) {
+        int code = backup_open(from, &env);
+        if (code == 0) {
+            code = mdb_env_copy2(env, to, MDB_CP_COMPACT);
+        }
+        if (code == 0) {
+            code = backup_read_end(backup, to);
+        }
+        rc = backup_fail(backup, from, lmdb_result(code, "copy the database"));
+    }
+    if (env != NULL) {
+        mdb_env_close(env);
+    }
+    free(from);
+    free(to);
+    return rc;
+}
+
+/* The copy takes its place; the table of readers of the old one goes with it. */
+static Result backup_place_database(Backup *backup)
+{
+    static const char *const gone[] = {"crawl.mdb.new/lock.mdb", "crawl.mdb/lock.mdb"};
+    Result rc = backup_make_folder(backup, "crawl.mdb");
+    for (size_t i = 0; rc == RESULT_OK && i < 2; i++) {
+        char *path = forget_order_path(backup->to, gone[i]);
+        if (path != NULL && unlink(path) != 0 && errno != ENOENT) {
+            rc = backup_fail(backup, path, result_of_errno(errno));
+        }
+        free(path);
+    }
+    char *from = forget_order_path(backup->to, "crawl.mdb.new/data.mdb");
+    char *to = forget_order_path(backup->to, "crawl.mdb/data.mdb");
+    if (rc == RESULT_OK && (from == NULL || to == NULL || rename(from, to) != 0)) {
+        rc = backup_fail(backup, to, result_of_errno(errno));
+    }
+    free(from);
+    free(to);
+    char *folder = forget_order_path(backup->to, "crawl.mdb.new");
+    if (folder != NULL) {
+        (void)rmdir(folder);
+    }
+    free(folder);
+    return rc;
+}
+
+/* ---- the archive ----------------------------------------------------------------------------- */
+
+/* Of a file that goes on behind the commit, its beginning, as a finished file. */
+static Result backup_part(Backup *backup, const WarcFile *file, uint64_t end)
+{
+    Buffer name, path, journal, index;
+    buffer_init(&name, BUFFER_NO_LIMIT);
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_init(&journal, BUFFER_NO_LIMIT);
+    buffer_init(&index, BUFFER_NO_LIMIT);
+    char *warc = forget_order_path(backup->to, "warc");
+    char *from = backup_path(backup->from, "warc", file->name);
+    Result rc = warc_path(&path, warc, file->name, false);
+    if (rc == RESULT_OK) {
+        rc = warc_index_path(&journal, warc, file->name, true);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_index_path(&index, warc, file->name, false);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(&name, "%s%s", from, WARC_OPEN_SUFFIX);
+    }
+    if (rc == RESULT_OK) { /* it may be finished since it was listed */
+        rc = backup_file(buffer_string(&name), buffer_string(&path), BACKUP_GROW, end,
+                         &backup->counts);
+        rc = rc == RESULT_NOT_FOUND
+                 ? backup_file(from, buffer_string(&path), BACKUP_GROW, end, &backup->counts)
+                 : rc;
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_files_index(buffer_string(&path), file->name, end, buffer_string(&journal));
+    }
+    if (rc == RESULT_OK) {
+        rc = cdxj_sort(buffer_string(&journal), buffer_string(&index), SORT_BYTES);
+    }
+    (void)unlink(buffer_string(&journal));
+    (void)backup_fail(backup, file->name, rc);
+    buffer_destroy(&name);
+    buffer_destroy(&path);
+    buffer_destroy(&journal);
+    buffer_destroy(&index);
+    free(warc);
+    free(from);
+    return rc;
+}
+
+/* A finished file and its index. */
+static Result backup_whole(Backup *backup, const WarcFile *file)
+{
+    Buffer index;
+    buffer_init(&index, BUFFER_NO_LIMIT);
+    Result rc = backup_take(backup, "warc", file->name, BACKUP_LINK, UINT64_MAX);
+    if (rc == RESULT_OK) {
+        rc = warc_index_path(&index, "", file->name, false);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_take(backup, "warc", strrchr(buffer_string(&index), '/') + 1, BACKUP_LINK,
+                         UINT64_MAX);
+    }
+    buffer_destroy(&index);
+    return rc;
+}
+
+static Result backup_archive(Backup *backup)
+{
+    WarcFileList list;
+    char *warc = forget_order_path(backup->from, "warc");
+    Result rc = warc == NULL ? RESULT_MEMORY : warc_files_list(warc, &list);
+    free(warc);
+    if (rc == RESULT_NOT_FOUND) {
+        return RESULT_OK;
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_make_folder(backup, "warc");
+    }
+    for (size_t i = 0; rc == RESULT_OK && i < list.n; i++) {
+        const WarcFile *file = &list.files[i];
+        uint64_t end = warc_end_of(&backup->end, file->serial);
+        bool is_ours = file->readable && file->serial > 0;
+        if (is_ours && end == 0 && backup->end.n > 0) {
+            continue; /* begun since that commit */
+        }
+        bool is_part = is_ours && end != UINT64_MAX && (file->open || file->size > end);
+        if (is_part) {
+            rc = backup_part(backup, file, end);
+        } else if (!file->open) {
+            rc = backup_whole(backup, file);
+        }
+    }
+    warc_files_free(&list);
+    return rc;
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+static bool backup_is_none(const char *name)
+{
+    static const char *const none[] = {"lock", "control", "crawl.pending", MARK, NULL};
+    for (size_t i = 0; none[i] != NULL; i++) {
+        if (strcmp(name, none[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Result backup_rest(Backup *backup, const char *folder, const char *name)
+{
+    size_t n = strlen(name);
+    bool is_log = n > 4 && strcmp(name + n - 4, ".log") == 0;
+    return backup_is_none(name)
+               ? RESULT_OK
+               : backup_take(backup, folder, name, is_log ? BACKUP_GROW : BACKUP_COPY, UINT64_MAX);
+}
+
+/* Whether moved.txt names a WARC file, or the file of this index. */
+static bool backup_was_moved(const Backup *backup, const char *name)
+{
+    char line[4096];
+    bool moved = false;
+    char *path = forget_order_path(backup->from, "moved.txt");
+    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    size_t stem = strcspn(name, ".");
+    while (file != NULL && !moved && fgets(line, sizeof line, file) != NULL) {
+        moved = strncmp(line, name, stem) == 0 && line[stem] == '.';
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    free(path);
+    return moved;
+}
+
+/* What DIR does not have any more goes. */
+static Result backup_clear(Backup *backup, const char *folder, const char *name)
+{
+    char *from = backup_path(backup->from, folder, name);
+    size_t n = from == NULL ? 0 : strlen(from);
+    bool there = from != NULL && access(from, F_OK) == 0;
+    if (!there && from != NULL && strcmp(folder, "warc") == 0) {
+        Buffer open;
+        buffer_init(&open, BUFFER_NO_LIMIT);
+        (void)buffer_printf(&open, "%.*s%s", (int)n, from, WARC_OPEN_SUFFIX);
+        there = access(buffer_string(&open), F_OK) == 0 || backup_was_moved(backup, name);
+        buffer_destroy(&open);
+    }
+    free(from);
+    return there || strcmp(name, MARK) == 0 ? RESULT_OK : backup_drop(backup, folder, name);
+}
+
+static Result backup_mark(Backup *backup, bool set)
+{
+    char *path = forget_order_path(backup->to, MARK);
+    int fd = path != NULL && set ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
+    bool done = set ? fd >= 0 : path != NULL && unlink(path) == 0;
+    Result rc = done ? RESULT_OK : backup_fail(backup, path, result_of_errno(errno));
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    free(path);
+    return rc == RESULT_OK ? warc_files_sync_directory(backup->to) : rc;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static Result backup_steps(Backup *backup)
+{
+    Result rc = backup_mark(backup, true);
+    if (rc == RESULT_OK) {
+        rc = backup_each(backup, backup->from, SIEVE_DIRECTORY, backup_open_bucket);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_database(backup);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_each(backup, backup->from, SIEVE_DIRECTORY, backup_open_bucket);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_copy_buckets(backup);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_archive(backup);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_each(backup, backup->from, ".", backup_rest);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_place_database(backup);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_each(backup, backup->to, "warc", backup_clear);
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_each(backup, backup->to, ".", backup_clear);
+    }
+    return rc == RESULT_OK ? backup_mark(backup, false) : rc;
+}
+
+static int backup_end(Backup *backup, const char *command, Result rc)
+{
+    for (size_t i = 0; i < backup->n; i++) {
+        free(backup->names[i]);
+        (void)close(backup->fds[i]);
+    }
+    if (rc == RESULT_OK) {
+        (void)printf("%s: %" PRIu64 " files linked, %" PRIu64 " copied, %" PRIu64
+                     " as they were; %.1f MB written\n",
+                     backup->to, backup->counts.linked, backup->counts.copied, backup->counts.kept,
+                     (double)backup->counts.bytes / 1e6);
+    } else {
+        (void)fprintf(stderr, "ragno %s: %s\n", command,
+                      backup->error.length > 0 ? buffer_string(&backup->error) : result_name(rc));
+    }
+    buffer_destroy(&backup->error);
+    return rc == RESULT_OK                               ? EXIT_FINISHED
+           : rc == RESULT_DAMAGED || rc == RESULT_CLOSED ? EXIT_DIRECTORY
+                                                         : EXIT_IO;
+}
+
+static int backup_usage(const char *command, FILE *out)
+{
+    if (strcmp(command, "backup") == 0) {
+        (void)fputs("usage: ragno backup DIR TO\n"
+                    "Keeps the crawl in DIR, as it is at one commit, in the directory TO; also "
+                    "while it runs.\n"
+                    "Finished WARC files are linked where DIR and TO are on one file system, else "
+                    "copied. Repeated,\n"
+                    "it writes what is new. `ragno verify TO` proves it; `ragno restore TO DIR` "
+                    "brings it back.\n",
+                    out);
+    } else {
+        (void)fputs("usage: ragno restore FROM DIR\n"
+                    "Makes a crawl in DIR, which must be new or empty, of a backup. Then `ragno -d "
+                    "DIR` goes on with it.\n",
+                    out);
+    }
+    return out == stdout ? EXIT_FINISHED : EXIT_USAGE;
+}
+
+/* The status with which it ends here, or -1. */
+static int backup_look(const char *command, int argc, char **argv)
+{
+    bool help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    if (help || argc != 3 || argv[1][0] == '-') {
+        return backup_usage(command, help ? stdout : stderr);
+    }
+    if (!crawl_store_exists(argv[1])) {
+        (void)fprintf(stderr, "ragno %s: %s holds no crawl\n", command, argv[1]);
+        return EXIT_IO;
+    }
+    if (forget_order_is_due(argv[1])) {
+        (void)fprintf(stderr, "ragno %s: %s: an erasure is under way (ragno forget)\n", command,
+                      argv[1]);
+        return EXIT_DIRECTORY;
+    }
+    if (mkdir(argv[2], 0755) != 0 && errno != EEXIST) {
+        (void)fprintf(stderr, "ragno %s: %s: %s\n", command, argv[2], strerror(errno));
+        return EXIT_IO;
+    }
+    return -1;
+}
+
+int backup_main(int argc, char **argv)
+{
+    int status = backup_look("backup", argc, argv);
+    if (status >= 0) {
+        return status;
+    }
+    Backup *backup = calloc(1, sizeof *backup);
+    if (backup == NULL) {
+        return EXIT_INTERNAL;
+    }
+    backup->from = argv[1];
+    backup->to = argv[2];
+    buffer_init(&backup->error, BUFFER_NO_LIMIT);
+    Result rc = RESULT_OK;
+    if (crawl_store_exists(backup->to) && crawl_store_owner(backup->to) != 0) {
+        (void)buffer_printf(&backup->error, "%s is itself in use", backup->to);
+        rc = RESULT_CLOSED;
+    }
+    if (rc == RESULT_OK) {
+        rc = backup_steps(backup);
+    }
+    status = backup_end(backup, "backup", rc);
+    free(backup);
+    return status;
+}
+
+static bool backup_is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry = NULL;
+    bool empty = dir != NULL;
+    while (empty && (entry = readdir(dir)) != NULL) {
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return empty;
+}
+
+int restore_main(int argc, char **argv)
+{
+    int status = backup_look("restore", argc, argv);
+    if (status >= 0) {
+        return status;
+    }
+    Backup *backup = calloc(1, sizeof *backup);
+    if (backup == NULL) {
+        return EXIT_INTERNAL;
+    }
+    backup->from = argv[1];
+    backup->to = argv[2];
+    backup->restores = true;
+    buffer_init(&backup->error, BUFFER_NO_LIMIT);
+    char *mark = forget_order_path(backup->from, MARK);
+    Result rc = RESULT_OK;
+    if (mark != NULL && access(mark, F_OK) == 0) {
+        (void)buffer_printf(&backup->error,
+                            "%s: the last backup into it was interrupted; repeat it", backup->from);
+        rc = RESULT_DAMAGED;
+    } else if (!backup_is_empty(backup->to)) {
+        (void)buffer_printf(&backup->error, "%s is not empty", backup->to);
+        rc = RESULT_EXISTS;
+    }
+    free(mark);
+    if (rc == RESULT_OK) {
+        rc = backup_steps(backup);
+    }
+    status = backup_end(backup, "restore", rc);
+    free(backup);
+    return status;
+}

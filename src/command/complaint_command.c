@@ -1,0 +1,414 @@
+#include "command/complaint_command.h"
+
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "audit/audit_text.h"
+#include "command/forget/forget.h"
+#include "crawl/control/control_link.h"
+#include "crawl/crawl_open.h"
+#include "crawl/crawl_store.h"
+#include "crawl/exit_status.h"
+#include "logs/crawl_log_line.h"
+#include "parse/url/url.h"
+#include "rules/config.h"
+#include "rules/scope/denial_list.h"
+#include "rules/scope/denials.h"
+
+#define WHY_BYTES 2048u /* of a URL that is shown */
+
+typedef struct Complaint {
+    const char *directory;
+    const char *subject; /* as it was given */
+    Buffer host;         /* a name; empty: an address */
+    Buffer url;          /* empty: a host or an address */
+    IpRanges ips;
+    bool has_ips;
+    bool deny;
+    bool forget;
+    bool help;
+    /* What the audit has told. */
+    uint64_t breaches;
+    uint64_t versions; /* of robots.txt */
+    uint64_t refused;
+    uint64_t requests; /* that count: of the URL, when there is one */
+    uint64_t robots;
+    uint64_t bytes;
+    uint64_t of_status[6]; /* errors, 1xx ... 5xx */
+    WallTime first;
+    WallTime last;
+    int64_t shortest_ms; /* between two requests to the host, or to the address; -1 = one request */
+    int64_t owed_ms;     /* what was owed then */
+    IpAddress address;   /* that was asked last */
+    bool was_asked;
+    char referrer[WHY_BYTES]; /* of the last page that was asked for and found by a link */
+    char page[WHY_BYTES];     /* that page */
+} Complaint;
+
+/* ---- what was asked -------------------------------------------------------------------------- */
+
+static bool complaint_is_about(const Complaint *complaint, const CrawlLogLine *line)
+{
+    return complaint->url.length == 0 ||
+           (complaint->url.length == line->url.length &&
+            memcmp(complaint->url.data, line->url.bytes, line->url.length) == 0);
+}
+
+static void complaint_note_pause(Complaint *complaint, const AuditPause *pause)
+{
+    bool by_host = complaint->host.length > 0;
+    int64_t ms = by_host ? pause->host : pause->address;
+    int64_t owed = by_host ? pause->host_owed : pause->address_owed;
+    if (ms >= 0 && (complaint->shortest_ms < 0 || ms < complaint->shortest_ms)) {
+        complaint->shortest_ms = ms;
+        complaint->owed_ms = owed;
+    }
+}
+
+/* A sink of the audit. */
+static void complaint_note(void *context, const AuditFetch *fetch, const AuditPause *pause)
+{
+    Complaint *complaint = context;
+    CrawlLogLine line;
+    const char *why = NULL;
+    if (fetch->text == NULL ||
+        crawl_log_line_parse(fetch->text, strlen(fetch->text), &line, &why) != RESULT_OK) {
+        return;
+    }
+    complaint_note_pause(complaint, pause);
+    if (!complaint_is_about(complaint, &line)) {
+        return;
+    }
+    bool robots = crawl_log_line_is_robots(&line);
+    complaint->first = complaint->requests == 0 ? line.start : complaint->first;
+    complaint->last = line.end;
+    complaint->requests++;
+    complaint->robots += robots;
+    complaint->bytes += line.bytes > 0 ? (uint64_t)line.bytes : 0;
+    complaint->of_status[line.status >= 100 && line.status < 600 ? line.status / 100 : 0]++;
+    complaint->address = line.address;
+    complaint->was_asked = true;
+    if (!robots && (line.referrer.length > 0 || complaint->page[0] == '\0')) {
+        (void)snprintf(complaint->page, sizeof complaint->page, "%.*s", (int)line.url.length,
+                       line.url.bytes);
+        (void)snprintf(complaint->referrer, sizeof complaint->referrer, "%.*s",
+                       (int)line.referrer.length, line.referrer.bytes);
+    }
+}
+
+/* The address of this machine that requests to there come from. False: it cannot be told. */
+static bool complaint_source(const Complaint *complaint, char text[IP_ADDRESS_TEXT_BYTES])
+{
+    const IpAddress *asked = &complaint->address;
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(80)};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(80)};
+    struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof from;
+    IpAddress address;
+    if (!complaint->was_asked) {
+        return false;
+    }
+    memcpy(&v6.sin6_addr, asked->bytes, sizeof v6.sin6_addr);
+    memcpy(&v4.sin_addr, asked->bytes + sizeof asked->bytes - sizeof v4.sin_addr,
+           sizeof v4.sin_addr);
+    int fd = socket(asked->v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    /* A datagram socket only finds the route; nothing is sent. */
+    int rc = asked->v6 ? connect(fd, (const struct sockaddr *)&v6, sizeof v6)
+                       : connect(fd, (const struct sockaddr *)&v4, sizeof v4);
+    bool found = fd >= 0 && rc == 0 && getsockname(fd, (struct sockaddr *)&from, &length) == 0 &&
+                 ip_address_of_socket((const struct sockaddr *)&from, &address) == RESULT_OK;
+    if (found) {
+        (void)ip_address_format(&address, text);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return found;
+}
+
+/* ---- the letter ------------------------------------------------------------------------------ */
+
+static void complaint_print_figures(const Complaint *complaint)
+{
+    static const char *const words[] = {"without an answer",
+                                        "1xx",
+                                        "answered (2xx)",
+                                        "redirected (3xx)",
+                                        "refused or not found (4xx)",
+                                        "errors of the server (5xx)"};
+    char first[AUDIT_TIME_BYTES];
+    char last[AUDIT_TIME_BYTES];
+    (void)printf("    requests      %" PRIu64 ", of these %" PRIu64 " for robots.txt\n",
+                 complaint->requests, complaint->robots);
+    (void)printf("    received      %.1f kB\n", (double)complaint->bytes / 1e3);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (complaint->of_status[i] > 0) {
+            (void)printf("    %-13" PRIu64 " %s\n", complaint->of_status[i], words[i]);
+        }
+    }
+    (void)printf("    first         %s UTC\n    last          %s UTC\n",
+                 audit_text_time(complaint->first, first), audit_text_time(complaint->last, last));
+    if (complaint->shortest_ms >= 0) {
+        (void)printf("    shortest      %.3f s between two requests to the same %s",
+                     (double)complaint->shortest_ms / 1e3,
+                     complaint->host.length > 0 ? "host" : "address");
+        if (complaint->owed_ms >= 0) {
+            (void)printf(" (%.3f s were to be kept)", (double)complaint->owed_ms / 1e3);
+        }
+        (void)fputc('\n', stdout);
+    }
+    (void)printf("    robots.txt    %" PRIu64 " versions were read; %" PRIu64
+                 " URLs were not requested because of it\n",
+                 complaint->versions, complaint->refused);
+}
+
+static void complaint_print_why(const Complaint *complaint)
+{
+    if (complaint->page[0] == '\0') {
+        return;
+    }
+    if (complaint->referrer[0] == '\0') {
+        (void)printf("Our crawl was told to begin at %s.\n", complaint->page);
+    } else {
+        (void)printf("It came there by links: %s, for example, is linked on %s.\n", complaint->page,
+                     complaint->referrer);
+    }
+}
+
+static void complaint_print(const Complaint *complaint, const Config *config)
+{
+    char source[IP_ADDRESS_TEXT_BYTES];
+    uint64_t breaches = complaint->breaches;
+    (void)printf("Subject: Requests of our crawler to %s\n\nThank you for writing to us.\n\n",
+                 complaint->subject);
+    if (complaint->requests == 0) {
+        (void)printf("Our log, which has every request of this crawl, has none to %s. Somebody "
+                     "else may use the\nname of our crawler. Please send us the time and the "
+                     "address of such a request.\n",
+                     complaint->subject);
+    } else {
+        (void)printf("Our crawler (%s) has made these requests to %s:\n\n",
+                     *config->crawl_user_agent == '\0' ? "ragno" : config->crawl_user_agent,
+                     complaint->subject);
+        complaint_print_figures(complaint);
+        (void)printf("\nThey came from %s. ", complaint_source(complaint, source)
+                                                  ? source
+                                                  : "an address that this machine cannot tell");
+        complaint_print_why(complaint);
+        if (breaches == 0) {
+            (void)printf("\nWe have checked all of them: the pauses that we promise were kept, and "
+                         "robots.txt was obeyed.\n");
+        } else {
+            (void)printf("\nWe have checked all of them, and %" PRIu64 " were not as they should "
+                         "have been. We are sorry, and look into it.\n",
+                         breaches);
+        }
+    }
+    if (complaint->deny || complaint->forget) {
+        (void)printf("\nWe do not visit %s any more, from this moment on.\n", complaint->subject);
+    } else {
+        (void)printf("\nIf you do not want our crawler at %s, say so, and it stops at once.\n",
+                     complaint->subject);
+    }
+    if (complaint->forget) {
+        (void)printf("What we had stored of it is erased from this crawl.\n");
+    }
+    if (*config->crawl_contact != '\0') {
+        (void)printf("\nWho we are, and how robots.txt keeps our crawler out: %s\n",
+                     config->crawl_contact);
+    }
+}
+
+/* ---- what is done ---------------------------------------------------------------------------- */
+
+/* Of a crawl that runs, by its socket; else into its list. */
+static Result complaint_deny(const Complaint *complaint, Buffer *error)
+{
+    ControlLink *link = NULL;
+    Buffer rule;
+    char time[CLOCK_TEXT_BYTES];
+    buffer_init(&rule, BUFFER_NO_LIMIT);
+    Result rc = denials_normalise(complaint->subject, &rule, error);
+    char *const words[] = {(char *)(uintptr_t) "deny", rule.data};
+    if (rc == RESULT_OK && crawl_store_owner(complaint->directory) != 0) {
+        rc = control_link_open(&link, complaint->directory, error);
+        if (rc == RESULT_OK) {
+            rc = control_link_ask(link, words, 2, NULL, NULL, 60000, NULL, error);
+        }
+        control_link_close(link);
+    } else if (rc == RESULT_OK) {
+        DenialList list = {.n = 0};
+        rc = denial_list_read(&list, complaint->directory, error);
+        if (rc == RESULT_OK) {
+            rc = denial_list_add(&list, buffer_string(&rule), wall_format_iso(wall_now(), time));
+        }
+        if (rc == RESULT_OK) {
+            rc = denial_list_write(&list, complaint->directory, error);
+        }
+        denial_list_destroy(&list);
+    }
+    buffer_destroy(&rule);
+    return rc == RESULT_EXISTS ? RESULT_OK : rc;
+}
+
+static int complaint_forget(const Complaint *complaint)
+{
+    char *words[] = {(char *)(uintptr_t) "forget", (char *)(uintptr_t) "-q",
+                     (char *)(uintptr_t)complaint->directory, (char *)(uintptr_t)complaint->subject,
+                     NULL};
+    return forget_main(4, words);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int complaint_usage(FILE *out)
+{
+    (void)fputs("usage: ragno complaint DIR URL|HOST|ADDRESS [--deny] [--forget]\n"
+                "What was asked of it, when, how fast, under which rules and why, as a letter that "
+                "can be sent.\n"
+                "  --deny     it is not visited any more\n"
+                "  --forget   what is kept of it is erased (ragno forget), and it is not visited "
+                "any more\n"
+                "Exit: 0, 1 the audit found a breach of politeness, 2 usage, 3 cannot be read.\n",
+                out);
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+/* What the word means: an address, a URL or a host. */
+static Result complaint_read(Complaint *complaint)
+{
+    Url url;
+    Buffer text;
+    IpAddress address;
+    bool is_url = strstr(complaint->subject, "://") != NULL;
+    if (ip_address_parse(complaint->subject, strlen(complaint->subject), &address) == RESULT_OK) {
+        complaint->has_ips = true;
+        return ip_ranges_parse(&complaint->ips, complaint->subject, &complaint->host);
+    }
+    url_init(&url);
+    buffer_init(&text, 65536);
+    Result rc = buffer_printf(&text, "%s%s", is_url ? "" : "http://", complaint->subject);
+    if (rc == RESULT_OK) {
+        rc = url_parse(&url, NULL, buffer_string(&text), text.length);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append(&complaint->host, url.href + url.host_start,
+                           url.host_end - url.host_start);
+    }
+    if (rc == RESULT_OK && is_url) {
+        rc = buffer_append(&complaint->url, url.href, url.length);
+    }
+    url_destroy(&url);
+    buffer_destroy(&text);
+    return rc;
+}
+
+static int complaint_parse(Complaint *complaint, int argc, char **argv)
+{
+    static const struct option options[] = {{"deny", no_argument, NULL, 'd'},
+                                            {"forget", no_argument, NULL, 'f'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    optind = 0;
+    for (int o = 0; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        complaint->deny |= o == 'd';
+        complaint->forget |= o == 'f';
+        complaint->help |= o == 'h';
+        if (o == '?') {
+            return complaint_usage(stderr);
+        }
+    }
+    if (complaint->help || argc - optind != 2) {
+        return complaint_usage(complaint->help ? stdout : stderr);
+    }
+    complaint->directory = argv[optind];
+    complaint->subject = argv[optind + 1];
+    if (complaint_read(complaint) != RESULT_OK) {
+        (void)fprintf(stderr, "ragno complaint: '%s' is neither a URL, a host nor an address\n",
+                      complaint->subject);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+/* The audit, then what is to be done, then the letter, which says what was done. */
+static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
+{
+    Audit audit;
+    Buffer error;
+    AuditOptions options = {.directory = complaint->directory,
+                            .host = complaint->has_ips ? NULL : buffer_string(&complaint->host),
+                            .ips = complaint->has_ips ? &complaint->ips : NULL,
+                            .from = {INT64_MIN},
+                            .until = {INT64_MAX},
+                            .sink = {.context = complaint, .request = complaint_note}};
+    buffer_init(&error, 65536);
+    Result rc = audit_run(&audit, &options, db, &error);
+    int status = rc == RESULT_OK ? 0 : EXIT_IO;
+    complaint->breaches = audit_findings_total(&audit.findings);
+    complaint->versions = audit.counts.versions;
+    complaint->refused = audit.counts.refused;
+    audit_destroy(&audit); /* with the database, which an erasure takes for itself */
+    if (rc == RESULT_OK && complaint->deny) {
+        rc = complaint_deny(complaint, &error);
+        status = rc == RESULT_OK ? 0 : EXIT_IO;
+    }
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno complaint: %s\n",
+                      error.length == 0 ? result_name(rc) : buffer_string(&error));
+    } else if (complaint->forget) {
+        status = complaint_forget(complaint);
+    }
+    if (status == 0) {
+        complaint_print(complaint, config);
+        status = complaint->breaches > 0 ? EXIT_NEGATIVE : 0;
+    }
+    buffer_destroy(&error);
+    return status;
+}
+
+/* The crawl's own settings, as far as they can be read: the letter says who crawls. */
+static void complaint_load(const Complaint *complaint, Config *config)
+{
+    Buffer path;
+    Buffer ignored;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_init(&ignored, BUFFER_NO_LIMIT);
+    if (buffer_printf(&path, "%s/config.ini", complaint->directory) == RESULT_OK) {
+        (void)options_load_printed(&config->options, path.data, &ignored);
+    }
+    buffer_destroy(&path);
+    buffer_destroy(&ignored);
+}
+
+int complaint_main(int argc, char **argv)
+{
+    Complaint complaint = {.shortest_ms = -1, .owed_ms = -1};
+    Config config;
+    PageDB *db = NULL;
+    buffer_init(&complaint.host, BUFFER_NO_LIMIT);
+    buffer_init(&complaint.url, BUFFER_NO_LIMIT);
+    if (config_init(&config) != RESULT_OK) {
+        return EXIT_INTERNAL;
+    }
+    int status = complaint_parse(&complaint, argc, argv);
+    if (status == 0 && !complaint.help) {
+        status = crawl_open("complaint", complaint.directory, true, &db);
+        if (status == 0) {
+            complaint_load(&complaint, &config);
+            status = complaint_run(&complaint, &config, db);
+        }
+    }
+    config_destroy(&config);
+    ip_ranges_destroy(&complaint.ips);
+    buffer_destroy(&complaint.host);
+    buffer_destroy(&complaint.url);
+    return status;
+}
