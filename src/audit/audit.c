@@ -457,6 +457,14 @@ static Result judge_by_robots(Run *run, const AuditFetch *fetch, const CrawlLogL
     return RESULT_OK;
 }
 
+/* No connection came about, and another address of the host was tried at once: the host was not
+ * asked, and is owed nothing. */
+static bool audit_was_elsewhere(const CrawlLogLine *line)
+{
+    bool is_connect = line->status == -2 || log_text_is(line->error, "connect-time");
+    return is_connect && line->retry == 0 && line->owes_host == 0;
+}
+
 /* What configuration and Crawl-delay ask for after this request. Where the line says what it left,
  * the configuration counts only as far as it is known to be of that time. */
 static void note_delays(const Run *run, AuditFetch *fetch, int64_t crawl_delay_ms)
@@ -516,6 +524,9 @@ static Result audit_take_request(Run *run, const CrawlLogLine *line, LogText tex
     }
     Result rc = judge_by_robots(run, &fetch, line, &crawl_delay_ms);
     note_delays(run, &fetch, crawl_delay_ms);
+    if (audit_was_elsewhere(line)) {
+        fetch.host_asks = -1;
+    }
     if (rc == RESULT_OK && fetch.is_selected && run->options->sink.request != NULL) {
         fetch.text = strndup(text.bytes, text.length);
         rc = fetch.text == NULL ? RESULT_MEMORY : RESULT_OK;

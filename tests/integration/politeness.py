@@ -7,9 +7,14 @@ can have seen them. The crawler's own gap is never longer than the server's: a g
 here was too short there.
 """
 import collections
+import itertools
 import re
+import socket
+import subprocess
 
 import harness
+from name_server import NameServer
+from sites import Sites, page
 
 HOST_DELAY_MS = 200
 IP_DELAY_MS = 50
@@ -191,5 +196,60 @@ def judge_bursts(requests):
     return long, at_once
 
 
+class Six(harness.HttpServer):
+    """The same pages at ::1, with a connection for each request."""
+    address_family = socket.AF_INET6
+
+
+def both_families(report, path):
+    """A name with an IPv4 and an IPv6 address is one host and two addresses: over IPv6 first, and over IPv4 when
+    the server at ::1 is gone, each host and each address has its delay."""
+    if not socket.has_ipv6 or not can_listen_at_six():
+        report.skip("IPv6", "there is no ::1 here")
+        return
+    wait_ms, ip_wait_ms, hosts = 250, 150, ("a.test", "b.test", "c.test")
+    answers = {f"http://{host}/": page(*[f"/{i}" for i in range(12)]) for host in hosts}
+    answers |= {f"http://{host}/{i}": page() for host in hosts for i in range(12)}
+    with Sites(path, answers) as sites, NameServer(sites.web.dns) as names:
+        names.sixes = {"a.test", "b.test"}
+        handler = type("Once", (sites.server.RequestHandlerClass.__mro__[1],), {"protocol_version": "HTTP/1.0"})
+        six = Six(("::1", sites.port), handler)
+        thread = harness.serving(six)
+        command = sites.command(path + "/crawl", "--set", f"dns.servers=127.0.0.1:{names.port}", "--set",
+                                "dns.family=ipv6-first", "--set", "fetch.allow_addresses=127.0.0.0/8, ::1/128",
+                                "--set", "politeness.adaptive_factor=0", *(f"http://{host}/" for host in hosts),
+                                wait=f"{wait_ms}ms", ip_wait=f"{ip_wait_ms}ms")
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            harness.until(lambda: sum(r.address == "::1" for r in sites.requests) >= 10 or process.poll() is not None)
+            six.shutdown()
+            six.server_close()
+            report.equal("a crawl of both families ends", harness.ended(process), 0)
+        finally:
+            harness.end_process(process)
+            thread.join()
+        seen = sorted(sites.requests, key=lambda r: r.start)
+    report.equal("every page came", sites.asked(), set(answers))
+    used = {host: {r.address for r in seen if r.host == host} for host in hosts}
+    report.equal("by both addresses where there are two", used,
+                 {host: {sites.addresses[host]} | ({"::1"} if host in names.sixes else set()) for host in hosts})
+    for name, key, least in (("host", lambda r: r.host, wait_ms), ("address", lambda r: r.address, ip_wait_ms)):
+        found = [(later.start - earlier.end) * 1000 for _, group in
+                 itertools.groupby(sorted(seen, key=lambda r: (key(r), r.start)), key)
+                 for earlier, later in itertools.pairwise(list(group))]
+        report.check(f"every {name} has its delay in {len(found)} pauses, the shortest {min(found):.0f} ms",
+                     min(found) >= least - 1, str(sorted(found)[:5]))
+    audit = harness.run([f"{harness.OUT}/ragno", "audit", path + "/crawl"])
+    report.equal("and the audit finds no breach", audit.returncode, 0)
+
+
+def can_listen_at_six():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        return True
+    except OSError:
+        return False
+
+
 if __name__ == "__main__":
-    harness.main(large, slow_hosts, bursts, own_host)
+    harness.main(large, slow_hosts, bursts, own_host, both_families)
