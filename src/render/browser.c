@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,6 +26,14 @@
 #define OOM_FIRST      "1000" /* the kernel ends browsers before anything else */
 
 static const char *const browser_commands[] = {"chromium-headless-shell", "chromium"};
+
+#define BROWSER_WITHOUT                                                                            \
+    "--disable-features="                                                                          \
+    "SpareRendererForSitePerProcess,ProactivelySwapBrowsingInstance,"                              \
+    "BackForwardCache,Translate,OptimizationHints,MediaRouter,"                                    \
+    "DialMediaRouteProvider,InterestFeedContentSuggestions,"                                       \
+    "CertificateTransparencyComponentUpdater,AutofillServerCommunication,"                         \
+    "Prerender2,SpeculationRulesPrefetchFuture"
 
 /* What keeps it quiet, small and away from any network. Site isolation would put frames of other
  * hosts into processes whose requests are paused elsewhere; the same-origin rules hold without it,
@@ -57,10 +64,7 @@ static const char *const browser_flags[] = {
     "--disable-speech-api",
     "--disable-dev-shm-usage",
     "--disable-site-isolation-trials",
-    "--disable-features=SpareRendererForSitePerProcess,ProactivelySwapBrowsingInstance,"
-    "BackForwardCache,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,"
-    "InterestFeedContentSuggestions,CertificateTransparencyComponentUpdater,"
-    "AutofillServerCommunication,Prerender2,SpeculationRulesPrefetchFuture",
+    BROWSER_WITHOUT,
     "--enable-features=NetworkServiceInProcess2",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -75,19 +79,14 @@ static const char *const browser_flags[] = {
 
 #define BROWSER_FLAGS (sizeof browser_flags / sizeof *browser_flags)
 
-Result browser_init(Browser *browser)
+void browser_init(Browser *browser)
 {
-    *browser = (Browser){.in = -1, .out = -1, .interrupt = -1};
-    browser->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return browser->interrupt < 0 ? result_of_errno(errno) : RESULT_OK;
+    *browser = (Browser){.in = -1, .out = -1};
 }
 
 void browser_destroy(Browser *browser)
 {
     browser_stop(browser);
-    if (browser->interrupt >= 0) {
-        (void)close(browser->interrupt);
-    }
 }
 
 /* ---- what is started ---- */
@@ -487,12 +486,6 @@ void browser_stop(Browser *browser)
     }
 }
 
-void browser_interrupt(Browser *browser)
-{
-    uint64_t one = 1;
-    (void)!write(browser->interrupt, &one, sizeof one);
-}
-
 /* ---- messages ---- */
 
 static Result browser_write_some(const Browser *browser, const Buffer *out, size_t *written)
@@ -533,24 +526,20 @@ Result browser_exchange(Browser *browser, const Buffer *out, size_t *written, Bu
         return RESULT_TIMEOUT;
     }
     bool writes = *written < out->length;
-    struct pollfd fds[3] = {{.fd = browser->interrupt, .events = POLLIN},
-                            {.fd = browser->out, .events = POLLIN},
+    struct pollfd fds[2] = {{.fd = browser->out, .events = POLLIN},
                             {.fd = writes ? browser->in : -1, .events = POLLOUT}};
-    int n = poll(fds, 3, left > 60000 ? 60000 : (int)left + 1);
+    int n = poll(fds, 2, left > 60000 ? 60000 : (int)left + 1);
     if (n < 0) {
         return errno == EINTR ? RESULT_OK : RESULT_IO;
     }
     if (n == 0) {
         return RESULT_TIMEOUT;
     }
-    if (fds[0].revents != 0) {
-        return RESULT_CLOSED;
-    }
     Result rc = RESULT_OK;
-    if (fds[2].revents != 0) {
+    if (fds[1].revents != 0) {
         rc = browser_write_some(browser, out, written);
     }
-    if (rc == RESULT_OK && fds[1].revents != 0) {
+    if (rc == RESULT_OK && fds[0].revents != 0) {
         rc = browser_read_some(browser, in);
     }
     return rc;
@@ -572,27 +561,37 @@ static bool browser_proc(const char *pid, const char *file, char *text, size_t s
     return n > 0;
 }
 
+/* The number in a field of a line, counted from 0; 0: there is none. */
+static unsigned long long browser_field(const char *line, unsigned field)
+{
+    for (unsigned i = 0; i < field; i++) {
+        line += strspn(line, " ");
+        line += strcspn(line, " ");
+    }
+    return strtoull(line, NULL, 10);
+}
+
+/* Of /proc/PID/stat behind the name: state, parent, group, session, ..., and from the twelfth field
+ * on the time in user and kernel mode, its own and that of the children it has waited for. */
 static void browser_add_use(const Browser *browser, const char *pid, BrowserUse *use)
 {
     char text[1024];
-    long session = 0;
-    unsigned long long ticks[4] = {0, 0, 0, 0};
     const char *fields = browser_proc(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
-    if (fields == NULL ||
-        sscanf(fields + 1, " %*c %*d %*d %ld %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
-               &session, &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 5 ||
-        session != (long)browser->pid) {
+    if (fields == NULL || browser_field(fields + 1, 3) != (unsigned long long)browser->pid) {
         return;
     }
-    unsigned long long resident = 0;
-    unsigned long long shared = 0;
-    if (browser_proc(pid, "statm", text, sizeof text) &&
-        sscanf(text, "%*u %llu %llu", &resident, &shared) == 2 && resident > shared) {
-        use->memory_bytes += (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned long long ticks = 0;
+    for (unsigned i = 11; i < 15; i++) {
+        ticks += browser_field(fields + 1, i);
     }
-    unsigned long long sum = ticks[0] + ticks[1] + ticks[2] + ticks[3];
-    use->cpu_ms += (int64_t)(sum * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK));
+    use->cpu_ms += (int64_t)(ticks * 1000 / (unsigned long long)sysconf(_SC_CLK_TCK));
     use->processes++;
+    if (browser_proc(pid, "statm", text, sizeof text)) {
+        unsigned long long resident = browser_field(text, 1);
+        unsigned long long shared = browser_field(text, 2);
+        use->memory_bytes +=
+            resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    }
 }
 
 BrowserUse browser_use(const Browser *browser)

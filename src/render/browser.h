@@ -11,7 +11,7 @@
  * of its own below TMPDIR (/tmp where that is closed to the browser's user), which goes with it;
  * browser_start removes folders that processes left behind which were killed. Owns: the child, its
  * pipes, its folder. Threads: one, which must live as long as the child: the kernel ends the child
- * with that thread; browser_interrupt any. Errors: after any error nothing is known about the
+ * with that thread. Errors: after any error nothing is known about the
  * child: stop it. Source: the DevTools protocol's pipe; pages and renderers measured as /proc has
  * them. */
 #ifndef RENDER_BROWSER_H
@@ -35,7 +35,6 @@ typedef struct Browser {
     pid_t pid; /* 0: there is none */
     int in;    /* messages to it */
     int out;
-    int interrupt;    /* an eventfd; -1: none */
     bool is_cut_off;  /* it has a network namespace of its own */
     char folder[160]; /* of its profile; "": none */
 } Browser;
@@ -47,8 +46,8 @@ typedef struct BrowserUse {
     unsigned processes;
 } BrowserUse;
 
-/* RESULT_LIMIT, RESULT_MEMORY: no descriptor. */
-Result browser_init(Browser *browser);
+/* Makes one without a child. */
+void browser_init(Browser *browser);
 void browser_destroy(Browser *browser);
 /* Whether a browser with these options can be started: RESULT_OK and its path in path, or
  * RESULT_NOT_FOUND, RESULT_INVALID and why not, for the operator, in path. */
@@ -60,13 +59,11 @@ Result browser_start(Browser *browser, const BrowserOptions *options);
 void browser_stop(Browser *browser);
 /* Waits until deadline for bytes, while those of out are written from *written on; appends what
  * came to in. RESULT_OK: something came or all was written; RESULT_TIMEOUT; RESULT_CLOSED: it has
- * ended, or was interrupted; RESULT_LIMIT: in is full; RESULT_IO. */
+ * ended; RESULT_LIMIT: in is full; RESULT_IO. */
 Result browser_exchange(Browser *browser, const Buffer *out, size_t *written, Buffer *in,
                         MonoTime deadline);
 /* Measures; zero where nothing can be read. It looks at each process of the machine: for now and
  * then. */
 BrowserUse browser_use(const Browser *browser);
-/* Ends the exchange that is under way and all later ones. */
-void browser_interrupt(Browser *browser);
 
 #endif

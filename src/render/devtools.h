@@ -8,7 +8,7 @@
  * Owns: its buffers; the browser is the caller's. A message is borrowed until the next one is read.
  * Threads: one.
  * Invariants: a message is never longer than DEVTOOLS_MESSAGE_BYTES, in either direction.
- * Errors: RESULT_TIMEOUT; RESULT_CLOSED (the browser has ended, or was interrupted); RESULT_LIMIT
+ * Errors: RESULT_TIMEOUT; RESULT_CLOSED (the browser has ended); RESULT_LIMIT
  * (a message is too long); RESULT_INVALID (nonsense, or the answer to a command is an error); after
  * any but RESULT_TIMEOUT and RESULT_INVALID of devtools_call stop the browser.
  * Source: the Chrome DevTools protocol, 1.3. */

@@ -35,13 +35,9 @@ Result renderer_new(Renderer **renderer, const RendererOptions *options)
         return RESULT_MEMORY;
     }
     r->options = *options;
-    Result rc = browser_init(&r->browser);
+    browser_init(&r->browser);
     devtools_init(&r->devtools, &r->browser);
     buffer_init(&r->word, 4096);
-    if (rc != RESULT_OK) {
-        renderer_delete(r);
-        return rc;
-    }
     *renderer = r;
     return RESULT_OK;
 }
@@ -70,11 +66,6 @@ void renderer_delete(Renderer *renderer)
         buffer_destroy(&renderer->word);
         free(renderer);
     }
-}
-
-void renderer_interrupt(Renderer *renderer)
-{
-    browser_interrupt(&renderer->browser);
 }
 
 const char *renderer_product(const Renderer *renderer)

@@ -10,9 +10,9 @@
  * page does; between two pages all that the first could have stored is removed. The kernel's word
  * is taken for memory and CPU time of the browser, not the browser's own.
  * Owns: the browser, its context and tab.
- * Threads: one from renderer_render to renderer_delete (browser.h says why); renderer_interrupt
- * any. Errors: a page that cannot be rendered is data (rendering.h); RESULT_NOT_FOUND,
- * RESULT_INVALID, RESULT_IO: no browser can be started; RESULT_CLOSED: interrupted. */
+ * Threads: one from renderer_render to renderer_delete (browser.h says why). Errors: a page that
+ * cannot be rendered is data (rendering.h); RESULT_NOT_FOUND, RESULT_INVALID, RESULT_IO,
+ * RESULT_CLOSED: no browser can be started. */
 #ifndef RENDER_RENDERER_H
 #define RENDER_RENDERER_H
 
@@ -35,14 +35,12 @@ typedef struct RendererTotals {
 
 typedef struct Renderer Renderer;
 
-/* Borrows the texts of the options. RESULT_MEMORY, RESULT_LIMIT. */
+/* Borrows the texts of the options. RESULT_MEMORY. */
 Result renderer_new(Renderer **renderer, const RendererOptions *options);
 void renderer_delete(Renderer *renderer);
 /* Renders a page; what is in rendered goes. */
 Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderSource *source,
                        Rendered *rendered);
-/* Ends the rendering that is under way and all later ones. */
-void renderer_interrupt(Renderer *renderer);
 /* The browser and its version as it says; "" before the first page. */
 const char *renderer_product(const Renderer *renderer);
 /* Whether the browser has a network namespace of its own; false without a browser. */

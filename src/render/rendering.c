@@ -559,14 +559,18 @@ static Result rendering_take(Rendering *rendering, JsonValue value, bool is_main
     buffer_reset(&rendering->body);
     Result rc = json_read_text(value, &rendering->body);
     const char *text = buffer_string(&rendering->body);
-    long long clock = 0;
-    int cut = 0;
-    int told = 0;
+    char *told = NULL;
     const char *line = strchr(text, '\n');
-    if (rc != RESULT_OK || line == NULL || sscanf(text, "%lld %d %n", &clock, &cut, &told) != 2) {
+    if (rc != RESULT_OK || line == NULL) {
         return rc != RESULT_OK ? rc : RESULT_INVALID;
     }
-    rendering_doors(rendering, text + told, (size_t)(line - (text + told)));
+    long long clock = strtoll(text, &told, 10);
+    long cut = strtol(told, &told, 10);
+    told += strspn(told, " ");
+    if (told > line) {
+        return RESULT_INVALID;
+    }
+    rendering_doors(rendering, told, (size_t)(line - told));
     size_t length = rendering->body.length - (size_t)(line + 1 - text);
     rendering->out->is_cut = rendering->out->is_cut || cut != 0;
     if (is_main) {

@@ -1,5 +1,6 @@
 #include "command/check/check.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,8 +177,17 @@ static void check_render_print(const CheckRender *check)
     (void)printf("end\t%s\n", render_end_name(rendered->end));
     (void)printf("requests\t%u\n", rendered->n_requests);
     (void)printf("frames\t%u\n", rendered->n_frames);
+    if (renderer_is_cut_off(check->renderer)) {
+        (void)printf("namespace\tits own\n");
+    }
     if (rendered->is_cut) {
         (void)printf("cut\tyes\n");
+    }
+    if (archive_source_near(check->source) > 0) {
+        (void)printf("near\t%" PRIu64 "\n", archive_source_near(check->source));
+    }
+    if (archive_source_damaged(check->source) > 0) {
+        (void)printf("damaged\t%" PRIu64 "\n", archive_source_damaged(check->source));
     }
     check_render_list("lacking", &rendered->lacking);
     check_render_list("refused", &rendered->refused);
