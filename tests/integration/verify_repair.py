@@ -615,5 +615,14 @@ def link_lists(report, path):
         lists_of_damaged_answers(report, web, path)
 
 
+def nothing_to_verify(report, path):
+    """Of what it has not looked at it does not say that there are no problems."""
+    os.mkdir(path + "/empty")
+    for name in ("/empty", "/none"):
+        result = harness.run([f"{harness.OUT}/ragno", "verify", path + name])
+        report.check(f"verify of {name}", result.returncode == 3 and result.stdout == "" and name in result.stderr,
+                     f"{result.returncode} {result.stdout} {result.stderr}")
+
+
 if __name__ == "__main__":
-    harness.main(damages, beside, links_waiting, lists_of_a_site, link_lists)
+    harness.main(damages, beside, links_waiting, lists_of_a_site, link_lists, nothing_to_verify)

@@ -267,12 +267,15 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     if (rc == RESULT_OK) {
         rc = verify_all(&verify);
     }
-    (void)fprintf(options.out,
-                  "sum\t%" PRIu64 " files\t%" PRIu64 " records\t%" PRIu64 " captures\t%" PRIu64
-                  " revisits\t%" PRIu64 " pages\t%" PRIu64 " captures of no page\t%" PRIu64
-                  " problems\t%" PRIu64 " repaired\n",
-                  counts->files, counts->records, counts->captures, counts->revisits, counts->pages,
-                  counts->strangers, counts->problems, counts->repaired);
+    bool was_read = rc == RESULT_OK || counts->files + counts->problems > 0;
+    if (was_read) { /* what was not looked at has no "0 problems" */
+        (void)fprintf(options.out,
+                      "sum\t%" PRIu64 " files\t%" PRIu64 " records\t%" PRIu64 " captures\t%" PRIu64
+                      " revisits\t%" PRIu64 " pages\t%" PRIu64 " captures of no page\t%" PRIu64
+                      " problems\t%" PRIu64 " repaired\n",
+                      counts->files, counts->records, counts->captures, counts->revisits,
+                      counts->pages, counts->strangers, counts->problems, counts->repaired);
+    }
     (void)page_db_delete(verify.db);
     crawl_store_close(&store);
     free(verify.captured);
