@@ -195,7 +195,7 @@ DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light
         debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \
         dante-server python3-cryptography valgrind
 # To build Debian packages and to look at them.
-DEPS_DEB := debhelper dpkg-dev debootstrap lintian
+DEPS_DEB := build-essential debhelper dpkg-dev debootstrap lintian
 # The browser of [render].
 DEPS_RENDER := chromium
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.

@@ -87,6 +87,22 @@ static int main_complain_unknown(const char *word)
     return 2;
 }
 
+/* `ragno help` and `ragno help COMMAND` are `--help` by another name. */
+static int main_help(int argc, char **argv)
+{
+    char help[] = "--help";
+    for (const Command *c = commands; argc == 3 && c->name != NULL; c++) {
+        if (strcmp(argv[2], c->name) == 0) {
+            return c->run(2, (char *[]){argv[2], help, NULL});
+        }
+    }
+    if (argc > 2) {
+        return main_complain_unknown(argv[2]);
+    }
+    crawl_usage(stdout);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     fault_install();
@@ -98,6 +114,9 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], c->name) == 0) {
             return c->run(argc - 1, argv + 1);
         }
+    }
+    if (strcmp(argv[1], "help") == 0) {
+        return main_help(argc, argv);
     }
     if (argv[1][0] != '-' && !may_be_seed(argv[1])) {
         return main_complain_unknown(argv[1]);

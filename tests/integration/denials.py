@@ -45,6 +45,29 @@ def allowed_pages(web):
     return {u for u in web.graph_urls() if not hosts[u.split("/")[2]][1] or "/private/" not in u}
 
 
+def what_the_answer_says(report, path):
+    directory = path + "/crawl"
+    with harness.Web(path, hosts=12, addresses=3, pages=3000) as web:
+        with Crawl(web, directory, "--no-warc", wait="20ms", ip_wait="5ms") as crawl:
+            harness.until(lambda: len({r.host for r in web.requests()}) == 12)
+            host, address = busiest(web), None
+            address = web.hosts()[host][0]
+            there = len([h for h, row in web.hosts().items() if row[0] == address])
+            answer = crawl.ask("deny", address)
+            report.check("deny ADDRESS says how many hosts are there",
+                         f"; {there} hosts are known there" in answer.stderr, answer.stderr)
+            answer = crawl.ask("deny", "127.99.99.99")
+            report.check("and that none is", "; no host is known there yet" in answer.stderr, answer.stderr)
+            answer = crawl.ask("deny", "*")
+            report.check("deny '*' is not done by mistake", answer.returncode != 0 and
+                         "every host" in answer.stderr, answer.stderr)
+    for words in (["help"], ["help", "ctl"]):
+        answer = ragno(*words)
+        report.check(f"ragno {' '.join(words)}", answer.returncode == 0 and "usage: ragno" in answer.stdout)
+    report.check("help of what is unknown names the nearest", "did you mean 'verify'" in
+                 ragno("help", "verfy").stderr)
+
+
 def a_host(report, path):
     directory = path + "/crawl"
     with harness.Web(path, hosts=20, addresses=20, pages=3000) as web:
@@ -225,4 +248,4 @@ def the_last_host(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(a_host, the_last_host, allowed_while_it_runs, at_other_ports, by_configuration)
+    harness.main(what_the_answer_says, a_host, the_last_host, allowed_while_it_runs, at_other_ports, by_configuration)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/error.h"
 #include "command/forget/forget_rows.h"
 #include "command/forget/forget_text.h"
 #include "command/forget/forget_warc.h"
@@ -230,6 +231,10 @@ static Result forget_prepare(ForgetOrder *forget)
                         page_db_txn_begin(db, true, &txn) == page_db_error_ok
                     ? RESULT_OK
                     : RESULT_DAMAGED;
+    if (rc != RESULT_OK) { /* of another version, damaged, or in use */
+        (void)buffer_printf(&forget->error, "%s: %s", forget->directory,
+                            db == NULL ? "no memory" : error_message(db->error));
+    }
     if (rc == RESULT_OK && mdb_dbi_open(txn, "crawl", 0, &crawl) == 0) {
         rc = ingest_read_log_serial(txn, crawl, &serial);
         if (rc == RESULT_OK) {

@@ -185,11 +185,38 @@ static Held count_held(const IngestStore *tables, MDB_txn *txn, const char *name
 }
 
 /* How many URLs a rule holds back, for the answer; nothing when the rule is no host. */
+/* Hosts at an address are known when they have been asked; a range is not counted. */
+static bool rule_parts_tell_address(const AgentParts *parts, const char *text, Buffer *answer)
+{
+    const IngestStore *tables = &parts->store->tables;
+    IpAddress address;
+    GroupRecord group = {.hosts = 0};
+    MDB_txn *txn = NULL;
+    if (ip_address_parse(text, strlen(text), &address) != RESULT_OK) {
+        return false;
+    }
+    if (tables->groups == NULL || page_db_txn_begin(tables->db, true, &txn) != 0) {
+        return true;
+    }
+    Result rc = group_table_get(tables->groups, txn, group_key_of_address(&address), &group);
+    page_db_txn_abort(tables->db, txn);
+    if (rc == RESULT_OK && group.hosts > 0) {
+        (void)buffer_printf(answer, "; %u hosts are known there, with %llu URLs that are scheduled",
+                            group.hosts, (unsigned long long)group.queued);
+    } else if (rc == RESULT_OK) {
+        (void)buffer_append_string(answer, "; no host is known there yet");
+    }
+    return true;
+}
+
 static void tell_host(const AgentParts *parts, const char *name, Buffer *answer)
 {
     const IngestStore *tables = &parts->store->tables;
     MDB_txn *txn = NULL;
     Buffer origin;
+    if (rule_parts_tell_address(parts, name, answer)) {
+        return;
+    }
     if (strpbrk(name, "*?:/") != NULL || page_db_txn_begin(tables->db, true, &txn) != 0) {
         return;
     }
@@ -217,6 +244,13 @@ Result rule_parts_deny(AgentParts *parts, const char *rule, const char *who, Buf
     buffer_init(&normal, 65536);
     buffer_init(&note, 1024);
     Result rc = denials_normalise(rule, &normal, answer);
+    if (rc == RESULT_OK && strspn(rule, "*?.") == strlen(rule)) {
+        (void)buffer_printf(answer,
+                            "'%s' would deny every host; `pause` and `stop` are for that, "
+                            "and 'regex:.' if it is meant",
+                            rule);
+        rc = RESULT_INVALID;
+    }
     if (rc == RESULT_OK) {
         rc = buffer_printf(&note, "%s %s", wall_format_iso(wall_now(), time), who);
     }
