@@ -351,6 +351,10 @@ static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
                             .sink = {.context = complaint, .request = complaint_note}};
     buffer_init(&error, 65536);
     Result rc = audit_run(&audit, &options, db, &error);
+    if (rc == RESULT_INVALID && audit.counts.lines > 0) { /* no request to it: the letter says so */
+        (void)fprintf(stderr, "ragno complaint: %s\n", buffer_string(&error));
+        rc = RESULT_OK;
+    }
     int status = rc == RESULT_OK ? 0 : EXIT_IO;
     complaint->breaches = audit_findings_total(&audit.findings);
     complaint->versions = audit.counts.versions;
