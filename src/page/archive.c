@@ -365,7 +365,8 @@ Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
 {
     WarcBytes url = warc_bytes(fetch->request.url, strlen(fetch->request.url));
     Result rc = payload_index_put_group(archive->payloads, txn, group, url);
-    if (rc == RESULT_OK && fetch->request.has_page && fetch->kind == FETCHED_PAGE) {
+    bool is_capture = group->type != WARC_REQUEST; /* one that got no answer is none of the page */
+    if (rc == RESULT_OK && is_capture && fetch->request.has_page && fetch->kind == FETCHED_PAGE) {
         rc = capture_index_put_group(archive->captures, txn, fetch->request.index,
                                      fetch->answer.status, group);
     }
