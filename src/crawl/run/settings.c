@@ -439,9 +439,9 @@ static Result write_file(const Config *config, const char *directory, const char
         (void)unlink(draft);
     }
     int fd = draft == NULL ? -1 : open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    FILE *file = fd < 0 ? NULL : fopen(draft, "we"); /* its mode stays */
     Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
-    if (file == NULL && fd >= 0) {
+    if (fd >= 0) {
         (void)close(fd);
     }
     if (rc == RESULT_OK) {

@@ -190,6 +190,7 @@ Transfer *crowding_next(Crowding *crowding, MonoTime now)
     }
     if (transfer != NULL) {
         transfer->late = LATE_SLOW;
+        transfer->made_room = true;
         atomic_fetch_add_explicit(&crowding->n_slow, 1, memory_order_relaxed);
     }
     return transfer;

@@ -474,6 +474,7 @@ void transfer_reset(Transfer *transfer)
     transfer->was_held_up = false;
     transfer->local_errno = 0;
     transfer->late = LATE_NOT;
+    transfer->made_room = false;
     transfer->error[0] = '\0';
 }
 

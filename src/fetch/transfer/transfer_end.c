@@ -146,7 +146,7 @@ static FetchClass class_of_code(Transfer *transfer, CURLcode code)
         return FETCH_PRIVATE;
     }
     BodySpool *spool = &transfer->result->answer.spool;
-    if (spool->is_open && code != CURLE_OK) {
+    if (spool->is_open && code != CURLE_OK && !transfer->made_room) {
         spool->is_cut = true; /* what is kept came whole: only links are lost */
         return FETCH_OK;
     }
@@ -188,7 +188,7 @@ static void note_truncation(Transfer *transfer, bool answered)
 
 /* Whether what came until it was too late is all that is to be had: fetch.total_timeout is over, or
  * the server never said how long the body is, and just keeps the connection. Half a robots.txt is
- * none. */
+ * none. What was broken off for others that waited may well have an end: it is asked for again. */
 static bool is_kept(const Transfer *transfer, bool answered)
 {
     const FetchResult *result = transfer->result;
@@ -196,6 +196,7 @@ static bool is_kept(const Transfer *transfer, bool answered)
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
     bool has_no_end = told < 0 && result->answer.http_version != 20;
     return answered && result->kind != FETCHED_ROBOTS && result->answer.body.length > 0 &&
+           !transfer->made_room &&
            (transfer->late == LATE_TOTAL || (transfer->late == LATE_SLOW && has_no_end));
 }
 

@@ -77,6 +77,7 @@ typedef struct Transfer {
     bool was_held_up;  /* the thread did not run meanwhile */
     int local_errno;   /* of the system call that failed for a reason of this machine; 0 */
     TransferLate late; /* broken off for this */
+    bool made_room;    /* for others that waited: it is asked for again, whatever had come */
     char error[CURL_ERROR_SIZE];
     struct Transfer *next_free;
 } Transfer;

@@ -58,7 +58,7 @@ typedef struct StandingRecord {
 
 /* An answer that takes longer than this at a lower rate is slow. */
 #define STANDING_SLOW_MS    INT64_C(5000)
-#define STANDING_SLOW_BYTES INT64_C(262144) /* a second */
+#define STANDING_SLOW_BYTES INT64_C(65536) /* a second */
 /* A body that is not whole so long behind its first byte, and came at a lower rate, drips: a server
  * that means well has sent more at once. */
 #define STANDING_DRIP_MS    INT64_C(1000)
