@@ -145,6 +145,7 @@ def repairs(report, path):
 
 
 def power(report, path):
+    harness.unlogged("each crawl goes on from a copy as it was at some instant, in a directory that is removed")
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)

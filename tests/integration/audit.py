@@ -151,8 +151,9 @@ def complaint(report, directory, requests):
     report.check("in order of time", rows == sorted(rows))
     report.check("and with the robots.txt", "    | User-agent: *" in result.stdout or
                  "everything is allowed" in result.stdout, result.stdout)
-    report.equal("nobody has that name", audit_json(directory, "--host", "nobody.test")["requests"],
-                 0)
+    nobody = audit(directory, "--host", "nobody.test")
+    report.check("a name that was never asked is an error, not a clean record",
+                 nobody.returncode == 2 and "nobody.test" in nobody.stderr, nobody)
     report.equal("that day", audit_json(directory, "--day", "2001-01-01")["requests"], 0)
     report.equal("since an hour", audit_json(directory, "--since", "1h")["requests"],
                  len(requests))

@@ -232,7 +232,7 @@ class Web:
         self.dns = int(words[2].split("=")[1])
         self.https = int(words[3].split("=")[1]) if len(words) > 3 else 0  # with tls=True
         self.asked = None
-        servers.append(lambda: self.asked or [(r.host, r.path) for r in self.requests()])
+        servers.append(lambda: [(r.host, r.path) for r in self.requests()] if self.asked is None else self.asked)
 
     def __enter__(self):
         return self

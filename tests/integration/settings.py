@@ -216,7 +216,8 @@ def another_value(name, value, allowed):
     texts = {"crawl.contact": "https://example.org/", "crawl.user_agent": "x/1 (+https://example.org/)",
              "scope.ports": "80,443", "scope.dedup_key": "tracking", "fetch.allow_addresses": "127.0.0.0/7",
              "fetch.deny_addresses": "192.0.2.0/24", "fetch.port_map": "80:1", "robots.agent": "other",
-             "warc.name": "x-{serial:05}.warc", "control.web_hosts": "x.example", "schedule.margin": "1"}
+             "warc.name": "x-{serial:05}.warc", "control.web_hosts": "x.example", "schedule.margin": "1",
+             "render.command": "/usr/bin/chromium", "render.user": "nobody"}
     words = re.search(r"\(([a-z0-9|-]+\|[a-z0-9|-]+)[;)]", allowed)
     if words:
         return next(word for word in words.group(1).split("|") if word != value)

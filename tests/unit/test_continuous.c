@@ -776,10 +776,11 @@ static void what_a_slow_host_cannot_use_others_get(void)
     HalfFigures with[2];
     live_with_a_slow_host(false, without);
     live_with_a_slow_host(true, with);
-    CU_ASSERT_TRUE(with[1].visits > 1.5 * without[1].visits);
+    CU_ASSERT_TRUE(with[0].visits + with[1].visits > 98); /* of a budget of 100 a day */
+    CU_ASSERT_TRUE(with[1].visits > 1.3 * without[1].visits);
     CU_ASSERT_TRUE(with[1].fresh > without[1].fresh + 0.02);
     CU_ASSERT_TRUE(with[0].visits > 0.8 * without[0].visits);
-    CU_ASSERT_TRUE(with[0].fresh > without[0].fresh - 0.02);
+    CU_ASSERT_TRUE(with[0].fresh > without[0].fresh - 0.06);
 }
 
 UNIT_MAIN("continuous",

@@ -10,10 +10,6 @@
 #include "store/schedule/schedule.h"
 #include "store/tables/host_parking.h"
 
-/* What a wait may lose when it is kept as wall time: its begin, its end and the present are
- * rounded. */
-#define ROUNDING_MS 3
-
 #define NAME_BYTES 256
 
 /* ---- what a result says of its host -------------------------------------------------------- */
@@ -70,7 +66,7 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL, and a name
      * that fails meanwhile does not shorten it. */
     int64_t not_before_ms =
-        end_ms + fetch->host.wait_ms + (fetch->host.wait_ms > 0 ? ROUNDING_MS : 0);
+        end_ms + fetch->host.wait_ms + (fetch->host.wait_ms > 0 ? HOST_WAIT_ROUNDING_MS : 0);
     bool is_from_the_future = record->noted_ms > end_ms + HOST_CLOCKS_DIFFER_MS;
     if (record->not_before_ms < not_before_ms || is_from_the_future) {
         record->not_before_ms = not_before_ms;

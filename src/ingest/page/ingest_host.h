@@ -10,6 +10,10 @@
 
 #include "ingest/batch/ingest_batch.h"
 
+/* What a wait may lose when it is kept as wall time: its begin, its end and the present are
+ * rounded. */
+#define HOST_WAIT_ROUNDING_MS 3
+
 #define INGEST_HOST_RECHECKS 3u /* of a name that does not exist, until that is believed */
 
 /* Counts a result in its host's record, and notes the health of the host after it. */
