@@ -18,7 +18,7 @@ import harness
 ZSTD = ctypes.CDLL("libzstd.so.1")
 UNPACKED_MOST = 16 + (512 << 10)  # a block, by envelope.h
 MESSAGE_MOST = 1 << 20            # what nats-server takes when nobody has configured it
-LENGTH, CRC, FORMAT, CRAWL, ADDRESSEE, SLOT, RECORD = 1, 2, 3, 4, 5, 6, 8  # BlockFault
+LENGTH, CRC, FORMAT, CRAWL, ADDRESSEE, SLOT, RECORD = 1, 2, 3, 4, 5, 6, 9  # BlockFault
 REASONS = {LENGTH: "cut off or too long", CRC: "its checksum is wrong", FORMAT: "its format is not known here",
            CRAWL: "it belongs to another crawl", ADDRESSEE: "it is for another agent",
            SLOT: "the agents disagree about the slot of a host", RECORD: "a record is not what it should be"}
@@ -64,7 +64,8 @@ class Client:
     def verdict(self, to, message):
         """How an agent answers an envelope: 0, or why it is refused."""
         answer = self.ask(f"ragno.{cluster.NAME}.in.{to}", message)
-        return answer[-1] if answer[-2] else 0
+        head = answer[:-1].rstrip(bytes(range(0x80, 0x100)))  # behind it: how much was taken, a varint
+        return head[-1] if head[-2] else 0
 
     def close(self):
         self.stream.close()
