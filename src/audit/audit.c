@@ -156,7 +156,7 @@ void audit_robots_destroy(AuditRobots *robots)
     free(robots->warc);
 }
 
-/* ---- the content of a version --------------------------------------------------------------- */
+/* ---- the content of a version ---- */
 
 static Result from_database(const AuditRobots *robots, const char *origin, int64_t version,
                             Buffer *out)
@@ -250,7 +250,7 @@ Result audit_robots_content(AuditRobots *robots, const char *origin, int64_t ver
     return rc == RESULT_OK || rc == RESULT_MEMORY ? rc : RESULT_NOT_FOUND;
 }
 
-/* ---- rules ---------------------------------------------------------------------------------- */
+/* ---- rules ---- */
 
 Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t version, WallTime start)
 {
@@ -314,7 +314,7 @@ typedef struct Run {
     Result result;
 } Run;
 
-/* ---- boots ---------------------------------------------------------------------------------- */
+/* ---- boots ---- */
 
 static void enter_boot(Boots *boots, uint32_t boot, bool is_named)
 {
@@ -348,7 +348,7 @@ static uint32_t boot_of(Boots *boots, const CrawlLogLine *line)
     return boots->now;
 }
 
-/* ---- what is asked about -------------------------------------------------------------------- */
+/* ---- what is asked about ---- */
 
 static bool time_is_selected(const AuditOptions *options, WallTime start)
 {
@@ -370,7 +370,7 @@ static void audit_count_request(AuditCounts *counts, const CrawlLogLine *line)
     }
 }
 
-/* ---- one request ---------------------------------------------------------------------------- */
+/* ---- one request ---- */
 
 /* Whom the delays of a request are of: its URL's host, or the one that the line names. */
 static LogText origin_of(const CrawlLogLine *line, char scratch[LOG_ORIGIN_BYTES])
@@ -595,7 +595,7 @@ static Result audit_check_whom(const Run *run, Buffer *error)
     return RESULT_INVALID;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 static void count_subjects(Audit *audit)
 {

@@ -22,8 +22,6 @@
 #include <stddef.h>
 
 #include "audit/audit_delays.h"
-#include "audit/audit_fetch.h"
-#include "audit/audit_findings.h"
 #include "audit/audit_hosts.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"

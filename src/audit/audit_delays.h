@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "audit/audit_findings.h"
 #include "audit/audit_hosts.h"
 #include "base/core/clock.h"
 #include "base/core/result.h"

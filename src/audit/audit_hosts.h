@@ -9,10 +9,100 @@
 #ifndef AUDIT_AUDIT_HOSTS_H
 #define AUDIT_AUDIT_HOSTS_H
 
-#include "audit/audit_fetch.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
 #include "base/memory/map.h"
 #include "logs/crawl_log_line.h"
+#include "parse/host/ip_address.h"
 #include "parse/robots/robots.h"
+
+/* Audit fetch: one request as the audit sees it.
+ *
+ * What: the times of a line of crawl.log, and where the line stands.
+ * Owns: `text`. */
+
+typedef struct AuditHost AuditHost;
+typedef struct AuditAddress AuditAddress;
+
+/* Where a line stands: number of the file (logs/log_reader.h) and of the line in it. */
+typedef struct AuditPlace {
+    unsigned file;
+    uint64_t line; /* 0 = nowhere */
+} AuditPlace;
+
+typedef struct AuditFetch {
+    AuditHost *host;
+    AuditAddress *address;
+    AuditPlace place;
+    uint32_t boot;      /* monotonic times of one boot can be compared */
+    int64_t mono_start; /* us; START is rounded down and END up to ms, but within a burst */
+    int64_t mono_end;
+    bool is_exact;         /* the times are in us, both */
+    int64_t at_once;       /* most requests to its host in flight with it; -1 = one */
+    int64_t burst;         /* number of the request in it; -1 = in none */
+    int64_t keep_alive_ms; /* how long a burst may be, -1 = not known */
+    WallTime start;
+    WallTime end;
+    int64_t owed; /* ms; -1 = the line does not say, as the next three */
+    int64_t given;
+    int64_t owes_host;
+    int64_t owes_ip;
+    int64_t host_asks; /* what configuration and Crawl-delay ask for after it, -1 = not known */
+    int64_t ip_asks;
+    int64_t crawl_delay; /* of robots.txt, in ms; -1 = none, or not known */
+    bool is_selected;    /* it is asked about */
+    char *text;          /* the line, when it will be printed; NULL */
+} AuditFetch;
+
+/* Audit findings: the breaches that an audit found.
+ *
+ * What: breaches are counted by kind, and the first ones are kept with their places.
+ * Owns: its texts.
+ * Threads: one. */
+
+typedef enum AuditBreach {
+    BREACH_HOST_PAUSE, /* a host was asked again before its delay was over */
+    BREACH_IP_PAUSE,   /* so was an address */
+    BREACH_AT_ONCE,    /* two requests to one address at the same time */
+    BREACH_OWED,       /* less was owed than the configuration or Crawl-delay asks for */
+    BREACH_STATED,     /* the pause that a line states is not that of its times */
+    BREACH_FORBIDDEN,  /* robots.txt forbids the URL */
+    BREACH_NO_ROBOTS,  /* a page was fetched before robots.txt was known */
+    AUDIT_BREACHES
+} AuditBreach;
+
+/* A word for programs: "host-pause". */
+const char *audit_breach_name(AuditBreach breach);
+
+typedef struct AuditFinding {
+    AuditBreach breach;
+    AuditPlace place;
+    AuditPlace before; /* the request before it; line 0 = none */
+    WallTime time;     /* when the request began */
+    int64_t asked;     /* ms that were owed, or asked for; the version of robots.txt */
+    int64_t found;     /* ms */
+    char *subject;     /* origin, address or URL */
+    char *rule;        /* of robots.txt, or NULL */
+} AuditFinding;
+
+#define AUDIT_FINDINGS_KEPT 1000u
+
+typedef struct AuditFindings {
+    uint64_t count[AUDIT_BREACHES];
+    AuditFinding *kept; /* the first AUDIT_FINDINGS_KEPT */
+    size_t n_kept;
+} AuditFindings;
+
+void audit_findings_destroy(AuditFindings *findings);
+/* Counts one, and keeps it while there is room and memory. subject (length bytes) and rule (may be
+ * NULL) are copied; finding's own are ignored. */
+void audit_findings_add(AuditFindings *findings, const AuditFinding *finding, const char *subject,
+                        size_t length, const char *rule);
+uint64_t audit_findings_total(const AuditFindings *findings);
 
 /* The closest call: of the pauses before selected requests, the one that was longer than owed by
  * the least. */

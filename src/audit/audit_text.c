@@ -29,7 +29,7 @@ static void print_place(const Audit *audit, AuditPlace place, FILE *out)
     (void)fprintf(out, "%s:%" PRIu64, log_reader_name(audit->reader, place.file), place.line);
 }
 
-/* ---- breaches ------------------------------------------------------------------------------- */
+/* ---- breaches ---- */
 
 static void print_pause(const Audit *audit, const AuditFinding *finding, FILE *out)
 {
@@ -99,7 +99,7 @@ static void print_findings(const Audit *audit, FILE *out)
     }
 }
 
-/* ---- closest calls -------------------------------------------------------------------------- */
+/* ---- closest calls ---- */
 
 static int by_slack(const void *a, const void *b)
 {
@@ -153,7 +153,7 @@ static void print_closest(const Audit *audit, const char *name, const AuditClose
     (void)fputc('\n', out);
 }
 
-/* ---- figures -------------------------------------------------------------------------------- */
+/* ---- figures ---- */
 
 static uint64_t breaches(const Audit *audit, AuditBreach a, AuditBreach b, AuditBreach c)
 {
@@ -297,7 +297,7 @@ void audit_text_print(const Audit *audit, FILE *out)
     }
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static void json_place(JsonWriter *json, const Audit *audit, const char *name, AuditPlace place)
 {
@@ -497,7 +497,7 @@ void audit_complaint_delete(AuditComplaint *complaint)
     free(complaint);
 }
 
-/* ---- requests ------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 static void audit_complaint_note_version(AuditComplaint *complaint, const AuditFetch *fetch,
                                          const CrawlLogLine *line)
@@ -581,7 +581,7 @@ AuditSink audit_complaint_sink(AuditComplaint *complaint)
     return (AuditSink){.context = complaint, .request = audit_complaint_take_request};
 }
 
-/* ---- the answer ----------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 static void print_head(const Audit *audit, const AuditOptions *options, FILE *out)
 {

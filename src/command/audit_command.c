@@ -10,7 +10,7 @@
 #include "audit/audit.h"
 #include "audit/audit_text.h"
 #include "crawl/when.h"
-#include "crawl/crawl_open.h"
+#include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 
 typedef struct AuditCommand {

@@ -13,7 +13,7 @@
 #include "audit/audit_text.h"
 #include "command/forget/forget.h"
 #include "crawl/control/control_link.h"
-#include "crawl/crawl_open.h"
+#include "crawl/crawl_view.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "logs/crawl_log_line.h"
@@ -52,7 +52,7 @@ typedef struct Complaint {
     char page[WHY_BYTES];     /* that page */
 } Complaint;
 
-/* ---- what was asked -------------------------------------------------------------------------- */
+/* ---- what was asked ---- */
 
 static bool complaint_is_about(const Complaint *complaint, const CrawlLogLine *line)
 {
@@ -133,7 +133,7 @@ static bool complaint_source(const Complaint *complaint, char text[IP_ADDRESS_TE
     return found;
 }
 
-/* ---- the letter ------------------------------------------------------------------------------ */
+/* ---- the letter ---- */
 
 static void complaint_print_figures(const Complaint *complaint)
 {
@@ -226,7 +226,7 @@ static void complaint_print(const Complaint *complaint, const Config *config)
     }
 }
 
-/* ---- what is done ---------------------------------------------------------------------------- */
+/* ---- what is done ---- */
 
 /* Of a crawl that runs, by its socket; else into its list. */
 static Result complaint_deny(const Complaint *complaint, Buffer *error)
@@ -266,7 +266,7 @@ static int complaint_forget(const Complaint *complaint)
     return forget_main(4, words);
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static int complaint_usage(FILE *out)
 {

@@ -10,10 +10,10 @@
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "fetch/transfer/robots_answer.h"
-#include "page/content_hash.h"
+#include "page/parsed_page.h"
 #include "parse/host/authority.h"
 #include "parse/http/decode.h"
-#include "parse/robots/robots_usage.h"
+#include "parse/robots/robots.h"
 #include "parse/url/url.h"
 #include "store/archive/warc_load.h"
 #include "store/pages/page_db_read.h"
@@ -69,7 +69,7 @@ static int consent_command_usage(FILE *out)
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
-/* ---- statements ------------------------------------------------------------------------------ */
+/* ---- statements ---- */
 
 static void consent_add(Consent *consent, const ConsentSource *source, const char *place,
                         const char *text, size_t length, Usage usage)
@@ -155,7 +155,7 @@ static void consent_read_rules(Consent *consent, const Robots *robots, const Buf
     }
 }
 
-/* ---- where they are kept --------------------------------------------------------------------- */
+/* ---- where they are kept ---- */
 
 typedef struct ConsentSearch {
     const char *until; /* timestamp; "" = none */
@@ -302,7 +302,7 @@ static void consent_read_page(Consent *consent, const char *url)
     buffer_destroy(&text);
 }
 
-/* ---- what it comes to ------------------------------------------------------------------------ */
+/* ---- what it comes to ---- */
 
 static void consent_print_statement(const ConsentStatement *statement, const char *word)
 {
@@ -426,7 +426,7 @@ done:
     return status;
 }
 
-/* ---- what has changed since ------------------------------------------------------------------ */
+/* ---- what has changed since ---- */
 
 typedef struct ConsentHost {
     bool is_read;

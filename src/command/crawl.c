@@ -161,8 +161,7 @@ void crawl_usage(FILE *out)
         "denied. Manuals: ragno(1), ragno.ini(5)\n");
 }
 
-/* ---- parsing
- * ---------------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 static int crawl_complain(const char *word, const char *what)
 {
@@ -340,8 +339,7 @@ static int crawl_parse_line(Line *line, int argc, char **argv)
     return 0;
 }
 
-/* ---- configuration
- * ---------------------------------------------------------------------------------------- */
+/* ---- configuration ---- */
 
 /* The limits of the whole crawl belong to a run: what ended the last one does not end the next. */
 static void forget_limits(Config *config, Buffer *error)
@@ -449,8 +447,7 @@ static int tell_valid(const Config *config)
     return rc == RESULT_OK ? EXIT_FINISHED : EXIT_USAGE;
 }
 
-/* ---- starting anew after an erasure
- * ---------------------------------------------------------------------------------------- */
+/* ---- starting anew after an erasure ---- */
 
 /* The same program with the same settings, as the same process; the seeds are known, and `--new`
  * was for the first time. Returns only when that fails. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "store/pages/page_db_open.h"
-#include "crawl/crawl_open.h"
+#include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "report/tell/report_file.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/memory/buffer.h"
 #include "command/schedule_plan.h"
-#include "crawl/crawl_open.h"
+#include "crawl/crawl_view.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
@@ -23,7 +23,6 @@
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_parking.h"
 #include "store/tables/host_table.h"
 #include "store/tables/revisit_table.h"
 

@@ -68,7 +68,7 @@ static int why_command_print(const Buffer *out, Result rc, int status)
     return status;
 }
 
-/* ---- what other agents of a cluster know ----------------------------------------------------- */
+/* ---- what other agents of a cluster know ---- */
 
 /* What the agent that owns its host says. */
 static void print_owner(ClusterPages *pages, uint16_t owner, const char *url, int *status)
@@ -193,7 +193,7 @@ static Result add_others(const CrawlView *view, const Why *why, Buffer *out, int
     return rc;
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static int answer_json(const CrawlView *view, const Why *why, WallTime now)
 {

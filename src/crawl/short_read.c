@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crawl/crawl_open.h"
+#include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 
 #define OUTPUT_BYTES  ((size_t)256 << 10) /* of buffer; a step gives less than a half */

@@ -15,8 +15,7 @@
 #define AT_ONCE                  1024u /* hosts in one read transaction */
 #define FORECAST_LOAD_BISECTIONS 60
 
-/* ---- what is queued ---------------------------------------------------------------------------
- */
+/* ---- what is queued ---- */
 
 Result forecast_load_add(ForecastLoad *load, const HostLoad *host)
 {
@@ -117,8 +116,7 @@ Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, cons
     return rc;
 }
 
-/* ---- how long it lasts ------------------------------------------------------------------------
- */
+/* ---- how long it lasts ---- */
 
 /* Hosts that take turns. */
 typedef struct Group {
@@ -394,8 +392,7 @@ const char *forecast_limit_name(ForecastLimit limit)
     return names[limit];
 }
 
-/* ---- lately ------------------------------------------------------------------------------------
- */
+/* ---- lately ---- */
 
 static double pages_per_s(const ForecastPoint *from, const ForecastPoint *to)
 {
@@ -463,7 +460,7 @@ static double ratio(double part, double whole, double otherwise)
     return whole > 0 ? part / whole : otherwise;
 }
 
-/* The last point at which so many URLs, or fewer, were finished. */
+/* The last point at which this number of URLs, or fewer, were finished. */
 static const ForecastPoint *when_finished(const ForecastHistory *history, double finished)
 {
     size_t i = history->n - 1;
@@ -502,8 +499,7 @@ static void find_growth(Forecast *forecast, const ForecastHistory *history, Tren
                                      ratio(last->bytes, last->pages, 0));
 }
 
-/* ---- the end of the frontier -------------------------------------------------------------------
- */
+/* ---- the end of the frontier ---- */
 
 /* URLs that are finished until nothing is left when each brings less the more are known:
  * d known / d finished = growth - per_known * (known - known now). */
@@ -535,8 +531,7 @@ static void find_left(Forecast *forecast, const ForecastInput *input, const Tren
                                                              : forecast->urls_left[GROWTH_STEADY];
 }
 
-/* ---- time --------------------------------------------------------------------------------------
- */
+/* ---- time ---- */
 
 /* Pages to come from a host, for each URL that it has queued now. */
 static double scale_of(const Forecast *forecast, const ForecastInput *input, ForecastGrowth growth)
@@ -545,7 +540,7 @@ static double scale_of(const Forecast *forecast, const ForecastInput *input, For
     return (isfinite(scale) ? scale : 1e6) * forecast->pages_per_url;
 }
 
-/* Until so many pages more are there, at a rate; NEVER when the rate is not known. */
+/* Until this number of pages more is there, at a rate; NEVER when the rate is not known. */
 static double seconds_for(const Forecast *forecast, const ForecastInput *input, double pages,
                           double rate, double *polite)
 {
@@ -574,10 +569,9 @@ static void find_seconds_left(Forecast *forecast, const ForecastInput *input)
     }
 }
 
-/* ---- limits ------------------------------------------------------------------------------------
- */
+/* ---- limits ---- */
 
-/* A limit that is met after so many pages. */
+/* A limit that is met after a number of pages. */
 static ForecastEnd after_pages(const Forecast *forecast, const ForecastInput *input, double pages)
 {
     double polite = 0;
@@ -647,8 +641,7 @@ static void find_limits(Forecast *forecast, const ForecastInput *input)
                       .latest = forecast->seconds_left[GROWTH_STEADY]};
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 /* WARC files and logs grow with pages, the database with known URLs. */
 static double disk_for(const Forecast *forecast, const ForecastInput *input, double pages)

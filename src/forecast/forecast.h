@@ -5,7 +5,7 @@
  *  - the rate of the last quarter of its work; and no more than politeness allows: each host its
  *    queue at its pace, hosts of one address one after the other. Where politeness has bound the
  *    crawl lately, the best rate so far is what it could do;
- *  - new URLs as in the last half: so many for each URL that is finished, falling by the trend
+ *  - new URLs for each URL that is finished, as in the last half, falling by the trend
  *    with the number of known URLs. They are spread over hosts as what is queued now;
  *  - pages, bytes and WARC files for each finished URL as lately, the database by known URLs.
  * Three growths of the frontier are looked at: none (the least), by its trend (likely), and as
@@ -93,10 +93,10 @@ typedef struct ForecastSlowest {
 } ForecastSlowest;
 
 ForecastSlowest forecast_load_slowest(const ForecastLoad *load);
-/* Pages that are fetched after so many seconds at the pace of politeness, and how many there are in
- * all; each host has scale pages for each of its URLs. */
+/* Pages that are fetched after a number of seconds at the pace of politeness, and how many there
+ * are in all; each host has scale pages for each of its URLs. */
 double forecast_load_fetched(const ForecastLoad *load, double scale, double seconds, double *all);
-/* The seconds after which so many are fetched; those for all of them when there are no more. */
+/* The seconds after which this number is fetched; those for all of them when there are no more. */
 double forecast_load_seconds(const ForecastLoad *load, double scale, double pages);
 
 /* Forecast history: what status.log tells of a crawl's past, for a forecast.

@@ -9,8 +9,9 @@
 #include "ingest/ingest_writer.h"
 #include "ingest/revisit/revisits.h"
 
-#define TAKE   8u  /* pages from the queue at a time: a batch passes its links by so many */
-#define GATHER 64u /* the thread sleeps until there are so many, or its batch is complete */
+#define TAKE                                                                                       \
+    8u /* pages from the queue at a time: the most by which a batch passes its bound of links */
+#define GATHER 64u /* the thread sleeps until this number is there, or its batch is complete */
 
 struct Ingest {
     IngestWriter writer;
@@ -18,14 +19,14 @@ struct Ingest {
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
-    size_t room;         /* for so many */
+    size_t room;         /* elements that fit */
     MonoTime last_batch; /* when the queue was last emptied */
     IngestChore chores[INGEST_MAX_CHORES];
     size_t n_chores;
     size_t next_chore; /* has its turn */
 };
 
-/* ---- thread ---------------------------------------------------------------------------------- */
+/* ---- thread ---- */
 
 /* The pages that were collected, and a piece of a chore (NULL: none). One transaction, unless they
  * have more links than PageDB writes at once. */
@@ -215,7 +216,7 @@ static void *ingest_main(void *argument)
     return NULL;
 }
 
-/* ---- the outside ----------------------------------------------------------------------------- */
+/* ---- the outside ---- */
 
 Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore *store,
                   const IngestSinks *sinks, CrawlLog *log, Stats *stats)

@@ -5,14 +5,13 @@
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "ingest/batch/ingest_batch.h"
-#include "ingest/batch/ingest_totals.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/page_way.h"
 #include "ingest/revisit/revisits.h"
-#include "page/discovery.h"
+#include "page/archive.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/wait_table.h"
+#include "store/tables/host_table.h"
 
 /* Ingest log: the lines of crawl.log for a batch.
  *
@@ -186,7 +185,7 @@ typedef struct Work {
     const IngestChore *chore; /* NULL: none */
 } Work;
 
-/* ---- after a commit -------------------------------------------------------------------------- */
+/* ---- after a commit ---- */
 
 /* Hosts that are not fetched from, or not now. */
 static void publish_trouble(IngestWriter *writer, MDB_txn *txn)
@@ -316,7 +315,7 @@ static void ingest_writer_tell(IngestWriter *writer, const Batch *batch)
     stats_add(&writer->stats->commits, 1);
 }
 
-/* ---- one transaction ------------------------------------------------------------------------- */
+/* ---- one transaction ---- */
 
 static Result run_chore(IngestWriter *writer, Batch *batch, const IngestChore *chore)
 {
@@ -484,7 +483,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
     return rc;
 }
 
-/* ---- until it is committed ------------------------------------------------------------------- */
+/* ---- until it is committed ---- */
 
 /* Waits a moment for room on the disk; false when the batch is to be abandoned. */
 static bool wait_for_room(IngestWriter *writer)
@@ -569,7 +568,7 @@ void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pag
     (void)crawl_log_flush(writer->log);
 }
 
-/* ---- the outside ----------------------------------------------------------------------------- */
+/* ---- the outside ---- */
 
 Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
                           const IngestStore *store, const IngestSinks *sinks, CrawlLog *log,

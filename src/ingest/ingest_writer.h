@@ -29,7 +29,6 @@
 #include "base/thread/queue.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_options.h"
 #include "parse/host/ip_address.h"
 
 /* Ingest patience: how long a batch is collected while the fetchers have nothing to do.

@@ -4,7 +4,7 @@
 
 #define COLUMNS 12u
 
-/* ---- pieces --------------------------------------------------------------------------------- */
+/* ---- pieces ---- */
 
 /* "20260131120000123+25" */
 static bool start_and_duration(LogText text, WallTime *start, int64_t *duration_ms)
@@ -37,7 +37,7 @@ static bool crawl_log_line_pair(LogText text, char between, int64_t *a, int64_t 
     return true;
 }
 
-/* ---- annotations ---------------------------------------------------------------------------- */
+/* ---- annotations ---- */
 
 /* Whether the annotation has this name; *value is what stands behind the colon. */
 static bool has_name(LogText annotation, const char *name, LogText *value)
@@ -175,7 +175,7 @@ static Result take_annotations(CrawlLogLine *out, LogText all, const char **why)
     return *why == NULL ? RESULT_OK : RESULT_INVALID;
 }
 
-/* ---- the line ------------------------------------------------------------------------------- */
+/* ---- the line ---- */
 
 /* The columns, separated by blanks; "-" is empty. Returns how many there are. */
 static unsigned split(const char *line, size_t length, LogText column[COLUMNS])

@@ -37,7 +37,7 @@ typedef struct CrawlLogLine {
     int64_t mono_start; /* ms, rounded down */
     int64_t mono_end;   /* ms, rounded up */
     int64_t burst;      /* number of the request in it */
-    int64_t at_once;    /* so many to its host may be in flight with it */
+    int64_t at_once;    /* most requests to its host in flight with it */
     int64_t us_start;   /* mono-us:START-END, of a request of a burst */
     int64_t us_end;
     int64_t owed; /* wait:OWED/GIVEN */

@@ -45,7 +45,7 @@ struct LogReader {
     Buffer problem;
 };
 
-/* ---- which files ---------------------------------------------------------------------------- */
+/* ---- which files ---- */
 
 /* The rank of "BASE.2.gz" or "BASE-20260131": dates are older than numbers, BASE itself comes last.
  * false: it is something else. */
@@ -119,7 +119,7 @@ static Result log_reader_list_files(LogReader *reader, const char *base)
     return rc;
 }
 
-/* ---- one file ------------------------------------------------------------------------------- */
+/* ---- one file ---- */
 
 static void close_source(Source *source)
 {
@@ -214,7 +214,7 @@ static ssize_t read_source(Source *source, char *out, size_t room)
     return source->zst != NULL ? read_zst(source, out, room) : read_retry(source->fd, out, room);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- lines ---- */
 
 static void note_problem(LogReader *reader, const char *name)
 {
@@ -315,7 +315,7 @@ bool log_reader_next(LogReader *reader, const char **line, size_t *length)
     return false;
 }
 
-/* ---- the reader ----------------------------------------------------------------------------- */
+/* ---- the reader ---- */
 
 Result log_reader_open(LogReader **out, const char *path)
 {

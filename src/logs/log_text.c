@@ -67,7 +67,7 @@ bool log_text_is(LogText text, const char *word)
            (text.length == 0 || memcmp(text.bytes, word, text.length) == 0);
 }
 
-/* ---- numbers and times ---------------------------------------------------------------------- */
+/* ---- numbers and times ---- */
 
 /* Reads n digits. */
 static bool digits(const char *text, size_t n, int64_t *out)
@@ -172,7 +172,7 @@ bool log_text_compact_time(LogText text, WallTime *out)
     return time_of(value, out);
 }
 
-/* ---- URLs ----------------------------------------------------------------------------------- */
+/* ---- URLs ---- */
 
 /* Where the authority of a URL begins and ends. */
 static bool authority_of(LogText url, size_t *from, size_t *to)

@@ -1,18 +1,74 @@
 #include "page/archive.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/thread/log.h"
-#include "page/discovery.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/payload_index.h"
 #include "store/archive/warc_end.h"
 #include "store/archive/warc_files.h"
 #include "store/archive/warc_metadata.h"
+#include "store/pages/page_db_read.h"
+
+/* ---- Discovery ---- */
+
+#define STEPS 64u /* longer paths are cut at the front */
+
+/* The page that linked to this one. False: it cannot be read. */
+static bool discovery_take_step(PageDB *db, MDB_txn *txn, DiscoverySteps *steps, uint64_t *index,
+                                uint8_t *hop)
+{
+    uint64_t page = *index;
+    if (steps == NULL) {
+        return page_db_get_way(db, txn, page, index, hop, NULL) == 0;
+    }
+    size_t place = page % DISCOVERY_STEPS;
+    if (steps->of[place].page != page + 1) {
+        if (page_db_get_way(db, txn, page, index, hop, NULL) != 0) {
+            return false;
+        }
+        steps->of[place].page = page + 1;
+        steps->of[place].linked_from = *index;
+        steps->of[place].hop = *hop;
+    }
+    *index = steps->of[place].linked_from;
+    *hop = steps->of[place].hop;
+    return true;
+}
+
+void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buffer *referrer,
+                    uint64_t *seed, DiscoverySteps *steps)
+{
+    char letters[STEPS];
+    size_t n = 0;
+    uint64_t last = PAGE_DB_NO_INDEX;
+    while (index != PAGE_DB_NO_INDEX && n < STEPS) {
+        uint8_t hop = 0;
+        uint64_t page = index;
+        if (n == 1 ? page_db_get_way(db, txn, page, &index, &hop, referrer) != 0
+                   : !discovery_take_step(db, txn, steps, &index, &hop)) {
+            break;
+        }
+        last = page;
+        letters[n++] = (char)hop;
+    }
+    /* A seed is M by itself; as the start of a path it has no letter. */
+    if (seed != NULL) {
+        *seed = index == PAGE_DB_NO_INDEX ? last : PAGE_DB_NO_INDEX;
+    }
+    bool from_seed = n > 1 && index == PAGE_DB_NO_INDEX && letters[n - 1] == 'M';
+    size_t first = from_seed ? n - 1 : n;
+    for (size_t i = first; i > 0; i--) {
+        (void)buffer_append_char(path, letters[i - 1]);
+    }
+}
+
+/* ---- Archive ---- */
 
 #define REVISIT_LEAST_BYTES 1u
 #define METADATA_BYTES      ((size_t)64 << 20) /* of one record, uncompressed */
@@ -130,8 +186,7 @@ Result archive_close(Archive *archive)
     return rc;
 }
 
-/* ---- recorders ----------------------------------------------------------------------------------
- */
+/* ---- recorders ---- */
 
 static MDB_txn *begin_read(void *context)
 {
@@ -351,8 +406,7 @@ void archive_group_delete(WarcGroup *group)
     }
 }
 
-/* ---- the ingest thread
- * ------------------------------------------------------------------------------ */
+/* ---- the ingest thread ---- */
 
 Result archive_append(Archive *archive, const WarcGroup *group)
 {

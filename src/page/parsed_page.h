@@ -6,6 +6,8 @@
 #ifndef PAGE_PARSED_PAGE_H
 #define PAGE_PARSED_PAGE_H
 
+#include <stdint.h>
+
 #include "base/core/hash.h"
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/sieve/sieve.h"
@@ -13,10 +15,11 @@
 #include "parse/http/http_header.h"
 #include "parse/http/http_wall.h"
 #include "parse/text/language_tag.h"
-#include "store/pages/page_db.h"
+#include "rules/config.h"
 #include "store/archive/warc_record.h"
+#include "store/pages/page_db.h"
 
-/* What of a page counts as its content: page/content_hash.h. */
+/* What of a page counts as its content: page/parsed_page.h. */
 typedef enum ContentKind { CONTENT_BODY, CONTENT_TEXT, CONTENT_LINKS } ContentKind;
 
 /* What a sitemap or a feed says of a page that it lists. */
@@ -51,7 +54,7 @@ typedef struct ParsedPage {
     uint64_t links_hash;   /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
     ContentKind content_kind; /* what the crawl takes for its content */
-    uint64_t content_hash[2]; /* of that; filled in by ingest (page/content_hash.h) */
+    uint64_t content_hash[2]; /* of that; filled in by ingest (page/parsed_page.h) */
     uint64_t simhash;
     uint64_t trap_hash;     /* trap_content_hash, when trap_content_is_due; else 0 */
     unsigned robots;        /* PAGE_NOINDEX ... */
@@ -78,5 +81,46 @@ void parsed_page_delete(ParsedPage *page);
 /* Ends the parsing of a page: frees what only parsing needed of the answer, and counts the rest at
  * gate until the page is deleted. gate may be NULL: nothing is counted. */
 void parsed_page_settle(ParsedPage *page, ByteGate *gate);
+
+/* What of a page counts as its content: a difference means that the page has changed.
+ *
+ * What: `body` is every byte of the decoded body. `text` is BUbiNG's simplified page
+ * (parse/text/digest.h): tags and text without attributes, digits and white space, so that a
+ * counter, a date or a token in a form makes no page look changed. `links` is what the page links
+ * to, as far as the crawl follows it. What has no text or no links (a picture, a text that is not
+ * HTML) counts by its body. Change rates, and with them revisits, follow from it; with
+ * parse.duplicates = content duplicates do, too. The digests of the archive are always those of the
+ * payload.
+ *
+ * The kind stands in the flags of the page's record (PageRef.flags): a page that was hashed
+ * otherwise at its visit before is not taken for changed. Pure. */
+
+/* parse.content_hash: `text` in a crawl that visits pages again, else `body`, unless it says. */
+ContentKind content_hash_wanted(const Config *config);
+
+/* The content of a page by any kind, whatever the crawl's is; 0,0 when it has none. */
+void content_hash_of(const ParsedPage *page, ContentKind kind, uint64_t hash[2]);
+
+/* The kind as bits of PageRef.flags, which may hold others. */
+#define CONTENT_HASH_FLAGS 0x06u
+static inline uint8_t content_hash_flags(ContentKind kind)
+{
+    return (uint8_t)((unsigned)kind << 1 & CONTENT_HASH_FLAGS);
+}
+static inline ContentKind content_hash_kind(uint8_t flags)
+{
+    return (ContentKind)((flags & CONTENT_HASH_FLAGS) >> 1);
+}
+
+/* The usages that the site denies (USAGE_..., parse/usage/usage.h), beside them. */
+#define USAGE_FLAGS_SHIFT 3u
+static inline uint8_t usage_flags(unsigned denied)
+{
+    return (uint8_t)(denied << USAGE_FLAGS_SHIFT);
+}
+static inline unsigned usage_of_flags(uint8_t flags)
+{
+    return (unsigned)flags >> USAGE_FLAGS_SHIFT;
+}
 
 #endif

@@ -10,13 +10,11 @@
 #include "base/thread/byte_gate.h"
 #include "base/thread/shared.h"
 #include "page/archive.h"
-#include "page/content_hash.h"
 #include "page/parsed_page.h"
 #include "page/stats.h"
-#include "page/tool/external_links.h"
+#include "page/tool/seen_links.h"
 #include "page/tool/long_page.h"
 #include "page/tool/page_question.h"
-#include "page/tool/seen_links.h"
 #include "parse/html/html.h"
 #include "parse/http/decode.h"
 #include "parse/sitemap/sitemap.h"
@@ -130,7 +128,7 @@ typedef struct Parser {
     KeptLink *kept;
     size_t kept_capacity;
     size_t n_kept;
-    size_t n_dates;         /* so many of them have lastmod_s */
+    size_t n_dates;         /* entries that have lastmod_s */
     bool has_feed;          /* one of them is a LINK_FEED */
     ExternalLinks external; /* of this page */
     size_t n_uncounted;     /* of these: max_links does not count them */

@@ -26,9 +26,9 @@ Result parsing_new(Parsing **parsing, const ParsingOptions *options, Archive *ar
                    void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
                    void *context);
 Result parsing_start(Parsing *parsing);
-/* The configuration has changed: later pages are read by these options, in so many threads. Those
- * that are too many end after what they are at. Copies the options, takes their score rules. What
- * the tools of a thread are made for stays as it was: queue, memory, kinds of documents and
+/* The configuration has changed: later pages are read by these options, in this number of threads.
+ * Those that are too many end after what they are at. Copies the options, takes their score rules.
+ * What the tools of a thread are made for stays as it was: queue, memory, kinds of documents and
  * sitemaps. Main thread. RESULT_MEMORY, RESULT_LIMIT: some of it did not change. */
 Result parsing_change(Parsing *parsing, const ParsingOptions *options);
 /* Looks after the threads: joins those that have ended, starts those that are missing. Returns how

@@ -12,7 +12,7 @@
 
 #define LOGGED_BYTES ((size_t)8192) /* of a URL that is refused */
 
-/* ---- kinds --------------------------------------------------------------------------------- */
+/* ---- kinds ---- */
 
 static bool is_embed(const PageLink *link)
 {
@@ -63,7 +63,7 @@ static bool is_requisite(const Parser *parser, const ParsedPage *page, const Pag
                                        : is_embed(link);
 }
 
-/* ---- each link once ------------------------------------------------------------------------ */
+/* ---- each link once ---- */
 
 /* True when the key was not among those of this page's links. A page may name any number of hosts
  * that are out of scope. */
@@ -111,7 +111,7 @@ void parsing_links_rewind(Parser *parser, size_t n_kept)
     }
 }
 
-/* ---- refusals ------------------------------------------------------------------------------ */
+/* ---- refusals ---- */
 
 /* What the URL alone shows of a crawler trap. */
 static bool is_trap(const ParsingOptions *options, const PageLink *link)
@@ -243,7 +243,7 @@ static float promise(Parser *parser, const ParsedPage *page, const PageLink *lin
     return score_rules_find(rules, &input, parser->scratch);
 }
 
-/* ---- user information ---------------------------------------------------------------------- */
+/* ---- user information ---- */
 
 /* The link without "user:password@", which whoever wrote the page wants us to send to somebody
  * else. In the arena when it had any; NULL without memory. */
@@ -267,7 +267,7 @@ static const PageLink *without_userinfo(Parser *parser, const PageLink *link)
     return bare;
 }
 
-/* ---- what is kept -------------------------------------------------------------------------- */
+/* ---- what is kept ---- */
 
 /* A copy that lives as long as the page. NULL without memory. */
 static const PageLink *copy_link(Parser *parser, const PageLink *link)
@@ -446,7 +446,7 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
     return find_keys(parser, page);
 }
 
-/* ---- links that are in the header ---------------------------------------------------------- */
+/* ---- links that are in the header ---- */
 
 static void parsing_links_add_reference(Parser *parser, const ParsedPage *page,
                                         const char *reference, size_t length, LinkKind kind)

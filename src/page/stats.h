@@ -12,7 +12,7 @@
 #include "base/core/clock.h"
 #include "base/thread/distribution.h"
 #include "parse/http/http_wall.h"
-#include "rules/scope/refusal.h"
+#include "rules/scope/scope.h"
 
 /* Saved with each commit: fixed layout, only appended to. */
 typedef struct CrawlTotals {

@@ -32,7 +32,7 @@
 #include "rules/score_rules.h"
 #include "store/schedule/schedule.h"
 #include "store/warc/warc_compress.h"
-#include "store/warc/warc_name.h"
+#include "store/warc/warc_head.h"
 
 /* ---- Config cluster ---- */
 
@@ -122,7 +122,7 @@ Result config_cluster_check(const Config *config, const char **name, Buffer *err
 
 /* ---- Config texts ---- */
 
-/* ---- contact --------------------------------------------------------------------------------- */
+/* ---- contact ---- */
 
 static bool is_mail_address(const char *text)
 {
@@ -148,7 +148,7 @@ Result config_texts_contact(const char *text, Buffer *error)
     return RESULT_INVALID;
 }
 
-/* ---- product token --------------------------------------------------------------------------- */
+/* ---- product token ---- */
 
 Result config_texts_agent(const char *text, Buffer *error)
 {
@@ -168,7 +168,7 @@ Result config_texts_agent(const char *text, Buffer *error)
     return RESULT_OK;
 }
 
-/* ---- name servers ---------------------------------------------------------------------------- */
+/* ---- name servers ---- */
 
 static bool is_port(const char *text, size_t length)
 {

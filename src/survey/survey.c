@@ -98,7 +98,7 @@ void survey_result_destroy(SurveyResult *result)
     *result = (SurveyResult){.rows = NULL};
 }
 
-/* ---- one host ------------------------------------------------------------------------------- */
+/* ---- one host ---- */
 
 static int survey_by_host(const void *a, const void *b)
 {
@@ -235,7 +235,7 @@ static Result survey_take_host(Pass *pass, SurveyRow *row)
     return belongs(pass, row) ? survey_keep(pass, row) : RESULT_OK;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 /* Hosts [from, until): records and queues are merged by id; a host without either has none. */
 static Result take_range(Pass *pass, uint32_t from, uint32_t until)

@@ -223,7 +223,7 @@ const char *why_state_name(WhyState state)
     return names[state];
 }
 
-/* ---- the URL -------------------------------------------------------------------------------- */
+/* ---- the URL ---- */
 
 /* The URL as the crawl would write it; the origin of its host. */
 static Result read_url(Why *why, const char *text, Buffer *error)
@@ -287,7 +287,7 @@ static Result find_page(Question *q)
     return why->is_known ? RESULT_OK : RESULT_DAMAGED;
 }
 
-/* ---- how it was found ----------------------------------------------------------------------- */
+/* ---- how it was found ---- */
 
 static Result find_path(Question *q)
 {
@@ -319,7 +319,7 @@ static Result find_path(Question *q)
     return RESULT_OK;
 }
 
-/* ---- its host ------------------------------------------------------------------------------- */
+/* ---- its host ---- */
 
 /* The pause between two fetches of the host: configured, or its Crawl-delay; and that of its
  * address. */
@@ -388,7 +388,7 @@ static Result find_groups(Question *q)
     return rc;
 }
 
-/* ---- the schedule --------------------------------------------------------------------------- */
+/* ---- the schedule ---- */
 
 /* The place in front of a level's first entry, for schedule_head; NULL: that of all entries. */
 static const ScheduleItem *level_start(unsigned level, ScheduleItem *place)
@@ -480,7 +480,7 @@ static void find_revisit(Question *q)
     }
 }
 
-/* ---- the archive ---------------------------------------------------------------------------- */
+/* ---- the archive ---- */
 
 static Result find_record(Why *why, const char *directory)
 {
@@ -499,7 +499,7 @@ static Result find_record(Why *why, const char *directory)
     return rc;
 }
 
-/* ---- the verdict ---------------------------------------------------------------------------- */
+/* ---- the verdict ---- */
 
 static Result why_judge_one(Question *q)
 {

@@ -43,7 +43,7 @@ why_judge_note(Judge *judge, const char *by, bool passes, int status, const char
         (WhyJudgement){.by = by, .passes = passes, .status = passes ? 0 : status, .words = words};
 }
 
-/* ---- denials -------------------------------------------------------------------------------- */
+/* ---- denials ---- */
 
 static void judge_denials(Judge *judge)
 {
@@ -70,7 +70,7 @@ static void judge_denials(Judge *judge)
     buffer_destroy(&error);
 }
 
-/* ---- scope ---------------------------------------------------------------------------------- */
+/* ---- scope ---- */
 
 /* One option of the scope by itself: which one it is that refuses. */
 static void judge_scope_by(Judge *judge, const char *by, const char *value,
@@ -179,7 +179,7 @@ static void judge_depth(Judge *judge)
     }
 }
 
-/* ---- traps and filters ---------------------------------------------------------------------- */
+/* ---- traps and filters ---- */
 
 static void judge_trap(Judge *judge)
 {
@@ -248,7 +248,7 @@ static void judge_filters(Judge *judge)
     buffer_destroy(&error);
 }
 
-/* ---- robots.txt and the host ---------------------------------------------------------------- */
+/* ---- robots.txt and the host ---- */
 
 static void judge_robots(Judge *judge)
 {

@@ -10,7 +10,7 @@
 
 /* ---- Why text ---- */
 
-/* ---- pieces --------------------------------------------------------------------------------- */
+/* ---- pieces ---- */
 
 static void why_text_put_time(Buffer *out, int64_t ms)
 {
@@ -58,7 +58,7 @@ static const WhyAttempt *last_attempt(const Why *why)
     return why->trail.n == 0 ? NULL : &why->trail.attempts[why->trail.n - 1];
 }
 
-/* ---- one sentence --------------------------------------------------------------------------- */
+/* ---- one sentence ---- */
 
 /* Why it was refused: the rule that the log names, or that says so now. */
 static void put_refusal(const Why *why, Buffer *out)
@@ -196,7 +196,7 @@ Result why_sentence(const Why *why, WallTime now, Buffer *out)
     return buffer_append(out, "", 0);
 }
 
-/* ---- paragraphs ----------------------------------------------------------------------------- */
+/* ---- paragraphs ---- */
 
 static void why_text_put_path(const Why *why, Buffer *out)
 {

@@ -13,7 +13,6 @@
 #include "parse/filter/filter.h"
 #include "parse/trap/trap.h"
 #include "parse/url/url.h"
-#include "parse/url/url_standard.h"
 #include "parse/url/url_key.h"
 
 static const char *const links[] = {

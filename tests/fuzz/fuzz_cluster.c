@@ -12,7 +12,7 @@
 #include "exact_copy.h"
 #include "cluster/table/cluster_table.h"
 #include "cluster/whole/ledger.h"
-#include "cluster/wire/envelope.h"
+#include "cluster/wire/link_block.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,6 @@
 #include "parse/host/domain.h"
 #include "parse/trap/trap.h"
 #include "parse/url/url.h"
-#include "parse/url/url_standard.h"
 #include "parse/url/url_key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

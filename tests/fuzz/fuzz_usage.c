@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "exact_copy.h"
-#include "parse/robots/robots_usage.h"
+#include "parse/robots/robots.h"
 #include "parse/usage/usage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

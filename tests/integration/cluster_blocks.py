@@ -16,7 +16,7 @@ import cluster_moves
 import harness
 
 ZSTD = ctypes.CDLL("libzstd.so.1")
-UNPACKED_MOST = 16 + (512 << 10)  # a block, by envelope.h
+UNPACKED_MOST = 16 + (512 << 10)  # a block, by link_block.h
 MESSAGE_MOST = 1 << 20            # what nats-server takes when nobody has configured it
 LENGTH, CRC, FORMAT, CRAWL, ADDRESSEE, SLOT, RECORD = 1, 2, 3, 4, 5, 6, 9  # BlockFault
 REASONS = {LENGTH: "cut off or too long", CRC: "its checksum is wrong", FORMAT: "its format is not known here",
@@ -79,7 +79,7 @@ class Client:
 
 
 class Envelope(collections.namedtuple("Envelope", "head packed")):
-    """A message with blocks, taken apart. Its bytes are laid out in src/cluster/wire/envelope.h."""
+    """A message with blocks, taken apart. Its bytes are laid out in src/cluster/wire/link_block.h."""
 
     def bytes(self):
         sum_ = zlib.crc32(self.packed, zlib.crc32(self.head))

@@ -7,7 +7,7 @@
 
 #include "agent_sinks.h"
 #include "base/core/hash.h"
-#include "cluster/message/node_place.h"
+#include "cluster/message/membership.h"
 
 #define AGAIN_MS 10000 /* until an operator starts again what was refused */
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "cluster/message/node_place.h"
+#include "cluster/message/membership.h"
 
 static void *checked(void *memory)
 {

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "cluster/desk/table_keeper.h"
-#include "cluster/message/node_place.h"
+#include "cluster/message/membership.h"
 #include "misfortune.h"
 #include "parse/host/domain.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 #include "virtual_clock.h"
 
 #define ADDRESS_DELAY 500

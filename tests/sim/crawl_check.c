@@ -3,7 +3,7 @@
 
 #include "store/pages/page_db_read.h"
 #include "crawl.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 /* One page of the database: known to the audit, and it has a reason. */
 static void check_page(Crawl *crawl, MDB_txn *txn, const PageRef *ref, const Buffer *url)

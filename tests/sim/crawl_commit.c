@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "ingest/batch/ingest_totals.h"
+#include "ingest/batch/ingest_batch.h"
 #include "ingest/chore/sieve_chore.h"
 #include "ingest/page/page_way.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 #define MAX_AGE_MS   60000
 #define MERGE_MS     40

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cluster/desk/table_keeper.h"
-#include "cluster/message/node_place.h"
+#include "cluster/message/membership.h"
 
 #define SETTLED_MS     60000 /* before, nobody may have the table to put it back */
 #define AWAY_MS        20000 /* of a process, at most */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "store/pages/page_db_open.h"
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/ingest_batch.h"
 #include "folder_fixture.h"
 #include "parse/robots/robots.h"
 #include "unit.h"

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/table/arbiters.h"
 #include "cluster/table/cluster_table.h"
 #include "dice.h"
 #include "parse/host/domain.h"

@@ -3,7 +3,7 @@
 
 #include "base/memory/buffer.h"
 #include "parse/html/html.h"
-#include "parse/text/simhash.h"
+#include "parse/text/digest.h"
 #include "unit.h"
 
 static Page digest_of(HtmlParser *parser, const char *html, const char *url)

@@ -12,7 +12,7 @@
 #include "drum_model.h"
 #include "store/repository/drum_lmdb.h"
 #include "store/repository/drum_runs.h"
-#include "store/drum/drum_sort.h"
+#include "store/drum/drum_bucket.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

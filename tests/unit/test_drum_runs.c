@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/repository/drum_run_reader.h"
-#include "store/repository/drum_run_writer.h"
+#include "store/repository/drum_run.h"
 #include "store/repository/drum_runs.h"
 #include "folder_fixture.h"
 #include "unit.h"

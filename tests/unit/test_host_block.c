@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "cluster/wire/host_block.h"
+#include "cluster/wire/link_block.h"
 #include "unit.h"
 
 static BlockFault read_back(Buffer *block, HostMove *move, Result *rc)

@@ -1,4 +1,4 @@
-#include "frontier/distributor/hunger.h"
+#include "frontier/distributor/frontier.h"
 #include "unit.h"
 
 static const MonoTime START = {INT64_C(1000000000)};

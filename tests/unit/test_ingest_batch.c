@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "store/pages/page_db_read.h"
-#include "ingest/batch/ingest_totals.h"
+#include "ingest/batch/ingest_batch.h"
 #include "ingest/page/page_way.h"
 #include "ingest_fixture.h"
 #include "ingest/ingest_writer.h"
 #include "ingest/page/ingest_host.h"
-#include "page/content_hash.h"
+#include "page/parsed_page.h"
 #include "store/schedule/schedule.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "base/thread/life.h"
+#include "base/thread/thread.h"
 #include "unit.h"
 #include "until.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/wire/envelope.h"
+#include "cluster/wire/link_block.h"
 #include "dice.h"
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "frontier/distributor/mailbox.h"
+#include "frontier/distributor/frontier.h"
 #include "unit.h"
 
 static char letter[3];

@@ -5,7 +5,7 @@
 #include "cluster/desk/members.h"
 #include "cluster/node/node_join.h"
 #include "parse/host/domain.h"
-#include "cluster/message/node_place.h"
+#include "cluster/message/membership.h"
 #include "store_fixture.h"
 #include "unit.h"
 

@@ -6,13 +6,11 @@
 
 #include "folder_fixture.h"
 #include "report/tell/report_file.h"
-#include "report/count/histogram.h"
+#include "report/count/tally.h"
 #include "report/gather/report_graph.h"
 #include "report/gather/report.h"
 #include "report/tell/report_text.h"
 #include "report/tell/report_words.h"
-#include "report/count/series.h"
-#include "report/count/tally.h"
 #include "unit.h"
 
 static void a_tally_counts_by_name_most_first(void)

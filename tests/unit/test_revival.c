@@ -5,7 +5,7 @@
 #include "ingest/chore/revival.h"
 #include "ingest_fixture.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 #include "unit.h"
 
 typedef struct World {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
-#include "parse/text/simhash.h"
+#include "parse/text/digest.h"
 #include "unit.h"
 
 /* Tables that are arrays, scanned whole: the naive model of a store. */

@@ -1,4 +1,3 @@
-#include "fetch/clock/run_clock.h"
 #include "fetch/clock/transfer_clock.h"
 #include "unit.h"
 

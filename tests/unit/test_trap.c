@@ -3,7 +3,6 @@
 
 #include "base/core/clock.h"
 #include "parse/trap/trap.h"
-#include "parse/trap/trap_set.h"
 #include "unit.h"
 
 static bool repeats(const char *path, unsigned times)

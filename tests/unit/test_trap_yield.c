@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "parse/trap/trap_set.h"
+#include "parse/trap/trap.h"
 #include "parse/url/url.h"
 #include "ingest/batch/trap_yield.h"
 #include "unit.h"

@@ -3,10 +3,7 @@
 
 #include "base/core/clock.h"
 #include "parse/url/url.h"
-#include "parse/url/url.h"
 #include "parse/url/url_encode.h"
-#include "parse/url/url_fast.h"
-#include "parse/url/url_standard.h"
 #include "unit.h"
 
 /* Resolves and compares; expect NULL: must be refused. */

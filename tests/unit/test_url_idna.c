@@ -3,7 +3,6 @@
 
 #include "parse/url/url.h"
 #include "parse/url/url_idna.h"
-#include "parse/url/url_nfc.h"
 #include "unit.h"
 
 typedef struct Name {

@@ -1,11 +1,10 @@
-/* Members by warc_deflate.c: what comes out is what went in, and what is compressed already is
+/* Members by warc_compress.c: what comes out is what went in, and what is compressed already is
  * kept. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory/buffer.h"
 #include "store/warc/warc_compress.h"
-#include "store/warc/warc_deflate.h"
 #include "unit.h"
 
 #define BYTES 20000u

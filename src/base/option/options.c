@@ -14,7 +14,7 @@
 
 /* ---- The machine behind the option table ---- */
 
-/* ---- one row -------------------------------------------------------------------------------- */
+/* ---- one row ---- */
 
 static Result options_store(Options *options, size_t row, const char *text,
                             const OptionValue *parsed)
@@ -45,7 +45,7 @@ static Result options_replace(char **string, const char *with)
     return RESULT_OK;
 }
 
-/* ---- the table ----------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, void *values)
 {
@@ -278,7 +278,7 @@ Result options_copy(Options *options, const Options *from)
     return rc == RESULT_OK ? options_copy_sites(options, from) : rc;
 }
 
-/* ---- printing ------------------------------------------------------------------------------ */
+/* ---- printing ---- */
 
 void options_print(const Options *options, FILE *out)
 {

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The mean begins as if so many had ended, of so many bytes each: the first ones may be small. */
+/* The mean begins as if this number of answers of this size had ended: the first ones may be small.
+ */
 #define BYTE_QUOTA_FIRST      16u
 #define BYTE_QUOTA_FIRST_MEAN 65536u
 
@@ -31,8 +32,8 @@ void byte_quota_init(ByteQuota *quota, uint64_t most);
 /* May change while it is used. */
 void byte_quota_set(ByteQuota *quota, uint64_t most);
 
-/* From now on nothing begins that is larger than what is left, if it is as the mean: others may
- * have a use for that. */
+/* From now on no transfer begins when an answer of the mean size would pass what is left: others
+ * may have a use for that. */
 void byte_quota_share(ByteQuota *quota);
 
 /* Whether something may begin. The first may always, while the quota is not used up; of a shared

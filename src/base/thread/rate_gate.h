@@ -1,4 +1,4 @@
-/* A gate that lets so many bytes a second pass.
+/* A gate that lets a number of bytes a second pass.
  *
  * What: who has taken bytes says so afterwards (rate_gate_take), and that closes the gate for as
  * long as they take at the rate; a burst of RATE_GATE_BURST_MS is free. Who wants more asks first

@@ -5,7 +5,7 @@
 
 #include "base/thread/log.h"
 #include "cluster/desk/table_keeper.h"
-#include "cluster/table/arbiters.h"
+#include "cluster/table/cluster_table.h"
 
 #define ROUND_MS     500 /* between two rounds */
 #define ROUND_END_MS 15000

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "cluster/table/slots.h"
+#include "cluster/table/cluster_table.h"
 #include "cluster/wire/link_block.h"
 
 void errand_desk_init(ErrandDesk *desk, NodeLink *link, const ClusterTable *table,
@@ -39,7 +39,7 @@ static ClusterSlot errand_desk_slot_of(const ErrandDesk *desk, const char *url)
     return desk->table->slots[slot_of_url(url, strlen(url))];
 }
 
-/* ---- our questions --------------------------------------------------------------------------- */
+/* ---- our questions ---- */
 
 static void end_errand(ErrandDesk *desk, size_t place, ErrandOutcome outcome, ErrandAnswer *answer)
 {
@@ -162,7 +162,7 @@ void errand_desk_take(ErrandDesk *desk, const TransportEvent *event, MonoTime no
     }
 }
 
-/* ---- others' questions ----------------------------------------------------------------------- */
+/* ---- others' questions ---- */
 
 static ErrandServed *find_served(ErrandDesk *desk, const char *url)
 {
@@ -272,7 +272,7 @@ void errand_desk_told(ErrandDesk *desk, uint64_t ticket, ErrandAnswer *answer, M
     }
 }
 
-/* ---- work ------------------------------------------------------------------------------------ */
+/* ---- work ---- */
 
 static MonoTime kept_until(const ErrandServed *served)
 {

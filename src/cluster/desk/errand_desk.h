@@ -23,7 +23,7 @@
 #define CLUSTER_DESK_ERRAND_DESK_H
 
 #include "cluster/message/node_link.h"
-#include "frontier/visit/errand_answer.h"
+#include "frontier/visit/visit_state.h"
 
 #define ERRAND_FIRST_MS    1000
 #define ERRAND_LATER_MS    8000

@@ -81,7 +81,7 @@ void greet_desk_up(GreetDesk *desk, MonoTime now)
     greet_desk_look(desk, desk->link->head.from);
 }
 
-/* ---- greeting -------------------------------------------------------------------------------- */
+/* ---- greeting ---- */
 
 static bool greet_desk_has_started(const GreetDesk *desk, uint32_t agent)
 {
@@ -134,7 +134,7 @@ void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now)
     }
 }
 
-/* ---- being greeted --------------------------------------------------------------------------- */
+/* ---- being greeted ---- */
 
 static void greet_desk_answer(GreetDesk *desk, const char *reply_to)
 {
@@ -200,7 +200,7 @@ void greet_desk_retold(GreetDesk *desk, uint16_t agent)
     peer->reply_to = NULL;
 }
 
-/* ---- agents that have stopped ---------------------------------------------------------------- */
+/* ---- agents that have stopped ---- */
 
 void greet_desk_stop(GreetDesk *desk)
 {
@@ -278,7 +278,7 @@ void greet_desk_take(GreetDesk *desk, const TransportEvent *event, MonoTime now)
     (void)now;
 }
 
-/* ---- what goes between the two --------------------------------------------------------------- */
+/* ---- what goes between the two ---- */
 
 bool greet_desk_may_take(GreetDesk *desk, uint16_t agent, uint64_t session, MonoTime now)
 {

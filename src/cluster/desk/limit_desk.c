@@ -177,7 +177,7 @@ static bool take_proposed(LimitDesk *desk)
     return changed;
 }
 
-/* So many rows are missing, and nothing is drawn: whom an operator has to start. */
+/* Rows are missing, and nothing is drawn: whom an operator has to start. */
 static void tell_awaited(const LimitDesk *desk)
 {
     Buffer agents;

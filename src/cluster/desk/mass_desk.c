@@ -58,7 +58,7 @@ Result mass_desk_set_agents(MassDesk *desk, uint32_t agents)
     return RESULT_OK;
 }
 
-/* ---- others' questions ----------------------------------------------------------------------- */
+/* ---- others' questions ---- */
 
 void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const char *reply_to)
 {
@@ -89,7 +89,7 @@ void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const 
     }
 }
 
-/* ---- our questions --------------------------------------------------------------------------- */
+/* ---- our questions ---- */
 
 static void rest(MassDesk *desk, MonoTime now)
 {

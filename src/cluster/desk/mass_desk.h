@@ -49,7 +49,7 @@ typedef struct MassDesk {
 
 void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *options);
 void mass_desk_destroy(MassDesk *desk);
-/* A table was committed: so many agents there are. RESULT_MEMORY: as before. */
+/* A table was committed, with this number of agents. RESULT_MEMORY: as before. */
 Result mass_desk_set_agents(MassDesk *desk, uint32_t agents);
 
 /* A question of another node. */

@@ -40,7 +40,7 @@ typedef enum MemberNews {
 
 void members_init(Members *members, NodeLink *link);
 void members_destroy(Members *members);
-/* So many agents there are. RESULT_MEMORY. */
+/* The number of agents. RESULT_MEMORY. */
 Result members_resize(Members *members, uint32_t n);
 /* The name of an agent's key. */
 void member_key(uint16_t agent, char key[32]);

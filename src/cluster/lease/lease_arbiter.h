@@ -18,7 +18,7 @@
 
 #include "base/core/result.h"
 #include "cluster/lease/lease.h"
-#include "cluster/table/arbiters.h"
+#include "cluster/table/cluster_table.h"
 
 /* Lease floor: what an arbiter may grant at all. A part of lease_arbiter.h.
  *

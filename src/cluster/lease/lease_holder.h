@@ -21,7 +21,7 @@
 
 #include "base/core/result.h"
 #include "cluster/lease/lease.h"
-#include "cluster/table/arbiters.h"
+#include "cluster/table/cluster_table.h"
 
 #define LEASE_ANSWER_MS  2000
 #define LEASE_REFRESH_MS 60000

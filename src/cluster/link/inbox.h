@@ -2,7 +2,7 @@
  *
  *   transport --inbox_push--> [waiting] --inbox_take--> ingest's chore --inbox_settle--> answered
  *
- * What: an item is one envelope, opened and checked (cluster/wire/envelope.h), and a ticket by
+ * What: an item is one envelope, opened and checked (cluster/wire/link_block.h), and a ticket by
  * which its sender is answered. Items are answered behind the commit that holds what they say,
  * never before. One that comes again while the first waits takes its place, with the new ticket.
  *
@@ -15,7 +15,7 @@
 
 #include "base/thread/byte_gate.h"
 #include "base/thread/mutex.h"
-#include "cluster/wire/envelope.h"
+#include "cluster/wire/link_block.h"
 
 typedef struct InboxItem {
     struct InboxItem *next;

@@ -28,7 +28,7 @@
 #include "cluster/wire/link_block.h"
 
 #define OUTBOX_STATE_KEY   "outbox"
-#define OUTBOX_BLOCK_BYTES ((size_t)48 << 10) /* a block is closed when it has so many */
+#define OUTBOX_BLOCK_BYTES ((size_t)48 << 10) /* a block is closed when it has these */
 
 typedef struct OutboxState {
     uint64_t next;   /* sequence */

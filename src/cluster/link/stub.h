@@ -13,7 +13,7 @@
 
 #define STUB_FLAG 1u
 /* Of a page that was not crawled here: an agent that had its host before has fetched it, or given
- * it up. (The bit has another meaning for pages that were crawled, page/content_hash.h.) */
+ * it up. (The bit has another meaning for pages that were crawled, page/parsed_page.h.) */
 #define DONE_FLAG 2u
 
 static inline bool page_is_stub(const PageRef *page)

@@ -81,7 +81,7 @@ bool mass_is_own(const Mass *mass, uint64_t page)
     return page < mass->n && (mass->own[page / 8] >> page % 8 & 1) != 0;
 }
 
-/* ---- all pages, by domain -------------------------------------------------------------------- */
+/* ---- all pages, by domain ---- */
 
 /* One page of the walk, and who owns it. */
 typedef struct MassPage {
@@ -144,7 +144,7 @@ static Result mass_walk(Mass *mass, const atomic_bool *stop,
     return rc == RESULT_OK && state == stream_state_error ? RESULT_IO : rc;
 }
 
-/* ---- before a computation -------------------------------------------------------------------- */
+/* ---- before a computation ---- */
 
 typedef struct Weighing {
     Mass *mass;
@@ -323,7 +323,7 @@ static Result mass_weigh(void *context, float damping, const MMapArray *content,
     return rc;
 }
 
-/* ---- after a computation --------------------------------------------------------------------- */
+/* ---- after a computation ---- */
 
 static void keep_units(Mass *mass, double whole)
 {

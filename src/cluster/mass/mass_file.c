@@ -13,7 +13,7 @@
 #define MAGIC       0x4d434752u /* "RGCM" */
 #define FLUSH_BYTES ((size_t)16 << 10)
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
+/* ---- bytes ---- */
 
 static void mass_file_put_double(WireWriter *writer, double number)
 {
@@ -77,7 +77,7 @@ Result mass_file_path(Buffer *path, const char *directory, bool incoming, uint16
                          (unsigned)agent);
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 Result mass_writer_init(MassWriter *writer, const char *directory, bool incoming, uint16_t agent)
 {
@@ -201,7 +201,7 @@ Result mass_writer_finish_copy(MassWriter *writer, const MassHead *head)
     return rc == RESULT_OK ? mass_writer_finish(writer, head) : rc;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static Result mass_file_read_head(int fd, MassHead *head)
 {

@@ -16,7 +16,7 @@
 
 /* Node wire: the messages between nodes, as bytes.
  *
- * What: blocks have envelopes of their own (cluster/wire/envelope.h). Every other message begins
+ * What: blocks have envelopes of their own (cluster/wire/link_block.h). Every other message begins
  * with a head that says which crawl it belongs to and who sends it.
  *
  *   subject                 asked                       answered

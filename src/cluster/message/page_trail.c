@@ -82,7 +82,7 @@ void page_trail_put(WireWriter *writer, Result read, const PageTrail *trail)
     }
 }
 
-/* So many texts, each with its end. */
+/* A number of texts, each with its end. */
 static bool are_texts(const uint8_t *bytes, size_t length, size_t n)
 {
     size_t ends = 0;

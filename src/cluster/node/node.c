@@ -114,7 +114,7 @@ struct Node {
     char why[600];
 };
 
-/* ---- birth ----------------------------------------------------------------------------------- */
+/* ---- birth ---- */
 
 Result node_new(Node **out, const NodeOptions *options, const Transport *transport,
                 const NodeSinks *sinks)
@@ -290,7 +290,7 @@ void node_leave(Node *node, MonoTime now)
     go_on_leaving(node, now);
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static void go_up(Node *node, MonoTime now)
 {
@@ -461,7 +461,7 @@ void node_take(Node *node, TransportEvent *event, MonoTime now)
     transport_event_delete(event);
 }
 
-/* ---- work ------------------------------------------------------------------------------------ */
+/* ---- work ---- */
 
 static void work_on_join(Node *node, MonoTime now)
 {

@@ -8,7 +8,7 @@
  *      '------- refused -------'-------- replaced, or cut off for good ------> OUT
  *
  * What: a state machine. Its parts keep the cluster table (table_keeper.h), know the other agents
- * (members.h), carry blocks (block_desk.h), ask for leases and arbitrate them (lease_desk.h),
+ * (members.h), carry blocks (courier.h), ask for leases and arbitrate them (lease_desk.h),
  * divide limits (limit_desk.h), ask for robots.txt at others' hosts (errand_desk.h), and find the
  * end (end_desk.h).
  *
@@ -22,14 +22,14 @@
 #ifndef CLUSTER_NODE_NODE_H
 #define CLUSTER_NODE_NODE_H
 
-#include "cluster/desk/block_desk.h"
+#include "cluster/desk/courier.h"
 #include "cluster/desk/errand_desk.h"
 #include "cluster/desk/mass_desk.h"
 #include "cluster/lease/lease_holder.h"
 #include "cluster/link/inbox.h"
 #include "cluster/link/outbox.h"
 #include "cluster/message/membership.h"
-#include "cluster/node/node_stats.h"
+#include "cluster/node/node_desks.h"
 #include "cluster/transport/transport.h"
 #include "cluster/whole/ending.h"
 #include "cluster/whole/ledger.h"
@@ -45,8 +45,8 @@ typedef struct NodeOptions {
     const char *settings; /* what must agree: lines "key=value"; borrowed */
     uint64_t luck;        /* random */
     LeaseRules lease;
-    size_t lease_addresses;        /* an arbiter knows so many at most */
-    size_t message_bytes;          /* of blocks, when there are so many */
+    size_t lease_addresses;        /* the most that an arbiter knows */
+    size_t message_bytes;          /* of blocks; a message is sent when it has these */
     int64_t message_age_ms;        /* with very many agents; with few of them less */
     size_t window_bytes;           /* that wait at one agent, of all others together */
     int64_t answer_ms;             /* without an answer blocks are sent again */

@@ -7,7 +7,11 @@
 #ifndef CLUSTER_NODE_NODE_DESKS_H
 #define CLUSTER_NODE_NODE_DESKS_H
 
-#include "cluster/desk/block_desk.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster/desk/courier.h"
 #include "cluster/desk/end_desk.h"
 #include "cluster/desk/errand_desk.h"
 #include "cluster/desk/greet_desk.h"
@@ -16,7 +20,30 @@
 #include "cluster/desk/mass_desk.h"
 #include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
-#include "cluster/node/node_stats.h"
+
+/* Node stats: the figures of a node.
+ *
+ * What: plain values for status.log and `ragno cluster status`. */
+
+typedef struct NodeStats {
+    bool up;
+    bool confirmed; /* the table, lately */
+    uint64_t epoch;
+    size_t held; /* leases */
+    size_t wanted;
+    size_t arbitrated; /* addresses that this node decides about */
+    size_t lease_bytes;
+    uint64_t lease_messages;
+    uint64_t granted; /* by this node */
+    uint64_t expired;
+    size_t in_flight; /* messages of blocks */
+    size_t agents_away;
+    size_t agents_awaited; /* by the ledger of limits */
+    uint64_t sent;
+    uint64_t repeated;
+    uint64_t bytes_sent; /* of blocks, before they are packed */
+    uint64_t refused;    /* blocks of others, and ours by others */
+} NodeStats;
 
 typedef struct NodeDeskOptions {
     CourierOptions courier; /* window_bytes: of all senders to one agent */

@@ -1,11 +1,121 @@
 #include "cluster/table/cluster_table.h"
 
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <libdeflate.h>
-
+#include "base/core/hash.h"
 #include "cluster/wire/wire.h"
+#include "parse/host/domain.h"
+#include "store/records/url_parts.h"
+
+/* ---- Slots ---- */
+
+/* ---- Slot cache ---- */
+
+void slot_cache_init(SlotCache *cache, uint64_t seed)
+{
+    memset(cache, 0, sizeof *cache);
+    cache->seed = seed;
+}
+
+unsigned slot_cache_of_url(SlotCache *cache, const char *url, size_t length)
+{
+    UrlParts parts;
+    if (!url_parts(url, length, &parts)) {
+        return slot_of_host("", 0);
+    }
+    const char *host = url + parts.host_start;
+    size_t host_length = parts.host_end - parts.host_start;
+    uint64_t hash = hash_64(host, host_length, cache->seed) | 1;
+    size_t place = hash >> 32 & (SLOT_CACHE_PLACES - 1);
+    if (cache->places[place].host != hash) {
+        cache->places[place].host = hash;
+        cache->places[place].slot = (uint16_t)slot_of_host(host, host_length);
+    }
+    return cache->places[place].slot;
+}
+
+/* ---- Slots ---- */
+
+unsigned slot_of_host(const char *host, size_t length)
+{
+    Domain domain = domain_registered(host, length);
+    return (unsigned)(hash_xxh64(domain.name, domain.length) >> (64 - SLOT_BITS));
+}
+
+unsigned slot_of_url(const char *url, size_t length)
+{
+    UrlParts parts;
+    bool has_host = url_parts(url, length, &parts);
+    return has_host ? slot_of_host(url + parts.host_start, parts.host_end - parts.host_start)
+                    : slot_of_host("", 0);
+}
+
+/* ---- Arbiters ---- */
+
+Result arbiters_of_table(Arbiters *arbiters, const ClusterTable *table)
+{
+    *arbiters = (Arbiters){.n = 0};
+    bool *named = calloc(table->n_agents + 1u, sizeof *named);
+    arbiters->agents = calloc(table->n_agents + 1u, sizeof *arbiters->agents);
+    if (named == NULL || arbiters->agents == NULL) {
+        free(named);
+        arbiters_destroy(arbiters);
+        return RESULT_MEMORY;
+    }
+    for (unsigned slot = 0; slot < SLOT_COUNT && table->n_agents > 0; slot++) {
+        named[table->slots[slot].from] = true;
+        named[table->slots[slot].to] = true;
+    }
+    for (uint32_t i = 0; i < table->n_agents; i++) {
+        if (named[i]) {
+            arbiters->agents[arbiters->n++] = (uint16_t)i;
+        }
+    }
+    free(named);
+    return RESULT_OK;
+}
+
+void arbiters_destroy(Arbiters *arbiters)
+{
+    free(arbiters->agents);
+    *arbiters = (Arbiters){.n = 0};
+}
+
+bool arbiters_equal(const Arbiters *a, const Arbiters *b)
+{
+    return a->n == b->n &&
+           (a->n == 0 || memcmp(a->agents, b->agents, a->n * sizeof *a->agents) == 0);
+}
+
+bool arbiters_have(const Arbiters *arbiters, uint16_t agent)
+{
+    for (size_t i = 0; i < arbiters->n; i++) {
+        if (arbiters->agents[i] == agent) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint16_t arbiters_find(const Arbiters *arbiters, const IpAddress *address)
+{
+    MapKey key = ip_address_key(address);
+    uint64_t place = hash_mix(key.high + hash_mix(key.low));
+    uint16_t best = CLUSTER_NOBODY;
+    uint64_t highest = 0;
+    for (size_t i = 0; i < arbiters->n; i++) {
+        uint64_t luck = hash_mix(place + hash_mix(arbiters->agents[i] + UINT64_C(1)));
+        if (best == CLUSTER_NOBODY || luck > highest) {
+            best = arbiters->agents[i];
+            highest = luck;
+        }
+    }
+    return best;
+}
+
+/* ---- Cluster table ---- */
 
 #define FORMAT 1u
 

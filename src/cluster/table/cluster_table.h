@@ -29,7 +29,47 @@
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
-#include "cluster/table/slots.h"
+#include "parse/host/ip_address.h"
+
+/* Slots: the 4096 parts into which the hosts of a crawl are divided among agents.
+ *
+ * What: the slot of a host is the top twelve bits of XXH64 of its registered domain
+ * (parse/host/domain.h). For example, www.example.co.uk and shop.example.co.uk have the same slot.
+ * So everything that is counted by domain stays inside one agent: limits, dedup keys, trap
+ * patterns, and most shared addresses. An IP address is its own domain.
+ * Threads: any; pure.
+ * Invariant: agents with the same public suffix list agree about every slot. Agents compare
+ * domain_list_sha1() before they work together (cluster_table.h). */
+
+#define SLOT_BITS  12u
+#define SLOT_COUNT (1u << SLOT_BITS)
+
+/* host: as in Url.href, without port. */
+unsigned slot_of_host(const char *host, size_t length);
+/* url: absolute and in the standard's form. Of one that is not http or https the slot is that of
+ * the empty host. */
+unsigned slot_of_url(const char *url, size_t length);
+
+/* Slot cache: the slots of hosts that were asked for lately.
+ *
+ * What: a look-up in the public suffix list takes some hundred nanoseconds, and the links of a page
+ * lead to few hosts, those of a block to many. Hosts are remembered by a 64-bit hash of their
+ * names, under a seed of this process, so nobody outside can construct two names with one hash.
+ * Threads: one. */
+
+#define SLOT_CACHE_PLACES 16384u
+
+typedef struct SlotCache {
+    uint64_t seed;
+    struct {
+        uint64_t host; /* hash; 0: free */
+        uint16_t slot;
+    } places[SLOT_CACHE_PLACES];
+} SlotCache;
+
+void slot_cache_init(SlotCache *cache, uint64_t seed);
+/* As slot_of_url. */
+unsigned slot_cache_of_url(SlotCache *cache, const char *url, size_t length);
 
 #define CLUSTER_AGENTS_MAX 65535u /* numbers 0..65534 */
 #define CLUSTER_NOBODY     UINT16_MAX
@@ -60,7 +100,7 @@ void cluster_table_destroy(ClusterTable *table);
 /* RESULT_MEMORY: *to is as before. */
 Result cluster_table_copy(ClusterTable *to, const ClusterTable *from);
 
-/* A new cluster of so many agents, epoch 1, the slots divided evenly. RESULT_INVALID: no agents, or
+/* A new cluster of n agents, epoch 1, the slots divided evenly. RESULT_INVALID: no agents, or
  * more than there are slots. */
 Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID_BYTES],
                             const char *psl, uint32_t agents);
@@ -115,5 +155,27 @@ Result cluster_table_claim(ClusterTable *table, uint16_t agent);
 /* What `from` was sending to `to` has been sent: `to` owns it. RESULT_NOT_FOUND: nothing is MOVING
  * between them. */
 Result cluster_table_settle(ClusterTable *table, uint16_t from, uint16_t to);
+
+/* Arbiters: which agent decides about an address (cluster/lease/lease_arbiter.h).
+ *
+ * What: the arbiters are the agents that a cluster table names as owners. The arbiter of an address
+ * is the agent with the highest hash of (address, agent), which is called rendezvous hashing. So an
+ * agent that comes or goes changes the arbiter of its own share of the addresses and of no others.
+ * Owns: the list of agents.
+ * Threads: an object belongs to its caller; pure.
+ * Source: Thaler, Ravishankar 1998; MANY-MACHINES 5. */
+
+typedef struct Arbiters {
+    uint16_t *agents; /* ascending; owned */
+    size_t n;
+} Arbiters;
+
+/* The arbiters of a table. RESULT_MEMORY: *arbiters is empty. */
+Result arbiters_of_table(Arbiters *arbiters, const ClusterTable *table);
+void arbiters_destroy(Arbiters *arbiters);
+bool arbiters_equal(const Arbiters *a, const Arbiters *b);
+bool arbiters_have(const Arbiters *arbiters, uint16_t agent);
+/* CLUSTER_NOBODY when there are none. O(arbiters). */
+uint16_t arbiters_find(const Arbiters *arbiters, const IpAddress *address);
 
 #endif

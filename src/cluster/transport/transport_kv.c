@@ -55,7 +55,7 @@ Result kv_write_making(const char *crawl, unsigned replicas, Buffer *out)
                          crawl, crawl, replicas);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 /* The number behind "name": in JSON whose numbers are never inside of strings; 0: there is none. */
 static uint64_t transport_kv_number_of(const char *text, const char *name)

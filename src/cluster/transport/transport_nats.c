@@ -9,7 +9,6 @@
 #include "base/thread/mutex.h"
 #include "cluster/transport/transport.h"
 #include "cluster/transport/transport_kv.h"
-#include "cluster/transport/transport_library.h"
 #include "cluster/transport/transport_login.h"
 
 /* Transport subjects: what a connection to a NATS server listens to.
@@ -242,7 +241,7 @@ struct TransportNats {
     bool closed; /* the library has said so: no event of the connection follows */
 };
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* Without memory an event is lost, as a message may be. */
 static void transport_nats_tell(TransportNats *nats, TransportEvent *event)
@@ -471,7 +470,7 @@ static void transport_nats_on_error(natsConnection *connection, natsSubscription
              nats->library->natsStatus_GetText(status));
 }
 
-/* ---- what a node does with it ---------------------------------------------------------------- */
+/* ---- what a node does with it ---- */
 
 /* A subscription outlives connections: the library renews it. */
 static Result do_listen(void *state, const char *subject)
@@ -553,7 +552,7 @@ const Transport *transport_nats(const TransportNats *nats)
     return &nats->transport;
 }
 
-/* ---- birth and death ------------------------------------------------------------------------- */
+/* ---- birth and death ---- */
 
 static natsStatus set_callbacks(TransportNats *nats)
 {

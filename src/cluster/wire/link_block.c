@@ -1,9 +1,240 @@
 #include "cluster/wire/link_block.h"
 
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
-#include <libdeflate.h>
+/* ---- Host block ---- */
+
+static uint64_t host_block_length_of(int64_t ms)
+{
+    return ms < 0 ? 0 : (uint64_t)(ms < HOST_LENGTH_MS ? ms : HOST_LENGTH_MS);
+}
+
+Result host_block_write(const HostMove *host, uint32_t epoch, Buffer *block)
+{
+    static const char room[BLOCK_HEADER_BYTES] = {0};
+    if (host->length == 0 || host->length > HOST_ORIGIN_MOST) {
+        return RESULT_INVALID;
+    }
+    buffer_reset(block);
+    WireWriter out = wire_writer(block);
+    wire_put_bytes(&out, room, sizeof room);
+    wire_put_string(&out, host->origin, host->length);
+    wire_put_varint(&out, host->pages);
+    wire_put_varint(&out, host->crawl_delay_ms);
+    wire_put_varint(&out, host_block_length_of(host->wait_ms));
+    wire_put_varint(&out, host_block_length_of(host->extra_ms));
+    wire_put_varint(&out, host_block_length_of(host->rested_ms));
+    wire_put_8(&out, host->failures);
+    wire_put_8(&out, host->last_failure);
+    if (out.rc == RESULT_OK) {
+        block_write_header(block->data, block->length, BLOCK_HOSTS, 1, epoch);
+    }
+    return out.rc;
+}
+
+static uint32_t get_32(WireReader *in)
+{
+    uint64_t number = wire_get_varint(in);
+    in->bad |= number > UINT32_MAX;
+    return (uint32_t)number;
+}
+
+static int64_t get_ms(WireReader *in)
+{
+    uint64_t ms = wire_get_varint(in);
+    in->bad |= ms > (uint64_t)HOST_LENGTH_MS;
+    return (int64_t)ms;
+}
+
+static bool is_origin(const char *origin, size_t length)
+{
+    bool http = length > 7 && memcmp(origin, "http://", 7) == 0;
+    bool https = length > 8 && memcmp(origin, "https://", 8) == 0;
+    for (size_t i = http ? 7 : 8; i < length; i++) {
+        if (origin[i] <= ' ' || origin[i] > '~' || origin[i] == '/') {
+            return false;
+        }
+    }
+    return (http || https) && length <= HOST_ORIGIN_MOST;
+}
+
+Result host_block_read(const BlockHeader *header, const void *body, HostMove *host)
+{
+    WireReader in = wire_reader(body, header->length);
+    *host = (HostMove){.length = 0};
+    host->origin = (const char *)wire_get_string(&in, &host->length);
+    host->pages = get_32(&in);
+    host->crawl_delay_ms = get_32(&in);
+    host->wait_ms = get_ms(&in);
+    host->extra_ms = get_ms(&in);
+    host->rested_ms = get_ms(&in);
+    host->failures = wire_get_8(&in);
+    host->last_failure = wire_get_8(&in);
+    bool good = header->records == 1 && wire_reader_ended(&in) && host->origin != NULL &&
+                is_origin(host->origin, host->length);
+    return good ? RESULT_OK : RESULT_INVALID;
+}
+
+/* ---- Envelope ---- */
+
+#define MAGIC       0x4c434752u /* "RGCL" */
+#define VERSION     1u
+#define LEVEL       1
+#define HEAD_BYTES  (8u + ENVELOPE_UUID_BYTES + 4u + 24u + 8u) /* up to the checksum */
+#define WHOLE_BYTES (HEAD_BYTES + 4u)
+
+struct EnvelopePacker {
+    ZSTD_CCtx *pack;
+    ZSTD_DCtx *unpack;
+    Buffer packed;
+};
+
+EnvelopePacker *envelope_packer_new(void)
+{
+    EnvelopePacker *packer = calloc(1, sizeof *packer);
+    if (packer == NULL) {
+        return NULL;
+    }
+    buffer_init(&packer->packed, ZSTD_COMPRESSBOUND(ENVELOPE_BLOCKS_MOST));
+    packer->pack = ZSTD_createCCtx();
+    packer->unpack = ZSTD_createDCtx();
+    if (packer->pack == NULL || packer->unpack == NULL) {
+        envelope_packer_delete(packer);
+        return NULL;
+    }
+    return packer;
+}
+
+void envelope_packer_delete(EnvelopePacker *packer)
+{
+    if (packer != NULL) {
+        (void)ZSTD_freeCCtx(packer->pack);
+        (void)ZSTD_freeDCtx(packer->unpack);
+        buffer_destroy(&packer->packed);
+        free(packer);
+    }
+}
+
+/* Of the head up to the checksum itself, and what is behind it. */
+static uint32_t checksum(const void *head, const void *packed, size_t length)
+{
+    return libdeflate_crc32(libdeflate_crc32(0, head, HEAD_BYTES), packed, length);
+}
+
+static void envelope_put_head(WireWriter *writer, const Envelope *envelope, size_t length,
+                              size_t packed)
+{
+    wire_put_32(writer, MAGIC);
+    wire_put_8(writer, VERSION);
+    wire_put_8(writer, 0);
+    wire_put_16(writer, envelope->blocks);
+    wire_put_bytes(writer, envelope->uuid, sizeof envelope->uuid);
+    wire_put_16(writer, envelope->from);
+    wire_put_16(writer, envelope->to);
+    wire_put_64(writer, envelope->epoch);
+    wire_put_64(writer, envelope->session);
+    wire_put_64(writer, envelope->sequence);
+    wire_put_32(writer, (uint32_t)length);
+    wire_put_32(writer, (uint32_t)packed);
+}
+
+Result envelope_pack(EnvelopePacker *packer, const Envelope *envelope, const void *blocks,
+                     size_t length, Buffer *out)
+{
+    Buffer *packed = &packer->packed;
+    size_t bound = ZSTD_compressBound(length);
+    buffer_reset(out);
+    buffer_reset(packed);
+    if (length > ENVELOPE_BLOCKS_MOST) {
+        return RESULT_LIMIT;
+    }
+    Result rc = buffer_reserve(packed, bound);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    size_t n = ZSTD_compressCCtx(packer->pack, packed->data, bound, blocks, length, LEVEL);
+    if (ZSTD_isError(n) != 0) {
+        return RESULT_MEMORY;
+    }
+    if (n + WHOLE_BYTES > ENVELOPE_MOST) {
+        return RESULT_LIMIT;
+    }
+    WireWriter writer = wire_writer(out);
+    envelope_put_head(&writer, envelope, length, n);
+    if (writer.rc == RESULT_OK) {
+        wire_put_32(&writer, checksum(out->data, packed->data, n));
+    }
+    wire_put_bytes(&writer, packed->data, n);
+    return writer.rc;
+}
+
+/* The numbers in front of the packed bytes; false: it is no envelope. */
+static bool get_head(WireReader *reader, Envelope *envelope, size_t *length, size_t *packed,
+                     uint32_t *crc)
+{
+    uint32_t mark = wire_get_32(reader);
+    uint8_t version = wire_get_8(reader);
+    (void)wire_get_8(reader);
+    envelope->blocks = wire_get_16(reader);
+    const uint8_t *uuid = wire_get_bytes(reader, sizeof envelope->uuid);
+    envelope->from = wire_get_16(reader);
+    envelope->to = wire_get_16(reader);
+    envelope->epoch = wire_get_64(reader);
+    envelope->session = wire_get_64(reader);
+    envelope->sequence = wire_get_64(reader);
+    *length = wire_get_32(reader);
+    *packed = wire_get_32(reader);
+    *crc = wire_get_32(reader);
+    if (uuid != NULL) {
+        memcpy(envelope->uuid, uuid, sizeof envelope->uuid);
+    }
+    return !reader->bad && mark == MAGIC && version == VERSION;
+}
+
+BlockFault envelope_open(EnvelopePacker *packer, const void *bytes, size_t length,
+                         const uint8_t uuid[ENVELOPE_UUID_BYTES], uint16_t to, Envelope *envelope,
+                         Buffer *blocks)
+{
+    WireReader reader = wire_reader(bytes, length);
+    size_t whole = 0;
+    size_t packed = 0;
+    uint32_t crc = 0;
+    *envelope = (Envelope){.blocks = 0};
+    buffer_reset(blocks);
+    if (length < WHOLE_BYTES) {
+        return BLOCK_LENGTH;
+    }
+    if (!get_head(&reader, envelope, &whole, &packed, &crc)) {
+        return BLOCK_FORMAT;
+    }
+    if (packed != wire_left(&reader) || whole > ENVELOPE_BLOCKS_MOST) {
+        return BLOCK_LENGTH;
+    }
+    if (checksum(bytes, reader.next, packed) != crc) {
+        return BLOCK_CRC;
+    }
+    if (memcmp(envelope->uuid, uuid, ENVELOPE_UUID_BYTES) != 0) {
+        return BLOCK_CRAWL;
+    }
+    if (envelope->to != to) {
+        return BLOCK_ADDRESSEE;
+    }
+    if (buffer_reserve(blocks, whole + 1) != RESULT_OK) {
+        return BLOCK_LENGTH;
+    }
+    size_t n = ZSTD_decompressDCtx(packer->unpack, blocks->data, whole, reader.next, packed);
+    if (ZSTD_isError(n) != 0 || n != whole) {
+        return BLOCK_LENGTH;
+    }
+    blocks->length = whole;
+    blocks->data[whole] = '\0';
+    return BLOCK_GOOD;
+}
+
+/* ---- Link block ---- */
 
 #define LINK_PARENT_BITS 48u /* of an index of PageDB */
 

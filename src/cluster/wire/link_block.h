@@ -37,7 +37,7 @@
 
 typedef enum BlockKind {
     BLOCK_LINKS = 1, /* URLs that were found */
-    BLOCK_HOSTS = 2  /* hosts that move (host_block.h) */
+    BLOCK_HOSTS = 2  /* hosts that move (link_block.h) */
 } BlockKind;
 
 /* Why a block, or the message it is in, is not taken. */
@@ -69,7 +69,7 @@ typedef struct BlockHeader {
 /* Reads the header and checks that the body is there and is what it was. *body is borrowed. The
  * reader stands behind the block then. */
 BlockFault block_read(WireReader *reader, BlockHeader *header, const void **body);
-/* Overwrites the BLOCK_HEADER_BYTES at the start of a block of so many bytes. */
+/* Overwrites the BLOCK_HEADER_BYTES at the start of a block of n bytes. */
 void block_write_header(void *block, size_t length, BlockKind kind, uint16_t records,
                         uint32_t epoch);
 
@@ -122,5 +122,83 @@ void link_block_reader_destroy(LinkBlockReader *reader);
 /* RESULT_OK: *record is the next one, its URL borrowed until the next call. RESULT_CLOSED: that
  * were all. RESULT_INVALID: the rest is no block (BLOCK_RECORD). RESULT_MEMORY. */
 Result link_block_next(LinkBlockReader *reader, LinkRecord *record);
+
+/* Host block: one host that moves to another agent, as a block of the outbox (link_block.h).
+ *
+ *   header of a block, kind BLOCK_HOSTS, one record
+ *   body: origin (varint, bytes); pages (varint); Crawl-delay, wait, extra, rested (varint each,
+ * ms); failures 8, class of the last failure 8
+ *
+ * What: what the new owner must know to be as polite, and to keep the same limit of pages. Its
+ * robots.txt is not sent: the new owner asks for it. Times are lengths, since the clocks of two
+ * machines differ.
+ * Threads: none of its own; pure.
+ * Invariant: host_block_read returns what host_block_write can have written, or RESULT_INVALID. */
+
+#define HOST_ORIGIN_MOST ((size_t)1024)
+#define HOST_LENGTH_MS   (INT64_C(10) * 365 * 86400 * 1000) /* no time is longer */
+
+typedef struct HostMove {
+    const char *origin; /* "http://www.example.org:81"; length bytes, borrowed */
+    size_t length;
+    uint32_t pages;          /* that were stored of it, by all agents that had it */
+    uint32_t crawl_delay_ms; /* of its robots.txt; 0: none */
+    int64_t wait_ms;         /* so long it is to be left alone from now on */
+    int64_t extra_ms;        /* as in HostRecord */
+    int64_t rested_ms;
+    uint8_t failures;
+    uint8_t last_failure;
+} HostMove;
+
+/* Replaces *block. RESULT_INVALID: the origin is longer than HOST_ORIGIN_MOST. RESULT_MEMORY. */
+Result host_block_write(const HostMove *host, uint32_t epoch, Buffer *block);
+/* body: as of block_read; *host borrows from it. RESULT_INVALID. */
+Result host_block_read(const BlockHeader *header, const void *body, HostMove *host);
+
+/* Envelope: the message that carries blocks from one agent to another.
+ *
+ *   magic 32, version 8, zero 8, blocks 16; uuid of the crawl 128; from 16, to 16, epoch of the
+ *   sender's table 64, its session 64, sequence of the first block 64; length of all blocks 32,
+ *   length of the packed ones 32, CRC-32 of all other bytes 32; packed blocks (zstd)
+ *
+ * What: the receiver commits all blocks of an envelope in one transaction and then answers, so an
+ * envelope is taken in as a whole or not at all.
+ * Owns: a packer owns its codecs.
+ * Threads: a packer belongs to one thread.
+ * Invariants: an envelope is checked before any of it is used. Unpacking never takes more than
+ * ENVELOPE_BLOCKS_MOST bytes, whatever the packed bytes say.
+ * Source: MANY-MACHINES 3. */
+
+#define ENVELOPE_UUID_BYTES  16u
+#define ENVELOPE_BLOCKS_MOST (BLOCK_HEADER_BYTES + BLOCK_BODY_MOST)
+/* Below what a NATS server accepts as one message when nobody has configured it (1 MB). */
+#define ENVELOPE_MOST ((size_t)900 << 10)
+
+typedef struct Envelope {
+    uint8_t uuid[ENVELOPE_UUID_BYTES];
+    uint16_t from;
+    uint16_t to;
+    uint16_t blocks;   /* how many it carries */
+    uint64_t epoch;    /* of the sender's table when it was sent */
+    uint64_t session;  /* of the sender's process */
+    uint64_t sequence; /* of the first block, in the sender's outbox */
+} Envelope;
+
+typedef struct EnvelopePacker EnvelopePacker;
+
+/* NULL without memory. */
+EnvelopePacker *envelope_packer_new(void);
+void envelope_packer_delete(EnvelopePacker *packer); /* NULL is allowed */
+
+/* Replaces *out by the message. blocks: length bytes, at most ENVELOPE_BLOCKS_MOST. RESULT_LIMIT:
+ * they are more, or do not shrink below ENVELOPE_MOST. RESULT_MEMORY. */
+Result envelope_pack(EnvelopePacker *packer, const Envelope *envelope, const void *blocks,
+                     size_t length, Buffer *out);
+/* Opens a message for agent `to` of crawl `uuid`: *blocks is replaced. BLOCK_GOOD, or why it is
+ * refused: BLOCK_LENGTH, BLOCK_CRC, BLOCK_FORMAT, BLOCK_CRAWL, BLOCK_ADDRESSEE; BLOCK_LENGTH also
+ * without memory. *envelope says who sent it as far as that can be known. */
+BlockFault envelope_open(EnvelopePacker *packer, const void *bytes, size_t length,
+                         const uint8_t uuid[ENVELOPE_UUID_BYTES], uint16_t to, Envelope *envelope,
+                         Buffer *blocks);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "command/backup/backup_file.h"
 #include "command/forget/forget_order.h"
-#include "command/plan/plan_folder.h"
+#include "command/plan/plan_seeds.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "frontier/sieve/sieve.h"
@@ -108,7 +108,7 @@ static Result backup_take(Backup *backup, const char *folder, const char *name, 
     return rc;
 }
 
-/* ---- the sieve ------------------------------------------------------------------------------- */
+/* ---- the sieve ---- */
 
 static Result backup_open_bucket(Backup *backup, const char *folder, const char *name)
 {
@@ -155,7 +155,7 @@ static Result backup_copy_buckets(Backup *backup)
     return rc;
 }
 
-/* ---- the database ---------------------------------------------------------------------------- */
+/* ---- the database ---- */
 
 static int backup_open(const char *path, MDB_env **env)
 {
@@ -241,7 +241,7 @@ static Result backup_place_database(Backup *backup)
     return rc;
 }
 
-/* ---- the archive ----------------------------------------------------------------------------- */
+/* ---- the archive ---- */
 
 /* Of a file that goes on behind the commit, its beginning, as a finished file. */
 static Result backup_part(Backup *backup, const WarcFile *file, uint64_t end)
@@ -334,7 +334,7 @@ static Result backup_archive(Backup *backup)
     return rc;
 }
 
-/* ---- what is left ---------------------------------------------------------------------------- */
+/* ---- what is left ---- */
 
 static bool backup_is_none(const char *name)
 {
@@ -404,7 +404,7 @@ static Result backup_mark(Backup *backup, bool set)
     return rc == RESULT_OK ? warc_files_sync_directory(backup->to) : rc;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 static Result backup_steps(Backup *backup)
 {

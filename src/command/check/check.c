@@ -639,7 +639,7 @@ int check_url(int argc, char **argv)
     return rc == RESULT_OK ? 0 : 1;
 }
 
-/* ---- `ragno check  ---- */
+/* ---- `ragno check ---- */
 
 typedef struct CheckCommand {
     const char *name;

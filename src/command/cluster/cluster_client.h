@@ -9,7 +9,7 @@
 #define COMMAND_CLUSTER_CLUSTER_CLIENT_H
 
 #include "cluster/message/node_link.h"
-#include "crawl/cluster/cluster_mail.h"
+#include "crawl/cluster/cluster_state.h"
 #include "crawl/cluster/cluster_options.h"
 #include "cluster/transport/transport_nats.h"
 #include "rules/config.h"

@@ -39,7 +39,7 @@ static Result cluster_moves_refuse(const Move *move, const char *format, ...)
     return RESULT_INVALID;
 }
 
-/* ---- what is there --------------------------------------------------------------------------- */
+/* ---- what is there ---- */
 
 /* Who runs; and whether the server's table is the newest that agents know. */
 static Result look_at_agents(Move *move)
@@ -108,7 +108,7 @@ static void warn_of_away(const Move *move, bool takers)
     }
 }
 
-/* ---- the four -------------------------------------------------------------------------------- */
+/* ---- the four ---- */
 
 static Result cluster_moves_add(Move *move)
 {
@@ -236,7 +236,7 @@ bool cluster_moves_has(const char *command)
     return false;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 static Result change_once(Move *move, Result (*change)(Move *move))
 {
@@ -314,7 +314,7 @@ static int cluster_moves_change(Move *move, const Config *config, const char *co
     return rc == RESULT_OK ? EXIT_FINISHED : network ? EXIT_NETWORK : EXIT_NEGATIVE;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 /* "200" or "www.example.org" or "https://www.example.org/". */
 static bool read_what(Move *move, const char *what)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "store/pages/page_db_read.h"
-#include "cluster/message/node_place.h"
+#include "cluster/message/membership.h"
 
 Result cluster_pages_open(ClusterPages *pages, const char *directory, PageDB *db)
 {
@@ -39,7 +39,7 @@ bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16
     return *owner != pages->self;
 }
 
-/* ---- the connection -------------------------------------------------------------------------- */
+/* ---- the connection ---- */
 
 static Result cluster_pages_load_config(ClusterPages *pages)
 {
@@ -92,7 +92,7 @@ static Result send_to(ClusterPages *pages, uint16_t agent, const WireWriter *que
     return rc == RESULT_NOT_FOUND ? RESULT_CLOSED : rc;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 /* A question of NODE_ASK_PAGE and its answer. */
 typedef struct Exchange {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "command/db/db_commands.h"
-#include "crawl/crawl_open.h"
+#include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "store/pages/page_db_open.h"
 

@@ -9,7 +9,7 @@
 #include "fetch/tls/tls_facts.h"
 #include "frontier/visit/host_situation.h"
 #include "frontier/visit/politeness.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
 
@@ -53,8 +53,7 @@ static int count_scheduled(DbView *view, HostCounts *counts, uint32_t n_hosts)
     return rc == RESULT_OK ? turn : page_db_error_damaged;
 }
 
-/* ---- hosts that are set aside ------------------------------------------------------------------
- */
+/* ---- hosts that are set aside ---- */
 
 static void print_parked(const char *origin, const HostRecord *record, uint64_t urls)
 {
@@ -106,8 +105,7 @@ static int list_parked(DbView *view)
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
 }
 
-/* ---- hosts that keep crawlers out, hosts that say what has changed ----------------------------
- */
+/* ---- hosts that keep crawlers out, hosts that say what has changed ---- */
 
 /* Hosts that fn has something to print of, by id; it returns whether it has, and prints with an
  * origin. */
@@ -157,8 +155,7 @@ static bool print_signals(const HostRecord *record, const char *origin)
     return record->signals > 0;
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------
- */
+/* ---- hosts ---- */
 
 /* "1.3 verified 2027-01-31T12:00:00.000Z": protocol, verification and expiry of the certificate. No
  * column without TLS. */

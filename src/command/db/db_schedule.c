@@ -17,7 +17,7 @@
 
 #include "rules/config.h"
 #include "command/db/db_commands.h"
-#include "ingest/batch/ingest_options.h"
+#include "ingest/batch/ingest_batch.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_table.h"
 #include "store/schedule/schedule.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crawl/crawl_open.h"
+#include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "parse/http/decode.h"
 #include "parse/http/http_header.h"

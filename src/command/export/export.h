@@ -1,6 +1,6 @@
 /* `ragno export DIR KIND`: what a crawl holds, in formats that other programs read.
  *
- * What: hands the arguments to the kind: export_tables.h, command/text/text_export.h,
+ * What: hands the arguments to the kind: export.h, command/text/text_export.h,
  * command/part/part_command.h or command/wacz/wacz_export.h.
  * Threads: main. */
 #ifndef COMMAND_EXPORT_EXPORT_H

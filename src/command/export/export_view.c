@@ -83,7 +83,7 @@ Result export_view_page(ExportView *view, uint64_t index, PageRef *page, Buffer 
     return export_view_result(view, page_db_get(view->db, view->txn, index, page, url));
 }
 
-/* --- where ------------------------------------------------------------------------------------ */
+/* ---- where ---- */
 
 bool export_view_passes(ExportView *view, const Buffer *url, const PageRef *page,
                         const Buffer *source)

@@ -8,8 +8,8 @@
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_db_open.h"
 #include "cluster/link/via_table.h"
-#include "cluster/message/node_place.h"
-#include "crawl/crawl_open.h"
+#include "cluster/message/membership.h"
+#include "crawl/crawl_view.h"
 
 /* One that cannot be opened is told of by crawl_open. */
 static Result open_other(ForeignParents *parents, const char *directory)
@@ -64,7 +64,7 @@ void foreign_parents_close(ForeignParents *parents)
     buffer_destroy(&parents->urls);
 }
 
-/* Appends the URLs of so many pages, from an agent's directory. */
+/* Appends the URLs of the pages, from an agent's directory. */
 static Result foreign_parents_read_urls(PageDB *db, const uint64_t *indices, size_t n, Buffer *urls)
 {
     MDB_txn *txn = NULL;

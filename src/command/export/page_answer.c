@@ -270,7 +270,7 @@ uint64_t page_answers_damaged(const PageAnswers *answers)
     return answers->n_damaged;
 }
 
-/* ---- the record ------------------------------------------------------------------------------ */
+/* ---- the record ---- */
 
 /* The reader of a file. A file that has grown since it was opened is opened anew. NULL: it cannot
  * be. */
@@ -318,7 +318,7 @@ static Result page_answer_read_record(PageAnswers *answers, const char *url, siz
     return fits ? RESULT_OK : RESULT_NOT_FOUND;
 }
 
-/* ---- its header ------------------------------------------------------------------------------ */
+/* ---- its header ---- */
 
 static void page_answer_take_type(PageAnswers *answers, TextCapture *capture)
 {
@@ -346,7 +346,7 @@ static void take_redirect(PageAnswers *answers, const char *url, size_t length, 
     }
 }
 
-/* ---- its body -------------------------------------------------------------------------------- */
+/* ---- its body ---- */
 
 /* The body as it was received: that of a revisit is in the record that it refers to. */
 static Result payload_of(PageAnswers *answers, WarcBytes *payload)

@@ -9,7 +9,7 @@
 #include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
 #include "command/export/export_view.h"
-#include "page/content_hash.h"
+#include "page/parsed_page.h"
 #include "parse/usage/usage.h"
 #include "command/export/foreign_parents.h"
 #include "command/export/page_answer.h"
@@ -78,7 +78,7 @@ static Result page_passes(ExportView *view, const PageRef *page, bool *wanted)
     return rc;
 }
 
-/* ---- what the archive says ------------------------------------------------------------------- */
+/* ---- what the archive says ---- */
 
 typedef struct Archive {
     PagePlaces *places; /* NULL: nothing of it is wanted */
@@ -163,7 +163,7 @@ static Result put_archive(ExportView *view, Archive *archive, const PageRef *pag
     return RESULT_OK;
 }
 
-static Result archive_open(Archive *archive, PageDB *db, const char *directory)
+static Result page_export_archive_open(Archive *archive, PageDB *db, const char *directory)
 {
     *archive = (Archive){.places = NULL};
     if (directory == NULL) {
@@ -173,7 +173,7 @@ static Result archive_open(Archive *archive, PageDB *db, const char *directory)
     return rc == RESULT_OK ? page_answers_new(&archive->answers, directory, archive->places) : rc;
 }
 
-static void archive_close(Archive *archive)
+static void page_export_archive_close(Archive *archive)
 {
     uint64_t damaged = archive->answers == NULL ? 0 : page_answers_damaged(archive->answers);
     if (damaged > 0) {
@@ -186,7 +186,7 @@ static void archive_close(Archive *archive)
     page_places_delete(archive->places);
 }
 
-/* ---- pages ----------------------------------------------------------------------------------- */
+/* ---- pages ---- */
 
 static Result export_page(ExportView *view, Beside *beside, uint64_t index)
 {
@@ -243,7 +243,8 @@ Result page_export_pages(PageDB *db, const PageExportOptions *options)
 {
     ExportView view;
     Beside beside;
-    Result opened = archive_open(&beside.archive, db, options->archive); /* has transactions */
+    Result opened =
+        page_export_archive_open(&beside.archive, db, options->archive); /* has transactions */
     Result known = foreign_parents_open(&beside.parents, options, db);
     opened = opened == RESULT_OK ? known : opened;
     Result rc = export_view_begin(&view, db, options);
@@ -252,7 +253,7 @@ Result page_export_pages(PageDB *db, const PageExportOptions *options)
         rc = export_page(&view, &beside, i);
         rc = rc == RESULT_OK ? export_view_step(&view) : rc;
     }
-    archive_close(&beside.archive);
+    page_export_archive_close(&beside.archive);
     foreign_parents_close(&beside.parents);
     return export_view_end(&view, rc);
 }

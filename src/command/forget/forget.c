@@ -44,7 +44,7 @@ int forget_finish(const char *directory, bool quiet)
     return status;
 }
 
-/* ---- a crawl that runs ----------------------------------------------------------------------- */
+/* ---- a crawl that runs ---- */
 
 static Result forget_ask(ForgetOrder *forget, ControlLink *link, const char *word,
                          const char *argument)
@@ -131,7 +131,7 @@ static Result forget_running(ForgetOrder *forget, bool again)
     return rc == RESULT_OK && !again ? forget_wait(forget, told) : rc;
 }
 
-/* ---- the command line ------------------------------------------------------------------------ */
+/* ---- the command line ---- */
 
 static int forget_usage(FILE *out)
 {

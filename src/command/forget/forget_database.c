@@ -16,7 +16,7 @@
 #include "store/format/page_record.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
-#include "store/page_tables/page_tables.h"
+#include "store/page_tables/page_store.h"
 #include "store/pages/page_db_open.h"
 #include "store/records/page_ref.h"
 #include "store/schedule/schedule.h"
@@ -25,7 +25,7 @@
 #include "store/tables/near_table.h"
 #include "store/tables/robots_table.h"
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- looking ---- */
 
 static int database_get(const ForgetDatabase *d, const char *table, const void *key, size_t length,
                         MDB_val *value)

@@ -13,9 +13,9 @@
 #include "command/forget/forget_rows.h"
 #include "command/forget/forget_text.h"
 #include "command/forget/forget_warc.h"
-#include "command/plan/plan_folder.h"
+#include "command/plan/plan_seeds.h"
 #include "frontier/sieve/sieve.h"
-#include "ingest/batch/ingest_totals.h"
+#include "ingest/batch/ingest_batch.h"
 #include "page/crawl_log.h"
 #include "rules/scope/denial_list.h"
 #include "rules/scope/denials.h"
@@ -98,7 +98,7 @@ static Result forget_read_file(const char *directory, const char *name, Buffer *
     return rc;
 }
 
-/* ---- the order ------------------------------------------------------------------------------- */
+/* ---- the order ---- */
 
 Result forget_order_write(ForgetOrder *forget)
 {
@@ -160,7 +160,7 @@ Result forget_order_bury(ForgetOrder *forget, bool again)
     return rc;
 }
 
-/* ---- preparing: what a crash left is put in order first -------------------------------------- */
+/* ---- preparing: what a crash left is put in order first ---- */
 
 typedef struct Waiting {
     const ForgetTargets *targets;
@@ -255,7 +255,7 @@ static Result forget_prepare(ForgetOrder *forget)
     return rc;
 }
 
-/* ---- writing anew ---------------------------------------------------------------------------- */
+/* ---- writing anew ---- */
 
 /* Copies of the database that were made while it ran hold it, too. */
 static Result forget_checkpoints(ForgetOrder *forget)
@@ -342,7 +342,7 @@ static Result forget_write(ForgetOrder *forget)
     return rc;
 }
 
-/* ---- carrying out ---------------------------------------------------------------------------- */
+/* ---- carrying out ---- */
 
 static Result forget_step(ForgetOrder *forget, char *line)
 {

@@ -24,7 +24,7 @@
 
 #define BATCH_ROWS 65536u /* of a transaction of the new database; a multiple of a pack */
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- rows ---- */
 
 /* A table that is being copied. */
 typedef struct Copy {
@@ -229,7 +229,7 @@ static int rows_row_of_line(Copy *copy, MDB_val *key, MDB_val *value)
            rows_page_stays(copy, schedule_load_bytes((const char *)value->mv_data + n - 8, 8));
 }
 
-/* ---- tables ---------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 /* Those that are not here are copied as they are; idx2info and links have functions of their own.
  */
@@ -314,7 +314,7 @@ static int rows_copy_table(Copy *copy, const char *name)
     return rc;
 }
 
-/* ---- pages ----------------------------------------------------------------------------------- */
+/* ---- pages ---- */
 
 /* The record of a page as it will be: nameless when it is forgotten, and not found on a page that
  * is. domain: of the page itself afterwards. */
@@ -432,7 +432,7 @@ static int rows_write_hashes(Copy *copy)
     return rc == 0 ? rows_copy_turn(copy) : rc;
 }
 
-/* ---- links ----------------------------------------------------------------------------------- */
+/* ---- links ---- */
 
 /* A list without links to forgotten pages; in copy->bytes. */
 static int rows_change_list(Copy *copy, uint64_t index, const uint8_t **list, size_t *length)
@@ -520,7 +520,7 @@ static int rows_write_links(Copy *copy)
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-/* ---- hosts ----------------------------------------------------------------------------------- */
+/* ---- hosts ---- */
 
 static int rows_write_names(Copy *copy)
 {
@@ -649,7 +649,7 @@ static Result rows_write_hosts(Copy *copy)
     return rc;
 }
 
-/* ---- links out of scope ---------------------------------------------------------------------- */
+/* ---- links out of scope ---- */
 
 /* The new table, while it is made. */
 typedef struct ExternalCopy {
@@ -701,7 +701,7 @@ static Result rows_write_external(Copy *copy)
     return rc;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- all of it ---- */
 
 /* All named tables; those of pages and links have functions of their own. */
 static int rows_write_tables(Copy *copy)

@@ -162,7 +162,7 @@ bool forget_means_url(const ForgetTargets *targets, const char *url, size_t leng
     return false;
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- text ---- */
 
 static bool target_is_name_char(char c)
 {

@@ -111,7 +111,7 @@ static Result text_log_line(const ForgetTargets *targets, const char *line, size
     return rc == RESULT_OK ? buffer_append_char(out, '\n') : rc;
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* A file, line by line, into its copy. */
 static Result text_copy(ForgetTexts *texts, const char *name, FILE *in, FILE *out, uint64_t *lines)

@@ -48,7 +48,7 @@ static void archive_name_copy(const char *name, char *out, size_t size)
                    warc_compression_suffix(compression));
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static Result archive_copy_put(Copy *copy, const char *bytes, size_t length)
 {
@@ -165,7 +165,7 @@ static Result archive_write_changed(Copy *copy, const WarcRecord *record, const 
     return rc == RESULT_OK ? archive_copy_put(copy, copy->member.data, copy->member.length) : rc;
 }
 
-/* ---- what becomes of a record ---------------------------------------------------------------- */
+/* ---- what becomes of a record ---- */
 
 /* Whether a capture of that time goes because it is old. */
 static bool archive_is_old(Copy *copy, WarcBytes uri, WallTime date, const WarcDigest *payload)
@@ -300,7 +300,7 @@ static Result archive_take(Copy *copy, const WarcRecord *record)
     return archive_copy_put(copy, member.bytes, member.length);
 }
 
-/* ---- a file ---------------------------------------------------------------------------------- */
+/* ---- a file ---- */
 
 static Result archive_say_damaged(const Copy *copy, Result rc, Buffer *error)
 {

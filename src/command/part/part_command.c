@@ -7,12 +7,11 @@
 
 #include "base/core/hash.h"
 #include "base/memory/map.h"
-#include "command/text/text_filter.h"
+#include "command/text/text_source.h"
 #include "command/text/text_places.h"
-#include "crawl/command_filter.h"
 #include "crawl/command_option.h"
 #include "crawl/exit_status.h"
-#include "crawl/output_file.h"
+#include "crawl/input_file.h"
 #include "crawl/when.h"
 #include "store/archive/warc_load.h"
 

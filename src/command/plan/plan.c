@@ -6,7 +6,6 @@
 #include <sys/statvfs.h>
 
 #include "command/check/check_options.h"
-#include "command/plan/plan_folder.h"
 #include "command/plan/plan_seeds.h"
 #include "crawl/command_option.h"
 #include "crawl/crawl_store.h"

@@ -1,13 +1,17 @@
 #include "command/plan/plan_seeds.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory/json_writer.h"
 #include "base/memory/map.h"
-#include "command/plan/plan_folder.h"
 #include "crawl/agent/agent.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
@@ -23,6 +27,78 @@
 #include "rules/filters.h"
 #include "store/pages/page_db_read.h"
 #include "store/tables/seed_table.h"
+
+/* ---- Plan folder ---- */
+
+#define BLOCK_BYTES 512.0
+
+/* What is done with each entry but folders, and with a folder behind its entries. */
+typedef struct Walk {
+    double bytes;
+    bool removes;
+} Walk;
+
+static void plan_folder_walk(Walk *w, int parent, const char *name, unsigned depth);
+
+static void walk_entries(Walk *w, int folder, unsigned depth)
+{
+    DIR *entries = fdopendir(folder);
+    if (entries == NULL) {
+        (void)close(folder);
+        return;
+    }
+    for (struct dirent *e = readdir(entries); e != NULL; e = readdir(entries)) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+            plan_folder_walk(w, dirfd(entries), e->d_name, depth + 1);
+        }
+    }
+    (void)closedir(entries);
+}
+
+static void plan_folder_walk(Walk *w, int parent, const char *name, unsigned depth)
+{
+    struct stat info;
+    if (depth > PLAN_FOLDER_DEPTH || fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        return;
+    }
+    bool is_folder = S_ISDIR(info.st_mode);
+    w->bytes += (double)info.st_blocks * BLOCK_BYTES;
+    if (is_folder) {
+        int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder >= 0) {
+            walk_entries(w, folder, depth);
+        }
+    }
+    if (w->removes) {
+        (void)unlinkat(parent, name, is_folder ? AT_REMOVEDIR : 0);
+    }
+}
+
+double plan_folder_bytes(const char *path)
+{
+    Walk w = {.bytes = 0};
+    plan_folder_walk(&w, AT_FDCWD, path, 0);
+    return w.bytes;
+}
+
+Result plan_folder_make(Buffer *path)
+{
+    const char *parent = getenv("TMPDIR");
+    Result rc = buffer_printf(path, "%s/ragno-plan-XXXXXX",
+                              parent == NULL || *parent == '\0' ? "/tmp" : parent);
+    if (rc == RESULT_OK && mkdtemp(path->data) == NULL) {
+        rc = RESULT_IO;
+    }
+    return rc;
+}
+
+void plan_folder_remove(const char *path)
+{
+    Walk w = {.removes = true};
+    plan_folder_walk(&w, AT_FDCWD, path, 0);
+}
+
+/* ---- Plan seeds ---- */
 
 /* Plan hosts: the hosts of a dry run, with their addresses and how often they may be asked.
  *
@@ -61,8 +137,7 @@ typedef struct PlanSums {
 #define DAY_S   86400.0
 #define LEAST_S 1e-6 /* a host without any delay, whose fetches took no time */
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static void plan_hosts_take_address(PlanHosts *hosts, CrawlView *view, MDB_txn *txn,
                                     const CrawlLogLine *line)
@@ -156,8 +231,7 @@ static void plan_hosts_destroy(PlanHosts *hosts)
     *hosts = (PlanHosts){.hosts = NULL};
 }
 
-/* ---- sums --------------------------------------------------------------------------------------
- */
+/* ---- sums ---- */
 
 /* Pages a day that the host's own delays and those of its address allow. */
 static double plan_host_per_day(const PlanHost *host)
@@ -252,8 +326,7 @@ typedef struct Look {
     Buffer line;
 } Look;
 
-/* ---- one seed ----------------------------------------------------------------------------------
- */
+/* ---- one seed ---- */
 
 static bool own_filter_refuses(const Look *look)
 {
@@ -383,8 +456,7 @@ static Result take_seed(Look *look, uint64_t index)
                : RESULT_IO;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ---- */
 
 static void sum_text(const Look *look, const PlanSums *sums)
 {

@@ -5,10 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/text/text_filter.h"
+#include "command/text/text_source.h"
 #include "page/tool/text_language.h"
 #include "command/text/text_run.h"
-#include "crawl/command_filter.h"
 #include "crawl/command_option.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"

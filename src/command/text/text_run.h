@@ -12,7 +12,7 @@
 #include "base/memory/buffer.h"
 #include "command/text/text_page.h"
 #include "command/text/text_source.h"
-#include "crawl/output_file.h"
+#include "crawl/input_file.h"
 #include "crawl/progress.h"
 #include "parse/filter/filter.h"
 #include "store/warc/warc_compress.h"

@@ -22,6 +22,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "parse/filter/filter.h"
 #include "parse/http/http_header.h"
 #include "store/archive/warc_reader.h"
 #include "store/warc/warc_format.h"
@@ -150,5 +151,26 @@ WarcBytes text_source_member(const TextSource *source);
 /* How far it has come in the file. */
 uint64_t text_source_position(const TextSource *source);
 const TextCounts *text_source_counts(const TextSource *source);
+
+/* Text filter: a filter expression asked about a capture of an archive.
+ *
+ * What: the expression sees the URL, the status, the content type, the decoded body and the digest
+ * of the payload.
+ * Owns: its scratch. The expression is borrowed.
+ * Threads: one. */
+
+/* What an expression may ask about. */
+#define TEXT_FILTER_HAS (FILTER_HAS_RESPONSE | FILTER_HAS_STATUS | FILTER_HAS_TYPE)
+
+typedef struct TextFilter {
+    const Filter *where; /* NULL: everything passes */
+    FilterScratch *scratch;
+    Url url;
+} TextFilter;
+
+/* RESULT_MEMORY; text_filter_destroy in every case. */
+Result text_filter_init(TextFilter *filter, const Filter *where);
+void text_filter_destroy(TextFilter *filter);
+bool text_filter_passes(TextFilter *filter, const TextCapture *capture);
 
 #endif

@@ -142,7 +142,7 @@ struct TopFeed {
     Buffer error;
 };
 
-/* ---- news ----------------------------------------------------------------------------------- */
+/* ---- news ---- */
 
 void top_news_delete(TopNews *news)
 {
@@ -186,7 +186,7 @@ static void top_feed_show(TopFeed *feed, TopScreen screen, const char *text)
     top_feed_tell(feed, &news, text, NULL);
 }
 
-/* ---- the crawl ------------------------------------------------------------------------------ */
+/* ---- the crawl ---- */
 
 static bool top_feed_append_line(void *context, const char *line)
 {
@@ -293,7 +293,7 @@ static void show_flights(TopFeed *feed)
     buffer_destroy(&text);
 }
 
-/* ---- the database --------------------------------------------------------------------------- */
+/* ---- the database ---- */
 
 static void take_survey(TopFeed *feed)
 {
@@ -354,7 +354,7 @@ static void show_details(TopFeed *feed, const char *origin)
     buffer_destroy(&text);
 }
 
-/* ---- what is asked for ---------------------------------------------------------------------- */
+/* ---- what is asked for ---- */
 
 /* What `deny`, `allow` and `host` of the crawl take: a host's name. */
 static const char *top_feed_name_of(const char *origin)
@@ -451,7 +451,7 @@ static void *top_feed_run(void *argument)
     return NULL;
 }
 
-/* ---- the outside ---------------------------------------------------------------------------- */
+/* ---- the outside ---- */
 
 Result top_feed_start(TopFeed **out, CrawlView *view)
 {
@@ -528,7 +528,7 @@ void top_feed_ask(TopFeed *feed, TopWish wish, const TopModel *model)
         ask->is_paused = log_text_is(status_json_get(model->status, "state"), "paused");
     }
     if (queue_try_push(&feed->asks, ask) != RESULT_OK) {
-        free(ask); /* so many keys at once: the crawl is slow to answer */
+        free(ask); /* more keys than the crawl has answered: it is slow */
     }
 }
 

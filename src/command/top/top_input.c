@@ -20,7 +20,7 @@ static void await_text(TopModel *model, TopScreen screen, const char *subject)
     top_model_text(model, screen, NULL);
 }
 
-/* ---- moving --------------------------------------------------------------------------------- */
+/* ---- moving ---- */
 
 static size_t moved(size_t at, size_t n, unsigned key, size_t page)
 {
@@ -51,7 +51,7 @@ static TopWish turn_order(TopModel *model, bool forward)
     return WISH_LOOK;
 }
 
-/* ---- prompts -------------------------------------------------------------------------------- */
+/* ---- prompts ---- */
 
 static void top_input_ask(TopModel *model, TopPrompt prompt, const char *input)
 {
@@ -102,7 +102,7 @@ static TopWish prompt_key(TopModel *model, unsigned key)
     return WISH_NOTHING;
 }
 
-/* ---- letters -------------------------------------------------------------------------------- */
+/* ---- letters ---- */
 
 /* What is done to the host that is chosen. */
 static TopWish top_input_about_host(TopModel *model, unsigned key)

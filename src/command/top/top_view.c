@@ -15,7 +15,7 @@
 #define CLOCK_WIDTH 14
 #define FIELD_BYTES 64
 
-/* ---- pieces --------------------------------------------------------------------------------- */
+/* ---- pieces ---- */
 
 static double top_view_number(const TopModel *model, const char *name)
 {
@@ -67,7 +67,7 @@ static void draw_graph(const TopModel *model, Canvas *canvas, int row, int colum
     }
 }
 
-/* ---- the head ------------------------------------------------------------------------------- */
+/* ---- the head ---- */
 
 static CanvasStyle style_of_state(const TopModel *model, const char *state)
 {
@@ -195,7 +195,7 @@ static void draw_figures(const TopModel *model, Canvas *canvas)
     (void)draw_bytes(canvas, 8, at, "disk free", top_view_number(model, "disk_free_bytes"));
 }
 
-/* ---- hosts ---------------------------------------------------------------------------------- */
+/* ---- hosts ---- */
 
 /* Where the columns begin; 0 = not shown. */
 typedef struct Columns {
@@ -355,7 +355,7 @@ static void draw_hosts(TopModel *model, WallTime now, Canvas *canvas)
     }
 }
 
-/* ---- texts ---------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 const char *top_view_help(void)
 {
@@ -421,7 +421,7 @@ static void draw_text(TopModel *model, Canvas *canvas)
     }
 }
 
-/* ---- the last line -------------------------------------------------------------------------- */
+/* ---- the last line ---- */
 
 static void draw_prompt(const TopModel *model, Canvas *canvas, int row)
 {

@@ -11,7 +11,7 @@
 
 /* now: for waits. model->first and model->text_first move so that the chosen row is to be seen. */
 void top_view_draw(TopModel *model, WallTime now, Canvas *canvas);
-/* Rows of hosts, lines of text, that a canvas of so many rows shows: for page keys. */
+/* Rows of hosts, lines of text, that a canvas with this number of rows shows: for page keys. */
 size_t top_view_page(int rows);
 /* The help, as text. */
 const char *top_view_help(void);

@@ -40,7 +40,7 @@
 #ifndef COMMAND_VERIFY_VERIFY_H
 #define COMMAND_VERIFY_VERIFY_H
 
-#include "command/verify/verify_types.h"
+#include "command/verify/verify_run.h"
 
 /* RESULT_OK when everything could be looked at, whatever was found. RESULT_LOCKED: a repair of what
  * is in use; standard error says by whom. RESULT_INVALID: a file cannot be declared as moved;

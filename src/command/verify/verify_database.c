@@ -108,8 +108,7 @@ typedef struct Database {
     uint64_t host_problems;
 } Database;
 
-/* ---- pages ------------------------------------------------------------------------------------
- */
+/* ---- pages ---- */
 
 static void verify_database_check_page(Database *database, const PageRef *page)
 {
@@ -168,8 +167,7 @@ static void verify_database_check_pages(Database *database, bool has_schedule)
     }
 }
 
-/* ---- schedule ---------------------------------------------------------------------------------
- */
+/* ---- schedule ---- */
 
 /* Its URLs are kept, and parked. */
 static bool verify_database_is_aside(uint8_t state)
@@ -312,8 +310,7 @@ static Result rebuild_schedule(Database *database)
     return rc;
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------
- */
+/* ---- hosts ---- */
 
 static Result note_state(void *context, uint32_t host, const HostRecord *record)
 {
@@ -371,8 +368,7 @@ static Result verify_database_check_hosts(Database *database, bool repair)
     return rc;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ---- */
 
 static bool has_table(MDB_txn *txn, const char *name)
 {

@@ -285,7 +285,7 @@ static Result verify_files_read_file(Verify *verify, const WarcFile *file, WarcR
     return rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-/* --- indices ---------------------------------------------------------------------------------- */
+/* ---- indices ---- */
 
 /* Compares the index with what it should be; false when they differ (the first differences were
  * told). */
@@ -350,7 +350,7 @@ static Result settle_index(Verify *verify, const WarcFile *file, const char *exp
     return rc;
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* ---- files ---- */
 
 static Result copy_from(int from, uint64_t offset, int to)
 {

@@ -19,8 +19,7 @@ typedef struct Keys {
     uint64_t n_nameless;
 } Keys;
 
-/* ---- looking ----------------------------------------------------------------------------------
- */
+/* ---- looking ---- */
 
 static void verify_keys_check_pages(Keys *keys, MDB_txn *txn, uint64_t first, uint64_t end)
 {
@@ -103,8 +102,7 @@ static Result verify_keys_look(Keys *keys)
     return rc;
 }
 
-/* ---- repair -----------------------------------------------------------------------------------
- */
+/* ---- repair ---- */
 
 static Result mend_pages(Keys *keys, MDB_txn *txn)
 {

@@ -147,8 +147,7 @@ static Result verify_links_look(Lists *lists, MDB_txn *txn)
     return rc;
 }
 
-/* ---- repair -----------------------------------------------------------------------------------
- */
+/* ---- repair ---- */
 
 typedef struct Repairs {
     uint64_t rebuilt;

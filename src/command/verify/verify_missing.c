@@ -36,8 +36,7 @@ typedef struct Walk {
     unsigned lines; /* in this transaction */
 } Walk;
 
-/* ---- which indices ----------------------------------------------------------------------------
- */
+/* ---- which indices ---- */
 
 /* Looked for on the disk, since a running crawl has finished files after they were listed; first as
  * open, since it may finish one between two looks. */
@@ -86,8 +85,7 @@ static bool is_declared(const Verify *verify, const char *index)
     return map_get(&verify->declared, key) != NULL;
 }
 
-/* ---- what was in them -------------------------------------------------------------------------
- */
+/* ---- what was in them ---- */
 
 /* Short transactions: a reader of hours would make a running crawl's database grow. */
 static Result next_turn(Walk *walk)
@@ -224,8 +222,7 @@ static Result look_at_declarations(Verify *verify)
     return rc;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 static int by_number(const void *left, const void *right)
 {

@@ -8,13 +8,12 @@
 #include "command/verify/verify_parts.h"
 #include "crawl/crawl_store.h"
 #include "ingest/batch/ingest_batch.h"
-#include "ingest/batch/ingest_totals.h"
 #include "ingest/page/page_way.h"
 #include "ingest/page/seed_places.h"
-#include "page/content_hash.h"
+#include "page/parsed_page.h"
 #include "page/parsing.h"
 #include "store/archive/warc_load.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 #include "store/pages/page_db_read.h"
 #include "page/parser.h"
 
@@ -41,7 +40,7 @@ Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, u
 }
 
 /* ---- Lists of links that are lost, made again from the stored answers, for `ragno verify
- * --repair` ---- */
+ * --repair` */
 
 struct VerifyRelink {
     Verify *verify;
@@ -64,8 +63,7 @@ struct VerifyRelink {
     bool begun;
 };
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 static void verify_relink_take_parsed(void *context, ParsedPage *page)
 {
@@ -224,8 +222,7 @@ void verify_relink_close(VerifyRelink *relink)
     free(relink);
 }
 
-/* ---- transactions -----------------------------------------------------------------------------
- */
+/* ---- transactions ---- */
 
 Result verify_relink_begin(VerifyRelink *relink)
 {
@@ -270,8 +267,7 @@ Result verify_relink_commit(VerifyRelink *relink)
     return rc;
 }
 
-/* ---- one page ---------------------------------------------------------------------------------
- */
+/* ---- one page ---- */
 
 /* The stored answer as the fetch that it was. It takes header and body. */
 static FetchResult *fetch_of(WarcAnswer *answer, const PageRef *page)

@@ -30,7 +30,7 @@
 
 #define LAST_COMMIT_MS 300000 /* a service manager is told that the end may take so long */
 
-/* ---- signals and news ------------------------------------------------------------------------ */
+/* ---- signals and news ---- */
 
 typedef struct Watch {
     Helm helm;
@@ -176,8 +176,7 @@ static void watch_crawl(Watch *watch)
     }
 }
 
-/* ---- seeds
- * --------------------------------------------------------------------------------------------- */
+/* ---- seeds ---- */
 
 typedef struct SeedSink {
     Ingest *ingest;
@@ -258,7 +257,7 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
     return EXIT_FINISHED;
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 static int status_of_open(Result rc)
 {

@@ -10,7 +10,7 @@
 
 #include "base/core/hash.h"
 #include "base/thread/log.h"
-#include "cluster/message/node_place.h"
+#include "cluster/message/membership.h"
 #include "crawl/cluster/cluster_sinks.h"
 #include "crawl/cluster/cluster_state.h"
 #include "parse/host/domain.h"
@@ -163,7 +163,7 @@ Result cluster_settings_write(const Config *config, Buffer *out)
 #define GATHER_MS  10 /* a member looks at its mail so often at most */
 #define ASLEEP_NS  INT64_C(50000000)
 
-/* ---- mail ------------------------------------------------------------------------------------ */
+/* ---- mail ---- */
 
 static void cluster_thread_begin(ClusterPart *part, MonoTime now)
 {
@@ -213,7 +213,7 @@ static void handle(ClusterPart *part, Mail *letter, MonoTime now)
     cluster_mail_delete(letter);
 }
 
-/* ---- thread ---------------------------------------------------------------------------------- */
+/* ---- thread ---- */
 
 static void publish_state(ClusterPart *part)
 {
@@ -293,7 +293,7 @@ static void *cluster_thread_run(void *argument)
 
 #define SEED_OF_SEEDS UINT64_C(0x7261676e6f)
 
-/* ---- asked by others ------------------------------------------------------------------------ */
+/* ---- asked by others ---- */
 
 ClusterState cluster_part_state(ClusterPart *part)
 {
@@ -312,7 +312,7 @@ EndVerdict cluster_part_verdict(const ClusterPart *part)
     return (EndVerdict)atomic_load(&part->verdict);
 }
 
-/* ---- mail ------------------------------------------------------------------------------------ */
+/* ---- mail ---- */
 
 static void cluster_part_take_event(void *context, TransportEvent *event)
 {
@@ -421,7 +421,7 @@ void cluster_part_left(ClusterPart *part, uint32_t host)
     }
 }
 
-/* ---- birth and death ------------------------------------------------------------------------- */
+/* ---- birth and death ---- */
 
 static Result read_place(ClusterPart *part, NodeIdentity *identity, ClusterTable *table)
 {
@@ -515,7 +515,7 @@ void cluster_part_delete(ClusterPart *part)
     free(part);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 /* All agents know pages by the same hashes. */
 static Result share_seed(PageDB *db, MDB_txn *txn, const ClusterTable *table)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/message/node_place.h"
+#include "cluster/message/membership.h"
 #include "cluster/message/page_trail.h"
 #include "crawl/cluster/cluster_state.h"
 #include "fetch/transfer/fetch_result.h"

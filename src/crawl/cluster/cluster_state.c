@@ -1,7 +1,92 @@
 #include "crawl/cluster/cluster_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- Cluster mail ---- */
+
+void cluster_mail_init(ClusterMail *mail)
+{
+    *mail = (ClusterMail){.first = NULL};
+    mutex_init(&mail->mutex, RANK_QUEUE);
+    condition_init(&mail->changed);
+}
+
+void cluster_mail_delete(Mail *letter)
+{
+    transport_event_delete(letter->event);
+    if (letter->table != NULL) {
+        cluster_table_destroy(letter->table);
+        free(letter->table);
+    }
+    free(letter->url);
+    errand_answer_delete(letter->answer);
+    free(letter);
+}
+
+void cluster_mail_destroy(ClusterMail *mail)
+{
+    while (mail->first != NULL) {
+        Mail *next = mail->first->next;
+        cluster_mail_delete(mail->first);
+        mail->first = next;
+    }
+    condition_destroy(&mail->changed);
+    mutex_destroy(&mail->mutex);
+}
+
+void cluster_mail_post(ClusterMail *mail, const Mail *letter)
+{
+    Mail *copy = malloc(sizeof *copy);
+    if (copy == NULL) {
+        atomic_store(&mail->lost, true);
+        return;
+    }
+    *copy = *letter;
+    copy->next = NULL;
+    mutex_lock(&mail->mutex);
+    bool dropped = mail->closed;
+    if (!dropped) {
+        if (mail->last == NULL) {
+            mail->first = copy;
+        } else {
+            mail->last->next = copy;
+        }
+        mail->last = copy;
+        if (!mail->gathers) {
+            condition_signal(&mail->changed);
+        }
+    }
+    mutex_unlock(&mail->mutex);
+    if (dropped) {
+        cluster_mail_delete(copy);
+    }
+}
+
+Mail *cluster_mail_take(ClusterMail *mail, MonoTime not_before, MonoTime deadline)
+{
+    mutex_lock(&mail->mutex);
+    mail->gathers = true;
+    while (condition_wait_until(&mail->changed, &mail->mutex, not_before)) {
+    }
+    mail->gathers = false;
+    while (mail->first == NULL && condition_wait_until(&mail->changed, &mail->mutex, deadline)) {
+    }
+    Mail *all = mail->first;
+    mail->first = mail->last = NULL;
+    mutex_unlock(&mail->mutex);
+    return all;
+}
+
+void cluster_mail_close(ClusterMail *mail)
+{
+    mutex_lock(&mail->mutex);
+    mail->closed = true;
+    mutex_unlock(&mail->mutex);
+}
+
+/* ---- Cluster state ---- */
 
 void cluster_state_set(ClusterPart *part, ClusterState state, const char *text)
 {

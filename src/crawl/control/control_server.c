@@ -42,7 +42,7 @@ struct ControlServer {
     ControlClient last_id;
 };
 
-/* ---- one client ------------------------------------------------------------------------------ */
+/* ---- one client ---- */
 
 static void control_server_forget(ControlServer *server, Client *client)
 {
@@ -141,7 +141,7 @@ static void dismiss(Client *client, const char *sentence)
     client->leaving = true;
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 static void control_server_take_request(ControlServer *server, Client *client, const char *line,
                                         size_t length)
@@ -224,7 +224,7 @@ static void read_requests(ControlServer *server, Client *client)
     take_requests(server, client);
 }
 
-/* ---- clients that come ----------------------------------------------------------------------- */
+/* ---- clients that come ---- */
 
 /* A free place, if need be that of whoever has been silent longest and waits for nothing. */
 static Client *control_server_find_place(ControlServer *server)
@@ -286,7 +286,7 @@ static void accept_clients(ControlServer *server)
     }
 }
 
-/* ---- the outside ----------------------------------------------------------------------------- */
+/* ---- the outside ---- */
 
 int control_server_fd(const ControlServer *server)
 {

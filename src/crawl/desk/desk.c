@@ -9,7 +9,6 @@
 #include "base/thread/thread.h"
 #include "crawl/desk/desk_hosts.h"
 #include "crawl/desk/desk_reply.h"
-#include "crawl/desk/desk_state.h"
 #include "crawl/parts/rule_parts.h"
 
 /* Desk, flights: what is being fetched right now.
@@ -492,7 +491,7 @@ static void gone(void *context, ControlClient client)
     desk_status_gone(desk, client);
 }
 
-/* ---- the outside ----------------------------------------------------------------------------- */
+/* ---- the outside ---- */
 
 Result desk_open(Desk **out, Helm *helm, const char *directory)
 {

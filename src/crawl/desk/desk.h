@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#include "crawl/desk/desk_state.h"
+#include "crawl/desk/desk_reply.h"
 
 /* The words that a desk understands, with what they do: for the help of programs that ask it, and
  * for completion, which takes the first word of each line that is indented by two blanks. */

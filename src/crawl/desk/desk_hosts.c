@@ -10,7 +10,7 @@
 #include "parse/url/url.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 /* ---- Desk, settings ---- */
 
@@ -31,7 +31,7 @@ void desk_settled(Desk *desk, const DeskRequest *request, Result rc, Buffer *ans
     }
 }
 
-/* ---- get ------------------------------------------------------------------------------------- */
+/* ---- get ---- */
 
 /* "politeness.host_delay", "politeness", or nothing. */
 static bool is_asked(const OptionSpec *spec, const char *word)
@@ -84,7 +84,7 @@ void desk_get(Desk *desk, const DeskRequest *request)
     }
 }
 
-/* ---- set ------------------------------------------------------------------------------------- */
+/* ---- set ---- */
 
 void desk_set(Desk *desk, const DeskRequest *request)
 {
@@ -121,7 +121,7 @@ void desk_unset(Desk *desk, const DeskRequest *request)
 
 #define ORIGINS_MAX 2u
 
-/* ---- orders ---------------------------------------------------------------------------------- */
+/* ---- orders ---- */
 
 static void desk_hosts_give(Desk *desk, const DeskRequest *request, OrderKind kind,
                             const char *const *texts, size_t n)
@@ -167,7 +167,7 @@ void desk_hosts_tick(Desk *desk)
     }
 }
 
-/* ---- seed ------------------------------------------------------------------------------------ */
+/* ---- seed ---- */
 
 /* As it is kept, owned; NULL: it is no seed, or there is no memory. */
 static char *desk_hosts_normalise(Desk *desk, const char *word)
@@ -217,7 +217,7 @@ void desk_seed(Desk *desk, const DeskRequest *request)
     free(texts);
 }
 
-/* ---- host ------------------------------------------------------------------------------------ */
+/* ---- host ---- */
 
 typedef struct HostLook {
     Desk *desk;
@@ -395,7 +395,7 @@ void desk_host(Desk *desk, const DeskRequest *request)
                        verb);
 }
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* ---- waiting ---- */
 
 typedef struct Teller {
     Desk *desk;

@@ -7,7 +7,7 @@
 #ifndef CRAWL_DESK_DESK_HOSTS_H
 #define CRAWL_DESK_DESK_HOSTS_H
 
-#include "crawl/desk/desk_state.h"
+#include "crawl/desk/desk_reply.h"
 
 /* Desk, settings: get, set, unset.
  *

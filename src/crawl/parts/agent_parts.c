@@ -95,8 +95,7 @@ static Result parsing_parts_change(AgentParts *parts, Buffer *error)
 
 /* ---- Agent parts ---- */
 
-/* ---- building
- * ----------------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
@@ -217,9 +216,7 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     return rc;
 }
 
-/* ---- life
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 Result parts_configure(AgentParts *parts, Buffer *error)
 {

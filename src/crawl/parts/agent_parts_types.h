@@ -24,7 +24,7 @@
 #include "page/classify/classifier.h"
 #include "page/parsing.h"
 #include "parse/host/ip_address.h"
-#include "parse/trap/trap_set.h"
+#include "parse/trap/trap.h"
 #include "rules/config.h"
 #include "rules/filters.h"
 #include "rules/scope/denial_list.h"

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#define BYTES_AT_ONCE 65536u /* a transfer is expected to bring so many at most */
+#define BYTES_AT_ONCE 65536u /* the most that a transfer is expected to bring */
 
 /* Wakes the main thread: something it looks at has changed. */
 static void ring(void *context)

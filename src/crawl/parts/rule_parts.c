@@ -12,7 +12,7 @@
 #include "logs/log_text.h"
 #include "rules/scope/admission.h"
 
-/* ---- the fingerprint ------------------------------------------------------------------------- */
+/* ---- the fingerprint ---- */
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 {
@@ -60,7 +60,7 @@ static uint64_t rule_parts_fingerprint(const AgentParts *parts)
     return hash;
 }
 
-/* ---- sharing --------------------------------------------------------------------------------- */
+/* ---- sharing ---- */
 
 static Result make_admission(const AgentParts *parts, const DenialList *denials,
                              Admission **admission, Buffer *error)
@@ -110,7 +110,7 @@ Result rule_parts_share(AgentParts *parts, Buffer *error)
     return rc != RESULT_OK ? rc : rest;
 }
 
-/* ---- denials --------------------------------------------------------------------------------- */
+/* ---- denials ---- */
 
 /* The changed list is on the disk before it holds; when anything fails it is as it was. */
 static Result rule_parts_install(AgentParts *parts, Buffer *answer)

@@ -3,7 +3,7 @@
 #include "base/thread/log.h"
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
-#include "ingest/batch/ingest_totals.h"
+#include "ingest/batch/ingest_batch.h"
 
 static Result build_archive(AgentParts *parts, Buffer *error)
 {

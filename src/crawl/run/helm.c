@@ -194,7 +194,7 @@ bool network_look_is_out(const NetworkLook *look)
     return look->transfers.out || look->names.out;
 }
 
-/* ---- names that do not exist ----------------------------------------------------------------- */
+/* ---- names that do not exist ---- */
 
 static bool network_look_ask_again(AgentParts *parts, int64_t by_ms)
 {
@@ -231,7 +231,7 @@ bool network_look_once_more(NetworkLook *look, AgentParts *parts)
     return may_bring && network_look_ask_again(parts, INT64_MAX);
 }
 
-/* ---- the clock ------------------------------------------------------------------------------- */
+/* ---- the clock ---- */
 
 void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
 {
@@ -250,7 +250,7 @@ void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
 #define SAME_SIGNAL_MS 100
 #define ERASE_TICK_MS  100 /* until no link waits */
 
-/* ---- stop ------------------------------------------------------------------------------------ */
+/* ---- stop ---- */
 
 /* That it takes a while, and how it can be had at once. */
 static void tell_of_second(const Helm *helm, const char *who)
@@ -330,7 +330,7 @@ void helm_stop_now(Helm *helm, const char *who, MonoTime now)
     force(helm, who);
 }
 
-/* ---- erasing --------------------------------------------------------------------------------- */
+/* ---- erasing ---- */
 
 void helm_erase(Helm *helm, const char *who)
 {
@@ -349,7 +349,7 @@ static void helm_check_erasure(Helm *helm, MonoTime now)
     }
 }
 
-/* ---- pause ----------------------------------------------------------------------------------- */
+/* ---- pause ---- */
 
 bool helm_pause(Helm *helm, bool held, const char *who)
 {
@@ -391,7 +391,7 @@ static unsigned helm_look_at_disk(Helm *helm)
     return low;
 }
 
-/* ---- configuration and logs ------------------------------------------------------------------ */
+/* ---- configuration and logs ---- */
 
 void helm_reopen_logs(Helm *helm, const char *who)
 {
@@ -420,7 +420,7 @@ Result helm_checkpoint(Helm *helm, const char *who, Buffer *answer)
                             parts, answer);
 }
 
-/* ---- limits ---------------------------------------------------------------------------------- */
+/* ---- limits ---- */
 
 /* Nothing was ever fetched, and not one name server said a word. */
 static bool is_without_names(const Helm *helm)

@@ -275,8 +275,7 @@ static char *monitor_join(const char *directory, const char *name)
     return buffer_detach(&path);
 }
 
-/* ---- files
- * -------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 Result monitor_open_log(const AgentOptions *options, const char *directory, Buffer *error)
 {
@@ -328,8 +327,7 @@ static void write_json(Monitor *monitor, const StatusSample *now)
     free(draft);
 }
 
-/* ---- samples
- * ------------------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 static uint64_t database_bytes(const Monitor *monitor)
 {
@@ -453,8 +451,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     sample_disk(monitor, s);
 }
 
-/* ---- output
- * ---------------------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 /* The log wipes the progress line before it writes to the terminal; the next tick draws it again.
  */

@@ -8,7 +8,7 @@
 #include "crawl/parts/agent_parts.h"
 #include "crawl/run/agent_options.h"
 #include "crawl/run/status.h"
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/ingest_batch.h"
 
 /* Waiting: the hosts that have failed and wait for a retry, for what, and until when.
  *

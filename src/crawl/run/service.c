@@ -35,7 +35,7 @@ static void service_tell(Service *service, const char *format, ...)
                   (const struct sockaddr *)&service->address, service->address_length);
 }
 
-/* ---- open ------------------------------------------------------------------------------------ */
+/* ---- open ---- */
 
 /* False: it is no address of a Unix socket. */
 static bool service_take_address(Service *service, const char *name)
@@ -100,7 +100,7 @@ void service_close(Service *service)
     }
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- what is told ---- */
 
 /* Twice in an interval, so that one that comes late does no harm. */
 static int64_t period_ms(const Service *service)

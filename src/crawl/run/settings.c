@@ -16,8 +16,7 @@
 
 #define OPERATOR "operator" /* origin of what one has set */
 
-/* ---- what operators have set -----------------------------------------------------------------
- */
+/* ---- what operators have set ---- */
 
 static SettingsEntry *settings_find(const Settings *settings, const char *pattern, const char *name)
 {
@@ -101,7 +100,7 @@ void settings_destroy(Settings *settings)
     *settings = (Settings){.n_set = 0};
 }
 
-/* ---- taking over ----------------------------------------------------------------------------- */
+/* ---- taking over ---- */
 
 typedef struct Asker {
     const Settings *settings;
@@ -245,7 +244,7 @@ Result settings_reload(Settings *settings, const char *who, size_t *changed, Buf
     return rc;
 }
 
-/* ---- one option ------------------------------------------------------------------------------ */
+/* ---- one option ---- */
 
 /* A copy of what is in effect, with one other value. */
 static Result try_value(const Settings *settings, const char *pattern, const char *name,
@@ -369,7 +368,7 @@ Result settings_unset(Settings *settings, const char *pattern, const char *name,
     return rc;
 }
 
-/* ---- since the run before -------------------------------------------------------------------- */
+/* ---- since the run before ---- */
 
 static char *settings_join(const char *directory, const char *name)
 {
@@ -425,7 +424,7 @@ void settings_tell_start(const Config *config, const char *directory)
     free(path);
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 /* Synced, since a resumed crawl reads it: half a file must not get the name. */
 static Result write_file(const Config *config, const char *directory, const char *name,

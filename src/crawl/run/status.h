@@ -123,7 +123,7 @@ bool status_only_waits(const StatusSample *now);
 Result status_line(const StatusSample *before, const StatusSample *now, Buffer *out);
 /* The same as one JSON object, with pid. */
 Result status_json(const StatusSample *before, const StatusSample *now, long pid, Buffer *out);
-/* One line for a terminal of so many columns. */
+/* One line for a terminal with this number of columns. */
 Result status_progress(const StatusSample *before, const StatusSample *now, unsigned columns,
                        Buffer *out);
 /* Resident memory of this process. */

@@ -6,10 +6,10 @@
 
 #include "store/pages/page_db_read.h"
 #include "base/thread/log.h"
-#include "ingest/batch/ingest_totals.h"
+#include "ingest/batch/ingest_batch.h"
 #include "crawl/run/status.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 #define SLOW_HOSTS         5u
 #define SLOW_LEAST_FETCHES 2u

@@ -8,7 +8,7 @@
 #include "parse/host/authority.h"
 #include "parse/robots/robots.h"
 #include "store/pages/page_db_read.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 /* ---- Seed reason ---- */
 
@@ -150,7 +150,7 @@ typedef struct Look {
     Buffer words;
 } Look;
 
-/* ---- the walk -------------------------------------------------------------------------------- */
+/* ---- the walk ---- */
 
 static Result seed_verdict_look_at(Look *look, uint64_t index)
 {

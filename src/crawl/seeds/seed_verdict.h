@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "base/memory/buffer.h"
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/ingest_batch.h"
 #include "rules/config.h"
 #include "store/pages/page_db.h"
 #include "store/tables/host_table.h"

@@ -250,7 +250,7 @@ typedef struct Request {
     WebQuestion question;
 } Request;
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static enum MHD_Result send_response(Request *request, unsigned status, const char *type,
                                      struct MHD_Response *response)
@@ -299,7 +299,7 @@ static enum MHD_Result web_say(Request *request, unsigned status, const char *se
     return rc;
 }
 
-/* ---- what is asked of the crawl -------------------------------------------------------------- */
+/* ---- what is asked of the crawl ---- */
 
 static enum MHD_Result send_status(Web *web, Request *request, bool metrics)
 {
@@ -377,7 +377,7 @@ static enum MHD_Result web_change(Web *web, Request *request)
     return rc;
 }
 
-/* ---- what look answers ----------------------------------------------------------------------- */
+/* ---- what look answers ---- */
 
 static void resume(void *context)
 {
@@ -440,7 +440,7 @@ static enum MHD_Result send_why(Web *web, Request *request, WebQuestionKind kind
     return ask_look(web, request, kind, url);
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 static enum MHD_Result web_get(Web *web, Request *request, const char *path)
 {
@@ -559,7 +559,7 @@ static void log_trouble(void *context, const char *format, va_list arguments)
     LOG_DEBUG("web", "libmicrohttpd", "words=\"%s\"", text);
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static Result start_daemon(Web *web, int fd)
 {

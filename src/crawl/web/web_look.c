@@ -10,7 +10,7 @@
 #include "frontier/visit/host_situation.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
-#include "report/count/series.h"
+#include "report/count/tally.h"
 #include "survey/survey.h"
 #include "why/why_text.h"
 
@@ -246,7 +246,7 @@ struct WebLook {
     Thread thread;
 };
 
-/* ---- hosts ----------------------------------------------------------------------------------- */
+/* ---- hosts ---- */
 
 static bool has_hosts(const WebLook *look, const WebQuestion *question, MonoTime now)
 {
@@ -290,7 +290,7 @@ static Result web_look_tell_hosts(WebLook *look, WebQuestion *question)
     return buffer_append(&question->body, look->hosts.body.data, look->hosts.body.length);
 }
 
-/* ---- why ------------------------------------------------------------------------------------- */
+/* ---- why ---- */
 
 static bool web_look_note_line(void *context, const char *line)
 {
@@ -374,7 +374,7 @@ static Result web_look_tell_why(WebLook *look, WebQuestion *question)
     return rc;
 }
 
-/* ---- history --------------------------------------------------------------------------------- */
+/* ---- history ---- */
 
 static Result tell_history(WebLook *look, WebQuestion *question)
 {
@@ -389,7 +389,7 @@ static Result tell_history(WebLook *look, WebQuestion *question)
                            : rc;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* ---- the thread ---- */
 
 static void web_look_answer(WebLook *look, WebQuestion *question)
 {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "base/memory/buffer.h"
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/ingest_batch.h"
 #include "survey/survey.h"
 
 /* Web history: what status.log tells of the last hours, as JSON for graphs.
@@ -23,7 +23,7 @@
  *   {"from": 1769860800000, "width_ms": 10000, "pages_s": [12.5, ...], ...}
  *
  * What: one number for each bucket of time, null for those in which nothing was told. There are at
- * most SERIES_BUCKETS buckets (report/count/series.h), however long the crawl.
+ * most SERIES_BUCKETS buckets (report/count/tally.h), however long the crawl.
  * Threads: one at a time; the crawl may be writing the log.
  * Errors: RESULT_MEMORY; a log that cannot be read has no buckets. */
 

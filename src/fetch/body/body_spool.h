@@ -54,7 +54,8 @@ bool body_spool_is_for(const Buffer *header, const Buffer *body);
 /* Moves the body into a new file: body is empty afterwards. On failure body is as it was, and the
  * spool is not open. */
 Result body_spool_open(BodySpool *spool, const BodySpoolOptions *options, Buffer *body);
-/* Whether a long page is read on, of a host with so many in a row that did not end; counts. */
+/* Whether a long page is read on, by the number of its host's pages in a row that had no end;
+ * counts. */
 bool body_spool_may(const BodySpoolOptions *options, unsigned *endless);
 /* The page has ended, and so has the transfer. */
 void body_spool_judge(const BodySpool *spool, uint64_t max_bytes, unsigned *endless);

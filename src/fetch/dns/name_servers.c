@@ -98,7 +98,7 @@ typedef struct Question {
     unsigned steps;  /* so far, this one included */
 } Question;
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 /* Who is asked first: the one that answers, but for a look at a silent one now and then. */
 static unsigned first_server(NameServers *servers)
@@ -208,7 +208,7 @@ void name_servers_ask(NameServers *servers, const char *hostname, int family, Na
     name_servers_put(question);
 }
 
-/* ---- channels -------------------------------------------------------------------------------- */
+/* ---- channels ---- */
 
 static void name_servers_on_socket(void *context, ares_socket_t fd, int readable, int writable)
 {

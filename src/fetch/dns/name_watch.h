@@ -20,7 +20,7 @@
 #include "fetch/outage/outage.h"
 
 #define NAME_WATCH_KNOWN   8u     /* names that had an address lately */
-#define NAME_WATCH_LEAST   3u     /* so many, besides the one that fails, make a canary */
+#define NAME_WATCH_LEAST   3u     /* hosts that make a canary, besides the one that fails */
 #define NAME_WATCH_MUTE_MS 120000 /* silence from the start is ours for so long */
 #define NAME_WATCH_BYTES   256u   /* of a name; longer ones are not remembered */
 

@@ -193,7 +193,7 @@ struct Resolver {
     _Atomic uint64_t published_excused;
 };
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static void publish_outage(Resolver *resolver)
 {
@@ -217,7 +217,7 @@ static void resolver_give(Resolver *resolver, const Name *name, VisitState *visi
     resolver->answered(resolver->context, visit_state);
 }
 
-/* ---- our own outages ------------------------------------------------------------------------- */
+/* ---- our own outages ---- */
 
 /* The watch has changed its mind. What was said of names until now may have been a lie. */
 static void note_outage(Resolver *resolver, MonoTime now)
@@ -299,7 +299,7 @@ static void resolver_conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
     name_cache_keep(&resolver->cache, name);
 }
 
-/* ---- queries --------------------------------------------------------------------------------- */
+/* ---- queries ---- */
 
 static void ask_queued(Resolver *resolver);
 static void resolver_ask(Resolver *resolver, Name *name);
@@ -446,7 +446,7 @@ static void resolver_take(Resolver *resolver, VisitState *visit_state, MonoTime 
     }
 }
 
-/* ---- thread ---------------------------------------------------------------------------------- */
+/* ---- thread ---- */
 
 static void resolver_read_inbox(Resolver *resolver)
 {
@@ -529,7 +529,7 @@ static void *resolver_main(void *argument)
     return NULL;
 }
 
-/* ---- the outside ----------------------------------------------------------------------------- */
+/* ---- the outside ---- */
 
 Result resolver_new(Resolver **out, const ResolverOptions *options,
                     void (*answered)(void *context, VisitState *visit_state), void *context)

@@ -76,7 +76,7 @@ static void network_watch_tell(NetworkWatch *watch)
     }
 }
 
-/* ---- what fetching threads say --------------------------------------------------------------- */
+/* ---- what fetching threads say ---- */
 
 static bool network_watch_is_same(const IpAddress *a, const IpAddress *b)
 {
@@ -152,7 +152,7 @@ OutageReport network_watch_report(NetworkWatch *watch)
     return report;
 }
 
-/* ---- the canary ------------------------------------------------------------------------------ */
+/* ---- the canary ---- */
 
 typedef enum Song { SONG_NONE, SONG_SILENCE, SONG_HEARD } Song;
 

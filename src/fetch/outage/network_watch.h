@@ -23,7 +23,7 @@
 #include "parse/host/ip_address.h"
 
 #define NETWORK_WATCH_KNOWN 16u /* addresses that answered lately */
-#define NETWORK_WATCH_LEAST 3u  /* so many, besides the one that fails, make a canary */
+#define NETWORK_WATCH_LEAST 3u  /* hosts that make a canary, besides the one that fails */
 
 typedef struct NetworkWatch NetworkWatch;
 

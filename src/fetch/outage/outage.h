@@ -24,10 +24,32 @@
 #ifndef FETCH_OUTAGE_OUTAGE_H
 #define FETCH_OUTAGE_OUTAGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/clock.h"
+
+/* Local trouble: what this machine could not do for a fetch, counted and told.
+ *
+ * What: there is no descriptor, no port, no memory for a socket; our own firewall says no; the
+ * thread did not run for a while. No host is to blame for that. One line of the log tells of all
+ * that happened within LOCAL_TELL_MS.
+ *
+ * Owns: nothing.
+ * Threads: one fetching thread notes; any thread reads the counters. Time is a parameter. */
+
+#define LOCAL_TELL_MS 10000
+
+typedef struct LocalTrouble {
+    _Atomic uint64_t count;          /* since the start */
+    _Atomic uint64_t no_descriptors; /* of these: EMFILE, ENFILE */
+    uint64_t told;
+    MonoTime next_line; /* not before */
+} LocalTrouble;
+
+/* os_error: errno, or 0: the thread did not run. */
+void local_trouble_note(LocalTrouble *trouble, int os_error, MonoTime now);
 
 #define OUTAGE_ROW 3u /* failures in a row that raise suspicion */
 #define OUTAGE_LONG_MS                                                                             \

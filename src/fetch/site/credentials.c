@@ -41,7 +41,7 @@ void credentials_delete(Credentials *credentials)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static bool is_header(const char *line)
 {
@@ -209,7 +209,7 @@ Result credentials_read(Credentials **out, const char *path, Buffer *error)
     return RESULT_OK;
 }
 
-/* ---- use ----------------------------------------------------------------------------------- */
+/* ---- use ---- */
 
 static bool matches(const Credential *credential, const char *url, const Authority *at, bool https)
 {

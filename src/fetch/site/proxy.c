@@ -60,7 +60,7 @@ Result proxy_check(const char *text, Buffer *error)
     return RESULT_OK;
 }
 
-/* ---- exceptions ---------------------------------------------------------------------------- */
+/* ---- exceptions ---- */
 
 Result proxy_check_exceptions(const char *text, Buffer *error)
 {
@@ -111,7 +111,7 @@ static bool is_exception(const char *list, const ProxyTarget *target)
     return false;
 }
 
-/* ---- the choice ---------------------------------------------------------------------------- */
+/* ---- the choice ---- */
 
 /* The first of two variables that is set and not empty, or NULL. */
 static const char *variable(const char *lower, const char *upper)

@@ -109,8 +109,7 @@ Result request_lines_signature(struct curl_slist **list, const Signer *signer, c
     return rc;
 }
 
-/* ---- the text for the archive ------------------------------------------------------------------
- */
+/* ---- the text for the archive ---- */
 
 static const char secret[] = "***";
 

@@ -2,7 +2,7 @@
  *
  * What: nobody is hurried while there is room for all. There are three kinds of crowds:
  *  - Hosts that nothing has come from yet wait for a connection, since others like them have all
- *    that they may have (frontier/visit/standing.h). Of those the one that has been silent longest
+ *    that they may have (frontier/visit/visit_state.h). Of those the one that has been silent longest
  *    is broken off, if that is for new_patience_ms: one for each that waits. It is tried again with
  *    those that fail, and with the full patience then.
  *  - Hosts wait for a connection, and some of the transfers have turned out to be slow
@@ -22,7 +22,27 @@
 
 #include <stdatomic.h>
 
-#include "fetch/transfer/transfer_pool.h"
+#include "fetch/transfer/transfer_types.h"
+
+/* Transfer pool: the transfers of one fetching thread, in use and free.
+ *
+ * What: a transfer is made when none is free, and used again after it.
+ * Owns: its transfers.
+ * Threads: one fetching thread. */
+
+typedef struct TransferPool {
+    TransferShared *shared; /* borrowed */
+    Transfer *free_list;
+    Transfer **transfers; /* all */
+    size_t n_transfers;
+    size_t n_active;
+} TransferPool;
+
+/* NULL without memory. */
+Transfer *transfer_pool_take(TransferPool *pool);
+/* Resets it and keeps it for the next use. */
+void transfer_pool_give_back(TransferPool *pool, Transfer *transfer);
+void transfer_pool_destroy(TransferPool *pool);
 
 #define CROWDING_LOOK_MS INT64_C(100)
 

@@ -125,7 +125,7 @@ typedef struct FetchCost {
     int64_t owes_host_ms; /* from the end of this fetch: how long the host that was asked is left */
     int64_t owes_ip_ms;   /* alone, and its address; -1 = nothing was asked */
     unsigned burst;       /* number of the request in its burst, from 1 on; 0 = it is in none */
-    unsigned at_once;     /* so many requests to its host may be in flight with it; 0 = one */
+    unsigned at_once;     /* most requests to its host in flight with it; 0 = one */
     unsigned worker;      /* number of the fetching thread */
     ByteShare share;      /* where its bytes are counted; ends with it */
 } FetchCost;

@@ -9,7 +9,7 @@
 #include "frontier/visit/visit_turn.h"
 #include "parse/http/http_header.h"
 
-/* ---- the end of a fetch -------------------------------------------------------------------- */
+/* ---- the end of a fetch ---- */
 
 static FetchEnd fetch_step_end_of(const VisitState *visit_state, const FetchResult *result,
                                   bool robots_needed)
@@ -270,7 +270,7 @@ VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, Fet
     return asker;
 }
 
-/* ---- the start of a fetch ------------------------------------------------------------------ */
+/* ---- the start of a fetch ---- */
 
 static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_state,
                                FetchKind kind, const WindowUrl *url, const FetchNow *now)

@@ -21,11 +21,12 @@
 #include "frontier/visit/visit_state.h"
 #include "base/thread/shared.h"
 #include "parse/filter/filter.h"
-#include "parse/trap/trap_set.h"
+#include "parse/trap/trap.h"
 
 #define FETCH_STEP_PAUSE_MS 1000 /* until the next try when there is no memory */
-/* A turn in which deciding by robots.txt has cost so many steps is over: the visit state rests
- * before it goes on, so that no host takes more than a hundredth of a fetching thread this way. */
+/* When deciding by robots.txt has cost this number of steps, the turn is over: the visit state
+ * rests before it goes on, so that no host takes more than a hundredth of a fetching thread this
+ * way. */
 #define FETCH_STEP_TURN_STEPS ROBOTS_SAVED_STEPS
 #define FETCH_STEP_REST_MS    100
 

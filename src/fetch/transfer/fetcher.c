@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,181 @@
 #include <unistd.h>
 
 #include "base/thread/log.h"
-#include "fetch/transfer/fetcher_inside.h"
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
+#include "base/thread/wake.h"
+#include "fetch/clock/transfer_clock.h"
+#include "fetch/connect/lanes.h"
+#include "fetch/connect/socket_watch.h"
+#include "fetch/outage/outage.h"
+#include "fetch/transfer/crowding.h"
+#include "fetch/transfer/fetcher_rules.h"
+#include "fetch/transfer/fetcher_types.h"
+#include "fetch/transfer/transfer.h"
 #include "fetch/transfer/transfer_end.h"
 #include "fetch/transfer/transfer_setup.h"
+#include "fetch/transfer/transfer_types.h"
 #include "frontier/visit/visit_turn.h"
-#include "fetch/transfer/transfer.h"
+
+/* Gate turn: which of the paused transfers may go on while the gate is closed.
+ *
+ * What: transfers whose body has to grow while the gate (base/thread/byte_gate.h) is closed are
+ * paused. When nothing else would open the gate, one paused transfer of each thread is favoured: it
+ * need not wait, so that what holds the gate closed can leave, and a body larger than the gate
+ * passes alone. Its turn ends with it, or when it is slow. While the rate of all bytes
+ * (base/thread/rate_gate.h) is used up, all wait, and go on in the order in which they began to.
+ *
+ * Owns: the heap of paused transfers, ordered by when each began to wait; the transfers are the
+ * fetcher's.
+ * Threads: one fetching thread. Time is a parameter. */
+
+typedef struct GateTurn {
+    ByteGate *gate;     /* NULL: never closed; borrowed */
+    RateGate *rate;     /* of all bytes; NULL: there is none; borrowed */
+    ByteQuota *quota;   /* for what begins; NULL: there is none; borrowed */
+    Heap paused;        /* transfers that wait for the gate */
+    Transfer *favoured; /* the one that need not wait, or NULL */
+    MonoTime end;       /* of the favoured one's turn */
+    size_t length;      /* of its body when its turn began */
+} GateTurn;
+
+/* Fetcher, inside: all that one fetching thread has.
+ *
+ * What: the parts, and the numbers that other threads read.
+ * Owns: its parts, but for what the options say is borrowed.
+ * Threads: the fetching thread; atomics are read, and flags set, by any. */
+
+struct Fetcher {
+    FetcherOptions options;
+    atomic_size_t kept; /* connections */
+    FetcherSinks sinks;
+    FetcherRules rules;
+    unsigned number;
+    TransferShared shared;
+    Lanes lanes;
+    TlsContext tls;
+    int epoll;
+    SocketWatch sockets;
+    Wake wake;
+    Queue inbox;
+    Life life;
+    RunClock run;        /* time in which this thread ran */
+    TransferClock clock; /* how long transfers may take, by it */
+    LocalTrouble local;  /* what this machine could not do */
+    Flights flights;     /* what is asked for */
+    GateTurn turn;       /* transfers that wait for the gate */
+    TransferPool pool;
+    Crowding crowding;
+    uint64_t n_connections;
+    atomic_bool draining;
+    atomic_bool aborting;
+    atomic_bool stopping;
+    atomic_size_t active;
+    atomic_size_t n_paused;
+    bool has_waiting; /* visit states wait in the inbox */
+    atomic_bool held_back;
+    _Atomic uint64_t requests;
+    _Atomic uint64_t connections;
+};
+
+/* A slow server must not keep those who wait behind it: its turn is over when so little came. */
+#define TURN_MS    250
+#define TURN_BYTES ((size_t)64 << 10)
+
+static void gate_turn_init(GateTurn *turn, ByteGate *gate, RateGate *rate, ByteQuota *quota)
+{
+    *turn = (GateTurn){.gate = gate, .rate = rate, .quota = quota};
+    heap_init(&turn->paused);
+}
+
+static void gate_turn_destroy(GateTurn *turn)
+{
+    heap_destroy(&turn->paused);
+}
+
+static bool gate_turn_has_room(const GateTurn *turn)
+{
+    return turn->gate == NULL || byte_gate_is_open(turn->gate);
+}
+
+static bool has_rate(const GateTurn *turn, MonoTime now)
+{
+    return turn->rate == NULL || rate_gate_is_open(turn->rate, now);
+}
+
+/* Whether something new may be begun. */
+static bool gate_turn_is_open(const GateTurn *turn, MonoTime now)
+{
+    return gate_turn_has_room(turn) && has_rate(turn, now) &&
+           (turn->quota == NULL || byte_quota_is_open(turn->quota));
+}
+
+static void gate_turn_begin(GateTurn *turn, Transfer *transfer, MonoTime now)
+{
+    turn->favoured = transfer;
+    transfer->favoured = true;
+    turn->end = mono_add_ms(now, TURN_MS);
+    turn->length = transfer->result->answer.body.length;
+}
+
+/* A slow one keeps its turn while the gate is so far beyond its limit that the next one could not
+ * grow either. */
+/* Ends the turn of a favoured transfer that was too slow. Call before the first gate_turn_next. */
+static void gate_turn_review(GateTurn *turn, MonoTime now)
+{
+    Transfer *transfer = turn->favoured;
+    if (transfer == NULL || mono_before(now, turn->end)) {
+        return;
+    }
+    if (transfer->result->answer.body.length < turn->length + TURN_BYTES &&
+        byte_gate_held(turn->gate) <
+            byte_gate_limit(turn->gate) + byte_gate_limit(turn->gate) / 2) {
+        transfer->favoured = false;
+        turn->favoured = NULL;
+    } else {
+        gate_turn_begin(turn, transfer, now);
+    }
+}
+
+/* The paused transfer that may go on now (transfer_continue), or NULL. */
+static Transfer *gate_turn_next(GateTurn *turn, MonoTime now)
+{
+    HeapNode *node = heap_top(&turn->paused);
+    if (node == NULL || !has_rate(turn, now)) {
+        return NULL;
+    }
+    Transfer *transfer = HEAP_ELEMENT(node, Transfer, by_pause);
+    if (!gate_turn_has_room(turn) && transfer != turn->favoured) {
+        if (turn->favoured != NULL || !byte_gate_runs_dry(turn->gate)) {
+            return NULL;
+        }
+        gate_turn_begin(turn, transfer, now);
+    }
+    return transfer;
+}
+
+/* The transfer has ended. */
+static void gate_turn_forget(GateTurn *turn, const Transfer *transfer)
+{
+    if (transfer == turn->favoured) {
+        turn->favoured = NULL;
+    }
+}
+
+/* When gate_turn_review has something to do, or the rate lets go on who waits; MONO_NEVER. waits:
+ * there is somebody who wants to begin. */
+static MonoTime gate_turn_time(const GateTurn *turn, bool waits)
+{
+    bool has_paused = turn->paused.count > 0;
+    MonoTime next = turn->favoured != NULL && has_paused ? turn->end : MONO_NEVER;
+    MonoTime open = {0};
+    if (turn->rate != NULL) {
+        open = rate_gate_time(turn->rate);
+    }
+    return open.ns > 0 && (has_paused || waits) && mono_before(open, next) ? open : next;
+}
+
+/* ---- Fetcher ---- */
 
 #define EPOLL_EVENTS   48 /* of a turn: what has come is parsed while caches hold it */
 #define INBOX_CAPACITY ((size_t)1 << 17)

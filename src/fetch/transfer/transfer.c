@@ -65,8 +65,7 @@ void transfer_shared_destroy(TransferShared *shared)
     shared->robots_headers = NULL;
 }
 
-/* ---- callbacks
- * ------------------------------------------------------------------------------------ */
+/* ---- callbacks ---- */
 
 /* Bytes of the answer have come. */
 static void note_bytes(Transfer *transfer, size_t length)
@@ -368,8 +367,7 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
     return open_socket(transfer, address);
 }
 
-/* ---- one transfer
- * ----------------------------------------------------------------------------------- */
+/* ---- one transfer ---- */
 
 static void set_up_once(Transfer *transfer)
 {

@@ -3,15 +3,28 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "frontier/distributor/commit_notice.h"
 #include "frontier/distributor/host_walk.h"
 #include "frontier/distributor/steering.h"
-#include "frontier/host/disk_read.h"
 #include "frontier/host/distributor_state.h"
 #include "frontier/host/visit_dispatch.h"
 #include "frontier/host/visit_errand.h"
 #include "frontier/host/visit_home.h"
 #include "frontier/host/visit_window.h"
+
+/* ---- Commit notice ---- */
+
+void commit_notice_delete(CommitNotice *notice)
+{
+    if (notice != NULL) {
+        free(notice->done);
+        free(notice->hosts);
+        free(notice->dropped);
+        free(notice->moved);
+        free(notice);
+    }
+}
+
+/* ---- Distributor ---- */
 
 /* Notice reader: what a commit means for the visit states.
  *

@@ -7,9 +7,9 @@
  *
  * What: maps hosts to visit states, gives them URLs from the schedule
  * (frontier/host/visit_window.h), sends them to be resolved and on to the workbench
- * (frontier/host/visit_dispatch.h), and forgets them when they have nothing to do (distributor.h). Hosts
- * that wait on disk are found by a walk over the schedule (host_walk.h); when memory is full, the
- * worst in memory make room for better ones (steering.h).
+ * (frontier/host/visit_dispatch.h), and forgets them when they have nothing to do (distributor.h).
+ * Hosts that wait on disk are found by a walk over the schedule (host_walk.h); when memory is full,
+ * the worst in memory make room for better ones (steering.h).
  *
  * Owns: every visit state that is at home.
  * Threads: one, the distributor's. Time is a parameter; what the distributor cannot do itself goes
@@ -36,8 +36,47 @@
 #ifndef FRONTIER_DISTRIBUTOR_DISTRIBUTOR_H
 #define FRONTIER_DISTRIBUTOR_DISTRIBUTOR_H
 
-#include "frontier/distributor/commit_notice.h"
+#include <stddef.h>
+#include <stdint.h>
+
 #include "frontier/host/distributor_state.h"
+#include "frontier/visit/visit_state.h"
+#include "store/schedule/schedule.h"
+
+/* Commit notice: what one commit changed, told to the distributor.
+ *
+ * What: the URLs that left the schedule, the hosts that got new ones, the hosts whose schedule was
+ * cleared, and the URLs that changed their level.
+ * Owns: its arrays. The ingest thread makes it (ingest/batch/ingest_batch.h), the distributor frees
+ * it.
+ * Threads: whoever holds it. */
+
+typedef struct CommitDone {
+    uint64_t index;
+    uint32_t host;
+} CommitDone;
+
+/* A host that got new URLs, or was brought back with those it had. */
+typedef struct CommitHost {
+    uint32_t host;
+    uint8_t level; /* of the best of them */
+    bool revived;
+} CommitHost;
+
+typedef struct CommitNotice {
+    News news;        /* NEWS_COMMITTED */
+    CommitDone *done; /* URLs that left the schedule */
+    size_t n_done;
+    CommitHost *hosts; /* hosts that got new URLs */
+    size_t n_hosts;
+    uint32_t *dropped; /* hosts that are full, dropped or parked */
+    size_t n_dropped;
+    ScheduleChange *moved; /* URLs that changed their level, grouped by host */
+    size_t n_moved;
+} CommitNotice;
+
+/* NULL is allowed. */
+void commit_notice_delete(CommitNotice *notice);
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
                         const PolitenessOptions *politeness, const DistributorSinks *sinks,

@@ -4,8 +4,111 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "frontier/distributor/hunger.h"
-#include "frontier/distributor/mailbox.h"
+#include "base/thread/log.h"
+
+/* ---- Hunger ---- */
+
+void hunger_init(Hunger *hunger, size_t first, size_t step, size_t most)
+{
+    hunger->step = step;
+    hunger->most = most;
+    atomic_init(&hunger->required, first);
+    atomic_init(&hunger->starved, 0);
+    atomic_init(&hunger->fed_until_ns, 0);
+    atomic_init(&hunger->is_told, false);
+}
+
+size_t hunger_required(const Hunger *hunger)
+{
+    return atomic_load_explicit(&hunger->required, memory_order_relaxed);
+}
+
+bool hunger_starve(Hunger *hunger, size_t front, MonoTime now)
+{
+    size_t required = hunger_required(hunger);
+    atomic_fetch_add_explicit(&hunger->starved, 1, memory_order_relaxed);
+    if (front >= required && required < hunger->most) {
+        size_t left = hunger->most - required;
+        required += hunger->step < left ? hunger->step : left;
+        atomic_store_explicit(&hunger->required, required, memory_order_relaxed);
+    }
+    int64_t fed_until = atomic_load_explicit(&hunger->fed_until_ns, memory_order_relaxed);
+    return front < required && now.ns >= fed_until && !atomic_exchange(&hunger->is_told, true);
+}
+
+void hunger_heard(Hunger *hunger)
+{
+    atomic_store(&hunger->is_told, false);
+}
+
+void hunger_fed(Hunger *hunger, bool is_hungry, MonoTime next_walk, MonoTime now)
+{
+    MonoTime until = {0};
+    if (is_hungry) {
+        until = mono_later(next_walk, mono_add_ms(now, HUNGER_PAUSE_MS));
+    }
+    atomic_store_explicit(&hunger->fed_until_ns, until.ns, memory_order_relaxed);
+}
+
+/* ---- Mailbox ---- */
+
+/* More than visit states can exist, so that the two threads never wait for each other. */
+#define MAILBOX_CAPACITY ((size_t)1 << 21)
+
+Result mailbox_init(Mailbox *mailbox, bool runs)
+{
+    *mailbox = (Mailbox){.runs = runs, .look = MONO_NEVER};
+    return queue_init(&mailbox->queue, MAILBOX_CAPACITY);
+}
+
+void mailbox_destroy(Mailbox *mailbox)
+{
+    queue_destroy(&mailbox->queue);
+}
+
+static bool is_taken(Result rc)
+{
+    if (rc != RESULT_OK) {
+        LOG_DEBUG("frontier", "message after the end", "result=%d", (int)rc);
+    }
+    return rc == RESULT_OK;
+}
+
+bool mailbox_post(Mailbox *mailbox, void *message)
+{
+    return is_taken(queue_push(&mailbox->queue, message));
+}
+
+bool mailbox_post_by(Mailbox *mailbox, void *message, MonoTime by)
+{
+    return is_taken(queue_add_by(&mailbox->queue, message, by));
+}
+
+void mailbox_call(Mailbox *mailbox)
+{
+    queue_call(&mailbox->queue);
+}
+
+bool mailbox_take(Mailbox *mailbox, void *messages[MAILBOX_BATCH], size_t *n, MonoTime deadline)
+{
+    Result rc = queue_pop(&mailbox->queue, messages, MAILBOX_BATCH, n,
+                          mono_earlier(deadline, mailbox->look));
+    mailbox->look = MONO_NEVER;
+    if (mailbox->runs && *n > 0) {
+        MonoTime now = mono_now();
+        MonoTime next = mono_add_ms(now, MAILBOX_RUN_MS);
+        mailbox->look = mono_ms_between(mailbox->told, now) < MAILBOX_RUN_MS ? next : MONO_NEVER;
+        mailbox->told = now;
+    }
+    return rc != RESULT_CLOSED;
+}
+
+void mailbox_close(Mailbox *mailbox)
+{
+    queue_close(&mailbox->queue);
+}
+
+/* ---- Frontier ---- */
 
 /* ---- Frontier notice ---- */
 

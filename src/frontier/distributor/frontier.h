@@ -19,14 +19,86 @@
 #ifndef FRONTIER_DISTRIBUTOR_FRONTIER_H
 #define FRONTIER_DISTRIBUTOR_FRONTIER_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/clock.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "frontier/distributor/distributor.h"
-#include "frontier/visit/crowd.h"
 #include "frontier/visit/workbench.h"
+
+/* Hunger: how large the front must be, and when the distributor is told that it is too small.
+ *
+ * What: the front is the set of addresses that have work. The rule of BUbiNG is: when fetchers
+ * could work and nothing is due although the front is as large as required, it must be larger. A
+ * front that is smaller than required is a matter of the distributor. It is told once, and then
+ * again only when another look can bring more: what is new by then reaches it as a message of its
+ * own.
+ *
+ * Owns: its counters.
+ * Threads: hunger_starve: todo. hunger_heard, hunger_fed: distributor. The counts: any.
+ * Invariant: between a message and hunger_heard there is no second one.
+ * Source: BUbiNG, Frontier.requiredFrontSize. */
+
+#define HUNGER_PAUSE_MS 10 /* after a look that left it hungry */
+
+typedef struct Hunger {
+    size_t step; /* how much the required front grows at once; constant, as most is */
+    size_t most;
+    atomic_size_t required;
+    _Atomic uint64_t starved;     /* times a fetcher could have worked and nothing was due */
+    _Atomic int64_t fed_until_ns; /* before it, a message would change nothing */
+    atomic_bool is_told;
+} Hunger;
+
+void hunger_init(Hunger *hunger, size_t first, size_t step, size_t most);
+/* Fetchers could work, and nothing is due. True: the distributor is to be told. */
+bool hunger_starve(Hunger *hunger, size_t front, MonoTime now);
+/* It was told. */
+void hunger_heard(Hunger *hunger);
+/* It has looked for hosts. is_hungry: the front was too small for it, too, and it has loaded what
+ * there is. next_walk: when it may look again. */
+void hunger_fed(Hunger *hunger, bool is_hungry, MonoTime next_walk, MonoTime now);
+size_t hunger_required(const Hunger *hunger);
+
+/* Mailbox: the messages to one of the frontier's threads, and when it wakes up for them.
+ *
+ * What: a wake-up costs more than most messages. So each message says by when it is missed, and the
+ * thread is called only when it would not look by itself before. In a run of messages, which come
+ * less than MAILBOX_RUN_MS apart, a thread with `runs` looks once in that time; for one that comes
+ * alone it is called at once.
+ * Owns: its ring; a message is its taker's.
+ * Threads: any posts, one takes; RANK_QUEUE.
+ * Errors: RESULT_MEMORY, and RESULT_CLOSED once it is closed and empty. */
+
+#define MAILBOX_BATCH  256u
+#define MAILBOX_RUN_MS 5
+
+typedef struct Mailbox {
+    Queue queue;
+    bool runs;
+    MonoTime told; /* the taker's: when something came last */
+    MonoTime look; /* and when it looks by itself */
+} Mailbox;
+
+/* RESULT_MEMORY: nothing is left to destroy. */
+Result mailbox_init(Mailbox *mailbox, bool runs);
+void mailbox_destroy(Mailbox *mailbox);
+
+/* The thread is called for the message. False: the mailbox is closed, and the message still the
+ * caller's. */
+bool mailbox_post(Mailbox *mailbox, void *message);
+/* The same; nobody misses the message before `by`, and nobody is called: mailbox_call does that
+ * once for several, and has to follow. */
+bool mailbox_post_by(Mailbox *mailbox, void *message, MonoTime by);
+void mailbox_call(Mailbox *mailbox);
+/* Waits for messages until deadline, takes up to MAILBOX_BATCH of them, and says how many. False:
+ * it is closed and empty. */
+bool mailbox_take(Mailbox *mailbox, void *messages[MAILBOX_BATCH], size_t *n, MonoTime deadline);
+void mailbox_close(Mailbox *mailbox);
 
 /* Frontier notice: a message to one of the frontier's threads that is no visit state.
  *

@@ -11,20 +11,20 @@
 #define WALK_BATCHES     64u   /* of hosts at once, when nobody is hungry */
 #define HUNGRY_BATCHES   256u  /* and when somebody is: no snapshot is held for longer */
 #define STEER_PAUSE_MS   250   /* between two exchanges, and a millisecond more */
-#define STEER_READS_MS   16u   /* for so many hosts on disk that were looked at */
+#define STEER_READS_MS   16u   /* for each STEER_READS hosts on disk that were looked at */
 #define DUE_LOOKS        16u   /* at memory: that long a record of a host on disk is remembered */
 #define HAND_ROUND_MS    10000 /* in which every visit state is looked at once */
 #define HAND_LEAST       64u
 #define HAND_AHEAD       32u
 #define HAND_SHARE       4u  /* of the visit states at once, while some are to be evicted */
-#define HAND_RESULT      64u /* and no more than so many for a result */
+#define HAND_RESULT      64u /* and at most these for one result */
 #define EVICTIONS_SHARE  8u  /* a second: of the hosts in memory */
 #define EVICTIONS_LEAST  32u
 #define EVICTIONS_MOST   1024u
 #define EXCHANGE         INT64_C(1000) /* what one costs, in exchange_credit */
 #define EVICTION_RESULTS 1u            /* for one beyond EVICTIONS_LEAST, that many results */
 
-/* ---- which hosts are worth their memory ------------------------------------------------------ */
+/* ---- which hosts are worth their memory ---- */
 
 /* The level that hosts on disk must be better than to be of use while the front is large enough:
  * that of the worst of those hosts in memory that make up a front of the required size, and half of
@@ -214,7 +214,7 @@ static void look_for_room(Distributor *distributor)
     turn_hand(distributor, steps + HAND_LEAST);
 }
 
-/* ---- a weighted bias: lower levels need hosts in memory to have their turns ------------------ */
+/* ---- a weighted bias: lower levels need hosts in memory to have their turns ---- */
 
 /* How many more hosts of lower levels than the best there should be in memory; negative: fewer. */
 static int64_t lower_missing(const Distributor *distributor)
@@ -276,7 +276,7 @@ static void load_lower(Distributor *distributor, MDB_txn *txn, MonoTime now)
     }
 }
 
-/* ---- who makes room -------------------------------------------------------------------------- */
+/* ---- who makes room ---- */
 
 /* Decides how many of the hosts in memory must make room for better ones, and which. */
 static void plan_evictions(Distributor *distributor, MDB_txn *txn, unsigned limit, MonoTime now)

@@ -11,16 +11,16 @@
 #define FRONTIER_HOST_DISTRIBUTOR_STATE_H
 
 #include "base/core/clock.h"
-#include "base/thread/distribution.h"
+#include "base/core/result.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
-#include "base/core/result.h"
+#include "base/thread/distribution.h"
 #include "frontier/visit/visit_state.h"
 #include "parse/host/port_set.h"
-#include "store/tables/host_table.h"
 #include "store/pages/page_db.h"
-#include "store/tables/revisit_table.h"
 #include "store/schedule/schedule.h"
+#include "store/tables/host_table.h"
+#include "store/tables/revisit_table.h"
 
 typedef struct DistributorOptions {
     size_t memory_bytes;     /* for visit states, their windows and robots rules */
@@ -161,7 +161,7 @@ static inline void distributor_take_wall(Distributor *distributor, WallTime wall
     distributor->wall = wall;
 }
 
-/* So many URLs are now taken from the schedule for the visit state, and not committed. */
+/* The number of URLs that are taken from the schedule for the visit state, and not committed. */
 static inline void distributor_set_uncommitted(Distributor *distributor, VisitState *visit_state,
                                                uint64_t n)
 {
@@ -175,5 +175,17 @@ static inline int64_t distributor_wait_ms(const Distributor *distributor, const 
     int64_t now_ms = distributor->wall.us / 1000;
     return host_not_before_ms(record, now_ms, distributor->clock_start_ms) - now_ms;
 }
+
+/* Disk read: the distributor's read transactions, and the end of them.
+ *
+ * What: every read of the distributor goes through a read transaction of its own. An error that no
+ * waiting mends (a damaged file, a failing disk) ends all reading: the sink `failed` is told once,
+ * and Distributor.failed stays set.
+ * Threads: distributor. */
+
+/* Begins a read transaction. NULL when that fails; the log says why. */
+MDB_txn *disk_read_begin(Distributor *distributor);
+/* Notes the result of a read. Returns rc. */
+Result disk_read_note(Distributor *distributor, Result rc);
 
 #endif

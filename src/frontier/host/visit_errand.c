@@ -15,7 +15,7 @@
 #define RULES_MS     600000 /* old rules that could not be refreshed stay in force so long */
 #define AWAY_MS      60000  /* until the owner of another host is asked again */
 
-/* ---- who is to be asked -------------------------------------------------------------------- */
+/* ---- who is to be asked ---- */
 
 /* The visit state of a host, made if need be; *made says so. */
 static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *origin, MonoTime now,
@@ -67,7 +67,7 @@ static Result find_server(Distributor *distributor, MDB_txn *txn, const char *ta
     return rc;
 }
 
-/* ---- other agents' questions --------------------------------------------------------------- */
+/* ---- other agents' questions ---- */
 
 void visit_errand_tell(Distributor *distributor, VisitState *asker)
 {
@@ -85,7 +85,7 @@ static void tell_failure(Distributor *distributor, VisitState *asker, FetchClass
     visit_errand_tell(distributor, asker);
 }
 
-/* ---- errands ------------------------------------------------------------------------------- */
+/* ---- errands ---- */
 
 /* No answer: as if robots.txt could not be reached. The asker is at home. Nobody is charged for
  * FETCH_LOCAL. */

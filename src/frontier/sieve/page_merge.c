@@ -37,8 +37,7 @@ static Result page_merge_result_of(int rc, const char *what)
     return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, what);
 }
 
-/* ---- keys and values --------------------------------------------------------------------------
- */
+/* ---- keys and values ---- */
 
 void page_merge_key(const PageKey *key, uint8_t bytes[PAGE_MERGE_KEY_BYTES])
 {
@@ -71,8 +70,7 @@ PageMergeValue page_merge_read_value(DrumBytes value)
     return (PageMergeValue){.index = le64toh(number), .depth = bytes[sizeof number]};
 }
 
-/* ---- the repository ---------------------------------------------------------------------------
- */
+/* ---- the repository ---- */
 
 static Result repository_progress(DrumRepository *repository, DrumProgress *progress)
 {
@@ -148,8 +146,7 @@ Result page_merge_assign(void *context, const DrumKey *key, DrumBytes given, voi
     return RESULT_OK;
 }
 
-/* ---- birth, transactions ----------------------------------------------------------------------
- */
+/* ---- birth, transactions ---- */
 
 PageMerge *page_merge_new(PageDB *db)
 {
@@ -228,8 +225,7 @@ Result page_merge_end(PageMerge *merge, Result result)
     return result != RESULT_OK ? result : page_merge_result_of(rc, "write a merge");
 }
 
-/* ---- pages ------------------------------------------------------------------------------------
- */
+/* ---- pages ---- */
 
 Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue value,
                            const PageMergeLink *link)
@@ -379,8 +375,7 @@ Result page_merge_flush(PageMerge *merge)
     return page_merge_result_of(rc, "write better paths");
 }
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links ---- */
 
 Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
                             bool kinds)

@@ -31,8 +31,8 @@
 #define FRONTIER_SIEVE_PAGE_MERGE_H
 
 #include "store/drum/drum.h"
-#include "store/page_batch/page_node.h"
-#include "store/page_tables/page_sweep.h"
+#include "store/page_batch/page_batch.h"
+#include "store/page_tables/page_key.h"
 #include "store/pages/page_db.h"
 
 #define PAGE_MERGE_KEY_BYTES   13u

@@ -48,7 +48,7 @@ static inline bool sieve_link_read(DrumBytes auxiliary, SieveLink *link)
 
 #define TIME_STEP 64u /* lists between two looks at the clock */
 
-/* ---- events: what the look-up of a link came to ---------------------------------------------- */
+/* ---- events: what the look-up of a link came to ---- */
 
 /* The link of an element; false: its auxiliary is not one. */
 static bool sieve_merge_read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *out)
@@ -133,7 +133,7 @@ DrumDispatcher sieve_merge_dispatcher(SieveMerge *merge)
                             .unique_key_check = on_lost};
 }
 
-/* ---- one generation -------------------------------------------------------------------------- */
+/* ---- one generation ---- */
 
 Result sieve_merge_begin(SieveMerge *merge)
 {
@@ -449,8 +449,7 @@ struct Sieve {
     uint64_t recovered; /* links of an earlier run */
 };
 
-/* ---- birth and death
- * ---------------------------------------------------------------------------------- */
+/* ---- birth and death ---- */
 
 static DrumOptions drum_options(Sieve *sieve)
 {
@@ -551,8 +550,7 @@ void sieve_close(Sieve *sieve)
     free(sieve);
 }
 
-/* ---- adding
- * ------------------------------------------------------------------------------------------- */
+/* ---- adding ---- */
 
 bool sieve_is_due_for(const Sieve *sieve, uint64_t known_urls, bool hungry)
 {
@@ -674,8 +672,7 @@ void sieve_settle(Sieve *sieve, bool committed)
     }
 }
 
-/* ---- merging
- * ------------------------------------------------------------------------------------------ */
+/* ---- merging ---- */
 
 MonoTime sieve_due(const Sieve *sieve, bool hungry)
 {

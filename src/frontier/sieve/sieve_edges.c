@@ -27,8 +27,7 @@
 #define DIGIT_MASK   (SIEVE_SORT_VALUES - 1)
 #define SORT_STEP    ((size_t)1 << 14) /* edges between two looks at the clock */
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Makes the file so long and maps it; old is the mapping of old_bytes so far, or NULL. */
 static Result sieve_edges_map_file(int fd, SieveEdge *old, size_t old_bytes, size_t bytes,
@@ -123,8 +122,7 @@ void sieve_edges_destroy(SieveEdges *edges)
     sieve_edges_init(edges, edges->directory);
 }
 
-/* ---- collecting
- * --------------------------------------------------------------------------------------- */
+/* ---- collecting ---- */
 
 static Result sieve_edges_add_one(SieveEdges *edges, uint64_t page, uint32_t number,
                                   uint64_t target)
@@ -156,8 +154,7 @@ Result sieve_edges_add_count(SieveEdges *edges, uint64_t page, uint32_t number, 
                                SAME_BIT | (TARGET_MASK - n_links) << KIND_BITS);
 }
 
-/* ---- sorted
- * ------------------------------------------------------------------------------------------- */
+/* ---- sorted ---- */
 
 static int compare_targets(const void *a, const void *b)
 {

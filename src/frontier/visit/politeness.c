@@ -195,7 +195,7 @@ const char *politeness_what_binds(int64_t host_delay_ms, int64_t crawl_delay_ms,
     return crawl_delay_ms > host_delay_ms ? "Crawl-delay" : "politeness.host_delay";
 }
 
-/* The wait of a rule after so many failures; bounded, so that no sum with it overflows. */
+/* The wait of a rule after that number of failures; bounded, so that no sum with it overflows. */
 static int64_t doubled(int64_t wait_ms, unsigned failures)
 {
     unsigned doublings = failures < DOUBLINGS_MAX ? failures : DOUBLINGS_MAX;

@@ -130,7 +130,7 @@ int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_del
  * it wait longer. */
 const char *politeness_what_binds(int64_t host_delay_ms, int64_t crawl_delay_ms,
                                   int64_t ip_delay_ms);
-/* Milliseconds that so many bytes take at a rate; 0 when it is 0, no rate. */
+/* Milliseconds that a number of bytes takes at a rate; 0 when there is no rate. */
 int64_t politeness_rate_wait(int64_t bytes_s, uint64_t bytes);
 /* Whether the table has no further try after one more failure of this class. */
 bool politeness_is_last_try(const PolitenessOptions *options, FetchClass class, unsigned tries);

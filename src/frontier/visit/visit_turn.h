@@ -48,7 +48,7 @@ bool visit_turn_goes_on(const VisitState *visit_state);
 /* The number of the request that has ended in its burst, from 1 on; 0: it is in none. */
 unsigned visit_turn_burst(const VisitState *visit_state);
 /* A request has turned slow in flight: the visit state gives up its place
- * (frontier/visit/standing.h). False: that was known, or it counts among the ILL anyway. */
+ * (frontier/visit/visit_state.h). False: that was known, or it counts among the ILL anyway. */
 bool visit_turn_slow_down(VisitState *visit_state, LiveShares *shares);
 /* It is about to be given back. */
 void visit_turn_leave(VisitState *visit_state, LiveShares *shares);

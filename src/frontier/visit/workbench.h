@@ -4,8 +4,8 @@
  * are due, those of the best level go first, and of these the one that has been due longest. So
  * whenever a fetch can begin, it is of the best URL in memory that may be fetched now. A bias can
  * give other levels a share of the turns (store/schedule/level_bias.h). Hosts that are new, fail or
- * are slow have a bounded share of the connections (standing.h); one whose share is used up waits,
- * and the others go on, those of its address, too.
+ * are slow have a bounded share of the connections (visit_state.h); one whose share is used up
+ * waits, and the others go on, those of its address, too.
  *
  * Owns: the entries. Visit states are the todo thread's while they are queued here.
  * Threads: todo. Every time is a parameter.
@@ -28,21 +28,22 @@
 #ifndef FRONTIER_VISIT_WORKBENCH_H
 #define FRONTIER_VISIT_WORKBENCH_H
 
+#include <stdatomic.h>
+
 #include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
-#include "frontier/visit/standing.h"
 #include "frontier/visit/visit_state.h"
 #include "store/schedule/level_bias.h"
 #include "store/schedule/schedule.h"
 
 /* Due entries: the workbench's entries that may be fetched from now, in the order of their turns.
  *
- * What: an entry offers the best visit state of each standing that it has (standing.h), so it has
- * up to one place for each standing. Of the standings that are open the best level goes first, or
- * the one whose turn it is (LevelBias); within it the entry that has been due longest, whatever its
- * standing.
+ * What: an entry offers the best visit state of each standing that it has (visit_state.h), so it
+ * has up to one place for each standing. Of the standings that are open the best level goes first,
+ * or the one whose turn it is (LevelBias); within it the entry that has been due longest, whatever
+ * its standing.
  *
  * Owns: its heaps; entries are the workbench's.
  * Threads: todo. */
@@ -76,7 +77,7 @@ DuePlace *due_entries_any(const DueEntries *due, Standing *standing);
 /* Workbench entry: one IP address and the visit states that are fetched from it.
  *
  * What: its visit states wait until their time has come, and are ready then, by standing
- * (standing.h): the best level first, then the one that has been ready longest.
+ * (visit_state.h): the best level first, then the one that has been ready longest.
  *
  * Owns: its heaps. Visit states are the todo thread's while they are queued here.
  * Threads: todo. Every time is a parameter.
@@ -161,7 +162,7 @@ typedef struct Workbench {
 /* The bias is strict, and shares have no bounds. */
 void workbench_init(Workbench *workbench, MonoTime floor);
 void workbench_set_bias(Workbench *workbench, const LevelBias *bias);
-/* How many of so many connections hosts of each standing may have from now on. */
+/* How many of all connections the hosts of each standing may have from now on. */
 void workbench_share(Workbench *workbench, StandingShares shares, size_t connections);
 /* Addresses are shared: before anything is added. */
 void workbench_set_leases(Workbench *workbench, const WorkbenchLeases *leases);
@@ -217,5 +218,28 @@ void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint6
 void workbench_count_sleep(Workbench *workbench, int64_t asleep_ns);
 /* Takes out any queued visit state, for shutting down; NULL when none is left. */
 VisitState *workbench_drain(Workbench *workbench);
+
+/* Crowd: how many connections hosts of each standing have, and how many addresses wait for one.
+ *
+ * What: the todo thread publishes it, fetching threads and the status log read it. The figures may
+ * be of slightly different instants.
+ * Owns: nothing.
+ * Threads: todo publishes; any thread reads. */
+
+typedef struct Crowd {
+    atomic_size_t active[STANDINGS];
+    atomic_size_t waiting[STANDINGS];
+    atomic_size_t ill;
+} Crowd;
+
+typedef struct CrowdCounts {
+    size_t active[STANDINGS];  /* visit states at the fetchers, as which they count */
+    size_t waiting[STANDINGS]; /* addresses that are due, and wait for a connection */
+    size_t ill;                /* visit states that were ILL when they were acquired */
+} CrowdCounts;
+
+/* connections: that there are in all. */
+void crowd_publish(Crowd *crowd, const Workbench *workbench, size_t connections);
+CrowdCounts crowd_counts(const Crowd *crowd);
 
 #endif

@@ -5,13 +5,180 @@
 
 #include "base/core/hash.h"
 #include "base/thread/log.h"
-#include "cluster/message/node_place.h"
-#include "ingest/batch/ingest_totals.h"
+#include "cluster/message/membership.h"
 #include "parse/host/authority.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
 
-/* Batch waits: keeps the wait table (store/tables/wait_table.h) in step with a batch.
+/* ---- Ingest options ---- */
+
+/* ---- Ingest live ---- */
+
+void ingest_live_init(IngestLive *live, const IngestOptions *options)
+{
+    mutex_init(&live->mutex, RANK_TABLE);
+    live->options = *options;
+}
+
+void ingest_live_destroy(IngestLive *live)
+{
+    mutex_destroy(&live->mutex);
+}
+
+void ingest_live_put(IngestLive *live, const IngestOptions *options)
+{
+    mutex_lock(&live->mutex);
+    live->options = *options;
+    mutex_unlock(&live->mutex);
+}
+
+void ingest_live_take(IngestLive *live, IngestOptions *options)
+{
+    mutex_lock(&live->mutex);
+    const IngestOptions *now = &live->options;
+    options->batch_pages = now->batch_pages;
+    options->batch_links = now->batch_links;
+    options->batch_time_ms = now->batch_time_ms;
+    options->depth_factor = now->depth_factor;
+    options->redirect_weight = now->redirect_weight;
+    options->max_depth = now->max_depth;
+    options->name_recheck_ms = now->name_recheck_ms;
+    mutex_unlock(&live->mutex);
+}
+
+/* ---- Ingest options ---- */
+
+#define QUEUE_CAPACITY 2048u
+
+HostLimits ingest_host_limits(const Config *config)
+{
+    return (HostLimits){.hosts_per_domain = (uint64_t)config->limits_hosts_per_domain,
+                        .pages_per_domain = (uint64_t)config->limits_pages_per_domain,
+                        .urls_per_domain = (uint64_t)config->limits_urls_per_domain,
+                        .hosts_per_address = (uint64_t)config->limits_hosts_per_address,
+                        .pages_per_address = (uint64_t)config->limits_pages_per_address,
+                        .urls_per_address = (uint64_t)config->limits_urls_per_address,
+                        .feeds_per_host = (uint64_t)config->limits_feeds_per_host};
+}
+
+IngestOptions ingest_options(const Config *config)
+{
+    return (IngestOptions){.batch_pages = (size_t)config->store_batch_pages,
+                           .batch_links = (size_t)config->store_batch_links,
+                           .queue = QUEUE_CAPACITY,
+                           .batch_time_ms = config->store_batch_time,
+                           .stop_ms = config->crawl_grace,
+                           .order = (ScheduleOrder)config->schedule_order,
+                           .levels = (unsigned)config->schedule_levels,
+                           .depth_factor = config->score_depth_factor,
+                           .redirect_weight = config->score_redirect,
+                           .max_depth = (uint64_t)config->scope_depth,
+                           .max_embeds = (unsigned)config->scope_embed_hops,
+                           .max_redirects = (unsigned)config->fetch_max_redirects,
+                           .name_recheck_ms = config->politeness_name_recheck,
+                           .pages_per_host = (uint64_t)config->limits_pages_per_host,
+                           .limits = ingest_host_limits(config),
+                           .follow_duplicates = config->parse_follow_duplicates,
+                           .same_content = config->parse_duplicates == DUPLICATES_CONTENT,
+                           .near_duplicates = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG,
+                           .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
+                                     .yield = config->limits_trap_yield,
+                                     .patterns = (size_t)config->limits_trap_patterns}};
+}
+
+/* ---- Batch ---- */
+
+/* ---- Ingest totals ---- */
+
+#define TOTALS_KEY   "totals"
+#define REVISITS_KEY "revisits"
+#define LOG_KEY      "log_serial"
+#define WALLS_KEY    "walls"
+#define CLUSTER_KEY  "cluster_totals"
+
+/* Keeps a struct of counters under a name. */
+static Result put_totals(MDB_txn *txn, MDB_dbi crawl, const char *name, const void *totals,
+                         size_t size)
+{
+    union {
+        const void *from;
+        void *to;
+    } unconst_name = {.from = name}, unconst = {.from = totals}; /* LMDB only reads */
+    MDB_val key = {.mv_size = strlen(name), .mv_data = unconst_name.to};
+    MDB_val value = {.mv_size = size, .mv_data = unconst.to};
+    return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put totals");
+}
+
+/* An older, shorter record leaves the newer counters at zero. */
+static Result get_totals(MDB_txn *txn, MDB_dbi crawl, const char *name, void *totals, size_t size)
+{
+    union {
+        const char *from;
+        void *to;
+    } unconst = {.from = name};
+    MDB_val key = {.mv_size = strlen(name), .mv_data = unconst.to};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    memset(totals, 0, size);
+    int rc = mdb_get(txn, crawl, &key, &value);
+    if (rc == MDB_SUCCESS) {
+        memcpy(totals, value.mv_data, value.mv_size < size ? value.mv_size : size);
+    }
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get totals");
+}
+
+Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals)
+{
+    return get_totals(txn, crawl, TOTALS_KEY, totals, sizeof *totals);
+}
+
+Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals)
+{
+    return get_totals(txn, crawl, REVISITS_KEY, totals, sizeof *totals);
+}
+
+Result ingest_read_wall_totals(MDB_txn *txn, MDB_dbi crawl, WallTotals *totals)
+{
+    return get_totals(txn, crawl, WALLS_KEY, totals, sizeof *totals);
+}
+
+Result ingest_write_wall_totals(MDB_txn *txn, MDB_dbi crawl, const WallTotals *totals)
+{
+    return put_totals(txn, crawl, WALLS_KEY, totals, sizeof *totals);
+}
+
+Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals)
+{
+    return get_totals(txn, crawl, CLUSTER_KEY, totals, sizeof *totals);
+}
+
+Result ingest_read_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t *serial)
+{
+    return get_totals(txn, crawl, LOG_KEY, serial, sizeof *serial);
+}
+
+Result ingest_write_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t serial)
+{
+    return put_totals(txn, crawl, LOG_KEY, &serial, sizeof serial);
+}
+
+Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTotals *totals)
+{
+    return put_totals(txn, crawl, CLUSTER_KEY, totals, sizeof *totals);
+}
+
+Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *totals,
+                           const RevisitTotals *visits)
+{
+    Result rc = put_totals(txn, crawl, TOTALS_KEY, totals, sizeof *totals);
+    return rc == RESULT_OK && visits != NULL
+               ? put_totals(txn, crawl, REVISITS_KEY, visits, sizeof *visits)
+               : rc;
+}
+
+/* ---- Batch ---- */
+
+/* Batch waits: keeps the wait table (store/tables/host_table.h) in step with a batch.
  *
  * What: a host that has failed and has something scheduled stands in the wait table, by the time of
  * its next try. A host that has failed and has nothing scheduled does not. A healthy host costs
@@ -131,7 +298,7 @@ Result ingest_cluster_read_outbox(const IngestCluster *cluster, PageDB *db, uint
     return rc;
 }
 
-/* ---- what arrives ---------------------------------------------------------------------------- */
+/* ---- what arrives ---- */
 
 void ingest_cluster_arrive(IngestCluster *cluster, const LinkRecord *records, size_t n)
 {
@@ -189,7 +356,7 @@ const LinkRecord *ingest_cluster_best(IngestCluster *cluster, const char *url, s
                                   : map_get(arrivals->best, ingest_cluster_key_of(url, length));
 }
 
-/* ---- the batch ------------------------------------------------------------------------------- */
+/* ---- the batch ---- */
 
 Result ingest_cluster_begin(IngestCluster *cluster, Batch *batch)
 {

@@ -16,26 +16,169 @@
 #ifndef INGEST_BATCH_INGEST_BATCH_H
 #define INGEST_BATCH_INGEST_BATCH_H
 
+#include <lmdb.h>
 #include <stdatomic.h>
 
+#include "base/core/result.h"
 #include "base/memory/arena.h"
 #include "base/memory/map.h"
+#include "base/thread/byte_gate.h"
+#include "base/thread/mutex.h"
+#include "base/thread/shared.h"
 #include "cluster/link/outbox.h"
 #include "cluster/link/peer_marks.h"
 #include "cluster/link/slot_duty.h"
 #include "cluster/link/stub.h"
 #include "cluster/link/via_table.h"
 #include "cluster/table/cluster_table.h"
-#include "cluster/table/slots.h"
-#include "frontier/distributor/commit_notice.h"
+#include "frontier/distributor/distributor.h"
 #include "frontier/sieve/sieve.h"
 #include "frontier/sieve/sieve_bloom.h"
-#include "ingest/batch/ingest_options.h"
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/trap_yield.h"
+#include "page/archive.h"
 #include "page/crawl_log.h"
 #include "page/parsed_page.h"
 #include "page/stats.h"
+#include "rules/config.h"
+#include "rules/config_words.h"
+#include "rules/dedup.h"
+#include "rules/host_delays.h"
 #include "rules/scope/admission.h"
+#include "rules/scope/stay_set.h"
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
+#include "store/scorers/scorer.h"
+#include "store/tables/external_table.h"
+#include "store/tables/feed_table.h"
+#include "store/tables/group_table.h"
+#include "store/tables/held_table.h"
+#include "store/tables/host_table.h"
+#include "store/tables/near_table.h"
+#include "store/tables/revisit_table.h"
+#include "store/tables/seed_table.h"
+
+/* Ingest options: what the configuration says about writing results.
+ *
+ * What: plain values, copied by whoever takes them.
+ * Owns: nothing. The gate and the scorer are borrowed. */
+
+/* Of all hosts of a registered domain, or on an address, together; 0 = no limit. */
+typedef struct HostLimits {
+    uint64_t hosts_per_domain;
+    uint64_t pages_per_domain;
+    uint64_t urls_per_domain; /* queued */
+    uint64_t hosts_per_address;
+    uint64_t pages_per_address;
+    uint64_t urls_per_address;
+    uint64_t feeds_per_host; /* that its pages bring; 0 = none */
+} HostLimits;
+
+typedef struct IngestOptions {
+    size_t batch_pages;
+    size_t batch_links; /* of its pages together; those of a page with more are merged */
+    size_t queue;       /* results that may wait; then parsing waits */
+    ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
+    int64_t batch_time_ms;
+    int64_t stop_ms; /* for chores, at a stop */
+    ScheduleOrder order;
+    unsigned levels;
+    const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
+                             borrowed */
+    double depth_factor;  /* without a scorer */
+    double redirect_weight;
+    uint64_t max_depth;
+    unsigned max_embeds; /* hops from a page to what it embeds */
+    unsigned max_redirects;
+    uint64_t pages_per_host; /* 0 = no limit */
+    /* The same for one host (site sections), and for NULL the least of all; NULL: pages_per_host is
+     * for all. */
+    uint64_t (*host_pages)(void *context, const char *hostname);
+    HostLimits limits;
+    /* Those of now, for one host (site sections), and for NULL those of all others. False: they are
+     * the same for all. NULL: limits hold. */
+    bool (*host_limits)(void *context, const char *hostname, HostLimits *limits);
+    /* The delays of one host; NULL: politeness does not bear on revisits. */
+    void (*host_delays)(void *context, const char *hostname, HostDelays *delays);
+    void *host_pages_context; /* of all three */
+    int64_t name_recheck_ms;  /* until a name that does not exist is asked for again; 0 = never */
+    bool follow_duplicates;
+    bool same_content;    /* duplicates have the same content; else the same body */
+    bool near_duplicates; /* look for them */
+    Shared *admission;    /* of an Admission; NULL = everything is admitted; borrowed */
+    StaySet *stay;        /* gets the places of new seeds; NULL = none is kept; borrowed */
+    DedupSteps dedup;
+    TrapYieldOptions traps; /* fetches 0 = off */
+} IngestOptions;
+
+HostLimits ingest_host_limits(const Config *config);
+/* What the configuration says; gate, scorer and dedup steps are the caller's to set. */
+IngestOptions ingest_options(const Config *config);
+
+/* Ingest live: options of ingest that change while it runs, on their way to its thread.
+ *
+ * What: any thread puts the options that the configuration says now; the ingest thread takes those
+ * that may change, before each batch.
+ * Owns: a copy. Threads: as said. */
+
+typedef struct IngestLive {
+    Mutex mutex; /* RANK_TABLE; guards options */
+    IngestOptions options;
+} IngestLive;
+
+void ingest_live_init(IngestLive *live, const IngestOptions *options);
+void ingest_live_destroy(IngestLive *live);
+void ingest_live_put(IngestLive *live, const IngestOptions *options);
+void ingest_live_take(IngestLive *live, IngestOptions *options);
+
+/* Ingest store: the tables and files that a batch of results is written to.
+ *
+ * What: handles that belong together. The main thread opens them (crawl/crawl_store.h), the ingest
+ * thread writes through them.
+ * Owns: nothing; a copy is as good as the original while the stores are open. */
+
+typedef struct IngestStore {
+    PageDB *db;
+    Schedule *schedule;
+    HostTable *hosts;
+    MDB_dbi bodies;          /* body fingerprint and host -> page index: exact duplicates */
+    MDB_dbi near;            /* simhashes: store/tables/near_table.h */
+    MDB_dbi keys;            /* dedup keys: dedup.h; used when they are on */
+    MDB_dbi crawl;           /* names -> values: totals, the end of the WARC files */
+    ExternalTable *external; /* links that lead out of scope; NULL: nobody keeps them */
+    HeldTable *held;         /* URLs that a rule holds back; NULL: nobody keeps them */
+    SeedTable *seeds;        /* which pages are seeds; NULL: nobody keeps it */
+    WaitTable *waits;        /* which hosts wait for what; NULL: nobody keeps it */
+    GroupTable *groups;      /* domains and addresses of hosts; NULL: nobody counts them */
+    FeedTable *feeds;        /* of hosts; NULL: nobody counts them */
+    RevisitTable *revisits;  /* NULL: schedule.mode = once */
+    Archive *archive;        /* NULL: none is kept */
+} IngestStore;
+
+/* Ingest totals: the crawl's counters in its database, as of the last commit.
+ *
+ * What: records of the table "crawl", one of CrawlTotals and one of RevisitTotals. Both structs
+ * are only appended to, so that a database of an older version opens with the newer counters at 0.
+ * Threads: readers any; ingest_write_totals inside the batch's transaction. */
+
+/* Reads the saved totals; zeroes when there are none. */
+Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals);
+Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals);
+
+/* The same of ClusterTotals, under a name of their own. */
+Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals);
+Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTotals *totals);
+
+/* The serial number of the last batch that has lines in crawl.log; 0: none has. */
+Result ingest_read_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t *serial);
+Result ingest_write_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t serial);
+
+/* The same of WallTotals. */
+Result ingest_read_wall_totals(MDB_txn *txn, MDB_dbi crawl, WallTotals *totals);
+Result ingest_write_wall_totals(MDB_txn *txn, MDB_dbi crawl, const WallTotals *totals);
+
+/* visits may be NULL: they stay as they are. */
+Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *totals,
+                           const RevisitTotals *visits);
 
 typedef struct IngestSieve IngestSieve;     /* ingest_batch.h */
 typedef struct Revisits Revisits;           /* ingest/revisit/revisits.h */

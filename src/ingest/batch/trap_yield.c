@@ -6,7 +6,6 @@
 #include "base/memory/buffer.h"
 #include "base/core/hash.h"
 #include "parse/trap/trap.h"
-#include "parse/trap/trap_set.h"
 #include "parse/url/url.h"
 
 #define WAYS         8u   /* places of a set */

@@ -5,7 +5,6 @@
 
 #include "ingest/move/page_move.h"
 #include "ingest/page/page_way.h"
-#include "ingest/page/ingest_spelling.h"
 #include "parse/url/url.h"
 
 #define RECORDS_AT_ONCE 8192u /* they are looked up in one sweep */
@@ -45,7 +44,7 @@ void inbox_chore_delete(InboxChore *chore)
     }
 }
 
-/* ---- records --------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 static bool inbox_chore_make_room(InboxChore *chore)
 {
@@ -164,7 +163,7 @@ static Result read_item(InboxChore *chore, Batch *batch, InboxItem *item)
     return rc;
 }
 
-/* ---- pages ----------------------------------------------------------------------------------- */
+/* ---- pages ---- */
 
 static Result inbox_chore_discover(InboxChore *chore, Batch *batch)
 {
@@ -215,7 +214,7 @@ static Result take_some(InboxChore *chore, Batch *batch, bool *more)
     return rc;
 }
 
-/* ---- the chore ------------------------------------------------------------------------------- */
+/* ---- the chore ---- */
 
 static MonoTime inbox_chore_due(void *context)
 {

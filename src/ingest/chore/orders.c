@@ -8,7 +8,7 @@
 #include "base/thread/mutex.h"
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/page_way.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 typedef struct OrderList {
     Order *first;
@@ -25,7 +25,7 @@ struct Orders {
     Order outcome;     /* the ingest thread's: of the first one; counts when it is committed */
 };
 
-/* ---- lists ----------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 static void orders_append(Orders *orders, OrderList *list, Order *order)
 {
@@ -125,7 +125,7 @@ Order *orders_take(Orders *orders)
     return orders_take_first(orders, &orders->done);
 }
 
-/* ---- what they do ---------------------------------------------------------------------------- */
+/* ---- what they do ---- */
 
 static Result orders_add_seeds(Batch *batch, const Order *order, Order *outcome)
 {
@@ -183,7 +183,7 @@ static Result change_hosts(Batch *batch, const Order *order, Order *outcome)
     return rc;
 }
 
-/* ---- the chore ------------------------------------------------------------------------------- */
+/* ---- the chore ---- */
 
 static MonoTime orders_chore_due(void *context)
 {

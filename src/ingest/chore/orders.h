@@ -19,7 +19,7 @@
 #define INGEST_CHORE_ORDERS_H
 
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/ingest_batch.h"
 
 typedef enum OrderKind { ORDER_SEED, ORDER_REVIVE, ORDER_DROP, ORDER_VISIT } OrderKind;
 

@@ -31,8 +31,8 @@ struct Readmission {
     const IngestStore *store;
     _Atomic uint64_t fingerprint; /* of the rules that hold */
     _Atomic uint64_t asked;       /* how often the rules were changed */
-    uint64_t done;                /* so many changes were applied to everything */
-    uint64_t doing;               /* after so many this round began */
+    uint64_t done;                /* changes that were applied to everything */
+    uint64_t doing;               /* the number of changes at which this round began */
     uint64_t doing_fingerprint;
     uint64_t stored; /* fingerprint of the last rules that were applied, by an earlier run */
     bool has_begun;  /* the main thread's */
@@ -43,7 +43,7 @@ struct Readmission {
     Place next;
 };
 
-/* ---- the fingerprint ------------------------------------------------------------------------- */
+/* ---- the fingerprint ---- */
 
 static MDB_val readmission_key_of(char name[sizeof KEY])
 {
@@ -77,7 +77,7 @@ static Result write_fingerprint(const Batch *batch, uint64_t fingerprint)
     return lmdb_result(mdb_put(batch->txn, batch->store->crawl, &key, &value, 0), "put rules");
 }
 
-/* ---- the steps ------------------------------------------------------------------------------- */
+/* ---- the steps ---- */
 
 /* Hosts with work that are denied now. Closing one changes the list before the cursor only. */
 static Result step_work(Batch *batch, Place *place)
@@ -138,7 +138,7 @@ static Result step_held(Readmission *readmission, Batch *batch, Place *place)
     return rc;
 }
 
-/* ---- the chore ------------------------------------------------------------------------------- */
+/* ---- the chore ---- */
 
 static bool is_idle(const Readmission *readmission)
 {
@@ -206,7 +206,7 @@ IngestChore readmission_chore(Readmission *readmission)
                          .holds = readmission_chore_holds};
 }
 
-/* ---- the outside ----------------------------------------------------------------------------- */
+/* ---- the outside ---- */
 
 Result readmission_new(Readmission **out, const IngestStore *store, Shared *filter)
 {

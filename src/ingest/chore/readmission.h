@@ -20,7 +20,7 @@
 
 #include "base/thread/shared.h"
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/ingest_batch.h"
 
 typedef struct Readmission Readmission;
 

@@ -8,7 +8,7 @@
 #include "base/thread/mutex.h"
 #include "ingest/page/ingest_host.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 #define PIECE 256u /* hosts looked at between two looks at the clock */
 
@@ -93,8 +93,7 @@ static Waiting *first_order(Revival *revival)
     return first;
 }
 
-/* ---- the chore ---------------------------------------------------------------------------------
- */
+/* ---- the chore ---- */
 
 static bool is_meant(const RevivalOrder *order, const HostRecord *record)
 {

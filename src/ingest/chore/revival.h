@@ -14,7 +14,7 @@
 #define INGEST_CHORE_REVIVAL_H
 
 #include "ingest/batch/ingest_chore.h"
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/ingest_batch.h"
 
 typedef struct RevivalOrder {
     /* "www.example.org" (its origins with the default ports) or an origin ("https://h:81"); NULL =

@@ -65,8 +65,7 @@ struct Scoring {
     ScoringStats stats;
 };
 
-/* ---- the thread -------------------------------------------------------------------------------
- */
+/* ---- the thread ---- */
 
 static bool scoring_is_stopping(Scoring *scoring)
 {
@@ -248,8 +247,7 @@ static void *scoring_main(void *argument)
     return NULL;
 }
 
-/* ---- the chore --------------------------------------------------------------------------------
- */
+/* ---- the chore ---- */
 
 static MonoTime scoring_chore_due(void *context)
 {
@@ -317,8 +315,7 @@ bool scoring_chore(Scoring *scoring, IngestChore *chore)
     return scoring->page_rank != NULL || scoring->hits != NULL;
 }
 
-/* ---- the outside ------------------------------------------------------------------------------
- */
+/* ---- the outside ---- */
 
 static Result open_page_rank(Scoring *scoring)
 {

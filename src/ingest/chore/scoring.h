@@ -40,7 +40,7 @@
 /* Moves collected before they are applied: as many as can be sorted in a millisecond or two,
  * because a stop waits for the sort. */
 #define SCORING_MOVES 16384u
-/* In one transaction: so many pages of the database at most are new. */
+/* The most new pages of the database in one transaction. */
 #define SCORING_PIECE 2048u
 
 typedef enum ScoringKind {
@@ -95,7 +95,7 @@ void scoring_change(Scoring *scoring, const ScoringOptions *options);
 /* Says, after a commit, how many pages have been fetched in all. */
 void scoring_committed(Scoring *scoring, uint64_t pages);
 void scoring_stats(Scoring *scoring, ScoringStats *stats);
-/* Ends a computation at once (store/rank/rank_memory.h), drops moves that were not applied, and
+/* Ends a computation at once (store/rank/link_graph.h), drops moves that were not applied, and
  * ends the thread. */
 void scoring_stop(Scoring *scoring);
 /* NULL is allowed. After scoring_stop, and after ingest has ended. */

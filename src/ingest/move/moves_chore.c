@@ -207,7 +207,7 @@ void moves_chore_destroy(MovesChore *chore)
     mutex_destroy(&chore->mutex);
 }
 
-/* ---- hosts that leave memory ----------------------------------------------------------------- */
+/* ---- hosts that leave memory ---- */
 
 bool moves_chore_left(MovesChore *chore, uint32_t host)
 {
@@ -265,7 +265,7 @@ static void moves_chore_publish(MovesChore *chore)
     mutex_unlock(&chore->mutex);
 }
 
-/* ---- the plan -------------------------------------------------------------------------------- */
+/* ---- the plan ---- */
 
 static bool is_planned(const MovesChore *chore)
 {
@@ -306,7 +306,7 @@ static bool moves_chore_leaves(SlotTask task)
     return task == SLOT_LEAVE || task == SLOT_LEAVE_ALL;
 }
 
-/* ---- the steps ------------------------------------------------------------------------------- */
+/* ---- the steps ---- */
 
 static Result step_routes(MovesChore *chore, Batch *batch, MovesPlace *place)
 {
@@ -499,7 +499,7 @@ static Result step_sent(MovesChore *chore, Batch *batch)
     return rc;
 }
 
-/* ---- the chore ------------------------------------------------------------------------------- */
+/* ---- the chore ---- */
 
 static bool moves_chore_has_room(const MovesChore *chore)
 {

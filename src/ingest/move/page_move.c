@@ -6,7 +6,7 @@
 #include "ingest/page/ingest_new_url.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 /* ---- Host move ---- */
 

@@ -1,9 +1,9 @@
 /* Page move: what becomes of one page when the slot of its host moves.
  *
  *   here, the slot leaves:   page --page_move_leave--> stub, and a record in the outbox
- *   there, it is MOVING:     record --> stub that nobody has scheduled (ingest/page/ingest_new_url.h)
- *   there, it is OWNED:      stub --page_move_adopt--> scheduled, unless it is done
- *   the owner lost its disk: stub --page_move_tell--> a record in the outbox, again
+ *   there, it is MOVING:     record --> stub that nobody has scheduled
+ * (ingest/page/ingest_new_url.h) there, it is OWNED:      stub --page_move_adopt--> scheduled,
+ * unless it is done the owner lost its disk: stub --page_move_tell--> a record in the outbox, again
  *
  * What: of a page that was fetched here, what was fetched stays here; the new owner learns that it
  * is done. A page that is scheduled leaves the schedule in the transaction that puts it into the
@@ -14,7 +14,6 @@
 #define INGEST_MOVE_PAGE_MOVE_H
 
 #include "cluster/link/outbox.h"
-#include "cluster/wire/host_block.h"
 #include "cluster/wire/link_block.h"
 #include "ingest/batch/ingest_batch.h"
 

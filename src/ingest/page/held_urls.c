@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 /* What a status says of the rule; REFUSALS: it is no refusal by a rule. */
 static Refusal held_urls_refusal_of(int status)

@@ -12,7 +12,7 @@ static bool host_groups_is_beyond(uint64_t count, uint64_t most)
     return most > 0 && count >= most;
 }
 
-/* ---- counting ------------------------------------------------------------------------------ */
+/* ---- counting ---- */
 
 static uint64_t host_groups_domain_key(const char *url, size_t length)
 {
@@ -98,7 +98,7 @@ static void host_groups_join(const BatchHost *host, BatchGroup *group)
     group->record.pages += host->record.pages;
 }
 
-/* ---- judging ------------------------------------------------------------------------------- */
+/* ---- judging ---- */
 
 static Result append_name(Buffer *name, const char *url, size_t length)
 {
@@ -216,7 +216,7 @@ bool host_groups_have_enough(Batch *batch, BatchHost *host, HostLimit *limit)
     return address != NULL && host_groups_is_beyond(address->record.pages, most->pages_per_address);
 }
 
-/* ---- links --------------------------------------------------------------------------------- */
+/* ---- links ---- */
 
 /* Whether its domain has, for a further host of this name, as many hosts as there may be. */
 static bool is_crowded(Batch *batch, const char *url, size_t length, Buffer *name)

@@ -8,11 +8,11 @@
 #include "parse/host/authority.h"
 #include "rules/scope/admission.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
 
 #define NAME_BYTES 256
 
-/* ---- what a result says of its host -------------------------------------------------------- */
+/* ---- what a result says of its host ---- */
 
 static void ingest_host_count_request(CrawlTotals *totals, const FetchResult *fetch)
 {
@@ -153,7 +153,7 @@ Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const Fe
                                      status < 300 ? length : 0);
 }
 
-/* ---- hosts that are given up, or full ------------------------------------------------------ */
+/* ---- hosts that are given up, or full ---- */
 
 static Result fill_host(Batch *batch, BatchHost *host, HostLimit limit)
 {
@@ -263,7 +263,7 @@ Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls)
     return rc;
 }
 
-/* ---- hosts that the operator denies -------------------------------------------------------- */
+/* ---- hosts that the operator denies ---- */
 
 static Result deny(Batch *batch, BatchHost *host, const char *rule, const char *name)
 {

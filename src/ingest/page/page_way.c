@@ -6,19 +6,98 @@
 #include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "ingest/batch/ingest_batch.h"
-#include "ingest/page/ingest_new_url.h"
 #include "ingest/page/held_urls.h"
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"
-#include "ingest/page/ingest_spelling.h"
+#include "ingest/page/ingest_new_url.h"
 #include "ingest/revisit/linked_feeds.h"
 #include "ingest/revisit/revisits.h"
-#include "page/content_hash.h"
+#include "page/parsed_page.h"
 #include "parse/host/authority.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_parking.h"
+#include "store/tables/host_table.h"
+
+/* ---- Spelling ---- */
+
+Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links)
+{
+    const char *from = page->fetch->request.has_page ? page->fetch->request.url : NULL;
+    *links = page->links;
+    if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
+        return RESULT_OK;
+    }
+    LinkInfo *copy = arena_alloc(&batch->memory, page->n_links * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+        const char *first = NULL;
+        rc = dedup_first(batch->txn, batch->store->keys, &page->link_keys[i], page->links[i].url,
+                         page->link_hops[i] == 'R' ? from : NULL, &batch->memory, &first);
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
+{
+    const DedupSteps *steps = &batch->options->dedup;
+    LinkInfo *copy = arena_alloc(&batch->memory, n * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        Hash128 key;
+        const char *first = seeds[i].url;
+        rc = dedup_key(steps, &batch->dedup, first, strlen(first), &key);
+        if (rc == RESULT_OK) {
+            rc = dedup_first(batch->txn, batch->store->keys, &key, seeds[i].url, NULL,
+                             &batch->memory, &first);
+        }
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = seeds[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n)
+{
+    const DedupSteps *steps = &batch->options->dedup;
+    Result rc = RESULT_OK;
+    for (size_t i = 0; steps->on && rc == RESULT_OK && i < n; i++) {
+        Hash128 key;
+        const char *url = arena_copy(&batch->memory, records[i].url, records[i].length);
+        const char *first = url;
+        rc = url == NULL ? RESULT_MEMORY
+                         : dedup_key(steps, &batch->dedup, url, records[i].length, &key);
+        if (rc == RESULT_OK) {
+            rc = dedup_first(batch->txn, batch->store->keys, &key, url, NULL, &batch->memory,
+                             &first);
+        }
+        if (rc == RESULT_OK) {
+            records[i].url = first;
+            records[i].length = strlen(first);
+        }
+    }
+    return rc;
+}
+
+Result ingest_release_key(Batch *batch, const FetchResult *fetch)
+{
+    bool forbidden = fetch->answer.status == STATUS_ROBOTS ||
+                     fetch->answer.status == STATUS_BLOCKED ||
+                     fetch->answer.status == STATUS_TRAP || fetch->answer.status == STATUS_SCOPE ||
+                     fetch->answer.status == STATUS_DENIED;
+    if (!batch->options->dedup.on || !forbidden) {
+        return RESULT_OK;
+    }
+    Hash128 key;
+    Result rc = dedup_key(&batch->options->dedup, &batch->dedup, fetch->request.url,
+                          strlen(fetch->request.url), &key);
+    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->request.url)
+                           : rc;
+}
+
+/* ---- A page's way ---- */
 
 /* Duplicates: pages whose body, or nearly the same text, is stored already.
  *
@@ -233,7 +312,7 @@ PageSink ingest_sink(Batch *batch)
 
 #define RESULT_LOOK_UPS 6u /* host, schedule, bodies, near, payloads, captures */
 
-/* ---- archive: its WARC records --------------------------------------------------------------- */
+/* ---- archive: its WARC records ---- */
 
 /* Appends the records of a page, once: a batch that is tried again finds them there. */
 static Result archive(Batch *batch, ParsedPage *page)
@@ -252,7 +331,7 @@ static Result archive(Batch *batch, ParsedPage *page)
     return archive_remember(files, batch->txn, page->group, page->fetch);
 }
 
-/* ---- discover: the sitemaps that a robots.txt names ------------------------------------------ */
+/* ---- discover: the sitemaps that a robots.txt names ---- */
 
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
 static Result page_way_discover(Batch *batch, const ParsedPage *page)
@@ -271,7 +350,7 @@ static Result page_way_discover(Batch *batch, const ParsedPage *page)
                                             page->n_links, PAGE_DB_NO_INDEX, 0, &sink));
 }
 
-/* ---- give up: no answer, or a refusal -------------------------------------------------------- */
+/* ---- give up: no answer, or a refusal ---- */
 
 /* Takes a page out of the schedule. */
 static Result page_way_unschedule(Batch *batch, const PageRef *page, int32_t status, uint8_t tries)
@@ -307,7 +386,7 @@ static Result page_way_give_up(Batch *batch, BatchHost *host, const FetchResult 
     return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
 }
 
-/* ---- confirm: the answer replaces nothing ---------------------------------------------------- */
+/* ---- confirm: the answer replaces nothing ---- */
 
 /* A visit that brings nothing to replace what is stored: not modified, or an error. */
 static bool page_way_is_confirmation(const FetchResult *fetch)
@@ -330,7 +409,7 @@ static Result confirm(Batch *batch, const FetchResult *fetch)
                            : rc;
 }
 
-/* ---- store: the answer is kept --------------------------------------------------------------- */
+/* ---- store: the answer is kept ---- */
 
 /* Whether the answer counts among the pages of its host: once, when it is good. */
 static bool is_first_good(Batch *batch, const FetchResult *fetch)
@@ -428,7 +507,7 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     return RESULT_OK;
 }
 
-/* ---- the way --------------------------------------------------------------------------------- */
+/* ---- the way ---- */
 
 /* It stays scheduled, and how often it has failed is kept; of a host that is set aside it begins
  * anew. */
@@ -515,7 +594,7 @@ static Result write_down(Batch *batch)
                                                       batch->n_writes, &sink));
 }
 
-/* ---- give back: pages that a wall has answered for ------------------------------------------- */
+/* ---- give back: pages that a wall has answered for ---- */
 
 static Result give_back_page(Batch *batch, uint64_t index)
 {
@@ -586,7 +665,7 @@ Result page_way_apply(Batch *batch)
     return rc == RESULT_OK && batch->revisits != NULL ? revisits_end(batch->revisits, batch) : rc;
 }
 
-/* ---- short cuts ------------------------------------------------------------------------------ */
+/* ---- short cuts ---- */
 
 /* A seed that names a host which was set aside brings it back. */
 static Result revive_host_of(Batch *batch, const char *url, Buffer *origin)

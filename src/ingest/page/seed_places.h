@@ -6,7 +6,7 @@
 #ifndef INGEST_PAGE_SEED_PLACES_H
 #define INGEST_PAGE_SEED_PLACES_H
 
-#include "ingest/batch/ingest_store.h"
+#include "ingest/batch/ingest_batch.h"
 #include "rules/scope/stay_set.h"
 
 /* Adds the places of all seeds to set. RESULT_IO, RESULT_DAMAGED, RESULT_MEMORY. */

@@ -452,8 +452,7 @@ static RevisitDue next_visit(Revisits *revisits, const Batch *batch, const PageR
                         .freq = (float)(1 / interval_s)};
 }
 
-/* ---- what is due ------------------------------------------------------------------------------
- */
+/* ---- what is due ---- */
 
 /* What `ragno schedule` built counts from 0: its times become wall times. Pages that are not spread
  * stand at 0 and are due a period after their last crawl. */
@@ -503,8 +502,7 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
     return revisit_line_admit(&revisits->line, batch, host, &page, due);
 }
 
-/* ---- crawls that were begun otherwise ---------------------------------------------------------
- */
+/* ---- crawls that were begun otherwise ---- */
 
 static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index)
 {
@@ -561,8 +559,7 @@ static Result revisits_settle(Revisits *revisits, const Batch *batch, MonoTime u
     return rc;
 }
 
-/* ---- the chore --------------------------------------------------------------------------------
- */
+/* ---- the chore ---- */
 
 static MonoTime revisits_chore_due(void *context)
 {
@@ -644,8 +641,7 @@ IngestChore revisits_chore(Revisits *revisits)
                          .rides = true};
 }
 
-/* ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
 static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue *old)
 {

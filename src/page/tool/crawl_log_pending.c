@@ -60,7 +60,7 @@ Result crawl_log_pending_write(int pending, int log, uint64_t serial, const Buff
     return rc == RESULT_OK ? crawl_log_pending_write_at(pending, &head, sizeof head, 0) : rc;
 }
 
-/* ---- the next start -------------------------------------------------------------------------- */
+/* ---- the next start ---- */
 
 static Result crawl_log_pending_read_at(int fd, void *bytes, size_t length, off_t offset)
 {

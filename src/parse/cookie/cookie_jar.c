@@ -66,7 +66,7 @@ size_t cookie_jar_bytes(const CookieJar *jar)
     return jar == NULL ? 0 : sizeof *jar + jar->bytes;
 }
 
-/* ---- reading a Set-Cookie ------------------------------------------------------------------ */
+/* ---- reading a Set-Cookie ---- */
 
 static Part trimmed(const char *bytes, size_t length)
 {
@@ -205,7 +205,7 @@ static bool cookie_jar_parse(Parsed *parsed, const char *value, size_t length,
            parsed->name_length + parsed->value_length + parsed->path_length <= COOKIE_JAR_BYTES / 2;
 }
 
-/* ---- the jar ------------------------------------------------------------------------------- */
+/* ---- the jar ---- */
 
 static size_t bytes_of(const Cookie *cookie)
 {

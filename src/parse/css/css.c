@@ -42,7 +42,7 @@ void css_reader_destroy(CssReader *reader)
     buffer_destroy(&reader->word);
 }
 
-/* ---- characters ------------------------------------------------------------------------------ */
+/* ---- characters ---- */
 
 static bool is_newline(char c)
 {
@@ -134,7 +134,7 @@ static Result take_escape(Css *css, Buffer *out)
     return append_code_point(out, c);
 }
 
-/* ---- text that is a reference ---------------------------------------------------------------- */
+/* ---- text that is a reference ---- */
 
 /* A run of text: in place as long as it has no escape. */
 typedef struct CssText {
@@ -263,7 +263,7 @@ static Result take_bare_url(Css *css)
     return rc == RESULT_OK ? css_give(css, &text, end) : rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 /* Whether a name begins at p: a letter, an escape, or a "-" before one of them or before "-". */
 static bool is_name_start(const Css *css, const char *p)
@@ -348,7 +348,7 @@ static Result take_at_word(Css *css)
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static void skip_comment(Css *css)
 {

@@ -6,17 +6,57 @@
 #ifndef PARSE_HTML_HTML_PARSER_H
 #define PARSE_HTML_HTML_PARSER_H
 
+#include <stddef.h>
+
+#include "base/core/result.h"
 #include "base/memory/arena.h"
 #include "base/memory/buffer.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_stream.h"
-#include "parse/html/html_types.h"
-#include "parse/html/html_libxml2.h"
 #include "parse/html/html_tree_types.h"
-#include "parse/html/skim.h"
+#include "parse/html/html_types.h"
 #include "parse/html/skim_stream.h"
+#include "parse/html/skim_token.h"
 #include "parse/text/digest.h"
 #include "parse/url/url.h"
+
+/* The reference front end: libxml2's HTML parser by its SAX interface, no tree.
+ *
+ * What: it gets UTF-8 (HTML_PARSE_IGNORE_ENC) in which every "&" is written "&amp;": libxml2 2.9
+ * knows 253 of the 2 231 named references, so all of them are left to entities.h. The tags it
+ * reports go to the same tree rules as the skimmer's. The contents of title, textarea and other raw
+ * text elements, which it takes for markup, are passed over.
+ * Owns: libxml2's context, for the length of the call.
+ * Threads: one. */
+
+typedef struct HtmlLibxml2 HtmlLibxml2;
+
+Result html_libxml2_new(HtmlLibxml2 **front);
+void html_libxml2_delete(HtmlLibxml2 *front);
+
+/* Reads a whole text. RESULT_MEMORY; RESULT_LIMIT: longer than libxml2 can count. */
+Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, HtmlTree *tree);
+
+/* The front end that crawls use: links and digests of a page in one pass.
+ *
+ * What: UTF-8 without NUL goes in (charset.h sees to that), of any content: nothing here fails. The
+ * tokens of the text come out (skim_token.h) and are told to the tree rules (html_tree.h), which
+ * answer how the text after a start tag is to be read. In the same pass everything comes out that
+ * the text digest is made of (digest.h). It takes time linear in the length of the text.
+ * Owns: no memory.
+ * Threads: one. */
+
+/* What the tokens are told to: the context of skim_reader. */
+typedef struct Skim {
+    HtmlTree *tree;
+    Digest *digest; /* may be NULL */
+} Skim;
+
+/* For a text that comes in pieces (skim_stream.h). */
+const SkimReader *skim_reader(void);
+
+/* Reads a whole text. digest may be NULL. */
+void skim(const char *text, size_t length, HtmlTree *tree, Digest *digest);
 
 /* From references to links: resolved against the base, and collected or handed on.
  *

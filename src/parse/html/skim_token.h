@@ -11,7 +11,7 @@
  *  - <![CDATA[ begins a CDATA section where the reader says so, and a comment elsewhere.
  *
  * A reader is a table of functions that is known at compile time, so that skim_tokens becomes one
- * piece of code with them. parse/html/skim.c reads links and digests,
+ * piece of code with them. parse/html/html_parser.c reads links and digests,
  * parse/visible/visible.c reads text. The input is UTF-8 without NUL
  * (parse/charset/charset.h), with any content: nothing fails.
  * Owns: nothing; slices lie in the text.

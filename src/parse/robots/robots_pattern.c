@@ -160,7 +160,7 @@ Result robots_pattern_compile(const char *rule, size_t length, Buffer *out, Robo
     return RESULT_OK;
 }
 
-/* Steps of looking for a part of n bytes in so many bytes: memmem compares up to 256 bytes of the
+/* Steps of looking for a part of n bytes in a text: memmem compares up to 256 bytes of the
  * part at each place, 32 in a step; for longer parts it is linear, but begins with a table. */
 static int64_t search_steps(size_t bytes, size_t n)
 {

@@ -110,8 +110,7 @@ bool sitemap_date(const char *text, size_t length, int64_t *unix_s)
     return read_w3c((Scan){text, text + length}, unix_s) || http_header_date(text, length, unix_s);
 }
 
-/* ---- One entry of a sitemap or feed while its fields are collected, and what becomes of it ----
- */
+/* ---- One entry of a sitemap or feed while its fields are collected, and what becomes of it */
 
 #define DAY_S INT64_C(86400)
 

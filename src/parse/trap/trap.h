@@ -10,9 +10,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/memory/buffer.h"
+#include "base/core/hash.h"
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 #include "parse/url/url.h"
+
+/* The patterns of URLs (trap_pattern) that are parked, as fetching threads see them.
+ *
+ * What: an immutable set. One more pattern is a new set, which replaces the old one (shared.h):
+ * ingest (src/ingest/batch/trap_yield.h) calls trap_set_with and shared_replace, fetching threads
+ * call trap_set_has.
+ * Owns: its patterns.
+ * Threads: immutable once made.
+ * Errors: RESULT_MEMORY. */
+
+typedef struct TrapSet TrapSet;
+
+/* A new set with the patterns of set (NULL: none) and one more, given as hash_128 of its text. NULL
+ * when memory is short. */
+TrapSet *trap_set_with(const TrapSet *set, Hash128 pattern);
+size_t trap_set_count(const TrapSet *set);
+/* Whether the URL's pattern is among them; set may be NULL. text is scratch. */
+bool trap_set_has(const TrapSet *set, const Url *url, Buffer *text);
+void trap_set_delete(void *set);
 
 #define TRAP_MAX_SEGMENTS     1024u /* what lies deeper is not looked at */
 #define TRAP_LEAST_IDENTIFIER 8     /* bytes */

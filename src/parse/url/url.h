@@ -6,8 +6,8 @@
  * is never rewritten further; a dedup key is another thing (url_key.h). Everything but http and
  * https is rejected.
  *
- * Two ways lead to the same result: url_fast.c resolves what is in normal form already by one scan
- * with a table; everything else goes through the states of the standard in url_standard.c.
+ * Two ways lead to the same result: url.c resolves what is in normal form already by one scan
+ * with a table; everything else goes through the states of the standard in url.c.
  *
  * Owns: a Url owns one string, the serialised absolute URL without fragment, and offsets into it.
  * It is reused for one parse after another, so that resolving a link allocates nothing.
@@ -24,6 +24,28 @@
 #define PARSE_URL_URL_H
 
 #include "parse/url/url_types.h"
+
+/* URLs that are in normal form already, resolved by one scan with a table.
+ *
+ * What: most links need no state machine. This module accepts only what it is sure of.
+ * Threads: pure functions; a Url belongs to one thread.
+ * Invariants: whatever it accepts, url_parse_standard answers alike (tests/fuzz/fuzz_url.c). */
+
+/* True when input was resolved. False when url.h must resolve it: out is then valid, with
+ * unspecified content. */
+bool url_fast_parse(Url *out, const Url *base, const char *input, size_t length);
+
+/* The states of the URL standard, in order: scheme, authority, port, path, query.
+ *
+ * What: the reference, which accepts everything that the standard does. url.h gives the same
+ * result for input that is in normal form already, which most links are.
+ * Threads: pure functions; a Url belongs to one thread.
+ * Errors: those of url_parse.
+ * Source: url.spec.whatwg.org, "URL parsing". */
+
+/* Arguments as url_parse_in_document. */
+Result url_parse_standard(Url *out, const Url *base, const char *input, size_t length,
+                          const char *encoding);
 
 /* Parses input (any bytes; invalid UTF-8 is replaced as a browser would) against base, which may be
  * NULL when input must be absolute. out may not be base. RESULT_INVALID: not an http(s) URL;

@@ -6,7 +6,6 @@
 
 #include "parse/url/url_encode.h"
 #include "parse/url/url_idna.h"
-#include "parse/url/url_text.h"
 
 #define IPV6_PIECES 8
 

@@ -1,4 +1,4 @@
-/* The data of url_idna.c and url_nfc.c, made by tools/make-idna-tables.py.
+/* The data of url_idna.c and url_idna.c, made by tools/make-idna-tables.py.
  *
  * What: two maps from code points, each a sorted array of the first code points of ranges. Ranges
  * of the first have in bits 0 to 20 the start, in bits 21 to 23 a UrlIdnaKind, and a value beside

@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "parse/url/url_encode.h"
-#include "parse/url/url_text.h"
 #include "parse/charset/charset_cjk.h"
 
 /* The query of a link in a document of a legacy encoding: "percent-encode after encoding" of the

@@ -82,7 +82,7 @@ Result usage_print(unsigned bits, Buffer *out)
     return any || rc != RESULT_OK ? rc : buffer_append_char(out, '-');
 }
 
-/* ---- dictionaries -------------------------------------------------------------------------- */
+/* ---- dictionaries ---- */
 
 /* Content-Signal's use=: what may be kept of a page once it was read. */
 static Usage usage_of_extent(const char *value, size_t length)
@@ -187,7 +187,7 @@ Usage usage_of_header(const HttpHeader *header)
     return usage;
 }
 
-/* ---- HTML ---------------------------------------------------------------------------------- */
+/* ---- HTML ---- */
 
 typedef struct Piece {
     const char *bytes;
@@ -276,7 +276,7 @@ Usage usage_of_html(const char *bytes, size_t length)
     return usage;
 }
 
-/* ---- what is done about it ----------------------------------------------------------------- */
+/* ---- what is done about it ---- */
 
 Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error)
 {

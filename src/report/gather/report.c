@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
-#include "ingest/batch/ingest_totals.h"
+#include "ingest/batch/ingest_batch.h"
 #include "logs/crawl_log_line.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"

@@ -13,8 +13,6 @@
 #include "base/core/result.h"
 #include "frontier/visit/politeness.h"
 #include "page/stats.h"
-#include "report/count/histogram.h"
-#include "report/count/series.h"
 #include "report/count/tally.h"
 #include "report/gather/report_graph.h"
 #include "store/pages/page_db.h"

@@ -62,7 +62,7 @@ static Result get_page(Reading *reading, uint64_t index, PageRef *page, Buffer *
                : RESULT_DAMAGED;
 }
 
-/* ---- pages ---------------------------------------------------------------------------------- */
+/* ---- pages ---- */
 
 static Result note_broken(Reading *reading, const PageRef *page)
 {
@@ -123,7 +123,7 @@ static Result report_graph_read_pages(Reading *reading)
     return rc;
 }
 
-/* ---- hosts ---------------------------------------------------------------------------------- */
+/* ---- hosts ---- */
 
 static void rank_walls(Reading *reading)
 {
@@ -148,7 +148,7 @@ static void rank_walls(Reading *reading)
     }
 }
 
-/* ---- links ---------------------------------------------------------------------------------- */
+/* ---- links ---- */
 
 static int report_graph_by_index(const void *key, const void *element)
 {

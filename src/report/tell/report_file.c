@@ -439,7 +439,7 @@ static void html_fact(void *context, const char *name, const char *value)
     element(&html->body, "<dd>", value, "</dd></div>\n");
 }
 
-/* ---- tables --------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static void html_table(void *context, const ReportColumn *columns, unsigned n)
 {
@@ -496,7 +496,7 @@ static void html_table_end(void *context)
     report_html_put(&html->body, "</tbody></table></div>\n");
 }
 
-/* ---- bars and charts ------------------------------------------------------------------------ */
+/* ---- bars and charts ---- */
 
 static void html_bars(void *context, const char *name)
 {

@@ -25,7 +25,7 @@ typedef struct Telling {
 
 #define ROWS_SHOWN 15u
 
-/* ---- shorthand ------------------------------------------------------------------------------ */
+/* ---- shorthand ---- */
 
 static void tell_section(const Telling *tell, const char *title, const char *note)
 {
@@ -179,7 +179,7 @@ static void tell_histogram(const Telling *tell, const char *name, const Histogra
 
 #define LEAST_POINTS 4u
 
-/* ---- what it came to ------------------------------------------------------------------------ */
+/* ---- what it came to ---- */
 
 /* The totals have the times of runs that ended, the last line of status.log those up to now. */
 static double greater_ms(uint64_t total_ms, double status_s)
@@ -330,7 +330,7 @@ static void tell_pages(Telling *tell, const char *title, const char *name,
     tell_table_end(tell);
 }
 
-/* ---- what went wrong ------------------------------------------------------------------------ */
+/* ---- what went wrong ---- */
 
 static void tell_errors(Telling *tell)
 {
@@ -399,7 +399,7 @@ static void report_sections_tell_broken(Telling *tell)
     tell_table_end(tell);
 }
 
-/* ---- hosts ---------------------------------------------------------------------------------- */
+/* ---- hosts ---- */
 
 static void tell_ranking(Telling *tell, const char *title, const HostRanking *ranking)
 {
@@ -531,7 +531,7 @@ static void report_sections_tell_robots(Telling *tell)
     tell_walls(tell);
 }
 
-/* ---- the graph ------------------------------------------------------------------------------ */
+/* ---- the graph ---- */
 
 static void tell_graph(Telling *tell)
 {

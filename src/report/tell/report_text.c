@@ -81,7 +81,7 @@ static void text_fact(void *context, const char *name, const char *value)
     (void)fprintf(text->file, "  %-38s %s\n", name, value);
 }
 
-/* ---- tables --------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static void text_table(void *context, const ReportColumn *columns, unsigned n)
 {
@@ -141,7 +141,7 @@ static void text_table_end(void *context)
     forget_rows(text);
 }
 
-/* ---- bars and charts ------------------------------------------------------------------------ */
+/* ---- bars and charts ---- */
 
 static void text_bars(void *context, const char *name)
 {

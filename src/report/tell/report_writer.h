@@ -9,7 +9,7 @@
 #define REPORT_TELL_REPORT_WRITER_H
 
 #include "base/core/result.h"
-#include "report/count/series.h"
+#include "report/count/tally.h"
 
 #define REPORT_COLUMNS 8u
 

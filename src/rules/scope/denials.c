@@ -43,7 +43,7 @@ struct Denials {
     size_t n_tombs;
 };
 
-/* ---- tombstones ------------------------------------------------------------------------------ */
+/* ---- tombstones ---- */
 
 #define TOMB_HOST DENIAL_TOMB "host:"
 #define TOMB_URL  DENIAL_TOMB "url:"
@@ -95,7 +95,7 @@ static const char *tomb_find_host(const Denials *denials, const char *name, size
     return rule;
 }
 
-/* ---- what a rule is -------------------------------------------------------------------------- */
+/* ---- what a rule is ---- */
 
 static bool is_pattern(const char *text)
 {
@@ -135,7 +135,7 @@ static DenialKind denials_kind_of(const char *rule)
     return is_pattern(rule) ? DENIAL_NAMES : DENIAL_NAME;
 }
 
-/* ---- one rule -------------------------------------------------------------------------------- */
+/* ---- one rule ---- */
 
 static Result denials_complain(const char *rule, const char *what, Buffer *error)
 {
@@ -243,7 +243,7 @@ static Result denial_init(Denial *denial, const char *rule, Buffer *error)
                : RESULT_OK;
 }
 
-/* ---- the set --------------------------------------------------------------------------------- */
+/* ---- the set ---- */
 
 Result denials_new(Denials **out, const char *const *rules, size_t n, Buffer *error)
 {

@@ -55,7 +55,7 @@ void stay_set_delete(StaySet *set)
     free(set);
 }
 
-/* ---- tables ---------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 static bool has_key(const StaySet *set, uint64_t key)
 {
@@ -111,7 +111,7 @@ static Result add_key(StaySet *set, uint64_t key)
     return rc;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 static uint64_t stay_set_key_of(const char *bytes, size_t length, uint64_t salt)
 {

@@ -134,7 +134,7 @@ void site_book_delete(void *object)
     }
 }
 
-/* ---- a host -------------------------------------------------------------------------------- */
+/* ---- a host ---- */
 
 /* Sections that match, as places in SiteBook.sections. */
 typedef struct Matches {
@@ -240,7 +240,7 @@ bool site_book_has_group_limits(const SiteBook *book)
     return false;
 }
 
-/* ---- a fetch ------------------------------------------------------------------------------- */
+/* ---- a fetch ---- */
 
 void site_book_fetch_site(const void *object, const char *hostname, FetchSite *site)
 {

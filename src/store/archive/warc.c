@@ -349,7 +349,7 @@ struct Warc {
     WarcEnd committed; /* known to be in the database */
 };
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static Result add_info(Warc *warc, const char *name, const char *value)
 {
@@ -498,7 +498,7 @@ Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committ
     return RESULT_OK;
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static bool has_file(const Slot *slot)
 {

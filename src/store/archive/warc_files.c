@@ -34,7 +34,7 @@ Result warc_files_sync_directory(const char *directory)
     return rc;
 }
 
-/* --- listing ---------------------------------------------------------------------------------- */
+/* ---- listing ---- */
 
 /* The number in the fields of a warcinfo record; 0 when there is none. */
 static uint32_t serial_of(WarcBytes fields)
@@ -137,7 +137,7 @@ void warc_files_free(WarcFileList *list)
     *list = (WarcFileList){.files = NULL};
 }
 
-/* --- indices ---------------------------------------------------------------------------------- */
+/* ---- indices ---- */
 
 static Result index_records(WarcReader *reader, const char *filename, uint64_t end, FILE *out)
 {

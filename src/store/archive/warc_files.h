@@ -16,7 +16,7 @@
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
 #include "store/archive/warc_types.h"
-#include "store/warc/warc_name.h"
+#include "store/warc/warc_head.h"
 
 /* One file found in a directory. */
 typedef struct WarcFile {

@@ -85,7 +85,7 @@ void warc_group_reset(WarcGroup *group)
     group->has_payload = false;
 }
 
-/* --- one record ------------------------------------------------------------------------------- */
+/* ---- one record ---- */
 
 /* The header goes into the record buffer, with room for the block behind it. */
 static Result append_head(WarcRecorder *recorder, const WarcHead *head)
@@ -127,7 +127,7 @@ static Result append_record(WarcRecorder *recorder, const WarcHead *head, Buffer
                : rc;
 }
 
-/* --- groups ----------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 static bool is_target(WarcBytes uri)
 {

@@ -229,7 +229,7 @@ static void learn_locked(BFSchedulerState *state, const BFPiece *piece)
     int64_t more_ns = piece->commit_ns - state->shortest_commit_ns;
     state->shortest_commit_ns +=
         state->shortest_commit_ns == 0 || more_ns < 0 ? more_ns : more_ns / REMEMBERS;
-    /* So many would take their share, were they as dear as what was written just now. */
+    /* The number that would take their share, were they as dear as what was written just now. */
     int64_t fit = SHARE_NS * (int64_t)n / (piece->commit_ns + 1);
     int64_t most = (int64_t)state->most_moves;
     if (fit < most) {

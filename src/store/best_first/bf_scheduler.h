@@ -88,16 +88,14 @@ BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequ
 /* A requested page was not crawled: it may be requested again.
  * bf_scheduler_error_no_page: it is not out (unknown, crawled meanwhile, or never requested). */
 BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url);
-/* Schedules every page anew that was never crawled, also what was requested. */
-BFSchedulerError bf_scheduler_reload(BFScheduler *sch);
 
 void bf_scheduler_set_persist(BFScheduler *sch, int value);
 /* Whether requests lease. Call it before the first request. */
 void bf_scheduler_set_leases(BFScheduler *sch, int value);
 BFSchedulerError bf_scheduler_set_max_domain_crawl_rate(BFScheduler *sch, float max_soft_crawl_rate,
                                                         float max_hard_crawl_rate);
-/* Pages further than so many links from a start page are not scheduled; 0: all are. For pages that
- * are discovered from now on. */
+/* Pages that are more links than this from a start page are not scheduled; 0: all are. For pages
+ * that are discovered from now on. */
 void bf_scheduler_set_max_crawl_depth(BFScheduler *sch, uint64_t value);
 /* Updates also when value seconds have passed since the last one; 0: only by the number of pages.
  */

@@ -21,12 +21,12 @@
 #define BF_SCHEDULER_DEFAULT_SIZE     PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
 #define BF_SCHEDULER_DEFAULT_PERSIST  1
 #define BF_SCHEDULER_CRAWL_RATE_STEPS 5
-/* Scores are updated when so many pages were added since the last update, */
+/* Scores are updated when this number of pages was added since the last update, */
 #define BF_SCHEDULER_UPDATE_NUM_PAGES 100
 /* and that is so large a share of those added before. */
 #define BF_SCHEDULER_UPDATE_PER_PAGES 0.01
 
-/* Moves that ride in a transaction of add: so many, and one for each page that it schedules or
+/* Moves that ride in a transaction of add: these, and one for each page that it schedules or
  * removes, */
 #define BF_SCHEDULER_UPDATE_BATCH_SIZE 100
 /* but no more than this, */
@@ -69,7 +69,7 @@ typedef struct BFScheduler {
     float max_hard_domain_crawl_rate;
     uint64_t max_crawl_depth; /* 0: none */
     int leases;               /* requests lease, and take nothing out of the schedule; default 0 */
-    BFSchedulerState *state;  /* bf_state.h */
+    BFSchedulerState *state;  /* bf_turn.h */
 } BFScheduler;
 
 typedef struct BFSchedulerCounts {

@@ -89,7 +89,7 @@ BFOrder bf_entry(const BFSchedulerState *state, uint8_t level_byte, float score,
     return bf_order(level, fine << BF_INDEX_BITS | index);
 }
 
-/* ---- The write transactions of a BFScheduler, and the order of what they tell the front ---- */
+/* ---- The write transactions of a BFScheduler, and the order of what they tell the front */
 
 MonoTime bf_time(const BFSchedulerState *state)
 {

@@ -19,4 +19,7 @@ BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch);
 /* What the thread does, once, now, in the calling thread, which makes the moves itself. */
 BFSchedulerError bf_scheduler_update(BFScheduler *sch);
 
+/* Schedules every page anew that was never crawled, also what was requested. */
+BFSchedulerError bf_scheduler_reload(BFScheduler *sch);
+
 #endif

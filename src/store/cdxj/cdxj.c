@@ -16,7 +16,7 @@
 
 /* ---- CDXJ ---- */
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static Result append_json(Buffer *out, WarcBytes text)
 {
@@ -93,7 +93,7 @@ Result cdxj_append_place(Buffer *out, uint64_t length, uint64_t offset, const ch
     return rc == RESULT_OK ? buffer_append_string(out, "\"}\n") : rc;
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Skips blanks and then the character c; NULL when it is not there. */
 static const char *cdxj_skip(const char *at, const char *end, char c)
@@ -220,7 +220,7 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
     return complete ? RESULT_OK : RESULT_INVALID;
 }
 
-/* --- looking up ------------------------------------------------------------------------------- */
+/* ---- looking up ---- */
 
 typedef struct Search {
     bool all; /* whatever the URL; otherwise: */

@@ -89,8 +89,7 @@ static void lmdb_check_complain(Walk *walk, uint64_t page, const char *what)
     walk->n_broken++;
 }
 
-/* ---- pages ------------------------------------------------------------------------------------
- */
+/* ---- pages ---- */
 
 static Header lmdb_check_read_header(const uint8_t *bytes)
 {
@@ -180,8 +179,7 @@ static bool has_sound_header(const Header *header, size_t size, size_t *n)
     return *n > 0 && header->lower <= header->upper && header->upper <= size;
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 static void walk_tree(Walk *walk, const Tree *tree);
 
@@ -293,8 +291,7 @@ static bool check_value(Walk *walk, const Node *node, unsigned table_flags, uint
     return (node->flags & NODE_ELSEWHERE) == 0 || check_elsewhere(walk, node);
 }
 
-/* ---- trees ------------------------------------------------------------------------------------
- */
+/* ---- trees ---- */
 
 static void walk_page(Walk *walk, const Tree *tree, uint64_t number, unsigned level,
                       uint64_t *entries);
@@ -378,8 +375,7 @@ static void walk_all(Walk *walk, const Meta *meta, Table *tables)
     }
 }
 
-/* ---- the file ---------------------------------------------------------------------------------
- */
+/* ---- the file ---- */
 
 /* Both meta pages are read before the transaction begins: one of them is its own, or a writer was
  * in between. The transaction keeps all pages of its moment. */

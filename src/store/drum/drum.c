@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "store/drum/drum_element.h"
-#include "store/drum/drum_generation.h"
+#include "store/drum/drum_file.h"
 #include "store/drum/drum_merge.h"
 
 /* What drum_open does with the bucket files of an earlier run.
@@ -224,7 +224,7 @@ struct Drum {
     DrumStats stats;
 };
 
-/* --- options --------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 static void complete_options(DrumOptions *options)
 {
@@ -282,7 +282,7 @@ static void empty_arrays(Drum *drum)
     drum->is_full = false;
 }
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static Result open_directory(const char *path, int *directory)
 {
@@ -352,7 +352,7 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
     return RESULT_OK;
 }
 
-/* --- collecting ------------------------------------------------------------------------------ */
+/* ---- collecting ---- */
 
 static Result flush_array(Drum *drum, unsigned bucket)
 {
@@ -602,7 +602,7 @@ size_t drum_sealed_count(const Drum *drum)
     return drum->sealed.n;
 }
 
-/* --- merging --------------------------------------------------------------------------------- */
+/* ---- merging ---- */
 
 Result drum_merge_begin(Drum *drum, DrumMerge **merge)
 {

@@ -201,7 +201,7 @@ Result drum_order_save(DrumOrder *order, const DrumBucket *bucket, uint32_t numb
     return rc;
 }
 
-/* --- streams --------------------------------------------------------------------------------- */
+/* ---- streams ---- */
 
 /* A dispatch under way. */
 typedef struct Dispatch {
@@ -351,7 +351,7 @@ static Result notify(Dispatch *d, Stream *stream)
     return drum_dispatch_element(d->bucket->options, element, &outcome, auxiliary);
 }
 
-/* --- the heap of streams --------------------------------------------------------------------- */
+/* ---- the heap of streams ---- */
 
 static void drum_order_sift_down(Stream **heap, size_t n, size_t at)
 {
@@ -450,7 +450,7 @@ Result drum_order_dispatch(DrumOrder *order, DrumBucket *bucket, uint32_t first)
 
 #define PREFETCH_DISTANCE 16u
 
-/* --- one bucket ------------------------------------------------------------------------------ */
+/* ---- one bucket ---- */
 
 static Result keep_stored(DrumMerge *merge, DrumBytes value, DrumReference *state)
 {
@@ -600,7 +600,7 @@ static Result merge_bucket(DrumMerge *merge, uint32_t number)
     return rc;
 }
 
-/* --- all buckets ----------------------------------------------------------------------------- */
+/* ---- all buckets ---- */
 
 /* Ends the repository's transaction behind a bucket, if it is due. */
 static Result commit_bucket(DrumMerge *merge, uint32_t number, uint64_t *uncommitted)
@@ -669,7 +669,7 @@ Result drum_merge_run(DrumMerge *merge)
     return rc;
 }
 
-/* --- in pieces ------------------------------------------------------------------------------- */
+/* ---- in pieces ---- */
 
 Result drum_merge_step(DrumMerge *merge)
 {
@@ -732,7 +732,7 @@ Result drum_merge_replay(DrumMerge *merge, uint32_t bucket)
     return rc;
 }
 
-/* --- birth and death ------------------------------------------------------------------------- */
+/* ---- birth and death ---- */
 
 Result drum_merge_new(DrumMerge **result, const DrumOptions *options, int directory,
                       DrumGeneration *generation)

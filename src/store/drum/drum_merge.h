@@ -9,7 +9,7 @@
 #define STORE_DRUM_DRUM_MERGE_H
 
 #include "store/drum/drum_bucket.h"
-#include "store/drum/drum_generation.h"
+#include "store/drum/drum_file.h"
 
 /* Dispatch in the original order of all buckets (DrumOptions.global_order).
  *

@@ -110,7 +110,7 @@ typedef struct DrumRecovery {
     uint64_t elements;         /* in them */
     uint64_t dropped_files;    /* already merged before the crash, removed now */
     uint64_t torn_bytes;       /* behind the last whole block, cut off */
-    uint64_t torn_elements;    /* in them, as far as it can be told: at least so many */
+    uint64_t torn_elements;    /* in them: the least number, as far as it can be told */
     uint64_t damaged_bytes;    /* inside the durable part of a file, unreadable */
     uint64_t damaged_elements; /* in them; at least */
 } DrumRecovery;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "store/frequency/freq_load.h"
-#include "store/frequency/freq_error.h"
 #include "store/frequency/freq_tables.h"
 #include "store/pages/page_db_read.h"
 

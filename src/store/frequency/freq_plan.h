@@ -71,7 +71,8 @@ double freq_plan_interval_s(const FreqPage *page, double price, const FreqBounds
 double freq_plan_price(const FreqPage *pages, size_t n, double visits_per_s,
                        const FreqBounds *bounds);
 /* Raises the floors of n pages of one host, or of one address, to the price at which they need no
- * more than one visit in so many seconds: politeness allows no more, whatever the others' price. */
+ * more than one visit in this number of seconds: politeness allows no more, whatever the others'
+ * price. */
 void freq_plan_raise_floors(const FreqPage *pages, float *floors, size_t n, double seconds,
                             const FreqBounds *bounds);
 /* The same as freq_plan_price when each page has the price or its floor, whichever is higher. */

@@ -11,7 +11,6 @@
 #include "base/core/result.h"
 #include "base/memory/map.h"
 #include "base/thread/mutex.h"
-#include "store/frequency/freq_error.h"
 #include "store/frequency/freq_tables.h"
 #include "store/page_tables/page_store.h"
 #include "store/pages/page_db_read.h"

@@ -369,7 +369,7 @@ static bool bf_window_remove(BFWindow *window, BFOrder order)
 /* ---- Front ---- */
 
 #define HOSTS_AT_ONCE 256u
-#define EFFORT_HOSTS  32u /* what loading so many hosts counts, in reads of a window */
+#define EFFORT_HOSTS  32u /* hosts that count, when they are loaded, as one read of a window */
 #define NS_PER_S      1e9
 
 typedef struct BFHost {

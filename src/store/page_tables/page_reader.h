@@ -41,9 +41,9 @@ typedef struct PageReaderPlace {
     uint16_t snapshot; /* of PageReader.snapshot; 0 = free */
 } PageReaderPlace;
 
-/* The places of a table, direct mapped. Each is kept as it is found in the tree; when so many had
- * to be found there that a sweep through the table costs no more, a sweep keeps all: a piece of it
- * with every further one, so that no single look-up pays for the whole. */
+/* The places of a table, direct mapped. Each is kept as it is found in the tree; when that number
+ * had to be found there that a sweep through the table costs no more, a sweep keeps all: a piece of
+ * it with every further one, so that no single look-up pays for the whole. */
 typedef struct PageReaderPlaces {
     PageReaderPlace *slots; /* n of them, by key; NULL until used, or without memory */
     size_t n;               /* a power of two; 0 = none yet */
@@ -67,7 +67,7 @@ typedef struct PageReader {
     PageReaderPlaces packs;    /* of idx2info */
     PageReaderOrigin *origins; /* n_origins of them, by host id; NULL until used */
     size_t n_origins;          /* a power of two; 0 = none yet */
-    size_t missed_origins;     /* since there are so many */
+    size_t missed_origins;     /* since the table has its present size */
 } PageReader;
 
 /* An LMDB code or ENOMEM. */

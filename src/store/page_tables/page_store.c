@@ -1,5 +1,60 @@
 #include "store/page_tables/page_store.h"
 
+#include <endian.h>
+#include <string.h>
+
+/* ---- The LMDB tables of PageDB, and the numbers that describe them ---- */
+
+int page_tables_open(MDB_txn *txn, PageTables *t, bool create)
+{
+    const struct {
+        const char *name;
+        unsigned flags;
+        MDB_dbi *dbi;
+    } tables[] = {
+        {PAGE_TABLES_INFO, 0, &t->info},
+        {"hash2idx", MDB_INTEGERKEY | MDB_DUPSORT | MDB_DUPFIXED, &t->hash2idx},
+        {"idx2info", MDB_INTEGERKEY, &t->idx2info},
+        {"links", MDB_INTEGERKEY, &t->links},
+        {"origins", MDB_INTEGERKEY, &t->origins},
+        {"origin2host", MDB_INTEGERKEY, &t->origin2host},
+    };
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof tables / sizeof *tables; i++) {
+        unsigned flags = tables[i].flags | (create ? MDB_CREATE : 0u);
+        rc = mdb_dbi_open(txn, tables[i].name, flags, tables[i].dbi);
+    }
+    return rc;
+}
+
+static MDB_val page_tables_key_of(const char *name)
+{
+    return (MDB_val){strlen(name), (char *)(uintptr_t)name};
+}
+
+int page_tables_read_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64_t *number)
+{
+    MDB_val key = page_tables_key_of(name), value;
+    int rc = mdb_get(txn, info, &key, &value);
+    if (rc == 0 && value.mv_size != sizeof *number) {
+        return MDB_INVALID;
+    }
+    if (rc == 0) {
+        memcpy(number, value.mv_data, sizeof *number);
+        *number = le64toh(*number);
+    }
+    return rc;
+}
+
+int page_tables_write_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64_t number)
+{
+    number = htole64(number);
+    MDB_val key = page_tables_key_of(name), value = {sizeof number, &number};
+    return mdb_put(txn, info, &key, &value, 0);
+}
+
+/* ---- The inside of a PageDB ---- */
+
 int page_store_count_pages(PageDBStore *store, MDB_txn *txn, uint64_t *n_pages)
 {
     return page_tables_read_number(txn, store->tables.info, PAGE_TABLES_N_PAGES, n_pages);

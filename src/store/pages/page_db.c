@@ -111,8 +111,9 @@ PageDBError page_db_set_domain_temp(PageDB *db, size_t n_domains, float window)
     }
     DomainTemp *fresh = domain_temp_new(n_domains, window);
     if (fresh == NULL) {
-        return (PageDBError)page_db_fail(db, page_db_error_memory,
-                                         "page_db_set_domain_temp: no memory for so many domains");
+        return (PageDBError)page_db_fail(
+            db, page_db_error_memory,
+            "page_db_set_domain_temp: no memory for this number of domains");
     }
     mutex_lock(&db->store->mutex);
     DomainTemp *old = db->domain_temp;

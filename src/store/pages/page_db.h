@@ -47,8 +47,7 @@
 #include "store/pages/page_db_types.h"
 #include "store/pages/page_stream.h"
 
-/* ---- The documented library -------------------------------------------------------------------
- */
+/* ---- The documented library ---- */
 
 /* XXH32 of the host in the upper half, XXH32 of the whole URL in the lower; seed 0. The host is
  * what stands between "//" or "@" and ":", "/", "?", "#" or the end; it is 0 for URLs that do not
@@ -99,8 +98,7 @@ PageDBError page_db_info_dump(PageDB *db, FILE *output);
 /* One line "from to" (indices) per link. */
 PageDBError page_db_links_dump(PageDB *db, FILE *output);
 
-/* ---- For the crawler ---------------------------------------------------------------------------
- */
+/* ---- For the crawler ---- */
 
 /* The environment, for further tables in the same transactions. There is room for 32 in all. */
 MDB_env *page_db_env(PageDB *db);

@@ -295,8 +295,7 @@ int page_db_get_link_kinds(PageDB *db, MDB_txn *txn, uint64_t index, size_t n, u
     return page_db_fail_mdb(db, rc, "page_db_get_link_kinds");
 }
 
-/* ---- The documented functions ------------------------------------------------------------------
- */
+/* ---- The documented functions ---- */
 
 /* URLs up to this length are put together on the stack. */
 #define STACK_URL_BYTES 1024
@@ -339,8 +338,7 @@ PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx)
     return (PageDBError)page_db_fail_find(db, rc, "page_db_get_idx");
 }
 
-/* ---- Hosts -------------------------------------------------------------------------------------
- */
+/* ---- Hosts ---- */
 
 int page_db_host_find(PageDB *db, MDB_txn *txn, const char *origin, size_t length, uint32_t *host)
 {

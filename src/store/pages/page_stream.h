@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/pages/page_db_error.h"
+#include "store/pages/page_db_types.h"
 #include "store/records/link_stream.h"
 #include "store/records/page_info.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/rank/rank_team.h"
 #include "store/rank/rank_vector.h"
 
 /* One computation of hubs and authorities: the sweeps over the link graph.

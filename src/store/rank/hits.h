@@ -40,7 +40,6 @@
 #include "base/thread/mutex.h"
 #include "store/lmdb/mmap_array.h"
 #include "store/rank/link_graph.h"
-#include "store/rank/rank_memory.h"
 #include "store/records/link_stream.h"
 
 #define HITS_DEFAULT_MAX_LOOPS 100
@@ -87,7 +86,7 @@ typedef struct Hits {
     float jump;              /* 0: HITS; below 1: the walk's */
     HitsGifts gifts;         /* of the last computation; guarded by mutex */
     RankMemory memory;       /* of a computation; after a stop until the next, as its threads: */
-    struct RankTeam *team;   /* rank_team.h */
+    struct RankTeam *team;   /* rank_vector.h */
     Mutex mutex;             /* guards the arrays while results come in */
 } Hits;
 
@@ -98,7 +97,7 @@ HitsError hits_new(Hits **hits, const char *path, size_t max_vertices);
 /* NULL is allowed. */
 HitsError hits_delete(Hits *hits);
 
-/* At least so many pages take part in the next computation, with links or without. */
+/* The least number of pages in the next computation, with links or without. */
 HitsError hits_set_n_pages(Hits *hits, size_t n_pages);
 
 HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *link_stream_next,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/rank/rank_team.h"
 #include "store/rank/rank_vector.h"
 
 static PageRankError page_rank_fail(PageRank *pr, PageRankError code, const char *what)

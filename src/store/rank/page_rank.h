@@ -39,7 +39,6 @@
 #include "store/rank/link_graph.h"
 #include "store/records/link_stream.h"
 #include "store/lmdb/mmap_array.h"
-#include "store/rank/rank_memory.h"
 
 #define PAGE_RANK_DEFAULT_DAMPING   0.85f
 #define PAGE_RANK_DEFAULT_MAX_LOOPS 100
@@ -79,7 +78,7 @@ typedef struct PageRank {
     size_t n_sources;        /* pages with links */
     size_t n_ranked;         /* pages that took part */
     RankMemory memory;       /* of a computation; after a stop until the next, as its threads: */
-    struct RankTeam *team;   /* rank_team.h */
+    struct RankTeam *team;   /* rank_vector.h */
     Mutex mutex;             /* guards the arrays against page_rank_get while results come in */
 } PageRank;
 
@@ -90,7 +89,7 @@ PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices
 /* NULL is allowed. */
 PageRankError page_rank_delete(PageRank *pr);
 
-/* At least so many pages take part in the next computation, with links or without. */
+/* The least number of pages in the next computation, with links or without. */
 PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages);
 
 PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,

@@ -14,9 +14,33 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
-#include "store/rank/link_graph.h"
 #include "store/lmdb/mmap_array.h"
-#include "store/rank/rank_memory.h"
+#include "store/rank/link_graph.h"
+
+/* A few threads that do one piece of work in equal parts, again and again.
+ *
+ * What: for the sweeps of PageRank and HITS. rank_team_run hands the same function to every member
+ * (the caller is one of them), each with a part number of its own, and returns when all are done.
+ * Between runs the others sleep on a condition. When threads cannot be had, the team is smaller,
+ * down to the caller alone.
+ * Owns: its threads.
+ * Threads: a team belongs to one caller; the function may not use the team. */
+
+#define RANK_TEAM_MAX 16u
+
+typedef struct RankTeam RankTeam;
+
+/* part counts from 0 to parts - 1. */
+typedef void RankTeamFunc(void *context, unsigned part, unsigned parts);
+
+/* size: members, the caller included; cut to 1..RANK_TEAM_MAX. NULL: out of memory. */
+RankTeam *rank_team_new(unsigned size);
+/* Ends and joins the threads. NULL is allowed. */
+void rank_team_delete(RankTeam *team);
+
+/* How many parts a run has. */
+unsigned rank_team_size(const RankTeam *team);
+void rank_team_run(RankTeam *team, RankTeamFunc *function, void *context);
 
 /* "dir/name", malloc'd, or NULL when memory is short; NULL also for a dir that is NULL. */
 char *rank_vector_path(const char *dir, const char *name);
@@ -55,7 +79,7 @@ double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degr
 /* The largest of n numbers, none of which is negative. */
 double rank_vector_largest(const double *values, unsigned n);
 
-/* How many threads sweep a graph of so many links; asked: a number that was set, 0 for none. */
+/* How many threads sweep a graph of n links; asked: a number that was set, 0 for none. */
 unsigned rank_vector_threads(unsigned asked, uint64_t n_links);
 
 #endif

@@ -88,7 +88,7 @@ static int drum_lmdb_compare(const Repository *repository, const MDB_val *a, con
     return order != 0 ? order : (a->mv_size > b->mv_size) - (a->mv_size < b->mv_size);
 }
 
-/* --- the interface --------------------------------------------------------------------------- */
+/* ---- the interface ---- */
 
 static Result read_progress(Repository *repository, MDB_txn *txn, DrumProgress *progress)
 {
@@ -262,7 +262,7 @@ static Result lmdb_commit(DrumRepository *interface, DrumProgress progress, bool
     return translate(code);
 }
 
-/* --- opening --------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int open_env(MDB_env **env, const char *path, size_t map_bytes)
 {

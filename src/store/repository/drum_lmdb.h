@@ -34,8 +34,8 @@ typedef struct DrumLmdbOptions {
     size_t map_bytes;  /* of that; default 64 GiB, sparse */
     const char *table; /* its name; copied; default "drum" */
     DrumKeys keys;
-    size_t commit_bytes; /* commit at the end of a bucket when about so many bytes of pages may be
-                            changed; 0: at the end of the generation */
+    size_t commit_bytes; /* commit at the end of a bucket when about this number of bytes of pages
+                            may be changed; 0: at the end of the generation */
 } DrumLmdbOptions;
 
 Result drum_lmdb_open(DrumRepository **repository, const DrumLmdbOptions *options);

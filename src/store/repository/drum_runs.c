@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/repository/drum_run_reader.h"
-#include "store/repository/drum_run_writer.h"
+#include "store/repository/drum_run.h"
 
 /* The manifest of a directory of sorted runs: which runs count, and how far the merges are.
  *
@@ -116,7 +115,7 @@ typedef struct Repository {
     uint64_t new_keys; /* put since begin */
 } Repository;
 
-/* --- sweeping -------------------------------------------------------------------------------- */
+/* ---- sweeping ---- */
 
 static Result runs_progress(DrumRepository *interface, DrumProgress *progress)
 {
@@ -190,7 +189,7 @@ static void runs_abort(DrumRepository *interface)
     discard_writer((Repository *)interface);
 }
 
-/* --- committing ------------------------------------------------------------------------------ */
+/* ---- committing ---- */
 
 /* Merges runs first..n-1 into the writer; where keys are equal the youngest run's value stays. */
 static Result merge_runs(Repository *repository, DrumRunReader *readers, uint32_t n)
@@ -365,7 +364,7 @@ static Result runs_commit(DrumRepository *interface, DrumProgress progress, bool
     return rc;
 }
 
-/* --- opening --------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 /* Removes run files that the manifest does not name. */
 static Result remove_remains(const Repository *repository)

@@ -71,7 +71,7 @@ static uint64_t external_number_at(const unsigned char *bytes, unsigned n)
     return number;
 }
 
-/* ---- a row of URLs --------------------------------------------------------------------------- */
+/* ---- a row of URLs ---- */
 
 static bool external_parse(const MDB_val *bytes, ExternalRow *row)
 {
@@ -155,7 +155,7 @@ static Result external_url(MDB_cursor *cursor, uint32_t host, uint64_t number, B
                : RESULT_DAMAGED;
 }
 
-/* ---- the dictionary -------------------------------------------------------------------------- */
+/* ---- the dictionary ---- */
 
 /* Whether no URL is added to a row. */
 static bool external_is_full(size_t bytes, size_t n)
@@ -297,7 +297,7 @@ static Result external_number(ExternalWriter *w, const char *url, size_t length,
                                                      : external_add(w, url, length);
 }
 
-/* ---- lists ----------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 /* Appends one link to a list in the table's form. */
 static Result external_encode(Buffer *list, uint64_t number, uint64_t before, uint8_t kind,
@@ -437,7 +437,7 @@ Result external_table_walk(MDB_txn *txn, ExternalVisit visit, void *context)
     return rc != RESULT_OK || code == MDB_NOTFOUND ? rc : lmdb_result(code, "walk external");
 }
 
-/* ---- birth and death ------------------------------------------------------------------------- */
+/* ---- birth and death ---- */
 
 Result external_table_open(ExternalTable **out, MDB_txn *txn)
 {

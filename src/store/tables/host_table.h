@@ -13,11 +13,13 @@
 
 #include <lmdb.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "parse/http/http_wall.h"
+#include "store/schedule/schedule.h"
 
 typedef enum HostState {
     HOST_ACTIVE,
@@ -141,5 +143,81 @@ Result host_table_read(HostTable *table, MDB_txn *txn, uint64_t *from, uint32_t 
 Result host_table_walk(HostTable *table, MDB_txn *txn,
                        Result (*visit)(void *context, uint32_t host, const HostRecord *record),
                        void *context);
+
+/* Host parking: a host that is set aside keeps its URLs, and can be brought back with all of them.
+ *
+ * What: a host is dropped when the network says that there is nobody (no such name, refused again
+ * and again), and parked when it answers, but has failed for too long. In both cases its record
+ * says so and its schedule is parked (store/schedule/schedule.h): nothing of it is fetched,
+ * and nothing is lost. What is found for it meanwhile is scheduled behind the others. Brought back,
+ * it is as if it had never failed.
+ *
+ *   ACTIVE --host_parking_set_aside--> DROPPED or PARKED --host_parking_bring_back--> ACTIVE
+ *
+ * Owns: nothing. The record is the caller's, who writes it into the host table in the same
+ * transaction.
+ * Threads: the one that owns the write transaction.
+ * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED as the schedule's. */
+
+/* Whether the host is dropped or parked. */
+static inline bool host_is_aside(const HostRecord *record)
+{
+    return record->state == HOST_DROPPED || record->state == HOST_PARKED;
+}
+
+/* Whether nothing of the host is fetched and its URLs are kept: it is set aside, or denied, or on
+ * its way to another agent. */
+static inline bool host_is_closed(const HostRecord *record)
+{
+    return host_is_aside(record) || record->state == HOST_DENIED || record->state == HOST_MOVED;
+}
+
+/* state: HOST_DROPPED or HOST_PARKED; why: FetchClass of the last failure; now_ms: wall time;
+ * *urls = how many are kept. */
+Result host_parking_set_aside(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
+                              HostState state, uint8_t why, int64_t now_ms, uint64_t *urls);
+/* *urls is the number of URLs that came back, *level the level of the best one (SCHEDULE_NO_LEVEL
+ * when there is none). A host that is not set aside stays as it is, and *urls is 0. */
+Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
+                               uint64_t *urls, unsigned *level);
+
+/* The host is as well as if it had never failed; its state stays. */
+void host_parking_cure(HostRecord *record);
+
+/* Wait table: which hosts wait for a retry, for what, and until when.
+ *
+ * What: an entry for each host that has failed, has something scheduled and is to be tried again,
+ * in order of time. So the number of such hosts and the first of them are known without looking at
+ * the other hosts. An entry follows from the host's record (host_table.h); whoever writes the
+ * record keeps the entry in step.
+ * Owns: the handle; the table belongs to the environment.
+ * Threads: writers in the write transaction, readers in any read transaction.
+ * Errors: RESULT_FULL, RESULT_IO and the like. */
+
+typedef struct WaitTable WaitTable;
+
+typedef struct WaitEntry {
+    int64_t until_ms; /* wall time, ms since 1970 */
+    uint32_t host;
+    uint8_t class;    /* FetchClass of the last failure */
+    uint8_t failures; /* in a row */
+} WaitEntry;
+
+/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
+ * and there is none. */
+Result wait_table_open(WaitTable **table, MDB_txn *txn);
+void wait_table_close(WaitTable *table); /* NULL is allowed */
+
+/* The entry that follows from the record of a host. False when the host does not wait. */
+bool wait_table_entry(uint32_t host, const HostRecord *record, WaitEntry *entry);
+/* Replaces the entry of a host, which stands at from_ms (0: it has none), by the entry that follows
+ * from its record. */
+Result wait_table_follow(WaitTable *table, MDB_txn *txn, uint32_t host, int64_t from_ms,
+                         const HostRecord *record);
+/* How many hosts wait. O(1). */
+Result wait_table_count(WaitTable *table, MDB_txn *txn, uint64_t *n);
+/* Reads up to max entries in order of time, behind *after (NULL: from the first). *n = how many. */
+Result wait_table_read(WaitTable *table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,
+                       size_t max, size_t *n);
 
 #endif

@@ -1,6 +1,6 @@
 /* Near table: the simhashes of all pages, for finding near duplicates.
  *
- * What: the four tables of parse/text/simhash.h in one LMDB table. A key is the number of the table
+ * What: the four tables of parse/text/digest.h in one LMDB table. A key is the number of the table
  * and the top 16 bits of the rotated hash. Its values, sorted and of fixed size, are the whole
  * rotated hash and the page. So a look-up reads four runs of adjacent values, at 100 million pages
  * about 1 500 each, and a page costs four entries of 16 bytes. A fifth entry, by page, holds the
@@ -15,7 +15,7 @@
 #include <lmdb.h>
 
 #include "base/core/result.h"
-#include "parse/text/simhash.h"
+#include "parse/text/digest.h"
 
 typedef struct NearTable {
     MDB_txn *txn; /* of this batch; borrowed */
@@ -24,7 +24,7 @@ typedef struct NearTable {
 
 /* Opens or creates the table "near". */
 Result near_table_open(MDB_txn *txn, MDB_dbi *dbi);
-/* The interface of parse/text/simhash.h over it, for simhash_find; table must outlive its use.
+/* The interface of parse/text/digest.h over it, for simhash_find; table must outlive its use.
  * Putting an entry that is there already changes nothing. Errors are those of LMDB. */
 SimhashTables near_table_interface(NearTable *table);
 /* The hash that a page is entered with; 0 when it is not entered. (A page that was entered before

@@ -65,8 +65,7 @@ static Result count_of(MDB_txn *txn, MDB_dbi dbi, uint64_t *n)
     return lmdb_result(rc, "count revisits");
 }
 
-/* ---- due times --------------------------------------------------------------------------------
- */
+/* ---- due times ---- */
 
 static RevisitDue revisit_table_due_of(const FreqEntry *entry)
 {
@@ -145,8 +144,7 @@ Result revisit_table_clear(const RevisitTable *table, MDB_txn *txn)
     return rc;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ---- */
 
 static void put_big(uint8_t *out, uint64_t n, size_t bytes)
 {
@@ -232,8 +230,7 @@ Result revisit_table_line_count(const RevisitTable *table, MDB_txn *txn, uint64_
     return count_of(txn, table->lines, n);
 }
 
-/* ---- notes ------------------------------------------------------------------------------------
- */
+/* ---- notes ---- */
 
 /* Bytes: which parts there are; what visits found: their sums (16), the number of bins (1), and
  * each bin's size (1) and number (2); misses (1); fixed frequency (4); changes before a signal (4);

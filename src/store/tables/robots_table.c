@@ -50,7 +50,7 @@ typedef struct TextHead {
     uint32_t length;
 } TextHead;
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int robots_table_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
 {
@@ -113,7 +113,7 @@ void robots_table_close(RobotsTable *table)
     }
 }
 
-/* ---- texts ---------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 bool robots_reference_read(const MDB_val *value, uint64_t *hash)
 {
@@ -269,7 +269,7 @@ static Result robots_table_take_text(RobotsTable *table, MDB_txn *txn, uint64_t 
     return is_same ? refer(table, txn, hash, 1) : RESULT_INVALID;
 }
 
-/* ---- hosts ---------------------------------------------------------------------------------- */
+/* ---- hosts ---- */
 
 static uint64_t history_key(uint32_t host, uint32_t version)
 {

@@ -1,4 +1,4 @@
-#include "frontier/host/disk_read.h"
+#include "frontier/host/distributor_state.h"
 
 #include "base/thread/log.h"
 

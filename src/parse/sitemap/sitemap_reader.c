@@ -1,4 +1,4 @@
-#include "parse/sitemap/sitemap_clean.h"
+#include "parse/sitemap/sitemap_reader.h"
 
 #include <string.h>
 #include <strings.h>
