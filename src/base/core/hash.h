@@ -30,7 +30,8 @@ void hash_stream_reset(HashStream *stream);
 void hash_stream_add(HashStream *stream, const void *bytes, size_t length);
 Hash128 hash_stream_result(const HashStream *stream);
 
-/* XXH64 with seed 0: what the slots of a cluster are made of (cluster/table/cluster_table.h), for good. */
+/* XXH64 with seed 0: what the slots of a cluster are made of (cluster/table/cluster_table.h), for
+ * good. */
 uint64_t hash_xxh64(const void *bytes, size_t length);
 
 /* A bijective mixer of 64 bits (splitmix64's finaliser): spreads integers that are used as keys. */

@@ -1,8 +1,8 @@
 /* Transfer clock: how long the transfers of one fetching thread may take.
  *
  * What: libcurl's own time-outs go by the wall, cannot stand still, and cost a timer a second for
- * each transfer. These go by the time in which the thread ran (transfer_clock.h), stand still while a
- * transfer is paused for want of memory, and cost nothing until they are due.
+ * each transfer. These go by the time in which the thread ran (transfer_clock.h), stand still while
+ * a transfer is paused for want of memory, and cost nothing until they are due.
  *
  *   CONNECTING --(request is sent)--> ASKING --(first byte)--> RECEIVING
  *

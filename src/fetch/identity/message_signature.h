@@ -5,8 +5,8 @@
  *                    alg="ed25519";expires=...;nonce="...";tag="web-bot-auth"
  *   Signature: sig1=:...:
  *
- * What: who verifies fetches the key from the agent's directory (message_signature.h). The signature is
- * for one authority and a short time; the nonce makes each request's its own.
+ * What: who verifies fetches the key from the agent's directory (message_signature.h). The
+ * signature is for one authority and a short time; the nonce makes each request's its own.
  *
  * Threads: any; a Signer is immutable.
  * Errors: RESULT_MEMORY; RESULT_INTERNAL: OpenSSL has no randomness.

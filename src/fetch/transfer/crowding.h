@@ -2,9 +2,9 @@
  *
  * What: nobody is hurried while there is room for all. There are three kinds of crowds:
  *  - Hosts that nothing has come from yet wait for a connection, since others like them have all
- *    that they may have (frontier/visit/visit_state.h). Of those the one that has been silent longest
- *    is broken off, if that is for new_patience_ms: one for each that waits. It is tried again with
- *    those that fail, and with the full patience then.
+ *    that they may have (frontier/visit/visit_state.h). Of those the one that has been silent
+ * longest is broken off, if that is for new_patience_ms: one for each that waits. It is tried again
+ * with those that fail, and with the full patience then.
  *  - Hosts wait for a connection, and some of the transfers have turned out to be slow
  *    (standing_is_slow, standing_drips). These count among those that fail from then on, so that
  * their places are free, as far as slow_percent leaves room. Of those beyond it the slowest is

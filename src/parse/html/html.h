@@ -5,10 +5,11 @@
  * element of the document and what it links to. Then the references are resolved against the base.
  *
  * There are two front ends behind this header, and a browser's DOM is the truth for both. The
- * skimmer (html_parser.h) is the default by measurement (tests/integration/compare_browser.py, make bench
- * BENCH=html). On 8 039 pages of installed documentation both find the same 720 242 links, and on 1
- * 800 of them the same as Chromium. On pages damaged at random the skimmer's recall is 99.99 % and
- * more and its precision 99.95 %, libxml2's 97 % and 95 %: raw text elements, comments that end by
+ * skimmer (html_parser.h) is the default by measurement (tests/integration/compare_browser.py, make
+ * bench BENCH=html). On 8 039 pages of installed documentation both find the same 720 242 links,
+ * and on 1 800 of them the same as Chromium. On pages damaged at random the skimmer's recall
+ * is 99.99 % and more and its precision 99.95 %, libxml2's 97 % and 95 %: raw text elements,
+ * comments that end by
  * "--!>", quotes in odd places, tags that the text ends within. And it costs a fifth to an eighth.
  * libxml2's SAX parser (use_libxml2) is the reference, which shares no code with ours: the tests
  * compare with it, and parse.html_parser = libxml2 crawls with it. XHTML that is served

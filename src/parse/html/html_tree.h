@@ -5,10 +5,10 @@
  * something else: framesets, templates, forms within forms, and a stack of open elements while SVG
  * or MathML is open. Nothing here runs scripts: noscript is markup.
  *
- * A front end (html_parser.h, html_parser.c) calls html_tree_start_tag, html_tree_end_tag and, while
- * wants_text, html_tree_text in document order. html.c resolves refs[] afterwards against the base,
- * because a <base> counts for the links before it as well; of a page with very many it takes them
- * away in batches, and reads the page again should a <base> come late (html_tree_tell).
+ * A front end (html_parser.h, html_parser.c) calls html_tree_start_tag, html_tree_end_tag and,
+ * while wants_text, html_tree_text in document order. html.c resolves refs[] afterwards against the
+ * base, because a <base> counts for the links before it as well; of a page with very many it takes
+ * them away in batches, and reads the page again should a <base> come late (html_tree_tell).
  *
  * Owns: its stacks; the bytes of references are borrowed.
  * Threads: one.
