@@ -511,8 +511,8 @@ static void check_pairs(const Config *config, Buffer *error)
     }
     WarcName name;
     if (*config->warc_name != '\0' &&
-        warc_name_make(config->warc_name, (WallTime){0}, UINT32_MAX, NULL, config->warc_compression,
-                       &name) != RESULT_OK) {
+        warc_name_make(config->warc_name, (WallTime){0}, UINT32_MAX, NULL,
+                       (WarcCompression)config->warc_compression, &name) != RESULT_OK) {
         config_complain(config, "warc.name",
                         "expected a name with {serial}, without a slash, that ends in .warc, "
                         ".warc.gz or .warc.zst",

@@ -549,8 +549,8 @@ const char *node_join_waits_for(const NodeJoin *join)
                                         [JOIN_TABLE] = "the cluster table",
                                         [JOIN_CLAIM] = "a place in the cluster table",
                                         [JOIN_RECORD] = "the record of this agent",
-                                        [JOIN_ALIVE] = "the former process of this agent, whose "
-                                                       "connection the server still has",
+                                        [JOIN_ALIVE] =
+                                            "the former process of this agent, still connected",
                                         [JOIN_SETTINGS] = "the settings of the crawl",
                                         [JOIN_OTHERS] = "answers of other agents",
                                         [JOIN_PUT_SETTINGS] = "the settings of the crawl",
