@@ -38,6 +38,9 @@ static void put_headline(const Forecast *forecast, const ForecastInput *input,
             out,
             forecast->able > 0
                 ? "no end is in sight: no limit, and new URLs come faster than it fetches\n"
+            : now->pages > 0
+                ? "no end can be told: status.log does not say how fast it was, so no rate is "
+                  "known\n"
                 : "no end can be told: it has not fetched anything yet, so no rate is known\n");
         return;
     }

@@ -181,13 +181,7 @@ static bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
 
 static bool parser_looks_like_html(const HttpContentType *type, const Buffer *body)
 {
-    if (type->type_length > 0) {
-        return http_header_is_type(type, "text/html") ||
-               http_header_is_type(type, "application/xhtml+xml");
-    }
-    const char *text = buffer_string(body);
-    text += strspn(text, " \t\r\n\f\xef\xbb\xbf");
-    return *text == '<';
+    return http_header_is_page(type, buffer_string(body), body->length);
 }
 
 static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const HttpHeader *header)

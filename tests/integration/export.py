@@ -83,7 +83,7 @@ GERMAN = ("<html lang=de-AT><head><title> Grüße &amp;\n aus\tWien </title></he
           "<p>Die Katze sitzt auf der warmen Bank vor dem Haus und wartet auf den Abend, an dem die Kinder nach Hause "
           "kommen und ihr etwas zu fressen geben.</p>").encode()
 STORED = {
-    A + "/": page("/de", "/zip", "/i.png", "/moved", "/out", "/same", "/none", "/gone", "/plain"),
+    A + "/": page("/de", "/zip", "/i.png", "/moved", "/out", "/same", "/none", "/gone", "/plain", "/star"),
     A + "/de": (200, {"Content-Type": "Text/HTML; charset=utf-8"}, GERMAN),
     A + "/zip": (200, {**HTML, "Content-Encoding": "gzip", "Content-Language": "fr"},
                  gzip.compress(b"<title>packed</title>x")),
@@ -93,6 +93,9 @@ STORED = {
     A + "/same": (200, {"Content-Type": "text/html; charset=utf-8"}, GERMAN),  # the bytes of /de: a revisit record
     A + "/none": (200, {}, "<title>no type</title>"),
     A + "/plain": (200, {"Content-Type": "text/plain"}, "words"),
+    A + "/star": (200, {"Content-Type": "*/*"}, "<title>any type</title><a href=/behind>"),
+    A + "/behind": (200, {"Content-Type": "text/xml"},
+                    "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><title>by XML</title></html>"),
 }
 
 
@@ -114,7 +117,7 @@ def stored_answers(report, path):
     def told(url, *names):
         return tuple(rows[A + url][name] for name in names)
 
-    report.equal("type, size, title", told("/de", "mime", "bytes", "title"), ("Text/HTML", len(GERMAN), "Grüße & aus Wien"))
+    report.equal("type, size, title", told("/de", "mime", "bytes", "title"), ("text/html", len(GERMAN), "Grüße & aus Wien"))
     report.check("language", told("/de", "language")[0] in ("de", "de-AT"), told("/de", "language"))
     report.equal("a packed page: bytes as received", told("/zip", "bytes", "title", "language"),
                  (len(STORED[A + "/zip"][2]), "packed", "fr"))
@@ -122,7 +125,11 @@ def stored_answers(report, path):
     report.equal("a redirect", told("/moved", "status", "redirect", "bytes"), (301, A + "/de", 0))
     report.equal("one out of the scope", told("/out", "redirect"), ("http://elsewhere.test/x",))
     report.equal("the same bytes again", told("/same", "mime", "bytes", "title"), ("text/html", len(GERMAN), "Grüße & aus Wien"))
-    report.equal("no type", told("/none", "mime", "bytes"), ("", 22))
+    report.equal("no type", told("/none", "mime", "bytes", "title"), ("", 22, "no type"))
+    report.equal("a type that says nothing", told("/star", "mime", "title"), ("*/*", "any type"))
+    report.equal("XHTML as XML, behind it", told("/behind", "mime", "title"), ("text/xml", "by XML"))
+    lost = harness.run([f"{harness.OUT}/ragno", "db", crawl, "path", A + "/nowhere"])
+    report.check("a URL that the crawl does not know", "does not know" in lost.stderr and lost.returncode != 0, lost.stderr)
     report.equal("plain text", told("/plain", "mime", "title"), ("text/plain", None))
     report.equal("a page that is not there", told("/gone", "status", "bytes", "redirect"), (404, 9, None))
     report.equal("each place holds its record", {record_at(crawl, row) for row in rows.values() if row["status"] > 0},

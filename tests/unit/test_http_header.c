@@ -79,6 +79,32 @@ static void fields_are_found_among_junk(void)
     CU_ASSERT_TRUE(http_header_find(&h, "folded", &f));
 }
 
+static bool is_page(const char *type, const char *body)
+{
+    HttpContentType t = http_header_content_type(type, strlen(type));
+    return http_header_is_page(&t, body, strlen(body));
+}
+
+static void the_body_decides_where_the_type_does_not(void)
+{
+    static const char xhtml[] =
+        "<?xml version='1.0'?>\n<html xmlns='http://www.w3.org/1999/xhtml'>";
+    CU_ASSERT_TRUE(is_page("text/html", "no tag"));
+    CU_ASSERT_TRUE(is_page("Application/XHTML+xml; charset=utf-8", ""));
+    CU_ASSERT_TRUE(is_page("", " \n<p>"));
+    CU_ASSERT_TRUE(is_page("*/*", "<!doctype html>"));
+    CU_ASSERT_TRUE(is_page("unknown/unknown", "\xef\xbb\xbf<p>"));
+    CU_ASSERT_TRUE(is_page("application/unknown;x=y", "<p>"));
+    CU_ASSERT_TRUE(is_page("text/xml", xhtml));
+    CU_ASSERT_TRUE(is_page("application/xml", xhtml));
+    CU_ASSERT_FALSE(is_page("*/*", "GIF89a"));
+    CU_ASSERT_FALSE(is_page("", ""));
+    CU_ASSERT_FALSE(is_page("text/xml", "<feed xmlns='http://www.w3.org/2005/Atom'>"));
+    CU_ASSERT_FALSE(is_page("text/xml", "<svg:html xmlns:h='http://www.w3.org/1999/xhtml'>"));
+    CU_ASSERT_FALSE(is_page("text/plain", "<p>"));
+    CU_ASSERT_FALSE(is_page("image/*", "<p>"));
+}
+
 static void content_types_are_split(void)
 {
     static const struct {
@@ -280,6 +306,7 @@ UNIT_MAIN("http_header", {"the status line is read", the_status_line_is_read},
           {"interim responses are skipped", interim_responses_are_skipped},
           {"fields are found among junk", fields_are_found_among_junk},
           {"content types are split", content_types_are_split},
+          {"the body decides where the type does not", the_body_decides_where_the_type_does_not},
           {"dates come in three forms", dates_come_in_three_forms},
           {"Retry-After is seconds or a date", retry_after_is_seconds_or_a_date},
           {"Cache-Control is read", cache_control_is_read},

@@ -164,6 +164,15 @@ static void feeds_give_their_items(void)
         "<link rel=\"edit\" href=\"/e\"/><link href=\"/1?a=b&amp;c=d\"/><link rel=\"alternate\" "
         "href=\"/2\"/></entry><entry><link rel=\"Alternate\" href=\"3\"/></entry><entry/></feed>",
         "http://h.test/1?a=b&c=d http://h.test/d/3");
+    expect_text(/* xml:base of the feed, of an entry, of a link */
+                "<feed xmlns=\"http://www.w3.org/2005/Atom\" "
+                "xml:base=\"http://h.test/blog/\"><entry>"
+                "<link href=\"1\"/></entry><entry xml:base=\"2026/\"><link "
+                "href=\"2\"/></entry><entry>"
+                "<link xml:base=\"/x/\" href=\"3\"/></entry><entry><link "
+                "href=\"4\"/></entry></feed>",
+                "http://h.test/blog/1 http://h.test/blog/2026/2 http://h.test/x/3 "
+                "http://h.test/blog/4");
     Found found = new_found();
     static const char rss[] =
         "<rss><item><link>http://h.test/1</link><pubDate>Thu, 17 Dec 2009 12:04:56"

@@ -133,7 +133,8 @@ int db_answer(DbView *view, const char *url, const DbParts *parts)
 int db_failed(const DbView *view, int rc)
 {
     const char *message = error_message(view->db->error);
-    (void)fprintf(stderr, "ragno db: %s\n", message == NULL ? "failed" : message);
+    const char *other = rc == page_db_error_no_page ? "the crawl does not know it" : "failed";
+    (void)fprintf(stderr, "ragno db: %s\n", message == NULL ? other : message);
     return crawl_exit_status(rc);
 }
 

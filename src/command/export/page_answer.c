@@ -366,10 +366,11 @@ static Result payload_of(PageAnswers *answers, WarcBytes *payload)
     return rc;
 }
 
-static bool page_answer_has_text(const TextCapture *capture)
+/* payload: as it was sent; its first bytes decide where the type does not, unless they are coded.
+ */
+static bool page_answer_has_text(const TextCapture *capture, WarcBytes payload)
 {
-    return capture->is_plain || http_header_is_type(&capture->type, "text/html") ||
-           http_header_is_type(&capture->type, "application/xhtml+xml");
+    return capture->is_plain || http_header_is_page(&capture->type, payload.bytes, payload.length);
 }
 
 /* The body as it was before it was coded. */
@@ -434,7 +435,7 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
     answer->mime = capture.type.type;
     answer->mime_length = capture.type.type_length;
     answer->bytes = payload.length;
-    return rc == RESULT_OK && page_answer_has_text(&capture)
+    return rc == RESULT_OK && page_answer_has_text(&capture, payload)
                ? page_answer_take_text(answers, payload, &capture, answer)
                : RESULT_OK;
 }
@@ -451,7 +452,8 @@ Result page_answers_body(PageAnswers *answers, const char *url, size_t length,
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     page_answer_take_type(answers, &capture);
-    if (!page_answer_has_text(&capture) || capture.is_plain) {
+    if (capture.is_plain ||
+        !(http_header_is_open(&capture.type) || http_header_is_html(&capture.type))) {
         return RESULT_OK;
     }
     rc = payload_of(answers, &payload);

@@ -1,5 +1,6 @@
 #include "command/export/page_export.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 #include "command/export/foreign_parents.h"
 #include "command/export/page_answer.h"
 #include "parse/html/html.h"
+
+#define MIME_BYTES 128u /* longer types are cut */
 
 static void page_export_put_time(ExportRows *rows, const char *name, double seconds)
 {
@@ -143,7 +146,12 @@ static Result put_archive(ExportView *view, Archive *archive, const PageRef *pag
     if (rc != RESULT_OK) {
         return rc;
     }
-    export_text(rows, "mime", answer.mime == NULL ? "" : answer.mime, answer.mime_length);
+    char mime[MIME_BYTES];
+    size_t mime_length = answer.mime_length < sizeof mime ? answer.mime_length : sizeof mime;
+    for (size_t i = 0; i < mime_length; i++) {
+        mime[i] = (char)tolower((unsigned char)answer.mime[i]);
+    }
+    export_text(rows, "mime", mime, mime_length);
     if (answer.is_read) {
         export_number(rows, "bytes", answer.bytes);
     } else {

@@ -552,13 +552,12 @@ static void text_source_take_type(TextSource *s, TextCapture *capture)
     capture->is_plain = http_header_is_type(&capture->type, "text/plain");
 }
 
-/* Whether the type is one of ours; *unknown: there is none, and the body decides. */
+/* Whether the type is one of ours; *unknown: it does not say, and the body decides. */
 static bool text_source_has_text(const TextSource *s, const TextCapture *capture, bool *unknown)
 {
-    *unknown = capture->type.type_length == 0;
+    *unknown = http_header_is_open(&capture->type);
     return *unknown || (capture->is_plain && !s->wanted->html_only) ||
-           http_header_is_type(&capture->type, "text/html") ||
-           http_header_is_type(&capture->type, "application/xhtml+xml");
+           http_header_is_html(&capture->type);
 }
 
 /* ---- the body ---- */
@@ -603,13 +602,6 @@ static Result take_body(TextSource *s, TextCapture *capture)
     capture->body = buffer_string(&s->body);
     capture->length = s->body.length;
     return RESULT_OK;
-}
-
-static bool text_source_looks_like_html(const TextCapture *capture)
-{
-    const char *p = capture->body;
-    p += strspn(p, " \t\r\n\f\xef\xbb\xbf");
-    return *p == '<';
 }
 
 /* ---- the rest of a capture ---- */
@@ -668,7 +660,8 @@ Result text_source_next(TextSource *source, TextCapture *capture)
         if (rc == RESULT_MEMORY) {
             return rc;
         }
-        if (rc == RESULT_OK && (!unknown || text_source_looks_like_html(capture))) {
+        if (rc == RESULT_OK &&
+            (!unknown || http_header_is_page(&capture->type, capture->body, capture->length))) {
             take_facts(s, capture);
             s->counts.captures++;
             s->counts.html_bytes += capture->length;

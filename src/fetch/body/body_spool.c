@@ -21,8 +21,7 @@ bool body_spool_is_for(const Buffer *header, const Buffer *body)
     }
     if (http_header_find(&answer, "Content-Type", &field)) {
         HttpContentType type = http_header_content_type(field.value, field.value_length);
-        return http_header_is_type(&type, "text/html") ||
-               http_header_is_type(&type, "application/xhtml+xml");
+        return http_header_is_page(&type, buffer_string(body), body->length);
     }
     Buffer codings;
     buffer_init(&codings, CODINGS_BYTES);

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define SNIFF_BYTES 1024u /* of a body, in which XHTML says what it is */
+
 /* ---- HTTP response headers as they came over the wire ---- */
 
 static bool http_header_is_blank(char c)
@@ -379,6 +381,45 @@ bool http_header_is_type(const HttpContentType *content_type, const char *type)
 {
     return content_type->type != NULL &&
            http_header_value_equals(content_type->type, content_type->type_length, type);
+}
+
+bool http_header_is_html(const HttpContentType *content_type)
+{
+    return http_header_is_type(content_type, "text/html") ||
+           http_header_is_type(content_type, "application/xhtml+xml");
+}
+
+static bool http_header_is_xml(const HttpContentType *content_type)
+{
+    return http_header_is_type(content_type, "text/xml") ||
+           http_header_is_type(content_type, "application/xml");
+}
+
+bool http_header_is_open(const HttpContentType *content_type)
+{
+    return content_type->type_length == 0 || http_header_is_type(content_type, "*/*") ||
+           http_header_is_type(content_type, "unknown/unknown") ||
+           http_header_is_type(content_type, "application/unknown") ||
+           http_header_is_xml(content_type);
+}
+
+/* XML: XHTML says so in the first bytes. */
+bool http_header_is_page(const HttpContentType *content_type, const char *body, size_t length)
+{
+    static const char blanks[] = " \t\r\n\f\xef\xbb\xbf";
+    static const char space[] = "http://www.w3.org/1999/xhtml";
+    if (!http_header_is_open(content_type)) {
+        return http_header_is_html(content_type);
+    }
+    while (length > 0 && *body != '\0' && strchr(blanks, *body) != NULL) {
+        body++;
+        length--;
+    }
+    size_t first = length < SNIFF_BYTES ? length : SNIFF_BYTES;
+    return length > 0 && *body == '<' &&
+           (!http_header_is_xml(content_type) ||
+            (memmem(body, first, "<html", 5) != NULL &&
+             memmem(body, first, space, sizeof space - 1) != NULL));
 }
 
 /* ---- dates ---- */

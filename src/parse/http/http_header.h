@@ -68,6 +68,14 @@ typedef struct HttpContentType {
 HttpContentType http_header_content_type(const char *value, size_t length);
 /* Whether the type is this one ("application/xhtml+xml"), without case. */
 bool http_header_is_type(const HttpContentType *content_type, const char *type);
+/* Whether it is one of HTML's two types. */
+bool http_header_is_html(const HttpContentType *content_type);
+/* Whether the type leaves it to the body what it is: none, one that says nothing (a slash between
+ * two stars, unknown/unknown, application/unknown: WHATWG, MIME Sniffing), or one of XML's, which
+ * XHTML may be sent as. */
+bool http_header_is_open(const HttpContentType *content_type);
+/* Whether an answer of that type that begins with these bytes is a page of HTML. */
+bool http_header_is_page(const HttpContentType *content_type, const char *body, size_t length);
 
 /* A date in any of HTTP's three forms, and loosely: seconds since 1970 UTC. False when it is none.
  */

@@ -20,6 +20,9 @@ Result sitemap_parser_new(SitemapParser **parser, const SitemapOptions *options)
     }
     p->options = *options;
     url_init(&p->base);
+    for (size_t i = 0; i < SITEMAP_BASES; i++) {
+        url_init(&p->bases[i]);
+    }
     url_init(&p->url);
     sitemap_cleaner_init(&p->cleaner);
     buffer_init(&p->xml.prefix, HINT_BYTES);
@@ -42,6 +45,9 @@ void sitemap_parser_delete(SitemapParser *parser)
     }
     decoder_delete(parser->decoder);
     url_destroy(&parser->base);
+    for (size_t i = 0; i < SITEMAP_BASES; i++) {
+        url_destroy(&parser->bases[i]);
+    }
     url_destroy(&parser->url);
     sitemap_cleaner_destroy(&parser->cleaner);
     buffer_destroy(&parser->xml.prefix);
@@ -188,6 +194,9 @@ Result sitemap_parse(SitemapParser *parser, const SitemapInput *input, SitemapSi
     Result rc = url_parse(&parser->base, NULL, input->url, input->url_length);
     if (rc != RESULT_OK) {
         return rc == RESULT_MEMORY ? rc : RESULT_INVALID;
+    }
+    for (size_t i = 0; i < SITEMAP_BASES; i++) {
+        parser->based[i] = &parser->base;
     }
     parser->sink = sink;
     parser->context = context;

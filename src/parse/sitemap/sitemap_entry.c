@@ -310,7 +310,8 @@ void sitemap_entry_emit(SitemapParser *parser)
                         ((is_feed && field == FIELD_LOC) || is_absolute(loc->data, loc->length));
         Result rc = RESULT_INVALID;
         if (is_valid) {
-            rc = url_parse(&parser->url, is_feed ? &parser->base : NULL, loc->data, loc->length);
+            rc = url_parse(&parser->url, is_feed ? parser->based[SITEMAP_BASE_LINK] : NULL,
+                           loc->data, loc->length);
             parser->result = rc == RESULT_MEMORY ? RESULT_MEMORY : parser->result;
         }
         if (rc != RESULT_OK || !is_in_location(parser)) {

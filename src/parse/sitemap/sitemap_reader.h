@@ -91,12 +91,17 @@ typedef struct SitemapXml {
     size_t tail_length;
 } SitemapXml;
 
+/* Elements of a feed that may have an xml:base. */
+enum { SITEMAP_BASE_FEED, SITEMAP_BASE_ENTRY, SITEMAP_BASE_LINK, SITEMAP_BASES };
+
 struct SitemapParser {
     SitemapOptions options;
     Decoder *decoder;
     SitemapCleaner cleaner;
     SitemapXml xml;
     Url base;
+    Url bases[SITEMAP_BASES];        /* of a feed, its entry, and the entry's link: xml:base */
+    const Url *based[SITEMAP_BASES]; /* what they are in force; the last is the link's */
     Url url;
     Buffer fields[FIELD_GUID +
                   1]; /* of the entry being collected; [FIELD_NONE] holds a line of text */

@@ -155,6 +155,25 @@ static bool find_attribute(int n, const xmlChar **attributes, const char *name, 
     return false;
 }
 
+/* xml:base of an element, or that of the element around it. */
+static void take_base(SitemapParser *parser, size_t element, int n, const xmlChar **attributes)
+{
+    const Url *outer = element == 0 ? &parser->base : parser->based[element - 1];
+    parser->based[element] = outer;
+    for (int i = 0; i < n; i++, attributes += 5) {
+        if (attributes[1] != NULL && strcmp(chars(attributes[1]), "xml") == 0 &&
+            sitemap_xml_is(attributes[0], "base") &&
+            url_parse(&parser->bases[element], outer, chars(attributes[3]),
+                      (size_t)(attributes[4] - attributes[3])) == RESULT_OK) {
+            parser->based[element] = &parser->bases[element];
+        }
+    }
+    if (element + 1 < SITEMAP_BASES) {
+        parser->based[element + 1] = parser->based[element];
+        parser->based[SITEMAP_BASE_LINK] = parser->based[element];
+    }
+}
+
 /* The SAX interface hands over attribute values with "&" still written as "&#38;" now and then. */
 static void append_attribute(SitemapParser *parser, const char *value, size_t length)
 {
@@ -180,6 +199,7 @@ static void take_atom_link(SitemapParser *parser, int n, const xmlChar **attribu
     bool is_alternate = !has_rel || (rel_length == 9 && strncasecmp(rel, "alternate", 9) == 0);
     if (!parser->xml.has_link && is_alternate &&
         find_attribute(n, attributes, "href", &href, &href_length) && href_length > 0) {
+        take_base(parser, SITEMAP_BASE_LINK, n, attributes);
         append_attribute(parser, href, href_length);
         parser->xml.has_link = true;
     }
@@ -237,6 +257,7 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
     xml->depth++;
     if (xml->depth == 1) {
         parser->report->kind = kind_of_root(chars(name), strlen(chars(name)));
+        take_base(parser, SITEMAP_BASE_FEED, n_attributes, attributes);
         return;
     }
     SitemapKind kind = parser->report->kind;
@@ -247,6 +268,7 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
     if (is_entry(kind, name) &&
         (xml->entry_depth == 0 || (is_child && sitemap_xml_is_own(parser, prefix)))) {
         begin_entry(parser, prefix);
+        take_base(parser, SITEMAP_BASE_ENTRY, n_attributes, attributes);
         return;
     }
     if (!is_child || !sitemap_xml_is_own(parser, prefix)) {
