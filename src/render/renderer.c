@@ -78,11 +78,6 @@ bool renderer_is_cut_off(const Renderer *renderer)
     return renderer->browser.pid != 0 && renderer->browser.is_cut_off;
 }
 
-const RendererTotals *renderer_totals(const Renderer *renderer)
-{
-    return &renderer->totals;
-}
-
 /* ---- browser, context, tab ---- */
 
 static void renderer_no_event(void *context, JsonValue event)

@@ -45,6 +45,5 @@ Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderS
 const char *renderer_product(const Renderer *renderer);
 /* Whether the browser has a network namespace of its own; false without a browser. */
 bool renderer_is_cut_off(const Renderer *renderer);
-const RendererTotals *renderer_totals(const Renderer *renderer);
 
 #endif
