@@ -35,11 +35,11 @@ static void commit(Ingest *ingest, const IngestChore *chore)
     size_t first = 0;
     size_t links = 0;
     for (size_t i = 0; i < ingest->n_pages; i++) {
-        links += ingest->pages[i]->n_links + 1;
+        links += ingest->pages[i]->links.n + 1;
         if (links >= PAGE_DB_WRITE_MAX && i > first) {
             ingest_writer_commit(&ingest->writer, ingest->pages + first, i - first, NULL);
             first = i;
-            links = ingest->pages[i]->n_links + 1;
+            links = ingest->pages[i]->links.n + 1;
         }
     }
     ingest_writer_commit(&ingest->writer, ingest->pages + first, ingest->n_pages - first, chore);
@@ -86,7 +86,7 @@ static Result ingest_take(Ingest *ingest, size_t n, size_t least, MonoTime deadl
     Result rc = queue_gather(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
                              ingest_less(n, room), ingest_less(least, room), &taken, deadline);
     for (size_t i = 0; rc == RESULT_OK && i < taken; i++) {
-        *links += ingest->pages[ingest->n_pages++]->n_links;
+        *links += ingest->pages[ingest->n_pages++]->links.n;
     }
     return rc;
 }

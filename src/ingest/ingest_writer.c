@@ -267,7 +267,7 @@ static void note_yield(IngestWriter *writer, const Batch *batch)
         if (page->parsed && page->fetch->answer.status == 200 && !page->fetch->request.again &&
             trap_yield_note(writer->traps, page->fetch->request.url,
                             strlen(page->fetch->request.url),
-                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, page->trap_hash, &state,
+                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, page->hashes.trap, &state,
                             pattern, sizeof pattern)) {
             LOG_INFO("ingest", told[state], "pattern=%s", pattern);
         }

@@ -357,19 +357,19 @@ static void append_hooks(Buffer *text, unsigned hooks)
 /* What was found in the page. */
 static void append_reading(Buffer *text, const ParsedPage *page)
 {
-    if (page->language[0] != '\0') {
+    if (page->about.language[0] != '\0') {
         (void)buffer_append_string(text, ",lang:");
-        (void)buffer_append_string(text, page->language);
+        (void)buffer_append_string(text, page->about.language);
     }
-    if (page->bytes_read > 0) {
-        (void)buffer_printf(text, ",read:%llu%s", (unsigned long long)page->bytes_read,
-                            page->unread ? "+" : "");
+    if (page->about.bytes_read > 0) {
+        (void)buffer_printf(text, ",read:%llu%s", (unsigned long long)page->about.bytes_read,
+                            page->about.unread ? "+" : "");
     }
-    if (page->n_links_beyond > 0) {
-        (void)buffer_printf(text, ",links-beyond:%llu", (unsigned long long)page->n_links_beyond);
+    if (page->links.n_beyond > 0) {
+        (void)buffer_printf(text, ",links-beyond:%llu", (unsigned long long)page->links.n_beyond);
     }
-    if (page->n_links_long > 0) {
-        (void)buffer_printf(text, ",links-long:%llu", (unsigned long long)page->n_links_long);
+    if (page->links.n_long > 0) {
+        (void)buffer_printf(text, ",links-long:%llu", (unsigned long long)page->links.n_long);
     }
 }
 
@@ -404,8 +404,8 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (fetch->answer.truncated != TRUNCATED_NOT) {
         (void)buffer_printf(text, ",trunc:%s", fetch_truncation_name(fetch->answer.truncated));
     }
-    if (page->wall != HTTP_WALLS) {
-        (void)buffer_printf(text, ",wall:%s", http_wall_name(page->wall));
+    if (page->verdict.wall != HTTP_WALLS) {
+        (void)buffer_printf(text, ",wall:%s", http_wall_name(page->verdict.wall));
     }
     const TlsFacts *tls = &fetch->answer.tls;
     if (tls->verdict != TLS_NOT_KNOWN) {
@@ -424,7 +424,7 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
         (void)buffer_append_string(text, ",rule:");
         append_rule(text, fetch->answer.refusal);
     }
-    append_hooks(text, page->refused_hooks);
+    append_hooks(text, page->verdict.refused_hooks);
     if (fetch->host.drop) {
         (void)buffer_append_string(text, ",host-dropped");
     }
@@ -454,11 +454,11 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *w
     crawl_log_append_word(text, fetch->request.url);
     crawl_log_append_word(text, way->path);
     crawl_log_append_word(text, way->referrer);
-    crawl_log_append_word(text, page->mime);
+    crawl_log_append_word(text, page->about.mime);
     append_number(text, "fetch-", fetch->cost.worker, ' ');
     (void)buffer_append_string(text, wall_format_compact(fetch->cost.wall_start, start));
     append_number(text, "+", ms, ' ');
-    crawl_log_append_word(text, page->sha1);
+    crawl_log_append_word(text, page->archive.sha1);
     crawl_log_append_word(text, way->tag);
     append_annotations(log, page, duplicate_of, near_of);
     (void)buffer_append_char(text, '\n');

@@ -25,16 +25,16 @@ ContentKind content_hash_wanted(const Config *config)
 
 void content_hash_of(const ParsedPage *page, ContentKind kind, uint64_t hash[2])
 {
-    bool has_text = (page->text_digest[0] | page->text_digest[1]) != 0;
+    bool has_text = (page->hashes.text[0] | page->hashes.text[1]) != 0;
     if (kind == CONTENT_TEXT && has_text) {
-        hash[0] = page->text_digest[0];
-        hash[1] = page->text_digest[1];
-    } else if (kind == CONTENT_LINKS && page->n_links > 0) {
-        hash[0] = page->links_hash;
-        hash[1] = hash_mix(page->links_hash + UINT64_C(1));
+        hash[0] = page->hashes.text[0];
+        hash[1] = page->hashes.text[1];
+    } else if (kind == CONTENT_LINKS && page->links.n > 0) {
+        hash[0] = page->hashes.links;
+        hash[1] = hash_mix(page->hashes.links + UINT64_C(1));
     } else {
-        hash[0] = page->body_hash[0];
-        hash[1] = page->body_hash[1];
+        hash[0] = page->hashes.body[0];
+        hash[1] = page->hashes.body[1];
     }
 }
 
@@ -45,20 +45,20 @@ ParsedPage *parsed_page_new(FetchResult *fetch)
     ParsedPage *page = calloc(1, sizeof *page);
     if (page != NULL) {
         page->fetch = fetch;
-        page->wall = HTTP_WALLS;
+        page->verdict.wall = HTTP_WALLS;
     }
     return page;
 }
 
 void parsed_page_move_link(ParsedPage *page, size_t to, size_t from)
 {
-    page->links[to] = page->links[from];
-    page->link_hops[to] = page->link_hops[from];
-    if (page->link_kinds != NULL) {
-        page->link_kinds[to] = page->link_kinds[from];
+    page->links.list[to] = page->links.list[from];
+    page->links.hops[to] = page->links.hops[from];
+    if (page->links.kinds != NULL) {
+        page->links.kinds[to] = page->links.kinds[from];
     }
-    if (page->link_keys != NULL) {
-        page->link_keys[to] = page->link_keys[from];
+    if (page->links.keys != NULL) {
+        page->links.keys[to] = page->links.keys[from];
     }
 }
 
@@ -92,15 +92,15 @@ static bool is_date(const char *text)
 
 void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header)
 {
-    page->etag = validator_of(header, "ETag", REVISIT_ETAG_BYTES);
-    if (page->etag != NULL && is_any(page->etag)) {
-        free(page->etag);
-        page->etag = NULL;
+    page->about.etag = validator_of(header, "ETag", REVISIT_ETAG_BYTES);
+    if (page->about.etag != NULL && is_any(page->about.etag)) {
+        free(page->about.etag);
+        page->about.etag = NULL;
     }
-    page->last_modified = validator_of(header, "Last-Modified", REVISIT_DATE_BYTES);
-    if (page->last_modified != NULL && !is_date(page->last_modified)) {
-        free(page->last_modified);
-        page->last_modified = NULL;
+    page->about.last_modified = validator_of(header, "Last-Modified", REVISIT_DATE_BYTES);
+    if (page->about.last_modified != NULL && !is_date(page->about.last_modified)) {
+        free(page->about.last_modified);
+        page->about.last_modified = NULL;
     }
 }
 
@@ -109,10 +109,11 @@ void parsed_page_settle(ParsedPage *page, ByteGate *gate)
     FetchResult *fetch = page->fetch;
     fetch_result_strip(fetch, fetch->kind == FETCHED_ROBOTS);
     size_t bytes = sizeof *page + sizeof *fetch + fetch->answer.body.capacity +
-                   fetch->answer.decoded.capacity + page->links_size + page->question_length +
-                   page->external_length;
-    if (page->group != NULL) {
-        bytes += sizeof *page->group + page->group->members.capacity + page->group->index.capacity;
+                   fetch->answer.decoded.capacity + page->links.size +
+                   page->verdict.question_length + page->links.external_length;
+    if (page->archive.group != NULL) {
+        bytes += sizeof *page->archive.group + page->archive.group->members.capacity +
+                 page->archive.group->index.capacity;
     }
     byte_gate_move(&fetch->cost.share, gate, bytes);
 }
@@ -121,14 +122,14 @@ void parsed_page_delete(ParsedPage *page)
 {
     if (page != NULL) {
         fetch_result_delete(page->fetch);
-        archive_group_delete(page->group);
-        free(page->question);
-        free(page->external);
-        free(page->etag);
-        free(page->last_modified);
-        free(page->link_keys);
-        free(page->dates);
-        free(page->links); /* the other arrays are in the same allocation */
+        archive_group_delete(page->archive.group);
+        free(page->verdict.question);
+        free(page->links.external);
+        free(page->about.etag);
+        free(page->about.last_modified);
+        free(page->links.keys);
+        free(page->links.dates);
+        free(page->links.list); /* the other arrays are in the same allocation */
         free(page);
     }
 }

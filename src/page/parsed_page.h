@@ -28,48 +28,73 @@ typedef struct LinkDate {
     int64_t lastmod_s; /* unix time */
 } LinkDate;
 
-typedef struct ParsedPage {
-    FetchResult *fetch;
-    bool parsed;         /* the fields below are filled in */
-    LinkInfo *links;     /* what is to be followed; one allocation with link_bytes */
-    uint8_t *link_hops;  /* one letter per link */
-    uint8_t *link_kinds; /* link_kind_byte (parse/html/html.h) of each */
+/* What of a page is to be followed, and what only is noted. The first four arrays and bytes are one
+ * allocation. */
+typedef struct ParsedLinks {
+    LinkInfo *list; /* what is to be followed */
+    uint8_t *hops;  /* one letter per link */
+    uint8_t *kinds; /* link_kind_byte (parse/html/html.h) of each */
+    char *bytes;
+    Hash128 *keys; /* what scope.dedup_key makes of the links, or NULL */
+    size_t n;
+    size_t size;     /* of the allocation, in bytes */
     LinkDate *dates; /* of the entries of a sitemap that have one, whatever becomes of the link */
     size_t n_dates;
-    Hash128 *link_keys; /* what scope.dedup_key makes of the links, or NULL */
-    size_t n_links;
-    float score;    /* of its content: score.rules, or what a classifier answered */
     char *external; /* links out of scope, as external_table.h has them; NULL: none */
     size_t external_length;
-    char *question; /* to the classifier, length bytes; NULL: none (page/tool/page_question.h) */
-    size_t question_length;
-    char *link_bytes;
-    size_t links_size;       /* of that allocation */
-    uint64_t n_links_beyond; /* URLs beyond parse.max_links, or for lack of memory */
-    uint64_t n_links_long;   /* longer than scope.max_url_length */
-    uint64_t
-        bytes_read; /* of a page longer than what is kept: links were taken from so much of it */
-    bool unread;    /* and there was more */
-    uint64_t body_hash[2]; /* of the decoded body as far as it was read; 0,0 when empty */
-    uint64_t links_hash;   /* of the links that are to be followed, in order */
-    uint64_t text_digest[2];
-    ContentKind content_kind; /* what the crawl takes for its content */
-    uint64_t content_hash[2]; /* of that; filled in by ingest (page/parsed_page.h) */
+    uint64_t n_beyond;  /* URLs beyond parse.max_links, or for lack of memory */
+    uint64_t n_long;    /* longer than scope.max_url_length */
+    SieveTicket ticket; /* what of the links the sieve has */
+    bool filtered;      /* the Bloom filter was asked */
+} ParsedLinks;
+
+/* By what a page is known again. */
+typedef struct ParsedHashes {
+    uint64_t body[2]; /* of the decoded body as far as it was read; 0,0 when empty */
+    uint64_t links;   /* of the links that are to be followed, in order */
+    uint64_t text[2];
+    ContentKind kind;    /* what the crawl takes for the content */
+    uint64_t content[2]; /* of that; filled in by ingest */
     uint64_t simhash;
-    uint64_t trap_hash;     /* trap_content_hash, when trap_content_is_due; else 0 */
-    unsigned robots;        /* PAGE_NOINDEX ... */
-    unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
-    char *etag;             /* validators of the answer that may be sent back, or NULL */
-    char *last_modified;
+    uint64_t trap; /* trap_content_hash, when trap_content_is_due; else 0 */
+} ParsedHashes;
+
+/* What the answer says of itself. */
+typedef struct ParsedAbout {
     char mime[64];                     /* "text/html" or "" */
     char language[LANGUAGE_TAG_BYTES]; /* of an HTML page, as it says, or "" */
-    char sha1[40];                     /* "sha1:BASE32" of the payload, or "" */
-    WarcGroup *group;                  /* the archive's records of it, or NULL */
-    HttpFreshness freshness;           /* what the answer, or the page, says of its time */
-    HttpWall wall;      /* of an answer that keeps crawlers out; HTTP_WALLS: it does not */
-    bool archived;      /* the group was appended */
-    SieveTicket ticket; /* what of its links the sieve has */
-    bool filtered;      /* the Bloom filter was asked */
+    char *etag;                        /* validators that may be sent back, or NULL */
+    char *last_modified;
+    HttpFreshness freshness; /* what the answer, or the page, says of its time */
+    uint64_t bytes_read; /* of a page longer than what is kept: links were taken from these many */
+    bool unread;         /* and there was more */
+} ParsedAbout;
+
+/* What the crawl thinks of it. */
+typedef struct ParsedVerdict {
+    unsigned robots;        /* PAGE_NOINDEX ... */
+    unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
+    HttpWall wall;          /* of an answer that keeps crawlers out; HTTP_WALLS: it does not */
+    float score;            /* of its content: score.rules, or what a classifier answered */
+    char *question; /* to the classifier, length bytes; NULL: none (page/tool/page_question.h) */
+    size_t question_length;
+} ParsedVerdict;
+
+/* What the archive has of it. */
+typedef struct ParsedArchive {
+    WarcGroup *group; /* its records, or NULL */
+    char sha1[40];    /* "sha1:BASE32" of the payload, or "" */
+    bool appended;    /* the group is in a file of the archive */
+} ParsedArchive;
+
+typedef struct ParsedPage {
+    FetchResult *fetch;
+    bool parsed; /* the fields below are filled in */
+    ParsedLinks links;
+    ParsedHashes hashes;
+    ParsedAbout about;
+    ParsedVerdict verdict;
+    ParsedArchive archive;
 } ParsedPage;
 
 ParsedPage *parsed_page_new(FetchResult *fetch);

@@ -8,7 +8,6 @@
 #include "base/thread/log.h"
 #include "page/parsing_links.h"
 #include "parse/html/html.h"
-#include "parse/robots/robots.h"
 #include "parse/robots/robots_meta.h"
 #include "parse/sitemap/sitemap_xml.h"
 #include "parse/trap/trap_content.h"
@@ -69,27 +68,22 @@ typedef struct Reading {
     bool may_nest; /* sitemaps below this one are wanted */
 } Reading;
 
-/* Adds the Sitemap lines of a robots.txt as links. */
+/* Adds the Sitemap lines of a robots.txt as links: who read the file has noted them. */
 static void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
-    Robots *robots = NULL;
-    size_t length = 0;
-    const char *file = fetch_result_text(fetch, &length);
-    if (!parser->options->sitemaps || fetch->request.is_usage_file || fetch->answer.status < 200 ||
-        fetch->answer.status >= 300 ||
+    const Buffer *lines = &fetch->answer.sitemaps;
+    if (!parser->options->sitemaps || lines->length == 0 ||
         url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
-            RESULT_OK ||
-        robots_parse(file, length, parser->options->robots_agent, &robots) != RESULT_OK) {
+            RESULT_OK) {
         return;
     }
-    for (size_t i = 0; i < robots_n_sitemaps(robots); i++) {
-        const char *text = robots_sitemap(robots, i);
-        if (url_parse(&parser->target, &parser->source, text, strlen(text)) == RESULT_OK) {
+    const char *end = lines->data + lines->length;
+    for (const char *line = lines->data; line < end; line += strlen(line) + 1) {
+        if (url_parse(&parser->target, &parser->source, line, strlen(line)) == RESULT_OK) {
             parsing_links_add(parser, page, &parser->target, LINK_SITEMAP, 1.0f);
         }
     }
-    robots_delete(robots);
 }
 
 /* Whether an answer that was found as a page is a feed, or a sitemap, by its type and beginning. */
@@ -204,15 +198,15 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
 
 static void note_type(ParsedPage *page, const HttpContentType *type)
 {
-    size_t n =
-        type->type_length < sizeof page->mime - 1 ? type->type_length : sizeof page->mime - 1;
+    size_t n = type->type_length < sizeof page->about.mime - 1 ? type->type_length
+                                                               : sizeof page->about.mime - 1;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)type->type[i];
-        page->mime[i] = c <= ' ' || c >= 0x7f  ? '?'
-                        : c >= 'A' && c <= 'Z' ? (char)(c | 32)
-                                               : (char)c;
+        page->about.mime[i] = c <= ' ' || c >= 0x7f  ? '?'
+                              : c >= 'A' && c <= 'Z' ? (char)(c | 32)
+                                                     : (char)c;
     }
-    page->mime[n] = '\0';
+    page->about.mime[n] = '\0';
 }
 
 static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
@@ -232,12 +226,12 @@ static void store_page(Parser *parser, ParsedPage *page)
     const FetchResult *fetch = page->fetch;
     bool has_left = fetch->answer.status >= 100 || fetch->request.has_left;
     if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || !has_left ||
-        fetch->request.by_agent || (page->refused_hooks & 1u << HOOK_STORE) != 0) {
+        fetch->request.by_agent || (page->verdict.refused_hooks & 1u << HOOK_STORE) != 0) {
         return;
     }
-    page->group = archive_record(parser->recorder, fetch);
-    if (page->group != NULL && page->group->has_payload) {
-        (void)warc_digest_format(&page->group->payload, page->sha1);
+    page->archive.group = archive_record(parser->recorder, fetch);
+    if (page->archive.group != NULL && page->archive.group->has_payload) {
+        (void)warc_digest_format(&page->archive.group->payload, page->archive.sha1);
     }
 }
 
@@ -246,7 +240,8 @@ static void describe_page(Parser *parser, ParsedPage *page)
 {
     const PageLink **more = NULL;
     size_t n_more = 0;
-    if (page->group == NULL || page->group->type == WARC_REQUEST || !parser->describe) {
+    if (page->archive.group == NULL || page->archive.group->type == WARC_REQUEST ||
+        !parser->describe) {
         return;
     }
     const Page *found = parser->has_found ? &parser->found : NULL;
@@ -256,15 +251,15 @@ static void describe_page(Parser *parser, ParsedPage *page)
             more[n_more++] = parser->kept[i].link;
         }
     }
-    archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
+    archive_describe(parser->recorder, page->archive.group, page->fetch, found, more, n_more);
 }
 
 /* What filters and rules are asked about an answer. */
 static FilterInput answer_input(Parser *parser, const ParsedPage *page, const char *content_type,
                                 char digest[DIGEST_BYTES])
 {
-    (void)snprintf(digest, DIGEST_BYTES, "%016llx%016llx", (unsigned long long)page->body_hash[0],
-                   (unsigned long long)page->body_hash[1]);
+    (void)snprintf(digest, DIGEST_BYTES, "%016llx%016llx", (unsigned long long)page->hashes.body[0],
+                   (unsigned long long)page->hashes.body[1]);
     return (FilterInput){.url = &parser->source,
                          .usage_denied = page->fetch->answer.usage.denied,
                          .has_depth = true,
@@ -283,10 +278,10 @@ static void make_question(Parser *parser, ParsedPage *page)
     buffer_reset(&parser->question);
     Result rc = page_question(&parser->question, options->question, page->fetch->request.url,
                               &parser->text, options->question_bytes);
-    page->question = rc == RESULT_OK ? malloc(parser->question.length) : NULL;
-    if (page->question != NULL) {
-        page->question_length = parser->question.length;
-        memcpy(page->question, parser->question.data, page->question_length);
+    page->verdict.question = rc == RESULT_OK ? malloc(parser->question.length) : NULL;
+    if (page->verdict.question != NULL) {
+        page->verdict.question_length = parser->question.length;
+        memcpy(page->verdict.question, parser->question.data, page->verdict.question_length);
     }
 }
 
@@ -302,7 +297,7 @@ static void score_page(Parser *parser, ParsedPage *page, const char *content_typ
             input.text_length = parser->text.length;
             input.title = parser->text.title;
         }
-        page->score = score_rules_find(rules, &input, parser->scratch);
+        page->verdict.score = score_rules_find(rules, &input, parser->scratch);
     }
     if (parser->has_text && parser->options->question != QUESTION_NONE) {
         make_question(parser, page);
@@ -325,7 +320,7 @@ static void parser_ask_filters(Parser *parser, ParsedPage *page, const char *con
     FilterInput input = answer_input(parser, page, content_type, digest);
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         if (!filters_pass(filters, hooks[i], &input, parser->scratch)) {
-            page->refused_hooks |= 1u << hooks[i];
+            page->verdict.refused_hooks |= 1u << hooks[i];
         }
     }
 }
@@ -347,7 +342,7 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
 {
     int status = page->fetch->answer.status;
     bool is_sitemap = parsing_sitemap_expected(parser, page, type) &&
-                      (page->refused_hooks & 1u << HOOK_FOLLOW) == 0 &&
+                      (page->verdict.refused_hooks & 1u << HOOK_FOLLOW) == 0 &&
                       parsing_sitemap_read(parser, page);
     if (is_sitemap || status < 200 || status >= 300) {
         return;
@@ -365,7 +360,7 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
 /* Until when the page is there: the earliest that is said. */
 static void note_end(ParsedPage *page, int64_t unix_s)
 {
-    int64_t *ends_s = &page->freshness.ends_s;
+    int64_t *ends_s = &page->about.freshness.ends_s;
     *ends_s = unix_s > 0 && (*ends_s == 0 || unix_s < *ends_s) ? unix_s : *ends_s;
 }
 
@@ -373,10 +368,10 @@ static void note_freshness(const Parser *parser, ParsedPage *page, const HttpHea
 {
     const FetchResult *fetch = page->fetch;
     int64_t took_s = mono_ms_between(fetch->cost.start, fetch->cost.end) / 1000;
-    page->freshness = http_freshness_of(header, wall_seconds(fetch->cost.wall_start) + took_s,
-                                        parser->options->heuristic);
+    page->about.freshness = http_freshness_of(header, wall_seconds(fetch->cost.wall_start) + took_s,
+                                              parser->options->heuristic);
     if (fetch->request.ignores_freshness) {
-        page->freshness.fresh_s = 0;
+        page->about.freshness.fresh_s = 0;
     }
 }
 
@@ -389,15 +384,15 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
     size_t position = 0;
     HttpField tag;
     while (http_header_next_named(header, "X-Robots-Tag", &position, &tag)) {
-        page->robots |=
+        page->verdict.robots |=
             robots_meta_header(tag.value, tag.value_length, parser->options->robots_agent);
         note_end(page, robots_meta_header_end(tag.value, tag.value_length,
                                               parser->options->robots_agent));
     }
-    if ((page->refused_hooks & 1u << HOOK_FOLLOW) == 0) {
+    if ((page->verdict.refused_hooks & 1u << HOOK_FOLLOW) == 0) {
         parsing_links_of_header(parser, page, header);
     }
-    if ((page->refused_hooks & 1u << HOOK_PARSE) == 0) {
+    if ((page->verdict.refused_hooks & 1u << HOOK_PARSE) == 0) {
         read_content(parser, page, header, type, content_type);
     }
     page->parsed = true;
@@ -442,7 +437,7 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
     }
     page->fetch->answer.usage = usage;
     if ((usage.denied & request->usage_no_store) != 0) {
-        page->refused_hooks |= 1u << HOOK_STORE;
+        page->verdict.refused_hooks |= 1u << HOOK_STORE;
     }
 }
 
@@ -477,17 +472,17 @@ static void parser_take_page(Parser *parser, ParsedPage *page)
     }
     if (parser->body->length > 0) {
         Hash128 h = hash_128(parser->body->data, parser->body->length);
-        page->body_hash[0] = h.high;
-        page->body_hash[1] = h.low;
+        page->hashes.body[0] = h.high;
+        page->hashes.body[1] = h.low;
     }
     parser->is_guest = is_guest(parser, fetch);
     bool is_url = url_parse(&parser->source, NULL, fetch->request.url,
                             strlen(fetch->request.url)) == RESULT_OK;
     if (is_url && may_be_trap(parser, fetch) && trap_content_is_due(&parser->source)) {
-        page->trap_hash =
+        page->hashes.trap =
             trap_content_hash(&parser->source, parser->body->data, parser->body->length);
     }
-    page->wall =
+    page->verdict.wall =
         http_wall_of(fetch->answer.status, &header, parser->body->data, parser->body->length);
     note_usage(parser, page, &header, &type);
     parser_ask_filters(parser, page, content_type);
@@ -498,7 +493,7 @@ static void parser_take_page(Parser *parser, ParsedPage *page)
             parsing_html_note_decoding(fetch, parser->decoded);
         }
         parse_answer(parser, page, &header, &type, content_type);
-        if (parser->decoded == DECODE_LIMIT && page->bytes_read == 0) {
+        if (parser->decoded == DECODE_LIMIT && page->about.bytes_read == 0) {
             parsing_html_note_decoding(fetch, DECODE_LIMIT); /* nobody has read it to its end */
         }
     }
@@ -522,7 +517,7 @@ static void parse_page(Parser *parser, ParsedPage *page)
         parsing_sitemap_robots(parser, page);
         break;
     case FETCHED_DNS:
-        page->group =
+        page->archive.group =
             parser->recorder == NULL ? NULL : archive_record_dns(parser->recorder, page->fetch);
         return;
     case FETCHED_NOTHING:
@@ -532,7 +527,7 @@ static void parse_page(Parser *parser, ParsedPage *page)
         LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu",
                   page->fetch->request.url, parser->n_kept);
     }
-    page->content_kind = parser->options->content;
+    page->hashes.kind = parser->options->content;
     parsing_links_forget(parser);
 }
 
@@ -548,8 +543,8 @@ static void note_figures(Stats *stats, const ParsedPage *page)
     distribution_add(&stats->speeds,
                      (uint64_t)((double)fetch->cost.bytes * 1e9 / (double)(ns > 0 ? ns : 1)));
     if (page->parsed && fetch->answer.status < 300) {
-        distribution_add(&stats->links, page->n_links);
-        stats_add(&stats->types[stats_type(page->mime)], 1);
+        distribution_add(&stats->links, page->links.n);
+        stats_add(&stats->types[stats_type(page->about.mime)], 1);
     }
 }
 

@@ -162,7 +162,7 @@ static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, c
         return REFUSED_KIND;
     }
     if ((link->flags & options->refused_flags) != 0 ||
-        ((page->robots & PAGE_NOFOLLOW) != 0 && !is_requisite(parser, page, link) &&
+        ((page->verdict.robots & PAGE_NOFOLLOW) != 0 && !is_requisite(parser, page, link) &&
          link->kind != LINK_REDIRECT && link->kind != LINK_HEADER && link->kind != LINK_SITEMAP)) {
         return REFUSED_NOFOLLOW;
     }
@@ -392,14 +392,14 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
 static Result find_keys(Parser *parser, ParsedPage *page)
 {
     const DedupSteps *steps = &parser->options->dedup;
-    if (!steps->on || page->n_links == 0) {
+    if (!steps->on || page->links.n == 0) {
         return RESULT_OK;
     }
-    page->link_keys = calloc(page->n_links, sizeof *page->link_keys);
-    Result rc = page->link_keys == NULL ? RESULT_MEMORY : RESULT_OK;
-    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
-        const char *url = page->links[i].url;
-        rc = dedup_key(steps, &parser->dedup, url, strlen(url), &page->link_keys[i]);
+    page->links.keys = calloc(page->links.n, sizeof *page->links.keys);
+    Result rc = page->links.keys == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->links.n && rc == RESULT_OK; i++) {
+        const char *url = page->links.list[i].url;
+        rc = dedup_key(steps, &parser->dedup, url, strlen(url), &page->links.keys[i]);
     }
     return rc;
 }
@@ -408,9 +408,9 @@ static Result find_keys(Parser *parser, ParsedPage *page)
 Result parsing_links_copy(Parser *parser, ParsedPage *page)
 {
     size_t n = parser->n_kept;
-    page->external = external_links_copy(&parser->external, &page->external_length);
-    page->n_links_beyond = parser->n_beyond;
-    page->n_links_long = parser->n_long;
+    page->links.external = external_links_copy(&parser->external, &page->links.external_length);
+    page->links.n_beyond = parser->n_beyond;
+    page->links.n_long = parser->n_long;
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
         bytes += parser->kept[i].link->length + 1u;
@@ -420,29 +420,30 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
     if (memory == NULL) {
         return n == 0 ? RESULT_OK : RESULT_MEMORY;
     }
-    page->links_size = size;
-    page->links = (LinkInfo *)(void *)memory;
-    page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
-    page->link_kinds = page->link_hops + n;
-    page->link_bytes = memory + n * (sizeof(LinkInfo) + 2);
-    char *next = page->link_bytes;
+    page->links.size = size;
+    page->links.list = (LinkInfo *)(void *)memory;
+    page->links.hops = (uint8_t *)memory + n * sizeof(LinkInfo);
+    page->links.kinds = page->links.hops + n;
+    page->links.bytes = memory + n * (sizeof(LinkInfo) + 2);
+    char *next = page->links.bytes;
     for (size_t i = 0; i < n; i++) {
         const KeptLink *kept = &parser->kept[i];
         memcpy(next, kept->link->url, kept->link->length + 1u);
-        page->links[i] = (LinkInfo){.url = next, .score = kept->score};
-        page->link_hops[i] = kept->hop;
-        page->link_kinds[i] = link_kind_byte(kept->link);
+        page->links.list[i] = (LinkInfo){.url = next, .score = kept->score};
+        page->links.hops[i] = kept->hop;
+        page->links.kinds[i] = link_kind_byte(kept->link);
         next += kept->link->length + 1u;
     }
-    page->n_links = n;
-    page->dates = parser->n_dates == 0 ? NULL : malloc(parser->n_dates * sizeof *page->dates);
-    for (size_t i = 0; page->dates != NULL && i < n; i++) {
+    page->links.n = n;
+    page->links.dates =
+        parser->n_dates == 0 ? NULL : malloc(parser->n_dates * sizeof *page->links.dates);
+    for (size_t i = 0; page->links.dates != NULL && i < n; i++) {
         if (parser->kept[i].lastmod_s > 0) {
-            page->dates[page->n_dates++] =
-                (LinkDate){.url = page->links[i].url, .lastmod_s = parser->kept[i].lastmod_s};
+            page->links.dates[page->links.n_dates++] =
+                (LinkDate){.url = page->links.list[i].url, .lastmod_s = parser->kept[i].lastmod_s};
         }
     }
-    page->links_hash = hash_64(page->link_bytes, bytes, 0);
+    page->hashes.links = hash_64(page->links.bytes, bytes, 0);
     return find_keys(parser, page);
 }
 
@@ -570,11 +571,11 @@ static void take_link(void *context, const PageLink *link, unsigned robots)
     if (parser->describe) {
         list_link(parser, link);
     }
-    if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
+    if ((page->verdict.refused_hooks & 1u << HOOK_FOLLOW) != 0) {
         return;
     }
-    page->robots |= robots;
-    bool may_follow = (page->robots & PAGE_NOFOLLOW) == 0;
+    page->verdict.robots |= robots;
+    bool may_follow = (page->verdict.robots & PAGE_NOFOLLOW) == 0;
     reading->took_any = reading->took_any || may_follow;
     if (may_follow || parser->options->embeds) {
         parsing_links_take(parser, page, link);
@@ -620,10 +621,10 @@ static bool read_long_page(Parser *parser, ParsedPage *page, const HttpHeader *h
     if (result.bytes_read == 0) {
         return false;
     }
-    page->bytes_read = result.bytes_read;
-    page->unread = result.decoded != DECODE_OK || fetch->answer.spool.is_cut;
-    page->body_hash[0] = result.hash.high;
-    page->body_hash[1] = result.hash.low;
+    page->about.bytes_read = result.bytes_read;
+    page->about.unread = result.decoded != DECODE_OK || fetch->answer.spool.is_cut;
+    page->hashes.body[0] = result.hash.high;
+    page->hashes.body[1] = result.hash.low;
     parsing_html_note_decoding(fetch, result.decoded);
     return true;
 }
@@ -685,9 +686,9 @@ static void take_language(ParsedPage *page, const Page *found, const HttpHeader 
 {
     HttpField field;
     if (found->language != NULL) {
-        memcpy(page->language, found->language, strlen(found->language) + 1);
+        memcpy(page->about.language, found->language, strlen(found->language) + 1);
     } else if (http_header_find(header, "Content-Language", &field)) {
-        (void)language_tag_read(field.value, field.value_length, page->language);
+        (void)language_tag_read(field.value, field.value_length, page->about.language);
     }
 }
 
@@ -695,17 +696,17 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
                            const char *content_type)
 {
     const Page *found = &parser->found;
-    bool follows = (page->refused_hooks & 1u << HOOK_FOLLOW) == 0;
+    bool follows = (page->verdict.refused_hooks & 1u << HOOK_FOLLOW) == 0;
     bool embeds = parser->options->embeds;
     Reading reading = {.parser = parser, .page = page, .n_header_links = parser->n_kept};
     HtmlInput input = parsing_html_input_of(parser, page, content_type, &reading);
     read_document(parser, page, header, &input);
-    page->robots |= found->robots;
+    page->verdict.robots |= found->robots;
     if (found->ends_s > 0 &&
-        (page->freshness.ends_s == 0 || found->ends_s < page->freshness.ends_s)) {
-        page->freshness.ends_s = found->ends_s;
+        (page->about.freshness.ends_s == 0 || found->ends_s < page->about.freshness.ends_s)) {
+        page->about.freshness.ends_s = found->ends_s;
     }
-    if ((page->robots & PAGE_NOFOLLOW) != 0 && follows) {
+    if ((page->verdict.robots & PAGE_NOFOLLOW) != 0 && follows) {
         if (!embeds) {
             parsing_links_rewind(parser, reading.n_header_links);
             stats_add(&parser->stats->refused[REFUSED_NOFOLLOW], parser->n_told);
@@ -717,6 +718,6 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
     }
     end_reading(parser);
     take_language(page, found, header);
-    page->simhash = found->simhash;
-    memcpy(page->text_digest, found->text_digest, sizeof page->text_digest);
+    page->hashes.simhash = found->simhash;
+    memcpy(page->hashes.text, found->text_digest, sizeof page->hashes.text);
 }

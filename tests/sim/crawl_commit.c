@@ -134,25 +134,25 @@ static bool parse(const Crawl *crawl, ParsedPage *parsed, WorldPage page)
     size_t n = 0;
     if (fetch->answer.status == 200) {
         n = world_links(crawl->world, page, links);
-        parsed->body_hash[0] = hash_mix(reply.content);
-        parsed->body_hash[1] = hash_mix(reply.content + 1);
+        parsed->hashes.body[0] = hash_mix(reply.content);
+        parsed->hashes.body[1] = hash_mix(reply.content + 1);
     } else if (fetch->answer.status == 301) {
         links[n++] = (WorldLink){.to = {page.host, reply.location}, .score = 1.0f};
     }
-    char *memory = malloc(n * (sizeof *parsed->links + 1 + WORLD_URL_BYTES) + 1);
+    char *memory = malloc(n * (sizeof *parsed->links.list + 1 + WORLD_URL_BYTES) + 1);
     if (memory == NULL) {
         return false;
     }
-    parsed->links = (LinkInfo *)(void *)memory;
-    parsed->link_hops = (uint8_t *)memory + n * sizeof *parsed->links;
-    parsed->link_bytes = memory + n * (sizeof *parsed->links + 1);
-    parsed->n_links = n;
+    parsed->links.list = (LinkInfo *)(void *)memory;
+    parsed->links.hops = (uint8_t *)memory + n * sizeof *parsed->links.list;
+    parsed->links.bytes = memory + n * (sizeof *parsed->links.list + 1);
+    parsed->links.n = n;
     parsed->parsed = true;
     for (size_t i = 0; i < n; i++) {
-        char *url = parsed->link_bytes + i * WORLD_URL_BYTES;
+        char *url = parsed->links.bytes + i * WORLD_URL_BYTES;
         (void)world_url(crawl->world, links[i].to, url);
-        parsed->links[i] = (LinkInfo){.url = url, .score = links[i].score};
-        parsed->link_hops[i] = fetch->answer.status == 301 ? 'R' : 'L';
+        parsed->links.list[i] = (LinkInfo){.url = url, .score = links[i].score};
+        parsed->links.hops[i] = fetch->answer.status == 301 ? 'R' : 'L';
     }
     return true;
 }
@@ -222,10 +222,10 @@ static void tell_audit(Crawl *crawl, const Batch *batch)
         audit_committed(crawl->audit, page, fetch, fetch->request.has_page && fetch->final);
         bool followed = fetch->request.has_page && fetch->final && fetch->answer.status >= 100 &&
                         batch->duplicate_of[i] == PAGE_DB_NO_INDEX;
-        for (size_t j = 0; followed && j < parsed->n_links; j++) {
+        for (size_t j = 0; followed && j < parsed->links.n; j++) {
             WorldPage to;
-            if (world_locate(crawl->world, parsed->links[j].url, strlen(parsed->links[j].url),
-                             &to)) {
+            if (world_locate(crawl->world, parsed->links.list[j].url,
+                             strlen(parsed->links.list[j].url), &to)) {
                 audit_known(crawl->audit, to);
             }
         }

@@ -147,15 +147,15 @@ static inline void agents_fixture_crawl(Agent *agent, const char *url, const cha
     if (link != NULL) {
         size_t length = strlen(link);
         char *memory = malloc(sizeof(LinkInfo) + 1 + length + 1);
-        parsed->links = (LinkInfo *)(void *)memory;
-        parsed->link_hops = (uint8_t *)memory + sizeof(LinkInfo);
-        parsed->link_bytes = memory + sizeof(LinkInfo) + 1;
-        memcpy(parsed->link_bytes, link, length + 1);
-        parsed->link_hops[0] = (uint8_t)hop;
-        parsed->links[0] = (LinkInfo){.url = parsed->link_bytes, .score = score};
-        parsed->n_links = 1;
+        parsed->links.list = (LinkInfo *)(void *)memory;
+        parsed->links.hops = (uint8_t *)memory + sizeof(LinkInfo);
+        parsed->links.bytes = memory + sizeof(LinkInfo) + 1;
+        memcpy(parsed->links.bytes, link, length + 1);
+        parsed->links.hops[0] = (uint8_t)hop;
+        parsed->links.list[0] = (LinkInfo){.url = parsed->links.bytes, .score = score};
+        parsed->links.n = 1;
     }
-    parsed->body_hash[0] = page.index + 1;
+    parsed->hashes.body[0] = page.index + 1;
     parsed->parsed = true;
     agents_fixture_commit(agent, &parsed, 1, NULL, NULL, NULL, true);
 }

@@ -19,8 +19,8 @@ typedef struct World {
 static void sink(void *context, ParsedPage *page)
 {
     World *w = context;
-    CU_ASSERT_TRUE(page->question == NULL);
-    w->scores[page->fetch->request.index] = page->score;
+    CU_ASSERT_TRUE(page->verdict.question == NULL);
+    w->scores[page->fetch->request.index] = page->verdict.score;
     atomic_fetch_add(&w->n_come, 1);
     parsed_page_delete(page);
 }
@@ -58,9 +58,9 @@ static void push(World *w, uint64_t i, const char *question)
     CU_ASSERT_PTR_NOT_NULL_FATAL(fetch);
     fetch->request.index = i;
     ParsedPage *page = parsed_page_new(fetch);
-    page->score = 0.75f;
-    page->question = question == NULL ? NULL : strdup(question);
-    page->question_length = question == NULL ? 0 : strlen(question);
+    page->verdict.score = 0.75f;
+    page->verdict.question = question == NULL ? NULL : strdup(question);
+    page->verdict.question_length = question == NULL ? 0 : strlen(question);
     classifier_push(w->classifier, page);
 }
 

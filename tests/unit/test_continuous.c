@@ -267,9 +267,9 @@ static ParsedPage *fetch(World *w, uint32_t i, const PageRef *page)
     fetch->host.id = page->host;
     fetch->request.level = page->level;
     ParsedPage *parsed = parsed_page_new(fetch);
-    parsed->etag = i % 2 == 0 && fetch->answer.status == 200 ? strdup(etag) : NULL;
-    parsed->body_hash[0] = fetch->answer.status == 304 ? 0 : hash_mix(i + GOOD_HASH) + p->version;
-    parsed->body_hash[1] = 1;
+    parsed->about.etag = i % 2 == 0 && fetch->answer.status == 200 ? strdup(etag) : NULL;
+    parsed->hashes.body[0] = fetch->answer.status == 304 ? 0 : hash_mix(i + GOOD_HASH) + p->version;
+    parsed->hashes.body[1] = 1;
     parsed->parsed = true;
     return parsed;
 }

@@ -101,13 +101,13 @@ static void link_to(World *w, const char *url, char hop)
     ParsedPage *page = w->pages[w->n_pages - 1];
     size_t length = strlen(url);
     char *memory = malloc(sizeof(LinkInfo) + 1 + length + 1);
-    page->links = (LinkInfo *)(void *)memory;
-    page->link_hops = (uint8_t *)memory + sizeof(LinkInfo);
-    page->link_bytes = memory + sizeof(LinkInfo) + 1;
-    memcpy(page->link_bytes, url, length + 1);
-    page->link_hops[0] = (uint8_t)hop;
-    page->links[0] = (LinkInfo){.url = page->link_bytes, .score = 1};
-    page->n_links = 1;
+    page->links.list = (LinkInfo *)(void *)memory;
+    page->links.hops = (uint8_t *)memory + sizeof(LinkInfo);
+    page->links.bytes = memory + sizeof(LinkInfo) + 1;
+    memcpy(page->links.bytes, url, length + 1);
+    page->links.hops[0] = (uint8_t)hop;
+    page->links.list[0] = (LinkInfo){.url = page->links.bytes, .score = 1};
+    page->links.n = 1;
     page->parsed = true;
 }
 
@@ -262,7 +262,7 @@ static void what_is_confirmed_or_fails_keeps_content_links_and_status(void)
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
     link_to(w, "http://a.example/1", 'L');
-    w->pages[w->n_pages - 1]->body_hash[0] = 7;
+    w->pages[w->n_pages - 1]->hashes.body[0] = 7;
     commit_notice_delete(commit(w, true));
     PageRef before = ingest_fixture_page(&w->ingest, "http://a.example/");
     for (uint64_t i = 0; i < 4; i++) {
@@ -299,7 +299,7 @@ static void a_page_that_changed_counts_once_among_the_pages_of_its_host(void)
     for (uint64_t i = 0; i < 3; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", i == 0 ? 404 : 200);
         fetch->request.again = i > 0;
-        w->pages[w->n_pages - 1]->body_hash[0] = 7 + i;
+        w->pages[w->n_pages - 1]->hashes.body[0] = 7 + i;
         commit_notice_delete(commit(w, true));
         CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").n_changes, i);
         CU_ASSERT_EQUAL(record_of(w, 0).pages, i > 0);
@@ -499,7 +499,7 @@ static void equal_bodies_of_a_host_are_duplicates(void)
             (void)snprintf(target, sizeof target, "http://c.example/%zu", j);
             (void)result(w, FETCHED_PAGE, urls[j], 200);
             link_to(w, target, 'L');
-            w->pages[w->n_pages - 1]->body_hash[0] = 7;
+            w->pages[w->n_pages - 1]->hashes.body[0] = 7;
         }
         commit_notice_delete(commit(w, true));
         CU_ASSERT_EQUAL(w->ingest.totals.duplicates, 1); /* another host's copy is none */
@@ -548,13 +548,13 @@ static void a_page_that_changed_is_near_to_what_it_is_only(void)
     ingest_fixture_seed(&w->ingest, "http://a.example/other");
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     (void)result(w, FETCHED_PAGE, "http://a.example/other", 200);
-    w->pages[0]->body_hash[0] = 99;
+    w->pages[0]->hashes.body[0] = 99;
     commit_notice_delete(commit(w, true));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", steps[i].status);
         fetch->request.again = i > 0;
-        w->pages[0]->body_hash[0] = steps[i].body;
-        w->pages[0]->simhash = steps[i].simhash;
+        w->pages[0]->hashes.body[0] = steps[i].body;
+        w->pages[0]->hashes.simhash = steps[i].simhash;
         commit_notice_delete(commit(w, true));
         uint64_t page = index_of(w, "http://a.example/");
         bool is_a = steps[i].simhash == text_a;
@@ -587,10 +587,10 @@ static void check_old_bodies(ContentKind kind)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, steps[i].url, steps[i].status);
         fetch->request.again = ingest_fixture_page(&w->ingest, steps[i].url).n_crawls > 0;
-        w->pages[w->n_pages - 1]->content_kind = kind;
-        w->pages[w->n_pages - 1]->text_digest[0] = 1;
-        w->pages[w->n_pages - 1]->body_hash[0] = steps[i].body;
-        w->pages[w->n_pages - 1]->body_hash[1] = UINT64_C(0xffffffff00000000) + steps[i].body;
+        w->pages[w->n_pages - 1]->hashes.kind = kind;
+        w->pages[w->n_pages - 1]->hashes.text[0] = 1;
+        w->pages[w->n_pages - 1]->hashes.body[0] = steps[i].body;
+        w->pages[w->n_pages - 1]->hashes.body[1] = UINT64_C(0xffffffff00000000) + steps[i].body;
         commit_notice_delete(commit(w, true));
         CU_ASSERT_EQUAL(w->ingest.totals.duplicates, steps[i].duplicates);
         schedule_again(w, steps[i].url);
@@ -612,9 +612,9 @@ static void visit(World *w, const char *url, ContentKind kind, uint64_t body, ui
     FetchResult *fetch = result(w, FETCHED_PAGE, url, 200);
     fetch->request.again = ingest_fixture_page(&w->ingest, url).n_crawls > 0;
     ParsedPage *page = w->pages[w->n_pages - 1];
-    page->content_kind = kind;
-    page->body_hash[0] = body;
-    page->text_digest[0] = text;
+    page->hashes.kind = kind;
+    page->hashes.body[0] = body;
+    page->hashes.text[0] = text;
     commit_notice_delete(commit(w, true));
     schedule_again(w, url);
 }

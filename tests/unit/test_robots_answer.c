@@ -98,7 +98,10 @@ static void robots_txt_comes_first_and_decides(void)
     CU_ASSERT_EQUAL(result->request.hop, 'P');
     CU_ASSERT_FALSE(result->request.has_page);
     CU_ASSERT_EQUAL(result->cost.given_ms, -1);
-    end(&w, result, FETCH_OK, 200, "", "User-agent: ragno\nDisallow: /no\nCrawl-delay: 7\n");
+    end(&w, result, FETCH_OK, 200, "",
+        "User-agent: ragno\nDisallow: /no\nCrawl-delay: 7\nSitemap: /a\nSitemap: /b\n");
+    CU_ASSERT_EQUAL_FATAL(result->answer.sitemaps.length, 6); /* noted for who follows links */
+    CU_ASSERT_EQUAL(memcmp(result->answer.sitemaps.data, "/a\0/b", 6), 0);
     CU_ASSERT_EQUAL(result->host.robots_state, ROBOTS_KNOWN);
     CU_ASSERT_EQUAL(result->host.crawl_delay_ms, 7000);
     CU_ASSERT_EQUAL(result->host.robots_expiry_ms, DAY_MS);

@@ -126,10 +126,10 @@ static void fetched(World *w, const char *url, float score, const char *const *l
         bytes += strlen(links[i]) + 1;
     }
     char *memory = malloc(n * (sizeof(LinkInfo) + 1) + bytes + 1);
-    page->links = (LinkInfo *)(void *)memory;
-    page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
-    page->link_bytes = memory + n * (sizeof(LinkInfo) + 1);
-    char *next = page->link_bytes;
+    page->links.list = (LinkInfo *)(void *)memory;
+    page->links.hops = (uint8_t *)memory + n * sizeof(LinkInfo);
+    page->links.bytes = memory + n * (sizeof(LinkInfo) + 1);
+    char *next = page->links.bytes;
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(links[i]) + 1;
         memcpy(next, links[i], length);
@@ -138,12 +138,12 @@ static void fetched(World *w, const char *url, float score, const char *const *l
         if (blank != NULL) {
             *blank = '\0';
         }
-        page->links[i] = (LinkInfo){.url = next, .score = weight};
-        page->link_hops[i] = 'L';
+        page->links.list[i] = (LinkInfo){.url = next, .score = weight};
+        page->links.hops[i] = 'L';
         next += length;
     }
-    page->n_links = n;
-    page->score = score;
+    page->links.n = n;
+    page->verdict.score = score;
     page->parsed = true;
     commit_notice_delete(commit(w, page, true));
     w->pages++;

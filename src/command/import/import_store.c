@@ -16,6 +16,7 @@
 #include "ingest/page/seed_places.h"
 #include "page/parsing.h"
 #include "parse/host/authority.h"
+#include "parse/robots/robots.h"
 #include "store/archive/payload_index.h"
 #include "store/archive/warc_load.h"
 #include "store/pages/page_db_read.h"
@@ -338,6 +339,21 @@ int import_store_close(ImportStore *import)
 
 /* ---- a capture ---- */
 
+/* What a fetching thread does with the answer of a robots.txt. Without memory its sitemaps are not
+ * known. */
+static void import_store_note_sitemaps(const ImportStore *import, FetchResult *fetch)
+{
+    Robots *robots = NULL;
+    size_t length = 0;
+    const char *text = fetch_result_text(fetch, &length);
+    if (import->config->scope_sitemaps && fetch->kind == FETCHED_ROBOTS &&
+        fetch->answer.status >= 200 && fetch->answer.status < 300 &&
+        robots_parse(text, length, import->config->robots_agent, &robots) == RESULT_OK) {
+        fetch_result_note_sitemaps(fetch, robots);
+        robots_delete(robots);
+    }
+}
+
 Result import_store_add(ImportStore *import, const ImportCapture *capture)
 {
     Hash128 hash = hash_128(capture->url, strlen(capture->url));
@@ -352,6 +368,7 @@ Result import_store_add(ImportStore *import, const ImportCapture *capture)
         fetch_result_delete(fetch);
         return rc;
     }
+    import_store_note_sitemaps(import, fetch);
     import->batch[import->n++] = fetch;
     import->bytes += fetch->cost.bytes;
     return RESULT_OK;
@@ -476,8 +493,8 @@ static void import_store_write_all(ImportStore *import, ParsedPage **pages, size
     size_t first = 0;
     size_t links = 0;
     for (size_t i = 0; i < n; i++) {
-        links += pages[i]->n_links + 1;
-        import->totals.links += pages[i]->n_links;
+        links += pages[i]->links.n + 1;
+        import->totals.links += pages[i]->links.n;
         if (links >= BATCH_LINKS || i + 1 == n) {
             ingest_writer_commit(&import->writer, pages + first, i + 1 - first, NULL);
             first = i + 1;

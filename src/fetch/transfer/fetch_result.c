@@ -1,8 +1,10 @@
 #include "fetch/transfer/fetch_result.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "parse/http/http_header.h"
+#include "parse/robots/robots.h"
 
 FetchResult *fetch_result_new(FetchKind kind)
 {
@@ -17,6 +19,7 @@ FetchResult *fetch_result_new(FetchKind kind)
         buffer_init(&result->answer.header, BUFFER_NO_LIMIT);
         buffer_init(&result->answer.body, BUFFER_NO_LIMIT);
         buffer_init(&result->answer.decoded, BUFFER_NO_LIMIT);
+        buffer_init(&result->answer.sitemaps, BUFFER_NO_LIMIT);
     }
     return result;
 }
@@ -56,10 +59,22 @@ void fetch_result_strip(FetchResult *result, bool keep_body)
     free(result->request.header);
     result->request.header = NULL;
     buffer_destroy(&result->answer.header);
+    buffer_destroy(&result->answer.sitemaps);
     body_spool_close(&result->answer.spool);
     if (!keep_body) {
         buffer_destroy(&result->answer.body);
         buffer_destroy(&result->answer.decoded);
+    }
+}
+
+void fetch_result_note_sitemaps(FetchResult *result, const Robots *robots)
+{
+    buffer_reset(&result->answer.sitemaps); /* an errand's file is read for each asker */
+    for (size_t i = 0; i < robots_n_sitemaps(robots); i++) {
+        const char *line = robots_sitemap(robots, i);
+        if (buffer_append(&result->answer.sitemaps, line, strlen(line) + 1) != RESULT_OK) {
+            return;
+        }
     }
 }
 

@@ -26,6 +26,7 @@
 #include "fetch/tls/tls_facts.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/visit_state.h"
+#include "parse/robots/robots_types.h"
 #include "parse/usage/usage.h"
 
 typedef enum FetchStatus {
@@ -111,7 +112,8 @@ typedef struct FetchAnswer {
     BodySpool spool;       /* the body of a long page instead, with what is not kept of it */
     bool is_decoded;       /* decoded is robots.txt without its content coding */
     Buffer decoded;
-    char *refusal; /* the deciding robots rule or filter, for the log; owned */
+    Buffer sitemaps; /* of a robots.txt: what its Sitemap lines say, a NUL behind each */
+    char *refusal;   /* the deciding robots rule or filter, for the log; owned */
 } FetchAnswer;
 
 /* What it took. */
@@ -171,6 +173,9 @@ void fetch_result_set_conditions(FetchResult *result, const VisitState *visit_st
                                  const WindowUrl *url);
 /* Frees request and header, and the body too unless it is to be kept. */
 void fetch_result_strip(FetchResult *result, bool keep_body);
+/* Notes the Sitemap lines of rules that were read from the answer. Without memory for all of them
+ * some are missing. */
+void fetch_result_note_sitemaps(FetchResult *result, const Robots *robots);
 /* The text of a robots.txt: the body, without its content coding. Borrowed; never NULL. */
 const char *fetch_result_text(const FetchResult *result, size_t *length);
 /* What Retry-After asks for; -1 when it says nothing. */

@@ -220,6 +220,9 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
         size_t length = 0;
         const char *text = fetch_result_text(result, &length);
         rc = robots_parse(text, length, reading->agent, &robots);
+        if (rc == RESULT_OK) {
+            fetch_result_note_sitemaps(result, robots);
+        }
     } else if (result->answer.status < 300) {
         result->answer.class = FETCH_ROBOTS_ERROR;
         return ROBOTS_TRY_AGAIN;

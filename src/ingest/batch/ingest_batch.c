@@ -411,7 +411,7 @@ Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_l
     }
     /* What was begun in a transaction that failed is gone on with. */
     bool is_wide = n_links > batch->options->batch_links;
-    *later = page->ticket.number != 0 || is_wide || (batch->defers && n_links > 0);
+    *later = page->links.ticket.number != 0 || is_wide || (batch->defers && n_links > 0);
     return *later || !sieve_holds(batch->sieve->sieve)
                ? RESULT_OK
                : was_crawled(batch, page->fetch->request.index, later);
@@ -432,23 +432,23 @@ Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page)
                        .score = written->page->score};
     const IngestSieve *sieve = batch->sieve;
     MonoTime now = sieve->now == NULL ? mono_now() : sieve->now(sieve->context);
-    return sieve_add(sieve->sieve, &given, &parsed->ticket, now);
+    return sieve_add(sieve->sieve, &given, &parsed->links.ticket, now);
 }
 
 void ingest_sieve_filter(Batch *batch, ParsedPage *page)
 {
-    if (batch->sieve != NULL && batch->sieve->bloom != NULL && !page->filtered) {
+    if (batch->sieve != NULL && batch->sieve->bloom != NULL && !page->links.filtered) {
         const char *url = page->fetch->request.url;
         PageOrigin origin;
         size_t kept = 0;
         page_origin_of(url, strlen(url), &origin);
-        for (size_t i = 0; i < page->n_links; i++) {
-            if (sieve_bloom_takes(batch->sieve->bloom, &origin, page->links[i].url)) {
+        for (size_t i = 0; i < page->links.n; i++) {
+            if (sieve_bloom_takes(batch->sieve->bloom, &origin, page->links.list[i].url)) {
                 parsed_page_move_link(page, kept++, i);
             }
         }
-        page->n_links = kept;
-        page->filtered = true;
+        page->links.n = kept;
+        page->links.filtered = true;
     }
 }
 

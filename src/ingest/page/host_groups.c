@@ -276,17 +276,17 @@ Result host_groups_drop_links(Batch *batch, ParsedPage *page)
         return RESULT_OK;
     }
     buffer_init(&origin, BUFFER_NO_LIMIT);
-    for (size_t i = 0; i < page->n_links; i++) {
-        if (host_groups_is_dropped(batch, page->links[i].url, &last, &origin)) {
+    for (size_t i = 0; i < page->links.n; i++) {
+        if (host_groups_is_dropped(batch, page->links.list[i].url, &last, &origin)) {
             batch->totals.refused[REFUSED_DOMAIN]++;
-            crawl_log_skipped(batch->log, page->links[i].url, strlen(page->links[i].url),
+            crawl_log_skipped(batch->log, page->links.list[i].url, strlen(page->links.list[i].url),
                               refusal_status(REFUSED_DOMAIN), limits[DOMAIN_HOSTS].name, -1,
                               page->fetch->request.url);
             continue;
         }
         parsed_page_move_link(page, kept++, i);
     }
-    page->n_links = kept;
+    page->links.n = kept;
     buffer_destroy(&origin);
     return batch->result;
 }

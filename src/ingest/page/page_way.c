@@ -24,17 +24,18 @@
 Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links)
 {
     const char *from = page->fetch->request.has_page ? page->fetch->request.url : NULL;
-    *links = page->links;
-    if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
+    *links = page->links.list;
+    if (!batch->options->dedup.on || page->links.n == 0 || page->links.keys == NULL) {
         return RESULT_OK;
     }
-    LinkInfo *copy = arena_alloc(&batch->memory, page->n_links * sizeof *copy);
+    LinkInfo *copy = arena_alloc(&batch->memory, page->links.n * sizeof *copy);
     Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
-    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < page->links.n && rc == RESULT_OK; i++) {
         const char *first = NULL;
-        rc = dedup_first(batch->txn, batch->store->keys, &page->link_keys[i], page->links[i].url,
-                         page->link_hops[i] == 'R' ? from : NULL, &batch->memory, &first);
-        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links[i].score};
+        rc = dedup_first(batch->txn, batch->store->keys, &page->links.keys[i],
+                         page->links.list[i].url, page->links.hops[i] == 'R' ? from : NULL,
+                         &batch->memory, &first);
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links.list[i].score};
     }
     *links = copy;
     return rc;
@@ -108,7 +109,7 @@ Result ingest_release_key(Batch *batch, const FetchResult *fetch)
 /* What makes two pages of a host duplicates. */
 static const uint64_t *ingest_duplicates_fingerprint(const Batch *batch, const ParsedPage *page)
 {
-    return batch->options->same_content ? page->content_hash : page->body_hash;
+    return batch->options->same_content ? page->hashes.content : page->hashes.body;
 }
 
 static MDB_val body_key(const FetchResult *fetch, uint64_t words[2])
@@ -150,7 +151,7 @@ static Result forget_key(Batch *batch, uint64_t index, MDB_val *key)
 static Result forget_own_key(Batch *batch, const ParsedPage *page)
 {
     uint64_t index = page->fetch->request.index;
-    uint64_t words[2] = {page->body_hash[0], page->body_hash[1]};
+    uint64_t words[2] = {page->hashes.body[0], page->hashes.body[1]};
     uint64_t old[2];
     MDB_val now = body_key(page->fetch, words);
     MDB_val key = {.mv_size = sizeof index, .mv_data = &index};
@@ -221,7 +222,7 @@ static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64
     const FetchResult *fetch = page->fetch;
     const uint64_t *hash = ingest_duplicates_fingerprint(batch, page);
     uint64_t words[2] = {hash[0], hash[1]};
-    uint64_t first[2] = {fetch->request.index, page->links_hash};
+    uint64_t first[2] = {fetch->request.index, page->hashes.links};
     *original = PAGE_DB_NO_INDEX;
     *same_links = false;
     if (fetch->answer.status != 200 || (hash[0] | hash[1]) == 0) {
@@ -236,10 +237,10 @@ static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64
         }
         memcpy(first, value.mv_data, sizeof first);
         *original = first[0] == fetch->request.index ? PAGE_DB_NO_INDEX : first[0];
-        *same_links = first[1] == page->links_hash;
+        *same_links = first[1] == page->hashes.links;
         return RESULT_OK;
     }
-    if (rc == MDB_SUCCESS && has_own_key(batch, page->content_kind)) {
+    if (rc == MDB_SUCCESS && has_own_key(batch, page->hashes.kind)) {
         return put_own_key(batch, page, words);
     }
     return lmdb_result(rc, "put body fingerprint");
@@ -250,7 +251,7 @@ static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64
 static Result ingest_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near)
 {
     const FetchResult *fetch = page->fetch;
-    uint64_t hash = fetch->answer.status == 200 && !duplicate ? page->simhash : 0;
+    uint64_t hash = fetch->answer.status == 200 && !duplicate ? page->hashes.simhash : 0;
     if (!batch->options->near_duplicates || (hash == 0 && !fetch->request.again)) {
         return RESULT_OK;
     }
@@ -318,17 +319,17 @@ PageSink ingest_sink(Batch *batch)
 static Result archive(Batch *batch, ParsedPage *page)
 {
     Archive *files = batch->store->archive;
-    if (files == NULL || page->group == NULL) {
+    if (files == NULL || page->archive.group == NULL) {
         return RESULT_OK;
     }
-    if (!page->archived) {
-        Result rc = archive_append(files, page->group);
+    if (!page->archive.appended) {
+        Result rc = archive_append(files, page->archive.group);
         if (rc != RESULT_OK) {
             return rc;
         }
-        page->archived = true;
+        page->archive.appended = true;
     }
-    return archive_remember(files, batch->txn, page->group, page->fetch);
+    return archive_remember(files, batch->txn, page->archive.group, page->fetch);
 }
 
 /* ---- discover: the sitemaps that a robots.txt names ---- */
@@ -336,7 +337,7 @@ static Result archive(Batch *batch, ParsedPage *page)
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
 static Result page_way_discover(Batch *batch, const ParsedPage *page)
 {
-    if (page->n_links == 0) {
+    if (page->links.n == 0) {
         return RESULT_OK;
     }
     PageSink sink = ingest_sink(batch);
@@ -346,8 +347,8 @@ static Result page_way_discover(Batch *batch, const ParsedPage *page)
         return rc;
     }
     return batch_result_of(batch,
-                           page_db_discover(batch->store->db, batch->txn, links, page->link_hops,
-                                            page->n_links, PAGE_DB_NO_INDEX, 0, &sink));
+                           page_db_discover(batch->store->db, batch->txn, links, page->links.hops,
+                                            page->links.n, PAGE_DB_NO_INDEX, 0, &sink));
 }
 
 /* ---- give up: no answer, or a refusal ---- */
@@ -441,7 +442,7 @@ static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, Pag
     if (rc == RESULT_OK) {
         rc = ingest_spell_links(batch, page, &spelled);
     }
-    *links = (PageLinks){.link_info = spelled, .n_links = follow ? page->n_links : 0};
+    *links = (PageLinks){.link_info = spelled, .n_links = follow ? page->links.n : 0};
     return rc;
 }
 
@@ -452,9 +453,9 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     PageLinks links = {.n_links = 0};
     bool later = false;
     PageRef stored = {.n_crawls = 0};
-    content_hash_of(page, page->content_kind, page->content_hash);
+    content_hash_of(page, page->hashes.kind, page->hashes.content);
     Result rc = fetch->request.again ? batch_stored(batch, fetch, &stored) : RESULT_OK;
-    bool other_hash = stored.n_crawls > 0 && content_hash_kind(stored.flags) != page->content_kind;
+    bool other_hash = stored.n_crawls > 0 && content_hash_kind(stored.flags) != page->hashes.kind;
     rc = rc == RESULT_OK ? ingest_forget_body(batch, page, &stored) : rc;
     if (rc == RESULT_OK) {
         rc = find_links(batch, page, &batch->duplicate_of[place], &links);
@@ -471,7 +472,8 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     }
     if (batch->store->external != NULL) {
         rc = external_table_put(batch->store->external, batch->txn, fetch->host.id,
-                                fetch->request.index, page->external, page->external_length);
+                                fetch->request.index, page->links.external,
+                                page->links.external_length);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -482,14 +484,14 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     batch->crawled[i] = (CrawledPage){.url = fetch->request.url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->cost.wall_start.us / 1e6,
-                                      .score = page->score,
-                                      .content_hash = (char *)&page->content_hash[0],
-                                      .content_hash_length = sizeof page->content_hash[0]};
+                                      .score = page->verdict.score,
+                                      .content_hash = (char *)&page->hashes.content[0],
+                                      .content_hash_length = sizeof page->hashes.content[0]};
     batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
-                                   .link_hops = page->link_hops,
-                                   .link_kinds = page->link_kinds,
+                                   .link_hops = page->links.hops,
+                                   .link_kinds = page->links.kinds,
                                    .status = fetch->answer.status,
-                                   .flags = content_hash_flags(page->content_kind) |
+                                   .flags = content_hash_flags(page->hashes.kind) |
                                             usage_flags(fetch->answer.usage.denied),
                                    .other_hash = other_hash,
                                    .links_later = later};
@@ -568,7 +570,7 @@ static Result page_way_take(Batch *batch, size_t place)
         return rc;
     }
     ingest_host_note(batch, host, fetch);
-    ingest_host_note_wall(batch, host, page->wall);
+    ingest_host_note_wall(batch, host, page->verdict.wall);
     if (fetch->request.is_usage_file) {
         return ingest_host_note_usage_file(batch, host, fetch);
     }
@@ -636,7 +638,7 @@ static Result revisit(Batch *batch)
         const FetchResult *fetch = batch->pages[i]->fetch;
         if (fetch->request.has_page && fetch->final) {
             rc = revisits_note(batch->revisits, batch, batch->pages[i]);
-            if (rc == RESULT_OK && fetch->request.again && batch->pages[i]->n_dates > 0) {
+            if (rc == RESULT_OK && fetch->request.again && batch->pages[i]->links.n_dates > 0) {
                 rc = revisits_take_signals(batch->revisits, batch, batch->pages[i]);
             }
         }
@@ -767,7 +769,7 @@ Result page_way_relink(Batch *batch, ParsedPage *page)
     }
     CrawledPage crawled = {.url = page->fetch->request.url, .links = &links};
     PageWrite write = {
-        .page = &crawled, .link_hops = page->link_hops, .link_kinds = page->link_kinds};
+        .page = &crawled, .link_hops = page->links.hops, .link_kinds = page->links.kinds};
     int code = page_db_relink(batch->store->db, batch->txn, &write, &sink);
     return code == page_db_error_no_page ? RESULT_NOT_FOUND : batch_result_of(batch, code);
 }

@@ -17,13 +17,13 @@ Result linked_feeds_drop(Batch *batch, ParsedPage *page)
 {
     size_t kept = 0;
     Result rc = RESULT_OK;
-    if (batch->store->feeds == NULL || page->link_kinds == NULL) {
+    if (batch->store->feeds == NULL || page->links.kinds == NULL) {
         return RESULT_OK;
     }
-    for (size_t i = 0; i < page->n_links; i++) {
+    for (size_t i = 0; i < page->links.n; i++) {
         bool admitted = true;
-        const char *url = page->links[i].url;
-        if (rc == RESULT_OK && link_kind_of_byte(page->link_kinds[i]) == LINK_FEED) {
+        const char *url = page->links.list[i].url;
+        if (rc == RESULT_OK && link_kind_of_byte(page->links.kinds[i]) == LINK_FEED) {
             rc = linked_feeds_is_admitted(batch, page, url, &admitted);
         }
         if (!admitted) {
@@ -37,6 +37,6 @@ Result linked_feeds_drop(Batch *batch, ParsedPage *page)
         }
         kept++;
     }
-    page->n_links = kept;
+    page->links.n = kept;
     return rc;
 }

@@ -247,8 +247,8 @@ static void take_validators(const ParsedPage *page, RevisitNote *note)
     bool is_cut = fetch->answer.truncated == TRUNCATED_TIME ||
                   fetch->answer.truncated == TRUNCATED_DISCONNECT;
     if (fetch->answer.status == 304 || (fetch->answer.status == 200 && !is_cut)) {
-        take_validator(page->etag, note->etag, REVISIT_ETAG_BYTES);
-        take_validator(page->last_modified, note->last_modified, REVISIT_DATE_BYTES);
+        take_validator(page->about.etag, note->etag, REVISIT_ETAG_BYTES);
+        take_validator(page->about.last_modified, note->last_modified, REVISIT_DATE_BYTES);
     }
 }
 
@@ -261,9 +261,9 @@ static void revisit_visit_times(const ParsedPage *page, RevisitNote *note)
     }
     double end_s =
         (double)cost->wall_start.us / 1e6 + (double)mono_ms_between(cost->start, cost->end) / 1e3;
-    double fresh_s = (double)page->freshness.fresh_s;
+    double fresh_s = (double)page->about.freshness.fresh_s;
     note->fresh_until_s = fresh_s > 0 ? end_s + fresh_s : 0;
-    note->ends_s = (double)page->freshness.ends_s;
+    note->ends_s = (double)page->about.freshness.ends_s;
 }
 
 /* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
@@ -707,9 +707,9 @@ Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage 
     const RevisitPolicy *policy = policy_of(revisits);
     Result rc = RESULT_OK;
     size_t n_looked = 0;
-    for (size_t i = 0; rc == RESULT_OK && i < page->n_dates && n_looked < REVISIT_SIGNALS_MAX;
+    for (size_t i = 0; rc == RESULT_OK && i < page->links.n_dates && n_looked < REVISIT_SIGNALS_MAX;
          i++) {
-        const LinkDate *date = &page->dates[i];
+        const LinkDate *date = &page->links.dates[i];
         double said_s = (double)date->lastmod_s;
         if (!(said_s > now - policy->max_s && said_s <= now)) {
             continue; /* too old to be news, or a day that is to come */

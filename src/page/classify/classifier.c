@@ -29,9 +29,9 @@ struct Classifier {
 
 static void send_on(Classifier *classifier, ParsedPage *page, float score)
 {
-    page->score = score;
-    free(page->question);
-    page->question = NULL;
+    page->verdict.score = score;
+    free(page->verdict.question);
+    page->verdict.question = NULL;
     classifier->options.sink(classifier->options.context, page);
 }
 
@@ -114,7 +114,8 @@ static Result classifier_ask(Classifier *classifier, void *const *pages, size_t 
     buffer_reset(&classifier->answers);
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         const ParsedPage *page = pages[i];
-        rc = buffer_append(&classifier->questions, page->question, page->question_length);
+        rc = buffer_append(&classifier->questions, page->verdict.question,
+                           page->verdict.question_length);
     }
     if (rc == RESULT_OK) {
         thread_step("waiting for answers");
@@ -223,7 +224,7 @@ Result classifier_start(Classifier *classifier)
 
 void classifier_push(Classifier *classifier, ParsedPage *page)
 {
-    if (page->question == NULL) {
+    if (page->verdict.question == NULL) {
         classifier->options.sink(classifier->options.context, page);
     } else if (is_down(classifier) || queue_try_push(&classifier->queue, page) != RESULT_OK) {
         send_unscored(classifier, page);
