@@ -70,157 +70,97 @@ static int why_command_print(const Buffer *out, Result rc, int status)
 
 /* ---- what other agents of a cluster know ---- */
 
-/* What the agent that owns its host says. */
-static void print_owner(ClusterPages *pages, uint16_t owner, const char *url, int *status)
-{
-    Buffer text;
-    unsigned state = WHY_UNKNOWN;
-    buffer_init(&text, BUFFER_NO_LIMIT);
-    (void)printf("\nIts host belongs to agent %u (this directory is agent %u's). ", (unsigned)owner,
-                 (unsigned)pages->self);
-    if (cluster_pages_why(pages, owner, url, false, &text, &state) == RESULT_OK) {
-        (void)printf("Agent %u says:\n\n%s", (unsigned)owner, buffer_string(&text));
-        *status = state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
-    } else {
-        (void)printf("It cannot be asked: %s.\n", cluster_pages_problem(pages));
-    }
-    buffer_destroy(&text);
-}
-
-/* How another agent came to the first page of its path. */
-static void print_before(ClusterPages *pages, const PageTrail *trail)
-{
-    PageTrail before;
-    page_trail_init(&before);
-    before.end = trail->end;
-    before.agent = trail->agent;
-    before.index = trail->index;
-    (void)printf("\nThe first page of its path was found by agent %u", (unsigned)trail->agent);
-    Result rc = cluster_pages_follow(pages, &before);
-    (void)printf(before.n == 0 ? ".\n" : ", on the last of these pages, itself first:\n");
-    const char *url = before.urls.data;
-    for (size_t i = 0; i < before.n; i++) {
-        (void)printf("  %s\n", url);
-        url += strlen(url) + 1;
-    }
-    if (rc != RESULT_OK) {
-        (void)printf("What was before that is not known: %s.\n", cluster_pages_problem(pages));
-    }
-    page_trail_destroy(&before);
-}
-
-/* A member of the object: what the owner says, as it says it, or why it does not. */
-static Result put_owner(ClusterPages *pages, uint16_t owner, const char *url, Buffer *out,
-                        int *status)
+/* What the agent that owns its host says, or why it does not. */
+static void why_tell_owner(ClusterPages *pages, uint16_t owner, const char *url, ReportWriter *to,
+                           int *status)
 {
     Buffer said;
     unsigned state = WHY_UNKNOWN;
     buffer_init(&said, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(out, ", \"owner\": {\"agent\": %u, ", (unsigned)owner);
-    bool answered = cluster_pages_why(pages, owner, url, true, &said, &state) == RESULT_OK;
-    if (rc == RESULT_OK && answered) {
-        rc = buffer_printf(out, "\"says\": %s}", buffer_string(&said));
+    report_note(to, NULL, "\nIts host belongs to agent %u (this directory is agent %u's).",
+                (unsigned)owner, (unsigned)pages->self);
+    report_object(to, "owner");
+    report_fact(to, "agent", NULL, REPORT_COUNT(owner));
+    if (cluster_pages_why(pages, owner, url, report_is_json(to), &said, &state) == RESULT_OK) {
+        report_note(to, NULL, "Agent %u says:\n", (unsigned)owner);
+        report_quote(to, "says", &said);
         *status = state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
-    } else if (rc == RESULT_OK) {
-        const char *problem = cluster_pages_problem(pages);
-        rc = buffer_append_string(out, "\"problem\": ");
-        rc = rc == RESULT_OK ? json_append_text(out, problem, strlen(problem)) : rc;
-        rc = rc == RESULT_OK ? buffer_append_char(out, '}') : rc;
+    } else {
+        report_note(to, NULL, "It cannot be asked: %s.", cluster_pages_problem(pages));
+        report_fact(to, "problem", NULL, REPORT_TEXT(cluster_pages_problem(pages)));
     }
+    report_object_end(to);
     buffer_destroy(&said);
-    return rc;
 }
 
-/* A member of the object: how another agent came to the first page of its path. */
-static Result put_before(ClusterPages *pages, const PageTrail *trail, Buffer *out)
+/* How another agent came to the first page of its path: the pages there, itself first. */
+static void why_tell_before(ClusterPages *pages, const PageTrail *trail, ReportWriter *to)
 {
+    static const ReportColumn columns[] = {
+        {"url", "on the last of these pages, itself first", false, true}};
     PageTrail before;
-    JsonWriter writer;
     page_trail_init(&before);
     before.end = trail->end;
     before.agent = trail->agent;
     before.index = trail->index;
-    Result followed = cluster_pages_follow(pages, &before);
-    Result rc = buffer_append_string(out, ", \"before\": ");
+    Result rc = cluster_pages_follow(pages, &before);
     const char *url = before.urls.data;
-    json_init(&writer, out);
-    json_open(&writer, NULL, '{');
-    json_count(&writer, "agent", trail->agent);
-    json_open(&writer, "pages", '[');
+    report_note(to, NULL, "\nThe first page of its path was found by agent %u.",
+                (unsigned)trail->agent);
+    report_object(to, "before");
+    report_fact(to, "agent", NULL, REPORT_COUNT(trail->agent));
+    report_list(to, "pages", columns, 1);
     for (size_t i = 0; i < before.n; i++) {
-        json_string(&writer, NULL, url);
+        const ReportValue value = REPORT_TEXT(url);
+        report_row(to, &value);
         url += strlen(url) + 1;
     }
-    json_close(&writer);
-    if (followed != RESULT_OK) {
-        json_string(&writer, "problem", cluster_pages_problem(pages));
+    report_list_end(to);
+    if (rc != RESULT_OK) {
+        report_fact(to, "problem", "before that", REPORT_TEXT(cluster_pages_problem(pages)));
     }
-    json_close(&writer);
+    report_object_end(to);
     page_trail_destroy(&before);
-    return rc == RESULT_OK ? writer.result : rc;
 }
 
-/* What other agents of a cluster know of it: printed, or put into out as members of an object. */
-static Result add_others(const CrawlView *view, const Why *why, Buffer *out, int *status)
+static void why_tell_others(const CrawlView *view, const Why *why, ReportWriter *to, int *status)
 {
     ClusterPages pages;
     PageTrail trail;
     MDB_txn *txn = NULL;
     uint16_t owner = 0;
-    Result rc = RESULT_OK;
     page_trail_init(&trail);
-    if (cluster_pages_open(&pages, view->directory, view->db) != RESULT_OK || !pages.is_agent) {
-        cluster_pages_close(&pages);
-        return RESULT_OK;
-    }
-    if (why->is_known && page_db_txn_begin(view->db, true, &txn) == page_db_error_ok) {
-        (void)cluster_pages_trail(&pages, view->db, txn, why->page.index, &trail);
-        page_db_txn_abort(view->db, txn);
-    }
-    bool is_foreign = cluster_pages_is_foreign(&pages, why->url, &owner);
-    bool is_found_there = !is_foreign && trail.n > 0 && trail.end == TRAIL_AGENT;
-    if (is_foreign && out == NULL) {
-        print_owner(&pages, owner, why->url, status);
-    } else if (is_foreign) {
-        rc = put_owner(&pages, owner, why->url, out, status);
-    } else if (is_found_there && out == NULL) {
-        print_before(&pages, &trail);
-    } else if (is_found_there) {
-        rc = put_before(&pages, &trail, out);
+    if (cluster_pages_open(&pages, view->directory, view->db) == RESULT_OK && pages.is_agent) {
+        if (why->is_known && page_db_txn_begin(view->db, true, &txn) == page_db_error_ok) {
+            (void)cluster_pages_trail(&pages, view->db, txn, why->page.index, &trail);
+            page_db_txn_abort(view->db, txn);
+        }
+        if (cluster_pages_is_foreign(&pages, why->url, &owner)) {
+            why_tell_owner(&pages, owner, why->url, to, status);
+        } else if (trail.n > 0 && trail.end == TRAIL_AGENT) {
+            why_tell_before(&pages, &trail, to);
+        }
     }
     cluster_pages_close(&pages);
     page_trail_destroy(&trail);
-    return rc;
 }
 
 /* ---- the command ---- */
 
-static int answer_json(const CrawlView *view, const Why *why, WallTime now)
+static int why_command_answer(const CrawlView *view, const Why *why, WallTime now, bool json)
 {
     Buffer out;
-    JsonWriter writer;
+    ReportWriter *writer = NULL;
     int status = why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
     buffer_init(&out, BUFFER_NO_LIMIT);
-    json_init(&writer, &out);
-    why_json(why, now, &writer);
-    Result rc = writer.result;
+    Result rc =
+        report_writer_new(&writer, json ? REPORT_AS_JSON : REPORT_AS_TEXT, WHY_LABELS, &out);
     if (rc == RESULT_OK) {
-        out.length--; /* the bracket that ends the object */
-        rc = add_others(view, why, &out, &status);
+        why_tell(why, now, writer);
+        why_tell_others(view, why, writer, &status);
+        rc = report_writer_end(writer);
     }
-    rc = rc == RESULT_OK ? buffer_append_string(&out, "}\n") : rc;
     status = why_command_print(&out, rc, status);
-    buffer_destroy(&out);
-    return status;
-}
-
-static int answer_text(const CrawlView *view, const Why *why, WallTime now)
-{
-    Buffer out;
-    buffer_init(&out, BUFFER_NO_LIMIT);
-    Result rc = why_text(why, now, &out);
-    int status = why_command_print(&out, rc, why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0);
-    (void)add_others(view, why, NULL, &status);
     buffer_destroy(&out);
     return status;
 }
@@ -237,7 +177,7 @@ static int why_command_run(CrawlView *view, const char *url, bool json)
     buffer_init(&error, 4096);
     Result rc = why_find(&why, &sources, url, &error);
     if (rc == RESULT_OK) {
-        status = json ? answer_json(view, &why, now) : answer_text(view, &why, now);
+        status = why_command_answer(view, &why, now, json);
     } else {
         (void)fprintf(stderr, "ragno why: %s\n",
                       error.length == 0 ? result_name(rc) : buffer_string(&error));

@@ -3,306 +3,194 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory/json_writer.h"
-#include "report/tell/report_words.h"
+#define FORECAST_LABELS 22u /* columns */
+#define NOTICED_LEAST   1.0 /* seconds: shorter politeness is not told */
 
-/* ---- Forecast text ---- */
-
-#define NOTICED_LEAST 1.0 /* seconds: shorter politeness is not told */
-
-static const char *duration(double seconds, char text[WORDS_BYTES])
+/* Numbers that are estimates: whole ones for people, "no end" when they have none. */
+static ReportValue forecast_number(double n)
 {
-    return isfinite(seconds) ? words_ms(seconds * 1e3, text) : "no end";
+    return isfinite(n) ? REPORT_COUNT((uint64_t)llround(fmax(n, 0))) : REPORT_REAL(n, 0);
 }
 
-static const char *forecast_text_count(double n, char text[WORDS_BYTES])
+static void forecast_tell_now(const ForecastInput *input, const ForecastSubject *subject,
+                              ReportWriter *to)
 {
-    return isfinite(n) ? words_count((uint64_t)llround(fmax(n, 0)), text) : "no end";
-}
-
-static void put_headline(const Forecast *forecast, const ForecastInput *input,
-                         const ForecastSubject *subject, Buffer *out)
-{
-    char a[WORDS_BYTES];
-    char b[WORDS_BYTES];
-    char c[WORDS_BYTES];
-    char d[WORDS_BYTES];
     const ForecastPoint *now = forecast_history_last(input->history);
-    (void)buffer_printf(out, "%s %s: %s pages in %s of work, %s URLs known, %s queued\n\n",
-                        subject->directory, subject->is_running ? "runs" : "does not run",
-                        forecast_text_count(now->pages, a), duration(now->at_work_s, b),
-                        forecast_text_count(now->seen, c),
-                        forecast_text_count(input->load->urls, d));
-    if (!forecast->has_end) {
-        (void)buffer_append_string(
-            out,
-            forecast->able > 0
-                ? "no end is in sight: no limit, and new URLs come faster than it fetches\n"
-            : now->pages > 0
-                ? "no end can be told: status.log does not say how fast it was, so no rate is "
-                  "known\n"
-                : "no end can be told: it has not fetched anything yet, so no rate is known\n");
-        return;
-    }
-    const ForecastEnd *end = &forecast->ends[forecast->first];
-    (void)buffer_printf(out, "ends         in %s", duration(end->seconds, a));
-    if (end->soonest != end->latest) {
-        (void)buffer_printf(out, " (%s to %s)", duration(end->soonest, a),
-                            duration(end->latest, b));
-    }
-    (void)buffer_printf(out, ": %s\n", forecast_limit_name(forecast->first));
-    (void)buffer_printf(out, "until then   %s pages more, %s received, %s more on disk\n",
-                        forecast_text_count(forecast->pages, a), words_bytes(forecast->bytes, b),
-                        words_bytes(forecast->disk, c));
-    (void)buffer_printf(out, "in all       %s pages, %s received, %s on disk\n",
-                        forecast_text_count(now->pages + forecast->pages, a),
-                        words_bytes(now->bytes + forecast->bytes, b),
-                        words_bytes(input->directory_bytes + forecast->disk, c));
+    report_note(to, NULL, "%s %s", subject->directory,
+                subject->is_running ? "runs" : "does not run");
+    report_fact(to, "directory", NULL, REPORT_TEXT(subject->directory));
+    report_fact(to, "running", NULL, REPORT_FLAG(subject->is_running));
+    report_fact(to, "work_s", "at work", REPORT_SECONDS(now->at_work_s));
+    report_fact(to, "pages", "pages", forecast_number(now->pages));
+    report_fact(to, "bytes", "received", REPORT_BYTES(now->bytes));
+    report_fact(to, "disk_bytes", "on disk", REPORT_BYTES(input->directory_bytes));
+    report_fact(to, "disk_free_bytes", NULL, REPORT_BYTES(input->disk_free));
+    report_fact(to, "urls_seen", "URLs known", forecast_number(now->seen));
+    report_fact(to, "urls_queued", "queued", forecast_number(input->load->urls));
+    report_fact(to, "hosts_queued", "on hosts", REPORT_COUNT(input->load->n));
+    report_fact(to, "addresses_queued", "on addresses", REPORT_COUNT(input->load->n_addresses));
 }
 
-/* What decides how long that takes. */
-static void put_pace(const Forecast *forecast, Buffer *out)
+/* What ends it, and what decides how long that takes. */
+static void forecast_tell_end(const Forecast *forecast, const ForecastInput *input,
+                              ReportWriter *to)
 {
-    char a[WORDS_BYTES];
-    char b[WORDS_BYTES];
+    const ForecastEnd *end = &forecast->ends[forecast->first];
     bool is_polite = forecast->polite_seconds > forecast->rate_seconds ||
                      strcmp(forecast->bound, "politeness") == 0;
-    (void)buffer_printf(out, "what binds   %s",
-                        is_polite                  ? "politeness"
-                        : *forecast->bound == '\0' ? "not known"
-                                                   : forecast->bound);
-    if (forecast->has_end) {
-        (void)buffer_printf(out, ": %s at %.4g pages/s, %s by politeness alone",
-                            duration(forecast->rate_seconds, a), forecast->able,
-                            duration(forecast->polite_seconds, b));
+    const char *bound = *forecast->bound == '\0' ? NULL : forecast->bound;
+    bool ends = forecast->has_end;
+    if (!ends && forecast->able > 0) {
+        report_note(to, NULL,
+                    "no end is in sight: no limit, and new URLs come faster than it fetches");
+    } else if (!ends) {
+        bool fetched = forecast_history_last(input->history)->pages > 0;
+        report_note(to, NULL, "no end can be told: %s, so no rate is known",
+                    fetched ? "status.log does not say how fast it was"
+                            : "it has not fetched anything yet");
     }
-    (void)buffer_append_char(out, '\n');
+    report_fact(to, "ends_by", "ends by",
+                REPORT_TEXT(ends ? forecast_limit_name(forecast->first) : NULL));
+    if (ends) {
+        bool is_sure = end->soonest >= end->latest;
+        report_fact(to, "seconds", "in", REPORT_SECONDS(end->seconds));
+        report_fact(to, "seconds_least", is_sure ? NULL : "at the soonest",
+                    REPORT_SECONDS(end->soonest));
+        report_fact(to, "seconds_most", is_sure ? NULL : "at the latest",
+                    REPORT_SECONDS(end->latest));
+        report_fact(to, "more_pages", "pages more", forecast_number(forecast->pages));
+        report_fact(to, "more_bytes", "received more", REPORT_BYTES(forecast->bytes));
+        report_fact(to, "more_disk_bytes", "on disk more", REPORT_BYTES(forecast->disk));
+    }
+    report_fact(to, "bound", NULL, REPORT_TEXT(bound));
+    report_fact(to, NULL, "what binds",
+                REPORT_TEXT(is_polite       ? "politeness"
+                            : bound == NULL ? "not known"
+                                            : bound));
+    if (ends) {
+        report_fact(to, "seconds_by_rate", "by the rate alone",
+                    REPORT_SECONDS(forecast->rate_seconds));
+        report_fact(to, "seconds_by_politeness", "by politeness alone",
+                    REPORT_SECONDS(forecast->polite_seconds));
+    }
+    report_fact(to, "pages_s", NULL, REPORT_REAL(forecast->rate, 3));
+    report_fact(to, "pages_s_least", NULL, REPORT_REAL(forecast->rate_least, 3));
+    report_fact(to, "pages_s_most", NULL, REPORT_REAL(forecast->rate_most, 3));
+    report_fact(to, "pages_s_able", "pages a second", REPORT_REAL(forecast->able, 3));
+    report_fact(to, "pages_per_url", NULL, REPORT_REAL(forecast->pages_per_url, 4));
 }
 
-static void forecast_text_put_limits(const Forecast *forecast, Buffer *out)
+static void forecast_tell_limits(const Forecast *forecast, ReportWriter *to)
 {
-    char a[WORDS_BYTES];
-    char b[WORDS_BYTES];
-    (void)buffer_printf(out, "\n%-26s %14s  %s\n", "what may end it", "pages more", "in");
+    static const ReportColumn columns[] = {{"name", "what may end it", false, false},
+                                           {"pages", "pages more", true, false},
+                                           {"seconds", "in", true, false},
+                                           {"seconds_least", NULL, true, false},
+                                           {"seconds_most", NULL, true, false}};
+    report_note(to, NULL, "%s", "");
+    report_list(to, "limits", columns, 5);
     for (unsigned i = 0; i < FORECAST_LIMITS; i++) {
         const ForecastEnd *end = &forecast->ends[i];
-        const char *name = forecast_limit_name((ForecastLimit)i);
-        if (!end->holds) {
-            continue;
-        }
-        if (isfinite(end->seconds)) {
-            (void)buffer_printf(out, "  %-24s %14s  %s%s\n", name,
-                                forecast_text_count(end->pages, a), duration(end->seconds, b),
-                                forecast->first == i ? "  <- first" : "");
-        } else {
-            (void)buffer_printf(out, "  %-24s %14s  %s\n", name, "-",
-                                i == FORECAST_NOTHING_LEFT ? "no end in sight"
-                                                           : "is not met before");
+        const ReportValue values[] = {REPORT_TEXT(forecast_limit_name((ForecastLimit)i)),
+                                      forecast_number(end->pages), REPORT_SECONDS(end->seconds),
+                                      REPORT_SECONDS(end->soonest), REPORT_SECONDS(end->latest)};
+        if (end->holds) {
+            report_row(to, values);
         }
     }
+    report_list_end(to);
 }
 
 /* What the end of the frontier is made of. */
-static void put_growth(const Forecast *forecast, Buffer *out)
+static void forecast_tell_growth(const Forecast *forecast, ReportWriter *to)
 {
+    static const ReportColumn columns[] = {{"growth", "nothing is left", false, false},
+                                           {"urls", NULL, true, false},
+                                           {"pages", "pages more", true, false},
+                                           {"seconds", "in", true, false}};
     static const char *const words[GROWTHS] = {[GROWTH_NONE] = "if no new URL is found",
                                                [GROWTH_TREND] = "by the trend",
                                                [GROWTH_STEADY] = "if they come as lately"};
-    char a[WORDS_BYTES];
-    char b[WORDS_BYTES];
-    (void)buffer_printf(out,
-                        "\nnew URLs for each that is finished: %.3g lately, %.3g before; "
-                        "nothing is left\n",
-                        forecast->growth, forecast->growth_before);
+    report_note(to, NULL, "%s", "");
+    report_list(to, "nothing_left", columns, 4);
     for (unsigned g = 0; g < GROWTHS; g++) {
-        (void)buffer_printf(out, "  %-24s %14s  %s\n", words[g],
-                            forecast_text_count(forecast->pages_left[g], a),
-                            duration(forecast->seconds_left[g], b));
+        const ReportValue values[] = {
+            REPORT_TEXT(words[g]), forecast_number(forecast->urls_left[g]),
+            forecast_number(forecast->pages_left[g]), REPORT_SECONDS(forecast->seconds_left[g])};
+        report_row(to, values);
     }
+    report_list_end(to);
+    report_fact(to, "new_urls_per_url", "new URLs for one done", REPORT_REAL(forecast->growth, 4));
+    report_fact(to, "new_urls_per_url_before", NULL, REPORT_REAL(forecast->growth_before, 4));
 }
 
-static void forecast_text_put_slowest(const Forecast *forecast, const ForecastInput *input,
-                                      const ForecastSubject *subject, Buffer *out)
-{
-    char a[WORDS_BYTES];
-    char b[WORDS_BYTES];
-    const ForecastSlowest *slowest = &forecast->slowest;
-    (void)buffer_printf(out, "\npoliteness, for what is queued now on %s hosts",
-                        forecast_text_count((double)input->load->n, a));
-    (void)buffer_printf(out, " and %s addresses\n",
-                        forecast_text_count((double)input->load->n_addresses, a));
-    if (slowest->host == NULL || slowest->host_s < NOTICED_LEAST) {
-        (void)buffer_append_string(out, "  no host and no address takes longer than a second\n");
-        return;
-    }
-    (void)buffer_printf(out, "  slowest host     %s: %s URLs, one in %.4g s: %s\n",
-                        subject->slowest_host, forecast_text_count(slowest->host->urls, a),
-                        slowest->host->pace.host_s, duration(slowest->host_s, b));
-    (void)buffer_printf(out, "  slowest address  that of %s, with %zu hosts: %s URLs: %s\n",
-                        subject->slowest_address, slowest->address_hosts,
-                        forecast_text_count(slowest->address_urls, a),
-                        duration(slowest->address_s, b));
-}
-
-/* What the figures stand on. */
-static void put_assumptions(const Forecast *forecast, const ForecastInput *input,
-                            const ForecastSubject *subject, Buffer *out)
-{
-    char a[WORDS_BYTES];
-    char b[WORDS_BYTES];
-    const Config *config = input->config;
-    (void)buffer_printf(out,
-                        "\nassumed: %.4g pages/s (%.4g to %.4g in the last %s, bound by %s),\n",
-                        forecast->able, forecast->rate_least, forecast->rate_most,
-                        duration(forecast->measured_s, a),
-                        *forecast->bound == '\0' ? "nothing known" : forecast->bound);
-    (void)buffer_printf(out, "  %s received and %s on disk for each page,\n",
-                        words_bytes(forecast->bytes_per_page, a),
-                        words_bytes(forecast->disk_per_page, b));
-    (void)buffer_printf(out,
-                        "  %.3g pages for each URL that is finished; new URLs spread over hosts as "
-                        "the queue is now\n",
-                        forecast->pages_per_url);
-    if (!input->limits_hold &&
-        config->crawl_max_pages + config->crawl_max_bytes + config->crawl_max_duration > 0) {
-        (void)buffer_append_string(
-            out, "  its max_pages, max_bytes and max_duration were those of the last run; -s names "
-                 "those of the next\n");
-    }
-    if (config->limits_pages_per_domain > 0 || config->limits_pages_per_address > 0) {
-        (void)buffer_append_string(out, "  limits.pages_per_domain and pages_per_address are not "
-                                        "counted\n");
-    }
-    if (input->never_ends) {
-        (void)buffer_append_string(
-            out, "  schedule.mode = continuous: it never ends by itself; revisits are not counted "
-                 "(ragno schedule DIR plan)\n");
-    }
-    if (subject->is_cluster) {
-        (void)buffer_append_string(out,
-                                   "  this is one agent's part of a crawl on several machines; "
-                                   "limits are those of all\n");
-    }
-}
-
-Result forecast_text(const Forecast *forecast, const ForecastInput *input,
-                     const ForecastSubject *subject, Buffer *out)
-{
-    put_headline(forecast, input, subject, out);
-    put_pace(forecast, out);
-    forecast_text_put_limits(forecast, out);
-    put_growth(forecast, out);
-    forecast_text_put_slowest(forecast, input, subject, out);
-    put_assumptions(forecast, input, subject, out);
-    return out->data == NULL ? RESULT_MEMORY : RESULT_OK;
-}
-
-/* Numbers without an end are null. */
-static void forecast_json_put_limits(const Forecast *forecast, JsonWriter *json)
-{
-    json_open(json, "limits", '[');
-    for (unsigned i = 0; i < FORECAST_LIMITS; i++) {
-        const ForecastEnd *end = &forecast->ends[i];
-        if (end->holds) {
-            json_open(json, NULL, '{');
-            json_string(json, "name", forecast_limit_name((ForecastLimit)i));
-            json_real(json, "pages", end->pages, 0);
-            json_real(json, "seconds", end->seconds, 1);
-            json_real(json, "seconds_least", end->soonest, 1);
-            json_real(json, "seconds_most", end->latest, 1);
-            json_close(json);
-        }
-    }
-    json_close(json);
-}
-
-static void put_frontier(const Forecast *forecast, JsonWriter *json)
-{
-    static const char *const names[GROWTHS] = {
-        [GROWTH_NONE] = "no_new_urls", [GROWTH_TREND] = "trend", [GROWTH_STEADY] = "as_lately"};
-    json_open(json, "nothing_left", '{');
-    for (unsigned g = 0; g < GROWTHS; g++) {
-        json_open(json, names[g], '{');
-        json_real(json, "urls", forecast->urls_left[g], 0);
-        json_real(json, "pages", forecast->pages_left[g], 0);
-        json_real(json, "seconds", forecast->seconds_left[g], 1);
-        json_close(json);
-    }
-    json_close(json);
-    json_real(json, "new_urls_per_url", forecast->growth, 4);
-    json_real(json, "new_urls_per_url_before", forecast->growth_before, 4);
-}
-
-static void forecast_json_put_slowest(const Forecast *forecast, const ForecastSubject *subject,
-                                      JsonWriter *json)
+static void forecast_tell_slowest(const Forecast *forecast, const ForecastSubject *subject,
+                                  ReportWriter *to)
 {
     const ForecastSlowest *slowest = &forecast->slowest;
     if (slowest->host == NULL) {
         return;
     }
-    json_open(json, "slowest_host", '{');
-    json_string(json, "host", subject->slowest_host);
-    json_real(json, "urls", slowest->host->urls, 0);
-    json_real(json, "seconds_per_url", slowest->host->pace.host_s, 3);
-    json_real(json, "seconds", slowest->host_s, 1);
-    json_close(json);
-    json_open(json, "slowest_address", '{');
-    json_string(json, "first_host", subject->slowest_address);
-    json_count(json, "hosts", slowest->address_hosts);
-    json_real(json, "urls", slowest->address_urls, 0);
-    json_real(json, "seconds", slowest->address_s, 1);
-    json_close(json);
+    bool is_noticed = slowest->host_s >= NOTICED_LEAST;
+    report_object(to, "slowest_host");
+    report_fact(to, "host", is_noticed ? "slowest host" : NULL, REPORT_TEXT(subject->slowest_host));
+    report_fact(to, "urls", is_noticed ? "its URLs" : NULL, forecast_number(slowest->host->urls));
+    report_fact(to, "seconds_per_url", NULL, REPORT_REAL(slowest->host->pace.host_s, 3));
+    report_fact(to, "seconds", is_noticed ? "in" : NULL, REPORT_SECONDS(slowest->host_s));
+    report_object_end(to);
+    report_object(to, "slowest_address");
+    report_fact(to, "first_host", is_noticed ? "slowest address, of" : NULL,
+                REPORT_TEXT(subject->slowest_address));
+    report_fact(to, "hosts", NULL, REPORT_COUNT(slowest->address_hosts));
+    report_fact(to, "urls", is_noticed ? "its URLs" : NULL, forecast_number(slowest->address_urls));
+    report_fact(to, "seconds", is_noticed ? "in" : NULL, REPORT_SECONDS(slowest->address_s));
+    report_object_end(to);
 }
 
-static void put_now(const ForecastInput *input, const ForecastSubject *subject, JsonWriter *json)
+/* What the figures stand on. */
+static void forecast_tell_assumptions(const Forecast *forecast, const ForecastInput *input,
+                                      const ForecastSubject *subject, ReportWriter *to)
 {
-    const ForecastPoint *now = forecast_history_last(input->history);
-    json_string(json, "directory", subject->directory);
-    json_bool(json, "running", subject->is_running);
-    json_real(json, "work_s", now->at_work_s, 1);
-    json_real(json, "pages", now->pages, 0);
-    json_real(json, "bytes", now->bytes, 0);
-    json_real(json, "urls_seen", now->seen, 0);
-    json_real(json, "urls_queued", input->load->urls, 0);
-    json_count(json, "hosts_queued", input->load->n);
-    json_count(json, "addresses_queued", input->load->n_addresses);
-    json_real(json, "disk_bytes", input->directory_bytes, 0);
-    json_real(json, "disk_free_bytes", input->disk_free, 0);
-}
-
-static void put_end(const Forecast *forecast, JsonWriter *json)
-{
-    const ForecastEnd *end = &forecast->ends[forecast->first];
-    json_string(json, "ends_by", forecast->has_end ? forecast_limit_name(forecast->first) : NULL);
-    if (forecast->has_end) {
-        json_real(json, "more_pages", forecast->pages, 0);
-        json_real(json, "more_bytes", forecast->bytes, 0);
-        json_real(json, "more_disk_bytes", forecast->disk, 0);
-        json_real(json, "seconds", end->seconds, 1);
-        json_real(json, "seconds_least", end->soonest, 1);
-        json_real(json, "seconds_most", end->latest, 1);
-        json_real(json, "seconds_by_rate", forecast->rate_seconds, 1);
-        json_real(json, "seconds_by_politeness", forecast->polite_seconds, 1);
+    const Config *config = input->config;
+    report_fact(to, "measured_s", "assumed: the last", REPORT_SECONDS(forecast->measured_s));
+    report_fact(to, "bytes_per_page", "received for a page",
+                REPORT_BYTES(forecast->bytes_per_page));
+    report_fact(to, "disk_per_page", "on disk for a page", REPORT_BYTES(forecast->disk_per_page));
+    if (!input->limits_hold &&
+        config->crawl_max_pages + config->crawl_max_bytes + config->crawl_max_duration > 0) {
+        report_note(
+            to, NULL,
+            "its max_pages, max_bytes and max_duration were those of the last run; -s names "
+            "those of the next");
     }
-    json_string(json, "bound", *forecast->bound == '\0' ? NULL : forecast->bound);
-    json_real(json, "pages_s", forecast->rate, 3);
-    json_real(json, "pages_s_least", forecast->rate_least, 3);
-    json_real(json, "pages_s_most", forecast->rate_most, 3);
-    json_real(json, "pages_s_able", forecast->able, 3);
-    json_real(json, "pages_per_url", forecast->pages_per_url, 4);
+    if (config->limits_pages_per_domain > 0 || config->limits_pages_per_address > 0) {
+        report_note(to, NULL, "limits.pages_per_domain and pages_per_address are not counted");
+    }
+    if (input->never_ends) {
+        report_note(to, NULL,
+                    "schedule.mode = continuous: it never ends by itself; revisits are not counted "
+                    "(ragno schedule DIR plan)");
+    }
+    if (subject->is_cluster) {
+        report_note(to, NULL,
+                    "this is one agent's part of a crawl on several machines; limits are those of "
+                    "all");
+    }
 }
 
-Result forecast_json(const Forecast *forecast, const ForecastInput *input,
-                     const ForecastSubject *subject, Buffer *out)
+Result forecast_write(const Forecast *forecast, const ForecastInput *input,
+                      const ForecastSubject *subject, ReportForm form, Buffer *out)
 {
-    JsonWriter json;
-    json_init(&json, out);
-    json_open(&json, NULL, '{');
-    put_now(input, subject, &json);
-    put_end(forecast, &json);
-    forecast_json_put_limits(forecast, &json);
-    put_frontier(forecast, &json);
-    forecast_json_put_slowest(forecast, subject, &json);
-    json_close(&json);
-    return json.result == RESULT_OK ? buffer_append_char(out, '\n') : json.result;
+    ReportWriter *to = NULL;
+    Result rc = report_writer_new(&to, form, FORECAST_LABELS, out);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    forecast_tell_now(input, subject, to);
+    forecast_tell_end(forecast, input, to);
+    forecast_tell_limits(forecast, to);
+    forecast_tell_growth(forecast, to);
+    forecast_tell_slowest(forecast, subject, to);
+    forecast_tell_assumptions(forecast, input, subject, to);
+    return report_writer_end(to);
 }

@@ -1,4 +1,4 @@
-/* Forecast text: a forecast as `ragno plan` prints it, on one screen or as JSON.
+/* Forecast text: a forecast as `ragno plan` prints it, on a screen or as JSON.
  *
  * What: what ends the crawl and when, each limit beside it, what sets the pace, and what is
  * assumed. Owns: nothing. Threads: one. Errors: RESULT_MEMORY. */
@@ -7,6 +7,7 @@
 
 #include "base/memory/buffer.h"
 #include "forecast/forecast.h"
+#include "report/write/report_writer.h"
 
 typedef struct ForecastSubject {
     const char *directory;
@@ -16,9 +17,8 @@ typedef struct ForecastSubject {
     const char *slowest_address;
 } ForecastSubject;
 
-Result forecast_text(const Forecast *forecast, const ForecastInput *input,
-                     const ForecastSubject *subject, Buffer *out);
-Result forecast_json(const Forecast *forecast, const ForecastInput *input,
-                     const ForecastSubject *subject, Buffer *out);
+/* Appends it, for people or for programs. Errors of report_writer_end. */
+Result forecast_write(const Forecast *forecast, const ForecastInput *input,
+                      const ForecastSubject *subject, ReportForm form, Buffer *out);
 
 #endif

@@ -46,7 +46,7 @@ typedef enum SkippedMode { WORDS_ENUM(SKIPPED_WORDS) } SkippedMode;
     WORD(REPORT_OFF, "off") \
     WORD(REPORT_AS_TEXT, "text") \
     WORD(REPORT_AS_HTML, "html")
-/* Its enum is ReportForm (report/tell/report_file.h), which has a form more. */
+/* Its enum is ReportForm (report/write/report_writer.h), which has a form more. */
 
 #define SCORER_WORDS(WORD) \
     WORD(SCORER_NONE, "none") \

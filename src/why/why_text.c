@@ -6,7 +6,7 @@
 
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/host_situation.h"
-#include "report/tell/report_words.h"
+#include "report/write/report_words.h"
 
 /* ---- Why text ---- */
 
@@ -35,6 +35,12 @@ static void put_status(Buffer *out, int status)
     const char *words = words_status(status);
     (void)buffer_printf(out, words == NULL ? "%d%s" : "%d (%s)", status,
                         words == NULL ? "" : words);
+}
+
+/* 0: never. */
+static ReportValue why_time(double seconds)
+{
+    return REPORT_TIME(((WallTime){seconds > 0 ? (int64_t)(seconds * 1e6) : 0}));
 }
 
 static const char *hop_words(char hop)
@@ -196,318 +202,221 @@ Result why_sentence(const Why *why, WallTime now, Buffer *out)
     return buffer_append(out, "", 0);
 }
 
-/* ---- paragraphs ---- */
+/* ---- all of it ---- */
 
-static void why_text_put_path(const Why *why, Buffer *out)
+static void why_tell_page(const Why *why, ReportWriter *to)
 {
-    if (!why->is_known) {
-        return;
-    }
-    (void)buffer_append_string(out, "\nHow it was found\n");
-    if (why->path_is_cut) {
-        (void)buffer_append_string(out, "  ...\n");
-    }
-    for (size_t i = 0; i < why->n_path; i++) {
-        const WhyStep *step = &why->path[i];
-        (void)buffer_printf(out, "  %s%s  (%s)\n", i > 0 ? "-> " : "", step->url,
-                            hop_words(step->hop));
-    }
-    (void)buffer_printf(out, "  depth %" PRIu64 ", score %.3g\n", why->page.depth,
-                        (double)why->page.score);
-}
-
-static void why_text_put_judgements(const Why *why, Buffer *out)
-{
-    if (why->judged.n > 0) {
-        (void)buffer_append_string(out, "\nWhat the rules say now\n");
-    }
-    for (size_t i = 0; i < why->judged.n; i++) {
-        const WhyJudgement *judgement = &why->judged.all[i];
-        (void)buffer_printf(out, "  %-7s %-26s %s\n", judgement->passes ? "passes" : "REFUSES",
-                            judgement->by, judgement->words == NULL ? "" : judgement->words);
-    }
-}
-
-static void why_text_put_host(const Why *why, WallTime now, Buffer *out)
-{
-    const HostRecord *host = &why->host;
-    char text[WORDS_BYTES];
-    if (!why->has_host) {
-        return;
-    }
-    (void)buffer_printf(out, "\nIts host %s\n", why->origin);
-    (void)buffer_printf(out, "  queued          %s URLs\n", words_count(why->host_queued, text));
-    (void)buffer_printf(
-        out, "  fetched         %" PRIu32 " requests, %" PRIu32 " pages, %" PRIu32 " failed\n",
-        host->fetches, host->pages, host->by_status[0]);
-    (void)buffer_append_string(out, "  state           ");
-    put_situation(why, now, out);
-    (void)buffer_append_string(out, "\n");
-    if (why->host_delay_ms >= 0) {
-        (void)buffer_printf(out, "  delay           %s between two fetches%s",
-                            words_ms((double)why->host_delay_ms, text),
-                            host->crawl_delay_ms > 0 ? " (Crawl-delay counts)" : "");
-        (void)buffer_printf(out, ", %s of its address: bound by %s\n",
-                            words_ms((double)why->ip_delay_ms, text), why->bound_by);
-    }
-    if (why->trail.host.start.us > 0) {
-        (void)buffer_printf(
-            out, "  last trouble    %s: ", why->trail.host_is_robots ? "robots.txt" : "its name");
-        put_status(out, why->trail.host.status);
-        (void)buffer_append_string(out, " at ");
-        why_text_put_time(out, why->trail.host.start.us / 1000);
-        (void)buffer_append_string(out, "\n");
-    }
-    if (host->robots_status != 0) {
-        (void)buffer_append_string(out, "  robots.txt      ");
-        put_status(out, host->robots_status);
-        (void)buffer_printf(out, ", version %" PRIu32 ", asked for again at ",
-                            host->robots_version);
-        put_when(out, host->robots_expiry_ms, now);
-        (void)buffer_append_string(out, "\n");
-    }
-}
-
-static void put_attempts(const Why *why, Buffer *out)
-{
-    const WhyTrail *trail = &why->trail;
-    if (trail->n == 0) {
-        return;
-    }
-    (void)buffer_printf(out, "\nWhat crawl.log says of it%s\n",
-                        trail->n_all > trail->n ? " (the latest)" : "");
-    for (size_t i = 0; i < trail->n; i++) {
-        const WhyAttempt *attempt = &trail->attempts[i];
-        char text[WORDS_BYTES];
-        (void)buffer_append_string(out, "  ");
-        why_text_put_time(out, attempt->start.us / 1000);
-        (void)buffer_append_string(out, "  ");
-        put_status(out, attempt->status);
-        if (attempt->bytes >= 0) {
-            (void)buffer_printf(out, ", %s", words_bytes((double)attempt->bytes, text));
-            (void)buffer_printf(out, ", %s", words_ms((double)attempt->duration_ms, text));
-        }
-        (void)buffer_printf(out, "%s%s", attempt->error == NULL ? "" : ", error ",
-                            attempt->error == NULL ? "" : attempt->error);
-        if (attempt->retry >= 0) {
-            (void)buffer_printf(out, ", failure %" PRId64 " in a row, tried again", attempt->retry);
-        }
-        (void)buffer_printf(out, "%s%s", attempt->rule == NULL ? "" : ", rule ",
-                            attempt->rule == NULL ? "" : attempt->rule);
-        (void)buffer_printf(out, "%s%s", attempt->duplicate_of == NULL ? "" : ", same body as ",
-                            attempt->duplicate_of == NULL ? "" : attempt->duplicate_of);
-        (void)buffer_printf(out, "%s%s", attempt->near == NULL ? "" : ", nearly the same text as ",
-                            attempt->near == NULL ? "" : attempt->near);
-        (void)buffer_printf(out, "%s%s\n", attempt->truncated ? ", cut off" : "",
-                            attempt->dropped_host ? ", its host was given up" : "");
-    }
-}
-
-static void put_rest(const Why *why, Buffer *out)
-{
-    char text[WORDS_BYTES];
-    const WhyTrail *trail = &why->trail;
-    if (trail->is_skipped) {
-        (void)buffer_printf(out, "\nskipped.log says: %d, %s%s%s\n", trail->skipped_status,
-                            trail->skipped_rule == NULL ? "-" : trail->skipped_rule,
-                            trail->skipped_on == NULL ? "" : ", found on ",
-                            trail->skipped_on == NULL ? "" : trail->skipped_on);
-    }
-    if (why->is_known && why->page.n_crawls > 0) {
-        (void)buffer_printf(out, "\nFetched %" PRIu64 " time%s, changed %" PRIu64 " time%s.\n",
-                            why->page.n_crawls, why->page.n_crawls == 1 ? "" : "s",
-                            why->page.n_changes, why->page.n_changes == 1 ? "" : "s");
-    }
-    if (why->is_stored) {
-        (void)buffer_printf(out, "\nStored in %s at offset %" PRIu64 ", %s.\n", why->file,
-                            why->offset, words_bytes((double)why->length, text));
-    }
-    if (trail->is_partial) {
-        (void)buffer_append_string(out, "\nOnly the ends of the logs were read.\n");
-    }
-}
-
-Result why_text(const Why *why, WallTime now, Buffer *out)
-{
-    (void)buffer_printf(out, "%s: %s\n", why->url, why_state_name(why->state));
-    if (why->asked != NULL) {
-        (void)buffer_printf(out, "(it stands for %s, scope.dedup_key)\n", why->asked);
-    }
-    (void)why_sentence(why, now, out);
-    (void)buffer_append_string(out, "\n");
-    why_text_put_path(why, out);
-    put_attempts(why, out);
-    why_text_put_host(why, now, out);
-    why_text_put_judgements(why, out);
-    put_rest(why, out);
-    return buffer_append(out, "", 0);
-}
-
-static void why_json_put_time(JsonWriter *json, const char *name, double seconds)
-{
-    char text[CLOCK_TEXT_BYTES];
-    WallTime time = {(int64_t)(seconds * 1e6)};
-    json_string(json, name, seconds > 0 ? wall_format_iso(time, text) : NULL);
-}
-
-static void why_json_put_path(const Why *why, JsonWriter *json)
-{
-    json_open(json, "path", '[');
+    static const ReportColumn columns[] = {{"url", "page", false, true},
+                                           {"hop", NULL, false, false},
+                                           {NULL, "how it was found", false, false}};
+    const PageRef *page = &why->page;
+    report_section(to, "How it was found",
+                   why->path_is_cut ? "The first steps are left out." : NULL);
+    report_list(to, "path", columns, 3);
     for (size_t i = 0; i < why->n_path; i++) {
         char hop[2] = {why->path[i].hop == '\0' ? '-' : why->path[i].hop, '\0'};
-        json_open(json, NULL, '{');
-        json_string(json, "url", why->path[i].url);
-        json_string(json, "hop", hop);
-        json_close(json);
+        const ReportValue values[] = {REPORT_TEXT(why->path[i].url), REPORT_TEXT(hop),
+                                      REPORT_TEXT(hop_words(why->path[i].hop))};
+        report_row(to, values);
     }
-    json_close(json);
-}
-
-static void put_page(const Why *why, JsonWriter *json)
-{
-    const PageRef *page = &why->page;
-    json_open(json, "page", '{');
-    json_count(json, "index", page->index);
-    json_integer(json, "status", page->status);
-    json_count(json, "depth", page->depth);
-    json_real(json, "score", (double)page->score, 6);
-    json_count(json, "tries", page->tries);
-    json_count(json, "crawls", page->n_crawls);
-    json_count(json, "changes", page->n_changes);
-    why_json_put_time(json, "first_crawl", page->first_crawl);
-    why_json_put_time(json, "last_crawl", page->last_crawl);
-    json_close(json);
-    why_json_put_path(why, json);
+    report_list_end(to);
+    report_object(to, "page");
+    report_fact(to, "index", NULL, REPORT_COUNT(page->index));
+    report_fact(to, "status", NULL, REPORT_INTEGER(page->status));
+    report_fact(to, "depth", "depth", REPORT_COUNT(page->depth));
+    report_fact(to, "score", "score", REPORT_REAL((double)page->score, 6));
+    report_fact(to, "tries", NULL, REPORT_COUNT(page->tries));
+    report_fact(to, "crawls", "fetched, times", REPORT_COUNT(page->n_crawls));
+    report_fact(to, "changes", "changed, times", REPORT_COUNT(page->n_changes));
+    report_fact(to, "first_crawl", "first", why_time(page->first_crawl));
+    report_fact(to, "last_crawl", "last", why_time(page->last_crawl));
+    report_object_end(to);
     if (why->is_queued) {
-        json_open(json, "queue", '{');
-        json_count(json, "level", page->level);
-        json_count(json, "ahead", why->ahead);
-        json_bool(json, "ahead_is_more", why->ahead_is_more);
-        why_json_put_time(json, "earliest", (double)why->earliest_ms / 1e3);
-        json_close(json);
+        report_object(to, "queue");
+        report_fact(to, "level", NULL, REPORT_COUNT(page->level));
+        report_fact(to, "ahead", NULL, REPORT_COUNT(why->ahead));
+        report_fact(to, "ahead_is_more", NULL, REPORT_FLAG(why->ahead_is_more));
+        report_fact(to, "earliest", NULL, why_time((double)why->earliest_ms / 1e3));
+        report_object_end(to);
     }
     if (why->is_revisited) {
         bool met = why->revisit_s >= REVISIT_VIRTUAL_MAX;
-        json_open(json, "revisit", '{');
-        why_json_put_time(json, "at", met ? why->revisit_s : 0);
-        json_real(json, "interval_s", why->revisit_interval_s, 3);
-        json_close(json);
+        report_object(to, "revisit");
+        report_fact(to, "at", NULL, why_time(met ? why->revisit_s : 0));
+        report_fact(to, "interval_s", NULL, REPORT_REAL(why->revisit_interval_s, 3));
+        report_object_end(to);
     }
 }
 
-static void why_json_put_host(const Why *why, WallTime now, JsonWriter *json)
+static void why_tell_host(const Why *why, WallTime now, ReportWriter *to)
 {
     static const char *const states[] = {"active", "dropped", "full", "denied", "parked"};
     const HostRecord *host = &why->host;
-    json_open(json, "host", '{');
-    json_string(json, "origin", why->origin);
-    json_string(json, "state",
-                host->state < sizeof states / sizeof *states ? states[host->state] : "?");
-    json_string(json, "dropped_for",
-                host->state == HOST_DROPPED ? fetch_class_name((FetchClass)host->drop_class)
-                                            : NULL);
-    json_count(json, "queued", why->host_queued);
-    json_count(json, "requests", host->fetches);
-    json_count(json, "pages", host->pages);
-    json_count(json, "failures_in_a_row", host->failures);
-    json_string(json, "last_failure",
-                host->failures > 0 ? fetch_class_name((FetchClass)host->last_failure) : NULL);
+    bool waits = host->not_before_ms > now.us / 1000;
+    Buffer words;
+    buffer_init(&words, BUFFER_NO_LIMIT);
+    report_section(to, "Its host", why->origin);
+    report_object(to, "host");
+    report_fact(to, "origin", NULL, REPORT_TEXT(why->origin));
+    put_situation(why, now, &words);
+    report_fact(to, NULL, "state", REPORT_TEXT(buffer_string(&words)));
+    report_fact(
+        to, "state", NULL,
+        REPORT_TEXT(host->state < sizeof states / sizeof *states ? states[host->state] : "?"));
+    report_fact(to, "dropped_for", NULL,
+                REPORT_TEXT(host->state == HOST_DROPPED
+                                ? fetch_class_name((FetchClass)host->drop_class)
+                                : NULL));
+    report_fact(to, "queued", "queued", REPORT_COUNT(why->host_queued));
+    report_fact(to, "requests", "requests", REPORT_COUNT(host->fetches));
+    report_fact(to, "pages", "pages", REPORT_COUNT(host->pages));
+    report_fact(to, "failed", "failed", REPORT_COUNT(host->by_status[0]));
+    report_fact(to, "failures_in_a_row", NULL, REPORT_COUNT(host->failures));
+    report_fact(
+        to, "last_failure", NULL,
+        REPORT_TEXT(host->failures > 0 ? fetch_class_name((FetchClass)host->last_failure) : NULL));
     if (why->host_delay_ms >= 0) {
-        json_integer(json, "delay_ms", why->host_delay_ms);
-        json_integer(json, "address_delay_ms", why->ip_delay_ms);
-        json_string(json, "bound_by", why->bound_by);
+        report_fact(to, "delay_ms", "delay", REPORT_MS(why->host_delay_ms));
+        report_fact(to, "address_delay_ms", "of its address", REPORT_MS(why->ip_delay_ms));
+        report_fact(to, "bound_by", "bound by", REPORT_TEXT(why->bound_by));
     }
-    why_json_put_time(json, "waits_until",
-                      host->not_before_ms > now.us / 1000 ? (double)host->not_before_ms / 1e3 : 0);
-    json_integer(json, "robots_status", host->robots_status);
-    json_count(json, "robots_version", host->robots_version);
-    json_close(json);
+    report_fact(to, "crawl_delay_ms", "Crawl-delay",
+                host->crawl_delay_ms > 0 ? REPORT_MS(host->crawl_delay_ms) : REPORT_NONE);
+    report_fact(to, "waits_until", "waits until",
+                waits ? why_time((double)host->not_before_ms / 1e3) : REPORT_NONE);
+    if (why->trail.host.start.us > 0) {
+        bool is_robots = why->trail.host_is_robots;
+        report_fact(to, is_robots ? "robots_failure" : "name_failure",
+                    is_robots ? "robots.txt:" : "its name:", REPORT_STATUS(why->trail.host.status));
+        report_fact(to, "failed_at", "at", REPORT_TIME(why->trail.host.start));
+    }
+    bool asked = host->robots_status != 0;
+    report_fact(to, "robots_status", asked ? "robots.txt" : NULL,
+                REPORT_STATUS(host->robots_status));
+    report_fact(to, "robots_version", asked ? "its version" : NULL,
+                REPORT_COUNT(host->robots_version));
+    report_fact(to, "robots_expires", asked ? "asked again at" : NULL,
+                why_time((double)host->robots_expiry_ms / 1e3));
+    report_object_end(to);
+    buffer_destroy(&words);
 }
 
-static void put_attempt(const WhyAttempt *attempt, JsonWriter *json)
+static void why_tell_trail(const WhyTrail *trail, ReportWriter *to)
 {
-    json_open(json, NULL, '{');
-    why_json_put_time(json, "time", (double)attempt->start.us / 1e6);
-    json_integer(json, "status", attempt->status);
-    if (attempt->bytes >= 0) {
-        json_integer(json, "bytes", attempt->bytes);
-        json_integer(json, "ms", attempt->duration_ms);
+    static const ReportColumn columns[] = {
+        {"time", "time", false, false},
+        {"status", "status", false, false},
+        {"bytes", "bytes", true, false},
+        {"ms", "took", true, false},
+        {"error", "error", false, false},
+        {"retry", "failures in a row", true, false},
+        {"rule", "rule", false, false},
+        {"robots_version", NULL, true, false},
+        {"truncated", "cut off", false, false},
+        {"host_dropped", "gave up its host", false, false},
+        {"duplicate_of", "same body as", false, true},
+        {"near", "nearly the same text as", false, true},
+    };
+    report_fact(to, "attempts_all", NULL, REPORT_COUNT(trail->n_all));
+    if (trail->n > 0) {
+        report_section(to, "What crawl.log says of it",
+                       trail->n_all > trail->n ? "The latest attempts." : NULL);
     }
-    json_string(json, "error", attempt->error);
-    json_string(json, "rule", attempt->rule);
-    json_string(json, "duplicate_of", attempt->duplicate_of);
-    json_string(json, "near", attempt->near);
-    if (attempt->retry >= 0) {
-        json_integer(json, "retry", attempt->retry);
-    }
-    if (attempt->robots >= 0) {
-        json_integer(json, "robots_version", attempt->robots);
-    }
-    json_bool(json, "truncated", attempt->truncated);
-    json_bool(json, "host_dropped", attempt->dropped_host);
-    json_close(json);
-}
-
-static void put_trail(const WhyTrail *trail, JsonWriter *json)
-{
-    json_count(json, "attempts_all", trail->n_all);
-    json_open(json, "attempts", '[');
+    report_list(to, "attempts", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < trail->n; i++) {
-        put_attempt(&trail->attempts[i], json);
+        const WhyAttempt *attempt = &trail->attempts[i];
+        bool asked = attempt->bytes >= 0;
+        const ReportValue values[] = {
+            REPORT_TIME(attempt->start),
+            REPORT_STATUS(attempt->status),
+            asked ? REPORT_BYTES(attempt->bytes) : REPORT_NONE,
+            asked ? REPORT_MS(attempt->duration_ms) : REPORT_NONE,
+            REPORT_TEXT(attempt->error),
+            attempt->retry >= 0 ? REPORT_INTEGER(attempt->retry) : REPORT_NONE,
+            REPORT_TEXT(attempt->rule),
+            attempt->robots >= 0 ? REPORT_INTEGER(attempt->robots) : REPORT_NONE,
+            REPORT_FLAG(attempt->truncated),
+            REPORT_FLAG(attempt->dropped_host),
+            REPORT_TEXT(attempt->duplicate_of),
+            REPORT_TEXT(attempt->near),
+        };
+        report_row(to, values);
     }
-    json_close(json);
+    report_list_end(to);
     if (trail->is_skipped) {
-        json_open(json, "skipped", '{');
-        json_integer(json, "status", trail->skipped_status);
-        json_string(json, "rule", trail->skipped_rule);
-        json_string(json, "on", trail->skipped_on);
-        json_close(json);
+        report_section(to, "skipped.log says", NULL);
+        report_object(to, "skipped");
+        report_fact(to, "status", "status", REPORT_INTEGER(trail->skipped_status));
+        report_fact(to, "rule", "rule", REPORT_TEXT(trail->skipped_rule));
+        report_fact(to, "on", "found on", REPORT_TEXT(trail->skipped_on));
+        report_object_end(to);
     }
-    json_bool(json, "logs_read_in_part", trail->is_partial);
+    report_fact(to, "logs_read_in_part", NULL, REPORT_FLAG(trail->is_partial));
 }
 
-static void why_json_put_judgements(const WhyJudgements *judged, JsonWriter *json)
+static void why_tell_judgements(const WhyJudgements *judged, ReportWriter *to)
 {
-    json_open(json, "judged_now", '[');
+    static const ReportColumn columns[] = {{NULL, "verdict", false, false},
+                                           {"by", "by", false, false},
+                                           {"passes", NULL, false, false},
+                                           {"status", NULL, true, false},
+                                           {"words", "words", false, false}};
+    if (judged->n > 0) {
+        report_section(to, "What the rules say now", NULL);
+    }
+    report_list(to, "judged_now", columns, 5);
     for (size_t i = 0; i < judged->n; i++) {
         const WhyJudgement *judgement = &judged->all[i];
-        json_open(json, NULL, '{');
-        json_string(json, "by", judgement->by);
-        json_bool(json, "passes", judgement->passes);
-        json_integer(json, "status", judgement->status);
-        json_string(json, "words", judgement->words);
-        json_close(json);
+        const ReportValue values[] = {REPORT_TEXT(judgement->passes ? "passes" : "REFUSES"),
+                                      REPORT_TEXT(judgement->by), REPORT_FLAG(judgement->passes),
+                                      REPORT_INTEGER(judgement->status),
+                                      REPORT_TEXT(judgement->words)};
+        report_row(to, values);
     }
-    json_close(json);
+    report_list_end(to);
 }
 
-void why_json(const Why *why, WallTime now, JsonWriter *json)
+void why_tell(const Why *why, WallTime now, ReportWriter *to)
 {
     Buffer sentence;
     buffer_init(&sentence, BUFFER_NO_LIMIT);
     (void)why_sentence(why, now, &sentence);
-    json_open(json, NULL, '{');
-    json_string(json, "url", why->url);
-    json_string(json, "asked", why->asked);
-    json_string(json, "state", why_state_name(why->state));
-    json_text(json, "sentence", buffer_string(&sentence), sentence.length);
-    json_bool(json, "known", why->is_known);
-    json_bool(json, "running", why->is_running);
+    report_note(to, NULL, "%s: %s", why->url, why_state_name(why->state));
+    report_fact(to, "url", NULL, REPORT_TEXT(why->url));
+    report_fact(to, "asked", "stands for", REPORT_TEXT(why->asked));
+    report_fact(to, "state", NULL, REPORT_TEXT(why_state_name(why->state)));
+    report_note(to, "sentence", "%s", buffer_string(&sentence));
+    report_fact(to, "known", NULL, REPORT_FLAG(why->is_known));
+    report_fact(to, "running", NULL, REPORT_FLAG(why->is_running));
     if (why->is_known) {
-        put_page(why, json);
+        why_tell_page(why, to);
     }
+    why_tell_trail(&why->trail, to);
     if (why->has_host) {
-        why_json_put_host(why, now, json);
+        why_tell_host(why, now, to);
     }
-    put_trail(&why->trail, json);
-    why_json_put_judgements(&why->judged, json);
+    why_tell_judgements(&why->judged, to);
     if (why->is_stored) {
-        json_open(json, "stored", '{');
-        json_string(json, "file", why->file);
-        json_count(json, "offset", why->offset);
-        json_count(json, "length", why->length);
-        json_close(json);
+        report_section(to, "Stored", NULL);
+        report_object(to, "stored");
+        report_fact(to, "file", "in", REPORT_TEXT(why->file));
+        report_fact(to, "offset", "at offset", REPORT_COUNT(why->offset));
+        report_fact(to, "length", "bytes", REPORT_COUNT(why->length));
+        report_object_end(to);
     }
-    json_close(json);
+    if (why->trail.is_partial) {
+        report_note(to, NULL, "\nOnly the ends of the logs were read.");
+    }
     buffer_destroy(&sentence);
+}
+
+Result why_write(const Why *why, WallTime now, ReportForm form, Buffer *out)
+{
+    ReportWriter *writer = NULL;
+    Result rc = report_writer_new(&writer, form, WHY_LABELS, out);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    why_tell(why, now, writer);
+    return report_writer_end(writer);
 }

@@ -6,14 +6,16 @@
 #define WHY_WHY_TEXT_H
 
 #include "base/memory/buffer.h"
-#include "base/memory/json_writer.h"
+#include "report/write/report_writer.h"
 #include "why/why.h"
 
-/* Appends a first line with the state, then paragraphs. now: for "in 5 s". Errors of the buffer. */
-Result why_text(const Why *why, WallTime now, Buffer *out);
-/* Appends one sentence: the state and its reason. */
+#define WHY_LABELS 15u /* columns */
+
+/* Appends one sentence: the state and its reason. now: for "in 5 s". Errors of the buffer. */
 Result why_sentence(const Why *why, WallTime now, Buffer *out);
-/* Writes one object. */
-void why_json(const Why *why, WallTime now, JsonWriter *json);
+/* Tells all of it: a first line with the state, the sentence, then sections. */
+void why_tell(const Why *why, WallTime now, ReportWriter *to);
+/* The same, as text or as one JSON object. Errors of report_writer_end. */
+Result why_write(const Why *why, WallTime now, ReportForm form, Buffer *out);
 
 #endif

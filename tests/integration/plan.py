@@ -215,7 +215,7 @@ def crawl(report, path):
     report.equal("so many pages more", limited["more_pages"], 100)
     check_pace(report, directory, stopped)
     text = harness.run([RAGNO, "plan", directory])
-    report.check("one screen", text.returncode == 0 and len(text.stdout.splitlines()) <= 32 and
+    report.check("one screen", text.returncode == 0 and len(text.stdout.splitlines()) <= 40 and
                  "what binds" in text.stdout, text.stdout + text.stderr)
 
 

@@ -54,12 +54,12 @@ def every_state(report, path):
             "filter.fetch=not URLEquals(http://a.test/nofetch)", "--set",
             "filter.schedule=not URLEquals(http://a.test/noschedule)", "--set", "politeness.retry=refused 10ms 1", A + "/")
     report.equal("the crawl ends", result.returncode, 0)
-    found = state_is(report, directory, A + "/", "fetched", "a seed", "200 (OK)", "Stored in ")
+    found = state_is(report, directory, A + "/", "fetched", "a seed", "200 (OK)", "Stored\n")
     report.equal("how it was found", [s["hop"] for s in found["path"]], ["M"])
-    found = state_is(report, directory, A + "/d2", "fetched", "depth 2")
+    found = state_is(report, directory, A + "/d2", "fetched", "depth           2")
     report.equal("the path", [s["url"] for s in found["path"]], [A + "/", A + "/d1", A + "/d2"])
     state_is(report, directory, A + "/gone", "fetched", "404 (not found)")
-    found = state_is(report, directory, A + "/r2", "fetched", "(by a redirect)")
+    found = state_is(report, directory, A + "/r2", "fetched", "  by a redirect")
     duplicate, original = (A + "/dup2", A + "/dup1")
     if why_json(directory, duplicate)["state"] != "duplicate":
         duplicate, original = original, duplicate
@@ -68,17 +68,17 @@ def every_state(report, path):
     found = state_is(report, directory, A + "/private/x", "refused", "line 2: Disallow: /private/",
                      "-9998 (forbidden by robots.txt)")
     state_is(report, directory, A + "/private/but", "fetched", "line 3: Allow: /private/but")
-    state_is(report, directory, A + "/nofetch", "refused", "-5001", "REFUSES filter.fetch")
+    state_is(report, directory, A + "/nofetch", "refused", "-5001", "REFUSES  filter.fetch")
     state_is(report, directory, A + "/noschedule", "refused", "by filter.schedule", "skipped.log says")
     state_is(report, directory, A + "/d3", "refused", "-4000 (too deep)", "3 of 2 links from a seed")
     state_is(report, directory, "http://out.test/", "refused", "by scope.domains: a.test",
-             f"found on {A}/")
+             f"found on        {A}/")
     state_is(report, directory, A + "/x/x/x/y", "refused", "-10006 (trap)",
              "limits.repeated_segments")
     state_is(report, directory, "http://a.test:81/", "host dropped", "dropped since", ": refused",
-             "It is kept for when the host comes back", "robots.txt: -2 (no connection)")
+             "It is kept for when the host comes back", "robots.txt:     -2 (no connection)")
     found = state_is(report, directory, "http://nosuch.a.test/", "host dropped", ": no-name",
-                     "its name: -1 (no address (DNS))")
+                     "its name:       -1 (no address (DNS))")
     report.equal("what for", found["host"]["dropped_for"], "no-name")
     found = state_is(report, directory, A + "/never", "unknown", "it would be taken", code=1)
     report.check("nothing is known of it", not found["known"] and found["attempts"] == [], found)
@@ -121,7 +121,7 @@ def waits(report, path):
                 lambda: os.path.exists(directory + "/crawl.log") and log_lines(directory)))
             found = state_is(report, directory, A + "/3", "queued", "Its turn cannot come before",
                              "with 2 URLs of its host before it", "delay           1 h 0 min",
-                             "bound by politeness.host_delay")
+                             "bound by        politeness.host_delay")
             report.equal("which delay binds", found["host"]["bound_by"], "politeness.host_delay")
             earliest = datetime.datetime.fromisoformat(found["queue"]["earliest"][:19] + "+00:00")
             report.check("two hours behind the first",

@@ -9,8 +9,9 @@
 #include "report/count/tally.h"
 #include "report/gather/report_graph.h"
 #include "report/gather/report.h"
-#include "report/tell/report_text.h"
-#include "report/tell/report_words.h"
+#include "report/write/report_html.h"
+#include "report/write/report_writer.h"
+#include "report/write/report_words.h"
 #include "unit.h"
 
 static void a_tally_counts_by_name_most_first(void)
@@ -186,65 +187,95 @@ static void a_line_goes_on_between_measurements(void)
 /* What a hostile server can put into a report stays text. */
 static void html_is_escaped_and_loads_nothing(void)
 {
-    static const ReportColumn columns[] = {{.name = "URL", .is_url = true}, {.name = "type"}};
+    static const ReportColumn columns[] = {
+        {"url", "URL", false, true}, {"kind", NULL, false, false}, {"type", "type", false, false}};
     static const char *const rows[][2] = {
         {"http://a.test/\"onclick=\"x", "<script>alert(1)</script>"},
         {"javascript:alert(1)", "a&b"},
         {"http://a.test/1 http://a.test/2", ""},
     };
-    char *text = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
-    ReportHtml *html = NULL;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL_FATAL(report_html_new(&html, file), RESULT_OK);
-    ReportWriter to = report_html_writer(html);
-    to.begin(to.context, "T", "<dir>");
-    to.section(to.context, "S & s", "note");
-    to.fact(to.context, "<f>", "1");
-    to.table(to.context, columns, 2);
+    Buffer out;
+    ReportWriter *to = NULL;
+    buffer_init(&out, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL_FATAL(report_writer_new(&to, REPORT_AS_HTML, 10, &out), RESULT_OK);
+    report_title(to, "T", "<dir>");
+    report_section(to, "S & s", "note");
+    report_fact(to, "f", "<f>", REPORT_COUNT(1));
+    report_list(to, "list", columns, 3);
     for (size_t i = 0; i < 3; i++) {
-        to.row(to.context, rows[i]);
+        const ReportValue values[] = {REPORT_TEXT(rows[i][0]), REPORT_TEXT("for programs"),
+                                      REPORT_TEXT(rows[i][1])};
+        report_row(to, values);
     }
-    to.table_end(to.context);
-    CU_ASSERT_EQUAL(to.end(to.context), RESULT_OK);
-    CU_ASSERT_EQUAL(fclose(file), 0);
+    report_list_end(to);
+    CU_ASSERT_EQUAL(report_writer_end(to), RESULT_OK);
+    const char *text = buffer_string(&out);
     CU_ASSERT_PTR_NULL(strstr(text, "<script"));
     CU_ASSERT_PTR_NULL(strstr(text, "\"onclick"));
     CU_ASSERT_PTR_NULL(strstr(text, "href=\"javascript"));
     CU_ASSERT_PTR_NULL(strstr(text, "src="));
     CU_ASSERT_PTR_NULL(strstr(text, "url("));
+    CU_ASSERT_PTR_NULL(strstr(text, "for programs"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "&lt;script&gt;alert(1)&lt;/script&gt;"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "href=\"http://a.test/&quot;onclick=&quot;x\""));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "http://a.test/1</a><br><a rel=noreferrer"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "<dt>&lt;f&gt;</dt>"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "default-src 'none'"));
-    report_html_delete(html);
-    free(text);
+    buffer_destroy(&out);
 }
 
-static void text_tables_are_aligned(void)
+/* One of everything, to people or to programs. */
+static void write_some(ReportForm form, Buffer *out)
 {
-    static const ReportColumn columns[] = {{.name = "n", .is_number = true}, {.name = "name"}};
-    static const char *const rows[][2] = {{"7", "a"}, {"1,234", "bb"}};
-    char *text = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
-    ReportText *report = NULL;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL_FATAL(report_text_new(&report, file), RESULT_OK);
-    ReportWriter to = report_text_writer(report);
-    to.table(to.context, columns, 2);
-    to.row(to.context, rows[0]);
-    to.row(to.context, rows[1]);
-    to.table_end(to.context);
-    to.bar(to.context, "few", "1", 0.001);
-    CU_ASSERT_EQUAL(to.end(to.context), RESULT_OK);
-    CU_ASSERT_EQUAL(fclose(file), 0);
-    CU_ASSERT_STRING_EQUAL(text, "      n  name\n      7  a\n  1,234  bb\n"
-                                 "                   few            1 #\n");
-    report_text_delete(report);
-    free(text);
+    static const ReportColumn columns[] = {{"n", "n", true, false},
+                                           {"gone", "gone", false, false},
+                                           {NULL, "name", false, false},
+                                           {"name", NULL, false, false}};
+    ReportWriter *to = NULL;
+    buffer_reset(out);
+    CU_ASSERT_EQUAL_FATAL(report_writer_new(&to, form, 6, out), RESULT_OK);
+    report_note(to, "said", "it %s", "is so");
+    report_note(to, NULL, "for people");
+    report_fact(to, "size", "size", REPORT_BYTES(12345));
+    report_fact(to, "status", "status", REPORT_STATUS(404));
+    report_fact(to, "part", "part", REPORT_SHARE(1, 4));
+    report_fact(to, "end", "end", REPORT_SECONDS((double)INFINITY));
+    report_fact(to, "at", "at", REPORT_TIME((WallTime){0}));
+    report_fact(to, "hidden", NULL, REPORT_FLAG(true));
+    report_object(to, "inner");
+    report_fact(to, "ms", "took", REPORT_MS(1500));
+    report_object_end(to);
+    report_list(to, "rows", columns, 4);
+    for (unsigned i = 0; i < 2; i++) {
+        const ReportValue values[] = {REPORT_COUNT(i == 0 ? 7 : 1234), REPORT_NONE,
+                                      REPORT_TEXT(i == 0 ? "a" : "bb"), REPORT_TEXT("x")};
+        report_row(to, values);
+    }
+    report_list_end(to);
+    report_bars(to, "bars", "sizes");
+    report_bar(to, "few", REPORT_COUNT(1), 0.001);
+    report_bars_end(to);
+    CU_ASSERT_EQUAL(report_writer_end(to), RESULT_OK);
+}
+
+static void people_and_programs_are_told_the_same(void)
+{
+    Buffer out;
+    buffer_init(&out, BUFFER_NO_LIMIT);
+    write_some(REPORT_AS_TEXT, &out);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&out),
+                           "it is so\nfor people\n  size   12.3 kB\n  status 404 (not found)\n"
+                           "  part   1 (25.0 %)\n  end    no end\n  took   1.5 s\n"
+                           "      n  name\n      7  a\n  1,234  bb\n  sizes\n"
+                           "                   few            1 #\n");
+    write_some(REPORT_AS_JSON, &out);
+    CU_ASSERT_STRING_EQUAL(
+        buffer_string(&out),
+        "{\"said\": \"it is so\", \"size\": 12345, \"status\": 404, \"part\": 1, \"end\": null, "
+        "\"at\": null, \"hidden\": true, \"inner\": {\"ms\": 1500}, \"rows\": [{\"n\": 7, "
+        "\"gone\": null, \"name\": \"x\"}, {\"n\": 1234, \"gone\": null, \"name\": \"x\"}], "
+        "\"bars\": [1]}\n");
+    buffer_destroy(&out);
 }
 
 static void what_is_broken(void)
@@ -348,6 +379,6 @@ UNIT_MAIN("report", {"a tally counts by name, most first", a_tally_counts_by_nam
            a_chart_stays_inside_its_frame_and_breaks_where_nothing_was_measured},
           {"a line goes on between measurements", a_line_goes_on_between_measurements},
           {"HTML is escaped and loads nothing", html_is_escaped_and_loads_nothing},
-          {"text tables are aligned", text_tables_are_aligned}, {"what is broken", what_is_broken},
-          {"crawl.log is summed up", crawl_log_is_summed_up},
+          {"people and programs are told the same", people_and_programs_are_told_the_same},
+          {"what is broken", what_is_broken}, {"crawl.log is summed up", crawl_log_is_summed_up},
           {"status.log is summed up", status_log_is_summed_up})

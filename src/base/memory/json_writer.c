@@ -230,3 +230,9 @@ void json_null(JsonWriter *json, const char *name)
     json_writer_start(json, name);
     json_writer_keep(json, buffer_append_string(json->out, "null"));
 }
+
+void json_raw(JsonWriter *json, const char *name, const char *bytes, size_t length)
+{
+    json_writer_start(json, name);
+    json_writer_keep(json, buffer_append(json->out, bytes, length));
+}

@@ -44,6 +44,8 @@ void json_count(JsonWriter *json, const char *name, uint64_t number);
 void json_real(JsonWriter *json, const char *name, double number, int decimals);
 void json_bool(JsonWriter *json, const char *name, bool value);
 void json_null(JsonWriter *json, const char *name);
+/* Writes a value that is JSON already. */
+void json_raw(JsonWriter *json, const char *name, const char *bytes, size_t length);
 
 /* Appends text as a JSON string with its quotes. */
 Result json_append_text(Buffer *out, const char *bytes, size_t length);

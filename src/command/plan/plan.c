@@ -75,8 +75,8 @@ static Result plan_crawl_tell(Plan *plan, const ForecastInput *input, bool is_ru
                                          .is_cluster = *input->config->cluster_url != '\0',
                                          .slowest_host = buffer_string(&plan->slowest_host),
                                          .slowest_address = buffer_string(&plan->slowest_address)};
-        rc = json ? forecast_json(&forecast, input, &subject, &out)
-                  : forecast_text(&forecast, input, &subject, &out);
+        rc = forecast_write(&forecast, input, &subject, json ? REPORT_AS_JSON : REPORT_AS_TEXT,
+                            &out);
     }
     if (rc == RESULT_OK &&
         (fwrite(buffer_string(&out), 1, out.length, stdout) != out.length || fflush(stdout) != 0)) {

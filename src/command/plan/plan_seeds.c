@@ -23,7 +23,7 @@
 #include "parse/host/ip_address.h"
 #include "parse/robots/robots.h"
 #include "parse/url/url.h"
-#include "report/tell/report_words.h"
+#include "report/write/report_words.h"
 #include "rules/filters.h"
 #include "store/pages/page_db_read.h"
 #include "store/tables/seed_table.h"

@@ -14,7 +14,7 @@
 #include "crawl/crawl_view.h"
 #include "frontier/visit/host_situation.h"
 #include "logs/log_text.h"
-#include "report/tell/report_words.h"
+#include "report/write/report_words.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
 #include "why/why.h"
@@ -333,7 +333,7 @@ static void show_why(TopFeed *feed, const char *url)
     buffer_init(&text, BUFFER_NO_LIMIT);
     buffer_init(&error, BUFFER_NO_LIMIT);
     if (why_find(&why, &sources, url, &error) == RESULT_OK) {
-        (void)why_text(&why, now, &text);
+        (void)why_write(&why, now, REPORT_AS_TEXT, &text);
     } else {
         (void)buffer_printf(&text, "%s\n", buffer_string(&error));
     }

@@ -5,7 +5,7 @@
 
 #include "frontier/visit/host_situation.h"
 #include "logs/log_text.h"
-#include "report/tell/report_words.h"
+#include "report/write/report_words.h"
 
 #define HEAD_ROWS   9 /* above the title of the list */
 #define LABEL_WIDTH 8

@@ -33,17 +33,6 @@ static char *cluster_answers_url_of(WireReader *question)
     return strndup((const char *)bytes, length);
 }
 
-static Result write_why(const Why *why, bool json, WallTime now, Buffer *text)
-{
-    JsonWriter writer;
-    if (!json) {
-        return why_text(why, now, text);
-    }
-    json_init(&writer, text);
-    why_json(why, now, &writer);
-    return writer.result;
-}
-
 static void cluster_answers_tell_why(const ClusterPart *part, const char *url, bool json,
                                      WireWriter *answer)
 {
@@ -63,7 +52,7 @@ static void cluster_answers_tell_why(const ClusterPart *part, const char *url, b
     buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = why_find(&why, &sources, url, &text);
     if (rc == RESULT_OK) {
-        rc = write_why(&why, json, now, &text);
+        rc = why_write(&why, now, json ? REPORT_AS_JSON : REPORT_AS_TEXT, &text);
     }
     if (rc == RESULT_OK) {
         wire_put_8(answer, (uint8_t)why.state);

@@ -357,13 +357,9 @@ static Result web_look_tell_why(WebLook *look, WebQuestion *question)
                           .now = now};
     buffer_init(&error, 4096);
     rc = why_find(&why, &sources, question->text, &error);
-    if (rc == RESULT_OK && question->kind == WEB_WHY_JSON) {
-        JsonWriter json;
-        json_init(&json, &question->body);
-        why_json(&why, now, &json);
-        rc = json.result;
-    } else if (rc == RESULT_OK) {
-        rc = why_text(&why, now, &question->body);
+    if (rc == RESULT_OK) {
+        rc = why_write(&why, now, question->kind == WEB_WHY_JSON ? REPORT_AS_JSON : REPORT_AS_TEXT,
+                       &question->body);
     } else if (rc == RESULT_INVALID) {
         question->status = 400;
         rc = buffer_printf(&question->body, "%s\n", buffer_string(&error));

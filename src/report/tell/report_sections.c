@@ -6,74 +6,27 @@
 #include <string.h>
 
 #include "report/gather/report.h"
-#include "report/tell/report_words.h"
-#include "report/tell/report_writer.h"
+#include "report/write/report_words.h"
 #include "store/pages/page_db_read.h"
 
 /* Report telling: what the sections of a report share.
  *
- * What: short ways to tell the writer of a fact, a table or a histogram.
+ * What: short ways to tell the writer of a count, a tally or a histogram.
  * Owns: two buffers; what telling_origin and telling_url return is borrowed until their next call.
  * Threads: one. */
 
 typedef struct Telling {
     const Report *report;
-    const ReportWriter *to;
+    ReportWriter *to;
     Buffer origin;
     Buffer url;
 } Telling;
 
 #define ROWS_SHOWN 15u
 
-/* ---- shorthand ---- */
-
-static void tell_section(const Telling *tell, const char *title, const char *note)
+static void tell_count(const Telling *tell, const char *key, const char *label, uint64_t n)
 {
-    tell->to->section(tell->to->context, title, note);
-}
-
-static void tell_fact(const Telling *tell, const char *name, const char *value)
-{
-    tell->to->fact(tell->to->context, name, value);
-}
-
-static void report_tell_count(const Telling *tell, const char *name, uint64_t n)
-{
-    char text[WORDS_BYTES];
-    tell_fact(tell, name, words_count(n, text));
-}
-
-/* "123 (4.5 %)" */
-static void tell_share(const Telling *tell, const char *name, uint64_t n, uint64_t all)
-{
-    char count[WORDS_BYTES];
-    char share[WORDS_BYTES];
-    char text[3 * WORDS_BYTES];
-    (void)words_share(n, all, share);
-    (void)snprintf(text, sizeof text, share[0] == '\0' ? "%s%s" : "%s (%s)", words_count(n, count),
-                   share);
-    tell_fact(tell, name, text);
-}
-
-static void tell_bytes(const Telling *tell, const char *name, uint64_t bytes)
-{
-    char text[WORDS_BYTES];
-    tell_fact(tell, name, words_bytes((double)bytes, text));
-}
-
-static void tell_table(const Telling *tell, const ReportColumn *columns, unsigned n)
-{
-    tell->to->table(tell->to->context, columns, n);
-}
-
-static void tell_row(const Telling *tell, const char *const *cells)
-{
-    tell->to->row(tell->to->context, cells);
-}
-
-static void tell_table_end(const Telling *tell)
-{
-    tell->to->table_end(tell->to->context);
+    report_fact(tell->to, key, label, REPORT_COUNT(n));
 }
 
 /* The origin of a host, the URL of a page; "" when it cannot be read. */
@@ -100,43 +53,32 @@ static const char *telling_url(Telling *tell, uint64_t index)
     return buffer_string(&tell->url);
 }
 
-/* A table of a tally, most counted first. meaning may be NULL. */
-/* A table of a tally, most counted first. bytes: with a column of them. meaning (may be NULL) says
- * what a name means, or NULL. */
-static void tell_tally(const Telling *tell, const Tally *tally, const char *name, bool bytes,
-                       const char *(*meaning)(const char *name))
+/* A list of a tally, most counted first; people see the first rows. name NULL: for programs alone.
+ * bytes: with a column of them. meaning (may be NULL) says what a name means, or NULL. */
+static void tell_tally(const Telling *tell, const Tally *tally, const char *key, const char *name,
+                       bool bytes, const char *(*meaning)(const char *name))
 {
-    ReportColumn columns[5] = {{.name = name}};
-    unsigned n_columns = 1;
+    const ReportColumn columns[] = {
+        {"name", name, false, false},
+        {NULL, name == NULL ? NULL : "meaning", false, false},
+        {"count", name == NULL ? NULL : "count", true, false},
+        {NULL, name == NULL ? NULL : "share", true, false},
+        {bytes ? "bytes" : NULL, bytes && name != NULL ? "bytes" : NULL, true, false}};
     size_t n = 0;
     const TallyRow **rows = tally_sorted(tally, &n);
-    if (meaning != NULL) {
-        columns[n_columns++] = (ReportColumn){.name = "meaning"};
-    }
-    columns[n_columns++] = (ReportColumn){.name = "count", .is_number = true};
-    columns[n_columns++] = (ReportColumn){.name = "share", .is_number = true};
-    if (bytes) {
-        columns[n_columns++] = (ReportColumn){.name = "bytes", .is_number = true};
-    }
-    tell_table(tell, columns, n_columns);
-    for (size_t i = 0; i < n && i < ROWS_SHOWN; i++) {
-        char count[WORDS_BYTES];
+    report_list(tell->to, key, columns, 5);
+    for (size_t i = 0; i < n && (i < ROWS_SHOWN || report_is_json(tell->to)); i++) {
         char share[WORDS_BYTES];
-        char size[WORDS_BYTES];
-        const char *cells[5] = {rows[i]->name};
-        unsigned at = 1;
-        if (meaning != NULL) {
-            const char *words = meaning(rows[i]->name);
-            cells[at++] = words == NULL ? "" : words;
-        }
-        cells[at++] = words_count(rows[i]->count, count);
-        cells[at++] = words_share(rows[i]->count, tally->count, share);
-        cells[at] = words_bytes((double)rows[i]->bytes, size);
-        tell_row(tell, cells);
+        const ReportValue values[] = {REPORT_TEXT(rows[i]->name),
+                                      REPORT_TEXT(meaning == NULL ? NULL : meaning(rows[i]->name)),
+                                      REPORT_COUNT(rows[i]->count),
+                                      REPORT_TEXT(words_share(rows[i]->count, tally->count, share)),
+                                      REPORT_BYTES(rows[i]->bytes)};
+        report_row(tell->to, values);
     }
-    tell_table_end(tell);
-    if (n > ROWS_SHOWN) {
-        report_tell_count(tell, "further rows", n - ROWS_SHOWN);
+    report_list_end(tell->to);
+    if (n > ROWS_SHOWN && name != NULL) {
+        tell_count(tell, NULL, "further rows", n - ROWS_SHOWN);
     }
     free(rows);
 }
@@ -149,12 +91,36 @@ static const char *telling_status(const char *name)
     return *end == '\0' ? words_status((int)status) : NULL;
 }
 
-static void tell_histogram(const Telling *tell, const char *name, const Histogram *histogram,
-                           char *(*label)(uint64_t from, uint64_t to, char text[WORDS_BYTES]))
+/* How a histogram is told. */
+typedef struct HistogramWords {
+    const char *key;
+    const char *bars;   /* above them */
+    const char *median; /* labels; NULL: for programs alone */
+    const char *mean;
+    const char *p95;
+    ReportKind kind;
+    char *(*range)(uint64_t from, uint64_t to, char text[WORDS_BYTES]);
+} HistogramWords;
+
+static void tell_histogram(const Telling *tell, const Histogram *histogram, HistogramWords words)
 {
     unsigned first = 0;
     unsigned last = HISTOGRAM_BINS;
     uint64_t most = 1;
+    report_object(tell->to, words.key);
+    tell_count(tell, "count", NULL, histogram->n);
+    if (histogram->n > 0) {
+        ReportValue value = {.kind = words.kind, .decimals = 1};
+        tell_count(tell, "least", NULL, histogram->least);
+        value.of.real = histogram_quantile(histogram, 0.5);
+        report_fact(tell->to, "median", words.median, value);
+        value.of.real = histogram->sum / (double)histogram->n;
+        report_fact(tell->to, "mean", words.mean, value);
+        value.of.real = histogram_quantile(histogram, 0.95);
+        report_fact(tell->to, "p95", words.p95, value);
+        tell_count(tell, "most", NULL, histogram->most);
+    }
+    report_object_end(tell->to);
     while (first < HISTOGRAM_BINS && histogram->count[first] == 0) {
         first++;
     }
@@ -164,15 +130,16 @@ static void tell_histogram(const Telling *tell, const char *name, const Histogra
     for (unsigned i = first; i < last; i++) {
         most = histogram->count[i] > most ? histogram->count[i] : most;
     }
-    tell->to->bars(tell->to->context, name);
-    for (unsigned i = first; i < last; i++) {
-        char range[WORDS_BYTES];
-        char count[WORDS_BYTES];
-        tell->to->bar(tell->to->context, label(histogram_from(i), histogram_to(i), range),
-                      words_count(histogram->count[i], count),
-                      (double)histogram->count[i] / (double)most);
+    if (first < last) {
+        report_bars(tell->to, NULL, words.bars);
+        for (unsigned i = first; i < last; i++) {
+            char range[WORDS_BYTES];
+            report_bar(tell->to, words.range(histogram_from(i), histogram_to(i), range),
+                       REPORT_COUNT(histogram->count[i]),
+                       (double)histogram->count[i] / (double)most);
+        }
+        report_bars_end(tell->to);
     }
-    tell->to->bars_end(tell->to->context);
 }
 
 /* ---- Report sections ---- */
@@ -193,42 +160,35 @@ static void tell_summary(Telling *tell)
     const ReportLog *log = &report->log;
     const CrawlTotals *totals = &report->totals;
     const ReportWatch *watch = &report->watch;
-    char text[2 * WORDS_BYTES + 8];
-    char a[WORDS_BYTES];
-    tell_section(tell, "Summary", NULL);
-    if (log->first.us != 0) {
-        tell_fact(tell, "first request (UTC)", words_time(log->first, a));
-        tell_fact(tell, "last answer (UTC)", words_time(log->last, a));
-    }
-    if (report->watch.is_there && report->watch.state[0] != '\0') {
-        tell_fact(tell, "state", report->watch.state);
-    }
+    report_section(tell->to, "Summary", NULL);
+    report_fact(tell->to, "first_request", "first request", REPORT_TIME(log->first));
+    report_fact(tell->to, "last_answer", "last answer", REPORT_TIME(log->last));
+    report_fact(tell->to, "state", watch->state[0] == '\0' ? NULL : "state",
+                REPORT_TEXT(watch->is_there ? watch->state : NULL));
     if (report->has_totals) {
-        tell_fact(tell, "time crawling",
-                  words_ms(greater_ms(totals->elapsed_ms, watch->elapsed_s), a));
-        report_tell_count(tell, "pages fetched", totals->pages);
-        report_tell_count(tell, "requests", totals->fetches);
-        tell_bytes(tell, "received", totals->bytes);
         double cpu_ms = greater_ms(totals->cpu_ms, watch->cpu_s);
-        (void)snprintf(text, sizeof text, "%s, %.0f pages per CPU-second", words_ms(cpu_ms, a),
-                       cpu_ms > 0 ? (double)totals->pages * 1e3 / cpu_ms : 0.0);
-        tell_fact(tell, "CPU time", text);
+        report_fact(tell->to, "elapsed_ms", "time crawling",
+                    REPORT_MS(greater_ms(totals->elapsed_ms, watch->elapsed_s)));
+        report_fact(tell->to, "cpu_ms", "CPU time", REPORT_MS(cpu_ms));
+        report_fact(tell->to, "pages_per_cpu_s", "pages per CPU-second",
+                    REPORT_REAL(cpu_ms > 0 ? (double)totals->pages * 1e3 / cpu_ms : 0.0, 0));
     }
-    report_tell_count(tell, "URLs known", report->graph.n_pages);
-    tell_share(tell, "URLs crawled", report->graph.n_crawled, report->graph.n_pages);
-    report_tell_count(tell, "links", report->graph.n_links);
-    if (report->has_hosts) {
-        report_tell_count(tell, "hosts visited", report->hosts.n);
-    }
-    if (log->pages > 0) {
-        tell_share(tell, "duplicates", log->duplicates, log->pages);
-        report_tell_count(tell, "cut off (truncated)", log->truncated);
-        report_tell_count(tell, "not read to the end for links", log->unread);
-        report_tell_count(tell, "pages beyond parse.max_links", log->beyond_pages);
-        report_tell_count(tell, "links beyond parse.max_links", log->beyond_links);
-        report_tell_count(tell, "pages with links that are too long", log->long_pages);
-        report_tell_count(tell, "links that are too long", log->long_links);
-    }
+    /* The totals count what rotated logs that are gone had. */
+    tell_count(tell, "pages", "pages fetched", report->has_totals ? totals->pages : log->pages);
+    tell_count(tell, "requests", "requests", report->has_totals ? totals->fetches : log->requests);
+    tell_count(tell, "robots_files", "requests of robots.txt", log->robots_files);
+    report_fact(tell->to, "bytes", "received",
+                REPORT_BYTES(report->has_totals ? totals->bytes : log->bytes));
+    tell_count(tell, "urls_known", "URLs known", report->graph.n_pages);
+    report_fact(tell->to, "urls_crawled", "URLs crawled",
+                REPORT_SHARE(report->graph.n_crawled, report->graph.n_pages));
+    report_fact(tell->to, "duplicates", "duplicates", REPORT_SHARE(log->duplicates, log->pages));
+    tell_count(tell, "truncated", "cut off (truncated)", log->truncated);
+    tell_count(tell, "unread", "not read to the end for links", log->unread);
+    tell_count(tell, "pages_beyond", "pages beyond parse.max_links", log->beyond_pages);
+    tell_count(tell, "links_beyond", "links beyond parse.max_links", log->beyond_links);
+    tell_count(tell, "pages_long_links", "pages with links that are too long", log->long_pages);
+    tell_count(tell, "long_links", "links that are too long", log->long_links);
 }
 
 /* A line needs points. */
@@ -257,23 +217,23 @@ static void tell_speed(Telling *tell)
     for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
         n_drawn += is_worth_drawing(charts[i].series);
     }
-    tell_section(tell, "Speed over time",
-                 n_drawn > 0 ? "Times are UTC." : "The crawl was too short for a graph.");
+    report_section(tell->to, "Speed over time",
+                   n_drawn > 0 ? "Times are UTC." : "The crawl was too short for a graph.");
     for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
         if (is_worth_drawing(charts[i].series)) {
-            tell->to->chart(tell->to->context, &charts[i]);
+            report_chart(tell->to, &charts[i]);
         }
     }
+    tell_tally(tell, &watch->limits, "limited_by_ms", NULL, false, NULL);
     if (watch->lines >= LEAST_POINTS && watch->limits.count > 0) {
         size_t n = 0;
         const TallyRow **rows = tally_sorted(&watch->limits, &n);
-        tell->to->bars(tell->to->context, "What limited the crawl, and for how long");
+        report_bars(tell->to, NULL, "What limited the crawl, and for how long");
         for (size_t i = 0; i < n; i++) {
-            char time[WORDS_BYTES];
-            tell->to->bar(tell->to->context, rows[i]->name, words_ms((double)rows[i]->count, time),
-                          (double)rows[i]->count / (double)rows[0]->count);
+            report_bar(tell->to, rows[i]->name, REPORT_MS(rows[i]->count),
+                       (double)rows[i]->count / (double)rows[0]->count);
         }
-        tell->to->bars_end(tell->to->context);
+        report_bars_end(tell->to);
         free(rows);
     }
 }
@@ -281,53 +241,52 @@ static void tell_speed(Telling *tell)
 static void tell_answers(Telling *tell)
 {
     const ReportLog *log = &tell->report->log;
-    char text[WORDS_BYTES];
-    tell_section(tell, "Answers", "Statuses of pages; robots.txt is not counted.");
-    tell_tally(tell, &log->statuses, "status", true, telling_status);
-    tell_section(tell, "Types", "Media types of pages with status 2xx, and bytes received.");
-    tell_tally(tell, &log->types, "type", true, NULL);
-    tell_section(tell, "Languages",
-                 "Of HTML pages with status 2xx, as they say: the lang attribute of html, else "
-                 "Content-Language.");
-    tell_tally(tell, &log->languages, "language", true, NULL);
-    tell_section(tell, "Sizes and times",
-                 "Of pages: bytes received with status 2xx, and duration of requests.");
-    if (log->lengths.n > 0) {
-        tell_fact(tell, "median size", words_bytes(histogram_quantile(&log->lengths, 0.5), text));
-        tell_fact(tell, "mean size", words_bytes(log->lengths.sum / (double)log->lengths.n, text));
-        tell_histogram(tell, "Bytes of a page", &log->lengths, words_bytes_range);
-    }
-    if (log->speeds.n > 0) {
-        tell_fact(tell, "median speed, bytes a second",
-                  words_bytes(histogram_quantile(&log->speeds, 0.5), text));
-        tell_histogram(tell, "Bytes a second of a page", &log->speeds, words_bytes_range);
-    }
-    if (log->durations.n > 0) {
-        tell_fact(tell, "median duration",
-                  words_ms(histogram_quantile(&log->durations, 0.5), text));
-        tell_fact(tell, "95 % took less than",
-                  words_ms(histogram_quantile(&log->durations, 0.95), text));
-        tell_histogram(tell, "Milliseconds of a request", &log->durations, words_range);
-    }
+    report_section(tell->to, "Answers", "Statuses of pages; robots.txt is not counted.");
+    tell_tally(tell, &log->statuses, "statuses", "status", true, telling_status);
+    report_section(tell->to, "Types", "Media types of pages with status 2xx, and bytes received.");
+    tell_tally(tell, &log->types, "types", "type", true, NULL);
+    report_section(tell->to, "Languages",
+                   "Of HTML pages with status 2xx, as they say: the lang attribute of html, else "
+                   "Content-Language.");
+    tell_tally(tell, &log->languages, "languages", "language", true, NULL);
+    report_section(tell->to, "Sizes and times",
+                   "Of pages: bytes received with status 2xx, and duration of requests.");
+    tell_histogram(tell, &log->lengths,
+                   (HistogramWords){.key = "page_bytes",
+                                    .bars = "Bytes of a page",
+                                    .median = "median size",
+                                    .mean = "mean size",
+                                    .kind = VALUE_BYTES,
+                                    .range = words_bytes_range});
+    tell_histogram(tell, &log->speeds,
+                   (HistogramWords){.key = "page_bytes_s",
+                                    .bars = "Bytes a second of a page",
+                                    .median = "median speed, bytes a second",
+                                    .kind = VALUE_BYTES,
+                                    .range = words_bytes_range});
+    tell_histogram(tell, &log->durations,
+                   (HistogramWords){.key = "request_ms",
+                                    .bars = "Milliseconds of a request",
+                                    .median = "median duration",
+                                    .p95 = "95 % took less than",
+                                    .kind = VALUE_MS,
+                                    .range = words_range});
 }
 
-static void tell_pages(Telling *tell, const char *title, const char *name,
-                       const ReportPage top[REPORT_TOP],
-                       char *(*words)(double value, char text[WORDS_BYTES]))
+static void tell_pages(Telling *tell, const char *key, const char *title, const char *column,
+                       const ReportPage top[REPORT_TOP], ReportKind kind)
 {
-    const ReportColumn columns[] = {{.name = name, .is_number = true},
-                                    {.name = "URL", .is_url = true}};
-    if (top[0].url == NULL) {
-        return;
+    const ReportColumn columns[] = {{column, column, true, false}, {"url", "URL", false, true}};
+    if (top[0].url != NULL) {
+        report_section(tell->to, title, NULL);
     }
-    tell_section(tell, title, NULL);
-    tell_table(tell, columns, 2);
+    report_list(tell->to, key, columns, 2);
     for (size_t i = 0; i < REPORT_TOP && top[i].url != NULL; i++) {
-        char value[WORDS_BYTES];
-        const char *cells[] = {words((double)top[i].value, value), top[i].url};
-        tell_row(tell, cells);
+        const ReportValue values[] = {{.kind = kind, .of.real = (double)top[i].value},
+                                      REPORT_TEXT(top[i].url)};
+        report_row(tell->to, values);
     }
-    tell_table_end(tell);
+    report_list_end(tell->to);
 }
 
 /* ---- what went wrong ---- */
@@ -336,98 +295,91 @@ static void tell_errors(Telling *tell)
 {
     const Report *report = tell->report;
     const ReportLog *log = &report->log;
-    tell_section(tell, "Errors",
-                 "Attempts that brought no whole answer, by class (politeness.retry).");
+    const ReportColumn columns[] = {{"name", "reason", false, false},
+                                    {"count", "URLs", true, false}};
+    report_section(tell->to, "Errors",
+                   "Attempts that brought no whole answer, by class (politeness.retry).");
+    tell_tally(tell, &log->errors, "errors", "class", false, NULL);
     if (log->errors.count == 0) {
-        tell_fact(tell, "errors", "none");
-    } else {
-        tell_tally(tell, &log->errors, "class", false, NULL);
+        report_fact(tell->to, NULL, "errors", REPORT_TEXT("none"));
     }
-    tell_section(tell, "Refusals",
-                 "URLs that were found and not scheduled, or scheduled and not requested.");
+    report_section(tell->to, "Refusals",
+                   "URLs that were found and not scheduled, or scheduled and not requested.");
     if (report->has_totals) {
-        const ReportColumn columns[] = {{.name = "reason"}, {.name = "URLs", .is_number = true}};
-        tell_table(tell, columns, 2);
+        report_list(tell->to, "refusals", columns, 2);
         for (size_t i = 0; i < REFUSALS; i++) {
-            char count[WORDS_BYTES];
-            const char *cells[] = {refusal_name((Refusal)i),
-                                   words_count(report->totals.refused[i], count)};
+            const ReportValue values[] = {REPORT_TEXT(refusal_name((Refusal)i)),
+                                          REPORT_COUNT(report->totals.refused[i])};
             if (report->totals.refused[i] > 0) {
-                tell_row(tell, cells);
+                report_row(tell->to, values);
             }
         }
-        tell_table_end(tell);
+        report_list_end(tell->to);
     }
     if (log->refusals.count > 0) {
-        tell_section(tell, "Deciding rules", "Of URLs that were scheduled and not requested.");
-        tell_tally(tell, &log->refusals, "rule", false, telling_status);
+        report_section(tell->to, "Deciding rules",
+                       "Of URLs that were scheduled and not requested.");
     }
+    tell_tally(tell, &log->refusals, "deciding_rules", "rule", false, telling_status);
 }
 
 static void report_sections_tell_broken(Telling *tell)
 {
     const ReportGraph *graph = &tell->report->graph;
-    const ReportColumn columns[] = {{.name = "status", .is_number = true},
-                                    {.name = "links", .is_number = true},
-                                    {.name = "broken URL", .is_url = true},
-                                    {.name = "pages that link to it", .is_url = true}};
-    tell_section(
-        tell, "Broken links",
-        "Linked pages with status 4xx (but 401, 403, 429, 451) or without an answer, most linked "
-        "first. All of them: ragno report DIR --broken-links.");
-    report_tell_count(tell, "broken pages", graph->n_broken);
-    report_tell_count(tell, "links to them", graph->n_broken_links);
-    if (graph->n_broken_links == 0) {
-        return;
-    }
-    tell_table(tell, columns, 4);
+    const ReportColumn columns[] = {{"status", "status", true, false},
+                                    {"links", "links", true, false},
+                                    {"url", "broken URL", false, true},
+                                    {"pages", "pages that link to it", false, true}};
+    report_section(tell->to, "Broken links",
+                   "Linked pages with status 4xx (but 401, 403, 429, 451) or without an answer, "
+                   "most linked first. All of them: ragno report DIR --broken-links.");
+    tell_count(tell, "broken_pages", "broken pages", graph->n_broken);
+    tell_count(tell, "broken_links", "links to them", graph->n_broken_links);
+    report_list(tell->to, "most_linked_broken", columns, 4);
     for (size_t i = 0; i < graph->n_broken_shown && graph->broken[i].n_from > 0; i++) {
         const BrokenPage *page = &graph->broken[i];
-        char status[WORDS_BYTES];
-        char links[WORDS_BYTES];
         Buffer from;
         buffer_init(&from, BUFFER_NO_LIMIT);
         for (uint32_t k = 0; k < page->n_from && k < REPORT_BROKEN_FROM; k++) {
             (void)buffer_printf(&from, "%s%s", k == 0 ? "" : " ", telling_url(tell, page->from[k]));
         }
-        (void)snprintf(status, sizeof status, "%" PRId32, page->status);
-        const char *cells[] = {status, words_count(page->n_from, links),
-                               telling_url(tell, page->index), buffer_string(&from)};
-        tell_row(tell, cells);
+        const ReportValue values[] = {REPORT_INTEGER(page->status), REPORT_COUNT(page->n_from),
+                                      REPORT_TEXT(telling_url(tell, page->index)),
+                                      REPORT_TEXT(buffer_string(&from))};
+        report_row(tell->to, values);
         buffer_destroy(&from);
     }
-    tell_table_end(tell);
+    report_list_end(tell->to);
 }
 
 /* ---- hosts ---- */
 
-static void tell_ranking(Telling *tell, const char *title, const HostRanking *ranking)
+static void tell_ranking(Telling *tell, const char *key, const char *title,
+                         const HostRanking *ranking)
 {
     const ReportColumn columns[] = {
-        {.name = "host", .is_url = true},     {.name = "pages", .is_number = true},
-        {.name = "bytes", .is_number = true}, {.name = "a request", .is_number = true},
-        {.name = "2xx", .is_number = true},   {.name = "4xx", .is_number = true},
-        {.name = "5xx", .is_number = true},   {.name = "failed", .is_number = true}};
-    if (ranking->n == 0) {
-        return;
+        {"host", "host", false, true},      {"pages", "pages", true, false},
+        {"bytes", "bytes", true, false},    {"request_ms", "a request", true, false},
+        {"status_2xx", "2xx", true, false}, {"status_4xx", "4xx", true, false},
+        {"status_5xx", "5xx", true, false}, {"failed", "failed", true, false}};
+    if (ranking->n > 0) {
+        report_section(tell->to, title, NULL);
     }
-    tell_section(tell, title, NULL);
-    tell_table(tell, columns, 8);
+    report_list(tell->to, key, columns, 8);
     for (size_t i = 0; i < ranking->n; i++) {
         const HostRecord *record = &ranking->hosts[i].record;
-        char text[7][WORDS_BYTES];
         double ms = record->fetches == 0 ? 0 : (double)record->fetch_ms / record->fetches;
-        const char *cells[] = {telling_origin(tell, ranking->hosts[i].host),
-                               words_count(record->pages, text[0]),
-                               words_bytes((double)record->bytes, text[1]),
-                               words_ms(ms, text[2]),
-                               words_count(record->by_status[2], text[3]),
-                               words_count(record->by_status[4], text[4]),
-                               words_count(record->by_status[5], text[5]),
-                               words_count(record->by_status[0], text[6])};
-        tell_row(tell, cells);
+        const ReportValue values[] = {REPORT_TEXT(telling_origin(tell, ranking->hosts[i].host)),
+                                      REPORT_COUNT(record->pages),
+                                      REPORT_BYTES(record->bytes),
+                                      REPORT_MS(ms),
+                                      REPORT_COUNT(record->by_status[2]),
+                                      REPORT_COUNT(record->by_status[4]),
+                                      REPORT_COUNT(record->by_status[5]),
+                                      REPORT_COUNT(record->by_status[0])};
+        report_row(tell->to, values);
     }
-    tell_table_end(tell);
+    report_list_end(tell->to);
 }
 
 static void report_sections_tell_hosts(Telling *tell)
@@ -436,98 +388,98 @@ static void report_sections_tell_hosts(Telling *tell)
     if (!tell->report->has_hosts) {
         return;
     }
-    tell_section(tell, "Hosts", NULL);
-    report_tell_count(tell, "active", hosts->active);
-    report_tell_count(tell, "given up after errors", hosts->dropped);
+    report_section(tell->to, "Hosts", NULL);
+    report_object(tell->to, "hosts");
+    tell_count(tell, "visited", "hosts visited", hosts->n);
+    tell_count(tell, "active", "active", hosts->active);
+    tell_count(tell, "dropped", "given up after errors", hosts->dropped);
     for (size_t i = 0; i < FETCH_CLASSES; i++) {
         if (hosts->dropped_by[i] > 0) {
             char name[64];
             (void)snprintf(name, sizeof name, "given up: %s", fetch_class_name((FetchClass)i));
-            report_tell_count(tell, name, hosts->dropped_by[i]);
+            tell_count(tell, NULL, name, hosts->dropped_by[i]);
         }
     }
-    report_tell_count(tell, "parked: failed for too long", hosts->parked);
-    report_tell_count(tell, "at their limit", hosts->full);
-    report_tell_count(tell, "denied by the operator", hosts->denied);
-    if (hosts->queues.n > 0) {
-        report_tell_count(tell, "with URLs that are scheduled", hosts->queues.n);
-        tell_histogram(tell, "URLs that are scheduled, by host", &hosts->queues, words_range);
-    }
-    tell_ranking(tell, "Largest hosts, by pages", &hosts->largest);
-    tell_ranking(tell, "Largest hosts, by bytes", &hosts->heaviest);
-    tell_ranking(tell, "Slowest hosts", &hosts->slowest);
-    tell_ranking(tell, "Hosts with most failures", &hosts->failing);
+    tell_count(tell, "parked", "parked: failed for too long", hosts->parked);
+    tell_count(tell, "full", "at their limit", hosts->full);
+    tell_count(tell, "denied", "denied by the operator", hosts->denied);
+    tell_count(tell, "with_crawl_delay", "with Crawl-delay", hosts->with_crawl_delay);
+    tell_count(tell, "closed", "whose robots.txt forbids all that was tried", hosts->closed);
+    tell_count(tell, "urls_forbidden", "URLs forbidden", hosts->robots_denied);
+    tell_count(tell, "with_urls_queued", "with URLs that are scheduled", hosts->queues.n);
+    tell_histogram(tell, &hosts->queues,
+                   (HistogramWords){.key = "urls_queued",
+                                    .bars = "URLs that are scheduled, by host",
+                                    .kind = VALUE_REAL,
+                                    .range = words_range});
+    report_object_end(tell->to);
+    tell_ranking(tell, "hosts_by_pages", "Largest hosts, by pages", &hosts->largest);
+    tell_ranking(tell, "hosts_by_bytes", "Largest hosts, by bytes", &hosts->heaviest);
+    tell_ranking(tell, "hosts_by_time", "Slowest hosts", &hosts->slowest);
+    tell_ranking(tell, "hosts_by_failures", "Hosts with most failures", &hosts->failing);
 }
 
 /* Single answers, of any host. */
 static void tell_walls(Telling *tell)
 {
     const ReportHosts *hosts = &tell->report->hosts;
-    static const char *const names[] = {[WALL_PAYMENT] = "402: payment wanted",
-                                        [WALL_FORBIDDEN] = "403: forbidden",
-                                        [WALL_BUSY] = "429: too many requests",
-                                        [WALL_CHALLENGE] = "challenges: proof of a human wanted"};
-    const ReportColumn columns[] = {{.name = "host", .is_url = true},
-                                    {.name = "402", .is_number = true},
-                                    {.name = "403", .is_number = true},
-                                    {.name = "429", .is_number = true},
-                                    {.name = "challenge", .is_number = true}};
+    static const ReportColumn kinds[HTTP_WALLS] = {
+        [WALL_PAYMENT] = {"payment", "402: payment wanted", true, false},
+        [WALL_FORBIDDEN] = {"forbidden", "403: forbidden", true, false},
+        [WALL_BUSY] = {"busy", "429: too many requests", true, false},
+        [WALL_CHALLENGE] = {"challenge", "challenges: proof of a human wanted", true, false}};
+    const ReportColumn columns[] = {{"host", "host", false, true},
+                                    {"payment", "402", true, false},
+                                    {"forbidden", "403", true, false},
+                                    {"busy", "429", true, false},
+                                    {"challenge", "challenge", true, false}};
     if (!tell->report->has_hosts || hosts->walled == 0) {
         return;
     }
-    tell_section(tell, "Answers that keep crawlers out",
-                 "Pages that were answered so, each attempt counted; ragno db DIR hosts --walls "
-                 "lists all hosts.");
-    report_tell_count(tell, "hosts", hosts->walled);
-    report_tell_count(tell, "of these rest, since they give no others", hosts->resting);
+    report_section(tell->to, "Answers that keep crawlers out",
+                   "Pages that were answered so, each attempt counted; ragno db DIR hosts --walls "
+                   "lists all hosts.");
+    report_object(tell->to, "walls");
+    tell_count(tell, "hosts", "hosts", hosts->walled);
+    tell_count(tell, "resting", "of these rest, since they give no others", hosts->resting);
     for (size_t i = 0; i < HTTP_WALLS; i++) {
-        report_tell_count(tell, names[i], hosts->walls[i]);
+        tell_count(tell, kinds[i].key, kinds[i].name, hosts->walls[i]);
     }
-    tell_table(tell, columns, 5);
+    report_list(tell->to, "by_host", columns, 5);
     for (size_t i = 0; i < hosts->walling.n; i++) {
         const uint32_t *walls = hosts->walling.hosts[i].record.walls;
-        char text[HTTP_WALLS][WORDS_BYTES];
-        const char *cells[] = {
-            telling_origin(tell, hosts->walling.hosts[i].host),
-            words_count(walls[WALL_PAYMENT], text[0]), words_count(walls[WALL_FORBIDDEN], text[1]),
-            words_count(walls[WALL_BUSY], text[2]), words_count(walls[WALL_CHALLENGE], text[3])};
-        tell_row(tell, cells);
+        const ReportValue values[] = {
+            REPORT_TEXT(telling_origin(tell, hosts->walling.hosts[i].host)),
+            REPORT_COUNT(walls[WALL_PAYMENT]), REPORT_COUNT(walls[WALL_FORBIDDEN]),
+            REPORT_COUNT(walls[WALL_BUSY]), REPORT_COUNT(walls[WALL_CHALLENGE])};
+        report_row(tell->to, values);
     }
-    tell_table_end(tell);
+    report_list_end(tell->to);
+    report_object_end(tell->to);
 }
 
 static void report_sections_tell_robots(Telling *tell)
 {
     const Report *report = tell->report;
     const ReportGraph *graph = &report->graph;
-    tell_section(tell, "robots.txt", "How robots.txt was answered, and what it forbade.");
-    tell_tally(tell, &report->log.robots_statuses, "status", false, telling_status);
-    if (report->has_hosts) {
-        report_tell_count(tell, "URLs forbidden", report->hosts.robots_denied);
-        report_tell_count(tell, "hosts that forbid all that was tried", report->hosts.closed);
-        report_tell_count(tell, "hosts with Crawl-delay", report->hosts.with_crawl_delay);
+    const ReportColumn columns[] = {{"host", "host", false, true},
+                                    {"refusals", "refusals", true, false},
+                                    {"answers", "answers", true, false}};
+    report_section(tell->to, "robots.txt", "How robots.txt was answered.");
+    tell_tally(tell, &report->log.robots_statuses, "robots_statuses", "status", false,
+               telling_status);
+    report_section(tell->to, "Walls",
+                   "Hosts that answered at least 80 % of their pages, and at least 10, with 401, "
+                   "403, 429, 451 or 503.");
+    tell_count(tell, "refusing_hosts", "hosts", graph->n_walls_all);
+    report_list(tell->to, "most_refusing_hosts", columns, 3);
+    for (size_t i = 0; i < graph->n_walls; i++) {
+        const ReportValue values[] = {REPORT_TEXT(telling_origin(tell, graph->walls[i].host)),
+                                      REPORT_COUNT(graph->walls[i].refusals),
+                                      REPORT_COUNT(graph->walls[i].answers)};
+        report_row(tell->to, values);
     }
-    tell_section(
-        tell, "Walls",
-        "Hosts that answered at least 80 % of their pages, and at least 10, with 401, 403, "
-        "429, 451 "
-        "or 503.");
-    report_tell_count(tell, "hosts", graph->n_walls_all);
-    if (graph->n_walls > 0) {
-        const ReportColumn columns[] = {{.name = "host", .is_url = true},
-                                        {.name = "refusals", .is_number = true},
-                                        {.name = "answers", .is_number = true}};
-        tell_table(tell, columns, 3);
-        for (size_t i = 0; i < graph->n_walls; i++) {
-            char refusals[WORDS_BYTES];
-            char answers[WORDS_BYTES];
-            const char *cells[] = {telling_origin(tell, graph->walls[i].host),
-                                   words_count(graph->walls[i].refusals, refusals),
-                                   words_count(graph->walls[i].answers, answers)};
-            tell_row(tell, cells);
-        }
-        tell_table_end(tell);
-    }
+    report_list_end(tell->to);
     tell_walls(tell);
 }
 
@@ -538,43 +490,40 @@ static void tell_graph(Telling *tell)
     const ReportGraph *graph = &tell->report->graph;
     uint64_t most = 1;
     unsigned last = REPORT_DEPTHS;
-    tell_section(tell, "Depth", "Links from a seed, of crawled pages.");
+    report_section(tell->to, "Depth", "Links from a seed, of crawled pages.");
     while (last > 0 && graph->depths[last - 1] == 0) {
         last--;
     }
     for (unsigned i = 0; i < last; i++) {
         most = graph->depths[i] > most ? graph->depths[i] : most;
     }
-    tell->to->bars(tell->to->context, "Pages by depth");
+    report_bars(tell->to, "depths", "Pages by depth");
     for (unsigned i = 0; i < last; i++) {
         char depth[WORDS_BYTES];
-        char count[WORDS_BYTES];
         (void)snprintf(depth, sizeof depth, i == REPORT_DEPTHS - 1 ? "%u and more" : "%u", i);
-        tell->to->bar(tell->to->context, depth, words_count(graph->depths[i], count),
-                      (double)graph->depths[i] / (double)most);
+        report_bar(tell->to, depth, REPORT_COUNT(graph->depths[i]),
+                   (double)graph->depths[i] / (double)most);
     }
-    tell->to->bars_end(tell->to->context);
-    tell_section(tell, "Links",
-                 "Different links of a page that has any; redirects are not counted.");
-    report_tell_count(tell, "links", graph->n_links);
-    tell_share(tell, "to another host", graph->n_links_cross, graph->n_links);
-    if (graph->degrees.n > 0) {
-        char text[WORDS_BYTES];
-        (void)snprintf(text, sizeof text, "%.1f", graph->degrees.sum / (double)graph->degrees.n);
-        tell_fact(tell, "mean of a page", text);
-        tell_histogram(tell, "Links of a page", &graph->degrees, words_range);
-    }
-    tell_section(tell, "Redirects", NULL);
-    tell_share(tell, "pages that redirect", graph->redirects, graph->n_crawled);
-    tell_share(tell, "to another host", graph->redirects_cross, graph->redirects);
+    report_bars_end(tell->to);
+    report_section(tell->to, "Links",
+                   "Different links of a page that has any; redirects are not counted.");
+    tell_count(tell, "links", "links", graph->n_links);
+    report_fact(tell->to, "links_to_other_hosts", "to another host",
+                REPORT_SHARE(graph->n_links_cross, graph->n_links));
+    tell_histogram(tell, &graph->degrees,
+                   (HistogramWords){.key = "links_of_a_page",
+                                    .bars = "Links of a page",
+                                    .mean = "mean of a page",
+                                    .kind = VALUE_REAL,
+                                    .range = words_range});
+    report_section(tell->to, "Redirects", NULL);
+    report_fact(tell->to, "redirects", "pages that redirect",
+                REPORT_SHARE(graph->redirects, graph->n_crawled));
+    report_fact(tell->to, "redirects_to_other_hosts", "to another host",
+                REPORT_SHARE(graph->redirects_cross, graph->redirects));
 }
 
-static char *size_words(double value, char text[WORDS_BYTES])
-{
-    return words_bytes(value, text);
-}
-
-Result report_tell(const Report *report, const ReportWriter *writer)
+void report_tell(const Report *report, ReportWriter *writer)
 {
     Telling tell = {.report = report, .to = writer};
     char time[WORDS_BYTES];
@@ -583,18 +532,20 @@ Result report_tell(const Report *report, const ReportWriter *writer)
     buffer_init(&tell.url, BUFFER_NO_LIMIT);
     (void)snprintf(subtitle, sizeof subtitle, "%s, as of %s UTC, ragno %s", report->directory,
                    words_time(report->made, time), RAGNO_VERSION);
-    writer->begin(writer->context, "Crawl report", subtitle);
+    report_title(writer, "Crawl report", subtitle);
+    report_fact(writer, "directory", NULL, REPORT_TEXT(report->directory));
+    report_fact(writer, "made", NULL, REPORT_TIME(report->made));
+    report_fact(writer, "version", NULL, REPORT_TEXT(RAGNO_VERSION));
     tell_summary(&tell);
     tell_speed(&tell);
     tell_answers(&tell);
     tell_errors(&tell);
     report_sections_tell_robots(&tell);
     report_sections_tell_hosts(&tell);
-    tell_pages(&tell, "Largest pages", "bytes", report->log.largest, size_words);
-    tell_pages(&tell, "Slowest requests", "time", report->log.slowest, words_ms);
+    tell_pages(&tell, "largest_pages", "Largest pages", "bytes", report->log.largest, VALUE_BYTES);
+    tell_pages(&tell, "slowest_requests", "Slowest requests", "ms", report->log.slowest, VALUE_MS);
     tell_graph(&tell);
     report_sections_tell_broken(&tell);
     buffer_destroy(&tell.origin);
     buffer_destroy(&tell.url);
-    return writer->end(writer->context);
 }

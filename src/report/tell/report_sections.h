@@ -6,9 +6,9 @@
 #define REPORT_TELL_REPORT_SECTIONS_H
 
 #include "report/gather/report.h"
-#include "report/tell/report_writer.h"
+#include "report/write/report_writer.h"
 
-/* Tells the whole report to the writer. The writer's first error; RESULT_MEMORY. */
-Result report_tell(const Report *report, const ReportWriter *writer);
+/* Tells the whole report to the writer, which keeps the first error. */
+void report_tell(const Report *report, ReportWriter *writer);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * What: each function writes into text and returns it.
  * Threads: any; pure. */
-#ifndef REPORT_TELL_REPORT_WORDS_H
-#define REPORT_TELL_REPORT_WORDS_H
+#ifndef REPORT_WRITE_REPORT_WORDS_H
+#define REPORT_WRITE_REPORT_WORDS_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "report/tell/report_words.h"
+#include "report/write/report_words.h"
 
 #include <inttypes.h>
 #include <math.h>
