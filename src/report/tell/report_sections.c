@@ -24,7 +24,7 @@ typedef struct Telling {
 
 #define ROWS_SHOWN 15u
 
-static void tell_count(const Telling *tell, const char *key, const char *label, uint64_t n)
+static void tell_number(const Telling *tell, const char *key, const char *label, uint64_t n)
 {
     report_fact(tell->to, key, label, REPORT_COUNT(n));
 }
@@ -78,7 +78,7 @@ static void tell_tally(const Telling *tell, const Tally *tally, const char *key,
     }
     report_list_end(tell->to);
     if (n > ROWS_SHOWN && name != NULL) {
-        tell_count(tell, NULL, "further rows", n - ROWS_SHOWN);
+        tell_number(tell, NULL, "further rows", n - ROWS_SHOWN);
     }
     free(rows);
 }
@@ -108,17 +108,17 @@ static void tell_histogram(const Telling *tell, const Histogram *histogram, Hist
     unsigned last = HISTOGRAM_BINS;
     uint64_t most = 1;
     report_object(tell->to, words.key);
-    tell_count(tell, "count", NULL, histogram->n);
+    tell_number(tell, "count", NULL, histogram->n);
     if (histogram->n > 0) {
         ReportValue value = {.kind = words.kind, .decimals = 1};
-        tell_count(tell, "least", NULL, histogram->least);
+        tell_number(tell, "least", NULL, histogram->least);
         value.of.real = histogram_quantile(histogram, 0.5);
         report_fact(tell->to, "median", words.median, value);
         value.of.real = histogram->sum / (double)histogram->n;
         report_fact(tell->to, "mean", words.mean, value);
         value.of.real = histogram_quantile(histogram, 0.95);
         report_fact(tell->to, "p95", words.p95, value);
-        tell_count(tell, "most", NULL, histogram->most);
+        tell_number(tell, "most", NULL, histogram->most);
     }
     report_object_end(tell->to);
     while (first < HISTOGRAM_BINS && histogram->count[first] == 0) {
@@ -174,21 +174,21 @@ static void tell_summary(Telling *tell)
                     REPORT_REAL(cpu_ms > 0 ? (double)totals->pages * 1e3 / cpu_ms : 0.0, 0));
     }
     /* The totals count what rotated logs that are gone had. */
-    tell_count(tell, "pages", "pages fetched", report->has_totals ? totals->pages : log->pages);
-    tell_count(tell, "requests", "requests", report->has_totals ? totals->fetches : log->requests);
-    tell_count(tell, "robots_files", "requests of robots.txt", log->robots_files);
+    tell_number(tell, "pages", "pages fetched", report->has_totals ? totals->pages : log->pages);
+    tell_number(tell, "requests", "requests", report->has_totals ? totals->fetches : log->requests);
+    tell_number(tell, "robots_files", "requests of robots.txt", log->robots_files);
     report_fact(tell->to, "bytes", "received",
                 REPORT_BYTES(report->has_totals ? totals->bytes : log->bytes));
-    tell_count(tell, "urls_known", "URLs known", report->graph.n_pages);
+    tell_number(tell, "urls_known", "URLs known", report->graph.n_pages);
     report_fact(tell->to, "urls_crawled", "URLs crawled",
                 REPORT_SHARE(report->graph.n_crawled, report->graph.n_pages));
     report_fact(tell->to, "duplicates", "duplicates", REPORT_SHARE(log->duplicates, log->pages));
-    tell_count(tell, "truncated", "cut off (truncated)", log->truncated);
-    tell_count(tell, "unread", "not read to the end for links", log->unread);
-    tell_count(tell, "pages_beyond", "pages beyond parse.max_links", log->beyond_pages);
-    tell_count(tell, "links_beyond", "links beyond parse.max_links", log->beyond_links);
-    tell_count(tell, "pages_long_links", "pages with links that are too long", log->long_pages);
-    tell_count(tell, "long_links", "links that are too long", log->long_links);
+    tell_number(tell, "truncated", "cut off (truncated)", log->truncated);
+    tell_number(tell, "unread", "not read to the end for links", log->unread);
+    tell_number(tell, "pages_beyond", "pages beyond parse.max_links", log->beyond_pages);
+    tell_number(tell, "links_beyond", "links beyond parse.max_links", log->beyond_links);
+    tell_number(tell, "pages_long_links", "pages with links that are too long", log->long_pages);
+    tell_number(tell, "long_links", "links that are too long", log->long_links);
 }
 
 /* A line needs points. */
@@ -333,8 +333,8 @@ static void report_sections_tell_broken(Telling *tell)
     report_section(tell->to, "Broken links",
                    "Linked pages with status 4xx (but 401, 403, 429, 451) or without an answer, "
                    "most linked first. All of them: ragno report DIR --broken-links.");
-    tell_count(tell, "broken_pages", "broken pages", graph->n_broken);
-    tell_count(tell, "broken_links", "links to them", graph->n_broken_links);
+    tell_number(tell, "broken_pages", "broken pages", graph->n_broken);
+    tell_number(tell, "broken_links", "links to them", graph->n_broken_links);
     report_list(tell->to, "most_linked_broken", columns, 4);
     for (size_t i = 0; i < graph->n_broken_shown && graph->broken[i].n_from > 0; i++) {
         const BrokenPage *page = &graph->broken[i];
@@ -390,23 +390,23 @@ static void report_sections_tell_hosts(Telling *tell)
     }
     report_section(tell->to, "Hosts", NULL);
     report_object(tell->to, "hosts");
-    tell_count(tell, "visited", "hosts visited", hosts->n);
-    tell_count(tell, "active", "active", hosts->active);
-    tell_count(tell, "dropped", "given up after errors", hosts->dropped);
+    tell_number(tell, "visited", "hosts visited", hosts->n);
+    tell_number(tell, "active", "active", hosts->active);
+    tell_number(tell, "dropped", "given up after errors", hosts->dropped);
     for (size_t i = 0; i < FETCH_CLASSES; i++) {
         if (hosts->dropped_by[i] > 0) {
             char name[64];
             (void)snprintf(name, sizeof name, "given up: %s", fetch_class_name((FetchClass)i));
-            tell_count(tell, NULL, name, hosts->dropped_by[i]);
+            tell_number(tell, NULL, name, hosts->dropped_by[i]);
         }
     }
-    tell_count(tell, "parked", "parked: failed for too long", hosts->parked);
-    tell_count(tell, "full", "at their limit", hosts->full);
-    tell_count(tell, "denied", "denied by the operator", hosts->denied);
-    tell_count(tell, "with_crawl_delay", "with Crawl-delay", hosts->with_crawl_delay);
-    tell_count(tell, "closed", "whose robots.txt forbids all that was tried", hosts->closed);
-    tell_count(tell, "urls_forbidden", "URLs forbidden", hosts->robots_denied);
-    tell_count(tell, "with_urls_queued", "with URLs that are scheduled", hosts->queues.n);
+    tell_number(tell, "parked", "parked: failed for too long", hosts->parked);
+    tell_number(tell, "full", "at their limit", hosts->full);
+    tell_number(tell, "denied", "denied by the operator", hosts->denied);
+    tell_number(tell, "with_crawl_delay", "with Crawl-delay", hosts->with_crawl_delay);
+    tell_number(tell, "closed", "whose robots.txt forbids all that was tried", hosts->closed);
+    tell_number(tell, "urls_forbidden", "URLs forbidden", hosts->robots_denied);
+    tell_number(tell, "with_urls_queued", "with URLs that are scheduled", hosts->queues.n);
     tell_histogram(tell, &hosts->queues,
                    (HistogramWords){.key = "urls_queued",
                                     .bars = "URLs that are scheduled, by host",
@@ -440,10 +440,10 @@ static void tell_walls(Telling *tell)
                    "Pages that were answered so, each attempt counted; ragno db DIR hosts --walls "
                    "lists all hosts.");
     report_object(tell->to, "walls");
-    tell_count(tell, "hosts", "hosts", hosts->walled);
-    tell_count(tell, "resting", "of these rest, since they give no others", hosts->resting);
+    tell_number(tell, "hosts", "hosts", hosts->walled);
+    tell_number(tell, "resting", "of these rest, since they give no others", hosts->resting);
     for (size_t i = 0; i < HTTP_WALLS; i++) {
-        tell_count(tell, kinds[i].key, kinds[i].name, hosts->walls[i]);
+        tell_number(tell, kinds[i].key, kinds[i].name, hosts->walls[i]);
     }
     report_list(tell->to, "by_host", columns, 5);
     for (size_t i = 0; i < hosts->walling.n; i++) {
@@ -471,7 +471,7 @@ static void report_sections_tell_robots(Telling *tell)
     report_section(tell->to, "Walls",
                    "Hosts that answered at least 80 % of their pages, and at least 10, with 401, "
                    "403, 429, 451 or 503.");
-    tell_count(tell, "refusing_hosts", "hosts", graph->n_walls_all);
+    tell_number(tell, "refusing_hosts", "hosts", graph->n_walls_all);
     report_list(tell->to, "most_refusing_hosts", columns, 3);
     for (size_t i = 0; i < graph->n_walls; i++) {
         const ReportValue values[] = {REPORT_TEXT(telling_origin(tell, graph->walls[i].host)),
@@ -507,7 +507,7 @@ static void tell_graph(Telling *tell)
     report_bars_end(tell->to);
     report_section(tell->to, "Links",
                    "Different links of a page that has any; redirects are not counted.");
-    tell_count(tell, "links", "links", graph->n_links);
+    tell_number(tell, "links", "links", graph->n_links);
     report_fact(tell->to, "links_to_other_hosts", "to another host",
                 REPORT_SHARE(graph->n_links_cross, graph->n_links));
     tell_histogram(tell, &graph->degrees,

@@ -258,7 +258,7 @@ static void html_section(void *context, const char *title, const char *note)
     }
 }
 
-static void html_note(void *context, const char *note)
+static void html_remark(void *context, const char *note)
 {
     ReportHtml *html = context;
     switch_to(html, OPEN_NOTHING);
@@ -411,7 +411,7 @@ Result report_html_renderer(ReportRenderer *renderer, Buffer *out)
     *renderer = (ReportRenderer){.context = html,
                                  .title = html_title,
                                  .section = html_section,
-                                 .note = html_note,
+                                 .note = html_remark,
                                  .fact = html_fact,
                                  .table = html_table,
                                  .row = html_row,
