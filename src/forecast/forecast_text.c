@@ -153,9 +153,8 @@ static void forecast_tell_assumptions(const Forecast *forecast, const ForecastIn
 {
     const Config *config = input->config;
     report_fact(to, "measured_s", "assumed: the last", REPORT_SECONDS(forecast->measured_s));
-    report_fact(to, "bytes_per_page", "received for a page",
-                REPORT_BYTES(forecast->bytes_per_page));
-    report_fact(to, "disk_per_page", "on disk for a page", REPORT_BYTES(forecast->disk_per_page));
+    report_fact(to, "bytes_per_page", NULL, REPORT_BYTES(forecast->bytes_per_page));
+    report_fact(to, "disk_per_page", NULL, REPORT_BYTES(forecast->disk_per_page));
     if (!input->limits_hold &&
         config->crawl_max_pages + config->crawl_max_bytes + config->crawl_max_duration > 0) {
         report_note(
