@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "base/core/temporary_file.h"
-#include "base/memory/json_writer.h"
 
 /* ---- Audit text ---- */
 
 #define CLOSEST_HOSTS 5u
 #define CHANGES_TOLD  20u
+#define AUDIT_LABELS  22u /* columns */
+#define PLACE_BYTES   320u
 
 const char *audit_text_time(WallTime time, char text[AUDIT_TIME_BYTES])
 {
@@ -24,79 +25,56 @@ const char *audit_text_time(WallTime time, char text[AUDIT_TIME_BYTES])
     return text;
 }
 
-static void print_place(const Audit *audit, AuditPlace place, FILE *out)
+/* "crawl.log:12" in text, which has room for a name and a number; NULL: there is no such line. */
+static const char *audit_text_place(const Audit *audit, AuditPlace place, char text[PLACE_BYTES])
 {
-    (void)fprintf(out, "%s:%" PRIu64, log_reader_name(audit->reader, place.file), place.line);
+    if (place.line == 0) {
+        return NULL;
+    }
+    (void)snprintf(text, PLACE_BYTES, "%s:%" PRIu64, log_reader_name(audit->reader, place.file),
+                   place.line);
+    return text;
 }
 
 /* ---- breaches ---- */
 
-static void print_pause(const Audit *audit, const AuditFinding *finding, FILE *out)
+static void audit_tell_findings(const Audit *audit, ReportWriter *to)
 {
-    bool at_once = finding->found < 0;
-    (void)fprintf(out, "%s was asked ", finding->subject);
-    if (at_once) {
-        (void)fprintf(out, "%" PRId64 " ms before the end of the request in ", -finding->found);
-    } else {
-        (void)fprintf(out, "%" PRId64 " ms after the request in ", finding->found);
-    }
-    if (finding->before.line == 0) {
-        (void)fprintf(out, "a log that is gone");
-    } else {
-        print_place(audit, finding->before, out);
-    }
-    (void)fprintf(out, "; it was owed %" PRId64 " ms, so %" PRId64 " ms too soon\n", finding->asked,
-                  finding->asked - finding->found);
-}
-
-static void print_finding(const Audit *audit, const AuditFinding *finding, FILE *out)
-{
-    (void)fprintf(out, "breach %s ", audit_breach_name(finding->breach));
-    print_place(audit, finding->place, out);
-    (void)fprintf(out, ": ");
-    switch (finding->breach) {
-    case BREACH_HOST_PAUSE:
-    case BREACH_IP_PAUSE:
-    case BREACH_AT_ONCE:
-        print_pause(audit, finding, out);
-        break;
-    case BREACH_OWED:
-        (void)fprintf(
-            out, "%s was owed %" PRId64 " ms according to its line, but %" PRId64 " ms were due\n",
-            finding->subject, finding->found, finding->asked);
-        break;
-    case BREACH_STATED:
-        (void)fprintf(out,
-                      "the line states a pause of %" PRId64 " ms for %s, its times give %" PRId64
-                      " ms\n",
-                      finding->asked, finding->subject, finding->found);
-        break;
-    case BREACH_FORBIDDEN:
-        (void)fprintf(out, "%s is forbidden by version %" PRId64 " of robots.txt: %s\n",
-                      finding->subject, finding->asked,
-                      finding->rule == NULL ? "(out of memory)" : finding->rule);
-        break;
-    case BREACH_NO_ROBOTS:
-        (void)fprintf(out, "%s was fetched before robots.txt was known\n", finding->subject);
-        break;
-    case AUDIT_BREACHES:
-        break;
-    }
-}
-
-static void print_findings(const Audit *audit, FILE *out)
-{
+    static const ReportColumn columns[] = {
+        {"kind", "breach", false, false},       {"line", "line", false, false},
+        {"line_before", "after", false, false}, {"time", NULL, false, false},
+        {"subject", "of", false, true},         {"owed_ms", "owed, ms", true, false},
+        {"found_ms", "found, ms", true, false}, {"robots_version", "robots.txt", true, false},
+        {"rule", "rule", false, false}};
     const AuditFindings *findings = &audit->findings;
+    uint64_t total = audit_findings_total(findings);
+    report_list(to, "breaches_kept", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < findings->n_kept; i++) {
-        print_finding(audit, &findings->kept[i], out);
+        const AuditFinding *finding = &findings->kept[i];
+        char line[PLACE_BYTES];
+        char before[PLACE_BYTES];
+        bool robots = finding->breach == BREACH_FORBIDDEN || finding->breach == BREACH_NO_ROBOTS;
+        const ReportValue number = REPORT_INTEGER(finding->asked);
+        const ReportValue values[] = {REPORT_TEXT(audit_breach_name(finding->breach)),
+                                      REPORT_TEXT(audit_text_place(audit, finding->place, line)),
+                                      REPORT_TEXT(audit_text_place(audit, finding->before, before)),
+                                      REPORT_TIME(finding->time),
+                                      REPORT_TEXT(finding->subject),
+                                      robots ? REPORT_NONE : number,
+                                      robots ? REPORT_NONE : REPORT_INTEGER(finding->found),
+                                      robots ? number : REPORT_NONE,
+                                      REPORT_TEXT(finding->rule)};
+        report_row(to, values);
     }
-    uint64_t more = audit_findings_total(findings) - findings->n_kept;
-    if (more > 0) {
-        (void)fprintf(out, "and %" PRIu64 " more\n", more);
+    report_list_end(to);
+    if (total > findings->n_kept) {
+        report_note(to, NULL, "and %" PRIu64 " more", total - findings->n_kept);
     }
-    if (audit_findings_total(findings) > 0) {
-        (void)fputc('\n', out);
+    report_object(to, "breaches_by_kind");
+    for (size_t i = 0; i < AUDIT_BREACHES; i++) {
+        report_fact(to, audit_breach_name((AuditBreach)i), NULL, REPORT_COUNT(findings->count[i]));
     }
+    report_object_end(to);
 }
 
 /* ---- closest calls ---- */
@@ -142,291 +120,147 @@ static const AuditAddress *closest_address(const Audit *audit)
     return closest;
 }
 
-static void print_closest(const Audit *audit, const char *name, const AuditClosest *closest,
-                          FILE *out)
+static void audit_tell_closest(const Audit *audit, const char *name, const AuditClosest *closest,
+                               ReportWriter *to)
 {
-    (void)fprintf(out, "    %6" PRId64 " ms  owed %" PRId64 " ms  %s  ",
-                  closest->owed + closest->slack, closest->owed, name);
-    print_place(audit, closest->before, out);
-    (void)fprintf(out, " -> ");
-    print_place(audit, closest->place, out);
-    (void)fputc('\n', out);
+    char line[PLACE_BYTES];
+    char before[PLACE_BYTES];
+    const ReportValue values[] = {REPORT_TEXT(name), REPORT_INTEGER(closest->owed + closest->slack),
+                                  REPORT_INTEGER(closest->owed),
+                                  REPORT_TEXT(audit_text_place(audit, closest->place, line)),
+                                  REPORT_TEXT(audit_text_place(audit, closest->before, before))};
+    report_row(to, values);
+}
+
+static void audit_tell_pauses(const Audit *audit, ReportWriter *to)
+{
+    static const ReportColumn columns[] = {{"subject", "closest pauses", false, true},
+                                           {"pause_ms", "ms", true, false},
+                                           {"owed_ms", "owed", true, false},
+                                           {"line", "line", false, false},
+                                           {"line_before", "after", false, false}};
+    AuditHost **hosts = NULL;
+    char ip[IP_ADDRESS_TEXT_BYTES];
+    size_t n = closest_hosts(audit, &hosts);
+    const AuditAddress *address = closest_address(audit);
+    report_fact(to, "host_pauses", "pauses of hosts", REPORT_COUNT(audit->pauses.judged_hosts));
+    report_fact(to, "address_pauses", "pauses of addresses",
+                REPORT_COUNT(audit->pauses.judged_addresses));
+    report_list(to, "closest_hosts", columns, 5);
+    for (size_t i = 0; i < n; i++) {
+        audit_tell_closest(audit, hosts[i]->origin, &hosts[i]->subject.closest, to);
+    }
+    report_list_end(to);
+    report_list(to, "closest_addresses", columns, 5);
+    if (address != NULL) {
+        audit_tell_closest(audit, ip_address_format(&address->ip, ip), &address->subject.closest,
+                           to);
+    }
+    report_list_end(to);
+    free(hosts);
 }
 
 /* ---- figures ---- */
 
-static uint64_t breaches(const Audit *audit, AuditBreach a, AuditBreach b, AuditBreach c)
-{
-    const uint64_t *count = audit->findings.count;
-    return count[a] + (b != a ? count[b] : 0) + (c != a && c != b ? count[c] : 0);
-}
-
-static void print_requests(const Audit *audit, FILE *out)
+static void audit_tell_counts(const Audit *audit, ReportWriter *to)
 {
     const AuditCounts *counts = &audit->counts;
-    char first[AUDIT_TIME_BYTES];
-    char last[AUDIT_TIME_BYTES];
-    (void)fprintf(out,
-                  "requests    %" PRIu64 " (%" PRIu64 " of robots.txt) to %" PRIu64
-                  " host%s at %" PRIu64 " address%s, %" PRIu64 " bytes\n",
-                  counts->requests, counts->robots_files, counts->hosts,
-                  counts->hosts == 1 ? "" : "s", counts->addresses,
-                  counts->addresses == 1 ? "" : "es", counts->bytes);
-    if (counts->requests > 0) {
-        (void)fprintf(out, "from        %s to %s UTC\n", audit_text_time(counts->first, first),
-                      audit_text_time(counts->last, last));
-    }
+    bool any = counts->requests > 0;
+    report_fact(to, "lines", "lines", REPORT_COUNT(counts->lines));
+    report_fact(to, "requests", "requests", REPORT_COUNT(counts->requests));
+    report_fact(to, "robots_files", "of robots.txt", REPORT_COUNT(counts->robots_files));
+    report_fact(to, "pages", "of pages", REPORT_COUNT(counts->pages));
+    report_fact(to, "hosts", "to hosts", REPORT_COUNT(counts->hosts));
+    report_fact(to, "addresses", "at addresses", REPORT_COUNT(counts->addresses));
+    report_fact(to, "bytes", "received", REPORT_BYTES(counts->bytes));
+    report_fact(to, "first", "from", any ? REPORT_TIME(counts->first) : REPORT_NONE);
+    report_fact(to, "last", "to", any ? REPORT_TIME(counts->last) : REPORT_NONE);
+    report_fact(to, "robots_versions", "versions of robots.txt", REPORT_COUNT(counts->versions));
+    report_fact(to, "robots_judged", "pages judged by them",
+                REPORT_COUNT(counts->judged_by_robots));
+    report_fact(to, "robots_refused", "URLs refused by them", REPORT_COUNT(counts->refused));
 }
 
-static void print_pauses(const Audit *audit, FILE *out)
+/* What is 0 is not told to people: nothing is unproven there. */
+static void audit_tell_unproven(ReportWriter *to, const char *key, const char *label, uint64_t n)
 {
-    AuditHost **hosts = NULL;
-    char ip[IP_ADDRESS_TEXT_BYTES];
-    size_t n = closest_hosts(audit, &hosts);
-    uint64_t wrong = breaches(audit, BREACH_HOST_PAUSE, BREACH_OWED, BREACH_STATED);
-    (void)fprintf(out, "hosts       %" PRIu64 " breaches in %" PRIu64 " pauses%s\n", wrong,
-                  audit->pauses.judged_hosts, n > 0 ? "; the closest:" : "");
-    for (size_t i = 0; i < n; i++) {
-        print_closest(audit, hosts[i]->origin, &hosts[i]->subject.closest, out);
-    }
-    free(hosts);
-    const AuditAddress *address = closest_address(audit);
-    wrong = breaches(audit, BREACH_IP_PAUSE, BREACH_AT_ONCE, BREACH_AT_ONCE);
-    (void)fprintf(out,
-                  "addresses   %" PRIu64 " breaches in %" PRIu64 " pauses, %" PRIu64
-                  " of them two requests at once%s\n",
-                  wrong, audit->pauses.judged_addresses, audit->findings.count[BREACH_AT_ONCE],
-                  address != NULL ? "; the closest:" : "");
-    if (address != NULL) {
-        print_closest(audit, ip_address_format(&address->ip, ip), &address->subject.closest, out);
-    }
-}
-
-static void print_robots(const Audit *audit, FILE *out)
-{
-    const AuditCounts *counts = &audit->counts;
-    (void)fprintf(out,
-                  "robots.txt  %" PRIu64 " breaches in %" PRIu64 " pages, judged by %" PRIu64
-                  " versions; %" PRIu64 " URLs were forbidden and not asked for\n",
-                  breaches(audit, BREACH_FORBIDDEN, BREACH_NO_ROBOTS, BREACH_NO_ROBOTS),
-                  counts->judged_by_robots, counts->versions, counts->refused);
+    report_fact(to, key, n > 0 ? label : NULL, REPORT_COUNT(n));
 }
 
 /* What the log could not prove. */
-static void print_unproven(const Audit *audit, FILE *out)
+static void audit_tell_doubts(const Audit *audit, ReportWriter *to)
 {
     const AuditCounts *counts = &audit->counts;
-    const char *problem = log_reader_problem(audit->reader);
-    if (counts->not_judged_by_robots > 0) {
-        (void)fprintf(out,
-                      "unproven    %" PRIu64
-                      " pages: the content of their robots.txt is neither in "
-                      "the database nor in the WARC files (%" PRIu64 " versions)\n",
-                      counts->not_judged_by_robots, audit->robots.n_unknown);
-    }
-    if (counts->without_times > 0) {
-        (void)fprintf(out, "unproven    %" PRIu64 " requests: their lines have no ip: and mono:\n",
-                      counts->without_times);
-    }
-    if (audit->pauses.not_owed > 0) {
-        (void)fprintf(out,
-                      "unproven    %" PRIu64 " pauses: neither the log nor %s says how long they "
-                      "had to be\n",
-                      audit->pauses.not_owed, "config.ini");
-    }
-    if (audit->pauses.missing > 0) {
-        (void)fprintf(out,
-                      "unproven    %" PRIu64
-                      " pauses: they are longer than stated, so the log lacks "
-                      "a request in between\n",
-                      audit->pauses.missing);
-    }
-    if (counts->unreadable > 0) {
-        (void)fprintf(
-            out, "unproven    %" PRIu64 " lines cannot be read; the first: ", counts->unreadable);
-        print_place(audit, audit->unreadable, out);
-        (void)fprintf(out, ": %s\n", audit->unreadable_why);
-    }
-    if (problem != NULL) {
-        (void)fprintf(out, "unproven    %s\n", problem);
-    }
-    if (audit->pauses.by_wall_clock > 0) {
-        (void)fprintf(out,
-                      "note        %" PRIu64 " pauses over a restart of the machine were measured "
-                      "by the wall clock\n",
-                      audit->pauses.by_wall_clock);
-    }
+    char place[PLACE_BYTES];
+    report_object(to, "unproven");
+    audit_tell_unproven(to, "robots_not_known",
+                        "unproven: pages whose robots.txt is in neither database nor WARC files",
+                        counts->not_judged_by_robots);
+    audit_tell_unproven(to, "without_times", "unproven: requests whose lines have no ip: and mono:",
+                        counts->without_times);
+    audit_tell_unproven(to, "nothing_owed_is_known",
+                        "unproven: pauses of which neither the log nor config.ini says how long "
+                        "they had to be",
+                        audit->pauses.not_owed);
+    audit_tell_unproven(to, "requests_missing",
+                        "unproven: pauses that are longer than stated, so the log lacks a request",
+                        audit->pauses.missing);
+    audit_tell_unproven(to, "unreadable_lines", "unproven: lines that cannot be read",
+                        counts->unreadable);
+    report_fact(to, "unreadable_first", "the first of them",
+                REPORT_TEXT(audit_text_place(audit, audit->unreadable, place)));
+    report_fact(to, "unreadable_why", "it",
+                REPORT_TEXT(counts->unreadable > 0 ? audit->unreadable_why : NULL));
+    report_fact(to, "unreadable_file", "unproven:", REPORT_TEXT(log_reader_problem(audit->reader)));
+    audit_tell_unproven(to, "by_wall_clock",
+                        "pauses over a restart of the machine, by the wall clock",
+                        audit->pauses.by_wall_clock);
+    report_object_end(to);
 }
 
 /* An answer to a complaint says when the delays were changed, and by whom. */
-static void print_changes(const Audit *audit, FILE *out)
+static void audit_tell_changes(const Audit *audit, ReportWriter *to)
 {
+    static const ReportColumn columns[] = {{"time", "changed", false, false},
+                                           {"change", "how", false, false}};
     const AuditChanges *changes = &audit->delays.changes;
-    char time[AUDIT_TIME_BYTES];
-    for (size_t i = 0; i < changes->n && i < CHANGES_TOLD; i++) {
-        (void)fprintf(out, "changed     %s UTC %s\n", audit_text_time(changes->list[i].time, time),
-                      changes->list[i].text);
+    report_list(to, "delays_changed", columns, 2);
+    for (size_t i = 0; i < changes->n && (i < CHANGES_TOLD || report_is_json(to)); i++) {
+        const ReportValue values[] = {REPORT_TIME(changes->list[i].time),
+                                      REPORT_TEXT(changes->list[i].text)};
+        report_row(to, values);
     }
+    report_list_end(to);
     if (changes->n > CHANGES_TOLD) {
-        (void)fprintf(out, "changed     and %zu more times (ragno.log)\n",
-                      changes->n - CHANGES_TOLD);
+        report_note(to, NULL, "and %zu more times (ragno.log)", changes->n - CHANGES_TOLD);
     }
     if (audit->pauses.by_order > 0) {
-        (void)fprintf(out,
-                      "ordered     %" PRIu64 " times an operator had a host asked before its rest "
-                      "was over; the last order:\n            %s UTC %s\n",
-                      audit->pauses.by_order,
-                      audit_text_time(changes->orders[changes->n_orders - 1].time, time),
-                      changes->orders[changes->n_orders - 1].text);
+        report_fact(to, "ordered", "asked early, by order", REPORT_COUNT(audit->pauses.by_order));
+        report_fact(to, "ordered_last", "the last time",
+                    REPORT_TIME(changes->orders[changes->n_orders - 1].time));
+        report_fact(to, "ordered_how", "how",
+                    REPORT_TEXT(changes->orders[changes->n_orders - 1].text));
     }
 }
 
-void audit_text_print(const Audit *audit, FILE *out)
+Result audit_write(const Audit *audit, ReportForm form, Buffer *out)
 {
     uint64_t total = audit_findings_total(&audit->findings);
-    print_findings(audit, out);
-    print_requests(audit, out);
-    print_pauses(audit, out);
-    print_robots(audit, out);
-    print_changes(audit, out);
-    print_unproven(audit, out);
+    ReportWriter *to = NULL;
+    Result rc = report_writer_new(&to, form, AUDIT_LABELS, out);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    audit_tell_findings(audit, to);
+    audit_tell_counts(audit, to);
+    audit_tell_pauses(audit, to);
+    audit_tell_changes(audit, to);
+    audit_tell_doubts(audit, to);
+    report_fact(to, "breaches", total > 0 ? "breaches" : NULL, REPORT_COUNT(total));
     if (total == 0) {
-        (void)fprintf(out, "verdict     no breach\n");
-    } else {
-        (void)fprintf(out, "verdict     %" PRIu64 " breach%s\n", total, total == 1 ? "" : "es");
+        report_note(to, NULL, "no breach");
     }
-}
-
-/* ---- JSON ---- */
-
-static void json_place(JsonWriter *json, const Audit *audit, const char *name, AuditPlace place)
-{
-    Buffer text;
-    if (place.line == 0) {
-        json_null(json, name);
-        return;
-    }
-    buffer_init(&text, 4096);
-    (void)buffer_printf(&text, "%s:%" PRIu64, log_reader_name(audit->reader, place.file),
-                        place.line);
-    json_string(json, name, buffer_string(&text));
-    buffer_destroy(&text);
-}
-
-static void json_findings(JsonWriter *json, const Audit *audit)
-{
-    char time[CLOCK_TEXT_BYTES];
-    json_open(json, "breaches_by_kind", '{');
-    for (size_t i = 0; i < AUDIT_BREACHES; i++) {
-        json_count(json, audit_breach_name((AuditBreach)i), audit->findings.count[i]);
-    }
-    json_close(json);
-    json_open(json, "breaches_kept", '[');
-    for (size_t i = 0; i < audit->findings.n_kept; i++) {
-        const AuditFinding *finding = &audit->findings.kept[i];
-        bool robots = finding->breach == BREACH_FORBIDDEN || finding->breach == BREACH_NO_ROBOTS;
-        json_open(json, NULL, '{');
-        json_string(json, "kind", audit_breach_name(finding->breach));
-        json_place(json, audit, "line", finding->place);
-        json_place(json, audit, "line_before", finding->before);
-        json_string(json, "time", wall_format_iso(finding->time, time));
-        json_string(json, robots ? "url" : "subject", finding->subject);
-        json_integer(json, robots ? "robots_version" : "owed_ms", finding->asked);
-        if (robots) {
-            json_string(json, "rule", finding->rule);
-        } else {
-            json_integer(json, "found_ms", finding->found);
-        }
-        json_close(json);
-    }
-    json_close(json);
-}
-
-static void json_closest(JsonWriter *json, const Audit *audit, const char *name,
-                         const AuditClosest *closest)
-{
-    json_open(json, NULL, '{');
-    json_string(json, "subject", name);
-    json_integer(json, "pause_ms", closest->owed + closest->slack);
-    json_integer(json, "owed_ms", closest->owed);
-    json_place(json, audit, "line", closest->place);
-    json_place(json, audit, "line_before", closest->before);
-    json_close(json);
-}
-
-static void json_changes(JsonWriter *json, const AuditChanges *changes)
-{
-    char time[CLOCK_TEXT_BYTES];
-    json_open(json, "delays_changed", '[');
-    for (size_t i = 0; i < changes->n; i++) {
-        json_open(json, NULL, '{');
-        json_string(json, "time", wall_format_iso(changes->list[i].time, time));
-        json_string(json, "change", changes->list[i].text);
-        json_close(json);
-    }
-    json_close(json);
-}
-
-static void json_pauses(JsonWriter *json, const Audit *audit)
-{
-    AuditHost **hosts = NULL;
-    char ip[IP_ADDRESS_TEXT_BYTES];
-    size_t n = closest_hosts(audit, &hosts);
-    const AuditAddress *address = closest_address(audit);
-    json_count(json, "host_pauses", audit->pauses.judged_hosts);
-    json_count(json, "address_pauses", audit->pauses.judged_addresses);
-    json_open(json, "closest_hosts", '[');
-    for (size_t i = 0; i < n; i++) {
-        json_closest(json, audit, hosts[i]->origin, &hosts[i]->subject.closest);
-    }
-    json_close(json);
-    json_open(json, "closest_addresses", '[');
-    if (address != NULL) {
-        json_closest(json, audit, ip_address_format(&address->ip, ip), &address->subject.closest);
-    }
-    json_close(json);
-    free(hosts);
-}
-
-static void json_counts(JsonWriter *json, const Audit *audit)
-{
-    const AuditCounts *counts = &audit->counts;
-    char time[CLOCK_TEXT_BYTES];
-    bool any = counts->requests > 0;
-    json_count(json, "lines", counts->lines);
-    json_count(json, "requests", counts->requests);
-    json_count(json, "robots_files", counts->robots_files);
-    json_count(json, "pages", counts->pages);
-    json_count(json, "bytes", counts->bytes);
-    json_count(json, "hosts", counts->hosts);
-    json_count(json, "addresses", counts->addresses);
-    json_string(json, "first", any ? wall_format_iso(counts->first, time) : NULL);
-    json_string(json, "last", any ? wall_format_iso(counts->last, time) : NULL);
-    json_count(json, "robots_versions", counts->versions);
-    json_count(json, "robots_judged", counts->judged_by_robots);
-    json_count(json, "robots_refused", counts->refused);
-    json_open(json, "unproven", '{');
-    json_count(json, "robots_not_known", counts->not_judged_by_robots);
-    json_count(json, "without_times", counts->without_times);
-    json_count(json, "nothing_owed_is_known", audit->pauses.not_owed);
-    json_count(json, "requests_missing", audit->pauses.missing);
-    json_count(json, "unreadable_lines", counts->unreadable);
-    json_string(json, "unreadable_file", log_reader_problem(audit->reader));
-    json_close(json);
-}
-
-Result audit_text_json(const Audit *audit, Buffer *out)
-{
-    JsonWriter json;
-    json_init(&json, out);
-    json_open(&json, NULL, '{');
-    json_count(&json, "breaches", audit_findings_total(&audit->findings));
-    json_counts(&json, audit);
-    json_pauses(&json, audit);
-    json_changes(&json, &audit->delays.changes);
-    json_findings(&json, audit);
-    json_close(&json);
-    return json.result == RESULT_OK ? buffer_append_char(out, '\n') : json.result;
+    return report_writer_end(to);
 }
 
 /* ---- Audit complaint ---- */

@@ -1,6 +1,6 @@
 /* Audit text: the verdict of an audit, for people and for programs.
  *
- * What: prints breaches, figures, the closest calls and the verdict, or the same as JSON.
+ * What: tells breaches, figures, the closest calls and the verdict.
  * Threads: one. */
 #ifndef AUDIT_AUDIT_TEXT_H
 #define AUDIT_AUDIT_TEXT_H
@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "audit/audit.h"
+#include "report/write/report_writer.h"
 
 /* Audit complaint: the answer to a complaint, as a text that can be sent to whoever complained.
  *
@@ -28,11 +29,10 @@ AuditSink audit_complaint_sink(AuditComplaint *complaint);
 Result audit_complaint_print(AuditComplaint *complaint, Audit *audit, const AuditOptions *options,
                              FILE *out);
 
-/* A line for each breach that is kept, then the figures, the closest calls and the verdict. */
-void audit_text_print(const Audit *audit, FILE *out);
-/* The same as one JSON object. RESULT_MEMORY. */
-Result audit_text_json(const Audit *audit, Buffer *out);
-/* "2026-01-31 12:00:00.123" (UTC), and "12.3 MB". */
+/* Each breach that is kept, then the figures, the closest calls and the verdict. Errors of
+ * report_writer_end. */
+Result audit_write(const Audit *audit, ReportForm form, Buffer *out);
+/* "2026-01-31 12:00:00.123" (UTC). */
 #define AUDIT_TIME_BYTES 32
 const char *audit_text_time(WallTime time, char text[AUDIT_TIME_BYTES]);
 

@@ -132,19 +132,18 @@ static int audit_command_parse(AuditCommand *command, int argc, char **argv)
 static Result audit_command_print(Audit *audit, const AuditCommand *command,
                                   AuditComplaint *complaint)
 {
-    Buffer json;
+    Buffer out;
     Result rc = RESULT_OK;
-    if (command->json) {
-        buffer_init(&json, BUFFER_NO_LIMIT);
-        rc = audit_text_json(audit, &json);
-        (void)fwrite(buffer_string(&json), 1, json.length, stdout);
-        buffer_destroy(&json);
-        return rc;
-    }
     if (complaint != NULL) {
         rc = audit_complaint_print(complaint, audit, &command->options, stdout);
     }
-    audit_text_print(audit, stdout);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    buffer_init(&out, BUFFER_NO_LIMIT);
+    rc = audit_write(audit, command->json ? REPORT_AS_JSON : REPORT_AS_TEXT, &out);
+    (void)fwrite(buffer_string(&out), 1, out.length, stdout);
+    buffer_destroy(&out);
     return rc;
 }
 
