@@ -17,9 +17,14 @@
 #define SURE_SHAPE  5.0 /* of a rate that is known well enough to give a page up */
 #define TOO_FAST    3.0 /* changes between two visits */
 
+static double seen_size_s(unsigned size)
+{
+    return exp2((double)size / BIN_STEPS) * BIN_LEAST_S;
+}
+
 static double seen_bin_interval(const FreqSeenBin *bin)
 {
-    return exp2((double)bin->size / BIN_STEPS) * BIN_LEAST_S;
+    return seen_size_s(bin->size);
 }
 
 /* Two bins become one: the first two that lie so close, else the longest, which tell least. */
@@ -98,8 +103,7 @@ static void prior_posterior(const FreqPrior *prior, const FreqSeen *seen,
         double rate = prior->rates[k];
         posterior[k] = -rate * (double)seen->same_s;
         for (size_t i = 0; i < FREQ_SEEN_BINS && seen->bins[i].n > 0; i++) {
-            double interval_s = seen_bin_interval(&seen->bins[i]);
-            posterior[k] += (double)seen->bins[i].n * log(-expm1(-rate * interval_s));
+            posterior[k] += (double)seen->bins[i].n * (double)prior->changed[seen->bins[i].size][k];
         }
         most = fmax(most, posterior[k]);
     }
@@ -132,6 +136,9 @@ static void prior_begin(FreqPrior *prior, const FreqSeen *seen, size_t n, double
     for (size_t k = 0; k < FREQ_PRIOR_RATES; k++) {
         prior->rates[k] = least * pow(most / least, (double)k / (FREQ_PRIOR_RATES - 1));
         prior->share[k] = 1.0 / FREQ_PRIOR_RATES;
+        for (unsigned size = 0; size < FREQ_SEEN_SIZES; size++) {
+            prior->changed[size][k] = (float)log(-expm1(-prior->rates[k] * seen_size_s(size)));
+        }
     }
 }
 

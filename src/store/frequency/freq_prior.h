@@ -30,7 +30,8 @@
 
 #define FREQ_PRIOR_RATES 48
 
-#define FREQ_SEEN_BINS 6
+#define FREQ_SEEN_BINS  6
+#define FREQ_SEEN_SIZES 256
 
 /* Visits that found a change, by the interval before them. */
 typedef struct FreqSeenBin {
@@ -50,6 +51,8 @@ typedef struct FreqSeen {
 typedef struct FreqPrior {
     double rates[FREQ_PRIOR_RATES]; /* changes per second, ascending by a constant factor */
     double share[FREQ_PRIOR_RATES]; /* of the pages; their sum is 1 */
+    /* The logarithm of the chance that an interval of this size ends with a change. */
+    float changed[FREQ_SEEN_SIZES][FREQ_PRIOR_RATES];
 } FreqPrior;
 
 /* Brings seen up to what PageDB counts of the page. The visits that are new to it (all of them when
