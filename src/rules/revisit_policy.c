@@ -49,7 +49,7 @@ static double interval_at_price(const RevisitPolicy *policy, const PageRef *page
     FreqPage expected = freq_prior_page(price->prior, &seen, price->weight);
     FreqBounds bounds = revisit_policy_bounds(policy, price->mean_s);
     double interval_s = freq_plan_interval_s(&expected, price->price, &bounds);
-    return freq_seen_look_s(&seen, &expected, interval_s);
+    return price->is_floor ? interval_s : freq_seen_look_s(&seen, &expected, interval_s);
 }
 
 FreqBounds revisit_policy_bounds(const RevisitPolicy *policy, double mean_s)

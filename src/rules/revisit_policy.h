@@ -52,6 +52,7 @@ typedef struct RevisitPrice {
     const FreqPrior *prior; /* of the change rates of all pages */
     double mean_s;          /* between two visits of a page, on average */
     double weight;          /* of the page: how much its freshness counts */
+    bool is_floor;          /* politeness sets the price: no look beside the plan's visits */
 } RevisitPrice;
 
 /* Seconds from the last visit of a page to the next one. Rules need page->url. price NULL: there is

@@ -301,7 +301,9 @@ const RevisitPrice *revisit_pricing_of(RevisitPricing *pricing, const Batch *bat
     if (!policy->optimal || !pricing->has_price) {
         return NULL;
     }
-    pricing->price.price = fmax(pricing->common, floor_of(pricing, page->host));
+    double floor = floor_of(pricing, page->host);
+    pricing->price.is_floor = floor > pricing->common;
+    pricing->price.price = fmax(pricing->common, floor);
     pricing->price.weight = weight_of(batch, page);
     return &pricing->price;
 }
