@@ -103,9 +103,8 @@ static int main_help(int argc, char **argv)
     return 0;
 }
 
-int main(int argc, char **argv)
+static int main_run(int argc, char **argv)
 {
-    fault_install();
     if (argc < 2) {
         crawl_usage(stderr);
         return 2;
@@ -122,4 +121,10 @@ int main(int argc, char **argv)
         return main_complain_unknown(argv[1]);
     }
     return crawl_main(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    fault_install();
+    return fault_end(main_run(argc, argv));
 }

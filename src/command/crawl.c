@@ -153,7 +153,7 @@ void crawl_usage(FILE *out)
         "  ragno cluster init|status\n"
         "  ragno identity new|show|directory|addresses\n"
         "  ragno check "
-        "charset|config|digest|dns|filter|links|page|render|retries|robots|sitemap|url\n\n"
+        "charset|config|database|digest|dns|filter|links|page|render|retries|robots|sitemap|url\n\n"
         "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
         "4 no network or name server, 11 signal, 13 second signal, 14 page or byte limit,\n"
         "15 time limit, 16 disk nearly full, 17 DIR is in use, damaged or of another version,\n"

@@ -14,10 +14,15 @@
 #include "store/pages/page_db_open.h"
 #include "base/core/error.h"
 #include "base/thread/log.h"
+#include "crawl/fault.h"
+#include "store/check/lmdb_check.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/archive/warc_files.h"
 
 #define LEVELS_SPAN 16.0 /* doublings of the score, all levels together */
+/* A page in the cache takes two microseconds: of a longer file only what leads to leaves is read.
+ */
+#define LOOK_LEAVES_MOST (UINT64_C(1) << 30)
 
 static char *crawl_store_join(const char *directory, const char *name)
 {
@@ -102,6 +107,41 @@ bool crawl_store_exists(const char *directory)
 bool crawl_store_has_run(const char *directory)
 {
     return exists(directory, "status.json") || exists(directory, "status.log");
+}
+
+/* ---- the pages of its database ---- */
+
+static void crawl_store_tell_broken(void *context, const char *table, uint64_t page,
+                                    const char *what)
+{
+    Buffer *error = context;
+    if (error->length == 0) {
+        (void)buffer_printf(error, "page %llu of data.mdb, %s%s, %s", (unsigned long long)page,
+                            *table == '\0' || strcmp(table, "free list") == 0 ? "" : "table ",
+                            *table == '\0' ? "table of tables" : table, what);
+    }
+}
+
+Result crawl_store_look(const char *directory, bool unlocked, Buffer *error)
+{
+    LmdbCheckOptions options = {.unlocked = unlocked, .leaves_most = LOOK_LEAVES_MOST};
+    uint64_t n_broken = 0;
+    Buffer first;
+    char *path = crawl_store_join(directory, exists(directory, "crawl.mdb") ? "crawl.mdb" : "");
+    if (path == NULL) {
+        return RESULT_MEMORY;
+    }
+    buffer_init(&first, BUFFER_NO_LIMIT);
+    Result rc = lmdb_check(path, &options, crawl_store_tell_broken, &first, &n_broken);
+    if (rc == RESULT_OK && n_broken > 0) {
+        rc = RESULT_DAMAGED;
+        (void)buffer_printf(error, "%s: %llu pages of the database are broken: %s", directory,
+                            (unsigned long long)n_broken, buffer_string(&first));
+        fault_note();
+    }
+    buffer_destroy(&first);
+    free(path);
+    return rc;
 }
 
 Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error)
@@ -216,6 +256,13 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
     if (rc != RESULT_OK) {
         return rc;
     }
+    fault_watch(directory);
+    if (store->existed) {
+        rc = crawl_store_look(directory, false, error);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
     char *path = crawl_store_join(directory, "crawl.mdb");
     PageDBOptions db_options = {.map_bytes = options->map_bytes};
     int db_rc = path == NULL ? (int)page_db_error_memory
@@ -225,6 +272,9 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
         const char *why = store->tables.db == NULL ? NULL : error_message(store->tables.db->error);
         (void)buffer_printf(error, "%s: %s", directory,
                             why == NULL ? "the database cannot be opened" : why);
+        if (db_rc == page_db_error_damaged) {
+            fault_note();
+        }
         return db_rc == page_db_error_version   ? RESULT_VERSION
                : db_rc == page_db_error_locked  ? RESULT_LOCKED
                : db_rc == page_db_error_full    ? RESULT_FULL
@@ -236,6 +286,9 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
     if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: its tables cannot be opened: %s", directory,
                             result_name(rc));
+    }
+    if (rc == RESULT_DAMAGED) {
+        fault_note();
     }
     return rc;
 }

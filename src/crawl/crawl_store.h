@@ -41,6 +41,11 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
                         Buffer *error);
 void crawl_store_close(CrawlStore *store);
 
+/* Looks at the pages of the database, before it is opened in this process: of one above a gibibyte
+ * only at those that lead to others. RESULT_DAMAGED: error names the first broken page. Also
+ * beside a running crawl; unlocked: whatever locks somebody holds. A database that is not there,
+ * or that LMDB refuses by itself, is RESULT_OK: who opens it is told. */
+Result crawl_store_look(const char *directory, bool unlocked, Buffer *error);
 /* Opens the directory and takes its lock, nothing else; crawl_store_open goes on from there. */
 Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error);
 /* Whether the directory holds a crawl. */

@@ -9,6 +9,7 @@
 #include "base/memory/buffer.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
+#include "crawl/fault.h"
 #include "ingest/page/seed_places.h"
 #include "store/pages/page_db_open.h"
 
@@ -43,8 +44,10 @@ int crawl_exit_status(int code)
     case page_db_error_full:
     case page_db_error_io:
         return EXIT_IO;
-    case page_db_error_version:
     case page_db_error_damaged:
+        fault_note();
+        return EXIT_DIRECTORY;
+    case page_db_error_version:
     case page_db_error_locked:
         return EXIT_DIRECTORY;
     default:
@@ -64,6 +67,13 @@ int crawl_open(const char *command, const char *directory, bool read_only, PageD
     const PageDBOptions options = {.read_only = read_only, .no_create = true};
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
+    fault_watch(directory);
+    if (crawl_store_look(directory, false, &path) == RESULT_DAMAGED) {
+        (void)fprintf(stderr, "ragno %s: %s\n", command, buffer_string(&path));
+        buffer_destroy(&path);
+        return EXIT_DIRECTORY;
+    }
+    buffer_reset(&path);
     Result rc = buffer_printf(&path, is_crawl ? "%s/crawl.mdb" : "%s", directory);
     int code = rc == RESULT_OK ? page_db_open(db, buffer_string(&path), &options)
                                : (int)page_db_error_memory;
@@ -159,6 +169,9 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno %s: %s: %s\n", command, directory, result_name(rc));
         crawl_view_close(view);
+        if (rc == RESULT_DAMAGED) {
+            fault_note();
+        }
         return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_DIRECTORY;
     }
     crawl_view_read_config(view, command);

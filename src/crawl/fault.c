@@ -1,35 +1,75 @@
 #include "crawl/fault.h"
 
 #include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "crawl/exit_status.h"
+
+#define FAULT_PATH_BYTES 4096
+
+extern char **environ;
+
+static char fault_directory[FAULT_PATH_BYTES]; /* written before there are threads */
+static atomic_bool fault_is_noted;
+static atomic_flag fault_is_handled = ATOMIC_FLAG_INIT;
 
 static void fault_tell(const char *sentence)
 {
     (void)!write(STDERR_FILENO, sentence, strlen(sentence));
 }
 
-/* Only what is safe in a handler. */
-static void on_fault(int signal)
+static void fault_tell_damage(void)
 {
-    if (signal == SIGBUS) {
-        fault_tell(
-            "ragno: a mapped file is damaged, or the disk cannot read it: most likely "
-            "crawl.mdb/data.mdb; what was committed is as it was; ragno verify DIR says more\n");
+    fault_tell("ragno: ");
+    fault_tell(fault_directory[0] == '\0' ? "a mapped file" : fault_directory);
+    fault_tell(": the database (crawl.mdb/data.mdb) is damaged, or the disk cannot read it; what "
+               "was committed is as it was. Next: ragno verify DIR names what is broken; ragno "
+               "restore BACKUP DIR brings a backup back; the files in warc/ are not affected, and "
+               "ragno import -d NEW makes a crawl of them\n");
+}
+
+/* A process of its own looks at the pages: this one may hold locks, of LMDB and of malloc. */
+static bool fault_sees_damage(void)
+{
+    static char program[] = "ragno";
+    static char command[] = "check";
+    static char what[] = "database";
+    char *words[] = {program, command, what, fault_directory, NULL};
+    pid_t child = 0;
+    int status = 0;
+    return fault_directory[0] != '\0' &&
+           posix_spawn(&child, "/proc/self/exe", NULL, NULL, words, environ) == 0 &&
+           waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) == EXIT_DIRECTORY;
+}
+
+/* Only what is safe in a handler. */
+static void on_fault(int number)
+{
+    if (atomic_flag_test_and_set(&fault_is_handled)) {
+        for (;;) {
+            (void)pause(); /* the thread that came first ends the process */
+        }
+    }
+    if (number == SIGBUS || fault_is_known() || fault_sees_damage()) {
+        fault_tell_damage();
         _exit(EXIT_DIRECTORY);
     }
-    fault_tell(
-        "ragno: a wrong access to memory (SIGSEGV): a damaged crawl.mdb/data.mdb, if ragno verify "
-        "DIR says so; else a bug\n");
-    (void)raise(signal); /* its standard action again: SA_RESETHAND */
+    fault_tell(number == SIGABRT ? "ragno: an assertion has failed (SIGABRT): a bug\n"
+                                 : "ragno: a wrong access to memory (SIGSEGV): a bug\n");
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
 }
 
 void fault_install(void)
 {
-    static const int signals[] = {SIGBUS, SIGSEGV};
-    struct sigaction action = {.sa_handler = on_fault, .sa_flags = (int)SA_RESETHAND};
+    static const int signals[] = {SIGBUS, SIGSEGV, SIGABRT, SIGFPE};
+    struct sigaction action = {.sa_handler = on_fault};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction before;
@@ -37,4 +77,28 @@ void fault_install(void)
             (void)sigaction(signals[i], &action, NULL);
         }
     }
+}
+
+void fault_watch(const char *directory)
+{
+    (void)snprintf(fault_directory, sizeof fault_directory, "%s", directory);
+}
+
+void fault_note(void)
+{
+    atomic_store(&fault_is_noted, true);
+}
+
+bool fault_is_known(void)
+{
+    return atomic_load(&fault_is_noted);
+}
+
+int fault_end(int status)
+{
+    if (!fault_is_known() && (status != EXIT_IO || !fault_sees_damage())) {
+        return status;
+    }
+    fault_tell_damage();
+    return EXIT_DIRECTORY;
 }

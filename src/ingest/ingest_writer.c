@@ -409,6 +409,8 @@ static Result commit_result(int code)
         return RESULT_FULL;
     case page_db_error_memory:
         return RESULT_MEMORY;
+    case page_db_error_damaged:
+        return RESULT_DAMAGED;
     default:
         return RESULT_IO;
     }
@@ -561,7 +563,7 @@ void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pag
             LOG_ERROR("ingest", "cannot commit, the crawl ends",
                       "results=%zu error=\"%s\" next=\"look at the disk, then start it again\"",
                       n_pages, result_name(rc));
-            writer->sinks.failed(writer->sinks.context);
+            writer->sinks.failed(writer->sinks.context, rc);
         }
         drop_batch(writer, n_pages);
     }

@@ -93,8 +93,8 @@ typedef struct IngestSinks {
     void (*finished)(void *context); /* nothing is scheduled any more; may be called repeatedly */
     void (*quiet)(void *context, bool quiet); /* the same, after every turn; may be NULL */
     bool (*hungry)(void *context); /* fetchers could do more than is ready: commit soon */
-    void (*stuck)(void *context, bool stuck); /* the disk is full, or no longer */
-    void (*failed)(void *context);            /* nothing can be committed until the next start */
+    void (*stuck)(void *context, bool stuck);  /* the disk is full, or no longer */
+    void (*failed)(void *context, Result why); /* nothing is committed until the next start */
 } IngestSinks;
 
 typedef struct IngestWriter {

@@ -89,7 +89,7 @@ static uint64_t broken(File *file)
 {
     uint64_t n = 0;
     file->told = 0;
-    CU_ASSERT_EQUAL(lmdb_check(file->directory, on_broken, file, &n), RESULT_OK);
+    CU_ASSERT_EQUAL(lmdb_check(file->directory, NULL, on_broken, file, &n), RESULT_OK);
     CU_ASSERT_EQUAL(file->told, n);
     return n;
 }
@@ -159,6 +159,73 @@ static void single_bytes_do_no_harm(void)
     file_delete(file);
 }
 
+/* LMDB divides by the size of pages that stands there, and maps the file where it is told to. */
+static void meta_pages_do_no_harm(void)
+{
+    File *file = file_new();
+    unsigned n_found = 0;
+    int fd = open(file->data, O_RDWR | O_CLOEXEC);
+    CU_ASSERT_FATAL(fd >= 0);
+    for (off_t at = 0; at < PAGE + 152; at = at == 151 ? PAGE : at + 1) {
+        for (int bit = 0; bit < 8; bit++) {
+            uint8_t byte = 0;
+            CU_ASSERT_EQUAL(pread(fd, &byte, 1, at), 1);
+            uint8_t other = (uint8_t)(byte ^ 1u << bit);
+            CU_ASSERT_EQUAL(pwrite(fd, &other, 1, at), 1);
+            n_found += broken(file) > 0;
+            CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, at), 1);
+        }
+    }
+    (void)close(fd);
+    CU_ASSERT(n_found > 400);
+    CU_ASSERT_EQUAL(broken(file), 0);
+    file_delete(file);
+}
+
+/* Whoever writes takes pages from the free list: one that is in use would be overwritten. */
+static void a_free_page_that_is_in_use_is_told(void)
+{
+    File *file = file_new();
+    uint64_t newer[2];
+    uint64_t root = 0;
+    uint64_t in_use = 0;
+    int fd = open(file->data, O_RDWR | O_CLOEXEC);
+    CU_ASSERT_FATAL(fd >= 0);
+    for (off_t i = 0; i < 2; i++) { /* behind a page's header: number of its transaction */
+        CU_ASSERT_EQUAL(pread(fd, &newer[i], 8, i * PAGE + 16 + 128), 8);
+    }
+    off_t meta = newer[1] > newer[0] ? PAGE + 16 : 16;
+    CU_ASSERT_EQUAL(pread(fd, &root, 8, meta + 24 + 40), 8);
+    CU_ASSERT_EQUAL(pread(fd, &in_use, 8, meta + 72 + 40), 8);
+    CU_ASSERT_FATAL(root != UINT64_MAX);
+    /* The last value on its root ends with the least page number. */
+    CU_ASSERT_EQUAL(pwrite(fd, &in_use, 8, (off_t)root * PAGE + PAGE - 8), 8);
+    CU_ASSERT_EQUAL(broken(file), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(file->last, "free list"));
+    (void)close(fd);
+    file_delete(file);
+}
+
+static void without_locks_it_is_the_same(void)
+{
+    static const LmdbCheckOptions options = {.unlocked = true, .leaves_most = PAGE};
+    File *file = file_new();
+    uint64_t n = 0;
+    MDB_env *env = NULL;
+    MDB_txn *txn = NULL;
+    CU_ASSERT_EQUAL_FATAL(mdb_env_create(&env), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_env_open(env, file->directory, 0, 0644), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_txn_begin(env, NULL, 0, &txn), 0);
+    CU_ASSERT_EQUAL(lmdb_check(file->directory, &options, on_broken, file, &n), RESULT_OK);
+    CU_ASSERT_EQUAL(n, 0);
+    mdb_txn_abort(txn);
+    mdb_env_close(env);
+    file_delete(file);
+}
+
 UNIT_MAIN("lmdb_check", {"a whole file is whole", a_whole_file_is_whole},
+          {"meta pages do no harm", meta_pages_do_no_harm},
+          {"a free page that is in use is told", a_free_page_that_is_in_use_is_told},
+          {"without locks it is the same", without_locks_it_is_the_same},
           {"each broken page is told", each_broken_page_is_told},
           {"single bytes do no harm", single_bytes_do_no_harm})

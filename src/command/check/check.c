@@ -12,6 +12,9 @@
 #include "base/memory/buffer.h"
 #include "base/thread/mutex.h"
 #include "command/check/check_options.h"
+#include "crawl/crawl_store.h"
+#include "crawl/exit_status.h"
+#include "crawl/fault.h"
 #include "crawl/input_file.h"
 #include "crawl/parts/network_parts.h"
 #include "frontier/visit/politeness.h"
@@ -639,6 +642,30 @@ int check_url(int argc, char **argv)
     return rc == RESULT_OK ? 0 : 1;
 }
 
+/* The pages of a crawl's database, and nothing else: also beside a crawl that has met a broken one
+ * and holds the locks (crawl/fault.h). */
+int check_database(int argc, char **argv)
+{
+    Buffer error;
+    if (argc != 2) {
+        (void)fprintf(stderr, "usage: ragno check database DIR\n");
+        return EXIT_USAGE;
+    }
+    if (!crawl_store_exists(argv[1])) {
+        (void)fprintf(stderr, "ragno check: %s holds no crawl\n", argv[1]);
+        return EXIT_IO;
+    }
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    fault_watch(argv[1]);
+    Result rc = crawl_store_look(argv[1], true, &error);
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check: %s\n",
+                      error.length > 0 ? buffer_string(&error) : result_name(rc));
+    }
+    buffer_destroy(&error);
+    return rc == RESULT_OK ? 0 : rc == RESULT_DAMAGED ? EXIT_DIRECTORY : EXIT_INTERNAL;
+}
+
 /* ---- `ragno check ---- */
 
 typedef struct CheckCommand {
@@ -651,6 +678,7 @@ static const CheckCommand commands[] = {
     {"robots", "FILE AGENT URL", check_robots},
     {"charset", "FILE [--content-type T]", check_charset},
     {"config", "[FILE]", check_config},
+    {"database", "DIR", check_database},
     {"digest", "FILE --base URL [--content-type T]", check_digest},
     {"dns", "[-c FILE] [-s SECTION.KEY=VALUE]... HOST...", check_dns},
     {"links", "FILE --base URL [--content-type T] [--embeds] [--front-end skim|libxml2]",

@@ -15,6 +15,7 @@
 int check_robots(int argc, char **argv);
 int check_charset(int argc, char **argv);
 int check_config(int argc, char **argv);
+int check_database(int argc, char **argv);
 int check_digest(int argc, char **argv);
 int check_dns(int argc, char **argv);
 int check_links(int argc, char **argv);

@@ -11,6 +11,7 @@
 #include "base/thread/queue.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
+#include "crawl/fault.h"
 #include "crawl/run/settings.h"
 #include "ingest/ingest_writer.h"
 #include "ingest/page/seed_places.h"
@@ -143,10 +144,13 @@ static void note_stuck(void *context, bool stuck)
     }
 }
 
-static void note_failed(void *context)
+static void note_failed(void *context, Result why)
 {
     ImportStore *import = context;
     import->failed = true;
+    if (why == RESULT_DAMAGED) {
+        fault_note();
+    }
 }
 
 /* ---- opening ---- */

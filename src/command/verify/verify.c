@@ -10,6 +10,7 @@
 #include "command/verify/verify_parts.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
+#include "crawl/fault.h"
 #include "rules/config.h"
 #include "store/archive/capture_index.h"
 #include "store/check/lmdb_check.h"
@@ -107,7 +108,8 @@ static void verify_open_tell_broken(void *context, const char *table, uint64_t p
 static Result verify_open_check_file(Verify *verify, const char *path)
 {
     uint64_t n_broken = 0;
-    Result rc = lmdb_check(path, verify_open_tell_broken, verify, &n_broken);
+    fault_watch(verify->options->directory);
+    Result rc = lmdb_check(path, NULL, verify_open_tell_broken, verify, &n_broken);
     if (rc == RESULT_OK && n_broken > 0) {
         verify_problem(verify, VERIFY_DATABASE,
                        "%" PRIu64 " pages of data.mdb are broken: the file cannot be repaired, "
@@ -358,7 +360,10 @@ static int verify_run_one(const VerifyOptions *options)
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno verify: %s: %s\n", options->directory, result_name(rc));
-        return EXIT_IO;
+        if (rc == RESULT_DAMAGED) {
+            fault_note();
+        }
+        return rc == RESULT_DAMAGED || rc == RESULT_VERSION ? EXIT_DIRECTORY : EXIT_IO;
     }
     return counts.problems == 0 ? 0 : 1;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/thread/log.h"
+#include "crawl/fault.h"
 #include "crawl/parts/cluster_wires.h"
 
 void wires_ring(AgentParts *parts)
@@ -189,9 +190,12 @@ static void wire_stuck(void *context, bool stuck)
     wires_ring(parts);
 }
 
-static void wire_failed(void *context)
+static void wire_failed(void *context, Result why)
 {
     AgentParts *parts = context;
+    if (why == RESULT_DAMAGED) {
+        fault_note();
+    }
     atomic_store(&parts->failed, true);
     wires_ring(parts);
 }

@@ -8,6 +8,7 @@
 
 #include "base/core/clock.h"
 #include "base/thread/log.h"
+#include "crawl/fault.h"
 #include "crawl/parts/cluster_wires.h"
 #include "crawl/parts/wires.h"
 #include "store/archive/warc_files.h"
@@ -531,7 +532,10 @@ static void check_own_limits(Helm *helm, MonoTime now)
 
 static void check_failures(Helm *helm, MonoTime now)
 {
-    if (atomic_load(&helm->parts->failed)) {
+    if (atomic_load(&helm->parts->failed) && fault_is_known()) {
+        helm_stop(helm, EXIT_DIRECTORY, "stopped: the database is damaged; ragno verify says more",
+                  now);
+    } else if (atomic_load(&helm->parts->failed)) {
         helm_stop(helm, EXIT_IO,
                   "stopped: the directory cannot be read or written; the log says why", now);
     } else if (is_without_names(helm)) {

@@ -266,10 +266,10 @@ static void sink_tell(void *context, uint64_t ticket, ErrandAnswer *answer)
     frontier->sinks.tell(frontier->sinks.context, ticket, answer);
 }
 
-static void sink_failed(void *context)
+static void sink_failed(void *context, Result why)
 {
     Frontier *frontier = context;
-    frontier->sinks.failed(frontier->sinks.context);
+    frontier->sinks.failed(frontier->sinks.context, why);
 }
 
 static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime wall)

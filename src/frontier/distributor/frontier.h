@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/core/clock.h"
+#include "base/core/result.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "frontier/distributor/distributor.h"
@@ -174,7 +175,7 @@ typedef struct FrontierSinks {
     /* As DistributorSinks.ask and tell; ask is answered by frontier_told. May be NULL. */
     void (*ask)(void *context, uint32_t host, const char *url);
     void (*tell)(void *context, uint64_t ticket, ErrandAnswer *answer);
-    void (*failed)(void *context); /* the database cannot be read; once; may be NULL */
+    void (*failed)(void *context, Result why); /* the database cannot be read; once; may be NULL */
     /* Addresses are shared with other machines (visit/workbench.h); NULL: they are ours alone.
      * Called in the todo thread; answered by frontier_lease. */
     void (*want)(void *context, const IpAddress *address, uint64_t ticket);

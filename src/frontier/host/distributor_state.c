@@ -21,7 +21,7 @@ Result disk_read_note(Distributor *distributor, Result rc)
         LOG_ERROR("distributor", "the database cannot be read",
                   "error=\"%s\" next=\"ragno verify\"", result_name(rc));
         if (distributor->sinks.failed != NULL) {
-            distributor->sinks.failed(distributor->sinks.context);
+            distributor->sinks.failed(distributor->sinks.context, rc);
         }
     }
     return rc;

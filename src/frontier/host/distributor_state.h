@@ -76,7 +76,7 @@ typedef struct DistributorSinks {
     void (*tell)(void *context, uint64_t ticket, ErrandAnswer *answer);
     /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may
      * be NULL. */
-    void (*failed)(void *context);
+    void (*failed)(void *context, Result why);
 } DistributorSinks;
 
 /* The walk over the hosts that wait on disk. */

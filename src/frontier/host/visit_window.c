@@ -214,6 +214,9 @@ static Result visit_window_read_urls(Distributor *distributor, MDB_txn *txn,
             LOG_ERROR("distributor", "scheduled page cannot be read", "index=%llu rc=%d",
                       (unsigned long long)chosen[i].index, rc);
             distributor->text.length = offset;
+            if (rc == page_db_error_no_page || rc == page_db_error_damaged) {
+                (void)disk_read_note(distributor, RESULT_DAMAGED); /* it would be asked for ever */
+            }
             continue;
         }
         bool again = page.n_crawls > 0;

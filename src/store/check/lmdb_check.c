@@ -1,8 +1,10 @@
 #include "store/check/lmdb_check.h"
 
+#include <fcntl.h>
 #include <lmdb.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,15 +18,33 @@
 #define MAX_TABLES   64u
 #define NAME_BYTES   64u
 #define META_TRIES   8 /* a writer may be faster than we for so long */
+#define KEY_MOST     511u
+#define PAGE_LEAST   256u
+#define PAGE_MOST    65536u
+#define PATH_BYTES   4096
+
+#define META_MAGIC   0xBEEFC0DEu
+#define META_VERSION 1u
 
 /* Flags of pages, of nodes and of tables. */
-enum { PAGE_BRANCH = 1, PAGE_LEAF = 2, PAGE_OVERFLOW = 4, PAGE_FIXED = 32, PAGE_INNER = 64 };
+enum {
+    PAGE_BRANCH = 1,
+    PAGE_LEAF = 2,
+    PAGE_OVERFLOW = 4,
+    PAGE_META = 8,
+    PAGE_FIXED = 32,
+    PAGE_INNER = 64
+};
 enum { NODE_ELSEWHERE = 1, NODE_TREE = 2, NODE_MANY = 4 };
 enum {
-    TABLE_INTEGERS = 8,
-    TABLE_INTEGER_VALUES = 32,
+    TABLE_AT_ADDRESS = 1, /* of the free list: the map's place is prescribed. Never ours */
     TABLE_REVERSED = 2,
-    TABLE_VALUES_REVERSED = 64
+    TABLE_MANY_VALUES = 4,
+    TABLE_INTEGERS = 8,
+    TABLE_FIXED_VALUES = 16,
+    TABLE_INTEGER_VALUES = 32,
+    TABLE_VALUES_REVERSED = 64,
+    TABLE_FLAGS = 127
 };
 
 typedef struct Header {
@@ -74,7 +94,10 @@ typedef struct Walk {
     const uint8_t *map;
     uint64_t n_pages; /* whole ones in the file */
     size_t page_bytes;
-    uint8_t *seen; /* one bit per page */
+    uint64_t n_numbers;  /* pages that may be named: those that are free need not be in the file */
+    uint8_t *seen;       /* one bit per page */
+    bool is_free_list;   /* its values are read, too */
+    bool without_leaves; /* of long files */
     const char *table;
     Table *tables; /* found in the table of tables; NULL while others are read */
     size_t n_tables;
@@ -99,9 +122,9 @@ static Header lmdb_check_read_header(const uint8_t *bytes)
 }
 
 /* Pages first to first + n - 1 are in the file and were in no tree before. */
-static bool lmdb_check_take(Walk *walk, uint64_t first, uint64_t n)
+static bool lmdb_check_take(Walk *walk, uint64_t first, uint64_t n, uint64_t end)
 {
-    if (first < 2 || first >= walk->n_pages || n > walk->n_pages - first) {
+    if (first < 2 || first >= end || n > end - first) {
         lmdb_check_complain(walk, first, "is not in the file");
         return false;
     }
@@ -139,7 +162,8 @@ static bool read_node(const uint8_t *page, size_t size, const Header *header, si
     node->value = node->key + node->key_bytes;
     size_t room = size - offset - NODE_BYTES;
     size_t inside = branch ? 0 : (node->flags & NODE_ELSEWHERE) != 0 ? sizeof(uint64_t) : low;
-    return node->key_bytes <= room && inside <= room - node->key_bytes;
+    return node->key_bytes <= KEY_MOST && node->key_bytes <= room &&
+           inside <= room - node->key_bytes;
 }
 
 static int lmdb_check_compare_numbers(const uint8_t *a, const uint8_t *b, size_t length)
@@ -236,6 +260,29 @@ static bool check_inner(const Node *node, unsigned table_flags, uint64_t *entrie
     return true;
 }
 
+/* A value of the free list: a count and that many page numbers, the greatest first. */
+static bool check_free_pages(Walk *walk, const uint8_t *value, size_t bytes)
+{
+    uint64_t n = 0;
+    uint64_t before = UINT64_MAX;
+    if (bytes < sizeof n) {
+        return false;
+    }
+    memcpy(&n, value, sizeof n);
+    if (n > bytes / sizeof n - 1) {
+        return false;
+    }
+    for (uint64_t i = 1; i <= n; i++) {
+        uint64_t page = 0;
+        memcpy(&page, value + i * sizeof page, sizeof page);
+        if (page >= before || !lmdb_check_take(walk, page, 1, walk->n_numbers)) {
+            return page < before; /* else told */
+        }
+        before = page;
+    }
+    return true;
+}
+
 /* A value that is too large for its page has pages of its own. */
 static bool check_elsewhere(Walk *walk, const Node *node)
 {
@@ -253,7 +300,9 @@ static bool check_elsewhere(Walk *walk, const Node *node)
         HEADER_BYTES + node->bytes > (uint64_t)n * walk->page_bytes) {
         return false;
     }
-    (void)lmdb_check_take(walk, number, n);
+    if (lmdb_check_take(walk, number, n, walk->n_pages) && walk->is_free_list) {
+        return check_free_pages(walk, page + HEADER_BYTES, node->bytes);
+    }
     return true;
 }
 
@@ -264,6 +313,9 @@ static bool check_subtree(Walk *walk, const Node *node, uint64_t *entries)
         return false;
     }
     memcpy(&tree, node->value, sizeof tree);
+    if ((tree.flags & ~(unsigned)TABLE_FLAGS) != 0) {
+        return false;
+    }
     if ((node->flags & NODE_MANY) != 0) {
         *entries += tree.entries;
         walk_tree(walk, &tree);
@@ -281,6 +333,9 @@ static bool check_subtree(Walk *walk, const Node *node, uint64_t *entries)
 
 static bool check_value(Walk *walk, const Node *node, unsigned table_flags, uint64_t *entries)
 {
+    if ((node->flags & NODE_MANY) != 0 && (table_flags & TABLE_MANY_VALUES) == 0) {
+        return false;
+    }
     if ((node->flags & NODE_TREE) != 0) {
         return check_subtree(walk, node, entries);
     }
@@ -288,7 +343,10 @@ static bool check_value(Walk *walk, const Node *node, unsigned table_flags, uint
         return check_inner(node, table_flags, entries);
     }
     *entries += 1;
-    return (node->flags & NODE_ELSEWHERE) == 0 || check_elsewhere(walk, node);
+    if ((node->flags & NODE_ELSEWHERE) != 0) {
+        return check_elsewhere(walk, node);
+    }
+    return !walk->is_free_list || check_free_pages(walk, node->value, node->bytes);
 }
 
 /* ---- trees ---- */
@@ -325,7 +383,8 @@ static void walk_page(Walk *walk, const Tree *tree, uint64_t number, unsigned le
                       uint64_t *entries)
 {
     size_t n = 0;
-    if (!lmdb_check_take(walk, number, 1)) {
+    if (!lmdb_check_take(walk, number, 1, walk->n_pages) ||
+        (level == tree->depth && walk->without_leaves)) {
         return;
     }
     const uint8_t *page = walk->map + number * walk->page_bytes;
@@ -335,7 +394,8 @@ static void walk_page(Walk *walk, const Tree *tree, uint64_t number, unsigned le
     bool sound = header.number == number && (header.flags & kinds) == kind &&
                  has_sound_header(&header, walk->page_bytes, &n);
     if (sound && (header.flags & PAGE_FIXED) != 0) {
-        sound = kind == PAGE_LEAF && check_fixed(page, walk->page_bytes, &header, n, tree->flags);
+        sound = kind == PAGE_LEAF && header.key_bytes == tree->pad &&
+                check_fixed(page, walk->page_bytes, &header, n, tree->flags);
         *entries += n;
     } else if (sound) {
         sound = walk_nodes(walk, tree, page, &header, n, level, entries);
@@ -356,36 +416,89 @@ static void walk_tree(Walk *walk, const Tree *tree)
     if (tree->root != NO_PAGE) {
         walk_page(walk, tree, tree->root, 1, &entries);
     }
-    if (walk->n_broken == before && entries != tree->entries) {
+    if (walk->n_broken == before && entries != tree->entries && !walk->without_leaves) {
         lmdb_check_complain(walk, tree->root, "is the root of a tree that lacks entries");
     }
 }
 
 static void walk_all(Walk *walk, const Meta *meta, Table *tables)
 {
-    walk->table = "free list";
-    walk_tree(walk, &meta->trees[0]);
+    bool is_long = walk->without_leaves;
+    walk->without_leaves = false;
     walk->table = "";
     walk->tables = tables;
     walk_tree(walk, &meta->trees[1]);
     walk->tables = NULL;
+    walk->without_leaves = is_long;
     for (size_t i = 0; i < walk->n_tables; i++) {
         walk->table = tables[i].name;
         walk_tree(walk, &tables[i].tree);
     }
+    /* Last: by now the pages that are not free are known. */
+    walk->table = "free list";
+    walk->without_leaves = false;
+    walk->is_free_list = true;
+    walk_tree(walk, &meta->trees[0]);
 }
 
 /* ---- the file ---- */
+
+/* Whether LMDB may read a meta page: it takes the size of pages, the place of the map and the
+ * length of the file from there, unseen. */
+static bool lmdb_check_is_sound_meta(const Header *header, const Meta *meta, uint64_t file_bytes)
+{
+    uint64_t page_bytes = meta->trees[0].pad;
+    return (header->flags & PAGE_META) != 0 && meta->magic == META_MAGIC &&
+           meta->version == META_VERSION && meta->address == 0 && page_bytes >= PAGE_LEAST &&
+           page_bytes <= PAGE_MOST && (page_bytes & (page_bytes - 1)) == 0 &&
+           (meta->trees[0].flags & TABLE_INTEGERS) != 0 &&
+           (meta->trees[0].flags & TABLE_AT_ADDRESS) == 0 &&
+           (meta->trees[1].flags & ~(unsigned)TABLE_FLAGS) == 0 &&
+           /* What is missing is free, and the free list is in the file: eight bytes a page. */
+           meta->last_page >= 1 && meta->last_page < file_bytes / page_bytes + file_bytes / 8;
+}
+
+static bool lmdb_check_read_meta(int fd, off_t at, Header *header, Meta *meta)
+{
+    return pread(fd, header, sizeof *header, at) == sizeof *header &&
+           pread(fd, meta, sizeof *meta, at + HEADER_BYTES) == sizeof *meta;
+}
+
+/* Both meta pages, as long as LMDB has not opened the file. A file of another program, or none, is
+ * for LMDB to refuse. */
+static void lmdb_check_metas(Walk *walk, int fd)
+{
+    struct stat st;
+    Header header;
+    Meta meta;
+    if (fstat(fd, &st) != 0 || st.st_size == 0) {
+        return;
+    }
+    walk->table = "";
+    uint64_t page_bytes = PAGE_LEAST;
+    for (uint64_t i = 0; i < 2; i++) {
+        bool is_read = lmdb_check_read_meta(fd, (off_t)(i * page_bytes), &header, &meta);
+        if (is_read && i == 0 && meta.magic == META_MAGIC && meta.version != META_VERSION) {
+            return;
+        }
+        if (!is_read || !lmdb_check_is_sound_meta(&header, &meta, (uint64_t)st.st_size) ||
+            (i == 1 && meta.trees[0].pad != page_bytes)) {
+            lmdb_check_complain(walk, i, "is no meta page");
+            return;
+        }
+        page_bytes = meta.trees[0].pad;
+    }
+}
 
 /* Both meta pages are read before the transaction begins: one of them is its own, or a writer was
  * in between. The transaction keeps all pages of its moment. */
 static bool lmdb_check_begin(MDB_env *env, int fd, size_t page_bytes, MDB_txn **txn, Meta *meta)
 {
     for (int i = 0; i < META_TRIES; i++) {
+        Header header;
         Meta metas[2];
-        if (pread(fd, &metas[0], sizeof *metas, HEADER_BYTES) != sizeof *metas ||
-            pread(fd, &metas[1], sizeof *metas, (off_t)(page_bytes + HEADER_BYTES)) !=
-                sizeof *metas ||
+        if (!lmdb_check_read_meta(fd, 0, &header, &metas[0]) ||
+            !lmdb_check_read_meta(fd, (off_t)page_bytes, &header, &metas[1]) ||
             mdb_txn_begin(env, NULL, MDB_RDONLY, txn) != 0) {
             return false;
         }
@@ -400,7 +513,7 @@ static bool lmdb_check_begin(MDB_env *env, int fd, size_t page_bytes, MDB_txn **
 }
 
 /* In the transaction: everything that it sees is in the file by now. */
-static Result lmdb_check_walk_file(Walk *walk, int fd, const Meta *meta)
+static Result lmdb_check_walk_file(Walk *walk, int fd, const Meta *meta, uint64_t leaves_most)
 {
     struct stat st;
     if (fstat(fd, &st) != 0 || st.st_size == 0) {
@@ -410,7 +523,10 @@ static Result lmdb_check_walk_file(Walk *walk, int fd, const Meta *meta)
     void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     Table *tables = calloc(MAX_TABLES, sizeof *tables);
     walk->n_pages = size / walk->page_bytes;
-    walk->seen = calloc(walk->n_pages / 8 + 1, 1);
+    walk->n_numbers = meta->last_page + 1;
+    walk->without_leaves = leaves_most > 0 && size > leaves_most;
+    uint64_t n_bits = walk->n_pages > walk->n_numbers ? walk->n_pages : walk->n_numbers;
+    walk->seen = calloc(n_bits / 8 + 1, 1);
     Result rc =
         map == MAP_FAILED || tables == NULL || walk->seen == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK) {
@@ -425,28 +541,64 @@ static Result lmdb_check_walk_file(Walk *walk, int fd, const Meta *meta)
     return rc;
 }
 
-Result lmdb_check(const char *path, LmdbBroken told, void *context, uint64_t *n_broken)
+/* The walk of one moment. RESULT_TIMEOUT: without a lock, a writer has used its pages anew. */
+static Result lmdb_check_walk_moment(Walk *walk, MDB_env *env, const LmdbCheckOptions *options)
 {
-    Walk walk = {.told = told, .context = context};
-    MDB_env *env = NULL;
+    MDB_txn *txn = NULL;
     MDB_stat stat;
+    MDB_envinfo info;
+    Meta meta;
     int fd = -1;
+    if (mdb_env_stat(env, &stat) != 0 || mdb_env_get_fd(env, &fd) != 0) {
+        return RESULT_OK;
+    }
+    walk->page_bytes = stat.ms_psize;
+    if (!lmdb_check_begin(env, fd, walk->page_bytes, &txn, &meta)) {
+        return RESULT_OK;
+    }
+    Result rc = lmdb_check_walk_file(walk, fd, &meta, options->leaves_most);
+    mdb_txn_abort(txn);
+    bool is_past = options->unlocked && mdb_env_info(env, &info) == 0 &&
+                   info.me_last_txnid != meta.transaction;
+    return rc == RESULT_OK && is_past && walk->n_broken > 0 ? RESULT_TIMEOUT : rc;
+}
+
+static Result lmdb_check_trees(Walk *walk, const char *path, const LmdbCheckOptions *options)
+{
+    MDB_env *env = NULL;
     Result rc = RESULT_OK;
+    unsigned flags = MDB_RDONLY | MDB_NOTLS | (options->unlocked ? (unsigned)MDB_NOLOCK : 0u);
     if (mdb_env_create(&env) != 0) {
         return RESULT_MEMORY;
     }
     (void)mdb_env_set_mapsize(env, 1); /* LMDB maps as much as there is, instead of a terabyte */
-    if (mdb_env_open(env, path, MDB_RDONLY | MDB_NOTLS, 0) == 0 && mdb_env_stat(env, &stat) == 0 &&
-        mdb_env_get_fd(env, &fd) == 0) {
-        MDB_txn *txn = NULL;
-        Meta meta;
-        walk.page_bytes = stat.ms_psize;
-        if (lmdb_check_begin(env, fd, walk.page_bytes, &txn, &meta)) {
-            rc = lmdb_check_walk_file(&walk, fd, &meta);
-            mdb_txn_abort(txn);
+    if (mdb_env_open(env, path, flags, 0) == 0) {
+        rc = lmdb_check_walk_moment(walk, env, options);
+        for (int i = 1; i < META_TRIES && rc == RESULT_TIMEOUT; i++) {
+            *walk = (Walk){.told = walk->told, .context = walk->context};
+            rc = lmdb_check_walk_moment(walk, env, options);
         }
     }
     mdb_env_close(env);
+    return rc;
+}
+
+Result lmdb_check(const char *path, const LmdbCheckOptions *options, LmdbBroken told, void *context,
+                  uint64_t *n_broken)
+{
+    static const LmdbCheckOptions defaults = {.unlocked = false};
+    Walk walk = {.told = told, .context = context};
+    Result rc = RESULT_OK;
+    char file[PATH_BYTES];
+    int n = snprintf(file, sizeof file, "%s/data.mdb", path);
+    int fd = n < 0 || n >= PATH_BYTES ? -1 : open(file, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        lmdb_check_metas(&walk, fd);
+        (void)close(fd);
+    }
+    if (walk.n_broken == 0) {
+        rc = lmdb_check_trees(&walk, path, options == NULL ? &defaults : options);
+    }
     *n_broken = walk.n_broken;
     return rc;
 }

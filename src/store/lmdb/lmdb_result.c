@@ -23,9 +23,12 @@ Result lmdb_result(int rc, const char *what)
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
+    case MDB_CURSOR_FULL: /* a tree that leads back to itself */
+    case MDB_BAD_VALSIZE: /* a key of nonsense */
         result = RESULT_DAMAGED;
         break;
     case MDB_PANIC:
+    case MDB_BAD_TXN: /* a call before this one failed in the same transaction */
         result = RESULT_IO;
         break;
     default:

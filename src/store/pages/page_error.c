@@ -28,6 +28,7 @@ static int code_of_mdb(int rc)
         return page_db_error_full;
     case EIO:
     case MDB_PANIC:
+    case MDB_BAD_TXN: /* a call before this one failed in the same transaction */
         return page_db_error_io;
     case MDB_VERSION_MISMATCH:
     case MDB_INCOMPATIBLE:
@@ -35,6 +36,8 @@ static int code_of_mdb(int rc)
     case MDB_INVALID:
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
+    case MDB_CURSOR_FULL: /* a tree that leads back to itself */
+    case MDB_BAD_VALSIZE: /* a key of nonsense */
         return page_db_error_damaged;
     case MDB_READERS_FULL:
     case EAGAIN:
