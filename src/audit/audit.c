@@ -387,10 +387,12 @@ static AuditHost *audit_find_host(Run *run, LogText origin)
         char text[LOG_ORIGIN_BYTES] = "";
         memcpy(text, name.bytes, name.length < sizeof text ? name.length : 0);
         host->is_selected = audit_whom_is_host(&run->whom, host->origin);
-        host->delay_ms = audit_delays_of_host(&run->audit->delays, text);
-        host->keep_alive_ms = audit_delays_keep_alive(&run->audit->delays, text);
-        host->ip_delay_ms = audit_delays_of_address(&run->audit->delays, text);
-        host->connections = audit_delays_connections(&run->audit->delays, text);
+        Config values;
+        bool is_known = audit_delays_values(&run->audit->delays, text, &values);
+        host->delay_ms = is_known ? values.politeness_host_delay : -1;
+        host->keep_alive_ms = is_known ? values.politeness_keep_alive_time : -1;
+        host->ip_delay_ms = is_known ? values.politeness_ip_delay : -1;
+        host->connections = is_known ? values.politeness_connections : -1;
     }
     return host;
 }

@@ -610,57 +610,24 @@ void audit_delays_destroy(AuditDelays *delays)
 
 /* ---- what holds for a host ---- */
 
-/* What the [site] sections say of a host, or else what holds for all. */
-static int64_t of_site(const AuditDelays *delays, size_t option, const char *name, int64_t of_all)
+bool audit_delays_values(const AuditDelays *delays, const char *name, Config *values)
 {
-    int64_t ms = -1;
-    if (!delays->is_known) {
-        return -1;
+    if (delays->is_known) {
+        site_values_of(&delays->config, name, values);
     }
-    return options_site_number(&delays->config.options, option, name, &ms) ? ms : of_all;
-}
-
-int64_t audit_delays_of_host(const AuditDelays *delays, const char *name)
-{
-    return of_site(delays, offsetof(Config, politeness_host_delay), name,
-                   delays->config.politeness_host_delay);
-}
-
-int64_t audit_delays_keep_alive(const AuditDelays *delays, const char *name)
-{
-    return of_site(delays, offsetof(Config, politeness_keep_alive_time), name,
-                   delays->config.politeness_keep_alive_time);
-}
-
-int64_t audit_delays_of_address(const AuditDelays *delays, const char *name)
-{
-    return of_site(delays, offsetof(Config, politeness_ip_delay), name,
-                   delays->config.politeness_ip_delay);
-}
-
-int64_t audit_delays_connections(const AuditDelays *delays, const char *name)
-{
-    return of_site(delays, offsetof(Config, politeness_connections), name,
-                   delays->config.politeness_connections);
+    return delays->is_known;
 }
 
 /* The values of a host in an earlier configuration. */
 static AuditForce values_of(const Config *config, const char *name)
 {
-    int64_t host = config->politeness_host_delay;
-    AuditForce force = {.ip_ms = config->politeness_ip_delay,
-                        .keep_alive_ms = config->politeness_keep_alive_time,
-                        .connections = config->politeness_connections};
-    const Options *options = &config->options;
-    (void)options_site_number(options, offsetof(Config, politeness_host_delay), name, &host);
-    (void)options_site_number(options, offsetof(Config, politeness_ip_delay), name, &force.ip_ms);
-    (void)options_site_number(options, offsetof(Config, politeness_keep_alive_time), name,
-                              &force.keep_alive_ms);
-    (void)options_site_number(options, offsetof(Config, politeness_connections), name,
-                              &force.connections);
-    force.least_ms = host;
-    force.most_ms = host;
-    return force;
+    Config values;
+    site_values_of(config, name, &values);
+    return (AuditForce){.least_ms = values.politeness_host_delay,
+                        .most_ms = values.politeness_host_delay,
+                        .ip_ms = values.politeness_ip_delay,
+                        .keep_alive_ms = values.politeness_keep_alive_time,
+                        .connections = values.politeness_connections};
 }
 
 static int64_t least(int64_t a, int64_t b)

@@ -94,14 +94,8 @@ typedef struct AuditForce {
 Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *error);
 void audit_delays_destroy(AuditDelays *delays);
 
-/* ms between two requests to a host (a name); -1 = not known. */
-int64_t audit_delays_of_host(const AuditDelays *delays, const char *name);
-/* The same for the address of a host. */
-int64_t audit_delays_of_address(const AuditDelays *delays, const char *name);
-/* How many requests to a host may be in flight at once; -1 = not known. */
-int64_t audit_delays_connections(const AuditDelays *delays, const char *name);
-/* ms for which a host (a name) may be asked without a pause; -1 = not known. */
-int64_t audit_delays_keep_alive(const AuditDelays *delays, const char *name);
+/* What the configuration says of a host (a name), as site_values_of; false = it is not known. */
+bool audit_delays_values(const AuditDelays *delays, const char *name, Config *values);
 /* What was in force for the host between from and until. */
 AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *host, WallTime from,
                                  WallTime until);

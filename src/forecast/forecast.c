@@ -337,10 +337,10 @@ static Result host_pace_find_delays(HostPaces *paces, MDB_txn *txn, uint32_t hos
                                     HostDelays *delays, int64_t *most)
 {
     const Config *config = paces->config;
-    const Options *options = &config->options;
+    Config values;
     *delays = host_delays_of(config);
     *most = config->limits_pages_per_host;
-    if (options->n_sites == 0) {
+    if (config->options.n_sites == 0) {
         return RESULT_OK;
     }
     if (page_db_host_origin(paces->db, txn, host, &paces->origin) != page_db_error_ok) {
@@ -351,10 +351,9 @@ static Result host_pace_find_delays(HostPaces *paces, MDB_txn *txn, uint32_t hos
     if (text == NULL) {
         return name.length == 0 ? RESULT_OK : RESULT_MEMORY;
     }
-    (void)options_site_number(options, offsetof(Config, politeness_host_delay), text,
-                              &delays->host_ms);
-    (void)options_site_number(options, offsetof(Config, politeness_ip_delay), text, &delays->ip_ms);
-    (void)options_site_number(options, offsetof(Config, limits_pages_per_host), text, most);
+    site_values_of(config, text, &values);
+    *delays = host_delays_of(&values);
+    *most = values.limits_pages_per_host;
     free(text);
     return RESULT_OK;
 }

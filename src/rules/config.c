@@ -112,3 +112,9 @@ Result config_resolve_paths(Config *config, Buffer *error)
     }
     return rc;
 }
+
+void site_values_of(const Config *config, const char *host, Config *values)
+{
+    *values = *config;
+    options_site_values(&config->options, host, values);
+}

@@ -607,6 +607,10 @@ ScopeOptions config_scope(const Config *config);
 unsigned config_threads(int64_t option);
 /* The same for a number of processors. */
 unsigned config_threads_for(int64_t option, int processors);
+/* What it says of one host (a name), with its [site] sections: a flat copy, whose texts are
+ * borrowed and which is not to be destroyed. Each pattern is tried; whoever asks for each fetch has
+ * a SiteBook. */
+void site_values_of(const Config *config, const char *host, Config *values);
 /* schedule.mode = continuous. */
 bool config_is_continuous(const Config *config);
 

@@ -332,16 +332,14 @@ static void why_find_delays(Question *q)
     if (config == NULL) {
         return;
     }
-    int64_t delay = config->politeness_host_delay;
-    why->ip_delay_ms = config->politeness_ip_delay;
+    Config values;
     memcpy(name, text.bytes, text.length < sizeof name ? text.length : 0);
-    (void)options_site_number(&config->options, offsetof(Config, politeness_host_delay), name,
-                              &delay);
-    (void)options_site_number(&config->options, offsetof(Config, politeness_ip_delay), name,
-                              &why->ip_delay_ms);
-    int64_t crawl_delay = why->host.crawl_delay_ms < config->politeness_crawl_delay_max
+    site_values_of(config, name, &values);
+    int64_t delay = values.politeness_host_delay;
+    why->ip_delay_ms = values.politeness_ip_delay;
+    int64_t crawl_delay = why->host.crawl_delay_ms < values.politeness_crawl_delay_max
                               ? why->host.crawl_delay_ms
-                              : config->politeness_crawl_delay_max;
+                              : values.politeness_crawl_delay_max;
     why->host_delay_ms = crawl_delay > delay ? crawl_delay : delay;
     why->bound_by = politeness_what_binds(delay, crawl_delay, why->ip_delay_ms);
 }

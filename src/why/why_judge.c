@@ -272,28 +272,24 @@ static void judge_robots(Judge *judge)
     robots_delete(robots);
 }
 
-/* An option of [limits], as it holds for the host of the URL. */
-static int64_t most_of(const WhyCase *subject, size_t offset)
+/* The options as they hold for the host of the URL. */
+static void why_judge_values(const WhyCase *subject, Config *values)
 {
-    const Options *options = &subject->config->options;
-    int64_t most = 0;
-    memcpy(&most, (const char *)subject->config + offset, sizeof most);
     Authority at = authority_of(subject->url, strlen(subject->url));
     char *host = strndup(subject->url + at.host, at.host_end - at.host);
-    if (host != NULL) {
-        (void)options_site_number(options, offset, host, &most);
-    }
+    site_values_of(subject->config, host == NULL ? "" : host, values);
     free(host);
-    return most;
 }
 
 static void why_judge_host(Judge *judge)
 {
     const HostRecord *host = judge->subject->host;
-    int64_t most = most_of(judge->subject, offsetof(Config, limits_pages_per_host));
+    Config values;
     if (host == NULL) {
         return;
     }
+    why_judge_values(judge->subject, &values);
+    int64_t most = values.limits_pages_per_host;
     if (host->state == HOST_DROPPED || host->state == HOST_PARKED) {
         why_judge_note(judge, "host", false, STATUS_DROPPED, "%s: %s",
                        host->state == HOST_DROPPED ? "given up"
@@ -313,10 +309,9 @@ static void why_judge_host(Judge *judge)
 }
 
 /* One of the limits of many names, as host_groups.c applies it to a new URL. */
-static void judge_group(Judge *judge, const char *by, size_t offset, uint64_t count,
+static void judge_group(Judge *judge, const char *by, int64_t most, uint64_t count,
                         const char *what)
 {
-    int64_t most = most_of(judge->subject, offset);
     if (most > 0) {
         why_judge_note(judge, by, count < (uint64_t)most, STATUS_QUOTA, "%llu of %lld %s",
                        (unsigned long long)count, (long long)most, what);
@@ -328,21 +323,23 @@ static void judge_groups(Judge *judge)
     const WhyCase *subject = judge->subject;
     const GroupRecord *domain = subject->domain;
     const GroupRecord *address = subject->address;
+    Config values;
+    why_judge_values(subject, &values);
     if (domain != NULL) {
         const HostRecord *host = subject->host;
         if (host == NULL || (host->domain == 0 && host->urls == 0)) {
-            judge_group(judge, "limits.hosts_per_domain", offsetof(Config, limits_hosts_per_domain),
+            judge_group(judge, "limits.hosts_per_domain", values.limits_hosts_per_domain,
                         domain->hosts, "hosts");
         }
-        judge_group(judge, "limits.urls_per_domain", offsetof(Config, limits_urls_per_domain),
-                    domain->queued, "URLs queued");
-        judge_group(judge, "limits.pages_per_domain", offsetof(Config, limits_pages_per_domain),
-                    domain->pages, "pages");
+        judge_group(judge, "limits.urls_per_domain", values.limits_urls_per_domain, domain->queued,
+                    "URLs queued");
+        judge_group(judge, "limits.pages_per_domain", values.limits_pages_per_domain, domain->pages,
+                    "pages");
     }
     if (address != NULL) {
-        judge_group(judge, "limits.urls_per_address", offsetof(Config, limits_urls_per_address),
+        judge_group(judge, "limits.urls_per_address", values.limits_urls_per_address,
                     address->queued, "URLs queued");
-        judge_group(judge, "limits.pages_per_address", offsetof(Config, limits_pages_per_address),
+        judge_group(judge, "limits.pages_per_address", values.limits_pages_per_address,
                     address->pages, "pages");
     }
 }

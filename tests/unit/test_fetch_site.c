@@ -255,11 +255,10 @@ static void the_index_finds_what_a_walk_finds(void)
         }
         SiteBook *book = book_of(&config);
         for (unsigned h = 0; h < HOSTS; h++) {
-            int64_t expected = config.politeness_host_delay;
-            (void)options_site_number(&config.options, offsetof(Config, politeness_host_delay),
-                                      hosts[h], &expected);
+            Config one_by_one;
+            site_values_of(&config, hosts[h], &one_by_one);
             site_book_config(book, hosts[h], &of);
-            CU_ASSERT_EQUAL(of.politeness_host_delay, expected);
+            CU_ASSERT_EQUAL(of.politeness_host_delay, one_by_one.politeness_host_delay);
         }
         site_book_delete(book);
         config_destroy(&config);

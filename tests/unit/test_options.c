@@ -394,20 +394,18 @@ static void an_included_file_comes_first(void)
 static void sites_override_what_may_differ(void)
 {
     Fixture f;
-    int64_t number = 0;
     set_up(&f);
     CU_ASSERT_EQUAL(load(&f, "[site \"*.example.org\"]\ntimeout = 9s\npages = 3\n"
                              "[site \"slow.example.org\"]\ntimeout = 1m\n"),
                     RESULT_OK);
-    size_t timeout = offsetof(Values, fetch_timeout);
-    CU_ASSERT_TRUE(options_site_number(&f.options, timeout, "www.Example.org", &number));
-    CU_ASSERT_EQUAL(number, 9000);
-    CU_ASSERT_TRUE(options_site_number(&f.options, timeout, "slow.example.org", &number));
-    CU_ASSERT_EQUAL(number, 60000);
-    CU_ASSERT_FALSE(options_site_number(&f.options, timeout, "example.com", &number));
-    CU_ASSERT_TRUE(options_site_number(&f.options, offsetof(Values, crawl_pages),
-                                       "slow.example.org", &number));
-    CU_ASSERT_EQUAL(number, 3);
+    Values values = f.values;
+    options_site_values(&f.options, "www.Example.org", &values);
+    CU_ASSERT_TRUE(values.fetch_timeout == 9000 && values.crawl_pages == 3);
+    options_site_values(&f.options, "slow.example.org", &values);
+    CU_ASSERT_TRUE(values.fetch_timeout == 60000 && values.crawl_pages == 3);
+    values = f.values;
+    options_site_values(&f.options, "example.com", &values);
+    CU_ASSERT_EQUAL(values.fetch_timeout, f.values.fetch_timeout);
     CU_ASSERT_EQUAL(load(&f, "[site \"*\"]\nbody = 9Ki\n"), RESULT_INVALID);
     CU_ASSERT_TRUE(complained(&f, "a.ini:2: 'body' cannot be set for a site; these can: pages "
                                   "timeout"));

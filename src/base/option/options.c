@@ -498,18 +498,13 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
     return rc;
 }
 
-bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number)
+void options_site_values(const Options *options, const char *host, void *values)
 {
-    bool found = false;
-    for (size_t i = 0; i < options->n_sites; i++) {
-        const OptionSite *site = &options->sites[i];
-        if (options->specs[site->spec].offset == offset &&
-            fnmatch(site->pattern, host, FNM_CASEFOLD) == 0) {
-            *number = site->value.number; /* the last match wins */
-            found = true;
+    for (size_t i = 0; i < options->n_sites; i++) { /* the last match wins */
+        if (fnmatch(options->sites[i].pattern, host, FNM_CASEFOLD) == 0) {
+            options_site_apply(options, &options->sites[i], values);
         }
     }
-    return found;
 }
 
 void options_site_apply(const Options *options, const OptionSite *site, void *values)

@@ -74,11 +74,11 @@ const OptionSpec *options_find(const Options *options, const char *name);
  * why. */
 Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
                         const char *origin, Buffer *error);
-/* The number of a per_site row (by offset) for a host, or false when no pattern matches. */
-bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number);
 /* Writes one site's value over its field in values, a flat copy of the struct of values: a text is
  * borrowed from the site. */
 void options_site_apply(const Options *options, const OptionSite *site, void *values);
+/* The same with the values of every site that a host (a name) matches. */
+void options_site_values(const Options *options, const char *host, void *values);
 /* Removes the lines of a site that have this origin, NULL: any. Returns how many. */
 size_t options_drop_site(Options *options, const char *pattern, const OptionSpec *spec,
                          const char *origin);

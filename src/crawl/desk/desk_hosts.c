@@ -239,23 +239,21 @@ static void desk_hosts_tell_time(HostLook *look, const char *what, int64_t ms)
 /* The delays of the host, with [site] sections, and which of them binds. */
 static void tell_delays(HostLook *look, int64_t crawl_delay_ms)
 {
-    const Config *config = look->desk->helm->options->config;
+    Config values;
     ControlClient client = look->request->client;
-    int64_t delay = config->politeness_host_delay;
-    int64_t ip_delay = config->politeness_ip_delay;
-    int64_t most = config->politeness_crawl_delay_max;
-    (void)options_site_number(&config->options, offsetof(Config, politeness_host_delay), look->name,
-                              &delay);
-    (void)options_site_number(&config->options, offsetof(Config, politeness_ip_delay), look->name,
-                              &ip_delay);
-    desk_say(look->desk, client, "%-12s %lld ms", "delay", (long long)delay);
-    desk_say(look->desk, client, "%-12s %lld ms", "of address", (long long)ip_delay);
+    site_values_of(look->desk->helm->options->config, look->name, &values);
+    int64_t most = values.politeness_crawl_delay_max;
+    desk_say(look->desk, client, "%-12s %lld ms", "delay", (long long)values.politeness_host_delay);
+    desk_say(look->desk, client, "%-12s %lld ms", "of address",
+             (long long)values.politeness_ip_delay);
     if (crawl_delay_ms > 0) {
         desk_say(look->desk, client, "%-12s %lld ms (robots.txt)", "crawl-delay",
                  (long long)crawl_delay_ms);
     }
     desk_say(look->desk, client, "%-12s %s", "bound by",
-             politeness_what_binds(delay, crawl_delay_ms < most ? crawl_delay_ms : most, ip_delay));
+             politeness_what_binds(values.politeness_host_delay,
+                                   crawl_delay_ms < most ? crawl_delay_ms : most,
+                                   values.politeness_ip_delay));
 }
 
 static void tell_record(HostLook *look, const char *origin, uint32_t id)
@@ -327,18 +325,13 @@ static void desk_hosts_name_of(const char *host, Buffer *name)
 /* A host is not asked sooner than its address may be. */
 static void warn_of_address(const Desk *desk, const char *name, Buffer *answer)
 {
-    const Config *config = desk->helm->options->config;
-    int64_t delay = config->politeness_host_delay;
-    int64_t ip_delay = config->politeness_ip_delay;
-    (void)options_site_number(&config->options, offsetof(Config, politeness_host_delay), name,
-                              &delay);
-    (void)options_site_number(&config->options, offsetof(Config, politeness_ip_delay), name,
-                              &ip_delay);
-    if (delay < ip_delay) {
+    Config values;
+    site_values_of(desk->helm->options->config, name, &values);
+    if (values.politeness_host_delay < values.politeness_ip_delay) {
         (void)buffer_printf(answer,
                             "; the delay of its address is %lld ms and binds: set "
                             "politeness.ip_delay, too",
-                            (long long)ip_delay);
+                            (long long)values.politeness_ip_delay);
     }
 }
 

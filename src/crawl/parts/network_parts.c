@@ -40,16 +40,7 @@ DescriptorShare descriptors_share(uint64_t limit, size_t busy, size_t idle, size
 
 static Result read_politeness(const Config *config, PolitenessOptions *politeness, Buffer *error)
 {
-    *politeness = (PolitenessOptions){.host_delay_ms = config->politeness_host_delay,
-                                      .ip_delay_ms = config->politeness_ip_delay,
-                                      .crawl_delay_max_ms = config->politeness_crawl_delay_max,
-                                      .adaptive_factor = config->politeness_adaptive_factor,
-                                      .keep_alive_ms = config->politeness_keep_alive_time,
-                                      .retry_after_max_ms = config->politeness_retry_after_max,
-                                      .wall_answers = (unsigned)config->politeness_wall_answers,
-                                      .rest_max_ms = config->politeness_rest_max,
-                                      .park_after_ms = config->politeness_park_after,
-                                      .tries_max = (unsigned)config->politeness_tries};
+    site_book_politeness(config, politeness);
     politeness_default_rules(politeness->rules);
     return politeness_parse_rules(politeness->rules, config->politeness_retry, error);
 }

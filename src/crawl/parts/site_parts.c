@@ -30,12 +30,12 @@ static void tell_of_delays(const Config *config)
     const Options *options = &config->options;
     for (size_t i = 0; i < options->n_sites; i++) {
         const OptionSite *site = &options->sites[i];
-        int64_t ip_delay = config->politeness_ip_delay;
+        Config values;
         if (options->specs[site->spec].offset != offsetof(Config, politeness_host_delay)) {
             continue;
         }
-        (void)options_site_number(options, offsetof(Config, politeness_ip_delay), site->pattern,
-                                  &ip_delay);
+        site_values_of(config, site->pattern, &values);
+        int64_t ip_delay = values.politeness_ip_delay;
         if (site->value.number < ip_delay) {
             (void)fprintf(stderr,
                           "ragno: warning: %s: host_delay = %s of %s is less than the delay of its "

@@ -242,6 +242,20 @@ bool site_book_has_group_limits(const SiteBook *book)
 
 /* ---- a fetch ---- */
 
+void site_book_politeness(const Config *config, PolitenessOptions *politeness)
+{
+    politeness->host_delay_ms = config->politeness_host_delay;
+    politeness->ip_delay_ms = config->politeness_ip_delay;
+    politeness->crawl_delay_max_ms = config->politeness_crawl_delay_max;
+    politeness->adaptive_factor = config->politeness_adaptive_factor;
+    politeness->keep_alive_ms = config->politeness_keep_alive_time;
+    politeness->retry_after_max_ms = config->politeness_retry_after_max;
+    politeness->wall_answers = (unsigned)config->politeness_wall_answers;
+    politeness->rest_max_ms = config->politeness_rest_max;
+    politeness->park_after_ms = config->politeness_park_after;
+    politeness->tries_max = (unsigned)config->politeness_tries;
+}
+
 void site_book_fetch_site(const void *object, const char *hostname, FetchSite *site)
 {
     const SiteBook *book = object;
@@ -278,15 +292,5 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
     buffer_init(&error, 1024);
     (void)usage_rules_parse(config.politeness_usage, &site->usage, &error); /* it was checked */
     buffer_destroy(&error);
-    PolitenessOptions *politeness = &site->politeness;
-    politeness->host_delay_ms = config.politeness_host_delay;
-    politeness->ip_delay_ms = config.politeness_ip_delay;
-    politeness->crawl_delay_max_ms = config.politeness_crawl_delay_max;
-    politeness->adaptive_factor = config.politeness_adaptive_factor;
-    politeness->keep_alive_ms = config.politeness_keep_alive_time;
-    politeness->retry_after_max_ms = config.politeness_retry_after_max;
-    politeness->wall_answers = (unsigned)config.politeness_wall_answers;
-    politeness->rest_max_ms = config.politeness_rest_max;
-    politeness->park_after_ms = config.politeness_park_after;
-    politeness->tries_max = (unsigned)config.politeness_tries;
+    site_book_politeness(&config, &site->politeness);
 }

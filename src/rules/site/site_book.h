@@ -30,6 +30,8 @@ void site_book_delete(void *book); /* a SiteBook or NULL */
 /* The configuration for a host: a flat copy, whose texts are borrowed from the book, and which is
  * not to be destroyed. */
 void site_book_config(const SiteBook *book, const char *hostname, Config *config);
+/* What a configuration says of delays, rests and tries; the retry table stays as it is. */
+void site_book_politeness(const Config *config, PolitenessOptions *politeness);
 /* The settings of a fetch (a FetchSiteOf). */
 void site_book_fetch_site(const void *book, const char *hostname, FetchSite *site);
 /* The least limits.pages_per_host of any host; 0: there is none. */
