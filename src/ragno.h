@@ -62,8 +62,7 @@ extern "C" {
 
 /* Disk repository with update management. */
 #include "store/drum/drum.h"
-#include "store/repository/drum_lmdb.h"
-#include "store/repository/drum_runs.h"
+#include "store/drum/drum_runs.h"
 
 /* Parts of the above that are useful alone. */
 #include "base/core/error.h"

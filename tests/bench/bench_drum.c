@@ -3,8 +3,6 @@
  * be used).
  *
  *   SCALE=0.05       that share of 200 M operations, with buckets smaller by the same factor
- *   REPOSITORY=lmdb  instead of runs
- *   ORDER=global     dispatch in the original order of all, not bucket by bucket
  *   NAIVE=0          without the comparison with one look-up and insert per key
  *   DIRECTORY=DIR    for the files, about 6 GB at full scale; default build
  *
@@ -24,8 +22,7 @@
 #include "base/core/clock.h"
 #include "base/core/hash.h"
 #include "store/drum/drum.h"
-#include "store/repository/drum_lmdb.h"
-#include "store/repository/drum_runs.h"
+#include "store/drum/drum_runs.h"
 
 #define OPERATIONS  200e6
 #define LIMIT_BYTES ((size_t)256 << 20)
@@ -197,7 +194,6 @@ static uint64_t disk_bytes(const char *path)
 static Drum *open_drum(Bench *bench, const char *directory, DrumRepository *repository,
                        double scale)
 {
-    const char *order = getenv("ORDER");
     char path[512];
     (void)snprintf(path, sizeof path, "%s/buckets", directory);
     DrumOptions options = {.directory = path,
@@ -209,7 +205,6 @@ static Drum *open_drum(Bench *bench, const char *directory, DrumRepository *repo
                            .array_bytes = (size_t)256 << 10,
                            .bucket_bytes = (size_t)(scale * (3 << 20)),
                            .auxiliary_bytes = (size_t)(scale * (64 << 20)),
-                           .global_order = order != NULL && strcmp(order, "global") == 0,
                            .keep_existing = true,
                            .assign = assign_index,
                            .assign_context = bench,
@@ -411,16 +406,12 @@ static void print_figures(const Bench *bench, const Stream *stream, const char *
 /* The whole of it in an empty directory. */
 static void run_bench(Bench *bench, Stream *stream, const char *directory, double scale)
 {
-    const char *choice = getenv("REPOSITORY");
-    bool uses_lmdb = choice != NULL && strcmp(choice, "lmdb") == 0;
     uint64_t operations = (uint64_t)(OPERATIONS * scale);
     char path[512];
     (void)snprintf(path, sizeof path, "%s/keys", directory);
     DrumRepository *repository = NULL;
-    DrumLmdbOptions lmdb = {
-        .path = path, .keys = DRUM_KEYS_NUMBERS, .commit_bytes = (size_t)48 << 20};
     DrumRunsOptions runs = {.directory = path};
-    Result rc = uses_lmdb ? drum_lmdb_open(&repository, &lmdb) : drum_runs_open(&repository, &runs);
+    Result rc = drum_runs_open(&repository, &runs);
     if (rc != RESULT_OK) {
         fail("repository", rc);
     }
@@ -429,11 +420,7 @@ static void run_bench(Bench *bench, Stream *stream, const char *directory, doubl
     run_drum(bench, stream, drum, operations);
     double cpu_s = (double)(cpu_process_ns() - cpu) / 1e9;
     rc = drum_dispose(drum);
-    if (uses_lmdb) {
-        drum_lmdb_close(repository);
-    } else {
-        drum_runs_close(repository);
-    }
+    drum_runs_close(repository);
     if (rc != RESULT_OK || bench->unique != stream->distinct ||
         bench->unique + bench->duplicate != operations) {
         fail("the answers are wrong", RESULT_INTERNAL);

@@ -1,15 +1,12 @@
 /* A DRUM at work, to be killed, and the check of what it left; driven by tests/crash/fail_drum.py.
  *
- *   crash_drum work PLACE OPERATIONS lmdb|runs    0: done; 3: a call failed, as ordered by io_shim
- *   crash_drum check PLACE OPERATIONS lmdb|runs   recovers, merges; 0 when every promise was kept
+ *   crash_drum work PLACE OPERATIONS    0: done; 3: a call failed, as ordered by io_shim
+ *   crash_drum check PLACE OPERATIONS   recovers, merges; 0 when every promise was kept
  *
  * Operation i is on key i mod 61 with value i. PLACE/n.acknowledged holds how many operations were
- * promised to survive. What must hold afterwards, for n of them:
- *   - each key's value is that of an operation on it, none older than the last one promised;
- *   - with LMDB, where callbacks write into the same transaction: each promised operation was
- *     dispatched exactly once, each other at most once. */
+ * promised to survive. What must hold afterwards, for n of them: each key's value is that of an
+ * operation on it, none older than the last one promised. */
 #include <fcntl.h>
-#include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +15,13 @@
 
 #include "base/core/hash.h"
 #include "store/drum/drum.h"
-#include "store/repository/drum_lmdb.h"
-#include "store/repository/drum_runs.h"
+#include "store/drum/drum_runs.h"
 
 #define KEYS 61u
 
 typedef struct Work {
     char place[256];
-    bool uses_runs;
     uint64_t operations;
-    MDB_env *env;
-    MDB_dbi seen; /* operation number -> how often dispatched */
     DrumRepository *repository;
     Drum *drum;
     DrumRecovery recovery;
@@ -36,46 +29,8 @@ typedef struct Work {
 
 static Result note_event(void *context, const DrumEvent *event)
 {
-    Work *work = context;
-    uint64_t number = 0, times = 0;
-    if (work->uses_runs) {
-        return RESULT_OK;
-    }
-    if (event->auxiliary.length != sizeof number) {
-        return RESULT_INTERNAL;
-    }
-    memcpy(&number, event->auxiliary.bytes, sizeof number);
-    MDB_txn *txn = drum_lmdb_transaction(work->repository);
-    MDB_val key = {sizeof number, &number}, value;
-    if (mdb_get(txn, work->seen, &key, &value) == 0) {
-        memcpy(&times, value.mv_data, sizeof times);
-    }
-    times++;
-    value = (MDB_val){sizeof times, &times};
-    return mdb_put(txn, work->seen, &key, &value, 0) == 0 ? RESULT_OK : RESULT_IO;
-}
-
-static Result open_lmdb(Work *work)
-{
-    char path[512];
-    MDB_txn *txn = NULL;
-    (void)snprintf(path, sizeof path, "%s/table", work->place);
-    DrumLmdbOptions options = {.path = path, .map_bytes = (size_t)16 << 20, .commit_bytes = 1};
-    Result rc = drum_lmdb_open(&work->repository, &options);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    work->env = drum_lmdb_environment(work->repository);
-    int code = mdb_txn_begin(work->env, NULL, 0, &txn);
-    if (code == 0) {
-        code = mdb_dbi_open(txn, "seen", MDB_CREATE | MDB_INTEGERKEY, &work->seen);
-        if (code == 0) {
-            code = mdb_txn_commit(txn);
-        } else {
-            mdb_txn_abort(txn);
-        }
-    }
-    return code == 0 ? RESULT_OK : RESULT_IO;
+    (void)context;
+    return event->auxiliary.length == sizeof(uint64_t) ? RESULT_OK : RESULT_INTERNAL;
 }
 
 static Result open_work(Work *work)
@@ -83,7 +38,7 @@ static Result open_work(Work *work)
     char path[512];
     (void)snprintf(path, sizeof path, "%s/runs", work->place);
     DrumRunsOptions runs = {.directory = path};
-    Result rc = work->uses_runs ? drum_runs_open(&work->repository, &runs) : open_lmdb(work);
+    Result rc = drum_runs_open(&work->repository, &runs);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -101,15 +56,6 @@ static Result open_work(Work *work)
                            .bucket_bytes = 4096,
                            .manual_merge = true};
     return drum_open(&work->drum, &options, &work->recovery);
-}
-
-static void close_work(Work *work)
-{
-    if (work->uses_runs) {
-        drum_runs_close(work->repository);
-    } else {
-        drum_lmdb_close(work->repository);
-    }
 }
 
 static DrumKey key_of(uint64_t number)
@@ -148,9 +94,7 @@ static int work_main(Work *work)
         }
     }
     Result disposed = drum_dispose(work->drum);
-    if (work->repository != NULL) {
-        close_work(work);
-    }
+    drum_runs_close(work->repository);
     if (fd >= 0) {
         (void)close(fd);
     }
@@ -182,8 +126,7 @@ static uint64_t stored_operation(Work *work, uint64_t key_number)
     size_t length = 0;
     uint64_t number = 0;
     DrumKey key = key_of(key_number);
-    Result rc = work->uses_runs ? drum_runs_get(work->repository, key.number, &value, &length)
-                                : drum_lmdb_get(work->repository, &key, &value, &length);
+    Result rc = drum_runs_get(work->repository, key.number, &value, &length);
     if (rc == RESULT_OK && length == sizeof number) {
         memcpy(&number, value, sizeof number);
         number++;
@@ -214,30 +157,6 @@ static unsigned check_values(Work *work, uint64_t promised)
     return wrong;
 }
 
-static unsigned check_dispatched(Work *work, uint64_t promised)
-{
-    unsigned wrong = 0;
-    MDB_txn *txn = NULL;
-    if (mdb_txn_begin(work->env, NULL, MDB_RDONLY, &txn) != 0) {
-        return 1;
-    }
-    for (uint64_t i = 0; i < work->operations; i++) {
-        MDB_val key = {sizeof i, &i}, value;
-        uint64_t times = 0;
-        if (mdb_get(txn, work->seen, &key, &value) == 0) {
-            memcpy(&times, value.mv_data, sizeof times);
-        }
-        if (times > 1 || (i < promised && times != 1)) {
-            (void)fprintf(stderr, "operation %llu: dispatched %llu times, %llu promised\n",
-                          (unsigned long long)i, (unsigned long long)times,
-                          (unsigned long long)promised);
-            wrong++;
-        }
-    }
-    mdb_txn_abort(txn);
-    return wrong;
-}
-
 static int check_main(Work *work)
 {
     uint64_t promised = promised_operations(work);
@@ -250,18 +169,17 @@ static int check_main(Work *work)
         return 1;
     }
     unsigned wrong = check_values(work, promised);
-    wrong += work->uses_runs ? 0 : check_dispatched(work, promised);
     wrong += work->recovery.damaged_bytes != 0;
     rc = drum_dispose(work->drum);
-    close_work(work);
+    drum_runs_close(work->repository);
     return wrong == 0 && rc == RESULT_OK ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
-    Work work = {.uses_runs = argc > 4 && strcmp(argv[4], "runs") == 0};
-    if (argc != 5) {
-        (void)fprintf(stderr, "usage: crash_drum work|check PLACE OPERATIONS lmdb|runs\n");
+    Work work = {.operations = 0};
+    if (argc != 4) {
+        (void)fprintf(stderr, "usage: crash_drum work|check PLACE OPERATIONS\n");
         return 2;
     }
     (void)snprintf(work.place, sizeof work.place, "%s", argv[2]);

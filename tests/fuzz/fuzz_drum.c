@@ -3,7 +3,7 @@
  *
  * The first byte chooses: even, the input is a whole file; odd, it is cut into blocks whose headers
  * and checksums are made right, so that what is inside the sections is reached. Bit 1: byte-string
- * keys, bit 2: global order, bit 3: damaged blocks stop the merge, bit 4: values are assigned. */
+ * keys, bit 3: damaged blocks stop the merge, bit 4: values are assigned. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,11 +57,10 @@ static Result fuzz_put(DrumRepository *interface, const DrumKey *key, DrumBytes 
     return RESULT_OK;
 }
 
-static Result fuzz_commit(DrumRepository *repository, DrumProgress progress, bool last, bool *ended)
+static Result fuzz_commit(DrumRepository *repository, DrumProgress progress)
 {
     (void)repository;
     (void)progress;
-    *ended = last;
     return RESULT_OK;
 }
 
@@ -134,7 +133,6 @@ static void run_drum(const char *place, uint8_t flags, Repository *repository)
                            .keys = repository->interface.keys,
                            .buckets = 2,
                            .array_bytes = 64,
-                           .global_order = (flags & 4) != 0,
                            .skip_damaged = (flags & 8) == 0,
                            .assign = (flags & 16) != 0 ? fuzz_assign : NULL,
                            .assign_context = repository,

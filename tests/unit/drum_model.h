@@ -41,7 +41,6 @@ typedef struct Queue {
 typedef struct Model {
     DrumKeys keys;
     unsigned buckets;
-    bool global_order;
     bool keep_existing;
     bool assigns;
     uint64_t random;
@@ -75,7 +74,7 @@ static inline DrumKey model_key(const Model *model, unsigned number, char *room)
 static inline unsigned model_bucket(const Model *model, const DrumKey *key)
 {
     unsigned bits = (unsigned)__builtin_ctz(model->buckets);
-    return model->global_order || bits == 0 ? 0 : (unsigned)(key->number >> (64 - bits));
+    return bits == 0 ? 0 : (unsigned)(key->number >> (64 - bits));
 }
 
 static inline void model_set(ModelValue *value, const void *bytes, size_t length)

@@ -1,6 +1,5 @@
 #include <dirent.h>
 #include <fcntl.h>
-#include <lmdb.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,9 +8,8 @@
 #include <unistd.h>
 
 #include "base/thread/mutex.h"
-#include "drum_model.h"
-#include "store/repository/drum_lmdb.h"
-#include "store/repository/drum_runs.h"
+#include "drum_memory.h"
+#include "store/drum/drum_runs.h"
 #include "store/drum/drum_bucket.h"
 #include "folder_fixture.h"
 #include "unit.h"
@@ -33,22 +31,18 @@ static void copy_file(const char *from, const char *to)
     (void)fclose(out);
 }
 
-/* What a process that is killed now leaves behind: the table's file and the bucket files. */
-static void copy_place(const char *from, const char *to)
+static void copy_folder(const char *from, const char *to, const char *name)
 {
     char a[512], b[512];
-    (void)snprintf(a, sizeof a, "%s/table", from);
-    (void)snprintf(b, sizeof b, "%s/table", to);
-    copy_file(a, b);
-    (void)snprintf(b, sizeof b, "%s/buckets", to);
+    (void)snprintf(b, sizeof b, "%s/%s", to, name);
     (void)mkdir(b, 0755);
-    (void)snprintf(a, sizeof a, "%s/buckets", from);
+    (void)snprintf(a, sizeof a, "%s/%s", from, name);
     DIR *directory = opendir(a);
     CU_ASSERT_PTR_NOT_NULL_FATAL(directory);
     for (const struct dirent *e = readdir(directory); e != NULL; e = readdir(directory)) {
         if (e->d_name[0] != '.') {
-            (void)snprintf(a, sizeof a, "%s/buckets/%.64s", from, e->d_name);
-            (void)snprintf(b, sizeof b, "%s/buckets/%.64s", to, e->d_name);
+            (void)snprintf(a, sizeof a, "%s/%s/%.64s", from, name, e->d_name);
+            (void)snprintf(b, sizeof b, "%s/%s/%.64s", to, name, e->d_name);
             copy_file(a, b);
         }
     }
@@ -83,24 +77,21 @@ typedef struct Setup {
     DrumRepository *repository;
     Drum *drum;
     DrumRecovery recovery;
-    size_t commit_bytes;
-    size_t map_bytes; /* of the LMDB table; 0 is 64 MiB */
-    bool uses_runs;   /* else an LMDB table */
+    MemoryRepository *memory; /* instead of sorted runs */
 } Setup;
 
 static Result setup_open(Setup *setup)
 {
     char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", setup->place, setup->uses_runs ? "runs" : "table");
+    (void)snprintf(path, sizeof path, "%s/runs", setup->place);
     (void)snprintf(setup->buckets_path, sizeof setup->buckets_path, "%s/buckets", setup->place);
-    DrumLmdbOptions lmdb = {.path = path,
-                            .keys = setup->options.keys,
-                            .map_bytes =
-                                setup->map_bytes != 0 ? setup->map_bytes : (size_t)64 << 20,
-                            .commit_bytes = setup->commit_bytes};
     DrumRunsOptions runs = {.directory = path};
-    Result rc = setup->uses_runs ? drum_runs_open(&setup->repository, &runs)
-                                 : drum_lmdb_open(&setup->repository, &lmdb);
+    Result rc = RESULT_OK;
+    if (setup->memory != NULL) {
+        setup->repository = &setup->memory->interface;
+    } else {
+        rc = drum_runs_open(&setup->repository, &runs);
+    }
     CU_ASSERT_EQUAL_FATAL(rc, RESULT_OK);
     setup->options.directory = setup->buckets_path;
     setup->options.repository = setup->repository;
@@ -109,10 +100,8 @@ static Result setup_open(Setup *setup)
 
 static void close_repository(Setup *setup)
 {
-    if (setup->uses_runs) {
+    if (setup->memory == NULL) {
         drum_runs_close(setup->repository);
-    } else {
-        drum_lmdb_close(setup->repository);
     }
 }
 
@@ -123,30 +112,43 @@ static void setup_close(Setup *setup)
     setup->drum = NULL;
 }
 
+/* What the repository has for a key, as drum_runs_get gives it. */
+static Result setup_get(Setup *setup, const DrumKey *key, void **value, size_t *length)
+{
+    if (setup->memory == NULL) {
+        return drum_runs_get(setup->repository, key->number, value, length);
+    }
+    const MemoryEntry *entry = memory_entry(&setup->memory->committed, key);
+    if (entry == NULL) {
+        return RESULT_NOT_FOUND;
+    }
+    *length = entry->value.length;
+    *value = malloc(sizeof entry->value.bytes);
+    memcpy(*value, entry->value.bytes, sizeof entry->value.bytes);
+    return RESULT_OK;
+}
+
 /* True when the repository holds exactly the model's keys and values. */
 static bool repository_is(Setup *setup, const Model *model)
 {
-    uint64_t count = 0, expected = 0;
+    uint64_t expected = 0;
     bool same = true;
     for (unsigned k = 0; k < MODEL_KEYS; k++) {
         char room[96];
         void *value = NULL;
         size_t length = 0;
         DrumKey key = model_key(model, k, room);
-        Result rc = setup->uses_runs ? drum_runs_get(setup->repository, key.number, &value, &length)
-                                     : drum_lmdb_get(setup->repository, &key, &value, &length);
+        Result rc = setup_get(setup, &key, &value, &length);
         expected += model->values[k].exists;
         same = same && (rc == RESULT_OK) == model->values[k].exists &&
                (rc != RESULT_OK || model_same(&model->values[k], (DrumBytes){value, length}));
         free(value);
     }
-    if (setup->uses_runs) {
-        count = drum_runs_count(setup->repository);
-        same = same && drum_runs_verify(setup->repository) == RESULT_OK;
-    } else if (drum_lmdb_count(setup->repository, &count) != RESULT_OK) {
-        return false;
+    if (setup->memory != NULL) {
+        return same && setup->memory->committed.n == expected;
     }
-    return count == expected && same;
+    return same && drum_runs_count(setup->repository) == expected &&
+           drum_runs_verify(setup->repository) == RESULT_OK;
 }
 
 typedef struct Geometry {
@@ -154,28 +156,31 @@ typedef struct Geometry {
     unsigned buckets;
     size_t array_bytes;
     size_t bucket_bytes;
-    bool global_order;
     bool keep_existing;
     bool assigns;
     bool manual;
-    size_t commit_bytes;
-    bool uses_runs;
 } Geometry;
 
 static const Geometry geometries[] = {
-    {DRUM_KEYS_NUMBERS, 1, 64, 500, false, false, false, false, 0, false},
-    {DRUM_KEYS_NUMBERS, 2, 4 * 96, 64, false, false, false, false, 0, false},
-    {DRUM_KEYS_NUMBERS, 8, 512, 4000, false, true, true, false, 1, false},
-    {DRUM_KEYS_NUMBERS, 16, 1024, 8000, true, false, false, false, 0, false},
-    {DRUM_KEYS_NUMBERS, 64, 300, 3000, true, true, true, false, 0, false},
-    {DRUM_KEYS_NUMBERS, 4, 65536, 1 << 20, false, true, false, true, 0, false},
-    {DRUM_KEYS_BYTES, 1, 256, 2000, false, false, false, false, 0, false},
-    {DRUM_KEYS_BYTES, 16, 700, 5000, true, false, true, false, 0, false},
-    {DRUM_KEYS_BYTES, 32, 4096, 20000, false, true, false, false, 1, false},
-    {DRUM_KEYS_NUMBERS, 1, 128, 600, false, false, false, false, 0, true},
-    {DRUM_KEYS_NUMBERS, 16, 1024, 8000, true, true, true, false, 0, true},
-    {DRUM_KEYS_NUMBERS, 8, 512, 4000, false, false, true, true, 0, true},
+    {DRUM_KEYS_NUMBERS, 1, 64, 500, false, false, false},
+    {DRUM_KEYS_NUMBERS, 2, 4 * 96, 64, false, false, false},
+    {DRUM_KEYS_NUMBERS, 8, 512, 4000, true, true, false},
+    {DRUM_KEYS_NUMBERS, 16, 1024, 8000, false, false, false},
+    {DRUM_KEYS_NUMBERS, 64, 300, 3000, true, true, false},
+    {DRUM_KEYS_NUMBERS, 4, 65536, 1 << 20, true, false, true},
+    {DRUM_KEYS_BYTES, 1, 256, 2000, false, false, false},
+    {DRUM_KEYS_BYTES, 16, 700, 5000, false, true, false},
+    {DRUM_KEYS_BYTES, 32, 4096, 20000, true, false, false},
 };
+
+/* The only one of a test; empty. */
+static MemoryRepository *prepare_memory(DrumKeys keys)
+{
+    static MemoryRepository memory;
+    memset(&memory, 0, sizeof memory);
+    memory_init(&memory, keys);
+    return &memory;
+}
 
 static void prepare(Setup *setup, Model *model, const Geometry *g, uint64_t seed)
 {
@@ -184,18 +189,17 @@ static void prepare(Setup *setup, Model *model, const Geometry *g, uint64_t seed
     folder_make(setup->place);
     model->keys = g->keys;
     model->buckets = g->buckets;
-    model->global_order = g->global_order;
     model->keep_existing = g->keep_existing;
     model->assigns = g->assigns;
     model->random = seed;
-    setup->commit_bytes = g->commit_bytes;
-    setup->uses_runs = g->uses_runs;
+    if (g->keys == DRUM_KEYS_BYTES) {
+        setup->memory = prepare_memory(g->keys);
+    }
     setup->options = (DrumOptions){.dispatcher = model_dispatcher(model),
                                    .keys = g->keys,
                                    .buckets = g->buckets,
                                    .array_bytes = g->array_bytes,
                                    .bucket_bytes = g->bucket_bytes,
-                                   .global_order = g->global_order,
                                    .keep_existing = g->keep_existing,
                                    .manual_merge = g->manual,
                                    .assign = g->assigns ? model_assign : NULL,
@@ -277,10 +281,9 @@ static void the_url_seen_example_finds_three_urls_and_one_duplicate(void)
     Setup setup = {.options = {.dispatcher = {.context = &seen,
                                               .unique_key_update = seen_unique,
                                               .duplicate_key_update = seen_duplicate},
-                               .buckets = 2,
+                               .buckets = 1,
                                .array_bytes = 4 * 64,
-                               .bucket_bytes = 64,
-                               .global_order = true}};
+                               .bucket_bytes = 4 * 64}};
     folder_make(setup.place);
     CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
     for (int i = 0; i < 4; i++) {
@@ -301,7 +304,7 @@ static void the_url_seen_example_finds_three_urls_and_one_duplicate(void)
 
 static void what_was_persisted_survives_a_kill_and_the_rest_is_gone_whole(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 6000, false, false, false, true, 0, false};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 6000, false, false, true};
     for (uint64_t seed = 0; seed < 12; seed++) {
         Setup setup;
         Model model;
@@ -317,7 +320,8 @@ static void what_was_persisted_survives_a_kill_and_the_rest_is_gone_whole(void)
         CU_ASSERT_EQUAL(drum_persist(setup.drum), RESULT_OK);
         Setup after = setup;
         folder_make(after.place);
-        copy_place(setup.place, after.place);
+        copy_folder(setup.place, after.place, "runs");
+        copy_folder(setup.place, after.place, "buckets");
         /* What comes after the snapshot must leave no trace in it. */
         uint64_t called = model.called, waiting = model_waiting(&model);
         setup.options.dispatcher = (DrumDispatcher){.context = NULL};
@@ -338,8 +342,8 @@ static void what_was_persisted_survives_a_kill_and_the_rest_is_gone_whole(void)
 /* Counts calls in the repository's own transaction, and takes a snapshot at one of them. */
 typedef struct Witness {
     Setup *setup;
-    MDB_env *env;
-    MDB_dbi counter;
+    MemoryRepository memory;
+    MemoryState left; /* of the snapshot */
     uint64_t calls;
     uint64_t snapshot_at;
     uint64_t fail_at;
@@ -349,45 +353,24 @@ typedef struct Witness {
 static Result witness_call(void *context, const DrumEvent *event)
 {
     Witness *witness = context;
-    MDB_txn *txn = drum_lmdb_transaction(witness->setup->repository);
-    char name[] = "calls";
-    MDB_val key = {5, name}, value;
-    uint64_t count = 0;
     (void)event;
     witness->calls++;
     if (witness->calls == witness->fail_at) {
         return RESULT_LIMIT;
     }
     if (witness->calls == witness->snapshot_at) {
-        copy_place(witness->setup->place, witness->snapshot);
+        copy_folder(witness->setup->place, witness->snapshot, "buckets");
+        witness->left = witness->memory.committed;
     }
-    if (mdb_get(txn, witness->counter, &key, &value) == 0) {
-        memcpy(&count, value.mv_data, sizeof count);
-    }
-    count++;
-    value = (MDB_val){sizeof count, &count};
-    return mdb_put(txn, witness->counter, &key, &value, 0) == 0 ? RESULT_OK : RESULT_IO;
+    witness->memory.sweep.calls++;
+    return RESULT_OK;
 }
 
-/* An environment shared with the caller: the keys, the progress, and the counter. */
 static void witness_open(Witness *witness, Setup *setup, const char *place)
 {
-    char path[128];
-    MDB_txn *txn = NULL;
     (void)snprintf(setup->place, sizeof setup->place, "%s", place);
-    (void)snprintf(path, sizeof path, "%s/table", place);
-    (void)snprintf(setup->buckets_path, sizeof setup->buckets_path, "%s/buckets", place);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_create(&witness->env), 0);
-    (void)mdb_env_set_maxdbs(witness->env, 4);
-    (void)mdb_env_set_mapsize(witness->env, (size_t)64 << 20);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_open(witness->env, path, MDB_NOSUBDIR, 0644), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_begin(witness->env, NULL, 0, &txn), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "counter", MDB_CREATE, &witness->counter), 0);
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_commit(txn), 0);
-    DrumLmdbOptions lmdb = {.env = witness->env, .commit_bytes = setup->commit_bytes};
-    CU_ASSERT_EQUAL_FATAL(drum_lmdb_open(&setup->repository, &lmdb), RESULT_OK);
-    setup->options.directory = setup->buckets_path;
-    setup->options.repository = setup->repository;
+    memory_init(&witness->memory, setup->options.keys);
+    setup->memory = &witness->memory;
     setup->options.dispatcher = (DrumDispatcher){.context = witness,
                                                  .unique_key_check = witness_call,
                                                  .duplicate_key_check = witness_call,
@@ -395,37 +378,23 @@ static void witness_open(Witness *witness, Setup *setup, const char *place)
                                                  .duplicate_key_update = witness_call,
                                                  .update = witness_call};
     witness->setup = setup;
-    CU_ASSERT_EQUAL_FATAL(drum_open(&setup->drum, &setup->options, &setup->recovery), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(setup_open(setup), RESULT_OK);
 }
 
-static uint64_t witness_count(Witness *witness)
+static uint64_t witness_count(const Witness *witness)
 {
-    MDB_txn *txn = NULL;
-    char name[] = "calls";
-    MDB_val key = {5, name}, value;
-    uint64_t count = 0;
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_begin(witness->env, NULL, MDB_RDONLY, &txn), 0);
-    if (mdb_get(txn, witness->counter, &key, &value) == 0) {
-        memcpy(&count, value.mv_data, sizeof count);
-    }
-    mdb_txn_abort(txn);
-    return count;
-}
-
-static void witness_close(Witness *witness, Setup *setup)
-{
-    setup_close(setup);
-    mdb_env_close(witness->env);
+    return witness->memory.committed.calls;
 }
 
 static void killed_in_a_merge_every_operation_still_counts_exactly_once(void)
 {
+    static Witness witness, second;
+    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, false, false, true};
     for (uint64_t seed = 0; seed < 16; seed++) {
-        const Geometry g = {
-            DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, seed % 4 == 3, false, false, true, seed % 2, false};
         Setup setup, after;
         Model model;
-        Witness witness = {.calls = 0}, second = {.calls = 0};
+        memset(&witness, 0, sizeof witness);
+        memset(&second, 0, sizeof second);
         prepare(&setup, &model, &g, 77 + seed);
         folder_make(witness.snapshot);
         char place[64];
@@ -433,20 +402,23 @@ static void killed_in_a_merge_every_operation_still_counts_exactly_once(void)
         witness_open(&witness, &setup, place);
         for (int i = 0; i < 1500; i++) {
             CU_ASSERT_EQUAL(model_step(&model, setup.drum), RESULT_OK);
+            if (i == 700) {
+                CU_ASSERT_EQUAL(drum_seal(setup.drum), RESULT_OK);
+            }
         }
         witness.snapshot_at = 1 + model_random(&model, 1500);
         CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
         CU_ASSERT_EQUAL(witness_count(&witness), 1500);
         CU_ASSERT_TRUE(repository_is(&setup, &model));
         after = setup;
-        witness_close(&witness, &setup);
+        setup_close(&setup);
+        second.memory.committed = witness.left;
         witness_open(&second, &after, witness.snapshot);
-        CU_ASSERT_EQUAL(after.recovery.generations, 1);
         CU_ASSERT_EQUAL(after.recovery.elements + witness_count(&second), 1500);
         CU_ASSERT_EQUAL(drum_synchronize(after.drum), RESULT_OK);
         CU_ASSERT_EQUAL(witness_count(&second), 1500);
         CU_ASSERT_TRUE(repository_is(&after, &model));
-        witness_close(&second, &after);
+        setup_close(&after);
         folder_remove(witness.snapshot);
         folder_remove(place);
         model_forget_queues(&model);
@@ -455,12 +427,12 @@ static void killed_in_a_merge_every_operation_still_counts_exactly_once(void)
 
 static void a_callback_that_fails_undoes_its_transaction_and_nothing_else(void)
 {
+    static Witness witness;
+    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, false, false, true};
     for (uint64_t seed = 0; seed < 6; seed++) {
-        const Geometry g = {
-            DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, seed % 3 == 2, false, false, true, seed % 2, false};
         Setup setup;
         Model model;
-        Witness witness = {.calls = 0};
+        memset(&witness, 0, sizeof witness);
         prepare(&setup, &model, &g, 5 + seed);
         char place[64];
         memcpy(place, setup.place, sizeof place);
@@ -470,13 +442,13 @@ static void a_callback_that_fails_undoes_its_transaction_and_nothing_else(void)
         }
         witness.fail_at = 1 + model_random(&model, 800);
         CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_LIMIT);
-        CU_ASSERT(witness_count(&witness) < 800);
+        CU_ASSERT_EQUAL(witness_count(&witness), 0);
         CU_ASSERT_EQUAL(drum_sealed_count(setup.drum), 1);
         CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
         CU_ASSERT_EQUAL(witness_count(&witness), 800);
         CU_ASSERT_EQUAL(drum_sealed_count(setup.drum), 0);
         CU_ASSERT_TRUE(repository_is(&setup, &model));
-        witness_close(&witness, &setup);
+        setup_close(&setup);
         folder_remove(place);
         model_forget_queues(&model);
     }
@@ -485,7 +457,7 @@ static void a_callback_that_fails_undoes_its_transaction_and_nothing_else(void)
 /* A file that was already merged comes back, as after a power cut that lost the removal. */
 static void a_bucket_file_that_comes_back_is_dropped(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 400, 1 << 20, false, false, false, true, 0, false};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 400, 1 << 20, false, false, true};
     Setup setup;
     Model model;
     prepare(&setup, &model, &g, 3);
@@ -516,36 +488,42 @@ static void a_bucket_file_that_comes_back_is_dropped(void)
  * place. */
 static void the_number_of_a_lost_half_merged_file_is_not_used_again(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, false, false, false, true, 1, false};
-    Setup setup, after;
+    static Witness witness;
+    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, false, false, true};
+    Setup setup;
     Model model;
-    Witness witness = {.snapshot_at = 400}, second = {.calls = 0};
+    DrumMerge *merge = NULL;
     char place[64], path[256];
     prepare(&setup, &model, &g, 21);
-    folder_make(witness.snapshot);
     memcpy(place, setup.place, sizeof place);
     witness_open(&witness, &setup, place);
     for (int i = 0; i < 600; i++) {
         CU_ASSERT_EQUAL(model_step(&model, setup.drum), RESULT_OK);
     }
-    CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
-    after = setup;
-    witness_close(&witness, &setup);
-    CU_ASSERT_TRUE_FATAL(find_bucket_file(witness.snapshot, path, sizeof path));
-    CU_ASSERT_EQUAL(remove(path), 0);
-    witness_open(&second, &after, witness.snapshot);
-    uint64_t before = witness_count(&second);
-    CU_ASSERT(before > 0 && before < 600);
-    for (int i = 0; i < 500; i++) {
-        CU_ASSERT_EQUAL(model_step(&model, after.drum), RESULT_OK);
+    CU_ASSERT_EQUAL(drum_seal(setup.drum), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(drum_merge_begin(setup.drum, &merge), RESULT_OK);
+    CU_ASSERT_EQUAL(memory_begin(setup.repository), RESULT_OK);
+    for (int i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(drum_merge_step(merge), RESULT_OK);
     }
-    witness_close(&second, &after);
-    witness_open(&second, &after, witness.snapshot);
-    CU_ASSERT_EQUAL(after.recovery.elements, 500);
-    CU_ASSERT_EQUAL(drum_synchronize(after.drum), RESULT_OK);
-    CU_ASSERT_EQUAL(witness_count(&second), before + 500);
-    witness_close(&second, &after);
-    folder_remove(witness.snapshot);
+    CU_ASSERT_EQUAL(memory_commit(setup.repository, drum_merge_progress(merge)), RESULT_OK);
+    drum_merge_settle(merge, true);
+    CU_ASSERT_EQUAL(drum_merge_end(setup.drum, merge), RESULT_OK);
+    uint64_t before = witness_count(&witness);
+    CU_ASSERT(before > 0 && before < 600);
+    setup_close(&setup);
+    CU_ASSERT_TRUE_FATAL(find_bucket_file(place, path, sizeof path));
+    CU_ASSERT_EQUAL(remove(path), 0);
+    CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
+    for (int i = 0; i < 500; i++) {
+        CU_ASSERT_EQUAL(model_step(&model, setup.drum), RESULT_OK);
+    }
+    setup_close(&setup);
+    CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
+    CU_ASSERT_EQUAL(setup.recovery.elements, 500);
+    CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
+    CU_ASSERT_EQUAL(witness_count(&witness), before + 500);
+    setup_close(&setup);
     folder_remove(place);
     model_forget_queues(&model);
 }
@@ -605,38 +583,6 @@ static void a_full_disk_refuses_operations_and_loses_none_that_it_took(void)
     folder_remove(setup.place);
 }
 
-static void a_full_map_undoes_the_merge_which_succeeds_when_there_is_room(void)
-{
-    for (int with_commits = 0; with_commits < 2; with_commits++) {
-        uint64_t unique = 0, count = 0;
-        Setup setup = {
-            .options = {.dispatcher = {.context = &unique, .unique_key_update = count_event},
-                        .buckets = 8,
-                        .manual_merge = true},
-            .commit_bytes = (size_t)with_commits,
-            .map_bytes = 200000};
-        folder_make(setup.place);
-        CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
-        for (uint64_t i = 0; i < 20000; i++) {
-            CU_ASSERT_EQUAL(drum_check_update(setup.drum, drum_key_number(hash_mix(i + 1)),
-                                              (DrumBytes){"value", 5}),
-                            RESULT_OK);
-        }
-        CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_FULL);
-        setup_close(&setup);
-        setup.map_bytes = 0;
-        CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
-        unique = 20000 - setup.recovery.elements;
-        CU_ASSERT((unique > 0) == (with_commits > 0));
-        CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
-        CU_ASSERT_EQUAL(unique, 20000);
-        CU_ASSERT_EQUAL(drum_lmdb_count(setup.repository, &count), RESULT_OK);
-        CU_ASSERT_EQUAL(count, 20000);
-        setup_close(&setup);
-        folder_remove(setup.place);
-    }
-}
-
 /* --- torn and damaged files ------------------------------------------------------------------ */
 
 /* Fills a place with n operations of one bucket, persisting after the first half of them. */
@@ -661,7 +607,7 @@ static void fill(Setup *setup, Model *model, const Geometry *g, uint64_t seed, u
 
 static void a_torn_tail_is_cut_off_and_what_is_left_is_a_prefix(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 1, 700, 1 << 20, false, false, false, true, 0, false};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 1, 700, 1 << 20, false, false, true};
     for (uint64_t seed = 0; seed < 30; seed++) {
         Setup setup;
         Model model, prefix;
@@ -725,7 +671,7 @@ static void flip_byte(const char *path, uint64_t at)
 
 static void damage_in_the_durable_part_is_never_silent(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, false, true, 0, false};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, true};
     for (uint64_t seed = 0; seed < 60; seed++) {
         Setup setup;
         Model model;
@@ -746,13 +692,12 @@ static void damage_in_the_durable_part_is_never_silent(void)
                                                     .unique_key_update = count_event,
                                                     .duplicate_key_update = count_event,
                                                     .update = count_event};
-        setup.options.global_order = seed % 2 == 0;
         Result rc = setup_open(&setup);
         if (rc == RESULT_OK) {
             rc = drum_synchronize(setup.drum);
             CU_ASSERT_EQUAL(drum_dispose(setup.drum), RESULT_OK);
         }
-        drum_lmdb_close(setup.repository);
+        close_repository(&setup);
         CU_ASSERT_EQUAL(rc, in_padding ? RESULT_OK : RESULT_DAMAGED);
         if (!in_padding) {
             setup.options.skip_damaged = true;
@@ -770,7 +715,7 @@ static void damage_in_the_durable_part_is_never_silent(void)
 
 static void an_unknown_version_and_a_second_process_are_refused(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, false, true, 0, false};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, true};
     Setup setup;
     Model model;
     uint64_t durable = 0;
@@ -781,7 +726,7 @@ static void an_unknown_version_and_a_second_process_are_refused(void)
     flip_byte(path, 8);
     CU_ASSERT_EQUAL(setup_open(&setup), RESULT_VERSION);
     CU_ASSERT_PTR_NULL(setup.drum);
-    drum_lmdb_close(setup.repository);
+    close_repository(&setup);
     flip_byte(path, 8);
     CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
     Drum *second = NULL;
@@ -838,7 +783,7 @@ static void *merge_beside(void *argument)
 
 static void collecting_goes_on_while_another_thread_merges(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 512, 2000, false, false, false, true, 0, false};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 512, 2000, false, false, true};
     Beside beside = {.failures = 0};
     pthread_t thread;
     prepare(&beside.setup, &beside.model, &g, 9);
@@ -963,7 +908,8 @@ static void keys_that_a_repository_cannot_hold_are_refused(void)
 {
     uint64_t calls = 0;
     Setup setup = {.options = {.dispatcher = {.context = &calls, .unique_key_check = count_event},
-                               .keys = DRUM_KEYS_BYTES}};
+                               .keys = DRUM_KEYS_BYTES},
+                   .memory = prepare_memory(DRUM_KEYS_BYTES)};
     char key[600];
     memset(key, 'k', sizeof key);
     folder_make(setup.place);
@@ -1020,8 +966,6 @@ UNIT_MAIN("drum",
            the_number_of_a_lost_half_merged_file_is_not_used_again},
           {"a full disk refuses operations and loses none that it took",
            a_full_disk_refuses_operations_and_loses_none_that_it_took},
-          {"a full map undoes the merge, which succeeds when there is room",
-           a_full_map_undoes_the_merge_which_succeeds_when_there_is_room},
           {"a torn tail is cut off and what is left is a prefix",
            a_torn_tail_is_cut_off_and_what_is_left_is_a_prefix},
           {"damage in the durable part is never silent",

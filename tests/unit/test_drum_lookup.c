@@ -3,11 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/repository/drum_lmdb.h"
+#include "base/core/hash.h"
+#include "store/drum/drum_runs.h"
 #include "folder_fixture.h"
 #include "unit.h"
 
-/* The example of drum_lmdb.h: robots.txt and addresses of hosts, looked up in bulk. */
+/* The example of drum.h: robots.txt and addresses of hosts, looked up in bulk. */
 
 typedef struct Answers {
     unsigned unique;
@@ -46,19 +47,22 @@ static DrumBytes text(const char *words)
     return (DrumBytes){words, strlen(words)};
 }
 
-static void set_up(Lookup *l, const char *table)
+static DrumKey key_of(const char *host)
+{
+    return drum_key_number(hash_64(host, strlen(host), 0));
+}
+
+static void set_up(Lookup *l)
 {
     *l = (Lookup){.drum = NULL};
     folder_make(l->path);
     char file[96], files[96];
-    (void)snprintf(file, sizeof file, "%s/hosts.mdb", l->path);
+    (void)snprintf(file, sizeof file, "%s/hosts", l->path);
     (void)snprintf(files, sizeof files, "%s/buckets", l->path);
-    DrumLmdbOptions options = {
-        .path = file, .table = table, .keys = DRUM_KEYS_BYTES, .map_bytes = (size_t)16 << 20};
-    CU_ASSERT_EQUAL_FATAL(drum_lmdb_open(&l->repository, &options), RESULT_OK);
+    DrumRunsOptions options = {.directory = file};
+    CU_ASSERT_EQUAL_FATAL(drum_runs_open(&l->repository, &options), RESULT_OK);
     DrumOptions drum = {.directory = files,
                         .repository = l->repository,
-                        .keys = DRUM_KEYS_BYTES,
                         .buckets = 4,
                         .dispatcher = {.context = &l->answers,
                                        .unique_key_check = on_unknown,
@@ -69,27 +73,24 @@ static void set_up(Lookup *l, const char *table)
 static void tear_down(Lookup *l)
 {
     CU_ASSERT_EQUAL(drum_dispose(l->drum), RESULT_OK);
-    drum_lmdb_close(l->repository);
+    drum_runs_close(l->repository);
     folder_remove(l->path);
 }
 
 static void robots_txt_is_found_by_host_and_missing_hosts_are_told(void)
 {
     Lookup l;
-    set_up(&l, "robots");
+    set_up(&l);
     const char *host = "http://a.example";
     /* Nobody has fetched it: the auxiliary says what waits for it. */
-    CU_ASSERT_EQUAL(drum_check_with(l.drum, drum_key_bytes(host, strlen(host)), text("/page")),
-                    RESULT_OK);
+    CU_ASSERT_EQUAL(drum_check_with(l.drum, key_of(host), text("/page")), RESULT_OK);
     CU_ASSERT_EQUAL(drum_synchronize(l.drum), RESULT_OK);
     CU_ASSERT_TRUE(l.answers.unique == 1 && l.answers.known == 0);
     CU_ASSERT_STRING_EQUAL(l.answers.asked, "/page");
-    CU_ASSERT_EQUAL(drum_update(l.drum, drum_key_bytes(host, strlen(host)),
-                                text("User-agent: *\nDisallow: /x\n")),
+    CU_ASSERT_EQUAL(drum_update(l.drum, key_of(host), text("User-agent: *\nDisallow: /x\n")),
                     RESULT_OK);
     /* Seen by a check behind it, in the same generation. */
-    CU_ASSERT_EQUAL(drum_check_with(l.drum, drum_key_bytes(host, strlen(host)), text("/x")),
-                    RESULT_OK);
+    CU_ASSERT_EQUAL(drum_check_with(l.drum, key_of(host), text("/x")), RESULT_OK);
     CU_ASSERT_EQUAL(drum_synchronize(l.drum), RESULT_OK);
     CU_ASSERT_TRUE(l.answers.unique == 1 && l.answers.known == 1);
     CU_ASSERT_STRING_EQUAL(l.answers.last, "User-agent: *\nDisallow: /x\n");
@@ -99,9 +100,9 @@ static void robots_txt_is_found_by_host_and_missing_hosts_are_told(void)
 static void an_address_is_replaced_when_it_was_resolved_again(void)
 {
     Lookup l;
-    set_up(&l, "addresses");
+    set_up(&l);
     const char *host = "a.example";
-    DrumKey key = drum_key_bytes(host, strlen(host));
+    DrumKey key = key_of(host);
     CU_ASSERT_EQUAL(drum_update(l.drum, key, text("192.0.2.1 ttl 300")), RESULT_OK);
     CU_ASSERT_EQUAL(drum_synchronize(l.drum), RESULT_OK);
     CU_ASSERT_EQUAL(drum_check(l.drum, key), RESULT_OK);

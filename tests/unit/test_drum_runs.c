@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/repository/drum_run.h"
-#include "store/repository/drum_runs.h"
+#include "store/drum/drum_run.h"
+#include "store/drum/drum_runs.h"
 #include "folder_fixture.h"
 #include "unit.h"
 
@@ -163,8 +163,7 @@ static Result put_some(DrumRepository *r, uint64_t generation, uint64_t from, ui
             rc = r->put(r, &key, (DrumBytes){&value, sizeof value}, rc == RESULT_NOT_FOUND);
         }
     }
-    bool ended = false;
-    return rc == RESULT_OK ? r->commit(r, (DrumProgress){generation + 1, 0}, true, &ended) : rc;
+    return rc == RESULT_OK ? r->commit(r, (DrumProgress){generation + 1, 0}) : rc;
 }
 
 static unsigned count_files(const char *place)

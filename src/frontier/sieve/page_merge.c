@@ -111,27 +111,6 @@ static Result repository_put(DrumRepository *repository, const DrumKey *key, Dru
 }
 
 /* Transactions are the owner's. */
-static Result repository_begin(DrumRepository *repository)
-{
-    (void)repository;
-    return RESULT_INVALID;
-}
-
-static Result repository_commit(DrumRepository *repository, DrumProgress progress, bool last,
-                                bool *ended)
-{
-    (void)repository;
-    (void)progress;
-    (void)last;
-    *ended = false;
-    return RESULT_INVALID;
-}
-
-static void repository_abort(DrumRepository *repository)
-{
-    (void)repository;
-}
-
 Result page_merge_assign(void *context, const DrumKey *key, DrumBytes given, void *value)
 {
     PageMerge *merge = context;
@@ -155,11 +134,8 @@ PageMerge *page_merge_new(PageDB *db)
         merge->repository = (DrumRepository){.keys = DRUM_KEYS_BYTES,
                                              .key_limit = PAGE_MERGE_KEY_BYTES,
                                              .progress = repository_progress,
-                                             .begin = repository_begin,
                                              .find = repository_find,
-                                             .put = repository_put,
-                                             .commit = repository_commit,
-                                             .abort = repository_abort};
+                                             .put = repository_put};
         merge->db = db;
         arena_init(&merge->arena, ARENA_BLOCK_BYTES, SIZE_MAX / 2);
         buffer_init(&merge->scratch, BUFFER_NO_LIMIT);

@@ -610,7 +610,7 @@ Result drum_merge_begin(Drum *drum, DrumMerge **merge)
     if (drum->merging || drum->sealed.n == 0) {
         return RESULT_NOT_FOUND;
     }
-    Result rc = drum_merge_new(merge, &drum->options, drum->directory, drum->sealed.items[0]);
+    Result rc = drum_merge_new(merge, &drum->options, drum->sealed.items[0]);
     drum->merging = rc == RESULT_OK;
     drum->merging_is_durable = false;
     return rc;

@@ -28,10 +28,17 @@
  * when a generation ends (manual_seal), which part of the bucket files counts (drum_position,
  * options committed), and the transaction in which a bucket is merged (drum_merge_step).
  *
- * Repositories (store/repository): drum_lmdb.h is a table of LMDB. drum_runs.h is a file format of
- * sorted runs for key sets far larger than memory, and says what both cost. Others implement
+ * Repositories: drum_runs.h is a file format of sorted runs for key sets far larger than memory.
+ * The crawler's own is PageDB's table (frontier/sieve/page_merge.h). Others implement
  * DrumRepository: a repository over a table that exists already gives the keys a form of its own in
  * find and put.
+ *
+ * The bulk look-ups of seed 001 are a repository each. robots.txt: key = hash of scheme and
+ * authority, value = its text. Hosts that were fetched are entered with drum_update. A URL that
+ * needs the rules of its host is given to drum_check_with as auxiliary. It comes back by
+ * duplicate_key_check with the text, or by unique_key_check: fetch robots.txt first. DNS: key =
+ * hash of the host name, value = address and time to live; drum_update replaces an address that was
+ * resolved again (tests/unit/test_drum_lookup.c).
  *
  * Memory: while collecting, buckets x array_bytes. While merging, about 45 bytes for each element
  * of the largest bucket, that bucket's keys and values, and the stored values that it looks up.

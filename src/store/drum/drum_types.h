@@ -88,10 +88,7 @@ typedef struct DrumOptions {
     const DrumPosition *committed; /* what lies behind it in the bucket files belongs to nothing
                                that was committed, and is removed by drum_open; a file that does
                                not reach it has lost its end. NULL: all counts */
-    bool global_order;  /* false: callbacks in the original order within a bucket, buckets one after
-                           the other. true: in the original order of all; the repository must then
-                           be able to commit a generation in one transaction */
-    bool keep_existing; /* check_update leaves the value of a key that is there alone */
+    bool keep_existing;            /* check_update leaves the value of a key that is there alone */
     bool whole_blocks; /* auxiliaries are checked before a block's keys are used: a block is good or
                           damaged as a whole, and no key is put whose auxiliary is lost */
     bool skip_damaged; /* leave damaged blocks out and count them, instead of RESULT_DAMAGED */
@@ -141,15 +138,15 @@ struct DrumRepository {
     size_t key_limit; /* longest byte-string key */
     /* The progress of the last commit; {0, 0} when there was none. */
     Result (*progress)(DrumRepository *repository, DrumProgress *progress);
-    /* Starts a sweep (a transaction); not called again before commit has ended it. */
+    /* Starts a sweep (a transaction). begin, commit and abort are NULL when the owner merges in
+     * steps (drum_merge_step). */
     Result (*begin)(DrumRepository *repository);
     /* *value is borrowed until the next call. RESULT_NOT_FOUND. */
     Result (*find)(DrumRepository *repository, const DrumKey *key, DrumBytes *value);
     /* Inserts or replaces; is_new tells which. RESULT_FULL: make room and merge again. */
     Result (*put)(DrumRepository *repository, const DrumKey *key, DrumBytes value, bool is_new);
-    /* All of progress is merged. The repository may put the commit off (*ended = false) unless
-     * last is true; then the next bucket belongs to the same transaction. */
-    Result (*commit)(DrumRepository *repository, DrumProgress progress, bool last, bool *ended);
+    /* Ends the sweep: all of progress is merged. */
+    Result (*commit)(DrumRepository *repository, DrumProgress progress);
     /* Gives up what was put since begin. */
     void (*abort)(DrumRepository *repository);
 };

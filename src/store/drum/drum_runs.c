@@ -1,4 +1,4 @@
-#include "store/repository/drum_runs.h"
+#include "store/drum/drum_runs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/repository/drum_run.h"
+#include "store/drum/drum_run.h"
 
 /* The manifest of a directory of sorted runs: which runs count, and how far the merges are.
  *
@@ -320,13 +320,9 @@ static void drop_runs(Repository *repository, const uint64_t *names, uint32_t fi
     }
 }
 
-static Result runs_commit(DrumRepository *interface, DrumProgress progress, bool last, bool *ended)
+static Result runs_commit(DrumRepository *interface, DrumProgress progress)
 {
     Repository *repository = (Repository *)interface;
-    *ended = last;
-    if (!last) {
-        return RESULT_OK;
-    }
     DrumManifest next = repository->manifest;
     uint32_t n_old = next.n_runs;
     next.generation = progress.generation;

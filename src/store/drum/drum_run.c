@@ -1,4 +1,4 @@
-#include "store/repository/drum_run.h"
+#include "store/drum/drum_run.h"
 
 #include <assert.h>
 #include <errno.h>
