@@ -1,16 +1,18 @@
 /* Input: what another agent, or somebody who says so, may send. The first byte chooses: an
- * envelope, a block of links, a cluster table or a ledger.
+ * envelope, a block of links, a cluster table, a ledger or edicts.
  *
  * None of them may crash or read outside its bytes. Blocks whose checksum is wrong get a right one
  * half of the time, so that what is inside is reached; records that are read have URLs that PageDB
  * may keep, and encode to a block with the same meaning. */
 #include <assert.h>
+#include <libdeflate.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exact_copy.h"
 #include "cluster/table/cluster_table.h"
+#include "cluster/whole/edicts.h"
 #include "cluster/whole/ledger.h"
 #include "cluster/wire/link_block.h"
 
@@ -125,12 +127,45 @@ static void fuzz_ledger(const uint8_t *bytes, size_t size)
     ledger_destroy(&ledger);
 }
 
+/* With a right checksum. What is read is written the same, and takes one more. */
+static void fuzz_edicts(uint8_t *bytes, size_t size)
+{
+    Edicts edicts;
+    Buffer again;
+    char host[] = "www.example.org";
+    char nothing[] = "";
+    Edict drop = {
+        .verb = EDICT_DROP, .name = host, .pattern = nothing, .value = nothing, .who = nothing};
+    if (size < 4) {
+        return;
+    }
+    uint32_t crc = libdeflate_crc32(0, bytes, size - 4);
+    for (size_t i = 0; i < 4; i++) {
+        bytes[size - 4 + i] = (uint8_t)(crc >> 8 * i);
+    }
+    edicts_init(&edicts);
+    buffer_init(&again, BUFFER_NO_LIMIT);
+    if (edicts_read(&edicts, bytes, size) == RESULT_OK) {
+        assert(edicts_write(&edicts, &again) == RESULT_OK);
+        assert(edicts_read(&edicts, again.data, again.length) == RESULT_OK);
+        (void)edicts_add(&edicts, &drop);
+        assert(edicts.n <= EDICTS_MOST && edicts.bytes <= EDICTS_BYTES);
+    }
+    buffer_destroy(&again);
+    edicts_destroy(&edicts);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0) {
         return 0;
     }
     uint8_t *copy = exact_copy(data + 1, size - 1);
+    if (data[0] == 'e') {
+        fuzz_edicts(copy, size - 1);
+        free(copy);
+        return 0;
+    }
     switch (data[0] % 4) {
     case 0:
         fuzz_envelope(copy, size - 1);

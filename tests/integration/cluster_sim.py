@@ -61,6 +61,15 @@ def returns(report, _):
     report.check(f"{done} backups were put back", done >= 20, done)
 
 
+def orders(report, _):
+    """All agents are paused by an order to one, and go on by another: whoever is told to have heard of it begins no
+    request, and whoever is away begins none at its return."""
+    for words, code, figures, errors in many([*SMALL, *TROUBLE, "--cuts", "20", "--kills", "30", "--orders", "20", *more,
+                                              "--seed", str(seed)]
+                                             for more in ([], ["--moves", "6"]) for seed in range(1, 1 + SEEDS // 3)):
+        report.check(f"seed {words[-1]}: {figures.get('sim.orders')} orders", code == 0, errors[-300:])
+
+
 def limit(report, _):
     """A limit of all agents together is never exceeded, and when nobody dies it is used up exactly.
     Of 208, 282 and 297 the end was found while an agent did not know yet what another one had given back."""
@@ -83,4 +92,4 @@ def mutations(report, _):
 
 
 if __name__ == "__main__":
-    harness.main(seeds, moving, moves, returns, limit, mutations)
+    harness.main(seeds, moving, moves, returns, orders, limit, mutations)

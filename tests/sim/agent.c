@@ -16,6 +16,9 @@
 static void take_event(void *context, TransportEvent *event)
 {
     Agent *agent = context;
+    if (event->kind == TRANSPORT_UP) { /* from now on it can hear of everything */
+        agent->crawl.audit->excused[agent->number / 64] &= ~(UINT64_C(1) << agent->number % 64);
+    }
     node_take(agent->node, event, agent->net->now);
     agent_touch(agent);
     agent->stale = true;
@@ -47,6 +50,7 @@ static bool make_node(Agent *agent)
                            .name = name,
                            .version = "sim",
                            .settings = "sim = yes\n",
+                           .edicts = &agent->edicts,
                            .lease = rules->lease,
                            .lease_addresses = 1000000,
                            .message_bytes = 16384,
@@ -241,6 +245,7 @@ static bool begin(Agent *agent)
         return false;
     }
     agent->state = AGENT_MEMBER;
+    crawl->held = false;
     bool resumed = stats_get(&crawl->stats.urls_seen) > 0;
     crawl_begin(crawl, resumed);
     if (!resumed && agent->number == 0 && !crawl_seed(crawl)) {
@@ -273,6 +278,13 @@ static void take_news(Agent *agent)
         node_forget(agent->node, agent->forgotten[i]);
     }
     agent->n_forgotten = 0;
+    if (agent_is_member(agent) && agent->edicts_are_new) {
+        const Edict *edict = agent->edicts.n == 0 ? NULL : &agent->edicts.list[0];
+        agent->edicts_are_new = false;
+        agent->crawl.held = edict != NULL && edict->verb == EDICT_PAUSE;
+        node_applied(agent->node, agent->edicts.last, "");
+        agent_touch(agent);
+    }
     for (size_t i = 0; i < agent->n_leases; i++) { /* more may come meanwhile */
         LeaseNotice notice = agent->leases[i];
         take_lease(agent, &notice);
@@ -353,7 +365,8 @@ static MonoTime find_next(Agent *agent)
     if (agent->state == AGENT_AWAY) {
         return agent->start;
     }
-    if (agent->state == AGENT_MEMBER && (agent->n_leases > 0 || agent->n_forgotten > 0)) {
+    if (agent->state == AGENT_MEMBER &&
+        (agent->n_leases > 0 || agent->n_forgotten > 0 || agent->edicts_are_new)) {
         return agent->net->now;
     }
     MonoTime next = agent->state == AGENT_MEMBER ? crawl_next(&agent->crawl) : MONO_NEVER;
@@ -393,6 +406,7 @@ void agent_close(Agent *agent)
         stop(agent);
     }
     crawl_close(&agent->crawl, false);
+    edicts_destroy(&agent->edicts);
     free(agent->leases);
     free(agent->forgotten);
 }

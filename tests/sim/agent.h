@@ -61,6 +61,11 @@ typedef struct Agent {
     AcksChore acks;
     TableChore table;
     MovesChore moves;
+    Edicts edicts; /* on its disk */
+    bool edicts_are_new;
+    uint64_t told; /* the ticket of the order that was answered last */
+    Result told_rc;
+    char told_text[1024];
     LeaseNotice *leases; /* of the node, for the workbench */
     size_t n_leases;
     uint64_t *forgotten; /* tickets, for the node */

@@ -1,5 +1,6 @@
 #include "agent_sinks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cluster/message/membership.h"
@@ -217,6 +218,24 @@ static void sink_ended(void *context, EndVerdict verdict)
     agent->verdict = verdict;
 }
 
+static void sink_edicts(void *context, const Edicts *edicts)
+{
+    Agent *agent = context;
+    if (edicts != &agent->edicts && edicts_copy(&agent->edicts, edicts) != RESULT_OK) {
+        abort();
+    }
+    agent->edicts_are_new = true;
+    agent->stale = true;
+}
+
+static void sink_told_order(void *context, uint64_t ticket, Result rc, const char *text)
+{
+    Agent *agent = context;
+    agent->told = ticket;
+    agent->told_rc = rc;
+    (void)snprintf(agent->told_text, sizeof agent->told_text, "%s", text);
+}
+
 static void sink_status(void *context, Buffer *text)
 {
     (void)context;
@@ -237,6 +256,7 @@ NodeSinks agent_node_sinks(Agent *agent)
                        .granted = sink_granted,
                        .ended = sink_ended,
                        .status = sink_status,
+                       .edicts = {.context = agent, .apply = sink_edicts, .told = sink_told_order},
                        .greet = {.context = agent, .mark = sink_mark, .retell = sink_retell}};
 }
 

@@ -129,6 +129,9 @@ void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address,
         host->stale_robots = false;
     }
     audit->requests++;
+    if (audit->paused && (audit->excused[agent / 64] >> agent % 64 & 1) == 0) {
+        audit_violation(audit, "a request while all agents are paused", page, now_ms);
+    }
     if (host->busy) {
         audit_violation(audit, "two requests to a host", page, now_ms);
     }

@@ -56,9 +56,11 @@ typedef struct Audit {
     uint64_t pages;   /* final results of pages */
     uint64_t refused; /* by robots.txt */
     uint64_t known;
-    uint64_t refetched; /* after crashes */
-    bool forgets;       /* hosts moved and a backup was put back: it is not known what it held */
-    uint64_t lost;      /* pages that a directory forgot when a backup took its place */
+    uint64_t refetched;  /* after crashes */
+    bool forgets;        /* hosts moved and a backup was put back: it is not known what it held */
+    uint64_t lost;       /* pages that a directory forgot when a backup took its place */
+    bool paused;         /* the operator was told that no agent begins a request */
+    uint64_t excused[2]; /* but for these, a bit each: they are cut off, and have not heard of it */
 } Audit;
 
 /* What a backup of a directory holds. */

@@ -432,12 +432,13 @@ static void print(const ClusterSim *sim)
     }
     printf("sim.agents = %u\nsim.urls = %" PRIu64 "\nsim.pages = %" PRIu64
            "\nsim.requests = %" PRIu64 "\nsim.refused = %" PRIu64 "\nsim.fetched_again = %" PRIu64
-           "\nsim.kills = %u\nsim.stops = %u\nsim.moves = %u\nsim.returns = %u\nsim.forgotten = "
+           "\nsim.kills = %u\nsim.stops = %u\nsim.moves = %u\nsim.returns = %u\nsim.orders = "
+           "%u\nsim.forgotten = "
            "%" PRIu64 "\nsim.messages = %" PRIu64 "\nsim.commits = %" PRIu64
            "\nsim.virtual_s = %lld s\nsim.cpu_ms = %lld ms\nsim.violations = %" PRIu64 "\n",
            sim->n_agents, audit->known, sim->pages, audit->requests, audit->refused,
            audit->refetched, trouble->kills, trouble->stops, trouble->moves, trouble->returns,
-           audit->lost, sim->net.messages, commits,
+           trouble->orders, audit->lost, sim->net.messages, commits,
            (long long)mono_ms_between(sim->begin, sim->net.now) / 1000,
            (long long)cpu_process_ns() / 1000000, audit->violations);
 }

@@ -33,6 +33,7 @@ typedef struct ClusterSimOptions {
     unsigned moves;     /* an operator's commands: move, drain, add */
     unsigned stops;     /* of agents, by an operator, who starts them again */
     unsigned returns;   /* of a backup of an agent's directory in its place */
+    unsigned orders;    /* to pause all agents, and to go on */
     unsigned limit;     /* pages of all together; 0 = none */
     unsigned trouble_s; /* in which all of that happens */
     unsigned batch_ms;

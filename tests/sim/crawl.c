@@ -266,7 +266,8 @@ static void serve_events(Crawl *crawl)
 static size_t connections(const Crawl *crawl)
 {
     uint64_t left = crawl->may_fetch > crawl->fetched ? crawl->may_fetch - crawl->fetched : 0;
-    return left < crawl->options.connections ? (size_t)left : crawl->options.connections;
+    size_t most = crawl->held ? 0 : crawl->options.connections;
+    return left < most ? (size_t)left : most;
 }
 
 /* The todo thread's rule: hand out what is due; nothing due with connections free means a larger

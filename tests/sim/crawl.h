@@ -76,6 +76,7 @@ typedef struct Crawl {
     Audit *audit;
     CrawlShare *share;  /* borrowed; NULL: alone */
     uint64_t may_fetch; /* pages in all */
+    bool held;          /* by an operator: nothing is begun */
     uint64_t fetched;   /* pages for good, in flight to their commit or committed */
     PolitenessOptions politeness;
     FetchRules rules;

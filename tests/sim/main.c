@@ -318,6 +318,7 @@ static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned
     cluster->moves = option == 'V' ? number : cluster->moves;
     cluster->stops = option == 'P' ? number : cluster->stops;
     cluster->returns = option == 'R' ? number : cluster->returns;
+    cluster->orders = option == 'O' ? number : cluster->orders;
     cluster->host_urls = option == 'H' ? number : cluster->host_urls;
     cluster->trouble_s = option == 'T' && number > 0 ? number : cluster->trouble_s;
     if (option == 'M') {
@@ -330,21 +331,35 @@ static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
-        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
-        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
-        {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
-        {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
-        {"batch-pages", required_argument, NULL, 'B'}, {"sieve", required_argument, NULL, 'S'},
-        {"sieve-from", required_argument, NULL, 'f'},  {"directory", required_argument, NULL, 'D'},
-        {"agents", required_argument, NULL, 'A'},      {"lost", required_argument, NULL, 'L'},
-        {"kills", required_argument, NULL, 'K'},       {"cuts", required_argument, NULL, 'C'},
-        {"downs", required_argument, NULL, 'N'},       {"limit", required_argument, NULL, 'l'},
-        {"mutation", required_argument, NULL, 'M'},    {"moves", required_argument, NULL, 'V'},
-        {"host-urls", required_argument, NULL, 'H'},   {"trouble-s", required_argument, NULL, 'T'},
-        {"stops", required_argument, NULL, 'P'},       {"leaves", required_argument, NULL, 'E'},
-        {"returns", required_argument, NULL, 'R'},     {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
+                                          {"hosts", required_argument, NULL, 'h'},
+                                          {"addresses", required_argument, NULL, 'a'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"crashes", required_argument, NULL, 'c'},
+                                          {"memory", required_argument, NULL, 'm'},
+                                          {"connections", required_argument, NULL, 'n'},
+                                          {"batch-time", required_argument, NULL, 'b'},
+                                          {"days", required_argument, NULL, 'd'},
+                                          {"trouble", required_argument, NULL, 't'},
+                                          {"batch-pages", required_argument, NULL, 'B'},
+                                          {"sieve", required_argument, NULL, 'S'},
+                                          {"sieve-from", required_argument, NULL, 'f'},
+                                          {"directory", required_argument, NULL, 'D'},
+                                          {"agents", required_argument, NULL, 'A'},
+                                          {"lost", required_argument, NULL, 'L'},
+                                          {"kills", required_argument, NULL, 'K'},
+                                          {"cuts", required_argument, NULL, 'C'},
+                                          {"downs", required_argument, NULL, 'N'},
+                                          {"limit", required_argument, NULL, 'l'},
+                                          {"mutation", required_argument, NULL, 'M'},
+                                          {"moves", required_argument, NULL, 'V'},
+                                          {"host-urls", required_argument, NULL, 'H'},
+                                          {"trouble-s", required_argument, NULL, 'T'},
+                                          {"stops", required_argument, NULL, 'P'},
+                                          {"leaves", required_argument, NULL, 'E'},
+                                          {"returns", required_argument, NULL, 'R'},
+                                          {"orders", required_argument, NULL, 'O'},
+                                          {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
@@ -389,7 +404,8 @@ int main(int argc, char **argv)
                     "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
                     "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR] [--leaves N]\n"
                     "       sim --agents N [--lost N] [--kills N] [--cuts N] [--downs N]\n"
-                    "           [--moves N] [--stops N] [--returns N] [--trouble-s N] [--limit N] "
+                    "           [--moves N] [--stops N] [--returns N] [--orders N] [--trouble-s N] "
+                    "[--limit N] "
                     "[--host-urls N]\n"
                     "           [--mutation floor|lease]\n");
         return 2;

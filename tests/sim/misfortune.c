@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cluster/desk/table_keeper.h"
 #include "cluster/message/membership.h"
@@ -13,6 +14,11 @@
 #define AGAIN_MS       10000 /* until an operator starts again what has ended */
 #define RETURN_MS      60000 /* from a backup to its return, at most */
 #define LOST_AFTERWARD 20u
+#define ORDER_MS       100   /* between two looks of an operator at an order */
+#define LATE_MS        10000 /* the agent that was told has died */
+#define PAUSE_MS       20000
+
+static char no_text[] = "";
 
 static int by_time(const void *a, const void *b)
 {
@@ -25,13 +31,15 @@ bool trouble_init(Trouble *trouble)
 {
     const ClusterSimOptions *options = trouble->options;
     const unsigned counts[] = {
-        [FORTUNE_KILL] = options->kills, [FORTUNE_CUT] = options->cuts,
-        [FORTUNE_DOWN] = options->downs, [FORTUNE_MOVE] = options->moves,
-        [FORTUNE_STOP] = options->stops, [FORTUNE_BACKUP] = options->returns};
+        [FORTUNE_KILL] = options->kills,    [FORTUNE_CUT] = options->cuts,
+        [FORTUNE_DOWN] = options->downs,    [FORTUNE_MOVE] = options->moves,
+        [FORTUNE_STOP] = options->stops,    [FORTUNE_ORDER] = options->orders,
+        [FORTUNE_BACKUP] = options->returns};
     int64_t most_ms = (int64_t)options->trouble_s * 1000;
     trouble->begin = trouble->net->now;
+    trouble->order = MONO_NEVER;
     trouble->all = calloc((size_t)options->kills + options->cuts + options->downs + options->moves +
-                              options->stops + 2 * (size_t)options->returns + 1,
+                              options->stops + options->orders + 2 * (size_t)options->returns + 1,
                           sizeof *trouble->all);
     if (trouble->all == NULL) {
         return false;
@@ -63,7 +71,8 @@ void trouble_destroy(Trouble *trouble)
 
 MonoTime trouble_next(const Trouble *trouble)
 {
-    return trouble->all[trouble->next].time;
+    MonoTime next = trouble->all[trouble->next].time;
+    return mono_before(trouble->order, next) ? trouble->order : next;
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -241,6 +250,75 @@ static void put_back(Trouble *trouble)
     }
 }
 
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* Those who are named as away may go on until they can hear of it. */
+static void excuse(Trouble *trouble, const char *text)
+{
+    const char *away = strstr(text, "away:");
+    for (unsigned i = 0; i < *trouble->n_agents; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "agent %u (", (unsigned)agent_self(&trouble->agents[i]));
+        if (away != NULL && strstr(away, name) != NULL) {
+            trouble->audit->excused[i / 64] |= UINT64_C(1) << i % 64;
+        }
+    }
+}
+
+static bool has_all_ended(const Trouble *trouble)
+{
+    for (unsigned i = 0; i < *trouble->n_agents; i++) {
+        if (trouble->agents[i].state != AGENT_ENDED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Gives the order at any member, and again until one says that it is carried out; then the same
+ * with the order to go on. */
+static void work_on_order(Trouble *trouble)
+{
+    SimNet *net = trouble->net;
+    Agent *agent = trouble->ordered;
+    trouble->order = mono_add_ms(net->now, ORDER_MS);
+    if (agent != NULL && agent->told == trouble->ticket) {
+        trouble->ordered = NULL;
+        if (agent->told_rc == RESULT_OK) {
+            trouble->orders++;
+            trouble->audit->paused = trouble->pauses;
+            if (trouble->pauses) {
+                excuse(trouble, agent->told_text);
+            }
+            bool over = !trouble->pauses;
+            trouble->pauses = false;
+            trouble->order =
+                over ? MONO_NEVER
+                     : mono_add_ms(net->now, 1 + (int64_t)dice_below(&net->dice, PAUSE_MS));
+            return;
+        }
+    } else if (agent != NULL && mono_before(net->now, mono_add_ms(trouble->ordered_at, LATE_MS))) {
+        return;
+    }
+    trouble->ordered = NULL;
+    agent = &trouble->agents[dice_below(&net->dice, *trouble->n_agents)];
+    if (agent->state == AGENT_MEMBER) {
+        Edict edict = {.verb = trouble->pauses ? EDICT_PAUSE : EDICT_RESUME,
+                       .name = no_text,
+                       .pattern = no_text,
+                       .value = no_text,
+                       .who = no_text};
+        trouble->audit->paused = trouble->audit->paused && trouble->pauses;
+        trouble->ordered = agent;
+        trouble->ordered_at = net->now;
+        node_order(agent->node, &edict, ++trouble->ticket, net->now);
+        agent->stale = true;
+        agent->node_due = net->now;
+    } else if (has_all_ended(trouble)) {
+        trouble->order = MONO_NEVER;
+    }
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 void trouble_work(Trouble *trouble)
@@ -249,7 +327,10 @@ void trouble_work(Trouble *trouble)
     if (mono_ms_between(trouble->begin, net->now) > (int64_t)trouble->options->trouble_s * 1000) {
         net->lost = net->lost < LOST_AFTERWARD ? net->lost : LOST_AFTERWARD;
     }
-    for (; !mono_before(net->now, trouble_next(trouble)); trouble->next++) {
+    if (!mono_before(net->now, trouble->order)) {
+        work_on_order(trouble);
+    }
+    for (; !mono_before(net->now, trouble->all[trouble->next].time); trouble->next++) {
         MisfortuneKind kind = trouble->all[trouble->next].kind;
         Agent *victim = &trouble->agents[dice_below(&net->dice, *trouble->n_agents)];
         if (kind == FORTUNE_KILL && agent_runs(victim)) {
@@ -265,6 +346,9 @@ void trouble_work(Trouble *trouble)
         } else if (kind == FORTUNE_STOP && victim->state == AGENT_MEMBER) {
             agent_stop(victim, 1 + (int64_t)dice_below(&net->dice, AWAY_MS));
             trouble->stops++;
+        } else if (kind == FORTUNE_ORDER && trouble->order.ns == MONO_NEVER.ns) {
+            trouble->pauses = true;
+            trouble->order = net->now;
         } else if (kind == FORTUNE_BACKUP) {
             back_up(trouble, victim);
         } else if (kind == FORTUNE_RETURN) {

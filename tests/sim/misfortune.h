@@ -15,6 +15,7 @@ typedef enum MisfortuneKind {
     FORTUNE_DOWN,
     FORTUNE_MOVE,
     FORTUNE_STOP,
+    FORTUNE_ORDER,
     FORTUNE_BACKUP, /* one at a time; its agent is that of the next return */
     FORTUNE_RETURN
 } MisfortuneKind;
@@ -42,6 +43,12 @@ typedef struct Trouble {
     unsigned moves; /* commands that changed the table */
     unsigned returns;
     unsigned backups;
+    unsigned orders; /* that all agents were told of */
+    Agent *ordered;  /* at whom one is under way; NULL: none */
+    uint64_t ticket;
+    MonoTime ordered_at;
+    bool pauses;       /* it is to pause; else to go on */
+    MonoTime order;    /* when the operator looks again */
     Agent *backed_up;  /* NULL: none is */
     AuditBackup books; /* at that moment; owned */
     uint64_t start;    /* its last one by then */

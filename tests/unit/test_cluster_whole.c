@@ -1,6 +1,8 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/whole/edicts.h"
 #include "cluster/whole/ending.h"
 #include "cluster/whole/ledger.h"
 #include "dice.h"
@@ -371,8 +373,76 @@ static void it_never_ends_early(void)
     }
 }
 
+/* ---- edicts ---- */
+
+static Edict edict_of(EdictVerb verb, char *name, char *pattern, char *value)
+{
+    static char who[] = "uid=0";
+    return (Edict){.verb = verb, .name = name, .pattern = pattern, .value = value, .who = who};
+}
+
+static void the_last_edict_about_a_thing_is_in_force(void)
+{
+    Edicts edicts;
+    Edicts again;
+    Buffer bytes;
+    char rule[] = "www.example.org";
+    char option[] = "politeness.host_delay";
+    char two[] = "2s";
+    char nothing[] = "";
+    Edict given[] = {
+        edict_of(EDICT_DENY, rule, nothing, nothing), edict_of(EDICT_SET, option, nothing, two),
+        edict_of(EDICT_SET, option, rule, two), edict_of(EDICT_ALLOW, rule, nothing, nothing)};
+    edicts_init(&edicts);
+    edicts_init(&again);
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(edicts_add(&edicts, &given[i]), RESULT_OK);
+    }
+    CU_ASSERT_TRUE(edicts.n == 3 && edicts.last == 4);
+    CU_ASSERT_TRUE(edicts.list[2].verb == EDICT_ALLOW && edicts.list[2].number == 4);
+    CU_ASSERT_TRUE(edicts_find_option(&edicts, rule, option) == &edicts.list[1]);
+    CU_ASSERT_TRUE(edicts_find_option(&edicts, "other", option) == NULL);
+    CU_ASSERT_EQUAL(edicts_write(&edicts, &bytes), RESULT_OK);
+    CU_ASSERT_EQUAL(edicts_read(&again, bytes.data, bytes.length), RESULT_OK);
+    CU_ASSERT_TRUE(again.n == 3 && again.last == 4 && again.bytes == edicts.bytes);
+    CU_ASSERT_STRING_EQUAL(again.list[1].pattern, rule);
+    bytes.data[20] ^= 1;
+    CU_ASSERT_EQUAL(edicts_read(&again, bytes.data, bytes.length), RESULT_DAMAGED);
+    CU_ASSERT_EQUAL(again.n, 3);
+    buffer_destroy(&bytes);
+    edicts_destroy(&edicts);
+    edicts_destroy(&again);
+}
+
+static void denials_stay_when_there_is_no_room(void)
+{
+    Edicts edicts;
+    char host[32];
+    char nothing[] = "";
+    edicts_init(&edicts);
+    for (unsigned i = 0; i < EDICTS_MOST; i++) {
+        (void)snprintf(host, sizeof host, "h%u", i);
+        Edict edict = edict_of(i % 2 == 0 ? EDICT_DENY : EDICT_VISIT, host, nothing, nothing);
+        CU_ASSERT_EQUAL(edicts_add(&edicts, &edict), RESULT_OK);
+    }
+    Edict more = edict_of(EDICT_DENY, host, nothing, nothing);
+    CU_ASSERT_EQUAL(edicts_add(&edicts, &more), RESULT_OK);
+    CU_ASSERT_TRUE(edicts.n == EDICTS_MOST && edicts.list[0].verb == EDICT_DENY);
+    for (unsigned i = 0; i < EDICTS_MOST / 2 - 1; i++) {
+        (void)snprintf(host, sizeof host, "g%u", i);
+        CU_ASSERT_EQUAL(edicts_add(&edicts, &more), RESULT_OK);
+    }
+    (void)snprintf(host, sizeof host, "one more");
+    CU_ASSERT_EQUAL(edicts_add(&edicts, &more), RESULT_LIMIT);
+    edicts_destroy(&edicts);
+}
+
 UNIT_MAIN(
-    "cluster, whole", {"a ledger survives its bytes", a_ledger_survives_its_bytes},
+    "cluster, whole",
+    {"the last edict about a thing is in force", the_last_edict_about_a_thing_is_in_force},
+    {"denials stay when there is no room", denials_stay_when_there_is_no_room},
+    {"a ledger survives its bytes", a_ledger_survives_its_bytes},
     {"a limit is used up exactly", a_limit_is_used_up_exactly},
     {"nothing is drawn while a row is missing", nothing_is_drawn_while_a_row_is_missing},
     {"without a limit nothing is wanted", without_a_limit_nothing_is_wanted},

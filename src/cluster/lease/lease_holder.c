@@ -68,6 +68,7 @@ static void lease_peers_fill(LeasePeers *peers, LeasePeer *peer, MonoTime now);
 struct LeaseHolder {
     LeaseRules rules;
     int64_t pace_ms;
+    bool silent;
     LeaseNewsSink sink;
     Arbiters arbiters;
     Map claims; /* by address */
@@ -254,7 +255,8 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
 {
     HeapNode *node = NULL;
     lease_holder_work(holder, now);
-    while ((node = heap_top(&holder->peers.due)) != NULL && node->key <= now.ns) {
+    while (!holder->silent && (node = heap_top(&holder->peers.due)) != NULL &&
+           node->key <= now.ns) {
         LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
         lease_peers_fill(&holder->peers, peer, now);
         if (peer->n > 0) {
@@ -444,7 +446,7 @@ void lease_holder_work(LeaseHolder *holder, MonoTime now)
 MonoTime lease_holder_next(const LeaseHolder *holder)
 {
     const HeapNode *timer = heap_top(&holder->timers);
-    const HeapNode *peer = heap_top(&holder->peers.due);
+    const HeapNode *peer = holder->silent ? NULL : heap_top(&holder->peers.due);
     int64_t next = timer == NULL ? INT64_MAX : timer->key;
     return (MonoTime){peer != NULL && peer->key < next ? peer->key : next};
 }
@@ -458,6 +460,11 @@ static void change_arbiter(LeaseHolder *holder, LeaseClaim *claim)
         claim->ask = true;
         lease_peers_queue(&holder->peers, claim);
     }
+}
+
+void lease_holder_set_silent(LeaseHolder *holder, bool silent)
+{
+    holder->silent = silent;
 }
 
 void lease_holder_set_pace(LeaseHolder *holder, int64_t pace_ms)

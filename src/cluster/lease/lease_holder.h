@@ -55,6 +55,8 @@ Result lease_holder_new(LeaseHolder **holder, const LeaseRules *rules, int64_t p
 void lease_holder_delete(LeaseHolder *holder); /* NULL is allowed */
 
 void lease_holder_set_pace(LeaseHolder *holder, int64_t pace_ms);
+/* Nothing is asked for while it is silent; what is held stays held. */
+void lease_holder_set_silent(LeaseHolder *holder, bool silent);
 /* Who arbitrates, taken over (moved from). What is held stays held until its end. */
 void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now);
 /* An agent runs as another session now: as an arbiter it knows nothing of what was asked. */

@@ -77,7 +77,9 @@ typedef enum NodeQuestion {
     /* Messages of the receiver that the sender has committed; answered by nothing more, when the
      * receiver has seen to what follows (greet_desk.h). */
     NODE_ASK_GREET,
-    NODE_ASK_MASS /* the round that we have, an offset; answered as mass_desk.h says */
+    NODE_ASK_MASS, /* the round that we have, an offset; answered as mass_desk.h says */
+    /* A number of an edict; answered by the number that is carried out there, and a text. */
+    NODE_ASK_EDICTS
 } NodeQuestion;
 
 #define NODE_PAGE_URLS_MOST 256u
@@ -110,7 +112,8 @@ typedef enum NodePart {
     NODE_PART_QUESTIONS,
     NODE_PART_MASS,
     NODE_PART_ERRANDS,
-    NODE_PART_GREET
+    NODE_PART_GREET,
+    NODE_PART_EDICTS
 } NodePart;
 
 typedef struct NodeLink {

@@ -86,6 +86,8 @@ static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
         greet_desk_asked(&desks->greet, &reader, &head, event->reply_to, now);
     } else if (question == NODE_ASK_ROBOTS) {
         errand_desk_asked(&desks->errands, &reader, event->reply_to, now);
+    } else if (question == NODE_ASK_EDICTS) {
+        edict_desk_asked(&desks->edicts, &reader, event->reply_to, now);
     }
 }
 
@@ -228,6 +230,8 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                            .told = node->sinks.told,
                                            .fetch = node->sinks.fetch},
                                .greet = node->sinks.greet,
+                               .edicts = node->sinks.edicts,
+                               .kept_edicts = from->edicts,
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below,
                                .first = node->join.first,
@@ -413,6 +417,9 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
     case NODE_PART_GREET:
         greet_desk_take(&node->desks.greet, event, now);
         break;
+    case NODE_PART_EDICTS:
+        edict_desk_take(&node->desks.edicts, event, now);
+        break;
     case NODE_PART_JOIN:
     case NODE_PART_QUESTIONS:
         break;
@@ -543,12 +550,23 @@ void node_fetched(Node *node, uint64_t ticket, ErrandAnswer *answer, MonoTime no
     errand_desk_told(&node->desks.errands, ticket, answer, now);
 }
 
+void node_order(Node *node, const Edict *edict, uint64_t ticket, MonoTime now)
+{
+    edict_desk_give(&node->desks.edicts, edict, ticket, now);
+}
+
+void node_applied(Node *node, uint64_t number, const char *text)
+{
+    edict_desk_applied(&node->desks.edicts, number, text);
+}
+
 void node_slept(Node *node, MonoTime now)
 {
     if (node->begun) {
         LOG_WARN("cluster", "this machine has slept; leases are asked for anew", "crawl=%s",
                  node->link.crawl);
         lease_arbiter_lapse(node->desks.leases.arbiter, now);
+        edict_desk_doubt(&node->desks.edicts, now);
         lease_holder_lose_all(node->desks.leases.holder, now);
     }
 }

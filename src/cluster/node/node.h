@@ -52,6 +52,7 @@ typedef struct NodeOptions {
     int64_t answer_ms;             /* without an answer blocks are sent again */
     uint64_t limits[LEDGER_UNITS]; /* of the crawl; 0 = none */
     MassDeskOptions mass;
+    const Edicts *edicts; /* that the directory has; none are carried out yet; borrowed */
 } NodeOptions;
 
 /* What limits and the end are decided by. */
@@ -81,7 +82,8 @@ typedef struct NodeSinks {
     void (*status)(void *context, Buffer *text); /* appends: how this agent does */
     /* Appends the answer to a NodePageQuestion, or nothing. NULL: none is answered. */
     void (*page)(void *context, WireReader *question, WireWriter *answer);
-    GreetSinks greet; /* node_retold follows a retell */
+    GreetSinks greet;  /* node_retold follows a retell */
+    EdictSinks edicts; /* node_applied follows */
     /* As ErrandDeskSinks: node_fetched follows a fetch. */
     void (*told)(void *context, uint32_t host, ErrandOutcome outcome, ErrandAnswer *answer);
     bool (*fetch)(void *context, uint64_t ticket, const char *url);
@@ -123,6 +125,9 @@ void node_release(Node *node, const IpAddress *address, MonoTime rest_end, MonoT
 /* Of the frontier: errand_desk.h. node_fetched takes the answer, which may be NULL. */
 void node_ask(Node *node, uint32_t host, const char *url, MonoTime now);
 void node_fetched(Node *node, uint64_t ticket, ErrandAnswer *answer, MonoTime now);
+/* Of an operator: edict_desk.h. */
+void node_order(Node *node, const Edict *edict, uint64_t ticket, MonoTime now);
+void node_applied(Node *node, uint64_t number, const char *text);
 /* Time has passed that the clock did not count: leases and confirmations are void. */
 void node_slept(Node *node, MonoTime now);
 /* Of ingest: rows were committed for an agent; a block of another one is committed, or refused. */

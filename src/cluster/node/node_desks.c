@@ -13,17 +13,20 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     mass_desk_init(&desks->mass, link, &options->mass);
     errand_desk_init(&desks->errands, link, &desks->keeper.table, &options->errands);
     greet_desk_init(&desks->greet, link, &desks->members, &desks->keeper.table, &options->greet);
+    edict_desk_init(&desks->edicts, link, &desks->members, &desks->keeper.table, &options->edicts);
     Result rc = block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
                                        options->lease_addresses, options->dead_below, leases, now);
     lease_desk_set_former(&desks->leases, options->first, &options->kept);
-    return rc == RESULT_OK ? rc_leases : rc;
+    rc = rc == RESULT_OK ? rc_leases : rc;
+    return rc == RESULT_OK ? edict_desk_begin(&desks->edicts, options->kept_edicts) : rc;
 }
 
 void node_desks_destroy(NodeDesks *desks)
 {
     block_desk_destroy(&desks->blocks);
     greet_desk_destroy(&desks->greet);
+    edict_desk_destroy(&desks->edicts);
     lease_desk_destroy(&desks->leases);
     limit_desk_destroy(&desks->limits);
     end_desk_destroy(&desks->end);
@@ -45,12 +48,15 @@ void node_desks_up(NodeDesks *desks, MonoTime now)
     courier_lost(desks->blocks.courier, now);
     limit_desk_up(&desks->limits, desks->keeper.settled, now);
     end_desk_up(&desks->end, now);
+    edict_desk_up(&desks->edicts, desks->keeper.settled, now);
+    lease_holder_lose_all(desks->leases.holder, now); /* something may have been ordered since */
 }
 
 void node_desks_down(NodeDesks *desks)
 {
     table_keeper_down(&desks->keeper);
     limit_desk_down(&desks->limits);
+    edict_desk_down(&desks->edicts);
 }
 
 void node_desks_stop(NodeDesks *desks, MonoTime now)
@@ -142,6 +148,8 @@ void node_desks_changed(NodeDesks *desks, const char *key, MonoTime now)
         limit_desk_changed(&desks->limits, now);
     } else if (strcmp(key, END_KEY) == 0) {
         end_desk_changed(&desks->end, now);
+    } else if (strcmp(key, EDICTS_KEY) == 0) {
+        edict_desk_changed(&desks->edicts, now);
     }
 }
 
@@ -154,6 +162,8 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
         courier_work(desks->blocks.courier, now);
         mass_desk_work(&desks->mass, now);
     }
+    edict_desk_work(&desks->edicts, now);
+    lease_holder_set_silent(desks->leases.holder, !edict_desk_is_fresh(&desks->edicts));
     lease_desk_work(&desks->leases, now);
     errand_desk_work(&desks->errands, now);
 }
@@ -173,6 +183,7 @@ MonoTime node_desks_next(const NodeDesks *desks)
     }
     next = node_desks_sooner(next, greet_desk_next(&desks->greet));
     next = node_desks_sooner(next, errand_desk_next(&desks->errands));
+    next = node_desks_sooner(next, edict_desk_next(&desks->edicts));
     return node_desks_sooner(next, lease_desk_next(&desks->leases));
 }
 

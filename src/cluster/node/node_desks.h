@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "cluster/desk/courier.h"
+#include "cluster/desk/edict_desk.h"
 #include "cluster/desk/end_desk.h"
 #include "cluster/desk/errand_desk.h"
 #include "cluster/desk/greet_desk.h"
@@ -57,6 +58,8 @@ typedef struct NodeDeskOptions {
     MassDeskOptions mass;
     ErrandDeskSinks errands;
     GreetSinks greet;
+    EdictSinks edicts;
+    const Edicts *kept_edicts; /* by the directory; borrowed */
 } NodeDeskOptions;
 
 typedef struct NodeDesks {
@@ -70,6 +73,7 @@ typedef struct NodeDesks {
     EndDesk end;
     MassDesk mass;
     ErrandDesk errands;
+    EdictDesk edicts;
 } NodeDesks;
 
 /* The link says who we are. RESULT_MEMORY: it is to be destroyed all the same. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "cluster/desk/edict_desk.h"
 #include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
 #include "parse/host/domain.h"
@@ -148,27 +149,75 @@ static void ask_others(NodeJoin *join)
     }
 }
 
-/* Which settings differ: the first line, as ours and theirs. */
+/* Whether an operator has set the option of a line, "section.key = value" or
+ * "[site "pattern"] section.key = value", while the crawl ran: then agents agree by the edict. */
+static bool is_by_edict(const Edicts *edicts, const char *line, size_t length)
+{
+    static const char site[] = "[site \"";
+    char *copy = strndup(line, length);
+    char *name = copy;
+    const char *pattern = "";
+    bool found = false;
+    if (copy != NULL && strncmp(copy, site, sizeof site - 1) == 0) {
+        char *end = strstr(copy, "\"] ");
+        if (end != NULL) {
+            *end = '\0';
+            pattern = copy + sizeof site - 1;
+            name = end + 3;
+        }
+    }
+    char *equals = name == NULL ? NULL : strstr(name, " = ");
+    if (equals != NULL) {
+        *equals = '\0';
+        found = edicts_find_option(edicts, pattern, name) != NULL;
+    }
+    free(copy);
+    return found;
+}
+
+/* The first line from *text on that is not by edict; its length. */
+static size_t next_setting(const Edicts *edicts, const char **text)
+{
+    size_t length = strcspn(*text, "\n");
+    while (length > 0 && is_by_edict(edicts, *text, length)) {
+        *text += length + ((*text)[length] == '\n');
+        length = strcspn(*text, "\n");
+    }
+    return length;
+}
+
+/* The first line in which settings differ, as ours and theirs; false: they do not. */
+static bool settings_differ(const NodeJoin *join, const Edicts *edicts, const char **ours,
+                            const char **theirs)
+{
+    *ours = join->settings;
+    *theirs = join->theirs == NULL ? "" : join->theirs;
+    for (;;) {
+        size_t a = next_setting(edicts, ours);
+        size_t b = next_setting(edicts, theirs);
+        if (a != b || memcmp(*ours, *theirs, a) != 0) {
+            return true;
+        }
+        if (a == 0) {
+            return false;
+        }
+        *ours += a + ((*ours)[a] == '\n');
+        *theirs += b + ((*theirs)[b] == '\n');
+    }
+}
+
 static void refuse_settings(NodeJoin *join)
 {
-    const char *ours = join->settings;
-    const char *theirs = join->theirs == NULL ? "" : join->theirs;
-    while (*ours != '\0') {
-        size_t a = strcspn(ours, "\n");
-        size_t b = strcspn(theirs, "\n");
-        if (a != b || memcmp(ours, theirs, a) != 0) {
-            node_join_refuse(
-                join,
-                "the settings of this agent are not those of the crawl: here %.*s, there %.*s; "
-                "give all agents the same (they may be changed while no agent runs)",
-                (int)(a < 150 ? a : 150), ours, (int)(b < 150 ? b : 150), theirs);
-            return;
-        }
-        ours += a + (ours[a] == '\n');
-        theirs += b + (theirs[b] == '\n');
-    }
-    node_join_refuse(
-        join, "the settings of this agent are not those of the crawl; is it another version?");
+    const char *ours = NULL;
+    const char *theirs = NULL;
+    Edicts none = {.n = 0};
+    (void)settings_differ(join, &none, &ours, &theirs);
+    size_t a = strcspn(ours, "\n");
+    size_t b = strcspn(theirs, "\n");
+    node_join_refuse(join,
+                     "the settings of this agent are not those of the crawl: here %.*s, there "
+                     "%.*s; give all agents the same (they may be changed while no agent runs)",
+                     a < 150 ? (int)a : 150, ours, b < 150 ? (int)b : 150, theirs);
 }
 
 static void no_others(NodeJoin *join, MonoTime now)
@@ -201,6 +250,9 @@ void node_join_work(NodeJoin *join, MonoTime now)
         break;
     case JOIN_SETTINGS:
         (void)node_link_get(join->link, SETTINGS_KEY, next_token(join));
+        break;
+    case JOIN_EDICTS:
+        (void)node_link_get(join->link, EDICTS_KEY, next_token(join));
         break;
     case JOIN_OTHERS:
         if (join->token == 0) {
@@ -479,8 +531,25 @@ static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime 
     } else if (join->theirs != NULL && strcmp(join->theirs, join->settings) == 0) {
         begin_save(join);
     } else {
+        go_to(join, JOIN_EDICTS, now);
+    }
+}
+
+static void take_edicts(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    const char *ours = NULL;
+    const char *theirs = NULL;
+    Edicts edicts;
+    edicts_init(&edicts);
+    bool good = event->revision > 0 &&
+                edicts_read(&edicts, event->bytes, event->length) == RESULT_OK &&
+                memcmp(edicts.uuid, join->table.uuid, sizeof edicts.uuid) == 0;
+    if (good && !settings_differ(join, &edicts, &ours, &theirs)) {
+        begin_save(join);
+    } else {
         go_to(join, JOIN_OTHERS, now);
     }
+    edicts_destroy(&edicts);
 }
 
 void node_join_saved(NodeJoin *join, MonoTime now)
@@ -532,6 +601,8 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
         node_join_take_former(join, event, now);
     } else if (join->step == JOIN_SETTINGS && value) {
         take_settings(join, event, now);
+    } else if (join->step == JOIN_EDICTS && value) {
+        take_edicts(join, event, now);
     } else if (join->step == JOIN_OTHERS) {
         take_other(join, event, now);
     } else if (join->step == JOIN_CLAIM || join->step == JOIN_PUT_SETTINGS) {
@@ -552,6 +623,7 @@ const char *node_join_waits_for(const NodeJoin *join)
                                         [JOIN_ALIVE] =
                                             "the former process of this agent, still connected",
                                         [JOIN_SETTINGS] = "the settings of the crawl",
+                                        [JOIN_EDICTS] = "what operators have ordered",
                                         [JOIN_OTHERS] = "answers of other agents",
                                         [JOIN_PUT_SETTINGS] = "the settings of the crawl",
                                         [JOIN_SAVE] = "the directory",

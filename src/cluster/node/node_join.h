@@ -28,7 +28,8 @@ typedef enum JoinStep {
     JOIN_RECORD,
     JOIN_ALIVE, /* does the process of the record still run? */
     JOIN_SETTINGS,
-    JOIN_OTHERS, /* settings differ: does anybody run? */
+    JOIN_EDICTS, /* settings differ: by what operators have set while the crawl ran? */
+    JOIN_OTHERS, /* if not: does anybody run? */
     JOIN_PUT_SETTINGS,
     JOIN_SAVE,  /* the directory writes down what it is about to be, and then what it is: the
                    caller does it */

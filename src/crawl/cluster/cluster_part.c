@@ -11,6 +11,7 @@
 #include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "cluster/message/membership.h"
+#include "crawl/cluster/cluster_edicts.h"
 #include "crawl/cluster/cluster_sinks.h"
 #include "crawl/cluster/cluster_state.h"
 #include "parse/host/domain.h"
@@ -207,6 +208,10 @@ static void handle(ClusterPart *part, Mail *letter, MonoTime now)
         ErrandAnswer *answer = letter->answer;
         letter->answer = NULL;
         node_fetched(part->node, letter->ticket, answer, now);
+    } else if (member && letter->kind == MAIL_ORDER) {
+        node_order(part->node, &letter->edicts->list[0], letter->ticket, now);
+    } else if (member && letter->kind == MAIL_APPLIED) {
+        node_applied(part->node, letter->ticket, letter->url);
     } else if (member && letter->kind == MAIL_TABLE) {
         node_table_committed(part->node, letter->table, now);
     }
@@ -460,6 +465,7 @@ static Result make_node(ClusterPart *part, Buffer *error)
     options.table = &table;
     options.mass = cluster_sinks_mass(part);
     options.settings = buffer_string(&part->settings);
+    options.edicts = &part->edicts.kept;
     if (rc == RESULT_OK) {
         rc = node_new(&part->node, &options, transport_nats(part->nats), &sinks);
     }
@@ -480,6 +486,8 @@ Result cluster_part_new(ClusterPart **result, const Config *config, CrawlStore *
     part->sinks = *sinks;
     buffer_init(&part->settings, BUFFER_NO_LIMIT);
     cluster_mail_init(&part->mail);
+    cluster_edicts_init(&part->edicts);
+    cluster_edicts_load(&part->edicts, store->directory);
     mutex_init(&part->mutex, RANK_TABLE);
     cluster_names_of(store->directory, &part->names);
     TransportNatsOptions nats = cluster_nats_options(config, part->names.name);
@@ -510,6 +518,7 @@ void cluster_part_delete(ClusterPart *part)
         mass_delete(part->mass);
     }
     cluster_mail_destroy(&part->mail);
+    cluster_edicts_destroy(&part->edicts);
     buffer_destroy(&part->settings);
     mutex_destroy(&part->mutex);
     free(part);

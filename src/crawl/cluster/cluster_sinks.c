@@ -5,6 +5,7 @@
 
 #include "cluster/message/membership.h"
 #include "cluster/message/page_trail.h"
+#include "crawl/cluster/cluster_edicts.h"
 #include "crawl/cluster/cluster_state.h"
 #include "fetch/transfer/fetch_result.h"
 #include "parse/url/url.h"
@@ -355,6 +356,7 @@ NodeSinks cluster_sinks(ClusterPart *part)
         .status = cluster_sinks_tell_status,
         .page = cluster_answers_page,
         .greet = {.context = part, .mark = cluster_sinks_mark, .retell = cluster_sinks_retell},
+        .edicts = cluster_edicts_sinks(part),
         .told = cluster_sinks_told,
         .fetch = fetch};
 }

@@ -20,6 +20,10 @@ void cluster_mail_delete(Mail *letter)
         cluster_table_destroy(letter->table);
         free(letter->table);
     }
+    if (letter->edicts != NULL) {
+        edicts_destroy(letter->edicts);
+        free(letter->edicts);
+    }
     free(letter->url);
     errand_answer_delete(letter->answer);
     free(letter);

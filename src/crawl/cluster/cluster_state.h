@@ -45,6 +45,8 @@ typedef enum MailKind {
     MAIL_ASK,     /* ticket: the host that asks; url */
     MAIL_FETCHED, /* ticket, answer */
     MAIL_TABLE,   /* table */
+    MAIL_ORDER,   /* ticket, edicts */
+    MAIL_APPLIED, /* ticket: number of an edict; url: a text about it */
     MAIL_BEGIN,
     MAIL_LEAVE
 } MailKind;
@@ -56,6 +58,7 @@ typedef struct Mail {
     ClusterTable *table;   /* owned */
     char *url;             /* owned */
     ErrandAnswer *answer;  /* owned until it is taken out */
+    Edicts *edicts;        /* owned; a list of one */
     IpAddress address;
     uint64_t ticket;
     uint64_t taken;
@@ -86,6 +89,23 @@ void cluster_mail_delete(Mail *letter);
 /* What is posted from now on is dropped. */
 void cluster_mail_close(ClusterMail *mail);
 
+/* Of cluster_edicts.h: what neither the main thread nor the node has taken yet. */
+typedef struct ClusterTold {
+    uint64_t ticket;
+    Result rc;
+    char *text; /* owned */
+} ClusterTold;
+
+typedef struct ClusterEdicts {
+    Mutex mutex; /* RANK_TABLE; guards what follows */
+    Edicts news;
+    bool has_news;
+    ClusterTold *told;
+    size_t n_told;
+    Edicts kept;           /* as the file had them at the start */
+    uint64_t kept_applied; /* and which of them were carried out */
+} ClusterEdicts;
+
 struct ClusterPart {
     const Config *config;
     CrawlStore *store; /* borrowed */
@@ -94,6 +114,7 @@ struct ClusterPart {
     ClusterNames names;
     Buffer settings;
     ClusterMail mail;
+    ClusterEdicts edicts;
     TransportNats *nats;
     Node *node; /* the cluster thread's, as are the next four */
     ClusterTable joined;

@@ -7,6 +7,7 @@
 #include "base/option/option.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
+#include "crawl/desk/desk_edicts.h"
 #include "crawl/desk/desk_hosts.h"
 #include "crawl/desk/desk_reply.h"
 #include "crawl/parts/rule_parts.h"
@@ -69,25 +70,31 @@ static void desk_flights(Desk *desk, const DeskRequest *request)
  * What: hands on to the rules (crawl/parts/rule_parts.h) and answers at once.
  * Threads: main. */
 
-typedef Result Change(AgentParts *parts, const char *rule, const char *who, Buffer *answer);
-
-static void desk_rules_change(Desk *desk, const DeskRequest *request, Change *apply)
+static void desk_rules_change(Desk *desk, const DeskRequest *request, bool denies)
 {
+    AgentParts *parts = desk->helm->parts;
+    const char *rule = request->words[1];
     Buffer answer;
     buffer_init(&answer, BUFFER_NO_LIMIT);
-    Result rc = apply(desk->helm->parts, request->words[1], request->who, &answer);
-    desk_settled(desk, request, rc, &answer);
+    Result rc = denies ? rule_parts_deny(parts, rule, request->who, &answer)
+                       : rule_parts_allow(parts, rule, request->who, &answer);
+    if ((rc == RESULT_OK || rc == RESULT_EXISTS) && desk_edicts_are(desk)) {
+        desk_edicts_order(desk, request, denies ? EDICT_DENY : EDICT_ALLOW, "", rule, "",
+                          buffer_string(&answer));
+    } else {
+        desk_settled(desk, request, rc, &answer);
+    }
     buffer_destroy(&answer);
 }
 
 static void desk_deny(Desk *desk, const DeskRequest *request)
 {
-    desk_rules_change(desk, request, rule_parts_deny);
+    desk_rules_change(desk, request, true);
 }
 
 static void desk_allow(Desk *desk, const DeskRequest *request)
 {
-    desk_rules_change(desk, request, rule_parts_allow);
+    desk_rules_change(desk, request, false);
 }
 
 static void desk_denials(Desk *desk, const DeskRequest *request)
@@ -108,6 +115,10 @@ static void desk_pause(Desk *desk, const DeskRequest *request)
 {
     if (desk->helm->stopping) {
         desk_refuse(desk, request, "the crawl is stopping");
+    } else if (desk_edicts_are(desk)) {
+        (void)helm_pause(desk->helm, true, request->who);
+        desk_edicts_order(desk, request, EDICT_PAUSE, "", "", "",
+                          "nothing new is fetched until `resume`");
     } else if (helm_pause(desk->helm, true, request->who)) {
         desk_done(desk, request, "nothing new is fetched until `resume`; %zu fetches are in flight",
                   parts_outstanding(desk->helm->parts));
@@ -120,6 +131,9 @@ static void desk_resume(Desk *desk, const DeskRequest *request)
 {
     if (desk->helm->stopping) {
         desk_refuse(desk, request, "the crawl is stopping");
+    } else if (desk_edicts_are(desk)) {
+        (void)helm_pause(desk->helm, false, request->who);
+        desk_edicts_order(desk, request, EDICT_RESUME, "", "", "", "the crawl goes on");
     } else if (!helm_pause(desk->helm, false, request->who)) {
         desk_done(desk, request, "it is not paused by an operator");
     } else if ((desk->helm->parts->pauses & PAUSE_DISK) != 0) {
@@ -505,6 +519,7 @@ Result desk_open(Desk **out, Helm *helm, const char *directory)
     buffer_init(&desk->text, BUFFER_NO_LIMIT);
     desk->helm = helm;
     desk->monitor = helm->monitor;
+    desk->is_first = true;
     if (control_server_open(&desk->server, directory, &sink, &error) != RESULT_OK) {
         LOG_WARN("control", "no control socket, the crawl can be steered by signals only",
                  "error=\"%s\"", buffer_string(&error));
@@ -521,6 +536,7 @@ void desk_close(Desk *desk)
             desk_status_end(desk);
         }
         control_server_close(desk->server);
+        desk_edicts_close(desk);
         buffer_destroy(&desk->text);
         free(desk);
     }
@@ -536,9 +552,10 @@ void desk_serve(Desk *desk, MonoTime now)
     if (desk->server != NULL) {
         control_server_serve(desk->server);
         desk_status_tick(desk, now);
-        desk_hosts_tick(desk);
         desk_run_tick(desk);
     }
+    desk_hosts_tick(desk);
+    desk_edicts_tick(desk);
 }
 
 MonoTime desk_next(const Desk *desk)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/thread/log.h"
+#include "crawl/cluster/cluster_part.h"
+#include "crawl/desk/desk_edicts.h"
 #include "crawl/desk/desk_reply.h"
 #include "crawl/run/monitor.h"
 #include "frontier/visit/host_situation.h"
@@ -86,6 +88,54 @@ void desk_get(Desk *desk, const DeskRequest *request)
 
 /* ---- set ---- */
 
+/* An option that all agents must have alike is set, or taken back, at all of them. */
+static bool is_of_all(const Desk *desk, const char *pattern, const char *name)
+{
+    const OptionSpec *spec = options_find(&desk->helm->options->config->options, name);
+    return desk_edicts_are(desk) && spec != NULL &&
+           (*pattern != '\0' || cluster_settings_counts(spec));
+}
+
+/* A host is not asked sooner than its address may be. */
+static void warn_of_address(const Desk *desk, const char *name, Buffer *answer)
+{
+    Config values;
+    site_values_of(desk->helm->options->config, name, &values);
+    if (values.politeness_host_delay < values.politeness_ip_delay) {
+        (void)buffer_printf(answer,
+                            "; the delay of its address is %lld ms and binds: set "
+                            "politeness.ip_delay, too",
+                            (long long)values.politeness_ip_delay);
+    }
+}
+
+/* text NULL: back to what it was before. What that is, here, is what all agents have then. */
+static void desk_change(Desk *desk, const DeskRequest *request, const char *pattern,
+                        const char *name, const char *text, Buffer *answer)
+{
+    Settings *settings = &desk->helm->settings;
+    bool for_all = is_of_all(desk, pattern, name);
+    settings->by_all = for_all;
+    Result rc = text == NULL ? settings_unset(settings, pattern, name, request->who, answer)
+                             : settings_set(settings, pattern, name, text, request->who, answer);
+    settings->by_all = false;
+    if (rc == RESULT_OK && *pattern != '\0') {
+        warn_of_address(desk, pattern, answer);
+    }
+    if (rc != RESULT_OK || !for_all) {
+        desk_settled(desk, request, rc, answer);
+        return;
+    }
+    const Options *options = &desk->helm->options->config->options;
+    bool unset = text == NULL && *pattern != '\0';
+    const char *value = unset ? ""
+                        : text != NULL
+                            ? text
+                            : options->texts[options_find(options, name) - options->specs];
+    desk_edicts_order(desk, request, unset ? EDICT_UNSET : EDICT_SET, pattern, name, value,
+                      buffer_string(answer));
+}
+
 void desk_set(Desk *desk, const DeskRequest *request)
 {
     Buffer name;
@@ -101,9 +151,7 @@ void desk_set(Desk *desk, const DeskRequest *request)
     size_t length =
         equals == NULL ? strlen(request->words[1]) : (size_t)(equals - request->words[1]);
     (void)buffer_append(&name, request->words[1], length);
-    Result rc =
-        settings_set(&desk->helm->settings, "", buffer_string(&name), text, request->who, &answer);
-    desk_settled(desk, request, rc, &answer);
+    desk_change(desk, request, "", buffer_string(&name), text, &answer);
     buffer_destroy(&name);
     buffer_destroy(&answer);
 }
@@ -112,8 +160,7 @@ void desk_unset(Desk *desk, const DeskRequest *request)
 {
     Buffer answer;
     buffer_init(&answer, BUFFER_NO_LIMIT);
-    Result rc = settings_unset(&desk->helm->settings, "", request->words[1], request->who, &answer);
-    desk_settled(desk, request, rc, &answer);
+    desk_change(desk, request, "", request->words[1], NULL, &answer);
     buffer_destroy(&answer);
 }
 
@@ -135,33 +182,51 @@ static void desk_hosts_give(Desk *desk, const DeskRequest *request, OrderKind ki
     }
 }
 
-static void answer_host(Desk *desk, const DeskRequest *request, const Order *order)
+/* What came of it, as a sentence; false: it cannot be done. */
+static bool tell_order(const Order *order, Buffer *text)
 {
     static const char *const done[] = {[ORDER_REVIVE] = "is brought back",
                                        [ORDER_DROP] = "is set aside",
                                        [ORDER_VISIT] = "is visited when its delay has passed"};
     if (order->hosts == 0) {
-        desk_refuse(desk, request, "no host '%s' is known", order->texts[0]);
+        (void)buffer_printf(text, "no host '%s' is known", order->texts[0]);
     } else if (order->urls == 0) {
-        desk_done(desk, request,
-                  "nothing changes for %s: it has no URL scheduled, or is so already",
-                  order->texts[0]);
+        (void)buffer_printf(text,
+                            "nothing changes for %s: it has no URL scheduled, or is so already",
+                            order->texts[0]);
     } else {
-        desk_done(desk, request, "%s %s; URLs: %llu", order->texts[0], done[order->kind],
-                  (unsigned long long)order->urls);
+        (void)buffer_printf(text, "%s %s; URLs: %llu", order->texts[0], done[order->kind],
+                            (unsigned long long)order->urls);
     }
+    return order->hosts > 0;
+}
+
+static void answer_host(Desk *desk, const Order *order)
+{
+    DeskRequest request = {.client = order->sign};
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    bool good = tell_order(order, &text);
+    if (!desk_edicts_done(desk, order, buffer_string(&text))) {
+        if (good) {
+            desk_done(desk, &request, "%s", buffer_string(&text));
+        } else {
+            desk_refuse(desk, &request, "%s", buffer_string(&text));
+        }
+    }
+    buffer_destroy(&text);
 }
 
 void desk_hosts_tick(Desk *desk)
 {
     Order *order = NULL;
     while ((order = orders_take(desk->helm->parts->orders)) != NULL) {
-        DeskRequest request = {.client = order->sign};
         if (order->kind == ORDER_SEED) {
+            DeskRequest request = {.client = order->sign};
             desk_done(desk, &request, "%zu seed%s, %llu of them new", order->n,
                       order->n == 1 ? "" : "s", (unsigned long long)order->hosts);
         } else {
-            answer_host(desk, &request, order);
+            answer_host(desk, order);
         }
         order_delete(order);
     }
@@ -322,38 +387,16 @@ static void desk_hosts_name_of(const char *host, Buffer *name)
     (void)buffer_append(name, start, length);
 }
 
-/* A host is not asked sooner than its address may be. */
-static void warn_of_address(const Desk *desk, const char *name, Buffer *answer)
-{
-    Config values;
-    site_values_of(desk->helm->options->config, name, &values);
-    if (values.politeness_host_delay < values.politeness_ip_delay) {
-        (void)buffer_printf(answer,
-                            "; the delay of its address is %lld ms and binds: set "
-                            "politeness.ip_delay, too",
-                            (long long)values.politeness_ip_delay);
-    }
-}
-
 static void set_delay(Desk *desk, const DeskRequest *request)
 {
     Buffer name;
     Buffer answer;
-    Result rc = RESULT_OK;
+    const char *text = request->words[3];
     buffer_init(&name, BUFFER_NO_LIMIT);
     buffer_init(&answer, BUFFER_NO_LIMIT);
     desk_hosts_name_of(request->words[1], &name);
-    if (strcmp(request->words[3], "-") == 0) {
-        rc = settings_unset(&desk->helm->settings, buffer_string(&name), "politeness.host_delay",
-                            request->who, &answer);
-    } else {
-        rc = settings_set(&desk->helm->settings, buffer_string(&name), "politeness.host_delay",
-                          request->words[3], request->who, &answer);
-    }
-    if (rc == RESULT_OK) {
-        warn_of_address(desk, buffer_string(&name), &answer);
-    }
-    desk_settled(desk, request, rc, &answer);
+    desk_change(desk, request, buffer_string(&name), "politeness.host_delay",
+                strcmp(text, "-") == 0 ? NULL : text, &answer);
     buffer_destroy(&name);
     buffer_destroy(&answer);
 }
@@ -363,7 +406,10 @@ void desk_host(Desk *desk, const DeskRequest *request)
     static const struct {
         const char *word;
         OrderKind kind;
-    } orders[] = {{"revive", ORDER_REVIVE}, {"drop", ORDER_DROP}, {"visit", ORDER_VISIT}};
+        EdictVerb edict;
+    } orders[] = {{"revive", ORDER_REVIVE, EDICT_REVIVE},
+                  {"drop", ORDER_DROP, EDICT_DROP},
+                  {"visit", ORDER_VISIT, EDICT_VISIT}};
     const char *verb = request->n > 2 ? request->words[2] : "";
     if (request->n == 2) {
         show_host(desk, request);
@@ -378,7 +424,11 @@ void desk_host(Desk *desk, const DeskRequest *request)
             const char *host = request->words[1];
             LOG_INFO("agent", "host changed by an operator", "host=%s wish=%s %s", host, verb,
                      request->who);
-            desk_hosts_give(desk, request, orders[i].kind, &host, 1);
+            if (desk_edicts_are(desk)) {
+                desk_edicts_order(desk, request, orders[i].edict, "", host, "", host);
+            } else {
+                desk_hosts_give(desk, request, orders[i].kind, &host, 1);
+            }
             return;
         }
     }

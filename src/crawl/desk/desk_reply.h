@@ -5,6 +5,7 @@
 #ifndef CRAWL_DESK_DESK_REPLY_H
 #define CRAWL_DESK_DESK_REPLY_H
 
+#include "cluster/whole/edicts.h"
 #include "crawl/control/control_server.h"
 #include "crawl/run/helm.h"
 
@@ -23,6 +24,14 @@ typedef struct DeskFollower {
     bool json;
 } DeskFollower;
 
+/* A client that waits until all agents have heard of its order. */
+typedef struct DeskOrdered {
+    ControlClient client;
+    uint64_t ticket;
+    bool about_host;
+    char *text; /* of the answer; of a host: its name; owned */
+} DeskOrdered;
+
 typedef struct Desk {
     ControlServer *server;
     Helm *helm;
@@ -32,7 +41,14 @@ typedef struct Desk {
     MonoTime next_line;   /* for followers */
     ControlClient copier; /* who waits for the checkpoint */
     bool has_copier;
-    Buffer text; /* scratch */
+    DeskOrdered ordered[CONTROL_CLIENTS];
+    size_t n_ordered;
+    uint64_t last_ticket;
+    Edicts edicts;       /* of all agents */
+    uint64_t edict_done; /* here: the number that was carried out last */
+    bool edict_waits;    /* for the tables */
+    bool is_first;       /* nothing was carried out yet by this process */
+    Buffer text;         /* scratch */
 } Desk;
 
 typedef struct DeskRequest {

@@ -117,8 +117,8 @@ static bool is_live(const void *context, const OptionSpec *spec)
 static void tell_cluster(const Asker *asker, const OptionChange *change)
 {
     const OptionSpec *spec = change->spec;
-    if (asker->settings->parts->cluster != NULL && is_live(asker->settings, spec) &&
-        (change->site != NULL || cluster_settings_counts(spec))) {
+    if (asker->settings->parts->cluster != NULL && !asker->settings->by_all &&
+        is_live(asker->settings, spec) && (change->site != NULL || cluster_settings_counts(spec))) {
         LOG_WARN("config", "changed at this agent alone, and all agents must have the same",
                  "key=%s.%s next=\"change it at all of them, or this one is refused at its next "
                  "start\"",

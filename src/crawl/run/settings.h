@@ -28,6 +28,7 @@ typedef struct Settings {
     AgentParts *parts;
     SettingsEntry *set; /* by operators of this run */
     size_t n_set;
+    bool by_all; /* what is changed now is changed at all agents of the cluster */
 } Settings;
 
 void settings_init(Settings *settings, const AgentOptions *options, AgentParts *parts);

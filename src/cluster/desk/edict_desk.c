@@ -1,0 +1,440 @@
+#include "cluster/desk/edict_desk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_MS       10000 /* when no change was heard of */
+#define LOOK_AGAIN_MS 2000  /* without an answer */
+#define ASK_AGAIN_MS  200
+#define AGENT_BITS    16u
+
+void edict_desk_init(EdictDesk *desk, NodeLink *link, const Members *members,
+                     const ClusterTable *table, const EdictSinks *sinks)
+{
+    *desk = (EdictDesk){
+        .link = link, .members = members, .table = table, .sinks = *sinks, .next_look = MONO_NEVER};
+    edicts_init(&desk->edicts);
+    edicts_init(&desk->proposed);
+    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
+}
+
+static void edict_given_release(EdictGiven *given)
+{
+    edicts_destroy(&given->one);
+    free(given->heard);
+    buffer_destroy(&given->said);
+}
+
+void edict_desk_destroy(EdictDesk *desk)
+{
+    for (size_t i = 0; i < desk->n_given; i++) {
+        edict_given_release(&desk->given[i]);
+    }
+    for (size_t i = 0; i < EDICT_TEXTS; i++) {
+        free(desk->texts[i].text);
+    }
+    edicts_destroy(&desk->edicts);
+    edicts_destroy(&desk->proposed);
+    buffer_destroy(&desk->bytes);
+}
+
+Result edict_desk_begin(EdictDesk *desk, const Edicts *kept)
+{
+    bool ours = memcmp(kept->uuid, desk->link->head.uuid, sizeof kept->uuid) == 0;
+    Result rc = ours ? edicts_copy(&desk->edicts, kept) : RESULT_OK;
+    memcpy(desk->edicts.uuid, desk->link->head.uuid, sizeof desk->edicts.uuid);
+    if (rc == RESULT_OK && desk->edicts.last > 0) {
+        desk->sinks.apply(desk->sinks.context, &desk->edicts);
+    }
+    return rc;
+}
+
+void edict_desk_up(EdictDesk *desk, MonoTime settled, MonoTime now)
+{
+    desk->put = 0;
+    desk->seen = false;
+    desk->settled = settled;
+    edict_desk_doubt(desk, now);
+}
+
+void edict_desk_down(EdictDesk *desk)
+{
+    desk->look = 0;
+    desk->put = 0;
+    desk->fresh = false;
+}
+
+void edict_desk_doubt(EdictDesk *desk, MonoTime now)
+{
+    desk->fresh = false;
+    desk->look = 0; /* what is in flight began before */
+    desk->next_look = now;
+}
+
+void edict_desk_changed(EdictDesk *desk, MonoTime now)
+{
+    desk->look = 0;
+    desk->next_look = now;
+}
+
+bool edict_desk_is_fresh(const EdictDesk *desk)
+{
+    return desk->fresh && desk->applied >= desk->edicts.last;
+}
+
+/* ---- given here ---- */
+
+void edict_desk_give(EdictDesk *desk, const Edict *edict, uint64_t ticket, MonoTime now)
+{
+    if (desk->n_given == EDICT_GIVEN) {
+        desk->sinks.told(desk->sinks.context, ticket, RESULT_LIMIT,
+                         "other orders are under way; say it again in a moment");
+        return;
+    }
+    EdictGiven *given = &desk->given[desk->n_given];
+    *given = (EdictGiven){.ticket = ticket,
+                          .serial = ++desk->last,
+                          .n = desk->table->n_agents,
+                          .end = mono_add_ms(now, EDICT_ANSWER_MS),
+                          .next_ask = now};
+    buffer_init(&given->said, EDICT_TEXT_BYTES);
+    given->heard = calloc(given->n + 1u, 1);
+    Result rc = given->heard == NULL ? RESULT_MEMORY : edicts_add(&given->one, edict);
+    if (rc != RESULT_OK) {
+        edict_given_release(given);
+        desk->sinks.told(desk->sinks.context, ticket, rc, result_name(rc));
+        return;
+    }
+    desk->n_given++;
+}
+
+static const char *agent_name(const EdictDesk *desk, uint32_t agent)
+{
+    const Member *member = agent < desk->members->n ? &desk->members->members[agent] : NULL;
+    return member != NULL && member->known ? member->record.name : "never started";
+}
+
+/* Which agents it has reached, and which not. */
+static void edict_desk_tell(const EdictDesk *desk, EdictGiven *given)
+{
+    Buffer text;
+    size_t done = 0;
+    size_t away = 0;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    for (uint32_t i = 0; i < given->n; i++) {
+        done += given->heard[i] == EDICT_DONE;
+    }
+    (void)buffer_append(&text, given->said.data, given->said.length);
+    (void)buffer_printf(&text, "%s%zu agent%s told", text.length > 0 ? "; " : "", done,
+                        done == 1 ? " was" : "s were");
+    for (uint32_t i = 0; i < given->n; i++) {
+        if (given->heard[i] != EDICT_DONE) {
+            (void)buffer_printf(&text, "%s agent %u (%s)", away++ == 0 ? "; away:" : ",",
+                                (unsigned)i, agent_name(desk, i));
+        }
+    }
+    if (away > 0) {
+        (void)buffer_printf(&text, ", to be told at %s return before the first request",
+                            away == 1 ? "its" : "their");
+    }
+    desk->sinks.told(desk->sinks.context, given->ticket, RESULT_OK, buffer_string(&text));
+    buffer_destroy(&text);
+}
+
+static void edict_desk_end(EdictDesk *desk, size_t i)
+{
+    edict_given_release(&desk->given[i]);
+    desk->given[i] = desk->given[--desk->n_given];
+}
+
+/* Everybody has answered, or it is late. */
+static bool edict_desk_is_over(EdictDesk *desk, EdictGiven *given, MonoTime now)
+{
+    bool late = !mono_before(now, given->end);
+    if (given->number == 0) {
+        if (late) {
+            desk->sinks.told(desk->sinks.context, given->ticket, RESULT_CLOSED,
+                             "the server does not answer, and no other agent has heard of it");
+        }
+        return late;
+    }
+    bool all = true;
+    for (uint32_t i = 0; i < given->n; i++) {
+        all = all && given->heard[i] != EDICT_UNHEARD;
+    }
+    if (all || late) {
+        edict_desk_tell(desk, given);
+    }
+    return all || late;
+}
+
+/* Puts all that was given and is not stored yet. */
+static void edict_desk_put(EdictDesk *desk, MonoTime now)
+{
+    size_t wanted = 0;
+    for (size_t i = 0; i < desk->n_given; i++) {
+        wanted += desk->given[i].number == 0;
+    }
+    if (wanted == 0) {
+        return;
+    }
+    Result rc = edicts_copy(&desk->proposed, &desk->edicts);
+    for (size_t i = 0; rc == RESULT_OK && i < desk->n_given; i++) {
+        EdictGiven *given = &desk->given[i];
+        given->proposal = 0;
+        if (given->number == 0) {
+            rc = edicts_add(&desk->proposed, &given->one.list[0]);
+            given->proposal = desk->proposed.last;
+        }
+        if (rc == RESULT_LIMIT) {
+            desk->sinks.told(desk->sinks.context, given->ticket, rc,
+                             "too many orders are in force: take some back (allow, unset)");
+            edict_desk_end(desk, i);
+            return; /* again with the others */
+        }
+    }
+    buffer_reset(&desk->bytes);
+    if (rc != RESULT_OK || edicts_write(&desk->proposed, &desk->bytes) != RESULT_OK) {
+        return;
+    }
+    desk->put = ++desk->last;
+    desk->put_end = mono_add_ms(now, LOOK_AGAIN_MS);
+    if (node_link_put(desk->link, EDICTS_KEY, &desk->bytes, desk->revision,
+                      node_token(NODE_PART_EDICTS, desk->put << AGENT_BITS)) != RESULT_OK) {
+        desk->put = 0;
+    }
+}
+
+/* Agents without hosts, who have none to ask, need not hear of it. */
+static void edict_desk_ask(EdictDesk *desk, EdictGiven *given, MonoTime now)
+{
+    given->next_ask = mono_add_ms(now, ASK_AGAIN_MS);
+    for (uint32_t i = 0; i < given->n; i++) {
+        if (given->heard[i] == EDICT_DONE || i == desk->link->head.from) {
+            continue;
+        }
+        if (!cluster_table_has(desk->table, (uint16_t)i)) {
+            given->heard[i] = EDICT_DONE;
+            continue;
+        }
+        WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+        wire_put_8(&writer, NODE_ASK_EDICTS);
+        wire_put_64(&writer, given->number);
+        if (writer.rc == RESULT_OK) {
+            (void)node_link_request(desk->link, "ask", (uint16_t)i, &desk->bytes,
+                                    node_token(NODE_PART_EDICTS, given->serial << AGENT_BITS | i));
+        }
+    }
+}
+
+/* ---- carried out here ---- */
+
+static const char *edict_desk_text_of(const EdictDesk *desk, uint64_t number)
+{
+    for (size_t i = 0; i < EDICT_TEXTS; i++) {
+        if (desk->texts[i].number == number && desk->texts[i].text != NULL) {
+            return desk->texts[i].text;
+        }
+    }
+    return "";
+}
+
+static void edict_given_hear(EdictGiven *given, uint32_t agent, const char *text, size_t length)
+{
+    if (agent < given->n && given->heard[agent] != EDICT_DONE) {
+        given->heard[agent] = EDICT_DONE;
+        if (length > 0) {
+            (void)buffer_printf(&given->said, "%sagent %u: %.*s",
+                                given->said.length > 0 ? "; " : "", (unsigned)agent, (int)length,
+                                text);
+        }
+    }
+}
+
+/* Those that were given here are carried out here, too. */
+static void edict_desk_hear_self(EdictDesk *desk)
+{
+    for (size_t i = 0; i < desk->n_given; i++) {
+        EdictGiven *given = &desk->given[i];
+        if (given->number > 0 && desk->applied >= given->number) {
+            const char *text = edict_desk_text_of(desk, given->number);
+            edict_given_hear(given, desk->link->head.from, text, strlen(text));
+        }
+    }
+}
+
+void edict_desk_applied(EdictDesk *desk, uint64_t number, const char *text)
+{
+    desk->applied = number > desk->applied ? number : desk->applied;
+    if (*text != '\0') {
+        EdictText *place = &desk->texts[desk->next_text++ % EDICT_TEXTS];
+        free(place->text);
+        *place = (EdictText){number, strdup(text)};
+    }
+    edict_desk_hear_self(desk);
+}
+
+void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_to, MonoTime now)
+{
+    uint64_t number = wire_get_64(question);
+    if (!wire_reader_ended(question)) {
+        return;
+    }
+    if (number > desk->edicts.last && desk->look == 0) {
+        edict_desk_changed(desk, now);
+    }
+    const char *text = edict_desk_text_of(desk, number);
+    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    wire_put_64(&writer, desk->applied);
+    wire_put_string(&writer, text, strlen(text));
+    if (writer.rc == RESULT_OK) {
+        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
+    }
+}
+
+/* ---- answers ---- */
+
+/* The server has forgotten it, or has an older one. */
+static void edict_desk_put_back(EdictDesk *desk)
+{
+    buffer_reset(&desk->bytes);
+    if (edicts_write(&desk->edicts, &desk->bytes) == RESULT_OK) {
+        (void)node_link_put(desk->link, EDICTS_KEY, &desk->bytes, desk->revision,
+                            node_token(NODE_PART_EDICTS, ++desk->last << AGENT_BITS));
+    }
+}
+
+static void edict_desk_take_value(EdictDesk *desk, const TransportEvent *event)
+{
+    Edicts seen;
+    edicts_init(&seen);
+    desk->revision = event->revision;
+    desk->seen = true;
+    bool good = event->revision > 0 &&
+                edicts_read(&seen, event->bytes, event->length) == RESULT_OK &&
+                memcmp(seen.uuid, desk->edicts.uuid, sizeof seen.uuid) == 0;
+    uint64_t last = good ? seen.last : 0;
+    if (last < desk->edicts.last) {
+        edict_desk_put_back(desk);
+    } else if (last > desk->edicts.last) {
+        edicts_destroy(&desk->edicts);
+        desk->edicts = seen;
+        edicts_init(&seen);
+        desk->sinks.apply(desk->sinks.context, &desk->edicts);
+    }
+    edicts_destroy(&seen);
+}
+
+static void edict_desk_take_put(EdictDesk *desk, const TransportEvent *event, MonoTime now)
+{
+    desk->put = 0;
+    if (event->kind != TRANSPORT_STORED) {
+        edict_desk_changed(desk, now);
+        return;
+    }
+    desk->revision = event->revision;
+    edicts_destroy(&desk->edicts);
+    desk->edicts = desk->proposed;
+    edicts_init(&desk->proposed);
+    for (size_t i = 0; i < desk->n_given; i++) {
+        if (desk->given[i].number == 0) {
+            desk->given[i].number = desk->given[i].proposal;
+        }
+    }
+    desk->sinks.apply(desk->sinks.context, &desk->edicts);
+}
+
+static void edict_desk_take_answer(EdictDesk *desk, const TransportEvent *event, uint64_t serial,
+                                   uint32_t agent)
+{
+    WireReader reader;
+    NodeHead head;
+    for (size_t i = 0; i < desk->n_given; i++) {
+        EdictGiven *given = &desk->given[i];
+        if (given->serial != serial || agent >= given->n) {
+            continue;
+        }
+        if (event->kind == TRANSPORT_NOBODY && given->heard[agent] == EDICT_UNHEARD) {
+            given->heard[agent] = EDICT_AWAY;
+        } else if (event->kind == TRANSPORT_ANSWER &&
+                   node_link_open(desk->link, event, &reader, &head)) {
+            uint64_t applied = wire_get_64(&reader);
+            size_t length = 0;
+            const uint8_t *text = wire_get_string(&reader, &length);
+            if (wire_reader_ended(&reader) && applied >= given->number) {
+                edict_given_hear(given, agent, (const char *)text, length);
+            }
+        }
+    }
+}
+
+void edict_desk_take(EdictDesk *desk, const TransportEvent *event, MonoTime now)
+{
+    uint64_t number = node_token_number(event->token) >> AGENT_BITS;
+    uint32_t agent = (uint32_t)(event->token & ((1u << AGENT_BITS) - 1));
+    if (number == desk->look && desk->look != 0) {
+        desk->look = 0;
+        if (event->kind == TRANSPORT_VALUE) {
+            bool settled = !mono_before(desk->asked, desk->settled);
+            desk->next_look = settled ? mono_add_ms(now, LOOK_MS) : mono_later(now, desk->settled);
+            desk->fresh |= settled;
+            edict_desk_take_value(desk, event);
+        }
+    } else if (number == desk->put && desk->put != 0) {
+        edict_desk_take_put(desk, event, now);
+    } else if (event->kind == TRANSPORT_ANSWER || event->kind == TRANSPORT_NOBODY) {
+        edict_desk_take_answer(desk, event, number, agent);
+    } else if (event->kind == TRANSPORT_STORED || event->kind == TRANSPORT_CONFLICT) {
+        edict_desk_changed(desk, now); /* what was put back */
+    }
+}
+
+/* ---- time ---- */
+
+static void edict_desk_look(EdictDesk *desk, MonoTime now)
+{
+    desk->look = ++desk->last;
+    desk->asked = now;
+    desk->next_look = mono_add_ms(now, LOOK_AGAIN_MS);
+    if (node_link_get(desk->link, EDICTS_KEY,
+                      node_token(NODE_PART_EDICTS, desk->look << AGENT_BITS)) != RESULT_OK) {
+        desk->look = 0;
+    }
+}
+
+void edict_desk_work(EdictDesk *desk, MonoTime now)
+{
+    if (desk->link->up && !mono_before(now, desk->next_look)) {
+        edict_desk_look(desk, now);
+    }
+    if (desk->put != 0 && !mono_before(now, desk->put_end)) {
+        desk->put = 0; /* its answer was lost */
+        edict_desk_changed(desk, now);
+    }
+    bool may_put = desk->link->up && desk->seen && desk->look == 0 && desk->put == 0;
+    if (may_put && desk->n_given > 0) {
+        edict_desk_put(desk, now);
+    }
+    edict_desk_hear_self(desk);
+    for (size_t i = desk->n_given; i > 0; i--) {
+        EdictGiven *given = &desk->given[i - 1];
+        if (edict_desk_is_over(desk, given, now)) {
+            edict_desk_end(desk, i - 1);
+        } else if (given->number > 0 && desk->link->up && !mono_before(now, given->next_ask)) {
+            edict_desk_ask(desk, given, now);
+        }
+    }
+}
+
+MonoTime edict_desk_next(const EdictDesk *desk)
+{
+    MonoTime next = desk->link->up ? desk->next_look : MONO_NEVER;
+    for (size_t i = 0; i < desk->n_given; i++) {
+        const EdictGiven *given = &desk->given[i];
+        MonoTime due = given->number > 0 && mono_before(given->next_ask, given->end)
+                           ? given->next_ask
+                           : given->end;
+        next = mono_before(due, next) ? due : next;
+    }
+    return desk->put != 0 && mono_before(desk->put_end, next) ? desk->put_end : next;
+}

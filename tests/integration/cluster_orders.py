@@ -1,0 +1,162 @@
+"""What an operator orders at one agent of a cluster reaches all of them: `ctl` says yes when each has carried it out,
+and names those that are away, which hear of it at their return, before their first request. The web's log judges."""
+import re
+import time
+
+import harness
+from cluster import AGENTS, Agents, Nats, log_lines, make, pages_of, ragno
+
+WEB = dict(hosts=40, addresses=30, pages=8000, suffix="test")
+
+
+def now_us():
+    return time.monotonic_ns() // 1000
+
+
+def asked(web, hosts, since_us):
+    """Requests to these hosts that began since."""
+    return [r for r in web.requests() if r.host in hosts and r.start > since_us]
+
+
+def owner_of(agents, host):
+    """Which directory fetches from a host."""
+    def finds():
+        return next((i for i, d in enumerate(agents.directories)
+                     if any(host == u.split("/")[2] for u in pages_of(d))), None)
+    return harness.until(lambda: finds() is not None, 60) and finds()
+
+
+def hosts_of(agents):
+    """Hosts with pages, those of all agents in turn."""
+    by_agent = [sorted({u.split("/")[2] for u in pages_of(d)}) for d in agents.directories]
+    return [host for some in zip(*by_agent) for host in some]
+
+
+def ctl(agents, i, *words):
+    return ragno("ctl", agents.directories[i], *words)
+
+
+def value(agents, i, name):
+    return ctl(agents, i, "get", name).stdout.strip()
+
+
+def all_told(report, name, said, n=AGENTS):
+    report.check(f"{name}: all are told", said.returncode == 0 and f"{n} agents were told" in said.stderr and
+                 "away" not in said.stderr, f"{said.returncode} {said.stdout} {said.stderr}")
+
+
+def denied_by_host(report, web, agents, hosts):
+    """deny at each agent that does not own the host."""
+    for host in hosts:
+        owner = owner_of(agents, host)
+        report.check(f"{host} is crawled", owner is not None, "by nobody")
+        said = ctl(agents, (owner + 1) % AGENTS, "deny", host)
+        since = now_us()
+        all_told(report, f"deny at another agent than {owner}", said)
+        time.sleep(3)  # three delays of the host
+        late = asked(web, {host}, since)
+        report.check("its owner asks it no more", not late, str(late[:3]))
+        all_told(report, "allow", ctl(agents, owner, "allow", host))
+
+
+def orders(report, path):
+    """deny, allow, set, unset, host, pause and resume, at whichever agent they are given."""
+    with Nats(path) as nats, harness.Web(path, **WEB) as web:
+        make(report, nats)
+        with Agents(web, nats, path) as agents:
+            agents.start_all()
+            busy = harness.until(lambda: all(log_lines(d) > 20 for d in agents.directories), 60)
+            report.check("all agents crawl", busy, str([log_lines(d) for d in agents.directories]))
+            hosts = hosts_of(agents)
+            denied_by_host(report, web, agents, [hosts[0], hosts[-1], hosts[len(hosts) // 2]])
+            all_told(report, "set", ctl(agents, 1, "set", "politeness.host_delay=700ms"))
+            texts = {value(agents, i, "politeness.host_delay") for i in range(AGENTS)}
+            report.equal("all have it", texts, {"politeness.host_delay = 700ms"})
+            all_told(report, "host delay", ctl(agents, 2, "host", hosts[1], "delay", "900ms"))
+            texts = {value(agents, i, "politeness.host_delay") for i in range(AGENTS)}
+            report.equal("all have that, too", len(texts), 1)
+            site = [line for line in texts.pop().splitlines() if hosts[1] in line]
+            report.equal("once", len(site), 1)
+            all_told(report, "host delay -", ctl(agents, 0, "host", hosts[1], "delay", "-"))
+            all_told(report, "unset", ctl(agents, 1, "unset", "politeness.host_delay"))
+            own = ctl(agents, 1, "set", "log.level=debug")
+            report.check("what is each agent's own is set there alone", own.returncode == 0 and
+                         "told" not in own.stderr and "debug" not in value(agents, 0, "log.level"), own.stderr)
+            host = hosts[2]
+            owner = owner_of(agents, host)
+            said = ctl(agents, (owner + 1) % AGENTS, "host", host, "drop")
+            report.check("its owner sets a host aside, and says so", said.returncode == 0 and
+                         re.search(r"agent \d: .* is set aside; URLs: \d+; 3 agents were told", said.stderr), said.stderr)
+            said = ctl(agents, 0, "host", "nobody.test", "drop")
+            report.check("a host that nobody knows", said.returncode == 1 and "no host" in said.stderr, said.stderr)
+            report.equal("a wrong rule is refused at once", ctl(agents, 0, "deny", "a b").returncode, 2)
+            all_told(report, "pause", ctl(agents, 2, "pause"))
+            since = now_us()
+            time.sleep(2)
+            report.equal("nobody asks anything", len([r for r in web.requests() if r.start > since]), 0)
+            all_told(report, "resume", ctl(agents, 0, "resume"))
+            goes_on = harness.until(lambda: len([r for r in web.requests() if r.start > since]) > 20, 30)
+            report.check("and then all go on", goes_on, "")
+
+
+def returns(report, path):
+    """An agent that is away hears of it at its return, before its first request; also when all were away since, and
+    the server has forgotten everything."""
+    with Nats(path) as nats, harness.Web(path, **WEB) as web:
+        make(report, nats)
+        with Agents(web, nats, path) as agents:
+            agents.start_all()
+            harness.until(lambda: all(log_lines(d) > 20 for d in agents.directories), 60)
+            host = hosts_of(agents)[0]
+            owner = owner_of(agents, host)
+            other = (owner + 1) % AGENTS
+            agents.processes[owner].kill()
+            agents.processes[owner].wait()
+            said = ctl(agents, other, "deny", host)
+            report.check("the one that is away is named", said.returncode == 0 and "2 agents were told" in said.stderr and
+                         re.search(r"away: agent \d \(\S*agent%d\), to be told at its return" % owner, said.stderr),
+                         said.stderr)
+            said = ctl(agents, other, "set", "politeness.host_delay=600ms")
+            report.check("also by set", "away: agent" in said.stderr, said.stderr)
+            since = now_us()
+            before = log_lines(agents.directories[owner])
+            agents.start(owner)
+            harness.until(lambda: log_lines(agents.directories[owner]) > before + 30, 60)
+            report.check("it comes back and crawls", log_lines(agents.directories[owner]) > before + 30, agents.said(owner))
+            report.equal("and never asks the host", asked(web, {host}, since), [])
+            report.equal("it has the other one, too", value(agents, owner, "politeness.host_delay"),
+                         "politeness.host_delay = 600ms")
+            for process in agents.processes:
+                process.kill()
+                process.wait()
+            nats.kill()
+            since = now_us()
+            nats.start()
+            agents.start_all()
+            more = harness.until(lambda: len([r for r in web.requests() if r.start > since]) > 50, 60)
+            report.check("all are started again", more, str([agents.said(i) for i in range(AGENTS)]))
+            report.equal("and nobody asks the host", asked(web, {host}, since), [])
+            said = ctl(agents, other, "allow", host)
+            all_told(report, "allow", said)
+            since = now_us()
+            report.check("then it is asked again", harness.until(lambda: asked(web, {host}, since), 30), "never")
+
+
+def without_server(report, path):
+    """Without the server an order is not said to be carried out."""
+    with Nats(path) as nats, harness.Web(path, **WEB) as web:
+        make(report, nats)
+        with Agents(web, nats, path) as agents:
+            agents.start_all()
+            harness.until(lambda: all(log_lines(d) > 5 for d in agents.directories), 60)
+            nats.kill()
+            said = ctl(agents, 0, "deny", "nobody.test")
+            report.check("it is refused, with what is so", said.returncode == 1 and
+                         "at this agent alone" in said.stderr, f"{said.returncode} {said.stderr}")
+            nats.start()
+            done = harness.until(lambda: "3 agents were told" in ctl(agents, 1, "deny", "nobody.test").stderr, 30)
+            report.check("and taken when the server is back", done, "")
+
+
+if __name__ == "__main__":
+    harness.main(orders, returns, without_server)
