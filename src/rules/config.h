@@ -57,10 +57,13 @@
         "again after a pause that doubles each time, up to 5m") \
     ROW(score, command_default, REAL, double, "0.5", 0, 1, NULL, false, false, \
         "command, fasttext: score of a page that was not answered about") \
-    ROW(score, min_pages, COUNT, int64_t, "1000", 1, CONFIG_BIG, NULL, true, false, \
+    ROW(score, min_pages, COUNT, int64_t, "10", 1, CONFIG_BIG, NULL, true, false, \
         "pagerank, hits: fetched pages since the last computation before another one begins") \
-    ROW(score, growth, REAL, double, "0.2", 0, 100, NULL, true, false, \
+    ROW(score, growth, REAL, double, "0.02", 0, 100, NULL, true, false, \
         "pagerank, hits: the same as a share of the pages fetched before") \
+    ROW(score, share, REAL, double, "0.01", 0, 1, NULL, true, false, \
+        "pagerank, hits: of the CPU that the program uses, for computations and the moves that " \
+        "follow from them, behind the first 100 ms; 1 = no bound") \
     ROW(score, interval, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \
         "pagerank, hits: compute again after this time in any case, if a page was fetched; 0 = " \
         "off") \

@@ -28,10 +28,9 @@ TOPIC = "/d3/"       # a seventh of the pages
 FEW = ("--no-warc", "--set", "fetch.connections=16")
 CRAWLS = {
     "breadth-first": ("--set", "schedule.order=breadth-first"),
-    "pagerank": ("--set", "score.scorer=pagerank", "--set", "score.min_pages=100"),
-    "hits": ("--set", "score.scorer=hits", "--set", "score.min_pages=100"),
-    "pagerank weighted": ("--set", "score.scorer=pagerank", "--set", "score.min_pages=100",
-                          "--set", "schedule.bias=weighted"),
+    "pagerank": ("--set", "score.scorer=pagerank"),
+    "hits": ("--set", "score.scorer=hits"),
+    "pagerank weighted": ("--set", "score.scorer=pagerank", "--set", "schedule.bias=weighted"),
 }
 
 

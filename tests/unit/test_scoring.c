@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,17 +35,23 @@ static void on_wake(void *context)
     (void)queue_push(&w->woken, w);
 }
 
+static ScoringOptions options_of(ScoringKind kind, bool content_scores)
+{
+    return (ScoringOptions){.kind = kind,
+                            .min_pages = 1,
+                            .share = 1,
+                            .damping = 0.85f,
+                            .precision = 1e-4f,
+                            .threads = 1,
+                            .content_scores = content_scores,
+                            .page_share = 0.3f};
+}
+
 static World *set_up(ScoringKind kind, bool content_scores)
 {
     World *w = calloc(1, sizeof *w);
     ingest_fixture_open(&w->ingest);
-    ScoringOptions options = {.kind = kind,
-                              .min_pages = 1,
-                              .damping = 0.85f,
-                              .precision = 1e-4f,
-                              .threads = 1,
-                              .content_scores = content_scores,
-                              .page_share = 0.3f};
+    ScoringOptions options = options_of(kind, content_scores);
     CU_ASSERT_EQUAL_FATAL(queue_init(&w->woken, 64), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(scoring_new(&w->scoring, &options, w->ingest.tables.store.db,
                                       w->ingest.tables.store.schedule, on_wake, w),
@@ -430,6 +437,27 @@ static void a_restart_begins_with_the_last_scores(void)
     tear_down(w);
 }
 
+static void computations_wait_until_the_crawl_has_earned_them(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    ScoringOptions options = options_of(SCORING_PAGERANK, false);
+    grow_star(w);
+    options.share = -1e12; /* as if all that is free were spent */
+    scoring_change(w->scoring, &options);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, 0), RESULT_OK);
+    for (unsigned i = 0; i < 50; i++) {
+        scoring_committed(w->scoring, ++w->pages);
+        (void)sched_yield();
+    }
+    options.share = 1;
+    scoring_change(w->scoring, &options);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    apply_moves(w);
+    CU_ASSERT_TRUE(UNTIL(rounds_of(w) >= 1));
+    CU_ASSERT_EQUAL(rounds_of(w), 1); /* one for all fifty */
+    tear_down(w);
+}
+
 static void it_stops_while_moves_wait(void)
 {
     World *w = set_up(SCORING_PAGERANK, false);
@@ -456,4 +484,6 @@ UNIT_MAIN("scoring",
           {"content scores are of the link and its page",
            content_scores_are_of_the_link_and_its_page},
           {"a restart begins with the last scores", a_restart_begins_with_the_last_scores},
+          {"computations wait until the crawl has earned them",
+           computations_wait_until_the_crawl_has_earned_them},
           {"it stops while moves wait", it_stops_while_moves_wait})

@@ -39,6 +39,7 @@ static ScoringOptions scoring_options(const Config *config)
         .kind = best_first ? kind : SCORING_NONE,
         .min_pages = (uint64_t)config->score_min_pages,
         .growth = config->score_growth,
+        .share = config->score_share,
         .interval_ms = config->score_interval,
         .damping = (float)config->score_damping,
         .precision = (float)config->score_precision,

@@ -34,6 +34,7 @@ ScoringKind scoring_kind_of(ScorerWord word)
 #define SCAN_AT_ONCE 1024u /* entries read in one transaction */
 #define PIECE_STEP   128u  /* moves between two looks at the clock */
 #define MAX_LOOPS    100u
+#define FIRST_NS     1e8 /* CPU that every crawl may spend on scores */
 
 struct Scoring {
     ScoringOptions options; /* kind and content_scores are fixed, the rest is under mutex */
@@ -58,10 +59,14 @@ struct Scoring {
     size_t n_taken;        /* moves that the piece is made of */
     size_t n_held;
     MonoTime piece_start;
-    Mutex mutex; /* guards the rest */
+    int64_t piece_cpu_ns;     /* of the thread, when the piece began */
+    _Atomic int64_t moves_ns; /* CPU that moves have cost the ingest thread */
+    Mutex mutex;              /* guards the rest */
     Condition changed;
     uint64_t pages;      /* fetched by now */
     uint64_t pages_then; /* at the last computation */
+    int64_t cost_ns;     /* CPU of the last round, its moves among it */
+    int64_t all_ns;      /* of all rounds */
     ScoringStats stats;
 };
 
@@ -72,11 +77,29 @@ static bool scoring_is_stopping(Scoring *scoring)
     return atomic_load(&scoring->stopping);
 }
 
+/* Looks at the clock only when there are enough pages: it is asked at each commit. */
 static bool has_enough_locked(const Scoring *scoring)
 {
+    const ScoringOptions *options = &scoring->options;
     uint64_t new = scoring->pages - scoring->pages_then;
-    return new >= scoring->options.min_pages &&
-           (double)new >= scoring->options.growth *(double)scoring->pages_then;
+    if (new < options->min_pages || (double)new < options->growth *(double)scoring->pages_then) {
+        return false;
+    }
+    double earned_ns = FIRST_NS + options->share * (double)cpu_process_ns();
+    return options->share >= 1 || (double)(scoring->all_ns + scoring->cost_ns) <= earned_ns;
+}
+
+/* A round has ended; what it cost decides when the next one may begin. */
+static void scoring_settle(Scoring *scoring)
+{
+    int64_t own_ns = cpu_thread_ns();
+    mutex_lock(&scoring->mutex);
+    int64_t all_ns = own_ns + atomic_load(&scoring->moves_ns);
+    scoring->stats.rounds++;
+    scoring->stats.cpu_us = (uint64_t)own_ns / 1000;
+    scoring->cost_ns = all_ns - scoring->all_ns;
+    scoring->all_ns = all_ns;
+    mutex_unlock(&scoring->mutex);
 }
 
 /* Waits for a reason to compute; false: the end. */
@@ -237,10 +260,7 @@ static void *scoring_main(void *argument)
             scoring_sweep(scoring, entries);
         }
         last = mono_now();
-        mutex_lock(&scoring->mutex);
-        scoring->stats.rounds++;
-        scoring->stats.cpu_us = (uint64_t)cpu_thread_ns() / 1000;
-        mutex_unlock(&scoring->mutex);
+        scoring_settle(scoring);
         thread_step("waiting for pages");
     }
     free(entries);
@@ -261,6 +281,7 @@ static Result scoring_chore_run(void *context, Batch *batch, MonoTime until)
     Scoring *scoring = context;
     Result rc = RESULT_OK;
     scoring->piece_start = mono_now();
+    scoring->piece_cpu_ns = cpu_thread_ns();
     scoring->n_taken = 0;
     scoring->n_held = 0;
     size_t left = scoring->n_moves - scoring->n_applied;
@@ -282,6 +303,7 @@ static Result scoring_chore_run(void *context, Batch *batch, MonoTime until)
 static void scoring_chore_ended(void *context, Result rc)
 {
     Scoring *scoring = context;
+    atomic_fetch_add(&scoring->moves_ns, cpu_thread_ns() - scoring->piece_cpu_ns);
     if (rc != RESULT_OK) {
         return; /* the same moves are tried again */
     }

@@ -9,13 +9,16 @@
  *   distributor: hosts whose URLs in memory have moved read their windows anew <-'
  *
  * What: a computation begins when enough pages have come since the last one (min_pages, and the
- * share growth of all before it), or some, after interval. It reads the links in a read transaction
- * that ends before it begins to compute, so that a long computation does not keep the database from
- * reusing its pages. It starts from the last result, which is kept in files of DIR/crawl.mdb from
- * run to run, too. Then the schedule is compared with the new scores, piece after piece in short
- * read transactions. Where the level of an entry changed a move is noted, and after SCORING_MOVES
- * of them the ingest thread applies them: whatever the size of the crawl, moves take bounded
- * memory, and only what changed is written. A piece rides with a batch
+ * share growth of all before it) and another one as dear as that keeps all of them, with the moves,
+ * within a tenth of a second and the part share of the CPU that the program has used; or some
+ * pages, after interval. So a young crawl is steered after every few pages, when that costs next to
+ * nothing, and a large one as often as its own work pays for. A computation reads the links in a
+ * read transaction that ends before it begins to compute, so that a long computation does not keep
+ * the database from reusing its pages. It starts from the last result, which is kept in files of
+ * DIR/crawl.mdb from run to run, too. Then the schedule is compared with the new scores, piece
+ * after piece in short read transactions. Where the level of an entry changed a move is noted, and
+ * after SCORING_MOVES of them the ingest thread applies them: whatever the size of the crawl, moves
+ * take bounded memory, and only what changed is written. A piece rides with a batch
  * (ingest/batch/ingest_chore.h) and has SCORING_PIECE moves at most, so that results do not wait
  * long for its work or its share of the sync. A page that was fetched meanwhile is left alone
  * (store/schedule/page_levels.h).
@@ -58,6 +61,7 @@ typedef struct ScoringOptions {
     ScoringKind kind;
     uint64_t min_pages;
     double growth;
+    double share;        /* of the program's CPU for computations, 0..1; 1: no bound */
     int64_t interval_ms; /* 0: not by time */
     float damping;       /* PageRank */
     float precision;     /* PageRank, HITS: largest relative change at the end */
