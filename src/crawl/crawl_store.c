@@ -178,7 +178,8 @@ CrawlStoreOptions crawl_store_options(const Config *config, const DedupSteps *de
                                             .score_ratio = ratio,
                                             .has_express = config_is_continuous(config)},
                                .dedup = *dedup,
-                               .continuous = config_is_continuous(config)};
+                               .continuous = config_is_continuous(config),
+                               .renders = config->render_mode != RENDER_MODE_OFF};
 }
 
 /* A crawl of one pass leaves the due times of an earlier continuous one alone, but crawls pages
@@ -222,6 +223,9 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
     }
     if (rc == RESULT_OK) {
         rc = feed_table_open(&tables->feeds, txn);
+    }
+    if (rc == RESULT_OK && options->renders) {
+        rc = render_table_open(&store->renders, txn);
     }
     if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "bodies", MDB_CREATE, &tables->bodies), "open bodies");
@@ -304,6 +308,8 @@ void crawl_store_close_tables(CrawlStore *store)
     group_table_close(store->tables.groups);
     feed_table_close(store->tables.feeds);
     revisit_table_close(store->tables.revisits);
+    render_table_close(store->renders);
+    store->renders = NULL;
     store->tables = (IngestStore){.db = store->tables.db};
 }
 

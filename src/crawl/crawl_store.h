@@ -11,12 +11,14 @@
 
 #include "base/memory/buffer.h"
 #include "ingest/ingest.h"
+#include "render/render_table.h"
 
 typedef struct CrawlStore {
     IngestStore tables;
-    char *directory; /* owned */
-    int lock;        /* descriptor, or -1 */
-    bool existed;    /* it held a crawl before */
+    RenderTable *renders; /* NULL: render.mode = off */
+    char *directory;      /* owned */
+    int lock;             /* descriptor, or -1 */
+    bool existed;         /* it held a crawl before */
 } CrawlStore;
 
 typedef struct CrawlStoreOptions {
@@ -25,6 +27,7 @@ typedef struct CrawlStoreOptions {
     ScheduleOptions schedule;
     DedupSteps dedup;
     bool continuous; /* open the revisit tables */
+    bool renders;    /* open the table of jobs for browsers */
 } CrawlStoreOptions;
 
 /* What the configuration says. */

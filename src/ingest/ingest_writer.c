@@ -69,9 +69,9 @@ static void ingest_log_write(CrawlLog *log, const Batch *batch)
     for (size_t i = 0; i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
         const FetchResult *fetch = page->fetch;
-        if (fetch->kind == FETCHED_DNS ||
+        if (fetch->kind == FETCHED_DNS || fetch->kind == FETCHED_RENDERED ||
             (fetch->kind == FETCHED_NOTHING && fetch->request.url == NULL)) {
-            continue; /* no fetch: news of a host */
+            continue; /* no fetch: news of a host, or of a page */
         }
         SeedEntry seed;
         CrawlLogWay way = find_way(batch, txn, fetch, &steps, &path, &referrer, &seed);

@@ -339,6 +339,28 @@ WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetc
     return made(group, rc, fetch->request.url);
 }
 
+WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    WarcGroup *group = new_group();
+    WarcId source;
+    memcpy(source.bytes, fetch->rendering->source, sizeof source.bytes);
+    WarcBytes url = warc_bytes(fetch->request.url, strlen(fetch->request.url));
+    const char *fields = fetch->rendering->fields == NULL ? "" : fetch->rendering->fields;
+    WarcResource record = {
+        .uri = url,
+        .started = fetch->cost.wall_start,
+        .content_type = "text/html; charset=utf-8",
+        .block = warc_bytes(buffer_string(&fetch->answer.body), fetch->answer.body.length),
+        .converts = &source};
+    Result rc =
+        group == NULL ? RESULT_MEMORY : warc_record_resource(recorder->recorder, &record, group);
+    if (rc == RESULT_OK) {
+        rc = warc_record_metadata(recorder->recorder, url, warc_bytes(fields, strlen(fields)),
+                                  group);
+    }
+    return made(group, rc, fetch->request.url);
+}
+
 bool archive_wants_metadata(const Archive *archive)
 {
     return archive != NULL && archive->metadata;

@@ -22,6 +22,14 @@
 /* What of a page counts as its content: page/parsed_page.h. */
 typedef enum ContentKind { CONTENT_BODY, CONTENT_TEXT, CONTENT_LINKS } ContentKind;
 
+/* Whether a page needs a browser (render/page_verdict.h). */
+typedef enum PageNeed {
+    PAGE_NEEDS_NOTHING, /* it is no document, or none that counts */
+    PAGE_IS_PLAIN,      /* it has no scripts */
+    PAGE_HAS_SCRIPTS,   /* and shows enough without them */
+    PAGE_NEEDS_BROWSER
+} PageNeed;
+
 /* What a sitemap or a feed says of a page that it lists. */
 typedef struct LinkDate {
     const char *url;   /* as in the links */
@@ -78,6 +86,8 @@ typedef struct ParsedVerdict {
     float score;            /* of its content: score.rules, or what a classifier answered */
     char *question; /* to the classifier, length bytes; NULL: none (page/tool/page_question.h) */
     size_t question_length;
+    PageNeed need;       /* of a browser; PAGE_NEEDS_NOTHING where nobody judges */
+    uint8_t need_weight; /* with PAGE_NEEDS_BROWSER: how much */
 } ParsedVerdict;
 
 /* What the archive has of it. */

@@ -11,6 +11,7 @@
 #include "parse/robots/robots_meta.h"
 #include "parse/sitemap/sitemap_xml.h"
 #include "parse/trap/trap_content.h"
+#include "render/page_verdict.h"
 
 /* ---- Parsing options ---- */
 
@@ -35,6 +36,7 @@ ParsingOptions parsing_options(const Config *config)
                             .heuristic = config->revisit_heuristic,
                             .forms = config->parse_forms,
                             .embeds = config->scope_embeds,
+                            .renders = config->render_mode != RENDER_MODE_OFF,
                             .refused_flags = refused_flags,
                             .path_segments = (unsigned)config->limits_path_segments,
                             .repeated_segments = (unsigned)config->limits_repeated_segments,
@@ -337,6 +339,21 @@ static void parser_read_text(Parser *parser, const ParsedPage *page, const char 
     parser->has_text = visible_read(parser->visible, &input, &parser->text) != RESULT_MEMORY;
 }
 
+/* Whether the page needs a browser; what another page embeds is no page to be rendered. */
+static void parser_judge(const Parser *parser, ParsedPage *page)
+{
+    PageVerdict verdict;
+    if (!parser->options->renders || page->fetch->kind != FETCHED_PAGE ||
+        page->fetch->request.hop == 'E') {
+        return;
+    }
+    page_verdict_judge(buffer_string(parser->body), parser->body->length, &verdict);
+    page->verdict.need = verdict.needs_browser  ? PAGE_NEEDS_BROWSER
+                         : verdict.scripts == 0 ? PAGE_IS_PLAIN
+                                                : PAGE_HAS_SCRIPTS;
+    page->verdict.need_weight = (uint8_t)(verdict.weight < UINT8_MAX ? verdict.weight : UINT8_MAX);
+}
+
 static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *header,
                          const HttpContentType *type, const char *content_type)
 {
@@ -351,6 +368,7 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
         parsing_html_sheet(parser, page, content_type);
     } else if (parser_looks_like_html(type, parser->body)) {
         parsing_html_document(parser, page, header, content_type);
+        parser_judge(parser, page);
         if (parser->visible != NULL) {
             parser_read_text(parser, page, content_type);
         }
@@ -445,7 +463,7 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
 static bool is_guest(const Parser *parser, const FetchResult *fetch)
 {
     const char *url = fetch->request.url;
-    return parser->options->embeds && fetch->request.hop == 'E' &&
+    return (parser->options->embeds || parser->options->renders) && fetch->request.hop == 'E' &&
            scope_rule(parser->scope, url, strlen(url)) != SCOPE_IN;
 }
 
@@ -500,6 +518,55 @@ static void parser_take_page(Parser *parser, ParsedPage *page)
     score_page(parser, page, content_type);
 }
 
+/* Each URL of a list becomes a link. */
+static void parser_take_list(Parser *parser, const ParsedPage *page, const char *list,
+                             LinkKind kind)
+{
+    while (list != NULL && *list != '\0') {
+        size_t length = strcspn(list, "\n");
+        if (url_parse(&parser->target, &parser->source, list, length) == RESULT_OK) {
+            parsing_links_add(parser, page, &parser->target, kind, 1.0f);
+        }
+        list += length + (list[length] == '\n');
+    }
+}
+
+/* What a browser made of a page. What it lacks are links of the page, as far as they are in scope;
+ * while there are any it is worth waiting for them, and nothing else of it counts. */
+static void parser_take_rendered(Parser *parser, ParsedPage *page)
+{
+    static const char type_text[] = "text/html; charset=utf-8";
+    FetchResult *fetch = page->fetch;
+    HttpHeader header;
+    HttpContentType type = http_header_content_type(type_text, sizeof type_text - 1);
+    if (url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
+            RESULT_OK ||
+        http_header_parse(&header, buffer_string(&fetch->answer.header),
+                          fetch->answer.header.length) != RESULT_OK) {
+        return;
+    }
+    if (!fetch->rendering->is_last) {
+        parser->takes_requisites = true;
+        parser_take_list(parser, page, fetch->rendering->lacks, LINK_SCRIPT);
+        parser->takes_requisites = false;
+        fetch->rendering->waits = parser->n_kept > 0;
+    }
+    if (fetch->rendering->waits || !fetch->rendering->has_document) {
+        return;
+    }
+    parser->body = &fetch->answer.body;
+    Hash128 hash = hash_128(parser->body->data, parser->body->length);
+    page->hashes.body[0] = hash.high;
+    page->hashes.body[1] = hash.low;
+    parser_ask_filters(parser, page, type_text);
+    parser_take_list(parser, page, fetch->rendering->onward, LINK_META);
+    parse_answer(parser, page, &header, &type, type_text);
+    score_page(parser, page, type_text);
+    if (parser->recorder != NULL && (page->verdict.refused_hooks & 1u << HOOK_STORE) == 0) {
+        page->archive.group = archive_record_rendered(parser->recorder, fetch);
+    }
+}
+
 static void parse_page(Parser *parser, ParsedPage *page)
 {
     parser->is_guest = false;
@@ -511,6 +578,11 @@ static void parse_page(Parser *parser, ParsedPage *page)
         parser->has_text = false;
         parser_take_page(parser, page);
         describe_page(parser, page);
+        break;
+    case FETCHED_RENDERED:
+        parser->has_found = false;
+        parser->has_text = false;
+        parser_take_rendered(parser, page);
         break;
     case FETCHED_ROBOTS:
         store_page(parser, page);

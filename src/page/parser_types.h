@@ -43,6 +43,7 @@ typedef struct ParsingOptions {
     double heuristic;         /* freshness of answers that do not say it */
     bool forms;
     bool embeds;
+    bool renders; /* pages are judged whether they need a browser, which makes documents of them */
     unsigned refused_flags;     /* LINK_NOFOLLOW ...: links with one of them are refused */
     unsigned path_segments;     /* more are a trap; 0 = no limit */
     unsigned repeated_segments; /* so often in a row; below 2 = off */
@@ -114,8 +115,10 @@ typedef struct Parser {
     Buffer coding; /* scratch: what several lines of Content-Encoding say */
     Page found;    /* in it; lives until the next is parsed */
     bool has_found;
-    bool is_guest;    /* out of scope: fetched since a page embeds it */
-    PageLink *listed; /* links of the document, for its description */
+    bool is_guest; /* out of scope: fetched since a page embeds it */
+    bool
+        takes_requisites; /* what a browser lacks for this page is followed, whatever embeds says */
+    PageLink *listed;     /* links of the document, for its description */
     size_t n_listed;
     size_t listed_capacity;
     uint64_t n_told;      /* links in the document, all of them */

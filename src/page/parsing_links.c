@@ -27,6 +27,7 @@ static bool is_embed(const PageLink *link)
     case LINK_REDIRECT:
     case LINK_SITEMAP:
     case LINK_FEED:
+    case LINK_RENDERED:
         return false;
     case LINK_LINK:
         return (link->flags & LINK_PAGE) == 0;
@@ -55,12 +56,14 @@ static uint8_t parsing_links_hop_of(const PageLink *link)
 /* Whether a browser loads it to show the page, wherever it lives. */
 static bool is_requisite(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    if (!parser->options->embeds) {
+    const ParsingOptions *options = parser->options;
+    if (link->kind == LINK_REDIRECT) {
+        return (options->embeds || options->renders) && page->fetch->request.hop == 'E';
+    }
+    if (!options->embeds && !parser->takes_requisites) {
         return false;
     }
-    return link->kind == LINK_REDIRECT ? page->fetch->request.hop == 'E'
-           : link->kind == LINK_LINK   ? (link->flags & LINK_REQUISITE) != 0
-                                       : is_embed(link);
+    return link->kind == LINK_LINK ? (link->flags & LINK_REQUISITE) != 0 : is_embed(link);
 }
 
 /* ---- each link once ---- */
@@ -150,7 +153,7 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
 static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     const ParsingOptions *options = parser->options;
-    if (!options->embeds && is_embed(link)) {
+    if (!options->embeds && !parser->takes_requisites && is_embed(link)) {
         return REFUSED_KIND;
     }
     /* From what lives outside of the scope only what a style sheet needs, and redirects, go on. */
@@ -317,7 +320,8 @@ static bool parsing_links_keep(Parser *parser, const PageLink *link, float score
  * scope must not hide the image itself. */
 static uint64_t seen_key(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    bool apart = parser->options->embeds && !is_requisite(parser, page, link) &&
+    bool apart = (parser->options->embeds || parser->options->renders) &&
+                 !is_requisite(parser, page, link) &&
                  scope_rule(parser->scope, link->url, link->length) != SCOPE_IN;
     return hash_64(link->url, link->length, apart ? 1 : 0);
 }

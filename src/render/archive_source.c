@@ -19,6 +19,7 @@ typedef struct SourceEntry {
     Buffer header;
     Buffer body;
     WallTime date;
+    WarcId id;
     bool was_put;
 } SourceEntry;
 
@@ -252,6 +253,7 @@ static Result source_load(ArchiveSource *source, const char *url, SourceEntry **
     if (rc == RESULT_OK) {
         entry->status = answer.status;
         entry->date = answer.date;
+        entry->id = answer.id;
         rc = source_decode(source, &answer, entry);
     }
     warc_answer_destroy(&answer);
@@ -333,12 +335,15 @@ static Result source_get(ArchiveSource *source, const char *url, SourceEntry **e
     return rc == RESULT_NOT_FOUND ? source_load_near(source, source->url.href, entry) : rc;
 }
 
-Result archive_source_date(ArchiveSource *source, const char *url, WallTime *date)
+Result archive_source_date(ArchiveSource *source, const char *url, WallTime *date, WarcId *id)
 {
     SourceEntry *entry = NULL;
     Result rc = source_get(source, url, &entry);
     if (rc == RESULT_OK) {
         *date = entry->date;
+        if (id != NULL) {
+            *id = entry->id;
+        }
     }
     return rc;
 }

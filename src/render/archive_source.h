@@ -12,6 +12,7 @@
 #define RENDER_ARCHIVE_SOURCE_H
 
 #include "render/rendering.h"
+#include "store/warc/warc_format.h"
 
 #define ARCHIVE_SOURCE_ANSWER_BYTES ((size_t)32 << 20) /* of one answer, decoded */
 
@@ -23,8 +24,9 @@ void archive_source_delete(ArchiveSource *source);
 /* Puts an answer beside those of the archive, before them: status, header block and body are
  * copied. url as ragno writes it. RESULT_MEMORY. */
 Result archive_source_put(ArchiveSource *source, const char *url, const RenderAnswer *answer);
-/* When the newest capture of a URL was made. RESULT_NOT_FOUND: there is none. */
-Result archive_source_date(ArchiveSource *source, const char *url, WallTime *date);
+/* When the newest capture of a URL was made, and the id of its record (NULL: nobody asks).
+ * RESULT_NOT_FOUND: there is none. */
+Result archive_source_date(ArchiveSource *source, const char *url, WallTime *date, WarcId *id);
 /* RenderSource.ask; context is the ArchiveSource. RENDER_LACKING: it was never captured. */
 RenderVerdict archive_source_ask(void *source, const char *url, RenderAnswer *answer);
 /* Answers taken for one whose query differed. */

@@ -506,6 +506,10 @@ static Result rendering_navigate(Rendering *rendering, MonoTime deadline)
 /* Looks at what the browser takes; false when that is too much. */
 static bool rendering_may_go_on(Rendering *rendering, int64_t cpu_before)
 {
+    if (rendering->bounds->stop != NULL && atomic_load(rendering->bounds->stop)) {
+        rendering->is_dead = true;
+        return true;
+    }
     BrowserUse use = browser_use(rendering->devtools->browser);
     rendering->out->cpu_ms = use.cpu_ms - cpu_before;
     if (use.memory_bytes > rendering->bounds->memory_bytes) {

@@ -19,6 +19,8 @@
 #ifndef RENDER_RENDERING_H
 #define RENDER_RENDERING_H
 
+#include <stdatomic.h>
+
 #include "render/devtools.h"
 
 #define RENDER_BUDGET_MS 8000 /* of the page's own time */
@@ -71,11 +73,12 @@ typedef struct RenderSource {
 } RenderSource;
 
 typedef struct RenderBounds {
-    int64_t timeout_ms;     /* of a rendering, by the clock on the wall */
-    int64_t cpu_ms;         /* of a rendering, all processes of the browser */
-    uint64_t memory_bytes;  /* of all processes of the browser */
-    unsigned most_requests; /* of a page */
-    size_t most_document;   /* bytes of the document, about */
+    int64_t timeout_ms;      /* of a rendering, by the clock on the wall */
+    int64_t cpu_ms;          /* of a rendering, all processes of the browser */
+    uint64_t memory_bytes;   /* of all processes of the browser */
+    unsigned most_requests;  /* of a page */
+    size_t most_document;    /* bytes of the document, about */
+    const atomic_bool *stop; /* ends the rendering as if it had crashed, soon; NULL: nobody does */
 } RenderBounds;
 
 typedef struct RenderPage {

@@ -537,11 +537,21 @@
         "URLs that the Bloom filter is sized for; it must fit into sieve.memory") \
     ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, false, false, \
         "share of new URLs that the filter takes for known when it holds bloom_urls") \
+    ROW(render, mode, WORD, int, "off", 0, 0, WORDS_TEXT(RENDER_MODE_WORDS), false, true, \
+        "render pages by a browser without a network, from what the crawl has fetched: those that show " \
+        "next to nothing without their scripts (auto), or all (always); needs warc.enabled; in a " \
+        "[site] section: auto, always, or off = never, where the crawl renders at all") \
     ROW(render, command, TEXT, char *, "", 0, 0, NULL, false, false, \
         "browser that renders pages: a path, or a name on PATH; empty = chromium-headless-shell or " \
         "chromium") \
     ROW(render, user, TEXT, char *, "", 0, 0, NULL, false, false, \
         "user that the browser runs as when root crawls; empty = root may not render") \
+    ROW(render, processes, COUNT, int64_t, "1", 1, 32, NULL, false, false, \
+        "browsers that render at once") \
+    ROW(render, rounds, COUNT, int64_t, "4", 1, 20, NULL, false, false, \
+        "renderings of a page at most: it is rendered again when what it lacked has been fetched") \
+    ROW(render, share, COUNT, int64_t, "10", 1, 100, NULL, false, false, \
+        "percent of the crawl's pages that mode = auto renders at most; the first 100 do not count") \
     ROW(render, pages_per_context, COUNT, int64_t, "50", 1, 1e6, NULL, false, false, \
         "pages after which the browser forgets all that pages may have stored, and has a new tab") \
     ROW(render, memory, SIZE, int64_t, "1Gi", 134217728, CONFIG_BIG, NULL, false, false, \

@@ -509,6 +509,11 @@ static void check_pairs(const Config *config, Buffer *error)
     if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
         config_complain(config, "warc.level", "gzip has levels up to 12", error);
     }
+    if (config->render_mode != RENDER_MODE_OFF && !config->warc_enabled) {
+        config_complain(config, "render.mode",
+                        "pages are rendered from the WARC files: it needs warc.enabled = yes",
+                        error);
+    }
     WarcName name;
     if (*config->warc_name != '\0' &&
         warc_name_make(config->warc_name, (WallTime){0}, UINT32_MAX, NULL,

@@ -57,6 +57,12 @@ typedef enum SkippedMode { WORDS_ENUM(SKIPPED_WORDS) } SkippedMode;
     WORD(SCORER_FASTTEXT, "fasttext")
 typedef enum ScorerWord { WORDS_ENUM(SCORER_WORDS) } ScorerWord;
 
+#define RENDER_MODE_WORDS(WORD) \
+    WORD(RENDER_MODE_OFF, "off") \
+    WORD(RENDER_MODE_AUTO, "auto") \
+    WORD(RENDER_MODE_ALWAYS, "always")
+typedef enum RenderModeWord { WORDS_ENUM(RENDER_MODE_WORDS) } RenderModeWord;
+
 #define SCHEDULE_MODE_WORDS(WORD) \
     WORD(SCHEDULE_ONCE, "once") \
     WORD(SCHEDULE_CONTINUOUS, "continuous")

@@ -173,9 +173,11 @@ static void judge_depth(Judge *judge)
                        STATUS_REDIRECTS, "%u of %lld redirects in a row", subject->redirects,
                        (long long)subject->config->fetch_max_redirects);
     }
-    if (subject->hop == 'E') {
-        why_judge_note(judge, "scope.embeds", subject->config->scope_embeds, STATUS_BLOCKED, "%s",
-                       subject->config->scope_embeds ? "yes" : "no");
+    bool renders = subject->config->render_mode != RENDER_MODE_OFF;
+    if (subject->hop == 'E') { /* of a page as it is, or of one that is rendered */
+        why_judge_note(judge, renders ? "render.mode" : "scope.embeds",
+                       renders || subject->config->scope_embeds, STATUS_BLOCKED, "%s",
+                       renders || subject->config->scope_embeds ? "yes" : "no");
     }
 }
 

@@ -75,7 +75,7 @@ static int check_render_open(CheckRender *check, const char *url)
     if (!is_crawl) {
         return check_render_put_file(check);
     }
-    if (archive_source_date(check->source, check->url.href, &date) != RESULT_OK) {
+    if (archive_source_date(check->source, check->url.href, &date, NULL) != RESULT_OK) {
         (void)fprintf(stderr, "ragno check render: %s: not in the archive of %s\n", check->url.href,
                       check->place);
         return 1;

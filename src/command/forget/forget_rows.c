@@ -229,6 +229,16 @@ static int rows_row_of_line(Copy *copy, MDB_val *key, MDB_val *value)
            rows_page_stays(copy, schedule_load_bytes((const char *)value->mv_data + n - 8, 8));
 }
 
+/* Jobs and their places in line end with the page; what was learned names none. */
+static int rows_row_of_render(Copy *copy, MDB_val *key, MDB_val *value)
+{
+    (void)value;
+    const char *bytes = key->mv_data;
+    size_t n = key->mv_size;
+    bool has_page = n > 8 && (*bytes == 'j' || *bytes == 'q' || *bytes == 'l');
+    return has_page ? rows_page_stays(copy, schedule_load_bytes(bytes + n - 8, 8)) : 1;
+}
+
 /* ---- tables ---- */
 
 /* Those that are not here are copied as they are; idx2info and links have functions of their own.
@@ -259,6 +269,7 @@ static const struct {
     {"freq_pages", rows_row_by_page},
     {"revisit_lines", rows_row_of_line},
     {"revisit_notes", rows_row_by_page},
+    {"renders", rows_row_of_render},
 };
 
 /* Commits what was written; the rest goes on in another transaction. */

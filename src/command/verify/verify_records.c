@@ -231,8 +231,8 @@ Result verify_capture(Verify *verify, const char *file, const WarcRecord *record
     Result rc =
         record->type == WARC_REVISIT ? check_revisit(verify, file, record, &stored) : RESULT_OK;
     verify->lost_records |= !stored;
-    if (rc != RESULT_OK || verify->db == NULL) {
-        return rc;
+    if (rc != RESULT_OK || verify->db == NULL || record->type == WARC_CONVERSION) {
+        return rc; /* a conversion is nothing that the page's answer could be taken from */
     }
     /* Short transactions: a reader of hours would make a running crawl's database grow. */
     if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {

@@ -93,6 +93,27 @@ static Result parsing_parts_change(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+/* The threads that render pages, when the configuration wants them. */
+static Result render_parts_new(AgentParts *parts, Buffer *error)
+{
+    RenderDeskOptions options = {.config = parts->config,
+                                 .directory = parts->store->directory,
+                                 .db = parts->store->tables.db,
+                                 .table = parts->store->renders,
+                                 .parsing = parts->parsing,
+                                 .quiet = wires_quiet,
+                                 .context = parts};
+    if (options.table == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = render_desk_new(&parts->renders, &options, error);
+    if (rc == RESULT_OK) {
+        IngestChore chore = render_desk_chore(parts->renders);
+        ingest_add_chore(parts->ingest, &chore);
+    }
+    return rc;
+}
+
 /* ---- Agent parts ---- */
 
 /* ---- building ---- */
@@ -201,6 +222,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
         rc = parsing_parts_new(parts, error);
     }
     if (rc == RESULT_OK) {
+        rc = render_parts_new(parts, error);
+    }
+    if (rc == RESULT_OK) {
         rc = network_parts_new(parts, error);
     }
     if (rc == RESULT_OK) {
@@ -275,6 +299,9 @@ Result parts_start(AgentParts *parts)
     if (rc == RESULT_OK) {
         rc = scoring_start(parts->scoring, stats_get(&parts->stats.pages));
     }
+    if (rc == RESULT_OK && parts->renders != NULL) {
+        rc = render_desk_start(parts->renders);
+    }
     return rc;
 }
 
@@ -337,6 +364,9 @@ void parts_stop(AgentParts *parts)
     }
     network_watch_stop(parts->network);
     resolver_stop(parts->resolver);
+    if (parts->renders != NULL) {
+        render_desk_stop(parts->renders);
+    }
     parsing_stop(parts->parsing);
     if (parts->classifier != NULL) {
         classifier_stop(parts->classifier);
@@ -360,6 +390,7 @@ void parts_delete(AgentParts *parts)
     signing_key_delete(parts->key);
     resolver_delete(parts->resolver);
     network_watch_delete(parts->network);
+    render_desk_delete(parts->renders);
     parsing_delete(parts->parsing);
     classifier_delete(parts->classifier);
     if (parts->cluster != NULL) {
@@ -367,6 +398,9 @@ void parts_delete(AgentParts *parts)
     }
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
+    if (parts->rendering.context != NULL) {
+        render_way_destroy(&parts->render_way);
+    }
     cluster_part_delete(parts->cluster);
     sieve_close(parts->sieve.sieve);
     sieve_bloom_delete(parts->sieve.bloom);

@@ -25,6 +25,8 @@
 #include "page/parsing.h"
 #include "parse/host/ip_address.h"
 #include "parse/trap/trap.h"
+#include "render/desk/render_desk.h"
+#include "render/desk/render_way.h"
 #include "rules/config.h"
 #include "rules/filters.h"
 #include "rules/scope/denial_list.h"
@@ -75,6 +77,9 @@ typedef struct AgentParts {
     Ingest *ingest;
     IngestSieve sieve;
     Parsing *parsing;
+    RenderDesk *renders; /* NULL: render.mode = off; and so are the next two unused */
+    RenderWay render_way;
+    IngestRendering rendering;
     Classifier *classifier; /* NULL: score.scorer is another */
     Frontier *frontier;
     NetworkWatch *network;

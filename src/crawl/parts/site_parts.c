@@ -123,3 +123,11 @@ uint64_t site_parts_ingest_pages(void *context, const char *hostname)
     AgentParts *parts = context;
     return site_parts_pages_of(&parts->ingest_sites, hostname);
 }
+
+RenderModeWord site_parts_render_mode(void *context, const char *hostname)
+{
+    AgentParts *parts = context;
+    Config config;
+    site_book_config(shared_get(&parts->ingest_sites), hostname, &config);
+    return (RenderModeWord)config.render_mode;
+}

@@ -20,5 +20,7 @@ uint64_t site_parts_host_pages(void *context, const char *hostname);
 bool site_parts_host_limits(void *context, const char *hostname, HostLimits *limits);
 void site_parts_host_delays(void *context, const char *hostname, HostDelays *delays);
 uint64_t site_parts_ingest_pages(void *context, const char *hostname);
+/* The same: RenderWay.mode. */
+RenderModeWord site_parts_render_mode(void *context, const char *hostname);
 
 #endif

@@ -164,6 +164,13 @@ bool wires_hungry(void *context)
     return stats.front + stats.acquired < atomic_load(&parts->connections);
 }
 
+bool wires_quiet(void *context)
+{
+    AgentParts *parts = context;
+    return stats_get(&parts->stats.urls_queued) == 0 && parsing_waiting(parts->parsing) == 0 &&
+           ingest_waiting(parts->ingest) == 0;
+}
+
 static void wire_crowded(void *context, FetchCrowd *crowd)
 {
     AgentParts *parts = context;

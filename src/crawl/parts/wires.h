@@ -33,6 +33,8 @@ void wires_skipped(void *context, const SkippedLink *link);
 void wires_room(void *context);
 /* Whether the fetchers could begin more transfers than there are hosts ready. */
 bool wires_hungry(void *context);
+/* Whether nothing is left to be fetched, parsed or written: what is lacking will not come. */
+bool wires_quiet(void *context);
 /* An outage of our own network has begun or ended. */
 void wires_outage(void *context);
 /* From scoring: its chore has moves to apply. */

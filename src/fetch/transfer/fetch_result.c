@@ -38,6 +38,12 @@ void fetch_result_delete(FetchResult *result)
     free(result->request.header);
     free(result->answer.refusal);
     free(result->host.walled_pages);
+    if (result->rendering != NULL) {
+        free(result->rendering->lacks);
+        free(result->rendering->onward);
+        free(result->rendering->fields);
+        free(result->rendering);
+    }
     free(result);
 }
 

@@ -58,7 +58,8 @@ typedef enum FetchKind {
     FETCHED_PAGE,   /* a scheduled URL was asked for */
     FETCHED_ROBOTS, /* robots.txt of the host */
     FETCHED_DNS, /* a DNS answer, in body, for the archive: url is "dns:HOST"; no host, no page */
-    FETCHED_NOTHING /* a scheduled URL was refused without a request, or news about a host */
+    FETCHED_RENDERED, /* what a browser made of a page that was fetched before: nobody was asked */
+    FETCHED_NOTHING   /* a scheduled URL was refused without a request, or news about a host */
 } FetchKind;
 
 typedef enum FetchTruncation {
@@ -132,6 +133,27 @@ typedef struct FetchCost {
     ByteShare share;      /* where its bytes are counted; ends with it */
 } FetchCost;
 
+#define FETCH_RECORD_BYTES 16 /* of the id of an archive's record */
+
+/* Of FETCHED_RENDERED, in addition: how the document in the answer's body was made. */
+typedef struct FetchRendering {
+    uint8_t rounds; /* this one included */
+    uint8_t end;    /* RenderEnd */
+    bool is_last;   /* what is lacking is not waited for */
+    bool waits;     /* set by the parser: its links are what the page waits for, nothing else */
+    bool has_document;
+    bool has_more_text; /* than the answer */
+    uint32_t requests;
+    uint32_t lacking;
+    uint32_t refused;
+    uint32_t cpu_ms;
+    uint32_t text_bytes; /* of the document, about */
+    char *lacks;         /* URLs without an answer, a line each; owned, as the next two */
+    char *onward;        /* URLs of documents that would have taken its place, a line each */
+    char *fields;        /* application/warc-fields: browser, rounds, what was refused */
+    unsigned char source[FETCH_RECORD_BYTES]; /* id of the record of the answer it was made of */
+} FetchRendering;
+
 #define FETCH_NO_HOST UINT32_MAX
 
 /* The host that the result belongs to, as it is after the fetch: what ingest keeps of it. */
@@ -162,6 +184,7 @@ typedef struct FetchResult {
     FetchAnswer answer;
     FetchCost cost;
     FetchHost host;
+    FetchRendering *rendering; /* owned; NULL: it is no FETCHED_RENDERED */
 } FetchResult;
 
 /* NULL when memory is exhausted. */

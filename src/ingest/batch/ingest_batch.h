@@ -73,6 +73,18 @@ typedef struct HostLimits {
     uint64_t feeds_per_host; /* that its pages bring; 0 = none */
 } HostLimits;
 
+/* What ingest leaves to the room that has pages rendered (render/desk/render_way.h), inside the
+ * batch's transaction. */
+struct Batch;
+
+typedef struct IngestRendering {
+    void *context;
+    /* A page is stored that may need a browser. */
+    Result (*judge)(void *context, struct Batch *batch, const ParsedPage *page);
+    /* What a browser made of a page (FETCHED_RENDERED); its records are in the archive. */
+    Result (*take)(void *context, struct Batch *batch, ParsedPage *page);
+} IngestRendering;
+
 typedef struct IngestOptions {
     size_t batch_pages;
     size_t batch_links; /* of its pages together; those of a page with more are merged */
@@ -107,7 +119,8 @@ typedef struct IngestOptions {
     Shared *admission;    /* of an Admission; NULL = everything is admitted; borrowed */
     StaySet *stay;        /* gets the places of new seeds; NULL = none is kept; borrowed */
     DedupSteps dedup;
-    TrapYieldOptions traps; /* fetches 0 = off */
+    TrapYieldOptions traps;           /* fetches 0 = off */
+    const IngestRendering *rendering; /* NULL: nothing is rendered; borrowed */
 } IngestOptions;
 
 HostLimits ingest_host_limits(const Config *config);

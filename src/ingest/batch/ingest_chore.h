@@ -16,7 +16,7 @@
 #include "base/core/clock.h"
 #include "base/core/result.h"
 
-#define INGEST_MAX_CHORES 12u
+#define INGEST_MAX_CHORES 13u
 #define INGEST_RIDE_MS    20 /* a piece that goes with results */
 #define INGEST_CHORE_MS   40 /* one in a transaction of its own */
 

@@ -446,6 +446,15 @@ static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, Pag
     return rc;
 }
 
+/* Whether it is to be rendered. */
+static Result page_way_judge(Batch *batch, const ParsedPage *page)
+{
+    const IngestRendering *rendering = batch->options->rendering;
+    return page->verdict.need == PAGE_NEEDS_NOTHING || rendering == NULL
+               ? RESULT_OK
+               : rendering->judge(rendering->context, batch, page);
+}
+
 static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
@@ -470,7 +479,8 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     if (rc != RESULT_OK) {
         return rc;
     }
-    if (batch->store->external != NULL) {
+    rc = page_way_judge(batch, page);
+    if (rc == RESULT_OK && batch->store->external != NULL) {
         rc = external_table_put(batch->store->external, batch->txn, fetch->host.id,
                                 fetch->request.index, page->links.external,
                                 page->links.external_length);
@@ -552,6 +562,11 @@ static Result page_way_take(Batch *batch, size_t place)
     batch->near_of[place] = PAGE_DB_NO_INDEX;
     if (fetch->kind == FETCHED_DNS) {
         return archive(batch, page);
+    }
+    if (fetch->kind == FETCHED_RENDERED) {
+        Result taken = archive(batch, page);
+        const IngestRendering *rendering = batch->options->rendering;
+        return taken == RESULT_OK ? rendering->take(rendering->context, batch, page) : taken;
     }
     if (fetch->host.has_places) {
         return RESULT_OK; /* it only brought the batch */

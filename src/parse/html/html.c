@@ -40,7 +40,8 @@ const char *link_kind_name(LinkKind kind)
                                                   [LINK_REDIRECT] = "redirect",
                                                   [LINK_SITEMAP] = "sitemap",
                                                   [LINK_STYLE] = "style",
-                                                  [LINK_FEED] = "feed"};
+                                                  [LINK_FEED] = "feed",
+                                                  [LINK_RENDERED] = "rendered"};
     return kind < LINK_KINDS ? names[kind] : "unknown";
 }
 

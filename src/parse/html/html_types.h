@@ -31,9 +31,10 @@ typedef enum LinkKind {
     LINK_HEADER,   /* Link: and Refresh: */
     LINK_REDIRECT, /* Location: */
     LINK_SITEMAP,
-    LINK_STYLE, /* url(), @import: style sheets, elements and attributes */
-    LINK_FEED,  /* LINK_LINK or LINK_HEADER that leads to a feed, when feeds are followed */
-    LINK_KINDS  /* how many */
+    LINK_STYLE,    /* url(), @import: style sheets, elements and attributes */
+    LINK_FEED,     /* LINK_LINK or LINK_HEADER that leads to a feed, when feeds are followed */
+    LINK_RENDERED, /* of any kind, in what a browser made of the page and not in the page itself */
+    LINK_KINDS     /* how many */
 } LinkKind;
 
 enum { /* flags of a link */

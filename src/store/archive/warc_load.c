@@ -33,9 +33,15 @@ static Result warc_load_read_capture(WarcReader *reader, const CdxjCapture *capt
     if (rc == RESULT_DAMAGED) {
         LOG_ERROR(COMPONENT, "record is damaged", "file=%s problem=\"%s\"", capture->filename,
                   warc_reader_problem(reader));
-    } else if (rc == RESULT_NOT_FOUND ||
-               (rc == RESULT_OK && (record->uri.length != url.length ||
-                                    memcmp(record->uri.bytes, url.bytes, url.length) != 0))) {
+    }
+    if (rc == RESULT_OK && record->type == WARC_CONVERSION) {
+        size_t prefix = sizeof CDXJ_RENDERED - 1;
+        prefix = url.length < prefix ? url.length : prefix;
+        url = warc_bytes(url.bytes + prefix, url.length - prefix);
+    }
+    if (rc == RESULT_NOT_FOUND ||
+        (rc == RESULT_OK && (record->uri.length != url.length ||
+                             memcmp(record->uri.bytes, url.bytes, url.length) != 0))) {
         LOG_ERROR(COMPONENT, "index is wrong", "file=%s offset=%llu", capture->filename,
                   (unsigned long long)capture->offset);
         rc = RESULT_DAMAGED;
@@ -124,6 +130,7 @@ static Result warc_load_load(const char *directory, const CdxjCapture *capture, 
     }
     if (rc == RESULT_OK) {
         answer->date = record.date;
+        answer->id = record.id;
         answer->status = record.is_http ? record.http.status : 0;
         answer->revisit = record.type == WARC_REVISIT;
         answer->truncated = warc_record_field(&record, "warc-truncated", &truncated);

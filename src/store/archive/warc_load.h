@@ -23,6 +23,7 @@ typedef struct WarcAnswer {
     Buffer header;   /* HTTP header block with its empty line; empty for a resource */
     Buffer body;     /* as stored: Content-Encoding is still on it */
     WallTime date;   /* of the capture */
+    WarcId id;       /* of its record */
     unsigned status; /* of HTTP; 0 = none */
     bool revisit;    /* the body comes from an earlier record */
     bool truncated;  /* by us or by the server: the body is not all of it */

@@ -109,6 +109,7 @@ static char warc_metadata_hop_of(const PageLink *link)
     case LINK_HEADER:
     case LINK_SITEMAP:
     case LINK_FEED:
+    case LINK_RENDERED:
     case LINK_KINDS:
         break;
     }

@@ -437,7 +437,7 @@ Result warc_record_index(const WarcRecord *record, const char *filename, Buffer 
     WarcDigest digest;
     WarcBytes value;
     bool capture = record->type == WARC_RESPONSE || record->type == WARC_REVISIT ||
-                   record->type == WARC_RESOURCE;
+                   record->type == WARC_RESOURCE || record->type == WARC_CONVERSION;
     if (!capture) {
         return RESULT_NOT_FOUND;
     }

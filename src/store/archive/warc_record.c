@@ -310,7 +310,7 @@ Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource
 {
     warc_group_reset(group);
     group->date = resource->started;
-    group->type = WARC_RESOURCE;
+    group->type = resource->converts == NULL ? WARC_RESOURCE : WARC_CONVERSION;
     group->whole = true;
     Result rc =
         is_target(resource->uri) ? warc_ids_next(&recorder->ids, &group->id) : RESULT_INVALID;
@@ -319,9 +319,10 @@ Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource
                                 &group->payload);
     }
     if (rc == RESULT_OK) {
-        WarcHead head = {.type = WARC_RESOURCE,
+        WarcHead head = {.type = group->type,
                          .date = resource->started,
                          .uri = resource->uri,
+                         .converts = resource->converts,
                          .ip = valid_ip(resource->ip),
                          .content_type = resource->content_type,
                          .id = &group->id,

@@ -21,6 +21,7 @@
  *   request    the header as sent
  *   metadata   application/warc-fields of the caller's making (warc_metadata.h)
  *   resource   anything else that was fetched: a DNS answer
+ *   conversion what a browser made of an answer: a document; it names the record of the answer
  *
  * Digests are SHA-1 in base32 of the block, and of the payload: the entity after removal of the
  * transfer coding and before that of the content coding, as warcio and wget compute them. The
@@ -86,13 +87,14 @@ typedef struct WarcFetch {
     const WarcDigest *not_modified_payload;
 } WarcFetch;
 
-/* Anything fetched otherwise than by HTTP, in one record. */
+/* Anything fetched otherwise than by HTTP, or made of what was fetched, in one record. */
 typedef struct WarcResource {
     WarcBytes uri; /* "dns:example.org" */
     WallTime started;
     const char *ip;           /* of the server that answered, or NULL */
     const char *content_type; /* "text/dns" */
     WarcBytes block;
+    const WarcId *converts; /* the record that it was made of; NULL: it was fetched */
 } WarcResource;
 
 typedef struct WarcGroup {

@@ -60,9 +60,16 @@ Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
 {
     char timestamp[WARC_DATE_BYTES];
     char digest[WARC_DIGEST_TEXT];
-    Result rc = surt_append(out, facts->url.bytes, facts->url.length);
+    const char *prefix = facts->type == WARC_CONVERSION ? CDXJ_RENDERED : "";
+    Result rc = RESULT_OK;
+    if (*prefix != '\0') { /* the key of such a name is the name */
+        rc = buffer_printf(out, "%s%.*s", prefix, (int)facts->url.length, facts->url.bytes);
+    } else {
+        rc = surt_append(out, facts->url.bytes, facts->url.length);
+    }
     if (rc == RESULT_OK) {
-        rc = buffer_printf(out, " %s {\"url\": \"", warc_date_timestamp(facts->date, timestamp));
+        rc = buffer_printf(out, " %s {\"url\": \"%s", warc_date_timestamp(facts->date, timestamp),
+                           prefix);
     }
     if (rc == RESULT_OK) {
         rc = append_json(out, facts->url);

@@ -6,7 +6,9 @@
  *       "status": "200", "digest": "sha1:...", "length": "512", "offset": "1024",
  *       "filename": "x.warc.gz"}
  *
- * Captures are response, revisit and resource records. Keys are SURTs (surt.h). The timestamp is
+ * Captures are response, revisit and resource records; and conversions, what a browser made of an
+ * answer, whose URL stands behind CDXJ_RENDERED, so that who looks for the answer finds that alone.
+ * Keys are SURTs (surt.h). The timestamp is
  * WARC-Date cut to seconds. mime is "warc/revisit" for revisits and "unk" when the server sent
  * none; status is absent for resources. The line of a record is a function of the record, its place
  * and the name of its file, so an index can always be rebuilt from its WARC file and compared with
@@ -31,11 +33,13 @@
 #include "base/memory/buffer.h"
 #include "store/warc/warc_format.h"
 
+#define CDXJ_RENDERED "urn:rendered:"
+
 /* What a line says about a record, but its place. Borrowed. */
 typedef struct CdxjFacts {
     WarcBytes url;
     WallTime date;
-    WarcType type;            /* WARC_RESPONSE, WARC_REVISIT or WARC_RESOURCE */
+    WarcType type;            /* WARC_RESPONSE, WARC_REVISIT, WARC_RESOURCE or WARC_CONVERSION */
     unsigned status;          /* of HTTP; 0 = none */
     WarcBytes mime;           /* content type without parameters; empty = unknown */
     const WarcDigest *digest; /* of the payload; NULL = none */

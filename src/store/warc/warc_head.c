@@ -216,6 +216,10 @@ void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
     if (head->refers_to != NULL) {
         put_refers_to(out, head->refers_to);
     }
+    if (head->converts != NULL) {
+        PUT_NAME(out, "WARC-Refers-To");
+        put_id(out, head->converts);
+    }
     PUT_STRING(out, "WARC-Truncated", head->truncated);
     if (head->payload != NULL) {
         PUT_NAME(out, "WARC-Payload-Digest");

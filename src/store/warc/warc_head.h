@@ -72,6 +72,7 @@ typedef struct WarcHead {
     const WarcId *id;
     const WarcId *concurrent_to;
     const WarcOriginal *refers_to;
+    const WarcId *converts; /* of a conversion: the record that it was made of */
     const WarcDigest *payload;
     const WarcDigest *block; /* NULL: computed */
     WarcBytes block_head;    /* the block is these two, one after the other */

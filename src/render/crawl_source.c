@@ -1,0 +1,87 @@
+#include "render/crawl_source.h"
+
+#include <string.h>
+
+#include "cluster/link/stub.h"
+#include "fetch/transfer/fetch_result.h"
+
+Result crawl_source_init(CrawlSource *source, PageDB *db, const char *directory,
+                         size_t memory_bytes)
+{
+    *source = (CrawlSource){.db = db};
+    url_init(&source->url);
+    buffer_init(&source->text, BUFFER_NO_LIMIT);
+    return archive_source_new(&source->archive, directory, memory_bytes);
+}
+
+void crawl_source_destroy(CrawlSource *source)
+{
+    archive_source_delete(source->archive);
+    buffer_destroy(&source->text);
+    url_destroy(&source->url);
+}
+
+void crawl_source_begin(CrawlSource *source)
+{
+    source->elsewhere = 0;
+}
+
+bool crawl_source_may_come(const PageRef *page)
+{
+    return page->level != PAGE_DB_NO_LEVEL && page->n_crawls == 0 && !page_is_stub(page);
+}
+
+/* What the database says; *known: it has the URL. */
+static RenderVerdict crawl_source_judge(CrawlSource *source, const char *url, size_t length,
+                                        bool *known)
+{
+    MDB_txn *txn = NULL;
+    uint64_t index = 0;
+    PageRef page = {.n_crawls = 0};
+    *known = false;
+    if (page_db_txn_begin(source->db, true, &txn) != page_db_error_ok) {
+        return RENDER_GONE;
+    }
+    *known = page_db_find(source->db, txn, url, length, &index) == page_db_error_ok &&
+             page_db_get(source->db, txn, index, &page, &source->text) == page_db_error_ok;
+    page_db_txn_abort(source->db, txn);
+    if (!*known || crawl_source_may_come(&page)) {
+        return RENDER_LACKING;
+    }
+    if (page_is_stub(&page)) {
+        source->elsewhere++;
+        return RENDER_GONE;
+    }
+    if (page.n_crawls > 0) {
+        return RENDER_ANSWERED;
+    }
+    switch (page.status) {
+    case 0: /* refused when it was found: depth, quota */
+    case STATUS_ROBOTS:
+    case STATUS_SCOPE:
+    case STATUS_BLOCKED:
+    case STATUS_DENIED:
+    case STATUS_QUOTA:
+    case STATUS_TRAP:
+    case STATUS_PRIVATE:
+        return RENDER_DENIED;
+    default:
+        return RENDER_GONE;
+    }
+}
+
+RenderVerdict crawl_source_ask(void *context, const char *url, RenderAnswer *answer)
+{
+    CrawlSource *source = context;
+    bool known = false;
+    if (url_parse(&source->url, NULL, url, strlen(url)) != RESULT_OK) {
+        return RENDER_GONE;
+    }
+    RenderVerdict verdict =
+        crawl_source_judge(source, source->url.href, source->url.length, &known);
+    if (known && verdict != RENDER_ANSWERED) {
+        return verdict;
+    }
+    verdict = archive_source_ask(source->archive, url, answer);
+    return known && verdict == RENDER_LACKING ? RENDER_GONE : verdict;
+}

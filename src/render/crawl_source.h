@@ -1,0 +1,45 @@
+/* Crawl source: answers pages that are rendered from what this crawl has fetched.
+ *
+ * What: a URL is looked up in PageDB first, which knows what the archive cannot say:
+ *
+ *   scheduled, and never answered         lacking: it may come
+ *   answered                              the archive has it; else it was not to be stored: gone
+ *   refused (robots.txt, scope, filters)  denied
+ *   failed for good                       gone
+ *   another agent's                       gone, and counted (elsewhere)
+ *   not known                             the archive's answer to a URL that is near
+ *                                         (archive_source.h), else lacking
+ *
+ * Owns: its ArchiveSource. The database is borrowed.
+ * Threads: one.
+ * Errors: what cannot be read is gone. */
+#ifndef RENDER_CRAWL_SOURCE_H
+#define RENDER_CRAWL_SOURCE_H
+
+#include "parse/url/url.h"
+#include "render/archive_source.h"
+#include "store/pages/page_db_read.h"
+
+typedef struct CrawlSource {
+    PageDB *db;
+    ArchiveSource *archive;
+    Url url;
+    Buffer text;
+    unsigned elsewhere; /* questions about URLs of other agents since crawl_source_begin */
+} CrawlSource;
+
+/* directory: of the WARC files. memory_bytes: of answers that are kept. RESULT_MEMORY; it is to be
+ * destroyed all the same. */
+Result crawl_source_init(CrawlSource *source, PageDB *db, const char *directory,
+                         size_t memory_bytes);
+void crawl_source_destroy(CrawlSource *source);
+/* Before each page. */
+void crawl_source_begin(CrawlSource *source);
+/* RenderSource.ask; context is the CrawlSource. */
+RenderVerdict crawl_source_ask(void *context, const char *url, RenderAnswer *answer);
+
+/* Whether something may still come of a page of the crawl: it is scheduled here, and was not
+ * answered yet. */
+bool crawl_source_may_come(const PageRef *page);
+
+#endif

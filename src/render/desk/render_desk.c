@@ -1,0 +1,608 @@
+#include "render/desk/render_desk.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/map.h"
+#include "base/thread/log.h"
+#include "base/thread/mutex.h"
+#include "base/thread/thread.h"
+#include "parse/http/http_header.h"
+#include "render/crawl_source.h"
+#include "render/page_verdict.h"
+#include "render/renderer.h"
+#include "rules/config_words.h"
+
+#define DESK_LOOK_MS      100 /* between two looks at the table, when there is nothing to do */
+#define DESK_LACKING      64u /* jobs whose requisites are looked at for one that is taken */
+#define DESK_ANSWER_BYTES ((size_t)64 << 20) /* of answers that a thread keeps */
+#define DESK_TRIES        2u                 /* browsers that a page may end */
+#define DESK_PATIENCE_MS                                                                           \
+    600000                 /* a result that was not written down by then is lost, and made anew */
+#define DESK_MORE_TEXT 32u /* bytes by which a document has more text than its answer */
+
+/* A job that somebody has, as it was when it was taken: while it stands so in the table, its result
+ * is under way. */
+typedef struct DeskJob {
+    uint64_t page;
+    RenderJob job;
+    MonoTime taken;
+    bool is_last; /* of its rounds: what it lacks is not waited for */
+} DeskJob;
+
+typedef struct DeskThread {
+    RenderDesk *desk;
+    Thread thread;
+    unsigned number;
+    Renderer *renderer;
+    CrawlSource source;
+    Rendered rendered;
+    Buffer text;
+    Buffer url;
+} DeskThread;
+
+struct RenderDesk {
+    RenderDeskOptions options;
+    RendererOptions renderer;
+    Buffer warc; /* path of the archive */
+    Mutex mutex; /* RANK_SCHEDULER, since the table is read under it; guards what follows */
+    Condition changed;
+    Map under_way;        /* by page: DeskJob */
+    RenderCursor lacking; /* the last job that was looked at */
+    atomic_bool stop;
+    unsigned n_threads;
+    DeskThread threads[RENDER_DESK_THREADS];
+};
+
+/* ---- which job is next ---- */
+
+/* Whether a job that is under way has been changed by ingest, or its result is lost. */
+static bool desk_is_settled(RenderDesk *desk, MDB_txn *txn, const DeskJob *mine)
+{
+    RenderJob now;
+    Result rc = render_table_get(desk->options.table, txn, mine->page, &now, NULL);
+    return rc != RESULT_OK || now.state != mine->job.state || now.rounds != mine->job.rounds ||
+           !mono_before(mono_now(), mono_add_ms(mine->taken, DESK_PATIENCE_MS));
+}
+
+/* Forgets what ingest has written down. */
+static void desk_sweep_locked(RenderDesk *desk, MDB_txn *txn)
+{
+    bool found = true;
+    while (found) {
+        size_t place = 0;
+        DeskJob *mine = NULL;
+        found = false;
+        while (!found && (mine = map_next(&desk->under_way, &place)) != NULL) {
+            found = desk_is_settled(desk, txn, mine);
+        }
+        if (found) {
+            (void)map_remove(&desk->under_way, map_key(mine->page));
+            free(mine);
+        }
+    }
+}
+
+/* Whether one more page may be rendered, beside those that were and those under way. */
+static bool desk_may_begin(RenderDesk *desk, MDB_txn *txn, uint8_t rounds)
+{
+    RenderTotals totals;
+    if (desk->options.config->render_mode != RENDER_MODE_AUTO || rounds > 0) {
+        return true;
+    }
+    if (render_table_totals(desk->options.table, txn, &totals) != RESULT_OK) {
+        return false;
+    }
+    uint64_t begun = totals.jobs[RENDER_JOB_DONE] + totals.jobs[RENDER_JOB_FAILED] +
+                     totals.jobs[RENDER_JOB_LACKING] + desk->under_way.count;
+    uint64_t share = totals.judged * (uint64_t)desk->options.config->render_share / 100;
+    return begun < RENDER_DESK_FREE || begun < share;
+}
+
+/* Whether all that a job waits for has been answered or given up. */
+static bool desk_has_come(RenderDesk *desk, MDB_txn *txn, const RenderJob *job,
+                          const void *requisites, Buffer *url)
+{
+    for (uint32_t i = 0; i < job->n_requisites; i++) {
+        PageRef page;
+        uint64_t index = 0;
+        memcpy(&index, (const char *)requisites + i * sizeof index, sizeof index);
+        if (page_db_get(desk->options.db, txn, index, &page, url) == page_db_error_ok &&
+            crawl_source_may_come(&page)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static Result desk_get(RenderDesk *desk, MDB_txn *txn, uint64_t page, DeskJob *job,
+                       const void **requisites)
+{
+    *job = (DeskJob){.page = page, .taken = mono_now()};
+    Result rc = render_table_get(desk->options.table, txn, page, &job->job, requisites);
+    job->is_last = job->job.rounds + 1 >= desk->options.config->render_rounds;
+    return rc == RESULT_OK && map_get(&desk->under_way, map_key(page)) != NULL ? RESULT_EXISTS : rc;
+}
+
+/* A job whose requisites have come, or will not. */
+static bool desk_find_lacking_locked(RenderDesk *desk, MDB_txn *txn, bool is_quiet, Buffer *url,
+                                     DeskJob *job)
+{
+    bool was_begun = desk->lacking.has_begun;
+    for (unsigned i = 0; i < DESK_LACKING; i++) {
+        const void *requisites = NULL;
+        Result rc = render_table_next(desk->options.table, txn, RENDER_JOB_LACKING, &desk->lacking);
+        if (rc != RESULT_OK) {
+            desk->lacking = (RenderCursor){.has_begun = false};
+            if (!was_begun) {
+                return false;
+            }
+            was_begun = false; /* once more, from the first one on */
+            continue;
+        }
+        if (desk_get(desk, txn, desk->lacking.page, job, &requisites) != RESULT_OK) {
+            continue;
+        }
+        if (desk_has_come(desk, txn, &job->job, requisites, url)) {
+            return true;
+        }
+        if (is_quiet) {
+            job->is_last = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool desk_find_waiting_locked(RenderDesk *desk, MDB_txn *txn, DeskJob *job)
+{
+    RenderCursor cursor = {.has_begun = false};
+    while (render_table_next(desk->options.table, txn, RENDER_JOB_WAITING, &cursor) == RESULT_OK) {
+        if (desk_get(desk, txn, cursor.page, job, NULL) == RESULT_OK &&
+            desk_may_begin(desk, txn, job->job.rounds)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds a job, and takes it if that is wanted. */
+static bool desk_find(RenderDesk *desk, bool take, DeskJob *found)
+{
+    MDB_txn *txn = NULL;
+    Buffer url;
+    bool is_quiet = desk->options.quiet(desk->options.context);
+    if (page_db_txn_begin(desk->options.db, true, &txn) != page_db_error_ok) {
+        return false;
+    }
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    mutex_lock(&desk->mutex);
+    desk_sweep_locked(desk, txn);
+    bool has_job =
+        desk_find_lacking_locked(desk, txn, is_quiet && desk->under_way.count == 0, &url, found) ||
+        desk_find_waiting_locked(desk, txn, found);
+    DeskJob *mine = has_job && take ? malloc(sizeof *mine) : NULL;
+    if (mine != NULL) {
+        *mine = *found;
+        if (map_put(&desk->under_way, map_key(mine->page), mine) != RESULT_OK) {
+            free(mine);
+            has_job = false;
+        }
+    }
+    mutex_unlock(&desk->mutex);
+    page_db_txn_abort(desk->options.db, txn);
+    buffer_destroy(&url);
+    return has_job && (!take || mine != NULL);
+}
+
+/* Waits for a job. False: the desk is closed. */
+static bool desk_take(RenderDesk *desk, DeskJob *job)
+{
+    thread_step("waiting");
+    while (!atomic_load(&desk->stop)) {
+        if (desk_find(desk, true, job)) {
+            return true;
+        }
+        mutex_lock(&desk->mutex);
+        if (!atomic_load(&desk->stop)) {
+            (void)condition_wait_until(&desk->changed, &desk->mutex,
+                                       mono_add_ms(mono_now(), DESK_LOOK_MS));
+        }
+        mutex_unlock(&desk->mutex);
+    }
+    return false;
+}
+
+/* A page that cannot be rendered now is tried again: nobody has it. */
+static void desk_give_back(RenderDesk *desk, uint64_t page)
+{
+    mutex_lock(&desk->mutex);
+    free(map_remove(&desk->under_way, map_key(page)));
+    mutex_unlock(&desk->mutex);
+}
+
+/* ---- one page ---- */
+
+typedef struct DeskPage {
+    DeskJob job;
+    PageRef ref;
+    WallTime fetched;
+    WarcId record;
+    unsigned status;
+    PageVerdict verdict; /* of the answer */
+    Buffer header;       /* of the document, as an answer would have it */
+} DeskPage;
+
+/* What the page's header forbids holds for its document. */
+static Result desk_make_header(DeskPage *page, const RenderAnswer *answer)
+{
+    HttpHeader header;
+    HttpField tag;
+    size_t position = 0;
+    Result rc = buffer_append_string(&page->header, "HTTP/1.1 200 OK\r\nContent-Type: text/html; "
+                                                    "charset=utf-8\r\n");
+    bool is_read = http_header_parse(&header, answer->header, answer->header_length) == RESULT_OK;
+    while (rc == RESULT_OK && is_read &&
+           http_header_next_named(&header, "X-Robots-Tag", &position, &tag)) {
+        rc = buffer_printf(&page->header, "X-Robots-Tag: %.*s\r\n", (int)tag.value_length,
+                           tag.value);
+    }
+    return rc == RESULT_OK ? buffer_append_string(&page->header, "\r\n") : rc;
+}
+
+/* What database and archive know of the page. RESULT_NOT_FOUND: its answer is not there. */
+static Result desk_load(DeskThread *self, DeskPage *page)
+{
+    RenderDesk *desk = self->desk;
+    MDB_txn *txn = NULL;
+    RenderAnswer answer;
+    if (page_db_txn_begin(desk->options.db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    int rc = page_db_get(desk->options.db, txn, page->job.page, &page->ref, &self->url);
+    page_db_txn_abort(desk->options.db, txn);
+    if (rc != page_db_error_ok) {
+        return RESULT_NOT_FOUND;
+    }
+    const char *url = buffer_string(&self->url);
+    Result found = archive_source_date(self->source.archive, url, &page->fetched, &page->record);
+    if (found != RESULT_OK) {
+        return found;
+    }
+    if (archive_source_ask(self->source.archive, url, &answer) != RENDER_ANSWERED) {
+        return RESULT_NOT_FOUND;
+    }
+    page_verdict_judge(answer.body, answer.length, &page->verdict);
+    return desk_make_header(page, &answer);
+}
+
+/* How the document was made, for the archive. */
+static Result desk_tell(DeskThread *self, const DeskPage *page)
+{
+    const Rendered *rendered = &self->rendered;
+    buffer_reset(&self->text);
+    Result rc = buffer_printf(&self->text,
+                              "rendered-by: %s\r\nrendered-rounds: %u\r\nrendered-end: %s\r\n"
+                              "rendered-requests: %u\r\n",
+                              renderer_product(self->renderer), page->job.job.rounds + 1u,
+                              render_end_name(rendered->end), rendered->n_requests);
+    const struct {
+        const char *name;
+        const Buffer *list;
+    } lists[] = {{"rendered-lacking", &rendered->lacking},
+                 {"rendered-refused", &rendered->refused}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (const char *line = buffer_string(lists[i].list); *line != '\0' && rc == RESULT_OK;) {
+            size_t length = strcspn(line, "\n");
+            rc = buffer_printf(&self->text, "%s: %.*s\r\n", lists[i].name, (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+    }
+    return rc;
+}
+
+static uint32_t desk_refusals(const Rendered *rendered)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < RENDER_REFUSALS; i++) {
+        n += rendered->n_refused[i];
+    }
+    return n;
+}
+
+static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, int64_t cpu_ms)
+{
+    const Rendered *rendered = &self->rendered;
+    PageVerdict verdict;
+    FetchRendering *made = calloc(1, sizeof *made);
+    if (made == NULL || desk_tell(self, page) != RESULT_OK) {
+        free(made);
+        return NULL;
+    }
+    page_verdict_judge(buffer_string(&rendered->document), rendered->document.length, &verdict);
+    made->rounds = (uint8_t)(page->job.job.rounds + 1);
+    made->end = (uint8_t)rendered->end;
+    made->is_last = page->job.is_last || !rendered->has_document;
+    made->has_document = rendered->has_document;
+    made->has_more_text = verdict.text_bytes > page->verdict.text_bytes + DESK_MORE_TEXT;
+    made->requests = rendered->n_requests;
+    made->lacking = rendered->n_lacking;
+    made->refused = desk_refusals(rendered);
+    made->cpu_ms = (uint32_t)cpu_ms;
+    made->text_bytes = (uint32_t)verdict.text_bytes;
+    made->lacks = strdup(buffer_string(&rendered->lacking));
+    made->onward = strdup(buffer_string(&rendered->onward));
+    made->fields = strdup(buffer_string(&self->text));
+    memcpy(made->source, page->record.bytes, sizeof made->source);
+    return made;
+}
+
+/* A result for the parsing threads; NULL without memory. */
+static FetchResult *desk_result(DeskThread *self, DeskPage *page, int64_t cpu_ms)
+{
+    FetchResult *result = fetch_result_new(FETCHED_RENDERED);
+    if (result == NULL) {
+        return NULL;
+    }
+    result->rendering = desk_rendering(self, page, cpu_ms);
+    result->request.has_page = true;
+    result->request.index = page->job.page;
+    result->request.hop = page->ref.hop;
+    result->request.depth = (uint8_t)(page->ref.depth < UINT8_MAX ? page->ref.depth : UINT8_MAX);
+    result->request.url = strdup(buffer_string(&self->url));
+    result->host.id = page->ref.host;
+    result->answer.status = 200;
+    result->cost.wall_start = wall_now();
+    result->cost.start = mono_now();
+    result->cost.end = result->cost.start;
+    Result rc = buffer_append(&result->answer.header, page->header.data, page->header.length);
+    if (rc == RESULT_OK) {
+        rc = buffer_append(&result->answer.body, buffer_string(&self->rendered.document),
+                           self->rendered.document.length);
+    }
+    const FetchRendering *made = result->rendering;
+    if (rc != RESULT_OK || made == NULL || made->lacks == NULL || made->onward == NULL ||
+        made->fields == NULL || result->request.url == NULL) {
+        fetch_result_delete(result);
+        return NULL;
+    }
+    return result;
+}
+
+/* Renders the page; a browser that it ends is replaced, and it has another try. */
+static Result desk_render(DeskThread *self, const DeskPage *page, int64_t *cpu_ms)
+{
+    RenderPage what = {.url = buffer_string(&self->url), .fetched_ms = page->fetched.us / 1000};
+    RenderSource source = {.ask = crawl_source_ask, .context = &self->source};
+    Result rc = RESULT_OK;
+    bool is_lost = true;
+    for (unsigned i = 0; i < DESK_TRIES && rc == RESULT_OK && is_lost; i++) {
+        crawl_source_begin(&self->source);
+        rc = renderer_render(self->renderer, &what, &source, &self->rendered);
+        is_lost = rc == RESULT_OK &&
+                  (self->rendered.end == RENDER_CRASHED || self->rendered.end == RENDER_MEMORY);
+        *cpu_ms += rc == RESULT_OK ? self->rendered.cpu_ms : 0;
+        if (is_lost && !atomic_load(&self->desk->stop)) {
+            LOG_WARN("render", "a page ended its browser", "url=%s end=%s try=%u", what.url,
+                     render_end_name(self->rendered.end), i + 1);
+        }
+        if (atomic_load(&self->desk->stop)) {
+            return RESULT_CLOSED;
+        }
+    }
+    return rc;
+}
+
+static void desk_page(DeskThread *self, const DeskJob *job)
+{
+    DeskPage page = {.job = *job};
+    int64_t cpu_ms = 0;
+    FetchResult *result = NULL;
+    buffer_init(&page.header, (size_t)1 << 20);
+    thread_step("reading");
+    self->rendered.has_document = false;
+    Result rc = desk_load(self, &page);
+    if (rc == RESULT_OK) {
+        thread_step("rendering");
+        rc = desk_render(self, &page, &cpu_ms);
+    } else if (rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED) {
+        LOG_WARN("render", "the answer is not in the archive", "page=%" PRIu64 " error=%s",
+                 job->page, result_name(rc));
+        rc = self->url.length > 0 ? RESULT_OK : rc;
+        self->rendered.end = RENDER_NOTHING;
+        page.job.is_last = true;
+    }
+    if (rc == RESULT_OK) {
+        result = desk_result(self, &page, cpu_ms);
+    }
+    if (result != NULL) {
+        thread_step("waiting for parsing");
+        parsing_push(self->desk->options.parsing, result);
+    } else if (rc != RESULT_CLOSED) {
+        LOG_WARN("render", "a page is rendered later", "page=%" PRIu64 " error=%s", job->page,
+                 result_name(rc == RESULT_OK ? RESULT_MEMORY : rc));
+    }
+    if (result == NULL) {
+        desk_give_back(self->desk, job->page);
+    }
+    buffer_destroy(&page.header);
+}
+
+static void *desk_main(void *argument)
+{
+    DeskThread *self = argument;
+    DeskJob job;
+    while (desk_take(self->desk, &job)) {
+        desk_page(self, &job);
+    }
+    renderer_delete(self->renderer); /* the browser ends with the thread that started it */
+    self->renderer = NULL;
+    return NULL;
+}
+
+/* ---- the outside ---- */
+
+static RendererOptions desk_renderer_options(RenderDesk *desk, const Config *config)
+{
+    return (RendererOptions){
+        .browser = {.command = config->render_command, .user = config->render_user},
+        .bounds = {.timeout_ms = config->render_timeout,
+                   .cpu_ms = config->render_cpu_time,
+                   .memory_bytes = (uint64_t)config->render_memory,
+                   .most_requests = (unsigned)config->render_most_requisites,
+                   .most_document = (size_t)config->render_max_document,
+                   .stop = &desk->stop},
+        .pages_per_context = (unsigned)config->render_pages_per_context};
+}
+
+static Result desk_make_thread(RenderDesk *desk, unsigned number)
+{
+    DeskThread *thread = &desk->threads[number];
+    thread->desk = desk;
+    thread->number = number;
+    rendered_init(&thread->rendered, desk->renderer.bounds.most_document);
+    buffer_init(&thread->text, BUFFER_NO_LIMIT);
+    buffer_init(&thread->url, BUFFER_NO_LIMIT);
+    Result rc = crawl_source_init(&thread->source, desk->options.db, buffer_string(&desk->warc),
+                                  DESK_ANSWER_BYTES);
+    return rc == RESULT_OK ? renderer_new(&thread->renderer, &desk->renderer) : rc;
+}
+
+Result render_desk_new(RenderDesk **out, const RenderDeskOptions *options, Buffer *error)
+{
+    RenderDesk *desk = calloc(1, sizeof *desk);
+    Buffer why;
+    *out = NULL;
+    if (desk == NULL) {
+        return RESULT_MEMORY;
+    }
+    desk->options = *options;
+    desk->renderer = desk_renderer_options(desk, options->config);
+    mutex_init(&desk->mutex, RANK_SCHEDULER);
+    condition_init(&desk->changed);
+    map_init(&desk->under_way);
+    buffer_init(&desk->warc, BUFFER_NO_LIMIT);
+    buffer_init(&why, 8192);
+    Result rc = browser_look(&desk->renderer.browser, &why);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "render.mode: %s", buffer_string(&why));
+        rc = RESULT_INVALID;
+    }
+    buffer_destroy(&why);
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(&desk->warc, "%s/warc", options->directory);
+    }
+    unsigned n = (unsigned)options->config->render_processes;
+    for (unsigned i = 0; i < n && i < RENDER_DESK_THREADS && rc == RESULT_OK; i++) {
+        desk->n_threads++;
+        rc = desk_make_thread(desk, i);
+    }
+    if (rc != RESULT_OK) {
+        render_desk_delete(desk);
+        return rc;
+    }
+    *out = desk;
+    return RESULT_OK;
+}
+
+Result render_desk_start(RenderDesk *desk)
+{
+    Result rc = RESULT_OK;
+    for (unsigned i = 0; i < desk->n_threads && rc == RESULT_OK; i++) {
+        char name[24];
+        (void)snprintf(name, sizeof name, "render-%u", i);
+        rc = thread_start(&desk->threads[i].thread, name, desk_main, &desk->threads[i]);
+    }
+    return rc;
+}
+
+void render_desk_stop(RenderDesk *desk)
+{
+    mutex_lock(&desk->mutex);
+    atomic_store(&desk->stop, true);
+    condition_broadcast(&desk->changed);
+    mutex_unlock(&desk->mutex);
+    for (unsigned i = 0; i < desk->n_threads; i++) {
+        thread_join(&desk->threads[i].thread);
+    }
+}
+
+void render_desk_delete(RenderDesk *desk)
+{
+    if (desk == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < desk->n_threads; i++) {
+        DeskThread *thread = &desk->threads[i];
+        renderer_delete(thread->renderer);
+        crawl_source_destroy(&thread->source);
+        rendered_destroy(&thread->rendered);
+        buffer_destroy(&thread->text);
+        buffer_destroy(&thread->url);
+    }
+    size_t place = 0;
+    DeskJob *job = NULL;
+    while ((job = map_next(&desk->under_way, &place)) != NULL) {
+        free(job);
+    }
+    map_destroy(&desk->under_way);
+    buffer_destroy(&desk->warc);
+    condition_destroy(&desk->changed);
+    mutex_destroy(&desk->mutex);
+    free(desk);
+}
+
+/* ---- the chore ---- */
+
+static MonoTime desk_chore_due(void *context)
+{
+    (void)context;
+    return MONO_NEVER;
+}
+
+static Result desk_chore_run(void *context, struct Batch *batch, MonoTime until)
+{
+    (void)context;
+    (void)batch;
+    (void)until;
+    return RESULT_OK;
+}
+
+static void desk_chore_ended(void *context, Result rc)
+{
+    (void)context;
+    (void)rc;
+}
+
+/* Jobs that lack something count as well: at the end they are rendered without. */
+static bool desk_chore_holds(void *context)
+{
+    RenderDesk *desk = context;
+    DeskJob job;
+    MDB_txn *txn = NULL;
+    RenderTotals totals = {.jobs = {0}};
+    if (page_db_txn_begin(desk->options.db, true, &txn) != page_db_error_ok) {
+        return false;
+    }
+    Result rc = render_table_totals(desk->options.table, txn, &totals);
+    mutex_lock(&desk->mutex);
+    desk_sweep_locked(desk, txn);
+    bool holds = desk->under_way.count > 0 ||
+                 (rc == RESULT_OK && totals.jobs[RENDER_JOB_LACKING] > 0) ||
+                 desk_find_waiting_locked(desk, txn, &job);
+    mutex_unlock(&desk->mutex);
+    page_db_txn_abort(desk->options.db, txn);
+    return holds;
+}
+
+IngestChore render_desk_chore(RenderDesk *desk)
+{
+    return (IngestChore){.context = desk,
+                         .due = desk_chore_due,
+                         .run = desk_chore_run,
+                         .ended = desk_chore_ended,
+                         .holds = desk_chore_holds};
+}

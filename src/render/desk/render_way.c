@@ -1,0 +1,376 @@
+#include "render/desk/render_way.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "ingest/page/host_groups.h"
+#include "ingest/page/page_way.h"
+#include "parse/html/html.h"
+#include "parse/trap/trap.h"
+#include "render/crawl_source.h"
+#include "store/pages/page_db_read.h"
+
+#define WAY_ALWAYS_WEIGHT 100u /* of a page that is rendered whatever it looks like */
+#define WAY_LEARNED       50u  /* of one that is rendered for what others like it brought */
+
+void render_way_init(RenderWay *way, RenderTable *table,
+                     RenderModeWord (*mode)(void *context, const char *hostname), void *context)
+{
+    *way = (RenderWay){.table = table, .mode = mode, .context = context};
+    url_init(&way->url);
+    buffer_init(&way->text, BUFFER_NO_LIMIT);
+}
+
+void render_way_destroy(RenderWay *way)
+{
+    url_destroy(&way->url);
+    buffer_destroy(&way->text);
+}
+
+/* ---- judge: which pages become jobs ---- */
+
+/* The host of way->url, in way->text. */
+static Result way_hostname(RenderWay *way)
+{
+    buffer_reset(&way->text);
+    return buffer_append(&way->text, way->url.href + way->url.host_start,
+                         way->url.host_end - way->url.host_start);
+}
+
+static Result way_pattern(RenderWay *way, uint64_t *pattern)
+{
+    buffer_reset(&way->text);
+    Result rc = trap_pattern(&way->url, &way->text);
+    *pattern = hash_64(way->text.data, way->text.length, 0);
+    return rc;
+}
+
+static uint8_t way_weight(unsigned weight)
+{
+    return (uint8_t)(weight < UINT8_MAX ? weight : UINT8_MAX);
+}
+
+/* What was learned of the pattern has a say. 0: it is not rendered. */
+static Result way_learned(RenderWay *way, Batch *batch, const ParsedPage *page, uint64_t pattern,
+                          uint8_t *weight)
+{
+    RenderLesson lesson;
+    Result rc = render_table_lesson(way->table, batch->txn, pattern, &lesson);
+    bool is_known = lesson.rendered >= RENDER_WAY_LESSONS;
+    *weight = 0;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (page->verdict.need == PAGE_HAS_SCRIPTS) {
+        bool is_fruitful = lesson.fruitful >= lesson.rendered - lesson.rendered / 4;
+        *weight = is_known && is_fruitful ? WAY_LEARNED : 0;
+        return RESULT_OK;
+    }
+    if (page->verdict.need == PAGE_NEEDS_BROWSER && is_known && lesson.fruitful == 0 &&
+        ++lesson.passed % RENDER_WAY_PROBE != 0) {
+        return render_table_learn(way->table, batch->txn, pattern, &lesson);
+    }
+    *weight = page->verdict.need == PAGE_NEEDS_BROWSER ? page->verdict.need_weight : 0;
+    return RESULT_OK;
+}
+
+static Result way_judge(void *context, Batch *batch, const ParsedPage *page)
+{
+    RenderWay *way = context;
+    RenderTotals totals;
+    uint64_t pattern = 0;
+    uint8_t weight = 0;
+    const char *url = page->fetch->request.url;
+    if (page->archive.group == NULL || url_parse(&way->url, NULL, url, strlen(url)) != RESULT_OK) {
+        return RESULT_OK; /* what is not in the archive cannot be rendered */
+    }
+    Result rc = way_hostname(way);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RenderModeWord mode = way->mode(way->context, buffer_string(&way->text));
+    if (mode == RENDER_MODE_OFF) {
+        return RESULT_OK;
+    }
+    rc = way_pattern(way, &pattern);
+    if (rc == RESULT_OK && mode == RENDER_MODE_AUTO) {
+        rc = way_learned(way, batch, page, pattern, &weight);
+    } else if (mode == RENDER_MODE_ALWAYS) {
+        weight = way_weight(WAY_ALWAYS_WEIGHT + page->verdict.need_weight);
+    }
+    if (rc == RESULT_OK) {
+        rc = render_table_totals(way->table, batch->txn, &totals);
+    }
+    if (rc == RESULT_OK) {
+        totals.judged++;
+        totals.passed += weight == 0 && page->verdict.need == PAGE_NEEDS_BROWSER;
+        rc = render_table_set_totals(way->table, batch->txn, &totals);
+    }
+    return rc == RESULT_OK && weight > 0
+               ? render_table_want(way->table, batch->txn, page->fetch->request.index, weight,
+                                   pattern)
+               : rc;
+}
+
+/* ---- take: what came of a round ---- */
+
+/* The job of a page as this round leaves it, but for its state. RESULT_NOT_FOUND: it has none any
+ * more. */
+static Result way_job(RenderWay *way, Batch *batch, const FetchResult *fetch, RenderJob *job,
+                      RenderTotals *totals)
+{
+    const FetchRendering *rendering = fetch->rendering;
+    Result rc = render_table_get(way->table, batch->txn, fetch->request.index, job, NULL);
+    if (rc == RESULT_OK) {
+        rc = render_table_totals(way->table, batch->txn, totals);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    job->rounds = rendering->rounds;
+    job->end = rendering->end;
+    job->requests = rendering->requests;
+    job->lacking = rendering->lacking;
+    job->refused = rendering->refused;
+    job->text_bytes = rendering->text_bytes;
+    job->cpu_ms += rendering->cpu_ms;
+    job->time_us = fetch->cost.wall_start.us;
+    job->n_requisites = 0;
+    totals->rounds++;
+    totals->cpu_ms += rendering->cpu_ms;
+    return RESULT_OK;
+}
+
+/* Which of these URLs the crawl is going to fetch. */
+static Result way_requisites(Batch *batch, const LinkInfo *links, size_t n, uint64_t *pages,
+                             uint32_t *n_pages)
+{
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    int rc = page_db_error_ok;
+    *n_pages = 0;
+    for (size_t i = 0; i < n && rc == page_db_error_ok; i++) {
+        PageRef page;
+        uint64_t index = 0;
+        rc = page_db_find(batch->store->db, batch->txn, links[i].url, strlen(links[i].url), &index);
+        if (rc == page_db_error_no_page) {
+            rc = page_db_error_ok; /* it was refused */
+            continue;
+        }
+        rc = rc == page_db_error_ok ? page_db_get(batch->store->db, batch->txn, index, &page, &url)
+                                    : rc;
+        if (rc == page_db_error_ok && crawl_source_may_come(&page)) {
+            pages[(*n_pages)++] = index;
+        }
+    }
+    buffer_destroy(&url);
+    return batch_result_of(batch, rc);
+}
+
+/* What the browser lacked is scheduled, as what the page embeds, and waited for. When all of it is
+ * refused or known to fail, the page is rendered once more without. */
+static Result way_wait(RenderWay *way, Batch *batch, ParsedPage *page, RenderJob *job,
+                       RenderTotals *totals)
+{
+    const FetchResult *fetch = page->fetch;
+    size_t n = page->links.n < RENDER_TABLE_REQUISITES ? page->links.n : RENDER_TABLE_REQUISITES;
+    PageSink sink = ingest_sink(batch);
+    LinkInfo *links = NULL;
+    PageRef stored;
+    Result rc = ingest_spell_links(batch, page, &links);
+    if (rc == RESULT_OK) {
+        rc = batch_stored(batch, fetch, &stored);
+    }
+    if (rc == RESULT_OK) {
+        rc = batch_result_of(batch,
+                             page_db_discover(batch->store->db, batch->txn, links, page->links.hops,
+                                              n, fetch->request.index, stored.depth + 1, &sink));
+    }
+    uint64_t *pages = rc == RESULT_OK ? arena_alloc(&batch->memory, n * sizeof *pages) : NULL;
+    if (pages == NULL) {
+        return rc == RESULT_OK ? RESULT_MEMORY : rc;
+    }
+    rc = way_requisites(batch, links, n, pages, &job->n_requisites);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    job->state = job->n_requisites > 0 ? RENDER_JOB_LACKING : RENDER_JOB_WAITING;
+    totals->requisites += job->n_requisites;
+    rc = render_table_set_totals(way->table, batch->txn, totals);
+    return rc == RESULT_OK
+               ? render_table_put(way->table, batch->txn, fetch->request.index, job, pages)
+               : rc;
+}
+
+/* ---- settle: the links of answer and document together ---- */
+
+/* Links of a page while they are put together, in the batch's memory. */
+typedef struct WayLinks {
+    LinkInfo *links;
+    uint8_t *hops;
+    uint8_t *kinds;
+    size_t n;
+    Map known; /* by URL */
+} WayLinks;
+
+static Result way_add_link(WayLinks *all, const char *url, float score, uint8_t hop, uint8_t kind,
+                           bool *is_new)
+{
+    static char yes;
+    Hash128 hash = hash_128(url, strlen(url));
+    MapKey key = {.high = hash.high, .low = hash.low};
+    *is_new = map_get(&all->known, key) == NULL;
+    if (!*is_new) {
+        return RESULT_OK;
+    }
+    Result rc = map_put(&all->known, key, &yes);
+    if (rc == RESULT_OK) {
+        all->links[all->n] = (LinkInfo){.url = (char *)(uintptr_t)url, .score = score};
+        all->hops[all->n] = hop;
+        all->kinds[all->n++] = kind;
+    }
+    return rc;
+}
+
+/* The links that the answer had: those of an earlier document go. */
+static Result way_add_stored(Batch *batch, WayLinks *all, const uint64_t *to, const uint8_t *kinds,
+                             size_t n)
+{
+    Buffer url;
+    bool is_new = false;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        PageRef page;
+        uint8_t kind = kinds == NULL ? 0 : kinds[i];
+        if (link_kind_of_byte(kind) == LINK_RENDERED) {
+            continue;
+        }
+        rc = batch_result_of(batch, page_db_get(batch->store->db, batch->txn, to[i], &page, &url));
+        const char *copy =
+            rc == RESULT_OK ? arena_copy(&batch->memory, url.data, url.length) : NULL;
+        if (copy == NULL) {
+            rc = rc == RESULT_OK ? RESULT_MEMORY : rc;
+            break;
+        }
+        rc = way_add_link(all, copy, page.score, page.hop == 0 ? 'L' : page.hop, kind, &is_new);
+    }
+    buffer_destroy(&url);
+    return rc;
+}
+
+static Result way_add_rendered(Batch *batch, WayLinks *all, ParsedPage *page, uint32_t *n_new)
+{
+    LinkInfo *links = NULL;
+    Result rc = host_groups_drop_links(batch, page);
+    if (rc == RESULT_OK) {
+        rc = ingest_spell_links(batch, page, &links);
+    }
+    for (size_t i = 0; i < page->links.n && rc == RESULT_OK; i++) {
+        bool is_new = false;
+        uint8_t kind = (uint8_t)(LINK_RENDERED | link_flags_of_byte(page->links.kinds[i]) << 5);
+        rc = way_add_link(all, links[i].url, links[i].score, page->links.hops[i], kind, &is_new);
+        *n_new += is_new;
+    }
+    return rc;
+}
+
+static Result way_relink(Batch *batch, ParsedPage *page, uint32_t *n_new)
+{
+    PageDB *db = batch->store->db;
+    uint64_t index = page->fetch->request.index;
+    WayLinks all = {.n = 0};
+    uint64_t *to = NULL;
+    uint8_t *kinds = NULL;
+    size_t n = 0;
+    size_t n_diff = 0;
+    map_init(&all.known);
+    Result rc = batch_result_of(batch, page_db_get_links(db, batch->txn, index, &to, &n, &n_diff));
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    rc = batch_result_of(batch, page_db_get_link_kinds(db, batch->txn, index, n, &kinds));
+    if (rc != RESULT_OK) {
+        goto done;
+    }
+    size_t most = n + page->links.n + 1;
+    all.links = arena_alloc(&batch->memory, most * sizeof *all.links);
+    all.hops = arena_alloc(&batch->memory, most);
+    all.kinds = arena_alloc(&batch->memory, most);
+    if (all.links == NULL || all.hops == NULL || all.kinds == NULL) {
+        rc = RESULT_MEMORY;
+        goto done;
+    }
+    rc = way_add_stored(batch, &all, to, kinds, n);
+    if (rc == RESULT_OK) {
+        rc = way_add_rendered(batch, &all, page, n_new);
+    }
+    if (rc == RESULT_OK && *n_new > 0) {
+        PageSink sink = ingest_sink(batch);
+        PageLinks links = {.link_info = all.links, .n_links = all.n};
+        CrawledPage crawled = {.url = page->fetch->request.url, .links = &links};
+        PageWrite write = {.page = &crawled, .link_hops = all.hops, .link_kinds = all.kinds};
+        rc = batch_result_of(batch, page_db_relink(db, batch->txn, &write, &sink));
+    }
+done:
+    map_destroy(&all.known);
+    free(to);
+    free(kinds);
+    return rc;
+}
+
+static Result way_teach(RenderWay *way, Batch *batch, const RenderJob *job, bool is_fruitful)
+{
+    RenderLesson lesson;
+    Result rc = render_table_lesson(way->table, batch->txn, job->pattern, &lesson);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    lesson.rendered++;
+    lesson.fruitful += is_fruitful;
+    return render_table_learn(way->table, batch->txn, job->pattern, &lesson);
+}
+
+static Result way_settle(RenderWay *way, Batch *batch, ParsedPage *page, RenderJob *job,
+                         RenderTotals *totals)
+{
+    const FetchRendering *rendering = page->fetch->rendering;
+    Result rc = RESULT_OK;
+    job->links = 0;
+    if (rendering->has_document) {
+        rc = way_relink(batch, page, &job->links);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    job->state = rendering->has_document ? RENDER_JOB_DONE : RENDER_JOB_FAILED;
+    totals->links += job->links;
+    totals->refused += job->refused;
+    totals->lacking += job->lacking;
+    rc = render_table_set_totals(way->table, batch->txn, totals);
+    if (rc == RESULT_OK) {
+        rc = render_table_put(way->table, batch->txn, page->fetch->request.index, job, NULL);
+    }
+    return rc == RESULT_OK && rendering->has_document
+               ? way_teach(way, batch, job, job->links > 0 || rendering->has_more_text)
+               : rc;
+}
+
+static Result way_take(void *context, Batch *batch, ParsedPage *page)
+{
+    RenderWay *way = context;
+    RenderJob job;
+    RenderTotals totals;
+    Result rc = way_job(way, batch, page->fetch, &job, &totals);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc; /* it was forgotten meanwhile */
+    }
+    return page->fetch->rendering->waits ? way_wait(way, batch, page, &job, &totals)
+                                         : way_settle(way, batch, page, &job, &totals);
+}
+
+IngestRendering render_way_hooks(RenderWay *way)
+{
+    return (IngestRendering){.context = way, .judge = way_judge, .take = way_take};
+}

@@ -1,0 +1,125 @@
+/* Render table: which pages are to be rendered, which wait for what they lack, and what came of the
+ * others.
+ *
+ *                  render_table_want               render_table_put
+ *   no job ---------------------------> WAITING --------------------> LACKING
+ *                                        |   ^                          |
+ *                                        |   '--- fetched again --------|
+ *                                        '---> DONE, FAILED <-----------'
+ *
+ * What: LMDB table `renders`. A job is written in the transaction that stores its page, and changed
+ * in the one that takes what a browser made of it; so whatever ends the process costs CPU time and
+ * nothing else. Keys begin with a letter, and numbers in them with their highest byte, so that they
+ * stand in the order of their values:
+ *
+ *   j INDEX            the job of a page: RenderJob, and the pages that it waits for
+ *   q 255-WEIGHT INDEX its place while it is WAITING: what needs a browser most comes first
+ *   l INDEX            the same while it is LACKING
+ *   p PATTERN          what renderings of one pattern of URLs have brought: RenderLesson
+ *   t                  RenderTotals
+ *
+ * Owns: the handle; the table is the environment's.
+ * Threads: writer: the one with the write transaction. Readers: any, with a transaction of their
+ * own.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
+#ifndef RENDER_RENDER_TABLE_H
+#define RENDER_RENDER_TABLE_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+#define RENDER_TABLE_REQUISITES 4096u /* of one job; a page that lacks more waits for these */
+
+typedef struct RenderTable RenderTable;
+
+typedef enum RenderJobState {
+    RENDER_JOB_WAITING, /* for a browser */
+    RENDER_JOB_LACKING, /* for pages of the crawl */
+    RENDER_JOB_DONE,
+    RENDER_JOB_FAILED, /* no document came of it: RenderJob.end */
+    RENDER_JOB_STATES
+} RenderJobState;
+
+const char *render_job_state_name(RenderJobState state);
+
+/* Saved as it stands; only appended to. */
+typedef struct RenderJob {
+    uint8_t state;  /* RenderJobState */
+    uint8_t weight; /* 0 to 255: how much it needs a browser */
+    uint8_t rounds; /* renderings that were committed */
+    uint8_t end;    /* RenderEnd of the last of them */
+    uint32_t requests;
+    uint32_t lacking;    /* requests without an answer, at its end */
+    uint32_t refused;    /* requests and doors that were refused */
+    uint32_t links;      /* of the document, which the answer did not have */
+    uint32_t cpu_ms;     /* of all rounds */
+    uint32_t text_bytes; /* of the document, about */
+    uint32_t n_requisites;
+    uint64_t pattern; /* hash of the URL's pattern, for RenderLesson */
+    int64_t time_us;  /* of the last round */
+} RenderJob;
+
+/* What came of the renderings of one pattern. */
+typedef struct RenderLesson {
+    uint32_t rendered;
+    uint32_t fruitful; /* with text or links that the answer did not have */
+    uint32_t passed;   /* pages that were not rendered for it */
+    uint32_t spare;
+} RenderLesson;
+
+/* Saved as they stand; only appended to. */
+typedef struct RenderTotals {
+    uint64_t jobs[RENDER_JOB_STATES]; /* as they are now */
+    uint64_t judged;                  /* pages that were asked about */
+    uint64_t passed;                  /* of these, by what was learned */
+    uint64_t rounds;                  /* renderings */
+    uint64_t requisites;              /* URLs that pages waited for, with repetitions */
+    uint64_t links;                   /* that documents had and answers had not */
+    uint64_t cpu_ms;
+    uint64_t refused;
+    uint64_t lacking;
+} RenderTotals;
+
+/* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
+ * and there is none. */
+Result render_table_open(RenderTable **table, MDB_txn *txn);
+void render_table_close(RenderTable *table); /* NULL is allowed */
+
+/* Makes a job of a page, or begins its job anew. */
+Result render_table_want(RenderTable *table, MDB_txn *txn, uint64_t page, uint8_t weight,
+                         uint64_t pattern);
+/* *requisites (may be NULL) is borrowed until the transaction writes or ends, and not aligned: copy
+ * it. RESULT_NOT_FOUND: the page has no job. */
+Result render_table_get(RenderTable *table, MDB_txn *txn, uint64_t page, RenderJob *job,
+                        const void **requisites);
+/* Replaces a job; requisites: job->n_requisites pages. */
+Result render_table_put(RenderTable *table, MDB_txn *txn, uint64_t page, const RenderJob *job,
+                        const uint64_t *requisites);
+
+/* A place among the jobs of one state. Zeroed, it is before the first. */
+typedef struct RenderCursor {
+    uint8_t weight; /* of the job it stands at */
+    uint64_t page;
+    bool has_begun;
+} RenderCursor;
+
+/* The next job that is WAITING or LACKING. RESULT_NOT_FOUND: there are no more. */
+Result render_table_next(RenderTable *table, MDB_txn *txn, RenderJobState state,
+                         RenderCursor *cursor);
+/* The next job in any state, by page. RESULT_NOT_FOUND: there are no more. */
+Result render_table_walk(RenderTable *table, MDB_txn *txn, RenderCursor *cursor, RenderJob *job);
+
+/* Zeroes when nothing is known. */
+Result render_table_lesson(RenderTable *table, MDB_txn *txn, uint64_t pattern,
+                           RenderLesson *lesson);
+Result render_table_learn(RenderTable *table, MDB_txn *txn, uint64_t pattern,
+                          const RenderLesson *lesson);
+Result render_table_totals(RenderTable *table, MDB_txn *txn, RenderTotals *totals);
+/* All but jobs, which the table counts itself. */
+Result render_table_set_totals(RenderTable *table, MDB_txn *txn, const RenderTotals *totals);
+
+#endif
