@@ -517,7 +517,8 @@
     ROW(limits, trap_patterns, COUNT, int64_t, "65536", 64, 1e8, NULL, false, false, \
         "patterns remembered at most, 96 bytes each") \
     ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, true, false, \
-        "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
+        "memory for visit states, their URLs and robots rules, an eighth of it for hosts that have no " \
+        "address yet; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \
         "addresses kept ready for fetching at most; the number grows to it while fetchers " \
         "starve") \

@@ -91,9 +91,9 @@ static inline int store_fixture_schedule(void *context, const PageRef *page, Pag
     return (int)schedule_put(l->fixture->store.schedule, l->txn, page->host, l->level, page->index);
 }
 
-/* Makes one URL known and schedules it. */
-static inline void store_fixture_add(StoreFixture *fixture, MDB_txn *txn, const char *url,
-                                     uint8_t level)
+/* Makes one URL known, which a page links to (PAGE_DB_NO_INDEX: none does), and schedules it. */
+static inline void store_fixture_add_link(StoreFixture *fixture, MDB_txn *txn, const char *url,
+                                          uint8_t level, uint64_t parent)
 {
     StoreFixtureLevel context = {.fixture = fixture, .txn = txn, .level = level};
     PageSink sink = {.context = &context, .discovered = store_fixture_schedule};
@@ -101,7 +101,13 @@ static inline void store_fixture_add(StoreFixture *fixture, MDB_txn *txn, const 
     (void)snprintf(copy, sizeof copy, "%s", url);
     LinkInfo link = {.url = copy, .score = 1};
     CU_ASSERT_EQUAL_FATAL(
-        page_db_discover(fixture->store.db, txn, &link, NULL, 1, PAGE_DB_NO_INDEX, 0, &sink), 0);
+        page_db_discover(fixture->store.db, txn, &link, NULL, 1, parent, 0, &sink), 0);
+}
+
+static inline void store_fixture_add(StoreFixture *fixture, MDB_txn *txn, const char *url,
+                                     uint8_t level)
+{
+    store_fixture_add_link(fixture, txn, url, level, PAGE_DB_NO_INDEX);
 }
 
 #endif

@@ -188,6 +188,7 @@ void dns_message_answer(const Names *names, const unsigned char *query, size_t l
     Name name = names_find(names, q.name, q.name_length);
     if (name.kind == NAME_UNKNOWN) {
         set_code(answer, CODE_NXDOMAIN);
+        answer->delay_ms = names->options->unknown_ms;
     } else if (q.type == TYPE_A && name.kind == NAME_MISBEHAVIOUR &&
                name.trick->kind == TRICK_DNS) {
         TrickAnswer trick = {names, &q, name.address, tcp, now};

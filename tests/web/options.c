@@ -53,6 +53,7 @@ static const OptionRow rows[] = {
     {"ttl", TYPE_COUNT, FIELD(ttl_s), 0, 604800},
     {"move", TYPE_COUNT, FIELD(move_s), 1, 86400},
     {"slow-ms", TYPE_COUNT, FIELD(slow_ms), 1, 3600000},
+    {"unknown-ms", TYPE_COUNT, FIELD(unknown_ms), 0, 3600000},
     {"log", TYPE_TEXT, FIELD(log_path), 0, 0},
     {"graph", TYPE_TEXT, FIELD(graph_path), 0, 0},
     {"hosts-file", TYPE_TEXT, FIELD(hosts_path), 0, 0},
@@ -93,7 +94,8 @@ static const char help[] =
     "  --change-ms N     closed world: page i changes every N * 2^(i % 6) ms; ETag, "
     "Last-Modified, 304\n"
     "  --ttl S           of DNS answers (3600)                  --move S          dns-moving (2)\n"
-    "  --slow-ms N       what slow misbehaviours wait (60000)\n"
+    "  --slow-ms N       what slow misbehaviours wait (60000)   --unknown-ms N    and DNS, for a "
+    "name that is none (0)\n"
     "  --log FILE        a line per request: start_us end_us address host status bytes flags path\n"
     "                    flags: F forbidden by robots.txt, A aborted by the client, R robots.txt,\n"
     "                    C conditional, X and not on what the page was served with last\n"

@@ -40,6 +40,7 @@ typedef struct WebOptions {
     unsigned ttl_s;       /* of DNS answers */
     unsigned move_s;      /* hosts dns-moving change their address so often */
     unsigned slow_ms;     /* what the slow misbehaviours wait for */
+    unsigned unknown_ms;  /* what the answer that a name does not exist waits for */
     /* files */
     const char *log_path;   /* one line per request */
     const char *graph_path; /* written at the start: every page a crawl must find (closed world) */

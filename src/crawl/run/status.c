@@ -160,6 +160,8 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "front", FIELD_INTEGER, NULL, now->frontier.front, 0);
     sink(out, "required_front", FIELD_INTEGER, NULL, now->frontier.required_front, 0);
     sink(out, "evictions", FIELD_INTEGER, NULL, now->frontier.evictions, 0);
+    sink(out, "nameless", FIELD_INTEGER, NULL, now->frontier.nameless, 0);
+    sink(out, "names_left_out", FIELD_INTEGER, NULL, now->frontier.names_left_out, 0);
     sink(out, "todo", FIELD_INTEGER, NULL, todo, 0);
     sink(out, "active", FIELD_INTEGER, NULL, now->fetch.active, 0);
     sink(out, "waiting_proven", FIELD_INTEGER, NULL, now->frontier.crowd.waiting[STANDING_PROVEN],

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "frontier/distributor/host_walk.h"
+#include "frontier/distributor/name_walk.h"
 #include "frontier/distributor/steering.h"
 #include "frontier/host/distributor_state.h"
 #include "frontier/host/visit_dispatch.h"
@@ -106,6 +107,9 @@ static void notice_reader_take_host(Distributor *distributor, MDB_txn *txn, cons
         return;
     }
     VisitState *visit_state = map_get(&distributor->visit_states, map_key(host->host));
+    if (visit_state == NULL && name_walk_offer(distributor, txn, host->host, host->level, now)) {
+        return;
+    }
     if (visit_state == NULL) {
         bool welcome = txn != NULL && visit_home_has_room(distributor) &&
                        host->level <= distributor->walk.waiting_level;
@@ -226,6 +230,7 @@ static void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime 
             mono_before(now, visit_state->politeness.next_fetch)) {
             if (visit_state->distributor.uncommitted == 0 && !visit_state->distributor.recalled &&
                 is_on_disk(distributor, txn, visit_state, now)) {
+                distributor->names.waits |= visit_state->distributor.nameless;
                 visit_home_forget(distributor, visit_state);
             } else {
                 visit_home_rest(distributor, visit_state, now);
@@ -259,8 +264,9 @@ static void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime 
 
 /* ---- Distributor ---- */
 
-#define LOCAL_PAUSES 5    /* of the waits for FETCH_LOCAL, until a name is asked for again */
-#define PAUSE_MS     1000 /* until it is looked again at what could not be done */
+#define LOCAL_PAUSES 5     /* of the waits for FETCH_LOCAL, until a name is asked for again */
+#define NAME_FAR_MS  60000 /* a name that is to be asked for later than this waits on disk */
+#define PAUSE_MS     1000  /* until it is looked again at what could not be done */
 #define TEXT_LIMIT   ((size_t)2 << 20)
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
@@ -317,6 +323,7 @@ static void wait_for_names(Distributor *distributor, VisitState *visit_state, in
     visit_window_release(distributor, visit_state);
     visit_home_account(distributor, visit_state);
     visit_state->distributor.more = true;
+    visit_state->distributor.parked = visit_state->distributor.nameless && wait_ms > NAME_FAR_MS;
     visit_home_rest(distributor, visit_state, now);
 }
 
@@ -326,6 +333,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     distributor->n_resolving--;
     if (visit_state->address.class == FETCH_OK) {
         visit_state->address.tries = 0;
+        visit_home_name(distributor, visit_state);
         if (!visit_state->distributor.placed && !visit_state->identity.guest &&
             distributor->sinks.placed != NULL) {
             visit_state->distributor.placed = true;
@@ -455,6 +463,8 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     }
     purge_visit_states(distributor, txn, now);
     steering_load_hosts(distributor, txn, front, required, now);
+    MonoTime names =
+        name_walk(distributor, txn, steering_names_limit(distributor, front, required), now);
     page_db_txn_abort(distributor->db, txn);
     if (distributor->walk.cut) {
         return now;
@@ -466,7 +476,7 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     if (!mono_before(now, walk_time)) {
         walk_time = mono_add_ms(now, PAUSE_MS);
     }
-    return mono_before(walk_time, next) ? walk_time : next;
+    return mono_earlier(mono_earlier(walk_time, next), names);
 }
 
 void distributor_replan(Distributor *distributor, const DistributorChange *change, MonoTime now)

@@ -206,6 +206,8 @@ struct Frontier {
     atomic_size_t resolving;
     atomic_size_t memory;
     _Atomic uint64_t evictions;
+    atomic_size_t nameless;
+    _Atomic uint64_t names_left_out;
 };
 
 /* ---- distributor thread ---- */
@@ -316,6 +318,8 @@ static void publish_distributor(Frontier *frontier)
     atomic_store_explicit(&frontier->resolving, d->n_resolving, memory_order_relaxed);
     atomic_store_explicit(&frontier->memory, d->memory, memory_order_relaxed);
     atomic_store_explicit(&frontier->evictions, d->steering.evictions, memory_order_relaxed);
+    atomic_store_explicit(&frontier->nameless, d->names.count, memory_order_relaxed);
+    atomic_store_explicit(&frontier->names_left_out, d->names.left_out, memory_order_relaxed);
 }
 
 /* Entries with work, plus visit states that are still on their way to one: otherwise the front
@@ -351,7 +355,8 @@ static void *distributor_main(void *argument)
             deadline = MONO_NEVER;
         } else {
             deadline = distributor_work(&frontier->distributor, front, required, now, wall);
-            hunger_fed(&frontier->hunger, front + frontier->distributor.n_resolving < required,
+            hunger_fed(&frontier->hunger,
+                       front + distributor_arriving(&frontier->distributor) < required,
                        frontier->distributor.walk.next, now);
         }
         publish_distributor(frontier);
@@ -636,6 +641,8 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats)
         .memory_bytes = atomic_load_explicit(&frontier->memory, memory_order_relaxed),
         .queues = distribution_spread(&frontier->distributor.queues),
         .evictions = atomic_load_explicit(&frontier->evictions, memory_order_relaxed),
+        .nameless = atomic_load_explicit(&frontier->nameless, memory_order_relaxed),
+        .names_left_out = atomic_load_explicit(&frontier->names_left_out, memory_order_relaxed),
         .starved = atomic_load_explicit(&frontier->hunger.starved, memory_order_relaxed),
         .crowd = crowd_counts(&frontier->crowd),
     };

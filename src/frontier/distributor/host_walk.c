@@ -6,6 +6,7 @@
 #include "frontier/host/visit_dispatch.h"
 
 #define WALK_IDLE_PAUSE_MS 15000 /* after one that found nothing to load */
+#define WALK_PASSED_MS     8     /* for each 8 hosts that it could not load, 1 ms more */
 #define WALK_AGAIN_MS      60000 /* it begins anew: hosts that were passed by may be loaded now */
 
 void host_walk_left_out(Distributor *distributor, uint32_t host, unsigned level, MonoTime now)
@@ -32,6 +33,8 @@ static WalkStop host_walk_end(Distributor *distributor, MonoTime now)
 {
     /* After a fruitless walk only hosts whose back-off ends can be found: that is not urgent. */
     int64_t pause_ms = distributor->walk.loaded ? HOST_WALK_PAUSE_MS : WALK_IDLE_PAUSE_MS;
+    pause_ms += (int64_t)(distributor->walk.n_passed / WALK_PASSED_MS);
+    distributor->walk.n_passed = 0;
     distributor->walk.loaded = false;
     distributor->walk.cursor = (ScheduleHostCursor){.started = false};
     distributor->walk.back.started = false;
@@ -42,11 +45,11 @@ static WalkStop host_walk_end(Distributor *distributor, MonoTime now)
 
 bool host_walk_has_room(const Distributor *distributor)
 {
-    size_t bytes = distributor->options.memory_bytes;
+    size_t bytes = distributor_memory_most(distributor);
     size_t kept = distributor->steering.wants_lower
                       ? (size_t)(level_bias_lower_share(&distributor->options.bias) * (double)bytes)
                       : 0;
-    return distributor->memory < bytes - kept;
+    return distributor_memory(distributor) < bytes - kept;
 }
 
 void host_walk_restart(Distributor *distributor, MonoTime now)
@@ -91,7 +94,8 @@ WalkStop host_walk_on(Distributor *distributor, MDB_txn *txn, unsigned limit, Mo
         }
         if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL) {
             bool is_full = !host_walk_has_room(distributor);
-            if (levels[i] >= limit || (is_full && visit_birth_is_due(distributor, txn, hosts[i]))) {
+            if (levels[i] >= limit ||
+                (is_full && visit_birth_due(distributor, txn, hosts[i]) == VISIT_DUE)) {
                 distributor->walk.cursor = place;
                 distributor->walk.waiting_level = levels[i];
                 return is_full ? WALK_FULL : WALK_WORSE;
@@ -101,6 +105,7 @@ WalkStop host_walk_on(Distributor *distributor, MDB_txn *txn, unsigned limit, Mo
                 (void)visit_dispatch_load(distributor, txn, hosts[i], levels[i], now);
             }
             distributor->walk.loaded |= distributor->n_resolving > before;
+            distributor->walk.n_passed += distributor->n_resolving == before;
         }
         place = (ScheduleHostCursor){true, levels[i], hosts[i]};
     }

@@ -48,18 +48,28 @@ static unsigned wanted_level(const Distributor *distributor, size_t front, size_
 
 /* The same answer for a few seconds, since the best hosts that wait are looked at again and again
  * while memory is full: it only says how many are to make room. Who loads one reads its record. */
-static bool is_due_lately(Distributor *distributor, MDB_txn *txn, uint32_t host)
+static VisitDue due_lately(Distributor *distributor, MDB_txn *txn, uint32_t host)
 {
     SteeringDue *due = &distributor->steering.dues[host % STEERING_DUES];
     if (due->host == host && due->until > distributor->steering.n_looks) {
         distributor->steering.remembered++;
-        return due->is_due;
+        return (VisitDue)due->due;
     }
-    bool is_due = visit_birth_is_due(distributor, txn, host);
+    VisitDue found = visit_birth_due(distributor, txn, host);
     *due = (SteeringDue){.host = host,
-                         .until = (distributor->steering.n_looks + DUE_LOOKS) & INT32_MAX,
-                         .is_due = is_due};
-    return is_due;
+                         .until = (distributor->steering.n_looks + DUE_LOOKS) & (INT32_MAX / 2),
+                         .due = (unsigned)found & 3u};
+    return found;
+}
+
+/* Hosts that came in as names, and were given addresses when there was no room: as many of the
+ * worst may go for names that wait. Names that lead nowhere send nobody away. */
+static size_t names_come_true(const Distributor *distributor)
+{
+    size_t has = distributor_memory(distributor);
+    size_t most = distributor_memory_most(distributor);
+    size_t hosts = distributor->visit_states.count - distributor->names.count;
+    return has <= most ? 0 : (has - most) / (has / (hosts + 1) + 1) + 1;
 }
 
 /* The hosts that wait, best first, against those in memory, worst first: how many of the former are
@@ -74,6 +84,7 @@ static size_t match(Distributor *distributor, MDB_txn *txn, unsigned limit, size
     size_t n = HOST_WALK_BATCH;
     size_t opponents = 0; /* left at that level */
     size_t matched = 0;
+    size_t names = names_come_true(distributor);
     for (size_t batch = 0; batch < WALK_BATCHES && n == HOST_WALK_BATCH; batch++) {
         Result rc =
             schedule_hosts(distributor->schedule, txn, &cursor, hosts, levels, HOST_WALK_BATCH, &n);
@@ -84,8 +95,11 @@ static size_t match(Distributor *distributor, MDB_txn *txn, unsigned limit, size
             if (matched == most || levels[i] >= limit || worst <= levels[i]) {
                 return matched;
             }
-            if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL &&
-                is_due_lately(distributor, txn, hosts[i])) {
+            VisitDue due = map_get(&distributor->visit_states, map_key(hosts[i])) == NULL
+                               ? due_lately(distributor, txn, hosts[i])
+                               : VISIT_NOT_DUE;
+            if (due == VISIT_DUE || (due == VISIT_NAMELESS && names > 0)) {
+                names -= due == VISIT_NAMELESS;
                 opponents--;
                 matched++;
                 *from = worst;
@@ -124,7 +138,7 @@ static void steering_look_at(Distributor *distributor, VisitState *visit_state)
 {
     unsigned level = visit_state_level(visit_state);
     if (visit_state->distributor.idle || visit_state->distributor.leaving ||
-        level >= SCHEDULE_MAX_LEVELS) {
+        visit_state->distributor.nameless || level >= SCHEDULE_MAX_LEVELS) {
         return;
     }
     if (level >= distributor->steering.evict_from && distributor->steering.n_to_evict > 0 &&
@@ -264,7 +278,7 @@ static void load_lower(Distributor *distributor, MDB_txn *txn, MonoTime now)
     *place = rc == RESULT_OK && n == HOST_WALK_BATCH && cursor.level == level ? *place : 0;
     for (size_t i = 0; rc == RESULT_OK && i < n && of[i] == level && missing > 0; i++) {
         if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL &&
-            visit_birth_is_due(distributor, txn, hosts[i])) {
+            visit_birth_due(distributor, txn, hosts[i]) == VISIT_DUE) {
             distributor->steering.wants_lower = true;
             if (!visit_home_has_room(distributor)) {
                 return;
@@ -318,11 +332,24 @@ static bool somebody_waits(Distributor *distributor, MDB_txn *txn, bool is_hungr
            distributor->walk.waiting_level != SCHEDULE_NO_LEVEL;
 }
 
+unsigned steering_names_limit(const Distributor *distributor, size_t front, size_t required)
+{
+    if (visit_home_has_room(distributor)) {
+        bool is_hungry = front + distributor_arriving(distributor) < required;
+        return is_hungry ? SCHEDULE_MAX_LEVELS : wanted_level(distributor, front, required);
+    }
+    unsigned worst = SCHEDULE_MAX_LEVELS;
+    while (worst > 0 && distributor->steering.loaded_at[worst - 1] == 0) {
+        worst--;
+    }
+    return worst > 0 ? worst - 1 : 0;
+}
+
 void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, size_t required,
                          MonoTime now)
 {
     distributor->walk.cut = false;
-    bool is_hungry = front + distributor->n_resolving < required;
+    bool is_hungry = front + distributor_arriving(distributor) < required;
     bool is_time = !mono_before(now, distributor->steering.next);
     if ((!is_time && !(is_hungry && host_walk_has_room(distributor))) ||
         !somebody_waits(distributor, txn, is_hungry, now)) {
@@ -343,7 +370,7 @@ void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, s
     unsigned limit = SCHEDULE_MAX_LEVELS;
     WalkStop stop = WALK_ON;
     for (size_t batch = 0; stop == WALK_ON; batch++) {
-        is_hungry = front + distributor->n_resolving < required;
+        is_hungry = front + distributor_arriving(distributor) < required;
         limit = is_hungry ? SCHEDULE_MAX_LEVELS : wanted_level(distributor, front, required);
         bool must_go_on = is_hungry && host_walk_has_room(distributor);
         distributor->walk.cut = must_go_on && batch >= HUNGRY_BATCHES;
@@ -358,7 +385,7 @@ void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, s
     if (level_bias_lower_share(&distributor->options.bias) > 0) {
         load_lower(distributor, txn, now);
     }
-    if (stop == WALK_FULL) {
+    if (stop == WALK_FULL || names_come_true(distributor) > 0) {
         plan_evictions(distributor, txn, limit, now);
     }
     bool goes_on = distributor->steering.n_to_evict > 0 || stop == WALK_ON;

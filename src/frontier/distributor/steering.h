@@ -29,4 +29,8 @@
 void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, size_t required,
                          MonoTime now);
 
+/* The level that a host without an address must be better than to be asked for now: any while the
+ * front is small, better than the worst in memory when there is no room. */
+unsigned steering_names_limit(const Distributor *distributor, size_t front, size_t required);
+
 #endif

@@ -64,7 +64,8 @@ typedef struct DistributorSinks {
      */
     void (*unresolved)(void *context, const VisitState *visit_state, FetchClass why,
                        int64_t wait_ms);
-    /* The host has an address for the first time; may be NULL. */
+    /* The host has an address for the first time, and its record will say so; NULL: no record does,
+     * and all hosts count as if they had one. */
     void (*placed)(void *context, const VisitState *visit_state);
     /* A host of CommitNotice.dropped is not in memory, or not any more, and none of its results is
      * uncommitted. May be NULL. */
@@ -87,6 +88,7 @@ typedef struct HostWalk {
     MonoTime next;             /* it starts again not before */
     MonoTime again;            /* it looks at the better levels again, then */
     bool loaded;               /* it has loaded a host since it started */
+    size_t n_passed;           /* and hosts that it did not load */
     bool cut;                  /* it has read enough in one transaction, and goes on at once */
     unsigned waiting_level;    /* of the best host known to wait; SCHEDULE_NO_LEVEL: none does */
 } HostWalk;
@@ -96,8 +98,8 @@ typedef struct HostWalk {
 /* Whether a host on disk might be loaded, when its record was last read. */
 typedef struct SteeringDue {
     uint32_t host;
-    uint32_t until : 31; /* the look at memory that reads it again; 0: never read */
-    uint32_t is_due : 1;
+    uint32_t until : 30; /* the look at memory that reads it again; 0: never read */
+    uint32_t due : 2;    /* VisitDue */
 } SteeringDue;
 
 /* Which hosts are worth their memory. */
@@ -123,6 +125,26 @@ typedef struct Steering {
     uint32_t lower_places[SCHEDULE_MAX_LEVELS]; /* the last of them that was loaded, by level */
 } Steering;
 
+#define NAME_SHARE   8u    /* of the memory: one part of so many is for hosts without an address */
+#define NAME_SOURCES 1024u /* counted; 0 is none */
+
+/* By whom names come: a page, and a registered domain, as hashes. */
+typedef enum NameKind { NAME_OF_PAGE, NAME_OF_DOMAIN, NAME_KINDS } NameKind;
+
+/* The hosts in memory that have no address yet, and those on disk that wait to be asked for
+ * (frontier/distributor/name_walk.h). */
+typedef struct NameRoom {
+    size_t bytes; /* of their visit states */
+    size_t count;
+    uint32_t held[NAME_KINDS][NAME_SOURCES]; /* of them, by source */
+    size_t n_sources[NAME_KINDS];            /* that hold any */
+    bool waits;                              /* some wait on disk */
+    ScheduleHostCursor front;                /* all before it had their turn */
+    ScheduleHostCursor scout;                /* and before it those whose source has one */
+    MonoTime next;                           /* look */
+    uint64_t left_out;                       /* times that a new host had to wait on disk */
+} NameRoom;
+
 typedef struct Distributor {
     DistributorOptions options;
     PolitenessOptions politeness;
@@ -137,6 +159,7 @@ typedef struct Distributor {
     Heap purge;       /* idle visit states by when they may be forgotten */
     HostWalk walk;
     Steering steering;
+    NameRoom names;
     Distribution queues; /* VisitDistribution.uncommitted, where it is not 0 */
     size_t memory;       /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
@@ -167,6 +190,30 @@ static inline void distributor_set_uncommitted(Distributor *distributor, VisitSt
 {
     distribution_move(&distributor->queues, visit_state->distributor.uncommitted, n);
     visit_state->distributor.uncommitted = n;
+}
+
+/* The memory that only hosts without an address may have. */
+static inline size_t distributor_names_most(const Distributor *distributor)
+{
+    return distributor->sinks.placed == NULL ? 0 : distributor->options.memory_bytes / NAME_SHARE;
+}
+
+/* What the others have, and may have. */
+static inline size_t distributor_memory(const Distributor *distributor)
+{
+    return distributor->memory - distributor->names.bytes;
+}
+
+static inline size_t distributor_memory_most(const Distributor *distributor)
+{
+    return distributor->options.memory_bytes - distributor_names_most(distributor);
+}
+
+/* Visit states on their way to the front. A name may lead nowhere: it does not count. */
+static inline size_t distributor_arriving(const Distributor *distributor)
+{
+    size_t names = distributor->names.count;
+    return distributor->n_resolving > names ? distributor->n_resolving - names : 0;
 }
 
 /* How long the host is still left alone, in ms; 0 or less: it is not. */

@@ -186,11 +186,21 @@ bool visit_birth_is_open(const Distributor *distributor, const HostRecord *recor
            distributor_wait_ms(distributor, record) <= FAR_MS;
 }
 
-bool visit_birth_is_due(Distributor *distributor, MDB_txn *txn, uint32_t host)
+bool visit_birth_is_nameless(const Distributor *distributor, const HostRecord *record)
+{
+    return record->address == 0 && distributor->sinks.placed != NULL;
+}
+
+VisitDue visit_birth_due(Distributor *distributor, MDB_txn *txn, uint32_t host)
 {
     HostRecord record;
     distributor->steering.reads++;
     page_db_looked_up(distributor->db, 1);
-    return host_table_get(distributor->host_table, txn, host, &record) == RESULT_OK &&
-           visit_birth_is_open(distributor, &record);
+    if (host_table_get(distributor->host_table, txn, host, &record) != RESULT_OK ||
+        !visit_birth_is_open(distributor, &record)) {
+        return VISIT_NOT_DUE;
+    }
+    bool is_nameless = visit_birth_is_nameless(distributor, &record);
+    distributor->names.waits |= is_nameless;
+    return is_nameless ? VISIT_NAMELESS : VISIT_DUE;
 }

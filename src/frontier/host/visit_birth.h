@@ -13,8 +13,15 @@
 
 /* Whether a host may be in memory: it was not given up, and need not be left alone for long. */
 bool visit_birth_is_open(const Distributor *distributor, const HostRecord *record);
+/* Whether it has never had an address. */
+bool visit_birth_is_nameless(const Distributor *distributor, const HostRecord *record);
+typedef enum VisitDue {
+    VISIT_NOT_DUE,
+    VISIT_DUE,
+    VISIT_NAMELESS /* it would be, but for an address: NameRoom.waits is set */
+} VisitDue;
 /* The same for a host on disk; reads its record. */
-bool visit_birth_is_due(Distributor *distributor, MDB_txn *txn, uint32_t host);
+VisitDue visit_birth_due(Distributor *distributor, MDB_txn *txn, uint32_t host);
 /* Makes the visit state of a host that has none, without URLs. RESULT_EXISTS: its guest is away. */
 Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
                         const HostRecord *record, MonoTime now, VisitState **visit_state);

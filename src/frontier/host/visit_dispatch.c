@@ -130,6 +130,31 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
     }
 }
 
+/* Makes the visit state of a host, and sends it to the resolver. NULL: it was not made. */
+static Result visit_dispatch_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
+                                  const HostRecord *record, MonoTime now, VisitState **out)
+{
+    VisitState *visit_state = NULL;
+    Result rc = visit_birth_host(distributor, txn, host, record, now, &visit_state);
+    *out = visit_state;
+    if (rc != RESULT_OK) {
+        return rc; /* the walk comes by again */
+    }
+    if (!port_set_has(distributor->options.ports, visit_state->identity.port)) {
+        visit_state->politeness.dropped = true;
+        distributor->sinks.drop(distributor->sinks.context, visit_state, FETCH_BAD_PORT);
+    } else {
+        rc = disk_read_note(distributor, visit_window_refill(distributor, txn, visit_state));
+    }
+    visit_home_account(distributor, visit_state);
+    if (rc != RESULT_OK || visit_state_count(visit_state) == 0) {
+        visit_home_rest(distributor, visit_state, now);
+    } else {
+        visit_dispatch_resolve(distributor, visit_state);
+    }
+    return rc;
+}
+
 Result visit_dispatch_load(Distributor *distributor, MDB_txn *txn, uint32_t host, unsigned level,
                            MonoTime now)
 {
@@ -141,25 +166,37 @@ Result visit_dispatch_load(Distributor *distributor, MDB_txn *txn, uint32_t host
     if (rc != RESULT_OK || !visit_birth_is_open(distributor, &record)) {
         return rc;
     }
-    rc = visit_birth_host(distributor, txn, host, &record, now, &visit_state);
-    if (rc != RESULT_OK) {
-        return rc; /* the walk comes by again */
-    }
-    if (!port_set_has(distributor->options.ports, visit_state->identity.port)) {
-        visit_state->politeness.dropped = true;
-        distributor->sinks.drop(distributor->sinks.context, visit_state, FETCH_BAD_PORT);
-        visit_home_account(distributor, visit_state);
-        visit_home_rest(distributor, visit_state, now);
+    if (visit_birth_is_nameless(distributor, &record)) {
+        distributor->names.waits = true;
         return RESULT_OK;
     }
-    rc = disk_read_note(distributor, visit_window_refill(distributor, txn, visit_state));
-    visit_home_account(distributor, visit_state);
-    if (rc != RESULT_OK || visit_state_count(visit_state) == 0) {
-        visit_home_rest(distributor, visit_state, now);
+    rc = visit_dispatch_bear(distributor, txn, host, &record, now, &visit_state);
+    if (visit_state != NULL && visit_state_count(visit_state) > 0) {
+        distributor->steering
+            .loaded_at[level < SCHEDULE_MAX_LEVELS ? level : SCHEDULE_MAX_LEVELS - 1]++;
+    }
+    return rc;
+}
+
+Result visit_dispatch_load_name(Distributor *distributor, MDB_txn *txn, uint32_t host,
+                                const HostRecord *record, const uint16_t sources[NAME_KINDS],
+                                MonoTime now)
+{
+    NameRoom *names = &distributor->names;
+    VisitState *visit_state = NULL;
+    Result rc = visit_dispatch_bear(distributor, txn, host, record, now, &visit_state);
+    if (visit_state == NULL) {
         return rc;
     }
-    distributor->steering
-        .loaded_at[level < SCHEDULE_MAX_LEVELS ? level : SCHEDULE_MAX_LEVELS - 1]++;
-    visit_dispatch_resolve(distributor, visit_state);
-    return RESULT_OK;
+    visit_state->distributor.nameless = true;
+    names->bytes += visit_state->distributor.accounted;
+    names->count++;
+    for (size_t kind = 0; kind < NAME_KINDS; kind++) {
+        visit_state->distributor.sources[kind] = sources[kind];
+        if (sources[kind] != 0) {
+            names->n_sources[kind] += names->held[kind][sources[kind]] == 0;
+            names->held[kind][sources[kind]]++;
+        }
+    }
+    return rc;
 }

@@ -47,7 +47,9 @@ bool visit_home_is_scarce(const Distributor *distributor)
 void visit_home_account(Distributor *distributor, VisitState *visit_state)
 {
     size_t memory = visit_state_memory(visit_state);
-    distributor->memory += memory - visit_state->distributor.accounted; /* modular: may shrink */
+    size_t change = memory - visit_state->distributor.accounted; /* modular: may shrink */
+    distributor->memory += change;
+    distributor->names.bytes += visit_state->distributor.nameless ? change : 0;
     visit_state->distributor.accounted = memory;
 }
 
@@ -55,6 +57,24 @@ void visit_home_keep(Distributor *distributor, VisitState *visit_state)
 {
     distributor->steering.n_leaving -= visit_state->distributor.leaving;
     visit_state->distributor.leaving = false;
+}
+
+void visit_home_name(Distributor *distributor, VisitState *visit_state)
+{
+    NameRoom *names = &distributor->names;
+    if (!visit_state->distributor.nameless) {
+        return;
+    }
+    visit_state->distributor.nameless = false;
+    names->bytes -= visit_state->distributor.accounted;
+    names->count--;
+    for (size_t kind = 0; kind < NAME_KINDS; kind++) {
+        uint16_t source = visit_state->distributor.sources[kind];
+        if (source != 0) {
+            names->held[kind][source]--;
+            names->n_sources[kind] -= names->held[kind][source] == 0;
+        }
+    }
 }
 
 /* When the delay behind its last fetch ends, whatever rest a failure has cost. */
@@ -142,6 +162,7 @@ void visit_home_forget(Distributor *distributor, VisitState *visit_state)
     if (visit_state->distributor.awaited) {
         distributor->sinks.left(distributor->sinks.context, visit_state->identity.host);
     }
+    visit_home_name(distributor, visit_state);
     distributor_set_uncommitted(distributor, visit_state, 0); /* a retired one may have some */
     distributor->memory -= visit_state->distributor.accounted;
     visit_state_delete(visit_state);

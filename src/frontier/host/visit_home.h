@@ -26,14 +26,17 @@ VisitState *visit_guest_find(Distributor *distributor, const char *origin, size_
 Result visit_guest_add(Distributor *distributor, VisitState *guest);
 void visit_guest_remove(Distributor *distributor, const VisitState *guest);
 
+/* Whether one more host that has an address may be in memory. */
 static inline bool visit_home_has_room(const Distributor *distributor)
 {
-    return distributor->memory < distributor->options.memory_bytes;
+    return distributor_memory(distributor) < distributor_memory_most(distributor);
 }
 /* Whether half of the memory is used. The other half is for hosts that can be fetched from soon. */
 bool visit_home_is_scarce(const Distributor *distributor);
 /* Updates Distributor.memory for a visit state that is at home. */
 void visit_home_account(Distributor *distributor, VisitState *visit_state);
+/* It has an address now, or is being forgotten: its place among the names is free. */
+void visit_home_name(Distributor *distributor, VisitState *visit_state);
 /* Ends the eviction of a visit state: it is being forgotten, or it stays because it is needed. */
 void visit_home_keep(Distributor *distributor, VisitState *visit_state);
 /* Keeps a visit state that has nothing to do until it may be forgotten. A visit state whose host

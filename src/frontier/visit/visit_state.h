@@ -340,6 +340,8 @@ typedef struct VisitDistribution {
     bool capped;           /* no window: what is uncommitted may reach its limit of pages */
     size_t accounted;      /* bytes of it in Distributor.memory */
     bool placed;           /* ingest knows its address */
+    bool nameless;         /* it has never had one: it is in the room for names */
+    uint16_t sources[2];   /* and counts there by the page that named it, and by its domain */
     bool parked;           /* waits long while memory is short: forgotten as soon as disk knows */
     HeapNode by_purge;     /* when it may be forgotten */
 } VisitDistribution;

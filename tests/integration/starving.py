@@ -1,0 +1,146 @@
+"""Nothing that hostile sites send starves the others, or takes more memory than crawl.memory and a fifth.
+
+Good hosts of tests/web are crawled beside bombs: pages with links to tens of thousands of host names that do not
+exist, of links, of sitemaps, of compressed zeros, of noise, rules of robots.txt without number, and hosts that drip.
+How many pages of good hosts the server sends in each window is compared with what it sends when they are alone; the
+residence of the crawl is sampled from outside. With FULL=1 there are 200 good hosts, 25 bombs of each kind and 10 000
+hosts that drip, wherever the good ones stand among the seeds."""
+import collections
+import gzip
+import http.server
+import os
+import random
+import threading
+import time
+
+import harness
+import memory
+import running
+import shares
+
+GOOD = 200 if harness.FULL else 40
+BOMBS = 25 if harness.FULL else 5
+NAMES = 45000 if harness.FULL else 15000
+DRIPS = 10000 if harness.FULL else 1200
+MEMORY = 192 if harness.FULL else 64
+WINDOW = 10 if harness.FULL else 4  # seconds
+PLACES = ("first", "between", "last")
+DOMAIN = "bombs.test"
+
+
+class Bombs(http.server.BaseHTTPRequestHandler):
+    """KIND-N.bombs.test"""
+    protocol_version = "HTTP/1.1"
+    noise = random.Random(1).randbytes((2 << 20) - 100)
+    rules = b"User-agent: *\n" + b"".join(b"Disallow: /*a*b%d*c$\n" % i for i in range(25000))
+    zeros = gzip.compress(b"<a href=x>" * (20 << 20), 1)
+    made = {}
+
+    def log_message(self, *_):
+        pass
+
+    def body_of(self, kind, name):
+        """(body, coding); of a path that is none of these the same as of the root."""
+        if self.path == "/robots.txt":
+            lists = b"".join(b"Sitemap: http://%s/map%d.xml\n" % (self.headers["Host"].encode(), i) for i in range(20))
+            return {"rules": self.rules, "sitemaps": lists}.get(kind, b""), None
+        if kind == "names":  # of every other page they are of one registered domain
+            number = int(name.rpartition(b"-")[2])
+            of = b"of-%d.test" % number if number % 2 else b"test"
+            return b"".join(b"<a href=http://%x-%d.%s/>x</a>" % (i, number, of) for i in range(NAMES)), None
+        if kind == "links":
+            return b"".join(b"<a href=/%s/%x>x</a>" % (name, i) for i in range(100000)), None
+        if kind == "sitemaps" and self.path.startswith("/map"):
+            host, path = self.headers["Host"].encode(), self.path.encode()
+            return b"<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>" + b"".join(
+                b"<url><loc>http://%s%s/%x</loc></url>" % (host, path, i) for i in range(50000)) + b"</urlset>", None
+        if kind == "zeros":
+            return self.zeros, "gzip"
+        return (b"a page" if kind in ("rules", "sitemaps") else self.noise), None
+
+    def do_GET(self):
+        name = self.headers["Host"].split(".")[0].encode()
+        kind = name.split(b"-")[0].decode()
+        if self.path == "/" or kind in ("rules", "zeros", "noise") or self.path == "/robots.txt":
+            body, coding = self.made.get((name, self.path)) or self.body_of(kind, name)
+        elif kind == "sitemaps" and self.path.startswith("/map"):
+            body, coding = self.body_of(kind, name)
+        else:
+            body, coding = b"a page of " + name, None
+        try:
+            self.send_response(200 if body else 404)
+            self.send_header("Content-Type", "text/xml" if self.path.startswith("/map") else "text/html")
+            if coding:
+                self.send_header("Content-Encoding", coding)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        except ConnectionError:
+            pass  # cut at the limit of the body
+
+
+def bombs_of(kinds):
+    return [f"{kind}-{i}" for kind in kinds for i in range(BOMBS)]
+
+
+def crowded(path, place, kinds, n_drips, seconds, *options):
+    """Crawls good hosts, each asked every 500 ms, beside bombs of these kinds and hosts that drip. Returns how many
+    good pages the server sent in each window, the most that was resident in MiB, and the lines of status.log."""
+    os.mkdir(path)
+    server = harness.HttpServer(("0.0.0.0", 0), Bombs)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    bad = [f"{name}.{DOMAIN}" for name in bombs_of(kinds)]
+    with open(path + "/zone", "w", encoding="ascii") as zone:
+        zone.writelines(f"{name}=127.91.{i // 200}.{i % 200 + 1}\n" for i, name in enumerate(bad))
+    port = server.server_address[1]
+    bad = [f"{name}:{port}" for name in bad] + [f"slow-drip-{i}.web.test" for i in range(n_drips)]
+    with harness.Web(path, hosts=GOOD, zone=path + "/zone", unknown_ms=200) as web:
+        seeds = path + "/all-seeds.txt"
+        with open(seeds, "w", encoding="ascii") as file:
+            file.writelines(f"http://{name}/\n" for name in shares.seed_order(place, list(web.hosts()), bad))
+        most, ended, start = [0], threading.Event(), time.monotonic()
+
+        def sample(pid):
+            while not ended.wait(0.1):
+                most[0] = max(most[0], memory.resident_kb(pid)[0])
+
+        with running.Crawl(web, path + "/crawl", "--no-warc", *(word for option in (
+                "crawl.grace=0s", "log.status_interval=500ms", "limits.hosts_per_domain=0", "scope.sitemaps=yes",
+                *options) for word in ("--set", option)), seeds=seeds, wait="500ms") as crawl:
+            sampler = threading.Thread(target=sample, args=(crawl.process,))
+            sampler.start()
+            harness.until(lambda: crawl.process.poll() is not None or time.monotonic() > start + seconds, seconds + 60)
+            ended.set()
+            sampler.join()
+        requests = web.requests()
+    server.shutdown()
+    first = min(r.start for r in requests)
+    counts = collections.Counter(int((r.start - first) / 1e6 / WINDOW) for r in requests
+                                 if shares.is_good(r) and "R" not in r.flags)
+    return [counts[i] for i in range(int(seconds / WINDOW))], most[0] / 1024, shares.read_status(path + "/crawl")
+
+
+ALONE = {}
+
+
+def alone(path, seconds=3 * WINDOW):
+    """What good hosts get when nobody is beside them: the least of its windows but the first."""
+    if "got" not in ALONE:
+        ALONE["got"] = min(crowded(path + "/alone", "first", (), 0, seconds, f"crawl.memory={MEMORY}Mi")[0][1:])
+    return ALONE["got"]
+
+
+@harness.alone  # it compares rates
+def bombs_of_names(report, path):
+    """Pages with links to names that do not exist."""
+    wanted = alone(path)
+    for place in PLACES if harness.FULL else PLACES[:1]:
+        got, most, status = crowded(f"{path}/{place}", place, ("names",), 0, 6 * WINDOW,
+                                    f"crawl.memory={MEMORY}Mi")
+        report.check(f"good hosts named {place} beside bombs of names: {got} pages in {WINDOW} s each, {wanted} alone", min(got[1:]) > 0.9 * wanted,
+                     str(status[-1:]))
+        report.check(f"and {most:.0f} Mi are resident, of {MEMORY} Mi and a fifth", most < MEMORY * memory.SLACK)
+
+
+if __name__ == "__main__":
+    harness.main(bombs_of_names)
