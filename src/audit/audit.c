@@ -141,7 +141,7 @@ Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory,
     if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = host_table_open(&robots->hosts, txn);
+    Result rc = host_table_open(&robots->hosts, txn, page_db_journal(db));
     /* Handles stay open when the transaction that opened them is committed. */
     if (page_db_txn_commit(db, txn) != page_db_error_ok && rc == RESULT_OK) {
         rc = RESULT_IO;

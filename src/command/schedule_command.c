@@ -162,7 +162,7 @@ static Result in_transaction(Refused *refused, Piece *piece, uint64_t first)
         return RESULT_IO;
     }
     Result rc = schedule_open(&schedule, txn, NULL);
-    rc = rc == RESULT_OK ? host_table_open(&hosts, txn) : rc;
+    rc = rc == RESULT_OK ? host_table_open(&hosts, txn, page_db_journal(refused->db)) : rc;
     rc = rc == RESULT_OK ? piece(refused, txn, schedule, hosts, first) : rc;
     if (rc == RESULT_OK) {
         rc = page_db_txn_commit(refused->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;

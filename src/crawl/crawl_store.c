@@ -178,6 +178,7 @@ CrawlStoreOptions crawl_store_options(const Config *config, const DedupSteps *de
                                             .score_ratio = ratio,
                                             .has_express = config_is_continuous(config)},
                                .dedup = *dedup,
+                               .journal_bytes = (size_t)config->store_journal,
                                .continuous = config_is_continuous(config),
                                .renders = config->render_mode != RENDER_MODE_OFF};
 }
@@ -202,9 +203,10 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
     if (page_db_txn_begin(tables->db, false, &txn) != 0) {
         return RESULT_IO;
     }
+    journal_set_rows(page_db_journal(tables->db), options->journal_bytes / JOURNAL_BYTES_A_ROW);
     Result rc = schedule_open(&tables->schedule, txn, &options->schedule);
     if (rc == RESULT_OK) {
-        rc = host_table_open(&tables->hosts, txn);
+        rc = host_table_open(&tables->hosts, txn, page_db_journal(tables->db));
     }
     if (rc == RESULT_OK) {
         rc = held_table_open(&tables->held, txn);
@@ -228,7 +230,7 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
         rc = render_table_open(&store->renders, txn);
     }
     if (rc == RESULT_OK) {
-        rc = lmdb_result(mdb_dbi_open(txn, "bodies", MDB_CREATE, &tables->bodies), "open bodies");
+        rc = body_table_open(&tables->bodies, txn, page_db_journal(tables->db));
     }
     if (rc == RESULT_OK) {
         rc = near_table_open(txn, &tables->near);
@@ -307,6 +309,7 @@ void crawl_store_close_tables(CrawlStore *store)
     wait_table_close(store->tables.waits);
     group_table_close(store->tables.groups);
     feed_table_close(store->tables.feeds);
+    body_table_close(store->tables.bodies);
     revisit_table_close(store->tables.revisits);
     render_table_close(store->renders);
     store->renders = NULL;

@@ -26,8 +26,9 @@ typedef struct CrawlStoreOptions {
     size_t map_bytes; /* 0 = PageDB's default */
     ScheduleOptions schedule;
     DedupSteps dedup;
-    bool continuous; /* open the revisit tables */
-    bool renders;    /* open the table of jobs for browsers */
+    bool continuous;      /* open the revisit tables */
+    bool renders;         /* open the table of jobs for browsers */
+    size_t journal_bytes; /* of memory for the journal's index; 0 = none is used */
 } CrawlStoreOptions;
 
 /* What the configuration says. */

@@ -1,3 +1,4 @@
+#include "store/pages/page_db_read.h"
 #include "crawl/crawl_view.h"
 
 #include <errno.h>
@@ -97,7 +98,7 @@ static Result crawl_view_open_tables(CrawlView *view)
     if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = host_table_open(&view->hosts, txn);
+    Result rc = host_table_open(&view->hosts, txn, page_db_journal(view->db));
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     if (rc == RESULT_OK && mdb_dbi_open(txn, "schedule", 0, &dbi) == MDB_SUCCESS) {
         rc = schedule_open(&view->schedule, txn, NULL);

@@ -443,6 +443,9 @@
         "bytes of parsed pages that wait for their commit; beyond it, parsing waits") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, true, false, \
         "longest time that a result waits for its commit") \
+    ROW(store, journal, SIZE, int64_t, "48Mi", 0, CONFIG_BIG, NULL, false, false, \
+        "memory for the index of the journal, in which changed rows wait until many are written at once; the " \
+        "more, the fewer bytes a result writes once the database is large; 0 = every row is written at once") \
     ROW(store, reader_age, TIME, int64_t, "1m", 1000, 24 * 3600e3, NULL, false, false, \
         "a warning names the process whose snapshot keeps the database from reusing room for so long") \
     ROW(store, filter, TEXT, char *, "", 0, 0, NULL, true, false, \

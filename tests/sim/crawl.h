@@ -39,6 +39,7 @@ typedef struct CrawlOptions {
     size_t sieve_bytes;   /* memory of the sieve; 0 = none: batches look links up themselves */
     uint64_t sieve_least; /* URLs known before it is used */
     size_t map_bytes;     /* of the database */
+    size_t journal_bytes; /* of memory for its index; 0 = none */
     uint32_t leaves;      /* of every such transaction the pages are counted; 0 = none */
     uint16_t agent;       /* for the books of the audit */
     PolitenessOptions politeness;

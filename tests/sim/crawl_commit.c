@@ -22,14 +22,15 @@
 /* ---- the store
  * ---------------------------------------------------------------------------------------- */
 
-static bool open_tables(IngestStore *store)
+static bool open_tables(IngestStore *store, size_t journal_bytes)
 {
+    journal_set_rows(page_db_journal(store->db), journal_bytes / JOURNAL_BYTES_A_ROW);
     MDB_txn *txn = NULL;
     return page_db_txn_begin(store->db, false, &txn) == 0 &&
            schedule_open(&store->schedule, txn, NULL) == RESULT_OK &&
            wait_table_open(&store->waits, txn) == RESULT_OK &&
-           host_table_open(&store->hosts, txn) == RESULT_OK &&
-           mdb_dbi_open(txn, "bodies", MDB_CREATE, &store->bodies) == 0 &&
+           host_table_open(&store->hosts, txn, page_db_journal(store->db)) == RESULT_OK &&
+           body_table_open(&store->bodies, txn, page_db_journal(store->db)) == RESULT_OK &&
            mdb_dbi_open(txn, "crawl", MDB_CREATE, &store->crawl) == 0 &&
            page_db_txn_commit(store->db, txn) == 0;
 }
@@ -92,7 +93,8 @@ bool crawl_store_of(Crawl *crawl)
     PageDBOptions options = {.map_bytes = crawl->options.map_bytes, .no_sync = true};
     MDB_txn *txn = NULL;
     if (page_db_open(&crawl->store.db, crawl->options.directory, &options) != 0 ||
-        !open_tables(&crawl->store) || page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
+        !open_tables(&crawl->store, crawl->options.journal_bytes) ||
+        page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
         return false;
     }
     bool ok = ingest_read_totals(txn, crawl->store.crawl, &crawl->totals) == RESULT_OK &&
@@ -117,6 +119,7 @@ void crawl_store_drop(Crawl *crawl, bool remove)
     schedule_close(crawl->store.schedule);
     wait_table_close(crawl->store.waits);
     host_table_close(crawl->store.hosts);
+    body_table_close(crawl->store.bodies);
     page_db_set_persist(crawl->store.db, !remove);
     (void)page_db_delete(crawl->store.db);
     crawl->store = (IngestStore){.db = NULL};

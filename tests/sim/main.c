@@ -2,7 +2,7 @@
  *
  *   sim [--urls N] [--hosts N] [--addresses N] [--seed N] [--crashes N] [--memory BYTES]
  *       [--connections N] [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]
- *       [--sieve BYTES] [--sieve-from URLS] [--directory DIR] [--leaves N]
+ *       [--sieve BYTES] [--sieve-from URLS] [--directory DIR] [--leaves N] [--journal BYTES]
  *   sim --agents N [--urls N] [--hosts N] [--addresses N] [--seed N] [--lost N] [--kills N]
  *       [--cuts N] [--downs N] [--limit PAGES] [--mutation floor|lease]   (cluster_sim.h)
  *
@@ -38,6 +38,7 @@ typedef struct Settings {
     uint32_t batch_pages;
     uint32_t trouble;
     uint32_t days;       /* longer than this means that it does not end */
+    int64_t journal;     /* memory of its index; 0 = none */
     int64_t sieve;       /* memory of the sieve; 0 = none */
     uint32_t sieve_from; /* URLs known before it is used */
     uint32_t leaves;     /* of every such transaction the pages are counted; 0 = none */
@@ -270,6 +271,7 @@ static int simulate(const Settings *settings)
                             .sieve_bytes = (size_t)settings->sieve,
                             .sieve_least = settings->sieve_from,
                             .map_bytes = (size_t)1 << 38,
+                            .journal_bytes = (size_t)settings->journal,
                             .leaves = settings->leaves,
                             .politeness = crawl_politeness(),
                             .seeds = settings->hosts / 1000 + 1};
@@ -331,35 +333,22 @@ static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
-                                          {"hosts", required_argument, NULL, 'h'},
-                                          {"addresses", required_argument, NULL, 'a'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"crashes", required_argument, NULL, 'c'},
-                                          {"memory", required_argument, NULL, 'm'},
-                                          {"connections", required_argument, NULL, 'n'},
-                                          {"batch-time", required_argument, NULL, 'b'},
-                                          {"days", required_argument, NULL, 'd'},
-                                          {"trouble", required_argument, NULL, 't'},
-                                          {"batch-pages", required_argument, NULL, 'B'},
-                                          {"sieve", required_argument, NULL, 'S'},
-                                          {"sieve-from", required_argument, NULL, 'f'},
-                                          {"directory", required_argument, NULL, 'D'},
-                                          {"agents", required_argument, NULL, 'A'},
-                                          {"lost", required_argument, NULL, 'L'},
-                                          {"kills", required_argument, NULL, 'K'},
-                                          {"cuts", required_argument, NULL, 'C'},
-                                          {"downs", required_argument, NULL, 'N'},
-                                          {"limit", required_argument, NULL, 'l'},
-                                          {"mutation", required_argument, NULL, 'M'},
-                                          {"moves", required_argument, NULL, 'V'},
-                                          {"host-urls", required_argument, NULL, 'H'},
-                                          {"trouble-s", required_argument, NULL, 'T'},
-                                          {"stops", required_argument, NULL, 'P'},
-                                          {"leaves", required_argument, NULL, 'E'},
-                                          {"returns", required_argument, NULL, 'R'},
-                                          {"orders", required_argument, NULL, 'O'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
+        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
+        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
+        {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
+        {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
+        {"batch-pages", required_argument, NULL, 'B'}, {"sieve", required_argument, NULL, 'S'},
+        {"sieve-from", required_argument, NULL, 'f'},  {"directory", required_argument, NULL, 'D'},
+        {"agents", required_argument, NULL, 'A'},      {"lost", required_argument, NULL, 'L'},
+        {"kills", required_argument, NULL, 'K'},       {"cuts", required_argument, NULL, 'C'},
+        {"downs", required_argument, NULL, 'N'},       {"limit", required_argument, NULL, 'l'},
+        {"mutation", required_argument, NULL, 'M'},    {"moves", required_argument, NULL, 'V'},
+        {"host-urls", required_argument, NULL, 'H'},   {"trouble-s", required_argument, NULL, 'T'},
+        {"stops", required_argument, NULL, 'P'},       {"leaves", required_argument, NULL, 'E'},
+        {"returns", required_argument, NULL, 'R'},     {"orders", required_argument, NULL, 'O'},
+        {"journal", required_argument, NULL, 'j'},     {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
@@ -370,6 +359,7 @@ int main(int argc, char **argv)
                          .batch_pages = 928, /* what crawl.memory = 256Mi leaves of them */
                          .trouble = 1,
                          .sieve = 16 << 20,
+                         .journal = 48 << 20,
                          .sieve_from = 2000000,
                          .days = 365};
     ClusterSimOptions cluster = {.agents = 0, .host_urls = 1000, .trouble_s = 400};
@@ -377,8 +367,8 @@ int main(int argc, char **argv)
     bool ok = true;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1 && ok) {
         uint64_t number = 0;
-        bool is_number =
-            option != 'm' && option != 'S' && option != 'D' && option != 'M' && option != '?';
+        bool is_number = option != 'm' && option != 'S' && option != 'D' && option != 'M' &&
+                         option != 'j' && option != '?';
         ok = option != '?' && (!is_number || read_number(optarg, UINT32_MAX / 2, &number));
         settings.urls = option == 'u' ? (uint32_t)number : settings.urls;
         settings.hosts = option == 'h' ? (uint32_t)number : settings.hosts;
@@ -395,6 +385,7 @@ int main(int argc, char **argv)
         settings.directory = option == 'D' ? optarg : settings.directory;
         ok = ok && take_cluster_option(&cluster, option, (unsigned)number, optarg);
         ok = ok && (option != 'S' || option_parse_size(optarg, &settings.sieve) == RESULT_OK);
+        ok = ok && (option != 'j' || option_parse_size(optarg, &settings.journal) == RESULT_OK);
         ok = ok && (option != 'm' || option_parse_size(optarg, &settings.memory) == RESULT_OK);
     }
     if (!ok || settings.hosts == 0 || settings.addresses == 0 || optind != argc) {
@@ -403,6 +394,7 @@ int main(int argc, char **argv)
                     "           [--crashes N] [--memory SIZE] [--connections N]\n"
                     "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
                     "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR] [--leaves N]\n"
+                    "           [--journal SIZE]\n"
                     "       sim --agents N [--lost N] [--kills N] [--cuts N] [--downs N]\n"
                     "           [--moves N] [--stops N] [--returns N] [--orders N] [--trouble-s N] "
                     "[--limit N] "

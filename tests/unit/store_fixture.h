@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/pages/page_db_read.h"
 #include "store/pages/page_db_open.h"
 #include "ingest/batch/ingest_batch.h"
 #include "folder_fixture.h"
@@ -31,8 +32,11 @@ static inline void store_fixture_reopen(StoreFixture *fixture)
     CU_ASSERT_EQUAL_FATAL(wait_table_open(&fixture->store.waits, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(group_table_open(&fixture->store.groups, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(feed_table_open(&fixture->store.feeds, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(host_table_open(&fixture->store.hosts, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "bodies", MDB_CREATE, &fixture->store.bodies), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        host_table_open(&fixture->store.hosts, txn, page_db_journal(fixture->store.db)), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        body_table_open(&fixture->store.bodies, txn, page_db_journal(fixture->store.db)),
+        RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "keys", MDB_CREATE, &fixture->store.keys), 0);
     CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "crawl", MDB_CREATE, &fixture->store.crawl), 0);
     CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(fixture->store.db, txn), 0);
@@ -52,6 +56,7 @@ static inline void store_fixture_close(StoreFixture *fixture, bool remove)
     wait_table_close(fixture->store.waits);
     group_table_close(fixture->store.groups);
     feed_table_close(fixture->store.feeds);
+    body_table_close(fixture->store.bodies);
     host_table_close(fixture->store.hosts);
     page_db_set_persist(fixture->store.db, !remove);
     (void)page_db_delete(fixture->store.db);

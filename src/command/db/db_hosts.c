@@ -80,7 +80,7 @@ static int list_parked(DbView *view)
     Schedule *schedule = NULL;
     Result rc = db_open_schedule(view, &schedule);
     if (rc == RESULT_OK && schedule != NULL) {
-        rc = host_table_open(&hosts, view->txn);
+        rc = host_table_open(&hosts, view->txn, page_db_journal(view->db));
     }
     uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
     int turn = page_db_error_ok;
@@ -112,7 +112,7 @@ static int list_parked(DbView *view)
 static int list_records(DbView *view, bool (*fn)(const HostRecord *record, const char *origin))
 {
     HostTable *hosts = NULL;
-    Result rc = host_table_open(&hosts, view->txn);
+    Result rc = host_table_open(&hosts, view->txn, page_db_journal(view->db));
     uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
     int turn = page_db_error_ok;
     for (uint32_t i = 0; hosts != NULL && rc == RESULT_OK && i < n_hosts; i++) {
@@ -197,7 +197,7 @@ static int list_hosts(DbView *view, const HostCounts *counts, const char *only, 
     HostTable *hosts = NULL;
     int64_t now_ms = wall_now().us / 1000;
     uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
-    Result result = host_table_open(&hosts, view->txn);
+    Result result = host_table_open(&hosts, view->txn, page_db_journal(view->db));
     int rc = result == RESULT_OK || result == RESULT_NOT_FOUND ? page_db_error_ok
                                                                : page_db_error_damaged;
     for (uint32_t host = 0; host < n_hosts && rc == page_db_error_ok; host++) {

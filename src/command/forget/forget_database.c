@@ -73,7 +73,7 @@ bool forget_database_record(const ForgetDatabase *d, uint64_t index, PageRecord 
     MDB_dbi dbi = 0;
     MDB_val bytes;
     return forget_table(d->read, "idx2info", &dbi) == 0 &&
-           page_pack_find(d->read, dbi, index, &bytes) == 0 &&
+           page_pack_find(d->read, dbi, NULL, index, &bytes) == 0 &&
            page_record_read(bytes.mv_data, bytes.mv_size, index, 0, record) &&
            record->host < d->n_hosts;
 }

@@ -21,11 +21,17 @@
 #include "rules/scope/denials.h"
 #include "store/archive/warc.h"
 #include "store/archive/warc_files.h"
+#include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_open.h"
+#include "store/pages/page_db_read.h"
+#include "store/tables/body_table.h"
+#include "store/tables/host_table.h"
 
 #define ORDER   "forget/order"
 #define READY   "forget/ready"
 #define STAGING "forget/new"
+
+#define DRAINED_ROWS 65536u /* of the journal, in a transaction */
 
 /* "DIR/NAME"; NULL without memory. */
 char *forget_order_path(const char *directory, const char *name)
@@ -219,6 +225,35 @@ static Result forget_settle_warc(ForgetOrder *forget, MDB_txn *txn)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
+/* The tables get what waits in the journal: they are copied row by row. */
+static Result forget_drain_journal(PageDB *db)
+{
+    bool done = false;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && !done) {
+        MDB_txn *txn = NULL;
+        HostTable *hosts = NULL;
+        BodyTable *bodies = NULL;
+        Journal *journal = page_db_journal(db);
+        if (page_db_txn_begin(db, false, &txn) != page_db_error_ok) {
+            return RESULT_IO;
+        }
+        rc = host_table_open(&hosts, txn, journal);
+        rc = rc == RESULT_OK ? body_table_open(&bodies, txn, journal) : rc;
+        if (rc == RESULT_OK) {
+            rc = lmdb_result(journal_drain(journal, txn, DRAINED_ROWS, &done), "drain the journal");
+        }
+        if (rc != RESULT_OK) {
+            page_db_txn_abort(db, txn);
+        } else if (page_db_txn_commit(db, txn) != page_db_error_ok) {
+            rc = RESULT_FULL;
+        }
+        host_table_close(hosts);
+        body_table_close(bodies);
+    }
+    return rc;
+}
+
 static Result forget_prepare(ForgetOrder *forget)
 {
     PageDB *db = NULL;
@@ -249,6 +284,9 @@ static Result forget_prepare(ForgetOrder *forget)
     }
     if (txn != NULL) {
         page_db_txn_abort(db, txn);
+    }
+    if (rc == RESULT_OK && journal_rows(page_db_journal(db)) > 0) {
+        rc = forget_drain_journal(db);
     }
     (void)page_db_delete(db);
     free(path);

@@ -367,7 +367,7 @@ static int rows_write_info(Copy *copy, PagePackEditor *editor, uint64_t index)
     char path[FORGET_NAME_BYTES];
     uint8_t head[PAGE_RECORD_MAX_BYTES];
     PageCrawl crawl;
-    int rc = page_pack_find(d->read, copy->from_dbi, index, &bytes);
+    int rc = page_pack_find(d->read, copy->from_dbi, NULL, index, &bytes);
     if (rc != 0 || !page_record_read(bytes.mv_data, bytes.mv_size, index, 0, &record)) {
         return rc == 0 ? MDB_CORRUPTED : rc;
     }
@@ -390,7 +390,7 @@ static int rows_write_info(Copy *copy, PagePackEditor *editor, uint64_t index)
         }
         bytes = (MDB_val){copy->bytes.length, copy->bytes.data};
     }
-    return page_pack_editor_set(editor, index, &bytes);
+    return page_pack_editor_append(editor, index, &bytes);
 }
 
 static int rows_write_infos(Copy *copy)
@@ -401,7 +401,7 @@ static int rows_write_infos(Copy *copy)
         PagePackEditor editor;
         uint64_t end =
             first + BATCH_ROWS < copy->d->n_pages ? first + BATCH_ROWS : copy->d->n_pages;
-        rc = page_pack_editor_begin(&editor, copy->write, copy->to_dbi);
+        rc = page_pack_editor_begin(&editor, copy->write, copy->to_dbi, NULL);
         for (uint64_t i = first; rc == 0 && i < end; i++) {
             rc = rows_write_info(copy, &editor, i);
         }
@@ -646,7 +646,7 @@ static Result rows_write_hosts(Copy *copy)
     ForgetDatabase *d = copy->d;
     HostTable *hosts = NULL;
     GroupTable *groups = NULL;
-    Result rc = host_table_open(&hosts, copy->write);
+    Result rc = host_table_open(&hosts, copy->write, NULL);
     if (rc == RESULT_OK) {
         rc = group_table_open(&groups, copy->write);
     }

@@ -174,7 +174,8 @@ Result page_merge_begin(PageMerge *merge, MDB_txn *txn, bool read_only, const Pa
         rc = mdb_cursor_open(txn, store->tables.hash2idx, &merge->sweep.cursor);
     }
     if (!read_only) {
-        int opened = page_pack_editor_begin(&merge->infos, txn, store->tables.idx2info);
+        int opened =
+            page_pack_editor_begin(&merge->infos, txn, store->tables.idx2info, store->journal);
         rc = rc == 0 ? opened : rc;
     }
     return page_merge_result_of(rc, "open tables for a merge");

@@ -678,7 +678,9 @@ Result batch_finish(Batch *batch)
     if (rc == RESULT_OK && batch->store->archive != NULL) {
         rc = archive_prepare(batch->store->archive, batch->txn);
     }
-    return rc;
+    return rc == RESULT_OK
+               ? lmdb_result(journal_sweep(page_db_journal(batch->store->db), batch->txn), "sweep")
+               : rc;
 }
 
 CommitNotice *batch_notice(const Batch *batch)

@@ -48,6 +48,7 @@
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 #include "store/scorers/scorer.h"
+#include "store/tables/body_table.h"
 #include "store/tables/external_table.h"
 #include "store/tables/feed_table.h"
 #include "store/tables/group_table.h"
@@ -153,7 +154,7 @@ typedef struct IngestStore {
     PageDB *db;
     Schedule *schedule;
     HostTable *hosts;
-    MDB_dbi bodies;          /* body fingerprint and host -> page index: exact duplicates */
+    BodyTable *bodies;       /* exact duplicates */
     MDB_dbi near;            /* simhashes: store/tables/near_table.h */
     MDB_dbi keys;            /* dedup keys: dedup.h; used when they are on */
     MDB_dbi crawl;           /* names -> values: totals, the end of the WARC files */

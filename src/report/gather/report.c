@@ -1,3 +1,4 @@
+#include "store/pages/page_db_read.h"
 #include "report/gather/report.h"
 
 #include <math.h>
@@ -347,7 +348,7 @@ Result report_hosts_read(ReportHosts *hosts, PageDB *db)
     if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = host_table_open(&table, txn);
+    Result rc = host_table_open(&table, txn, page_db_journal(db));
     if (rc == RESULT_OK) {
         rc = host_table_walk(table, txn, report_hosts_take_host, hosts);
     }

@@ -109,7 +109,8 @@ static Result move_pages(BFScheduler *sch, MDB_txn *txn, const Patience *patienc
     ScheduleChange changes[2 * STEP];
     size_t held = 0;
     buffer_init(&copy, BUFFER_NO_LIMIT);
-    int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info);
+    int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
+                                    sch->page_db->store->journal);
     size_t i = 0;
     for (; rc == 0 && i < *n && (i == 0 || !is_time_up(sch->state, patience)); i++) {
         bool holds = false;

@@ -544,7 +544,9 @@ static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
     PageRecord record;
     MDB_val origin;
     int rc = taken->found;
-    rc = rc == MDB_SUCCESS ? page_reader_unpack(&taken->pack, index, &value) : rc;
+    rc = rc == MDB_SUCCESS
+             ? page_reader_unpack(sch->page_db->store, reader, &taken->pack, index, &value)
+             : rc;
     if (rc == MDB_NOTFOUND) {
         return RESULT_OK;
     }

@@ -48,12 +48,16 @@ bool page_pack_record(const MDB_val *pack, size_t slot, MDB_val *record)
     return true;
 }
 
-int page_pack_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *record)
+int page_pack_find(MDB_txn *txn, MDB_dbi dbi, Journal *journal, uint64_t index, MDB_val *record)
 {
     uint64_t number = index / PAGE_PACK_RECORDS;
     MDB_val key = {sizeof number, &number};
     MDB_val pack;
-    int rc = mdb_get(txn, dbi, &key, &pack);
+    int rc = journal_get(journal, txn, JOURNAL_PAGES, index, record);
+    if (rc != MDB_NOTFOUND) {
+        return rc;
+    }
+    rc = mdb_get(txn, dbi, &key, &pack);
     if (rc != 0) {
         return rc;
     }
@@ -63,9 +67,9 @@ int page_pack_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *record)
     return 0;
 }
 
-int page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi)
+int page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi, Journal *journal)
 {
-    *editor = (PagePackEditor){.cursor = NULL};
+    *editor = (PagePackEditor){.txn = txn, .journal = journal};
     buffer_init(&editor->bytes, BUFFER_NO_LIMIT);
     buffer_init(&editor->scratch, BUFFER_NO_LIMIT);
     return mdb_cursor_open(txn, dbi, &editor->cursor);
@@ -162,8 +166,12 @@ static int open_pack(PagePackEditor *e, uint64_t index)
 
 int page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record)
 {
-    int rc = open_pack(editor, index);
     size_t slot = index % PAGE_PACK_RECORDS;
+    int rc = journal_get(editor->journal, editor->txn, JOURNAL_PAGES, index, record);
+    if (rc != MDB_NOTFOUND) {
+        return rc;
+    }
+    rc = open_pack(editor, index);
     if (rc == 0 && slot >= editor->n) {
         rc = MDB_NOTFOUND;
     }
@@ -189,6 +197,13 @@ static int page_packs_append(PagePackEditor *e, const MDB_val *record)
 }
 
 int page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *record)
+{
+    return journal_takes(editor->journal)
+               ? journal_put(editor->journal, editor->txn, JOURNAL_PAGES, index, record)
+               : page_pack_editor_append(editor, index, record);
+}
+
+int page_pack_editor_append(PagePackEditor *editor, uint64_t index, const MDB_val *record)
 {
     int rc = open_pack(editor, index);
     size_t slot = index % PAGE_PACK_RECORDS;

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/memory/buffer.h"
+#include "store/lmdb/journal.h"
 
 #define PAGE_PACK_RECORDS 16u
 
@@ -25,13 +26,16 @@
 size_t page_pack_count(const MDB_val *pack);
 /* The slot-th record of a pack. false: there is none, or the pack is damaged. */
 bool page_pack_record(const MDB_val *pack, size_t slot, MDB_val *record);
-/* Finds a record. An LMDB code; MDB_NOTFOUND, MDB_CORRUPTED. */
-int page_pack_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *record);
+/* Finds a record, in the journal (NULL: there is none) or in its pack. An LMDB code; MDB_NOTFOUND,
+ * MDB_CORRUPTED. */
+int page_pack_find(MDB_txn *txn, MDB_dbi dbi, Journal *journal, uint64_t index, MDB_val *record);
 
 /* The pack that is being changed; written when another one is needed, and at the end. */
 typedef struct PagePackEditor {
+    MDB_txn *txn;
     MDB_cursor *cursor;
-    Buffer bytes; /* records of the pack, one after the other */
+    Journal *journal; /* NULL: every change goes to its pack */
+    Buffer bytes;     /* records of the pack, one after the other */
     Buffer scratch;
     uint32_t ends[PAGE_PACK_RECORDS];
     uint64_t key;
@@ -44,12 +48,15 @@ typedef struct PagePackEditor {
 
 /* An LMDB code or ENOMEM, as all of these. end must be called in any case; it writes what is left
  * unless rc, what went before, is an error, and returns the first error. */
-int page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi);
+int page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi, Journal *journal);
 int page_pack_editor_end(PagePackEditor *editor, int rc);
 /* The record of index, valid until the next call. MDB_NOTFOUND. */
 int page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record);
-/* Replaces the record of index, or appends it if it is the next one (MDB_CORRUPTED otherwise). The
- * record may not point into the editor. */
+/* Replaces the record of index, in the journal if that takes it. The record may not point into the
+ * editor. */
 int page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *record);
+/* Appends the record of index to the last pack, or to a new one (MDB_CORRUPTED: it is not the next
+ * one), or replaces it there. */
+int page_pack_editor_append(PagePackEditor *editor, uint64_t index, const MDB_val *record);
 
 #endif

@@ -287,10 +287,18 @@ static InvSemaphore *txn_manager_forget(TxnManager *tm, MDB_txn *txn)
     return &tm->txn_counter_read;
 }
 
+static void txn_manager_settle(TxnManager *tm, const InvSemaphore *counter, bool committed)
+{
+    if (counter == &tm->txn_counter_write && tm->settle != NULL) {
+        tm->settle(tm->hook_context, committed);
+    }
+}
+
 int txn_manager_commit_mdb(TxnManager *tm, MDB_txn *txn)
 {
     InvSemaphore *counter = txn_manager_forget(tm, txn);
     int rc = mdb_txn_commit(txn);
+    txn_manager_settle(tm, counter, rc == 0);
     inv_semaphore_dec(counter);
     return rc;
 }
@@ -303,6 +311,7 @@ void txn_manager_abort_mdb(TxnManager *tm, MDB_txn *txn)
         txn = atomic_exchange(&tm->idle, txn);
     }
     mdb_txn_abort(txn);
+    txn_manager_settle(tm, counter, false);
     inv_semaphore_dec(counter);
 }
 

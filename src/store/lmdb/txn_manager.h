@@ -78,12 +78,14 @@ typedef struct TxnManager {
     _Atomic(MDB_txn *) writer;      /* the write transaction that is open, or NULL */
     _Atomic(uint64_t) writer_thread; /* that has begun it */
     _Atomic(MDB_txn *) idle;         /* a read transaction that was reset, or NULL */
-    /* Hooks for modules that keep transactions open between calls; set before the manager is
+    /* Hooks for modules that keep something beside the transactions; set before the manager is
      * shared, or NULL. park is called before every attempt to grow, while new transactions may
      * begin: it ends idle transactions that are counted. drop_idle is called just before the map
      * moves, while none may begin: it ends idle transactions that are not counted. */
     void (*park)(void *context);
     void (*drop_idle)(void *context);
+    /* Called behind every write transaction. */
+    void (*settle)(void *context, bool committed);
     void *hook_context;
 } TxnManager;
 

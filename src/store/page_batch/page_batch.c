@@ -114,7 +114,7 @@ int page_node_append(const PageNode *node, const PageCrawl *crawl, PagePackEdito
         return ENOMEM;
     }
     MDB_val value = {scratch->length, scratch->data};
-    return page_pack_editor_set(infos, node->index, &value);
+    return page_pack_editor_append(infos, node->index, &value);
 }
 
 /* What is behind the head of a record: crawls, of which crawl are newer, and the path. */

@@ -140,7 +140,7 @@ static int page_flush_links(PageFlush *f)
 static int store_infos(PageFlush *f)
 {
     PagePackEditor infos;
-    int rc = page_pack_editor_begin(&infos, f->txn, f->store->tables.idx2info);
+    int rc = page_pack_editor_begin(&infos, f->txn, f->store->tables.idx2info, f->store->journal);
     if (rc == 0) {
         rc = store_changed(f, &infos);
     }
@@ -177,7 +177,8 @@ void page_writer_end(PageWriter *w)
 static int page_writer_find_record(PageWriter *w, const PageNode *node, PageRecord *record)
 {
     MDB_val value;
-    int rc = page_pack_find(w->txn, w->store->tables.idx2info, node->index, &value);
+    int rc =
+        page_pack_find(w->txn, w->store->tables.idx2info, w->store->journal, node->index, &value);
     if (rc != 0) {
         return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
     }

@@ -18,8 +18,9 @@ int page_parts_read(PageDBStore *store, MDB_txn *txn, PageReader *reader, uint32
 {
     MDB_val value;
     *parts = (PageParts){.origin = {0, NULL}};
-    int rc = reader != NULL ? page_reader_record(store, reader, index, &value)
-                            : page_pack_find(txn, store->tables.idx2info, index, &value);
+    int rc = reader != NULL
+                 ? page_reader_record(store, reader, index, &value)
+                 : page_pack_find(txn, store->tables.idx2info, store->journal, index, &value);
     if (rc != 0) {
         return rc;
     }

@@ -302,9 +302,14 @@ int page_reader_pack(PageDBStore *store, PageReader *reader, uint64_t index, MDB
     return rc;
 }
 
-int page_reader_unpack(const MDB_val *pack, uint64_t index, MDB_val *record)
+int page_reader_unpack(PageDBStore *store, const PageReader *reader, const MDB_val *pack,
+                       uint64_t index, MDB_val *record)
 {
     size_t at = index % PAGE_PACK_RECORDS;
+    int rc = journal_get(store->journal, reader->txn, JOURNAL_PAGES, index, record);
+    if (rc != MDB_NOTFOUND) {
+        return rc;
+    }
     if (page_pack_record(pack, at, record)) {
         return 0;
     }
@@ -316,7 +321,7 @@ int page_reader_record(PageDBStore *store, PageReader *reader, uint64_t index, M
 {
     MDB_val pack;
     int rc = page_reader_pack(store, reader, index, &pack);
-    return rc != 0 ? rc : page_reader_unpack(&pack, index, record);
+    return rc != 0 ? rc : page_reader_unpack(store, reader, &pack, index, record);
 }
 
 /* Strings are fetched again: there is nothing to carry over that a miss does not bring. */

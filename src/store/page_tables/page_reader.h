@@ -84,7 +84,8 @@ int page_reader_record(PageDBStore *store, PageReader *reader, uint64_t index, M
  * all, read all. What each step needs is on its way from memory meanwhile. */
 void page_reader_begin(const PageReader *reader, uint64_t index);
 int page_reader_pack(PageDBStore *store, PageReader *reader, uint64_t index, MDB_val *pack);
-int page_reader_unpack(const MDB_val *pack, uint64_t index, MDB_val *record);
+int page_reader_unpack(PageDBStore *store, const PageReader *reader, const MDB_val *pack,
+                       uint64_t index, MDB_val *record);
 /* The string of a host id, from the cache if it is there. Valid until the next call. */
 int page_reader_origin(PageDBStore *store, PageReader *reader, uint32_t host, MDB_val *origin);
 

@@ -65,6 +65,41 @@ int page_store_set_n_pages(PageDBStore *store, MDB_txn *txn, uint64_t n_pages)
     return page_tables_write_number(txn, store->tables.info, PAGE_TABLES_N_PAGES, n_pages);
 }
 
+/* ---- What a sweep of the journal writes ---- */
+
+static int page_store_sweep_begin(void *context, MDB_txn *txn)
+{
+    PageDBStore *store = context;
+    return page_pack_editor_begin(&store->sweep, txn, store->tables.idx2info, NULL);
+}
+
+static int page_store_sweep_row(void *context, MDB_txn *txn, uint64_t index, const MDB_val *row)
+{
+    PageDBStore *store = context;
+    (void)txn;
+    page_store_looked_up(store, 1);
+    return page_pack_editor_set(&store->sweep, index, row);
+}
+
+static int page_store_sweep_end(void *context, int rc)
+{
+    PageDBStore *store = context;
+    return page_pack_editor_end(&store->sweep, rc);
+}
+
+int page_store_open_journal(PageDBStore *store, MDB_txn *txn)
+{
+    JournalTarget target = {.context = store,
+                            .begin = page_store_sweep_begin,
+                            .apply = page_store_sweep_row,
+                            .end = page_store_sweep_end};
+    int rc = journal_open(&store->journal, txn, store->read_only);
+    if (rc == 0) {
+        journal_set_target(store->journal, JOURNAL_PAGES, &target);
+    }
+    return rc;
+}
+
 void page_store_check_residence(PageDBStore *store)
 {
     mdb_filehandle_t file = -1;

@@ -16,6 +16,8 @@
 #include <stdint.h>
 
 #include "base/thread/mutex.h"
+#include "store/format/page_packs.h"
+#include "store/lmdb/journal.h"
 #include "store/lmdb/map_residence.h"
 #include "store/lmdb/txn_manager.h"
 #include "store/page_tables/page_lookup_types.h"
@@ -60,6 +62,7 @@ typedef struct PageDBStore {
     MDB_env *env;
     TxnManager *txn_manager; /* borrowed; all transactions go through it */
     PageTables tables;
+    Journal *journal; /* of changed rows; owned */
     bool read_only;
     uint64_t seed;      /* of the fingerprints */
     uint64_t hash_mask; /* bits of a page hash that count; all. Tests force equal hashes with it */
@@ -78,6 +81,7 @@ typedef struct PageDBStore {
     MapResidence residence; /* how much of the map counts as resident */
     atomic_uint look_ups;   /* since the map's residence was looked at */
     /* Belong to the write transaction: */
+    PagePackEditor sweep; /* of the journal */
     PageBatch *batch;
     PageHosts *hosts;
 } PageDBStore;
@@ -87,6 +91,9 @@ typedef struct PageDBStore {
 /* The number of pages, and its new value. LMDB codes. */
 int page_store_count_pages(PageDBStore *store, MDB_txn *txn, uint64_t *n_pages);
 int page_store_set_n_pages(PageDBStore *store, MDB_txn *txn, uint64_t n_pages);
+
+/* Opens the journal, and tells it how records of pages are written. */
+int page_store_open_journal(PageDBStore *store, MDB_txn *txn);
 
 /* Keeps the map within the budget. The caller has a transaction. */
 void page_store_check_residence(PageDBStore *store);

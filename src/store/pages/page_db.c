@@ -401,7 +401,7 @@ int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time)
     Buffer bytes;
     error_clean(db->error);
     buffer_init(&bytes, BUFFER_NO_LIMIT);
-    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info);
+    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
     if (rc == 0) {
         rc = page_pack_editor_get(&infos, index, &value);
     }
@@ -422,7 +422,8 @@ int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time)
 
 /* The scores of all pages, as an array in a file. */
 
-static int copy_pack(const MDB_val *key, const MDB_val *pack, MMapArray *scores)
+static int copy_pack(PageDB *db, MDB_txn *txn, const MDB_val *key, const MDB_val *pack,
+                     MMapArray *scores)
 {
     uint64_t number = 0;
     memcpy(&number, key->mv_data, sizeof number);
@@ -433,6 +434,10 @@ static int copy_pack(const MDB_val *key, const MDB_val *pack, MMapArray *scores)
         if (!page_pack_record(pack, i, &record) || record.mv_size < PAGE_RECORD_HEAD_BYTES ||
             index >= scores->n_elements) {
             return MDB_CORRUPTED;
+        }
+        int rc = journal_get(db->store->journal, txn, JOURNAL_PAGES, index, &record);
+        if (rc != 0 && rc != MDB_NOTFOUND) {
+            return rc;
         }
         ((float *)(void *)scores->mem)[index] = page_record_score(record.mv_data);
     }
@@ -452,7 +457,7 @@ static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores, const atomic
     for (MDB_cursor_op op = MDB_FIRST; rc == 0; op = MDB_NEXT) {
         rc = mdb_cursor_get(cursor, &key, &value, op);
         if (rc == 0) {
-            rc = page_db_scores_is_stopped(stop) ? EINTR : copy_pack(&key, &value, scores);
+            rc = page_db_scores_is_stopped(stop) ? EINTR : copy_pack(db, txn, &key, &value, scores);
         }
     }
     mdb_cursor_close(cursor);

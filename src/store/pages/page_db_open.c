@@ -323,6 +323,9 @@ static int create_content(void *context, MDB_txn *txn)
     }
     int rc = page_tables_open(txn, &store->tables, true);
     if (rc == 0) {
+        rc = journal_create(txn);
+    }
+    if (rc == 0) {
         rc = page_tables_write_number(txn, store->tables.info, PAGE_TABLES_VERSION,
                                       PAGE_DB_FORMAT_VERSION);
     }
@@ -385,6 +388,21 @@ static int open_content(PageDB *db, bool damaged_keys)
         return rc;
     }
     return page_db_txn_commit(db, txn);
+}
+
+static int open_journal(PageDB *db)
+{
+    MDB_txn *txn = NULL;
+    int rc = page_db_txn_begin(db, true, &txn);
+    if (rc != page_db_error_ok) {
+        return rc;
+    }
+    rc = page_db_fail_mdb(db, page_store_open_journal(db->store, txn), "opening the journal");
+    if (rc == page_db_error_ok) {
+        return page_db_txn_commit(db, txn);
+    }
+    page_db_txn_abort(db, txn);
+    return rc;
 }
 
 static bool page_db_open_address_space_has(size_t bytes)
@@ -512,6 +530,12 @@ static void park_snapshots(void *store)
     page_snapshots_park(store);
 }
 
+static void settle_journal(void *context, bool committed)
+{
+    PageDBStore *store = context;
+    journal_settle(store->journal, committed);
+}
+
 static int prepare_directory(PageDB *db, const PageDBOptions *options)
 {
     char failed[PAGE_DIRECTORY_PATH_BYTES];
@@ -532,6 +556,7 @@ static int make_txn_manager(PageDB *db)
     store->txn_manager = db->txn_manager;
     db->txn_manager->park = park_snapshots;
     db->txn_manager->drop_idle = rest_readers;
+    db->txn_manager->settle = settle_journal;
     db->txn_manager->hook_context = store;
     return page_db_error_ok;
 }
@@ -571,6 +596,9 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
     if (rc == page_db_error_ok) {
         rc = open_content(*db, options->damaged_keys);
     }
+    if (rc == page_db_error_ok) {
+        rc = open_journal(*db);
+    }
     if (rc != page_db_error_ok) {
         error_add((*db)->error, path);
     }
@@ -598,6 +626,7 @@ PageDBError page_db_delete(PageDB *db)
         mdb_env_close(store->env);
     }
     page_claim_drop(store->claim);
+    journal_close(store->journal);
     if (opened && !db->persist && !store->read_only) {
         page_directory_remove(db->path);
     }

@@ -11,7 +11,7 @@
 
 /* How the environment of a database is opened. */
 #define PAGE_DIRECTORY_FILE_MODE  0664
-#define PAGE_DIRECTORY_MAX_TABLES 40
+#define PAGE_DIRECTORY_MAX_TABLES 48
 
 /* Opens the database in the directory path, which is created if it is missing (its parent is not).
  * On page_db_error_memory *db may be NULL; on other failures it is an object that holds the error

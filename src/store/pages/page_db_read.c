@@ -30,6 +30,11 @@ uint64_t page_db_check_residence(PageDB *db)
     return atomic_load(&db->store->residence.n);
 }
 
+Journal *page_db_journal(PageDB *db)
+{
+    return db->store->journal;
+}
+
 int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
 {
     int checked = page_db_check(db, txn != NULL, "page_db_txn_begin");
@@ -103,7 +108,7 @@ int page_db_get_way(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *linked_f
     MDB_val value;
     MDB_val origin;
     page_store_looked_up(db->store, url == NULL ? 1 : 2);
-    int rc = page_pack_find(txn, db->store->tables.idx2info, index, &value);
+    int rc = page_pack_find(txn, db->store->tables.idx2info, db->store->journal, index, &value);
     if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, 0, &record)) {
         rc = MDB_CORRUPTED;
     }
@@ -206,7 +211,7 @@ static int change_head(PageDB *db, MDB_txn *txn, uint64_t index, const HeadChang
     MDB_val value;
     PageRecord record;
     char *copy = NULL;
-    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info);
+    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
     if (rc == 0) {
         rc = page_pack_editor_get(&infos, index, &value);
     }

@@ -49,6 +49,9 @@ int page_db_host_origin(PageDB *db, MDB_txn *txn, uint32_t host, Buffer *out);
 uint32_t page_db_n_hosts(PageDB *db, MDB_txn *txn);
 uint64_t page_db_n_pages(PageDB *db, MDB_txn *txn);
 
+/* The journal of the tables that live in the environment; of a database that is not open: NULL. */
+Journal *page_db_journal(PageDB *db);
+
 /* Transactions of the environment, counted by the TxnManager. begin: page_db_error_read_only,
  * _locked, _memory. commit: page_db_error_full and everything is as before; page_db_error_io and
  * nothing can be committed any more; the transaction is gone in any case. Use these and not

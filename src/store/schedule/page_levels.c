@@ -83,7 +83,7 @@ Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleCh
     Buffer copy;
     size_t kept = 0;
     buffer_init(&copy, BUFFER_NO_LIMIT);
-    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info);
+    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info, db->store->journal);
     Result result = RESULT_OK;
     for (size_t i = 0; rc == 0 && result == RESULT_OK && i < n; i++) {
         bool holds = false;

@@ -183,6 +183,7 @@ Result wait_table_read(WaitTable *table, MDB_txn *txn, const WaitEntry *after, W
 
 struct HostTable {
     MDB_dbi records;
+    Journal *journal; /* of records; borrowed; NULL: none */
     RobotsTable *robots;
     MDB_dbi usage_files;
     bool has_usage_files;
@@ -200,7 +201,17 @@ static int host_table_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
     return rc == EACCES ? MDB_NOTFOUND : rc;
 }
 
-Result host_table_open(HostTable **out, MDB_txn *txn)
+/* What a sweep of the journal writes. */
+static int host_table_sweep_row(void *context, MDB_txn *txn, uint64_t word, const MDB_val *row)
+{
+    MDB_dbi records = (MDB_dbi)(uintptr_t)context;
+    uint32_t host = (uint32_t)word;
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = *row;
+    return mdb_put(txn, records, &key, &value, 0);
+}
+
+Result host_table_open(HostTable **out, MDB_txn *txn, Journal *journal)
 {
     HostTable *table = calloc(1, sizeof *table);
     if (table == NULL) {
@@ -217,6 +228,12 @@ Result host_table_open(HostTable **out, MDB_txn *txn)
     if (result != RESULT_OK) {
         free(table);
         return result;
+    }
+    table->journal = journal;
+    if (journal != NULL) {
+        JournalTarget target = {.context = (void *)(uintptr_t)table->records,
+                                .apply = host_table_sweep_row};
+        journal_set_target(journal, JOURNAL_HOSTS, &target);
     }
     *out = table;
     return RESULT_OK;
@@ -251,8 +268,11 @@ Result host_table_get(HostTable *table, MDB_txn *txn, uint32_t host, HostRecord 
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    int rc = mdb_get(txn, table->records, &key, &value);
+    int rc = journal_get(table->journal, txn, JOURNAL_HOSTS, host, &value);
     *record = (HostRecord){.state = HOST_ACTIVE};
+    if (rc == MDB_NOTFOUND) {
+        rc = mdb_get(txn, table->records, &key, &value);
+    }
     if (rc == MDB_NOTFOUND) {
         return RESULT_OK;
     }
@@ -264,7 +284,24 @@ Result host_table_put(HostTable *table, MDB_txn *txn, uint32_t host, const HostR
     StoredRecord stored = {.format = HOST_FORMAT, .record = *record};
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = sizeof stored, .mv_data = &stored};
-    return lmdb_result(mdb_put(txn, table->records, &key, &value, 0), "put host");
+    MDB_val before;
+    /* A new host goes to its table, so that this has all of them; the numbers of hosts ascend. */
+    bool journalled =
+        journal_takes(table->journal) && mdb_get(txn, table->records, &key, &before) == MDB_SUCCESS;
+    int rc = journalled ? journal_put(table->journal, txn, JOURNAL_HOSTS, host, &value)
+                        : mdb_put(txn, table->records, &key, &value, 0);
+    return lmdb_result(rc, "put host");
+}
+
+/* A record that was met in the table: the journal may have a newer one. */
+static Result host_table_take(HostTable *table, MDB_txn *txn, const MDB_val *key,
+                              const MDB_val *value, uint32_t *host, HostRecord *record)
+{
+    MDB_val newer = *value;
+    memcpy(host, key->mv_data, sizeof *host);
+    int rc = journal_get(table->journal, txn, JOURNAL_HOSTS, *host, &newer);
+    return rc == MDB_SUCCESS || rc == MDB_NOTFOUND ? host_table_decode(&newer, record)
+                                                   : lmdb_result(rc, "read hosts");
 }
 
 static Result get_file(MDB_dbi files, MDB_txn *txn, uint32_t host, const char **body,
@@ -359,8 +396,7 @@ Result host_table_read(HostTable *table, MDB_txn *txn, uint64_t *from, uint32_t 
     Result result = RESULT_OK;
     rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
-        memcpy(&hosts[*n], key.mv_data, sizeof *hosts);
-        result = host_table_decode(&value, &records[*n]);
+        result = host_table_take(table, txn, &key, &value, &hosts[*n], &records[*n]);
         *n += result == RESULT_OK;
         rc = *n < max ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
     }
@@ -389,8 +425,7 @@ Result host_table_walk(HostTable *table, MDB_txn *txn,
         HostRecord record;
         uint32_t host = 0;
         if (result == RESULT_OK) {
-            memcpy(&host, key.mv_data, sizeof host);
-            result = host_table_decode(&value, &record);
+            result = host_table_take(table, txn, &key, &value, &host, &record);
         }
         if (result == RESULT_OK) {
             result = visit(context, host, &record);

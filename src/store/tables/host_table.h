@@ -19,6 +19,7 @@
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "parse/http/http_wall.h"
+#include "store/lmdb/journal.h"
 #include "store/schedule/schedule.h"
 
 typedef enum HostState {
@@ -94,8 +95,9 @@ static inline uint64_t host_pages(const HostRecord *record)
 typedef struct HostTable HostTable;
 
 /* Opens the tables; in a write transaction those that are missing are created. RESULT_NOT_FOUND: a
- * read transaction, and there are none. */
-Result host_table_open(HostTable **table, MDB_txn *txn);
+ * read transaction, and there are none. The journal is borrowed; NULL: records are only in the
+ * table. */
+Result host_table_open(HostTable **table, MDB_txn *txn, Journal *journal);
 void host_table_close(HostTable *table);
 
 /* An unknown host gives a zeroed record and RESULT_OK. RESULT_VERSION, RESULT_IO. */
