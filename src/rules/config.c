@@ -14,11 +14,20 @@
 #include "store/warc/warc_compress.h"
 
 static const OptionSpec table[] = {
-#define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)      \
-    {                                                                                              \
-        #section, #key,  OPTION_##type, offsetof(Config, section##_##key),                         \
-        standard, least, most,          words,                                                     \
-        live,     site,  help},
+#define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, marks, help)           \
+    {#section,                                                                                     \
+     #key,                                                                                         \
+     OPTION_##type,                                                                                \
+     offsetof(Config, section##_##key),                                                            \
+     standard,                                                                                     \
+     least,                                                                                        \
+     most,                                                                                         \
+     words,                                                                                        \
+     ((marks)&OPTION_LIVE) != 0,                                                                   \
+     ((marks)&OPTION_SITE) != 0,                                                                   \
+     help,                                                                                         \
+     ((marks) & (OPTION_AGREED | OPTION_DIVIDED)) != 0,                                            \
+     ((marks)&OPTION_DIVIDED) != 0},
     CONFIG_TABLE(CONFIG_ROW)
 #undef CONFIG_ROW
 };

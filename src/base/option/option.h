@@ -49,7 +49,17 @@ typedef struct OptionSpec {
     bool live;         /* may change while the crawl runs */
     bool per_site;     /* may stand in [site "pattern"] */
     const char *help;  /* one line */
+    bool agreed;       /* all agents of a cluster have the same value */
+    bool divided;      /* which is divided among them: one agent alone cannot change it */
 } OptionSpec;
+
+/* What a row of a table says of its option besides its value. */
+enum {
+    OPTION_LIVE = 1,
+    OPTION_SITE = 2,
+    OPTION_AGREED = 4,
+    OPTION_DIVIDED = 8 /* and agreed */
+};
 
 /* A parsed value; which field counts is the type's. */
 typedef struct OptionValue {

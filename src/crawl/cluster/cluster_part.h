@@ -81,15 +81,10 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error);
 
 /* Cluster settings: what all agents of one crawl must agree about, as text.
  *
- * What: lines "section.key = value" of the options by which politeness, scope and limits are one
- * for the whole crawl, of all [site] sections, and the program's version. An agent whose text
- * differs from the crawl's is refused, with the first line that does (cluster/node/node_join.h).
- * Threads: main. */
+ * What: lines "section.key = value" of the options that are marked OPTION_AGREED (rules/config.h),
+ * of all [site] sections, and the program's version. An agent whose text differs from the crawl's
+ * is refused, with the first line that does (cluster/node/node_join.h). Threads: main. */
 
-/* Whether all agents must have the same value. */
-bool cluster_settings_counts(const OptionSpec *spec);
-/* Whether the value is divided among the agents: one agent alone cannot change it. */
-bool cluster_settings_is_divided(const OptionSpec *spec);
 /* Appends it. RESULT_MEMORY. */
 Result cluster_settings_write(const Config *config, Buffer *out);
 

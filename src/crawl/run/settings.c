@@ -111,14 +111,14 @@ typedef struct Asker {
 static bool is_live(const void *context, const OptionSpec *spec)
 {
     const Settings *settings = context;
-    return spec->live && (settings->parts->cluster == NULL || !cluster_settings_is_divided(spec));
+    return spec->live && (settings->parts->cluster == NULL || !spec->divided);
 }
 
 static void tell_cluster(const Asker *asker, const OptionChange *change)
 {
     const OptionSpec *spec = change->spec;
     if (asker->settings->parts->cluster != NULL && !asker->settings->by_all &&
-        is_live(asker->settings, spec) && (change->site != NULL || cluster_settings_counts(spec))) {
+        is_live(asker->settings, spec) && (change->site != NULL || spec->agreed)) {
         LOG_WARN("config", "changed at this agent alone, and all agents must have the same",
                  "key=%s.%s next=\"change it at all of them, or this one is refused at its next "
                  "start\"",
