@@ -1,6 +1,9 @@
 #include "logs/crawl_log_line.h"
 
+#include <stddef.h>
 #include <string.h>
+
+#include "page/crawl_log_notes.h"
 
 #define COLUMNS 12u
 
@@ -18,156 +21,111 @@ static bool start_and_duration(LogText text, WallTime *start, int64_t *duration_
            log_text_number((LogText){plus + 1, text.length - n - 1}, duration_ms);
 }
 
-/* "A/B" or "A-B", two numbers. */
-static bool crawl_log_line_pair(LogText text, char between, int64_t *a, int64_t *b)
+/* "A/B" or "A-B", two numbers; the first may be negative. */
+static bool crawl_log_line_pair(LogText text, int64_t *a, int64_t *b)
 {
-    int64_t first = 0;
-    int64_t second = 0;
-    const char *mark = text.length < 2 ? NULL : memchr(text.bytes + 1, between, text.length - 1);
-    if (mark == NULL) {
-        return false;
+    size_t n = 1;
+    while (n < text.length && text.bytes[n] != '/' && text.bytes[n] != '-') {
+        n++;
     }
-    size_t n = (size_t)(mark - text.bytes);
-    if (!log_text_number((LogText){text.bytes, n}, &first) ||
-        !log_text_number((LogText){mark + 1, text.length - n - 1}, &second)) {
-        return false;
-    }
-    *a = first;
-    *b = second;
-    return true;
+    return n < text.length && log_text_number((LogText){text.bytes, n}, a) &&
+           log_text_number((LogText){text.bytes + n + 1, text.length - n - 1}, b);
 }
 
 /* ---- annotations ---- */
 
-/* Whether the annotation has this name; *value is what stands behind the colon. */
-static bool has_name(LogText annotation, const char *name, LogText *value)
+/* Where the value of an annotation is kept; those without a row are passed over. */
+static const struct {
+    size_t field;
+    size_t second; /* of a pair */
+} fields[CRAWL_LOG_NOTE_COUNT] = {
+    [NOTE_MONO] = {offsetof(CrawlLogLine, mono_start), offsetof(CrawlLogLine, mono_end)},
+    [NOTE_WAIT] = {offsetof(CrawlLogLine, owed), offsetof(CrawlLogLine, given)},
+    [NOTE_OWES] = {offsetof(CrawlLogLine, owes_host), offsetof(CrawlLogLine, owes_ip)},
+    [NOTE_MONO_US] = {offsetof(CrawlLogLine, us_start), offsetof(CrawlLogLine, us_end)},
+    [NOTE_BURST] = {offsetof(CrawlLogLine, burst), 0},
+    [NOTE_AT_ONCE] = {offsetof(CrawlLogLine, at_once), 0},
+    [NOTE_RETRY] = {offsetof(CrawlLogLine, retry), 0},
+    [NOTE_BEYOND] = {offsetof(CrawlLogLine, links_beyond), 0},
+    [NOTE_LONG] = {offsetof(CrawlLogLine, links_long), 0},
+    [NOTE_AS] = {offsetof(CrawlLogLine, as), 0},
+    [NOTE_BOOT] = {offsetof(CrawlLogLine, boot), 0},
+    [NOTE_ERROR] = {offsetof(CrawlLogLine, error), 0},
+    [NOTE_RULE] = {offsetof(CrawlLogLine, rule), 0},
+    [NOTE_DUP] = {offsetof(CrawlLogLine, duplicate_of), 0},
+    [NOTE_NEAR] = {offsetof(CrawlLogLine, near), 0},
+    [NOTE_LANG] = {offsetof(CrawlLogLine, language), 0},
+    [NOTE_TRUNC] = {offsetof(CrawlLogLine, truncated), 0},
+    [NOTE_DROPPED] = {offsetof(CrawlLogLine, host_dropped), 0}};
+
+/* What is more than a number or a text. false: the value is none. */
+static bool crawl_log_line_take_special(CrawlLogLine *out, CrawlLogNote note, LogText value)
 {
-    size_t n = strlen(name);
-    if (annotation.length <= n || annotation.bytes[n] != ':' ||
-        memcmp(annotation.bytes, name, n) != 0) {
-        return false;
+    if (note == NOTE_IP) {
+        return ip_address_parse(value.bytes, value.length, &out->address) == RESULT_OK;
     }
-    *value = (LogText){annotation.bytes + n + 1, annotation.length - n - 1};
-    return true;
-}
-
-static void crawl_log_line_take_text(LogText *field, LogText value)
-{
-    *field = field->length == 0 ? value : *field;
-}
-
-/* A request of a burst. false: it is another annotation. */
-static bool take_burst(CrawlLogLine *out, LogText annotation, const char **why)
-{
-    LogText value;
-    if (has_name(annotation, "burst", &value)) {
-        if (out->burst < 0 && !log_text_number(value, &out->burst)) {
-            *why = "burst: is no number";
-        }
-    } else if (has_name(annotation, "at-once", &value)) {
-        if (out->at_once < 0 && !log_text_number(value, &out->at_once)) {
-            *why = "at-once: is no number";
-        }
-    } else if (has_name(annotation, "mono-us", &value)) {
-        if (out->us_end < 0 && !crawl_log_line_pair(value, '-', &out->us_start, &out->us_end)) {
-            *why = "mono-us: is not START-END in microseconds";
-        }
-    } else {
-        return false;
+    if (note == NOTE_ROBOTS) { /* "ignored": [site] robots.obey = no */
+        return log_text_is(value, "ignored") || log_text_number(value, &out->robots);
     }
-    return true;
-}
-
-/* What the audit goes by. false: it is another annotation. */
-static bool take_times(CrawlLogLine *out, LogText annotation, bool *has_ip, const char **why)
-{
-    LogText value;
-    if (has_name(annotation, "ip", &value)) {
-        *has_ip =
-            *has_ip || ip_address_parse(value.bytes, value.length, &out->address) == RESULT_OK;
-        *why = *has_ip ? *why : "ip: is no address";
-    } else if (has_name(annotation, "mono", &value)) {
-        if (out->mono_end < 0 &&
-            !crawl_log_line_pair(value, '-', &out->mono_start, &out->mono_end)) {
-            *why = "mono: is not START-END in milliseconds";
-        }
-    } else if (has_name(annotation, "wait", &value)) {
-        if (out->owed < 0 && !crawl_log_line_pair(value, '/', &out->owed, &out->given)) {
-            *why = "wait: is not OWED/GIVEN in milliseconds";
-        }
-    } else if (has_name(annotation, "owes", &value)) {
-        if (out->owes_host < 0 &&
-            !crawl_log_line_pair(value, '/', &out->owes_host, &out->owes_ip)) {
-            *why = "owes: is not HOST/IP in milliseconds";
-        }
-    } else if (has_name(annotation, "robots", &value)) {
-        bool is_ignored = log_text_is(value, "ignored"); /* [site] robots.obey = no */
-        if (!is_ignored && out->robots < 0 && !log_text_number(value, &out->robots)) {
-            *why = "robots: is not the number of a version";
-        }
-    } else {
-        return take_burst(out, annotation, why);
-    }
-    return true;
-}
-
-/* What was not taken from a page. */
-static bool take_losses(CrawlLogLine *out, LogText annotation)
-{
-    LogText value;
-    if (has_name(annotation, "read", &value)) {
+    if (note == NOTE_READ) {
         out->unread = value.length > 0 && value.bytes[value.length - 1] == '+';
-    } else if (has_name(annotation, "links-beyond", &value)) {
-        (void)log_text_number(value, &out->links_beyond);
-    } else if (has_name(annotation, "links-long", &value)) {
-        (void)log_text_number(value, &out->links_long);
-    } else {
-        return false;
     }
     return true;
 }
 
-static void take_annotation(CrawlLogLine *out, LogText annotation, bool *has_ip, const char **why)
+/* false: the value does not have the form of its annotation. */
+static bool crawl_log_line_take_value(CrawlLogLine *out, CrawlLogNote note, LogText value)
 {
-    LogText value;
-    if (take_times(out, annotation, has_ip, why) || take_losses(out, annotation)) {
+    char *field = (char *)out + fields[note].field;
+    if (fields[note].field == 0) {
+        return crawl_log_line_take_special(out, note, value);
+    }
+    switch (crawl_log_notes[note].kind) {
+    case CRAWL_LOG_FLAG:
+        *(bool *)(void *)field = true;
+        return true;
+    case CRAWL_LOG_NUMBER:
+        return log_text_number(value, (int64_t *)(void *)field);
+    case CRAWL_LOG_PAIR:
+        return crawl_log_line_pair(value, (int64_t *)(void *)field,
+                                   (int64_t *)(void *)((char *)out + fields[note].second));
+    case CRAWL_LOG_TEXT:
+        *(LogText *)(void *)field = value;
+        return true;
+    }
+    return true;
+}
+
+static void take_annotation(CrawlLogLine *out, LogText annotation, const char **why)
+{
+    const char *colon =
+        annotation.length == 0 ? NULL : memchr(annotation.bytes, ':', annotation.length);
+    size_t n = colon == NULL ? annotation.length : (size_t)(colon - annotation.bytes);
+    CrawlLogNote note = crawl_log_note_find(annotation.bytes, n);
+    bool is_flag = note < CRAWL_LOG_NOTE_COUNT && crawl_log_notes[note].kind == CRAWL_LOG_FLAG;
+    if (n == 0 || note == CRAWL_LOG_NOTE_COUNT || is_flag != (colon == NULL) ||
+        (out->notes & UINT64_C(1) << note) != 0) {
         return;
     }
-    if (has_name(annotation, "boot", &value)) {
-        crawl_log_line_take_text(&out->boot, value);
-    } else if (has_name(annotation, "as", &value)) {
-        crawl_log_line_take_text(&out->as, value);
-    } else if (has_name(annotation, "error", &value)) {
-        crawl_log_line_take_text(&out->error, value);
-    } else if (has_name(annotation, "rule", &value)) {
-        crawl_log_line_take_text(&out->rule, value);
-    } else if (has_name(annotation, "dup", &value)) {
-        crawl_log_line_take_text(&out->duplicate_of, value);
-    } else if (has_name(annotation, "near", &value)) {
-        crawl_log_line_take_text(&out->near, value);
-    } else if (has_name(annotation, "lang", &value)) {
-        crawl_log_line_take_text(&out->language, value);
-    } else if (has_name(annotation, "trunc", &value)) {
-        crawl_log_line_take_text(&out->truncated, value);
-    } else if (has_name(annotation, "retry", &value)) {
-        (void)log_text_number(value, &out->retry);
-    } else if (log_text_is(annotation, "host-dropped")) {
-        out->host_dropped = true;
+    LogText value = {annotation.bytes + n + 1, is_flag ? 0 : annotation.length - n - 1};
+    if (crawl_log_line_take_value(out, note, value)) {
+        out->notes |= UINT64_C(1) << note;
+    } else {
+        *why = crawl_log_notes[note].wrong;
     }
 }
 
 static Result take_annotations(CrawlLogLine *out, LogText all, const char **why)
 {
-    bool has_ip = false;
     *why = NULL;
     while (all.length > 0) {
         const char *comma = memchr(all.bytes, ',', all.length);
         size_t n = comma == NULL ? all.length : (size_t)(comma - all.bytes);
-        take_annotation(out, (LogText){all.bytes, n}, &has_ip, why);
+        take_annotation(out, (LogText){all.bytes, n}, why);
         n += comma != NULL;
         all = (LogText){all.bytes + n, all.length - n};
     }
-    out->was_sent = has_ip && out->mono_end >= 0;
+    out->was_sent = (out->notes & UINT64_C(1) << NOTE_IP) != 0 && out->mono_end >= 0;
     if (*why == NULL && out->was_sent &&
         (out->mono_end < out->mono_start || out->us_end < out->us_start)) {
         *why = "its fetch ended before it began";

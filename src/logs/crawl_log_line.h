@@ -1,6 +1,6 @@
 /* Crawl log line: one line of crawl.log, taken apart.
  *
- * What: the twelve columns and the annotations of page/crawl_log.h, as numbers and texts.
+ * What: the twelve columns and the annotations of page/crawl_log_notes.h, as numbers and texts.
  * Owns: nothing; texts are borrowed from the line.
  * Threads: any; pure.
  * Errors: a line that does not have the form of crawl.log is refused with a reason. An unknown
@@ -31,7 +31,8 @@ typedef struct CrawlLogLine {
     int64_t duration_ms;
     LogText digest; /* "sha1:..." */
     LogText tag;    /* of its seed */
-    /* annotations; -1 = not there, but where said */
+    uint64_t notes; /* 1 << CrawlLogNote: annotations that it has, and that are well-formed */
+    /* their values; -1 = not there, but where said */
     bool was_sent; /* a request went out: it has ip and mono */
     IpAddress address;
     int64_t mono_start; /* ms, rounded down */

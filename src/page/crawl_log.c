@@ -11,6 +11,7 @@
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
 #include "page/tool/crawl_log_pending.h"
+#include "page/crawl_log_notes.h"
 #include "rules/filters.h"
 
 #define BUFFER_LIMIT    ((size_t)1 << 30) /* a batch is bounded by itself */
@@ -289,10 +290,29 @@ static void append_rule(Buffer *text, const char *rule)
     }
 }
 
-/* A URL as an annotation: its commas are escaped, so that no URL can pose as other annotations. */
-static void append_url(Buffer *text, const char *name, const char *url)
+static void crawl_log_note_number(Buffer *text, CrawlLogNote note, int64_t number)
 {
-    (void)buffer_append_string(text, name);
+    crawl_log_note_begin(text, note);
+    (void)buffer_append_number(text, number);
+}
+
+static void crawl_log_note_pair(Buffer *text, CrawlLogNote note, int64_t a, char between, int64_t b)
+{
+    crawl_log_note_number(text, note, a);
+    (void)buffer_append_char(text, between);
+    (void)buffer_append_number(text, b);
+}
+
+static void crawl_log_note_text(Buffer *text, CrawlLogNote note, const char *value)
+{
+    crawl_log_note_begin(text, note);
+    (void)buffer_append_string(text, value);
+}
+
+/* The commas of a URL are escaped, so that no URL can pose as other annotations. */
+static void crawl_log_note_url(Buffer *text, CrawlLogNote note, const char *url)
+{
+    crawl_log_note_begin(text, note);
     for (; *url != '\0'; url++) {
         if (*url == ',') {
             (void)buffer_append_string(text, "%2C");
@@ -309,33 +329,30 @@ static void crawl_log_append_times(CrawlLog *log, const FetchResult *fetch)
 {
     char ip[IP_ADDRESS_TEXT_BYTES];
     Buffer *text = &log->fetches.text;
-    (void)buffer_append_string(text, "ip:");
-    (void)buffer_append_string(text, ip_address_format(&fetch->request.address, ip));
-    append_number(text, ",mono:", fetch->cost.start.ns / 1000000, '-');
-    append_number(text, "", (fetch->cost.end.ns + 999999) / 1000000, ',');
-    if (fetch->cost.owed_ms >= 0) {
-        append_number(text, "wait:", fetch->cost.owed_ms, '/');
-        append_number(text, "", fetch->cost.given_ms, ',');
+    const FetchCost *cost = &fetch->cost;
+    crawl_log_note_text(text, NOTE_IP, ip_address_format(&fetch->request.address, ip));
+    crawl_log_note_pair(text, NOTE_MONO, cost->start.ns / 1000000, '-',
+                        (cost->end.ns + 999999) / 1000000);
+    if (cost->owed_ms >= 0) {
+        crawl_log_note_pair(text, NOTE_WAIT, cost->owed_ms, '/', cost->given_ms);
     }
-    if (fetch->cost.owes_host_ms >= 0) {
-        append_number(text, "owes:", fetch->cost.owes_host_ms, '/');
-        append_number(text, "", fetch->cost.owes_ip_ms, ',');
+    if (cost->owes_host_ms >= 0) {
+        crawl_log_note_pair(text, NOTE_OWES, cost->owes_host_ms, '/', cost->owes_ip_ms);
     }
-    if (fetch->cost.burst > 0) {
-        append_number(text, "burst:", fetch->cost.burst, ',');
+    if (cost->burst > 0) {
+        crawl_log_note_number(text, NOTE_BURST, cost->burst);
     }
-    if (fetch->cost.at_once > 1) {
-        append_number(text, "at-once:", fetch->cost.at_once, ',');
+    if (cost->at_once > 1) {
+        crawl_log_note_number(text, NOTE_AT_ONCE, cost->at_once);
     }
-    if (fetch->cost.burst > 0 || (fetch->cost.owes_host_ms == 0 && fetch->cost.owes_ip_ms == 0)) {
-        append_number(text, "mono-us:", fetch->cost.start.ns / 1000, '-');
-        append_number(text, "", fetch->cost.end.ns / 1000, ',');
+    if (cost->burst > 0 || (cost->owes_host_ms == 0 && cost->owes_ip_ms == 0)) {
+        crawl_log_note_pair(text, NOTE_MONO_US, cost->start.ns / 1000, '-', cost->end.ns / 1000);
     }
     if (fetch->request.as_origin != NULL) {
-        (void)buffer_printf(text, "as:%s,", fetch->request.as_origin);
+        crawl_log_note_text(text, NOTE_AS, fetch->request.as_origin);
     }
     if (!log->boot_told && log->boot[0] != '\0') {
-        (void)buffer_printf(text, "boot:%s,", log->boot);
+        crawl_log_note_text(text, NOTE_BOOT, log->boot);
         log->boot_told = true;
     }
 }
@@ -345,11 +362,12 @@ static void append_hooks(Buffer *text, unsigned hooks)
 {
     static const struct {
         FilterHook hook;
-        const char *name;
-    } names[] = {{HOOK_PARSE, "parse"}, {HOOK_FOLLOW, "follow"}, {HOOK_STORE, "store"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if ((hooks & 1u << names[i].hook) != 0) {
-            (void)buffer_printf(text, ",no-%s", names[i].name);
+        CrawlLogNote note;
+    } notes[] = {
+        {HOOK_PARSE, NOTE_NO_PARSE}, {HOOK_FOLLOW, NOTE_NO_FOLLOW}, {HOOK_STORE, NOTE_NO_STORE}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        if ((hooks & 1u << notes[i].hook) != 0) {
+            crawl_log_note_begin(text, notes[i].note);
         }
     }
 }
@@ -358,18 +376,49 @@ static void append_hooks(Buffer *text, unsigned hooks)
 static void append_reading(Buffer *text, const ParsedPage *page)
 {
     if (page->about.language[0] != '\0') {
-        (void)buffer_append_string(text, ",lang:");
-        (void)buffer_append_string(text, page->about.language);
+        crawl_log_note_text(text, NOTE_LANG, page->about.language);
     }
     if (page->about.bytes_read > 0) {
-        (void)buffer_printf(text, ",read:%llu%s", (unsigned long long)page->about.bytes_read,
-                            page->about.unread ? "+" : "");
+        crawl_log_note_number(text, NOTE_READ, (int64_t)page->about.bytes_read);
+        (void)buffer_append_string(text, page->about.unread ? "+" : "");
     }
     if (page->links.n_beyond > 0) {
-        (void)buffer_printf(text, ",links-beyond:%llu", (unsigned long long)page->links.n_beyond);
+        crawl_log_note_number(text, NOTE_BEYOND, (int64_t)page->links.n_beyond);
     }
     if (page->links.n_long > 0) {
-        (void)buffer_printf(text, ",links-long:%llu", (unsigned long long)page->links.n_long);
+        crawl_log_note_number(text, NOTE_LONG, (int64_t)page->links.n_long);
+    }
+}
+
+/* What was wrong with the answer, or is to be known of it. */
+static void append_answer(Buffer *text, const FetchResult *fetch, HttpWall wall)
+{
+    const FetchAnswer *answer = &fetch->answer;
+    const TlsFacts *tls = &answer->tls;
+    bool is_refusal = fetch->kind == FETCHED_NOTHING && fetch->request.has_page;
+    if (answer->class != FETCH_OK && !is_refusal) {
+        crawl_log_note_text(text, NOTE_ERROR, fetch_class_name(answer->class));
+        if (!fetch->final || fetch->kind == FETCHED_ROBOTS) {
+            crawl_log_note_number(text, NOTE_RETRY, fetch->request.tries);
+        }
+    }
+    if (answer->truncated != TRUNCATED_NOT) {
+        crawl_log_note_text(text, NOTE_TRUNC, fetch_truncation_name(answer->truncated));
+    }
+    if (wall != HTTP_WALLS) {
+        crawl_log_note_text(text, NOTE_WALL, http_wall_name(wall));
+    }
+    if (tls->verdict != TLS_NOT_KNOWN) {
+        crawl_log_note_text(text, NOTE_TLS, tls_version_name(tls->version));
+        (void)buffer_printf(text, "/%s", tls_verdict_name(tls->verdict));
+    }
+    if (answer->usage.denied != 0) {
+        crawl_log_note_begin(text, NOTE_USAGE);
+        (void)usage_print(answer->usage.denied, text);
+    }
+    if (answer->cut != CUT_NOT) {
+        crawl_log_note_text(text, NOTE_CUT, cut_reason_name(answer->cut));
+        crawl_log_note_text(text, NOTE_KEPT, "header");
     }
 }
 
@@ -379,54 +428,30 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     const FetchResult *fetch = page->fetch;
     Buffer *text = &log->fetches.text;
     if (fetch->request.by_agent) {
-        append_number(text, "agent:", fetch->request.agent, ',');
+        crawl_log_note_number(text, NOTE_AGENT, fetch->request.agent);
     } else if (fetch->kind != FETCHED_NOTHING) {
         crawl_log_append_times(log, fetch);
     }
     if (fetch->request.ignores_robots) {
-        (void)buffer_append_string(text, "robots:ignored");
+        crawl_log_note_text(text, NOTE_ROBOTS, "ignored");
     } else {
-        append_number(text, "robots:", fetch->host.robots_version, '\0');
+        crawl_log_note_number(text, NOTE_ROBOTS, fetch->host.robots_version);
     }
     if (duplicate_of != NULL) {
-        append_url(text, ",dup:", duplicate_of);
+        crawl_log_note_url(text, NOTE_DUP, duplicate_of);
     }
     if (near_of != NULL) {
-        append_url(text, ",near:", near_of);
+        crawl_log_note_url(text, NOTE_NEAR, near_of);
     }
-    bool is_refusal = fetch->kind == FETCHED_NOTHING && fetch->request.has_page;
-    if (fetch->answer.class != FETCH_OK && !is_refusal) {
-        (void)buffer_printf(text, ",error:%s", fetch_class_name(fetch->answer.class));
-        if (!fetch->final || fetch->kind == FETCHED_ROBOTS) {
-            (void)buffer_printf(text, ",retry:%u", fetch->request.tries);
-        }
-    }
-    if (fetch->answer.truncated != TRUNCATED_NOT) {
-        (void)buffer_printf(text, ",trunc:%s", fetch_truncation_name(fetch->answer.truncated));
-    }
-    if (page->verdict.wall != HTTP_WALLS) {
-        (void)buffer_printf(text, ",wall:%s", http_wall_name(page->verdict.wall));
-    }
-    const TlsFacts *tls = &fetch->answer.tls;
-    if (tls->verdict != TLS_NOT_KNOWN) {
-        (void)buffer_printf(text, ",tls:%s/%s", tls_version_name(tls->version),
-                            tls_verdict_name(tls->verdict));
-    }
-    if (fetch->answer.usage.denied != 0) {
-        (void)buffer_append_string(text, ",usage-denied:");
-        (void)usage_print(fetch->answer.usage.denied, text);
-    }
-    if (fetch->answer.cut != CUT_NOT) {
-        (void)buffer_printf(text, ",cut:%s,kept:header", cut_reason_name(fetch->answer.cut));
-    }
+    append_answer(text, fetch, page->verdict.wall);
     append_reading(text, page);
     if (fetch->answer.refusal != NULL) {
-        (void)buffer_append_string(text, ",rule:");
+        crawl_log_note_begin(text, NOTE_RULE);
         append_rule(text, fetch->answer.refusal);
     }
     append_hooks(text, page->verdict.refused_hooks);
     if (fetch->host.drop) {
-        (void)buffer_append_string(text, ",host-dropped");
+        crawl_log_note_begin(text, NOTE_DROPPED);
     }
 }
 

@@ -1,26 +1,8 @@
 /* Crawl log: crawl.log, one line per fetch in Heritrix's twelve columns, and skipped.log, one line
  * per refused URL.
  *
- * What: the last column of crawl.log holds annotations, separated by commas:
- *
- *   ip:ADDRESS            the address that was asked
- *   mono:START-END        monotonic clock in ms; START is rounded down, END up
- *   wait:OWED/GIVEN       ms that the host was owed before this fetch, and ms that it got
- *   owes:HOST/IP          ms that host and address are left alone from END on
- *   burst:N               the N-th request of a burst (frontier/visit/visit_turn.h), with
- *   mono-us:START-END     the same times in microseconds, both rounded down: there is nothing but
- *                         microseconds between its requests
- *   as:ORIGIN             the host whose delays hold, when it is not that of the URL
- *   boot:ID               of the machine: on the first line after the file was opened
- *   robots:VERSION        the version of robots.txt that allowed the fetch; on a line of robots.txt
- *                         itself, the version from then on
- *   dup:URL, near:URL     a page with the same body, with nearly the same text; "," is "%2C"
- *   lang:TAG              the language that an HTML page says it is in (language_tag.h)
- *   error:CLASS, retry:N  what failed, and the number of failures in a row
- *   trunc:WHY, rule:RULE, no-HOOK, host-dropped
- *
- * `ragno audit` reads them (logs/crawl_log_line.h).
- *
+ * What: the last column of crawl.log holds annotations: page/crawl_log_notes.h lists them, and
+ * logs/crawl_log_line.h reads them.
  * Owns: the open files. Lines are buffered and flushed with each batch.
  * Threads: lines are the ingest thread's. Any thread may call crawl_log_skipped and
  * crawl_log_reopen.

@@ -21,19 +21,19 @@ typedef struct Values {
 /* clang-format off */
 static const OptionSpec specs[] = {
     {"crawl", "polite", OPTION_BOOL, offsetof(Values, crawl_polite), "yes", 0, 0, NULL, false, false,
-     "whether it waits"},
+     "whether it waits", false, false},
     {"crawl", "pages", OPTION_COUNT, offsetof(Values, crawl_pages), "10", 1, 1000, NULL, true, true,
-     "how many"},
+     "how many", false, false},
     {"crawl", "contact", OPTION_TEXT, offsetof(Values, crawl_contact), "", 0, 0, NULL, false, false,
-     "who answers"},
+     "who answers", false, false},
     {"fetch", "timeout", OPTION_TIME, offsetof(Values, fetch_timeout), "5s", 10, 86400e3, NULL, false,
-     true, "how long"},
+     true, "how long", false, false},
     {"fetch", "body", OPTION_SIZE, offsetof(Values, fetch_body), "2Mi", 1024, 1e12, NULL, false,
-     false, "how large"},
+     false, "how large", false, false},
     {"score", "factor", OPTION_REAL, offsetof(Values, score_factor), "0.5", 0, 1, NULL, false, false,
-     "how steep"},
+     "how steep", false, false},
     {"log", "level", OPTION_WORD, offsetof(Values, log_level), "info", 0, 0, "error|info|debug", true,
-     false, "how much"},
+     false, "how much", false, false},
 };
 /* clang-format on */
 

@@ -18,6 +18,7 @@
 #include "crawl/input_file.h"
 #include "crawl/parts/network_parts.h"
 #include "frontier/visit/politeness.h"
+#include "page/crawl_log_notes.h"
 #include "parse/host/ip_address.h"
 #include "parse/html/html.h"
 #include "parse/robots/robots.h"
@@ -674,7 +675,21 @@ typedef struct CheckCommand {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } CheckCommand;
 
+/* For the manual, with tabs between. */
+static int check_annotations(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    for (unsigned i = 0; i < CRAWL_LOG_NOTE_COUNT; i++) {
+        const CrawlLogNoteRow *row = &crawl_log_notes[i];
+        (void)printf("%s%s%s\t%s\n", row->name, row->kind == CRAWL_LOG_FLAG ? "" : ":", row->value,
+                     row->meaning);
+    }
+    return 0;
+}
+
 static const CheckCommand commands[] = {
+    {"annotations", "", check_annotations},
     {"robots", "FILE AGENT URL", check_robots},
     {"charset", "FILE [--content-type T]", check_charset},
     {"config", "[FILE]", check_config},
