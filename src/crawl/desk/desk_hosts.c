@@ -92,8 +92,7 @@ void desk_get(Desk *desk, const DeskRequest *request)
 static bool is_of_all(const Desk *desk, const char *pattern, const char *name)
 {
     const OptionSpec *spec = options_find(&desk->helm->options->config->options, name);
-    return desk_edicts_are(desk) && spec != NULL &&
-           (*pattern != '\0' || cluster_settings_counts(spec));
+    return desk_edicts_are(desk) && spec != NULL && (*pattern != '\0' || spec->agreed);
 }
 
 /* A host is not asked sooner than its address may be. */
