@@ -4,8 +4,8 @@
  * logs/crawl_log_line.h reads them by their kinds, and `ragno check annotations` prints them for
  * the manual. A new one is a row here, a call in the writer, and, when somebody is to read it, a
  * field in the reader. They are separated by commas, have no blanks, and "," in a URL is "%2C".
- * Invariants: a row is written as its name, or as its name, a colon and its value.
- * Threads: any; constant. */
+ * Threads: any; constant.
+ * Invariants: a row is written as its name, or as its name, a colon and its value. */
 #ifndef PAGE_CRAWL_LOG_NOTES_H
 #define PAGE_CRAWL_LOG_NOTES_H
 
