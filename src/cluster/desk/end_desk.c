@@ -39,7 +39,7 @@ void end_desk_destroy(EndDesk *desk)
 Result end_desk_set(EndDesk *desk)
 {
     Arbiters owners; /* the same agents */
-    Result rc = arbiters_of_table(&owners, desk->table);
+    Result rc = owners_of_table(&owners, desk->table);
     if (rc == RESULT_OK) {
         free(desk->agents);
         desk->agents = owners.agents;

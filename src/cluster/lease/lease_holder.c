@@ -40,6 +40,7 @@ typedef struct LeasePeer {
     uint16_t agent;
     HeapNode due;    /* when a message may be sent, or the wait for an answer ends */
     uint64_t number; /* of the message in flight; 0: none */
+    bool silent;     /* the last one was not answered */
     MonoTime sent;
     MonoTime not_before; /* the next one */
     LeaseClaim *first;   /* with something to send */
@@ -349,6 +350,7 @@ void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
         return;
     }
     peer->number = 0;
+    peer->silent = false;
     for (size_t i = 0; i < n; i++) {
         if (peer->claims[i]->arbiter == from) {
             lease_holder_take_answer(holder, peer->claims[i], &peer->items[i], &answers[i],
@@ -370,6 +372,7 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
         return;
     }
     peer->number = 0;
+    peer->silent = true;
     peer->not_before = mono_add_ms(now, NOBODY_MS);
     holder->lost++;
     for (size_t i = 0; i < peer->n; i++) {
@@ -510,14 +513,25 @@ void lease_holder_restarted(LeaseHolder *holder, uint16_t agent, MonoTime now)
 
 void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats)
 {
+    size_t place = 0;
+    const LeaseClaim *claim = NULL;
     *stats =
         (LeaseHolderStats){.wanted = holder->claims.count,
+                           .waits_for = CLUSTER_NOBODY,
                            .held = holder->held,
                            .bytes = holder->claims.count * (sizeof(LeaseClaim) + sizeof(void *)) +
                                     holder->claims.capacity * sizeof(MapSlot) +
                                     holder->peers.peers.count * sizeof(LeasePeer),
                            .messages = holder->last,
                            .lost = holder->lost};
+    while ((claim = map_next(&holder->claims, &place)) != NULL) {
+        const LeasePeer *peer =
+            map_get(&holder->peers.peers, map_key(claim->arbiter + UINT64_C(1)));
+        if (claim->wanted && !claim->held && peer != NULL && peer->silent) {
+            stats->away++;
+            stats->waits_for = claim->arbiter;
+        }
+    }
 }
 
 static void lease_peers_init(LeasePeers *peers)

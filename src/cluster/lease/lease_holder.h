@@ -98,6 +98,8 @@ void lease_holder_work(LeaseHolder *holder, MonoTime now);
 
 typedef struct LeaseHolderStats {
     size_t wanted;
+    size_t away;        /* of them, whose arbiter did not answer the last time */
+    uint16_t waits_for; /* one of these; CLUSTER_NOBODY */
     size_t held;
     size_t bytes;
     uint64_t messages;

@@ -113,7 +113,8 @@ typedef enum NodePart {
     NODE_PART_MASS,
     NODE_PART_ERRANDS,
     NODE_PART_GREET,
-    NODE_PART_EDICTS
+    NODE_PART_EDICTS,
+    NODE_PART_SEATS
 } NodePart;
 
 typedef struct NodeLink {

@@ -417,6 +417,9 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
     case NODE_PART_GREET:
         greet_desk_take(&node->desks.greet, event, now);
         break;
+    case NODE_PART_SEATS:
+        seat_desk_take(&node->desks.seats, event, now);
+        break;
     case NODE_PART_EDICTS:
         edict_desk_take(&node->desks.edicts, event, now);
         break;

@@ -14,6 +14,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     errand_desk_init(&desks->errands, link, &desks->keeper.table, &options->errands);
     greet_desk_init(&desks->greet, link, &desks->members, &desks->keeper.table, &options->greet);
     edict_desk_init(&desks->edicts, link, &desks->members, &desks->keeper.table, &options->edicts);
+    seat_desk_init(&desks->seats, link, &desks->keeper);
     Result rc = block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
                                        options->lease_addresses, options->dead_below, leases, now);
@@ -27,6 +28,7 @@ void node_desks_destroy(NodeDesks *desks)
     block_desk_destroy(&desks->blocks);
     greet_desk_destroy(&desks->greet);
     edict_desk_destroy(&desks->edicts);
+    seat_desk_destroy(&desks->seats);
     lease_desk_destroy(&desks->leases);
     limit_desk_destroy(&desks->limits);
     end_desk_destroy(&desks->end);
@@ -48,6 +50,7 @@ void node_desks_up(NodeDesks *desks, MonoTime now)
     courier_lost(desks->blocks.courier, now);
     limit_desk_up(&desks->limits, desks->keeper.settled, now);
     end_desk_up(&desks->end, now);
+    seat_desk_up(&desks->seats, now);
     edict_desk_up(&desks->edicts, desks->keeper.settled, now);
     lease_holder_lose_all(desks->leases.holder, now); /* something may have been ordered since */
 }
@@ -77,6 +80,9 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
     }
     if (rc == RESULT_OK) {
         rc = greet_desk_set(&desks->greet, now);
+    }
+    if (rc == RESULT_OK) {
+        rc = seat_desk_resize(&desks->seats, table->n_agents, now);
     }
     for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
         rc = courier_grown(desks->blocks.courier, (uint16_t)i, 0, now); /* it knows them all */
@@ -163,6 +169,7 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
         mass_desk_work(&desks->mass, now);
     }
     edict_desk_work(&desks->edicts, now);
+    seat_desk_work(&desks->seats, now);
     lease_holder_set_silent(desks->leases.holder, !edict_desk_is_fresh(&desks->edicts));
     lease_desk_work(&desks->leases, now);
     errand_desk_work(&desks->errands, now);
@@ -184,6 +191,7 @@ MonoTime node_desks_next(const NodeDesks *desks)
     next = node_desks_sooner(next, greet_desk_next(&desks->greet));
     next = node_desks_sooner(next, errand_desk_next(&desks->errands));
     next = node_desks_sooner(next, edict_desk_next(&desks->edicts));
+    next = node_desks_sooner(next, seat_desk_next(&desks->seats));
     return node_desks_sooner(next, lease_desk_next(&desks->leases));
 }
 
@@ -197,6 +205,8 @@ void node_desks_stats(const NodeDesks *desks, NodeStats *stats)
     courier_stats(desks->blocks.courier, &courier);
     stats->held = holder.held;
     stats->wanted = holder.wanted;
+    stats->leases_away = holder.away;
+    stats->waits_for = holder.waits_for;
     stats->arbitrated = arbiter.addresses;
     stats->lease_bytes = arbiter.bytes + holder.bytes;
     stats->lease_messages = holder.messages;

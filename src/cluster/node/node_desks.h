@@ -20,6 +20,7 @@
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/mass_desk.h"
 #include "cluster/desk/members.h"
+#include "cluster/desk/seat_desk.h"
 #include "cluster/desk/table_keeper.h"
 
 /* Node stats: the figures of a node.
@@ -32,7 +33,9 @@ typedef struct NodeStats {
     uint64_t epoch;
     size_t held; /* leases */
     size_t wanted;
-    size_t arbitrated; /* addresses that this node decides about */
+    size_t leases_away; /* of these, whose arbiter does not answer */
+    uint16_t waits_for; /* that arbiter, or one of them; CLUSTER_NOBODY */
+    size_t arbitrated;  /* addresses that this node decides about */
     size_t lease_bytes;
     uint64_t lease_messages;
     uint64_t granted; /* by this node */
@@ -74,6 +77,7 @@ typedef struct NodeDesks {
     MassDesk mass;
     ErrandDesk errands;
     EdictDesk edicts;
+    SeatDesk seats;
 } NodeDesks;
 
 /* The link says who we are. RESULT_MEMORY: it is to be destroyed all the same. */

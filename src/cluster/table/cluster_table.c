@@ -54,7 +54,7 @@ unsigned slot_of_url(const char *url, size_t length)
 
 /* ---- Arbiters ---- */
 
-Result arbiters_of_table(Arbiters *arbiters, const ClusterTable *table)
+Result owners_of_table(Arbiters *arbiters, const ClusterTable *table)
 {
     *arbiters = (Arbiters){.n = 0};
     bool *named = calloc(table->n_agents + 1u, sizeof *named);
@@ -75,6 +75,22 @@ Result arbiters_of_table(Arbiters *arbiters, const ClusterTable *table)
     }
     free(named);
     return RESULT_OK;
+}
+
+Result arbiters_of_table(Arbiters *arbiters, const ClusterTable *table)
+{
+    size_t seated = 0;
+    Result rc = owners_of_table(arbiters, table);
+    for (size_t i = 0; i < arbiters->n; i++) {
+        seated += table->agents[arbiters->agents[i]].seated;
+    }
+    for (size_t i = 0, all = arbiters->n; seated > 0 && i < all; i++) {
+        arbiters->n = i == 0 ? 0 : arbiters->n;
+        if (table->agents[arbiters->agents[i]].seated) {
+            arbiters->agents[arbiters->n++] = arbiters->agents[i];
+        }
+    }
+    return rc;
 }
 
 void arbiters_destroy(Arbiters *arbiters)
@@ -117,7 +133,7 @@ uint16_t arbiters_find(const Arbiters *arbiters, const IpAddress *address)
 
 /* ---- Cluster table ---- */
 
-#define FORMAT 1u
+#define FORMAT 2u
 
 static const char magic[4] = {'R', 'G', 'C', 'T'};
 
@@ -169,7 +185,7 @@ Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID
     memcpy(fresh.uuid, uuid, CLUSTER_UUID_BYTES);
     memcpy(fresh.psl, psl, strlen(psl));
     for (uint32_t i = 0; i < agents; i++) {
-        fresh.agents[i].life = 1;
+        fresh.agents[i] = (ClusterAgent){.life = 1, .seated = true};
     }
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
         uint16_t owner = (uint16_t)((uint64_t)slot * agents / SLOT_COUNT);
@@ -195,6 +211,7 @@ Result cluster_table_write(const ClusterTable *table, Buffer *out)
     for (uint32_t i = 0; i < table->n_agents; i++) {
         wire_put_16(&writer, table->agents[i].life);
         wire_put_16(&writer, table->agents[i].claimed);
+        wire_put_8(&writer, table->agents[i].seated);
     }
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
         wire_put_16(&writer, table->slots[slot].from);
@@ -217,6 +234,7 @@ static bool read_agents(WireReader *reader, ClusterTable *table)
     for (uint32_t i = 0; table->agents != NULL && i < n; i++) {
         table->agents[i].life = wire_get_16(reader);
         table->agents[i].claimed = wire_get_16(reader);
+        table->agents[i].seated = wire_get_8(reader) != 0;
         reader->bad |= table->agents[i].life == 0;
     }
     return table->agents != NULL;
@@ -377,7 +395,7 @@ Result cluster_table_add(ClusterTable *table, uint16_t *agent)
     }
     uint16_t fresh = (uint16_t)table->n_agents;
     unsigned owners = 1;
-    next.agents[fresh] = (ClusterAgent){.life = 1};
+    next.agents[fresh] = (ClusterAgent){.life = 1, .seated = true};
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
         owned[table->slots[slot].to] += !cluster_slot_is_moving(table->slots[slot]);
     }
@@ -463,6 +481,16 @@ Result cluster_table_restore(ClusterTable *table, uint16_t agent)
             *owners = (ClusterSlot){.from = owners->to, .to = agent};
         }
     }
+    table->epoch++;
+    return RESULT_OK;
+}
+
+Result cluster_table_seat(ClusterTable *table, uint16_t agent, bool seated)
+{
+    if (agent >= table->n_agents || table->agents[agent].seated == seated) {
+        return RESULT_NOT_FOUND;
+    }
+    table->agents[agent].seated = seated;
     table->epoch++;
     return RESULT_OK;
 }

@@ -84,6 +84,7 @@ typedef struct ClusterSlot {
 typedef struct ClusterAgent {
     uint16_t life;    /* from 1 on */
     uint16_t claimed; /* the last life that a directory has; 0: none yet */
+    bool seated;      /* it may be an arbiter (cluster/desk/seat_desk.h) */
 } ClusterAgent;
 
 typedef struct ClusterTable {
@@ -150,6 +151,9 @@ Result cluster_table_move_slot(ClusterTable *table, unsigned slot, uint16_t to);
 Result cluster_table_drain(ClusterTable *table, uint16_t agent);
 /* Everything an agent had is lost: a new life. What it was sending away comes back to it. */
 Result cluster_table_restore(ClusterTable *table, uint16_t agent);
+/* It decides about addresses from now on, or does not: nothing else changes. RESULT_NOT_FOUND: no
+ * such agent, or it is so already. */
+Result cluster_table_seat(ClusterTable *table, uint16_t agent, bool seated);
 /* A directory claims the agent's present life. RESULT_EXISTS: it is claimed. */
 Result cluster_table_claim(ClusterTable *table, uint16_t agent);
 /* What `from` was sending to `to` has been sent: `to` owns it. RESULT_NOT_FOUND: nothing is MOVING
@@ -158,7 +162,8 @@ Result cluster_table_settle(ClusterTable *table, uint16_t from, uint16_t to);
 
 /* Arbiters: which agent decides about an address (cluster/lease/lease_arbiter.h).
  *
- * What: the arbiters are the agents that a cluster table names as owners. The arbiter of an address
+ * What: the arbiters are the agents that a cluster table names as owners and seats; all owners when
+ * none of them is seated. The arbiter of an address
  * is the agent with the highest hash of (address, agent), which is called rendezvous hashing. So an
  * agent that comes or goes changes the arbiter of its own share of the addresses and of no others.
  * Owns: the list of agents.
@@ -170,7 +175,9 @@ typedef struct Arbiters {
     size_t n;
 } Arbiters;
 
-/* The arbiters of a table. RESULT_MEMORY: *arbiters is empty. */
+/* The agents that own hosts, or are getting some. RESULT_MEMORY: *arbiters is empty. */
+Result owners_of_table(Arbiters *arbiters, const ClusterTable *table);
+/* Those of them that are seated. */
 Result arbiters_of_table(Arbiters *arbiters, const ClusterTable *table);
 void arbiters_destroy(Arbiters *arbiters);
 bool arbiters_equal(const Arbiters *a, const Arbiters *b);

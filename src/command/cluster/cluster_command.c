@@ -81,7 +81,8 @@ static void print_agent(ClusterClient *client, const ClusterTable *table, uint16
     unsigned coming = 0;
     cluster_table_count_moves(table, agent, &leaving, &coming);
     sums->moving += leaving;
-    (void)fprintf(out, "agent=%u slots=%u ", (unsigned)agent, cluster_table_count(table, agent));
+    (void)fprintf(out, "agent=%u slots=%u %s", (unsigned)agent, cluster_table_count(table, agent),
+                  table->agents[agent].seated ? "" : "unseated ");
     if (leaving + coming > 0) {
         (void)fprintf(out, "leaving=%u coming=%u ", leaving, coming);
     }
@@ -155,6 +156,9 @@ static int cluster_command_usage(FILE *out, int status)
         "       ragno cluster move HOST --to AGENT [SERVER]\n"
         "       ragno cluster move SLOTS --from AGENT --to AGENT [SERVER]\n"
         "       ragno cluster restore AGENT [SERVER]     it has lost its disk, and begins anew\n"
+        "       ragno cluster unseat AGENT [SERVER]      it is away: others decide about "
+        "addresses\n"
+        "       ragno cluster seat AGENT [SERVER]        it is back: it decides again\n"
         "SERVER: -c FILE with a [cluster] section, or\n"
         "       --url URL --name NAME [--credentials FILE] [--tls-authority FILE]\n"
         "       [--tls-certificate FILE --tls-key FILE] [--replicas N]\n",

@@ -108,7 +108,7 @@ static void warn_of_away(const Move *move, bool takers)
     }
 }
 
-/* ---- the four ---- */
+/* ---- the changes ---- */
 
 static Result cluster_moves_add(Move *move)
 {
@@ -218,13 +218,39 @@ static Result restore(Move *move)
     return cluster_table_restore(&move->table, move->agent);
 }
 
+/* Arbitration alone: its hosts stay with it. */
+static Result change_seat(Move *move, bool seated)
+{
+    Result rc = read_agent(move, move->words->what, &move->agent);
+    if (rc == RESULT_OK && !seated && move->runs[move->agent]) {
+        return cluster_moves_refuse(move, "agent %u runs; only one that is away is unseated",
+                                    (unsigned)move->agent);
+    }
+    if (rc == RESULT_OK) {
+        rc = cluster_table_seat(&move->table, move->agent, seated);
+    }
+    return rc == RESULT_NOT_FOUND
+               ? cluster_moves_refuse(move, "agent %u %s already", (unsigned)move->agent,
+                                      seated ? "is seated" : "has no seat")
+               : rc;
+}
+
+static Result cluster_moves_seat(Move *move)
+{
+    return change_seat(move, true);
+}
+
+static Result cluster_moves_unseat(Move *move)
+{
+    return change_seat(move, false);
+}
+
 static const struct {
     const char *name;
     Result (*change)(Move *move);
-} commands[] = {{"add", cluster_moves_add},
-                {"drain", drain},
-                {"move", cluster_moves_move_some},
-                {"restore", restore}};
+} commands[] = {{"add", cluster_moves_add},        {"drain", drain},
+                {"move", cluster_moves_move_some}, {"restore", restore},
+                {"seat", cluster_moves_seat},      {"unseat", cluster_moves_unseat}};
 
 bool cluster_moves_has(const char *command)
 {
@@ -275,6 +301,9 @@ static void cluster_moves_tell(const Move *move, const char *command)
         (void)printf("agent %u begins anew: start it with an empty directory, cluster.agent = %u "
                      "and its seeds; the others send it what they know\n",
                      agent, agent);
+    } else if (strstr(command, "seat") != NULL) {
+        (void)printf("agent %u decides about %s; others begin with its addresses after a rest\n",
+                     agent, *command == 's' ? "addresses again" : "no address any more");
     } else {
         (void)printf("%u slots leave agent %u; `ragno cluster status` shows when they have "
                      "arrived\n",

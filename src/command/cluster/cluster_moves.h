@@ -1,4 +1,4 @@
-/* Cluster moves: `ragno cluster add | drain | move | restore`.
+/* Cluster moves: `ragno cluster add | drain | move | restore | seat | unseat`.
  *
  * What: each changes the cluster table by one compare-and-set (cluster/table/cluster_table.h); the
  * agents do the rest, and `ragno cluster status` shows how far they are. What cannot be done, or
@@ -19,7 +19,7 @@ typedef struct ClusterWords {
     const char *what;   /* the word without an option: an agent, a number of slots, a host */
 } ClusterWords;
 
-/* "add", "drain", "move", "restore". */
+/* One of these words. */
 bool cluster_moves_has(const char *command);
 /* Returns the exit status. */
 int cluster_moves_main(const Config *config, const char *command, const ClusterWords *words);

@@ -271,6 +271,12 @@ static void cluster_sinks_tell_status(void *context, Buffer *text)
         (void)buffer_printf(text, "moves_pages=%llu/%llu ", (unsigned long long)moves.done,
                             (unsigned long long)moves.all);
     }
+    NodeStats node;
+    node_stats(part->node, &node);
+    if (node.leases_away > 0) {
+        (void)buffer_printf(text, "leases_away=%zu waits_for=%u ", node.leases_away,
+                            (unsigned)node.waits_for);
+    }
     if (part->config->fetch_rate > 0) {
         (void)buffer_printf(text, "rate=%llu ", (unsigned long long)atomic_load(&part->rate));
     }

@@ -112,7 +112,8 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (now->frontier.resolving > now->frontier.front) {
         return "dns";
     }
-    if (now->clustered && now->frontier.acquired == 0 && now->cluster.node.wanted > 0) {
+    bool leasing = now->frontier.acquired == 0 && now->cluster.node.wanted > 0;
+    if (now->clustered && (leasing || now->cluster.node.leases_away > 0)) {
         return "cluster";
     }
     if (now->frontier.front > 0) {
