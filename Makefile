@@ -6,7 +6,7 @@
 MODE ?= release
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
-VERSION := 0.1.0
+VERSION := 0.2.0
 OUT := build/$(MODE)
 
 # ---- Compiler and flags ----
@@ -359,6 +359,11 @@ install: all $(OUT)/install/libragno.a $(OUT)/install/libragno.so.$(VERSION)
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION='$(VERSION)' SO='$(SO)' \
 	    OUT='$(OUT)' PKGS='$(LIBRAGNO_PKGS)' UNITDIR='$(UNITDIR)' ZSHDIR='$(ZSHDIR)' \
 	    tools/install $(LIBRAGNO_HEADERS)
+
+## make release         tags what is committed as vVERSION, when NEWS and the packages name it, too
+.PHONY: release
+release:
+	@tools/release '$(VERSION)'
 
 # ---- Debian packages of ragno itself ----
 .PHONY: deb deb-test

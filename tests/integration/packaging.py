@@ -190,6 +190,103 @@ def test_unit(report, path):
     report.equal("systemd has nothing to say of the unit", complaints, [])
 
 
+def test_several_crawls(report, path):
+    """A crawl of several has a unit, a timer, a configuration and a directory of its own."""
+    installed = run(["make", "install", f"DESTDIR={path}/root", "PREFIX=/usr", f"MODE={os.path.basename(OUT)}"],
+                    timeout=250)
+    report.equal("it is installed", installed.returncode, 0)
+    units = f"{path}/root/usr/lib/systemd/system"
+    with open(f"{units}/ragno@.service") as file:
+        unit = file.read()
+    for line in ("-c /etc/ragno/%i.ini -i /etc/ragno/%i.seeds", "-d /var/lib/ragno-%i/crawl",
+                 "StateDirectory=ragno-%i\n", "ProtectSystem=strict"):
+        report.check(f"the unit has {line.strip()}", line in unit, unit)
+    report.check("and nothing of the single crawl", "/var/lib/ragno/" not in unit and "ragno.ini" not in unit, unit)
+    if not shutil.which("systemd-analyze"):
+        report.skip("systemd-analyze verify", "there is no systemd")
+        return
+    with open(f"{units}/ragno@.service", "w") as file:
+        file.write(unit.replace("/usr/bin/ragno", os.path.abspath(f"{OUT}/ragno")))
+    for name in ("ragno@news.service", "ragno@news.timer"):
+        verified = subprocess.run(["systemd-analyze", "verify", "--man=no", f"{units}/{name}"], capture_output=True,
+                                  text=True, check=False, env=dict(os.environ, SYSTEMD_UNIT_PATH=f"{units}:"))
+        complaints = [line for line in verified.stderr.splitlines() if "ragno" in line]
+        report.equal(f"systemd has nothing to say of {name}", complaints, [])
+
+
+ALERTS = """rule_files: [%s]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'ragno_state{instance="a",state="running"}', values: 1x90}
+      - {series: 'ragno_urls_queued{instance="a"}', values: 70x90}
+      - {series: 'ragno_elapsed_seconds{instance="a"}', values: 3600+60x90}
+      - {series: 'ragno_pages_total{instance="a"}', values: 0+10x30 300x60}
+      - {series: 'ragno_walls_total{instance="a",wall="403"}', values: 0x30 0+5x60}
+      - {series: 'ragno_walls_total{instance="b",wall="403"}', values: 0+1x90}
+    alert_rule_test:
+      - {eval_time: 40m, alertname: RagnoStalled, exp_alerts: []}
+      - eval_time: 70m
+        alertname: RagnoStalled
+        exp_alerts:
+          - exp_labels: {severity: critical, instance: a, state: running}
+            exp_annotations: {summary: "a has URLs and fetched none in 30 minutes"}
+      - eval_time: 80m
+        alertname: RagnoWalled
+        exp_alerts:
+          - exp_labels: {severity: warning, instance: a}
+            exp_annotations: {summary: "a: 245 answers in an hour say that we are not wanted"}
+"""
+
+
+def test_alerts(report, path):
+    """The rules are rules, and ring for a crawl that stands and for one that is walled, not for others."""
+    if not shutil.which("promtool"):
+        report.skip("alert rules", "promtool is not installed (it comes with prometheus)")
+        return
+    rules = os.path.abspath("config/ragno-alerts.yml")
+    with open(f"{path}/alerts.yml", "w") as file:
+        file.write(ALERTS % rules)
+    for command in (["check", "rules", rules], ["test", "rules", f"{path}/alerts.yml"]):
+        result = run(["promtool", *command])
+        report.check(f"promtool {' '.join(command[:2])}", result.returncode == 0, result.stdout + result.stderr)
+
+
+def test_release(report, path):
+    """NEWS, packages and manual name the version; a tag is made once, of what is committed."""
+    here = f"{path}/release"
+    os.mkdir(here)
+    for name in ("NEWS", "Makefile", "debian/changelog", "doc/ragno.1", "doc/ragno.ini.5", "tools/release"):
+        os.makedirs(os.path.dirname(f"{here}/{name}"), exist_ok=True)
+        shutil.copy(name, f"{here}/{name}")
+    with open("Makefile") as file:
+        version = re.search(r"^VERSION := (\S+)", file.read(), re.M)[1]
+
+    def git(*words):
+        return run(["git", "-C", here, "-c", "user.name=t", "-c", "user.email=t@example.org", *words])
+
+    def release(number):
+        return run(["sh", "-c", f"cd '{here}' && GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org "
+                                f"tools/release {number}"])
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "all")
+    other = release("9.9.9")
+    report.check("NEWS of another version is refused", other.returncode == 1 and "NEWS" in other.stderr, other.stderr)
+    with open(f"{here}/NEWS", "a") as file:
+        file.write("more\n")
+    dirty = release(version)
+    report.check("what is not committed is not released", dirty.returncode == 1 and "committed" in dirty.stderr,
+                 dirty.stderr)
+    git("commit", "-qam", "more")
+    made = release(version)
+    report.check("a tag is made", made.returncode == 0, made.stderr)
+    report.equal("of this version", git("tag", "--list").stdout.split(), [f"v{version}"])
+    report.equal("once", release(version).returncode, 1)
+
+
 def test_rotation(report, path):
     """logrotate moves the logs of a crawl that runs, which goes on in new ones; audit reads both."""
     if not shutil.which("logrotate"):
@@ -227,4 +324,5 @@ def test_rotation(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(test_completion, test_words_of_ctl_are_offered, test_commands_are_offered, test_notify, test_unit, test_rotation)
+    harness.main(test_completion, test_words_of_ctl_are_offered, test_commands_are_offered, test_notify, test_unit, test_several_crawls,
+                 test_alerts, test_release, test_rotation)

@@ -123,6 +123,11 @@ def what_it_tells(report, path):
             asked = set(re.findall(r"ragno_[a-z_]+", json.dumps([p["targets"] for p in json.load(file)["panels"]])))
         report.check("the dashboard asks for metrics that exist", len(asked) > 20 and
                      asked <= {re.sub(r"\{.*", "", name) for name in metrics}, asked)
+        with open("config/ragno-alerts.yml") as file:
+            expressions = re.findall(r"expr: (.*)", file.read())
+        watched = set(re.findall(r"ragno_[a-z_]+", " ".join(expressions))) - {"ragno_agents_away"}  # a cluster's
+        report.check("the alert rules ask for metrics that exist", len(watched) > 10 and
+                     watched <= {re.sub(r"\{.*", "", name) for name in metrics}, watched)
         report.equal("one limit holds", sum(v for k, v in metrics.items() if k.startswith("ragno_limit")), 1)
         report.equal("it runs", metrics['ragno_state{state="running"}'], 1)
         harness.until(lambda: len(json.loads(crawl.get("/history.json"))["pages_s"]) >= 3)

@@ -291,7 +291,7 @@ static const char *const states[] = {"running", "paused", "stopping", "stopped",
 static const char *const limits[] = {
     "politeness", "connections", "shares",    "dns",      "parser",  "writer",
     "disk",       "memory",      "bandwidth", "operator", "network", "seeds",
-    "schedule",   "retries",     "cluster",   "none",     NULL};
+    "schedule",   "retries",     "walls",     "cluster",  "none",    NULL};
 
 bool web_metrics_knows(const char *field)
 {
