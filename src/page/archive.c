@@ -9,9 +9,8 @@
 
 #include "base/thread/log.h"
 #include "store/archive/capture_index.h"
-#include "store/archive/payload_index.h"
-#include "store/archive/warc_end.h"
 #include "store/archive/warc_files.h"
+#include "store/archive/warc_end.h"
 #include "store/archive/warc_metadata.h"
 #include "store/pages/page_db_read.h"
 

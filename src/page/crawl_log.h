@@ -7,7 +7,7 @@
  * Threads: lines are the ingest thread's. Any thread may call crawl_log_skipped and
  * crawl_log_reopen.
  * Invariant: a line stands in crawl.log if and only if the commit that holds its result was made,
- * also when the process is killed in between (crawl_log_pending.h). For this the ingest thread
+ * also when the process is killed in between (crawl_log.h). For this the ingest thread
  * makes the lines of a batch, calls crawl_log_prepare, commits, and calls crawl_log_flush, or
  * crawl_log_drop when the commit has failed. A power cut may lose the last lines, since the log is
  * not synced. Errors: RESULT_FULL while the disk is full; the lines are kept and tried again. */
@@ -15,8 +15,12 @@
 #define PAGE_CRAWL_LOG_H
 
 #include "rules/config_words.h"
+
+#include <stdint.h>
 #include "page/parsed_page.h"
 #include "page/stats.h"
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
 
 typedef struct CrawlLog CrawlLog;
 
@@ -55,5 +59,35 @@ void crawl_log_skipped(CrawlLog *log, const char *url, size_t length, int status
                        long depth, const char *referrer);
 /* Writes what is buffered. RESULT_FULL: the disk is full; it is tried again with the next flush. */
 Result crawl_log_flush(CrawlLog *log);
+
+/* Pending lines of crawl.log: none is lost when the process is killed between a commit and the log.
+ *
+ * What: the lines of a batch are written to DIR/crawl.pending before the batch is committed, and to
+ * crawl.log after the commit. The commit carries the batch's serial number, and so does
+ * crawl.pending. At the next start the three are compared:
+ *
+ *   crawl.pending has         the lines are          so
+ *   the committed serial      those of the last      what crawl.log lacks of them is appended
+ *                             commit
+ *   another serial            of a batch that was    they are dropped: those URLs are fetched again
+ *                             never committed
+ *   a wrong checksum          half of a batch's      they are dropped, for the same reason
+ *
+ * What crawl.log has of them follows from its length: crawl.pending says which file it was (by its
+ * inode, so that a rotated one is found under its new name in the same directory) and how long it
+ * was before. Nothing is synced: a kill loses no line, a power cut may lose the last ones.
+ * Owns: nothing; files are opened and closed by each call, but for the descriptor that is passed.
+ * Threads: ingest.
+ * Errors: RESULT_FULL, RESULT_IO and the like. */
+
+#define CRAWL_LOG_PENDING_FILE "crawl.pending"
+
+/* Replaces what is in the open file `pending` by lines that are to be appended to the file log. */
+Result crawl_log_pending_write(int pending, int log, uint64_t serial, const Buffer *lines);
+/* Appends what is missing of the lines of batch `serial`, the last one that was committed, to the
+ * file in which they belong: log_path, or a rotated one in its directory. *repaired counts lines.
+ * Without a file `pending_path` there is nothing to do. */
+Result crawl_log_pending_repair(const char *pending_path, const char *log_path, uint64_t serial,
+                                uint64_t *repaired);
 
 #endif

@@ -6,7 +6,7 @@
  *   2. `ragno schedule DIR freq` gave the page a frequency.
  *   3. The page was crawled twice, so something is known of its change rate. schedule.revisit =
  *      optimal: the interval at which one visit more is worth its price
- *      (store/frequency/freq_plan.h), once there is a price (ingest/revisit/revisit_price.h), or a
+ *      (store/frequency/freq_prior.h), once there is a price (ingest/revisit/revisit_price.h), or a
  *      shorter one while too little is known (freq_seen_look_s). Else
  *      default^(1 - power) * (1 / rate)^power.
  *   4. The default; optimal, and there is a price: the mean interval of all pages.
@@ -48,7 +48,7 @@ typedef struct RevisitPolicy {
 
 /* What a visit costs now, and what a page is worth. */
 typedef struct RevisitPrice {
-    double price;           /* freq_plan.h */
+    double price;           /* freq_prior.h */
     const FreqPrior *prior; /* of the change rates of all pages */
     double mean_s;          /* between two visits of a page, on average */
     double weight;          /* of the page: how much its freshness counts */

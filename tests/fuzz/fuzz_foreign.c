@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/foreign/foreign_http.h"
 #include "store/foreign/foreign_reader.h"
 #include "store/warc/warc_compress.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/core/hash.h"
 #include "store/drum/drum.h"
-#include "store/drum/drum_element.h"
 #include "store/drum/drum_file.h"
 
 #define MODEL_KEYS      400u

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "folder_fixture.h"
-#include "page/tool/crawl_log_pending.h"
+#include "page/crawl_log.h"
 #include "unit.h"
 
 #define BEFORE "one\ntwo\n"

@@ -6,7 +6,7 @@
 
 #include "base/memory/base64.h"
 #include "fetch/site/credentials.h"
-#include "fetch/site/proxy.h"
+#include "fetch/site/fetch_site.h"
 #include "rules/site/site_book.h"
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "store/foreign/foreign_http.h"
+#include "store/foreign/foreign_reader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "dice.h"
-#include "store/frequency/freq_plan.h"
+#include "store/frequency/freq_prior.h"
 #include "store/frequency/freq_rules.h"
 #include "unit.h"
 

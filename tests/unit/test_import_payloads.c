@@ -1,4 +1,4 @@
-#include "command/import/import_run.h"
+#include "command/import/import_command.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "store/archive/payload_index.h"
+#include "store/archive/capture_index.h"
 #include "unit.h"
 #include "warc_samples.h"
 

@@ -8,7 +8,6 @@
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
-#include "fetch/dns/dns_record.h"
 #include "fetch/dns/resolver.h"
 #include "unit.h"
 #include "until.h"

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "command/top/top_terminal.h"
-#include "command/top/top_input.h"
-#include "command/top/top_model.h"
 #include "command/top/top_view.h"
 #include "frontier/visit/politeness.h"
 #include "unit.h"

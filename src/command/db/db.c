@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command/db/db_commands.h"
+#include "command/db/db_view.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "store/pages/page_db_open.h"

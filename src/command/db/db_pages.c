@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/db/db_commands.h"
+#include "command/db/db_view.h"
 #include "store/pages/page_db_read.h"
 
 /* ragno db: links. */
@@ -147,7 +147,7 @@ int db_links(DbView *view, int argc, char **argv)
 #include <string.h>
 
 #include "command/cluster/cluster_pages.h"
-#include "command/db/db_commands.h"
+#include "command/db/db_view.h"
 #include "store/tables/revisit_table.h"
 static int wrong_usage(const char *what)
 {

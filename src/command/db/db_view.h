@@ -12,6 +12,7 @@
 #include "crawl/short_read.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
+#include "crawl/exit_status.h"
 
 typedef struct DbView {
     PageDB *db;
@@ -55,5 +56,20 @@ typedef struct DbParts {
  * the answers of robots.txt are stored, too. A body that was cut, or that cannot be decoded to its
  * end, is printed up to that point, with a message on standard error. */
 int db_answer(DbView *view, const char *url, const DbParts *parts);
+
+/* The commands of `ragno db`, one function each; db.c has their table.
+ *
+ * What: argv[0] is the command's name; each returns the exit status. db_pages.c has info, dump,
+ * find, get and path; the others have a file of their name.
+ * Threads: main. */
+
+int db_info(DbView *view, int argc, char **argv);
+int db_dump(DbView *view, int argc, char **argv);
+int db_find_regex(DbView *view, int argc, char **argv);
+int db_get(DbView *view, int argc, char **argv);
+int db_path(DbView *view, int argc, char **argv);
+int db_links(DbView *view, int argc, char **argv);
+int db_hosts(DbView *view, int argc, char **argv);
+int db_schedule(DbView *view, int argc, char **argv);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef COMMAND_EXPORT_EXPORT_VIEW_H
 #define COMMAND_EXPORT_EXPORT_VIEW_H
 
-#include "command/export/page_export_types.h"
+#include "command/export/export_row.h"
 #include "crawl/short_read.h"
 #include "parse/url/url.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "command/export/export_view.h"
-#include "command/export/page_export_types.h"
+#include "command/export/export_row.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Counts pairs of numbers, more of them than fit into memory ---- */

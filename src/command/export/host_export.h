@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
-#include "command/export/page_export_types.h"
+#include "command/export/export_row.h"
 
 /* Counts pairs of numbers, more of them than fit into memory: the arcs of the host graph.
  *

@@ -10,7 +10,7 @@
  * language redirect warc_file warc_offset (page_answer.h; none of them without archive). found is
  * the letter of the discovery path (L link, R redirect, E embed, S sitemap, P robots, M manual),
  * times are ISO 8601, and what is not known is empty. linked_from of a page that another agent of a
- * cluster found is asked for there (foreign_parents.h).
+ * cluster found is asked for there (page_export.h).
  *
  * Fields of links: from to weight cross score kind rel. weight counts how often the link stands on
  * the page, cross is 1 when it leaves the domain, score is that of its target, kind is the word of
@@ -32,7 +32,7 @@
 #ifndef COMMAND_EXPORT_PAGE_EXPORT_H
 #define COMMAND_EXPORT_PAGE_EXPORT_H
 
-#include "command/export/page_export_types.h"
+#include "command/export/export_row.h"
 
 /* RESULT_CLOSED: nobody reads the file any more; RESULT_IO, RESULT_FULL: of the file or a temporary
  * one; RESULT_DAMAGED: of the database; RESULT_MEMORY. */

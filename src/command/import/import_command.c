@@ -6,31 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <strings.h>
 
 #include "command/check/check_options.h"
-#include "command/import/import_run.h"
-#include "crawl/command_line.h"
+#include "crawl/command_option.h"
 #include "crawl/exit_status.h"
+#include "parse/url/url.h"
+#include "store/foreign/foreign_reader.h"
 
 static atomic_int signal_seen; /* handlers have no other way */
 
 typedef struct ImportCommand {
     const char *directory;
     bool quiet;
+    bool help;
     CheckOptions options;
-    char **files; /* of argv */
+    char **files;
     size_t n;
 } ImportCommand;
 
-static const char import_usage[] =
-    "usage: ragno import [OPTION]... FILE.warc[.gz|.zst]...\n"
-    "Takes the answers in WARC files of any program as if they had been crawled now:\n"
-    "pages, links, digests and records. Nothing is fetched.\n"
-    "  -d, --dir DIR            the crawl, new or not (default ./crawl)\n"
-    "  -c, --config FILE        INI file     -s, --set SECTION.KEY=VALUE\n"
-    "  -q, --quiet              no summary\n"
-    "Files of one site in the order of their captures: what is older than what is\n"
-    "known of a page is not taken.\n";
+static int import_command_usage(FILE *out)
+{
+    (void)fprintf(
+        out, "usage: ragno import [OPTION]... FILE.warc[.gz|.zst]...\n"
+             "Takes the answers in WARC files of any program as if they had been crawled now:\n"
+             "pages, links, digests and records. Nothing is fetched.\n"
+             "  -d, --dir DIR            the crawl, new or not (default ./crawl)\n"
+             "  -c, --config FILE        INI file     -s, --set SECTION.KEY=VALUE\n"
+             "  -q, --quiet              no summary\n"
+             "Files of one site in the order of their captures: what is older than what is\n"
+             "known of a page is not taken.\n");
+    return out == stdout ? 0 : EXIT_USAGE;
+}
 
 static void import_command_note_signal(int number)
 {
@@ -49,22 +56,53 @@ static void import_command_watch_signals(void)
 
 /* ---- the command line ---- */
 
-/* 0, an exit status, or COMMAND_HELPED. */
+/* Whether the word at *i, with its value, is an option that has one. */
+static bool import_command_take_value(ImportCommand *command, int argc, char **argv, int *i)
+{
+    static const char *const names[] = {"--dir", "-d", "--config", "-c", "--set", "-s"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const char *value = command_option(names[k], argc, argv, i);
+        if (value == NULL) {
+            continue;
+        }
+        if (k < 2) {
+            command->directory = value;
+        } else if (k < 4) {
+            command->options.file = value;
+        } else if (command->options.n_assignments < CHECK_OPTIONS_MAX) {
+            command->options.assignments[command->options.n_assignments++] = value;
+        }
+        return true;
+    }
+    return false;
+}
+
 static int import_command_parse(ImportCommand *command, int argc, char **argv)
 {
-    const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&command->options),
-                                  {"dir", 'd', COMMAND_TEXT, .to = &command->directory},
-                                  {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
-    CommandLine line = {.command = "import",
-                        .usage = import_usage,
-                        .options = rows,
-                        .n_options = sizeof rows / sizeof *rows,
-                        .words_least = 1,
-                        .words_most = argc};
-    int status = command_line_take(&line, argc, argv);
-    command->files = line.words;
-    command->n = (size_t)line.n_words;
-    return status;
+    command->files = calloc((size_t)argc, sizeof *command->files);
+    for (int i = 1; i < argc && command->files != NULL; i++) {
+        if (import_command_take_value(command, argc, argv, &i)) {
+            continue;
+        }
+        if (strcmp(argv[i], "-q") == 0 || strcmp(argv[i], "--quiet") == 0) {
+            command->quiet = true;
+        } else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
+            command->help = true;
+        } else if (argv[i][0] == '-') {
+            (void)fprintf(stderr, "ragno import: unknown option '%s'\n", argv[i]);
+            return EXIT_USAGE;
+        } else {
+            command->files[command->n++] = argv[i];
+        }
+    }
+    for (size_t i = 0; i < command->options.n_assignments; i++) {
+        if (strchr(command->options.assignments[i], '=') == NULL) {
+            (void)fprintf(stderr, "ragno import: -s %s: expected SECTION.KEY=VALUE\n",
+                          command->options.assignments[i]);
+            return EXIT_USAGE;
+        }
+    }
+    return command->files == NULL ? EXIT_INTERNAL : *command->directory == '\0' ? EXIT_USAGE : 0;
 }
 
 /* A crawl that is there goes on with its own settings. */
@@ -202,18 +240,398 @@ static int import_command_run(ImportCommand *command, Config *config)
 
 int import_main(int argc, char **argv)
 {
-    ImportCommand command = {.directory = "crawl", .options = {.command = "import"}};
+    ImportCommand command = {.directory = "crawl"};
     Config config;
     if (config_init(&config) != RESULT_OK) {
         return EXIT_INTERNAL;
     }
     int status = import_command_parse(&command, argc, argv);
-    if (status == 0) {
+    if (status == 0 && command.help) {
+        status = import_command_usage(stdout);
+    } else if (status == 0 && command.n == 0) {
+        status = import_command_usage(stderr);
+    } else if (status == 0) {
         status = import_command_load_config(&command, &config);
-    }
-    if (status == 0) {
-        status = import_command_run(&command, &config);
+        status = status == 0 ? import_command_run(&command, &config) : status;
+    } else if (status == EXIT_USAGE) {
+        (void)import_command_usage(stderr);
     }
     config_destroy(&config);
-    return status == COMMAND_HELPED ? 0 : status;
+    free(command.files);
+    return status;
+}
+
+/* ---- Import run ---- */
+
+/* ---- Import payloads ---- */
+
+static void import_payloads_drop(ImportPayloads *payloads, ImportPayload *slot)
+{
+    payloads->bytes -= slot->length;
+    free(slot->body);
+    *slot = (ImportPayload){.body = NULL};
+}
+
+void import_payloads_destroy(ImportPayloads *payloads)
+{
+    for (size_t i = 0; i < IMPORT_PAYLOADS; i++) {
+        import_payloads_drop(payloads, &payloads->slots[i]);
+    }
+}
+
+static ImportPayload *import_payloads_find(ImportPayloads *payloads, const WarcDigest *digest)
+{
+    for (size_t i = 0; i < IMPORT_PAYLOADS; i++) {
+        ImportPayload *slot = &payloads->slots[i];
+        if (slot->body != NULL && memcmp(&slot->digest, digest, sizeof *digest) == 0) {
+            slot->used = ++payloads->clock;
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+bool import_payloads_get(ImportPayloads *payloads, const WarcDigest *digest, WarcBytes *body)
+{
+    const ImportPayload *slot = import_payloads_find(payloads, digest);
+    if (slot != NULL) {
+        *body = warc_bytes(slot->body, slot->length);
+    }
+    return slot != NULL;
+}
+
+/* A free slot, or the one that was asked for least lately. */
+static ImportPayload *oldest(ImportPayloads *payloads)
+{
+    ImportPayload *found = &payloads->slots[0];
+    for (size_t i = 1; i < IMPORT_PAYLOADS && found->body != NULL; i++) {
+        ImportPayload *slot = &payloads->slots[i];
+        if (slot->body == NULL || slot->used < found->used) {
+            found = slot;
+        }
+    }
+    return found;
+}
+
+/* The one of those that hold a body; NULL: none does. */
+static ImportPayload *oldest_held(ImportPayloads *payloads)
+{
+    ImportPayload *found = NULL;
+    for (size_t i = 0; i < IMPORT_PAYLOADS; i++) {
+        ImportPayload *slot = &payloads->slots[i];
+        if (slot->body != NULL && (found == NULL || slot->used < found->used)) {
+            found = slot;
+        }
+    }
+    return found;
+}
+
+Result import_payloads_put(ImportPayloads *payloads, const WarcDigest *digest, WarcBytes body)
+{
+    if (body.length == 0 || body.length > IMPORT_PAYLOAD_BYTES / 4 ||
+        import_payloads_find(payloads, digest) != NULL) {
+        return RESULT_OK;
+    }
+    ImportPayload *slot = oldest(payloads);
+    import_payloads_drop(payloads, slot);
+    while (payloads->bytes + body.length > IMPORT_PAYLOAD_BYTES) {
+        import_payloads_drop(payloads, oldest_held(payloads));
+    }
+    slot->body = malloc(body.length);
+    if (slot->body == NULL) {
+        return RESULT_MEMORY;
+    }
+    memcpy(slot->body, body.bytes, body.length);
+    slot->digest = *digest;
+    slot->length = body.length;
+    slot->used = ++payloads->clock;
+    payloads->bytes += body.length;
+    return RESULT_OK;
+}
+
+/* ---- Import run ---- */
+
+#define MAX_BLOCK ((size_t)1 << 30)
+
+typedef struct ImportFile {
+    ImportRun *run;
+    const char *path;
+    ForeignReader *reader;
+    ForeignRecord record;
+    WarcHasher *hasher;
+    Url url;
+    Buffer chunks;
+    Buffer header; /* of a resource */
+    Buffer body;   /* of a revisit */
+} ImportFile;
+
+static void import_run_tell(const ImportFile *file, const char *what)
+{
+    (void)fprintf(stderr, "ragno import: %s: offset %" PRIu64 ": %.*s: %s\n", file->path,
+                  file->record.offset, (int)file->record.uri.length, file->record.uri.bytes, what);
+}
+
+/* ---- digests ---- */
+
+/* Whether a field says another digest than these bytes have; bytes has the second look when it
+ * differs from the first. */
+static bool is_wrong(ImportFile *file, const char *field, WarcBytes first, WarcBytes second)
+{
+    WarcBytes value;
+    WarcDigest said;
+    WarcDigest is;
+    if (!foreign_record_field(&file->record, field, &value) || !warc_digest_parse(value, &said)) {
+        return false;
+    }
+    Result rc = warc_hasher_digest(file->hasher, first, warc_bytes("", 0), &is);
+    bool wrong = rc == RESULT_OK && memcmp(&said, &is, sizeof is) != 0;
+    if (wrong && second.bytes != first.bytes) {
+        rc = warc_hasher_digest(file->hasher, second, warc_bytes("", 0), &is);
+        wrong = rc == RESULT_OK && memcmp(&said, &is, sizeof is) != 0;
+    }
+    return wrong;
+}
+
+/* ---- handing over ---- */
+
+static Result import_run_add(ImportFile *file, const ImportCapture *capture)
+{
+    Result rc = import_store_add(file->run->store, capture);
+    if (rc == RESULT_LIMIT) {
+        rc = import_store_commit(file->run->store);
+        rc = rc == RESULT_OK ? import_store_add(file->run->store, capture) : rc;
+    }
+    file->run->counts.answers += rc == RESULT_OK ? 1 : 0;
+    return rc;
+}
+
+/* The URL without its fragment, in the form that the database has. */
+static bool import_run_take_url(ImportFile *file)
+{
+    WarcBytes uri = file->record.uri;
+    const char *hash = uri.length == 0 ? NULL : memchr(uri.bytes, '#', uri.length);
+    size_t n = hash == NULL ? uri.length : (size_t)(hash - uri.bytes);
+    if (url_parse(&file->url, NULL, uri.bytes, n) == RESULT_OK) {
+        return true;
+    }
+    file->run->counts.invalid++;
+    import_run_tell(file, "no URL that could be crawled");
+    return false;
+}
+
+static bool is_web(WarcBytes uri)
+{
+    return (uri.length > 7 && strncasecmp(uri.bytes, "http://", 7) == 0) ||
+           (uri.length > 8 && strncasecmp(uri.bytes, "https://", 8) == 0);
+}
+
+static bool is_http(const ForeignRecord *record)
+{
+    WarcBytes type;
+    return !foreign_record_field(record, "content-type", &type) ||
+           (type.length >= 16 && strncasecmp(type.bytes, "application/http", 16) == 0);
+}
+
+static ImportCapture capture_of(ImportFile *file, const ForeignAnswer *answer)
+{
+    WarcBytes ip = warc_bytes("", 0);
+    WarcBytes truncated;
+    (void)foreign_record_field(&file->record, "warc-ip-address", &ip);
+    return (ImportCapture){.url = file->url.href,
+                           .date = file->record.date.us > 0 ? file->record.date : wall_now(),
+                           .status = answer->status,
+                           .is_10 = answer->is_10,
+                           .is_cut =
+                               answer->is_cut ||
+                               foreign_record_field(&file->record, "warc-truncated", &truncated),
+                           .ip = ip,
+                           .header = answer->header,
+                           .body = answer->body};
+}
+
+/* ---- kinds of records ---- */
+
+static Result take_response(ImportFile *file)
+{
+    ImportCounts *counts = &file->run->counts;
+    ForeignAnswer answer;
+    Result rc = foreign_http_read(file->record.block, &file->chunks, &answer);
+    if (rc == RESULT_INVALID) {
+        counts->invalid++;
+        import_run_tell(file, "no answer of HTTP");
+        return RESULT_OK;
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (answer.status == 304) {
+        counts->confirmed++;
+        return RESULT_OK;
+    }
+    if (is_wrong(file, "warc-block-digest", file->record.block, file->record.block) ||
+        is_wrong(file, "warc-payload-digest", answer.body, answer.stored)) {
+        counts->wrong++;
+        import_run_tell(file, "its digest is wrong");
+        return RESULT_OK;
+    }
+    WarcBytes value;
+    WarcDigest digest;
+    if (foreign_record_field(&file->record, "warc-payload-digest", &value) &&
+        warc_digest_parse(value, &digest)) {
+        rc = import_payloads_put(&file->run->payloads, &digest, answer.body);
+    }
+    ImportCapture capture = capture_of(file, &answer);
+    return rc == RESULT_OK ? import_run_add(file, &capture) : rc;
+}
+
+/* A file by itself: it gets the header of an answer. */
+static Result take_resource(ImportFile *file)
+{
+    WarcBytes type = warc_bytes("application/octet-stream", 24);
+    WarcBytes block = file->record.block;
+    (void)foreign_record_field(&file->record, "content-type", &type);
+    if (is_wrong(file, "warc-block-digest", block, block)) {
+        file->run->counts.wrong++;
+        import_run_tell(file, "its digest is wrong");
+        return RESULT_OK;
+    }
+    buffer_reset(&file->header);
+    Result rc = buffer_printf(
+        &file->header, "HTTP/1.1 200 OK\r\nContent-Type: %.*s\r\nContent-Length: %zu\r\n\r\n",
+        (int)type.length, type.bytes, block.length);
+    ForeignAnswer answer = {.status = 200,
+                            .header = warc_bytes(file->header.data, file->header.length),
+                            .stored = block,
+                            .body = block};
+    ImportCapture capture = capture_of(file, &answer);
+    return rc == RESULT_OK ? import_run_add(file, &capture) : rc;
+}
+
+static bool repeats_itself(const ForeignRecord *record)
+{
+    WarcBytes uri;
+    return foreign_record_field(record, "warc-refers-to-target-uri", &uri) &&
+           uri.length == record->uri.length &&
+           memcmp(uri.bytes, record->uri.bytes, uri.length) == 0;
+}
+
+/* The payload of a revisit: one that was seen lately, or one that is in the archive.
+ * RESULT_NOT_FOUND: neither. */
+static Result find_payload(ImportFile *file, WarcBytes *body)
+{
+    ImportRun *run = file->run;
+    WarcBytes value;
+    WarcDigest digest;
+    if (!foreign_record_field(&file->record, "warc-payload-digest", &value) ||
+        !warc_digest_parse(value, &digest)) {
+        return RESULT_NOT_FOUND;
+    }
+    if (import_payloads_get(&run->payloads, &digest, body)) {
+        return RESULT_OK;
+    }
+    Result rc = import_store_commit(run->store);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = import_store_payload(run->store, &digest, &file->body);
+    *body = warc_bytes(buffer_string(&file->body), file->body.length);
+    if (rc != RESULT_OK || is_wrong(file, "warc-payload-digest", *body, *body)) {
+        return rc == RESULT_MEMORY ? rc : RESULT_NOT_FOUND;
+    }
+    return import_payloads_put(&run->payloads, &digest, *body);
+}
+
+/* The payload was stored before, perhaps at another URL. */
+static Result take_revisit(ImportFile *file)
+{
+    ImportCounts *counts = &file->run->counts;
+    ForeignAnswer answer;
+    Result rc = foreign_http_read(file->record.block, &file->chunks, &answer);
+    if (rc != RESULT_OK && rc != RESULT_INVALID) {
+        return rc;
+    }
+    if (rc == RESULT_INVALID || answer.status == 304 || repeats_itself(&file->record)) {
+        counts->confirmed++;
+        return RESULT_OK;
+    }
+    rc = find_payload(file, &answer.body);
+    if (rc != RESULT_OK) {
+        counts->orphans += rc == RESULT_NOT_FOUND ? 1 : 0;
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    ImportCapture capture = capture_of(file, &answer);
+    return import_run_add(file, &capture);
+}
+
+static Result import_run_take_record(ImportFile *file)
+{
+    const ForeignRecord *record = &file->record;
+    ImportCounts *counts = &file->run->counts;
+    bool answer = record->type == WARC_RESPONSE || record->type == WARC_REVISIT;
+    counts->records++;
+    if ((!answer && record->type != WARC_RESOURCE) || !is_web(record->uri) ||
+        (answer && !is_http(record))) {
+        counts->others++;
+        return RESULT_OK;
+    }
+    if (!import_run_take_url(file)) {
+        return RESULT_OK;
+    }
+    return record->type == WARC_RESPONSE  ? take_response(file)
+           : record->type == WARC_REVISIT ? take_revisit(file)
+                                          : take_resource(file);
+}
+
+/* ---- a file ---- */
+
+static Result pass(ImportFile *file)
+{
+    file->run->counts.damaged++;
+    (void)fprintf(stderr, "ragno import: %s: %s; passed over\n", file->path,
+                  foreign_reader_problem(file->reader));
+    return foreign_reader_pass(file->reader);
+}
+
+static Result import_run_read_all(ImportFile *file)
+{
+    ImportRun *run = file->run;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK) {
+        rc = foreign_reader_next(file->reader, &file->record);
+        rc = rc == RESULT_DAMAGED ? pass(file)
+             : rc == RESULT_OK    ? import_run_take_record(file)
+                                  : rc;
+        progress_show(run->progress, run->done_bytes + foreign_reader_position(file->reader),
+                      run->total_bytes, run->counts.answers, mono_now());
+        if (rc == RESULT_OK && atomic_load(run->signal) != 0) {
+            rc = RESULT_CLOSED;
+        }
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+Result import_run_file(ImportRun *run, const char *path)
+{
+    ImportFile file = {.run = run, .path = path};
+    url_init(&file.url);
+    buffer_init(&file.chunks, MAX_BLOCK);
+    buffer_init(&file.header, BUFFER_NO_LIMIT);
+    buffer_init(&file.body, BUFFER_NO_LIMIT);
+    Result rc = foreign_reader_open(&file.reader, path, MAX_BLOCK);
+    if (rc != RESULT_OK && rc != RESULT_MEMORY) {
+        run->counts.unreadable++;
+        (void)fprintf(stderr, "ragno import: %s: cannot be read: %s\n", path, result_name(rc));
+        rc = RESULT_OK;
+    } else {
+        rc = rc == RESULT_OK ? warc_hasher_new(&file.hasher) : rc;
+        rc = rc == RESULT_OK ? import_run_read_all(&file) : rc;
+        run->done_bytes += file.reader == NULL ? 0 : foreign_reader_size(file.reader);
+    }
+    foreign_reader_close(file.reader);
+    warc_hasher_delete(file.hasher);
+    url_destroy(&file.url);
+    buffer_destroy(&file.chunks);
+    buffer_destroy(&file.header);
+    buffer_destroy(&file.body);
+    return rc;
 }

@@ -18,7 +18,7 @@
 #include "page/parsing.h"
 #include "parse/host/authority.h"
 #include "parse/robots/robots.h"
-#include "store/archive/payload_index.h"
+#include "store/archive/capture_index.h"
 #include "store/archive/warc_load.h"
 #include "store/pages/page_db_read.h"
 #include "page/parser.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "command/top/top_feed.h"
-#include "command/top/top_input.h"
+#include "command/top/top_model.h"
 #include "command/top/top_terminal.h"
 #include "command/top/top_view.h"
 #include "crawl/exit_status.h"

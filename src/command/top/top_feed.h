@@ -13,7 +13,7 @@
 #ifndef COMMAND_TOP_TOP_FEED_H
 #define COMMAND_TOP_TOP_FEED_H
 
-#include "command/top/top_input.h"
+#include "command/top/top_model.h"
 #include "crawl/crawl_view.h"
 
 typedef struct TopFeed TopFeed;

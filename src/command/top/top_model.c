@@ -115,3 +115,202 @@ const SurveyRow *top_model_chosen(const TopModel *model)
 {
     return model->chosen < model->hosts.n ? &model->hosts.rows[model->chosen] : NULL;
 }
+
+/* ---- Top input ---- */
+
+static void top_input_show(TopModel *model, TopScreen screen, const char *subject)
+{
+    model->screen = screen;
+    model->text_first = 0;
+    (void)snprintf(model->subject, sizeof model->subject, "%s", subject);
+    if (screen == TOP_HOSTS) {
+        model->subject[0] = '\0';
+    }
+}
+
+/* Waits for the text of a screen. */
+static void await_text(TopModel *model, TopScreen screen, const char *subject)
+{
+    top_input_show(model, screen, subject);
+    top_model_text(model, screen, NULL);
+}
+
+/* ---- moving ---- */
+
+static size_t moved(size_t at, size_t n, unsigned key, size_t page)
+{
+    size_t last = n == 0 ? 0 : n - 1;
+    switch (key) {
+    case KEY_IS_UP:
+        return at > 0 ? at - 1 : 0;
+    case KEY_IS_DOWN:
+        return at < last ? at + 1 : last;
+    case KEY_IS_PAGE_UP:
+        return at > page ? at - page : 0;
+    case KEY_IS_PAGE_DOWN:
+        return at + page < last ? at + page : last;
+    case KEY_IS_HOME:
+        return 0;
+    case KEY_IS_END:
+        return last;
+    default:
+        return at;
+    }
+}
+
+static TopWish turn_order(TopModel *model, bool forward)
+{
+    unsigned step = forward ? 1 : SURVEY_ORDERS - 1;
+    model->order = (SurveyOrder)(((unsigned)model->order + step) % SURVEY_ORDERS);
+    model->chosen = 0;
+    return WISH_LOOK;
+}
+
+/* ---- prompts ---- */
+
+static void top_input_ask(TopModel *model, TopPrompt prompt, const char *input)
+{
+    model->prompt = prompt;
+    (void)snprintf(model->input, sizeof model->input, "%s", input);
+}
+
+static TopWish top_input_answer(TopModel *model)
+{
+    TopPrompt prompt = model->prompt;
+    model->prompt = PROMPT_NONE;
+    switch (prompt) {
+    case PROMPT_FILTER:
+        (void)snprintf(model->filter, sizeof model->filter, "%s", model->input);
+        model->chosen = 0;
+        return WISH_LOOK;
+    case PROMPT_URL:
+        if (model->input[0] == '\0') {
+            return WISH_NOTHING;
+        }
+        await_text(model, TOP_WHY, model->input);
+        return WISH_WHY;
+    case PROMPT_DELAY:
+        return WISH_DELAY;
+    case PROMPT_DENY:
+    case PROMPT_NONE:
+        break;
+    }
+    return WISH_NOTHING;
+}
+
+static TopWish prompt_key(TopModel *model, unsigned key)
+{
+    size_t n = strlen(model->input);
+    if (key == KEY_IS_ESCAPE) {
+        model->prompt = PROMPT_NONE;
+    } else if (model->prompt == PROMPT_DENY) {
+        model->prompt = PROMPT_NONE;
+        return key == 'y' || key == 'Y' ? WISH_DENY : WISH_NOTHING;
+    } else if (key == KEY_IS_ENTER || key == '\r') {
+        return top_input_answer(model);
+    } else if (key == KEY_IS_BACKSPACE || key == '\b') {
+        model->input[n > 0 ? n - 1 : 0] = '\0';
+    } else if (key >= ' ' && key < 0x7F && n + 1 < sizeof model->input) {
+        model->input[n] = (char)key;
+        model->input[n + 1] = '\0';
+    }
+    return WISH_NOTHING;
+}
+
+/* ---- letters ---- */
+
+/* What is done to the host that is chosen. */
+static TopWish top_input_about_host(TopModel *model, unsigned key)
+{
+    const SurveyRow *row = top_model_chosen(model);
+    if (row == NULL) {
+        top_model_say(model, true, "no host is chosen");
+        return WISH_NOTHING;
+    }
+    (void)snprintf(model->subject, sizeof model->subject, "%s", row->origin);
+    switch (key) {
+    case 's':
+        top_input_ask(model, PROMPT_DELAY, "");
+        return WISH_NOTHING;
+    case 'd':
+        top_input_ask(model, PROMPT_DENY, "");
+        return WISH_NOTHING;
+    case 'a':
+        return WISH_ALLOW;
+    case 'v':
+        return WISH_VISIT;
+    case 'r':
+        return WISH_REVIVE;
+    default:
+        await_text(model, TOP_DETAILS, row->origin);
+        return WISH_DETAILS;
+    }
+}
+
+static TopWish list_key(TopModel *model, unsigned key, size_t page)
+{
+    size_t chosen = moved(model->chosen, model->hosts.n, key, page);
+    if (chosen != model->chosen) {
+        model->chosen = chosen;
+        return WISH_NOTHING;
+    }
+    switch (key) {
+    case KEY_IS_LEFT:
+        return turn_order(model, false);
+    case KEY_IS_RIGHT:
+    case 'o':
+        return turn_order(model, true);
+    case '/':
+        top_input_ask(model, PROMPT_FILTER, model->filter);
+        return WISH_NOTHING;
+    case KEY_IS_ENTER:
+    case '\r':
+    case 's':
+    case 'd':
+    case 'a':
+    case 'v':
+    case 'r':
+        return top_input_about_host(model, key);
+    case 'q':
+        return WISH_LEAVE;
+    default:
+        return WISH_NOTHING;
+    }
+}
+
+static TopWish text_key(TopModel *model, unsigned key, size_t page)
+{
+    if (key == 'q' || key == KEY_IS_ESCAPE || key == KEY_IS_LEFT) {
+        top_input_show(model, TOP_HOSTS, "");
+    } else {
+        /* The view knows how long the text is, and does not scroll behind its end. */
+        model->text_first = moved(model->text_first, SIZE_MAX / 2, key, page);
+    }
+    return WISH_NOTHING;
+}
+
+TopWish top_input_key(TopModel *model, unsigned key, size_t page)
+{
+    model->message[0] = '\0';
+    if (model->prompt != PROMPT_NONE) {
+        return prompt_key(model, key);
+    }
+    switch (key) {
+    case '?':
+    case 'h':
+        top_input_show(model, TOP_HELP, "");
+        return WISH_NOTHING;
+    case 'w':
+        top_input_ask(model, PROMPT_URL, "");
+        return WISH_NOTHING;
+    case 'f':
+        await_text(model, TOP_FLIGHTS, "");
+        return WISH_FLIGHTS;
+    case 'p':
+        return WISH_PAUSE;
+    case ' ':
+        return WISH_LOOK;
+    default:
+        return model->screen == TOP_HOSTS ? list_key(model, key, page) : text_key(model, key, page);
+    }
+}

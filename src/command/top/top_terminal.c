@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/top/top_input.h"
+#include "command/top/top_model.h"
 
 /* ---- Canvas ---- */
 

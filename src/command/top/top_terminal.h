@@ -70,7 +70,7 @@ void top_terminal_size(int *rows, int *columns);
 /* Whether it shows characters beyond ASCII. */
 bool top_terminal_has_unicode(void);
 void top_terminal_show(const Canvas *canvas);
-/* The next key (top_input.h), or 0 when there is none. */
+/* The next key (top_model.h), or 0 when there is none. */
 unsigned top_terminal_key(void);
 
 #endif

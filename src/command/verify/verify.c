@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "command/verify/verify_missing.h"
-#include "command/verify/verify_parts.h"
+#include "command/verify/verify_run.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"

@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include "command/verify/verify_missing.h"
-#include "command/verify/verify_parts.h"
+#include "command/verify/verify_run.h"
 #include "store/pages/page_db.h"
 #include "store/archive/capture_index.h"
-#include "store/archive/payload_index.h"
-#include "store/archive/warc_end.h"
 #include "store/archive/warc_files.h"
+#include "store/archive/warc_end.h"
 #include "store/archive/warc_load.h"
 #include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"

@@ -1,6 +1,13 @@
 #include "command/verify/verify_run.h"
+#include "base/core/hash.h"
+#include "parse/http/http_header.h"
+#include "parse/url/url.h"
+#include "store/cdxj/cdxj.h"
+#include "store/pages/page_db_read.h"
 
 #include <stdarg.h>
+#include <inttypes.h>
+#include <string.h>
 
 __attribute__((format(printf, 4, 0))) static void
 verify_run_tell(const Verify *verify, const char *kind, const char *file, const char *format,
@@ -35,4 +42,239 @@ void verify_repaired(Verify *verify, const char *file, const char *format, ...)
     verify_run_tell(verify, "repaired", file, format, arguments);
     va_end(arguments);
     verify->counts->repaired++;
+}
+
+/* What the records of WARC files say, against each other and against PageDB. */
+
+typedef struct Original {
+    WarcBytes timestamp;
+    bool found;
+} Original;
+
+static bool is_original(void *context, const CdxjEntry *entry)
+{
+    Original *original = context;
+    original->found = !warc_bytes_are(entry->mime, "warc/revisit") &&
+                      memcmp(entry->timestamp.bytes, original->timestamp.bytes, 14) == 0;
+    return !original->found;
+}
+
+static MapKey capture_key(WarcBytes uri, const char timestamp[14])
+{
+    return map_key(hash_64(uri.bytes, uri.length, 1) ^ hash_64(timestamp, 14, 2));
+}
+
+Result verify_remember(Verify *verify, const WarcRecord *record)
+{
+    char timestamp[WARC_DATE_BYTES];
+    return map_put(&verify->originals,
+                   capture_key(record->uri, warc_date_timestamp(record->date, timestamp)), verify);
+}
+
+static bool confirms_unknown(const WarcRecord *record)
+{
+    WarcBytes value;
+    return warc_record_field(record, "warc-profile", &value) &&
+           warc_bytes_are(value, WARC_PROFILE_NOT_MODIFIED) &&
+           !warc_record_field(record, "warc-refers-to-target-uri", &value);
+}
+
+/* The record that a revisit refers to is stored too; else *stored is false. A 304 may confirm what
+ * was never stored. */
+static Result check_revisit(Verify *verify, const char *file, const WarcRecord *record,
+                            bool *stored)
+{
+    WarcBytes uri;
+    WarcBytes date;
+    WallTime t;
+    char timestamp[WARC_DATE_BYTES];
+    verify->counts->revisits++;
+    if (confirms_unknown(record)) {
+        return RESULT_OK;
+    }
+    if (!warc_record_field(record, "warc-refers-to-target-uri", &uri) ||
+        !warc_record_field(record, "warc-refers-to-date", &date) || !warc_date_parse(date, &t)) {
+        verify_problem(verify, file, "offset %" PRIu64 ": revisit refers to nothing",
+                       record->offset);
+        *stored = false;
+        return RESULT_OK;
+    }
+    Original original = {.timestamp = warc_bytes(warc_date_timestamp(t, timestamp), 14)};
+    Result rc = cdxj_find(verify->warc_directory, uri.bytes, uri.length, is_original, &original);
+    if (rc == RESULT_OK && !original.found &&
+        map_get(&verify->originals, capture_key(uri, timestamp)) == NULL) {
+        *stored = false;
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": the original of the revisit is not stored: %.*s %s",
+                       record->offset, (int)uri.length, uri.bytes, timestamp);
+    }
+    return rc;
+}
+
+void verify_companion(Verify *verify, const char *file, const WarcRecord *record,
+                      const WarcId *capture)
+{
+    WarcBytes value;
+    WarcId id;
+    bool companion = record->type == WARC_REQUEST || record->type == WARC_METADATA;
+    bool has_capture = warc_record_field(record, "warc-concurrent-to", &value);
+    if (!has_capture && record->type == WARC_REQUEST) {
+        return; /* it got no answer */
+    }
+    if (companion &&
+        (!has_capture || !warc_id_parse(value, &id) || memcmp(&id, capture, sizeof id) != 0)) {
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": %s record is not concurrent to the capture before it",
+                       record->offset, warc_type_name(record->type));
+    }
+}
+
+/* Fetched for the crawler's own sake, whether or not it is a page too. */
+static bool verify_records_is_robots(WarcBytes uri)
+{
+    static const char path[] = "/robots.txt";
+    size_t n = sizeof path - 1;
+    const char *authority = memmem(uri.bytes, uri.length, "://", 3);
+    const char *slash =
+        authority == NULL
+            ? NULL
+            : memchr(authority + 3, '/', (size_t)(uri.bytes + uri.length - authority - 3));
+    return slash != NULL && (size_t)(uri.bytes + uri.length - slash) == n &&
+           memcmp(slash, path, n) == 0;
+}
+
+/* A failure that is to be tried again: until then the page is scheduled as if nothing had been. */
+static bool is_in_vain(const WarcRecord *record, const PageRef *page)
+{
+    WarcBytes value;
+    unsigned status = record->is_http ? record->http.status : 0;
+    bool failed = status == 408 || status == 429 || status >= 500 ||
+                  warc_record_field(record, "warc-truncated", &value);
+    return failed && page->level != PAGE_DB_NO_LEVEL;
+}
+
+typedef struct UntriedCapture {
+    uint64_t offset; /* of the record */
+    MapKey url;
+    size_t file_bytes; /* the file's name follows, with its NUL; then the URL, with its NUL */
+    size_t url_bytes;
+} UntriedCapture;
+
+static MapKey url_key(const char *url, size_t length)
+{
+    return map_key(hash_64(url, length, 3));
+}
+
+/* Remembers the target of a redirect from robots.txt, or from where one led to. The files may be
+ * read in another order than they were written, so every redirect of no page counts. */
+static Result note_errand(Verify *verify, const WarcRecord *record)
+{
+    HttpHeader header;
+    HttpField field;
+    if (!record->is_http || record->http.status < 300 || record->http.status > 399 ||
+        http_header_parse(&header, record->block.bytes, record->http.header_length) != RESULT_OK ||
+        !http_header_find(&header, "Location", &field)) {
+        return RESULT_OK;
+    }
+    Url base;
+    Url target;
+    url_init(&base);
+    url_init(&target);
+    Result rc = url_parse(&base, NULL, record->uri.bytes, record->uri.length);
+    rc = rc == RESULT_OK ? url_parse(&target, &base, field.value, field.value_length) : rc;
+    if (rc == RESULT_OK) {
+        rc = map_put(&verify->errands, url_key(target.href, target.length), verify);
+    }
+    url_destroy(&base);
+    url_destroy(&target);
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+}
+
+static Result note_untried(Verify *verify, const char *file, const WarcRecord *record)
+{
+    UntriedCapture capture = {.offset = record->offset,
+                              .url = url_key(record->uri.bytes, record->uri.length),
+                              .file_bytes = strlen(file) + 1,
+                              .url_bytes = record->uri.length + 1};
+    Result rc = buffer_append(&verify->untried, &capture, sizeof capture);
+    rc = rc == RESULT_OK ? buffer_append(&verify->untried, file, capture.file_bytes) : rc;
+    rc = rc == RESULT_OK ? buffer_append(&verify->untried, record->uri.bytes, record->uri.length)
+                         : rc;
+    return rc == RESULT_OK ? buffer_append(&verify->untried, "", 1) : rc;
+}
+
+bool verify_is_errand(const Verify *verify, WarcBytes uri)
+{
+    return verify_records_is_robots(uri) ||
+           map_get(&verify->errands, url_key(uri.bytes, uri.length)) != NULL;
+}
+
+Result verify_untried(Verify *verify)
+{
+    const char *at = verify->untried.data;
+    const char *end = at == NULL ? NULL : at + verify->untried.length;
+    while (at < end) {
+        UntriedCapture capture;
+        memcpy(&capture, at, sizeof capture);
+        const char *file = at + sizeof capture;
+        const char *url = file + capture.file_bytes;
+        if (map_get(&verify->errands, capture.url) == NULL) {
+            verify_problem(verify, file,
+                           "offset %" PRIu64
+                           ": captured, but the database knows no attempt at it: %s",
+                           capture.offset, url);
+        }
+        at = url + capture.url_bytes;
+    }
+    return RESULT_OK;
+}
+
+/* The page of a capture is known, and known to be tried. */
+static Result verify_records_check_page(Verify *verify, const char *file, const WarcRecord *record,
+                                        bool stored, MDB_txn *txn)
+{
+    uint64_t index = 0;
+    PageRef page;
+    int rc = page_db_find(verify->db, txn, record->uri.bytes, record->uri.length, &index);
+    if (rc == page_db_error_no_page) {
+        verify->counts->strangers++;
+        return note_errand(verify, record);
+    }
+    if (rc == page_db_error_ok) {
+        rc = page_db_get(verify->db, txn, index, &page, &verify->url);
+    }
+    if (rc != page_db_error_ok) {
+        return RESULT_DAMAGED;
+    }
+    Result noted = RESULT_OK;
+    if (verify_records_is_robots(record->uri)) {
+        noted = note_errand(verify, record);
+    } else if (page.n_crawls == 0 && page.status == 0 && !is_in_vain(record, &page)) {
+        noted = note_errand(verify, record);
+        noted = noted == RESULT_OK ? note_untried(verify, file, record) : noted;
+    }
+    if (index < verify->n_pages && stored) {
+        verify->captured[index / 8] |= (uint8_t)(1u << index % 8);
+    }
+    return noted;
+}
+
+Result verify_capture(Verify *verify, const char *file, const WarcRecord *record)
+{
+    MDB_txn *txn = NULL;
+    verify->counts->captures++;
+    bool stored = true;
+    Result rc =
+        record->type == WARC_REVISIT ? check_revisit(verify, file, record, &stored) : RESULT_OK;
+    verify->lost_records |= !stored;
+    if (rc != RESULT_OK || verify->db == NULL || record->type == WARC_CONVERSION) {
+        return rc; /* a conversion is nothing that the page's answer could be taken from */
+    }
+    /* Short transactions: a reader of hours would make a running crawl's database grow. */
+    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    rc = verify_records_check_page(verify, file, record, stored, txn);
+    page_db_txn_abort(verify->db, txn);
+    return rc;
 }

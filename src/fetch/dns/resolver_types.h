@@ -37,7 +37,7 @@ typedef struct ResolverOptions {
     ResolverFamily family;
     const IpPolicy *policy; /* which addresses are used; borrowed */
     /* Called in the resolver's thread for every answer that has addresses and differs from the
-     * answer before, with its text (fetch/dns/dns_record.h). May be NULL. */
+     * answer before, with its text (fetch/dns/resolver.h). May be NULL. */
     void (*heard)(void *context, const char *hostname, WallTime asked, const Buffer *records);
     void *heard_context;
     /* Told when an outage of ours is found, suspected no more, or over; in the resolver's thread.

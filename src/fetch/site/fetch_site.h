@@ -10,11 +10,16 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stddef.h>
 
 #include "fetch/clock/transfer_clock.h"
 #include "fetch/site/credentials.h"
 #include "frontier/visit/politeness.h"
 #include "parse/usage/usage.h"
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+#include "parse/host/ip_address.h"
+#include "frontier/visit/visit_state.h"
 
 typedef struct FetchSite {
     PolitenessOptions politeness; /* host_delay_ms is the host's */
@@ -45,5 +50,55 @@ typedef struct FetchSite {
 
 /* Fills in *site for a host name. book: the object that was shared. */
 typedef void FetchSiteOf(const void *book, const char *hostname, FetchSite *site);
+
+/* Proxy: through which server a request goes, if it does not go to the host itself.
+ *
+ * What: fetch.proxy is the URL of a proxy, or "environment": then http_proxy, https_proxy (or
+ * HTTPS_PROXY), all_proxy (or ALL_PROXY) and no_proxy (or NO_PROXY) say which, as for curl.
+ *
+ *   http://HOST:PORT     HTTP: plain requests in absolute form, TLS through CONNECT
+ *   https://HOST:PORT    the same, and the connection to the proxy is TLS
+ *   socks5://HOST:PORT   SOCKS 5, told the address that our resolver found
+ *   socks5h://HOST:PORT  SOCKS 5, told the name
+ *
+ * Names are resolved here in any case: politeness needs the address, and special addresses are
+ * refused. http, https and socks5h look the name up once more, so what they connect to is theirs to
+ * restrict.
+ *
+ * Threads: pure functions; proxy_choose reads the environment, which nobody changes.
+ * Errors: RESULT_INVALID with a sentence.
+ * Source: RFC 9110 9.3.6 (CONNECT), RFC 1928 (SOCKS 5). */
+
+typedef struct ProxyTarget {
+    const char *hostname; /* "www.example.org", "192.0.2.1", "[2001:db8::1]" */
+    bool https;
+    const IpAddress *address; /* what it was resolved to */
+} ProxyTarget;
+
+typedef struct Proxy {
+    const char *url;    /* borrowed; NULL: the host is asked directly */
+    bool wants_address; /* it is told the address, not the name */
+} Proxy;
+
+/* Whether text may be fetch.proxy. User and password do not belong there. */
+Result proxy_check(const char *text, Buffer *error);
+/* Whether text may be fetch.no_proxy. */
+Result proxy_check_exceptions(const char *text, Buffer *error);
+/* proxy and exceptions are fetch.proxy and fetch.no_proxy. */
+Proxy proxy_choose(const char *proxy, const char *exceptions, const ProxyTarget *target);
+
+/* Host cookies: what a host has set, taken from its answers and sent with its requests.
+ *
+ * What: with fetch.cookies. The jar (parse/cookie/cookie_jar.h) is part of the visit state, and
+ * lost with it: a host that is forgotten begins a new session. Owns: nothing. Threads: the one that
+ * holds the visit state. */
+
+/* Takes the cookies of an answer to one of the host's URLs. Whether there is a new one. Without
+ * memory they are not kept. */
+bool host_cookies_take(VisitState *visit_state, const char *header, size_t length, const char *url,
+                       int64_t now_s);
+/* Appends "Cookie: ..." for a URL of the host; nothing when there is none. */
+Result host_cookies_write(const VisitState *visit_state, const char *url, int64_t now_s,
+                          Buffer *line);
 
 #endif

@@ -7,9 +7,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dirent.h>
+#include <openssl/pem.h>
+#include <openssl/x509_vfy.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "base/core/clock.h"
 #include "base/core/hash.h"
+#include "base/thread/log.h"
 
 /* ---- TLS certificates ---- */
 
@@ -348,4 +354,208 @@ void tls_context_stats(const TlsContext *tls, TlsStats *stats)
         .handshakes = atomic_load_explicit(&tls->counts.handshakes, memory_order_relaxed),
         .resumed = atomic_load_explicit(&tls->counts.resumed, memory_order_relaxed),
     };
+}
+
+/* ---- Tls trust ---- */
+
+/* Where OpenSSL looks, unless the environment says otherwise. */
+static const char *tls_trust_place(const char *variable, const char *otherwise)
+{
+    const char *value = getenv(variable);
+    return value != NULL ? value : otherwise;
+}
+
+static bool has_certificate(const char *path)
+{
+    FILE *file = *path == '\0' ? NULL : fopen(path, "re");
+    X509 *first = file == NULL ? NULL : PEM_read_X509(file, NULL, NULL, NULL);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    X509_free(first);
+    return first != NULL;
+}
+
+/* Whether a list of directories has a certificate under the name by which it is looked up. */
+static bool has_certificates(const char *directories)
+{
+    bool found = false;
+    char *copy = strdup(directories);
+    char *save = NULL;
+    for (char *path = copy == NULL ? NULL : strtok_r(copy, ":", &save); path != NULL && !found;
+         path = strtok_r(NULL, ":", &save)) {
+        DIR *directory = opendir(path);
+        const struct dirent *entry = NULL;
+        while (directory != NULL && !found && (entry = readdir(directory)) != NULL) {
+            const char *dot = strrchr(entry->d_name, '.');
+            found = dot == entry->d_name + 8 && dot[1] >= '0' && dot[1] <= '9';
+        }
+        if (directory != NULL) {
+            (void)closedir(directory);
+        }
+    }
+    free(copy);
+    return found;
+}
+
+static const char *system_file(void)
+{
+    return tls_trust_place(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+}
+
+static const char *system_directory(void)
+{
+    return tls_trust_place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+}
+
+/* The default paths are named one by one: X509_STORE_set_default_paths adds a lookup besides that
+ * lists the whole directory for each issuer that is not trusted. */
+static void load_system(X509_STORE *store)
+{
+    const char *file = system_file();
+    const char *directory = system_directory();
+    bool has_file = *file != '\0' && X509_STORE_load_file(store, file) == 1;
+    bool has_directory = has_certificates(directory) && X509_STORE_load_path(store, directory) == 1;
+    if (!has_file && !has_directory) {
+        LOG_ERROR("fetch", "the trusted certificates cannot be read any more", "file=%s", file);
+    }
+}
+
+/* OpenSSL takes a machine without any certificate for one that trusts nobody. */
+static Result look_for_system(Buffer *error)
+{
+    const char *file = system_file();
+    const char *directory = system_directory();
+    if (has_certificate(file) || has_certificates(directory)) {
+        return RESULT_OK;
+    }
+    (void)buffer_printf(error,
+                        "no trusted certificates: there are none in %s, nor in %s; install "
+                        "ca-certificates, or set fetch.ca_file to a file in PEM",
+                        file, directory);
+    return RESULT_INVALID;
+}
+
+static Result load_file(X509_STORE *store, const char *file, Buffer *error)
+{
+    if (X509_STORE_load_file(store, file) == 1) {
+        return RESULT_OK;
+    }
+    (void)buffer_printf(error, "%s: expected a file of certificates in PEM", file);
+    return RESULT_INVALID;
+}
+
+Result tls_trust_init(TlsTrust *trust, const char *file, Buffer *error)
+{
+    trust->store = X509_STORE_new();
+    if (trust->store == NULL) {
+        return RESULT_MEMORY;
+    }
+    /* A certificate that is listed is trusted, whoever signed it; as libcurl has it. */
+    (void)X509_STORE_set_flags(trust->store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+    mutex_init(&trust->mutex, RANK_TABLE);
+    trust->is_read = *file != '\0';
+    Result rc = trust->is_read ? load_file(trust->store, file, error) : look_for_system(error);
+    ERR_clear_error();
+    if (rc != RESULT_OK) {
+        tls_trust_destroy(trust);
+    }
+    return rc;
+}
+
+void tls_trust_destroy(TlsTrust *trust)
+{
+    if (trust->store != NULL) {
+        mutex_destroy(&trust->mutex);
+        X509_STORE_free(trust->store);
+        trust->store = NULL;
+    }
+}
+
+X509_STORE *tls_trust_store(TlsTrust *trust)
+{
+    mutex_lock(&trust->mutex);
+    if (!trust->is_read) {
+        load_system(trust->store);
+        ERR_clear_error();
+        trust->is_read = true;
+    }
+    mutex_unlock(&trust->mutex);
+    return trust->store;
+}
+
+/* ---- Tls facts ---- */
+
+const char *tls_verdict_name(TlsVerdict verdict)
+{
+    static const char *const names[TLS_VERDICTS] = {
+        "-", "verified", "expired", "other-name", "self-signed", "untrusted", "invalid"};
+    return verdict < TLS_VERDICTS ? names[verdict] : "?";
+}
+
+const char *tls_version_name(uint16_t version)
+{
+    switch (version) {
+    case TLS1_VERSION:
+        return "1.0";
+    case TLS1_1_VERSION:
+        return "1.1";
+    case TLS1_2_VERSION:
+        return "1.2";
+    case TLS1_3_VERSION:
+        return "1.3";
+    default:
+        return "?";
+    }
+}
+
+static bool is_for(X509 *certificate, const char *hostname)
+{
+    char bare[NAME_BYTES];
+    size_t length = strlen(hostname);
+    if (length > 2 && length < sizeof bare && hostname[0] == '[') {
+        memcpy(bare, hostname + 1, length - 2);
+        bare[length - 2] = '\0';
+        hostname = bare;
+        length -= 2;
+    }
+    return X509_check_ip_asc(certificate, hostname, 0) == 1 ||
+           X509_check_host(certificate, hostname, length, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS,
+                           NULL) == 1;
+}
+
+static TlsVerdict verdict_of(const SSL *ssl, X509 *certificate, const char *hostname)
+{
+    switch (SSL_get_verify_result(ssl)) {
+    case X509_V_OK:
+        return certificate != NULL && is_for(certificate, hostname) ? TLS_VERIFIED : TLS_OTHER_NAME;
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        return TLS_EXPIRED;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        return TLS_OTHER_NAME;
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+        return TLS_SELF_SIGNED;
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_CERT_UNTRUSTED:
+        return TLS_UNTRUSTED;
+    default:
+        return TLS_INVALID;
+    }
+}
+
+TlsFacts tls_facts_of(const SSL *ssl, const char *hostname)
+{
+    TlsFacts facts = {.version = (uint16_t)SSL_version(ssl)};
+    X509 *certificate = SSL_get0_peer_certificate(ssl);
+    struct tm until;
+    facts.verdict = verdict_of(ssl, certificate, hostname);
+    if (certificate != NULL && ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &until) == 1) {
+        facts.expiry_s = (int64_t)timegm(&until);
+    }
+    return facts;
 }

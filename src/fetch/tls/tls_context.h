@@ -14,8 +14,8 @@
  *     1. tls_context_prepare has told libcurl's handle whom it connects to;
  *     2. libcurl sets up the context and calls back (CURLOPT_SSL_CTX_FUNCTION);
  *     3. the handshake begins: the host's last session is offered (tls_sessions.h);
- *     4. the chain is verified against the trusted certificates (tls_trust.h), and its name against
- *        the host's: libcurl itself would read its files for each connection;
+ *     4. the chain is verified against the trusted certificates (tls_context.h), and its name
+ * against the host's: libcurl itself would read its files for each connection;
  *     5. the server's new ticket is kept.
  * Owns: the OpenSSL context, and certificates that come again and again. The sessions and the
  * trusted certificates are borrowed. Threads: one fetching thread, from tls_context_enter on;
@@ -29,10 +29,36 @@
 #include <openssl/x509.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <openssl/ssl.h>
 
 #include "base/core/result.h"
 #include "fetch/tls/tls_sessions.h"
-#include "fetch/tls/tls_trust.h"
+#include "base/memory/buffer.h"
+#include "base/thread/mutex.h"
+
+/* TLS trust: the certificates that servers' chains must end at.
+ *
+ * What: the file or the system's certificates, read once for all connections of all threads.
+ *   Reading the system's certificates takes as long as a hundred handshakes: the first connection
+ *   does it.
+ * Owns: the certificates.
+ * Threads: one thread makes and deletes it; all fetching threads use it. RANK_TABLE.
+ * Errors: RESULT_MEMORY; RESULT_INVALID when there is no certificate, and error says where one was
+ *   looked for. */
+
+typedef struct TlsTrust {
+    X509_STORE *store; /* NULL: not initialised */
+    Mutex mutex;
+    bool is_read; /* guarded by mutex */
+} TlsTrust;
+
+/* file: certificates in PEM, which are read now; "" = the system's: now is only looked whether
+ * there are any. */
+Result tls_trust_init(TlsTrust *trust, const char *file, Buffer *error);
+/* Does nothing to one that is zeroed. */
+void tls_trust_destroy(TlsTrust *trust);
+/* The certificates; borrowed. The first call takes some 30 ms. */
+X509_STORE *tls_trust_store(TlsTrust *trust);
 
 /* TLS certificates: those that servers send again and again, decoded once.
  *
@@ -110,5 +136,35 @@ void tls_context_forget(TlsContext *tls, const TlsPeer *peer);
 
 /* Any thread. */
 void tls_context_stats(const TlsContext *tls, TlsStats *stats);
+
+/* TLS facts: protocol, verification and expiry of the certificate of one connection.
+ *
+ * What: they are told whether servers are verified (fetch.tls_verify) or not: a crawl of the open
+ * web takes what certificates there are, and says what they were worth.
+ * Threads: pure functions on a connection of the calling thread. */
+
+typedef enum TlsVerdict {
+    TLS_NOT_KNOWN, /* no TLS */
+    TLS_VERIFIED,
+    TLS_EXPIRED,    /* or not valid yet */
+    TLS_OTHER_NAME, /* the certificate is for other hosts */
+    TLS_SELF_SIGNED,
+    TLS_UNTRUSTED, /* its chain ends at nothing that is trusted */
+    TLS_INVALID,   /* anything else */
+    TLS_VERDICTS
+} TlsVerdict;
+
+typedef struct TlsFacts {
+    TlsVerdict verdict;
+    uint16_t version; /* 0x0303 is TLS 1.2 */
+    int64_t expiry_s; /* of the certificate, unix time; 0 = not known */
+} TlsFacts;
+
+/* hostname: "www.example.org", "192.0.2.1", "[2001:db8::1]". */
+TlsFacts tls_facts_of(const SSL *ssl, const char *hostname);
+/* "verified", "expired", ... */
+const char *tls_verdict_name(TlsVerdict verdict);
+/* "1.2", "1.3"; "?" for what is not known. */
+const char *tls_version_name(uint16_t version);
 
 #endif

@@ -23,7 +23,7 @@
 #include "fetch/body/body_spool.h"
 #include "parse/host/ip_address.h"
 #include "fetch/site/cut_rules.h"
-#include "fetch/tls/tls_facts.h"
+#include "fetch/tls/tls_context.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/visit_state.h"
 #include "parse/robots/robots_types.h"

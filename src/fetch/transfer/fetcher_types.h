@@ -15,7 +15,6 @@
 #include "fetch/outage/network_watch.h"
 #include "fetch/site/fetch_site.h"
 #include "fetch/tls/tls_context.h"
-#include "fetch/tls/tls_trust.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/fetch_step.h"
 #include "frontier/visit/visit_state.h"

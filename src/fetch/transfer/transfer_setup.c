@@ -4,8 +4,7 @@
 #include <strings.h>
 
 #include "base/core/hash.h"
-#include "fetch/site/host_cookies.h"
-#include "fetch/site/proxy.h"
+#include "fetch/site/fetch_site.h"
 #include "fetch/site/request_lines.h"
 #include "parse/host/authority.h"
 

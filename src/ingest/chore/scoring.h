@@ -21,7 +21,7 @@
  * take bounded memory, and only what changed is written. A piece rides with a batch
  * (ingest/batch/ingest_chore.h) and has SCORING_PIECE moves at most, so that results do not wait
  * long for its work or its share of the sync. A page that was fetched meanwhile is left alone
- * (store/schedule/page_levels.h).
+ * (store/schedule/schedule_read.h).
  *
  * Scores mean little by themselves; what counts is the level. A page of mean importance has
  * SCORER_MEAN (store/scorers/scorer.h), and each level is a factor of two. A page younger than the

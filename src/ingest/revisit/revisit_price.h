@@ -1,10 +1,10 @@
 /* Revisit price: what a visit costs in this crawl now (schedule.revisit = optimal).
  *
  * What: the price at which all pages together need as many visits as the budget has
- * (store/frequency/freq_plan.h) follows from the change rates and weights of the pages. It is found
- * from a sample: every n-th page that is to be visited again, REVISIT_PRICE_SAMPLE of them at most,
- * all of them in a small crawl. The chore of the revisits reads the sample piece by piece, and a
- * pass begins a minute after the last one has ended (sooner where pages are visited every few
+ * (store/frequency/freq_prior.h) follows from the change rates and weights of the pages. It is
+ * found from a sample: every n-th page that is to be visited again, REVISIT_PRICE_SAMPLE of them at
+ * most, all of them in a small crawl. The chore of the revisits reads the sample piece by piece,
+ * and a pass begins a minute after the last one has ended (sooner where pages are visited every few
  * minutes). Until the first has ended there is no price.
  *
  * A host that politeness lets be asked less often than its pages are worth visits has a price of

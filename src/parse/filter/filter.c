@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "parse/filter/filter_atoms.h"
-#include "parse/filter/filter_code.h"
+#include "parse/filter/filter_atom.h"
 
 /* ---- Which URLs to schedule, fetch, parse, follow and store ---- */
 

@@ -6,7 +6,6 @@
 #define PARSE_FILTER_FILTER_ATOMS_H
 
 #include "parse/filter/filter_atom.h"
-#include "parse/filter/filter_code.h"
 
 /* A filter while it is compiled: its text, how far it is read, and what is wrong with it.
  *

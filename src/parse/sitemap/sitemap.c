@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/sitemap/sitemap_entry.h"
 #include "parse/sitemap/sitemap_reader.h"
 #include "parse/sitemap/sitemap_xml.h"
 

@@ -1,4 +1,4 @@
-/* A sitemap or feed while it is read: what sitemap.c, sitemap_entry.c and sitemap_xml.c work on.
+/* A sitemap or feed while it is read: what sitemap.c, sitemap_xml.c and sitemap_xml.c work on.
  *
  * What: sitemap.c feeds bytes to a reader (lines of text, or XML), the reader fills the fields of
  * an entry, and complete entries go to the sink.

@@ -15,7 +15,7 @@
 #include "parse/html/skim_token.h"
 #include "parse/text/entities.h"
 #include "parse/url/url.h"
-#include "parse/visible/visible_marks.h"
+#include "parse/visible/visible_lines.h"
 #include "parse/visible/visible_tree.h"
 
 /* What a page says about itself: title, description, canonical URL, base, language, encoding.

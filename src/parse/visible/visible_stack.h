@@ -2,7 +2,7 @@
  *
  * What: pushing an element begins its box in the lines (parse/visible/visible_lines.h), popping it
  * ends the box and brings back what held for text before. Where headings, links and blocks lie goes
- * to the marks (parse/visible/visible_marks.h). Which elements are pushed and popped, and when, is
+ * to the marks (parse/visible/visible_lines.h). Which elements are pushed and popped, and when, is
  * parse/visible/visible_tree.h's business.
  * Owns: nothing; lines and marks are borrowed.
  * Threads: belongs to one thread.
@@ -21,7 +21,6 @@
 #include "parse/html/html_tree.h"
 #include "parse/text/html_tags.h"
 #include "parse/visible/visible_lines.h"
-#include "parse/visible/visible_marks.h"
 
 /* Visible box: what each element of HTML is in the layout of a page, and which end tags it implies.
  *
@@ -84,7 +83,7 @@ typedef struct VisibleNode {
     bool has_cell;    /* of a row: a cell was begun */
     bool is_link;     /* it has an href */
     uint32_t mark;    /* of a heading or a link: its number among the marks, or VISIBLE_NO_MARK */
-    uint32_t area;    /* the innermost area (visible_marks.h): its own, or one around it */
+    uint32_t area;    /* the innermost area (visible_lines.h): its own, or one around it */
 } VisibleNode;
 
 typedef struct VisibleStack {

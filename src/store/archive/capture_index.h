@@ -47,4 +47,51 @@ Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page);
 /* Forgets a page altogether. RESULT_OK also when it was not known. */
 Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page);
 
+/* Which payloads are stored already: what makes the second fetch of the same bytes a WARC revisit
+ * record.
+ *
+ * What: LMDB table `payloads`. Key: digest of the payload. Value: of the first record that holds
+ * it, the date (8 bytes, microseconds), the record id (16 bytes) and the URI. An entry is written
+ * by the transaction that commits the record it names, so it never names one that is not stored.
+ * Two fetches of one new payload in the same batch are both stored; the first is kept here.
+ * Owns: the handle; the table is the environment's.
+ * Threads: writer: the one with the write transaction. Readers: any thread with a read transaction
+ * of its own.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
+
+typedef struct PayloadIndex PayloadIndex;
+
+/* Opens the table; creates it when create is set, which takes a write transaction.
+ * RESULT_NOT_FOUND: there is none. RESULT_MEMORY, RESULT_IO. */
+Result payload_index_open(PayloadIndex **index, MDB_txn *txn, bool create);
+void payload_index_close(PayloadIndex *index);
+
+/* Fills original (its buffer is overwritten). RESULT_NOT_FOUND: the payload is new; RESULT_DAMAGED.
+ */
+Result payload_index_get(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
+                         WarcOriginal *original);
+/* Remembers the first record of a payload. RESULT_EXISTS: there is one, it stays. RESULT_FULL: the
+ * map must grow. RESULT_LIMIT: the URI is longer than 64 Ki (nothing is remembered). */
+Result payload_index_put(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
+                         WallTime date, const WarcId *id, WarcBytes uri);
+/* Enters the payload of a group that was appended, when its main record is a complete response.
+ * RESULT_OK also when the payload is known, or there is none. */
+Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGroup *group,
+                               WarcBytes uri);
+
+/* Forgets all payloads, because records that the index names were lost. The next fetch of each
+ * payload is stored in full. */
+Result payload_index_clear(PayloadIndex *index, MDB_txn *txn);
+
+/* The look-up of a recorder (WarcFindOriginal): context is a PayloadReader of the recorder's
+ * thread. begin and end are called to have a read transaction for one look-up; the caller knows how
+ * (the database's transaction manager). begin may answer NULL: the payload counts as new. */
+typedef struct PayloadReader {
+    PayloadIndex *index;
+    MDB_txn *(*begin)(void *context);
+    void (*end)(void *context, MDB_txn *txn);
+    void *context;
+} PayloadReader;
+Result payload_index_find(void *reader, const WarcDigest *payload, WarcOriginal *original);
+
 #endif

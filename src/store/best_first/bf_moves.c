@@ -7,7 +7,7 @@
 #include "store/best_first/bf_turn.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_store.h"
-#include "store/schedule/page_levels.h"
+#include "store/schedule/schedule_read.h"
 
 #define STEP      128u /* moves that are written to the schedule together */
 #define AT_LEAST  16   /* moves in a transaction, on the slowest of disks */

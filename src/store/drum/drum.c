@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/drum/drum_element.h"
 #include "store/drum/drum_file.h"
 #include "store/drum/drum_merge.h"
 

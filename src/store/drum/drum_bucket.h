@@ -21,7 +21,6 @@
 #include <stdint.h>
 
 #include "base/memory/buffer.h"
-#include "store/drum/drum_element.h"
 #include "store/drum/drum_file.h"
 
 /* Sorting the elements of a DRUM bucket: stable, by key, in place with one scratch array.

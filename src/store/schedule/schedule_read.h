@@ -7,6 +7,9 @@
 #define STORE_SCHEDULE_SCHEDULE_READ_H
 
 #include "store/schedule/schedule.h"
+#include "store/pages/page_db.h"
+#include "store/format/page_packs.h"
+#include "store/format/page_record.h"
 
 /* Reads up to max entries of a host in order of fetching, starting behind *after (NULL = the head).
  * *n = how many; fewer than max means the end. O(log N + n). */
@@ -26,5 +29,31 @@ Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, ui
                             uint64_t *entries, size_t max, size_t *n);
 /* Entries of one host. O(levels). */
 Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
+
+/* Moving scheduled pages between priority levels, many at a time.
+ *
+ * What: the level of a page stands in two places that must agree: its entry in the schedule, which
+ * orders the crawl, and its record in PageDB, which tells whoever removes the entry where it is.
+ * Both change here, in one transaction. Records are rewritten in order of index, sixteen neighbours
+ * at once; entries of the schedule in order of host. Moves are found by looking at a snapshot and
+ * are applied later, so each is checked: a page that has left the schedule, or has changed its
+ * level since, is left alone.
+ * Owns: nothing.
+ * Threads: the one with the write transaction.
+ * Errors: RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO; the transaction must be
+ * aborted. */
+
+/* Applies n moves, which are in ascending order of index and lead from level to level. Those that
+ * held (the page is scheduled at `from`) are the first *n_moved of the array afterwards, in another
+ * order. RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO: the transaction must be aborted. */
+Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleChange *moves,
+                        size_t n, size_t *n_moved);
+
+/* The two halves of moving one record, for schedules whose entries are more than a level and an
+ * index. LMDB codes or ENOMEM; MDB_NOTFOUND: there is no such page. What read gave is valid until
+ * the editor's next call; copy is scratch. */
+int page_level_read(PagePackEditor *infos, uint64_t index, MDB_val *value, PageRecord *record);
+int page_level_write(PagePackEditor *infos, uint64_t index, const MDB_val *value,
+                     PageRecord *record, uint8_t level, Buffer *copy);
 
 #endif
