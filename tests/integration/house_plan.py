@@ -9,6 +9,7 @@ import harness
 LINT = os.path.abspath("tests/lint/rooms")
 DIAGRAMS = os.path.abspath("tests/lint/diagrams")
 HEADERS = os.path.abspath("tests/lint/headers")
+TROUBLES = os.path.abspath("tests/lint/troubles")
 
 
 def house(path):
@@ -185,6 +186,20 @@ def headers(report, path):
         "src/base/core/hash.h: its first comment has no What"]))
 
 
+def troubles(report, path):
+    house(path)
+    os.mkdir(f"{path}/docs")
+    shutil.copy("docs/troubleshooting.md", f"{path}/docs")
+    report.equal("every warning is in the book", judge(TROUBLES, path), (0, []))
+    change(path, "docs/troubleshooting.md", ("| `cannot commit` |", "| `cannot do` |"))
+    plant(path, "base/core/result_a.c", 'void a_a(int b) { LOG_WARN("a", b ? "one, \\"two\\"" : "th" "ree", "x=%d", b); }\n')
+    expect(report, "one that is not, and a row that nobody says", judge(TROUBLES, path),
+           "src/ingest/ingest_writer.c: 'cannot commit' is not in docs/troubleshooting.md",
+           """src/base/core/result_a.c: 'one, \\"two\\"' is not in docs/troubleshooting.md""",
+           "src/base/core/result_a.c: 'three' is not in docs/troubleshooting.md",
+           "docs/troubleshooting.md: nothing says 'cannot do'")
+
+
 if __name__ == "__main__":
     harness.main(sound, circle_of_calls, circle_of_modules, one_name_twice, includes_upward, store_in_fetch, wrong_room,
-                 rooms_without, sizes, diagrams, headers)
+                 rooms_without, sizes, diagrams, headers, troubles)

@@ -155,7 +155,7 @@ static void network_look_bring_back(AgentParts *parts, int64_t ms, WallTime wall
     RevivalOrder order = {.since_ms = wall.us / 1000 - ms - MARGIN_MS, .classes = our_classes()};
     if (parts_revive(parts, &order) != RESULT_OK) {
         LOG_WARN("agent", "hosts that were dropped in the outage stay dropped: no memory",
-                 "next=\"ragno ctl DIR revive\"");
+                 "next=\"ragno schedule DIR revive, when the crawl has ended\"");
     }
 }
 
