@@ -337,6 +337,38 @@ def killed(report, path):
         check_again(report, web, agents, killed_us)
 
 
+def crash_loop(report, path):
+    """Agents are killed again and again, one every two seconds on average: the crawl goes on between."""
+    randomness = random.Random(SEED)
+    rates = {}
+    with Nats(path) as nats, harness.Web(path, **{**SIZES, "pages": 20000}) as web:
+        make(report, nats)
+        with Agents(web, nats, path, "--set", "politeness.host_delay=1s") as agents:
+            agents.start_all()
+            harness.until(lambda: len(web.requests()) > 150)
+
+            def measure(name, seconds, kills):
+                begin = time.monotonic_ns() // 1000
+                while time.monotonic_ns() // 1000 < begin + seconds * 1e6:
+                    time.sleep(0.5 + 3 * randomness.random())
+                    if kills:
+                        place = randomness.randrange(AGENTS)
+                        agents.processes[place].kill()
+                        agents.processes[place].wait()
+                        agents.start(place)
+                ended = time.monotonic_ns() // 1000
+                n = sum(begin < r.start < ended for r in web.requests())
+                rates[name] = n / ((ended - begin) / 1e6)
+            measure("calm", 8, False)
+            measure("killed", 24, True)
+            for p in agents.processes:
+                harness.end_process(p, (signal.SIGINT, signal.SIGKILL))
+            hosts = web.hosts()
+        web.stop()
+        politeness.judge(report, web.requests(), hosts)
+    report.check(f"at least half of the pages ({rates})", rates["killed"] >= rates["calm"] / 2, str(rates))
+
+
 def wants_a_lease(directory):
     said = ragno("ctl", directory, "status")
     return said.returncode == 0 and re.search(r"^leases_wanted *=? *1$", said.stdout, re.M)
@@ -509,5 +541,5 @@ def alone_without_library(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(three_agents, ranks, paths, killed, begun_anew, limits, domains, forgotten,
+    harness.main(three_agents, ranks, paths, killed, crash_loop, begun_anew, limits, domains, forgotten,
                  refused, secrets, alone_without_library)

@@ -9,6 +9,7 @@
 
 #define SETTLED_MS     60000 /* before, nobody may have the table to put it back */
 #define AWAY_MS        20000 /* of a process, at most */
+#define QUICK_MS       1000  /* of one that its service manager starts again */
 #define CUT_MS         60000
 #define DOWN_MS        30000
 #define AGAIN_MS       10000 /* until an operator starts again what has ended */
@@ -334,7 +335,9 @@ void trouble_work(Trouble *trouble)
         MisfortuneKind kind = trouble->all[trouble->next].kind;
         Agent *victim = &trouble->agents[dice_below(&net->dice, *trouble->n_agents)];
         if (kind == FORTUNE_KILL && agent_runs(victim)) {
-            agent_kill(victim, mono_add_ms(net->now, 1 + (int64_t)dice_below(&net->dice, AWAY_MS)));
+            int64_t most_ms = dice_below(&net->dice, 4) == 0 ? AWAY_MS : QUICK_MS;
+            agent_kill(victim, mono_add_ms(net->now,
+                                           1 + (int64_t)dice_below(&net->dice, (uint64_t)most_ms)));
             trouble->kills++;
         } else if (kind == FORTUNE_CUT) {
             sim_net_cut(net, victim->number,

@@ -1,6 +1,7 @@
 #include "cluster/desk/lease_desk.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define AGENT_BITS 16u
 #define PACE_MS    20 /* between two messages to one arbiter, with few agents */
@@ -15,7 +16,11 @@ Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules,
     desk->items = calloc(LEASE_ITEMS_MOST, sizeof *desk->items);
     desk->answers = calloc(LEASE_ITEMS_MOST, sizeof *desk->answers);
     desk->hints = calloc(LEASE_ITEMS_MOST, sizeof *desk->hints);
-    bool all = desk->items != NULL && desk->answers != NULL && desk->hints != NULL;
+    desk->held = calloc(LEASE_HELD_MOST, sizeof *desk->held);
+    desk->next_census = MONO_NEVER;
+    desk->begun = now;
+    bool all =
+        desk->items != NULL && desk->answers != NULL && desk->hints != NULL && desk->held != NULL;
     Result rc = all ? RESULT_OK : RESULT_MEMORY;
     if (rc == RESULT_OK) {
         rc = lease_arbiter_new(&desk->arbiter, rules, link->head.from, addresses, now);
@@ -30,12 +35,28 @@ void lease_desk_destroy(LeaseDesk *desk)
     free(desk->items);
     free(desk->answers);
     free(desk->hints);
+    free(desk->held);
+    free(desk->counted);
     buffer_destroy(&desk->bytes);
 }
 
 Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
 {
     Arbiters one, other;
+    if (table->n_agents > desk->n_agents) {
+        uint8_t *more = reallocarray(desk->counted, table->n_agents, 1);
+        if (more == NULL) {
+            return RESULT_MEMORY;
+        }
+        memset(more + desk->n_agents, 0, table->n_agents - desk->n_agents);
+        desk->counted = more;
+        desk->n_agents = table->n_agents;
+    }
+    /* Answers by another table do not count; an agent that nobody has ever been holds nothing. */
+    for (uint32_t i = 0; i < desk->n_agents && i < table->n_agents; i++) {
+        bool nobody = table->agents[i].life == 1 && table->agents[i].claimed == 0;
+        desk->counted[i] = nobody ? COUNTED_NOBODY : COUNTED_NOT;
+    }
     Result rc = arbiters_of_table(&one, table);
     if (rc == RESULT_OK) {
         rc = arbiters_of_table(&other, table);
@@ -71,6 +92,112 @@ LeaseKept lease_desk_kept(const LeaseDesk *desk, MonoTime now)
 {
     int64_t rest_ms = mono_ms_between(now, lease_arbiter_end(desk->arbiter)) + 1;
     return (LeaseKept){.epoch = desk->link->head.epoch, .rest_ms = rest_ms > 0 ? rest_ms : 0};
+}
+
+/* ---- census ---- */
+
+void lease_desk_up(LeaseDesk *desk, MonoTime settled, MonoTime now)
+{
+    for (uint32_t i = 0; i < desk->n_agents; i++) {
+        desk->counted[i] = desk->counted[i] == COUNTED_NOBODY ? COUNTED_NOBODY : COUNTED_NOT;
+    }
+    desk->census++;
+    desk->known = false;
+    desk->counting = true;
+    desk->census_end = mono_later(settled, lease_floor_end(lease_arbiter_floor(desk->arbiter)));
+    desk->next_census = now;
+}
+
+/* When all have answered. */
+static void end_census(LeaseDesk *desk, MonoTime now)
+{
+    for (uint32_t i = 0; i < desk->n_agents; i++) {
+        if (desk->counted[i] == COUNTED_NOT && i != desk->link->head.from) {
+            return;
+        }
+    }
+    desk->counting = false;
+    desk->known = true;
+    desk->next_census = MONO_NEVER;
+    if (desk->alone) {
+        lease_arbiter_know(desk->arbiter, now);
+    }
+}
+
+static void ask_for_held(LeaseDesk *desk, MonoTime now)
+{
+    desk->next_census = mono_add_ms(now, CENSUS_AGAIN_MS);
+    end_census(desk, now);
+    if (!desk->counting || !mono_before(now, desk->census_end)) {
+        desk->counting = false;
+        desk->next_census = MONO_NEVER;
+        return;
+    }
+    for (uint32_t i = 0; i < desk->n_agents; i++) {
+        WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+        wire_put_8(&writer, NODE_ASK_HELD);
+        if (i != desk->link->head.from && desk->counted[i] == COUNTED_NOT &&
+            writer.rc == RESULT_OK) {
+            (void)node_link_request(desk->link, "ask", (uint16_t)i, &desk->bytes,
+                                    node_token(NODE_PART_HELD, desk->census << AGENT_BITS | i));
+        }
+    }
+}
+
+/* One whose former process may still hold something does not answer before all of that is over. */
+void lease_desk_tell_held(LeaseDesk *desk, const NodeHead *head, const char *reply_to,
+                          uint64_t edict, MonoTime now)
+{
+    bool alone =
+        desk->alone || !mono_before(now, mono_add_ms(desk->begun, lease_rest_ms(&desk->rules)));
+    size_t n = alone ? lease_holder_held(desk->holder, head->from, head->session, desk->held,
+                                         LEASE_HELD_MOST, now)
+                     : SIZE_MAX;
+    if (n == SIZE_MAX) {
+        return;
+    }
+    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+    wire_put_64(&writer, edict);
+    wire_put_varint(&writer, n);
+    for (size_t i = 0; i < n; i++) {
+        node_wire_put_held(&writer, &desk->held[i]);
+    }
+    if (writer.rc == RESULT_OK) {
+        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
+    }
+}
+
+/* Learns what an agent holds; false: the answer does not count. */
+static bool learn_held(LeaseDesk *desk, const TransportEvent *event, uint64_t edict, MonoTime now)
+{
+    WireReader reader;
+    NodeHead head;
+    if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head) ||
+        head.epoch != desk->link->head.epoch || wire_get_64(&reader) > edict) {
+        return false;
+    }
+    uint64_t n = wire_get_varint(&reader);
+    for (uint64_t i = 0; i < n && n <= LEASE_HELD_MOST; i++) {
+        node_wire_get_held(&reader, &desk->held[i]);
+    }
+    bool good = n <= LEASE_HELD_MOST && wire_reader_ended(&reader);
+    bool rests = mono_before(now, lease_floor_end(lease_arbiter_floor(desk->arbiter)));
+    LeaseClient client = {head.from, head.session};
+    for (uint64_t i = 0; good && rests && i < n; i++) {
+        good = lease_arbiter_learn(desk->arbiter, client, &desk->held[i], now) == RESULT_OK;
+    }
+    return good;
+}
+
+void lease_desk_count(LeaseDesk *desk, const TransportEvent *event, uint64_t edict, MonoTime now)
+{
+    uint64_t agent = node_token_number(event->token) & ((1u << AGENT_BITS) - 1);
+    bool ours = node_token_number(event->token) >> AGENT_BITS == desk->census;
+    if (desk->counting && ours && agent < desk->n_agents && desk->counted[agent] == COUNTED_NOT &&
+        learn_held(desk, event, edict, now)) {
+        desk->counted[agent] = COUNTED;
+        end_census(desk, now);
+    }
 }
 
 /* ---- as arbiter ---- */
@@ -211,6 +338,9 @@ static void send_message(LeaseDesk *desk, const LeaseMessage *message, MonoTime 
 void lease_desk_work(LeaseDesk *desk, MonoTime now)
 {
     LeaseMessage message;
+    if (desk->link->up && !mono_before(now, desk->next_census)) {
+        ask_for_held(desk, now);
+    }
     send_hints(desk, now);
     while (lease_holder_message(desk->holder, now, &message)) {
         if (message.to == desk->link->head.from) {
@@ -226,5 +356,6 @@ MonoTime lease_desk_next(const LeaseDesk *desk)
 {
     MonoTime arbiter = mono_later(lease_arbiter_next(desk->arbiter), desk->next_hints);
     MonoTime holder = lease_holder_next(desk->holder);
-    return mono_before(arbiter, holder) ? arbiter : holder;
+    MonoTime next = mono_before(arbiter, holder) ? arbiter : holder;
+    return desk->link->up && mono_before(desk->next_census, next) ? desk->next_census : next;
 }

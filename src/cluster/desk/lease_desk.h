@@ -2,13 +2,29 @@
  *
  * What: what the holder has to say goes to the arbiters, which may be this node's own; others'
  * lines are answered; hints go where they belong, those of one moment to one agent in one message.
+ *   UP, or a process begins --NODE_ASK_HELD--> each other agent --what it holds--> [census]
+ *        all have answered, with our table and no newer edict: what is granted is known, and so is
+ *        that our table is the newest
+ *
+ * The census takes the place of the rest at a start (lease.h, invariant 3), and of the time in
+ * which others might put back what a server has forgotten. Without an answer of all, both take
+ * their time.
+ *
  * Owns: arbiter and holder. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_LEASE_DESK_H
 #define CLUSTER_DESK_LEASE_DESK_H
 
+#define CENSUS_AGAIN_MS 300 /* until who has not answered is asked again */
+
 #include "cluster/lease/lease_arbiter.h"
 #include "cluster/lease/lease_holder.h"
 #include "cluster/message/node_link.h"
+
+typedef enum Counted {
+    COUNTED_NOT,
+    COUNTED,
+    COUNTED_NOBODY /* no process has ever been it */
+} Counted;
 
 typedef struct LeaseDesk {
     NodeLink *link; /* borrowed */
@@ -23,6 +39,17 @@ typedef struct LeaseDesk {
     LeaseHint *hints;    /* scratch, LEASE_ITEMS_MOST */
     MonoTime next_hints; /* none is sent before */
     int64_t pace_ms;
+    uint8_t *counted; /* Counted, by agent; owned */
+    uint64_t census;  /* number of it */
+    uint32_t n_agents;
+    bool counting;
+    bool
+        known; /* the census has ended with all answers: whoever sees to that takes the mark away */
+    bool alone; /* no former process of this agent can hold anything */
+    MonoTime begun;
+    MonoTime census_end;  /* by then everything has rested */
+    MonoTime next_census; /* question */
+    LeaseHeld *held;      /* scratch, LEASE_HELD_MOST */
     Buffer bytes;
 } LeaseDesk;
 
@@ -32,8 +59,10 @@ Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules,
 void lease_desk_destroy(LeaseDesk *desk);
 
 /* Before the first table: no other process has run as this agent; what the last one has kept. */
-static inline void lease_desk_set_former(LeaseDesk *desk, bool first, const LeaseKept *kept)
+static inline void lease_desk_set_former(LeaseDesk *desk, bool first, bool alone,
+                                         const LeaseKept *kept)
 {
+    desk->alone = alone;
     desk->first = first;
     desk->kept = *kept;
 }
@@ -43,6 +72,14 @@ void lease_desk_close(LeaseDesk *desk, MonoTime now);
 bool lease_desk_is_held(const LeaseDesk *desk);
 /* For the next process of this agent. */
 LeaseKept lease_desk_kept(const LeaseDesk *desk, MonoTime now);
+/* The connection is there: the census begins, until everything has rested in any case. */
+void lease_desk_up(LeaseDesk *desk, MonoTime settled, MonoTime now);
+/* What another agent's arbiter asks of us: what we hold. edict: the newest one that is known here.
+ */
+void lease_desk_tell_held(LeaseDesk *desk, const NodeHead *head, const char *reply_to,
+                          uint64_t edict, MonoTime now);
+/* An answer to that. */
+void lease_desk_count(LeaseDesk *desk, const TransportEvent *event, uint64_t edict, MonoTime now);
 /* A table was committed. RESULT_MEMORY: the arbiters are as before. */
 Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now);
 /* A message to "lease.N", one to "hint.N", an answer, an undelivered request (its number). */

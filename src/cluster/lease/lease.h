@@ -26,8 +26,11 @@
  *  3. An arbiter grants nothing while it does not know the cluster table to be the newest
  *     (confirm_ms), and nothing for lease_rest_ms after it began or was given the address by a
  *     table, since it does not know what was granted before. Only the first process of an agent
- *     in a cluster that is as it was made knows: nothing. And one whose predecessor stopped by
- *     itself, under the same table, rests for as long as that one said.
+ *     in a cluster that is as it was made knows: nothing. One whose predecessor stopped by itself,
+ *     under the same table, rests for as long as that one said. And one that every other agent has
+ *     told what it holds rests for the delay alone: each of these has the same table, no former
+ *     process of it can hold anything, and believes no grant of the arbiter's former process from
+ *     then on (cluster/desk/lease_desk.h).
  *  4. Messages may be lost, repeated, late and out of order: nothing of this depends on them but
  *     progress.
  * Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
@@ -95,6 +98,13 @@ typedef struct LeaseAnswer {
     uint64_t number; /* of what is granted */
     bool others;     /* some wait */
 } LeaseAnswer;
+
+/* What a holder tells an arbiter that begins. */
+typedef struct LeaseHeld {
+    IpAddress address;
+    int64_t left_ms; /* of the lease; a fetch may be under way for longer */
+} LeaseHeld;
+#define LEASE_HELD_MOST 4096u /* in one answer; who holds more does not answer */
 
 typedef enum LeaseHintKind {
     LEASE_OFFER, /* ask again now */

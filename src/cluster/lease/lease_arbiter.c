@@ -312,6 +312,34 @@ void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch
     }
 }
 
+/* The longest that anything of this may last. */
+static int64_t lease_arbiter_drifted(int64_t ms)
+{
+    return ms + ms / LEASE_DRIFT + 1;
+}
+
+void lease_arbiter_know(LeaseArbiter *arbiter, MonoTime now)
+{
+    LeaseFloor *floor = &arbiter->floor;
+    MonoTime rested = mono_add_ms(now, lease_arbiter_drifted(arbiter->rules.delay_ms));
+    size_t place_in_map = 0;
+    Lease *lease = NULL;
+    if (!mono_before(rested, lease_floor_end(floor))) {
+        return;
+    }
+    for (size_t i = 0; i < floor->n_formers; i++) {
+        arbiters_destroy(&floor->formers[i].arbiters);
+    }
+    floor->n_formers = 0;
+    floor->floor = rested;
+    while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
+        if (lease->number == 0 && mono_before(rested, lease->free_at)) {
+            lease->free_at = rested;
+        }
+        lease_arbiter_place(arbiter, lease);
+    }
+}
+
 LeaseFloor *lease_arbiter_floor(LeaseArbiter *arbiter)
 {
     return &arbiter->floor;
@@ -446,6 +474,30 @@ static LeaseAnswer lease_arbiter_want(LeaseArbiter *arbiter, Lease *lease, Lease
         enqueue(arbiter, lease, client, now);
     }
     return (LeaseAnswer){.said = LEASE_WAIT, .others = lease->first != NULL};
+}
+
+Result lease_arbiter_learn(LeaseArbiter *arbiter, LeaseClient client, const LeaseHeld *held,
+                           MonoTime now)
+{
+    Lease *lease = lease_arbiter_find_or_add(arbiter, &held->address, now);
+    int64_t left = held->left_ms < arbiter->rules.term_ms ? held->left_ms : arbiter->rules.term_ms;
+    int64_t busy = left + arbiter->rules.fetch_ms + arbiter->rules.delay_ms;
+    MonoTime until = mono_add_ms(now, lease_arbiter_drifted(busy));
+    if (lease == NULL) {
+        return arbiter->leases.count >= arbiter->most ? RESULT_LIMIT : RESULT_MEMORY;
+    }
+    if (lease->number == 0) {
+        free(unlink_waiter(arbiter, lease, client));
+        lease->number = ++arbiter->last;
+        lease->holder = client;
+        lease->busy_until = until;
+        arbiter->held++;
+    } else {
+        /* It has said so before; or two agents say it, and neither is believed to be done. */
+        lease->busy_until = mono_later(lease->busy_until, until);
+    }
+    lease_arbiter_place(arbiter, lease);
+    return RESULT_OK;
 }
 
 static void lease_arbiter_release(LeaseArbiter *arbiter, Lease *lease, LeaseClient client,

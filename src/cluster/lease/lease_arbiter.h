@@ -123,6 +123,12 @@ static inline void lease_arbiter_lapse(LeaseArbiter *arbiter, MonoTime now)
 {
     lease_floor_lapse(lease_arbiter_floor(arbiter), now);
 }
+/* Of a former process of this arbiter, or of another one under a former table: a client holds the
+ * address. RESULT_LIMIT, RESULT_MEMORY: nothing is to be known then. */
+Result lease_arbiter_learn(LeaseArbiter *arbiter, LeaseClient client, const LeaseHeld *held,
+                           MonoTime now);
+/* All that is held was learnt: from now on an address rests for the delay alone. */
+void lease_arbiter_know(LeaseArbiter *arbiter, MonoTime now);
 /* Nothing is granted any more; releases are still heard. */
 static inline void lease_arbiter_close(LeaseArbiter *arbiter)
 {

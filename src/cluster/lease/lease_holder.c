@@ -38,9 +38,10 @@ typedef struct LeaseClaim {
 /* An arbiter. */
 typedef struct LeasePeer {
     uint16_t agent;
-    HeapNode due;    /* when a message may be sent, or the wait for an answer ends */
-    uint64_t number; /* of the message in flight; 0: none */
-    bool silent;     /* the last one was not answered */
+    HeapNode due;     /* when a message may be sent, or the wait for an answer ends */
+    uint64_t number;  /* of the message in flight; 0: none */
+    bool silent;      /* the last one was not answered */
+    uint64_t session; /* of its process, as far as it has said so */
     MonoTime sent;
     MonoTime not_before; /* the next one */
     LeaseClaim *first;   /* with something to send */
@@ -56,6 +57,7 @@ typedef struct LeasePeers {
 } LeasePeers;
 
 static void lease_peers_init(LeasePeers *peers);
+static LeasePeer *lease_peer_find_or_add(LeasePeers *peers, uint16_t agent);
 static void lease_peers_destroy(LeasePeers *peers);
 static void lease_peers_queue(LeasePeers *peers, LeaseClaim *claim);
 static LeasePeer *lease_peers_with(LeasePeers *peers, uint16_t agent, uint64_t number);
@@ -490,6 +492,32 @@ void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)
             change_arbiter(holder, claim);
         }
     }
+}
+
+size_t lease_holder_held(LeaseHolder *holder, uint16_t agent, uint64_t session, LeaseHeld *held,
+                         size_t most, MonoTime now)
+{
+    LeasePeer *peer = lease_peer_find_or_add(&holder->peers, agent);
+    size_t place = 0;
+    size_t n = 0;
+    const LeaseClaim *claim = NULL;
+    if (peer == NULL || session < peer->session) {
+        return SIZE_MAX;
+    }
+    if (session > peer->session) {
+        peer->session = session;
+        lease_holder_restarted(holder, agent, now);
+    }
+    while ((claim = map_next(&holder->claims, &place)) != NULL) {
+        if (claim->held && claim->arbiter == agent) {
+            int64_t left_ms = mono_ms_between(now, claim->end) + 1;
+            if (n == most) {
+                return SIZE_MAX;
+            }
+            held[n++] = (LeaseHeld){claim->address, left_ms > 0 ? left_ms : 0};
+        }
+    }
+    return n;
 }
 
 void lease_holder_restarted(LeaseHolder *holder, uint16_t agent, MonoTime now)

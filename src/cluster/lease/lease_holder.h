@@ -92,6 +92,12 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
 void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
                        const IpAddress *address, MonoTime now);
 
+/* The arbiter `agent` runs as this session, and asks what is held of its addresses: at most `most`.
+ * No grant of a former session is believed from now on. SIZE_MAX: there are more, or the session is
+ * not the newest. */
+size_t lease_holder_held(LeaseHolder *holder, uint16_t agent, uint64_t session, LeaseHeld *held,
+                         size_t most, MonoTime now);
+
 /* When lease_holder_message, or time itself, wants attention: call lease_holder_work then. */
 MonoTime lease_holder_next(const LeaseHolder *holder);
 void lease_holder_work(LeaseHolder *holder, MonoTime now);

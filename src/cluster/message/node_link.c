@@ -119,6 +119,18 @@ Result node_wire_get_answers(WireReader *reader, uint64_t *number, LeaseAnswer *
     return wire_reader_ended(reader) ? RESULT_OK : RESULT_INVALID;
 }
 
+void node_wire_put_held(WireWriter *writer, const LeaseHeld *held)
+{
+    put_address(writer, &held->address);
+    wire_put_varint(writer, (uint64_t)held->left_ms);
+}
+
+void node_wire_get_held(WireReader *reader, LeaseHeld *held)
+{
+    get_address(reader, &held->address);
+    held->left_ms = (int64_t)(wire_get_varint(reader) & INT32_MAX);
+}
+
 void node_wire_put_hint(WireWriter *writer, const LeaseHint *hint)
 {
     wire_put_8(writer, (uint8_t)hint->kind);

@@ -56,6 +56,8 @@ void node_wire_put_answers(WireWriter *writer, uint64_t number, const LeaseAnswe
                            size_t n);
 Result node_wire_get_answers(WireReader *reader, uint64_t *number, LeaseAnswer *answers,
                              size_t most, size_t *n);
+void node_wire_put_held(WireWriter *writer, const LeaseHeld *held);
+void node_wire_get_held(WireReader *reader, LeaseHeld *held);
 void node_wire_put_hint(WireWriter *writer, const LeaseHint *hint);
 /* The session and agent of hint->to are the sender's word for the receiver. False: no more. */
 bool node_wire_get_hint(WireReader *reader, LeaseHint *hint);
@@ -79,7 +81,9 @@ typedef enum NodeQuestion {
     NODE_ASK_GREET,
     NODE_ASK_MASS, /* the round that we have, an offset; answered as mass_desk.h says */
     /* A number of an edict; answered by the number that is carried out there, and a text. */
-    NODE_ASK_EDICTS
+    NODE_ASK_EDICTS,
+    /* Answered by the number of the newest edict, a number of LeaseHeld, and these. */
+    NODE_ASK_HELD
 } NodeQuestion;
 
 #define NODE_PAGE_URLS_MOST 256u
@@ -114,7 +118,8 @@ typedef enum NodePart {
     NODE_PART_ERRANDS,
     NODE_PART_GREET,
     NODE_PART_EDICTS,
-    NODE_PART_SEATS
+    NODE_PART_SEATS,
+    NODE_PART_HELD
 } NodePart;
 
 typedef struct NodeLink {

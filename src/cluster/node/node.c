@@ -86,6 +86,9 @@ static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
         greet_desk_asked(&desks->greet, &reader, &head, event->reply_to, now);
     } else if (question == NODE_ASK_ROBOTS) {
         errand_desk_asked(&desks->errands, &reader, event->reply_to, now);
+    } else if (question == NODE_ASK_HELD) {
+        lease_desk_tell_held(&desks->leases, &head, event->reply_to, desks->edicts.edicts.last,
+                             now);
     } else if (question == NODE_ASK_EDICTS) {
         edict_desk_asked(&desks->edicts, &reader, event->reply_to, now);
     }
@@ -235,6 +238,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below,
                                .first = node->join.first,
+                               .alone = node->join.alone,
                                .kept = node->join.kept};
     BlockDeskSinks blocks = {.context = node,
                              .read = node_read_outbox,
@@ -416,6 +420,9 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         break;
     case NODE_PART_GREET:
         greet_desk_take(&node->desks.greet, event, now);
+        break;
+    case NODE_PART_HELD:
+        lease_desk_count(&node->desks.leases, event, node->desks.edicts.edicts.last, now);
         break;
     case NODE_PART_SEATS:
         seat_desk_take(&node->desks.seats, event, now);

@@ -18,7 +18,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     Result rc = block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
                                        options->lease_addresses, options->dead_below, leases, now);
-    lease_desk_set_former(&desks->leases, options->first, &options->kept);
+    lease_desk_set_former(&desks->leases, options->first, options->alone, &options->kept);
     rc = rc == RESULT_OK ? rc_leases : rc;
     return rc == RESULT_OK ? edict_desk_begin(&desks->edicts, options->kept_edicts) : rc;
 }
@@ -50,6 +50,7 @@ void node_desks_up(NodeDesks *desks, MonoTime now)
     courier_lost(desks->blocks.courier, now);
     limit_desk_up(&desks->limits, desks->keeper.settled, now);
     end_desk_up(&desks->end, now);
+    lease_desk_up(&desks->leases, desks->keeper.settled, now);
     seat_desk_up(&desks->seats, now);
     edict_desk_up(&desks->edicts, desks->keeper.settled, now);
     lease_holder_lose_all(desks->leases.holder, now); /* something may have been ordered since */
@@ -159,6 +160,18 @@ void node_desks_changed(NodeDesks *desks, const char *key, MonoTime now)
     }
 }
 
+/* All agents have said that they know no newer table and no newer edict: nobody has anything to put
+ * back. */
+static void node_desks_settle(NodeDesks *desks, MonoTime now)
+{
+    desks->leases.known = false;
+    if (mono_before(now, desks->keeper.settled)) {
+        desks->keeper.settled = desks->edicts.settled = now;
+        table_keeper_changed(&desks->keeper, now);
+        edict_desk_changed(&desks->edicts, now);
+    }
+}
+
 void node_desks_work(NodeDesks *desks, MonoTime now)
 {
     table_keeper_work(&desks->keeper, now);
@@ -172,6 +185,9 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
     seat_desk_work(&desks->seats, now);
     lease_holder_set_silent(desks->leases.holder, !edict_desk_is_fresh(&desks->edicts));
     lease_desk_work(&desks->leases, now);
+    if (desks->leases.known) {
+        node_desks_settle(desks, now);
+    }
     errand_desk_work(&desks->errands, now);
 }
 

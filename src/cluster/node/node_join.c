@@ -470,6 +470,7 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
     bool same_machine = record != NULL && strcmp(record->machine, join->record.machine) == 0;
     bool stopped = record != NULL && record->state == MEMBER_STOPPED;
     bool is_over = record != NULL && (same_machine || stopped);
+    join->alone = record == NULL ? join->first : is_over;
     join->kept = stopped && record->life == life ? record->kept : (LeaseKept){0};
     join->record.dead_below = is_over ? record->session + 1 : record ? record->dead_below : 0;
     if (identity->life != life) { /* new, or from a snapshot */
