@@ -1,5 +1,6 @@
 #include "fetch/dns/name_servers.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -71,6 +72,7 @@ bool name_change_take(NameChange *change, ResolverOptions *options, NameServers 
 
 /* ---- Name servers ---- */
 
+#define DNS_PORT             53
 #define RECEIVE_BUFFER_BYTES (4 << 20)
 
 typedef struct NameServer {
@@ -274,29 +276,53 @@ static Result open_channel(NameServers *servers, const ResolverOptions *options,
     return RESULT_OK;
 }
 
-/* Opens a channel for each server of the list. */
-static Result open_channels(NameServers *servers, const ResolverOptions *options,
-                            struct ares_addr_port_node *list)
+/* The servers of a channel as ADDRESS:PORT with commas between: those of dns.servers, or the
+ * system's. */
+static Result name_servers_list(ares_channel channel, Buffer *list)
 {
-    unsigned n = 0;
-    Result rc = RESULT_OK;
-    for (const struct ares_addr_port_node *node = list; node != NULL && n < NAME_SERVERS_MOST;
+#if ARES_VERSION >= 0x011800 /* 1.24 */
+    char *text = ares_get_servers_csv(channel);
+    Result rc = text == NULL ? RESULT_MEMORY : buffer_append(list, text, strlen(text));
+    ares_free_string(text);
+    return rc;
+#else
+    struct ares_addr_port_node *nodes = NULL;
+    Result rc = ares_get_servers_ports(channel, &nodes) == ARES_SUCCESS ? RESULT_OK : RESULT_MEMORY;
+    for (const struct ares_addr_port_node *node = nodes; rc == RESULT_OK && node != NULL;
          node = node->next) {
+        char text[INET6_ADDRSTRLEN] = "";
+        (void)inet_ntop(node->family, &node->addr, text, sizeof text);
+        rc = buffer_printf(list, node->family == AF_INET6 ? "%s[%s]:%d" : "%s%s:%d",
+                           list->length > 0 ? "," : "", text,
+                           node->udp_port > 0 ? node->udp_port : DNS_PORT);
+    }
+    ares_free_data(nodes);
+    return rc;
+#endif
+}
+
+/* Opens a channel for each server of the list, which is cut into its words. */
+static Result open_channels(NameServers *servers, const ResolverOptions *options, char *list)
+{
+    unsigned n = 1;
+    for (const char *at = list; (at = strchr(at, ',')) != NULL && n < NAME_SERVERS_MOST; at++) {
         n++;
     }
-    for (; rc == RESULT_OK && list != NULL && servers->n < n; list = list->next) {
-        struct ares_addr_port_node one = *list;
-        one.next = NULL;
+    char *rest = NULL;
+    for (char *one = strtok_r(list, ",", &rest); one != NULL && servers->n < n;
+         one = strtok_r(NULL, ",", &rest)) {
         NameServer *server = &servers->server[servers->n];
-        rc = open_channel(servers, options, n == 1 ? options->tries : 1, &server->channel);
-        if (rc == RESULT_OK) {
-            servers->n++;
-            rc = ares_set_servers_ports(server->channel, &one) == ARES_SUCCESS ? RESULT_OK
-                                                                               : RESULT_MEMORY;
+        Result rc = open_channel(servers, options, n == 1 ? options->tries : 1, &server->channel);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        servers->n++;
+        if (ares_set_servers_ports_csv(server->channel, one) != ARES_SUCCESS) {
+            return RESULT_MEMORY;
         }
     }
     servers->steps = n == 1 ? 1 : n * options->tries;
-    return rc;
+    return RESULT_OK;
 }
 
 /* c-ares knows no blanks, and does not say which of several it does not understand. */
@@ -338,7 +364,7 @@ static Result name_servers_set(ares_channel channel, const char *list, Buffer *e
 Result name_servers_check(const char *list, Buffer *error)
 {
     ares_channel channel = NULL;
-    if (ares_init(&channel) != ARES_SUCCESS) {
+    if (ares_init_options(&channel, NULL, 0) != ARES_SUCCESS) {
         return RESULT_MEMORY;
     }
     Result rc = name_servers_set(channel, list, error);
@@ -350,10 +376,11 @@ Result name_servers_new(NameServers **out, const ResolverOptions *options, int e
 {
     NameServers *servers = calloc(1, sizeof *servers);
     ares_channel all = NULL;
-    struct ares_addr_port_node *list = NULL;
+    Buffer list;
     if (servers == NULL) {
         return RESULT_MEMORY;
     }
+    buffer_init(&list, BUFFER_NO_LIMIT);
     servers->epoll = epoll;
     Result rc = open_channel(servers, options, 1, &all); /* to have the list read */
     if (rc == RESULT_OK) {
@@ -362,11 +389,13 @@ Result name_servers_new(NameServers **out, const ResolverOptions *options, int e
         rc = name_servers_set(all, options->servers, &why);
         buffer_destroy(&why);
     }
-    if (rc == RESULT_OK && (ares_get_servers_ports(all, &list) != ARES_SUCCESS || list == NULL)) {
-        rc = RESULT_INVALID;
+    if (rc == RESULT_OK) {
+        rc = name_servers_list(all, &list);
     }
-    rc = rc == RESULT_OK ? open_channels(servers, options, list) : rc;
-    ares_free_data(list);
+    if (rc == RESULT_OK) {
+        rc = list.length == 0 ? RESULT_INVALID : open_channels(servers, options, list.data);
+    }
+    buffer_destroy(&list);
     if (all != NULL) {
         ares_destroy(all);
     }

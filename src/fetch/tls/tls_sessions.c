@@ -133,10 +133,14 @@ static size_t copy_without_certificate(const unsigned char *der, size_t length, 
 
 static int64_t expiry_of(const SSL_SESSION *session)
 {
+#if OPENSSL_VERSION_NUMBER >= 0x30400000L /* the older one ends in 2038 */
+    int64_t begin_s = (int64_t)SSL_SESSION_get_time_ex(session);
+#else
+    int64_t begin_s = (int64_t)SSL_SESSION_get_time(session);
+#endif
     int64_t lifetime_s = SSL_SESSION_get_timeout(session);
     int64_t hint_s = (int64_t)SSL_SESSION_get_ticket_lifetime_hint(session); /* 0: none given */
-    return (int64_t)SSL_SESSION_get_time(session) +
-           (hint_s > 0 && hint_s < lifetime_s ? hint_s : lifetime_s);
+    return begin_s + (hint_s > 0 && hint_s < lifetime_s ? hint_s : lifetime_s);
 }
 
 /* NULL: not worth keeping, or no memory. */
