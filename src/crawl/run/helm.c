@@ -179,20 +179,26 @@ static void network_look_at(NetworkSide *side, bool out, MonoTime since, const c
 
 unsigned network_look(NetworkLook *look, AgentParts *parts, MonoTime now, WallTime wall)
 {
+    bool tries = false;
+    OutageReport gateway = network_watch_gateway(parts->network, now, &tries);
     OutageReport transfers = network_watch_report(parts->network);
+    bool is_gateways = gateway.state == OUTAGE_OUT;
     ResolverStats names;
     resolver_stats(parts->resolver, &names);
-    network_look_at(&look->transfers, transfers.state == OUTAGE_OUT, transfers.since,
-                    "no address answers any more", parts, now, wall);
+    network_look_at(&look->gateway, is_gateways, gateway.since,
+                    "one answer comes from unrelated hosts: a gateway, proxy or portal of ours",
+                    parts, now, wall);
+    network_look_at(&look->transfers, transfers.state == OUTAGE_OUT && !is_gateways,
+                    transfers.since, "no address answers any more", parts, now, wall);
     network_look_at(&look->names, names.outage == OUTAGE_OUT, names.outage_since,
                     "name servers are silent, or say that no name exists any more", parts, now,
                     wall);
-    return look->transfers.out ? PAUSE_NETWORK : 0u;
+    return look->transfers.out || (is_gateways && !tries) ? PAUSE_NETWORK : 0u;
 }
 
 bool network_look_is_out(const NetworkLook *look)
 {
-    return look->transfers.out || look->names.out;
+    return look->transfers.out || look->names.out || look->gateway.out;
 }
 
 /* ---- names that do not exist ---- */
@@ -607,6 +613,7 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
         next = helm_sooner(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
     }
     next = helm_sooner(next, network_look_next(&helm->network));
+    next = helm_sooner(next, network_watch_next(helm->parts->network));
     if (helm->erases) {
         next = helm_sooner(next, mono_add_ms(now, ERASE_TICK_MS));
     }

@@ -79,6 +79,7 @@ typedef struct NetworkSide {
 
 typedef struct NetworkLook {
     NetworkSide transfers;
+    NetworkSide gateway;
     NetworkSide names;
     MonoTime next_recheck; /* 0: not yet planned */
     bool looked_once_more; /* before the end */

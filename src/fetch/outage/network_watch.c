@@ -29,6 +29,7 @@ struct NetworkWatch {
     Mutex mutex; /* guards what follows */
     Condition news;
     Outage outage;
+    Sameness sameness;
     Known known[NETWORK_WATCH_KNOWN];
     unsigned n_known;
     unsigned next_known; /* to be replaced */
@@ -144,10 +145,62 @@ bool network_watch_failed(NetworkWatch *watch, const IpAddress *address, bool wa
     return is_ours;
 }
 
+bool network_watch_said(NetworkWatch *watch, const SameAnswer *answer, MonoTime now,
+                        uint64_t **pages, size_t *n_pages)
+{
+    bool changed = false;
+    Sameness *same = &watch->sameness;
+    *pages = NULL;
+    *n_pages = 0;
+    mutex_lock(&watch->mutex);
+    bool is_ours = sameness_answered(same, answer, now, &changed);
+    if (changed && same->state == OUTAGE_OUT && same->n_pages > 0) {
+        *pages = malloc(same->n_pages * sizeof **pages);
+        *n_pages = *pages == NULL ? 0 : same->n_pages;
+        for (size_t i = 0; i < *n_pages; i++) {
+            (*pages)[i] = same->pages[i];
+        }
+        same->n_pages = 0;
+    }
+    mutex_unlock(&watch->mutex);
+    if (changed) {
+        network_watch_tell(watch);
+    }
+    return is_ours;
+}
+
+OutageReport network_watch_gateway(NetworkWatch *watch, MonoTime now, bool *tries)
+{
+    Sameness *same = &watch->sameness;
+    mutex_lock(&watch->mutex);
+    (void)sameness_tick(same, now);
+    OutageReport report = {.state = same->state,
+                           .since = same->state == OUTAGE_OUT ? same->since : MONO_NEVER,
+                           .n_excused = same->n_excused,
+                           .n_outages = same->n_outages};
+    *tries = same->tries;
+    mutex_unlock(&watch->mutex);
+    return report;
+}
+
+MonoTime network_watch_next(NetworkWatch *watch)
+{
+    mutex_lock(&watch->mutex);
+    MonoTime next = sameness_next(&watch->sameness);
+    mutex_unlock(&watch->mutex);
+    return next;
+}
+
 OutageReport network_watch_report(NetworkWatch *watch)
 {
     mutex_lock(&watch->mutex);
     OutageReport report = outage_report(&watch->outage);
+    if (watch->sameness.state == OUTAGE_OUT) {
+        report.state = OUTAGE_OUT;
+        report.since = watch->sameness.since;
+    }
+    report.n_excused += watch->sameness.n_excused;
+    report.n_outages += watch->sameness.n_outages;
     mutex_unlock(&watch->mutex);
     return report;
 }

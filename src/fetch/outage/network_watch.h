@@ -7,6 +7,8 @@
  * What: outage.h with the addresses that answered lately, and a thread that connects to all of them
  * at once when there is suspicion: TCP only, nothing is sent. One connection is enough to know that
  * the network works. When there is none, it tries again, ever more rarely, up to every 15 seconds.
+ * A gateway that answers for everybody is told by what it says (sameness.h); there the crawl itself
+ * is the canary.
  *
  * Owns: the addresses, the thread.
  * Threads: any thread tells and asks. `changed` is called in the thread that brought the news,
@@ -20,6 +22,7 @@
 #include "base/core/clock.h"
 #include "base/core/result.h"
 #include "fetch/outage/outage.h"
+#include "fetch/outage/sameness.h"
 #include "parse/host/ip_address.h"
 
 #define NETWORK_WATCH_KNOWN 16u /* addresses that answered lately */
@@ -41,6 +44,16 @@ void network_watch_answered(NetworkWatch *watch, const IpAddress *address, uint1
  * was_well: its host had not failed just before. True: it is ours, nobody is to be charged. */
 bool network_watch_failed(NetworkWatch *watch, const IpAddress *address, bool was_well,
                           MonoTime began, MonoTime now);
+/* Of both together: nobody answers, or a gateway does. */
 OutageReport network_watch_report(NetworkWatch *watch);
+/* What an answer says; behind network_watch_answered. True: a gateway of ours said it, and nobody
+ * is to be charged. *pages: what else was settled so and is to be asked for again, owned by the
+ * caller; NULL: nothing. */
+bool network_watch_said(NetworkWatch *watch, const SameAnswer *answer, MonoTime now,
+                        uint64_t **pages, size_t *n_pages);
+/* The same of gateways alone. *tries: the crawl may go on until there is an answer.
+ * Once its time has come (network_watch_next), the state changes here. */
+OutageReport network_watch_gateway(NetworkWatch *watch, MonoTime now, bool *tries);
+MonoTime network_watch_next(NetworkWatch *watch);
 
 #endif

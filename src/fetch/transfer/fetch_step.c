@@ -195,6 +195,7 @@ static void take_wall(const FetchRules *rules, VisitState *visit_state, FetchRes
 static void hand_over_walled(VisitState *visit_state, FetchResult *result)
 {
     WallRun *walls = &visit_state->politeness.walls;
+    free(result->host.walled_pages); /* a gateway's pages, and a wall in front of them: not both */
     result->host.wall_mark = walls->same;
     result->host.walled_pages = walls->pages;
     result->host.n_walled_pages = walls->n_pages;

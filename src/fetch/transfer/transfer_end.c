@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "fetch/transfer/transfer.h"
 #include "parse/http/http_header.h"
@@ -319,10 +320,68 @@ static bool find_peer(const Transfer *transfer, IpAddress *address, uint16_t *po
            ip_address_parse(text, strlen(text), address) == RESULT_OK;
 }
 
+/* An answer that is not the host's: as if it had not come. */
+static void transfer_excuse(FetchResult *result, int said)
+{
+    result->answer.class = FETCH_LOCAL;
+    result->answer.status = fetch_status_of_class(FETCH_LOCAL);
+    result->answer.partial_status = said;
+}
+
+/* Who answers, as far as unrelated hosts differ: behind a proxy that asks for their names they have
+ * no address. */
+static uint64_t transfer_who(const VisitState *visit_state)
+{
+    static const IpAddress none;
+    const char *name = visit_state->identity.hostname;
+    MapKey key = ip_address_key(&visit_state->address.ip);
+    return memcmp(&visit_state->address.ip, &none, sizeof none) == 0
+               ? hash_64(name, strlen(name), 0) | 1
+               : (key.high ^ key.low) | 1;
+}
+
+/* Whether a gateway of ours said it. A proxy says so of a connection, too, before there is an
+ * answer. */
+static bool transfer_is_gateways(Transfer *transfer, NetworkWatch *network)
+{
+    FetchResult *result = transfer->result;
+    FetchAnswer *answer = &result->answer;
+    StandingRecord *record = &transfer->visit_state->politeness.standing;
+    long connect_status = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_CONNECTCODE, &connect_status);
+    bool has_answer = answer->status >= 200 && !answer->spool.is_open;
+    int status = has_answer ? answer->status : transfer->is_proxied ? (int)connect_status : 0;
+    if (status < 200) {
+        return false;
+    }
+    SameAnswer same = {.who = transfer_who(transfer->visit_state),
+                       .mark = has_answer ? sameness_mark(status, buffer_string(&answer->header),
+                                                          answer->header.length, answer->body.data,
+                                                          answer->body.length)
+                                          : sameness_mark(status, "", 0, NULL, 0),
+                       .before = record->same,
+                       .page = result->request.index,
+                       .has_page = result->request.has_page && answer->class == FETCH_OK,
+                       .began = result->cost.start};
+    bool is_ours = network_watch_said(network, &same, result->cost.end, &result->host.walled_pages,
+                                      &result->host.n_walled_pages);
+    if (result->request.has_page) {
+        record->same = same.mark;
+    }
+    return is_ours;
+}
+
 void transfer_ask_network(Transfer *transfer, NetworkWatch *network)
 {
     FetchResult *result = transfer->result;
     const VisitState *visit_state = transfer->visit_state;
+    int said = result->answer.status;
+    if (transfer_is_gateways(transfer, network)) {
+        transfer_excuse(result, said > 0 ? said : 0);
+        buffer_reset(&result->answer.header);
+        buffer_reset(&result->answer.body);
+        return;
+    }
     FetchClass class = result->answer.class;
     if (class == FETCH_OK || class == FETCH_BUSY || class == FETCH_SERVER) {
         IpAddress peer;
@@ -334,9 +393,7 @@ void transfer_ask_network(Transfer *transfer, NetworkWatch *network)
                network_watch_failed(network, &visit_state->address.ip,
                                     visit_state->politeness.health.failures == 0,
                                     result->cost.start, result->cost.end)) {
-        result->answer.class = FETCH_LOCAL;
-        result->answer.status = fetch_status_of_class(FETCH_LOCAL);
-        result->answer.partial_status = 0;
+        transfer_excuse(result, 0);
     }
 }
 
