@@ -148,7 +148,7 @@ def judge(report, directory, url, server, name, most):
                  f"{len(seen)} {seen}")
     audit = harness.run([f"{harness.OUT}/ragno", "audit", directory])
     report.check(f"{name}: the audit has seen as many, and no breach",
-                 audit.returncode == 0 and re.search(rf"^requests +{len(seen)} \(", audit.stdout), audit.stdout)
+                 audit.returncode == 0 and re.search(rf"^ *requests +{len(seen)}$", audit.stdout, re.M), audit.stdout)
     return seen
 
 
