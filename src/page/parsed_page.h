@@ -11,7 +11,6 @@
 #include "base/core/hash.h"
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/sieve/sieve.h"
-#include "parse/http/http_freshness.h"
 #include "parse/http/http_header.h"
 #include "parse/http/http_wall.h"
 #include "parse/text/language_tag.h"

@@ -16,7 +16,6 @@
 #include "fetch/connect/port_map.h"
 #include "fetch/dns/name_servers.h"
 #include "fetch/identity/message_signature.h"
-#include "fetch/site/credentials.h"
 #include "fetch/site/cut_rules.h"
 #include "fetch/site/fetch_site.h"
 #include "fetch/tls/tls_context.h"

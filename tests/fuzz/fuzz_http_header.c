@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
-#include "parse/http/http_freshness.h"
 #include "parse/http/http_header.h"
 #include "parse/robots/robots_meta.h"
 

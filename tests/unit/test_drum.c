@@ -10,7 +10,7 @@
 #include "base/thread/mutex.h"
 #include "drum_memory.h"
 #include "store/drum/drum_runs.h"
-#include "store/drum/drum_bucket.h"
+#include "store/drum/drum_merge.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/memory/base64.h"
-#include "fetch/site/credentials.h"
 #include "fetch/site/fetch_site.h"
 #include "rules/site/site_book.h"
 #include "unit.h"

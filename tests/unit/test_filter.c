@@ -5,7 +5,7 @@
 
 #include "base/core/clock.h"
 #include "parse/filter/filter.h"
-#include "parse/filter/filter_set.h"
+#include "parse/filter/filter_atom.h"
 #include "unit.h"
 
 static Result read_hosts(void *context, const char *path, Buffer *out)

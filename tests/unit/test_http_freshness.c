@@ -1,4 +1,4 @@
-#include "parse/http/http_freshness.h"
+#include "parse/http/http_header.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,9 +8,89 @@
 #ifndef COMMAND_EXPORT_EXPORT_VIEW_H
 #define COMMAND_EXPORT_EXPORT_VIEW_H
 
-#include "command/export/export_row.h"
 #include "crawl/short_read.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include "parse/url/url.h"
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+#include "parse/filter/filter.h"
+#include "store/pages/page_db.h"
+
+/* Rows of named fields, written as TSV, CSV (RFC 4180) or JSON Lines.
+ *
+ * What: the caller gives every row the same fields in the same order. TSV and CSV may begin with a
+ * line of names. What cannot stand in TSV (tab, line end) is percent-encoded, as in a URL; JSON
+ * keeps bytes beyond ASCII as they are.
+ * Owns: nothing; the file is the caller's.
+ * Threads: one.
+ * Errors: those of the file stick and come out of export_rows_end. */
+
+typedef enum ExportFormat { EXPORT_TSV, EXPORT_CSV, EXPORT_JSONL, EXPORT_FORMATS } ExportFormat;
+
+/* The format of that name; EXPORT_FORMATS when there is none. */
+ExportFormat export_format_of(const char *word);
+
+typedef struct ExportRows {
+    FILE *file; /* borrowed */
+    ExportFormat format;
+    Buffer line;
+    Buffer names;     /* of the first row, while the line of names is wanted */
+    bool wants_names; /* the first row is not out yet, and a line of names comes before it */
+    size_t n_fields;  /* in this row so far */
+    uint64_t n_rows;
+    Result result;
+} ExportRows;
+
+void export_rows_begin(ExportRows *rows, FILE *file, ExportFormat format, bool header);
+void export_text(ExportRows *rows, const char *name, const char *bytes, size_t length);
+void export_number(ExportRows *rows, const char *name, uint64_t number);
+void export_signed(ExportRows *rows, const char *name, int64_t number);
+/* Not-a-number is written as an empty field. */
+void export_real(ExportRows *rows, const char *name, double number);
+/* An empty field; null in JSON. */
+void export_nothing(ExportRows *rows, const char *name);
+void export_row_end(ExportRows *rows);
+/* Flushes. Returns the first error: RESULT_IO, RESULT_FULL, RESULT_MEMORY, or RESULT_CLOSED when
+ * the reader has closed the output. */
+Result export_rows_end(ExportRows *rows);
+
+/* Export of pages, its options.
+ *
+ * What: the types that its parts share; page_export.h has the functions.
+ * Owns: what each comment says.
+ * Threads: as page_export.h says. */
+
+#define PAGE_EXPORT_AGENTS 256u
+
+typedef struct PageExportOptions {
+    ExportFormat format;
+    bool header;     /* a line of names first (TSV, CSV) */
+    bool ids;        /* numbers for pages and hosts, not URLs */
+    bool arcs;       /* nothing but "from TAB to", ascending, no arc twice: WebGraph's arc list */
+    bool no_self;    /* leave out arcs from a page or host to itself */
+    bool only_cross; /* links: only those that leave the domain */
+    size_t memory_bytes;       /* of the host graph's sorter; 0 = 64 Mi */
+    FILE *file;                /* borrowed */
+    size_t link_text;          /* links: bytes of the text on links, and on either side; 0 = none */
+    const char *const *agents; /* pages: directories of other agents, n_agents of them; borrowed */
+    size_t n_agents;           /* PAGE_EXPORT_AGENTS at most */
+    const char *directory; /* pages: of the crawl, to ask other agents of a cluster; NULL: none */
+    const char *archive;   /* the crawl's WARC files, for fields of pages; NULL: without those */
+    const Filter *where;   /* borrowed; NULL: all rows. What it is asked about: see above */
+    /* Called now and then with the progress: steps done, steps in all, rows written. May be NULL.
+     */
+    void (*step)(void *context, uint64_t done, uint64_t total, uint64_t n_rows);
+    void *step_context;
+} PageExportOptions;
+
+/* What a filter may ask about: FILTER_HAS_... */
+#define PAGE_EXPORT_HAS_PAGES (FILTER_HAS_SOURCE | FILTER_HAS_DEPTH | FILTER_HAS_STATUS)
+#define PAGE_EXPORT_HAS_LINKS (FILTER_HAS_SOURCE | FILTER_HAS_DEPTH | FILTER_HAS_STATUS)
+#define PAGE_EXPORT_HAS_HOSTS FILTER_HAS_SOURCE
 
 typedef struct ExportView {
     PageDB *db;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "command/export/export_view.h"
-#include "command/export/export_row.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Counts pairs of numbers, more of them than fit into memory ---- */

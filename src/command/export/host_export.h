@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
-#include "command/export/export_row.h"
+#include "command/export/export_view.h"
 
 /* Counts pairs of numbers, more of them than fit into memory: the arcs of the host graph.
  *

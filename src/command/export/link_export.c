@@ -7,7 +7,6 @@
 
 #include "command/export/export_view.h"
 #include "command/export/page_answer.h"
-#include "command/export/export_row.h"
 #include "parse/html/html.h"
 #include "store/pages/page_db_read.h"
 #include "store/tables/external_table.h"

@@ -5,7 +5,7 @@
 #ifndef COMMAND_EXPORT_LINK_EXPORT_H
 #define COMMAND_EXPORT_LINK_EXPORT_H
 
-#include "command/export/export_row.h"
+#include "command/export/export_view.h"
 
 Result page_export_links(PageDB *db, const PageExportOptions *options);
 

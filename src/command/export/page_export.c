@@ -15,7 +15,6 @@
 #include "command/export/page_answer.h"
 #include "parse/html/html.h"
 #include "command/cluster/cluster_pages.h"
-#include "command/export/export_row.h"
 #include "store/pages/page_db_open.h"
 #include "cluster/link/via_table.h"
 #include "cluster/message/membership.h"

@@ -32,7 +32,7 @@
 #ifndef COMMAND_EXPORT_PAGE_EXPORT_H
 #define COMMAND_EXPORT_PAGE_EXPORT_H
 
-#include "command/export/export_row.h"
+#include "command/export/export_view.h"
 
 /* RESULT_CLOSED: nobody reads the file any more; RESULT_IO, RESULT_FULL: of the file or a temporary
  * one; RESULT_DAMAGED: of the database; RESULT_MEMORY. */

@@ -1,9 +1,16 @@
 #include "fetch/site/fetch_site.h"
 #include "parse/host/authority.h"
 #include "parse/http/http_header.h"
+#include "base/memory/base64.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
 
 #define ENVIRONMENT "environment"
 #define BLANKS      ", \t"
@@ -196,4 +203,250 @@ Result host_cookies_write(const VisitState *visit_state, const char *url, int64_
     }
     buffer_destroy(&pairs);
     return rc;
+}
+
+/* ---- Credentials ---- */
+
+#define CREDENTIAL_BLANKS " \t"
+
+typedef struct Credential {
+    char *host; /* a pattern; of a proxy "HOST:PORT" */
+    char *line; /* the header line; of a proxy "USER:PASSWORD" */
+    bool for_proxy;
+    bool over_https;
+    bool over_http;
+    uint16_t port; /* 0 = any */
+} Credential;
+
+struct Credentials {
+    Credential *lines;
+    size_t n;
+};
+
+void credentials_delete(Credentials *credentials)
+{
+    if (credentials != NULL) {
+        for (size_t i = 0; i < credentials->n; i++) {
+            free(credentials->lines[i].host);
+            free(credentials->lines[i].line);
+        }
+        free(credentials->lines);
+        free(credentials);
+    }
+}
+
+/* ---- reading ---- */
+
+static bool is_header(const char *line)
+{
+    size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "!#$%&'*+-.^_`|~");
+    return name > 0 && line[name] == ':';
+}
+
+/* The header line that a kind of secret makes; NULL: error says why. */
+static char *make_line(const char *kind, const char *secret, Buffer *error)
+{
+    Buffer line;
+    buffer_init(&line, BUFFER_NO_LIMIT);
+    Result rc = RESULT_INVALID;
+    if (strcmp(kind, "basic") == 0 && strchr(secret, ':') != NULL) {
+        rc = buffer_append_string(&line, "Authorization: Basic ");
+        rc = rc == RESULT_OK ? base64_append(&line, secret, strlen(secret), BASE64_STANDARD) : rc;
+    } else if (strcmp(kind, "bearer") == 0 && *secret != '\0') {
+        rc = buffer_printf(&line, "Authorization: Bearer %s", secret);
+    } else if (strcmp(kind, "header") == 0 && is_header(secret)) {
+        rc = buffer_append_string(&line, secret);
+    }
+    if (rc == RESULT_INVALID) {
+        (void)buffer_append_string(
+            error, "expected 'SITE basic USER:PASSWORD', 'SITE bearer TOKEN', 'SITE "
+                   "header NAME: VALUE' or 'proxy HOST:PORT USER:PASSWORD'");
+    }
+    if (rc != RESULT_OK) {
+        buffer_destroy(&line);
+        return NULL;
+    }
+    return buffer_detach(&line);
+}
+
+/* A pattern of hosts with a scheme and a port, each of which may be missing. */
+static Result read_site(Credential *credential, const char *site, Buffer *error)
+{
+    credential->over_https = strncasecmp(site, "http://", 7) != 0;
+    credential->over_http = !credential->over_https;
+    site += credential->over_http ? 7 : strncasecmp(site, "https://", 8) == 0 ? 8 : 0;
+    size_t length = *site == '[' ? strcspn(site, "]") + 1 : strcspn(site, ":");
+    char *end = NULL;
+    unsigned long port = site[length] == ':' ? strtoul(site + length + 1, &end, 10) : 0;
+    if (length == 0 || strcspn(site, "/@") < strlen(site) ||
+        (end != NULL && (*end != '\0' || port < 1 || port > 65535))) {
+        (void)buffer_append_string(error,
+                                   "expected a site such as www.example.org, *.example.org:8443 or "
+                                   "http://intranet.example before the kind of secret");
+        return RESULT_INVALID;
+    }
+    credential->port = (uint16_t)port;
+    credential->host = strndup(site, length);
+    return credential->host == NULL ? RESULT_MEMORY : RESULT_OK;
+}
+
+/* Cuts a word off the front of *text. */
+static char *credentials_take_word(char **text)
+{
+    char *word = *text + strspn(*text, CREDENTIAL_BLANKS);
+    char *end = word + strcspn(word, CREDENTIAL_BLANKS);
+    *text = end + strspn(end, CREDENTIAL_BLANKS);
+    *end = '\0';
+    return word;
+}
+
+static Result credentials_read_line(Credential *credential, char *text, Buffer *error)
+{
+    char *first = credentials_take_word(&text);
+    char *second = credentials_take_word(&text);
+    if (strcmp(first, "proxy") == 0 && *second != '\0' && strchr(text, ':') != NULL) {
+        credential->for_proxy = true;
+        credential->host = strdup(second);
+        credential->line = strdup(text);
+        return credential->host == NULL || credential->line == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    credential->line = make_line(second, text, error);
+    if (credential->line == NULL) {
+        return error->length > 0 ? RESULT_INVALID : RESULT_MEMORY;
+    }
+    return read_site(credential, first, error);
+}
+
+static Result credentials_add_line(Credentials *credentials, char *text, Buffer *error)
+{
+    Credential *lines = realloc(credentials->lines, (credentials->n + 1) * sizeof *lines);
+    if (lines == NULL) {
+        return RESULT_MEMORY;
+    }
+    credentials->lines = lines;
+    lines[credentials->n] = (Credential){.host = NULL};
+    return credentials_read_line(&lines[credentials->n++], text, error);
+}
+
+static Result credentials_read_lines(Credentials *credentials, FILE *file, Buffer *error)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    unsigned number = 0;
+    Result rc = RESULT_OK;
+    ssize_t length = 0;
+    while (rc == RESULT_OK && (length = getline(&line, &capacity, file)) >= 0) {
+        number++;
+        while (length > 0 && strchr("\r\n \t", line[length - 1]) != NULL) {
+            line[--length] = '\0';
+        }
+        char *text = line + strspn(line, CREDENTIAL_BLANKS);
+        if (*text == '\0' || *text == '#') {
+            continue;
+        }
+        Buffer why;
+        buffer_init(&why, BUFFER_NO_LIMIT);
+        rc = strlen(line) == (size_t)length ? credentials_add_line(credentials, text, &why)
+                                            : RESULT_INVALID;
+        if (rc == RESULT_INVALID) {
+            (void)buffer_printf(error, "line %u: %s", number,
+                                why.length > 0 ? buffer_string(&why) : "has a zero byte");
+        }
+        buffer_destroy(&why);
+    }
+    if (rc == RESULT_OK && ferror(file) != 0) {
+        rc = RESULT_IO;
+    }
+    if (line != NULL) {
+        explicit_bzero(line, capacity);
+    }
+    free(line);
+    return rc;
+}
+
+/* Nobody but its owner may read it. */
+static Result check_mode(FILE *file, Buffer *error)
+{
+    struct stat st;
+    if (fstat(fileno(file), &st) != 0) {
+        return RESULT_IO;
+    }
+    if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        (void)buffer_printf(error,
+                            "has mode %04o, so that others may read it; expected 0600 (chmod 600)",
+                            (unsigned)st.st_mode & 07777u);
+        return RESULT_INVALID;
+    }
+    return RESULT_OK;
+}
+
+Result credentials_read(Credentials **out, const char *path, Buffer *error)
+{
+    Credentials *credentials = calloc(1, sizeof *credentials);
+    FILE *file = credentials == NULL ? NULL : fopen(path, "re");
+    Result rc = credentials == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK && file == NULL) {
+        (void)buffer_printf(error, "cannot be opened: %s", strerrordesc_np(errno));
+        rc = errno == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
+    }
+    rc = rc == RESULT_OK ? check_mode(file, error) : rc;
+    rc = rc == RESULT_OK ? credentials_read_lines(credentials, file, error) : rc;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    if (rc != RESULT_OK) {
+        credentials_delete(credentials);
+        return rc;
+    }
+    *out = credentials;
+    return RESULT_OK;
+}
+
+/* ---- use ---- */
+
+static bool matches(const Credential *credential, const char *url, const Authority *at, bool https)
+{
+    char host[256];
+    size_t length = at->host_end - at->host;
+    if (credential->for_proxy || !(https ? credential->over_https : credential->over_http) ||
+        (credential->port != 0 && credential->port != at->port) || length >= sizeof host) {
+        return false;
+    }
+    memcpy(host, url + at->host, length);
+    host[length] = '\0';
+    return *credential->host == '[' ? strcasecmp(credential->host, host) == 0
+                                    : fnmatch(credential->host, host, FNM_CASEFOLD) == 0;
+}
+
+const char *credentials_next(const Credentials *credentials, const char *url, size_t length,
+                             size_t *place)
+{
+    if (credentials == NULL || credentials->n == 0) {
+        return NULL;
+    }
+    Authority at = authority_of(url, length);
+    bool https = strncasecmp(url, "https:", 6) == 0;
+    while (*place < credentials->n) {
+        const Credential *credential = &credentials->lines[(*place)++];
+        if (matches(credential, url, &at, https)) {
+            return credential->line;
+        }
+    }
+    return NULL;
+}
+
+const char *credentials_of_proxy(const Credentials *credentials, const char *proxy_url)
+{
+    const char *place = strstr(proxy_url, "://");
+    place = place == NULL ? proxy_url : place + 3;
+    size_t length = strcspn(place, "/");
+    for (size_t i = 0; credentials != NULL && i < credentials->n; i++) {
+        const Credential *credential = &credentials->lines[i];
+        if (credential->for_proxy && strlen(credential->host) == length &&
+            strncasecmp(credential->host, place, length) == 0) {
+            return credential->line;
+        }
+    }
+    return NULL;
 }

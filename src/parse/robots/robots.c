@@ -7,7 +7,6 @@
 
 #include "base/core/hash.h"
 #include "parse/robots/robots_line.h"
-#include "parse/robots/robots_pattern.h"
 #include "parse/robots/robots_rules.h"
 
 /* ---- Robots usage ---- */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "store/best_first/bf_turn.h"
-#include "store/best_first/bf_moves.h"
 #include "store/format/page_record.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_reader.h"

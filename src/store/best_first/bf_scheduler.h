@@ -38,7 +38,7 @@
  * the origin of a page: scheme, host and port.
  *
  * Updates: the thread computes scores and compares them with the schedule in memory and in short
- * read transactions. The moves it finds (BF_MOVES at most; bf_moves.h) are made by whoever writes
+ * read transactions. The moves it finds (BF_MOVES at most; bf_turn.h) are made by whoever writes
  * next. bf_scheduler_add makes some of them in its own transaction, about as many as it schedules
  * pages, for BF_SCHEDULER_RIDE_CPU_MS at most. So the moves cost no transaction and no sync of
  * their own, and while pages are added the update thread never writes. Only when nobody has asked

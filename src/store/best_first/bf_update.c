@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "store/best_first/bf_moves.h"
 #include "store/best_first/bf_turn.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"

@@ -3,8 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "store/drum/drum_bucket.h"
+#include <stdbool.h>
 
 /* Telling the dispatcher what became of the elements of a merge.
  *
@@ -382,4 +381,332 @@ void drum_merge_delete(DrumMerge *merge)
         drum_bucket_destroy(&merge->bucket);
         free(merge);
     }
+}
+
+/* ---- Drum bucket ---- */
+
+/* ---- Sorting the elements of a DRUM bucket ---- */
+
+#define DIGIT_BITS  11u
+#define DIGIT_COUNT (1u << DIGIT_BITS)
+#define MAX_PASSES  6u
+#define SMALL_RUN   24u
+
+typedef struct Order {
+    DrumCompareRest rest;
+    const void *context;
+} Order;
+
+/* True when b must stand before a; false for equal keys, so that sorting is stable. */
+static inline bool comes_before(const Order *order, const DrumPair *b, const DrumPair *a)
+{
+    if (b->key != a->key) {
+        return b->key < a->key;
+    }
+    return order->rest != NULL && order->rest(order->context, b, a) < 0;
+}
+
+static void drum_sort_insertion_sort(DrumPair *pairs, size_t n, const Order *order)
+{
+    for (size_t i = 1; i < n; i++) {
+        DrumPair moving = pairs[i];
+        size_t at = i;
+        while (at > 0 && comes_before(order, &moving, &pairs[at - 1])) {
+            pairs[at] = pairs[at - 1];
+            at--;
+        }
+        pairs[at] = moving;
+    }
+}
+
+static void merge_sort(DrumPair *pairs, DrumPair *scratch, size_t n, const Order *order)
+{
+    if (n <= SMALL_RUN) {
+        drum_sort_insertion_sort(pairs, n, order);
+        return;
+    }
+    size_t half = n / 2;
+    merge_sort(pairs, scratch, half, order);
+    merge_sort(pairs + half, scratch, n - half, order);
+    if (!comes_before(order, &pairs[half], &pairs[half - 1])) {
+        return;
+    }
+    memcpy(scratch, pairs, half * sizeof *pairs);
+    size_t a = 0, b = half, out = 0;
+    while (a < half && b < n) {
+        if (comes_before(order, &pairs[b], &scratch[a])) {
+            pairs[out++] = pairs[b++];
+        } else {
+            pairs[out++] = scratch[a++];
+        }
+    }
+    memcpy(pairs + out, scratch + a, (half - a) * sizeof *pairs);
+}
+
+/* Sorts by passes digits that begin at bit shift; returns the array that holds the result. */
+static DrumPair *radix_sort(DrumPair *from, DrumPair *to, size_t n, unsigned shift, unsigned passes)
+{
+    uint32_t counts[MAX_PASSES][DIGIT_COUNT];
+    memset(counts, 0, passes * sizeof counts[0]);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = from[i].key >> shift;
+        for (unsigned p = 0; p < passes; p++) {
+            counts[p][key & (DIGIT_COUNT - 1)]++;
+            key >>= DIGIT_BITS;
+        }
+    }
+    for (unsigned p = 0; p < passes; p++) {
+        uint32_t sum = 0;
+        for (unsigned d = 0; d < DIGIT_COUNT; d++) {
+            uint32_t count = counts[p][d];
+            counts[p][d] = sum;
+            sum += count;
+        }
+        unsigned digit_shift = shift + p * DIGIT_BITS;
+        for (size_t i = 0; i < n; i++) {
+            to[counts[p][from[i].key >> digit_shift & (DIGIT_COUNT - 1)]++] = from[i];
+        }
+        DrumPair *swap = from;
+        from = to;
+        to = swap;
+    }
+    return from;
+}
+
+void drum_sort(DrumPair *pairs, DrumPair *scratch, size_t n, DrumCompareRest rest,
+               const void *context)
+{
+    Order order = {rest, context};
+    if (n <= SMALL_RUN) {
+        drum_sort_insertion_sort(pairs, n, &order);
+        return;
+    }
+    uint64_t differing = 0;
+    for (size_t i = 1; i < n; i++) {
+        differing |= pairs[i].key ^ pairs[0].key;
+    }
+    unsigned top = differing == 0 ? 0 : 64 - (unsigned)__builtin_clzll(differing);
+    unsigned wanted = 64 - (unsigned)__builtin_clzll(n) + 6;
+    unsigned passes = ((wanted < top ? wanted : top) + DIGIT_BITS - 1) / DIGIT_BITS;
+    unsigned shift = top > passes * DIGIT_BITS ? top - passes * DIGIT_BITS : 0;
+    DrumPair *sorted = radix_sort(pairs, scratch, n, shift, passes);
+    if (sorted != pairs) {
+        memcpy(pairs, sorted, n * sizeof *pairs);
+    }
+    if (shift == 0 && rest == NULL) {
+        return;
+    }
+    for (size_t start = 0, i = 1; i <= n; i++) {
+        if (i == n || (pairs[i].key ^ pairs[start].key) >> shift != 0) {
+            if (i - start > 1) {
+                merge_sort(pairs + start, scratch, i - start, &order);
+            }
+            start = i;
+        }
+    }
+}
+
+/* ---- One bucket of a generation in memory, while it is merged ---- */
+
+#define MAX_RAW_BYTES ((size_t)1 << 30) /* DrumPair.where keeps two bits for the operation */
+
+static int compare_rest(const void *context, const DrumPair *a, const DrumPair *b)
+{
+    const DrumBucket *bucket = context;
+    const uint8_t *end = bucket->raw + bucket->raw_bytes;
+    DrumElement x, y;
+    (void)drum_element_decode(bucket->raw + (a->where >> 2), end, DRUM_KEYS_BYTES, &x);
+    (void)drum_element_decode(bucket->raw + (b->where >> 2), end, DRUM_KEYS_BYTES, &y);
+    size_t least =
+        x.key.bytes.length < y.key.bytes.length ? x.key.bytes.length : y.key.bytes.length;
+    int order = memcmp(x.key.bytes.bytes, y.key.bytes.bytes, least);
+    if (order != 0) {
+        return order;
+    }
+    return (x.key.bytes.length > y.key.bytes.length) - (x.key.bytes.length < y.key.bytes.length);
+}
+
+/* Appends one block to the bucket in memory; the bucket is unchanged when it is damaged. */
+static Result drum_bucket_load_block(DrumBucket *bucket, const DrumBlock *block)
+{
+    const DrumFile *file = bucket->file;
+    uint8_t *start = bucket->raw + bucket->raw_bytes;
+    Result rc = drum_file_read_keys(file, block, start);
+    if (rc == RESULT_OK && bucket->options->whole_blocks) {
+        rc = drum_file_read_auxiliaries(file, block, bucket->auxiliaries);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    const uint8_t *at = start;
+    const uint8_t *end = start + block->keys_bytes;
+    uint64_t auxiliary_bytes = 0;
+    for (uint32_t i = 0; i < block->elements; i++) {
+        DrumElement element;
+        size_t where = (size_t)(at - bucket->raw);
+        at = drum_element_decode(at, end, file->keys, &element);
+        if (at == NULL) {
+            return RESULT_DAMAGED;
+        }
+        auxiliary_bytes += element.auxiliary_length;
+        size_t index = bucket->n + i;
+        bucket->pairs[index] = (DrumPair){.key = element.key.number,
+                                          .index = (uint32_t)index,
+                                          .where = (uint32_t)(where << 2 | element.operation)};
+    }
+    if (at != end || auxiliary_bytes != block->auxiliary_bytes) {
+        return RESULT_DAMAGED;
+    }
+    bucket->n += block->elements;
+    bucket->raw_bytes += block->keys_bytes;
+    return RESULT_OK;
+}
+
+Result drum_bucket_load(DrumBucket *bucket, uint32_t number)
+{
+    bucket->raw_bytes = 0;
+    bucket->n = 0;
+    bucket->n_puts = 0;
+    bucket->n_assigned = 0;
+    buffer_reset(&bucket->stored);
+    for (uint32_t i = bucket->starts[number]; i < bucket->starts[number + 1]; i++) {
+        if (bucket->order[i] == DRUM_BLOCK_SKIPPED) {
+            continue;
+        }
+        const DrumBlock *block = &bucket->file->blocks[bucket->order[i]];
+        Result rc = drum_bucket_load_block(bucket, block);
+        if (rc == RESULT_DAMAGED && bucket->options->skip_damaged) {
+            bucket->damaged_elements += block->elements;
+            bucket->order[i] = DRUM_BLOCK_SKIPPED;
+        } else if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    drum_sort(bucket->pairs, bucket->scratch, bucket->n,
+              bucket->options->keys == DRUM_KEYS_BYTES ? compare_rest : NULL, bucket);
+    bucket->before = (DrumReference *)(void *)bucket->scratch;
+    bucket->puts = bucket->before + bucket->n;
+    return RESULT_OK;
+}
+
+DrumKey drum_bucket_byte_key(const DrumBucket *bucket, const DrumPair *pair)
+{
+    DrumElement element;
+    (void)drum_element_decode(bucket->raw + (pair->where >> 2), bucket->raw + bucket->raw_bytes,
+                              DRUM_KEYS_BYTES, &element);
+    return element.key;
+}
+
+bool drum_bucket_same_rest(const DrumBucket *bucket, const DrumPair *a, const DrumPair *b)
+{
+    return compare_rest(bucket, a, b) == 0;
+}
+
+DrumBytes drum_bucket_value(const DrumBucket *bucket, DrumReference ref)
+{
+    size_t number = (size_t)(ref >> DRUM_TAG_BITS);
+    DrumElement element;
+    uint32_t length;
+    switch (drum_reference_tag(ref)) {
+    case DRUM_TAG_STORED:
+        memcpy(&length, bucket->stored.data + number, sizeof length);
+        return (DrumBytes){bucket->stored.data + number + sizeof length, length};
+    case DRUM_TAG_GIVEN:
+        (void)drum_element_decode(bucket->raw + number, bucket->raw + bucket->raw_bytes,
+                                  bucket->options->keys, &element);
+        return element.value;
+    case DRUM_TAG_ASSIGNED:
+    case DRUM_TAG_OWN: {
+        size_t width = bucket->options->assign_bytes;
+        return (DrumBytes){bucket->assigned + number * width, width};
+    }
+    default:
+        return (DrumBytes){NULL, 0};
+    }
+}
+
+void drum_bucket_outcome(const DrumBucket *bucket, size_t i, DrumOutcome *outcome)
+{
+    DrumReference before = bucket->before[i];
+    *outcome = (DrumOutcome){.existed = false};
+    if (drum_reference_tag(before) == DRUM_TAG_OWN) {
+        outcome->was_assigned = true;
+        outcome->assigned = drum_bucket_value(bucket, before);
+    } else if (before != DRUM_TAG_NONE) {
+        outcome->existed = true;
+        outcome->previous = drum_bucket_value(bucket, before);
+    }
+}
+
+/* Orders the blocks by bucket; stable, so that they stay in file order. */
+static void order_blocks(DrumBucket *bucket)
+{
+    const DrumFile *file = bucket->file;
+    for (size_t i = 0; i < file->n_blocks; i++) {
+        bucket->starts[file->blocks[i].bucket + 1]++;
+    }
+    for (uint32_t b = 0; b < file->buckets; b++) {
+        bucket->starts[b + 1] += bucket->starts[b];
+    }
+    for (size_t i = 0; i < file->n_blocks; i++) {
+        bucket->order[bucket->starts[file->blocks[i].bucket]++] = (uint32_t)i;
+    }
+    /* Each start has moved to the next one's place. */
+    memmove(bucket->starts + 1, bucket->starts, file->buckets * sizeof *bucket->starts);
+    bucket->starts[0] = 0;
+}
+
+/* Room for the largest bucket. */
+static Result drum_bucket_reserve(DrumBucket *bucket)
+{
+    const DrumFile *file = bucket->file;
+    size_t raw_bytes = 0, elements = 0, auxiliary_bytes = 0;
+    for (uint32_t b = 0; b < file->buckets; b++) {
+        size_t raw = 0, n = 0;
+        for (uint32_t i = bucket->starts[b]; i < bucket->starts[b + 1]; i++) {
+            const DrumBlock *block = &file->blocks[bucket->order[i]];
+            raw += block->keys_bytes;
+            n += block->elements;
+            auxiliary_bytes =
+                block->auxiliary_bytes > auxiliary_bytes ? block->auxiliary_bytes : auxiliary_bytes;
+        }
+        raw_bytes = raw > raw_bytes ? raw : raw_bytes;
+        elements = n > elements ? n : elements;
+    }
+    if (raw_bytes >= MAX_RAW_BYTES) {
+        return RESULT_LIMIT;
+    }
+    bucket->raw = malloc(raw_bytes + 1);
+    bucket->pairs = malloc((elements + 1) * sizeof(DrumPair));
+    bucket->scratch = malloc((elements + 1) * sizeof(DrumPair));
+    bucket->auxiliaries = malloc(auxiliary_bytes + 1);
+    return bucket->raw != NULL && bucket->pairs != NULL && bucket->scratch != NULL &&
+                   bucket->auxiliaries != NULL
+               ? RESULT_OK
+               : RESULT_MEMORY;
+}
+
+Result drum_bucket_init(DrumBucket *bucket, const DrumOptions *options, const DrumFile *file)
+{
+    *bucket = (DrumBucket){.options = options, .file = file};
+    buffer_init(&bucket->stored, BUFFER_NO_LIMIT);
+    bucket->order = calloc(file->n_blocks + 1, sizeof *bucket->order);
+    bucket->starts = calloc(file->buckets + 1, sizeof *bucket->starts);
+    if (bucket->order == NULL || bucket->starts == NULL) {
+        return RESULT_MEMORY;
+    }
+    order_blocks(bucket);
+    return drum_bucket_reserve(bucket);
+}
+
+void drum_bucket_destroy(DrumBucket *bucket)
+{
+    free(bucket->raw);
+    free(bucket->pairs);
+    free(bucket->scratch);
+    free(bucket->assigned);
+    free(bucket->auxiliaries);
+    free(bucket->order);
+    free(bucket->starts);
+    buffer_destroy(&bucket->stored);
 }

@@ -1,9 +1,7 @@
-#include "parse/filter/filter_set.h"
-
+#include "parse/filter/filter_atom.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/memory/buffer.h"
 #include "base/core/hash.h"
 #include "parse/url/url.h"
