@@ -15,6 +15,9 @@
 
 /* ---- Parsing options ---- */
 
+#define QUESTION_BYTES ((size_t)4096) /* of a page's main text, shown to a classifier */
+#define SITEMAP_DEPTH  3u /* levels of indexes, the one that robots.txt names included */
+
 ParsingOptions parsing_options(const Config *config)
 {
     unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
@@ -44,14 +47,14 @@ ParsingOptions parsing_options(const Config *config)
                             .content = content,
                             .link_text = (size_t)config->parse_link_text,
                             .question = page_question_wanted(config),
-                            .question_bytes = (size_t)config->score_command_text,
+                            .question_bytes = QUESTION_BYTES,
                             .digests = config->parse_near_duplicates == NEAR_DUPLICATES_FLAG ||
                                        config->warc_metadata || content == CONTENT_TEXT,
                             .traps = config->limits_trap_fetches > 0,
                             .sitemaps = config->scope_sitemaps,
                             .sitemap_only = config->scope_sitemap_only,
                             .sitemap_hints = config->score_sitemap_hints,
-                            .sitemap_depth = (unsigned)config->scope_sitemap_depth,
+                            .sitemap_depth = SITEMAP_DEPTH,
                             .sitemap_entries = (size_t)config->scope_sitemap_entries,
                             .sitemap_location = (SitemapLocation)config->scope_sitemap_location};
 }

@@ -46,8 +46,6 @@
         "fasttext: file of a supervised model (the program fasttext must be installed)") \
     ROW(score, label, TEXT, char *, "__label__wanted", 0, 0, NULL, 0, \
         "fasttext: the label whose probability is the score") \
-    ROW(score, command_text, SIZE, int64_t, "4Ki", 0, 1048576, NULL, 0, \
-        "command, fasttext: so much of a page's main text is shown; the rest is cut off") \
     ROW(score, command_batch, COUNT, int64_t, "32", 1, 1024, NULL, 0, \
         "command, fasttext: pages asked about at once, at most") \
     ROW(score, command_queue, COUNT, int64_t, "256", 1, 65536, NULL, 0, \
@@ -65,19 +63,8 @@
     ROW(score, share, REAL, double, "0.01", 0, 1, NULL, OPTION_LIVE, \
         "pagerank, hits: of the CPU that the program uses, for computations and the moves that " \
         "follow from them, behind the first 100 ms; 1 = no bound") \
-    ROW(score, interval, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, OPTION_LIVE, \
-        "pagerank, hits: compute again after this time in any case, if a page was fetched; 0 = " \
-        "off") \
-    ROW(score, damping, REAL, double, "0.85", 0, 1, NULL, OPTION_LIVE, \
-        "pagerank: share of the surfer's steps that follow links") \
-    ROW(score, precision, REAL, double, "1e-2", 1e-9, 1, NULL, OPTION_LIVE, \
-        "pagerank, hits: largest relative change of a score at the end; a level is a factor of 2") \
-    ROW(score, threads, COUNT, int64_t, "1", 1, 16, NULL, OPTION_LIVE, \
-        "threads of a computation") \
     ROW(score, depth_factor, REAL, double, "0.5", 0, 1, NULL, OPTION_LIVE, \
         "none: a link's score falls by this factor with each further link from the seed") \
-    ROW(score, redirect, REAL, double, "1", 0, 1000, NULL, OPTION_LIVE, \
-        "weight of a redirect's target, relative to a link") \
     ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, OPTION_LIVE, \
         "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
     ROW(schedule, mode, WORD, int, "once", 0, 0, WORDS_TEXT(SCHEDULE_MODE_WORDS), OPTION_AGREED, \
@@ -120,8 +107,6 @@
     ROW(schedule, bias, WORD, int, "strict", 0, 0, WORDS_TEXT(LEVEL_BIAS_WORDS), 0, \
         "strict = always the best level that can be fetched; weighted = a share of the turns " \
         "for other levels, so that none starves") \
-    ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, 0, \
-        "weighted: share of the turns for levels that are not the best") \
     ROW(schedule, window, COUNT, int64_t, "32", 4, 100000, NULL, 0, \
         "URLs of one host held in memory at most") \
     ROW(revisit, heuristic, REAL, double, "0", 0, 1, NULL, OPTION_LIVE, \
@@ -146,8 +131,6 @@
         "identity new FILE makes one); empty = they are not") \
     ROW(crawl, signature_agent, TEXT, char *, "", 0, 0, NULL, 0, \
         "https URL of the site that publishes the key (ragno identity directory): Signature-Agent") \
-    ROW(crawl, signature_time, TIME, int64_t, "60s", 1000, 86400e3, NULL, 0, \
-        "how long a signature is valid") \
     ROW(crawl, max_pages, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, OPTION_LIVE | OPTION_DIVIDED, \
         "stop after this many fetched pages, exit 14; 0 = no limit") \
     ROW(crawl, max_bytes, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, OPTION_LIVE | OPTION_DIVIDED, \
@@ -238,10 +221,8 @@
         "queries in flight at most; further names wait") \
     ROW(dns, cache_entries, COUNT, int64_t, "100000", 0, 1e8, NULL, OPTION_LIVE, \
         "answers kept at most; the first to expire is dropped") \
-    ROW(dns, ttl_min, TIME, int64_t, "1m", 0, CONFIG_YEAR, NULL, OPTION_LIVE, \
+    ROW(dns, ttl_min, TIME, int64_t, "1m", 0, DNS_TTL_MOST_MS, NULL, OPTION_LIVE, \
         "answers are kept at least this long") \
-    ROW(dns, ttl_max, TIME, int64_t, "1d", 1000, CONFIG_YEAR, NULL, OPTION_LIVE, \
-        "answers are kept at most this long") \
     ROW(dns, negative_ttl, TIME, int64_t, "5m", 0, CONFIG_YEAR, NULL, OPTION_LIVE, \
         "how long a missing answer is remembered") \
     ROW(dns, family, WORD, int, "ipv4-first", 0, 0, WORDS_TEXT(RESOLVER_FAMILY_WORDS), OPTION_LIVE, "which addresses are used, and which first") \
@@ -379,8 +360,6 @@
     ROW(scope, sitemap_only, BOOL, bool, "no", 0, 0, NULL, OPTION_AGREED, \
         "no links of pages are followed: only seeds, what sitemaps and feeds list, and where that " \
         "redirects to; with scope.sitemaps also what the site's robots.txt names") \
-    ROW(scope, sitemap_depth, COUNT, int64_t, "3", 0, 100, NULL, OPTION_AGREED, \
-        "levels of sitemap indexes at most, the one that robots.txt names included") \
     ROW(scope, sitemap_entries, COUNT, int64_t, "50000", 1, 10000000, NULL, OPTION_AGREED, \
         "entries taken from one sitemap or feed") \
     ROW(scope, sitemap_location, WORD, int, "anywhere", 0, 0, WORDS_TEXT(SITEMAP_LOCATION_WORDS), OPTION_AGREED, \

@@ -502,9 +502,6 @@ static void check_scorer(const Config *config, Buffer *error)
 /* Options that must agree with each other. */
 static void check_pairs(const Config *config, Buffer *error)
 {
-    if (config->dns_ttl_min > config->dns_ttl_max) {
-        config_complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
-    }
     if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
         config_complain(config, "warc.level", "gzip has levels up to 12", error);
     }

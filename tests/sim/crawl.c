@@ -444,7 +444,6 @@ bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, A
                                     .batch_time_ms = options->batch_ms,
                                     .levels = SCHEDULE_DEFAULT_LEVELS,
                                     .depth_factor = 0.5,
-                                    .redirect_weight = 1,
                                     .max_depth = UINT64_MAX,
                                     .max_redirects = 20};
     crawl->now = (MonoTime){WORLD_START_MS * 1000000};

@@ -12,11 +12,8 @@ typedef struct World {
     char hosts[3][64]; /* "http://hN.example", of each agent */
 } World;
 
-static const IngestOptions options = {.levels = SCHEDULE_DEFAULT_LEVELS,
-                                      .depth_factor = 0.5,
-                                      .redirect_weight = 1,
-                                      .max_depth = 30,
-                                      .max_redirects = 4};
+static const IngestOptions options = {
+    .levels = SCHEDULE_DEFAULT_LEVELS, .depth_factor = 0.5, .max_depth = 30, .max_redirects = 4};
 
 static World *set_up_with(const IngestOptions *with)
 {

@@ -26,11 +26,8 @@ typedef struct World {
 static World *set_up(void)
 {
     World *w = calloc(1, sizeof *w);
-    w->ingest.options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
-                                        .depth_factor = 0.5,
-                                        .redirect_weight = 1,
-                                        .max_depth = 3,
-                                        .max_redirects = 2};
+    w->ingest.options = (IngestOptions){
+        .levels = SCHEDULE_DEFAULT_LEVELS, .depth_factor = 0.5, .max_depth = 3, .max_redirects = 2};
     ingest_fixture_open(&w->ingest);
     return w;
 }

@@ -30,11 +30,8 @@ struct World {
     unsigned retold;
 };
 
-static const IngestOptions options = {.levels = SCHEDULE_DEFAULT_LEVELS,
-                                      .depth_factor = 0.5,
-                                      .redirect_weight = 1,
-                                      .max_depth = 30,
-                                      .max_redirects = 4};
+static const IngestOptions options = {
+    .levels = SCHEDULE_DEFAULT_LEVELS, .depth_factor = 0.5, .max_depth = 30, .max_redirects = 4};
 
 static void on_table(void *context, const ClusterTable *table)
 {

@@ -61,7 +61,6 @@ static World *set_up(ScoringKind kind, bool content_scores)
     w->ingest.options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
                                         .scorer = scoring_scorer(w->scoring),
                                         .depth_factor = 0.5,
-                                        .redirect_weight = 1,
                                         .max_depth = 30,
                                         .max_redirects = 2};
     return w;

@@ -9,6 +9,9 @@
 #include "rules/scope/admission.h"
 #include "rules/site/site_book.h"
 
+#define LOWER_SHARE 0.2 /* of the turns, for levels that are not the best (schedule.bias) */
+#define SIGNATURE_S 60  /* how long a signature of a request is valid */
+
 /* ---- Descriptors ---- */
 
 #define ELSEWHERE_MOST 256u /* logs, database, WARC files, sieve, DNS, operators */
@@ -54,25 +57,23 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
         return rc;
     }
     FrontierOptions options = {
-        .distributor = {.memory_bytes = (size_t)config->limits_workbench_memory,
-                        .window_max = (uint32_t)config->schedule_window,
-                        .pages_per_host = (uint64_t)config->limits_pages_per_host,
-                        .host_delay_ms = config->politeness_host_delay,
-                        .robots_agent = config->robots_agent,
-                        .ports = &parts->ports,
-                        .bias = {.kind = (LevelBiasKind)config->schedule_bias,
-                                 .lower_share = config->schedule_lower_share},
-                        .host_delay = site_parts_host_delay,
-                        .host_pages = site_parts_host_pages,
-                        .context = parts,
-                        .visits_full_hosts = config_is_continuous(config),
-                        .revisits =
-                            config->fetch_conditional ? parts->store->tables.revisits : NULL,
-                        .robots_expiry_ms = config->robots_expiry,
-                        /* What was fetched just before a crash is not known: all are owed. Of
-                         * an agent of a cluster another directory may have been lost. */
-                        .floor = parts->store->existed || parts->cluster != NULL ? mono_now()
-                                                                                 : (MonoTime){0}},
+        .distributor =
+            {.memory_bytes = (size_t)config->limits_workbench_memory,
+             .window_max = (uint32_t)config->schedule_window,
+             .pages_per_host = (uint64_t)config->limits_pages_per_host,
+             .host_delay_ms = config->politeness_host_delay,
+             .robots_agent = config->robots_agent,
+             .ports = &parts->ports,
+             .bias = {.kind = (LevelBiasKind)config->schedule_bias, .lower_share = LOWER_SHARE},
+             .host_delay = site_parts_host_delay,
+             .host_pages = site_parts_host_pages,
+             .context = parts,
+             .visits_full_hosts = config_is_continuous(config),
+             .revisits = config->fetch_conditional ? parts->store->tables.revisits : NULL,
+             .robots_expiry_ms = config->robots_expiry,
+             /* What was fetched just before a crash is not known: all are owed. Of
+              * an agent of a cluster another directory may have been lost. */
+             .floor = parts->store->existed || parts->cluster != NULL ? mono_now() : (MonoTime){0}},
         .politeness = parts->politeness,
         .connections = 0, /* agent_parts.c */
         .shares = &parts->shares,
@@ -112,7 +113,7 @@ ResolverOptions network_parts_resolver_options(const Config *config, const IpPol
                              .queries = (size_t)config->dns_queries,
                              .cache_entries = (size_t)config->dns_cache_entries,
                              .ttl_min_ms = config->dns_ttl_min,
-                             .ttl_max_ms = config->dns_ttl_max,
+                             .ttl_max_ms = DNS_TTL_MOST_MS,
                              .negative_ttl_ms = config->dns_negative_ttl,
                              .family = (ResolverFamily)config->dns_family,
                              .policy = policy};
@@ -161,9 +162,8 @@ static Result build_signer(AgentParts *parts, Buffer *error)
         return RESULT_OK;
     }
     Result rc = signing_key_read(&parts->key, config->crawl_signature_key, error);
-    parts->signer = (Signer){.key = parts->key,
-                             .agent = config->crawl_signature_agent,
-                             .valid_s = config->crawl_signature_time / 1000};
+    parts->signer =
+        (Signer){.key = parts->key, .agent = config->crawl_signature_agent, .valid_s = SIGNATURE_S};
     return rc;
 }
 

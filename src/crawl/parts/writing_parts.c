@@ -4,6 +4,10 @@
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
 #include "ingest/batch/ingest_batch.h"
+#include "store/rank/page_rank.h"
+
+/* The largest relative change of a score at the end of a computation; a level is a factor of 2. */
+#define SCORING_PRECISION 1e-2f
 
 static Result build_archive(AgentParts *parts, Buffer *error)
 {
@@ -40,10 +44,9 @@ static ScoringOptions scoring_options(const Config *config)
         .min_pages = (uint64_t)config->score_min_pages,
         .growth = config->score_growth,
         .share = config->score_share,
-        .interval_ms = config->score_interval,
-        .damping = (float)config->score_damping,
-        .precision = (float)config->score_precision,
-        .threads = (unsigned)config->score_threads,
+        .damping = PAGE_RANK_DEFAULT_DAMPING,
+        .precision = SCORING_PRECISION,
+        .threads = 1,
         .content_scores = has_rules,
         .page_share = has_classifier && !has_rules ? 1.0f : (float)config->score_page_share};
 }

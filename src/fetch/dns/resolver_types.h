@@ -25,6 +25,8 @@
 /* clang-format on */
 typedef enum ResolverFamily { WORDS_ENUM(RESOLVER_FAMILY_WORDS) } ResolverFamily;
 
+#define DNS_TTL_MOST_MS 86400000 /* answers are kept a day at most */
+
 typedef struct ResolverOptions {
     const char *servers; /* "127.0.0.1:5353, [::1]"; "" = the system's */
     int64_t timeout_ms;  /* of one try */

@@ -41,7 +41,6 @@ void ingest_live_take(IngestLive *live, IngestOptions *options)
     options->batch_links = now->batch_links;
     options->batch_time_ms = now->batch_time_ms;
     options->depth_factor = now->depth_factor;
-    options->redirect_weight = now->redirect_weight;
     options->max_depth = now->max_depth;
     options->name_recheck_ms = now->name_recheck_ms;
     mutex_unlock(&live->mutex);
@@ -72,7 +71,6 @@ IngestOptions ingest_options(const Config *config)
                            .order = (ScheduleOrder)config->schedule_order,
                            .levels = (unsigned)config->schedule_levels,
                            .depth_factor = config->score_depth_factor,
-                           .redirect_weight = config->score_redirect,
                            .max_depth = (uint64_t)config->scope_depth,
                            .max_embeds = (unsigned)config->scope_embed_hops,
                            .max_redirects = (unsigned)config->fetch_max_redirects,

@@ -98,7 +98,6 @@ typedef struct IngestOptions {
     const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
                              borrowed */
     double depth_factor;  /* without a scorer */
-    double redirect_weight;
     uint64_t max_depth;
     unsigned max_embeds; /* hops from a page to what it embeds */
     unsigned max_redirects;

@@ -102,16 +102,11 @@ static void scoring_settle(Scoring *scoring)
 }
 
 /* Waits for a reason to compute; false: the end. */
-static bool scoring_wait_for_pages(Scoring *scoring, MonoTime last)
+static bool scoring_wait_for_pages(Scoring *scoring)
 {
     mutex_lock(&scoring->mutex);
     while (!scoring_is_stopping(scoring) && !has_enough_locked(scoring)) {
-        int64_t interval_ms = scoring->options.interval_ms;
-        bool some = scoring->pages > scoring->pages_then;
-        MonoTime until = interval_ms > 0 && some ? mono_add_ms(last, interval_ms) : MONO_NEVER;
-        if (!condition_wait_until(&scoring->changed, &scoring->mutex, until)) {
-            break;
-        }
+        condition_wait(&scoring->changed, &scoring->mutex);
     }
     scoring->pages_then = scoring->pages;
     mutex_unlock(&scoring->mutex);
@@ -252,13 +247,11 @@ static void *scoring_main(void *argument)
 {
     Scoring *scoring = argument;
     ScheduleEntry *entries = calloc(SCAN_AT_ONCE, sizeof *entries);
-    MonoTime last = mono_now();
     thread_step("waiting for pages");
-    while (entries != NULL && scoring_wait_for_pages(scoring, last)) {
+    while (entries != NULL && scoring_wait_for_pages(scoring)) {
         if (scoring_compute(scoring)) {
             scoring_sweep(scoring, entries);
         }
-        last = mono_now();
         scoring_settle(scoring);
         thread_step("waiting for pages");
     }

@@ -62,7 +62,6 @@ typedef struct ScoringOptions {
     uint64_t min_pages;
     double growth;
     double share;        /* of the program's CPU for computations, 0..1; 1: no bound */
-    int64_t interval_ms; /* 0: not by time */
     float damping;       /* PageRank */
     float precision;     /* PageRank, HITS: largest relative change at the end */
     unsigned threads;    /* of a computation */

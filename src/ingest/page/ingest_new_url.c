@@ -71,9 +71,6 @@ static unsigned url_score_level(Batch *batch, const PageRef *page, float given)
         batch->options->scorer != NULL
             ? (double)(given < 0 ? url_score_estimate(batch, page) : given)
             : (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
-    if (page->hop == 'R') {
-        score *= batch->options->redirect_weight;
-    }
     return schedule_level(batch->store->schedule, (float)score);
 }
 
