@@ -227,7 +227,7 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
         rc = feed_table_open(&tables->feeds, txn);
     }
     if (rc == RESULT_OK && options->renders) {
-        rc = render_table_open(&store->renders, txn);
+        rc = render_table_open(&tables->renders, txn);
     }
     if (rc == RESULT_OK) {
         rc = body_table_open(&tables->bodies, txn, page_db_journal(tables->db));
@@ -311,8 +311,7 @@ void crawl_store_close_tables(CrawlStore *store)
     feed_table_close(store->tables.feeds);
     body_table_close(store->tables.bodies);
     revisit_table_close(store->tables.revisits);
-    render_table_close(store->renders);
-    store->renders = NULL;
+    render_table_close(store->tables.renders);
     store->tables = (IngestStore){.db = store->tables.db};
 }
 

@@ -11,14 +11,12 @@
 
 #include "base/memory/buffer.h"
 #include "ingest/ingest.h"
-#include "render/render_table.h"
 
 typedef struct CrawlStore {
     IngestStore tables;
-    RenderTable *renders; /* NULL: render.mode = off */
-    char *directory;      /* owned */
-    int lock;             /* descriptor, or -1 */
-    bool existed;         /* it held a crawl before */
+    char *directory; /* owned */
+    int lock;        /* descriptor, or -1 */
+    bool existed;    /* it held a crawl before */
 } CrawlStore;
 
 typedef struct CrawlStoreOptions {

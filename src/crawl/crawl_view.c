@@ -111,6 +111,10 @@ static Result crawl_view_open_tables(CrawlView *view)
         rc = revisit_table_open(&view->revisits, txn, false);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
+    if (rc == RESULT_OK) {
+        rc = render_table_open(&view->renders, txn);
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
     /* Handles stay open when the transaction that opened them is committed. */
     return page_db_txn_commit(view->db, txn) == page_db_error_ok ? rc : RESULT_IO;
 }
@@ -191,6 +195,7 @@ void crawl_view_close(CrawlView *view)
     group_table_close(view->groups);
     schedule_close(view->schedule);
     revisit_table_close(view->revisits);
+    render_table_close(view->renders);
     stay_set_delete(view->stay);
     config_destroy(&view->config);
     (void)page_db_delete(view->db);
@@ -206,6 +211,7 @@ WhySources crawl_view_why_sources(const CrawlView *view, WallTime now)
                         .groups = view->groups,
                         .schedule = view->schedule,
                         .revisits = view->revisits,
+                        .renders = view->renders,
                         .stay = view->stay,
                         .config = view->has_config ? &view->config : NULL,
                         .is_running = crawl_store_owner(view->directory) != 0,

@@ -37,6 +37,7 @@ typedef struct CrawlView {
     GroupTable *groups;     /* may be NULL */
     Schedule *schedule;     /* may be NULL */
     RevisitTable *revisits; /* NULL: no crawl with schedule.mode = continuous */
+    RenderTable *renders;   /* NULL: nothing was ever rendered */
     StaySet *stay;          /* where the seeds are; NULL unless scope.stay is set */
     Config config;
     bool has_config; /* config.ini was read; otherwise config has the defaults */

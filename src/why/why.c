@@ -476,6 +476,9 @@ static void find_revisit(Question *q)
         q->why->revisit_s = due.time_s;
         q->why->revisit_interval_s = due.freq > 0 ? 1 / (double)due.freq : 0;
     }
+    q->why->is_rendered =
+        q->from->renders != NULL && render_table_get(q->from->renders, q->txn, q->why->page.index,
+                                                     &q->why->render, NULL) == RESULT_OK;
 }
 
 /* ---- the archive ---- */

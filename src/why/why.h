@@ -24,6 +24,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "render/render_table.h"
 #include "rules/config.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
@@ -98,6 +99,7 @@ typedef struct WhySources {
     GroupTable *groups;           /* may be NULL */
     Schedule *schedule;           /* may be NULL */
     const RevisitTable *revisits; /* may be NULL: schedule.mode = once */
+    RenderTable *renders;         /* may be NULL: nothing was ever rendered */
     const Config *config;         /* may be NULL: nothing is judged */
     bool is_running;              /* a crawl is at work in the directory */
     /* Asks that crawl whether it is fetching a URL right now; NULL: nobody to ask. */
@@ -143,6 +145,8 @@ typedef struct Why {
     bool is_revisited;
     double revisit_s; /* when, seconds since 1970; below REVISIT_VIRTUAL_MAX: not met yet */
     double revisit_interval_s;
+    bool is_rendered; /* or is to be */
+    RenderJob render; /* then */
 
     WhyJudgements judged; /* now */
     WhyTrail trail;

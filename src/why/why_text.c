@@ -6,6 +6,7 @@
 
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/host_situation.h"
+#include "render/rendering.h"
 #include "report/write/report_words.h"
 
 /* ---- Why text ---- */
@@ -128,6 +129,33 @@ static void put_queued(const Why *why, WallTime now, Buffer *out)
     }
 }
 
+/* What became of it in a browser. */
+static void put_rendered(const RenderJob *job, Buffer *out)
+{
+    switch ((RenderJobState)job->state) {
+    case RENDER_JOB_WAITING:
+        (void)buffer_append_string(out, " It needs a browser, and waits for one.");
+        break;
+    case RENDER_JOB_LACKING:
+        (void)buffer_printf(out,
+                            " It needs a browser: after %u renderings it waits for %u URLs that it "
+                            "lacks.",
+                            job->rounds, job->n_requisites);
+        break;
+    case RENDER_JOB_DONE:
+        (void)buffer_printf(out,
+                            " A browser has rendered it in %u rounds, which brought %u links; %u "
+                            "requests were not answered, %u refused.",
+                            job->rounds, job->links, job->lacking, job->refused);
+        break;
+    case RENDER_JOB_FAILED:
+    case RENDER_JOB_STATES:
+        (void)buffer_printf(out, " A browser could not render it: %s.",
+                            render_end_name((RenderEnd)(job->end % RENDER_ENDS)));
+        break;
+    }
+}
+
 static void put_fetched(const Why *why, WallTime now, Buffer *out)
 {
     const WhyAttempt *last = last_attempt(why);
@@ -143,6 +171,9 @@ static void put_fetched(const Why *why, WallTime now, Buffer *out)
         (void)buffer_append_string(out, " It is visited again at ");
         put_when(out, (int64_t)(why->revisit_s * 1e3), now);
         (void)buffer_append_string(out, ".");
+    }
+    if (why->is_rendered) {
+        put_rendered(&why->render, out);
     }
 }
 
@@ -244,6 +275,21 @@ static void why_tell_page(const Why *why, ReportWriter *to)
         report_object(to, "revisit");
         report_fact(to, "at", NULL, why_time(met ? why->revisit_s : 0));
         report_fact(to, "interval_s", NULL, REPORT_REAL(why->revisit_interval_s, 3));
+        report_object_end(to);
+    }
+    if (why->is_rendered) {
+        const RenderJob *job = &why->render;
+        report_object(to, "render");
+        report_fact(to, "state", NULL,
+                    REPORT_TEXT(render_job_state_name((RenderJobState)job->state)));
+        report_fact(to, "end", NULL,
+                    REPORT_TEXT(render_end_name((RenderEnd)(job->end % RENDER_ENDS))));
+        report_fact(to, "rounds", NULL, REPORT_COUNT(job->rounds));
+        report_fact(to, "links", NULL, REPORT_COUNT(job->links));
+        report_fact(to, "requests", NULL, REPORT_COUNT(job->requests));
+        report_fact(to, "lacking", NULL, REPORT_COUNT(job->lacking));
+        report_fact(to, "refused", NULL, REPORT_COUNT(job->refused));
+        report_fact(to, "cpu_ms", NULL, REPORT_COUNT(job->cpu_ms));
         report_object_end(to);
     }
 }

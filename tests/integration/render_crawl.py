@@ -2,9 +2,16 @@
 """render.mode: a crawl renders the pages that need a browser, fetches what they lack as politely as anything else, and
 follows the links that only scripts make. The judge is the server's log. Skipped where chromium is not installed."""
 import collections
+import json
 import os
+import random
 import re
+import shutil
+import signal
 import subprocess
+import tempfile
+import time
+import zipfile
 
 import harness
 from harness import OUT, run
@@ -26,8 +33,8 @@ function link(path, words) {
 }
 fetch('http://%s/names.json').then(r => r.json()).then(names => {
   for (const name of names) link('/made/' + here + '/' + name, 'word' + name + 'of' + here);
-}).catch(e => root.append('unloaded'));
-fetch('http://%s/private/secret.json').then(() => root.append('leaked')).catch(() => root.append('withheld'));
+}).catch(e => root.append('unloaded '));
+fetch('http://%s/private/secret.json').then(() => root.append('leaked ')).catch(() => root.append('withheld '));
 """ % (CDN, CDN)
 CROSS = {"Access-Control-Allow-Origin": "*"}
 
@@ -117,6 +124,111 @@ def automatic(report, path):
                      len(shared) == 1 and shared[0][4].endswith("E") and "/page" in shared[0][5], shared)
 
 
+def texts_of(directory):
+    """URL -> text, as it is exported."""
+    result = run([RAGNO, "export", directory, "text"])
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len({row["url"] for row in rows}) == len(rows), "a text came twice"
+    return {row["url"]: row["text"] for row in rows}
+
+
+def words_of(texts):
+    """Which of two answers comes first is nobody's promise: the words, in no order."""
+    return {url: sorted(text.split()) for url, text in texts.items()}
+
+
+def told(report, path):
+    """Texts are those of documents, in place of the empty pages; why and report tell of them; WACZ has both."""
+    if BROWSER is None:
+        return report.skip("told", "chromium is not installed: make deps-render")
+    directory, host = os.path.join(path, "crawl"), APPS[0]
+    pages = {place: page for place, page in app_pages().items() if place[0] in (host, CDN, GOOD[0])}
+    with CrossSite(pages) as site:
+        crawl(site, directory, [f"http://{host}/page0", f"http://{GOOD[0]}/page0"], "-s", "render.mode=auto", *USER,
+              "-s", f"scope.domains={host},{GOOD[0]}")
+    texts = texts_of(directory)
+    words = sorted(texts.get(f"http://{host}/page2", "").split())
+    report.equal("the text of a document", words, ["onwards", "withheld", "wordaof2", "wordbof2"])
+    report.check("the text of a page that needs none", texts.get(f"http://{GOOD[0]}/page1", "").startswith("good text"),
+                 texts.get(f"http://{GOOD[0]}/page1"))
+    only = run([RAGNO, "export", directory, "text", "--url", f"http://{host}/page2"]).stdout.splitlines()
+    report.equal("the same of one URL", [json.loads(line)["text"] for line in only], [texts[f"http://{host}/page2"]])
+    why = run([RAGNO, "why", directory, f"http://{host}/page2"]).stdout
+    report.check("why tells of it", re.search(r"A browser has rendered it in \d rounds, which brought 3 links", why), why)
+    told_of = run([RAGNO, "report", directory]).stdout
+    report.check("and report", re.search(rf"(?m)^  rendered +{PAGES_OF_APP}$", told_of), told_of)
+    wacz = os.path.join(path, "crawl.wacz")
+    made = run([RAGNO, "export", directory, "wacz", "--text", "-o", wacz])
+    if report.equal("a WACZ file is made", made.returncode, 0):
+        with zipfile.ZipFile(wacz) as file:
+            name = next(name for name in file.namelist() if name.endswith("pages.jsonl"))
+            rows = [json.loads(line) for line in file.read(name).decode().splitlines()]
+        found = {row["url"]: row.get("text") for row in rows if "url" in row}
+        report.equal("with the text of the document", found.get(f"http://{host}/page2"), texts[f"http://{host}/page2"])
+
+
+def browsers_of(folder):
+    """Process ids of those whose command line names a folder."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if folder.encode() in file.read():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def kill_browsers(folder):
+    for pid in browsers_of(folder):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def killed(report, path):
+    """However often ragno or a browser is killed: the pages, links and texts of a crawl that nobody disturbed."""
+    if BROWSER is None:
+        return report.skip("killed", "chromium is not installed: make deps-render")
+    harness.unlogged("ragno is killed")
+    times = 50 if os.environ.get("FULL") else 8
+    pages, dice, found = app_pages(), random.Random(29), {}
+    temporary = tempfile.mkdtemp(prefix="ragno-test-", dir="/tmp")  # where the browser's user may go
+    os.chmod(temporary, 0o1777)
+    for name, kills in (("undisturbed", 0), ("killed", times)):
+        directory = os.path.join(path, name)
+        with CrossSite(pages) as site:
+            command = [RAGNO, "-d", directory, "-w", "30ms", "--ip-wait", "0", "--progress=never", "-s",
+                       f"fetch.port_map=80:{site.server.port}", "-s", "fetch.allow_addresses=127.0.0.0/8", "-s",
+                       "render.mode=auto", *USER, "-s", "scope.domains=" + ",".join(APPS + GOOD), *seeds_of(True)]
+            status, done = None, 0
+            while status != 0:
+                process = subprocess.Popen(command, env={**os.environ, "TMPDIR": temporary}, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL)
+                while done < kills and process.poll() is None:
+                    time.sleep(dice.uniform(0.1, 1.2))
+                    done += 1
+                    if done % 2:
+                        kill_browsers(temporary)
+                    else:
+                        process.kill()
+                        break
+                status = process.wait(240)
+                if status > 0:
+                    break
+        report.equal(f"{name}: it ends", (status, done >= min(kills, 3)), (0, True))
+        verify = run([RAGNO, "verify", directory])
+        report.check(f"{name}: archive and database agree", verify.returncode == 0, verify.stdout)
+        known = {line.split("\t")[2] for line in run([RAGNO, "db", directory, "dump"]).stdout.splitlines()}
+        found[name] = (known, rendered_links(directory), words_of(texts_of(directory)))
+    harness.until(lambda: not browsers_of(temporary))
+    shutil.rmtree(temporary, ignore_errors=True)
+    for what, expected, other in zip(("pages", "links", "texts"), found["undisturbed"], found["killed"]):
+        report.equal(f"the same {what}: {len(expected)}", other, expected)
+
+
 def refused(report, path):
     """What it needs is said at the start; without the option no browser is looked for."""
     for name, options, words in (
@@ -135,4 +247,4 @@ def refused(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(automatic, refused)
+    harness.main(automatic, told, killed, refused)

@@ -47,7 +47,7 @@ static bool text_places_take_line(void *context, const CdxjEntry *entry)
         return true;
     }
     places->indexed[file] = true;
-    if (!text_choice_admits(places->choice, entry->url)) {
+    if (!text_choice_admits(places->choice, cdxj_plain_url(entry->url))) {
         return true;
     }
     places->failed = !text_places_make_room(places);

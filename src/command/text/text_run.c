@@ -453,6 +453,8 @@ Result text_writer_page(TextWriter *writer, const TextPages *pages, const TextPa
 
 typedef struct Run {
     const TextRunOptions *options;
+    TextWanted wanted; /* of them, with rendered */
+    TextRendered rendered;
     TextJobs jobs;
     TextOrder *order;
     atomic_size_t next_job;
@@ -487,7 +489,7 @@ static Result worker_init(Worker *worker, Run *run)
     Result rc = text_filter_init(&worker->filter, options->where);
     rc = rc != RESULT_OK
              ? rc
-             : text_source_new(&worker->source, options->warc_directory, &options->wanted);
+             : text_source_new(&worker->source, options->warc_directory, &worker->run->wanted);
     rc = rc == RESULT_OK ? text_pages_new(&worker->pages, &options->pages) : rc;
     return rc == RESULT_OK ? text_writer_new(&worker->writer, &options->writer) : rc;
 }
@@ -658,7 +660,7 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, OutputFile *out
 Result text_run(const TextRunOptions *options, OutputFile *output, Progress *progress,
                 TextTotals *totals)
 {
-    Run run = {.options = options};
+    Run run = {.options = options, .wanted = options->wanted};
     memset(totals, 0, sizeof *totals);
     Result rc =
         text_jobs_make(&run.jobs, options->warc_directory, options->wanted.since, JOB_BYTES);
@@ -666,6 +668,10 @@ Result text_run(const TextRunOptions *options, OutputFile *output, Progress *pro
         (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", options->warc_directory,
                       result_name(rc));
         rc = RESULT_IO;
+    }
+    if (rc == RESULT_OK) {
+        rc = text_rendered_find(&run.rendered, options->warc_directory);
+        run.wanted.rendered = run.rendered.newest.count > 0 ? &run.rendered : NULL;
     }
     if (rc == RESULT_OK && options->wanted.choice != NULL && options->wanted.choice->n > 0) {
         rc = text_places_cut(&run.jobs, options->warc_directory, options->wanted.choice);
@@ -682,5 +688,6 @@ Result text_run(const TextRunOptions *options, OutputFile *output, Progress *pro
     }
     text_order_delete(run.order);
     text_jobs_free(&run.jobs);
+    text_rendered_free(&run.rendered);
     return rc;
 }

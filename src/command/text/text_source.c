@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/core/hash.h"
 #include "base/memory/buffer.h"
 #include "parse/host/authority.h"
 #include "parse/html/html.h"
@@ -372,11 +373,59 @@ void text_jobs_free(TextJobs *jobs)
     *jobs = (TextJobs){.jobs = NULL};
 }
 
+/* ---- Text rendered ---- */
+
+static MapKey text_rendered_key(WarcBytes url)
+{
+    Hash128 hash = hash_128(url.bytes, url.length);
+    return (MapKey){.high = hash.high, .low = hash.low};
+}
+
+/* "20260131120000" as a number; 0: it is none. */
+static uintptr_t text_rendered_number(WarcBytes timestamp)
+{
+    uint64_t number = 0;
+    return warc_bytes_number(timestamp, UINT64_MAX, &number) ? (uintptr_t)number : 0;
+}
+
+static bool text_rendered_take_line(void *context, const CdxjEntry *entry)
+{
+    TextRendered *rendered = context;
+    MapKey key = text_rendered_key(cdxj_plain_url(entry->url));
+    uintptr_t number = text_rendered_number(entry->timestamp);
+    if (number > (uintptr_t)map_get(&rendered->newest, key)) {
+        rendered->failed = map_put(&rendered->newest, key, (void *)number) != RESULT_OK;
+    }
+    return !rendered->failed;
+}
+
+Result text_rendered_find(TextRendered *rendered, const char *directory)
+{
+    *rendered = (TextRendered){.failed = false};
+    map_init(&rendered->newest);
+    Result rc = cdxj_walk_rendered(directory, text_rendered_take_line, rendered);
+    return rendered->failed ? RESULT_MEMORY : rc;
+}
+
+void text_rendered_free(TextRendered *rendered)
+{
+    map_destroy(&rendered->newest);
+}
+
+bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime date)
+{
+    char timestamp[WARC_DATE_BYTES];
+    uintptr_t newest = (uintptr_t)map_get(&rendered->newest, text_rendered_key(url));
+    return newest >= text_rendered_number(warc_bytes(warc_date_timestamp(date, timestamp), 14)) &&
+           newest > 0;
+}
+
 /* ---- Text source ---- */
 
-#define MAX_RATIO     1000u
-#define CODINGS_BYTES 1024u
-#define KEEP_BYTES    ((size_t)4 << 20)
+#define RENDERED_HEADER "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+#define MAX_RATIO       1000u
+#define CODINGS_BYTES   1024u
+#define KEEP_BYTES      ((size_t)4 << 20)
 
 struct TextSource {
     const char *directory;
@@ -516,11 +565,35 @@ static bool is_first_capture_of_its_url(const WarcRecord *record)
              memcmp(uri.bytes, record->uri.bytes, uri.length) != 0));
 }
 
+/* An answer, unless its text is that of a conversion. */
+static bool text_source_takes_answer(TextSource *s)
+{
+    const WarcRecord *record = &s->record;
+    const TextWanted *wanted = s->wanted;
+    return record->http.status >= wanted->status_first &&
+           record->http.status <= wanted->status_last && record->http.status != 304 &&
+           is_first_capture_of_its_url(record) &&
+           (wanted->rendered == NULL ||
+            !text_rendered_has(wanted->rendered, record->uri, record->date)) &&
+           http_header_parse(&s->header, record->block.bytes, record->http.header_length) ==
+               RESULT_OK;
+}
+
+/* A conversion is asked about as if it were an answer. */
+static bool text_source_takes_rendered(TextSource *s)
+{
+    static const char header[] = RENDERED_HEADER;
+    return s->wanted->status_first <= 200 && s->wanted->status_last >= 200 &&
+           http_header_parse(&s->header, header, sizeof header - 1) == RESULT_OK;
+}
+
 static bool text_source_is_wanted(TextSource *s)
 {
     const WarcRecord *record = &s->record;
     const TextWanted *wanted = s->wanted;
-    if ((record->type != WARC_RESPONSE && record->type != WARC_REVISIT) || !record->is_http) {
+    bool is_rendered = record->type == WARC_CONVERSION && wanted->rendered != NULL;
+    if (!is_rendered &&
+        ((record->type != WARC_RESPONSE && record->type != WARC_REVISIT) || !record->is_http)) {
         return false;
     }
     if (record->date.us > s->counts.newest.us) {
@@ -529,11 +602,7 @@ static bool text_source_is_wanted(TextSource *s)
     return record->date.us >= wanted->since.us &&
            (wanted->until.us == 0 || record->date.us < wanted->until.us) &&
            (wanted->choice == NULL || text_choice_admits(wanted->choice, record->uri)) &&
-           record->http.status >= wanted->status_first &&
-           record->http.status <= wanted->status_last && record->http.status != 304 &&
-           is_first_capture_of_its_url(record) &&
-           http_header_parse(&s->header, record->block.bytes, record->http.header_length) ==
-               RESULT_OK;
+           (is_rendered ? text_source_takes_rendered(s) : text_source_takes_answer(s));
 }
 
 static void text_source_take_type(TextSource *s, TextCapture *capture)
@@ -632,7 +701,7 @@ static void take_facts(TextSource *s, TextCapture *capture)
     capture->url = record->uri;
     capture->date = record->date;
     capture->id = record->id;
-    capture->status = record->http.status;
+    capture->status = record->type == WARC_CONVERSION ? 200 : record->http.status;
     capture->link_header = find_canonical(&s->header);
     (void)http_header_find(&s->header, "Content-Language", &field);
     capture->content_language = warc_bytes(field.value, field.value_length);

@@ -5,7 +5,8 @@
  * than asked for, or have another status or type, and undoes the content coding of the rest. A
  * revisit record whose payload was first captured at another URL is a document of its own, with
  * that payload. A revisit record of its own URL, or of a 304, is not: its text was exported with
- * the first capture.
+ * the first capture. What a browser made of a page (a conversion record) stands for all answers of
+ * its URL that are not newer.
  *
  * Damage: a record that cannot be read is passed over, up to the place where the next one begins;
  * it is counted, with a sentence on standard error. The unfinished end of a file that is being
@@ -22,6 +23,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "base/memory/map.h"
 #include "parse/filter/filter.h"
 #include "parse/http/http_header.h"
 #include "store/archive/warc_reader.h"
@@ -86,16 +88,32 @@ typedef struct TextJobs {
 Result text_jobs_make(TextJobs *jobs, const char *directory, WallTime since, uint64_t job_bytes);
 void text_jobs_free(TextJobs *jobs);
 
+/* Text rendered: of which URLs an archive has conversions, and of when the newest is.
+ *
+ * Owns: its table. Threads: made by one, asked by all. Errors: RESULT_IO, RESULT_MEMORY. */
+
+typedef struct TextRendered {
+    Map newest; /* by URL: the number of its timestamp */
+    bool failed;
+} TextRendered;
+
+/* text_rendered_free in every case. */
+Result text_rendered_find(TextRendered *rendered, const char *directory);
+void text_rendered_free(TextRendered *rendered);
+/* Whether a conversion stands for an answer of this date. */
+bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime date);
+
 #define TEXT_MIME_BYTES 256
 
 /* What is asked for. */
 typedef struct TextWanted {
-    WallTime since;           /* captures of that time or later; INT64_MIN: all */
-    WallTime until;           /* captures before that time; 0: all */
-    bool html_only;           /* no plain text */
-    const TextChoice *choice; /* borrowed; which URLs; NULL: all */
-    bool quiet;               /* damage was told of before: it is counted alone */
-    unsigned status_first;    /* a range of statuses */
+    WallTime since;               /* captures of that time or later; INT64_MIN: all */
+    WallTime until;               /* captures before that time; 0: all */
+    bool html_only;               /* no plain text */
+    const TextChoice *choice;     /* borrowed; which URLs; NULL: all */
+    const TextRendered *rendered; /* borrowed; NULL: conversions are passed over */
+    bool quiet;                   /* damage was told of before: it is counted alone */
+    unsigned status_first;        /* a range of statuses */
     unsigned status_last;
     size_t max_body_bytes; /* decoded; more is cut */
 } TextWanted;

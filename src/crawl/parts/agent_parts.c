@@ -99,7 +99,7 @@ static Result render_parts_new(AgentParts *parts, Buffer *error)
     RenderDeskOptions options = {.config = parts->config,
                                  .directory = parts->store->directory,
                                  .db = parts->store->tables.db,
-                                 .table = parts->store->renders,
+                                 .table = parts->store->tables.renders,
                                  .parsing = parts->parsing,
                                  .quiet = wires_quiet,
                                  .context = parts};

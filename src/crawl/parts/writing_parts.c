@@ -100,8 +100,9 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *err
     options.stay = parts->stay;
     options.dedup = parts->dedup;
     options.traps.parked = &parts->parked_traps;
-    if (parts->store->renders != NULL) {
-        render_way_init(&parts->render_way, parts->store->renders, site_parts_render_mode, parts);
+    if (parts->store->tables.renders != NULL) {
+        render_way_init(&parts->render_way, parts->store->tables.renders, site_parts_render_mode,
+                        parts);
         parts->rendering = render_way_hooks(&parts->render_way);
         options.rendering = &parts->rendering;
     }

@@ -349,6 +349,7 @@ static Result web_look_tell_why(WebLook *look, WebQuestion *question)
                           .groups = look->store->groups,
                           .schedule = look->store->schedule,
                           .revisits = look->store->revisits,
+                          .renders = look->store->renders,
                           .config = web_look_read_config(look, &config) ? &config : NULL,
                           .is_running = true,
                           .is_in_flight = web_look_is_in_flight,

@@ -39,6 +39,7 @@
 #include "page/crawl_log.h"
 #include "page/parsed_page.h"
 #include "page/stats.h"
+#include "render/render_table.h"
 #include "rules/config.h"
 #include "rules/config_words.h"
 #include "rules/dedup.h"
@@ -164,6 +165,7 @@ typedef struct IngestStore {
     GroupTable *groups;      /* domains and addresses of hosts; NULL: nobody counts them */
     FeedTable *feeds;        /* of hosts; NULL: nobody counts them */
     RevisitTable *revisits;  /* NULL: schedule.mode = once */
+    RenderTable *renders;    /* NULL: nothing is rendered */
     Archive *archive;        /* NULL: none is kept */
 } IngestStore;
 

@@ -380,6 +380,22 @@ static Result report_complain(Result rc, const char *what, Buffer *error)
     return rc;
 }
 
+static Result read_renders(Report *report)
+{
+    MDB_txn *txn = NULL;
+    RenderTable *table = NULL;
+    if (page_db_txn_begin(report->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = render_table_open(&table, txn);
+    if (rc == RESULT_OK) {
+        rc = render_table_totals(table, txn, &report->renders);
+    }
+    render_table_close(table);
+    page_db_txn_abort(report->db, txn);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
 Result report_gather(Report *report, const char *directory, PageDB *db, WallTime now, FILE *broken,
                      Buffer *error)
 {
@@ -394,6 +410,9 @@ Result report_gather(Report *report, const char *directory, PageDB *db, WallTime
         rc = report_hosts_read(&report->hosts, db);
         report->has_hosts = rc == RESULT_OK;
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : report_complain(rc, "the hosts", error);
+    }
+    if (rc == RESULT_OK) {
+        rc = report_complain(read_renders(report), "the renderings", error);
     }
     if (rc == RESULT_OK) {
         rc = report_complain(report_graph_read(&report->graph, db, broken), "the pages", error);

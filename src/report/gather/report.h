@@ -14,6 +14,7 @@
 #include "frontier/visit/politeness.h"
 #include "page/stats.h"
 #include "report/count/tally.h"
+#include "render/render_table.h"
 #include "report/gather/report_graph.h"
 #include "store/pages/page_db.h"
 #include "store/tables/host_table.h"
@@ -149,6 +150,7 @@ typedef struct Report {
     CrawlTotals totals;
     bool has_hosts;
     ReportHosts hosts;
+    RenderTotals renders; /* zeroes: nothing was rendered */
     ReportGraph graph;
     ReportLog log;
     ReportWatch watch;

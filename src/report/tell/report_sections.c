@@ -458,6 +458,31 @@ static void tell_walls(Telling *tell)
     report_object_end(tell->to);
 }
 
+static void tell_renders(Telling *tell)
+{
+    const RenderTotals *renders = &tell->report->renders;
+    if (renders->judged == 0) {
+        return;
+    }
+    report_section(tell->to, "Pages that need a browser",
+                   "Rendered from what the crawl has fetched (render.mode).");
+    report_object(tell->to, "renders");
+    tell_number(tell, "judged", "pages that were judged", renders->judged);
+    tell_number(tell, "done", "rendered", renders->jobs[RENDER_JOB_DONE]);
+    tell_number(tell, "failed", "of which no document came", renders->jobs[RENDER_JOB_FAILED]);
+    tell_number(tell, "waiting", "that wait for a browser", renders->jobs[RENDER_JOB_WAITING]);
+    tell_number(tell, "lacking", "that wait for what they lack", renders->jobs[RENDER_JOB_LACKING]);
+    tell_number(tell, "passed", "passed by, since others like them brought nothing",
+                renders->passed);
+    tell_number(tell, "rounds", "renderings", renders->rounds);
+    tell_number(tell, "requisites", "URLs that pages waited for", renders->requisites);
+    tell_number(tell, "links", "links that only documents had", renders->links);
+    tell_number(tell, "unanswered", "requests without an answer", renders->lacking);
+    tell_number(tell, "refused", "requests that were refused", renders->refused);
+    tell_number(tell, "cpu_ms", "CPU time of browsers, ms", renders->cpu_ms);
+    report_object_end(tell->to);
+}
+
 static void report_sections_tell_robots(Telling *tell)
 {
     const Report *report = tell->report;
@@ -540,6 +565,7 @@ void report_tell(const Report *report, ReportWriter *writer)
     tell_speed(&tell);
     tell_answers(&tell);
     tell_errors(&tell);
+    tell_renders(&tell);
     report_sections_tell_robots(&tell);
     report_sections_tell_hosts(&tell);
     tell_pages(&tell, "largest_pages", "Largest pages", "bytes", report->log.largest, VALUE_BYTES);

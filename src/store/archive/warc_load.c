@@ -35,9 +35,7 @@ static Result warc_load_read_capture(WarcReader *reader, const CdxjCapture *capt
                   warc_reader_problem(reader));
     }
     if (rc == RESULT_OK && record->type == WARC_CONVERSION) {
-        size_t prefix = sizeof CDXJ_RENDERED - 1;
-        prefix = url.length < prefix ? url.length : prefix;
-        url = warc_bytes(url.bytes + prefix, url.length - prefix);
+        url = cdxj_plain_url(url);
     }
     if (rc == RESULT_NOT_FOUND ||
         (rc == RESULT_OK && (record->uri.length != url.length ||

@@ -376,15 +376,37 @@ Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFoun
     return rc;
 }
 
-Result cdxj_walk(const char *directory, CdxjFound found, void *context)
+/* Lines whose keys begin with prefix. */
+static Result cdxj_walk_prefix(const char *directory, const char *prefix, CdxjFound found,
+                               void *context)
 {
     Search search = {.all = true, .found = found, .context = context};
     buffer_init(&search.prefix, BUFFER_NO_LIMIT);
     buffer_init(&search.scratch, BUFFER_NO_LIMIT);
-    Result rc = search_directory(&search, directory);
+    Result rc = buffer_append_string(&search.prefix, prefix);
+    if (rc == RESULT_OK) {
+        rc = search_directory(&search, directory);
+    }
     buffer_destroy(&search.prefix);
     buffer_destroy(&search.scratch);
     return rc;
+}
+
+Result cdxj_walk(const char *directory, CdxjFound found, void *context)
+{
+    return cdxj_walk_prefix(directory, "", found, context);
+}
+
+Result cdxj_walk_rendered(const char *directory, CdxjFound found, void *context)
+{
+    return cdxj_walk_prefix(directory, CDXJ_RENDERED, found, context);
+}
+
+WarcBytes cdxj_plain_url(WarcBytes url)
+{
+    size_t n = sizeof CDXJ_RENDERED - 1;
+    bool is_rendered = url.length > n && memcmp(url.bytes, CDXJ_RENDERED, n) == 0;
+    return is_rendered ? warc_bytes(url.bytes + n, url.length - n) : url;
 }
 
 typedef struct Newest {

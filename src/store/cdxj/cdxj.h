@@ -79,6 +79,11 @@ Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFoun
 /* The same for every line, whatever its URL. RESULT_NOT_FOUND: there is no such directory. */
 Result cdxj_walk(const char *directory, CdxjFound found, void *context);
 
+/* The same for the lines of conversions (CDXJ_RENDERED). */
+Result cdxj_walk_rendered(const char *directory, CdxjFound found, void *context);
+/* A URL of a line without CDXJ_RENDERED in front of it. */
+WarcBytes cdxj_plain_url(WarcBytes url);
+
 /* The newest capture of url in directory: file name, offset and length. A revisit counts only when
  * revisits is true; cdxj_newest_status takes those of one HTTP status, revisits too.
  * RESULT_NOT_FOUND: there is none. */
