@@ -1,7 +1,6 @@
 #include "command/complaint_command.h"
 
 #include <arpa/inet.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "audit/audit_text.h"
 #include "command/forget/forget.h"
+#include "crawl/command_line.h"
 #include "crawl/control/control_link.h"
 #include "crawl/crawl_view.h"
 #include "crawl/crawl_store.h"
@@ -33,7 +33,6 @@ typedef struct Complaint {
     bool has_ips;
     bool deny;
     bool forget;
-    bool help;
     /* What the audit has told. */
     uint64_t breaches;
     uint64_t versions; /* of robots.txt */
@@ -268,18 +267,14 @@ static int complaint_forget(const Complaint *complaint)
 
 /* ---- the command ---- */
 
-static int complaint_usage(FILE *out)
-{
-    (void)fputs("usage: ragno complaint DIR URL|HOST|ADDRESS [--deny] [--forget]\n"
-                "What was asked of it, when, how fast, under which rules and why, as a letter that "
-                "can be sent.\n"
-                "  --deny     it is not visited any more\n"
-                "  --forget   what is kept of it is erased (ragno forget), and it is not visited "
-                "any more\n"
-                "Exit: 0, 1 the audit found a breach of politeness, 2 usage, 3 cannot be read.\n",
-                out);
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char complaint_usage[] =
+    "usage: ragno complaint DIR URL|HOST|ADDRESS [--deny] [--forget]\n"
+    "What was asked of it, when, how fast, under which rules and why, as a letter that "
+    "can be sent.\n"
+    "  --deny     it is not visited any more\n"
+    "  --forget   what is kept of it is erased (ragno forget), and it is not visited "
+    "any more\n"
+    "Exit: 0, 1 the audit found a breach of politeness, 2 usage, 3 cannot be read.\n";
 
 /* What the word means: an address, a URL or a host. */
 static Result complaint_read(Complaint *complaint)
@@ -312,24 +307,20 @@ static Result complaint_read(Complaint *complaint)
 
 static int complaint_parse(Complaint *complaint, int argc, char **argv)
 {
-    static const struct option options[] = {{"deny", no_argument, NULL, 'd'},
-                                            {"forget", no_argument, NULL, 'f'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    optind = 0;
-    for (int o = 0; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        complaint->deny |= o == 'd';
-        complaint->forget |= o == 'f';
-        complaint->help |= o == 'h';
-        if (o == '?') {
-            return complaint_usage(stderr);
-        }
+    const CommandOption options[] = {{"deny", 0, COMMAND_FLAG, .to = &complaint->deny},
+                                     {"forget", 0, COMMAND_FLAG, .to = &complaint->forget}};
+    CommandLine line = {.command = "complaint",
+                        .usage = complaint_usage,
+                        .options = options,
+                        .n_options = 2,
+                        .words_least = 2,
+                        .words_most = 2};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status;
     }
-    if (complaint->help || argc - optind != 2) {
-        return complaint_usage(complaint->help ? stdout : stderr);
-    }
-    complaint->directory = argv[optind];
-    complaint->subject = argv[optind + 1];
+    complaint->directory = line.words[0];
+    complaint->subject = line.words[1];
     if (complaint_read(complaint) != RESULT_OK) {
         (void)fprintf(stderr, "ragno complaint: '%s' is neither a URL, a host nor an address\n",
                       complaint->subject);
@@ -403,7 +394,7 @@ int complaint_main(int argc, char **argv)
         return EXIT_INTERNAL;
     }
     int status = complaint_parse(&complaint, argc, argv);
-    if (status == 0 && !complaint.help) {
+    if (status == 0) {
         status = crawl_open("complaint", complaint.directory, true, &db);
         if (status == 0) {
             complaint_load(&complaint, &config);
@@ -414,5 +405,5 @@ int complaint_main(int argc, char **argv)
     ip_ranges_destroy(&complaint.ips);
     buffer_destroy(&complaint.host);
     buffer_destroy(&complaint.url);
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }

@@ -1,12 +1,12 @@
 #include "command/consent_command.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "fetch/transfer/robots_answer.h"
@@ -55,19 +55,15 @@ typedef struct Consent {
     Decoder *decoder;
 } Consent;
 
-static int consent_command_usage(FILE *out)
-{
-    (void)fprintf(
-        out, "usage: ragno consent DIR URL|HOST [--usage USAGE]\n"
-             "       ragno consent DIR --changed\n"
-             "For which use a page is allowed, by which statement, and what others said: as of\n"
-             "its capture, from the archive. The strictest statement holds. USAGE is train-ai,\n"
-             "ai-input, search, tdm or image-ai (train and others are understood).\n"
-             "--changed lists captures whose site denies more now than it did then, a line for\n"
-             "each: URL, what is denied (crawl: by robots.txt), the line that says so.\n"
-             "Exit: 0 not denied, 1 denied, or nothing is known of the host, 2 wrong usage.\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char consent_usage[] =
+    "usage: ragno consent DIR URL|HOST [--usage USAGE]\n"
+    "       ragno consent DIR --changed\n"
+    "For which use a page is allowed, by which statement, and what others said: as of\n"
+    "its capture, from the archive. The strictest statement holds. USAGE is train-ai,\n"
+    "ai-input, search, tdm or image-ai (train and others are understood).\n"
+    "--changed lists captures whose site denies more now than it did then, a line for\n"
+    "each: URL, what is denied (crawl: by robots.txt), the line that says so.\n"
+    "Exit: 0 not denied, 1 denied, or nothing is known of the host, 2 wrong usage.\n";
 
 /* ---- statements ---- */
 
@@ -534,36 +530,42 @@ static int consent_changed(const CrawlView *view)
     return fflush(stdout) == 0 ? 0 : EXIT_IO;
 }
 
+static int consent_take_usage(void *asked, const char *value)
+{
+    unsigned bits =
+        strcmp(value, "train") == 0 ? (unsigned)USAGE_TRAIN_AI : usage_asked(value, strlen(value));
+    if (bits == 0) {
+        (void)fprintf(stderr, "ragno consent: --usage: there is no usage '%s'\n", value);
+    }
+    *(unsigned *)asked = bits;
+    return bits == 0 ? EXIT_USAGE : 0;
+}
+
 int consent_main(int argc, char **argv)
 {
-    static const struct option options[] = {{"usage", required_argument, NULL, 'u'},
-                                            {"changed", no_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
     unsigned asked = USAGE_ALL;
     bool changed = false;
-    optind = 0;
-    for (int o = 0; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (o == 'h') {
-            return consent_command_usage(stdout);
-        }
-        bool is_train = o == 'u' && strcmp(optarg, "train") == 0;
-        asked = o != 'u'   ? asked
-                : is_train ? (unsigned)USAGE_TRAIN_AI
-                           : usage_asked(optarg, strlen(optarg));
-        changed |= o == 'c';
-        if (o == '?' || asked == 0) {
-            return consent_command_usage(stderr);
-        }
-    }
-    if (argc - optind != (changed ? 1 : 2)) {
-        return consent_command_usage(stderr);
-    }
+    const CommandOption options[] = {
+        {"usage", 0, COMMAND_TAKE, .to = &asked, .take = consent_take_usage},
+        {"changed", 0, COMMAND_FLAG, .to = &changed}};
+    CommandLine line = {.command = "consent",
+                        .usage = consent_usage,
+                        .options = options,
+                        .n_options = 2,
+                        .words_least = 1,
+                        .words_most = 2};
     CrawlView view;
-    int status = crawl_view_open(&view, "consent", argv[optind]);
+    int status = command_line_take(&line, argc, argv);
+    if (status == 0 && line.n_words != (changed ? 1 : 2)) {
+        (void)fputs(consent_usage, stderr);
+        status = EXIT_USAGE;
+    }
     if (status == 0) {
-        status = changed ? consent_changed(&view) : consent_tell(&view, argv[optind + 1], asked);
+        status = crawl_view_open(&view, "consent", line.words[0]);
+    }
+    if (status == 0) {
+        status = changed ? consent_changed(&view) : consent_tell(&view, line.words[1], asked);
         crawl_view_close(&view);
     }
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }

@@ -1,7 +1,6 @@
 #include "command/rank.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/memory/buffer.h"
 #include "cluster/mass/mass.h"
 #include "cluster/message/membership.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "crawl/short_read.h"
@@ -118,9 +118,9 @@ static void rank_agents_tell(const RankAgents *agents)
 typedef struct RankCommand {
     const char *directory;
     bool is_hits;
-    size_t top; /* 0: all */
-    float damping;
-    float precision;
+    uint64_t top; /* 0: all */
+    double damping;
+    double precision;
     bool is_cross_host;
     bool has_content_scores;
 } RankCommand;
@@ -132,97 +132,46 @@ typedef struct RankedPage {
     uint64_t index;
 } RankedPage;
 
-static int rank_usage(FILE *out)
-{
-    (void)fprintf(
-        out,
-        "usage: ragno rank DIR pagerank|hits [OPTION]...\n"
-        "  --top N            pages to print, best first (default %u; 0 = all)\n"
-        "  --damping D        PageRank: share of the surfer's steps that follow links "
-        "(default 0.85)\n"
-        "  --precision P      largest change of a score, relative to it, at the end "
-        "(default 1e-4)\n"
-        "  --cross-host       only links from one host to another count\n"
-        "  --content-scores   weigh pages with the content scores of the crawl "
-        "(score.rules)\n"
-        "One line a page: its score (hits: as authority, as hub) and its URL. A page that\n"
-        "is only known by links has one field more: never crawled. In the directory of an\n"
-        "agent of a cluster PageRank is that of the whole crawl, for the agent's own pages;\n"
-        "standard error says what was heard from which other agent, and when.\n"
-        "Exit status: 1 when the precision was not reached, or there are no content "
-        "scores.\n",
-        DEFAULT_TOP);
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char rank_usage[] =
+    "usage: ragno rank DIR pagerank|hits [OPTION]...\n"
+    "  --top N            pages to print, best first (default 20; 0 = all)\n"
+    "  --damping D        PageRank: share of the surfer's steps that follow links "
+    "(default 0.85)\n"
+    "  --precision P      largest change of a score, relative to it, at the end "
+    "(default 1e-4)\n"
+    "  --cross-host       only links from one host to another count\n"
+    "  --content-scores   weigh pages with the content scores of the crawl "
+    "(score.rules)\n"
+    "One line a page: its score (hits: as authority, as hub) and its URL. A page that\n"
+    "is only known by links has one field more: never crawled. In the directory of an\n"
+    "agent of a cluster PageRank is that of the whole crawl, for the agent's own pages;\n"
+    "standard error says what was heard from which other agent, and when.\n"
+    "Exit status: 1 when the precision was not reached, or there are no content "
+    "scores.\n";
 
-static bool rank_parse_number(const char *text, double least, double greatest, double *out)
-{
-    char *end = NULL;
-    errno = 0;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0 && *out >= least && *out <= greatest;
-}
-
-static int rank_complain(const char *what, const char *value)
-{
-    (void)fprintf(stderr, "ragno rank: %s '%s'\n", what, value);
-    return rank_usage(stderr);
-}
-
-/* 0, or an exit status; -1: help was printed. */
+/* 0, an exit status, or COMMAND_HELPED. */
 static int rank_parse(RankCommand *command, int argc, char **argv)
 {
-    static const struct option options[] = {{"top", required_argument, NULL, 't'},
-                                            {"damping", required_argument, NULL, 'd'},
-                                            {"precision", required_argument, NULL, 'p'},
-                                            {"cross-host", no_argument, NULL, 'x'},
-                                            {"content-scores", no_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    double number = 0.0;
-    optind = 0;
-    for (int o = getopt_long(argc, argv, "h", options, NULL); o != -1;
-         o = getopt_long(argc, argv, "h", options, NULL)) {
-        switch (o) {
-        case 't':
-            if (!rank_parse_number(optarg, 0.0, 1e15, &number) ||
-                number != (double)(size_t)number) {
-                return rank_complain("--top: not a number of pages:", optarg);
-            }
-            command->top = (size_t)number;
-            break;
-        case 'd':
-            if (!rank_parse_number(optarg, 0.0, 1.0, &number)) {
-                return rank_complain("--damping: expected 0..1, not", optarg);
-            }
-            command->damping = (float)number;
-            break;
-        case 'p':
-            if (!rank_parse_number(optarg, 0.0, 1.0, &number)) {
-                return rank_complain("--precision: expected 0..1, not", optarg);
-            }
-            command->precision = (float)number;
-            break;
-        case 'x':
-            command->is_cross_host = true;
-            break;
-        case 'c':
-            command->has_content_scores = true;
-            break;
-        case 'h':
-            (void)rank_usage(stdout);
-            return -1;
-        default:
-            return rank_usage(stderr);
-        }
+    const CommandOption options[] = {
+        {"top", 0, COMMAND_NUMBER, .to = &command->top, .most = 1e15},
+        {"damping", 0, COMMAND_REAL, .to = &command->damping, .most = 1},
+        {"precision", 0, COMMAND_REAL, .to = &command->precision, .most = 1},
+        {"cross-host", 0, COMMAND_FLAG, .to = &command->is_cross_host},
+        {"content-scores", 0, COMMAND_FLAG, .to = &command->has_content_scores}};
+    CommandLine line = {.command = "rank",
+                        .usage = rank_usage,
+                        .options = options,
+                        .n_options = 5,
+                        .words_least = 2,
+                        .words_most = 2};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status;
     }
-    if (argc - optind != 2) {
-        return rank_usage(stderr);
-    }
-    command->directory = argv[optind];
-    command->is_hits = strcmp(argv[optind + 1], "hits") == 0;
-    if (!command->is_hits && strcmp(argv[optind + 1], "pagerank") != 0) {
-        return rank_complain("expected pagerank or hits, not", argv[optind + 1]);
+    command->directory = line.words[0];
+    command->is_hits = strcmp(line.words[1], "hits") == 0;
+    if (!command->is_hits && strcmp(line.words[1], "pagerank") != 0) {
+        return command_line_complain(&line, "expected pagerank or hits, not", line.words[1]);
     }
     return 0;
 }
@@ -302,8 +251,8 @@ static int rank_pages(const RankCommand *command, const ScoreInput *input, RankA
     PageRank *pr = NULL;
     PageRankError code = page_rank_new(&pr, NULL, input->graph->n_pages);
     if (code == page_rank_error_ok) {
-        pr->damping = command->damping;
-        pr->precision = command->precision;
+        pr->damping = (float)command->damping;
+        pr->precision = (float)command->precision;
         pr->max_loops = 1000;
         Result rc = rank_agents_weigh(agents, pr, *n, input->scores, &pr->scores);
         code =
@@ -331,7 +280,7 @@ static int rank_hubs(const RankCommand *command, const ScoreInput *input, Ranked
     Hits *hits = NULL;
     HitsError code = hits_new(&hits, NULL, input->graph->n_pages);
     if (code == hits_error_ok) {
-        hits->precision = command->precision;
+        hits->precision = (float)command->precision;
         hits->max_loops = 1000;
         hits->scores = input->scores;
         code = hits_compute_graph(hits, input->graph);
@@ -432,7 +381,7 @@ int rank_main(int argc, char **argv)
                            .precision = PAGE_RANK_DEFAULT_PRECISION};
     int status = rank_parse(&command, argc, argv);
     if (status != 0) {
-        return status < 0 ? 0 : status;
+        return status == COMMAND_HELPED ? 0 : status;
     }
     PageDB *db = NULL;
     status = crawl_open("rank", command.directory, true, &db);

@@ -1,12 +1,12 @@
 #include "command/report_command.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/pages/page_db_open.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "report/tell/report_file.h"
@@ -20,60 +20,47 @@ typedef struct ReportCommand {
     bool broken;
 } ReportCommand;
 
-static int report_command_usage(FILE *out)
-{
-    (void)fprintf(
-        out, "usage: ragno report DIR [--html|--json] [-o FILE]\n"
-             "       ragno report DIR --broken-links [-o FILE]\n"
-             "Reports on a crawl, finished or running: speed over time, statuses, types, sizes,\n"
-             "languages, errors, refusals, robots.txt, walls, hosts, links, redirects,\n"
-             "broken links.\n"
-             "  --html           one HTML file with graphs, which loads nothing\n"
-             "  --json           one JSON object: numbers in bytes, ms and UTC\n"
-             "  --broken-links   each link to a page that cannot be had, one line each: status,\n"
-             "                   URL, the page that has the link, separated by tabs\n"
-             "  -o, --output FILE\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char report_usage[] =
+    "usage: ragno report DIR [--html|--json] [-o FILE]\n"
+    "       ragno report DIR --broken-links [-o FILE]\n"
+    "Reports on a crawl, finished or running: speed over time, statuses, types, sizes,\n"
+    "languages, errors, refusals, robots.txt, walls, hosts, links, redirects,\n"
+    "broken links.\n"
+    "  --html           one HTML file with graphs, which loads nothing\n"
+    "  --json           one JSON object: numbers in bytes, ms and UTC\n"
+    "  --broken-links   each link to a page that cannot be had, one line each: status,\n"
+    "                   URL, the page that has the link, separated by tabs\n"
+    "  -o, --output FILE\n";
 
-/* 0, an exit status, or -1: help was printed. */
+/* 0, an exit status, or COMMAND_HELPED. */
 static int report_command_parse(ReportCommand *command, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"html", no_argument, NULL, 'H'},         {"json", no_argument, NULL, 'j'},
-        {"broken-links", no_argument, NULL, 'b'}, {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    optind = 0;
-    for (int o = 0; (o = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
-        switch (o) {
-        case 'H':
-            command->form = REPORT_AS_HTML;
-            break;
-        case 'j':
-            command->form = REPORT_AS_JSON;
-            break;
-        case 'b':
-            command->broken = true;
-            break;
-        case 'o':
-            command->output = optarg;
-            break;
-        case 'h':
-            (void)report_command_usage(stdout);
-            return -1;
-        default:
-            return report_command_usage(stderr);
-        }
+    bool html = false;
+    bool json = false;
+    const CommandOption options[] = {{"html", 0, COMMAND_FLAG, .to = &html},
+                                     {"json", 0, COMMAND_FLAG, .to = &json},
+                                     {"broken-links", 0, COMMAND_FLAG, .to = &command->broken},
+                                     {"output", 'o', COMMAND_TEXT, .to = &command->output}};
+    CommandLine line = {.command = "report",
+                        .usage = report_usage,
+                        .options = options,
+                        .n_options = 4,
+                        .words_least = 1,
+                        .words_most = 1};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status;
     }
-    if (argc - optind != 1) {
-        return report_command_usage(stderr);
-    }
-    if (command->form != REPORT_AS_TEXT && command->broken) {
+    if ((html || json) && command->broken) {
         (void)fprintf(stderr, "ragno report: --broken-links is a table of its own, without --html "
                               "and --json\n");
         return EXIT_USAGE;
     }
-    command->directory = argv[optind];
+    command->form = json ? REPORT_AS_JSON : REPORT_AS_TEXT;
+    if (html) {
+        command->form = REPORT_AS_HTML;
+    }
+    command->directory = line.words[0];
     return 0;
 }
 
@@ -118,7 +105,7 @@ int report_main(int argc, char **argv)
     PageDB *db = NULL;
     int status = report_command_parse(&command, argc, argv);
     if (status != 0) {
-        return status < 0 ? 0 : status;
+        return status == COMMAND_HELPED ? 0 : status;
     }
     status = crawl_open("report", command.directory, true, &db);
     if (status != 0) {

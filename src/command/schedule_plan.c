@@ -1,6 +1,5 @@
 #include "command/schedule_plan.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "store/pages/page_db_read.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "forecast/forecast.h"
@@ -47,15 +47,12 @@ typedef struct Plan {
     Buffer url;
 } Plan;
 
-static int schedule_plan_usage(FILE *out)
-{
-    (void)fprintf(out, "usage: ragno schedule DIR plan [--visits N]\n"
-                       "Tells how fresh the copies of a crawl are kept by a budget of visits:\n"
-                       "as scheduled now, all pages alike, and by schedule.revisit = optimal; and\n"
-                       "what one visit more a second would buy. Nothing is changed.\n"
-                       "  --visits N   visits per second (schedule.revisit_rate)\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char schedule_plan_usage[] =
+    "usage: ragno schedule DIR plan [--visits N]\n"
+    "Tells how fresh the copies of a crawl are kept by a budget of visits:\n"
+    "as scheduled now, all pages alike, and by schedule.revisit = optimal; and\n"
+    "what one visit more a second would buy. Nothing is changed.\n"
+    "  --visits N   visits per second (schedule.revisit_rate)\n";
 
 /* ---- reading ---- */
 
@@ -409,28 +406,21 @@ static int schedule_plan_run(Plan *plan, double visits_per_s)
 
 int schedule_plan(int argc, char **argv)
 {
-    static const struct option options[] = {{"visits", required_argument, NULL, 'v'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
     double visits_per_s = 0;
-    optind = 0;
-    for (int o = getopt_long(argc, argv, "h", options, NULL); o != -1;
-         o = getopt_long(argc, argv, "h", options, NULL)) {
-        char *end = NULL;
-        visits_per_s = o == 'v' ? strtod(optarg, &end) : 0;
-        if (o == 'h') {
-            return schedule_plan_usage(stdout);
-        }
-        if (o != 'v' || end == optarg || *end != '\0' || !(visits_per_s > 0) ||
-            !isfinite(visits_per_s)) {
-            return schedule_plan_usage(stderr);
-        }
-    }
-    if (argc - optind != 2) {
-        return schedule_plan_usage(stderr);
+    const CommandOption options[] = {
+        {"visits", 0, COMMAND_REAL, .to = &visits_per_s, .least = 1e-9, .most = 1e9}};
+    CommandLine line = {.command = "schedule",
+                        .usage = schedule_plan_usage,
+                        .options = options,
+                        .n_options = 1,
+                        .words_least = 2,
+                        .words_most = 2};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
     Plan plan = {.n = 0};
-    int status = crawl_view_open(&plan.view, "schedule", argv[optind]);
+    status = crawl_view_open(&plan.view, "schedule", line.words[0]);
     if (status != 0) {
         return status;
     }

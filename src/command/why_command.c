@@ -1,11 +1,11 @@
 #include "command/why_command.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/cluster/cluster_pages.h"
+#include "crawl/command_line.h"
 #include "crawl/control/control_link.h"
 #include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"
@@ -15,18 +15,14 @@
 
 #define ANSWER_MS 5000 /* of a running crawl */
 
-static int why_command_usage(FILE *out)
-{
-    (void)fprintf(
-        out, "usage: ragno why DIR URL [--json]\n"
-             "Everything about one URL: how it was found, what the rules say of it, where it is\n"
-             "now and what it waits for, each attempt, and what comes next. Its state is one of\n"
-             "unknown, refused, queued, in flight, fetched, duplicate, failed, host dropped.\n"
-             "Of a URL that another agent of a cluster owns, that agent is asked, too, and of one\n"
-             "that another agent found, how it was found there.\n"
-             "Exit: 0 known, 1 unknown, 2 not a URL.\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char why_usage[] =
+    "usage: ragno why DIR URL [--json]\n"
+    "Everything about one URL: how it was found, what the rules say of it, where it is\n"
+    "now and what it waits for, each attempt, and what comes next. Its state is one of\n"
+    "unknown, refused, queued, in flight, fetched, duplicate, failed, host dropped.\n"
+    "Of a URL that another agent of a cluster owns, that agent is asked, too, and of one\n"
+    "that another agent found, how it was found there.\n"
+    "Exit: 0 known, 1 unknown, 2 not a URL.\n";
 
 /* Asks the crawl that runs there, if one does, whether it is fetching the URL right now. Without an
  * answer it is not. */
@@ -193,27 +189,22 @@ static int why_command_run(CrawlView *view, const char *url, bool json)
 
 int why_main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     bool json = false;
-    optind = 0;
-    for (int o = 0; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (o == 'h') {
-            return why_command_usage(stdout);
-        }
-        if (o != 'j') {
-            return why_command_usage(stderr);
-        }
-        json = true;
-    }
-    if (argc - optind != 2) {
-        return why_command_usage(stderr);
-    }
+    const CommandOption options[] = {{"json", 0, COMMAND_FLAG, .to = &json}};
+    CommandLine line = {.command = "why",
+                        .usage = why_usage,
+                        .options = options,
+                        .n_options = 1,
+                        .words_least = 2,
+                        .words_most = 2};
     CrawlView view;
-    int status = crawl_view_open(&view, "why", argv[optind]);
+    int status = command_line_take(&line, argc, argv);
     if (status == 0) {
-        status = why_command_run(&view, argv[optind + 1], json);
+        status = crawl_view_open(&view, "why", line.words[0]);
+    }
+    if (status == 0) {
+        status = why_command_run(&view, line.words[1], json);
         crawl_view_close(&view);
     }
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }

@@ -289,19 +289,25 @@ int check_dns(int argc, char **argv)
 {
     CheckOptions options = {.file = NULL};
     Config config;
-    int n = check_options_take(&options, argc, argv);
-    if (n < 1) {
-        (void)fprintf(stderr,
-                      "usage: ragno check dns [-c FILE] [-s SECTION.KEY=VALUE]... HOST...\n");
-        return 2;
+    const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&options)};
+    CommandLine line = {.command = "check dns",
+                        .usage = "usage: ragno check dns [-c FILE] [-s SECTION.KEY=VALUE]... "
+                                 "HOST...\n",
+                        .options = rows,
+                        .n_options = 2,
+                        .words_least = 1,
+                        .words_most = argc};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
     if (config_init(&config) != RESULT_OK) {
         config_destroy(&config);
         return 1;
     }
-    int status = check_options_load(&options, &config);
+    status = check_options_load(&options, &config);
     if (status == 0) {
-        status = check_dns_resolve(&config, n, argv + 1);
+        status = check_dns_resolve(&config, line.n_words, line.words);
     }
     config_destroy(&config);
     return status;

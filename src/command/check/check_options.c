@@ -4,55 +4,20 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
+#include "crawl/exit_status.h"
 #include "rules/memory_budget.h"
 #include "rules/config_check.h"
 
-/* Whether argv[*i] is this option; then *value is its value, which may be in argv[*i + 1]. */
-static bool is_option(int argc, char **argv, int *i, const char *letter, const char *word,
-                      const char **value)
+int check_options_take_set(void *to, const char *assignment)
 {
-    const char *text = argv[*i];
-    size_t n = strlen(word);
-    if (strncmp(text, word, n) == 0 && text[n] == '=') {
-        *value = text + n + 1;
-        return true;
+    CheckOptions *options = to;
+    if (strchr(assignment, '=') == NULL || options->n_assignments == CHECK_OPTIONS_MAX) {
+        (void)fprintf(stderr, "ragno %s: -s %s: expected SECTION.KEY=VALUE\n",
+                      options->command == NULL ? "check" : options->command, assignment);
+        return EXIT_USAGE;
     }
-    bool is_letter = strncmp(text, letter, 2) == 0;
-    if (is_letter && text[2] != '\0') {
-        *value = text + 2;
-        return true;
-    }
-    if (!is_letter && strcmp(text, word) != 0) {
-        return false;
-    }
-    *i += 1;
-    *value = *i < argc ? argv[*i] : "";
-    return true;
-}
-
-int check_options_take(CheckOptions *options, int argc, char **argv)
-{
-    const char *command = options->command == NULL ? "check" : options->command;
-    int n = 0;
-    for (int i = 1; i < argc; i++) {
-        const char *value = "";
-        if (is_option(argc, argv, &i, "-c", "--config", &value)) {
-            options->file = value;
-        } else if (is_option(argc, argv, &i, "-s", "--set", &value)) {
-            if (strchr(value, '=') == NULL || options->n_assignments == CHECK_OPTIONS_MAX) {
-                (void)fprintf(stderr, "ragno %s: -s %s: expected SECTION.KEY=VALUE\n", command,
-                              value);
-                return -1;
-            }
-            options->assignments[options->n_assignments++] = value;
-        } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            (void)fprintf(stderr, "ragno %s: unknown option '%s'\n", command, argv[i]);
-            return -1;
-        } else {
-            argv[++n] = argv[i];
-        }
-    }
-    return n;
+    options->assignments[options->n_assignments++] = assignment;
+    return 0;
 }
 
 static Result check_options_assign_one(Config *config, const char *assignment, Buffer *error)

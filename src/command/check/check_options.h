@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "crawl/command_line.h"
 #include "base/memory/buffer.h"
 #include "rules/config.h"
 
@@ -20,9 +21,13 @@ typedef struct CheckOptions {
     size_t n_assignments;
 } CheckOptions;
 
-/* Takes -c FILE, -s SECTION.KEY=VALUE and their long forms out of argv[1] ...; what is left stays
- * in argv behind argv[0], its number is returned, or -1 after a complaint. */
-int check_options_take(CheckOptions *options, int argc, char **argv);
+/* -c FILE and -s SECTION.KEY=VALUE, as rows of a CommandLine. */
+#define CHECK_OPTIONS_ROWS(options)                                                                \
+    {"config", 'c', COMMAND_TEXT, .to = &(options)->file},                                         \
+    {                                                                                              \
+        "set", 's', COMMAND_TAKE, .to = (options), .take = check_options_take_set                  \
+    }
+int check_options_take_set(void *options, const char *assignment);
 /* Fills in an initialised config. Exit status: 0, 2 after one complaint per mistake ("FILE:LINE:
  * what"), 3 when the file cannot be read. */
 int check_options_load(const CheckOptions *options, Config *config);

@@ -204,28 +204,27 @@ int check_render(int argc, char **argv)
 {
     CheckRender check = {.place = NULL};
     CheckOptions options = {.command = "check render"};
-    int left = 1;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--document") == 0) {
-            check.document = true;
-        } else {
-            argv[left++] = argv[i];
-        }
+    const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&options),
+                                  {"document", 0, COMMAND_FLAG, .to = &check.document}};
+    CommandLine line = {.command = "check render",
+                        .usage = "usage: ragno check " USAGE "\n",
+                        .options = rows,
+                        .n_options = 3,
+                        .words_least = 2,
+                        .words_most = 2};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
-    int n = check_options_take(&options, left, argv);
-    if (n != 2) {
-        (void)fprintf(stderr, "usage: ragno check %s\n", USAGE);
-        return 2;
-    }
-    check.place = argv[1];
+    check.place = line.words[0];
     (void)signal(SIGPIPE, SIG_IGN); /* a browser may end while it is written to */
     url_init(&check.url);
-    int status = config_init(&check.config) == RESULT_OK ? 0 : 1;
+    status = config_init(&check.config) == RESULT_OK ? 0 : 1;
     if (status == 0) {
         status = check_options_load(&options, &check.config);
     }
     if (status == 0) {
-        status = check_render_open(&check, argv[2]);
+        status = check_render_open(&check, line.words[1]);
     }
     if (status == 0) {
         status = check_render_run(&check);

@@ -9,7 +9,7 @@
 #include "cluster/desk/table_keeper.h"
 #include "command/cluster/cluster_client.h"
 #include "command/cluster/cluster_moves.h"
-#include "crawl/command_option.h"
+#include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "parse/host/domain.h"
 #include "rules/config_check.h"

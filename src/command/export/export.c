@@ -11,7 +11,7 @@
 #include "command/part/part_command.h"
 #include "command/text/text_export.h"
 #include "command/wacz/wacz_export.h"
-#include "crawl/command_option.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
@@ -43,67 +43,33 @@ typedef struct ExportCommand {
     const ExportKind *kind;
     const char *agents[PAGE_EXPORT_AGENTS];
     PageExportOptions options;
-    bool header_given;
     bool no_archive;
-    bool help;
     Progress progress;
 } ExportCommand;
 
-static int export_tables_usage(FILE *out)
-{
-    (void)fprintf(
-        out,
-        "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
-        "       ragno export DIR text|warc|wacz [OPTION]...   (--help behind one tells of it)\n"
-        "  --format tsv|csv|jsonl|arcs\n"
-        "                           default tsv; arcs is --arcs\n"
-        "  -o, --output FILE        default standard output\n"
-        "  --where FILTER           rows that a filter expression matches\n"
-        "  --header, --no-header    a line of names first; default: CSV only\n"
-        "  --ids                    page indices and host ids instead of URLs\n"
-        "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
-        "  --no-self                without arcs from a page or host to itself\n"
-        "  --cross-host             links: only those that leave the domain\n"
-        "  --text                   links: the text on each and around it, from the archive\n"
-        "  --agent DIR              pages: another agent of the same crawl on several machines,\n"
-        "                           which is not asked for parents of pages; repeatable\n"
-        "  --no-archive             pages: only what the database knows: no type, size,\n"
-        "                           title, language, redirect and place of the answer\n"
-        "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char export_usage[] =
+    "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
+    "       ragno export DIR text|warc|wacz [OPTION]...   (--help behind one tells of it)\n"
+    "  --format tsv|csv|jsonl|arcs\n"
+    "                           default tsv; arcs is --arcs\n"
+    "  -o, --output FILE        default standard output\n"
+    "  --where FILTER           rows that a filter expression matches\n"
+    "  --header, --no-header    a line of names first; default: CSV only\n"
+    "  --ids                    page indices and host ids instead of URLs\n"
+    "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
+    "  --no-self                without arcs from a page or host to itself\n"
+    "  --cross-host             links: only those that leave the domain\n"
+    "  --text                   links: the text on each and around it, from the archive\n"
+    "  --agent DIR              pages: another agent of the same crawl on several machines,\n"
+    "                           which is not asked for parents of pages; repeatable\n"
+    "  --no-archive             pages: only what the database knows: no type, size,\n"
+    "                           title, language, redirect and place of the answer\n"
+    "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n";
 
 static int export_tables_complain(const char *what, const char *word)
 {
-    (void)fprintf(stderr, "ragno export: %s '%s'\n", what, word);
-    return export_tables_usage(stderr);
-}
-
-/* Options without a value; false when the word is none. */
-static bool export_tables_take_flag(ExportCommand *command, const char *word)
-{
-    PageExportOptions *options = &command->options;
-    if (strcmp(word, "--header") == 0 || strcmp(word, "--no-header") == 0) {
-        options->header = word[2] == 'h';
-        command->header_given = true;
-    } else if (strcmp(word, "--ids") == 0) {
-        options->ids = true;
-    } else if (strcmp(word, "--arcs") == 0) {
-        options->arcs = true;
-    } else if (strcmp(word, "--no-self") == 0) {
-        options->no_self = true;
-    } else if (strcmp(word, "--cross-host") == 0) {
-        options->only_cross = true;
-    } else if (strcmp(word, "--text") == 0) {
-        options->link_text = LINK_TEXT_BYTES;
-    } else if (strcmp(word, "--no-archive") == 0) {
-        command->no_archive = true;
-    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        command->help = true;
-    } else {
-        return false;
-    }
-    return true;
+    (void)fprintf(stderr, "ragno export: %s '%s'\n%s", what, word, export_usage);
+    return EXIT_USAGE;
 }
 
 static const ExportKind *export_tables_kind_of(const char *word)
@@ -116,10 +82,11 @@ static const ExportKind *export_tables_kind_of(const char *word)
     return NULL;
 }
 
-static int export_tables_take_format(ExportCommand *command, const char *value)
+static int export_tables_take_format(void *to, const char *value)
 {
+    PageExportOptions *options = to;
     if (strcmp(value, "arcs") == 0) {
-        command->options.arcs = true;
+        options->arcs = true;
         return 0;
     }
     if (strcmp(value, "parquet") == 0) {
@@ -128,26 +95,13 @@ static int export_tables_take_format(ExportCommand *command, const char *value)
             "TO 'pages.parquet'\"; not written:",
             value);
     }
-    command->options.format = export_format_of(value);
-    return command->options.format == EXPORT_FORMATS
-               ? export_tables_complain("unknown format", value)
-               : 0;
+    options->format = export_format_of(value);
+    return options->format == EXPORT_FORMATS ? export_tables_complain("unknown format", value) : 0;
 }
 
-static int export_tables_take_output(ExportCommand *command, const char *value)
+static int take_agent(void *to, const char *value)
 {
-    command->output = value;
-    return value[0] == '\0' ? export_tables_complain("no file after", "-o") : 0;
-}
-
-static int export_tables_take_where(ExportCommand *command, const char *value)
-{
-    command->where = value;
-    return 0;
-}
-
-static int take_agent(ExportCommand *command, const char *value)
-{
+    ExportCommand *command = to;
     PageExportOptions *options = &command->options;
     if (options->n_agents == PAGE_EXPORT_AGENTS) {
         return export_tables_complain("too many directories of agents:", value);
@@ -156,60 +110,41 @@ static int take_agent(ExportCommand *command, const char *value)
     return 0;
 }
 
-static const struct {
-    const char *name;
-    int (*take)(ExportCommand *command, const char *value);
-} options_with_value[] = {{"--format", export_tables_take_format},
-                          {"--agent", take_agent},
-                          {"--output", export_tables_take_output},
-                          {"-o", export_tables_take_output},
-                          {"--where", export_tables_take_where}};
-
-/* -1: the word is none of these. */
-static int export_tables_take_option(ExportCommand *command, int argc, char **argv, int *i)
-{
-    for (size_t k = 0; k < sizeof options_with_value / sizeof *options_with_value; k++) {
-        const char *value = command_option(options_with_value[k].name, argc, argv, i);
-        if (value != NULL) {
-            return options_with_value[k].take(command, value);
-        }
-    }
-    return -1;
-}
-
-static int export_tables_take_word(ExportCommand *command, const char *word)
-{
-    if (word[0] == '-') {
-        return export_tables_complain("unknown option", word);
-    }
-    if (command->directory == NULL) {
-        command->directory = word;
-        return 0;
-    }
-    if (command->kind != NULL) {
-        return export_tables_complain("unexpected", word);
-    }
-    command->kind = export_tables_kind_of(word);
-    return command->kind == NULL ? export_tables_complain("unknown kind", word) : 0;
-}
-
+/* 0, an exit status, or COMMAND_HELPED. */
 static int export_tables_parse(ExportCommand *command, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        int status = export_tables_take_option(command, argc, argv, &i);
-        if (status < 0) {
-            status =
-                export_tables_take_flag(command, word) ? 0 : export_tables_take_word(command, word);
-        }
-        if (status != 0) {
-            return status;
-        }
+    PageExportOptions *to = &command->options;
+    bool header = false;
+    bool no_header = false;
+    bool text = false;
+    const CommandOption options[] = {
+        {"format", 0, COMMAND_TAKE, .to = to, .take = export_tables_take_format},
+        {"agent", 0, COMMAND_TAKE, .to = command, .take = take_agent},
+        {"output", 'o', COMMAND_TEXT, .to = &command->output},
+        {"where", 0, COMMAND_TEXT, .to = &command->where},
+        {"header", 0, COMMAND_FLAG, .to = &header},
+        {"no-header", 0, COMMAND_FLAG, .to = &no_header},
+        {"ids", 0, COMMAND_FLAG, .to = &to->ids},
+        {"arcs", 0, COMMAND_FLAG, .to = &to->arcs},
+        {"no-self", 0, COMMAND_FLAG, .to = &to->no_self},
+        {"cross-host", 0, COMMAND_FLAG, .to = &to->only_cross},
+        {"text", 0, COMMAND_FLAG, .to = &text},
+        {"no-archive", 0, COMMAND_FLAG, .to = &command->no_archive}};
+    CommandLine line = {.command = "export",
+                        .usage = export_usage,
+                        .options = options,
+                        .n_options = sizeof options / sizeof *options,
+                        .words_least = 2,
+                        .words_most = 2};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status;
     }
-    if (!command->header_given) {
-        command->options.header = command->options.format == EXPORT_CSV;
-    }
-    return 0;
+    command->directory = line.words[0];
+    command->kind = export_tables_kind_of(line.words[1]);
+    to->header = header || (!no_header && to->format == EXPORT_CSV);
+    to->link_text = text ? LINK_TEXT_BYTES : 0;
+    return command->kind == NULL ? export_tables_complain("unknown kind", line.words[1]) : 0;
 }
 
 static int export_tables_status_of(Result rc)
@@ -298,16 +233,10 @@ static int export_tables_main(int argc, char **argv)
 {
     ExportCommand command = {.directory = NULL};
     int status = export_tables_parse(&command, argc, argv);
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        status = export_tables_run(&command);
     }
-    if (command.help) {
-        return export_tables_usage(stdout);
-    }
-    if (command.kind == NULL) {
-        return export_tables_usage(stderr);
-    }
-    return export_tables_run(&command);
+    return status == COMMAND_HELPED ? 0 : status;
 }
 
 /* ---- `ragno export DIR KIND` ---- */

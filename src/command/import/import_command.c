@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "command/check/check_options.h"
-#include "crawl/command_option.h"
+#include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "parse/url/url.h"
 #include "store/foreign/foreign_reader.h"
@@ -19,25 +19,20 @@ static atomic_int signal_seen; /* handlers have no other way */
 typedef struct ImportCommand {
     const char *directory;
     bool quiet;
-    bool help;
     CheckOptions options;
-    char **files;
+    char **files; /* of argv */
     size_t n;
 } ImportCommand;
 
-static int import_command_usage(FILE *out)
-{
-    (void)fprintf(
-        out, "usage: ragno import [OPTION]... FILE.warc[.gz|.zst]...\n"
-             "Takes the answers in WARC files of any program as if they had been crawled now:\n"
-             "pages, links, digests and records. Nothing is fetched.\n"
-             "  -d, --dir DIR            the crawl, new or not (default ./crawl)\n"
-             "  -c, --config FILE        INI file     -s, --set SECTION.KEY=VALUE\n"
-             "  -q, --quiet              no summary\n"
-             "Files of one site in the order of their captures: what is older than what is\n"
-             "known of a page is not taken.\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char import_usage[] =
+    "usage: ragno import [OPTION]... FILE.warc[.gz|.zst]...\n"
+    "Takes the answers in WARC files of any program as if they had been crawled now:\n"
+    "pages, links, digests and records. Nothing is fetched.\n"
+    "  -d, --dir DIR            the crawl, new or not (default ./crawl)\n"
+    "  -c, --config FILE        INI file     -s, --set SECTION.KEY=VALUE\n"
+    "  -q, --quiet              no summary\n"
+    "Files of one site in the order of their captures: what is older than what is\n"
+    "known of a page is not taken.\n";
 
 static void import_command_note_signal(int number)
 {
@@ -56,53 +51,22 @@ static void import_command_watch_signals(void)
 
 /* ---- the command line ---- */
 
-/* Whether the word at *i, with its value, is an option that has one. */
-static bool import_command_take_value(ImportCommand *command, int argc, char **argv, int *i)
-{
-    static const char *const names[] = {"--dir", "-d", "--config", "-c", "--set", "-s"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        const char *value = command_option(names[k], argc, argv, i);
-        if (value == NULL) {
-            continue;
-        }
-        if (k < 2) {
-            command->directory = value;
-        } else if (k < 4) {
-            command->options.file = value;
-        } else if (command->options.n_assignments < CHECK_OPTIONS_MAX) {
-            command->options.assignments[command->options.n_assignments++] = value;
-        }
-        return true;
-    }
-    return false;
-}
-
+/* 0, an exit status, or COMMAND_HELPED. */
 static int import_command_parse(ImportCommand *command, int argc, char **argv)
 {
-    command->files = calloc((size_t)argc, sizeof *command->files);
-    for (int i = 1; i < argc && command->files != NULL; i++) {
-        if (import_command_take_value(command, argc, argv, &i)) {
-            continue;
-        }
-        if (strcmp(argv[i], "-q") == 0 || strcmp(argv[i], "--quiet") == 0) {
-            command->quiet = true;
-        } else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-            command->help = true;
-        } else if (argv[i][0] == '-') {
-            (void)fprintf(stderr, "ragno import: unknown option '%s'\n", argv[i]);
-            return EXIT_USAGE;
-        } else {
-            command->files[command->n++] = argv[i];
-        }
-    }
-    for (size_t i = 0; i < command->options.n_assignments; i++) {
-        if (strchr(command->options.assignments[i], '=') == NULL) {
-            (void)fprintf(stderr, "ragno import: -s %s: expected SECTION.KEY=VALUE\n",
-                          command->options.assignments[i]);
-            return EXIT_USAGE;
-        }
-    }
-    return command->files == NULL ? EXIT_INTERNAL : *command->directory == '\0' ? EXIT_USAGE : 0;
+    const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&command->options),
+                                  {"dir", 'd', COMMAND_TEXT, .to = &command->directory},
+                                  {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
+    CommandLine line = {.command = "import",
+                        .usage = import_usage,
+                        .options = rows,
+                        .n_options = sizeof rows / sizeof *rows,
+                        .words_least = 1,
+                        .words_most = argc};
+    int status = command_line_take(&line, argc, argv);
+    command->files = line.words;
+    command->n = (size_t)line.n_words;
+    return status;
 }
 
 /* A crawl that is there goes on with its own settings. */
@@ -240,25 +204,20 @@ static int import_command_run(ImportCommand *command, Config *config)
 
 int import_main(int argc, char **argv)
 {
-    ImportCommand command = {.directory = "crawl"};
+    ImportCommand command = {.directory = "crawl", .options = {.command = "import"}};
     Config config;
     if (config_init(&config) != RESULT_OK) {
         return EXIT_INTERNAL;
     }
     int status = import_command_parse(&command, argc, argv);
-    if (status == 0 && command.help) {
-        status = import_command_usage(stdout);
-    } else if (status == 0 && command.n == 0) {
-        status = import_command_usage(stderr);
-    } else if (status == 0) {
+    if (status == 0) {
         status = import_command_load_config(&command, &config);
-        status = status == 0 ? import_command_run(&command, &config) : status;
-    } else if (status == EXIT_USAGE) {
-        (void)import_command_usage(stderr);
+    }
+    if (status == 0) {
+        status = import_command_run(&command, &config);
     }
     config_destroy(&config);
-    free(command.files);
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }
 
 /* ---- Import run ---- */

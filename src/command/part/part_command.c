@@ -1,5 +1,7 @@
 #include "command/part/part_command.h"
 
+#include <assert.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +9,10 @@
 
 #include "base/core/hash.h"
 #include "base/memory/map.h"
+#include "command/text/text_export.h"
 #include "command/text/text_source.h"
 #include "command/text/text_places.h"
-#include "crawl/command_option.h"
+#include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
 #include "crawl/when.h"
@@ -326,133 +329,49 @@ Result part_copy(const PartOptions *options, const PartSink *sink, Progress *pro
 
 /* ---- Part command ---- */
 
-void part_command_usage(FILE *out)
-{
-    (void)fprintf(
-        out,
-        "  --url URL                captures of this URL; URL*: of all that begin so; repeatable\n"
-        "  --host HOST              captures of this host; .DOMAIN: of all below it; repeatable\n"
-        "  --since, --until TIME    captures of that time or later, or before it: 2026-01-31,\n"
-        "                           2026-01-31T12:00:00Z, 2d (ago)\n"
-        "  --where FILTER           captures that a filter expression matches (ragno check filter\n"
-        "                           --atoms)\n"
-        "  -q, --quiet              no summary\n");
-}
+static const char part_usage[] =
+    "  --url URL                captures of this URL; URL*: of all that begin so; repeatable\n"
+    "  --host HOST              captures of this host; .DOMAIN: of all below it; repeatable\n"
+    "  --since, --until TIME    captures of that time or later, or before it: 2026-01-31,\n"
+    "                           2026-01-31T12:00:00Z, 2d (ago)\n"
+    "  --where FILTER           captures that a filter expression matches (ragno check filter\n"
+    "                           --atoms)\n"
+    "  -q, --quiet              no summary\n";
 
-int part_command_complain(const char *what, const char *word)
-{
-    (void)fprintf(stderr, "ragno export: %s '%s'\n", what, word);
-    return EXIT_USAGE;
-}
+#define PART_OPTIONS 16u
 
-/* ---- options ---- */
-
-static int take_time(const char *value, const char *option, WallTime *time)
+static int part_command_take(PartCommand *command, int argc, char **argv, const char *usage,
+                             const CommandOption *extra, size_t n_extra)
 {
-    if (!warc_date_parse(warc_bytes(value, strlen(value)), time) &&
-        when_parse(value, wall_now(), time) != RESULT_OK) {
-        (void)fprintf(stderr, "ragno export: %s: ", option);
-        (void)fprintf(stderr, "expected a time such as 2026-01-31T12:00:00Z or 2d, found '%s'\n",
-                      value);
-        return EXIT_USAGE;
+    const CommandOption both[] = {
+        {"since", 0, COMMAND_TAKE, .to = &command->part.wanted.since, .take = text_take_time},
+        {"until", 0, COMMAND_TAKE, .to = &command->part.until, .take = text_take_time},
+        {"url", 0, COMMAND_TAKE, .to = &command->choice, .take = text_take_url},
+        {"host", 0, COMMAND_TAKE, .to = &command->choice, .take = text_take_host},
+        {"where", 0, COMMAND_TEXT, .to = &command->where},
+        {"output", 'o', COMMAND_TEXT, .to = &command->output},
+        {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
+    CommandOption options[PART_OPTIONS];
+    size_t n = sizeof both / sizeof *both;
+    assert(n + n_extra <= PART_OPTIONS);
+    memcpy(options, both, sizeof both);
+    if (n_extra > 0) {
+        memcpy(options + n, extra, n_extra * sizeof *extra);
     }
-    return 0;
+    CommandLine line = {.command = "export",
+                        .usage = usage,
+                        .more = part_usage,
+                        .options = options,
+                        .n_options = n + n_extra,
+                        .words_least = 2,
+                        .words_most = 2};
+    int status = command_line_take(&line, argc, argv);
+    command->directory = status == 0 ? line.words[0] : NULL;
+    return status;
 }
 
-static int part_command_take_since(PartCommand *command, const char *value)
-{
-    return take_time(value, "--since", &command->part.wanted.since);
-}
-
-static int take_until(PartCommand *command, const char *value)
-{
-    return take_time(value, "--until", &command->part.until);
-}
-
-static int part_command_take_url(PartCommand *command, const char *value)
-{
-    return text_choice_add_url(&command->choice, value) == RESULT_OK
-               ? 0
-               : part_command_complain(
-                     "--url: expected a URL, or the beginning of one and *, found", value);
-}
-
-static int part_command_take_host(PartCommand *command, const char *value)
-{
-    return text_choice_add_host(&command->choice, value) == RESULT_OK
-               ? 0
-               : part_command_complain("--host: expected a host, or .DOMAIN, found", value);
-}
-
-static int part_command_take_where(PartCommand *command, const char *value)
-{
-    command->where = value;
-    return 0;
-}
-
-static int part_command_take_output(PartCommand *command, const char *value)
-{
-    command->output = value;
-    return value[0] == '\0' ? part_command_complain("no file after", "-o") : 0;
-}
-
-static const struct {
-    const char *name;
-    int (*take)(PartCommand *command, const char *value);
-} options_with_value[] = {{"--since", part_command_take_since},  {"--until", take_until},
-                          {"--url", part_command_take_url},      {"--host", part_command_take_host},
-                          {"--where", part_command_take_where},  {"-o", part_command_take_output},
-                          {"--output", part_command_take_output}};
-
-/* -1: the word is no option that both kinds have. */
-static int part_command_take_option(PartCommand *command, int argc, char **argv, int *i)
-{
-    for (size_t k = 0; k < sizeof options_with_value / sizeof *options_with_value; k++) {
-        const char *value = command_option(options_with_value[k].name, argc, argv, i);
-        if (value != NULL) {
-            return options_with_value[k].take(command, value);
-        }
-    }
-    if (strcmp(argv[*i], "--quiet") == 0 || strcmp(argv[*i], "-q") == 0) {
-        command->quiet = true;
-        return 0;
-    }
-    if (strcmp(argv[*i], "--help") == 0 || strcmp(argv[*i], "-h") == 0) {
-        command->help = true;
-        return 0;
-    }
-    return -1;
-}
-
-static int take_words(PartCommand *command, int argc, char **argv, PartExtra extra, void *context)
-{
-    bool kind_seen = false;
-    for (int i = 1; i < argc; i++) {
-        int status = part_command_take_option(command, argc, argv, &i);
-        if (status < 0 && extra != NULL) {
-            status = extra(context, argc, argv, &i);
-        }
-        if (status > 0) {
-            return status;
-        }
-        if (status == 0) {
-            continue;
-        }
-        if (argv[i][0] == '-') {
-            return part_command_complain("unknown option", argv[i]);
-        }
-        if (command->directory == NULL) {
-            command->directory = argv[i];
-        } else if (!kind_seen) {
-            kind_seen = true;
-        } else {
-            return part_command_complain("unexpected", argv[i]);
-        }
-    }
-    return 0;
-}
-
-int part_command_parse(PartCommand *command, int argc, char **argv, PartExtra extra, void *context)
+int part_command_parse(PartCommand *command, int argc, char **argv, const char *usage,
+                       const CommandOption *extra, size_t n_extra)
 {
     *command = (PartCommand){
         .part = {.wanted = {.since = {INT64_MIN},
@@ -463,8 +382,8 @@ int part_command_parse(PartCommand *command, int argc, char **argv, PartExtra ex
     };
     buffer_init(&command->warc_directory, BUFFER_NO_LIMIT);
     command->part.wanted.choice = &command->choice;
-    int status = take_words(command, argc, argv, extra, context);
-    if (status != 0 || command->help) {
+    int status = part_command_take(command, argc, argv, usage, extra, n_extra);
+    if (status != 0) {
         return status;
     }
     status = command_filter("export", command->where, TEXT_FILTER_HAS, &command->filter);
@@ -498,13 +417,9 @@ int part_command_status(Result rc, const TextCounts *counts)
 
 /* ---- `ragno export DIR warc` ---- */
 
-static int warc_export_usage(FILE *out)
-{
-    (void)fprintf(out, "usage: ragno export DIR warc [OPTION]...\n"
-                       "  -o, --output FILE        default standard output; FILE.zst: Zstandard\n");
-    part_command_usage(out);
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char warc_usage[] =
+    "usage: ragno export DIR warc [OPTION]...\n"
+    "  -o, --output FILE        default standard output; FILE.zst: Zstandard\n";
 
 static Result warc_export_write_output(void *context, const char *bytes, size_t length)
 {
@@ -554,14 +469,10 @@ static int warc_export_run(PartCommand *command)
 int warc_export_main(int argc, char **argv)
 {
     PartCommand command;
-    int status = part_command_parse(&command, argc, argv, NULL, NULL);
-    if (status == EXIT_USAGE) {
-        (void)warc_export_usage(stderr);
-    } else if (command.help) {
-        status = warc_export_usage(stdout);
-    } else if (status == 0) {
+    int status = part_command_parse(&command, argc, argv, warc_usage, NULL, 0);
+    if (status == 0) {
         status = warc_export_run(&command);
     }
     part_command_destroy(&command);
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }

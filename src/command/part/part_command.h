@@ -8,6 +8,7 @@
 #ifndef COMMAND_PART_PART_COMMAND_H
 #define COMMAND_PART_PART_COMMAND_H
 
+#include "crawl/command_line.h"
 #include "base/memory/buffer.h"
 #include "command/text/text_source.h"
 #include "crawl/progress.h"
@@ -72,7 +73,6 @@ typedef struct PartCommand {
     const char *directory;
     const char *output;
     const char *where;
-    bool help;
     bool quiet;
     TextChoice choice;
     Filter *filter;
@@ -80,16 +80,11 @@ typedef struct PartCommand {
     PartOptions part; /* borrows from the others */
 } PartCommand;
 
-/* Takes the word at *i, with its value; -1: it is none of the kind's own options. */
-typedef int (*PartExtra)(void *context, int argc, char **argv, int *i);
-
-/* Reads the words behind "export". The exit status: 0, or a line was said. extra may be NULL.
- * part_command_destroy in every case. */
-int part_command_parse(PartCommand *command, int argc, char **argv, PartExtra extra, void *context);
+/* Reads the words behind "export": usage is the kind's part of the usage, extra its own options. 0,
+ * COMMAND_HELPED, or the exit status after a complaint. part_command_destroy in every case. */
+int part_command_parse(PartCommand *command, int argc, char **argv, const char *usage,
+                       const CommandOption *extra, size_t n_extra);
 void part_command_destroy(PartCommand *command);
-/* Prints the options that both kinds have. */
-void part_command_usage(FILE *out);
-int part_command_complain(const char *what, const char *word);
 /* The exit status of an export that ended so. */
 int part_command_status(Result rc, const TextCounts *counts);
 

@@ -7,7 +7,7 @@
 
 #include "command/check/check_options.h"
 #include "command/plan/plan_seeds.h"
-#include "crawl/command_option.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
@@ -148,71 +148,33 @@ static int plan_crawl(const char *directory, const CheckOptions *options, bool j
 
 /* ---- `ragno plan` ---- */
 
-static int plan_usage(FILE *out)
-{
-    (void)fprintf(
-        out,
-        "usage: ragno plan DIR [--json] [-s SECTION.KEY=VALUE]...\n"
-        "       ragno plan -i FILE... [URL]... [--contact URL] [-c FILE] [-s "
-        "SECTION.KEY=VALUE]...\n"
-        "                  [--json]\n"
-        "The first tells of a crawl, running or not: how many pages, how much time, bytes and "
-        "disk\n"
-        "until a limit or the end, and what binds. -s tries other settings: crawl.max_pages=1M\n"
-        "(limits of a run hold only while it runs), politeness.host_delay=2s. Only reads.\n"
-        "The second looks names up and fetches robots.txt of the seeds' hosts, politely, and "
-        "nothing\n"
-        "else: for each seed what stands in its way, how many pages a day politeness allows, and\n"
-        "which sitemaps robots.txt names. A file of - is standard input.\n"
-        "  --json   one object; of seeds one a line, and one for all\n"
-        "Exit: 0 told; of seeds: all may be fetched; 1 something stands in the way of one; 2 "
-        "usage;\n"
-        "3 input or output; 11 stopped by a signal, what was found is told; 17 DIR is damaged.\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char plan_usage[] =
+    "usage: ragno plan DIR [--json] [-s SECTION.KEY=VALUE]...\n"
+    "       ragno plan -i FILE... [URL]... [--contact URL] [-c FILE] [-s "
+    "SECTION.KEY=VALUE]...\n"
+    "                  [--json]\n"
+    "The first tells of a crawl, running or not: how many pages, how much time, bytes and "
+    "disk\n"
+    "until a limit or the end, and what binds. -s tries other settings: crawl.max_pages=1M\n"
+    "(limits of a run hold only while it runs), politeness.host_delay=2s. Only reads.\n"
+    "The second looks names up and fetches robots.txt of the seeds' hosts, politely, and "
+    "nothing\n"
+    "else: for each seed what stands in its way, how many pages a day politeness allows, and\n"
+    "which sitemaps robots.txt names. A file of - is standard input.\n"
+    "  --json   one object; of seeds one a line, and one for all\n"
+    "Exit: 0 told; of seeds: all may be fetched; 1 something stands in the way of one; 2 "
+    "usage;\n"
+    "3 input or output; 11 stopped by a signal, what was found is told; 17 DIR is damaged.\n";
 
-typedef struct Line {
-    CheckOptions options;
-    PlanSeeds seeds;
-    bool json;
-    bool has_too_many;  /* files */
-    char contact[1024]; /* "crawl.contact=URL" */
-} Line;
-
-/* Takes argv[*i] if it is one of the command's own options, with its value; *i moves on. */
-static bool plan_take_option(Line *line, int argc, char **argv, int *i)
+static int plan_take_file(void *to, const char *file)
 {
-    const char *file = strcmp(argv[*i], "-i") == 0 && *i + 1 < argc
-                           ? argv[++*i]
-                           : command_option("--input-file", argc, argv, i);
-    const char *contact = file == NULL ? command_option("--contact", argc, argv, i) : NULL;
-    if (file != NULL) {
-        line->has_too_many = line->seeds.n_files == PLAN_SEED_FILES;
-        line->seeds.files[line->seeds.n_files - line->has_too_many] = file;
-        line->seeds.n_files += !line->has_too_many;
+    PlanSeeds *seeds = to;
+    if (seeds->n_files == PLAN_SEED_FILES) {
+        (void)fprintf(stderr, "ragno plan: more than %u seed files\n", PLAN_SEED_FILES);
+        return EXIT_USAGE;
     }
-    if (contact != NULL) {
-        (void)snprintf(line->contact, sizeof line->contact, "crawl.contact=%s", contact);
-    }
-    return file != NULL || contact != NULL;
-}
-
-/* Takes the options that are the command's own; the others stay in argv. The number of words, or -1
- * when help was asked for. */
-static int take_own(Line *line, int argc, char **argv)
-{
-    int n = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            return -1;
-        }
-        if (strcmp(argv[i], "--json") == 0) {
-            line->json = true;
-        } else if (!plan_take_option(line, argc, argv, &i)) {
-            argv[++n] = argv[i];
-        }
-    }
-    return n;
+    seeds->files[seeds->n_files++] = file;
+    return 0;
 }
 
 static bool plan_is_url(const char *word)
@@ -222,33 +184,41 @@ static bool plan_is_url(const char *word)
 
 int plan_main(int argc, char **argv)
 {
-    Line line = {.options = {.command = "plan"}};
-    int n = take_own(&line, argc, argv);
-    if (n < 0) {
-        return plan_usage(stdout);
+    CheckOptions options = {.command = "plan"};
+    PlanSeeds seeds = {.n_files = 0};
+    bool json = false;
+    const char *contact = NULL;
+    char assignment[1024];
+    const CommandOption rows[] = {
+        CHECK_OPTIONS_ROWS(&options),
+        {"input-file", 'i', COMMAND_TAKE, .to = &seeds, .take = plan_take_file},
+        {"contact", 0, COMMAND_TEXT, .to = &contact},
+        {"json", 0, COMMAND_FLAG, .to = &json}};
+    CommandLine line = {.command = "plan",
+                        .usage = plan_usage,
+                        .options = rows,
+                        .n_options = sizeof rows / sizeof *rows,
+                        .words_most = argc};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
-    if (line.has_too_many) {
-        (void)fprintf(stderr, "ragno plan: more than %u seed files\n", PLAN_SEED_FILES);
-        return EXIT_USAGE;
+    if (contact != NULL) {
+        (void)snprintf(assignment, sizeof assignment, "crawl.contact=%s", contact);
+        status = check_options_take_set(&options, assignment);
     }
-    if (*line.contact != '\0') {
-        line.options.assignments[line.options.n_assignments++] = line.contact;
-    }
-    n = check_options_take(&line.options, n + 1, argv);
-    if (n < 0) {
-        return plan_usage(stderr);
-    }
-    if (line.seeds.n_files == 0 && n == 1 && !plan_is_url(argv[1])) {
-        if (line.options.file != NULL) {
+    if (status == 0 && seeds.n_files == 0 && line.n_words == 1 && !plan_is_url(line.words[0])) {
+        if (options.file != NULL) {
             (void)fprintf(stderr, "ragno plan: -c goes with seeds: a crawl has its config.ini\n");
             return EXIT_USAGE;
         }
-        return plan_crawl(argv[1], &line.options, line.json);
+        return plan_crawl(line.words[0], &options, json);
     }
-    if (line.seeds.n_files == 0 && (n == 0 || !plan_is_url(argv[1]))) {
-        return plan_usage(stderr);
+    if (status != 0 || (seeds.n_files == 0 && (line.n_words == 0 || !plan_is_url(line.words[0])))) {
+        (void)fputs(plan_usage, stderr);
+        return EXIT_USAGE;
     }
-    line.seeds.words = argv + 1;
-    line.seeds.n_words = (size_t)n;
-    return plan_seeds(&line.seeds, &line.options, line.json);
+    seeds.words = line.words;
+    seeds.n_words = (size_t)line.n_words;
+    return plan_seeds(&seeds, &options, json);
 }

@@ -8,7 +8,7 @@
 #include "command/text/text_source.h"
 #include "page/tool/text_language.h"
 #include "command/text/text_run.h"
-#include "crawl/command_option.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/when.h"
@@ -21,7 +21,6 @@ typedef struct TextCommand {
     const char *directory;
     const char *output;
     const char *where;
-    bool help;
     bool quiet;
     bool no_language;
     TextRunOptions run;
@@ -29,27 +28,22 @@ typedef struct TextCommand {
     Filter *filter;
 } TextCommand;
 
-static int text_export_usage(FILE *out)
-{
-    (void)fprintf(
-        out,
-        "usage: ragno export DIR text [OPTION]...\n"
-        "  --format jsonl|wet       JSON Lines (default), or WARC conversion records\n"
-        "  --main                   only the main text: no navigation, header, footer\n"
-        "  --since TIME             captures of that time or later: 2026-01-31, "
-        "2026-01-31T12:00:00Z\n"
-        "  --url URL, --host HOST   only these, again and again; URL* is a beginning, and .DOMAIN "
-        "all\n"
-        "                           below a domain\n"
-        "  --status N|N-N|all       HTTP statuses, default 200-299\n"
-        "  --where FILTER           pages that a filter expression matches (ragno check filter\n"
-        "                           --atoms)\n"
-        "  --no-language            do not find out the language\n"
-        "  --threads N              default: one for each processor\n"
-        "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n"
-        "  -q, --quiet              no summary\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char text_usage[] =
+    "usage: ragno export DIR text [OPTION]...\n"
+    "  --format jsonl|wet       JSON Lines (default), or WARC conversion records\n"
+    "  --main                   only the main text: no navigation, header, footer\n"
+    "  --since TIME             captures of that time or later: 2026-01-31, "
+    "2026-01-31T12:00:00Z\n"
+    "  --url URL, --host HOST   only these, again and again; URL* is a beginning, and .DOMAIN "
+    "all\n"
+    "                           below a domain\n"
+    "  --status N|N-N|all       HTTP statuses, default 200-299\n"
+    "  --where FILTER           pages that a filter expression matches (ragno check filter\n"
+    "                           --atoms)\n"
+    "  --no-language            do not find out the language\n"
+    "  --threads N              default: one for each processor\n"
+    "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n"
+    "  -q, --quiet              no summary\n";
 
 static int text_export_complain(const char *what, const char *word)
 {
@@ -59,8 +53,9 @@ static int text_export_complain(const char *what, const char *word)
 
 /* ---- options ---- */
 
-static int text_export_take_format(TextCommand *command, const char *value)
+static int text_export_take_format(void *to, const char *value)
 {
+    TextCommand *command = to;
     if (strcmp(value, "jsonl") != 0 && strcmp(value, "wet") != 0) {
         return text_export_complain("--format: expected jsonl or wet, found", value);
     }
@@ -68,21 +63,20 @@ static int text_export_take_format(TextCommand *command, const char *value)
     return 0;
 }
 
-static int text_export_take_since(TextCommand *command, const char *value)
+int text_take_time(void *to, const char *value)
 {
-    WallTime *since = &command->run.wanted.since;
-    if (!warc_date_parse(warc_bytes(value, strlen(value)), since) &&
-        when_parse(value, wall_now(), since) != RESULT_OK) {
+    if (!warc_date_parse(warc_bytes(value, strlen(value)), to) &&
+        when_parse(value, wall_now(), to) != RESULT_OK) {
         return text_export_complain(
-            "--since: expected a time such as 2026-01-31T12:00:00Z or 2d, found", value);
+            "--since, --until: expected a time such as 2026-01-31T12:00:00Z or 2d, found", value);
     }
     return 0;
 }
 
 /* "200", "200-299", "all". */
-static int text_export_take_status(TextCommand *command, const char *value)
+static int text_export_take_status(void *to, const char *value)
 {
-    TextWanted *wanted = &command->run.wanted;
+    TextWanted *wanted = to;
     const char *dash = strchr(value, '-');
     size_t n = dash == NULL ? strlen(value) : (size_t)(dash - value);
     const char *second = dash == NULL ? value : dash + 1;
@@ -103,105 +97,48 @@ static int text_export_take_status(TextCommand *command, const char *value)
     return 0;
 }
 
-static int take_threads(TextCommand *command, const char *value)
+int text_take_url(void *to, const char *value)
 {
-    uint64_t n = 0;
-    if (!warc_bytes_number(warc_bytes(value, strlen(value)), TEXT_THREADS_MAX, &n) || n == 0) {
-        return text_export_complain("--threads: expected a number from 1 to 64, found", value);
-    }
-    command->run.threads = (unsigned)n;
-    return 0;
-}
-
-static int text_export_take_where(TextCommand *command, const char *value)
-{
-    command->where = value;
-    return 0;
-}
-
-static int text_export_take_url(TextCommand *command, const char *value)
-{
-    return text_choice_add_url(&command->choice, value) == RESULT_OK
+    return text_choice_add_url(to, value) == RESULT_OK
                ? 0
                : text_export_complain("--url: expected a URL, or the beginning of one and *, found",
                                       value);
 }
 
-static int text_export_take_host(TextCommand *command, const char *value)
+int text_take_host(void *to, const char *value)
 {
-    return text_choice_add_host(&command->choice, value) == RESULT_OK
+    return text_choice_add_host(to, value) == RESULT_OK
                ? 0
                : text_export_complain("--host: expected a host, or .DOMAIN, found", value);
 }
 
-static int text_export_take_output(TextCommand *command, const char *value)
-{
-    command->output = value;
-    return value[0] == '\0' ? text_export_complain("no file after", "-o") : 0;
-}
-
-static const struct {
-    const char *name;
-    int (*take)(TextCommand *command, const char *value);
-} options_with_value[] = {
-    {"--format", text_export_take_format}, {"--since", text_export_take_since},
-    {"--status", text_export_take_status}, {"--threads", take_threads},
-    {"--where", text_export_take_where},   {"--output", text_export_take_output},
-    {"-o", text_export_take_output},       {"--url", text_export_take_url},
-    {"--host", text_export_take_host}};
-
-/* -1: the word is none of these. */
-static int text_export_take_option(TextCommand *command, int argc, char **argv, int *i)
-{
-    for (size_t k = 0; k < sizeof options_with_value / sizeof *options_with_value; k++) {
-        const char *value = command_option(options_with_value[k].name, argc, argv, i);
-        if (value != NULL) {
-            return options_with_value[k].take(command, value);
-        }
-    }
-    return -1;
-}
-
-static bool text_export_take_flag(TextCommand *command, const char *word)
-{
-    if (strcmp(word, "--main") == 0) {
-        command->run.pages.main_text = true;
-    } else if (strcmp(word, "--no-language") == 0) {
-        command->no_language = true;
-    } else if (strcmp(word, "--quiet") == 0 || strcmp(word, "-q") == 0) {
-        command->quiet = true;
-    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        command->help = true;
-    } else {
-        return false;
-    }
-    return true;
-}
-
+/* 0, an exit status, or COMMAND_HELPED. */
 static int text_export_parse(TextCommand *command, int argc, char **argv)
 {
-    bool kind_seen = false;
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        int status = text_export_take_option(command, argc, argv, &i);
-        if (status > 0) {
-            return status;
-        }
-        if (status == 0 || text_export_take_flag(command, word)) {
-            continue;
-        }
-        if (word[0] == '-') {
-            return text_export_complain("unknown option", word);
-        }
-        if (command->directory == NULL) {
-            command->directory = word;
-        } else if (!kind_seen) {
-            kind_seen = true; /* "text" */
-        } else {
-            return text_export_complain("unexpected", word);
-        }
-    }
-    return 0;
+    TextWanted *wanted = &command->run.wanted;
+    uint64_t threads = command->run.threads;
+    const CommandOption options[] = {
+        {"format", 0, COMMAND_TAKE, .to = command, .take = text_export_take_format},
+        {"since", 0, COMMAND_TAKE, .to = &wanted->since, .take = text_take_time},
+        {"status", 0, COMMAND_TAKE, .to = wanted, .take = text_export_take_status},
+        {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
+        {"where", 0, COMMAND_TEXT, .to = &command->where},
+        {"output", 'o', COMMAND_TEXT, .to = &command->output},
+        {"url", 0, COMMAND_TAKE, .to = &command->choice, .take = text_take_url},
+        {"host", 0, COMMAND_TAKE, .to = &command->choice, .take = text_take_host},
+        {"main", 0, COMMAND_FLAG, .to = &command->run.pages.main_text},
+        {"no-language", 0, COMMAND_FLAG, .to = &command->no_language},
+        {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
+    CommandLine line = {.command = "export",
+                        .usage = text_usage,
+                        .options = options,
+                        .n_options = sizeof options / sizeof *options,
+                        .words_least = 2,
+                        .words_most = 2};
+    int status = command_line_take(&line, argc, argv);
+    command->directory = status == 0 ? line.words[0] : NULL;
+    command->run.threads = (unsigned)threads;
+    return status;
 }
 
 /* ---- what is said at the end ---- */
@@ -297,17 +234,15 @@ int text_export_main(int argc, char **argv)
                            .max_body_bytes = MAX_BODY_BYTES}},
     };
     int status = text_export_parse(&command, argc, argv);
-    if (status != 0) {
-        (void)text_export_usage(stderr);
-    } else if (command.help) {
-        status = text_export_usage(stdout);
-    } else {
+    if (status == 0) {
         status = command_filter("export", command.where, TEXT_FILTER_HAS, &command.filter);
+    }
+    if (status == 0) {
         command.run.where = command.filter;
         command.run.wanted.choice = &command.choice;
-        status = status == 0 ? text_export_run(&command) : status;
+        status = text_export_run(&command);
     }
     filter_delete(command.filter);
     text_choice_destroy(&command.choice);
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }

@@ -15,4 +15,10 @@
 /* argv: "export", DIR, "text" and options in any order. Returns the exit status. */
 int text_export_main(int argc, char **argv);
 
+/* For CommandOption.take, of the options that other exports of the archive have, too: of a
+ * WallTime, and of a TextChoice. */
+int text_take_time(void *to, const char *value);
+int text_take_url(void *to, const char *value);
+int text_take_host(void *to, const char *value);
+
 #endif

@@ -19,7 +19,7 @@
 #include "base/memory/json_writer.h"
 #include "command/part/part_command.h"
 #include "command/text/text_run.h"
-#include "crawl/command_option.h"
+#include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_compress.h"
@@ -227,44 +227,12 @@ typedef struct WaczCommand {
     TextTotals pages;
 } WaczCommand;
 
-static int wacz_export_usage(FILE *out)
-{
-    (void)fprintf(
-        out, "usage: ragno export DIR wacz -o FILE.wacz [OPTION]...\n"
-             "  --text                   the texts of pages, for searching in a viewer\n"
-             "  --main                   only their main texts: no navigation, header, footer\n"
-             "  --title, --description TEXT\n"
-             "  --main-page URL          what a viewer shows first\n");
-    part_command_usage(out);
-    return out == stdout ? 0 : EXIT_USAGE;
-}
-
-/* ---- options ---- */
-
-static int take_extra(void *context, int argc, char **argv, int *i)
-{
-    WaczCommand *command = context;
-    const struct {
-        const char *name;
-        const char **value;
-    } with_value[] = {{"--title", &command->title},
-                      {"--description", &command->description},
-                      {"--main-page", &command->main_page}};
-    for (size_t k = 0; k < sizeof with_value / sizeof *with_value; k++) {
-        const char *value = command_option(with_value[k].name, argc, argv, i);
-        if (value != NULL) {
-            *with_value[k].value = value;
-            return 0;
-        }
-    }
-    bool is_main = strcmp(argv[*i], "--main") == 0;
-    if (is_main || strcmp(argv[*i], "--text") == 0) {
-        command->text = true;
-        command->main_text = command->main_text || is_main;
-        return 0;
-    }
-    return -1;
-}
+static const char wacz_usage[] =
+    "usage: ragno export DIR wacz -o FILE.wacz [OPTION]...\n"
+    "  --text                   the texts of pages, for searching in a viewer\n"
+    "  --main                   only their main texts: no navigation, header, footer\n"
+    "  --title, --description TEXT\n"
+    "  --main-page URL          what a viewer shows first\n";
 
 /* ---- archive and index ---- */
 
@@ -477,17 +445,21 @@ static int wacz_export_run(WaczCommand *command)
 int wacz_export_main(int argc, char **argv)
 {
     WaczCommand command = {.zip_result = RESULT_OK};
-    int status = part_command_parse(&command.part, argc, argv, take_extra, &command);
-    if (status == 0 && !command.part.help && command.part.output == NULL) {
-        status = part_command_complain("a WACZ file needs a name:", "-o FILE.wacz");
+    const CommandOption own[] = {{"title", 0, COMMAND_TEXT, .to = &command.title},
+                                 {"description", 0, COMMAND_TEXT, .to = &command.description},
+                                 {"main-page", 0, COMMAND_TEXT, .to = &command.main_page},
+                                 {"text", 0, COMMAND_FLAG, .to = &command.text},
+                                 {"main", 0, COMMAND_FLAG, .to = &command.main_text}};
+    int status = part_command_parse(&command.part, argc, argv, wacz_usage, own, 5);
+    command.text = command.text || command.main_text;
+    if (status == 0 && command.part.output == NULL) {
+        (void)fprintf(stderr, "ragno export: a WACZ file needs a name: '-o FILE.wacz'\n%s",
+                      wacz_usage);
+        status = EXIT_USAGE;
     }
-    if (status == EXIT_USAGE) {
-        (void)wacz_export_usage(stderr);
-    } else if (command.part.help) {
-        status = wacz_export_usage(stdout);
-    } else if (status == 0) {
+    if (status == 0) {
         status = wacz_export_run(&command);
     }
     part_command_destroy(&command.part);
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }

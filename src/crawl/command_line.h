@@ -1,0 +1,72 @@
+/* Command line: the words of a command, taken by a table of its options.
+ *
+ * What: an option is a row: its name, a letter, what kind of value it has, and where that goes.
+ * "--name VALUE", "--name=VALUE", "-n VALUE", "-nVALUE" and, of those without a value, "--name" and
+ * "-n" are understood, before and behind the other words; behind "--" there are no options. --help
+ * and -h are every command's.
+ *
+ *   const CommandOption options[] = {{"json", 0, COMMAND_FLAG, .to = &json}};
+ *   CommandLine line = {.command = "why", .usage = usage, .options = options, .n_options = 1,
+ *                       .words_least = 2, .words_most = 2};
+ *   int status = command_line_take(&line, argc, argv);
+ *
+ * Threads: main. */
+#ifndef CRAWL_COMMAND_LINE_H
+#define CRAWL_COMMAND_LINE_H
+
+#include "parse/filter/filter.h"
+
+typedef enum CommandKind {
+    COMMAND_FLAG,   /* bool *, which becomes true */
+    COMMAND_TEXT,   /* const char **; "" is a mistake */
+    COMMAND_NUMBER, /* uint64_t *, from least to most */
+    COMMAND_REAL,   /* double *, from least to most */
+    COMMAND_TAKE    /* take(to, value) */
+} CommandKind;
+
+typedef struct CommandOption {
+    const char *name;
+    char letter; /* 0: it has none */
+    CommandKind kind;
+    void *to;
+    double least;
+    double most;
+    /* 0, or an exit status after a line of its own. */
+    int (*take)(void *to, const char *value);
+} CommandOption;
+
+typedef struct CommandLine {
+    const char *command; /* "why" */
+    const char *usage;   /* what --help prints; after a mistake it follows the complaint */
+    const char *more;    /* a second part of it; may be NULL */
+    const CommandOption *options;
+    size_t n_options;
+    int words_least; /* those that are no options */
+    int words_most;
+    char **words; /* set: they stand in argv */
+    int n_words;
+} CommandLine;
+
+#define COMMAND_HELPED (-1)
+
+/* 0; COMMAND_HELPED: the usage was printed; EXIT_USAGE, or what take returned: standard error has
+ * said why. Moves the other words to the front of argv, behind argv[0]. */
+int command_line_take(CommandLine *line, int argc, char **argv);
+/* Complains of a word, and prints the usage. EXIT_USAGE. */
+int command_line_complain(const CommandLine *line, const char *what, const char *word);
+
+/* One word at a time, for lines whose options come from another table: the value of the option
+ * --name when argv[*i] is that option; *i is then the last word that belongs to it. NULL when
+ * argv[*i] is another word. An option at the end of the line, without a value, has the value "". */
+const char *command_option(const char *name, int argc, char **argv, int *i);
+
+/* Command filter: the option --where FILTER of a command.
+ *
+ * What: compiles the filter, or prints an error with the column of the mistake.
+ * Threads: main. */
+
+/* available: what the filter may ask about (FILTER_HAS_...). *filter is NULL when text is NULL; the
+ * caller deletes it. Returns 0 or the exit status. */
+int command_filter(const char *command, const char *text, unsigned available, Filter **filter);
+
+#endif
