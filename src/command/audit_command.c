@@ -117,14 +117,6 @@ static Result audit_command_print(Audit *audit, const AuditCommand *command,
     return rc;
 }
 
-static int audit_command_exit_status(Result rc)
-{
-    if (rc == RESULT_NOT_FOUND || rc == RESULT_IO || rc == RESULT_FULL) {
-        return EXIT_IO;
-    }
-    return rc == RESULT_INVALID ? EXIT_USAGE : EXIT_INTERNAL;
-}
-
 static int audit_command_run(AuditCommand *command, PageDB *db)
 {
     Audit audit;
@@ -137,7 +129,7 @@ static int audit_command_run(AuditCommand *command, PageDB *db)
         if (rc != RESULT_OK) {
             (void)fprintf(stderr, "ragno audit: no temporary file: %s\n", result_name(rc));
             (void)page_db_delete(db);
-            return audit_command_exit_status(rc);
+            return exit_status_of(rc);
         }
         command->options.sink = audit_complaint_sink(complaint);
     }
@@ -154,7 +146,7 @@ static int audit_command_run(AuditCommand *command, PageDB *db)
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno audit: %s\n",
                       error.length == 0 ? result_name(rc) : buffer_string(&error));
-        status = audit_command_exit_status(rc);
+        status = exit_status_of(rc);
     }
     audit_destroy(&audit);
     audit_complaint_delete(complaint);

@@ -93,10 +93,7 @@ static int report_command_run(const ReportCommand *command, PageDB *db, FILE *ou
         }
     }
     buffer_destroy(&error);
-    return rc == RESULT_OK        ? 0
-           : rc == RESULT_DAMAGED ? EXIT_DIRECTORY
-           : rc == RESULT_MEMORY  ? EXIT_INTERNAL
-                                  : EXIT_IO;
+    return exit_status_of(rc);
 }
 
 int report_main(int argc, char **argv)

@@ -1,7 +1,6 @@
 #include "command/schedule_command.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -11,6 +10,7 @@
 
 #include "base/memory/buffer.h"
 #include "command/schedule_plan.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
@@ -64,17 +64,13 @@ typedef struct Refused {
     int n_names;
 } Refused;
 
-static int schedule_refused_usage(FILE *out)
-{
-    (void)fprintf(
-        out, "usage: ragno schedule DIR refused [--only FILTER]\n"
-             "Schedules what was refused: too deep, of a parked pattern, behind too many\n"
-             "redirects, of a host that was full; and brings back the hosts that were dropped\n"
-             "or parked, with all their URLs.\n"
-             "  --only FILTER   of these only what it lets through; it knows URL and "
-             "depth\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char refused_usage[] =
+    "usage: ragno schedule DIR refused [--only FILTER]\n"
+    "Schedules what was refused: too deep, of a parked pattern, behind too many\n"
+    "redirects, of a host that was full; and brings back the hosts that were dropped\n"
+    "or parked, with all their URLs.\n"
+    "  --only FILTER   of these only what it lets through; it knows URL and "
+    "depth\n";
 
 static Result schedule_refused_read_file(void *context, const char *path, Buffer *out)
 {
@@ -345,38 +341,44 @@ static int work(Refused *refused, const char *directory)
 static int schedule_refused(int argc, char **argv)
 {
     const char *expression = NULL;
-    for (int i = 3; i < argc; i++) {
-        if (strcmp(argv[i], "--only") != 0 || i + 1 == argc) {
-            return schedule_refused_usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
-        }
-        expression = argv[++i];
-    }
+    const CommandOption rows[] = {{"only", 0, COMMAND_TEXT, .to = &expression}};
+    CommandLine line = {.command = "schedule",
+                        .usage = refused_usage,
+                        .options = rows,
+                        .n_options = 1,
+                        .words_least = 2,
+                        .words_most = 2};
     Refused refused = {.db = NULL};
-    int status = expression == NULL ? 0 : compile(&refused, expression);
-    status = status == 0 ? work(&refused, argv[1]) : status;
+    int status = command_line_take(&line, argc, argv);
+    if (status == 0 && expression != NULL) {
+        status = compile(&refused, expression);
+    }
+    if (status == 0) {
+        status = work(&refused, line.words[0]);
+    }
     filter_scratch_delete(refused.scratch);
     filter_delete(refused.filter);
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }
 
 /* The same for "revive"; 1 when hosts are named and none of them is set aside. */
 static int schedule_revive(int argc, char **argv)
 {
-    for (int i = 3; i < argc; i++) {
-        if (*argv[i] == '-') {
-            bool help = strcmp(argv[i], "--help") == 0;
-            (void)fprintf(
-                help ? stdout : stderr,
-                "usage: ragno schedule DIR revive [HOST...]\n"
-                "Brings hosts back that were dropped or parked, with all their URLs: those\n"
-                "that are named, or all. ragno db DIR hosts --parked lists them.\n");
-            return help ? 0 : EXIT_USAGE;
-        }
+    CommandLine line = {
+        .command = "schedule",
+        .usage = "usage: ragno schedule DIR revive [HOST...]\n"
+                 "Brings hosts back that were dropped or parked, with all their URLs: those\n"
+                 "that are named, or all. ragno db DIR hosts --parked lists them.\n",
+        .words_least = 2,
+        .words_most = argc};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
     Refused refused = {.hosts_only = true,
-                       .names = argc > 3 ? argv + 3 : NULL,
-                       .n_names = argc > 3 ? argc - 3 : 0};
-    return work(&refused, argv[1]);
+                       .names = line.n_words > 2 ? line.words + 2 : NULL,
+                       .n_names = line.n_words - 2};
+    return work(&refused, line.words[0]);
 }
 
 /* ---- `ragno schedule DIR freq` ---- */
@@ -388,39 +390,33 @@ typedef struct FreqCommand {
     double scale;
     double visits;
     bool is_print;
-    bool has_top;
-    size_t top; /* 0: all */
+    uint64_t top; /* 0: all */
 } FreqCommand;
 
 #define SCALE_NONE (-1.0)
 
-static int schedule_command_usage(FILE *out)
-{
-    (void)fprintf(
-        out,
-        "usage: ragno schedule DIR freq --default FREQ [--scale S]\n"
-        "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
-        "       ragno schedule DIR freq --visits N\n"
-        "       ragno schedule DIR freq --print [--top N]\n"
-        "       ragno schedule DIR plan [--visits N]\n"
-        "       ragno schedule DIR refused [--only FILTER]\n"
-        "       ragno schedule DIR revive [HOST...]\n"
-        "Builds the revisit schedule of a crawl from its crawled pages; tells what a budget of\n"
-        "visits comes to (plan --help); schedules what was refused when it was found (refused\n"
-        "--help); or brings hosts back that were dropped or parked (revive --help).\n"
-        "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
-        "  --scale S       visit S times as often as a page was seen to change\n"
-        "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
-        "  --visits N      share N visits per second by estimated change rates\n"
-        "  --print         due time, visits per second and URL, in order of turn; the time is\n"
-        "                  seconds since 1970, or from now on when just built\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char schedule_usage[] =
+    "usage: ragno schedule DIR freq --default FREQ [--scale S]\n"
+    "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
+    "       ragno schedule DIR freq --visits N\n"
+    "       ragno schedule DIR freq --print [--top N]\n"
+    "       ragno schedule DIR plan [--visits N]\n"
+    "       ragno schedule DIR refused [--only FILTER]\n"
+    "       ragno schedule DIR revive [HOST...]\n"
+    "Builds the revisit schedule of a crawl from its crawled pages; tells what a budget of\n"
+    "visits comes to (plan --help); schedules what was refused when it was found (refused\n"
+    "--help); or brings hosts back that were dropped or parked (revive --help).\n"
+    "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
+    "  --scale S       visit S times as often as a page was seen to change\n"
+    "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
+    "  --visits N      share N visits per second by estimated change rates\n"
+    "  --print         due time, visits per second and URL, in order of turn; the time is\n"
+    "                  seconds since 1970, or from now on when just built\n";
 
-static int schedule_command_complain(const char *what, const char *value)
+static int schedule_command_complain(const char *what)
 {
-    (void)fprintf(stderr, "ragno schedule: %s '%s'\n", what, value);
-    return schedule_command_usage(stderr);
+    (void)fprintf(stderr, "ragno schedule: %s\n%s", what, schedule_usage);
+    return EXIT_USAGE;
 }
 
 /* A number above 0, or an interval with a unit, of which it is the inverse; one that a float holds,
@@ -440,89 +436,51 @@ static bool parse_freq(const char *text, double *freq)
     return is_whole && isfinite((float)*freq) && (float)*freq > 0.0f;
 }
 
-static bool parse_count(const char *text, size_t *out)
+static int schedule_take_freq(void *freq, const char *value)
 {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    *out = (size_t)value;
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+    return parse_freq(value, freq)
+               ? 0
+               : schedule_command_complain(
+                     "--default, --visits: expected visits per second or an interval");
 }
 
-/* One option; 0, or an exit status; -1: help was printed. */
-static int schedule_command_take_option(FreqCommand *command, int option)
-{
-    switch (option) {
-    case 'd':
-        return parse_freq(optarg, &command->freq_default)
-                   ? 0
-                   : schedule_command_complain(
-                         "--default: expected visits per second or an interval, not", optarg);
-    case 's': {
-        char *end = NULL;
-        command->scale = strtod(optarg, &end);
-        return end != optarg && *end == '\0' && isfinite(command->scale)
-                   ? 0
-                   : schedule_command_complain("--scale: not a number:", optarg);
-    }
-    case 'v':
-        return parse_freq(optarg, &command->visits)
-                   ? 0
-                   : schedule_command_complain("--visits: expected visits per second, not", optarg);
-    case 'r':
-        command->rules_file = optarg;
-        return 0;
-    case 'p':
-        command->is_print = true;
-        return 0;
-    case 't':
-        command->has_top = true;
-        return parse_count(optarg, &command->top)
-                   ? 0
-                   : schedule_command_complain("--top: not a number:", optarg);
-    case 'h':
-        (void)schedule_command_usage(stdout);
-        return -1;
-    default:
-        return schedule_command_usage(stderr);
-    }
-}
-
+/* 0, an exit status, or COMMAND_HELPED. */
 static int schedule_command_parse(FreqCommand *command, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"default", required_argument, NULL, 'd'}, {"scale", required_argument, NULL, 's'},
-        {"visits", required_argument, NULL, 'v'},  {"rules", required_argument, NULL, 'r'},
-        {"print", no_argument, NULL, 'p'},         {"top", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
-    optind = 0;
-    for (int o = getopt_long(argc, argv, "h", options, NULL); o != -1;
-         o = getopt_long(argc, argv, "h", options, NULL)) {
-        int status = schedule_command_take_option(command, o);
-        if (status != 0) {
-            return status;
-        }
+    uint64_t top = UINT64_MAX;
+    const CommandOption rows[] = {
+        {"default", 0, COMMAND_TAKE, .to = &command->freq_default, .take = schedule_take_freq},
+        {"visits", 0, COMMAND_TAKE, .to = &command->visits, .take = schedule_take_freq},
+        {"scale", 0, COMMAND_REAL, .to = &command->scale, .least = -1e30, .most = 1e30},
+        {"rules", 0, COMMAND_TEXT, .to = &command->rules_file},
+        {"print", 0, COMMAND_FLAG, .to = &command->is_print},
+        {"top", 0, COMMAND_NUMBER, .to = &top, .most = 1e15}};
+    CommandLine line = {.command = "schedule",
+                        .usage = schedule_usage,
+                        .options = rows,
+                        .n_options = sizeof rows / sizeof *rows,
+                        .words_least = 2,
+                        .words_most = 2};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status;
     }
-    if (argc - optind != 2) {
-        return schedule_command_usage(stderr);
+    if (strcmp(line.words[1], "freq") != 0) {
+        return command_line_complain(&line, "expected freq, plan, refused or revive, not",
+                                     line.words[1]);
     }
-    if (strcmp(argv[optind + 1], "freq") != 0) {
-        return schedule_command_complain("expected freq, plan, refused or revive, not",
-                                         argv[optind + 1]);
-    }
-    command->directory = argv[optind];
+    bool has_top = top != UINT64_MAX;
+    command->directory = line.words[0];
+    command->top = has_top ? top : 0;
     int ways = (command->rules_file != NULL) + (command->visits > 0.0) + command->is_print;
     if (ways > 1 || (ways == 0 && command->freq_default < 0.0 && !(command->scale > 0.0))) {
-        (void)fprintf(stderr,
-                      "ragno schedule: expected one of --default, --rules, --visits, --print\n");
-        return schedule_command_usage(stderr);
+        return schedule_command_complain("expected one of --default, --rules, --visits, --print");
     }
     bool has_default = command->freq_default >= 0.0;
     bool has_scale = command->scale != SCALE_NONE;
     if ((ways > 0 && has_scale) || ((command->visits > 0.0 || command->is_print) && has_default) ||
-        (command->has_top && !command->is_print)) {
-        (void)fprintf(stderr, "ragno schedule: these options do not go together\n");
-        return schedule_command_usage(stderr);
+        (has_top && !command->is_print)) {
+        return schedule_command_complain("these options do not go together");
     }
     return 0;
 }
@@ -630,7 +588,7 @@ int schedule_main(int argc, char **argv)
     FreqCommand command = {.freq_default = -1.0, .scale = SCALE_NONE};
     int status = schedule_command_parse(&command, argc, argv);
     if (status != 0) {
-        return status < 0 ? 0 : status;
+        return status == COMMAND_HELPED ? 0 : status;
     }
     FreqRules *rules = NULL;
     if (command.rules_file != NULL) {

@@ -391,7 +391,7 @@ static int schedule_plan_run(Plan *plan, double visits_per_s)
     Result rc = schedule_plan_read_pages(plan);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno schedule: the pages cannot be read: %s\n", result_name(rc));
-        return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_IO;
+        return exit_status_of(rc);
     }
     if (plan->n == 0) {
         (void)printf("pages                   0\n");

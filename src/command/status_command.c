@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command/cluster/cluster_command.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "base/memory/buffer.h"
@@ -60,35 +61,26 @@ static void print_fields(char *text, long owner)
 
 int status_main(int argc, char **argv)
 {
-    const char *directory = NULL;
     bool json = false;
+    const CommandOption rows[] = {{"json", 0, COMMAND_FLAG, .to = &json}};
+    CommandLine line = {.command = "status",
+                        .usage = "usage: ragno status DIR [--json]\n"
+                                 "       ragno status nats://HOST:PORT/NAME [--credentials FILE]\n"
+                                 "The last status of a running or stopped crawl.\n",
+                        .options = rows,
+                        .n_options = 1,
+                        .words_most = 1};
     if (argc > 1 && (strncmp(argv[1], "nats://", 7) == 0 || strncmp(argv[1], "tls://", 6) == 0)) {
         return cluster_status_main(argc, argv);
     }
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            (void)printf("usage: ragno status DIR [--json]\n"
-                         "       ragno status nats://HOST:PORT/NAME [--credentials FILE]\n"
-                         "The last status of a running or stopped crawl.\n");
-            return EXIT_FINISHED;
-        } else if (argv[i][0] == '-' || directory != NULL) {
-            (void)fprintf(stderr,
-                          "ragno status: unexpected '%s'\n"
-                          "usage: ragno status DIR [--json]\n",
-                          argv[i]);
-            return EXIT_USAGE;
-        } else {
-            directory = argv[i];
-        }
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? EXIT_FINISHED : status;
     }
-    if (directory == NULL) {
-        directory = "crawl";
-    }
+    const char *directory = line.n_words > 0 ? line.words[0] : "crawl";
     Buffer text;
     buffer_init(&text, STATUS_LIMIT);
-    int status = read_status(directory, &text);
+    status = read_status(directory, &text);
     if (status == EXIT_DIRECTORY) {
         (void)fprintf(stderr, "ragno status: %s/status.json is damaged\n", directory);
     } else if (status == 0 && json) {

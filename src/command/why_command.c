@@ -177,10 +177,7 @@ static int why_command_run(CrawlView *view, const char *url, bool json)
     } else {
         (void)fprintf(stderr, "ragno why: %s\n",
                       error.length == 0 ? result_name(rc) : buffer_string(&error));
-        status = rc == RESULT_INVALID   ? EXIT_USAGE
-                 : rc == RESULT_DAMAGED ? EXIT_DIRECTORY
-                 : rc == RESULT_IO      ? EXIT_IO
-                                        : EXIT_INTERNAL;
+        status = exit_status_of(rc);
     }
     why_destroy(&why);
     buffer_destroy(&error);

@@ -4,6 +4,8 @@
 #ifndef CRAWL_EXIT_STATUS_H
 #define CRAWL_EXIT_STATUS_H
 
+#include "base/core/result.h"
+
 typedef enum ExitStatus {
     EXIT_FINISHED = 0,    /* nothing is left; the answer is yes */
     EXIT_INTERNAL = 1,    /* crawl: a bug, or no memory */
@@ -21,5 +23,9 @@ typedef enum ExitStatus {
     EXIT_NO_SEED = 19,   /* finished, and none of the seeds could be fetched */
     EXIT_DENIED = 20     /* all that is left is denied by the operator, and stays scheduled */
 } ExitStatus;
+
+/* Of a command that ended so: 0; EXIT_DIRECTORY damaged, locked or of another version; EXIT_IO;
+ * EXIT_USAGE what it was given is wrong; EXIT_INTERNAL. */
+int exit_status_of(Result rc);
 
 #endif

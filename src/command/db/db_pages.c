@@ -1,8 +1,8 @@
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "crawl/command_line.h"
 #include "command/db/db_view.h"
 #include "store/pages/page_db_read.h"
 
@@ -92,33 +92,22 @@ static int db_links_print_all(LinkPrinter *p, const uint64_t *wanted)
 
 int db_links(DbView *view, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"from", required_argument, NULL, 'f'},
-        {"to", required_argument, NULL, 't'},
-        {"ids", no_argument, NULL, 'i'},
-        {NULL, 0, NULL, 0},
-    };
     LinkPrinter printer = {.view = view};
-    const char *from = NULL, *to = NULL;
-    optind = 1;
-    for (int c = 0; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (c) {
-        case 'f':
-            from = optarg;
-            break;
-        case 't':
-            to = optarg;
-            break;
-        case 'i':
-            printer.ids = true;
-            break;
-        default:
-            return EXIT_USAGE;
-        }
+    const char *from = NULL;
+    const char *to = NULL;
+    const CommandOption rows[] = {{"from", 0, COMMAND_TEXT, .to = &from},
+                                  {"to", 0, COMMAND_TEXT, .to = &to},
+                                  {"ids", 0, COMMAND_FLAG, .to = &printer.ids}};
+    CommandLine line = {.command = "db",
+                        .usage = "usage: ragno db DIR links [--from URL|--to URL] [--ids]\n",
+                        .options = rows,
+                        .n_options = 3};
+    int status = command_line_take(&line, argc, argv);
+    if (status == 0 && from != NULL && to != NULL) {
+        status = command_line_complain(&line, "either --from or --to, not both:", to);
     }
-    if (optind != argc || (from != NULL && to != NULL)) {
-        (void)fprintf(stderr, "usage: ragno db DIR links [--from URL|--to URL] [--ids]\n");
-        return EXIT_USAGE;
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
     buffer_init(&printer.from_url, BUFFER_NO_LIMIT);
     uint64_t index = 0;

@@ -147,31 +147,6 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
     return command->kind == NULL ? export_tables_complain("unknown kind", line.words[1]) : 0;
 }
 
-static int export_tables_status_of(Result rc)
-{
-    switch (rc) {
-    case RESULT_OK:
-        return 0;
-    case RESULT_DAMAGED:
-    case RESULT_VERSION:
-    case RESULT_LOCKED:
-        return EXIT_DIRECTORY;
-    case RESULT_IO:
-    case RESULT_FULL:
-    case RESULT_NOT_FOUND:
-    case RESULT_EXISTS:
-        return EXIT_IO;
-    case RESULT_MEMORY:
-    case RESULT_LIMIT:
-    case RESULT_INVALID:
-    case RESULT_CLOSED:
-    case RESULT_TIMEOUT:
-    case RESULT_INTERNAL:
-        break;
-    }
-    return 1;
-}
-
 static void show_progress(void *context, uint64_t done, uint64_t total, uint64_t n_rows)
 {
     progress_show(context, done, total, n_rows, mono_now());
@@ -207,7 +182,7 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
     rc = output_file_close(&output, rc);
     buffer_destroy(&archive);
     progress_end(&command->progress);
-    return short_read_signal() != 0 ? 128 + short_read_signal() : export_tables_status_of(rc);
+    return short_read_signal() != 0 ? 128 + short_read_signal() : exit_status_of(rc);
 }
 
 static int export_tables_run(ExportCommand *command)

@@ -132,9 +132,7 @@ static int plan_crawl(const char *directory, const CheckOptions *options, bool j
         Result rc = plan_crawl_run(plan, options, json);
         if (rc != RESULT_OK) {
             (void)fprintf(stderr, "ragno plan: %s: %s\n", directory, result_name(rc));
-            status = rc == RESULT_DAMAGED || rc == RESULT_VERSION ? EXIT_DIRECTORY
-                     : rc == RESULT_MEMORY                        ? EXIT_INTERNAL
-                                                                  : EXIT_IO;
+            status = exit_status_of(rc);
         }
     }
     buffer_destroy(&error);

@@ -8,6 +8,7 @@
 
 #include "command/verify/verify_missing.h"
 #include "command/verify/verify_run.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"
@@ -295,53 +296,29 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     return rc;
 }
 
-static int verify_usage(FILE *out)
-{
-    (void)fprintf(
-        out,
-        "usage: ragno verify DIR [--repair] [--refetch] [--moved FILE]...\n"
-        "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
-        "  --repair   writes schedule, host counters and indices anew, makes lost lists of links\n"
-        "             from stored answers, moves broken ends of WARC files aside\n"
-        "  --refetch  the same, and schedules pages again that are in no WARC file\n"
-        "  --moved FILE  the WARC file FILE was moved away: nothing in it is missed, now or "
-        "later.\n"
-        "             Its index stays in DIR/warc, or lies beside FILE and is copied there\n"
-        "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
-        "17 in use (--repair).\n");
-    return out == stdout ? 0 : 2;
-}
+static const char verify_usage[] =
+    "usage: ragno verify DIR [--repair] [--refetch] [--moved FILE]...\n"
+    "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
+    "  --repair   writes schedule, host counters and indices anew, makes lost lists of links\n"
+    "             from stored answers, moves broken ends of WARC files aside\n"
+    "  --refetch  the same, and schedules pages again that are in no WARC file\n"
+    "  --moved FILE  the WARC file FILE was moved away: nothing in it is missed, now or "
+    "later.\n"
+    "             Its index stays in DIR/warc, or lies beside FILE and is copied there\n"
+    "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
+    "17 in use (--repair).\n";
 
-#define MOVED_OPTION "--moved="
+/* --moved; there is room for as many as there are words. */
+typedef struct MovedFiles {
+    const char **names;
+    size_t n;
+} MovedFiles;
 
-static bool is_moved_option(const char *word)
+static int verify_take_moved(void *to, const char *file)
 {
-    return strncmp(word, MOVED_OPTION, strlen(MOVED_OPTION)) == 0;
-}
-
-/* -1: go on; else the exit status. */
-static int verify_parse(VerifyOptions *options, int argc, char **argv, const char **moved)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            return verify_usage(stdout);
-        }
-        if (strcmp(argv[i], "--repair") == 0) {
-            options->repair = true;
-        } else if (strcmp(argv[i], "--refetch") == 0) {
-            options->refetch = true;
-        } else if (is_moved_option(argv[i])) {
-            moved[options->n_moved++] = argv[i] + strlen(MOVED_OPTION);
-        } else if (strcmp(argv[i], "--moved") == 0 && i + 1 < argc) {
-            moved[options->n_moved++] = argv[++i];
-        } else if (argv[i][0] != '-' && options->directory == NULL) {
-            options->directory = argv[i];
-        } else {
-            (void)fprintf(stderr, "ragno verify: unexpected '%s'\n", argv[i]);
-            return verify_usage(stderr);
-        }
-    }
-    return options->directory == NULL ? verify_usage(stderr) : -1;
+    MovedFiles *moved = to;
+    moved->names[moved->n++] = file;
+    return 0;
 }
 
 static int verify_run_one(const VerifyOptions *options)
@@ -370,14 +347,29 @@ static int verify_run_one(const VerifyOptions *options)
 
 int verify_main(int argc, char **argv)
 {
-    const char **moved = calloc((size_t)argc + 1, sizeof *moved);
-    if (moved == NULL) {
+    MovedFiles moved = {.names = calloc((size_t)argc + 1, sizeof *moved.names)};
+    VerifyOptions options = {.out = stdout};
+    const CommandOption rows[] = {
+        {"repair", 0, COMMAND_FLAG, .to = &options.repair},
+        {"refetch", 0, COMMAND_FLAG, .to = &options.refetch},
+        {"moved", 0, COMMAND_TAKE, .to = &moved, .take = verify_take_moved}};
+    CommandLine line = {.command = "verify",
+                        .usage = verify_usage,
+                        .options = rows,
+                        .n_options = 3,
+                        .words_least = 1,
+                        .words_most = 1};
+    if (moved.names == NULL) {
         (void)fprintf(stderr, "ragno verify: out of memory\n");
         return EXIT_IO;
     }
-    VerifyOptions options = {.out = stdout, .moved = moved};
-    int status = verify_parse(&options, argc, argv, moved);
-    status = status < 0 ? verify_run_one(&options) : status;
-    free(moved);
-    return status;
+    int status = command_line_take(&line, argc, argv);
+    if (status == 0) {
+        options.directory = line.words[0];
+        options.moved = moved.names;
+        options.n_moved = moved.n;
+        status = verify_run_one(&options);
+    }
+    free(moved.names);
+    return status == COMMAND_HELPED ? 0 : status;
 }
