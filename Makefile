@@ -241,6 +241,10 @@ unit: $(if $(T),$(if $(findstring :,$(T)),,$(T:%=$(OUT)/tests/test_%)),$(UNIT_BI
 integration: all $(OUT)/web $(OUT)/sim $(CRASH_BIN) $(OUT)/sim
 	@OUT=$(OUT) tests/run --integration $(T)
 
+## make requests        a table: what the servers of the last integration tests saw, beside crawl.log
+requests:
+	@OUT=$(OUT) tests/run --requests
+
 ## make sim             crawls of simulated webs in virtual time
 sim: $(OUT)/sim
 	@OUT=$(OUT) tests/run --sim

@@ -218,6 +218,12 @@ def reload_by_signal(report, path):
         report.equal("SIGHUP: the new limit ends the crawl", code, 14)
 
 
+def few_descriptors(report, path):
+    result = harness.run(["prlimit", "--nofile=20:20", f"{harness.OUT}/ragno", "-d", path + "/crawl", "http://a.example/"])
+    report.check("20 descriptors: refused with the reason", result.returncode == 3 and "ulimit -n" in result.stderr and
+                 not os.path.exists(path + "/crawl"), f"{result.returncode} {result.stderr}")
+
+
 if __name__ == "__main__":
-    harness.main(command_line, check_and_start_agree, bad_seed_line, directories, disk_nearly_full, disk_full,
+    harness.main(few_descriptors, command_line, check_and_start_agree, bad_seed_line, directories, disk_nearly_full, disk_full,
                  no_name_server, reload_by_signal)

@@ -22,6 +22,13 @@ for line in sys.stdin:
     out.flush()
     print(json.dumps({"score": 0.9 if "/d3/" in page["url"] else 0.01}), flush=True)
 """
+GREETING = """
+import sys
+print("Scorer 2.1 ready (model of 2020)", flush=True)
+print("\\x1b[31mloading ...", flush=True)
+for line in sys.stdin:
+    print(0.9, flush=True)
+"""
 SLOW = """
 import sys, time
 for line in sys.stdin:
@@ -119,6 +126,30 @@ def a_silent_one(report, path):
         report.check("the log says why", "no answer within score.command_timeout" in file.read())
 
 
+def one_that_greets(report, path):
+    found, status = survives(report, path, "greeting", program(path, "greeting", GREETING), "--set",
+                             "score.command_queue=65536")
+    report.check("all are scored", {round(s, 6) for s in found.values()} == {0.9} and
+                 status["classify_starts"] == "1", f"{set(found.values())} {status}")
+    with open(path + "/greeting/ragno.log", encoding="latin-1") as file:
+        log = file.read()
+    report.check("the log quotes what was left out", 'line="Scorer 2.1 ready (model of 2020)"' in log and
+                 'line="?[31mloading ..."' in log, log[-800:])
+
+
+def one_that_is_not_there(report, path):
+    survives(report, path, "none", "no-such-program-anywhere")
+    with open(path + "/none/ragno.log", encoding="latin-1") as file:
+        report.check("the log says so", "there is no such program (score.command)" in file.read())
+
+
+def one_that_talks(report, path):
+    survives(report, path, "talking", "while read line; do echo 0.5; echo 0.5 more; done")
+    with open(path + "/talking/ragno.log", encoding="latin-1") as file:
+        log = file.read()
+    report.check("the log quotes it", 'said="0.5' in log, log[-800:])
+
+
 def a_lying_one(report, path):
     found, status = survives(report, path, "lying", program(path, "lying", LYING), "--set",
                              "score.command_queue=65536")
@@ -189,5 +220,5 @@ def fasttext(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(every_page_is_scored, a_dead_one, a_slow_one, a_silent_one, a_lying_one, garbage,
+    harness.main(every_page_is_scored, a_dead_one, a_slow_one, a_silent_one, a_lying_one, one_that_greets, one_that_is_not_there, one_that_talks, garbage,
                  a_stop_does_not_wait, fasttext)

@@ -359,5 +359,29 @@ def its_end(report, path):
         report.check("whoever was answered got an answer", set(codes) <= {0, 200, 503}, codes)
 
 
+def silent_clients(report, path):
+    """More connections that ask for nothing than there are places: whoever asks is answered all the same."""
+    with harness.Web(path, hosts=2, pages=2000) as web, Crawl(path, web) as crawl:
+        idle = [socket.create_connection(("127.0.0.1", crawl.port)) for _ in range(113)]
+        half = [s.sendall(b"GET /metrics HTTP/1.1\r\nHost:") for s in idle[::2]]
+        start = time.monotonic()
+        status, _, text = crawl.ask("/metrics")
+        report.check(f"113 silent connections do not block /metrics ({len(half)} half-open)", status == 200 and
+                     "ragno_" in text and time.monotonic() - start < 20, f"{status} {time.monotonic() - start:.1f} s")
+        for each in idle:
+            each.close()
+
+
+def paused_at_once(report, path):
+    """With a status every ten minutes, a pause is told at once."""
+    with harness.Web(path, hosts=2, pages=2000) as web, \
+            Crawl(path, web, "--set", "log.status_interval=10m") as crawl:
+        harness.run([RAGNO, "ctl", crawl.directory, "pause"])
+        said = harness.until(lambda: '"paused"' in harness.run(
+            [RAGNO, "status", crawl.directory, "--json"]).stdout, 20)
+        with open(crawl.directory + "/status.json", encoding="utf-8") as file:
+            report.check("a pause is in status.json at once", said and '"paused"' in file.read())
+
+
 if __name__ == "__main__":
-    harness.main(what_it_tells, to_whom, who_may_change_what, where_it_listens, how_it_looks, its_end)
+    harness.main(silent_clients, paused_at_once, what_it_tells, to_whom, who_may_change_what, where_it_listens, how_it_looks, its_end)

@@ -478,14 +478,27 @@ static Result check_seeds(const AgentOptions *options, Buffer *error)
     return rc;
 }
 
+#define FILES_LEAST 64u /* logs, database, archive, wake-ups, and a few connections */
+
 /* As many descriptors as the system lets this user have. */
-static void raise_file_limit(void)
+static Result raise_file_limit(Buffer *error)
 {
     struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
+        return RESULT_OK;
+    }
+    if (files.rlim_cur < files.rlim_max) {
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
+    if (files.rlim_cur >= FILES_LEAST) {
+        return RESULT_OK;
+    }
+    (void)buffer_printf(error,
+                        "this process may open only %llu files at once (ulimit -n), and a crawl "
+                        "needs %u at least",
+                        (unsigned long long)files.rlim_cur, FILES_LEAST);
+    return RESULT_IO;
 }
 
 /* An agent of a cluster is nothing before it has joined. */
@@ -510,11 +523,13 @@ int agent_run(const AgentOptions *options)
     memset(&parts, 0, sizeof parts);
     parts.news = -1;
     memory_budget_tune_malloc(config);
-    raise_file_limit();
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     xmlInitParser();
     /* What can be refused is refused before anything is created. */
-    Result rc = check_seeds(options, &error);
+    Result rc = raise_file_limit(&error);
+    if (rc == RESULT_OK) {
+        rc = check_seeds(options, &error);
+    }
     if (rc == RESULT_OK) {
         rc = parts_identify(&parts, config, &error);
     }

@@ -376,8 +376,10 @@ static void tell_disk(const Helm *helm, bool is_low)
     long long free_bytes = (long long)monitor_disk_free(helm->monitor);
     if (is_low) {
         LOG_WARN("agent", "paused",
-                 "reason=\"disk nearly full\" path=%s free_bytes=%lld crawl.min_free_disk=%lld "
+                 "reason=\"%s\" path=%s free_bytes=%lld crawl.min_free_disk=%lld "
                  "next=\"make room until %lld bytes are free, or lower crawl.min_free_disk\"",
+                 atomic_load(&helm->parts->stuck) ? "disk full: nothing can be written"
+                                                  : "disk nearly full",
                  path, free_bytes, least, 2 * least);
     } else {
         LOG_WARN("agent", "resumed",
@@ -575,6 +577,9 @@ void helm_tick(Helm *helm, MonoTime now)
         network_look_at_clock(&helm->network, now, wall);
         reasons |= network_look(&helm->network, helm->parts, now, wall);
         network_look_recheck(&helm->network, helm->parts, now, wall);
+    }
+    if ((reasons != 0) != (helm->parts->pauses != 0)) {
+        monitor_tell_soon(helm->monitor, now);
     }
     parts_pause(helm->parts, reasons);
     note_tail(helm, now);

@@ -645,6 +645,11 @@ bool monitor_disk_low(Monitor *monitor)
     return monitor->disk_low;
 }
 
+void monitor_tell_soon(Monitor *monitor, MonoTime now)
+{
+    monitor->next_line = now;
+}
+
 void monitor_set_state(Monitor *monitor, CrawlState state)
 {
     monitor->state = state;

@@ -38,6 +38,9 @@ Result monitor_open_log(const AgentOptions *options, const char *directory, Buff
 Result monitor_new(Monitor **monitor, const AgentOptions *options, const CrawlStore *store,
                    AgentParts *parts, uint64_t elapsed_before_ms);
 void monitor_delete(Monitor *monitor);
+/* The state has changed: the next line of status comes at once, and not within log.status_interval.
+ */
+void monitor_tell_soon(Monitor *monitor, MonoTime now);
 void monitor_set_state(Monitor *monitor, CrawlState state);
 /* Does what is due. */
 void monitor_tick(Monitor *monitor, MonoTime now);

@@ -218,7 +218,10 @@ Result web_token_read(const char *path, Buffer *out, Buffer *error)
 
 /* ---- Web ---- */
 
-#define PATIENCE_S 30u             /* a connection that says nothing for so long is closed */
+/* A connection that says nothing for so long is closed: whoever connects and is silent must not
+ * take all WEB_CLIENTS places from those who ask. A request that waits for its answer has no such
+ * time. */
+#define PATIENCE_S 3u
 #define MEMORY     ((size_t)32768) /* of a connection: for its request, headers and all */
 #define STACK      ((size_t)1 << 20)
 #define ROWS       50u

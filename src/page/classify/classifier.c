@@ -40,8 +40,13 @@ typedef struct ClassifyProcess {
     pid_t pid; /* 0: there is none */
     int in;    /* its standard input */
     int out;
-    int interrupt; /* an eventfd; -1: none */
+    int interrupt;        /* an eventfd; -1: none */
+    bool may_greet;       /* it has not answered yet */
+    unsigned n_greetings; /* lines that were left out */
 } ClassifyProcess;
+
+#define CLASSIFY_GREETINGS   16u /* lines before the first answer */
+#define CLASSIFY_QUOTE_BYTES 101u
 
 #define PIECE ((size_t)16384)
 
@@ -118,6 +123,8 @@ static Result classify_process_start(ClassifyProcess *process, char *const argv[
     (void)close(from[1]);
     process->in = to[1];
     process->out = from[0];
+    process->may_greet = true;
+    process->n_greetings = 0;
     return RESULT_OK;
 }
 
@@ -176,7 +183,41 @@ static Result write_some(const ClassifyProcess *process, Exchange *exchange)
     return RESULT_OK;
 }
 
-static Result classify_process_read_some(const ClassifyProcess *process, Exchange *exchange)
+/* A line as the log quotes it: of a stranger's, so it has neither quotes nor control characters. */
+static void classify_quote(const char *line, size_t length, char out[CLASSIFY_QUOTE_BYTES])
+{
+    size_t n = length < CLASSIFY_QUOTE_BYTES - 1 ? length : CLASSIFY_QUOTE_BYTES - 1;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = line[i] < ' ' || line[i] > '~' || line[i] == '"' ? '?' : line[i];
+    }
+    out[n] = '\0';
+}
+
+/* What a program says before its first answer (its name, a licence) is no answer: complete lines at
+ * the beginning that are neither a number nor an object nor a label are left out. */
+static void classify_leave_out_greeting(ClassifyProcess *process, Buffer *answers)
+{
+    char *end = NULL;
+    while (process->may_greet && answers->length > 0 &&
+           (end = memchr(answers->data, '\n', answers->length)) != NULL) {
+        size_t length = (size_t)(end - answers->data) + 1;
+        char quote[CLASSIFY_QUOTE_BYTES];
+        if (strchr("0123456789+-.{ \t_", answers->data[0]) != NULL ||
+            process->n_greetings == CLASSIFY_GREETINGS) {
+            process->may_greet = false;
+            return;
+        }
+        classify_quote(answers->data, length - 1, quote);
+        LOG_WARN("classify", "the classifier says something before its answers: left out",
+                 "line=\"%s\"", quote);
+        process->n_greetings++;
+        memmove(answers->data, answers->data + length, answers->length - length);
+        answers->length -= length;
+        answers->data[answers->length] = '\0';
+    }
+}
+
+static Result classify_process_read_some(ClassifyProcess *process, Exchange *exchange)
 {
     Buffer *answers = exchange->answers;
     Result rc = buffer_reserve(answers, PIECE);
@@ -187,16 +228,17 @@ static Result classify_process_read_some(const ClassifyProcess *process, Exchang
     if (n <= 0) {
         return n == 0 ? RESULT_CLOSED : errno == EAGAIN || errno == EINTR ? RESULT_OK : RESULT_IO;
     }
-    size_t end = answers->length + (size_t)n;
-    for (size_t i = answers->length; i < end; i++) {
+    answers->length += (size_t)n;
+    answers->data[answers->length] = '\0';
+    classify_leave_out_greeting(process, answers);
+    for (size_t i = exchange->line_start; i < answers->length; i++) {
         if (answers->data[i] == '\n') {
             exchange->n_lines++;
             exchange->line_start = i + 1;
         }
     }
-    answers->length = end;
-    answers->data[end] = '\0';
-    return end - exchange->line_start > CLASSIFY_ANSWER_BYTES ? RESULT_LIMIT : RESULT_OK;
+    return answers->length - exchange->line_start > CLASSIFY_ANSWER_BYTES ? RESULT_LIMIT
+                                                                          : RESULT_OK;
 }
 
 /* Milliseconds that are left, for poll; 0: none. */
@@ -206,7 +248,7 @@ static int left_ms(MonoTime deadline)
     return ms <= 0 ? 0 : ms > 60000 ? 60000 : (int)ms + 1;
 }
 
-static Result exchange_some(const ClassifyProcess *process, Exchange *exchange, int wait_ms)
+static Result exchange_some(ClassifyProcess *process, Exchange *exchange, int wait_ms)
 {
     bool writes = exchange->written < exchange->questions->length;
     struct pollfd fds[3] = {{.fd = process->interrupt, .events = POLLIN},
@@ -332,8 +374,15 @@ static void classifier_give_up(Classifier *classifier, Result why)
     pause_ms <<= doublings;
     pause_ms = pause_ms < PAUSE_MS_MAX ? pause_ms : PAUSE_MS_MAX;
     classifier->failures++;
+    char said[CLASSIFY_QUOTE_BYTES];
+    const Buffer *answers = &classifier->answers;
+    const char *end = answers->length == 0 ? NULL : memchr(answers->data, '\n', answers->length);
+    classify_quote(buffer_string(answers),
+                   end == NULL ? answers->length : (size_t)(end - answers->data), said);
+    bool is_none = why == RESULT_CLOSED && WIFEXITED(status) && WEXITSTATUS(status) == 127;
     LOG_WARN("classify", "the classifier failed; pages get score.command_default meanwhile",
-             "why=\"%s\" failures=%u restart_ms=%lld", classifier_words_of(why),
+             "why=\"%s\" said=\"%s\" failures=%u restart_ms=%lld",
+             is_none ? "there is no such program (score.command)" : classifier_words_of(why), said,
              classifier->failures, (long long)pause_ms);
     atomic_store(&classifier->down_until_ns, mono_add_ms(mono_now(), pause_ms).ns);
 }
