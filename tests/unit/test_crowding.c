@@ -124,7 +124,36 @@ static void who_obeys_a_rate_or_was_never_heard_of_is_not_slow(void)
     free(w);
 }
 
+/* A body that has dripped for so long, of which so much has come, of a host that is new; n_new
+ * others wait, and new ones may have 32 connections. */
+static bool loses_its_place(int64_t age_ms, uint64_t bytes, size_t n_new)
+{
+    World *w = world_of(1, STANDING_NEW, 64);
+    w->transfers[0].timer.start = mono_add_ms(NOW, -age_ms);
+    w->transfers[0].timer.phase_start = w->transfers[0].timer.start;
+    w->transfers[0].timer.bytes = bytes;
+    w->crowd.n_new = n_new;
+    w->crowd.most_new = 32;
+    CU_ASSERT_TRUE(crowding_look(&w->crowding, &w->crowd, NOW));
+    bool loses = w->visit_states[0].turn.slowed;
+    free(w);
+    return loses;
+}
+
+static void the_more_wait_the_sooner_a_new_host_that_drips_is_known(void)
+{
+    CU_ASSERT_TRUE(loses_its_place(1000, 100, 1));
+    CU_ASSERT_FALSE(loses_its_place(900, 100, 32));
+    CU_ASSERT_TRUE(loses_its_place(510, 100, 64));
+    CU_ASSERT_FALSE(loses_its_place(490, 100, 64));
+    CU_ASSERT_TRUE(loses_its_place(260, 100, 10000));
+    CU_ASSERT_FALSE(loses_its_place(240, 100, 10000));
+    CU_ASSERT_FALSE(loses_its_place(260, 2200, 10000)); /* it has sent something worth while */
+}
+
 UNIT_MAIN("crowding",
+          {"the more wait, the sooner a new host that drips is known",
+           the_more_wait_the_sooner_a_new_host_that_drips_is_known},
           {"slow ones have their share, whatever the number of connections",
            slow_ones_have_their_share_whatever_the_number_of_connections},
           {"the slowest goes, one for each that waits", the_slowest_goes_for_each_that_waits},

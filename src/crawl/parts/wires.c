@@ -176,12 +176,13 @@ static void wire_crowded(void *context, FetchCrowd *crowd)
     AgentParts *parts = context;
     FrontierStats stats;
     StandingShares shares = standing_shares(&parts->shares);
+    size_t connections = atomic_load(&parts->connections);
     frontier_stats(parts->frontier, &stats);
-    *crowd = (FetchCrowd){
-        .n_new = stats.crowd.waiting[STANDING_NEW],
-        .n_proven = stats.crowd.waiting[STANDING_PROVEN],
-        .n_ill = stats.crowd.ill,
-        .most_ill = standing_most(&shares, STANDING_ILL, atomic_load(&parts->connections))};
+    *crowd = (FetchCrowd){.n_new = stats.crowd.waiting[STANDING_NEW],
+                          .most_new = standing_most(&shares, STANDING_NEW, connections),
+                          .n_proven = stats.crowd.waiting[STANDING_PROVEN],
+                          .n_ill = stats.crowd.ill,
+                          .most_ill = standing_most(&shares, STANDING_ILL, connections)};
 }
 
 static void wire_slowed(void *context)

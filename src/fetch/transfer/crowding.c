@@ -94,13 +94,15 @@ static double rate_of(const Transfer *transfer, MonoTime now)
 
 /* It has had its time, and has used it badly. A host that was never heard of is a matter of
  * new_patience. */
-static bool crowding_is_slow(const Transfer *transfer, MonoTime now)
+static bool crowding_is_slow(const Crowding *crowding, const Transfer *transfer, MonoTime now)
 {
     const TransferTimer *timer = &transfer->timer;
     bool is_receiving = timer->phase == PHASE_RECEIVING;
     bool was_heard = is_receiving || transfer->visit_state->politeness.standing.has_answered;
-    bool drips = is_receiving && standing_drips(crowding_answer_ms(transfer, now), timer->bytes,
-                                                transfer->most_bytes_s);
+    bool is_new = transfer->visit_state->turn.standing == STANDING_NEW;
+    bool drips = is_receiving && standing_drips(crowding_answer_ms(transfer, now),
+                                                is_new ? crowding->patience_ms : STANDING_DRIP_MS,
+                                                timer->bytes, transfer->most_bytes_s);
     return drips || (was_heard &&
                      standing_is_slow(age_ms(transfer, now), timer->bytes, transfer->most_bytes_s));
 }
@@ -111,7 +113,7 @@ static bool crowding_slow_down(const Crowding *crowding, MonoTime now)
     bool has_slowed = false;
     for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
         Transfer *transfer = crowding->pool->transfers[i];
-        if (transfer->visit_state != NULL && crowding_is_slow(transfer, now) &&
+        if (transfer->visit_state != NULL && crowding_is_slow(crowding, transfer, now) &&
             visit_turn_slow_down(transfer->visit_state, crowding->options->shares)) {
             has_slowed = true;
         }
@@ -124,6 +126,7 @@ bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now)
     unsigned threads = crowding->options->threads;
     crowding->next = mono_add_ms(now, CROWDING_LOOK_MS);
     crowding->crowd = *crowd;
+    crowding->patience_ms = standing_drip_ms(crowd->n_new, crowd->most_new);
     crowding->is_crowded = crowd->n_new > 0 || crowd->n_proven > 0 || is_gate_closed(crowding);
     crowding->has_slowed = crowding->is_crowded && crowding_slow_down(crowding, now);
     crowding->crowd.n_new = (crowd->n_new + threads - 1) / threads; /* the others look, too */
@@ -197,7 +200,8 @@ static Transfer *slow_connection(const Crowding *crowding, MonoTime now)
     for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
         Transfer *transfer = crowding->pool->transfers[i];
         const VisitState *visit_state = transfer->visit_state;
-        if (visit_state != NULL && visit_state->turn.slowed && crowding_is_slow(transfer, now) &&
+        if (visit_state != NULL && visit_state->turn.slowed &&
+            crowding_is_slow(crowding, transfer, now) &&
             (crowd->n_proven > 0 || visit_state->turn.standing == STANDING_NEW) &&
             (slowest == NULL || rate_of(transfer, now) < rate_of(slowest, now))) {
             slowest = transfer;

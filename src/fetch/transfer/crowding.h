@@ -49,10 +49,11 @@ void transfer_pool_destroy(TransferPool *pool);
 typedef struct Crowding {
     const FetcherOptions *options;
     const TransferPool *pool;
-    MonoTime next;    /* look */
-    bool is_crowded;  /* as of the last one */
-    bool has_slowed;  /* by the last look more of them count as slow */
-    FetchCrowd crowd; /* for whom no transfer has been broken off yet */
+    MonoTime next;       /* look */
+    bool is_crowded;     /* as of the last one */
+    bool has_slowed;     /* by the last look more of them count as slow */
+    int64_t patience_ms; /* with bodies of new hosts that drip, by the last look */
+    FetchCrowd crowd;    /* for whom no transfer has been broken off yet */
     _Atomic uint64_t n_new;
     _Atomic uint64_t n_slow; /* broken off since the start */
 } Crowding;

@@ -57,7 +57,8 @@ typedef struct FetcherOptions {
 
 /* Who waits only for a connection. */
 typedef struct FetchCrowd {
-    size_t n_new;    /* addresses of hosts that no page has come from yet */
+    size_t n_new;    /* addresses of hosts that no page has come from yet, */
+    size_t most_new; /* and how many of them may be in flight */
     size_t n_proven; /* of hosts that have sent one */
     size_t n_ill;    /* visit states in flight that fail or are slow, */
     size_t most_ill; /* and how many of them may be */

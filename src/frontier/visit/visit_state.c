@@ -47,9 +47,18 @@ bool standing_is_slow(int64_t took_ms, uint64_t bytes, int64_t most_bytes_s)
     return standing_is_below(took_ms, bytes, most_bytes_s, STANDING_SLOW_MS, STANDING_SLOW_BYTES);
 }
 
-bool standing_drips(int64_t took_ms, uint64_t bytes, int64_t most_bytes_s)
+bool standing_drips(int64_t took_ms, int64_t patience_ms, uint64_t bytes, int64_t most_bytes_s)
 {
-    return standing_is_below(took_ms, bytes, most_bytes_s, STANDING_DRIP_MS, STANDING_DRIP_BYTES);
+    return standing_is_below(took_ms, bytes, most_bytes_s, patience_ms, STANDING_DRIP_BYTES);
+}
+
+int64_t standing_drip_ms(size_t waiting, size_t most)
+{
+    if (waiting <= most) {
+        return STANDING_DRIP_MS;
+    }
+    int64_t ms = (int64_t)((double)STANDING_DRIP_MS * (double)most / (double)waiting);
+    return ms > STANDING_DRIP_LEAST_MS ? ms : STANDING_DRIP_LEAST_MS;
 }
 
 /* Answers that say no come at once. */

@@ -145,11 +145,16 @@ typedef struct StandingRecord {
  * that means well has sent more at once. */
 #define STANDING_DRIP_MS    INT64_C(1000)
 #define STANDING_DRIP_BYTES INT64_C(8192) /* a second */
+/* While many new hosts wait for each connection, so much sooner (standing_drip_ms). */
+#define STANDING_DRIP_LEAST_MS INT64_C(250)
 
 /* most_bytes_s: what the operator lets it send at most, 0 = no matter: obeying that is not slow. */
 bool standing_is_slow(int64_t took_ms, uint64_t bytes, int64_t most_bytes_s);
-/* The same of a body that is still coming, since its first byte. */
-bool standing_drips(int64_t took_ms, uint64_t bytes, int64_t most_bytes_s);
+/* The same of a body that is still coming, since its first byte; patience_ms: the least time. */
+bool standing_drips(int64_t took_ms, int64_t patience_ms, uint64_t bytes, int64_t most_bytes_s);
+/* That time for new hosts: ten thousand that drip are tried in half a minute, not in two. waiting:
+ * new hosts, most: connections that they may have. */
+int64_t standing_drip_ms(size_t waiting, size_t most);
 Standing standing_of(const StandingRecord *record, const HostHealth *health);
 /* The shares as they are now; NULL: none has a bound. */
 StandingShares standing_shares(const LiveShares *live);

@@ -149,7 +149,7 @@ Result due_entries_add(DueEntries *due, Standing standing, DuePlace *place, unsi
                        MonoTime time)
 {
     place->level = (uint8_t)(level < SCHEDULE_MAX_LEVELS ? level : SCHEDULE_MAX_LEVELS - 1);
-    Result rc = heap_push(&due->at[standing][place->level], &place->node, time.ns, 0);
+    Result rc = heap_push(&due->at[standing][place->level], &place->node, time.ns, due->n_added++);
     if (rc == RESULT_OK) {
         due->count[standing]++;
         note_level(due, standing, place->level);
@@ -280,9 +280,12 @@ static Result place_due(Workbench *workbench, WorkbenchEntry *entry)
 {
     Result rc = RESULT_OK;
     for (size_t s = 0; s < STANDINGS && rc == RESULT_OK; s++) {
-        const HeapNode *best = heap_top(&entry->ready[s]);
+        HeapNode *best = heap_top(&entry->ready[s]);
         if (best != NULL) {
             MonoTime time = mono_later(entry->next_fetch, (MonoTime){(int64_t)best->tie});
+            if (s == STANDING_NEW && !visit_state_of(best)->politeness.standing.has_answered) {
+                time = mono_add_ms(time, WORKBENCH_UNHEARD_MS);
+            }
             rc = due_entries_add(&workbench->due, (Standing)s, &entry->due[s], (unsigned)best->key,
                                  time);
         }
@@ -408,6 +411,9 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
 {
     assert(visit_state->todo.entry == NULL);
     WorkbenchEntry *entry = NULL;
+    if (visit_state->politeness.next_fetch.ns == 0) {
+        visit_state->politeness.next_fetch = now; /* it has never been asked: due since now */
+    }
     Result rc = workbench_find_entry(workbench, &visit_state->address.ip, &entry);
     if (rc != RESULT_OK) {
         return rc;

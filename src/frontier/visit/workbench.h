@@ -59,7 +59,8 @@ typedef struct DueEntries {
     uint64_t levels[STANDINGS];              /* bit l: at[.][l] is not empty */
     size_t count[STANDINGS];
     LevelBias bias;
-    uint64_t ticket; /* turns so far, for the bias */
+    uint64_t ticket;  /* turns so far, for the bias */
+    uint64_t n_added; /* equals go in this order */
 } DueEntries;
 
 /* The bias is strict. */
@@ -130,6 +131,10 @@ bool workbench_entry_has_ready(const WorkbenchEntry *entry);
 VisitState *workbench_entry_take(WorkbenchEntry *entry, Standing standing);
 /* Any that is queued; there is one. It stays queued. */
 VisitState *workbench_entry_any(const WorkbenchEntry *entry);
+
+/* Of new hosts those that have answered go first, as if the others were due so much later: the
+ * hosts that came first are proven before all are asked for their robots.txt. */
+#define WORKBENCH_UNHEARD_MS 10000
 
 /* How leases are asked for (cluster/lease/lease_holder.h). */
 typedef struct WorkbenchLeases {

@@ -681,6 +681,13 @@ Result batch_finish(Batch *batch)
                : rc;
 }
 
+static int batch_compare_hosts(const void *a, const void *b)
+{
+    uint32_t x = ((const CommitHost *)a)->host;
+    uint32_t y = ((const CommitHost *)b)->host;
+    return x < y ? -1 : x > y;
+}
+
 CommitNotice *batch_notice(const Batch *batch)
 {
     CommitNotice *notice = calloc(1, sizeof *notice);
@@ -716,5 +723,7 @@ CommitNotice *batch_notice(const Batch *batch)
                 .host = host->host, .level = host->best_level, .revived = host->revived};
         }
     }
+    /* In the order in which they were named, they are asked for and loaded. */
+    qsort(notice->hosts, notice->n_hosts, sizeof *notice->hosts, batch_compare_hosts);
     return notice;
 }
