@@ -157,5 +157,25 @@ def hosts_that_drip(report, path):
                      str(status[-1:]))
 
 
+KINDS = ("names", "links", "sitemaps", "zeros", "noise", "rules")
+
+
+def memory_of_bombs(report, path):
+    """Each kind of bomb alone, and all together: the crawl keeps to its budget and a fifth, by samples from outside."""
+    seconds = 6 * WINDOW if harness.FULL else 2 * WINDOW
+    budgets = (64, 192) if harness.FULL else (64,)
+    cases = [(budget, (kind,), 0) for budget in budgets for kind in KINDS] + [(192, KINDS, 500)]
+    for budget, kinds, n_drips in cases:
+        name = kinds[0] if len(kinds) == 1 else "all"
+        got, most, status = crowded(f"{path}/{name}{budget}", "between", kinds, n_drips, seconds,
+                                    f"crawl.memory={budget}Mi")
+        if harness.SANITIZED:
+            report.skip(f"residence beside bombs of {name}", memory.SHADOW)
+            continue
+        report.check(f"bombs of {name}: {most:.1f} Mi resident, of {budget} Mi and a fifth",
+                     0 < most <= budget * memory.SLACK, str(status[-1:]))
+        report.check(f"and good pages came beside them: {sum(got)}", sum(got) > 0, str(status[-1:]))
+
+
 if __name__ == "__main__":
-    harness.main(bombs_of_names, hosts_that_drip)
+    harness.main(bombs_of_names, hosts_that_drip, memory_of_bombs)
