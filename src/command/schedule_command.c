@@ -157,7 +157,7 @@ static Result in_transaction(Refused *refused, Piece *piece, uint64_t first)
     if (page_db_txn_begin(refused->db, false, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = schedule_open(&schedule, txn, NULL);
+    Result rc = schedule_open(&schedule, txn, NULL, page_db_journal(refused->db));
     rc = rc == RESULT_OK ? host_table_open(&hosts, txn, page_db_journal(refused->db)) : rc;
     rc = rc == RESULT_OK ? piece(refused, txn, schedule, hosts, first) : rc;
     if (rc == RESULT_OK) {

@@ -204,7 +204,8 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
         return RESULT_IO;
     }
     journal_set_rows(page_db_journal(tables->db), options->journal_bytes / JOURNAL_BYTES_A_ROW);
-    Result rc = schedule_open(&tables->schedule, txn, &options->schedule);
+    Result rc =
+        schedule_open(&tables->schedule, txn, &options->schedule, page_db_journal(tables->db));
     if (rc == RESULT_OK) {
         rc = host_table_open(&tables->hosts, txn, page_db_journal(tables->db));
     }

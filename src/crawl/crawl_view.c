@@ -101,7 +101,7 @@ static Result crawl_view_open_tables(CrawlView *view)
     Result rc = host_table_open(&view->hosts, txn, page_db_journal(view->db));
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     if (rc == RESULT_OK && mdb_dbi_open(txn, "schedule", 0, &dbi) == MDB_SUCCESS) {
-        rc = schedule_open(&view->schedule, txn, NULL);
+        rc = schedule_open(&view->schedule, txn, NULL, page_db_journal(view->db));
     }
     if (rc == RESULT_OK) {
         rc = group_table_open(&view->groups, txn);

@@ -141,7 +141,7 @@ static void set_up_store(Counted *c)
     }
     workload_delete(workload);
     require(page_db_txn_begin(c->db, false, &txn) == 0 &&
-                schedule_open(&c->schedule, txn, NULL) == RESULT_OK &&
+                schedule_open(&c->schedule, txn, NULL, NULL) == RESULT_OK &&
                 page_db_txn_commit(c->db, txn) == 0,
             "schedule_open");
 }

@@ -27,7 +27,7 @@ static bool open_tables(IngestStore *store, size_t journal_bytes)
     journal_set_rows(page_db_journal(store->db), journal_bytes / JOURNAL_BYTES_A_ROW);
     MDB_txn *txn = NULL;
     return page_db_txn_begin(store->db, false, &txn) == 0 &&
-           schedule_open(&store->schedule, txn, NULL) == RESULT_OK &&
+           schedule_open(&store->schedule, txn, NULL, page_db_journal(store->db)) == RESULT_OK &&
            wait_table_open(&store->waits, txn) == RESULT_OK &&
            host_table_open(&store->hosts, txn, page_db_journal(store->db)) == RESULT_OK &&
            body_table_open(&store->bodies, txn, page_db_journal(store->db)) == RESULT_OK &&

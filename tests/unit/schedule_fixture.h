@@ -12,7 +12,9 @@ typedef struct ScheduleFixture {
     char dir[FOLDER_BYTES];
     MDB_env *env;
     Schedule *schedule;
+    Journal *journal; /* NULL: none */
     uint64_t seed;
+    size_t journal_rows; /* of a generation; 0: it has none */
 } ScheduleFixture;
 
 static inline uint64_t schedule_fixture_draw(ScheduleFixture *f, uint64_t below)
@@ -37,14 +39,22 @@ static inline Result schedule_fixture_open(ScheduleFixture *f, const ScheduleOpt
     (void)mdb_env_set_mapsize(f->env, map_bytes);
     CU_ASSERT_EQUAL_FATAL(mdb_env_open(f->env, f->dir, MDB_NOSYNC, 0644), 0);
     MDB_txn *txn = schedule_fixture_begin(f, 0);
-    Result rc = schedule_open(&f->schedule, txn, options);
+    if (f->journal_rows > 0) {
+        CU_ASSERT_EQUAL(journal_create(txn), 0);
+        CU_ASSERT_EQUAL_FATAL(journal_open(&f->journal, txn, false), 0);
+        journal_set_rows(f->journal, f->journal_rows);
+    }
+    Result rc = schedule_open(&f->schedule, txn, options, f->journal);
     CU_ASSERT_EQUAL_FATAL(mdb_txn_commit(txn), 0);
+    journal_settle(f->journal, true);
     return rc;
 }
 
 static inline void schedule_fixture_close(ScheduleFixture *f)
 {
     schedule_close(f->schedule);
+    journal_close(f->journal);
+    f->journal = NULL;
     mdb_env_close(f->env);
 }
 

@@ -26,7 +26,9 @@ static inline void store_fixture_reopen(StoreFixture *fixture)
     MDB_txn *txn = NULL;
     CU_ASSERT_EQUAL_FATAL(page_db_open(&fixture->store.db, fixture->path, &options), 0);
     CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(fixture->store.db, false, &txn), 0);
-    CU_ASSERT_EQUAL_FATAL(schedule_open(&fixture->store.schedule, txn, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        schedule_open(&fixture->store.schedule, txn, NULL, page_db_journal(fixture->store.db)),
+        RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(held_table_open(&fixture->store.held, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(seed_table_open(&fixture->store.seeds, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(wait_table_open(&fixture->store.waits, txn), RESULT_OK);

@@ -80,7 +80,9 @@ static void open_revisits(World *w)
     ScheduleOptions schedule = {
         .levels = 16, .score_top = 1.0f, .score_ratio = 2.0f, .has_express = true};
     schedule_close(w->fixture.store.schedule);
-    CU_ASSERT_EQUAL_FATAL(schedule_open(&w->fixture.store.schedule, txn, &schedule), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(schedule_open(&w->fixture.store.schedule, txn, &schedule,
+                                        page_db_journal(w->fixture.store.db)),
+                          RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(revisit_table_open(&w->fixture.store.revisits, txn, true), RESULT_OK);
     store_fixture_commit(&w->fixture, txn);
     CU_ASSERT_EQUAL_FATAL(revisits_new(&w->revisits, &w->revisit_options, &w->fixture.store),

@@ -43,7 +43,7 @@ static void make_crawl(void)
     MDB_txn *txn = NULL;
     CU_ASSERT_EQUAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
     Schedule *schedule = NULL;
-    CU_ASSERT_EQUAL_FATAL(schedule_open(&schedule, txn, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(schedule_open(&schedule, txn, NULL, NULL), RESULT_OK);
     CU_ASSERT_EQUAL(page_db_set_state(db, txn, 1, 0, 5, 0), page_db_error_ok); /* no entry */
     CU_ASSERT_EQUAL(page_db_set_state(db, txn, 2, 0, 4, 0), page_db_error_ok);
     CU_ASSERT_EQUAL(page_db_set_state(db, txn, 3, 0, 2, 0), page_db_error_ok);

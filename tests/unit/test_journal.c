@@ -37,8 +37,9 @@ typedef struct Target {
     JournalTable table;
 } Target;
 
-static int apply(void *context, MDB_txn *txn, uint64_t word, const MDB_val *row)
+static int apply(void *context, Journal *journal, MDB_txn *txn, uint64_t word, const MDB_val *row)
 {
+    (void)journal;
     const Target *target = context;
     MDB_val key = {sizeof word, &word};
     MDB_val value = *row;
@@ -57,7 +58,7 @@ static MDB_txn *begin(const World *w, bool read_only)
 
 static void open_world(World *w)
 {
-    static const char *const names[JOURNAL_TABLES] = {NULL, "pages", "hosts", "bodies"};
+    static const char *const names[JOURNAL_TABLES] = {NULL, "pages", "hosts", "schedule", "bodies"};
     CU_ASSERT_EQUAL_FATAL(mdb_env_create(&w->env), 0);
     CU_ASSERT_EQUAL(mdb_env_set_mapsize(w->env, (size_t)64 << 20), 0);
     CU_ASSERT_EQUAL(mdb_env_set_maxdbs(w->env, 8), 0);

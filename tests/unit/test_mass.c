@@ -354,7 +354,7 @@ static World *world_new(const Graph *graph, uint32_t n)
     add_pages(w, &w->whole, CLUSTER_NOBODY);
     MDB_txn *txn = NULL;
     CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(w->whole.db, false, &txn), 0);
-    CU_ASSERT_EQUAL_FATAL(schedule_open(&w->schedule, txn, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(schedule_open(&w->schedule, txn, NULL, NULL), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(w->whole.db, txn), 0);
     CU_ASSERT_EQUAL(page_rank_scorer_update(w->whole.scorer), 0);
     return w;

@@ -124,6 +124,32 @@ static void compare_parked(ScheduleFixture *w, MDB_txn *txn, const Model *m)
     }
 }
 
+/* Walks over all hosts, and over all entries, find that many. */
+static void compare_walks(ScheduleFixture *w, MDB_txn *txn, uint64_t total)
+{
+    uint32_t ids[5];
+    uint64_t of[5];
+    ScheduleEntry entries[50];
+    uint64_t from = 0;
+    uint64_t counted = 0;
+    uint64_t scanned = 0;
+    ScheduleScan scan = {.started = false};
+    size_t n = 0;
+    do {
+        CU_ASSERT_EQUAL(schedule_host_counts(w->schedule, txn, &from, ids, of, 5, &n), RESULT_OK);
+        for (size_t i = 0; i < n; i++) {
+            CU_ASSERT(of[i] > 0);
+            counted += of[i];
+        }
+    } while (n > 0);
+    do {
+        CU_ASSERT_EQUAL(schedule_scan(w->schedule, txn, &scan, entries, 50, &n), RESULT_OK);
+        scanned += n;
+    } while (n > 0);
+    CU_ASSERT_EQUAL(counted, total);
+    CU_ASSERT_EQUAL(scanned, total);
+}
+
 static void compare(ScheduleFixture *w, const Model *m)
 {
     static ScheduleItem expected[LEVELS * INDICES];
@@ -154,6 +180,7 @@ static void compare(ScheduleFixture *w, const Model *m)
     CU_ASSERT_EQUAL(hosts, n_hosts);
     CU_ASSERT_EQUAL(schedule_parked_counts(w->schedule, txn, &entries, &hosts), RESULT_OK);
     CU_ASSERT_EQUAL(entries, parked);
+    compare_walks(w, txn, total + parked);
     compare_hosts(w, txn, m);
     compare_parked(w, txn, m);
     mdb_txn_abort(txn);
@@ -232,22 +259,46 @@ static void one_look(ScheduleFixture *w, MDB_txn *txn, const Model *m)
     CU_ASSERT(n == n_expected && same_items(expected, found, n));
 }
 
-static void random_operations_agree_with_naive_arrays(void)
+/* Commits, or takes everything back. */
+static void end_round(ScheduleFixture *w, MDB_txn *txn, bool commit)
+{
+    CU_ASSERT_EQUAL(journal_sweep(w->journal, txn), 0);
+    if (commit) {
+        CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
+    } else {
+        mdb_txn_abort(txn);
+    }
+    journal_settle(w->journal, commit);
+}
+
+static void agree_with_naive_arrays(size_t journal_rows)
 {
     Model *m = malloc(sizeof *m);
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        ScheduleFixture w;
-        schedule_fixture_start(&w, seed);
+        ScheduleFixture w = {.seed = seed, .journal_rows = journal_rows};
+        folder_make(w.dir);
+        CU_ASSERT_EQUAL_FATAL(schedule_fixture_open(&w, NULL, (size_t)1 << 30), RESULT_OK);
         memset(m, 0, sizeof *m);
-        for (int round = 0; round < 8; round++) {
+        for (int round = 0; round < 24; round++) {
             MDB_txn *txn = schedule_fixture_begin(&w, 0);
-            for (int i = 0; i < 1500; i++) {
+            if (round % 5 == 4) {
+                Model *before = malloc(sizeof *m);
+                *before = *m;
+                for (int i = 0; i < 100; i++) {
+                    one_change(&w, txn, m);
+                }
+                *m = *before;
+                free(before);
+                end_round(&w, txn, false);
+                txn = schedule_fixture_begin(&w, 0);
+            }
+            for (int i = 0; i < 500; i++) {
                 one_change(&w, txn, m);
                 if (i % 16 == 0) {
                     one_look(&w, txn, m);
                 }
             }
-            CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
+            end_round(&w, txn, true);
             if (round % 3 == 2) { /* everything is on disk, not in the object */
                 schedule_fixture_close(&w);
                 CU_ASSERT_EQUAL_FATAL(schedule_fixture_open(&w, NULL, (size_t)1 << 30), RESULT_OK);
@@ -264,12 +315,24 @@ static void random_operations_agree_with_naive_arrays(void)
                     }
                 }
             }
-            CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
+            end_round(&w, txn, true);
         }
         compare(&w, m);
         schedule_fixture_end(&w);
     }
     free(m);
+}
+
+static void random_operations_agree_with_naive_arrays(void)
+{
+    agree_with_naive_arrays(0);
+}
+
+/* Removals wait in lists: some until a sweep, some until the list is full. */
+static void so_do_removals_that_wait(void)
+{
+    agree_with_naive_arrays(300);
+    agree_with_naive_arrays(100000);
 }
 
 /* Bytes of the pages in use: all but those on the free list (LMDB's table 0). */
@@ -429,7 +492,7 @@ static void options_out_of_range_are_refused(void)
     MDB_txn *txn = schedule_fixture_begin(&w, 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Schedule *s = NULL;
-        CU_ASSERT_EQUAL(schedule_open(&s, txn, &bad[i]), RESULT_INVALID);
+        CU_ASSERT_EQUAL(schedule_open(&s, txn, &bad[i], NULL), RESULT_INVALID);
         CU_ASSERT_PTR_NULL(s);
     }
     CU_ASSERT_EQUAL(schedule_put(w.schedule, txn, 1, SCHEDULE_MAX_LEVELS, 1), RESULT_INVALID);
@@ -487,7 +550,7 @@ static void another_format_is_refused(void)
     CU_ASSERT_EQUAL(mdb_del(txn, dbi, &key, NULL), 0);
     CU_ASSERT_EQUAL(mdb_put(txn, dbi, &key, &data, 0), 0);
     Schedule *s = NULL;
-    CU_ASSERT_EQUAL(schedule_open(&s, txn, NULL), RESULT_VERSION);
+    CU_ASSERT_EQUAL(schedule_open(&s, txn, NULL, NULL), RESULT_VERSION);
     CU_ASSERT_PTR_NULL(s);
     mdb_txn_abort(txn);
     schedule_fixture_end(&w);
@@ -495,6 +558,7 @@ static void another_format_is_refused(void)
 
 UNIT_MAIN("schedule",
           {"random operations agree with naive arrays", random_operations_agree_with_naive_arrays},
+          {"so do removals that wait", so_do_removals_that_wait},
           {"thousands of hosts take few bytes and come back",
            thousands_of_hosts_take_few_bytes_and_come_back},
           {"a scan sees every entry and clear removes them",

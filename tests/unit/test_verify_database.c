@@ -38,7 +38,8 @@ static void begin(Crawl *crawl)
     PageDBOptions options = {.no_sync = true, .map_bytes = (size_t)64 << 20};
     CU_ASSERT_EQUAL_FATAL(page_db_open(&crawl->db, crawl->database, &options), 0);
     CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(crawl->db, false, &crawl->txn), 0);
-    CU_ASSERT_EQUAL_FATAL(schedule_open(&crawl->schedule, crawl->txn, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(
+        schedule_open(&crawl->schedule, crawl->txn, NULL, page_db_journal(crawl->db)), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(host_table_open(&crawl->hosts, crawl->txn, page_db_journal(crawl->db)),
                           RESULT_OK);
 }

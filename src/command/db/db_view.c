@@ -185,7 +185,7 @@ Result db_open_schedule(const DbView *view, Schedule **schedule)
     MDB_dbi dbi = 0;
     *schedule = NULL;
     return mdb_dbi_open(view->txn, "schedule", 0, &dbi) == MDB_SUCCESS
-               ? schedule_open(schedule, view->txn, NULL)
+               ? schedule_open(schedule, view->txn, NULL, page_db_journal(view->db))
                : RESULT_OK;
 }
 

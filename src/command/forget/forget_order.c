@@ -477,12 +477,18 @@ static Result forget_drain_journal(PageDB *db)
         MDB_txn *txn = NULL;
         HostTable *hosts = NULL;
         BodyTable *bodies = NULL;
+        Schedule *schedule = NULL;
         Journal *journal = page_db_journal(db);
         if (page_db_txn_begin(db, false, &txn) != page_db_error_ok) {
             return RESULT_IO;
         }
         rc = host_table_open(&hosts, txn, journal);
-        rc = rc == RESULT_OK ? body_table_open(&bodies, txn, journal) : rc;
+        if (rc == RESULT_OK) {
+            rc = body_table_open(&bodies, txn, journal);
+        }
+        if (rc == RESULT_OK) {
+            rc = schedule_open(&schedule, txn, NULL, journal);
+        }
         if (rc == RESULT_OK) {
             rc = lmdb_result(journal_drain(journal, txn, DRAINED_ROWS, &done), "drain the journal");
         }
@@ -493,6 +499,7 @@ static Result forget_drain_journal(PageDB *db)
         }
         host_table_close(hosts);
         body_table_close(bodies);
+        schedule_close(schedule);
     }
     return rc;
 }

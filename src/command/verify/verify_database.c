@@ -384,7 +384,8 @@ static Result verify_database_open_tables(Database *database, bool *has_schedule
     if (!*has_schedule) {
         return RESULT_OK;
     }
-    Result rc = schedule_open(&database->schedule, database->txn, NULL);
+    Result rc = schedule_open(&database->schedule, database->txn, NULL,
+                              page_db_journal(database->verify->db));
     return rc == RESULT_OK ? host_table_open(&database->hosts, database->txn,
                                              page_db_journal(database->verify->db))
                            : rc;

@@ -191,7 +191,8 @@ Result verify_captures(Verify *verify)
     if (page_db_txn_begin(verify->db, !options->repair, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = options->refetch ? schedule_open(&schedule, txn, NULL) : RESULT_OK;
+    Result rc = options->refetch ? schedule_open(&schedule, txn, NULL, page_db_journal(verify->db))
+                                 : RESULT_OK;
     if (rc == RESULT_OK) {
         rc = find_lost(verify, txn, schedule, &lost);
     }

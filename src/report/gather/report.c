@@ -317,7 +317,7 @@ static Result read_queues(Histogram *queues, PageDB *db, uint64_t *from, size_t 
     if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = schedule_open(&schedule, txn, NULL);
+    Result rc = schedule_open(&schedule, txn, NULL, page_db_journal(db));
     if (rc == RESULT_OK) {
         rc = schedule_host_counts(schedule, txn, from, ids, entries, QUEUES, n);
     }

@@ -14,7 +14,7 @@
 #define LEAST_HEADS 1024u      /* a power of two */
 #define MOST_ROWS   (1u << 30) /* of a generation: numbers of rows have 32 bits */
 #define LEAST_ROWS  16384u     /* frozen in the smallest database */
-#define ROWS_A_PAGE 2u         /* of the database: a sweep touches each page for several rows */
+#define ROWS_A_PAGE 4u         /* of the database: a sweep touches each page for several rows */
 #define SWEEP_LEAST 256u       /* rows with a commit, beside one and a half for each new row */
 #define HEAD_BYTES  9u         /* of a row: word, table */
 
@@ -309,7 +309,11 @@ void journal_close(Journal *journal)
 
 void journal_set_target(Journal *journal, JournalTable table, const JournalTarget *target)
 {
-    journal->targets[table] = *target;
+    mutex_lock(&journal->mutex);
+    if (journal->targets[table].apply == NULL) {
+        journal->targets[table] = *target;
+    }
+    mutex_unlock(&journal->mutex);
 }
 
 void journal_set_rows(Journal *journal, size_t rows)
@@ -536,7 +540,7 @@ static int journal_write_row(Journal *journal, MDB_txn *txn, uint32_t number)
         return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
     }
     const JournalTarget *target = &journal->targets[entry->table];
-    return target->apply(target->context, txn, entry->word, &row);
+    return target->apply(target->context, journal, txn, entry->word, &row);
 }
 
 /* Rows of one table, n at most; *n falls by what was written. */

@@ -38,6 +38,7 @@
 typedef enum JournalTable {
     JOURNAL_PAGES = 1, /* records of idx2info, by index */
     JOURNAL_HOSTS,     /* by host */
+    JOURNAL_SCHEDULE,  /* entries that were removed, by host: schedule_gone.h */
     JOURNAL_BODIES,    /* by the first word of the fingerprint: several rows of a word differ */
     JOURNAL_TABLES
 } JournalTable;
@@ -49,7 +50,7 @@ typedef struct Journal Journal;
 typedef struct JournalTarget {
     void *context;
     int (*begin)(void *context, MDB_txn *txn);
-    int (*apply)(void *context, MDB_txn *txn, uint64_t word, const MDB_val *row);
+    int (*apply)(void *context, Journal *journal, MDB_txn *txn, uint64_t word, const MDB_val *row);
     int (*end)(void *context, int rc);
 } JournalTarget;
 
@@ -59,6 +60,7 @@ int journal_create(MDB_txn *txn);
  * whatever is returned. */
 int journal_open(Journal **journal, MDB_txn *txn, bool follows);
 void journal_close(Journal *journal);
+/* The first one of a table stays: its context must live as long as the environment. */
 void journal_set_target(Journal *journal, JournalTable table, const JournalTarget *target);
 /* It takes rows from now on, and freezes a generation that has `rows`, or fewer in a small
  * database. 0: it takes none, unless it has some. Before the first transaction. */

@@ -73,8 +73,10 @@ static int page_store_sweep_begin(void *context, MDB_txn *txn)
     return page_pack_editor_begin(&store->sweep, txn, store->tables.idx2info, NULL);
 }
 
-static int page_store_sweep_row(void *context, MDB_txn *txn, uint64_t index, const MDB_val *row)
+static int page_store_sweep_row(void *context, Journal *journal, MDB_txn *txn, uint64_t index,
+                                const MDB_val *row)
 {
+    (void)journal;
     PageDBStore *store = context;
     (void)txn;
     page_store_looked_up(store, 1);

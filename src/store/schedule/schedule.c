@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule/schedule_gone.h"
+
 /* ---- The tables of a Schedule, and the bytes of their keys and values ---- */
 
 Result schedule_result(int rc)
@@ -178,17 +180,22 @@ static int find_entries(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_
                         unsigned *level)
 {
     MDB_cursor *cursor = NULL;
+    ScheduleGone gone;
+    unsigned at = SCHEDULE_NO_LEVEL;
     *entries = 0;
     *level = SCHEDULE_NO_LEVEL;
     int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
-    unsigned at = 0;
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_gone_read(schedule, txn, host, &gone);
+    }
     if (rc == MDB_SUCCESS) {
         rc = schedule_find_level(cursor, host, 0, &at);
-        *level = at;
     }
     while (rc == MDB_SUCCESS && at != SCHEDULE_NO_LEVEL) {
         size_t of_level = 0;
         rc = mdb_cursor_count(cursor, &of_level);
+        of_level -= schedule_gone_of_level(&gone, at);
+        *level = *entries == 0 && of_level > 0 ? at : *level;
         *entries += of_level;
         if (rc == MDB_SUCCESS) {
             rc = schedule_find_level(cursor, host, at + 1, &at);
@@ -297,17 +304,37 @@ Result schedule_parked_hosts(Schedule *schedule, MDB_txn *txn, uint64_t *next, u
 
 /* Entries that are added, removed or moved, and what of it the table of hosts has to know. */
 
-/* *change = entries that this has added. */
+/* The level of the first entry that is left, without those of the list. */
+static int schedule_find_best(MDB_cursor *cursor, uint32_t host, const ScheduleGone *gone,
+                              unsigned *best)
+{
+    size_t of_level = 0;
+    int rc = schedule_find_level(cursor, host, 0, best);
+    while (rc == MDB_SUCCESS && *best != SCHEDULE_NO_LEVEL && gone->n > 0) {
+        rc = mdb_cursor_count(cursor, &of_level);
+        if (rc != MDB_SUCCESS || of_level > schedule_gone_of_level(gone, *best)) {
+            break;
+        }
+        rc = schedule_find_level(cursor, host, *best + 1, best);
+    }
+    return rc;
+}
+
+/* *change = entries that this has added. The entry is not in the list. */
 static int put_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
-                  uint64_t index, int64_t *change)
+                  uint64_t index, const ScheduleGone *gone, int64_t *change)
 {
     ScheduleRecord record;
     schedule_record_set(&record, host, level, index);
     MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
     MDB_val last;
-    int rc = mdb_cursor_get(cursor, &key, &last, MDB_SET_KEY);
+    unsigned best = 0;
+    int rc = gone->n == 0 ? MDB_SUCCESS : schedule_find_best(cursor, host, gone, &best);
+    if (rc != MDB_SUCCESS) {
+        return rc;
+    }
+    rc = mdb_cursor_get(cursor, &key, &last, MDB_SET_KEY);
     bool is_new_key = rc == MDB_NOTFOUND;
-    unsigned best = SCHEDULE_NO_LEVEL;
     unsigned flags = MDB_NODUPDATA;
     if (rc == MDB_SUCCESS) {
         rc = mdb_cursor_get(cursor, &key, &last, MDB_LAST_DUP);
@@ -315,7 +342,7 @@ static int put_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigne
             flags = MDB_APPENDDUP; /* fills pages whole instead of splitting them in halves */
         }
     } else if (is_new_key) {
-        rc = schedule_find_level(cursor, host, 0, &best);
+        rc = schedule_find_best(cursor, host, gone, &best);
     }
     if (rc == MDB_SUCCESS) {
         key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
@@ -326,7 +353,7 @@ static int put_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigne
         return MDB_SUCCESS;
     }
     *change += rc == MDB_SUCCESS ? 1 : 0;
-    if (rc == MDB_SUCCESS && is_new_key && level < best) {
+    if (rc == MDB_SUCCESS && level < best) { /* else it was there, or had a better one */
         rc = schedule_note_best(schedule, mdb_cursor_txn(cursor), host, best, level);
     }
     return rc;
@@ -358,6 +385,114 @@ static int remove_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsi
     rc = schedule_find_level(cursor, host, 0, &best);
     if (rc == MDB_SUCCESS && best > level) {
         rc = schedule_note_best(schedule, mdb_cursor_txn(cursor), host, level, best);
+    }
+    return rc;
+}
+
+/* Removes what is in a list, and the list, which had `before` items in the journal. The level of
+ * the host knows already. */
+static int remove_gone(Schedule *schedule, MDB_cursor *cursor, uint32_t host, ScheduleGone *gone,
+                       size_t before)
+{
+    size_t n = gone->n;
+    gone->n = 0;
+    int rc = before == 0
+                 ? MDB_SUCCESS
+                 : schedule_gone_write(schedule, mdb_cursor_txn(cursor), host, gone, before);
+    for (size_t i = 0; rc == MDB_SUCCESS && i < n; i++) {
+        ScheduleRecord record;
+        schedule_record_set(&record, host, gone->items[i].level, gone->items[i].index);
+        MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
+        MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
+        rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
+        rc = rc == MDB_SUCCESS ? mdb_cursor_del(cursor, 0) : rc;
+    }
+    return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+}
+
+/* Puts an entry into the list of those that are removed together; a full one is removed. */
+static int remove_later(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
+                        uint64_t index, int64_t *change)
+{
+    MDB_txn *txn = mdb_cursor_txn(cursor);
+    ScheduleGone gone;
+    ScheduleRecord record;
+    schedule_record_set(&record, host, level, index);
+    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
+    MDB_val data = {SCHEDULE_INDEX_BYTES, record.index};
+    unsigned was = SCHEDULE_NO_LEVEL;
+    unsigned best = SCHEDULE_NO_LEVEL;
+    int rc = schedule_gone_read(schedule, txn, host, &gone);
+    if (rc != MDB_SUCCESS || schedule_gone_has(&gone, level, index)) {
+        return rc;
+    }
+    rc = mdb_cursor_get(cursor, &key, &data, MDB_GET_BOTH);
+    if (rc != MDB_SUCCESS) {
+        return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+    }
+    rc = schedule_find_best(cursor, host, &gone, &was);
+    *change -= 1;
+    gone.items[gone.n++] = (ScheduleItem){.index = index, .level = level};
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_find_best(cursor, host, &gone, &best);
+    }
+    if (rc == MDB_SUCCESS && was != best) {
+        rc = schedule_note_best(schedule, txn, host, was, best);
+    }
+    if (rc != MDB_SUCCESS) {
+        return rc;
+    }
+    return gone.n < SCHEDULE_GONE_MAX ? schedule_gone_write(schedule, txn, host, &gone, gone.n - 1)
+                                      : remove_gone(schedule, cursor, host, &gone, gone.n - 1);
+}
+
+/* One change; *count = entries that it adds. What is in the list of the host is removed first if
+ * that matters. */
+static int change_entry(Schedule *schedule, MDB_cursor *cursor, const ScheduleChange *c,
+                        int64_t *count)
+{
+    if (c->to == SCHEDULE_NO_LEVEL && journal_takes(schedule->journal)) {
+        return remove_later(schedule, cursor, c->host, c->from, c->index, count);
+    }
+    ScheduleGone gone;
+    int rc = schedule_gone_read(schedule, mdb_cursor_txn(cursor), c->host, &gone);
+    if (rc == MDB_SUCCESS && gone.n > 0 &&
+        (c->from != SCHEDULE_NO_LEVEL || schedule_gone_has(&gone, c->to, c->index))) {
+        rc = remove_gone(schedule, cursor, c->host, &gone, gone.n);
+    }
+    if (rc == MDB_SUCCESS && c->from != SCHEDULE_NO_LEVEL) {
+        rc = remove_at(schedule, cursor, c->host, c->from, c->index, count);
+    }
+    if (rc == MDB_SUCCESS && c->to != SCHEDULE_NO_LEVEL) {
+        rc = put_at(schedule, cursor, c->host, c->to, c->index, &gone, count);
+    }
+    return rc;
+}
+
+/* Both handles of a schedule in a pointer: whoever opened it may have closed it when a sweep comes.
+ */
+#define HANDLE_BITS 16u
+#define HANDLE_MASK ((1u << HANDLE_BITS) - 1)
+
+/* What a sweep of the journal does with the list of a host. The row stays until the sweep has
+ * ended, so another one says that the list is empty. */
+static int schedule_sweep_row(void *context, Journal *journal, MDB_txn *txn, uint64_t host,
+                              const MDB_val *row)
+{
+    uintptr_t handles = (uintptr_t)context;
+    Schedule schedule = {.entries = (MDB_dbi)(handles & HANDLE_MASK),
+                         .hosts = (MDB_dbi)(handles >> HANDLE_BITS),
+                         .journal = journal};
+    ScheduleGone gone;
+    MDB_cursor *cursor = NULL;
+    int rc = schedule_gone_decode(row, &gone);
+    if (rc != MDB_SUCCESS || gone.n == 0) {
+        return rc;
+    }
+    rc = mdb_cursor_open(txn, schedule.entries, &cursor);
+    if (rc == MDB_SUCCESS) {
+        rc = remove_gone(&schedule, cursor, (uint32_t)host, &gone, gone.n);
+        mdb_cursor_close(cursor);
     }
     return rc;
 }
@@ -428,12 +563,7 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
         if (c->from == c->to) {
             continue;
         }
-        if (c->from != SCHEDULE_NO_LEVEL) {
-            rc = remove_at(schedule, cursor, c->host, c->from, c->index, &change);
-        }
-        if (rc == MDB_SUCCESS && c->to != SCHEDULE_NO_LEVEL) {
-            rc = put_at(schedule, cursor, c->host, c->to, c->index, &change);
-        }
+        rc = change_entry(schedule, cursor, c, &change);
         if (rc == MDB_SUCCESS && change != 0 && parked.any) {
             rc = count_parked(schedule, txn, &parked, c->host, change);
         }
@@ -447,12 +577,45 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
     return schedule_result(rc);
 }
 
+static int empty_list(Schedule *schedule, MDB_cursor *cursor, uint32_t host)
+{
+    ScheduleGone gone;
+    int rc = schedule_gone_read(schedule, mdb_cursor_txn(cursor), host, &gone);
+    return rc == MDB_SUCCESS && gone.n > 0 ? remove_gone(schedule, cursor, host, &gone, gone.n)
+                                           : rc;
+}
+
+/* Those of all hosts, without the entries: these go, too. */
+static int forget_lists(Schedule *schedule, MDB_txn *txn)
+{
+    static const ScheduleGone none = {.n = 0};
+    ScheduleGone gone;
+    MDB_cursor *cursor = NULL;
+    MDB_val key;
+    MDB_val data;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    rc = rc == MDB_SUCCESS ? mdb_cursor_get(cursor, &key, &data, MDB_FIRST) : rc;
+    while (rc == MDB_SUCCESS) {
+        uint32_t host = schedule_key_host(&key);
+        rc = schedule_gone_read(schedule, txn, host, &gone);
+        if (rc == MDB_SUCCESS && gone.n > 0) {
+            rc = schedule_gone_write(schedule, txn, host, &none, gone.n);
+        }
+        rc = rc == MDB_SUCCESS ? mdb_cursor_get(cursor, &key, &data, MDB_NEXT_NODUP) : rc;
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+}
+
 Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *removed)
 {
     MDB_cursor *cursor = NULL;
     *removed = 0;
     int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
     unsigned best = SCHEDULE_NO_LEVEL;
+    if (rc == MDB_SUCCESS) {
+        rc = empty_list(schedule, cursor, host);
+    }
     if (rc == MDB_SUCCESS) {
         rc = schedule_find_level(cursor, host, 0, &best);
     }
@@ -508,9 +671,18 @@ static Result check_version(MDB_txn *txn, MDB_dbi hosts)
                                                                           : RESULT_VERSION;
 }
 
-Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *options)
+Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *options,
+                     Journal *journal)
 {
-    return schedule_open_named(schedule, txn, DEFAULT_NAME, options);
+    Result rc = schedule_open_named(schedule, txn, DEFAULT_NAME, options);
+    if (rc == RESULT_OK && journal != NULL) {
+        (*schedule)->journal = journal;
+        JournalTarget target = {.context = (void *)((uintptr_t)(*schedule)->hosts << HANDLE_BITS |
+                                                    (*schedule)->entries),
+                                .apply = schedule_sweep_row};
+        journal_set_target(journal, JOURNAL_SCHEDULE, &target);
+    }
+    return rc;
 }
 
 Result schedule_open_named(Schedule **schedule, MDB_txn *txn, const char *name,
@@ -596,7 +768,10 @@ void schedule_level_range(const Schedule *schedule, unsigned level, float *least
 
 Result schedule_clear(Schedule *schedule, MDB_txn *txn)
 {
-    int rc = mdb_drop(txn, schedule->entries, 0);
+    int rc = forget_lists(schedule, txn);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_drop(txn, schedule->entries, 0);
+    }
     if (rc == MDB_SUCCESS) {
         rc = mdb_drop(txn, schedule->hosts, 0);
     }
@@ -623,8 +798,11 @@ Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint
         MDB_val key = {1, &level};
         MDB_val data;
         bool has_count = mdb_get(txn, schedule->hosts, &key, &data) == MDB_SUCCESS;
-        *entries = of_entries.ms_entries - parked_entries;
-        *hosts = of_hosts.ms_entries - parked_hosts - (has_count ? 2 : 1);
+        uint64_t gone = 0;
+        bool has_gone = false;
+        rc = schedule_gone_count(schedule, txn, &gone, &has_gone);
+        *entries = of_entries.ms_entries - parked_entries - gone;
+        *hosts = of_hosts.ms_entries - parked_hosts - 1 - has_count - has_gone;
     }
     return rc == MDB_SUCCESS ? result : schedule_result(rc);
 }

@@ -6,6 +6,7 @@
 #include "store/schedule/schedule.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
+#include "store/schedule/schedule_gone.h"
 
 /* Reading the schedule: the head of a host, sweeps, counts. */
 
@@ -51,11 +52,15 @@ Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const Sche
     }
     MDB_val key;
     MDB_val data;
-    rc = max == 0 ? MDB_NOTFOUND : seek_entry(cursor, host, after, &key, &data);
+    ScheduleGone gone;
+    rc = schedule_gone_read(schedule, txn, host, &gone);
+    if (rc == MDB_SUCCESS) {
+        rc = max == 0 ? MDB_NOTFOUND : seek_entry(cursor, host, after, &key, &data);
+    }
     while (rc == MDB_SUCCESS && *n < max && schedule_key_host(&key) == host) {
         items[*n].level = schedule_key_level(&key);
         items[*n].index = schedule_load_bytes(data.mv_data, SCHEDULE_INDEX_BYTES);
-        *n += 1;
+        *n += !schedule_gone_has(&gone, items[*n].level, items[*n].index);
         if (*n < max) {
             rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
         }
@@ -79,13 +84,22 @@ Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
     rc = max == 0 ? MDB_NOTFOUND
                   : seek_entry(cursor, position->started ? position->last.host : 0,
                                position->started ? &last : NULL, &key, &data);
+    ScheduleGone gone = {.n = 0};
+    bool known = false; /* gone is of the host of the last entry */
     while (rc == MDB_SUCCESS && *n < max) {
-        entries[*n] =
-            (ScheduleEntry){.index = schedule_load_bytes(data.mv_data, SCHEDULE_INDEX_BYTES),
-                            .host = schedule_key_host(&key),
-                            .level = schedule_key_level(&key)};
-        *position = (ScheduleScan){true, entries[*n]};
-        *n += 1;
+        ScheduleEntry entry = {.index = schedule_load_bytes(data.mv_data, SCHEDULE_INDEX_BYTES),
+                               .host = schedule_key_host(&key),
+                               .level = schedule_key_level(&key)};
+        if (!known || entry.host != position->last.host) {
+            rc = schedule_gone_read(schedule, txn, entry.host, &gone);
+            known = true;
+        }
+        *position = (ScheduleScan){true, entry};
+        entries[*n] = entry;
+        *n += !schedule_gone_has(&gone, entry.level, entry.index);
+        if (rc != MDB_SUCCESS) {
+            break;
+        }
         if (*n < max) {
             rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
         }
@@ -125,7 +139,7 @@ Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *posi
                       uint32_t *hosts, uint8_t *levels, size_t max, size_t *n)
 {
     *n = 0;
-    if (position->level >= SCHEDULE_PARKED_ENTRIES) {
+    if (position->level >= SCHEDULE_END_OF_LEVELS) {
         return RESULT_OK;
     }
     MDB_cursor *cursor = NULL;
@@ -138,7 +152,7 @@ Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *posi
     rc = max == 0 ? MDB_NOTFOUND : seek_host(cursor, position, &key, &data);
     while (rc == MDB_SUCCESS && *n < max) {
         unsigned level = *(const unsigned char *)key.mv_data;
-        if (level >= SCHEDULE_PARKED_ENTRIES) {
+        if (level >= SCHEDULE_END_OF_LEVELS) {
             break;
         }
         hosts[*n] = (uint32_t)schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES);
@@ -174,7 +188,10 @@ Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uns
     if (cursor != NULL) {
         mdb_cursor_close(cursor);
     }
-    *entries = of_level;
+    ScheduleGone gone = {.n = 0};
+    int read = schedule_gone_read(schedule, txn, host, &gone);
+    *entries = of_level - schedule_gone_of_level(&gone, level);
+    rc = read == MDB_SUCCESS ? rc : read;
     return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
 }
 
@@ -197,11 +214,17 @@ Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, ui
         uint32_t host = schedule_key_host(&key);
         size_t of_level = 0;
         if (*n == 0 || hosts[*n - 1] != host) {
+            *n -= *n > 0 && entries[*n - 1] == 0; /* nothing is left of the last one */
             if (*n == max) {
                 break;
             }
+            ScheduleGone gone;
+            rc = schedule_gone_read(schedule, txn, host, &gone);
+            if (rc != MDB_SUCCESS) {
+                break;
+            }
             hosts[*n] = host;
-            entries[*n] = 0;
+            entries[*n] = UINT64_C(0) - gone.n; /* the table has them */
             *n += 1;
         }
         rc = mdb_cursor_count(cursor, &of_level);
@@ -211,6 +234,7 @@ Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, ui
         }
     }
     mdb_cursor_close(cursor);
+    *n -= *n > 0 && entries[*n - 1] == 0;
     *from = *n == 0 ? (uint64_t)UINT32_MAX + 1 : (uint64_t)hosts[*n - 1] + 1;
     return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
 }
@@ -225,7 +249,12 @@ Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
     }
     MDB_val key;
     MDB_val data;
-    rc = seek_entry(cursor, host, NULL, &key, &data);
+    ScheduleGone gone;
+    rc = schedule_gone_read(schedule, txn, host, &gone);
+    if (rc == MDB_SUCCESS) {
+        *entries -= gone.n; /* the table has them */
+        rc = seek_entry(cursor, host, NULL, &key, &data);
+    }
     while (rc == MDB_SUCCESS && schedule_key_host(&key) == host) {
         size_t of_level = 0;
         rc = mdb_cursor_count(cursor, &of_level);

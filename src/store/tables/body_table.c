@@ -39,8 +39,10 @@ static int body_read_row(const MDB_val *value, BodyRow *row)
     return 0;
 }
 
-static int body_table_sweep_row(void *context, MDB_txn *txn, uint64_t word, const MDB_val *value)
+static int body_table_sweep_row(void *context, Journal *journal, MDB_txn *txn, uint64_t word,
+                                const MDB_val *value)
 {
+    (void)journal;
     MDB_dbi dbi = (MDB_dbi)(uintptr_t)context;
     BodyRow row;
     int rc = body_read_row(value, &row);

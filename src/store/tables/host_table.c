@@ -202,8 +202,10 @@ static int host_table_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
 }
 
 /* What a sweep of the journal writes. */
-static int host_table_sweep_row(void *context, MDB_txn *txn, uint64_t word, const MDB_val *row)
+static int host_table_sweep_row(void *context, Journal *journal, MDB_txn *txn, uint64_t word,
+                                const MDB_val *row)
 {
+    (void)journal;
     MDB_dbi records = (MDB_dbi)(uintptr_t)context;
     uint32_t host = (uint32_t)word;
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
