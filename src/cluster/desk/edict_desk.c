@@ -287,6 +287,7 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
     wire_put_64(&writer, desk->applied);
     wire_put_string(&writer, text, strlen(text));
+    wire_put_64(&writer, (uint64_t)(now.ns / 1000000));
     if (writer.rc == RESULT_OK) {
         (void)node_link_reply(desk->link, reply_to, &desk->bytes);
     }
@@ -361,6 +362,7 @@ static void edict_desk_take_answer(EdictDesk *desk, const TransportEvent *event,
             uint64_t applied = wire_get_64(&reader);
             size_t length = 0;
             const uint8_t *text = wire_get_string(&reader, &length);
+            (void)wire_get_64(&reader); /* its clock (pulse_desk.h) */
             if (wire_reader_ended(&reader) && applied >= given->number) {
                 edict_given_hear(given, agent, (const char *)text, length);
             }

@@ -252,6 +252,11 @@ void lease_holder_lose_all(LeaseHolder *holder, MonoTime now)
     }
 }
 
+bool lease_holder_holds(const LeaseHolder *holder)
+{
+    return holder->held > 0;
+}
+
 /* ---- messages ---- */
 
 bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *message)

@@ -74,6 +74,8 @@ void lease_holder_give_back(LeaseHolder *holder, MonoTime now);
 /* Time has passed that the clock did not count: all leases have ended. */
 void lease_holder_lose_all(LeaseHolder *holder, MonoTime now);
 
+bool lease_holder_holds(const LeaseHolder *holder);
+
 /* A message to an arbiter that is due. */
 typedef struct LeaseMessage {
     uint16_t to;

@@ -80,7 +80,8 @@ typedef enum NodeQuestion {
      * receiver has seen to what follows (greet_desk.h). */
     NODE_ASK_GREET,
     NODE_ASK_MASS, /* the round that we have, an offset; answered as mass_desk.h says */
-    /* A number of an edict; answered by the number that is carried out there, and a text. */
+    /* A number of an edict; answered by the number that is carried out there, a text, and the clock
+     * there in milliseconds. */
     NODE_ASK_EDICTS,
     /* Answered by the number of the newest edict, a number of LeaseHeld, and these. */
     NODE_ASK_HELD
@@ -119,7 +120,8 @@ typedef enum NodePart {
     NODE_PART_GREET,
     NODE_PART_EDICTS,
     NODE_PART_SEATS,
-    NODE_PART_HELD
+    NODE_PART_HELD,
+    NODE_PART_PULSE
 } NodePart;
 
 typedef struct NodeLink {

@@ -421,6 +421,11 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
     case NODE_PART_GREET:
         greet_desk_take(&node->desks.greet, event, now);
         break;
+    case NODE_PART_PULSE:
+        if (pulse_desk_take(&node->desks.pulse, event, now)) {
+            node_slept(node, now);
+        }
+        break;
     case NODE_PART_HELD:
         lease_desk_count(&node->desks.leases, event, node->desks.edicts.edicts.last, now);
         break;

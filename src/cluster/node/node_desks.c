@@ -14,6 +14,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     errand_desk_init(&desks->errands, link, &desks->keeper.table, &options->errands);
     greet_desk_init(&desks->greet, link, &desks->members, &desks->keeper.table, &options->greet);
     edict_desk_init(&desks->edicts, link, &desks->members, &desks->keeper.table, &options->edicts);
+    pulse_desk_init(&desks->pulse, link);
     seat_desk_init(&desks->seats, link, &desks->keeper);
     Result rc = block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, blocks);
     Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
@@ -29,6 +30,7 @@ void node_desks_destroy(NodeDesks *desks)
     greet_desk_destroy(&desks->greet);
     edict_desk_destroy(&desks->edicts);
     seat_desk_destroy(&desks->seats);
+    pulse_desk_destroy(&desks->pulse);
     lease_desk_destroy(&desks->leases);
     limit_desk_destroy(&desks->limits);
     end_desk_destroy(&desks->end);
@@ -101,6 +103,7 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
         return rc;
     }
     desks->link->head.epoch = table->epoch;
+    pulse_desk_set(&desks->pulse, table->n_agents, now);
     block_desk_set_agents(&desks->blocks, table->n_agents);
     table_keeper_changed(&desks->keeper, now); /* it is to be confirmed */
     return RESULT_OK;
@@ -183,6 +186,7 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
     }
     edict_desk_work(&desks->edicts, now);
     seat_desk_work(&desks->seats, now);
+    pulse_desk_work(&desks->pulse, lease_holder_holds(desks->leases.holder), now);
     lease_holder_set_silent(desks->leases.holder, !edict_desk_is_fresh(&desks->edicts));
     lease_desk_work(&desks->leases, now);
     if (desks->leases.known) {
@@ -208,6 +212,7 @@ MonoTime node_desks_next(const NodeDesks *desks)
     next = node_desks_sooner(next, errand_desk_next(&desks->errands));
     next = node_desks_sooner(next, edict_desk_next(&desks->edicts));
     next = node_desks_sooner(next, seat_desk_next(&desks->seats));
+    next = node_desks_sooner(next, pulse_desk_next(&desks->pulse));
     return node_desks_sooner(next, lease_desk_next(&desks->leases));
 }
 

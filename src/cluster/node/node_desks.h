@@ -20,6 +20,7 @@
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/mass_desk.h"
 #include "cluster/desk/members.h"
+#include "cluster/desk/pulse_desk.h"
 #include "cluster/desk/seat_desk.h"
 #include "cluster/desk/table_keeper.h"
 
@@ -79,6 +80,7 @@ typedef struct NodeDesks {
     ErrandDesk errands;
     EdictDesk edicts;
     SeatDesk seats;
+    PulseDesk pulse;
 } NodeDesks;
 
 /* The link says who we are. RESULT_MEMORY: it is to be destroyed all the same. */
