@@ -40,7 +40,7 @@ typedef struct PartCopy {
     bool last;      /* the last capture was copied, and */
     WarcId last_id; /* its id: its request and metadata have its fate */
     Map copied;     /* places of captures that were copied, when not everything is */
-    const TextFile *file;
+    const WarcFile *file;
     uint64_t done_bytes; /* of the files before this one */
 } PartCopy;
 
@@ -252,7 +252,7 @@ static Result copy_file(PartCopy *copy, const TextJob *job)
 {
     bool indexed = copy->places.indexed != NULL && copy->places.indexed[job->file];
     const WarcRecord *record = NULL;
-    copy->file = &copy->jobs.files[job->file];
+    copy->file = &copy->jobs.files.files[job->file];
     copy->has_info = false;
     copy->last = false;
     Result rc = text_source_open(copy->source, &copy->jobs, job);

@@ -12,9 +12,9 @@
 static bool text_places_find_file(TextPlaces *places, WarcBytes name, size_t *file)
 {
     const TextJobs *jobs = places->jobs;
-    for (size_t i = 0; i < jobs->n_files; i++) {
-        size_t at = (places->last + i) % jobs->n_files;
-        const TextFile *candidate = &jobs->files[at];
+    for (size_t i = 0; i < jobs->files.n; i++) {
+        size_t at = (places->last + i) % jobs->files.n;
+        const WarcFile *candidate = &jobs->files.files[at];
         if (!candidate->open && strlen(candidate->name) == name.length &&
             memcmp(candidate->name, name.bytes, name.length) == 0) {
             places->last = at;
@@ -71,7 +71,7 @@ Result text_places_find(TextPlaces *places, const char *directory, const TextJob
 {
     *places = (TextPlaces){.jobs = jobs,
                            .choice = choice,
-                           .indexed = calloc(jobs->n_files + 1, sizeof *places->indexed)};
+                           .indexed = calloc(jobs->files.n + 1, sizeof *places->indexed)};
     if (places->indexed == NULL) {
         return RESULT_MEMORY;
     }

@@ -1,6 +1,5 @@
 #include "command/text/text_source.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -189,7 +188,7 @@ static Result add_job(TextJobs *jobs, size_t file, uint64_t from, uint64_t to)
 }
 
 /* The index of a file, opened: the sorted one or the journal. NULL: there is none. */
-static FILE *open_index(const char *directory, const TextFile *file, Buffer *path)
+static FILE *open_index(const char *directory, const WarcFile *file, Buffer *path)
 {
     FILE *index = NULL;
     for (int open = 0; open < 2 && index == NULL; open++) {
@@ -231,8 +230,10 @@ static void find_cuts(FILE *index, uint64_t piece, uint64_t *cuts, size_t n)
 static Result text_jobs_add_file(TextJobs *jobs, const char *directory, size_t number,
                                  uint64_t piece)
 {
-    const TextFile *file = &jobs->files[number];
-    size_t n = (size_t)(file->size / piece);
+    const WarcFile *file = &jobs->files.files[number];
+    /* One that cannot be opened is a piece, too: who reads it says so. */
+    uint64_t size = file->error == RESULT_OK ? file->size : 1;
+    size_t n = (size_t)(size / piece);
     uint64_t *cuts = n == 0 ? NULL : malloc(n * sizeof *cuts);
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -247,19 +248,19 @@ static Result text_jobs_add_file(TextJobs *jobs, const char *directory, size_t n
     Result rc = n > 0 && cuts == NULL ? RESULT_MEMORY : RESULT_OK;
     uint64_t from = 0;
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        if (cuts[i] < file->size) {
+        if (cuts[i] < size) {
             rc = add_job(jobs, number, from, cuts[i]);
             from = cuts[i];
         }
     }
-    rc = rc == RESULT_OK && from < file->size ? add_job(jobs, number, from, file->size) : rc;
+    rc = rc == RESULT_OK && from < size ? add_job(jobs, number, from, size) : rc;
     buffer_destroy(&path);
     free(cuts);
     return rc;
 }
 
 /* Whether nothing in the file is as new as since. */
-static bool is_older(const char *directory, const TextFile *file, WallTime since, Buffer *path)
+static bool is_older(const char *directory, const WarcFile *file, WallTime since, Buffer *path)
 {
     struct stat info;
     if (since.us == INT64_MIN || file->open ||
@@ -271,91 +272,26 @@ static bool is_older(const char *directory, const TextFile *file, WallTime since
     return written + SLACK_US < since.us;
 }
 
-/* ---- listing ---- */
-
-static bool text_jobs_ends_with(const char *text, const char *suffix)
-{
-    size_t n = strlen(text);
-    size_t m = strlen(suffix);
-    return n > m && memcmp(text + n - m, suffix, m) == 0;
-}
-
-/* Takes the date of its first record; what cannot be read has none, and a size all the same, so
- * that it is a piece. */
-static void text_jobs_inspect(const char *directory, TextFile *file)
-{
-    WarcReader *reader = NULL;
-    WarcRecord record;
-    file->size = 1;
-    if (warc_reader_open_in(&reader, directory, file->name) == RESULT_OK) {
-        file->size = warc_reader_size(reader);
-        if (warc_reader_next(reader, &record) == RESULT_OK) {
-            file->date = record.date;
-        }
-    }
-    warc_reader_close(reader);
-}
-
-static Result add_name(TextJobs *jobs, const char *directory, const char *entry)
-{
-    bool open = text_jobs_ends_with(entry, WARC_OPEN_SUFFIX);
-    WarcCompression compression = WARC_GZIP;
-    TextFile file = {.open = open};
-    file.name = strndup(entry, strlen(entry) - (open ? strlen(WARC_OPEN_SUFFIX) : 0));
-    if (file.name == NULL) {
-        return RESULT_MEMORY;
-    }
-    TextFile *more = NULL;
-    if (warc_compression_stem(file.name, &compression) > 0) {
-        more = reallocarray(jobs->files, jobs->n_files + 1, sizeof *more);
-        if (more == NULL) {
-            free(file.name);
-            return RESULT_MEMORY;
-        }
-        jobs->files = more;
-        text_jobs_inspect(directory, &file);
-        jobs->files[jobs->n_files++] = file;
-        return RESULT_OK;
-    }
-    free(file.name);
-    return RESULT_OK;
-}
-
 static int text_jobs_compare_files(const void *left, const void *right)
 {
-    const TextFile *a = left;
-    const TextFile *b = right;
+    const WarcFile *a = left;
+    const WarcFile *b = right;
     int order = (a->date.us > b->date.us) - (a->date.us < b->date.us);
     return order != 0 ? order : strcmp(a->name, b->name);
-}
-
-static Result text_jobs_list_files(TextJobs *jobs, const char *directory)
-{
-    DIR *dir = opendir(directory);
-    if (dir == NULL) {
-        return result_of_errno(errno);
-    }
-    Result rc = RESULT_OK;
-    const struct dirent *entry = readdir(dir);
-    while (entry != NULL && rc == RESULT_OK) {
-        rc = add_name(jobs, directory, entry->d_name);
-        entry = readdir(dir);
-    }
-    (void)closedir(dir);
-    if (jobs->n_files > 0) {
-        qsort(jobs->files, jobs->n_files, sizeof *jobs->files, text_jobs_compare_files);
-    }
-    return rc;
 }
 
 Result text_jobs_make(TextJobs *jobs, const char *directory, WallTime since, uint64_t job_bytes)
 {
     *jobs = (TextJobs){.jobs = NULL};
-    Result rc = text_jobs_list_files(jobs, directory);
+    WarcFileList *files = &jobs->files;
     Buffer path;
+    Result rc = warc_files_list_any(directory, files);
+    if (files->n > 0) {
+        qsort(files->files, files->n, sizeof *files->files, text_jobs_compare_files);
+    }
     buffer_init(&path, BUFFER_NO_LIMIT);
-    for (size_t i = 0; i < jobs->n_files && rc == RESULT_OK; i++) {
-        if (!is_older(directory, &jobs->files[i], since, &path)) {
+    for (size_t i = 0; i < files->n && rc == RESULT_OK; i++) {
+        if (!is_older(directory, &files->files[i], since, &path)) {
             rc = text_jobs_add_file(jobs, directory, i, job_bytes);
         }
     }
@@ -365,10 +301,7 @@ Result text_jobs_make(TextJobs *jobs, const char *directory, WallTime since, uin
 
 void text_jobs_free(TextJobs *jobs)
 {
-    for (size_t i = 0; i < jobs->n_files; i++) {
-        free(jobs->files[i].name);
-    }
-    free(jobs->files);
+    warc_files_free(&jobs->files);
     free(jobs->jobs);
     *jobs = (TextJobs){.jobs = NULL};
 }
@@ -431,7 +364,7 @@ struct TextSource {
     const char *directory;
     const TextWanted *wanted;
     WarcReader *reader;
-    const TextFile *file;
+    const WarcFile *file;
     uint64_t to;
     uint64_t position;
     WarcRecord record;
@@ -486,7 +419,7 @@ uint64_t text_source_position(const TextSource *source)
 
 Result text_source_open(TextSource *source, const TextJobs *jobs, const TextJob *job)
 {
-    const TextFile *file = &jobs->files[job->file];
+    const WarcFile *file = &jobs->files.files[job->file];
     source->to = job->to;
     source->position = job->from;
     if (source->reader != NULL && source->file == file && !file->open) {

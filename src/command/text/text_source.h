@@ -26,6 +26,7 @@
 #include "base/memory/map.h"
 #include "parse/filter/filter.h"
 #include "parse/http/http_header.h"
+#include "store/archive/warc_files.h"
 #include "store/archive/warc_reader.h"
 #include "store/warc/warc_format.h"
 
@@ -61,13 +62,6 @@ bool text_choice_admits(const TextChoice *choice, WarcBytes url);
  * Owns: the list.
  * Threads: one makes it, all read it. */
 
-typedef struct TextFile {
-    char *name;    /* without .open; owned */
-    bool open;     /* it is being written, or was when its crawl ended */
-    WallTime date; /* of its first record; 0 when that cannot be read */
-    uint64_t size;
-} TextFile;
-
 typedef struct TextJob {
     size_t file;   /* of files */
     uint64_t from; /* where its first record begins */
@@ -75,9 +69,8 @@ typedef struct TextJob {
 } TextJob;
 
 typedef struct TextJobs {
-    TextFile *files; /* in the order in which they were begun */
-    size_t n_files;
-    TextJob *jobs; /* in the order of files, and within a file */
+    WarcFileList files; /* in the order in which they were begun */
+    TextJob *jobs;      /* in the order of files, and within a file */
     size_t n;
     uint64_t bytes; /* of all pieces */
 } TextJobs;

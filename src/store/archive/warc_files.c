@@ -72,6 +72,7 @@ static Result warc_files_inspect(const char *directory, WarcFile *file)
         }
         rc = first == RESULT_MEMORY ? first : RESULT_OK;
     }
+    file->error = rc;
     warc_reader_close(reader);
     return rc;
 }
@@ -96,7 +97,8 @@ static Result warc_files_add_file(WarcFileList *list, const char *directory, con
     list->files = files;
     WarcFile *file = &files[list->n++];
     *file = (WarcFile){.name = name, .compression = compression, .open = open};
-    return warc_files_inspect(directory, file);
+    Result rc = warc_files_inspect(directory, file);
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
 static int warc_files_compare_files(const void *left, const void *right)
@@ -107,7 +109,7 @@ static int warc_files_compare_files(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-Result warc_files_list(const char *directory, WarcFileList *list)
+Result warc_files_list_any(const char *directory, WarcFileList *list)
 {
     *list = (WarcFileList){.files = NULL};
     DIR *dir = opendir(directory);
@@ -124,6 +126,18 @@ Result warc_files_list(const char *directory, WarcFileList *list)
         warc_files_free(list);
     } else if (list->n > 0) {
         qsort(list->files, list->n, sizeof *list->files, warc_files_compare_files);
+    }
+    return rc;
+}
+
+Result warc_files_list(const char *directory, WarcFileList *list)
+{
+    Result rc = warc_files_list_any(directory, list);
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->files[i].error != RESULT_OK) {
+            rc = list->files[i].error;
+            warc_files_free(list);
+        }
     }
     return rc;
 }

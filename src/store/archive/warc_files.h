@@ -25,8 +25,9 @@ typedef struct WarcFile {
     uint32_t serial; /* from its warcinfo; 0 = not one of ours, or unreadable */
     bool open;
     bool readable; /* its warcinfo record is */
-    uint64_t size;
-    WallTime date; /* of its warcinfo record */
+    Result error;  /* why it cannot be opened, or RESULT_OK */
+    uint64_t size; /* 0: it cannot be opened */
+    WallTime date; /* of its warcinfo record; 0 when that cannot be read */
 } WarcFile;
 
 typedef struct WarcFileList {
@@ -36,6 +37,8 @@ typedef struct WarcFileList {
 
 /* All NAME.warc.gz and NAME.warc.zst in directory, with and without .open. */
 Result warc_files_list(const char *directory, WarcFileList *list);
+/* The same with those that cannot be opened: who reads them says so. */
+Result warc_files_list_any(const char *directory, WarcFileList *list);
 void warc_files_free(WarcFileList *list);
 
 /* Writes the index lines of the first end bytes of a file to out_path; RESULT_DAMAGED: end is not
