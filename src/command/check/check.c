@@ -48,42 +48,49 @@ typedef struct CheckPage {
 #define PAGE_LINK_BYTES ((size_t)1 << 20)
 #define PAGE_MEMORY     ((size_t)4 << 30)
 
-static int check_page_read_arguments(CheckPage *check, int argc, char **argv)
+static int check_page_take_front_end(void *to, const char *name)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i] == NULL ? "" : argv[i];
-        const char *next = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(word, "--base") == 0 && next != NULL) {
-            check->base = next;
-            i++;
-        } else if (strcmp(word, "--content-type") == 0 && next != NULL) {
-            check->content_type = next;
-            i++;
-        } else if (strcmp(word, "--text") == 0) {
-            check->link_text = LINK_TEXT;
-        } else if (strcmp(word, "--embeds") == 0) {
-            check->styles = true;
-        } else if (strcmp(word, "--front-end") == 0 && next != NULL &&
-                   (strcmp(next, "skim") == 0 || strcmp(next, "libxml2") == 0)) {
-            check->use_libxml2 = strcmp(next, "libxml2") == 0;
-            i++;
-        } else if (check->file == NULL && (word[0] != '-' || word[1] == '\0')) {
-            check->file = word;
-        } else {
-            return 2;
-        }
+    CheckPage *check = to;
+    check->use_libxml2 = strcmp(name, "libxml2") == 0;
+    if (!check->use_libxml2 && strcmp(name, "skim") != 0) {
+        (void)fprintf(stderr, "ragno check: --front-end %s: expected skim or libxml2\n", name);
+        return 2;
     }
-    return check->file == NULL || check->base == NULL ? 2 : 0;
+    return 0;
 }
 
-/* Reads the arguments, and reads and parses the file. Prints its own error messages. Returns 0 or
- * the exit status; call check_page_close in either case. */
+static int check_page_read_arguments(CheckPage *check, int argc, char **argv, const char *usage)
+{
+    bool text = false;
+    const CommandOption rows[] = {
+        {"base", 0, COMMAND_TEXT, .to = &check->base},
+        {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
+        {"text", 0, COMMAND_FLAG, .to = &text},
+        {"embeds", 0, COMMAND_FLAG, .to = &check->styles},
+        {"front-end", 0, COMMAND_TAKE, .to = check, .take = check_page_take_front_end}};
+    CommandLine line = {.command = "check",
+                        .usage = usage,
+                        .options = rows,
+                        .n_options = 5,
+                        .words_least = 1,
+                        .words_most = 1};
+    int status = command_line_take(&line, argc, argv);
+    if (status == 0 && check->base == NULL) {
+        status = command_line_complain(&line, "no --base for", line.words[0]);
+    }
+    check->file = status == 0 ? line.words[0] : NULL;
+    check->link_text = text ? LINK_TEXT : 0;
+    return status;
+}
+
+/* Reads the arguments, and reads and parses the file. Prints its own error messages. Returns 0,
+ * COMMAND_HELPED or the exit status; call check_page_close in any case. */
 static int check_page_open(CheckPage *check, int argc, char **argv, const char *usage)
 {
     buffer_init(&check->body, 0);
-    if (check_page_read_arguments(check, argc, argv) != 0) {
-        (void)fprintf(stderr, "usage: ragno check %s\n", usage);
-        return 2;
+    int wrong = check_page_read_arguments(check, argc, argv, usage);
+    if (wrong != 0) {
+        return wrong;
     }
     int status = input_file_read(check->file, &check->body);
     if (status != 0) {
@@ -128,7 +135,8 @@ static void check_page_close(CheckPage *check)
 int check_charset(int argc, char **argv)
 {
     CheckPage check = {.file = NULL, .base = "http://localhost/"};
-    int status = check_page_open(&check, argc, argv, "charset FILE [--content-type T]");
+    int status =
+        check_page_open(&check, argc, argv, "usage: ragno check charset FILE [--content-type T]\n");
     if (status == 0) {
         (void)printf("%s\n", check.page.encoding);
     }
@@ -165,7 +173,8 @@ int check_config(int argc, char **argv)
 int check_digest(int argc, char **argv)
 {
     CheckPage check = {.file = NULL};
-    int status = check_page_open(&check, argc, argv, "digest FILE --base URL [--content-type T]");
+    int status = check_page_open(&check, argc, argv,
+                                 "usage: ragno check digest FILE --base URL [--content-type T]\n");
     if (status == 0) {
         const Page *page = &check.page;
         Hash128 body = hash_128(check.body.data, check.body.length);
@@ -318,7 +327,8 @@ int check_links(int argc, char **argv)
     CheckPage check = {.file = NULL};
     int status = check_page_open(
         &check, argc, argv,
-        "links FILE --base URL [--content-type T] [--embeds] [--text] [--front-end skim|libxml2]");
+        "usage: ragno check links FILE --base URL [--content-type T] [--embeds] [--text] "
+        "[--front-end skim|libxml2]\n");
     for (size_t i = 0; status == 0 && i < check.page.n_links; i++) {
         const PageLink *link = &check.page.links[i];
         (void)printf("%s\t%s", link_kind_name((LinkKind)link->kind), link->url);
@@ -472,22 +482,22 @@ static bool print_entry(void *context, const SitemapEntry *entry)
 
 int check_sitemap(int argc, char **argv)
 {
-    const char *path = NULL;
     const char *url = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--url") == 0 && i + 1 < argc) {
-            url = argv[++i];
-        } else if (path == NULL) {
-            path = argv[i];
-        } else {
-            path = NULL;
-            break;
-        }
+    const CommandOption rows[] = {{"url", 0, COMMAND_TEXT, .to = &url}};
+    CommandLine line = {.command = "check sitemap",
+                        .usage = "usage: ragno check sitemap FILE --url URL\n",
+                        .options = rows,
+                        .n_options = 1,
+                        .words_least = 1,
+                        .words_most = 1};
+    int wrong = command_line_take(&line, argc, argv);
+    if (wrong == 0 && url == NULL) {
+        wrong = command_line_complain(&line, "no --url for", line.words[0]);
     }
-    if (path == NULL || url == NULL) {
-        (void)fprintf(stderr, "usage: ragno check sitemap FILE --url URL\n");
-        return 2;
+    if (wrong != 0) {
+        return wrong;
     }
+    const char *path = line.words[0];
     Buffer body;
     int status = input_file_read(path, &body);
     if (status != 0) {
@@ -516,8 +526,6 @@ int check_sitemap(int argc, char **argv)
     return rc == RESULT_OK ? 0 : rc == RESULT_MEMORY ? 3 : 1;
 }
 
-#define USAGE "text FILE [--base URL] [--content-type T] [--main | --facts]"
-
 typedef struct CheckText {
     const char *file;
     const char *base;
@@ -526,26 +534,22 @@ typedef struct CheckText {
     bool main_text;
 } CheckText;
 
-static bool check_text_read_arguments(CheckText *check, int argc, char **argv)
+static int check_text_read_arguments(CheckText *check, int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        bool has_next = i + 1 < argc;
-        if (strcmp(word, "--base") == 0 && has_next) {
-            check->base = argv[++i];
-        } else if (strcmp(word, "--content-type") == 0 && has_next) {
-            check->content_type = argv[++i];
-        } else if (strcmp(word, "--main") == 0) {
-            check->main_text = true;
-        } else if (strcmp(word, "--facts") == 0) {
-            check->facts = true;
-        } else if (check->file == NULL && (word[0] != '-' || word[1] == '\0')) {
-            check->file = word;
-        } else {
-            return false;
-        }
-    }
-    return check->file != NULL;
+    const CommandOption rows[] = {{"base", 0, COMMAND_TEXT, .to = &check->base},
+                                  {"content-type", 0, COMMAND_TEXT, .to = &check->content_type},
+                                  {"main", 0, COMMAND_FLAG, .to = &check->main_text},
+                                  {"facts", 0, COMMAND_FLAG, .to = &check->facts}};
+    CommandLine line = {.command = "check text",
+                        .usage = "usage: ragno check text FILE [--base URL] [--content-type T] "
+                                 "[--main | --facts]\n",
+                        .options = rows,
+                        .n_options = 4,
+                        .words_least = 1,
+                        .words_most = 1};
+    int status = command_line_take(&line, argc, argv);
+    check->file = status == 0 ? line.words[0] : NULL;
+    return status;
 }
 
 static void print_fact(const char *name, const char *value)
@@ -579,11 +583,11 @@ int check_text(int argc, char **argv)
 {
     CheckText check = {.file = NULL};
     Buffer body;
-    if (!check_text_read_arguments(&check, argc, argv)) {
-        (void)fprintf(stderr, "usage: ragno check %s\n", USAGE);
-        return 2;
+    int status = check_text_read_arguments(&check, argc, argv);
+    if (status != 0) {
+        return status;
     }
-    int status = input_file_read(check.file, &body);
+    status = input_file_read(check.file, &body);
     if (status != 0) {
         return status;
     }
@@ -746,7 +750,8 @@ int check_main(int argc, char **argv)
                 (void)printf("usage: ragno check %s %s\n", c->name, c->usage);
                 return 0;
             }
-            return c->run(argc - 1, argv + 1);
+            int status = c->run(argc - 1, argv + 1);
+            return status == COMMAND_HELPED ? 0 : status;
         }
     }
     (void)fprintf(stderr, "ragno check: unknown command '%s'\n", argv[1]);

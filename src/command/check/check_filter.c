@@ -1,21 +1,18 @@
-#include "crawl/input_file.h"
 #include "command/check/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "crawl/command_line.h"
+#include "crawl/input_file.h"
 #include "parse/filter/filter.h"
 #include "parse/filter/filter_atoms.h"
 
-static int check_filter_usage(void)
-{
-    (void)fprintf(
-        stderr, "usage: ragno check filter 'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
-                "                          [--content-type TYPE] [--body FILE] [--explain] URL...\n"
-                "       ragno check filter --atoms\n");
-    return 2;
-}
+static const char check_filter_usage[] =
+    "usage: ragno check filter 'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
+    "                          [--content-type TYPE] [--body FILE] [--explain] URL...\n"
+    "       ragno check filter --atoms\n";
 
 static int print_atoms(void)
 {
@@ -47,78 +44,60 @@ typedef struct Question {
     Url source;
     Buffer body;
     bool explain;
-    int n_urls; /* at the start of argv */
+    char **urls; /* of argv */
+    int n_urls;
 } Question;
 
-/* Reads a number of an option. */
-static bool check_filter_read_number(const char *text, long most, long *value)
+static int check_filter_take_source(void *to, const char *value)
 {
-    char *end = NULL;
-    *value = strtol(text, &end, 10);
-    return end != text && *end == '\0' && *value >= 0 && *value <= most;
+    Question *question = to;
+    if (url_parse(&question->source, NULL, value, strlen(value)) != RESULT_OK) {
+        (void)fprintf(stderr, "ragno check filter: --source %s: not an http or https URL\n", value);
+        return 2;
+    }
+    question->input.source = &question->source;
+    return 0;
 }
 
-/* Applies one option with its value; exit status other than 0 when it is wrong. */
-static int read_option(Question *question, const char *name, const char *value)
+static int check_filter_take_body(void *to, const char *value)
 {
+    Question *question = to;
     FilterInput *input = &question->input;
-    long number = 0;
-    if (strcmp(name, "--source") == 0) {
-        if (url_parse(&question->source, NULL, value, strlen(value)) != RESULT_OK) {
-            (void)fprintf(stderr, "ragno check filter: --source %s: not an http or https URL\n",
-                          value);
-            return 2;
-        }
-        input->source = &question->source;
-        return 0;
-    }
-    if (strcmp(name, "--depth") == 0 && check_filter_read_number(value, 1000000, &number)) {
-        input->has_depth = true;
-        input->depth = (uint32_t)number;
-        return 0;
-    }
-    if (strcmp(name, "--status") == 0 && check_filter_read_number(value, 999, &number)) {
-        input->status = (int)number;
-        return 0;
-    }
-    if (strcmp(name, "--content-type") == 0) {
-        input->content_type = value;
-        return 0;
-    }
-    if (strcmp(name, "--body") == 0) {
-        int status = input_file_read(value, &question->body);
-        input->has_body = status == 0;
-        input->body = question->body.data;
-        input->body_length = question->body.length;
-        return status;
-    }
-    return check_filter_usage();
+    int status = input_file_read(value, &question->body);
+    input->has_body = status == 0;
+    input->body = question->body.data;
+    input->body_length = question->body.length;
+    return status;
 }
 
-/* Options may stand anywhere; "--" ends them. The URLs are moved to the front of argv. */
 static int check_filter_read_arguments(Question *question, int argc, char **argv)
 {
-    bool options = true;
-    for (int i = 1; i < argc; i++) {
-        bool is_option = options && strncmp(argv[i], "--", 2) == 0;
-        if (is_option && argv[i][2] == '\0') {
-            options = false;
-        } else if (is_option && strcmp(argv[i], "--explain") == 0) {
-            question->explain = true;
-        } else if (is_option) {
-            int status =
-                i + 1 < argc ? read_option(question, argv[i], argv[i + 1]) : check_filter_usage();
-            if (status != 0) {
-                return status;
-            }
-            i++;
-        } else if (question->expression == NULL) {
-            question->expression = argv[i];
-        } else {
-            argv[question->n_urls++] = argv[i];
-        }
+    FilterInput *input = &question->input;
+    uint64_t depth = UINT64_MAX;
+    uint64_t answered = 0;
+    const CommandOption rows[] = {
+        {"source", 0, COMMAND_TAKE, .to = question, .take = check_filter_take_source},
+        {"depth", 0, COMMAND_NUMBER, .to = &depth, .most = 1000000},
+        {"status", 0, COMMAND_NUMBER, .to = &answered, .most = 999},
+        {"content-type", 0, COMMAND_TEXT, .to = &input->content_type},
+        {"body", 0, COMMAND_TAKE, .to = question, .take = check_filter_take_body},
+        {"explain", 0, COMMAND_FLAG, .to = &question->explain}};
+    CommandLine line = {.command = "check filter",
+                        .usage = check_filter_usage,
+                        .options = rows,
+                        .n_options = sizeof rows / sizeof *rows,
+                        .words_least = 1,
+                        .words_most = argc};
+    int status = command_line_take(&line, argc, argv);
+    if (status == 0) {
+        question->expression = line.words[0];
+        question->urls = line.words + 1;
+        question->n_urls = line.n_words - 1;
     }
-    return question->expression == NULL ? check_filter_usage() : 0;
+    input->has_depth = depth != UINT64_MAX;
+    input->depth = input->has_depth ? (uint32_t)depth : 0;
+    input->status = (int)answered;
+    return status;
 }
 
 /* Answers for one URL. */
@@ -171,7 +150,7 @@ int check_filter(int argc, char **argv)
         status = 1;
     }
     for (int i = 0; scratch != NULL && i < question.n_urls; i++) {
-        int one = check_filter_answer(&question, filter, scratch, argv[i]);
+        int one = check_filter_answer(&question, filter, scratch, question.urls[i]);
         status = one != 0 ? one : status;
     }
     filter_scratch_delete(scratch);
