@@ -285,7 +285,7 @@ def paths(report, path):
             why = json.loads(ragno("why", away, "--json", seed).stdout)
             report.check("and as JSON", why["owner"]["says"]["state"] == "fetched", str(why))
             befores = [json.loads(ragno("why", away, "--json", u).stdout).get("before") for u in list(answers)[:20]]
-            ends = {b["pages"][-1] for b in befores if b}
+            ends = {b["pages"][-1]["url"] for b in befores if b}
             report.check(f"as is how others found the first page of a path ({len(ends)} seeds)",
                          ends and ends <= set(seeds), str(befores[:2]))
             parents(report, away, 0)
