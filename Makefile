@@ -268,6 +268,15 @@ check: lint
 counts: $(OUT)/counts
 	@COUNTS=$(OUT)/counts tests/counts/run $(if $(RECORD),--record)
 
+## make spec            the models of doc/spec, searched whole by spin (skipped without it)
+.PHONY: spec mutants
+spec:
+	@doc/spec/run
+
+## make mutants         the same, and what each model needs is taken away and must be missed
+mutants:
+	@MUTANTS=yes doc/spec/run
+
 ## make demo            crawls a few thousand pages of the synthetic web, on this machine alone
 demo: all $(OUT)/web
 	@OUT=$(OUT) tests/demo
