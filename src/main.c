@@ -26,6 +26,7 @@
 #include "command/top/top.h"
 #include "command/verify/verify.h"
 #include "command/why_command.h"
+#include "render/command/render_command.h"
 
 typedef struct Command {
     const char *name;
@@ -48,6 +49,7 @@ static const Command commands[] = {
     {"import", import_main},
     {"plan", plan_main},
     {"rank", rank_main},
+    {"render", render_main},
     {"report", report_main},
     {"restore", restore_main},
     {"schedule", schedule_main},

@@ -146,6 +146,7 @@ void crawl_usage(FILE *out)
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR pages|text|links|hosts|warc|wacz\n"
         "  ragno import -d DIR FILE.warc.gz...    ragno verify DIR\n"
+        "  ragno render DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
         "  ragno plan DIR                         ragno plan -i SEEDS\n"
         "  ragno forget DIR HOST|URL...           ragno backup DIR TO\n"

@@ -14,20 +14,13 @@
 #include "parse/http/http_header.h"
 #include "parse/http/http_wall.h"
 #include "parse/text/language_tag.h"
+#include "render/page_verdict.h"
 #include "rules/config.h"
 #include "store/archive/warc_record.h"
 #include "store/pages/page_db.h"
 
 /* What of a page counts as its content: page/parsed_page.h. */
 typedef enum ContentKind { CONTENT_BODY, CONTENT_TEXT, CONTENT_LINKS } ContentKind;
-
-/* Whether a page needs a browser (render/page_verdict.h). */
-typedef enum PageNeed {
-    PAGE_NEEDS_NOTHING, /* it is no document, or none that counts */
-    PAGE_IS_PLAIN,      /* it has no scripts */
-    PAGE_HAS_SCRIPTS,   /* and shows enough without them */
-    PAGE_NEEDS_BROWSER
-} PageNeed;
 
 /* What a sitemap or a feed says of a page that it lists. */
 typedef struct LinkDate {

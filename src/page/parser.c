@@ -351,9 +351,7 @@ static void parser_judge(const Parser *parser, ParsedPage *page)
         return;
     }
     page_verdict_judge(buffer_string(parser->body), parser->body->length, &verdict);
-    page->verdict.need = verdict.needs_browser  ? PAGE_NEEDS_BROWSER
-                         : verdict.scripts == 0 ? PAGE_IS_PLAIN
-                                                : PAGE_HAS_SCRIPTS;
+    page->verdict.need = page_verdict_need(&verdict);
     page->verdict.need_weight = (uint8_t)(verdict.weight < UINT8_MAX ? verdict.weight : UINT8_MAX);
 }
 

@@ -21,11 +21,6 @@ void crawl_source_destroy(CrawlSource *source)
     url_destroy(&source->url);
 }
 
-void crawl_source_begin(CrawlSource *source)
-{
-    source->elsewhere = 0;
-}
-
 bool crawl_source_may_come(const PageRef *page)
 {
     return page->level != PAGE_DB_NO_LEVEL && page->n_crawls == 0 && !page_is_stub(page);
@@ -49,8 +44,7 @@ static RenderVerdict crawl_source_judge(CrawlSource *source, const char *url, si
         return RENDER_LACKING;
     }
     if (page_is_stub(&page)) {
-        source->elsewhere++;
-        return RENDER_GONE;
+        return RENDER_DENIED; /* its answer is in that agent's archive */
     }
     if (page.n_crawls > 0) {
         return RENDER_ANSWERED;

@@ -6,7 +6,7 @@
  *   answered                              the archive has it; else it was not to be stored: gone
  *   refused (robots.txt, scope, filters)  denied
  *   failed for good                       gone
- *   another agent's                       gone, and counted (elsewhere)
+ *   another agent's                       denied: the URL was handed over, its answer stays there
  *   not known                             the archive's answer to a URL that is near
  *                                         (archive_source.h), else lacking
  *
@@ -25,7 +25,6 @@ typedef struct CrawlSource {
     ArchiveSource *archive;
     Url url;
     Buffer text;
-    unsigned elsewhere; /* questions about URLs of other agents since crawl_source_begin */
 } CrawlSource;
 
 /* directory: of the WARC files. memory_bytes: of answers that are kept. RESULT_MEMORY; it is to be
@@ -33,8 +32,6 @@ typedef struct CrawlSource {
 Result crawl_source_init(CrawlSource *source, PageDB *db, const char *directory,
                          size_t memory_bytes);
 void crawl_source_destroy(CrawlSource *source);
-/* Before each page. */
-void crawl_source_begin(CrawlSource *source);
 /* RenderSource.ask; context is the CrawlSource. */
 RenderVerdict crawl_source_ask(void *context, const char *url, RenderAnswer *answer);
 

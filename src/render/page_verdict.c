@@ -311,6 +311,14 @@ void page_verdict_judge(const char *html, size_t length, PageVerdict *verdict)
     verdict_weigh(verdict);
 }
 
+PageNeed page_verdict_need(const PageVerdict *verdict)
+{
+    if (verdict->needs_browser) {
+        return PAGE_NEEDS_BROWSER;
+    }
+    return verdict->scripts == 0 ? PAGE_IS_PLAIN : PAGE_HAS_SCRIPTS;
+}
+
 static Result verdict_say(Buffer *out, bool *has_more, const char *what)
 {
     Result rc = *has_more ? buffer_append_string(out, ", ") : RESULT_OK;

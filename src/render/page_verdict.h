@@ -43,6 +43,16 @@ typedef struct PageVerdict {
     bool needs_browser;
 } PageVerdict;
 
+/* What a verdict comes to. */
+typedef enum PageNeed {
+    PAGE_NEEDS_NOTHING, /* it is no document, or none that counts */
+    PAGE_IS_PLAIN,      /* it has no scripts */
+    PAGE_HAS_SCRIPTS,   /* and shows enough without them */
+    PAGE_NEEDS_BROWSER
+} PageNeed;
+
+PageNeed page_verdict_need(const PageVerdict *verdict);
+
 /* Judges a page by its bytes: what is looked for is ASCII in the encodings of nearly all pages; one
  * in UTF-16 has no scripts, so it needs no browser. */
 void page_verdict_judge(const char *html, size_t length, PageVerdict *verdict);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hash.h"
 #include "store/lmdb/lmdb_result.h"
 
 #define RENDER_KEY_BYTES 16u
@@ -20,7 +21,8 @@ typedef struct RenderKey {
 
 const char *render_job_state_name(RenderJobState state)
 {
-    static const char *const names[RENDER_JOB_STATES] = {"waiting", "lacking", "done", "failed"};
+    static const char *const names[RENDER_JOB_STATES] = {"waiting", "lacking", "done", "failed",
+                                                         "passed"};
     return names[state];
 }
 
@@ -142,6 +144,12 @@ Result render_table_set_totals(RenderTable *table, MDB_txn *txn, const RenderTot
     }
     memcpy(next.jobs, now.jobs, sizeof next.jobs);
     return render_table_put_totals(table, txn, &next);
+}
+
+bool render_lesson_is_dull(const RenderLesson *lesson, uint64_t page)
+{
+    return lesson->rendered >= RENDER_LESSONS && lesson->fruitful == 0 &&
+           hash_mix(page) % RENDER_PROBE != 0;
 }
 
 Result render_table_lesson(RenderTable *table, MDB_txn *txn, uint64_t pattern, RenderLesson *lesson)

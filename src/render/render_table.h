@@ -5,7 +5,7 @@
  *   no job ---------------------------> WAITING --------------------> LACKING
  *                                        |   ^                          |
  *                                        |   '--- fetched again --------|
- *                                        '---> DONE, FAILED <-----------'
+ *                                        '---> DONE, FAILED, PASSED <---'
  *
  * What: LMDB table `renders`. A job is written in the transaction that stores its page, and changed
  * in the one that takes what a browser made of it; so whatever ends the process costs CPU time and
@@ -34,6 +34,9 @@
 
 #define RENDER_TABLE_REQUISITES 4096u /* of one job; a page that lacks more waits for these */
 
+#define RENDER_WEIGHT_ALWAYS 100u /* and more: of pages that are rendered whatever they look like  \
+                                   */
+
 typedef struct RenderTable RenderTable;
 
 typedef enum RenderJobState {
@@ -41,7 +44,9 @@ typedef enum RenderJobState {
     RENDER_JOB_LACKING, /* for pages of the crawl */
     RENDER_JOB_DONE,
     RENDER_JOB_FAILED, /* no document came of it: RenderJob.end */
-    RENDER_JOB_STATES
+    RENDER_JOB_PASSED, /* pages like it bring nothing (RenderLesson) */
+    RENDER_JOB_STATES,
+    RENDER_JOB_ROOM = 8 /* for states in RenderTotals */
 } RenderJobState;
 
 const char *render_job_state_name(RenderJobState state);
@@ -73,12 +78,12 @@ typedef struct RenderLesson {
 
 /* Saved as they stand; only appended to. */
 typedef struct RenderTotals {
-    uint64_t jobs[RENDER_JOB_STATES]; /* as they are now */
-    uint64_t judged;                  /* pages that were asked about */
-    uint64_t passed;                  /* of these, by what was learned */
-    uint64_t rounds;                  /* renderings */
-    uint64_t requisites;              /* URLs that pages waited for, with repetitions */
-    uint64_t links;                   /* that documents had and answers had not */
+    uint64_t jobs[RENDER_JOB_ROOM]; /* as they are now */
+    uint64_t judged;                /* pages that were asked about */
+    uint64_t passed;                /* of these, by what was learned */
+    uint64_t rounds;                /* renderings */
+    uint64_t requisites;            /* URLs that pages waited for, with repetitions */
+    uint64_t links;                 /* that documents had and answers had not */
     uint64_t cpu_ms;
     uint64_t refused;
     uint64_t lacking;
@@ -113,6 +118,11 @@ Result render_table_next(RenderTable *table, MDB_txn *txn, RenderJobState state,
 /* The next job in any state, by page. RESULT_NOT_FOUND: there are no more. */
 Result render_table_walk(RenderTable *table, MDB_txn *txn, RenderCursor *cursor, RenderJob *job);
 
+#define RENDER_LESSONS 8u  /* renderings of a pattern that teach something */
+#define RENDER_PROBE   32u /* of pages that are passed by, one is rendered all the same */
+
+/* Whether nothing is to be expected of one more page of the pattern. */
+bool render_lesson_is_dull(const RenderLesson *lesson, uint64_t page);
 /* Zeroes when nothing is known. */
 Result render_table_lesson(RenderTable *table, MDB_txn *txn, uint64_t pattern,
                            RenderLesson *lesson);

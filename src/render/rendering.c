@@ -67,7 +67,7 @@ void rendered_destroy(Rendered *rendered)
     buffer_destroy(&rendered->refused);
 }
 
-static void rendered_clear(Rendered *rendered)
+void rendered_clear(Rendered *rendered)
 {
     Rendered empty = {.end = RENDER_NOTHING,
                       .document = rendered->document,

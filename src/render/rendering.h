@@ -112,6 +112,8 @@ typedef struct RenderTab {
 
 void rendered_init(Rendered *rendered, size_t most_document);
 void rendered_destroy(Rendered *rendered);
+/* As if nothing had been rendered. */
+void rendered_clear(Rendered *rendered);
 /* Renders a page; what is in rendered goes. RESULT_OK: the tab may be used again. RESULT_CLOSED and
  * the others: stop the browser; rendered says how the page ended all the same. */
 Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPage *page,

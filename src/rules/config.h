@@ -529,7 +529,7 @@
         "user that the browser runs as when root crawls; empty = root may not render") \
     ROW(render, processes, COUNT, int64_t, "1", 1, 32, NULL, 0, \
         "browsers that render at once") \
-    ROW(render, rounds, COUNT, int64_t, "4", 1, 20, NULL, 0, \
+    ROW(render, rounds, COUNT, int64_t, "8", 1, 50, NULL, 0, \
         "renderings of a page at most: it is rendered again when what it lacked has been fetched") \
     ROW(render, share, COUNT, int64_t, "10", 1, 100, NULL, 0, \
         "percent of the crawl's pages that mode = auto renders at most; the first 100 do not count") \

@@ -148,8 +148,14 @@ static void put_rendered(const RenderJob *job, Buffer *out)
                             "requests were not answered, %u refused.",
                             job->rounds, job->links, job->lacking, job->refused);
         break;
+    case RENDER_JOB_PASSED:
+        (void)buffer_append_string(out,
+                                   " It looks as if it needed a browser; pages like it brought "
+                                   "nothing, so it was not rendered.");
+        break;
     case RENDER_JOB_FAILED:
     case RENDER_JOB_STATES:
+    case RENDER_JOB_ROOM:
         (void)buffer_printf(out, " A browser could not render it: %s.",
                             render_end_name((RenderEnd)(job->end % RENDER_ENDS)));
         break;

@@ -14,8 +14,9 @@ import time
 import zipfile
 
 import harness
+from cluster import Nats
 from harness import OUT, run
-from render import BROWSER, USER, Site, crawl
+from render import BROWSER, HOSTILE, QUICK, USER, Site, crawl
 
 RAGNO = f"{OUT}/ragno"
 APPS = [f"127.9.8.{n}" for n in range(1, 5)]  # hosts with pages that need a browser
@@ -124,11 +125,11 @@ def automatic(report, path):
                      len(shared) == 1 and shared[0][4].endswith("E") and "/page" in shared[0][5], shared)
 
 
-def texts_of(directory):
-    """URL -> text, as it is exported."""
+def texts_of(directory, again=False):
+    """URL -> text, as it is exported; the last one, if pages were rendered again."""
     result = run([RAGNO, "export", directory, "text"])
     rows = [json.loads(line) for line in result.stdout.splitlines()]
-    assert len({row["url"] for row in rows}) == len(rows), "a text came twice"
+    assert again or len({row["url"] for row in rows}) == len(rows), "a text came twice"
     return {row["url"]: row["text"] for row in rows}
 
 
@@ -229,6 +230,150 @@ def killed(report, path):
         report.equal(f"the same {what}: {len(expected)}", other, expected)
 
 
+def offline(report, path):
+    """ragno render: what a stopped crawl has is rendered without asking anybody; what is lacking comes when the crawl
+    goes on."""
+    if BROWSER is None:
+        return report.skip("offline", "chromium is not installed: make deps-render")
+    host, directory = APPS[0], os.path.join(path, "crawl")
+    names = {f"/{name}" for n in (4, 5) for name in (f"page{n}", f"own{n}.js", f"made/{n}/a", f"made/{n}/b")}
+    pages = {place: page for place, page in app_pages().items()
+             if place[0] == CDN or place[0] == GOOD[0] or (place[0] == host and place[1] in names)}
+    seeds = [f"http://{GOOD[0]}/page0", f"http://{host}/page4"]
+    scope = ["-s", f"scope.domains={host},{GOOD[0]}"]
+    missing = run([RAGNO, "render", os.path.join(path, "nothing")])
+    report.check("no crawl: it says so", missing.returncode == 3 and "no crawl" in missing.stderr, missing.stderr)
+    with CrossSite(pages) as site:
+        crawl(site, directory, seeds, *scope)
+        found = run([RAGNO, "render", directory, *USER, "--where", "HostEquals(none.test)"])
+        report.check("--where chooses", found.returncode == 0 and "0 new jobs" in found.stderr, found.stderr)
+        asked = None
+        while asked != len(site.asked):
+            asked = len(site.asked)
+            result = run([RAGNO, "render", directory, *USER], 120)
+            if not report.check("it renders, and asks nobody", (result.returncode, len(site.asked)) == (0, asked),
+                                result.stderr):
+                break
+            crawl(site, directory, [], *scope)
+        wanted = {place for place in pages if place != (CDN, "/private/secret.json")}
+        report.same_set("in the end every page was fetched", {place for place in site.asked if place in wanted}, wanted)
+        report.equal("nothing twice", [p for p, n in collections.Counter(site.asked).items() if n > 1], [])
+    expected = {(f"http://{host}/page{n}", f"http://{host}/made/{n}/{x}") for n in (4, 5) for x in "ab"}
+    expected.add((f"http://{host}/page4", f"http://{host}/page5"))
+    report.same_set("the links of documents", rendered_links(directory), expected)
+    texts = words_of(texts_of(directory))
+    again = run([RAGNO, "render", directory, *USER, "--again"], 120)
+    report.check("--again renders all of them", again.returncode == 0 and "2 new jobs" in again.stderr, again.stderr)
+    report.equal("and nothing has changed", (rendered_links(directory), words_of(texts_of(directory, True))),
+                 (expected, texts))
+    verify = run([RAGNO, "verify", directory])
+    report.check("archive and database agree", verify.returncode == 0, verify.stdout)
+
+
+def hostile_crawl(report, path):
+    """Pages that fight their browser cost themselves a try each and the crawl nothing."""
+    if BROWSER is None:
+        return report.skip("hostile crawl", "chromium is not installed: make deps-render")
+    bad, names = "127.9.8.30", list(HOSTILE) if os.environ.get("FULL") else QUICK
+    pages = {place: page for place, page in app_pages().items() if place[0] in (*GOOD, APPS[0], CDN)}
+    for n, name in enumerate(names):
+        pages[(bad, f"/bad{n}")] = ("text/html", HOSTILE[name][0])
+    seeds = [f"http://{GOOD[0]}/page0", *(f"http://{bad}/bad{n}" for n in range(len(names))),
+             f"http://{APPS[0]}/page0", f"http://{GOOD[1]}/page0", f"http://{GOOD[2]}/page0"]
+    directory = os.path.join(path, "crawl")
+    with CrossSite(pages) as site:
+        result = crawl(site, directory, seeds, *USER, "-s", "render.mode=always", "-s", "render.cpu_time=1s", "-s",
+                       "render.timeout=8s", "-s", "render.memory=600Mi", "-s",
+                       "render.most_requisites=20", "-s", "render.processes=2", "-s",
+                       "scope.domains=" + ",".join((*GOOD, APPS[0], bad)))
+        report.equal("the crawl ends", result.returncode, 0)
+        good = {place for place in pages if place[0] in GOOD}
+        report.same_set("no good page is lost", {place for place in site.asked if place in good}, good)
+    told_of = run([RAGNO, "report", directory]).stdout
+    facts = dict(re.findall(r"(?m)^  (rendered|of which no document came|that wait for a browser) +(\d+)$", told_of))
+    n_good = len([place for place in pages if place[1].startswith(("/page", "/made", "/bad"))])
+    report.check("every page was rendered, or is known to have failed",
+                 int(facts["rendered"]) + int(facts["of which no document came"]) >= n_good and
+                 facts["that wait for a browser"] == "0", told_of)
+    audit = run([RAGNO, "audit", directory])
+    report.check("no breach", "no breach" in audit.stdout, audit.stdout[-600:])
+    verify = run([RAGNO, "verify", directory])
+    report.check("archive and database agree", verify.returncode == 0, verify.stdout)
+
+
+def chosen(report, path):
+    """[site] sections, the share, and what was learned say which pages are rendered."""
+    if BROWSER is None:
+        return report.skip("chosen", "chromium is not installed: make deps-render")
+    host, other, dull = "127.9.8.1", "127.9.8.2", "127.9.8.3"
+    shell = "<div id=root></div><script>document.getElementById('root').innerHTML='<a href=/made>made</a>'</script>"
+    empty = "<div id=root></div><script>1</script>"
+    pages = {(host, "/"): ("text/html", shell), (other, "/"): ("text/html", f"<p>{'words ' * 600}{shell}"),
+             (host, "/made"): ("text/html", "made"), (other, "/made"): ("text/html", "made")}
+    for n in range(20):
+        pages[(dull, f"/dull{n}")] = ("text/html", empty + "".join(f"<a href=/dull{m}></a>" for m in range(20)))
+    seeds = [f"http://{host}/", f"http://{other}/", f"http://{dull}/dull0"]
+
+    def rendered(name, *options):
+        directory = os.path.join(path, name)
+        with Site(pages) as site:
+            crawl(site, directory, seeds, *USER, *options)
+            rows = run([RAGNO, "report", directory, "--json"]).stdout
+            return {h for h, p in site.asked if p == "/made"}, json.loads(rows)["renders"]
+    made, counts = rendered("auto", "-s", "render.mode=auto")
+    report.equal("auto: a page without text, not one with much", made, {host})
+    report.check("learned: where eight renderings brought nothing, the others are passed by",
+                 8 <= counts["done"] - 1 <= 14 and counts["done"] - 1 + counts["passed"] == 20, counts)
+    settings = os.path.join(path, "sites.ini")
+    with open(settings, "w", encoding="ascii") as file:
+        file.write(f'[render]\nmode = auto\n[site "{host}"]\nmode = off\n[site "{other}"]\nmode = always\n')
+    made, counts = rendered("sites", "-c", settings)
+    report.equal("sites: never and always", made, {other})
+
+
+def agents(report, path):
+    """In a cluster the agent that fetched a page renders it; what belongs to another agent's host is handed over as a
+    link is, and refused in the page by name. Each URL is fetched once by all of them together."""
+    if BROWSER is None or shutil.which("nats-server") is None:
+        return report.skip("agents", "chromium or nats-server is not installed")
+    own = ("const here = '%s'; for (const n of 'ab') { const a = document.createElement('a'); a.href = '/made/' + here + n;"
+           "a.textContent = 'word' + n; document.getElementById('root').append(a, ' ') }")
+    shell = "<!doctype html><div id=root></div><script src=%s></script>"
+    pages = {(CDN, "/shared.js"): ("text/javascript", own % "shared"), (CDN, "/"): ("text/html", "nothing")}
+    for host in APPS:
+        pages[(host, "/")] = ("text/html", shell % "/own.js")
+        pages[(host, "/own.js")] = ("text/javascript", own % "own" + ";document.getElementById('root').insertAdjacentHTML("
+                                    "'beforeend', '<a href=/cross>cross</a>')")
+        pages[(host, "/cross")] = ("text/html", shell % f"http://{CDN}/shared.js")
+        for name in ("owna", "ownb", "shareda", "sharedb"):
+            pages[(host, f"/made/{name}")] = ("text/html", f"<p>{'plain text ' * 50}")
+    with CrossSite(pages) as site, Nats(path) as nats:
+        made = run([RAGNO, "cluster", "init", "--agents", "2", "--url", nats.url(), "--name", "r"])
+        report.equal("a cluster is made", (made.returncode, made.stderr), (0, ""))
+        directories = [os.path.join(path, f"agent{n}") for n in range(2)]
+        seeds = [f"http://{host}/" for host in (*APPS, CDN)]
+        processes = [subprocess.Popen(
+            [RAGNO, "-d", directory, "-q", "-w", "0", "--ip-wait", "0", "-s", f"fetch.port_map=80:{site.server.port}",
+             "-s", "fetch.allow_addresses=127.0.0.0/8", "-s", f"cluster.url={nats.url()}", "-s", "cluster.name=r", "-s",
+             "cluster.lease=2s", "-s", "render.mode=auto", "-s", "scope.domains=" + ",".join((*APPS, CDN)), *USER, *seeds],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for directory in directories]
+        report.equal("both end", [harness.ended(process, 200) for process in processes], [0, 0])
+    asked = collections.Counter(site.asked)
+    report.equal("nothing is asked for twice", {place: n for place, n in asked.items() if n > 1}, {})
+    own_pages = {place for place in pages if not place[1].startswith("/made/shared")}
+    report.same_set("what hosts of one agent need is there", {place for place in asked if place in own_pages}, own_pages)
+    links = set().union(*(rendered_links(directory) for directory in directories))
+    told_of = {}
+    for host in APPS:
+        says = [run([RAGNO, "why", directory, f"http://{host}/cross", "--json"]).stdout for directory in directories]
+        renders = [json.loads(text).get("render") for text in says]
+        told_of[host] = [render for render in renders if render]
+        report.equal(f"{host}: one agent rendered it", len(told_of[host]), 1)
+    whole = {host for host in APPS if (f"http://{host}/cross", f"http://{host}/made/shareda") in links}
+    report.equal("with the script where it is the same agent's, without it and refused elsewhere",
+                 {host for host in APPS if told_of[host] and told_of[host][0]["refused"] == 0}, whole)
+
+
 def refused(report, path):
     """What it needs is said at the start; without the option no browser is looked for."""
     for name, options, words in (
@@ -247,4 +392,4 @@ def refused(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(automatic, told, killed, refused)
+    harness.main(automatic, told, killed, offline, hostile_crawl, chosen, agents, refused)

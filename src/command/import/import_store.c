@@ -17,6 +17,7 @@
 #include "ingest/page/seed_places.h"
 #include "page/parsing.h"
 #include "parse/host/authority.h"
+#include "rules/site/site_book.h"
 #include "parse/robots/robots.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_load.h"
@@ -79,6 +80,9 @@ struct ImportStore {
     PayloadIndex *payloads; /* a handle of its own, for revisits */
     DedupSteps dedup;
     StaySet *stay;
+    SiteBook *sites; /* with render.mode, as the next two */
+    RenderWay way;
+    IngestRendering rendering;
     Shared scope;
     Shared filters;
     Shared fetch_filter;
@@ -223,6 +227,25 @@ static Result open_parsing(ImportStore *import)
     return rc;
 }
 
+static RenderModeWord import_store_render_mode(void *context, const char *hostname)
+{
+    const ImportStore *import = context;
+    Config config;
+    site_book_config(import->sites, hostname, &config);
+    return (RenderModeWord)config.render_mode;
+}
+
+/* Pages that need a browser become jobs, as in a crawl. */
+static Result open_rendering(ImportStore *import, Buffer *error)
+{
+    if (import->store.tables.renders == NULL) {
+        return RESULT_OK;
+    }
+    render_way_init(&import->way, import->store.tables.renders, import_store_render_mode, import);
+    import->rendering = render_way_hooks(&import->way);
+    return site_book_new(&import->sites, import->config, error);
+}
+
 static Result open_writer(ImportStore *import)
 {
     IngestOptions options = ingest_options(import->config);
@@ -235,6 +258,7 @@ static Result open_writer(ImportStore *import)
     options.dedup = import->dedup;
     options.stay = import->stay;
     options.traps.fetches = 0; /* what is there is taken */
+    options.rendering = import->sites == NULL ? NULL : &import->rendering;
     Result rc = crawl_log_open(&import->log, import->store.directory, NULL, false, SKIPPED_OFF);
     rc = rc == RESULT_OK ? queue_init(&import->nobody, 1) : rc;
     import->has_nobody = rc == RESULT_OK;
@@ -259,6 +283,7 @@ static Result open_parts(ImportStore *import, const char *directory, Buffer *err
                               (unsigned)config->fetch_max_redirects);
     }
     rc = rc == RESULT_OK ? open_archive(import, error) : rc;
+    rc = rc == RESULT_OK ? open_rendering(import, error) : rc;
     rc = rc == RESULT_OK ? open_writer(import) : rc;
     return rc == RESULT_OK ? open_parsing(import) : rc;
 }
@@ -335,6 +360,10 @@ int import_store_close(ImportStore *import)
     shared_destroy(&import->body_filter);
     stay_set_delete(import->stay);
     crawl_store_close(&import->store);
+    if (import->rendering.context != NULL) {
+        render_way_destroy(&import->way);
+        site_book_delete(import->sites);
+    }
     map_destroy(&import->urls);
     buffer_destroy(&import->warc_directory);
     free(import);
@@ -557,4 +586,43 @@ Result import_store_payload(ImportStore *import, const WarcDigest *digest, Buffe
 const ImportTotals *import_store_totals(const ImportStore *import)
 {
     return &import->totals;
+}
+
+/* ---- what others push ---- */
+
+Result import_store_take(ImportStore *import, MonoTime deadline, size_t *n)
+{
+    void *items[BATCH_PAGES];
+    ParsedPage *pages[BATCH_PAGES];
+    Result rc = queue_pop(&import->parsed, items, BATCH_PAGES, n, deadline);
+    if (rc != RESULT_OK) {
+        *n = 0;
+        return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
+    }
+    for (size_t i = 0; i < *n; i++) {
+        pages[i] = items[i];
+    }
+    import_store_write_all(import, pages, *n);
+    for (size_t i = 0; i < *n; i++) {
+        parsed_page_delete(pages[i]);
+    }
+    if (import->full) {
+        return RESULT_FULL;
+    }
+    return import->failed ? RESULT_IO : RESULT_OK;
+}
+
+Parsing *import_store_parsing(ImportStore *import)
+{
+    return import->parsing;
+}
+
+RenderWay *import_store_way(ImportStore *import)
+{
+    return import->sites == NULL ? NULL : &import->way;
+}
+
+const CrawlStore *import_store_opened(const ImportStore *import)
+{
+    return &import->store;
 }

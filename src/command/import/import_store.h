@@ -16,7 +16,10 @@
 #define COMMAND_IMPORT_IMPORT_STORE_H
 
 #include "base/memory/buffer.h"
+#include "crawl/crawl_store.h"
 #include "fetch/transfer/fetch_result.h"
+#include "page/parsing.h"
+#include "render/desk/render_way.h"
 #include "rules/config.h"
 #include "store/warc/warc_format.h"
 
@@ -64,5 +67,13 @@ Result import_store_commit(ImportStore *store);
 /* Loads the body of the payload of that digest, when it is in the archive. RESULT_NOT_FOUND. */
 Result import_store_payload(ImportStore *store, const WarcDigest *digest, Buffer *body);
 const ImportTotals *import_store_totals(const ImportStore *store);
+
+/* For results that others push to the parsing threads: commits what is parsed by the deadline; *n
+ * pages. Errors as import_store_commit. */
+Result import_store_take(ImportStore *store, MonoTime deadline, size_t *n);
+Parsing *import_store_parsing(ImportStore *store);
+/* NULL: render.mode is off. */
+RenderWay *import_store_way(ImportStore *store);
+const CrawlStore *import_store_opened(const ImportStore *store);
 
 #endif

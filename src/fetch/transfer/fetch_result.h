@@ -142,7 +142,8 @@ typedef struct FetchRendering {
     bool is_last;   /* what is lacking is not waited for */
     bool waits;     /* set by the parser: its links are what the page waits for, nothing else */
     bool has_document;
-    bool has_more_text; /* than the answer */
+    bool is_passed; /* it was not rendered at all, for what others like it have brought */
+    bool has_more; /* text or links, than the answer */
     uint32_t requests;
     uint32_t lacking;
     uint32_t refused;

@@ -90,7 +90,8 @@ static void desk_sweep_locked(RenderDesk *desk, MDB_txn *txn)
 static bool desk_may_begin(RenderDesk *desk, MDB_txn *txn, uint8_t rounds)
 {
     RenderTotals totals;
-    if (desk->options.config->render_mode != RENDER_MODE_AUTO || rounds > 0) {
+    if (desk->options.no_share || desk->options.config->render_mode != RENDER_MODE_AUTO ||
+        rounds > 0) {
         return true;
     }
     if (render_table_totals(desk->options.table, txn, &totals) != RESULT_OK) {
@@ -174,7 +175,7 @@ static bool desk_find(RenderDesk *desk, bool take, DeskJob *found)
 {
     MDB_txn *txn = NULL;
     Buffer url;
-    bool is_quiet = desk->options.quiet(desk->options.context);
+    bool is_quiet = desk->options.quiet != NULL && desk->options.quiet(desk->options.context);
     if (page_db_txn_begin(desk->options.db, true, &txn) != page_db_error_ok) {
         return false;
     }
@@ -279,6 +280,20 @@ static Result desk_load(DeskThread *self, DeskPage *page)
     return desk_make_header(page, &answer);
 }
 
+/* Whether others like it have shown meanwhile that it is not worth a browser. */
+static bool desk_is_passed(RenderDesk *desk, const DeskJob *job)
+{
+    MDB_txn *txn = NULL;
+    RenderLesson lesson;
+    if (job->job.rounds > 0 || job->job.weight >= RENDER_WEIGHT_ALWAYS ||
+        page_db_txn_begin(desk->options.db, true, &txn) != page_db_error_ok) {
+        return false;
+    }
+    Result rc = render_table_lesson(desk->options.table, txn, job->job.pattern, &lesson);
+    page_db_txn_abort(desk->options.db, txn);
+    return rc == RESULT_OK && render_lesson_is_dull(&lesson, job->page);
+}
+
 /* How the document was made, for the archive. */
 static Result desk_tell(DeskThread *self, const DeskPage *page)
 {
@@ -327,7 +342,8 @@ static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, in
     made->end = (uint8_t)rendered->end;
     made->is_last = page->job.is_last || !rendered->has_document;
     made->has_document = rendered->has_document;
-    made->has_more_text = verdict.text_bytes > page->verdict.text_bytes + DESK_MORE_TEXT;
+    made->has_more = verdict.text_bytes > page->verdict.text_bytes + DESK_MORE_TEXT ||
+                     verdict.links > page->verdict.links;
     made->requests = rendered->n_requests;
     made->lacking = rendered->n_lacking;
     made->refused = desk_refusals(rendered);
@@ -380,7 +396,6 @@ static Result desk_render(DeskThread *self, const DeskPage *page, int64_t *cpu_m
     Result rc = RESULT_OK;
     bool is_lost = true;
     for (unsigned i = 0; i < DESK_TRIES && rc == RESULT_OK && is_lost; i++) {
-        crawl_source_begin(&self->source);
         rc = renderer_render(self->renderer, &what, &source, &self->rendered);
         is_lost = rc == RESULT_OK &&
                   (self->rendered.end == RENDER_CRASHED || self->rendered.end == RENDER_MEMORY);
@@ -403,22 +418,25 @@ static void desk_page(DeskThread *self, const DeskJob *job)
     FetchResult *result = NULL;
     buffer_init(&page.header, (size_t)1 << 20);
     thread_step("reading");
-    self->rendered.has_document = false;
     Result rc = desk_load(self, &page);
-    if (rc == RESULT_OK) {
+    bool is_passed = rc == RESULT_OK && desk_is_passed(self->desk, job);
+    if (is_passed) {
+        rendered_clear(&self->rendered);
+    } else if (rc == RESULT_OK) {
         thread_step("rendering");
         rc = desk_render(self, &page, &cpu_ms);
     } else if (rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED) {
         LOG_WARN("render", "the answer is not in the archive", "page=%" PRIu64 " error=%s",
                  job->page, result_name(rc));
         rc = self->url.length > 0 ? RESULT_OK : rc;
-        self->rendered.end = RENDER_NOTHING;
+        rendered_clear(&self->rendered);
         page.job.is_last = true;
     }
     if (rc == RESULT_OK) {
         result = desk_result(self, &page, cpu_ms);
     }
     if (result != NULL) {
+        result->rendering->is_passed = is_passed;
         thread_step("waiting for parsing");
         parsing_push(self->desk->options.parsing, result);
     } else if (rc != RESULT_CLOSED) {
@@ -553,6 +571,18 @@ void render_desk_delete(RenderDesk *desk)
     condition_destroy(&desk->changed);
     mutex_destroy(&desk->mutex);
     free(desk);
+}
+
+bool render_desk_is_idle(RenderDesk *desk)
+{
+    DeskJob job;
+    if (desk_find(desk, false, &job)) {
+        return false;
+    }
+    mutex_lock(&desk->mutex);
+    bool is_idle = desk->under_way.count == 0;
+    mutex_unlock(&desk->mutex);
+    return is_idle;
 }
 
 /* ---- the chore ---- */

@@ -34,9 +34,11 @@ typedef struct RenderDeskOptions {
     PageDB *db;
     RenderTable *table;
     Parsing *parsing;
-    /* Whether nothing is left to be fetched, parsed or written but what the desk brings. */
+    /* Whether nothing is left to be fetched, parsed or written but what the desk brings. NULL: it
+     * never is, what is lacking may come in another run. */
     bool (*quiet)(void *context);
     void *context;
+    bool no_share; /* render.share does not hold */
 } RenderDeskOptions;
 
 /* RESULT_INVALID: there is no browser, or it may not be used; error says why. RESULT_MEMORY. */
@@ -45,6 +47,8 @@ Result render_desk_start(RenderDesk *desk);
 /* What is being rendered is given up, and rendered after the next start. Before parsing_stop. */
 void render_desk_stop(RenderDesk *desk);
 void render_desk_delete(RenderDesk *desk); /* NULL is allowed */
+/* Whether no job can be taken, and no result is under way. */
+bool render_desk_is_idle(RenderDesk *desk);
 /* A chore that never runs: it says that the crawl is not over while pages are to be rendered. */
 IngestChore render_desk_chore(RenderDesk *desk);
 

@@ -11,8 +11,7 @@
 #include "render/crawl_source.h"
 #include "store/pages/page_db_read.h"
 
-#define WAY_ALWAYS_WEIGHT 100u /* of a page that is rendered whatever it looks like */
-#define WAY_LEARNED       50u  /* of one that is rendered for what others like it brought */
+#define WAY_LEARNED 50u /* of one that is rendered for what others like it brought */
 
 void render_way_init(RenderWay *way, RenderTable *table,
                      RenderModeWord (*mode)(void *context, const char *hostname), void *context)
@@ -52,38 +51,38 @@ static uint8_t way_weight(unsigned weight)
 }
 
 /* What was learned of the pattern has a say. 0: it is not rendered. */
-static Result way_learned(RenderWay *way, Batch *batch, const ParsedPage *page, uint64_t pattern,
-                          uint8_t *weight)
+static Result way_learned(RenderWay *way, MDB_txn *txn, uint64_t page, PageNeed need,
+                          uint64_t pattern, uint8_t *weight)
 {
     RenderLesson lesson;
-    Result rc = render_table_lesson(way->table, batch->txn, pattern, &lesson);
-    bool is_known = lesson.rendered >= RENDER_WAY_LESSONS;
+    Result rc = render_table_lesson(way->table, txn, pattern, &lesson);
+    bool is_known = lesson.rendered >= RENDER_LESSONS;
+    uint8_t own = *weight;
     *weight = 0;
     if (rc != RESULT_OK) {
         return rc;
     }
-    if (page->verdict.need == PAGE_HAS_SCRIPTS) {
+    if (need == PAGE_HAS_SCRIPTS) {
         bool is_fruitful = lesson.fruitful >= lesson.rendered - lesson.rendered / 4;
         *weight = is_known && is_fruitful ? WAY_LEARNED : 0;
         return RESULT_OK;
     }
-    if (page->verdict.need == PAGE_NEEDS_BROWSER && is_known && lesson.fruitful == 0 &&
-        ++lesson.passed % RENDER_WAY_PROBE != 0) {
-        return render_table_learn(way->table, batch->txn, pattern, &lesson);
+    if (need == PAGE_NEEDS_BROWSER && render_lesson_is_dull(&lesson, page)) {
+        lesson.passed++;
+        return render_table_learn(way->table, txn, pattern, &lesson);
     }
-    *weight = page->verdict.need == PAGE_NEEDS_BROWSER ? page->verdict.need_weight : 0;
+    *weight = need == PAGE_NEEDS_BROWSER ? own : 0;
     return RESULT_OK;
 }
 
-static Result way_judge(void *context, Batch *batch, const ParsedPage *page)
+Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const char *url,
+                           PageNeed need, uint8_t weight, bool *wanted)
 {
-    RenderWay *way = context;
     RenderTotals totals;
     uint64_t pattern = 0;
-    uint8_t weight = 0;
-    const char *url = page->fetch->request.url;
-    if (page->archive.group == NULL || url_parse(&way->url, NULL, url, strlen(url)) != RESULT_OK) {
-        return RESULT_OK; /* what is not in the archive cannot be rendered */
+    *wanted = false;
+    if (url_parse(&way->url, NULL, url, strlen(url)) != RESULT_OK) {
+        return RESULT_OK;
     }
     Result rc = way_hostname(way);
     if (rc != RESULT_OK) {
@@ -95,22 +94,31 @@ static Result way_judge(void *context, Batch *batch, const ParsedPage *page)
     }
     rc = way_pattern(way, &pattern);
     if (rc == RESULT_OK && mode == RENDER_MODE_AUTO) {
-        rc = way_learned(way, batch, page, pattern, &weight);
+        rc = way_learned(way, txn, page, need, pattern, &weight);
     } else if (mode == RENDER_MODE_ALWAYS) {
-        weight = way_weight(WAY_ALWAYS_WEIGHT + page->verdict.need_weight);
+        weight = way_weight(RENDER_WEIGHT_ALWAYS + (unsigned)weight);
     }
     if (rc == RESULT_OK) {
-        rc = render_table_totals(way->table, batch->txn, &totals);
+        rc = render_table_totals(way->table, txn, &totals);
     }
     if (rc == RESULT_OK) {
         totals.judged++;
-        totals.passed += weight == 0 && page->verdict.need == PAGE_NEEDS_BROWSER;
-        rc = render_table_set_totals(way->table, batch->txn, &totals);
+        totals.passed += weight == 0 && need == PAGE_NEEDS_BROWSER;
+        rc = render_table_set_totals(way->table, txn, &totals);
     }
-    return rc == RESULT_OK && weight > 0
-               ? render_table_want(way->table, batch->txn, page->fetch->request.index, weight,
-                                   pattern)
-               : rc;
+    *wanted = weight > 0;
+    return rc == RESULT_OK && weight > 0 ? render_table_want(way->table, txn, page, weight, pattern)
+                                         : rc;
+}
+
+static Result way_judge(void *context, Batch *batch, const ParsedPage *page)
+{
+    const FetchRequest *request = &page->fetch->request;
+    bool wanted = false;
+    return page->archive.group == NULL /* what is not in the archive cannot be rendered */
+               ? RESULT_OK
+               : render_way_consider(context, batch->txn, request->index, request->url,
+                                     page->verdict.need, page->verdict.need_weight, &wanted);
 }
 
 /* ---- take: what came of a round ---- */
@@ -137,7 +145,7 @@ static Result way_job(RenderWay *way, Batch *batch, const FetchResult *fetch, Re
     job->cpu_ms += rendering->cpu_ms;
     job->time_us = fetch->cost.wall_start.us;
     job->n_requisites = 0;
-    totals->rounds++;
+    totals->rounds += !rendering->is_passed;
     totals->cpu_ms += rendering->cpu_ms;
     return RESULT_OK;
 }
@@ -344,7 +352,11 @@ static Result way_settle(RenderWay *way, Batch *batch, ParsedPage *page, RenderJ
     if (rc != RESULT_OK) {
         return rc;
     }
-    job->state = rendering->has_document ? RENDER_JOB_DONE : RENDER_JOB_FAILED;
+    job->state = rendering->is_passed ? RENDER_JOB_PASSED : RENDER_JOB_FAILED;
+    if (rendering->has_document) {
+        job->state = RENDER_JOB_DONE;
+    }
+    totals->passed += rendering->is_passed;
     totals->links += job->links;
     totals->refused += job->refused;
     totals->lacking += job->lacking;
@@ -353,7 +365,7 @@ static Result way_settle(RenderWay *way, Batch *batch, ParsedPage *page, RenderJ
         rc = render_table_put(way->table, batch->txn, page->fetch->request.index, job, NULL);
     }
     return rc == RESULT_OK && rendering->has_document
-               ? way_teach(way, batch, job, job->links > 0 || rendering->has_more_text)
+               ? way_teach(way, batch, job, rendering->has_more)
                : rc;
 }
 

@@ -10,8 +10,8 @@
  *
  * What: which pages become jobs is said by render.mode ([site] sections included), by the parser's
  * verdict, and by what renderings of the same pattern of URLs have brought. A pattern is the URL
- * without its numbers and identifiers (parse/trap/trap.h). Where RENDER_WAY_LESSONS renderings
- * brought neither text nor links, further pages are passed by, but for one in RENDER_WAY_PROBE;
+ * without its numbers and identifiers (parse/trap/trap.h). Where RENDER_LESSONS renderings
+ * brought neither text nor links, further pages are passed by, but for one in RENDER_PROBE;
  * where at least three quarters of them brought something, pages with scripts are rendered, even if
  * they look as if they could do without.
  * Owns: scratch.
@@ -25,9 +25,6 @@
 #include "render/render_table.h"
 #include "rules/config_words.h"
 
-#define RENDER_WAY_LESSONS 8u
-#define RENDER_WAY_PROBE   32u
-
 typedef struct RenderWay {
     RenderTable *table; /* borrowed */
     /* render.mode for a host. */
@@ -40,6 +37,10 @@ typedef struct RenderWay {
 void render_way_init(RenderWay *way, RenderTable *table,
                      RenderModeWord (*mode)(void *context, const char *hostname), void *context);
 void render_way_destroy(RenderWay *way);
+/* Makes a job of a page that is stored, if it is to be rendered (*wanted). txn: a write
+ * transaction. */
+Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const char *url,
+                           PageNeed need, uint8_t weight, bool *wanted);
 /* For IngestOptions; the way must outlive the ingest thread. */
 IngestRendering render_way_hooks(RenderWay *way);
 
