@@ -34,8 +34,7 @@
 
 #define RENDER_TABLE_REQUISITES 4096u /* of one job; a page that lacks more waits for these */
 
-#define RENDER_WEIGHT_ALWAYS 100u /* and more: of pages that are rendered whatever they look like  \
-                                   */
+#define RENDER_WEIGHT_ALWAYS 100u /* and more: a page is rendered whatever it looks like */
 
 typedef struct RenderTable RenderTable;
 
