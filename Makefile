@@ -202,6 +202,9 @@ DEPS_RENDER := chromium
 DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
         postgresql-doc-15 python3-doc rust-doc
 
+# Applications that need a browser, for BENCH=render: npm packages, into build/npm.
+NPM_BENCH := docsify@4 swagger-ui-dist redoc vue@3 vue-router@4 react@18 react-dom@18 preact htm lit
+
 .PHONY: deps deps-dev deps-fuzz deps-bench deps-render deps-deb
 ## make deps            installs the Debian packages that are missing (asks for root only then)
 deps:
@@ -218,6 +221,8 @@ deps-fuzz:
 ## make deps-bench      and those for `make bench`: documentation as real pages, wget2
 deps-bench:
 	@tools/deps $(DEPS) $(DEPS_BENCH)
+	@command -v npm >/dev/null || { echo "BENCH=render needs npm, which is missing"; exit 0; }; \
+	    npm install --ignore-scripts --no-audit --no-fund --prefix build/npm $(NPM_BENCH)
 
 ## make deps-render     and a browser, for [render]
 deps-render:

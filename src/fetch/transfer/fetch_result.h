@@ -143,7 +143,7 @@ typedef struct FetchRendering {
     bool waits;     /* set by the parser: its links are what the page waits for, nothing else */
     bool has_document;
     bool is_passed; /* it was not rendered at all, for what others like it have brought */
-    bool has_more; /* text or links, than the answer */
+    bool has_more;  /* text or links, than the answer */
     uint32_t requests;
     uint32_t lacking;
     uint32_t refused;
