@@ -9,9 +9,9 @@
 
 #include "command/check/check_options.h"
 #include "command/import/import_store.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
-#include "crawl/input_file.h"
 #include "parse/filter/filter.h"
 #include "parse/http/http_header.h"
 #include "render/archive_source.h"
@@ -43,20 +43,16 @@ typedef struct RenderCommand {
     uint64_t n_jobs;
 } RenderCommand;
 
-static int render_command_usage(FILE *out)
-{
-    (void)fprintf(out,
-                  "usage: ragno render DIR [--where FILTER] [--again] [-q] [-c FILE]\n"
-                  "                    [-s SECTION.KEY=VALUE]...\n"
-                  "Renders the pages of a stopped crawl that need a browser, from what it has\n"
-                  "fetched; nobody is asked. What they lack is scheduled: when the crawl has gone\n"
-                  "on, it or this command renders them again.\n"
-                  "  --where FILTER   only pages that it lets through; it knows URL, depth,\n"
-                  "                   status, type and body (ragno check filter)\n"
-                  "  --again          also those that were rendered before\n"
-                  "  -q, --quiet      no summary\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char usage[] =
+    "usage: ragno render DIR [--where FILTER] [--again] [-q] [-c FILE]\n"
+    "                    [-s SECTION.KEY=VALUE]...\n"
+    "Renders the pages of a stopped crawl that need a browser, from what it has\n"
+    "fetched; nobody is asked. What they lack is scheduled: when the crawl has gone\n"
+    "on, it or this command renders them again.\n"
+    "  --where FILTER   only pages that it lets through; it knows URL, depth,\n"
+    "                   status, type and body (ragno check filter)\n"
+    "  --again          also those that were rendered before\n"
+    "  -q, --quiet      no summary\n";
 
 static void render_command_note_signal(int number)
 {
@@ -76,34 +72,23 @@ static void render_command_watch_signals(void)
 
 /* ---- the command line ---- */
 
-/* Exit status, or -1: it goes on. */
+/* As command_line_take. */
 static int render_command_parse(RenderCommand *command, int argc, char **argv)
 {
-    int left = 1;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-            return render_command_usage(stdout);
-        }
-        if (strcmp(argv[i], "--again") == 0) {
-            command->again = true;
-        } else if (strcmp(argv[i], "-q") == 0 || strcmp(argv[i], "--quiet") == 0) {
-            command->quiet = true;
-        } else if (strcmp(argv[i], "--where") == 0 && i + 1 < argc) {
-            command->where = argv[++i];
-        } else {
-            argv[left++] = argv[i];
-        }
-    }
     command->options.command = "render";
-    int n = check_options_take(&command->options, left, argv);
-    if (n < 0) {
-        return EXIT_USAGE;
-    }
-    if (n != 1 || argv[1][0] == '-') {
-        return render_command_usage(stderr);
-    }
-    command->directory = argv[1];
-    return -1;
+    const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&command->options),
+                                  {"where", 0, COMMAND_TEXT, .to = &command->where},
+                                  {"again", 0, COMMAND_FLAG, .to = &command->again},
+                                  {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
+    CommandLine line = {.command = "render",
+                        .usage = usage,
+                        .options = rows,
+                        .n_options = 5,
+                        .words_least = 1,
+                        .words_most = 1};
+    int status = command_line_take(&line, argc, argv);
+    command->directory = status == 0 ? line.words[0] : NULL;
+    return status;
 }
 
 /* The settings of the crawl; rendering is on. */
@@ -138,29 +123,16 @@ static int render_command_load(RenderCommand *command)
     return rc == RESULT_OK ? 0 : EXIT_USAGE;
 }
 
-static Result render_command_read_file(void *context, const char *path, Buffer *out)
-{
-    (void)context;
-    return input_file_read(path, out) == 0 ? RESULT_OK : RESULT_IO;
-}
-
 static int render_command_compile(RenderCommand *command)
 {
-    FilterOptions options = {.available = FILTER_HAS_DEPTH | FILTER_HAS_STATUS | FILTER_HAS_TYPE |
-                                          FILTER_HAS_RESPONSE,
-                             .read_file = render_command_read_file};
-    FilterError error;
-    if (command->where == NULL) {
-        return 0;
+    int status =
+        command_filter("render", command->where,
+                       FILTER_HAS_DEPTH | FILTER_HAS_STATUS | FILTER_HAS_TYPE | FILTER_HAS_RESPONSE,
+                       &command->filter);
+    if (status == 0 && filter_scratch_new(&command->scratch) != RESULT_OK) {
+        status = EXIT_INTERNAL;
     }
-    Result rc =
-        filter_compile(&command->filter, command->where, strlen(command->where), &options, &error);
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno render: --where: column %zu: %s%s%s\n", error.column,
-                      error.message, error.hint[0] != '\0' ? "; " : "", error.hint);
-        return EXIT_USAGE;
-    }
-    return filter_scratch_new(&command->scratch) == RESULT_OK ? 0 : EXIT_INTERNAL;
+    return status;
 }
 
 /* ---- which pages ---- */
@@ -373,8 +345,8 @@ int render_main(int argc, char **argv)
 {
     RenderCommand command = {.directory = NULL};
     int status = render_command_parse(&command, argc, argv);
-    if (status >= 0) {
-        return status;
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
     if (config_init(&command.config) != RESULT_OK) {
         return EXIT_INTERNAL;
