@@ -41,7 +41,7 @@ CROSS = {"Access-Control-Allow-Origin": "*"}
 
 
 def app_pages():
-    """(host, path) -> (type, text) of all hosts."""
+    """(host, path) -> (type, text) of all hosts. No two hosts answer alike, as a gateway would."""
     pages = {(CDN, "/robots.txt"): ("text/plain", "User-agent: *\nDisallow: /private/\n"),
              (CDN, "/shared.js"): ("text/javascript", SHARED),
              (CDN, "/names.json"): ("application/json", '["a", "b"]'),
@@ -49,13 +49,13 @@ def app_pages():
     for host in APPS:
         for n in range(PAGES_OF_APP):
             following = f"link('/page{n + 1}', 'onwards');" if n + 1 < PAGES_OF_APP else ""
-            pages[(host, f"/page{n}")] = ("text/html", SHELL.replace("/own.js", f"/own{n}.js"))
-            pages[(host, f"/own{n}.js")] = ("text/javascript", following)
+            pages[(host, f"/page{n}")] = ("text/html", f"<!-- {host} -->" + SHELL.replace("/own.js", f"/own{n}.js"))
+            pages[(host, f"/own{n}.js")] = ("text/javascript", f"// {host}\n{following}")
             for name in "ab":
-                pages[(host, f"/made/{n}/{name}")] = ("text/html", f"<p>{'plain text ' * 50}")
+                pages[(host, f"/made/{n}/{name}")] = ("text/html", f"<p>{'plain text ' * 50}{host}")
     for host in GOOD:
         for n in range(PAGES_OF_GOOD):
-            pages[(host, f"/page{n}")] = ("text/html", f"<p>{'good text ' * 60}<a href=/page{n + 1}>next</a>"
+            pages[(host, f"/page{n}")] = ("text/html", f"<p>{'good text ' * 60}{host}<a href=/page{n + 1}>next</a>"
                                           "<a href=/page0>first</a><script>1</script>")
     return pages
 
