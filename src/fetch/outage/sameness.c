@@ -157,7 +157,7 @@ bool sameness_answered(Sameness *sameness, const SameAnswer *answer, MonoTime no
         sameness_add(sameness, answer);
         *changed = sameness_begin_outage(sameness, now);
     }
-    bool is_excused = sameness->n_row > 1;
+    bool is_excused = sameness->n_row == SAMENESS_HOSTS;
     sameness->n_excused += is_excused;
     if (!is_excused && answer->has_page && sameness->n_pages < SAMENESS_PAGES) {
         sameness->pages[sameness->n_pages++] = answer->page;

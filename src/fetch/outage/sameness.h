@@ -13,13 +13,14 @@
  *      |---- another answer -----------'------------------ another answer -----------------|
  *      '---- too few in SAMENESS_ROW_MS: theirs            SAMENESS_MOST_MS have passed: theirs
  *
- * From the second host on the answers are excused: nobody is charged, nothing of them is kept, and
- * the same is asked for again. What the first host was settled with is handed out to be asked again
- * when the state becomes OUT. While it is OUT the crawl is paused; now and then it is let go on
- * until one answer has come. A host that has given the mark counts again only behind another page
- * of its, so hosts that are down while others answer are no row when the others are done. A mark
- * that is theirs excuses nobody for SAMENESS_THEIRS_MS: a network of hosts that is down, or domains
- * that were parked together, lose nothing by it but time.
+ * From the last of these hosts on the answers are excused: nobody is charged, nothing of them is
+ * kept, and the same is asked for again. What the hosts before it were settled with is handed out
+ * to be asked again when the state becomes OUT: two hosts that have one page, as two names of a
+ * site do, are asked for it once each. While it is OUT the crawl is paused; now and then it is let
+ * go on until one answer has come. A host that has given the mark counts again only behind another
+ * page of its, so hosts that are down while others answer are no row when the others are done. A
+ * mark that is theirs excuses nobody for SAMENESS_THEIRS_MS: a network of hosts that is down, or
+ * domains that were parked together, lose nothing by it but time.
  *
  * Owns: nothing.
  * Threads: one; time is a parameter. */
@@ -39,8 +40,8 @@
 #define SAMENESS_MOST_MS    3600000
 #define SAMENESS_THEIRS_MS  3600000
 #define SAMENESS_THEIRS     8u
-#define SAMENESS_PAGES      64u  /* of the first host, until there is a second one */
-#define SAMENESS_PAUSE_MS   1000 /* until it is tried again; doubles up to the longest */
+#define SAMENESS_PAGES      1024u /* of the hosts before the last */
+#define SAMENESS_PAUSE_MS   1000  /* until it is tried again; doubles up to the longest */
 #define SAMENESS_PAUSE_MOST 30000
 #define SAMENESS_OTHER      1u /* the mark of an answer that has nothing of a gateway's */
 
