@@ -495,6 +495,7 @@ static int crawl_start_anew(const Line *line)
     }
     (void)execv("/proc/self/exe", argv);
     perror("ragno: cannot start anew");
+    free(argv);
     return EXIT_INTERNAL;
 }
 
@@ -509,6 +510,7 @@ static int crawl_or_erase(Line *line)
     if (status == EXIT_FINISHED || status == EXIT_SIGNAL) { /* the latter: links wait for it */
         status = agent_run(&line->agent);
     }
+    line->agent.erase = NULL;
     return erase ? crawl_start_anew(line) : status;
 }
 

@@ -128,7 +128,7 @@ def compare_names(report, path):
     report.equal("no name of the common sort is shown", sorted((archive | shown) & COMMON), [])
     versions = run(["nm", "-D", "--defined-only", "--with-symbol-versions",
                     f"{path}/root/usr/lib/libragno.so"]).stdout
-    bare = [line for line in versions.splitlines() if " T " in line and "@@RAGNO_0.1" not in line]
+    bare = [line for line in versions.splitlines() if " T " in line and "@@RAGNO_0.2" not in line]
     report.equal("each function has a version", bare, [])
 
 

@@ -491,11 +491,11 @@ int check_sitemap(int argc, char **argv)
                         .words_least = 1,
                         .words_most = 1};
     int wrong = command_line_take(&line, argc, argv);
-    if (wrong == 0 && url == NULL) {
-        wrong = command_line_complain(&line, "no --url for", line.words[0]);
-    }
     if (wrong != 0) {
         return wrong;
+    }
+    if (url == NULL) {
+        return command_line_complain(&line, "no --url for", line.words[0]);
     }
     const char *path = line.words[0];
     Buffer body;

@@ -255,7 +255,10 @@ static Result forget_texts(ForgetTexts *texts, Buffer *actions)
 {
     DIR *dir = opendir(texts->directory);
     const struct dirent *entry = NULL;
-    Result rc = dir == NULL ? result_of_errno(errno) : RESULT_OK;
+    Result rc = RESULT_OK;
+    if (dir == NULL) {
+        return result_of_errno(errno);
+    }
     while (rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
         struct stat st;
         if (text_is_ours(entry->d_name) &&
@@ -264,9 +267,7 @@ static Result forget_texts(ForgetTexts *texts, Buffer *actions)
             rc = text_file(texts, entry->d_name, actions);
         }
     }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
+    (void)closedir(dir);
     return rc == RESULT_OK ? buffer_append_string(actions, "drop\tcrawl.pending\n") : rc;
 }
 
@@ -550,15 +551,16 @@ static Result forget_checkpoints(ForgetOrder *forget)
 {
     DIR *dir = opendir(forget->directory);
     const struct dirent *entry = NULL;
-    Result rc = dir == NULL ? forget_fail(&forget->error, forget->directory) : RESULT_OK;
+    Result rc = RESULT_OK;
+    if (dir == NULL) {
+        return forget_fail(&forget->error, forget->directory);
+    }
     while (rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
         if (strncmp(entry->d_name, "checkpoint-", strlen("checkpoint-")) == 0) {
             rc = buffer_printf(&forget->actions, "drop\t%s\n", entry->d_name);
         }
     }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
+    (void)closedir(dir);
     return rc;
 }
 
