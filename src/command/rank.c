@@ -377,8 +377,8 @@ static int rank_run(const RankCommand *command, PageDB *db)
 int rank_main(int argc, char **argv)
 {
     RankCommand command = {.top = DEFAULT_TOP,
-                           .damping = PAGE_RANK_DEFAULT_DAMPING,
-                           .precision = PAGE_RANK_DEFAULT_PRECISION};
+                           .damping = (double)PAGE_RANK_DEFAULT_DAMPING,
+                           .precision = (double)PAGE_RANK_DEFAULT_PRECISION};
     int status = rank_parse(&command, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
