@@ -201,7 +201,7 @@ Result render_table_get(RenderTable *table, MDB_txn *txn, uint64_t page, RenderJ
 static Result render_table_leave(RenderTable *table, MDB_txn *txn, uint64_t page,
                                  RenderTotals *totals)
 {
-    RenderJob old;
+    RenderJob old = {.state = 0};
     Result rc = render_table_get(table, txn, page, &old, NULL);
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;

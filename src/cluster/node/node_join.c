@@ -472,7 +472,10 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
     bool is_over = record != NULL && (same_machine || stopped);
     join->alone = record == NULL ? join->first : is_over;
     join->kept = stopped && record->life == life ? record->kept : (LeaseKept){0};
-    join->record.dead_below = is_over ? record->session + 1 : record ? record->dead_below : 0;
+    join->record.dead_below = 0;
+    if (record != NULL) {
+        join->record.dead_below = is_over ? record->session + 1 : record->dead_below;
+    }
     if (identity->life != life) { /* new, or from a snapshot */
         identity->life = life;
         identity->incarnation = 0;

@@ -77,8 +77,8 @@ typedef struct ReportValue {
 
 typedef struct ReportWriter ReportWriter;
 
-/* label_width: of the labels of facts in text. out is borrowed. RESULT_MEMORY. */
-Result report_writer_new(ReportWriter **writer, ReportForm form, unsigned label_width, Buffer *out);
+/* label_width: of the labels of facts in text. text is borrowed. RESULT_MEMORY. */
+Result report_writer_new(ReportWriter **out, ReportForm form, unsigned label_width, Buffer *text);
 /* Writes what is left and deletes the writer. The first error. */
 Result report_writer_end(ReportWriter *writer);
 bool report_is_json(const ReportWriter *writer);
