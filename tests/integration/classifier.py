@@ -138,7 +138,13 @@ def one_that_greets(report, path):
 
 
 def one_that_is_not_there(report, path):
-    survives(report, path, "none", "no-such-program-anywhere")
+    """Told at the start; one that the shell finds missing later costs nothing but the scores."""
+    with harness.Web(path, hosts=3, addresses=3, pages=30) as web:
+        refused = harness.crawl(web, path + "/refused", "--no-warc", "--set", "score.scorer=command", "--set",
+                                "score.command=no-such-program-anywhere --fast")
+    report.check("it is told at the start", refused.returncode == 2 and
+                 "score.command: there is no program 'no-such-program-anywhere'" in refused.stderr, refused.stderr)
+    survives(report, path, "none", "exec no-such-program-anywhere")
     with open(path + "/none/ragno.log", encoding="latin-1") as file:
         report.check("the log says so", "there is no such program (score.command)" in file.read())
 

@@ -1,8 +1,11 @@
 #include "crawl/parts/agent_parts.h"
 
 #include <errno.h>
+#include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/thread/log.h"
@@ -25,6 +28,29 @@
  * Threads: main.
  * Errors: error gets one sentence that names the option or the file. */
 
+/* Whether the shell finds the program that a command begins with. What is more than a word of its
+ * own (a variable, a quote) only the shell can tell, when it runs. */
+static bool parsing_parts_has_program(const char *command, Buffer *word)
+{
+    static char ask[] = "command -v -- \"$1\" >/dev/null 2>&1";
+    command += strspn(command, " \t");
+    size_t length = strcspn(command, " \t\n;|&<>()$`\\\"'*?[]#~={}!");
+    if (length == 0 || (command[length] != '\0' && strchr(" \t\n;|&", command[length]) == NULL)) {
+        return true;
+    }
+    static char shell_name[] = "sh";
+    static char option[] = "-c";
+    char *arguments[] = {shell_name, option, ask, shell_name, NULL, NULL};
+    pid_t shell = 0;
+    int status = 0;
+    if (buffer_append(word, command, length) != RESULT_OK) {
+        return true;
+    }
+    arguments[4] = word->data;
+    return posix_spawn(&shell, "/bin/sh", NULL, NULL, arguments, environ) != 0 ||
+           waitpid(shell, &status, 0) != shell || !WIFEXITED(status) || WEXITSTATUS(status) == 0;
+}
+
 static Result build_classifier(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -43,6 +69,17 @@ static Result build_classifier(AgentParts *parts, Buffer *error)
     }
     if (options.form == QUESTION_JSON) {
         (void)text_language_load();
+    }
+    Buffer word;
+    buffer_init(&word, BUFFER_NO_LIMIT);
+    bool is_there = parsing_parts_has_program(config->score_command, &word);
+    if (!is_there) {
+        (void)buffer_printf(error, "score.command: there is no program '%s' here or in PATH",
+                            buffer_string(&word));
+    }
+    buffer_destroy(&word);
+    if (!is_there) {
+        return RESULT_INVALID;
     }
     Result rc = classifier_new(&parts->classifier, &options, &parts->stats);
     if (rc != RESULT_OK) {
