@@ -101,10 +101,12 @@ static int render_command_load(RenderCommand *command)
         (void)fprintf(stderr, "ragno render: %s holds no crawl\n", command->directory);
         return EXIT_IO;
     }
-    if (command->options.file == NULL && config_file_look(path) != CONFIG_FILE_NONE) {
+    bool is_own = command->options.file == NULL && config_file_look(path) != CONFIG_FILE_NONE;
+    if (is_own) {
         command->options.file = path;
     }
     int status = check_options_load(&command->options, &command->config);
+    command->options.file = is_own ? NULL : command->options.file;
     if (status != 0) {
         return status;
     }
