@@ -307,19 +307,3 @@ Result render_table_next(RenderTable *table, MDB_txn *txn, RenderJobState state,
                              .has_begun = true};
     return RESULT_OK;
 }
-
-Result render_table_walk(RenderTable *table, MDB_txn *txn, RenderCursor *cursor, RenderJob *job)
-{
-    RenderKey from = cursor->has_begun ? render_key_of_page('j', cursor->page) : render_key('j');
-    if (cursor->has_begun) {
-        from.bytes[from.length++] = 0;
-    }
-    MDB_val key;
-    MDB_val value;
-    Result rc = render_table_seek(table, txn, &from, &key, &value);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    *cursor = (RenderCursor){.page = render_key_read(&key, 1), .has_begun = true};
-    return render_table_get(table, txn, cursor->page, job, NULL);
-}

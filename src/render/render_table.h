@@ -114,8 +114,6 @@ typedef struct RenderCursor {
 /* The next job that is WAITING or LACKING. RESULT_NOT_FOUND: there are no more. */
 Result render_table_next(RenderTable *table, MDB_txn *txn, RenderJobState state,
                          RenderCursor *cursor);
-/* The next job in any state, by page. RESULT_NOT_FOUND: there are no more. */
-Result render_table_walk(RenderTable *table, MDB_txn *txn, RenderCursor *cursor, RenderJob *job);
 
 #define RENDER_LESSONS 8u  /* renderings of a pattern that teach something */
 #define RENDER_PROBE   32u /* of pages that are passed by, one is rendered all the same */

@@ -81,25 +81,15 @@ static void a_job_is_in_one_line_at_a_time(void)
     store_fixture_close(&fixture, true);
 }
 
-static void all_jobs_are_walked_by_page(void)
+static void what_was_learned_is_kept_by_pattern(void)
 {
     StoreFixture fixture;
     RenderTable *table = NULL;
-    RenderCursor cursor = {.has_begun = false};
-    RenderJob job;
     RenderLesson lesson = {.rendered = 3, .fruitful = 1};
     store_fixture_open(&fixture);
     MDB_txn *txn = store_fixture_begin(&fixture, false);
     CU_ASSERT_EQUAL_FATAL(render_table_open(&table, txn), RESULT_OK);
-    CU_ASSERT_EQUAL(render_table_want(table, txn, UINT64_C(1) << 33, 4, 1), RESULT_OK);
-    CU_ASSERT_EQUAL(render_table_want(table, txn, 300, 200, 1), RESULT_OK);
     CU_ASSERT_EQUAL(render_table_learn(table, txn, 9, &lesson), RESULT_OK);
-    CU_ASSERT_EQUAL(render_table_walk(table, txn, &cursor, &job), RESULT_OK);
-    CU_ASSERT_EQUAL(cursor.page, 300);
-    CU_ASSERT_EQUAL(job.weight, 200);
-    CU_ASSERT_EQUAL(render_table_walk(table, txn, &cursor, &job), RESULT_OK);
-    CU_ASSERT_EQUAL(cursor.page, UINT64_C(1) << 33);
-    CU_ASSERT_EQUAL(render_table_walk(table, txn, &cursor, &job), RESULT_NOT_FOUND);
     CU_ASSERT_EQUAL(render_table_lesson(table, txn, 8, &lesson), RESULT_OK);
     CU_ASSERT_EQUAL(lesson.rendered, 0);
     CU_ASSERT_EQUAL(render_table_lesson(table, txn, 9, &lesson), RESULT_OK);
@@ -112,4 +102,4 @@ static void all_jobs_are_walked_by_page(void)
 UNIT_MAIN("render_table",
           {"what needs a browser most comes first", what_needs_a_browser_most_comes_first},
           {"a job is in one line at a time", a_job_is_in_one_line_at_a_time},
-          {"all jobs are walked by page", all_jobs_are_walked_by_page})
+          {"what was learned is kept by pattern", what_was_learned_is_kept_by_pattern})
