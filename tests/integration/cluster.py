@@ -371,12 +371,12 @@ def crash_loop(report, path):
 
 def wants_a_lease(directory):
     said = ragno("ctl", directory, "status")
-    return said.returncode == 0 and re.search(r"^leases_wanted *=? *1$", said.stdout, re.M)
+    return said.returncode == 0 and re.search(r"^leases(_wanted)? *=? *1$", said.stdout, re.M)
 
 
 def begun_anew(report, path):
     """What a host waits for from the first moment of a run is asked for."""
-    with Nats(path) as nats, harness.Web(path, hosts=1, pages=5, suffix="test") as web:
+    with Nats(path) as nats, harness.Web(path, hosts=1, pages=2000, suffix="test") as web:
         make(report, nats, agents=1)
         with Agents(web, nats, path, agents=1) as agents:
             wanted = 0

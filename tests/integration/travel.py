@@ -90,7 +90,7 @@ def parts(report, path):
     plain = subprocess.run(["zstd", "-dcq", path + "/part.warc.zst"], capture_output=True, check=True).stdout
     report.equal("Zstandard holds the same", records(gzip.compress(plain)), records(export(crawl, "warc", "--host", "a.test")[0]))
     for words, why in ((["--url", "no"], "--url: expected a URL"), (["--host", ""], "--host: expected a host"),
-                       (["--since", "x"], "--since: expected a time"), (["--nope"], "unknown option"), (["--where", "x("], "column")):
+                       (["--since", "x"], "expected a time"), (["--nope"], "unknown option"), (["--where", "x("], "column")):
         report.check(f"refused: {words}", why in export(crawl, "warc", *words, status=2)[1])
     line = f"{harness.OUT}/ragno export {crawl} warc | head -c 10 | wc -c; echo ${{PIPESTATUS[0]}}"
     report.equal("| head", subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False).stdout.split(), ["10", "0"])
