@@ -322,7 +322,7 @@ build/fuzz/bin/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libragno.a
 # libragno: the store without the crawler (src/ragno.h), as a list of rooms.
 LIBRAGNO_ROOMS := base/core base/memory base/thread store/lmdb store/records store/format \
         store/page_tables store/page_batch store/pages store/drum \
-        store/schedule store/check store/rank store/scorers store/front store/best_first store/frequency
+        store/schedule store/check store/rank store/scorers store/best_first store/frequency
 LIBRAGNO_SRC := $(foreach room,$(LIBRAGNO_ROOMS),$(filter src/$(room)/%,$(LIB_SRC)))
 LIBRAGNO_PKGS := lmdb libxxhash libpcre2-8
 LIBRAGNO_HEADERS = $(sort $(filter %.h,$(shell $(CC) $(USE_CPP) -MM src/ragno.h)))

@@ -189,10 +189,7 @@ static void bench_workload(size_t n_pages, bool with_page_rank)
                   (unsigned long long)counts.rides, stop_ms);
     if (with_page_rank) {
         (void)printf("schedule.update.max_txn_ms = %.1f ms\n", counts.longest_update_ms);
-        (void)printf("schedule.update.max_txn_cpu_ms = %.1f ms\n", counts.longest_update_cpu_ms);
         (void)printf("schedule.update.txns = %llu 1\n", (unsigned long long)counts.update_txns);
-        (void)printf("schedule.update.max_ride_cpu_ms = %.1f ms\n", counts.longest_ride_cpu_ms);
-        (void)printf("schedule.update.max_wait_ms = %.1f ms\n", counts.longest_wait_ms);
         (void)printf("schedule.update.stop_ms = %.1f ms\n", stop_ms);
     }
     const char *suffix = with_page_rank ? "_with_pagerank" : "";

@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/front/bf_front.h"
-#include "store/front/bf_set.h"
+#include "store/best_first/bf_front.h"
 #include "schedule_fixture.h"
 #include "unit.h"
 
@@ -282,45 +281,7 @@ static void without_effort_something_is_taken_all_the_same(void)
     world_end(&w);
 }
 
-#define NUMBERS 20000u
-
-static void a_set_has_what_was_added_and_not_removed(void)
-{
-    World w = {.store.seed = 11};
-    BFSet set = {0};
-    static bool expected[NUMBERS];
-    size_t count = 0;
-    CU_ASSERT_FALSE(bf_set_has(&set, 0));
-    CU_ASSERT_FALSE(bf_set_remove(&set, 5));
-    for (int round = 0; round < 200000; round++) {
-        uint64_t number = draw(&w, NUMBERS);
-        /* now it grows, now it becomes empty */
-        if (draw(&w, 100) < (round / 40000 % 2 == 0 ? 80u : 10u)) {
-            CU_ASSERT_EQUAL(bf_set_add(&set, number), RESULT_OK);
-            count += !expected[number];
-            expected[number] = true;
-        } else {
-            CU_ASSERT_EQUAL(bf_set_remove(&set, number), expected[number]);
-            count -= expected[number];
-            expected[number] = false;
-        }
-        uint64_t other = draw(&w, 2 * NUMBERS);
-        CU_ASSERT_EQUAL(bf_set_has(&set, other), other < NUMBERS && expected[other]);
-        CU_ASSERT_EQUAL(set.count, count);
-    }
-    for (uint64_t number = 0; number < NUMBERS; number++) {
-        CU_ASSERT_EQUAL(bf_set_remove(&set, number), expected[number]);
-    }
-    CU_ASSERT_EQUAL(set.count, 0);
-    for (size_t i = 0; i < set.n_chunks; i++) {
-        CU_ASSERT_PTR_NULL(set.chunks[i].words); /* nothing is kept for what is gone */
-    }
-    bf_set_destroy(&set);
-}
-
-UNIT_MAIN("bf_front",
-          {"a set has what was added and not removed", a_set_has_what_was_added_and_not_removed},
-          {"takes are the best of all hosts", takes_are_the_best_of_all_hosts},
+UNIT_MAIN("bf_front", {"takes are the best of all hosts", takes_are_the_best_of_all_hosts},
           {"hard rates are never exceeded", hard_rates_are_never_exceeded},
           {"hosts below the soft rate go first", hosts_below_the_soft_rate_go_first},
           {"limits may be one-sided or none", limits_may_be_one_sided_or_none},

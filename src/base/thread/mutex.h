@@ -15,12 +15,13 @@
 #include "base/core/clock.h"
 
 typedef enum MutexRank {
-    RANK_SCHEDULER = 1, /* the library's schedulers: update threads; taken first */
-    RANK_SCORER,        /* the scorers by PageRank and HITS */
-    RANK_STORE,         /* PageDB and its transactions */
-    RANK_QUEUE,         /* queues and gates: only RANK_TABLE and the log are taken inside */
-    RANK_TABLE,         /* small tables: statistics, lists of threads, ranges */
-    RANK_LOG            /* the log sink; taken last */
+    RANK_COMMITS = 1, /* commits of the library's best-first scheduler; taken first */
+    RANK_SCHEDULER,   /* the library's schedulers: update threads */
+    RANK_SCORER,      /* the scorers by PageRank and HITS */
+    RANK_STORE,       /* PageDB and its transactions */
+    RANK_QUEUE,       /* queues and gates: only RANK_TABLE and the log are taken inside */
+    RANK_TABLE,       /* small tables: statistics, lists of threads, ranges */
+    RANK_LOG          /* the log sink; taken last */
 } MutexRank;
 
 typedef struct Mutex {

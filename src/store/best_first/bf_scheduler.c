@@ -1,11 +1,11 @@
 #include "store/best_first/bf_scheduler.h"
 
-#include <math.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/best_first/bf_turn.h"
+#include "store/best_first/bf_state.h"
 #include "store/format/page_record.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_reader.h"
@@ -13,279 +13,53 @@
 #include "store/pages/page_db.h"
 #include "store/pages/page_db_read.h"
 
-/* What one page of a batch does to the schedule, and later to the front. */
-typedef struct Change {
-    BFOrder order;
-    uint64_t index;
-    uint32_t host;
-    bool is_put;       /* else removed: it was crawled */
-    bool is_scheduled; /* a removal of something that is in the schedule */
-} Change;
+#define BF_SCHEDULE_NAME "bf_schedule"
+#define BF_LEVEL_RATIO   1.41421356f
+#define BF_DOMAIN_TEMP_N 100000u
+#define BF_DOMAIN_TEMP_S 10.0f
+#define BF_FIRST_MOVES   128 /* in a transaction, while nothing is known of the disk */
 
-typedef struct Batch {
-    BFScheduler *sch;
-    const CrawledPage *const *pages;
-    size_t n_pages;
-    uint64_t max_depth;
-    size_t n_crawled;     /* pages that the sink was told of */
-    uint64_t parent;      /* index of the last of them */
-    uint64_t parent_hash; /* 0: not computed */
-    Change *changes;
-    size_t n_changes;
+/* Changes of the schedule that one transaction makes; an index is the value of a BFOrder. */
+typedef struct BFChanges {
+    ScheduleChange *items;
+    size_t n;
     size_t capacity;
-    BFPiece piece; /* of the moves that wait, made in the same transaction */
-} Batch;
+} BFChanges;
 
-static int bf_scheduler_add_push(Batch *batch, const Change *change)
+static Result bf_changes_add(BFChanges *changes, uint32_t host, BFOrder order, unsigned from,
+                             unsigned to)
 {
-    if (batch->n_changes == batch->capacity) {
-        size_t capacity = batch->capacity == 0 ? 256 : batch->capacity * 2;
-        Change *changes = realloc(batch->changes, capacity * sizeof *changes);
-        if (changes == NULL) {
-            return page_db_error_memory;
+    if (changes->n == changes->capacity) {
+        size_t capacity = changes->capacity == 0 ? 256 : changes->capacity * 2;
+        ScheduleChange *items = reallocarray(changes->items, capacity, sizeof *items);
+        if (items == NULL) {
+            return RESULT_MEMORY;
         }
-        batch->changes = changes;
-        batch->capacity = capacity;
+        changes->items = items;
+        changes->capacity = capacity;
     }
-    batch->changes[batch->n_changes] = *change;
-    batch->n_changes++;
-    return page_db_error_ok;
+    changes->items[changes->n++] = (ScheduleChange){
+        .index = bf_order_value(order), .host = host, .from = (uint8_t)from, .to = (uint8_t)to};
+    return RESULT_OK;
 }
-
-/* The score by the documented function, for scorers that have no estimate. */
-static bool score_by_add(Batch *batch, const PageRef *page, const CrawledPage *parent, float *score)
-{
-    const Scorer *scorer = batch->sch->scorer;
-    if (batch->parent_hash == 0 && parent != NULL) {
-        batch->parent_hash = page_db_hash(parent->url);
-    }
-    PageInfo info = {.url = strndup(page->url, page->url_length),
-                     .linked_from = batch->parent_hash,
-                     .depth = page->depth,
-                     .score = page->score};
-    bool is_scored = info.url != NULL && scorer->add(scorer->state, &info, score) == 0;
-    free(info.url);
-    return is_scored;
-}
-
-/* The level byte of a page that was discovered just now. */
-static uint8_t first_level(Batch *batch, const PageRef *page)
-{
-    const Scorer *scorer = batch->sch->scorer;
-    const CrawledPage *parent = batch->n_crawled == 0 ? NULL : batch->pages[batch->n_crawled - 1];
-    float score = 0.0f;
-    bool is_scored = false;
-    if (scorer->estimate != NULL) {
-        ScorerLink link = {.parent = page->linked_from,
-                           .n_links = parent == NULL ? 0 : crawled_page_n_links(parent),
-                           .page_score = parent == NULL ? 0.0f : parent->score,
-                           .score = page->score};
-        is_scored = scorer->estimate(scorer->state, &link, &score) == 0;
-    } else if (scorer->add != NULL) {
-        is_scored = score_by_add(batch, page, parent, &score);
-    }
-    return is_scored ? bf_scored_level(batch->sch, score)
-                     : bf_link_level(batch->sch->state, page->score);
-}
-
-static int on_discovered(void *context, const PageRef *page, PageState *state)
-{
-    Batch *batch = context;
-    if (batch->max_depth != 0 && page->depth > batch->max_depth) {
-        return page_db_error_ok;
-    }
-    if (page->index > bf_order_index(UINT64_MAX)) {
-        return page_db_error_internal;
-    }
-    state->level = first_level(batch, page);
-    Change change = {.order = bf_entry(batch->sch->state, state->level, page->score, page->index),
-                     .index = page->index,
-                     .host = page->host,
-                     .is_put = true};
-    return bf_scheduler_add_push(batch, &change);
-}
-
-static int bf_scheduler_add_on_crawled(void *context, const PageRef *before, const PageRef *after,
-                                       uint8_t *level)
-{
-    Batch *batch = context;
-    batch->n_crawled++;
-    batch->parent = after->index;
-    batch->parent_hash = 0;
-    *level = PAGE_DB_NO_LEVEL;
-    bool is_scheduled = before->level != PAGE_DB_NO_LEVEL;
-    Change change = {.index = after->index, .host = after->host, .is_scheduled = is_scheduled};
-    if (is_scheduled) {
-        change.order = bf_entry(batch->sch->state, before->level, before->score, before->index);
-    }
-    return bf_scheduler_add_push(batch, &change);
-}
-
-static Result write_changes(const Batch *batch, MDB_txn *txn)
-{
-    ScheduleChange *changes = malloc((batch->n_changes + 1) * sizeof *changes);
-    if (changes == NULL) {
-        return RESULT_MEMORY;
-    }
-    size_t n = 0;
-    for (size_t i = 0; i < batch->n_changes; i++) {
-        const Change *c = &batch->changes[i];
-        if (c->is_put || c->is_scheduled) {
-            uint8_t level = (uint8_t)bf_order_level(c->order);
-            changes[n++] = (ScheduleChange){.index = bf_order_value(c->order),
-                                            .host = c->host,
-                                            .from = c->is_put ? SCHEDULE_NO_LEVEL : level,
-                                            .to = c->is_put ? level : SCHEDULE_NO_LEVEL};
-        }
-    }
-    Result rc = bf_write_changes(batch->sch, txn, changes, n);
-    free(changes);
-    return rc;
-}
-
-/* The front learns of the commit. What cannot be told for want of memory is told by the schedule
- * later: the front starts anew. */
-static void tell_front_locked(Batch *batch)
-{
-    BFSchedulerState *state = batch->sch->state;
-    double now_s = bf_now(state);
-    Result rc = RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < batch->n_changes; i++) {
-        const Change *c = &batch->changes[i];
-        if (c->is_put) {
-            rc = bf_front_offer(state->front, c->host, c->order);
-            continue;
-        }
-        bool was_leased = bf_front_end_lease(state->front, c->index);
-        if (c->is_scheduled) {
-            bf_front_withdraw(state->front, c->host, c->order);
-        }
-        if (!was_leased) {
-            bf_front_visit(state->front, c->host, now_s);
-        }
-    }
-    if (rc != RESULT_OK) {
-        bf_front_clear(state->front);
-    }
-}
-
-/* What the batch changes, then a piece of the moves that wait: in proportion, so that the commit of
- * a page is not that of thousands. */
-static Result write_batch(Batch *batch, MDB_txn *txn)
-{
-    Result rc = write_changes(batch, txn);
-    size_t most = BF_SCHEDULER_UPDATE_BATCH_SIZE + batch->n_changes;
-    most = most < BF_SCHEDULER_RIDE_MOST ? most : BF_SCHEDULER_RIDE_MOST;
-    return rc == RESULT_OK ? bf_piece_make(batch->sch, BF_WRITER, txn, most,
-                                           BF_SCHEDULER_RIDE_CPU_MS, &batch->piece)
-                           : rc;
-}
-
-/* One attempt. page_db_error_full: nothing was written. */
-static BFSchedulerError try_add(Batch *batch, const PageWrite *writes)
-{
-    BFScheduler *sch = batch->sch;
-    batch->n_changes = 0;
-    batch->n_crawled = 0;
-    MDB_txn *txn = NULL;
-    BFSchedulerError code = bf_begin(sch, BF_WRITER, &txn);
-    if (code != bf_scheduler_error_ok) {
-        return code;
-    }
-    const PageSink sink = {
-        .context = batch, .discovered = on_discovered, .crawled = bf_scheduler_add_on_crawled};
-    int rc = page_db_write(sch->page_db, txn, writes, batch->n_pages, &sink);
-    Result result = rc == page_db_error_ok ? write_batch(batch, txn) : RESULT_OK;
-    if (rc != page_db_error_ok || result != RESULT_OK) {
-        bf_piece_give_back(sch->state, &batch->piece);
-        bf_abort(sch, BF_WRITER, txn);
-        return rc != page_db_error_ok
-                   ? bf_fail_page_db(sch, rc, "bf_scheduler_add: the pages cannot be written")
-                   : bf_fail_result(sch, result, "bf_scheduler_add: the schedule is not written");
-    }
-    uint64_t turn = 0;
-    MonoTime start = bf_time(sch->state);
-    code = bf_commit(sch, BF_WRITER, txn, &turn);
-    batch->piece.commit_ns = bf_time(sch->state).ns - start.ns;
-    batch->piece.n_others = batch->n_changes;
-    bf_turn_begin(sch->state, turn);
-    double ride_ms = (double)batch->piece.cpu_ns / 1e6;
-    BFSchedulerCounts *counts = &sch->state->counts;
-    counts->rides += batch->piece.n_taken > 0;
-    counts->longest_ride_cpu_ms = fmax(counts->longest_ride_cpu_ms, ride_ms);
-    bf_piece_end_locked(sch->state, &batch->piece, code == bf_scheduler_error_ok);
-    if (code == bf_scheduler_error_ok) {
-        tell_front_locked(batch);
-        sch->state->n_added += batch->n_pages;
-        condition_signal(&sch->state->wake);
-    }
-    bf_turn_end(sch->state);
-    return code;
-}
-
-BFSchedulerError bf_scheduler_add_batch(BFScheduler *sch, const CrawledPage *const *pages,
-                                        size_t n_pages)
-{
-    if (sch == NULL) {
-        return bf_scheduler_error_invalid;
-    }
-    for (size_t i = 0; i < n_pages; i++) {
-        if (pages == NULL || pages[i] == NULL || pages[i]->url == NULL) {
-            return bf_fail(sch, bf_scheduler_error_invalid, "bf_scheduler_add: a page is NULL");
-        }
-    }
-    if (n_pages == 0) {
-        return bf_scheduler_error_ok;
-    }
-    PageWrite *writes = calloc(n_pages, sizeof *writes);
-    if (writes == NULL) {
-        return bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_add: out of memory");
-    }
-    for (size_t i = 0; i < n_pages; i++) {
-        writes[i].page = pages[i];
-    }
-    mutex_lock(&sch->state->mutex);
-    Batch batch = {
-        .sch = sch, .pages = pages, .n_pages = n_pages, .max_depth = sch->max_crawl_depth};
-    mutex_unlock(&sch->state->mutex);
-    BFSchedulerError code = try_add(&batch, writes);
-    while (code == bf_scheduler_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {
-        code = try_add(&batch, writes);
-    }
-    if (code == bf_scheduler_error_ok) {
-        page_db_heat(sch->page_db, pages, n_pages);
-    }
-    free(batch.changes);
-    free(writes);
-    return code;
-}
-
-BFSchedulerError bf_scheduler_add(BFScheduler *sch, const CrawledPage *page)
-{
-    return bf_scheduler_add_batch(sch, &page, 1);
-}
-
-/* ---- Best-first ---- */
-
-#define SCHEDULE_NAME "bf_schedule"
-#define LEVEL_RATIO   1.41421356f
-#define DOMAIN_TEMP_N 100000u
-#define DOMAIN_TEMP_S 10.0f
 
 /* ---- Life ---- */
 
 /* What tells one path from another: its last component. "": the default. */
-static const char *path_name(const char *path)
+static const char *bf_path_name(const char *path)
 {
-    const char *slash = path == NULL ? NULL : strrchr(path, '/');
-    return path == NULL ? "" : slash == NULL ? path : slash + 1;
+    if (path == NULL) {
+        return "";
+    }
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
 }
 
 /* Notes whose schedule it is. RESULT_EXISTS: it is another one's, and not empty. */
-static Result claim_schedule(BFScheduler *sch, MDB_txn *txn, const char *name)
+static Result bf_claim_schedule(BFScheduler *sch, MDB_txn *txn, const char *name)
 {
     MDB_dbi info = sch->page_db->store->tables.info;
-    char key_text[] = SCHEDULE_NAME "_path";
+    char key_text[] = BF_SCHEDULE_NAME "_path";
     MDB_val key = {sizeof key_text, key_text};
     MDB_val value;
     uint64_t entries = 0;
@@ -308,33 +82,47 @@ static Result claim_schedule(BFScheduler *sch, MDB_txn *txn, const char *name)
     return lmdb_result(rc, "note the path of the schedule");
 }
 
-static BFSchedulerError open_schedule(BFScheduler *sch, const char *name)
+static BFSchedulerError bf_open_schedule(BFScheduler *sch, const char *name)
 {
     const ScheduleOptions options = {
-        .levels = SCHEDULE_MAX_LEVELS, .score_top = 1.0f, .score_ratio = LEVEL_RATIO};
+        .levels = SCHEDULE_MAX_LEVELS, .score_top = 1.0f, .score_ratio = BF_LEVEL_RATIO};
     MDB_txn *txn = NULL;
-    BFSchedulerError code = bf_begin(sch, BF_WRITER, &txn);
+    BFSchedulerError code = bf_begin(sch, &txn);
     if (code != bf_scheduler_error_ok) {
         return code;
     }
-    Result rc = schedule_open_named(&sch->state->schedule, txn, SCHEDULE_NAME, &options);
-    rc = rc == RESULT_OK ? claim_schedule(sch, txn, name) : rc;
-    if (rc != RESULT_OK) {
-        bf_abort(sch, BF_WRITER, txn);
-        return rc == RESULT_EXISTS
-                   ? bf_fail(sch, bf_scheduler_error_invalid,
-                             "bf_scheduler_new: this PageDB has a schedule that was made under "
-                             "another path; give that path, or another PageDB")
-                   : bf_fail_result(sch, rc, "bf_scheduler_new: the schedule cannot be opened");
+    Result rc = schedule_open_named(&sch->state->schedule, txn, BF_SCHEDULE_NAME, &options);
+    if (rc == RESULT_OK) {
+        rc = bf_claim_schedule(sch, txn, name);
     }
-    uint64_t turn = 0;
-    code = bf_commit(sch, BF_WRITER, txn, &turn);
-    bf_turn_begin(sch->state, turn);
-    bf_turn_end(sch->state);
-    return code;
+    if (rc == RESULT_OK) {
+        code = bf_commit(sch, txn);
+        bf_end(sch->state);
+        return code;
+    }
+    bf_abort(sch, txn);
+    if (rc == RESULT_EXISTS) {
+        return bf_fail(sch, bf_scheduler_error_invalid,
+                       "bf_scheduler_new: this PageDB has a schedule that was made under another "
+                       "path; give that path, or another PageDB");
+    }
+    return bf_fail_result(sch, rc, "bf_scheduler_new: the schedule cannot be opened");
 }
 
-static char *bf_scheduler_default_path(const char *db_path)
+static BFSchedulerState *bf_state_new(void)
+{
+    BFSchedulerState *state = calloc(1, sizeof *state);
+    if (state != NULL) {
+        mutex_init(&state->commits, RANK_COMMITS);
+        mutex_init(&state->mutex, RANK_SCHEDULER);
+        condition_init(&state->wake);
+        state->time = &timekeeper_system;
+        state->most_moves = BF_FIRST_MOVES;
+    }
+    return state;
+}
+
+static char *bf_default_path(const char *db_path)
 {
     size_t bytes = strlen(db_path) + sizeof "_bfs";
     char *path = malloc(bytes);
@@ -360,16 +148,8 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     s->max_hard_domain_crawl_rate = -1.0f;
     s->error = error_new();
     s->scorer = calloc(1, sizeof *s->scorer);
-    s->path = path == NULL ? bf_scheduler_default_path(db == NULL ? "" : db->path) : strdup(path);
-    s->state = calloc(1, sizeof *s->state);
-    if (s->state != NULL) {
-        mutex_init(&s->state->mutex, RANK_SCHEDULER);
-        s->state->time = &timekeeper_system;
-        condition_init(&s->state->turn);
-        bf_moves_init(s->state);
-        condition_init(&s->state->was_served);
-        condition_init(&s->state->wake);
-    }
+    s->path = path == NULL ? bf_default_path(db == NULL ? "" : db->path) : strdup(path);
+    s->state = bf_state_new();
     if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL) {
         bf_scheduler_delete(s);
         *sch = NULL;
@@ -384,28 +164,29 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
                        "bf_scheduler_new: another BFScheduler works on this PageDB");
     }
     s->state->is_claimed = true;
-    BFSchedulerError code = open_schedule(s, path_name(path));
+    BFSchedulerError code = bf_open_schedule(s, bf_path_name(path));
     if (code != bf_scheduler_error_ok) {
         return code;
     }
     s->state->front = bf_front_new(s->state->schedule);
-    return s->state->front != NULL
-               ? bf_scheduler_error_ok
-               : bf_fail(s, bf_scheduler_error_memory, "bf_scheduler_new: out of memory");
+    if (s->state->front == NULL) {
+        return bf_fail(s, bf_scheduler_error_memory, "bf_scheduler_new: out of memory");
+    }
+    return bf_scheduler_error_ok;
 }
 
-static void empty_schedule(BFScheduler *sch)
+static void bf_empty_schedule(BFScheduler *sch)
 {
     MDB_txn *txn = NULL;
-    if (bf_begin(sch, BF_WRITER, &txn) != bf_scheduler_error_ok) {
+    if (bf_begin(sch, &txn) != bf_scheduler_error_ok) {
         return;
     }
-    if (schedule_clear(sch->state->schedule, txn) == RESULT_OK) {
-        uint64_t turn = 0; /* the last one: nobody waits for it */
-        (void)bf_commit(sch, BF_WRITER, txn, &turn);
-    } else {
-        bf_abort(sch, BF_WRITER, txn);
+    if (schedule_clear(sch->state->schedule, txn) != RESULT_OK) {
+        bf_abort(sch, txn);
+        return;
     }
+    (void)bf_commit(sch, txn);
+    bf_end(sch->state);
 }
 
 void bf_scheduler_delete(BFScheduler *sch)
@@ -416,7 +197,7 @@ void bf_scheduler_delete(BFScheduler *sch)
     if (sch->state != NULL) {
         (void)bf_scheduler_update_stop(sch);
         if (!sch->persist && sch->state->schedule != NULL) {
-            empty_schedule(sch);
+            bf_empty_schedule(sch);
         }
         if (sch->state->is_claimed) {
             atomic_store(&sch->page_db->store->has_best_first, false);
@@ -424,10 +205,8 @@ void bf_scheduler_delete(BFScheduler *sch)
         bf_front_delete(sch->state->front);
         schedule_close(sch->state->schedule);
         condition_destroy(&sch->state->wake);
-        condition_destroy(&sch->state->was_served);
-        condition_destroy(&sch->state->moved);
-        condition_destroy(&sch->state->turn);
         mutex_destroy(&sch->state->mutex);
+        mutex_destroy(&sch->state->commits);
         free(sch->state->moves);
         free(sch->state);
     }
@@ -472,30 +251,28 @@ BFSchedulerError bf_scheduler_set_max_domain_crawl_rate(BFScheduler *sch, float 
     }
     int tracked = page_db_error_ok;
     if (max_hard_crawl_rate > 0.0f || max_soft_crawl_rate > 0.0f) {
-        tracked = (int)page_db_set_domain_temp(sch->page_db, DOMAIN_TEMP_N, DOMAIN_TEMP_S);
+        tracked = (int)page_db_set_domain_temp(sch->page_db, BF_DOMAIN_TEMP_N, BF_DOMAIN_TEMP_S);
     }
     return bf_fail_page_db(sch, tracked, "bf_scheduler_set_max_domain_crawl_rate: out of memory");
 }
 
 void bf_scheduler_set_max_crawl_depth(BFScheduler *sch, uint64_t value)
 {
-    if (sch == NULL) {
-        return;
+    if (sch != NULL) {
+        mutex_lock(&sch->state->mutex);
+        sch->max_crawl_depth = value;
+        mutex_unlock(&sch->state->mutex);
     }
-    mutex_lock(&sch->state->mutex);
-    sch->max_crawl_depth = value;
-    mutex_unlock(&sch->state->mutex);
 }
 
 void bf_scheduler_set_update_interval(BFScheduler *sch, time_t value)
 {
-    if (sch == NULL) {
-        return;
+    if (sch != NULL) {
+        mutex_lock(&sch->state->mutex);
+        sch->state->interval_s = value;
+        condition_broadcast(&sch->state->wake);
+        mutex_unlock(&sch->state->mutex);
     }
-    mutex_lock(&sch->state->mutex);
-    sch->state->interval_s = value;
-    condition_broadcast(&sch->state->wake);
-    mutex_unlock(&sch->state->mutex);
 }
 
 void bf_scheduler_set_time(BFScheduler *sch, const Timekeeper *time)
@@ -509,7 +286,6 @@ BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts
     *counts = sch->state->counts;
     counts->requested = bf_front_leases(sch->state->front);
     counts->loaded_hosts = bf_front_hosts(sch->state->front);
-    counts->longest_wait_ms = (double)atomic_load(&sch->state->longest_wait_ns) / 1e6;
     mutex_unlock(&sch->state->mutex);
     MDB_txn *txn = NULL;
     int rc = page_db_txn_begin(sch->page_db, true, &txn);
@@ -521,31 +297,220 @@ BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts
     return bf_fail_result(sch, result, "bf_scheduler_counts: the schedule cannot be read");
 }
 
-/* Requests: taking URLs from the front and out of the schedule, and giving them back. */
+/* ---- Adding crawled pages ---- */
 
-#define REQUEST_AT_ONCE 128u
+typedef struct BFBatch {
+    BFScheduler *sch;
+    const CrawledPage *const *pages;
+    size_t n_pages;
+    uint64_t max_depth;
+    size_t n_crawled;     /* pages that the sink was told of */
+    uint64_t parent_hash; /* of the last of them; 0: not computed */
+    BFChanges changes;    /* one that leads from nowhere to nowhere: a page that was crawled without
+                             being scheduled */
+} BFBatch;
+
+/* The score by the documented function, for scorers that have no estimate. */
+static bool bf_score_by_add(BFBatch *batch, const PageRef *page, const CrawledPage *parent,
+                            float *score)
+{
+    const Scorer *scorer = batch->sch->scorer;
+    if (batch->parent_hash == 0 && parent != NULL) {
+        batch->parent_hash = page_db_hash(parent->url);
+    }
+    PageInfo info = {.url = strndup(page->url, page->url_length),
+                     .linked_from = batch->parent_hash,
+                     .depth = page->depth,
+                     .score = page->score};
+    bool is_scored = info.url != NULL && scorer->add(scorer->state, &info, score) == 0;
+    free(info.url);
+    return is_scored;
+}
+
+/* The level byte of a page that was discovered just now. */
+static uint8_t bf_first_level(BFBatch *batch, const PageRef *page)
+{
+    const Scorer *scorer = batch->sch->scorer;
+    const CrawledPage *parent = batch->n_crawled == 0 ? NULL : batch->pages[batch->n_crawled - 1];
+    float score = 0.0f;
+    bool is_scored = false;
+    if (scorer->estimate != NULL) {
+        ScorerLink link = {.parent = page->linked_from,
+                           .n_links = parent == NULL ? 0 : crawled_page_n_links(parent),
+                           .page_score = parent == NULL ? 0.0f : parent->score,
+                           .score = page->score};
+        is_scored = scorer->estimate(scorer->state, &link, &score) == 0;
+    } else if (scorer->add != NULL) {
+        is_scored = bf_score_by_add(batch, page, parent, &score);
+    }
+    return is_scored ? bf_scored_level(batch->sch, score)
+                     : bf_link_level(batch->sch->state, page->score);
+}
+
+static int bf_on_discovered(void *context, const PageRef *page, PageState *state)
+{
+    BFBatch *batch = context;
+    if (batch->max_depth != 0 && page->depth > batch->max_depth) {
+        return page_db_error_ok;
+    }
+    if (page->index > bf_order_index(UINT64_MAX)) {
+        return page_db_error_internal;
+    }
+    state->level = bf_first_level(batch, page);
+    BFOrder order = bf_entry(batch->sch->state, state->level, page->score, page->index);
+    Result rc = bf_changes_add(&batch->changes, page->host, order, SCHEDULE_NO_LEVEL,
+                               bf_order_level(order));
+    return rc == RESULT_OK ? page_db_error_ok : page_db_error_memory;
+}
+
+static int bf_on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
+{
+    BFBatch *batch = context;
+    BFOrder order = after->index;
+    unsigned from = SCHEDULE_NO_LEVEL;
+    batch->n_crawled++;
+    batch->parent_hash = 0;
+    *level = PAGE_DB_NO_LEVEL;
+    if (before->level != PAGE_DB_NO_LEVEL) {
+        order = bf_entry(batch->sch->state, before->level, before->score, before->index);
+        from = bf_order_level(order);
+    }
+    Result rc = bf_changes_add(&batch->changes, after->host, order, from, SCHEDULE_NO_LEVEL);
+    return rc == RESULT_OK ? page_db_error_ok : page_db_error_memory;
+}
+
+/* The front learns of the commit. What cannot be told for want of memory is told by the schedule
+ * later: the front starts anew. */
+static void bf_tell_front_locked(BFSchedulerState *state, const BFChanges *changes)
+{
+    double now_s = (double)bf_time(state).ns / 1e9;
+    for (size_t i = 0; i < changes->n; i++) {
+        const ScheduleChange *c = &changes->items[i];
+        if (c->to != SCHEDULE_NO_LEVEL) {
+            if (bf_front_offer(state->front, c->host, bf_order(c->to, c->index)) != RESULT_OK) {
+                bf_front_clear(state->front);
+                return;
+            }
+            continue;
+        }
+        bool was_leased = bf_front_end_lease(state->front, bf_order_index(c->index));
+        if (c->from != SCHEDULE_NO_LEVEL) {
+            bf_front_withdraw(state->front, c->host, bf_order(c->from, c->index));
+        }
+        if (!was_leased) {
+            bf_front_visit(state->front, c->host, now_s);
+        }
+    }
+}
+
+/* One attempt. bf_scheduler_error_full: nothing was written. The moves that ride along are in
+ * proportion, so that the commit of a page is not that of thousands. */
+static BFSchedulerError bf_try_add(BFBatch *batch, const PageWrite *writes)
+{
+    BFScheduler *sch = batch->sch;
+    BFSchedulerState *state = sch->state;
+    const PageSink sink = {
+        .context = batch, .discovered = bf_on_discovered, .crawled = bf_on_crawled};
+    batch->changes.n = 0;
+    batch->n_crawled = 0;
+    MDB_txn *txn = NULL;
+    BFSchedulerError code = bf_begin(sch, &txn);
+    if (code != bf_scheduler_error_ok) {
+        return code;
+    }
+    int rc = page_db_write(sch->page_db, txn, writes, batch->n_pages, &sink);
+    if (rc != page_db_error_ok) {
+        bf_abort(sch, txn);
+        return bf_fail_page_db(sch, rc, "bf_scheduler_add: the pages cannot be written");
+    }
+    size_t most = BF_SCHEDULER_UPDATE_BATCH_SIZE + batch->changes.n;
+    most = most < BF_SCHEDULER_RIDE_MOST ? most : BF_SCHEDULER_RIDE_MOST;
+    Result result = bf_write_changes(sch, txn, batch->changes.items, batch->changes.n);
+    if (result == RESULT_OK) {
+        result = bf_moves_make(sch, txn, most, BF_SCHEDULER_RIDE_CPU_MS, false);
+    }
+    if (result != RESULT_OK) {
+        bf_abort(sch, txn);
+        return bf_fail_result(sch, result, "bf_scheduler_add: the schedule is not written");
+    }
+    code = bf_commit(sch, txn);
+    state->counts.rides += state->n_tried > 0;
+    bf_moves_end_locked(state, batch->changes.n, code == bf_scheduler_error_ok);
+    if (code == bf_scheduler_error_ok) {
+        bf_tell_front_locked(state, &batch->changes);
+        state->n_added += batch->n_pages;
+    }
+    bf_end(state);
+    return code;
+}
+
+BFSchedulerError bf_scheduler_add_batch(BFScheduler *sch, const CrawledPage *const *pages,
+                                        size_t n_pages)
+{
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
+    }
+    for (size_t i = 0; i < n_pages; i++) {
+        if (pages == NULL || pages[i] == NULL || pages[i]->url == NULL) {
+            return bf_fail(sch, bf_scheduler_error_invalid, "bf_scheduler_add: a page is NULL");
+        }
+    }
+    if (n_pages == 0) {
+        return bf_scheduler_error_ok;
+    }
+    PageWrite *writes = calloc(n_pages, sizeof *writes);
+    if (writes == NULL) {
+        return bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_add: out of memory");
+    }
+    for (size_t i = 0; i < n_pages; i++) {
+        writes[i].page = pages[i];
+    }
+    mutex_lock(&sch->state->mutex);
+    BFBatch batch = {
+        .sch = sch, .pages = pages, .n_pages = n_pages, .max_depth = sch->max_crawl_depth};
+    mutex_unlock(&sch->state->mutex);
+    BFSchedulerError code = bf_try_add(&batch, writes);
+    while (code == bf_scheduler_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {
+        code = bf_try_add(&batch, writes);
+    }
+    if (code == bf_scheduler_error_ok) {
+        page_db_heat(sch->page_db, pages, n_pages);
+    }
+    free(batch.changes.items);
+    free(writes);
+    return code;
+}
+
+BFSchedulerError bf_scheduler_add(BFScheduler *sch, const CrawledPage *page)
+{
+    return bf_scheduler_add_batch(sch, &page, 1);
+}
+
+/* ---- Requests ---- */
+
+#define BF_REQUEST_AT_ONCE 128u
 
 /* A page on its way into a request. */
-typedef struct Taken {
+typedef struct BFTaken {
     BFOrder order;
     uint32_t host;
     int found; /* LMDB's code for its pack of records */
     MDB_val pack;
-} Taken;
+} BFTaken;
 
 /* Adds the URL of a page: page_db_get without what nobody asked for. A page that is not there is
  * left out. */
-static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
-                      PageRequest *request)
+static Result bf_request_add_url(BFScheduler *sch, PageReader *reader, const BFTaken *taken,
+                                 PageRequest *request)
 {
     uint64_t index = bf_order_index(taken->order);
     MDB_val value;
     PageRecord record;
     MDB_val origin;
     int rc = taken->found;
-    rc = rc == MDB_SUCCESS
-             ? page_reader_unpack(sch->page_db->store, reader, &taken->pack, index, &value)
-             : rc;
+    if (rc == MDB_SUCCESS) {
+        rc = page_reader_unpack(sch->page_db->store, reader, &taken->pack, index, &value);
+    }
     if (rc == MDB_NOTFOUND) {
         return RESULT_OK;
     }
@@ -565,307 +530,342 @@ static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
     return RESULT_OK;
 }
 
-/* The pages of a request, to be taken out of the schedule. */
-typedef struct HandedPage {
-    uint64_t index;
-    BFOrder order; /* where it stood when it was removed */
-    uint32_t host;
-    bool is_removed; /* else it had left the schedule before */
-} HandedPage;
-
-typedef struct Handed {
-    HandedPage *pages;
-    size_t n;
-    size_t capacity;
-} Handed;
-
-static Result note_handed(Handed *handed, uint64_t page)
-{
-    if (handed->n == handed->capacity) {
-        size_t capacity = handed->capacity == 0 ? 256 : 2 * handed->capacity;
-        HandedPage *pages = reallocarray(handed->pages, capacity, sizeof *pages);
-        if (pages == NULL) {
-            return RESULT_MEMORY;
-        }
-        handed->pages = pages;
-        handed->capacity = capacity;
-    }
-    handed->pages[handed->n++] = (HandedPage){.index = page};
-    return RESULT_OK;
-}
-
-/* Takes up to REQUEST_AT_ONCE pages, then finds their records, then reads them: what each step
+/* Takes up to BF_REQUEST_AT_ONCE pages, then finds their records, then reads them: what each step
  * needs is on its way from memory during the one before. *n = pages taken. */
-static Result take_some_locked(BFScheduler *sch, PageReader *reader, double now_s, size_t most,
-                               PageRequest *request, Handed *handed, size_t *n)
+static Result bf_request_take_some(BFScheduler *sch, PageReader *reader, double now_s, size_t most,
+                                   PageRequest *request, BFChanges *handed, size_t *n)
 {
     BFFront *front = sch->state->front;
-    Taken taken[REQUEST_AT_ONCE];
+    BFTaken taken[BF_REQUEST_AT_ONCE];
     size_t n_taken = 0;
     Result rc = RESULT_OK;
-    while (n_taken < most && n_taken < REQUEST_AT_ONCE && rc == RESULT_OK) {
-        Taken *t = &taken[n_taken];
+    while (n_taken < most && n_taken < BF_REQUEST_AT_ONCE && rc == RESULT_OK) {
+        BFTaken *t = &taken[n_taken];
         rc = bf_front_take(front, reader->txn, now_s, &t->host, &t->order);
         if (rc == RESULT_OK) {
             page_reader_begin(reader, bf_order_index(t->order));
             n_taken++;
         }
     }
-    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    if (rc == RESULT_NOT_FOUND) {
+        rc = RESULT_OK;
+    }
     for (size_t i = 0; i < n_taken; i++) {
         taken[i].found = page_reader_pack(sch->page_db->store, reader,
                                           bf_order_index(taken[i].order), &taken[i].pack);
     }
-    size_t i = 0;
-    while (rc == RESULT_OK && i < n_taken) {
-        rc = add_url(sch, reader, &taken[i], request);
+    for (size_t i = 0; i < n_taken && rc == RESULT_OK; i++) {
+        const BFTaken *t = &taken[i];
+        rc = bf_request_add_url(sch, reader, t, request);
         if (rc == RESULT_OK) {
-            rc = note_handed(handed, bf_order_index(taken[i++].order));
+            rc = bf_changes_add(handed, t->host, t->order, bf_order_level(t->order),
+                                SCHEDULE_NO_LEVEL);
         }
-    }
-    for (; i < n_taken; i++) { /* what was not handed out after all */
-        (void)bf_front_end_lease(front, bf_order_index(taken[i].order));
-        (void)bf_front_offer(front, taken[i].host, taken[i].order);
     }
     *n = n_taken;
     return rc;
 }
 
-/* Takes URLs until the request is full or nothing is to be had. The mutex is held. */
-static Result take_urls_locked(BFScheduler *sch, PageReader *reader, size_t n_pages,
-                               PageRequest *request, Handed *handed)
+/* Takes URLs until the request is full or nothing is to be had. The snapshot is made with the mutex
+ * held: it has every commit that the front knows of. After an error nothing has been taken. */
+static Result bf_request_take(BFScheduler *sch, size_t n_pages, PageRequest *request,
+                              BFChanges *handed)
 {
-    double now_s = bf_now(sch->state);
-    bf_front_allow(sch->state->front, BF_SCHEDULER_EFFORT);
-    Result rc = RESULT_OK;
-    size_t n = 1;
-    while (rc == RESULT_OK && n > 0 && request->n_urls < n_pages) {
-        rc = take_some_locked(sch, reader, now_s, n_pages - request->n_urls, request, handed, &n);
-    }
-    return rc;
-}
-
-/* ---- out of the schedule ---- */
-
-/* Finds a page as it stands in the schedule now. */
-static Result bf_scheduler_request_find_entry(BFScheduler *sch, MDB_txn *txn, Buffer *url,
-                                              PageRef *page, HandedPage *handed)
-{
-    if (page_db_get(sch->page_db, txn, handed->index, page, url) != page_db_error_ok) {
-        return RESULT_DAMAGED;
-    }
-    handed->is_removed = page->level != PAGE_DB_NO_LEVEL;
-    handed->host = page->host;
-    handed->order =
-        handed->is_removed ? bf_entry(sch->state, page->level, page->score, handed->index) : 0;
-    return RESULT_OK;
-}
-
-/* What is crawled meanwhile has left the schedule already; what was moved is where it is now. */
-static Result remove_pages(BFScheduler *sch, MDB_txn *txn, Handed *handed, Buffer *url)
-{
-    Result rc = RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < handed->n; i++) {
-        PageRef page;
-        HandedPage *handed_page = &handed->pages[i];
-        rc = bf_scheduler_request_find_entry(sch, txn, url, &page, handed_page);
-        if (rc == RESULT_OK && handed_page->is_removed) {
-            rc = schedule_remove(sch->state->schedule, txn, page.host,
-                                 bf_order_level(handed_page->order),
-                                 bf_order_value(handed_page->order));
-        }
-        if (rc == RESULT_OK && handed_page->is_removed) {
-            int code = page_db_set_state(sch->page_db, txn, handed_page->index, page.status,
-                                         PAGE_DB_NO_LEVEL, page.tries);
-            rc = code == page_db_error_ok     ? RESULT_OK
-                 : code == page_db_error_full ? RESULT_FULL
-                                              : RESULT_IO;
-        }
-    }
-    return rc;
-}
-
-/* Takes the pages of a request out of the schedule, durably, and ends their leases. */
-static BFSchedulerError bf_scheduler_request_take_out(BFScheduler *sch, Handed *handed)
-{
-    Buffer url;
-    MDB_txn *txn = NULL;
-    Result rc = RESULT_FULL;
-    BFSchedulerError code = bf_scheduler_error_ok;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    for (bool is_first = true; rc == RESULT_FULL; is_first = false) {
-        if (!is_first && page_db_grow(sch->page_db) != page_db_error_ok) {
-            break;
-        }
-        code = bf_begin(sch, BF_WRITER, &txn);
-        if (code != bf_scheduler_error_ok) {
-            break;
-        }
-        rc = remove_pages(sch, txn, handed, &url);
-        if (rc != RESULT_OK) {
-            bf_abort(sch, BF_WRITER, txn);
-        }
-    }
-    buffer_destroy(&url);
-    if (code != bf_scheduler_error_ok || rc != RESULT_OK) {
-        return code != bf_scheduler_error_ok
-                   ? code
-                   : bf_fail_result(sch, rc, "bf_scheduler_request: the schedule is not written");
-    }
-    uint64_t turn = 0;
-    code = bf_commit(sch, BF_WRITER, txn, &turn);
-    bf_turn_begin(sch->state, turn);
-    for (size_t i = 0; code == bf_scheduler_error_ok && i < handed->n; i++) {
-        const HandedPage *page = &handed->pages[i];
-        (void)bf_front_end_lease(sch->state->front, page->index);
-        if (page->is_removed) {
-            bf_front_withdraw(sch->state->front, page->host, page->order);
-        }
-    }
-    bf_turn_end(sch->state);
-    return code;
-}
-
-/* The request has failed after all: its pages are to be had again. */
-static void bf_scheduler_request_give_back(BFScheduler *sch, const Handed *handed)
-{
+    BFFront *front = sch->state->front;
+    PageReader *reader = NULL;
+    Result rc = RESULT_IO;
     mutex_lock(&sch->state->mutex);
-    if (handed->n > 0) {
-        bf_front_clear(sch->state->front); /* the schedule is as before: it is read anew */
+    double now_s = (double)bf_time(sch->state).ns / 1e9;
+    if (page_reader_acquire(sch->page_db->store, &reader) == MDB_SUCCESS) {
+        size_t n = 1;
+        rc = RESULT_OK;
+        bf_front_allow(front, BF_SCHEDULER_EFFORT);
+        while (rc == RESULT_OK && n > 0 && request->n_urls < n_pages) {
+            rc = bf_request_take_some(sch, reader, now_s, n_pages - request->n_urls, request,
+                                      handed, &n);
+        }
+        page_reader_release(sch->page_db->store, reader);
+    }
+    for (size_t i = 0; !sch->leases && i < handed->n; i++) {
+        (void)bf_front_end_lease(front, bf_order_index(handed->items[i].index));
+    }
+    if (rc != RESULT_OK) {
+        bf_front_clear(front); /* the schedule is as before: it is read anew */
     }
     mutex_unlock(&sch->state->mutex);
+    return rc;
+}
+
+/* Removes the pages of a request from the schedule, and notes so in their records. */
+static Result bf_request_remove(BFScheduler *sch, MDB_txn *txn, BFChanges *handed)
+{
+    PagePackEditor infos;
+    Buffer copy;
+    buffer_init(&copy, BUFFER_NO_LIMIT);
+    int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
+                                    sch->page_db->store->journal);
+    for (size_t i = 0; rc == 0 && i < handed->n; i++) {
+        const ScheduleChange *c = &handed->items[i];
+        bool holds = false;
+        rc = bf_relevel(sch, &infos, &copy, bf_order_index(c->index), bf_order(c->from, c->index),
+                        PAGE_DB_NO_LEVEL, &holds);
+    }
+    rc = page_pack_editor_end(&infos, rc);
+    buffer_destroy(&copy);
+    if (rc != 0) {
+        return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "take pages out of the schedule");
+    }
+    return bf_write_changes(sch, txn, handed->items, handed->n);
+}
+
+/* The documented way: what is handed out has left the schedule durably. It is taken inside the
+ * transaction that removes it, so that nobody else can come by it. */
+static BFSchedulerError bf_request_take_out(BFScheduler *sch, size_t n_pages, PageRequest *request,
+                                            BFChanges *handed)
+{
+    MDB_txn *txn = NULL;
+    BFSchedulerError code = bf_begin(sch, &txn);
+    if (code != bf_scheduler_error_ok) {
+        return code;
+    }
+    Result rc = bf_request_take(sch, n_pages, request, handed);
+    if (rc == RESULT_OK && handed->n > 0) {
+        rc = bf_request_remove(sch, txn, handed);
+    }
+    if (rc != RESULT_OK || handed->n == 0) {
+        mutex_lock(&sch->state->mutex);
+        if (rc != RESULT_OK) {
+            bf_front_clear(sch->state->front);
+        }
+        mutex_unlock(&sch->state->mutex);
+        bf_abort(sch, txn);
+        return bf_fail_result(sch, rc, "bf_scheduler_request: the schedule is not written");
+    }
+    code = bf_commit(sch, txn);
+    if (code != bf_scheduler_error_ok) {
+        bf_front_clear(sch->state->front);
+    }
+    bf_end(sch->state);
+    return code;
 }
 
 BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequest **request)
 {
-    if (sch == NULL || request == NULL) {
-        return sch == NULL ? bf_scheduler_error_invalid
-                           : bf_fail(sch, bf_scheduler_error_invalid,
-                                     "bf_scheduler_request: request is NULL");
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
     }
-    PageRequest *r = *request = page_request_new(n_pages < 1024 ? n_pages : 1024);
-    if (r == NULL) {
-        return bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_request: out of memory");
+    if (request == NULL) {
+        return bf_fail(sch, bf_scheduler_error_invalid, "bf_scheduler_request: request is NULL");
     }
-    Handed handed = {.pages = NULL};
-    Result rc = RESULT_IO;
-    mutex_lock(&sch->state->mutex);
-    /* The snapshot is made with the mutex held: it has every commit that the front knows of. */
-    PageReader *reader = NULL;
-    if (page_reader_acquire(sch->page_db->store, &reader) == MDB_SUCCESS) {
-        rc = take_urls_locked(sch, reader, n_pages, r, &handed);
-        page_reader_release(sch->page_db->store, reader);
-    }
-    mutex_unlock(&sch->state->mutex);
-    BFSchedulerError code = bf_scheduler_error_ok;
-    if (rc != RESULT_OK && r->n_urls == 0) {
-        code = bf_fail_result(sch, rc, "bf_scheduler_request: the schedule cannot be read");
-    } else if (!sch->leases && handed.n > 0) {
-        code = bf_scheduler_request_take_out(sch, &handed);
+    BFChanges handed = {.items = NULL};
+    BFSchedulerError code = bf_scheduler_error_full;
+    *request = NULL;
+    for (bool is_first = true; code == bf_scheduler_error_full; is_first = false) {
+        if (!is_first && page_db_grow(sch->page_db) != page_db_error_ok) {
+            break;
+        }
+        handed.n = 0;
+        page_request_delete(*request);
+        *request = page_request_new(n_pages < 1024 ? n_pages : 1024);
+        if (*request == NULL) {
+            code = bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_request: out of memory");
+        } else if (sch->leases) {
+            code = bf_fail_result(sch, bf_request_take(sch, n_pages, *request, &handed),
+                                  "bf_scheduler_request: the schedule cannot be read");
+        } else {
+            code = bf_request_take_out(sch, n_pages, *request, &handed);
+        }
     }
     if (code != bf_scheduler_error_ok) {
-        bf_scheduler_request_give_back(sch, &handed);
-        page_request_delete(r);
+        page_request_delete(*request);
         *request = NULL;
     }
-    free(handed.pages);
+    free(handed.items);
     return code;
 }
 
-/* ---- back into it ---- */
+/* ---- Back into the schedule ---- */
 
-/* Schedules a page that a request took out. page_db_error_no_page: none did. */
-static int bf_scheduler_request_put_back(BFScheduler *sch, MDB_txn *txn, const char *url,
-                                         uint32_t *host, BFOrder *order)
+/* Finds a page by its URL. url_text is scratch. */
+static int bf_find_page(BFScheduler *sch, MDB_txn *txn, const char *url, PageRef *page,
+                        Buffer *url_text)
 {
     uint64_t index = 0;
-    PageRef page = {0};
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     int rc = page_db_find(sch->page_db, txn, url, strlen(url), &index);
-    if (rc == page_db_error_ok) {
-        rc = page_db_get(sch->page_db, txn, index, &page, &text);
+    return rc == page_db_error_ok ? page_db_get(sch->page_db, txn, index, page, url_text) : rc;
+}
+
+/* The level byte that a page should have: none when it was crawled, or is too deep. */
+static uint8_t bf_wanted_level(const BFScheduler *sch, const PageRef *page)
+{
+    const Scorer *scorer = sch->scorer;
+    float old = 0.0f;
+    float score = 0.0f;
+    if (page->n_crawls > 0 || (sch->max_crawl_depth != 0 && page->depth > sch->max_crawl_depth)) {
+        return PAGE_DB_NO_LEVEL;
     }
+    if (page->level != PAGE_DB_NO_LEVEL) {
+        return page->level;
+    }
+    bool is_scored = scorer->get != NULL &&
+                     scorer->get(scorer->state, page->index, &old, &score) == 0 && score > 0.0f;
+    return is_scored ? bf_scored_level(sch, score) : bf_link_level(sch->state, page->score);
+}
+
+/* Makes the schedule agree with a page; page->level is then the one that it has. */
+static Result bf_reload_page(BFScheduler *sch, MDB_txn *txn, PageRef *page)
+{
+    BFSchedulerState *state = sch->state;
+    uint8_t before = page->level;
+    uint8_t level = bf_wanted_level(sch, page);
+    page->level = level;
+    if (before != PAGE_DB_NO_LEVEL && level != before) {
+        BFOrder order = bf_entry(state, before, page->score, page->index);
+        Result rc = schedule_remove(state->schedule, txn, page->host, bf_order_level(order),
+                                    bf_order_value(order));
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    if (level != PAGE_DB_NO_LEVEL) {
+        BFOrder order = bf_entry(state, level, page->score, page->index);
+        Result rc = schedule_put(state->schedule, txn, page->host, bf_order_level(order),
+                                 bf_order_value(order));
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    if (level == before) {
+        return RESULT_OK;
+    }
+    int rc = page_db_set_state(sch->page_db, txn, page->index, page->status, level, page->tries);
+    if (rc == page_db_error_full) {
+        return RESULT_FULL;
+    }
+    return rc == page_db_error_ok ? RESULT_OK : RESULT_INTERNAL;
+}
+
+/* Puts a page back that a request took out. */
+static BFSchedulerError bf_release_removed(BFScheduler *sch, const char *url, Buffer *text)
+{
+    MDB_txn *txn = NULL;
+    PageRef page = {0};
+    BFSchedulerError code = bf_begin(sch, &txn);
+    if (code != bf_scheduler_error_ok) {
+        return code;
+    }
+    Result result = RESULT_OK;
+    int rc = bf_find_page(sch, txn, url, &page, text);
     if (rc == page_db_error_ok && (page.n_crawls > 0 || page.level != PAGE_DB_NO_LEVEL)) {
         rc = page_db_error_no_page;
     }
     if (rc == page_db_error_ok) {
-        Result result = bf_reload_pages(sch, txn, index, index + 1, &text);
-        rc = result == RESULT_OK     ? page_db_error_ok
-             : result == RESULT_FULL ? page_db_error_full
-                                     : page_db_error_internal;
+        result = bf_reload_page(sch, txn, &page);
     }
-    if (rc == page_db_error_ok) {
-        rc = page_db_get(sch->page_db, txn, index, &page, &text);
-    }
-    if (rc == page_db_error_ok && page.level == PAGE_DB_NO_LEVEL) {
+    if (rc == page_db_error_ok && result == RESULT_OK && page.level == PAGE_DB_NO_LEVEL) {
         rc = page_db_error_no_page; /* too deep by now */
     }
-    *host = page.host;
-    *order = rc == page_db_error_ok ? bf_entry(sch->state, page.level, page.score, index) : 0;
-    buffer_destroy(&text);
-    return rc;
-}
-
-static BFSchedulerError release_removed(BFScheduler *sch, const char *url)
-{
-    MDB_txn *txn = NULL;
-    uint32_t host = 0;
-    BFOrder order = 0;
-    BFSchedulerError code = bf_begin(sch, BF_WRITER, &txn);
-    if (code != bf_scheduler_error_ok) {
-        return code;
+    if (rc != page_db_error_ok || result != RESULT_OK) {
+        bf_abort(sch, txn);
+        code = bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");
+        return code != bf_scheduler_error_ok
+                   ? code
+                   : bf_fail_result(sch, result, "bf_scheduler_release: the page is not put back");
     }
-    int rc = bf_scheduler_request_put_back(sch, txn, url, &host, &order);
-    if (rc != page_db_error_ok) {
-        bf_abort(sch, BF_WRITER, txn);
-        return bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");
-    }
-    uint64_t turn = 0;
-    code = bf_commit(sch, BF_WRITER, txn, &turn);
-    bf_turn_begin(sch->state, turn);
+    code = bf_commit(sch, txn);
+    BFOrder order = bf_entry(sch->state, page.level, page.score, page.index);
     if (code == bf_scheduler_error_ok &&
-        bf_front_offer(sch->state->front, host, order) != RESULT_OK) {
+        bf_front_offer(sch->state->front, page.host, order) != RESULT_OK) {
         bf_front_clear(sch->state->front);
     }
-    bf_turn_end(sch->state);
+    bf_end(sch->state);
     return code;
+}
+
+/* Ends the lease of a page, which is handed out again. */
+static BFSchedulerError bf_release_leased(BFScheduler *sch, const char *url, Buffer *text)
+{
+    BFSchedulerState *state = sch->state;
+    MDB_txn *txn = NULL;
+    PageRef page = {0};
+    mutex_lock(&state->mutex);
+    int rc = page_db_txn_begin(sch->page_db, true, &txn);
+    if (rc == page_db_error_ok) {
+        rc = bf_find_page(sch, txn, url, &page, text);
+        page_db_txn_abort(sch->page_db, txn);
+    }
+    if (rc == page_db_error_ok && !bf_front_end_lease(state->front, page.index)) {
+        rc = page_db_error_no_page;
+    }
+    if (rc == page_db_error_ok && page.level != PAGE_DB_NO_LEVEL) {
+        BFOrder order = bf_entry(state, page.level, page.score, page.index);
+        if (bf_front_offer(state->front, page.host, order) != RESULT_OK) {
+            rc = page_db_error_memory;
+        }
+    }
+    mutex_unlock(&state->mutex);
+    return bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");
 }
 
 BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url)
 {
-    if (sch == NULL || url == NULL) {
-        return sch == NULL
-                   ? bf_scheduler_error_invalid
-                   : bf_fail(sch, bf_scheduler_error_invalid, "bf_scheduler_release: url is NULL");
+    Buffer text;
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
     }
-    if (!sch->leases) {
-        return release_removed(sch, url);
+    if (url == NULL) {
+        return bf_fail(sch, bf_scheduler_error_invalid, "bf_scheduler_release: url is NULL");
     }
-    BFSchedulerState *state = sch->state;
-    mutex_lock(&state->mutex);
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    BFSchedulerError code =
+        sch->leases ? bf_release_leased(sch, url, &text) : bf_release_removed(sch, url, &text);
+    buffer_destroy(&text);
+    return code;
+}
+
+#define BF_RELOAD_AT_ONCE 4096u
+
+/* Reloads pages from *first on in one transaction; *first moves on. *is_end: it was the last. */
+static BFSchedulerError bf_reload_some(BFScheduler *sch, uint64_t *first, bool *is_end)
+{
+    Buffer url;
     MDB_txn *txn = NULL;
-    int rc = page_db_txn_begin(sch->page_db, true, &txn);
-    if (rc == page_db_error_ok) {
-        uint64_t index = 0;
-        PageRef page = {0};
-        Buffer text;
-        buffer_init(&text, BUFFER_NO_LIMIT);
-        rc = page_db_find(sch->page_db, txn, url, strlen(url), &index);
-        if (rc == page_db_error_ok) {
-            rc = page_db_get(sch->page_db, txn, index, &page, &text);
-        }
-        if (rc == page_db_error_ok && !bf_front_end_lease(state->front, index)) {
-            rc = page_db_error_no_page;
-        }
-        if (rc == page_db_error_ok && page.level != PAGE_DB_NO_LEVEL &&
-            bf_front_offer(state->front, page.host,
-                           bf_entry(state, page.level, page.score, index)) != RESULT_OK) {
-            rc = page_db_error_memory;
-        }
-        buffer_destroy(&text);
-        page_db_txn_abort(sch->page_db, txn);
+    BFSchedulerError code = bf_begin(sch, &txn);
+    if (code != bf_scheduler_error_ok) {
+        return code;
     }
-    mutex_unlock(&state->mutex);
-    return bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");
+    uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
+    uint64_t end = n_pages - *first < BF_RELOAD_AT_ONCE ? n_pages : *first + BF_RELOAD_AT_ONCE;
+    Result rc = RESULT_OK;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    for (uint64_t index = *first; rc == RESULT_OK && index < end; index++) {
+        PageRef page;
+        bool is_read = page_db_get(sch->page_db, txn, index, &page, &url) == page_db_error_ok;
+        rc = is_read ? bf_reload_page(sch, txn, &page) : RESULT_INTERNAL;
+    }
+    buffer_destroy(&url);
+    if (rc != RESULT_OK) {
+        bf_abort(sch, txn);
+        return bf_fail_result(sch, rc, "bf_scheduler_reload: the schedule cannot be written");
+    }
+    code = bf_commit(sch, txn);
+    bf_front_clear(sch->state->front);
+    bf_end(sch->state);
+    *first = end;
+    *is_end = end == n_pages;
+    return code;
+}
+
+BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
+{
+    uint64_t first = 0;
+    bool is_end = false;
+    BFSchedulerError code = sch == NULL ? bf_scheduler_error_invalid : bf_scheduler_error_ok;
+    while (code == bf_scheduler_error_ok && !is_end) {
+        code = bf_reload_some(sch, &first, &is_end);
+        if (code == bf_scheduler_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {
+            code = bf_scheduler_error_ok;
+        }
+    }
+    return code;
 }

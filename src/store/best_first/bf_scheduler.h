@@ -38,7 +38,7 @@
  * the origin of a page: scheme, host and port.
  *
  * Updates: the thread computes scores and compares them with the schedule in memory and in short
- * read transactions. The moves it finds (BF_MOVES at most; bf_turn.h) are made by whoever writes
+ * read transactions. The moves it finds (BF_MOVES at most; bf_state.h) are made by whoever writes
  * next. bf_scheduler_add makes some of them in its own transaction, about as many as it schedules
  * pages, for BF_SCHEDULER_RIDE_CPU_MS at most. So the moves cost no transaction and no sync of
  * their own, and while pages are added the update thread never writes. Only when nobody has asked
@@ -88,6 +88,8 @@ BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequ
 /* A requested page was not crawled: it may be requested again.
  * bf_scheduler_error_no_page: it is not out (unknown, crawled meanwhile, or never requested). */
 BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url);
+/* Schedules every page anew that was never crawled, also what was requested. */
+BFSchedulerError bf_scheduler_reload(BFScheduler *sch);
 
 void bf_scheduler_set_persist(BFScheduler *sch, int value);
 /* Whether requests lease. Call it before the first request. */

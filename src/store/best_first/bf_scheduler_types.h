@@ -69,22 +69,19 @@ typedef struct BFScheduler {
     float max_hard_domain_crawl_rate;
     uint64_t max_crawl_depth; /* 0: none */
     int leases;               /* requests lease, and take nothing out of the schedule; default 0 */
-    BFSchedulerState *state;  /* bf_turn.h */
+    BFSchedulerState *state;  /* bf_state.h */
 } BFScheduler;
 
 typedef struct BFSchedulerCounts {
-    uint64_t scheduled;           /* entries of the schedule, those that are out included */
-    uint64_t requested;           /* out: neither crawled nor released yet */
-    uint64_t hosts;               /* with entries */
-    uint64_t loaded_hosts;        /* that requests have in memory */
-    uint64_t updates;             /* that the scorer has completed */
-    uint64_t moves;               /* of pages between levels by updates */
-    uint64_t rides;               /* transactions of add that made some of them */
-    uint64_t update_txns;         /* of updates, that were committed */
-    double longest_ride_cpu_ms;   /* what moves took of a transaction of add */
-    double longest_update_ms;     /* transaction of an update, with its commit */
-    double longest_update_cpu_ms; /* the same without what the disk and other processes took */
-    double longest_wait_ms;       /* of another writer, from asking for a transaction during one */
+    uint64_t scheduled;       /* entries of the schedule, those that are leased included */
+    uint64_t requested;       /* leased: neither crawled nor released yet */
+    uint64_t hosts;           /* with entries */
+    uint64_t loaded_hosts;    /* that requests have in memory */
+    uint64_t updates;         /* that the scorer has completed */
+    uint64_t moves;           /* of pages between levels by updates */
+    uint64_t rides;           /* transactions of add that made some of them */
+    uint64_t update_txns;     /* of updates, that were committed */
+    double longest_update_ms; /* of these, with its commit */
 } BFSchedulerCounts;
 
 #endif

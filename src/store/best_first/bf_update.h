@@ -1,6 +1,8 @@
 /* Best-first scheduler, updating: the thread that brings scores into the schedule.
  *
- * What: starts and stops the thread bf-update, or does one round of it. bf_scheduler.h includes it.
+ * What: a run computes scores, reads the schedule and finds moves (bf_state.h). It then sees to it
+ * that they are made: while others write, by them; in silence, by itself in short transactions.
+ * Owns: the thread, until update_stop.
  * Threads: any may start and stop it.
  * Errors: those of BFSchedulerError. */
 #ifndef STORE_BEST_FIRST_BF_UPDATE_H
@@ -18,8 +20,5 @@ BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch);
 
 /* What the thread does, once, now, in the calling thread, which makes the moves itself. */
 BFSchedulerError bf_scheduler_update(BFScheduler *sch);
-
-/* Schedules every page anew that was never crawled, also what was requested. */
-BFSchedulerError bf_scheduler_reload(BFScheduler *sch);
 
 #endif

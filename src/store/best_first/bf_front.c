@@ -1,4 +1,4 @@
-#include "store/front/bf_front.h"
+#include "store/best_first/bf_front.h"
 
 #include <lmdb.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 #include "base/core/result.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
-#include "store/front/bf_set.h"
 #include "store/schedule/schedule.h"
 #include "store/schedule/schedule_read.h"
 
@@ -177,22 +176,38 @@ static void bf_heap_leave(BFHandle *handle)
     }
 }
 
-/* ---- How often hosts may be asked ---- */
+/* How often hosts may be asked: leaky buckets for a row of crawl rates.
+ *
+ * What: a host's heat is the number of rates that it exceeds now. Each rate is a bucket (one double
+ * for each host and rate), filled by what is handed out, that lets pass at most
+ * rate * t + max(1, rate * BF_RATE_BURST_S) URLs in any t seconds. Times are in seconds. */
+
+#define BF_CRAWL_RATE_STEPS 5u
+#define BF_RATE_BURST_S     1.0
+#define BF_NEVER_S          1e9 /* seconds: far away, and in nanoseconds still an int64 */
+
+typedef struct BFRates {
+    unsigned n;                       /* 0: none, then every host is of heat 0 */
+    double rate[BF_CRAWL_RATE_STEPS]; /* ascending; infinite: no limit */
+} BFRates;
 
 /* Seconds by which a bucket may be filled ahead of time: BF_RATE_BURST_S less the URL itself. */
-static double burst(double rate)
+static double bf_rates_burst(double rate)
 {
     return rate * BF_RATE_BURST_S > 1.0 ? BF_RATE_BURST_S - 1.0 / rate : 0.0;
 }
 
-unsigned bf_rates_heat(const BFRates *rates, const double *full, double now_s, double *sinks_at)
+/* Rates that a host exceeds now; *sinks_at: when that may be one less. full: its buckets, or NULL
+ * when none was filled. */
+static unsigned bf_rates_heat(const BFRates *rates, const double *full, double now_s,
+                              double *sinks_at)
 {
     unsigned heat = 0;
     *sinks_at = 0.0;
     for (; heat < rates->n; heat++) {
         double rate = rates->rate[heat];
         double filled = full == NULL ? 0.0 : full[heat];
-        double free_at = rate > 0.0 ? filled - burst(rate) : BF_NEVER_S;
+        double free_at = rate > 0.0 ? filled - bf_rates_burst(rate) : BF_NEVER_S;
         if (free_at <= now_s) {
             break;
         }
@@ -201,7 +216,9 @@ unsigned bf_rates_heat(const BFRates *rates, const double *full, double now_s, d
     return heat;
 }
 
-void bf_rates_fill(const BFRates *rates, double **full, double now_s)
+/* A URL of the host was handed out. Allocates the buckets; without memory the URL is not counted.
+ */
+static void bf_rates_fill(const BFRates *rates, double **full, double now_s)
 {
     if (rates->n == 0) {
         return;
@@ -218,7 +235,7 @@ void bf_rates_fill(const BFRates *rates, double **full, double now_s)
     }
 }
 
-Result bf_rates_set(BFRates *rates, double soft, double hard)
+static Result bf_rates_set(BFRates *rates, double soft, double hard)
 {
     if (isnan(soft) || isnan(hard)) {
         return RESULT_INVALID;
@@ -241,6 +258,36 @@ Result bf_rates_set(BFRates *rates, double soft, double hard)
             rates->rate[rates->n++] = hard;
         }
     }
+    return RESULT_OK;
+}
+
+/* Pages that were taken and not given back: a bit for each page up to the last of them. */
+typedef struct BFLeases {
+    uint64_t *words;
+    size_t n_words;
+    uint64_t count;
+} BFLeases;
+
+static bool bf_leases_have(const BFLeases *leases, uint64_t index)
+{
+    return index / 64 < leases->n_words && (leases->words[index / 64] >> index % 64 & 1) != 0;
+}
+
+/* RESULT_MEMORY: nothing changed. */
+static Result bf_leases_add(BFLeases *leases, uint64_t index)
+{
+    if (index / 64 >= leases->n_words) {
+        size_t n = 2 * (size_t)(index / 64 + 1);
+        uint64_t *words = reallocarray(leases->words, n, sizeof *words);
+        if (words == NULL) {
+            return RESULT_MEMORY;
+        }
+        memset(words + leases->n_words, 0, (n - leases->n_words) * sizeof *words);
+        leases->words = words;
+        leases->n_words = n;
+    }
+    leases->count += !bf_leases_have(leases, index);
+    leases->words[index / 64] |= UINT64_C(1) << index % 64;
     return RESULT_OK;
 }
 
@@ -274,7 +321,7 @@ static Result bf_window_reserve(BFWindow *window, uint32_t capacity)
 
 /* Reads the next entries of a host behind the window, which is empty, without the leased ones. */
 static Result bf_window_fill(BFWindow *window, Schedule *schedule, MDB_txn *txn, uint32_t host,
-                             const BFSet *leases)
+                             const BFLeases *leases)
 {
     uint32_t want = window->capacity == 0                   ? FIRST_WINDOW
                     : window->capacity * 2 > LARGEST_WINDOW ? LARGEST_WINDOW
@@ -294,7 +341,7 @@ static Result bf_window_fill(BFWindow *window, Schedule *schedule, MDB_txn *txn,
         window->begin = 0;
         window->end = 0;
         for (size_t i = 0; i < n; i++) {
-            if (!bf_set_has(leases, bf_order_index(items[i].index))) {
+            if (!bf_leases_have(leases, bf_order_index(items[i].index))) {
                 window->entries[window->end++] = bf_order(items[i].level, items[i].index);
             }
         }
@@ -383,8 +430,8 @@ typedef struct BFHost {
 
 struct BFFront {
     Schedule *schedule;
-    Map hosts;                         /* id -> BFHost */
-    BFSet leases;                      /* indices */
+    Map hosts; /* id -> BFHost */
+    BFLeases leases;
     BFHeap ready[BF_CRAWL_RATE_STEPS]; /* hosts with a window, by heat */
     BFHeap unread;                     /* hosts below some rate whose next entries are on disk */
     Heap clock;
@@ -422,7 +469,8 @@ static void destroy_all(BFFront *front)
         free_host(host);
     }
     map_destroy(&front->hosts);
-    bf_set_destroy(&front->leases);
+    free(front->leases.words);
+    front->leases = (BFLeases){.words = NULL};
     for (unsigned i = 0; i < BF_CRAWL_RATE_STEPS; i++) {
         bf_heap_destroy(&front->ready[i]);
     }
@@ -560,7 +608,7 @@ static bool is_behind_cursor(const BFFront *front, uint32_t host, unsigned level
 Result bf_front_offer(BFFront *front, uint32_t id, BFOrder order)
 {
     BFHost *host = map_get(&front->hosts, map_key(id));
-    if (bf_set_has(&front->leases, bf_order_index(order))) {
+    if (bf_leases_have(&front->leases, bf_order_index(order))) {
         return RESULT_OK;
     }
     Result rc = RESULT_OK;
@@ -699,7 +747,7 @@ Result bf_front_take(BFFront *front, MDB_txn *txn, double now_s, uint32_t *id, B
     }
     *id = host->id;
     *order = bf_window_best(&host->window);
-    rc = bf_set_add(&front->leases, bf_order_index(*order));
+    rc = bf_leases_add(&front->leases, bf_order_index(*order));
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -728,7 +776,12 @@ void bf_front_visit(BFFront *front, uint32_t id, double now_s)
 
 bool bf_front_end_lease(BFFront *front, uint64_t index)
 {
-    return bf_set_remove(&front->leases, index);
+    if (!bf_leases_have(&front->leases, index)) {
+        return false;
+    }
+    front->leases.words[index / 64] &= ~(UINT64_C(1) << index % 64);
+    front->leases.count--;
+    return true;
 }
 
 uint64_t bf_front_leases(const BFFront *front)

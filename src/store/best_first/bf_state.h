@@ -1,0 +1,136 @@
+/* The inside of a BFScheduler, which its parts work on: transactions, levels, moves.
+ *
+ * What: every write goes bf_begin -- work -- bf_commit -- changes of the front -- bf_end, or
+ * bf_begin -- work -- bf_abort. LMDB lets one writer in. The writer then takes `commits` and keeps
+ * it until the front knows what was committed, so changes reach the front in the order of their
+ * commits. That lock is held across a commit: it is LMDB's own lock of writers, kept a moment
+ * longer, and nobody waits for it but the next writer, who waited for LMDB's before.
+ *
+ * Moves of pages between levels are found by an update, and made by whoever has the write
+ * transaction next:
+ *
+ *   update -- bf_moves_offer --> moves[n_made .. n_moves) -- bf_moves_make --> transaction
+ *                                      ^                                          |
+ *   front <-- bf_moves_end_locked -----'---------------------- abort -------------'
+ *
+ * Those of an aborted transaction wait as before. Those of a failed commit are forgotten: a move is
+ * the difference between scores and schedule, so the next update finds it again. For the same
+ * reason a move is checked when it is made, and one that waited too long does nothing.
+ *
+ * Owns: schedule, front, moves and thread.
+ * Threads: any. Lock order: transaction of the environment, `commits`, `mutex`. The mutex guards
+ * what the front is, and is never held across a commit.
+ * Errors: those of page_db.h and of the schedule, told as the scheduler's. */
+#ifndef STORE_BEST_FIRST_BF_STATE_H
+#define STORE_BEST_FIRST_BF_STATE_H
+
+#include <stdatomic.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+#include "base/thread/mutex.h"
+#include "base/thread/thread.h"
+#include "base/thread/timekeeper.h"
+#include "store/best_first/bf_scheduler_types.h"
+#include "store/format/page_packs.h"
+#include "store/best_first/bf_front.h"
+#include "store/schedule/schedule.h"
+
+/* A page whose level changes. */
+typedef struct BFMove {
+    uint64_t index;
+    BFOrder from;
+    BFOrder to;
+    uint32_t host;
+    bool holds; /* in the transaction that has made it: the page was where the move says */
+} BFMove;
+
+#define BF_MOVES 32768u /* that are found before they are made */
+
+struct BFSchedulerState {
+    Schedule *schedule;
+    bool is_claimed;              /* the PageDB: PageDBStore.has_best_first */
+    const Timekeeper *time;       /* set before the thread starts */
+    atomic_uint_least64_t asked;  /* for a write transaction, so far, */
+    atomic_uint_least64_t served; /* and of these, those that have ended it or got none */
+    atomic_bool stopping;
+
+    Mutex commits;              /* guards these, and the two counts of moves with the mutex */
+    BFMove *moves;              /* BF_MOVES, once an update has run */
+    size_t n_tried;             /* behind n_made: looked at by the transaction at hand */
+    size_t most_moves;          /* in one transaction: what the disk writes in time */
+    int64_t shortest_commit_ns; /* of the last few */
+    int64_t commit_ns;          /* of the last one */
+
+    Mutex mutex;    /* guards the rest */
+    size_t n_moves; /* that were offered */
+    size_t n_made;  /* of them, or forgotten */
+    BFFront *front;
+    Condition wake; /* a writer has ended, the interval changed, or stop */
+    Thread thread;
+    bool is_started;
+    time_t interval_s;             /* 0: none */
+    uint64_t n_added;              /* pages since the object was made */
+    uint64_t n_updated_at;         /* n_added at the last update */
+    BFSchedulerCounts counts;      /* those that are counted on the way */
+    BFSchedulerError thread_error; /* of the last update that failed */
+};
+
+/* Each sets the Error of the scheduler, unless the code means success, and returns the scheduler's
+ * code. The second takes a code of page_db.h. */
+BFSchedulerError bf_fail(BFScheduler *sch, BFSchedulerError code, const char *what);
+BFSchedulerError bf_fail_page_db(BFScheduler *sch, int code, const char *what);
+BFSchedulerError bf_fail_result(BFScheduler *sch, Result result, const char *what);
+
+static inline MonoTime bf_time(const BFSchedulerState *state)
+{
+    return timekeeper_now(state->time);
+}
+
+/* ---- How a page stands in the schedule ---- */
+
+/* The level byte of a page's record: the level, and whether the order inside the level is that of
+ * the link's score. */
+#define BF_EXACT_LEVEL 64u
+
+/* The entry of a page in the schedule, from its record: all that is needed to find it again. */
+BFOrder bf_entry(const BFSchedulerState *state, uint8_t level_byte, float score, uint64_t index);
+/* The level byte for a score of the link, or of a scorer. */
+uint8_t bf_link_level(const BFSchedulerState *state, float score);
+uint8_t bf_scored_level(const BFScheduler *sch, float score);
+/* Writes another level byte into the record of a page that is scheduled at `from`. *holds: it was
+ * there, and the record was written. An LMDB code or ENOMEM; copy is scratch. */
+int bf_relevel(const BFScheduler *sch, PagePackEditor *infos, Buffer *copy, uint64_t index,
+               BFOrder from, uint8_t level_byte, bool *holds);
+/* Sorts changes as the table is and writes them: neighbours share pages of the tree. Their index is
+ * the value of a BFOrder. */
+Result bf_write_changes(BFScheduler *sch, MDB_txn *txn, ScheduleChange *changes, size_t n);
+
+/* ---- Write transactions ---- */
+
+/* On success `commits` is held until bf_end or bf_abort. */
+BFSchedulerError bf_begin(BFScheduler *sch, MDB_txn **txn);
+/* Commits; then the mutex is held until bf_end, also after an error. */
+BFSchedulerError bf_commit(BFScheduler *sch, MDB_txn *txn);
+void bf_end(BFSchedulerState *state);
+void bf_abort(BFScheduler *sch, MDB_txn *txn);
+/* Writers that have a transaction or wait for one. */
+uint64_t bf_writers(const BFSchedulerState *state);
+
+/* ---- Moves ---- */
+
+/* Offers moves[0 .. n), of which the caller has just filled the array; none waits. */
+void bf_moves_offer(BFSchedulerState *state, size_t n);
+/* Makes up to most moves that wait: no more than the disk was found to write in time, and than fit
+ * into about cpu_ms of the thread's time and BF_SCHEDULER_PIECE_MS by the clock. With gives_way it
+ * also ends when another writer waits, or when the update is to stop. After an error the
+ * transaction must be aborted. */
+Result bf_moves_make(BFScheduler *sch, MDB_txn *txn, size_t most, int64_t cpu_ms, bool gives_way);
+/* Behind bf_commit: tells the front about the moves that were made. n_others: entries that the
+ * transaction changed besides. */
+void bf_moves_end_locked(BFSchedulerState *state, size_t n_others, bool is_committed);
+/* Whether even the shortest of the last commits took so long that no writer should have to wait for
+ * one. */
+bool bf_disk_is_slow(const BFSchedulerState *state);
+
+#endif
