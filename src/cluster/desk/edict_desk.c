@@ -38,13 +38,38 @@ void edict_desk_destroy(EdictDesk *desk)
     buffer_destroy(&desk->bytes);
 }
 
+/* "www.example.org", "www.example.org:81" or "https://www.example.org/" */
+static unsigned edict_desk_slot_of(const char *name)
+{
+    const char *colon = strrchr(name, ':');
+    bool has_port = colon != NULL && strchr(colon, ']') == NULL;
+    return strstr(name, "://") != NULL
+               ? slot_of_url(name, strlen(name))
+               : slot_of_host(name, has_port ? (size_t)(colon - name) : strlen(name));
+}
+
+/* They are to be carried out: those about a host by its owner, and by the one that sends it away.
+ */
+static void edict_desk_apply(EdictDesk *desk)
+{
+    uint16_t self = desk->link->head.from;
+    for (size_t i = 0; i < desk->edicts.n; i++) {
+        Edict *edict = &desk->edicts.list[i];
+        if (edict_verb_is_of_host(edict->verb)) {
+            ClusterSlot slot = desk->table->slots[edict_desk_slot_of(edict->name)];
+            edict->elsewhere = desk->table->epoch > 0 && slot.from != self && slot.to != self;
+        }
+    }
+    desk->sinks.apply(desk->sinks.context, &desk->edicts);
+}
+
 Result edict_desk_begin(EdictDesk *desk, const Edicts *kept)
 {
     bool ours = memcmp(kept->uuid, desk->link->head.uuid, sizeof kept->uuid) == 0;
     Result rc = ours ? edicts_copy(&desk->edicts, kept) : RESULT_OK;
     memcpy(desk->edicts.uuid, desk->link->head.uuid, sizeof desk->edicts.uuid);
     if (rc == RESULT_OK && desk->edicts.last > 0) {
-        desk->sinks.apply(desk->sinks.context, &desk->edicts);
+        edict_desk_apply(desk);
     }
     return rc;
 }
@@ -321,7 +346,7 @@ static void edict_desk_take_value(EdictDesk *desk, const TransportEvent *event)
         edicts_destroy(&desk->edicts);
         desk->edicts = seen;
         edicts_init(&seen);
-        desk->sinks.apply(desk->sinks.context, &desk->edicts);
+        edict_desk_apply(desk);
     }
     edicts_destroy(&seen);
 }
@@ -342,7 +367,7 @@ static void edict_desk_take_put(EdictDesk *desk, const TransportEvent *event, Mo
             desk->given[i].number = desk->given[i].proposal;
         }
     }
-    desk->sinks.apply(desk->sinks.context, &desk->edicts);
+    edict_desk_apply(desk);
 }
 
 static void edict_desk_take_answer(EdictDesk *desk, const TransportEvent *event, uint64_t serial,

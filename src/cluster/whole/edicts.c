@@ -73,7 +73,8 @@ static Result edicts_append(Edicts *edicts, const Edict *edict)
                   .name = strdup(edict->name),
                   .pattern = strdup(edict->pattern),
                   .value = strdup(edict->value),
-                  .who = strdup(edict->who)};
+                  .who = strdup(edict->who),
+                  .elsewhere = edict->elsewhere};
     if (copy.name == NULL || copy.pattern == NULL || copy.value == NULL || copy.who == NULL) {
         edict_release(&copy);
         return RESULT_MEMORY;

@@ -62,10 +62,12 @@ static inline bool edict_verb_is_of_host(EdictVerb verb)
 typedef struct Edict {
     uint64_t number;
     EdictVerb verb;
-    char *name;    /* rule, option or host; "": the crawl */
-    char *pattern; /* of the hosts of an option; "": all */
-    char *value;   /* of an option */
-    char *who;     /* "agent=2 uid=0 pid=77" */
+    char *name;     /* rule, option or host; "": the crawl */
+    char *pattern;  /* of the hosts of an option; "": all */
+    char *value;    /* of an option */
+    char *who;      /* "agent=2 uid=0 pid=77" */
+    bool elsewhere; /* about a host of another agent: nothing is done here; not a part of the value
+                     */
 } Edict;
 
 typedef struct Edicts {

@@ -84,8 +84,9 @@ static Result desk_edicts_host(Desk *desk, const Edict *edict)
         [EDICT_REVIVE] = ORDER_REVIVE, [EDICT_DROP] = ORDER_DROP, [EDICT_VISIT] = ORDER_VISIT};
     AgentParts *parts = desk->helm->parts;
     const char *host = edict->name;
-    if (desk->is_first && edict->number <= cluster_edicts_before(parts->cluster)) {
-        return RESULT_OK; /* by an earlier process */
+    bool is_done = desk->is_first && edict->number <= cluster_edicts_before(parts->cluster);
+    if (edict->elsewhere || is_done) {
+        return RESULT_OK; /* by its owner, or by an earlier process */
     }
     Result rc = orders_give(parts->orders, kinds[edict->verb], &host, 1, EDICT_SIGN);
     desk->edict_waits = rc == RESULT_OK;
