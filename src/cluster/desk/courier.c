@@ -98,9 +98,7 @@ static void block_desk_answer(BlockDesk *desk, const char *reply_to, BlockFault 
     wire_put_8(&writer, fault == BLOCK_GOOD ? NODE_COMMITTED : NODE_REFUSED);
     wire_put_8(&writer, (uint8_t)fault);
     wire_put_varint(&writer, taken);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_reply(desk->link, reply_to, &desk->message);
-    }
+    node_link_answer(desk->link, &writer, reply_to);
 }
 
 static void block_desk_refuse(BlockDesk *desk, const char *reply_to, BlockFault fault,

@@ -242,13 +242,10 @@ static void edict_desk_ask(EdictDesk *desk, EdictGiven *given, MonoTime now)
             given->heard[i] = EDICT_DONE;
             continue;
         }
-        WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-        wire_put_8(&writer, NODE_ASK_EDICTS);
+        WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS, &desk->bytes);
         wire_put_64(&writer, given->number);
-        if (writer.rc == RESULT_OK) {
-            (void)node_link_request(desk->link, "ask", (uint16_t)i, &desk->bytes,
-                                    node_token(NODE_PART_EDICTS, given->serial << AGENT_BITS | i));
-        }
+        (void)node_link_ask(desk->link, &writer, (uint16_t)i,
+                            node_token(NODE_PART_EDICTS, given->serial << AGENT_BITS | i));
     }
 }
 
@@ -313,9 +310,7 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
     wire_put_64(&writer, desk->applied);
     wire_put_string(&writer, text, strlen(text));
     wire_put_64(&writer, (uint64_t)(now.ns / 1000000));
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
-    }
+    node_link_answer(desk->link, &writer, reply_to);
 }
 
 /* ---- answers ---- */

@@ -118,38 +118,34 @@ static bool takes_part(const EndDesk *desk)
 
 /* ---- the key ---- */
 
-/* What was found in the last round, and for whom. */
-static void put_found(EndDesk *desk)
+static const WireField named_fields[] = {WIRE_FIELD(EndNamed, agent, 2, UINT64_MAX),
+                                         WIRE_FIELD(EndNamed, session, 8, UINT64_MAX)};
+static const WireRecord end_named = WIRE_RECORD(EndNamed, named_fields);
+
+static void end_desk_put(EndDesk *desk, uint8_t verdict, const EndNamed *named, size_t n)
 {
     buffer_reset(&desk->bytes);
     WireWriter writer = wire_writer(&desk->bytes);
-    wire_put_8(&writer, (uint8_t)desk->found);
-    wire_put_varint(&writer, desk->ending.n);
-    for (size_t i = 0; i < desk->ending.n; i++) {
-        wire_put_16(&writer, desk->ending.seats[i].agent);
-        wire_put_64(&writer, desk->ending.seats[i].report.session);
-    }
+    wire_put_8(&writer, verdict);
+    wire_put_list(&writer, &end_named, named, n);
     if (writer.rc == RESULT_OK) {
         (void)node_link_put(desk->link, END_KEY, &desk->bytes, desk->revision,
                             node_token(NODE_PART_END, PUT_BIT | ++desk->last));
     }
 }
 
-/* Those whom the verdict names may have ended; what is said of them stays. */
-static void end_desk_put_veto(EndDesk *desk)
+/* What was found in the last round, and for whom. */
+static void put_found(EndDesk *desk)
 {
-    buffer_reset(&desk->bytes);
-    WireWriter writer = wire_writer(&desk->bytes);
-    wire_put_8(&writer, VETO);
-    wire_put_varint(&writer, desk->n_named);
-    for (size_t i = 0; i < desk->n_named; i++) {
-        wire_put_16(&writer, desk->named[i].agent);
-        wire_put_64(&writer, desk->named[i].session);
+    EndNamed *named = calloc(desk->ending.n + 1, sizeof *named);
+    for (size_t i = 0; named != NULL && i < desk->ending.n; i++) {
+        const EndSeat *seat = &desk->ending.seats[i];
+        named[i] = (EndNamed){seat->agent, seat->report.session};
     }
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_put(desk->link, END_KEY, &desk->bytes, desk->revision,
-                            node_token(NODE_PART_END, PUT_BIT | ++desk->last));
+    if (named != NULL) {
+        end_desk_put(desk, (uint8_t)desk->found, named, desk->ending.n);
     }
+    free(named);
 }
 
 /* A value that cannot be read is none. */
@@ -157,15 +153,10 @@ static void read_verdict(EndDesk *desk, const TransportEvent *event)
 {
     WireReader reader = wire_reader(event->bytes, event->revision > 0 ? event->length : 0);
     uint8_t verdict = wire_get_8(&reader);
-    uint64_t n = wire_get_varint(&reader);
-    EndNamed *named = n <= CLUSTER_AGENTS_MAX ? calloc(n + 1, sizeof *named) : NULL;
-    for (size_t i = 0; named != NULL && i < n; i++) {
-        named[i].agent = wire_get_16(&reader);
-        named[i].session = wire_get_64(&reader);
-    }
+    size_t n = 0;
+    EndNamed *named = wire_get_new_list(&reader, &end_named, CLUSTER_AGENTS_MAX, &n);
     free(desk->named);
-    bool good =
-        named != NULL && wire_reader_ended(&reader) && verdict > END_NOT_YET && verdict <= VETO;
+    bool good = wire_reader_ended(&reader) && verdict > END_NOT_YET && verdict <= VETO;
     desk->named = named;
     desk->n_named = good ? n : 0;
     desk->vetoed = good && verdict == VETO;
@@ -198,7 +189,8 @@ static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event
         LOG_WARN("cluster", "an end of the crawl was written while there is work here; vetoed",
                  "agent=%u verdict=%d next=\"start the agents that have ended, if any\"",
                  (unsigned)desk->link->head.from, (int)desk->verdict);
-        end_desk_put_veto(desk);
+        /* Those whom the verdict names may have ended; what is said of them stays. */
+        end_desk_put(desk, VETO, desk->named, desk->n_named);
         return END_NOT_YET;
     }
     if (desk->verdict != END_NOT_YET && (is_ours || (quiet && !takes_part(desk)))) {
@@ -229,10 +221,9 @@ void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,
         return;
     }
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    node_wire_put_report(&writer, round, &ours);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
-    }
+    wire_put_64(&writer, round);
+    wire_put(&writer, &node_end_report, &ours);
+    node_link_answer(desk->link, &writer, reply_to);
 }
 
 static EndVerdict end_desk_note(EndDesk *desk, uint16_t agent, uint64_t round,
@@ -257,13 +248,9 @@ static void end_desk_ask(EndDesk *desk, MonoTime now)
         if (agent == desk->link->head.from) {
             continue;
         }
-        WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-        wire_put_8(&writer, NODE_ASK_END);
+        WireWriter writer = node_link_question(desk->link, NODE_ASK_END, &desk->bytes);
         wire_put_64(&writer, desk->ending.round);
-        if (writer.rc == RESULT_OK) {
-            (void)node_link_request(desk->link, "ask", agent, &desk->bytes,
-                                    node_token(NODE_PART_END, ASK_BIT | agent));
-        }
+        (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_END, ASK_BIT | agent));
     }
 }
 
@@ -342,13 +329,14 @@ EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndRe
     if ((number & ASK_BIT) != 0) {
         WireReader reader;
         NodeHead head;
-        uint64_t round = 0;
-        EndReport theirs;
-        if (event->kind == TRANSPORT_ANSWER && node_link_open(desk->link, event, &reader, &head) &&
-            node_wire_get_report(&reader, &round, &theirs) == RESULT_OK) {
-            return end_desk_note(desk, head.from, round, &theirs, now);
+        EndReport theirs = {.idle = false};
+        if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head)) {
+            return END_NOT_YET;
         }
-        return END_NOT_YET;
+        uint64_t round = wire_get_64(&reader);
+        wire_get(&reader, &node_end_report, &theirs);
+        return wire_reader_ended(&reader) ? end_desk_note(desk, head.from, round, &theirs, now)
+                                          : END_NOT_YET;
     }
     if ((number & PUT_BIT) != 0) {
         desk->next_look = now;

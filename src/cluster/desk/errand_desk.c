@@ -51,8 +51,7 @@ static void end_errand(ErrandDesk *desk, size_t place, ErrandOutcome outcome, Er
 
 static void errand_desk_ask_one(ErrandDesk *desk, ErrandAsked *errand, MonoTime now)
 {
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    wire_put_8(&writer, NODE_ASK_ROBOTS);
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_ROBOTS, &desk->bytes);
     wire_put_string(&writer, errand->url, strlen(errand->url));
     errand->asked = ++desk->last;
     errand->next = mono_add_ms(now, ERRAND_ANSWER_MS);
@@ -217,9 +216,7 @@ static void reply(ErrandDesk *desk, ErrandReply what, const ErrandAnswer *answer
         wire_put_string(&writer, answer->header.data, answer->header.length);
         wire_put_string(&writer, answer->body.data, answer->body.length);
     }
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
-    }
+    node_link_answer(desk->link, &writer, reply_to);
 }
 
 void errand_desk_asked(ErrandDesk *desk, WireReader *question, const char *reply_to, MonoTime now)

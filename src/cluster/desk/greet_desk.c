@@ -92,13 +92,9 @@ static void greet_desk_greet(GreetDesk *desk, uint16_t agent, MonoTime now)
 {
     GreetPeer *peer = &desk->peers[agent];
     peer->next = mono_add_ms(now, AGAIN_MS);
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    wire_put_8(&writer, NODE_ASK_GREET);
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_GREET, &desk->bytes);
     wire_put_64(&writer, peer->mark.taken);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_request(desk->link, "ask", agent, &desk->bytes,
-                                node_token(NODE_PART_GREET, agent));
-    }
+    (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_GREET, agent));
 }
 
 void greet_desk_work(GreetDesk *desk, MonoTime now)
@@ -139,9 +135,7 @@ void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now)
 static void greet_desk_answer(GreetDesk *desk, const char *reply_to)
 {
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
-    }
+    node_link_answer(desk->link, &writer, reply_to);
 }
 
 /* It begins with what it has now; what an earlier process of it has said does not count any more.

@@ -7,7 +7,7 @@
  *        nobody is there, and it has stopped well   --> the key "heard.N", which it has left
  *
  * What: rows of the outbox are deleted for the word of their receiver that it has committed them
- * (link/peer_marks.h). A backup that takes the place of the receiver's directory makes that word
+ * (link/kept.h). A backup that takes the place of the receiver's directory makes that word
  * void, silently; therefore each process compares with each agent before anything else goes between
  * the two.
  *
@@ -21,7 +21,7 @@
 #define CLUSTER_DESK_GREET_DESK_H
 
 #include "cluster/desk/members.h"
-#include "cluster/link/peer_marks.h"
+#include "cluster/link/kept.h"
 #include "cluster/message/node_link.h"
 
 #define HEARD_KEY "heard." /* and the number */

@@ -134,8 +134,7 @@ static void ask_for_held(LeaseDesk *desk, MonoTime now)
         return;
     }
     for (uint32_t i = 0; i < desk->n_agents; i++) {
-        WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-        wire_put_8(&writer, NODE_ASK_HELD);
+        WireWriter writer = node_link_question(desk->link, NODE_ASK_HELD, &desk->bytes);
         if (i != desk->link->head.from && desk->counted[i] == COUNTED_NOT &&
             writer.rc == RESULT_OK) {
             (void)node_link_request(desk->link, "ask", (uint16_t)i, &desk->bytes,
@@ -158,13 +157,8 @@ void lease_desk_tell_held(LeaseDesk *desk, const NodeHead *head, const char *rep
     }
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
     wire_put_64(&writer, edict);
-    wire_put_varint(&writer, n);
-    for (size_t i = 0; i < n; i++) {
-        node_wire_put_held(&writer, &desk->held[i]);
-    }
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
-    }
+    wire_put_list(&writer, &node_lease_held, desk->held, n);
+    node_link_answer(desk->link, &writer, reply_to);
 }
 
 /* Learns what an agent holds; false: the answer does not count. */
@@ -176,14 +170,11 @@ static bool learn_held(LeaseDesk *desk, const TransportEvent *event, uint64_t ed
         head.epoch != desk->link->head.epoch || wire_get_64(&reader) > edict) {
         return false;
     }
-    uint64_t n = wire_get_varint(&reader);
-    for (uint64_t i = 0; i < n && n <= LEASE_HELD_MOST; i++) {
-        node_wire_get_held(&reader, &desk->held[i]);
-    }
-    bool good = n <= LEASE_HELD_MOST && wire_reader_ended(&reader);
+    size_t n = wire_get_list(&reader, &node_lease_held, desk->held, LEASE_HELD_MOST);
+    bool good = wire_reader_ended(&reader);
     bool rests = mono_before(now, lease_floor_end(lease_arbiter_floor(desk->arbiter)));
     LeaseClient client = {head.from, head.session};
-    for (uint64_t i = 0; good && rests && i < n; i++) {
+    for (size_t i = 0; good && rests && i < n; i++) {
         good = lease_arbiter_learn(desk->arbiter, client, &desk->held[i], now) == RESULT_OK;
     }
     return good;
@@ -202,26 +193,34 @@ void lease_desk_count(LeaseDesk *desk, const TransportEvent *event, uint64_t edi
 
 /* ---- as arbiter ---- */
 
+/* The lines of a message that *reader has, as answers; false: it came late, or again. */
+static bool lease_desk_judge(LeaseDesk *desk, LeaseClient client, uint64_t number,
+                             uint64_t dead_below, const LeaseItem *items, size_t n, MonoTime now)
+{
+    bool fresh = lease_arbiter_hear(desk->arbiter, client, number, dead_below, now);
+    for (size_t i = 0; fresh && i < n; i++) {
+        desk->answers[i] = lease_arbiter_ask(desk->arbiter, client, &items[i], now);
+    }
+    return fresh;
+}
+
 void lease_desk_asked(LeaseDesk *desk, const TransportEvent *event, MonoTime now)
 {
     WireReader reader;
     NodeHead head;
-    NodeLeaseMessage message;
-    if (event->reply_to == NULL || !node_link_open(desk->link, event, &reader, &head) ||
-        node_wire_get_lines(&reader, &message, desk->items, LEASE_ITEMS_MOST) != RESULT_OK) {
+    if (event->reply_to == NULL || !node_link_open(desk->link, event, &reader, &head)) {
         return;
     }
     LeaseClient client = {head.from, head.session};
-    if (!lease_arbiter_hear(desk->arbiter, client, message.number, message.dead_below, now)) {
-        return;
-    }
-    for (size_t i = 0; i < message.n; i++) {
-        desk->answers[i] = lease_arbiter_ask(desk->arbiter, client, &desk->items[i], now);
-    }
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    node_wire_put_answers(&writer, message.number, desk->answers, message.n);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_reply(desk->link, event->reply_to, &desk->bytes);
+    uint64_t number = wire_get_64(&reader);
+    uint64_t dead_below = wire_get_64(&reader);
+    size_t n = wire_get_list(&reader, &node_lease_item, desk->items, LEASE_ITEMS_MOST);
+    if (wire_reader_ended(&reader) &&
+        lease_desk_judge(desk, client, number, dead_below, desk->items, n, now)) {
+        WireWriter writer = node_link_begin(desk->link, &desk->bytes);
+        wire_put_64(&writer, number);
+        wire_put_list(&writer, &node_lease_answer, desk->answers, n);
+        node_link_answer(desk->link, &writer, event->reply_to);
     }
 }
 
@@ -232,22 +231,25 @@ static int compare_hints(const void *a, const void *b)
     return (one->to.agent > other->to.agent) - (one->to.agent < other->to.agent);
 }
 
+static void lease_desk_hint(LeaseDesk *desk, uint16_t from, const LeaseHint *hints, size_t n,
+                            MonoTime now)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (hints[i].to.session == desk->link->head.session) {
+            lease_holder_hint(desk->holder, from, hints[i].kind, &hints[i].address, now);
+        }
+    }
+}
+
 /* Those of one agent, which may be this one. */
 static void send_some(LeaseDesk *desk, const LeaseHint *hints, size_t n, MonoTime now)
 {
     if (hints->to.agent == desk->link->head.from) {
-        for (size_t i = 0; i < n; i++) {
-            if (hints[i].to.session == desk->link->head.session) {
-                lease_holder_hint(desk->holder, hints->to.agent, hints[i].kind, &hints[i].address,
-                                  now);
-            }
-        }
+        lease_desk_hint(desk, hints->to.agent, hints, n, now);
         return;
     }
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    for (size_t i = 0; i < n; i++) {
-        node_wire_put_hint(&writer, &hints[i]);
-    }
+    wire_put_list(&writer, &node_lease_hint, hints, n);
     if (writer.rc == RESULT_OK) {
         (void)node_link_publish(desk->link, "hint", hints->to.agent, &desk->bytes);
     }
@@ -282,14 +284,9 @@ void lease_desk_hinted(LeaseDesk *desk, const TransportEvent *event, MonoTime no
 {
     WireReader reader;
     NodeHead head;
-    LeaseHint hint;
-    if (!node_link_open(desk->link, event, &reader, &head)) {
-        return;
-    }
-    while (node_wire_get_hint(&reader, &hint)) {
-        if (hint.to.session == desk->link->head.session) {
-            lease_holder_hint(desk->holder, head.from, hint.kind, &hint.address, now);
-        }
+    if (node_link_open(desk->link, event, &reader, &head)) {
+        size_t n = wire_get_list(&reader, &node_lease_hint, desk->hints, LEASE_ITEMS_MOST);
+        lease_desk_hint(desk, head.from, desk->hints, n, now);
     }
 }
 
@@ -297,10 +294,12 @@ void lease_desk_answered(LeaseDesk *desk, const TransportEvent *event, MonoTime 
 {
     WireReader reader;
     NodeHead head;
-    uint64_t number = 0;
-    size_t n = 0;
-    if (node_link_open(desk->link, event, &reader, &head) &&
-        node_wire_get_answers(&reader, &number, desk->answers, LEASE_ITEMS_MOST, &n) == RESULT_OK) {
+    if (!node_link_open(desk->link, event, &reader, &head)) {
+        return;
+    }
+    uint64_t number = wire_get_64(&reader);
+    size_t n = wire_get_list(&reader, &node_lease_answer, desk->answers, LEASE_ITEMS_MOST);
+    if (wire_reader_ended(&reader)) {
         lease_holder_answer(desk->holder, head.from, number, desk->answers, n, now);
     }
 }
@@ -314,19 +313,19 @@ void lease_desk_nobody(LeaseDesk *desk, uint64_t number, MonoTime now)
 static void ask_self(LeaseDesk *desk, const LeaseMessage *message, MonoTime now)
 {
     LeaseClient client = {desk->link->head.from, desk->link->head.session};
-    if (!lease_arbiter_hear(desk->arbiter, client, message->number, desk->dead_below, now)) {
-        return;
+    if (lease_desk_judge(desk, client, message->number, desk->dead_below, message->items,
+                         message->n, now)) {
+        lease_holder_answer(desk->holder, message->to, message->number, desk->answers, message->n,
+                            now);
     }
-    for (size_t i = 0; i < message->n; i++) {
-        desk->answers[i] = lease_arbiter_ask(desk->arbiter, client, &message->items[i], now);
-    }
-    lease_holder_answer(desk->holder, message->to, message->number, desk->answers, message->n, now);
 }
 
 static void send_message(LeaseDesk *desk, const LeaseMessage *message, MonoTime now)
 {
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    node_wire_put_lines(&writer, message->number, desk->dead_below, message->items, message->n);
+    wire_put_64(&writer, message->number);
+    wire_put_64(&writer, desk->dead_below);
+    wire_put_list(&writer, &node_lease_item, message->items, message->n);
     uint64_t number = message->number << AGENT_BITS | message->to;
     if (writer.rc != RESULT_OK ||
         node_link_request(desk->link, "lease", message->to, &desk->bytes,

@@ -84,9 +84,7 @@ void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const 
     mass_head_put(&writer, &head);
     wire_put_64(&writer, offset);
     wire_put_string(&writer, desk->chunk.data, desk->chunk.length);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_reply(desk->link, reply_to, &desk->bytes);
-    }
+    node_link_answer(desk->link, &writer, reply_to);
 }
 
 /* ---- our questions ---- */
@@ -109,8 +107,7 @@ static void mass_desk_refuse(MassDesk *desk, const char *why, MonoTime now)
 static void mass_desk_ask(MassDesk *desk, MonoTime now)
 {
     uint64_t offset = desk->copying && desk->source == desk->peer ? desk->copied : 0;
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    wire_put_8(&writer, NODE_ASK_MASS);
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_MASS, &desk->bytes);
     wire_put_64(&writer, desk->have[desk->peer]);
     wire_put_64(&writer, offset);
     desk->asked = ++desk->last;

@@ -88,13 +88,9 @@ static void pulse_desk_ask(PulseDesk *desk, unsigned k, MonoTime now)
     }
     peer->asked = (++desk->last) * PULSE_PEERS + k;
     peer->sent = now;
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    wire_put_8(&writer, NODE_ASK_EDICTS);
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS, &desk->bytes);
     wire_put_64(&writer, 0);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_request(desk->link, "ask", peer->agent, &desk->bytes,
-                                node_token(NODE_PART_PULSE, peer->asked));
-    }
+    (void)node_link_ask(desk->link, &writer, peer->agent, node_token(NODE_PART_PULSE, peer->asked));
 }
 
 void pulse_desk_work(PulseDesk *desk, bool holds, MonoTime now)

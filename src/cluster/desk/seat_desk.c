@@ -48,13 +48,9 @@ static bool seat_desk_is_silent(const SeatDesk *desk, uint32_t agent, MonoTime n
 
 static void seat_desk_ask(SeatDesk *desk, uint32_t agent)
 {
-    WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    wire_put_8(&writer, NODE_ASK_EDICTS);
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS, &desk->bytes);
     wire_put_64(&writer, 0);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_request(desk->link, "ask", (uint16_t)agent, &desk->bytes,
-                                node_token(NODE_PART_SEATS, agent));
-    }
+    (void)node_link_ask(desk->link, &writer, (uint16_t)agent, node_token(NODE_PART_SEATS, agent));
 }
 
 void seat_desk_take(SeatDesk *desk, const TransportEvent *event, MonoTime now)

@@ -23,7 +23,7 @@ typedef struct InboxItem {
     Envelope envelope; /* who sent it */
     char *blocks;      /* owned */
     size_t length;
-    uint64_t taken;   /* messages of its sender, with this one (peer_marks.h) */
+    uint64_t taken;   /* messages of its sender, with this one (kept.h) */
     BlockFault fault; /* found while it was taken in: nothing of it was */
     ByteShare share;
 } InboxItem;

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/link/kept.h"
 #include "store/lmdb/lmdb_result.h"
 
 #define TABLE         "outbox"
 #define KEY_BYTES     8u
 #define SEQUENCE_BITS 48u
-#define STATE_BYTES   24u
 #define KEPT_BYTES    ((size_t)64 << 10) /* of a writer, from draft to draft */
 
 static uint64_t outbox_key_of(uint16_t to, uint64_t sequence)
@@ -47,35 +47,16 @@ Result outbox_open(Outbox *outbox, MDB_txn *txn, MDB_dbi crawl)
 
 /* ---- the state ---- */
 
-static MDB_val state_key(void)
-{
-    return (MDB_val){sizeof OUTBOX_STATE_KEY - 1, (char *)(uintptr_t)OUTBOX_STATE_KEY};
-}
+static const WireField state_fields[] = {WIRE_FIELD(OutboxState, next, 8, UINT64_MAX),
+                                         WIRE_FIELD(OutboxState, blocks, 8, UINT64_MAX),
+                                         WIRE_FIELD(OutboxState, bytes, 8, UINT64_MAX)};
+static const WireRecord outbox_state = WIRE_RECORD(OutboxState, state_fields);
 
 Result outbox_read_state(const Outbox *outbox, MDB_txn *txn, OutboxState *state)
 {
-    MDB_val key = state_key();
-    MDB_val value;
     *state = (OutboxState){.next = 1};
-    int rc = mdb_get(txn, outbox->crawl, &key, &value);
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "read the outbox's state");
-    }
-    WireReader reader = wire_reader(value.mv_data, value.mv_size);
-    state->next = wire_get_64(&reader);
-    state->blocks = wire_get_64(&reader);
-    state->bytes = wire_get_64(&reader);
-    return wire_reader_ended(&reader) ? RESULT_OK : RESULT_DAMAGED;
-}
-
-static Result write_state(const OutboxDraft *draft)
-{
-    const uint64_t numbers[STATE_BYTES / 8] = {
-        htole64(draft->state.next), htole64(draft->state.blocks), htole64(draft->state.bytes)};
-    MDB_val key = state_key();
-    MDB_val value = {sizeof numbers, (void *)(uintptr_t)numbers};
-    return lmdb_result(mdb_put(draft->txn, draft->outbox.crawl, &key, &value, 0),
-                       "write the outbox's state");
+    Result rc = kept_get_record(txn, outbox->crawl, OUTBOX_STATE_KEY, &outbox_state, state);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 /* ---- writing ---- */
@@ -223,7 +204,10 @@ Result outbox_draft_finish(OutboxDraft *draft)
             rc = outbox_close_block(draft, page);
         }
     }
-    return rc == RESULT_OK && draft->changed ? write_state(draft) : rc;
+    return rc == RESULT_OK && draft->changed
+               ? kept_put_record(draft->txn, draft->outbox.crawl, OUTBOX_STATE_KEY, &outbox_state,
+                                 &draft->state)
+               : rc;
 }
 
 void outbox_draft_end(OutboxDraft *draft)

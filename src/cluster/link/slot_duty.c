@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "cluster/wire/wire.h"
-#include "store/lmdb/lmdb_result.h"
+#include "cluster/link/kept.h"
 
 static bool slot_duty_has(const uint8_t *bits, unsigned slot)
 {
@@ -18,57 +17,19 @@ static void slot_duty_set(uint8_t *bits, unsigned slot, bool value)
 
 /* ---- on disk ---- */
 
-static MDB_val slot_duty_key_of(void)
-{
-    return (MDB_val){sizeof SLOT_DUTY_KEY - 1, (char *)(uintptr_t)SLOT_DUTY_KEY};
-}
+static const WireField duty_fields[] = {WIRE_FIELD(SlotDuty, adopted, WIRE_BYTES, 0),
+                                        WIRE_FIELD(SlotDuty, again, WIRE_BYTES, 0),
+                                        WIRE_FIELD(SlotDuty, left, WIRE_BYTES, 0)};
+static const WireRecord slot_duty = WIRE_RECORD(SlotDuty, duty_fields);
 
 Result slot_duty_read(SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
 {
-    MDB_val key = slot_duty_key_of();
-    MDB_val value;
-    int code = mdb_get(txn, crawl, &key, &value);
-    if (code != MDB_SUCCESS) {
-        return code == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(code, "read slot_duty");
-    }
-    WireReader reader = wire_reader(value.mv_data, value.mv_size);
-    const uint8_t *adopted = wire_get_bytes(&reader, sizeof duty->adopted);
-    uint64_t lives = wire_get_varint(&reader); /* a former version's: by agent */
-    for (uint64_t i = 0; !reader.bad && i < lives; i++) {
-        (void)wire_get_16(&reader);
-    }
-    const uint8_t *again =
-        wire_left(&reader) > 0 ? wire_get_bytes(&reader, sizeof duty->again) : NULL;
-    const uint8_t *left = again != NULL ? wire_get_bytes(&reader, sizeof duty->left) : NULL;
-    if (!wire_reader_ended(&reader)) {
-        return RESULT_DAMAGED;
-    }
-    *duty = (SlotDuty){.adopted = {0}};
-    memcpy(duty->adopted, adopted, sizeof duty->adopted);
-    if (again != NULL) {
-        memcpy(duty->again, again, sizeof duty->again);
-        memcpy(duty->left, left, sizeof duty->left);
-    }
-    return RESULT_OK;
+    return kept_get_record(txn, crawl, SLOT_DUTY_KEY, &slot_duty, duty);
 }
 
 Result slot_duty_write(const SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
 {
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
-    WireWriter writer = wire_writer(&bytes);
-    wire_put_bytes(&writer, duty->adopted, sizeof duty->adopted);
-    wire_put_varint(&writer, 0);
-    wire_put_bytes(&writer, duty->again, sizeof duty->again);
-    wire_put_bytes(&writer, duty->left, sizeof duty->left);
-    MDB_val key = slot_duty_key_of();
-    MDB_val value = {bytes.length, bytes.data};
-    Result rc = writer.rc;
-    if (rc == RESULT_OK) {
-        rc = lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "write slot_duty");
-    }
-    buffer_destroy(&bytes);
-    return rc;
+    return kept_put_record(txn, crawl, SLOT_DUTY_KEY, &slot_duty, duty);
 }
 
 /* ---- tables ---- */

@@ -15,59 +15,49 @@
 
 /* ---- bytes ---- */
 
-static void mass_file_put_double(WireWriter *writer, double number)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, &number, sizeof bits);
-    wire_put_64(writer, bits);
-}
+#define MOST_RECORDS (INT64_MAX / MASS_RECORD_BYTES)
+#define ANY_NUMBER   UINT64_MAX
 
-/* A sum: anything else becomes 0. */
-static double mass_file_get_double(WireReader *reader)
-{
-    uint64_t bits = wire_get_64(reader);
-    double number = 0.0;
-    memcpy(&number, &bits, sizeof number);
-    return number > 0.0 && number < 1e30 ? number : 0.0;
-}
+static const WireField head_fields[] = {
+    WIRE_FIELD(MassHead, magic, 4, ANY_NUMBER),     WIRE_FIELD(MassHead, round, 8, ANY_NUMBER),
+    WIRE_FIELD(MassHead, time_s, 8, ANY_NUMBER),    WIRE_FIELD(MassHead, pages, 8, ANY_NUMBER),
+    WIRE_FIELD(MassHead, sum, 8, ANY_NUMBER),       WIRE_FIELD(MassHead, jump, 8, ANY_NUMBER),
+    WIRE_FIELD(MassHead, inflow, 8, ANY_NUMBER),    WIRE_FIELD(MassHead, outflow, 8, ANY_NUMBER),
+    WIRE_FIELD(MassHead, records, 8, MOST_RECORDS), WIRE_FIELD(MassHead, crc, 4, ANY_NUMBER)};
+static const WireField mass_fields[] = {WIRE_FIELD(MassRecord, hash, 8, ANY_NUMBER),
+                                        WIRE_FIELD(MassRecord, print, 5, ANY_NUMBER),
+                                        WIRE_FIELD(MassRecord, mass, 4, ANY_NUMBER)};
+static const WireRecord mass_head = WIRE_RECORD(MassHead, head_fields);
+static const WireRecord mass_record = WIRE_RECORD(MassRecord, mass_fields);
 
 void mass_head_put(WireWriter *writer, const MassHead *head)
 {
-    wire_put_32(writer, MAGIC);
-    wire_put_64(writer, head->round);
-    wire_put_64(writer, head->time_s);
-    wire_put_64(writer, head->pages);
-    mass_file_put_double(writer, head->sum);
-    mass_file_put_double(writer, head->jump);
-    mass_file_put_double(writer, head->inflow);
-    mass_file_put_double(writer, head->outflow);
-    wire_put_64(writer, head->records);
-    wire_put_32(writer, head->crc);
+    MassHead whole = *head;
+    whole.magic = MAGIC;
+    wire_put(writer, &mass_head, &whole);
+}
+
+/* A sum that is none becomes 0. */
+static double mass_file_sane(double number)
+{
+    return number > 0.0 && number < 1e30 ? number : 0.0;
 }
 
 bool mass_head_get(WireReader *reader, MassHead *head)
 {
-    uint32_t magic = wire_get_32(reader);
-    *head = (MassHead){.round = wire_get_64(reader)};
-    head->time_s = wire_get_64(reader);
-    head->pages = wire_get_64(reader);
-    head->sum = mass_file_get_double(reader);
-    head->jump = mass_file_get_double(reader);
-    head->inflow = mass_file_get_double(reader);
-    head->outflow = mass_file_get_double(reader);
-    head->records = wire_get_64(reader);
-    head->crc = wire_get_32(reader);
-    return !reader->bad && magic == MAGIC && head->records <= INT64_MAX / MASS_RECORD_BYTES;
+    *head = (MassHead){.round = 0};
+    wire_get(reader, &mass_head, head);
+    head->sum = mass_file_sane(head->sum);
+    head->jump = mass_file_sane(head->jump);
+    head->inflow = mass_file_sane(head->inflow);
+    head->outflow = mass_file_sane(head->outflow);
+    return !reader->bad && head->magic == MAGIC;
 }
 
 void mass_record_read(const char bytes[MASS_RECORD_BYTES], MassRecord *record)
 {
     WireReader reader = wire_reader(bytes, MASS_RECORD_BYTES);
-    record->hash = wire_get_64(&reader);
-    record->print = wire_get_32(&reader);
-    record->print |= (uint64_t)wire_get_8(&reader) << 32;
-    uint32_t mass = wire_get_32(&reader);
-    memcpy(&record->mass, &mass, sizeof record->mass);
+    wire_get(&reader, &mass_record, record);
 }
 
 Result mass_file_path(Buffer *path, const char *directory, bool incoming, uint16_t agent)
@@ -157,14 +147,9 @@ Result mass_writer_add_bytes(MassWriter *writer, const void *bytes, size_t lengt
 
 Result mass_writer_add(MassWriter *writer, const MassRecord *record)
 {
-    uint32_t mass = 0;
     size_t before = writer->bytes.length;
-    memcpy(&mass, &record->mass, sizeof mass);
     WireWriter wire = wire_writer(&writer->bytes);
-    wire_put_64(&wire, record->hash);
-    wire_put_32(&wire, (uint32_t)record->print);
-    wire_put_8(&wire, (uint8_t)(record->print >> 32));
-    wire_put_32(&wire, mass);
+    wire_put(&wire, &mass_record, record);
     if (wire.rc != RESULT_OK) {
         writer->bytes.length = before;
         return wire.rc;

@@ -25,6 +25,7 @@
 
 /* Of the sender's computation. */
 typedef struct MassHead {
+    uint32_t magic;
     uint64_t round;   /* later ones are greater; 0: there was none */
     uint64_t time_s;  /* since 1970 */
     uint64_t pages;   /* that the sender owns */

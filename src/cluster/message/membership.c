@@ -1,46 +1,28 @@
 #include "cluster/message/membership.h"
 
-#include <libdeflate.h>
 #include <string.h>
 
-#include "cluster/wire/wire.h"
-#include "store/lmdb/lmdb_result.h"
+#include "cluster/link/kept.h"
 
 /* ---- Node place ---- */
 
-static char identity_key[] = "cluster_identity";
-static char table_key[] = "cluster_table";
-
-static MDB_val node_place_key_of(char *name, size_t size)
-{
-    return (MDB_val){.mv_size = size - 1, .mv_data = name};
-}
+#define IDENTITY_KEY "cluster_identity"
+#define PLACE_KEY    "cluster_table"
 
 Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, ClusterTable *table)
 {
-    MDB_val key = node_place_key_of(identity_key, sizeof identity_key);
     MDB_val value;
     *identity = (NodeIdentity){.known = false, .self = CLUSTER_NOBODY};
-    int code = mdb_get(txn, crawl, &key, &value);
-    Result rc = code == MDB_NOTFOUND  ? RESULT_OK
-                : code == MDB_SUCCESS ? member_identity_read(identity, value.mv_data, value.mv_size)
-                                      : lmdb_result(code, "get cluster_identity");
-    if (rc != RESULT_OK) {
-        return rc;
+    Result rc = kept_find(txn, crawl, IDENTITY_KEY, &value);
+    if (rc == RESULT_OK) {
+        rc = member_identity_read(identity, value.mv_data, value.mv_size);
     }
-    key = node_place_key_of(table_key, sizeof table_key);
-    code = mdb_get(txn, crawl, &key, &value);
-    rc = code == MDB_NOTFOUND  ? RESULT_OK
-         : code == MDB_SUCCESS ? cluster_table_read(table, value.mv_data, value.mv_size)
-                               : lmdb_result(code, "get cluster_table");
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = kept_find(txn, crawl, PLACE_KEY, &value);
+        rc = rc != RESULT_OK ? rc : cluster_table_read(table, value.mv_data, value.mv_size);
+    }
     identity->known = identity->token != 0 || table->epoch > 0;
-    return rc;
-}
-
-static Result node_place_put(MDB_txn *txn, MDB_dbi crawl, MDB_val key, const Buffer *bytes)
-{
-    MDB_val value = {.mv_size = bytes->length, .mv_data = bytes->data};
-    return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put the cluster's place");
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 Result node_place_of(PageDB *db, uint16_t *self, ClusterTable *table)
@@ -60,149 +42,98 @@ Result node_place_of(PageDB *db, uint16_t *self, ClusterTable *table)
     return rc == RESULT_OK && (!identity.known || table->epoch == 0) ? RESULT_NOT_FOUND : rc;
 }
 
+static Result node_place_keep(MDB_txn *txn, MDB_dbi crawl, const char *key, Result written,
+                              Buffer *bytes)
+{
+    Result rc = written;
+    if (rc == RESULT_OK) {
+        rc = kept_put(txn, crawl, key, bytes->data, bytes->length);
+    }
+    buffer_destroy(bytes);
+    return rc;
+}
+
 Result node_place_write_identity(MDB_txn *txn, MDB_dbi crawl, const NodeIdentity *identity)
 {
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
-    Result rc = member_identity_write(identity, &bytes);
-    if (rc == RESULT_OK) {
-        rc = node_place_put(txn, crawl, node_place_key_of(identity_key, sizeof identity_key),
-                            &bytes);
-    }
-    buffer_destroy(&bytes);
-    return rc;
+    return node_place_keep(txn, crawl, IDENTITY_KEY, member_identity_write(identity, &bytes),
+                           &bytes);
 }
 
 Result node_place_write_table(MDB_txn *txn, MDB_dbi crawl, const ClusterTable *table)
 {
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
-    Result rc = cluster_table_write(table, &bytes);
-    if (rc == RESULT_OK) {
-        rc = node_place_put(txn, crawl, node_place_key_of(table_key, sizeof table_key), &bytes);
-    }
-    buffer_destroy(&bytes);
-    return rc;
+    return node_place_keep(txn, crawl, PLACE_KEY, cluster_table_write(table, &bytes), &bytes);
 }
 
 /* ---- Membership ---- */
 
-#define FORMAT 1u
+#define FORMAT     1u
+#define ANY_NUMBER UINT64_MAX
 
-/* Ends bytes with their checksum. */
-static Result seal(WireWriter *writer, size_t start)
+static const WireField identity_fields[] = {WIRE_FIELD(NodeIdentity, uuid, WIRE_BYTES, 0),
+                                            WIRE_FIELD(NodeIdentity, self, 2, ANY_NUMBER),
+                                            WIRE_FIELD(NodeIdentity, life, 2, ANY_NUMBER),
+                                            WIRE_FIELD(NodeIdentity, incarnation, 4, ANY_NUMBER),
+                                            WIRE_FIELD(NodeIdentity, token, 8, ANY_NUMBER),
+                                            WIRE_FIELD(NodeIdentity, next_token, 8, ANY_NUMBER),
+                                            WIRE_FIELD(NodeIdentity, tried, 8, ANY_NUMBER)};
+static const WireRecord identity_record = WIRE_RECORD(NodeIdentity, identity_fields);
+
+static const WireField member_fields[] = {WIRE_FIELD(MemberRecord, life, 2, ANY_NUMBER),
+                                          WIRE_FIELD(MemberRecord, incarnation, 4, ANY_NUMBER),
+                                          WIRE_FIELD(MemberRecord, token, 8, ANY_NUMBER),
+                                          WIRE_FIELD(MemberRecord, session, 8, ANY_NUMBER),
+                                          WIRE_FIELD(MemberRecord, dead_below, 8, ANY_NUMBER),
+                                          WIRE_FIELD(MemberRecord, state, 1, MEMBER_STATES - 1),
+                                          WIRE_FIELD(MemberRecord, machine, WIRE_TEXT, 0),
+                                          WIRE_FIELD(MemberRecord, name, WIRE_TEXT, 0),
+                                          WIRE_FIELD(MemberRecord, version, WIRE_TEXT, 0),
+                                          WIRE_FIELD(MemberRecord, kept.epoch, 8, ANY_NUMBER),
+                                          WIRE_FIELD(MemberRecord, kept.rest_ms, 8, INT64_MAX)};
+static const WireRecord member_record = WIRE_RECORD(MemberRecord, member_fields);
+
+static Result membership_write(const WireRecord *record, const void *value, Buffer *out)
 {
-    if (writer->rc == RESULT_OK) {
-        const Buffer *out = writer->out;
-        wire_put_32(writer, libdeflate_crc32(0, out->data + start, out->length - start));
-    }
-    return writer->rc;
+    size_t start = out->length;
+    WireWriter writer = wire_writer(out);
+    wire_put_8(&writer, FORMAT);
+    wire_put(&writer, record, value);
+    return wire_seal(&writer, start);
 }
 
-/* Bytes without their checksum; false: it is wrong, or they have another format. */
-static bool open_sealed(const void *bytes, size_t length, WireReader *reader)
+static Result membership_read(const WireRecord *record, void *value, const void *bytes,
+                              size_t length)
 {
-    uint32_t crc = 0;
-    if (length < sizeof crc) {
-        return false;
+    WireReader reader;
+    if (!wire_open(&reader, bytes, length) || wire_get_8(&reader) != FORMAT) {
+        return RESULT_DAMAGED;
     }
-    WireReader tail = wire_reader((const uint8_t *)bytes + length - sizeof crc, sizeof crc);
-    crc = wire_get_32(&tail);
-    *reader = wire_reader(bytes, length - sizeof crc);
-    return libdeflate_crc32(0, bytes, length - sizeof crc) == crc && wire_get_8(reader) == FORMAT;
+    wire_get(&reader, record, value);
+    return wire_reader_ended(&reader) ? RESULT_OK : RESULT_DAMAGED;
 }
 
 Result member_identity_write(const NodeIdentity *identity, Buffer *out)
 {
-    size_t start = out->length;
-    WireWriter writer = wire_writer(out);
-    wire_put_8(&writer, FORMAT);
-    wire_put_bytes(&writer, identity->uuid, sizeof identity->uuid);
-    wire_put_16(&writer, identity->self);
-    wire_put_16(&writer, identity->life);
-    wire_put_32(&writer, identity->incarnation);
-    wire_put_64(&writer, identity->token);
-    wire_put_64(&writer, identity->next_token);
-    wire_put_64(&writer, identity->tried);
-    return seal(&writer, start);
+    return membership_write(&identity_record, identity, out);
 }
 
 Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t length)
 {
-    WireReader reader;
-    if (!open_sealed(bytes, length, &reader)) {
-        return RESULT_DAMAGED;
-    }
-    const uint8_t *uuid = wire_get_bytes(&reader, sizeof identity->uuid);
-    NodeIdentity fresh = {.known = true, .self = wire_get_16(&reader)};
-    fresh.life = wire_get_16(&reader);
-    fresh.incarnation = wire_get_32(&reader);
-    fresh.token = wire_get_64(&reader);
-    fresh.next_token = wire_get_64(&reader);
-    fresh.tried = wire_left(&reader) > 0 ? wire_get_64(&reader) : 0;
-    if (uuid == NULL || !wire_reader_ended(&reader)) {
-        return RESULT_DAMAGED;
-    }
-    memcpy(fresh.uuid, uuid, sizeof fresh.uuid);
-    *identity = fresh;
-    return RESULT_OK;
+    *identity = (NodeIdentity){.known = true};
+    return membership_read(&identity_record, identity, bytes, length);
 }
 
 Result member_record_write(const MemberRecord *record, Buffer *out)
 {
-    size_t start = out->length;
-    WireWriter writer = wire_writer(out);
-    wire_put_8(&writer, FORMAT);
-    wire_put_16(&writer, record->life);
-    wire_put_32(&writer, record->incarnation);
-    wire_put_64(&writer, record->token);
-    wire_put_64(&writer, record->session);
-    wire_put_64(&writer, record->dead_below);
-    wire_put_8(&writer, (uint8_t)record->state);
-    wire_put_string(&writer, record->machine, strlen(record->machine));
-    wire_put_string(&writer, record->name, strlen(record->name));
-    wire_put_string(&writer, record->version, strlen(record->version));
-    wire_put_64(&writer, record->kept.epoch);
-    wire_put_64(&writer, (uint64_t)record->kept.rest_ms);
-    return seal(&writer, start);
-}
-
-static void get_text(WireReader *reader, char text[MEMBER_TEXT_BYTES])
-{
-    size_t length = 0;
-    const uint8_t *bytes = wire_get_string(reader, &length);
-    reader->bad |= length >= MEMBER_TEXT_BYTES;
-    memset(text, 0, MEMBER_TEXT_BYTES);
-    if (!reader->bad && bytes != NULL) {
-        memcpy(text, bytes, length);
-    }
+    return membership_write(&member_record, record, out);
 }
 
 Result member_record_read(MemberRecord *record, const void *bytes, size_t length)
 {
-    WireReader reader;
-    if (!open_sealed(bytes, length, &reader)) {
-        return RESULT_DAMAGED;
-    }
-    MemberRecord fresh = {.life = wire_get_16(&reader)};
-    fresh.incarnation = wire_get_32(&reader);
-    fresh.token = wire_get_64(&reader);
-    fresh.session = wire_get_64(&reader);
-    fresh.dead_below = wire_get_64(&reader);
-    uint8_t state = wire_get_8(&reader);
-    fresh.state = (MemberState)state;
-    get_text(&reader, fresh.machine);
-    get_text(&reader, fresh.name);
-    get_text(&reader, fresh.version);
-    if (wire_left(&reader) > 0) { /* an older program's has none */
-        fresh.kept.epoch = wire_get_64(&reader);
-        fresh.kept.rest_ms = (int64_t)(wire_get_64(&reader) & INT64_MAX);
-    }
-    if (!wire_reader_ended(&reader) || state >= MEMBER_STATES) {
-        return RESULT_DAMAGED;
-    }
-    *record = fresh;
-    return RESULT_OK;
+    return membership_read(&member_record, record, bytes, length);
 }
 
 bool member_is_token_of(const NodeIdentity *identity, uint64_t token)

@@ -6,174 +6,41 @@
 
 /* ---- Node wire ---- */
 
-#define MAGIC         0x4d43u /* "CM" */
-#define VERSION       1u
-#define ADDRESS_BYTES 16u
+#define MAGIC      0x4d43u /* "CM" */
+#define VERSION    2u
+#define LONGEST_MS (UINT64_C(1) << 40) /* no rest is longer */
+#define ANY_NUMBER UINT64_MAX
+#define ADDRESS(type)                                                                              \
+    WIRE_FIELD(type, address.v6, 1, 1), WIRE_FIELD(type, address.bytes, WIRE_BYTES, 0)
 
-void node_wire_put_head(WireWriter *writer, const NodeHead *head)
-{
-    wire_put_16(writer, MAGIC);
-    wire_put_8(writer, VERSION);
-    wire_put_bytes(writer, head->uuid, sizeof head->uuid);
-    wire_put_16(writer, head->from);
-    wire_put_64(writer, head->session);
-    wire_put_64(writer, head->epoch);
-}
+static const WireField head_fields[] = {
+    WIRE_FIELD(NodeHead, uuid, WIRE_BYTES, 0), WIRE_FIELD(NodeHead, from, 2, ANY_NUMBER),
+    WIRE_FIELD(NodeHead, session, 8, ANY_NUMBER), WIRE_FIELD(NodeHead, epoch, 8, ANY_NUMBER)};
+static const WireField item_fields[] = {WIRE_FIELD(LeaseItem, ask, 1, LEASE_RELEASE),
+                                        ADDRESS(LeaseItem),
+                                        WIRE_FIELD(LeaseItem, number, WIRE_VARINT, ANY_NUMBER),
+                                        WIRE_FIELD(LeaseItem, rest_ms, WIRE_VARINT, LONGEST_MS)};
+static const WireField answer_fields[] = {WIRE_FIELD(LeaseAnswer, said, 1, LEASE_ANSWERS - 1),
+                                          WIRE_FIELD(LeaseAnswer, others, 1, 1),
+                                          WIRE_FIELD(LeaseAnswer, number, WIRE_VARINT, ANY_NUMBER)};
+static const WireField held_fields[] = {ADDRESS(LeaseHeld),
+                                        WIRE_FIELD(LeaseHeld, left_ms, WIRE_VARINT, LONGEST_MS)};
+static const WireField hint_fields[] = {WIRE_FIELD(LeaseHint, kind, 1, LEASE_OTHERS),
+                                        WIRE_FIELD(LeaseHint, to.session, 8, ANY_NUMBER),
+                                        ADDRESS(LeaseHint)};
+static const WireField report_fields[] = {WIRE_FIELD(EndReport, idle, 1, 1),
+                                          WIRE_FIELD(EndReport, spent, 1, 1),
+                                          WIRE_FIELD(EndReport, holds, 1, 1),
+                                          WIRE_FIELD(EndReport, tail, 1, 1),
+                                          WIRE_FIELD(EndReport, changes, 8, ANY_NUMBER),
+                                          WIRE_FIELD(EndReport, session, 8, ANY_NUMBER)};
 
-bool node_wire_get_head(WireReader *reader, NodeHead *head)
-{
-    uint16_t magic = wire_get_16(reader);
-    uint8_t version = wire_get_8(reader);
-    const uint8_t *uuid = wire_get_bytes(reader, sizeof head->uuid);
-    *head = (NodeHead){.from = wire_get_16(reader)};
-    head->session = wire_get_64(reader);
-    head->epoch = wire_get_64(reader);
-    if (uuid != NULL) {
-        memcpy(head->uuid, uuid, sizeof head->uuid);
-    }
-    return !reader->bad && magic == MAGIC && version == VERSION;
-}
-
-/* ---- leases ---- */
-
-static void put_address(WireWriter *writer, const IpAddress *address)
-{
-    wire_put_8(writer, address->v6 ? 6 : 4);
-    wire_put_bytes(writer, address->bytes, ADDRESS_BYTES);
-}
-
-static void get_address(WireReader *reader, IpAddress *address)
-{
-    uint8_t family = wire_get_8(reader);
-    const uint8_t *bytes = wire_get_bytes(reader, ADDRESS_BYTES);
-    memset(address, 0, sizeof *address);
-    address->v6 = family == 6;
-    reader->bad |= family != 4 && family != 6;
-    if (bytes != NULL) {
-        memcpy(address->bytes, bytes, ADDRESS_BYTES);
-    }
-}
-
-void node_wire_put_lines(WireWriter *writer, uint64_t number, uint64_t dead_below,
-                         const LeaseItem *items, size_t n)
-{
-    wire_put_64(writer, number);
-    wire_put_64(writer, dead_below);
-    wire_put_varint(writer, n);
-    for (size_t i = 0; i < n; i++) {
-        wire_put_8(writer, (uint8_t)items[i].ask);
-        put_address(writer, &items[i].address);
-        wire_put_varint(writer, items[i].number);
-        wire_put_varint(writer, items[i].rest_ms > 0 ? (uint64_t)items[i].rest_ms : 0);
-    }
-}
-
-Result node_wire_get_lines(WireReader *reader, NodeLeaseMessage *message, LeaseItem *items,
-                           size_t most)
-{
-    message->number = wire_get_64(reader);
-    message->dead_below = wire_get_64(reader);
-    uint64_t n = wire_get_varint(reader);
-    if (reader->bad || n > most) {
-        return RESULT_INVALID;
-    }
-    message->n = (size_t)n;
-    for (size_t i = 0; i < n; i++) {
-        uint8_t ask = wire_get_8(reader);
-        items[i].ask = (LeaseAsk)ask;
-        get_address(reader, &items[i].address);
-        items[i].number = wire_get_varint(reader);
-        uint64_t rest = wire_get_varint(reader);
-        items[i].rest_ms = rest > INT32_MAX ? INT32_MAX : (int64_t)rest;
-        reader->bad |= ask > LEASE_RELEASE;
-    }
-    return wire_reader_ended(reader) ? RESULT_OK : RESULT_INVALID;
-}
-
-void node_wire_put_answers(WireWriter *writer, uint64_t number, const LeaseAnswer *answers,
-                           size_t n)
-{
-    wire_put_64(writer, number);
-    wire_put_varint(writer, n);
-    for (size_t i = 0; i < n; i++) {
-        wire_put_8(writer, (uint8_t)((unsigned)answers[i].said << 1 | answers[i].others));
-        wire_put_varint(writer, answers[i].number);
-    }
-}
-
-Result node_wire_get_answers(WireReader *reader, uint64_t *number, LeaseAnswer *answers,
-                             size_t most, size_t *n)
-{
-    *number = wire_get_64(reader);
-    uint64_t count = wire_get_varint(reader);
-    if (reader->bad || count > most) {
-        return RESULT_INVALID;
-    }
-    *n = (size_t)count;
-    for (size_t i = 0; i < count; i++) {
-        uint8_t said = wire_get_8(reader);
-        answers[i] = (LeaseAnswer){.said = (LeaseSaid)(said >> 1), .others = (said & 1) != 0};
-        answers[i].number = wire_get_varint(reader);
-        reader->bad |= said >> 1 >= LEASE_ANSWERS;
-    }
-    return wire_reader_ended(reader) ? RESULT_OK : RESULT_INVALID;
-}
-
-void node_wire_put_held(WireWriter *writer, const LeaseHeld *held)
-{
-    put_address(writer, &held->address);
-    wire_put_varint(writer, (uint64_t)held->left_ms);
-}
-
-void node_wire_get_held(WireReader *reader, LeaseHeld *held)
-{
-    get_address(reader, &held->address);
-    held->left_ms = (int64_t)(wire_get_varint(reader) & INT32_MAX);
-}
-
-void node_wire_put_hint(WireWriter *writer, const LeaseHint *hint)
-{
-    wire_put_8(writer, (uint8_t)hint->kind);
-    wire_put_64(writer, hint->to.session);
-    put_address(writer, &hint->address);
-}
-
-bool node_wire_get_hint(WireReader *reader, LeaseHint *hint)
-{
-    if (reader->bad || wire_left(reader) == 0) {
-        return false;
-    }
-    uint8_t kind = wire_get_8(reader);
-    hint->kind = (LeaseHintKind)kind;
-    hint->to.session = wire_get_64(reader);
-    get_address(reader, &hint->address);
-    reader->bad |= kind > LEASE_OTHERS;
-    return !reader->bad;
-}
-
-/* ---- questions ---- */
-
-void node_wire_put_report(WireWriter *writer, uint64_t round, const EndReport *report)
-{
-    wire_put_64(writer, round);
-    wire_put_8(writer, (uint8_t)(report->idle | report->spent << 1 | report->holds << 2 |
-                                 report->tail << 3));
-    wire_put_64(writer, report->changes);
-    wire_put_64(writer, report->session);
-}
-
-Result node_wire_get_report(WireReader *reader, uint64_t *round, EndReport *report)
-{
-    *round = wire_get_64(reader);
-    uint8_t marks = wire_get_8(reader);
-    *report = (EndReport){.idle = (marks & 1) != 0,
-                          .spent = (marks & 2) != 0,
-                          .holds = (marks & 4) != 0,
-                          .tail = (marks & 8) != 0,
-                          .changes = wire_get_64(reader)};
-    report->session = wire_get_64(reader);
-    return wire_reader_ended(reader) ? RESULT_OK : RESULT_INVALID;
-}
+static const WireRecord node_head = WIRE_RECORD(NodeHead, head_fields);
+const WireRecord node_lease_item = WIRE_RECORD(LeaseItem, item_fields);
+const WireRecord node_lease_answer = WIRE_RECORD(LeaseAnswer, answer_fields);
+const WireRecord node_lease_held = WIRE_RECORD(LeaseHeld, held_fields);
+const WireRecord node_lease_hint = WIRE_RECORD(LeaseHint, hint_fields);
+const WireRecord node_end_report = WIRE_RECORD(EndReport, report_fields);
 
 /* ---- A node's link ---- */
 
@@ -226,11 +93,6 @@ Result node_link_publish(const NodeLink *link, const char *what, uint16_t agent,
     return link->transport->publish(link->transport->state, subject, bytes->data, bytes->length);
 }
 
-Result node_link_reply(const NodeLink *link, const char *reply_to, const Buffer *bytes)
-{
-    return link->transport->reply(link->transport->state, reply_to, bytes->data, bytes->length);
-}
-
 Result node_link_get(const NodeLink *link, const char *key, uint64_t token)
 {
     return link->transport->get(link->transport->state, key, token);
@@ -247,14 +109,40 @@ WireWriter node_link_begin(const NodeLink *link, Buffer *out)
 {
     buffer_reset(out);
     WireWriter writer = wire_writer(out);
-    node_wire_put_head(&writer, &link->head);
+    wire_put_16(&writer, MAGIC);
+    wire_put_8(&writer, VERSION);
+    wire_put(&writer, &node_head, &link->head);
     return writer;
+}
+
+void node_link_answer(const NodeLink *link, const WireWriter *writer, const char *reply_to)
+{
+    if (writer->rc == RESULT_OK) { /* an answer that is lost is asked for again */
+        (void)link->transport->reply(link->transport->state, reply_to, writer->out->data,
+                                     writer->out->length);
+    }
+}
+
+WireWriter node_link_question(const NodeLink *link, NodeQuestion question, Buffer *out)
+{
+    WireWriter writer = node_link_begin(link, out);
+    wire_put_8(&writer, (uint8_t)question);
+    return writer;
+}
+
+Result node_link_ask(const NodeLink *link, const WireWriter *writer, uint16_t agent, uint64_t token)
+{
+    return writer->rc == RESULT_OK ? node_link_request(link, "ask", agent, writer->out, token)
+                                   : writer->rc;
 }
 
 bool node_link_open(const NodeLink *link, const TransportEvent *event, WireReader *reader,
                     NodeHead *head)
 {
     *reader = wire_reader(event->bytes, event->length);
-    return node_wire_get_head(reader, head) &&
+    uint16_t magic = wire_get_16(reader);
+    uint8_t version = wire_get_8(reader);
+    wire_get(reader, &node_head, head);
+    return !reader->bad && magic == MAGIC && version == VERSION &&
            memcmp(head->uuid, link->head.uuid, sizeof head->uuid) == 0;
 }

@@ -35,32 +35,15 @@ typedef struct NodeHead {
     uint64_t epoch;
 } NodeHead;
 
-void node_wire_put_head(WireWriter *writer, const NodeHead *head);
-/* False: there is none. */
-bool node_wire_get_head(WireReader *reader, NodeHead *head);
-
-/* ---- leases ---- */
-
-typedef struct NodeLeaseMessage {
-    uint64_t number;
-    uint64_t dead_below; /* sessions of the sender's agent that have ended for certain */
-    size_t n;            /* lines */
-} NodeLeaseMessage;
-
-void node_wire_put_lines(WireWriter *writer, uint64_t number, uint64_t dead_below,
-                         const LeaseItem *items, size_t n);
-/* items has room for `most`. RESULT_INVALID. */
-Result node_wire_get_lines(WireReader *reader, NodeLeaseMessage *message, LeaseItem *items,
-                           size_t most);
-void node_wire_put_answers(WireWriter *writer, uint64_t number, const LeaseAnswer *answers,
-                           size_t n);
-Result node_wire_get_answers(WireReader *reader, uint64_t *number, LeaseAnswer *answers,
-                             size_t most, size_t *n);
-void node_wire_put_held(WireWriter *writer, const LeaseHeld *held);
-void node_wire_get_held(WireReader *reader, LeaseHeld *held);
-void node_wire_put_hint(WireWriter *writer, const LeaseHint *hint);
-/* The session and agent of hint->to are the sender's word for the receiver. False: no more. */
-bool node_wire_get_hint(WireReader *reader, LeaseHint *hint);
+/* What messages are made of. A holder's: number 64, sessions of its agent below which all have
+ * ended for certain 64, a list of node_lease_item. The answer: the number, a list of
+ * node_lease_answer. Hints: a list of node_lease_hint, each for the session of the receiver that it
+ * names. */
+extern const WireRecord node_lease_item;
+extern const WireRecord node_lease_answer;
+extern const WireRecord node_lease_held;
+extern const WireRecord node_lease_hint;
+extern const WireRecord node_end_report;
 
 /* ---- blocks ---- */
 
@@ -83,7 +66,7 @@ typedef enum NodeQuestion {
     /* A number of an edict; answered by the number that is carried out there, a text, and the clock
      * there in milliseconds. */
     NODE_ASK_EDICTS,
-    /* Answered by the number of the newest edict, a number of LeaseHeld, and these. */
+    /* Answered by the number of the newest edict and a list of node_lease_held. */
     NODE_ASK_HELD
 } NodeQuestion;
 
@@ -99,9 +82,6 @@ typedef enum NodePageQuestion {
      * them are answered, and their URLs; of a page that is not known it is empty. */
     NODE_PAGE_URLS
 } NodePageQuestion;
-
-void node_wire_put_report(WireWriter *writer, uint64_t round, const EndReport *report);
-Result node_wire_get_report(WireReader *reader, uint64_t *round, EndReport *report);
 
 #define NODE_CRAWL_BYTES 64u /* of the name of a crawl, its end included */
 
@@ -160,13 +140,17 @@ Result node_link_request(const NodeLink *link, const char *what, uint16_t agent,
                          const Buffer *bytes, uint64_t token);
 Result node_link_publish(const NodeLink *link, const char *what, uint16_t agent,
                          const Buffer *bytes);
-Result node_link_reply(const NodeLink *link, const char *reply_to, const Buffer *bytes);
 Result node_link_get(const NodeLink *link, const char *key, uint64_t token);
 Result node_link_put(const NodeLink *link, const char *key, const Buffer *bytes, uint64_t expected,
                      uint64_t token);
 
-/* Begins a message: *out holds the head, the writer goes on. */
+/* Begins a message: *out holds the head, the writer goes on; node_link_answer sends it. */
 WireWriter node_link_begin(const NodeLink *link, Buffer *out);
+void node_link_answer(const NodeLink *link, const WireWriter *writer, const char *reply_to);
+/* A question to an agent: the same, and node_link_ask, as Transport.request. */
+WireWriter node_link_question(const NodeLink *link, NodeQuestion question, Buffer *out);
+Result node_link_ask(const NodeLink *link, const WireWriter *writer, uint16_t agent,
+                     uint64_t token);
 /* Reads the head of a message; false: it is none, or of another crawl. */
 bool node_link_open(const NodeLink *link, const TransportEvent *event, WireReader *reader,
                     NodeHead *head);

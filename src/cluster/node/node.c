@@ -34,19 +34,17 @@ static void node_questions_situation(const NodeDesks *desks, const NodeSinks *si
     situation->end.holds = desks->limits.holds || may_be_left;
 }
 
-static void answer_status(NodeDesks *desks, const NodeSinks *sinks, const char *reply_to)
+static void answer_status(const NodeDesks *desks, const NodeSinks *sinks, const char *reply_to)
 {
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     WireWriter writer = node_link_begin(desks->link, &bytes);
-    if (writer.rc == RESULT_OK) {
-        sinks->status(sinks->context, &bytes);
-        (void)node_link_reply(desks->link, reply_to, &bytes);
-    }
+    sinks->status(sinks->context, &bytes);
+    node_link_answer(desks->link, &writer, reply_to);
     buffer_destroy(&bytes);
 }
 
-static void answer_page(NodeDesks *desks, const NodeSinks *sinks, WireReader *question,
+static void answer_page(const NodeDesks *desks, const NodeSinks *sinks, WireReader *question,
                         const char *reply_to)
 {
     Buffer bytes;
@@ -56,8 +54,8 @@ static void answer_page(NodeDesks *desks, const NodeSinks *sinks, WireReader *qu
     if (sinks->page != NULL) {
         sinks->page(sinks->context, question, &writer);
     }
-    if (writer.rc == RESULT_OK && bytes.length > head) {
-        (void)node_link_reply(desks->link, reply_to, &bytes);
+    if (bytes.length > head) {
+        node_link_answer(desks->link, &writer, reply_to);
     }
     buffer_destroy(&bytes);
 }
@@ -72,25 +70,35 @@ static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
     if (event->reply_to == NULL || !node_link_open(desks->link, event, &reader, &head)) {
         return;
     }
-    uint8_t question = wire_get_8(&reader);
-    if (question == NODE_ASK_END) {
+    switch (wire_get_8(&reader)) {
+    case NODE_ASK_END:
         node_questions_situation(desks, sinks, &situation);
         end_desk_asked(&desks->end, &reader, event->reply_to, &situation.end);
-    } else if (question == NODE_ASK_STATUS) {
+        break;
+    case NODE_ASK_STATUS:
         answer_status(desks, sinks, event->reply_to);
-    } else if (question == NODE_ASK_PAGE) {
+        break;
+    case NODE_ASK_PAGE:
         answer_page(desks, sinks, &reader, event->reply_to);
-    } else if (question == NODE_ASK_MASS) {
+        break;
+    case NODE_ASK_MASS:
         mass_desk_asked(&desks->mass, &reader, head.from, event->reply_to);
-    } else if (question == NODE_ASK_GREET) {
+        break;
+    case NODE_ASK_GREET:
         greet_desk_asked(&desks->greet, &reader, &head, event->reply_to, now);
-    } else if (question == NODE_ASK_ROBOTS) {
+        break;
+    case NODE_ASK_ROBOTS:
         errand_desk_asked(&desks->errands, &reader, event->reply_to, now);
-    } else if (question == NODE_ASK_HELD) {
+        break;
+    case NODE_ASK_HELD:
         lease_desk_tell_held(&desks->leases, &head, event->reply_to, desks->edicts.edicts.last,
                              now);
-    } else if (question == NODE_ASK_EDICTS) {
+        break;
+    case NODE_ASK_EDICTS:
         edict_desk_asked(&desks->edicts, &reader, event->reply_to, now);
+        break;
+    default:
+        break; /* of a later version: whoever asks hears nothing */
     }
 }
 

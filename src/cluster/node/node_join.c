@@ -91,11 +91,8 @@ static void get_record(NodeJoin *join)
 static void node_join_ask_former(NodeJoin *join)
 {
     uint64_t token = next_token(join);
-    WireWriter writer = node_link_begin(join->link, &join->bytes);
-    wire_put_8(&writer, NODE_ASK_STATUS);
-    if (writer.rc == RESULT_OK) {
-        (void)node_link_request(join->link, "ask", join->identity.self, &join->bytes, token);
-    }
+    WireWriter writer = node_link_question(join->link, NODE_ASK_STATUS, &join->bytes);
+    (void)node_link_ask(join->link, &writer, join->identity.self, token);
 }
 
 static void put_claim(NodeJoin *join)
@@ -140,8 +137,7 @@ static void ask_others(NodeJoin *join)
         if (i == join->identity.self) {
             continue;
         }
-        WireWriter writer = node_link_begin(join->link, &join->bytes);
-        wire_put_8(&writer, NODE_ASK_STATUS);
+        WireWriter writer = node_link_question(join->link, NODE_ASK_STATUS, &join->bytes);
         if (writer.rc == RESULT_OK &&
             node_link_request(join->link, "ask", (uint16_t)i, &join->bytes, token) == RESULT_OK) {
             join->asked++;

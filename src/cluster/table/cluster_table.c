@@ -1,6 +1,5 @@
 #include "cluster/table/cluster_table.h"
 
-#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,93 +197,74 @@ Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID
 
 /* ---- bytes ---- */
 
+#define ANY_NUMBER UINT64_MAX
+
+static const WireField table_fields[] = {WIRE_FIELD(ClusterTable, epoch, 8, ANY_NUMBER),
+                                         WIRE_FIELD(ClusterTable, uuid, WIRE_BYTES, 0),
+                                         WIRE_FIELD(ClusterTable, psl, WIRE_TEXT, 0)};
+static const WireField agent_fields[] = {WIRE_FIELD(ClusterAgent, life, 2, ANY_NUMBER),
+                                         WIRE_FIELD(ClusterAgent, claimed, 2, ANY_NUMBER),
+                                         WIRE_FIELD(ClusterAgent, seated, 1, 1)};
+static const WireField slot_fields[] = {WIRE_FIELD(ClusterSlot, from, 2, ANY_NUMBER),
+                                        WIRE_FIELD(ClusterSlot, to, 2, ANY_NUMBER)};
+static const WireRecord cluster_table = WIRE_RECORD(ClusterTable, table_fields);
+static const WireRecord cluster_agent = WIRE_RECORD(ClusterAgent, agent_fields);
+static const WireRecord cluster_slot = WIRE_RECORD(ClusterSlot, slot_fields);
+
 Result cluster_table_write(const ClusterTable *table, Buffer *out)
 {
     size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_bytes(&writer, magic, sizeof magic);
     wire_put_8(&writer, FORMAT);
-    wire_put_64(&writer, table->epoch);
-    wire_put_bytes(&writer, table->uuid, sizeof table->uuid);
-    wire_put_string(&writer, table->psl, strlen(table->psl));
-    wire_put_varint(&writer, table->n_agents);
-    for (uint32_t i = 0; i < table->n_agents; i++) {
-        wire_put_16(&writer, table->agents[i].life);
-        wire_put_16(&writer, table->agents[i].claimed);
-        wire_put_8(&writer, table->agents[i].seated);
-    }
+    wire_put(&writer, &cluster_table, table);
+    wire_put_list(&writer, &cluster_agent, table->agents, table->n_agents);
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        wire_put_16(&writer, table->slots[slot].from);
-        wire_put_16(&writer, table->slots[slot].to);
+        wire_put(&writer, &cluster_slot, &table->slots[slot]);
     }
-    if (writer.rc == RESULT_OK) {
-        wire_put_32(&writer, libdeflate_crc32(0, out->data + start, out->length - start));
-    }
-    return writer.rc;
+    return wire_seal(&writer, start);
 }
 
-static bool read_agents(WireReader *reader, ClusterTable *table)
+/* Invariant 2. */
+static bool cluster_table_is_sound(const ClusterTable *table)
 {
-    uint64_t n = wire_get_varint(reader);
-    if (reader->bad || n == 0 || n > CLUSTER_AGENTS_MAX) {
-        return false;
+    bool sound = table->epoch > 0 && table->n_agents > 0;
+    for (uint32_t i = 0; sound && i < table->n_agents; i++) {
+        sound = table->agents[i].life > 0;
     }
-    table->n_agents = (uint32_t)n;
-    table->agents = calloc(n, sizeof *table->agents);
-    for (uint32_t i = 0; table->agents != NULL && i < n; i++) {
-        table->agents[i].life = wire_get_16(reader);
-        table->agents[i].claimed = wire_get_16(reader);
-        table->agents[i].seated = wire_get_8(reader) != 0;
-        reader->bad |= table->agents[i].life == 0;
+    for (unsigned slot = 0; sound && slot < SLOT_COUNT; slot++) {
+        sound =
+            table->slots[slot].from < table->n_agents && table->slots[slot].to < table->n_agents;
     }
-    return table->agents != NULL;
-}
-
-static bool read_slots(WireReader *reader, ClusterTable *table)
-{
-    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
-        ClusterSlot *owners = &table->slots[slot];
-        owners->from = wire_get_16(reader);
-        owners->to = wire_get_16(reader);
-        if (owners->from >= table->n_agents || owners->to >= table->n_agents) {
-            return false;
-        }
-    }
-    return !reader->bad;
+    return sound;
 }
 
 Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
 {
+    WireReader reader;
     ClusterTable fresh;
-    size_t psl = 0;
-    uint32_t crc = 0;
+    size_t n = 0;
     cluster_table_init(&fresh);
-    if (length < sizeof magic + 1 + sizeof crc || memcmp(bytes, magic, sizeof magic) != 0) {
+    if (length <= sizeof magic || memcmp(bytes, magic, sizeof magic) != 0) {
         return RESULT_DAMAGED;
     }
     if (((const uint8_t *)bytes)[sizeof magic] != FORMAT) {
         return RESULT_VERSION;
     }
-    WireReader tail = wire_reader((const uint8_t *)bytes + length - sizeof crc, sizeof crc);
-    crc = wire_get_32(&tail);
-    length -= sizeof crc;
-    if (libdeflate_crc32(0, bytes, length) != crc) {
+    if (!wire_open(&reader, bytes, length)) {
         return RESULT_DAMAGED;
     }
-    WireReader reader = wire_reader(bytes, length);
     (void)wire_get_bytes(&reader, sizeof magic + 1);
-    fresh.epoch = wire_get_64(&reader);
-    const uint8_t *uuid = wire_get_bytes(&reader, sizeof fresh.uuid);
-    const uint8_t *name = wire_get_string(&reader, &psl);
-    bool good = uuid != NULL && name != NULL && psl <= CLUSTER_PSL_BYTES && fresh.epoch > 0 &&
-                read_agents(&reader, &fresh) && read_slots(&reader, &fresh) &&
-                wire_reader_ended(&reader);
-    if (!good) {
-        free(fresh.agents);
+    wire_get(&reader, &cluster_table, &fresh);
+    fresh.agents = wire_get_new_list(&reader, &cluster_agent, CLUSTER_AGENTS_MAX, &n);
+    fresh.n_agents = (uint32_t)n;
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        wire_get(&reader, &cluster_slot, &fresh.slots[slot]);
+    }
+    if (!wire_reader_ended(&reader) || !cluster_table_is_sound(&fresh)) {
+        cluster_table_destroy(&fresh);
         return RESULT_DAMAGED;
     }
-    memcpy(fresh.uuid, uuid, sizeof fresh.uuid);
-    memcpy(fresh.psl, name, psl);
     cluster_table_destroy(table);
     *table = fresh;
     return RESULT_OK;

@@ -1,6 +1,5 @@
 #include "cluster/whole/edicts.h"
 
-#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,10 +154,13 @@ const Edict *edicts_find_option(const Edicts *edicts, const char *pattern, const
 
 /* ---- bytes ---- */
 
-static void edict_put_text(WireWriter *writer, const char *text)
-{
-    wire_put_string(writer, text, strlen(text));
-}
+static const WireField edict_fields[] = {WIRE_FIELD(Edict, number, 8, UINT64_MAX),
+                                         WIRE_FIELD(Edict, verb, 1, EDICT_VERBS - 1),
+                                         WIRE_FIELD(Edict, name, WIRE_STRING, EDICT_TEXT_BYTES),
+                                         WIRE_FIELD(Edict, pattern, WIRE_STRING, EDICT_TEXT_BYTES),
+                                         WIRE_FIELD(Edict, value, WIRE_STRING, EDICT_TEXT_BYTES),
+                                         WIRE_FIELD(Edict, who, WIRE_STRING, EDICT_TEXT_BYTES)};
+static const WireRecord edict_record = WIRE_RECORD(Edict, edict_fields);
 
 Result edicts_write(const Edicts *edicts, Buffer *out)
 {
@@ -167,83 +169,29 @@ Result edicts_write(const Edicts *edicts, Buffer *out)
     wire_put_8(&writer, FORMAT);
     wire_put_bytes(&writer, edicts->uuid, sizeof edicts->uuid);
     wire_put_64(&writer, edicts->last);
-    wire_put_varint(&writer, edicts->n);
-    for (size_t i = 0; i < edicts->n; i++) {
-        const Edict *edict = &edicts->list[i];
-        wire_put_64(&writer, edict->number);
-        wire_put_8(&writer, (uint8_t)edict->verb);
-        edict_put_text(&writer, edict->name);
-        edict_put_text(&writer, edict->pattern);
-        edict_put_text(&writer, edict->value);
-        edict_put_text(&writer, edict->who);
-    }
-    if (writer.rc == RESULT_OK) {
-        wire_put_32(&writer, libdeflate_crc32(0, out->data + start, out->length - start));
-    }
-    return writer.rc;
-}
-
-/* Owned; NULL: it is none, or there is no memory. */
-static char *edict_get_text(WireReader *reader)
-{
-    size_t length = 0;
-    const uint8_t *bytes = wire_get_string(reader, &length);
-    bool good = !reader->bad && length <= EDICT_TEXT_BYTES &&
-                (length == 0 || memchr(bytes, '\0', length) == NULL);
-    char *text = good ? calloc(1, length + 1) : NULL;
-    if (text != NULL && length > 0) {
-        memcpy(text, bytes, length);
-    }
-    reader->bad |= text == NULL;
-    return text;
-}
-
-static Result edict_get(WireReader *reader, Edicts *edicts, uint64_t above)
-{
-    Edict edict = {.number = wire_get_64(reader)};
-    uint8_t verb = wire_get_8(reader);
-    edict.verb = (EdictVerb)verb;
-    edict.name = edict_get_text(reader);
-    edict.pattern = edict_get_text(reader);
-    edict.value = edict_get_text(reader);
-    edict.who = edict_get_text(reader);
-    reader->bad |= verb >= EDICT_VERBS || edict.number <= above || edict.number > edicts->last;
-    Result rc = reader->bad ? RESULT_DAMAGED : edicts_append(edicts, &edict);
-    edict_release(&edict);
-    return rc;
+    wire_put_list(&writer, &edict_record, edicts->list, edicts->n);
+    return wire_seal(&writer, start);
 }
 
 Result edicts_read(Edicts *edicts, const void *bytes, size_t length)
 {
-    uint32_t crc = 0;
-    Edicts fresh;
-    if (length < sizeof crc) {
-        return RESULT_DAMAGED;
-    }
-    WireReader tail = wire_reader((const uint8_t *)bytes + length - sizeof crc, sizeof crc);
-    WireReader reader = wire_reader(bytes, length - sizeof crc);
-    crc = wire_get_32(&tail);
-    edicts_init(&fresh);
-    uint8_t format = wire_get_8(&reader);
+    WireReader reader;
+    Edicts fresh = {.n = 0};
+    bool good = wire_open(&reader, bytes, length) && wire_get_8(&reader) == FORMAT;
     const uint8_t *uuid = wire_get_bytes(&reader, sizeof fresh.uuid);
     fresh.last = wire_get_64(&reader);
-    uint64_t n = wire_get_varint(&reader);
-    if (libdeflate_crc32(0, bytes, length - sizeof crc) != crc || format != FORMAT ||
-        uuid == NULL || reader.bad || n > EDICTS_MOST) {
+    fresh.list = wire_get_new_list(&reader, &edict_record, EDICTS_MOST, &fresh.n);
+    good = good && uuid != NULL && wire_reader_ended(&reader);
+    for (size_t i = 0; good && i < fresh.n; i++) {
+        uint64_t number = fresh.list[i].number;
+        good = number > (i == 0 ? 0 : fresh.list[i - 1].number) && number <= fresh.last;
+        fresh.bytes += edict_bytes(&fresh.list[i]);
+    }
+    if (!good || fresh.bytes > EDICTS_BYTES) {
+        edicts_destroy(&fresh);
         return RESULT_DAMAGED;
     }
     memcpy(fresh.uuid, uuid, sizeof fresh.uuid);
-    Result rc = RESULT_OK;
-    for (uint64_t i = 0; rc == RESULT_OK && i < n; i++) {
-        rc = edict_get(&reader, &fresh, fresh.n == 0 ? 0 : fresh.list[fresh.n - 1].number);
-    }
-    if (rc == RESULT_OK && (!wire_reader_ended(&reader) || fresh.bytes > EDICTS_BYTES)) {
-        rc = RESULT_DAMAGED;
-    }
-    if (rc != RESULT_OK) {
-        edicts_destroy(&fresh);
-        return rc;
-    }
     edicts_destroy(edicts);
     *edicts = fresh;
     return RESULT_OK;

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <libdeflate.h>
-
 #include "cluster/wire/wire.h"
 
-#define FORMAT    2u
+#define FORMAT    3u
 #define ROWS_MOST 65535u
 #define DRAW_MOST (UINT64_C(1) << 20) /* of pages at once; of bytes a thousand times that */
 
@@ -39,65 +37,35 @@ Result ledger_resize(Ledger *ledger, uint32_t n)
 
 /* ---- bytes ---- */
 
+static const WireField row_fields[] = {
+    WIRE_FIELD(LedgerRow, known, 1, 1),
+    WIRE_FIELD(LedgerRow, wants[LEDGER_PAGES], 1, 1),
+    WIRE_FIELD(LedgerRow, wants[LEDGER_BYTES], 1, 1),
+    WIRE_FIELD(LedgerRow, wants[LEDGER_RATE], 1, 1),
+    WIRE_FIELD(LedgerRow, granted[LEDGER_PAGES], WIRE_VARINT, UINT64_MAX),
+    WIRE_FIELD(LedgerRow, granted[LEDGER_BYTES], WIRE_VARINT, UINT64_MAX),
+    WIRE_FIELD(LedgerRow, granted[LEDGER_RATE], WIRE_VARINT, UINT64_MAX)};
+static const WireRecord ledger_row = WIRE_RECORD(LedgerRow, row_fields);
+
 Result ledger_write(const Ledger *ledger, Buffer *out)
 {
     size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_8(&writer, FORMAT);
-    wire_put_varint(&writer, ledger->n);
-    for (uint32_t i = 0; i < ledger->n; i++) {
-        const LedgerRow *row = &ledger->rows[i];
-        unsigned marks = row->known;
-        for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-            marks |= row->wants[unit] ? 2u << unit : 0u;
-        }
-        wire_put_8(&writer, (uint8_t)marks);
-        for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-            wire_put_varint(&writer, row->granted[unit]);
-        }
-    }
-    if (writer.rc == RESULT_OK) {
-        wire_put_32(&writer, libdeflate_crc32(0, out->data + start, out->length - start));
-    }
-    return writer.rc;
-}
-
-static void read_row(WireReader *reader, LedgerRow *row)
-{
-    unsigned marks = wire_get_8(reader);
-    row->known = (marks & 1) != 0;
-    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-        row->wants[unit] = (marks & 2u << unit) != 0;
-        row->granted[unit] = wire_get_varint(reader);
-    }
+    wire_put_list(&writer, &ledger_row, ledger->rows, ledger->n);
+    return wire_seal(&writer, start);
 }
 
 Result ledger_read(Ledger *ledger, const void *bytes, size_t length)
 {
-    Ledger fresh = {.n = 0};
-    uint32_t crc = 0;
-    if (length < sizeof crc) {
-        return RESULT_DAMAGED;
-    }
-    WireReader tail = wire_reader((const uint8_t *)bytes + length - sizeof crc, sizeof crc);
-    crc = wire_get_32(&tail);
-    WireReader reader = wire_reader(bytes, length - sizeof crc);
-    unsigned format = wire_get_8(&reader);
-    uint64_t n = wire_get_varint(&reader);
-    if (libdeflate_crc32(0, bytes, length - sizeof crc) != crc || format != FORMAT ||
-        n > ROWS_MOST) {
-        return RESULT_DAMAGED;
-    }
-    Result rc = ledger_resize(&fresh, (uint32_t)n);
-    for (uint32_t i = 0; i < fresh.n; i++) {
-        read_row(&reader, &fresh.rows[i]);
-    }
-    if (rc == RESULT_OK && !wire_reader_ended(&reader)) {
-        rc = RESULT_DAMAGED;
-    }
-    if (rc != RESULT_OK) {
+    WireReader reader;
+    bool good = wire_open(&reader, bytes, length) && wire_get_8(&reader) == FORMAT;
+    size_t n = 0;
+    Ledger fresh = {.rows = wire_get_new_list(&reader, &ledger_row, ROWS_MOST, &n)};
+    fresh.n = (uint32_t)n;
+    if (!good || !wire_reader_ended(&reader)) {
         ledger_destroy(&fresh);
-        return rc;
+        return RESULT_DAMAGED;
     }
     ledger_destroy(ledger);
     *ledger = fresh;

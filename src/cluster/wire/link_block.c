@@ -7,14 +7,29 @@
 
 /* ---- Host block ---- */
 
-static uint64_t host_block_length_of(int64_t ms)
+static int64_t host_block_length_of(int64_t ms)
 {
-    return ms < 0 ? 0 : (uint64_t)(ms < HOST_LENGTH_MS ? ms : HOST_LENGTH_MS);
+    int64_t most = ms < HOST_LENGTH_MS ? ms : HOST_LENGTH_MS;
+    return most > 0 ? most : 0;
 }
+
+static const WireField host_fields[] = {
+    WIRE_FIELD(HostMove, pages, WIRE_VARINT, UINT32_MAX),
+    WIRE_FIELD(HostMove, crawl_delay_ms, WIRE_VARINT, UINT32_MAX),
+    WIRE_FIELD(HostMove, wait_ms, WIRE_VARINT, HOST_LENGTH_MS),
+    WIRE_FIELD(HostMove, extra_ms, WIRE_VARINT, HOST_LENGTH_MS),
+    WIRE_FIELD(HostMove, rested_ms, WIRE_VARINT, HOST_LENGTH_MS),
+    WIRE_FIELD(HostMove, failures, 1, UINT8_MAX),
+    WIRE_FIELD(HostMove, last_failure, 1, UINT8_MAX)};
+static const WireRecord host_move = WIRE_RECORD(HostMove, host_fields);
 
 Result host_block_write(const HostMove *host, uint32_t epoch, Buffer *block)
 {
     static const char room[BLOCK_HEADER_BYTES] = {0};
+    HostMove bounded = *host;
+    bounded.wait_ms = host_block_length_of(host->wait_ms);
+    bounded.extra_ms = host_block_length_of(host->extra_ms);
+    bounded.rested_ms = host_block_length_of(host->rested_ms);
     if (host->length == 0 || host->length > HOST_ORIGIN_MOST) {
         return RESULT_INVALID;
     }
@@ -22,31 +37,11 @@ Result host_block_write(const HostMove *host, uint32_t epoch, Buffer *block)
     WireWriter out = wire_writer(block);
     wire_put_bytes(&out, room, sizeof room);
     wire_put_string(&out, host->origin, host->length);
-    wire_put_varint(&out, host->pages);
-    wire_put_varint(&out, host->crawl_delay_ms);
-    wire_put_varint(&out, host_block_length_of(host->wait_ms));
-    wire_put_varint(&out, host_block_length_of(host->extra_ms));
-    wire_put_varint(&out, host_block_length_of(host->rested_ms));
-    wire_put_8(&out, host->failures);
-    wire_put_8(&out, host->last_failure);
+    wire_put(&out, &host_move, &bounded);
     if (out.rc == RESULT_OK) {
         block_write_header(block->data, block->length, BLOCK_HOSTS, 1, epoch);
     }
     return out.rc;
-}
-
-static uint32_t get_32(WireReader *in)
-{
-    uint64_t number = wire_get_varint(in);
-    in->bad |= number > UINT32_MAX;
-    return (uint32_t)number;
-}
-
-static int64_t get_ms(WireReader *in)
-{
-    uint64_t ms = wire_get_varint(in);
-    in->bad |= ms > (uint64_t)HOST_LENGTH_MS;
-    return (int64_t)ms;
 }
 
 static bool is_origin(const char *origin, size_t length)
@@ -66,13 +61,7 @@ Result host_block_read(const BlockHeader *header, const void *body, HostMove *ho
     WireReader in = wire_reader(body, header->length);
     *host = (HostMove){.length = 0};
     host->origin = (const char *)wire_get_string(&in, &host->length);
-    host->pages = get_32(&in);
-    host->crawl_delay_ms = get_32(&in);
-    host->wait_ms = get_ms(&in);
-    host->extra_ms = get_ms(&in);
-    host->rested_ms = get_ms(&in);
-    host->failures = wire_get_8(&in);
-    host->last_failure = wire_get_8(&in);
+    wire_get(&in, &host_move, host);
     bool good = header->records == 1 && wire_reader_ended(&in) && host->origin != NULL &&
                 is_origin(host->origin, host->length);
     return good ? RESULT_OK : RESULT_INVALID;
@@ -118,28 +107,36 @@ void envelope_packer_delete(EnvelopePacker *packer)
     }
 }
 
+/* In front of the packed bytes, and of the checksum. */
+typedef struct EnvelopeHead {
+    uint32_t magic;
+    uint8_t version;
+    uint8_t zero;
+    Envelope envelope;
+    size_t length; /* of all blocks */
+    size_t packed;
+} EnvelopeHead;
+
 /* Of the head up to the checksum itself, and what is behind it. */
 static uint32_t checksum(const void *head, const void *packed, size_t length)
 {
     return libdeflate_crc32(libdeflate_crc32(0, head, HEAD_BYTES), packed, length);
 }
 
-static void envelope_put_head(WireWriter *writer, const Envelope *envelope, size_t length,
-                              size_t packed)
-{
-    wire_put_32(writer, MAGIC);
-    wire_put_8(writer, VERSION);
-    wire_put_8(writer, 0);
-    wire_put_16(writer, envelope->blocks);
-    wire_put_bytes(writer, envelope->uuid, sizeof envelope->uuid);
-    wire_put_16(writer, envelope->from);
-    wire_put_16(writer, envelope->to);
-    wire_put_64(writer, envelope->epoch);
-    wire_put_64(writer, envelope->session);
-    wire_put_64(writer, envelope->sequence);
-    wire_put_32(writer, (uint32_t)length);
-    wire_put_32(writer, (uint32_t)packed);
-}
+static const WireField envelope_fields[] = {
+    WIRE_FIELD(EnvelopeHead, magic, 4, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, version, 1, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, zero, 1, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, envelope.blocks, 2, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, envelope.uuid, WIRE_BYTES, 0),
+    WIRE_FIELD(EnvelopeHead, envelope.from, 2, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, envelope.to, 2, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, envelope.epoch, 8, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, envelope.session, 8, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, envelope.sequence, 8, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, length, 4, UINT64_MAX),
+    WIRE_FIELD(EnvelopeHead, packed, 4, UINT64_MAX)};
+static const WireRecord envelope_head = WIRE_RECORD(EnvelopeHead, envelope_fields);
 
 Result envelope_pack(EnvelopePacker *packer, const Envelope *envelope, const void *blocks,
                      size_t length, Buffer *out)
@@ -163,7 +160,8 @@ Result envelope_pack(EnvelopePacker *packer, const Envelope *envelope, const voi
         return RESULT_LIMIT;
     }
     WireWriter writer = wire_writer(out);
-    envelope_put_head(&writer, envelope, length, n);
+    EnvelopeHead head = {MAGIC, VERSION, 0, *envelope, length, n};
+    wire_put(&writer, &envelope_head, &head);
     if (writer.rc == RESULT_OK) {
         wire_put_32(&writer, checksum(out->data, packed->data, n));
     }
@@ -171,49 +169,26 @@ Result envelope_pack(EnvelopePacker *packer, const Envelope *envelope, const voi
     return writer.rc;
 }
 
-/* The numbers in front of the packed bytes; false: it is no envelope. */
-static bool get_head(WireReader *reader, Envelope *envelope, size_t *length, size_t *packed,
-                     uint32_t *crc)
-{
-    uint32_t mark = wire_get_32(reader);
-    uint8_t version = wire_get_8(reader);
-    (void)wire_get_8(reader);
-    envelope->blocks = wire_get_16(reader);
-    const uint8_t *uuid = wire_get_bytes(reader, sizeof envelope->uuid);
-    envelope->from = wire_get_16(reader);
-    envelope->to = wire_get_16(reader);
-    envelope->epoch = wire_get_64(reader);
-    envelope->session = wire_get_64(reader);
-    envelope->sequence = wire_get_64(reader);
-    *length = wire_get_32(reader);
-    *packed = wire_get_32(reader);
-    *crc = wire_get_32(reader);
-    if (uuid != NULL) {
-        memcpy(envelope->uuid, uuid, sizeof envelope->uuid);
-    }
-    return !reader->bad && mark == MAGIC && version == VERSION;
-}
-
 BlockFault envelope_open(EnvelopePacker *packer, const void *bytes, size_t length,
                          const uint8_t uuid[ENVELOPE_UUID_BYTES], uint16_t to, Envelope *envelope,
                          Buffer *blocks)
 {
     WireReader reader = wire_reader(bytes, length);
-    size_t whole = 0;
-    size_t packed = 0;
-    uint32_t crc = 0;
-    *envelope = (Envelope){.blocks = 0};
+    EnvelopeHead head = {.magic = 0};
     buffer_reset(blocks);
+    wire_get(&reader, &envelope_head, &head);
+    uint32_t crc = wire_get_32(&reader);
+    *envelope = head.envelope;
     if (length < WHOLE_BYTES) {
         return BLOCK_LENGTH;
     }
-    if (!get_head(&reader, envelope, &whole, &packed, &crc)) {
+    if (head.magic != MAGIC || head.version != VERSION) {
         return BLOCK_FORMAT;
     }
-    if (packed != wire_left(&reader) || whole > ENVELOPE_BLOCKS_MOST) {
+    if (head.packed != wire_left(&reader) || head.length > ENVELOPE_BLOCKS_MOST) {
         return BLOCK_LENGTH;
     }
-    if (checksum(bytes, reader.next, packed) != crc) {
+    if (checksum(bytes, reader.next, head.packed) != crc) {
         return BLOCK_CRC;
     }
     if (memcmp(envelope->uuid, uuid, ENVELOPE_UUID_BYTES) != 0) {
@@ -222,15 +197,16 @@ BlockFault envelope_open(EnvelopePacker *packer, const void *bytes, size_t lengt
     if (envelope->to != to) {
         return BLOCK_ADDRESSEE;
     }
-    if (buffer_reserve(blocks, whole + 1) != RESULT_OK) {
+    if (buffer_reserve(blocks, head.length + 1) != RESULT_OK) {
         return BLOCK_LENGTH;
     }
-    size_t n = ZSTD_decompressDCtx(packer->unpack, blocks->data, whole, reader.next, packed);
-    if (ZSTD_isError(n) != 0 || n != whole) {
+    size_t n =
+        ZSTD_decompressDCtx(packer->unpack, blocks->data, head.length, reader.next, head.packed);
+    if (ZSTD_isError(n) != 0 || n != head.length) {
         return BLOCK_LENGTH;
     }
-    blocks->length = whole;
-    blocks->data[whole] = '\0';
+    blocks->length = n;
+    blocks->data[n] = '\0';
     return BLOCK_GOOD;
 }
 

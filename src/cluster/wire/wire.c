@@ -1,6 +1,8 @@
 #include "cluster/wire/wire.h"
 
 #include <endian.h>
+#include <libdeflate.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/varint.h"
@@ -14,27 +16,30 @@ void wire_put_bytes(WireWriter *writer, const void *bytes, size_t length)
     }
 }
 
+static void wire_put_number(WireWriter *writer, uint64_t number, size_t bytes)
+{
+    uint64_t little = htole64(number);
+    wire_put_bytes(writer, &little, bytes);
+}
+
 void wire_put_8(WireWriter *writer, uint8_t number)
 {
-    wire_put_bytes(writer, &number, sizeof number);
+    wire_put_number(writer, number, 1);
 }
 
 void wire_put_16(WireWriter *writer, uint16_t number)
 {
-    uint16_t bytes = htole16(number);
-    wire_put_bytes(writer, &bytes, sizeof bytes);
+    wire_put_number(writer, number, 2);
 }
 
 void wire_put_32(WireWriter *writer, uint32_t number)
 {
-    uint32_t bytes = htole32(number);
-    wire_put_bytes(writer, &bytes, sizeof bytes);
+    wire_put_number(writer, number, 4);
 }
 
 void wire_put_64(WireWriter *writer, uint64_t number)
 {
-    uint64_t bytes = htole64(number);
-    wire_put_bytes(writer, &bytes, sizeof bytes);
+    wire_put_number(writer, number, 8);
 }
 
 void wire_put_varint(WireWriter *writer, uint64_t number)
@@ -61,40 +66,34 @@ const uint8_t *wire_get_bytes(WireReader *reader, size_t length)
     return bytes;
 }
 
+static uint64_t wire_get_number(WireReader *reader, size_t bytes)
+{
+    uint64_t number = 0;
+    const uint8_t *from = wire_get_bytes(reader, bytes);
+    if (from != NULL) {
+        memcpy(&number, from, bytes);
+    }
+    return le64toh(number);
+}
+
 uint8_t wire_get_8(WireReader *reader)
 {
-    const uint8_t *bytes = wire_get_bytes(reader, 1);
-    return bytes == NULL ? 0 : *bytes;
+    return (uint8_t)wire_get_number(reader, 1);
 }
 
 uint16_t wire_get_16(WireReader *reader)
 {
-    uint16_t number = 0;
-    const uint8_t *bytes = wire_get_bytes(reader, sizeof number);
-    if (bytes != NULL) {
-        memcpy(&number, bytes, sizeof number);
-    }
-    return le16toh(number);
+    return (uint16_t)wire_get_number(reader, 2);
 }
 
 uint32_t wire_get_32(WireReader *reader)
 {
-    uint32_t number = 0;
-    const uint8_t *bytes = wire_get_bytes(reader, sizeof number);
-    if (bytes != NULL) {
-        memcpy(&number, bytes, sizeof number);
-    }
-    return le32toh(number);
+    return (uint32_t)wire_get_number(reader, 4);
 }
 
 uint64_t wire_get_64(WireReader *reader)
 {
-    uint64_t number = 0;
-    const uint8_t *bytes = wire_get_bytes(reader, sizeof number);
-    if (bytes != NULL) {
-        memcpy(&number, bytes, sizeof number);
-    }
-    return le64toh(number);
+    return wire_get_number(reader, 8);
 }
 
 uint64_t wire_get_varint(WireReader *reader)
@@ -116,6 +115,154 @@ const uint8_t *wire_get_string(WireReader *reader, size_t *length)
     reader->bad |= bytes == NULL;
     *length = reader->bad ? 0 : (size_t)wanted;
     return reader->bad ? NULL : bytes;
+}
+
+/* ---- records ---- */
+
+/* Numbers of one, two, four and eight bytes; both kinds of machine have them. */
+static uint64_t wire_load(const void *member, size_t size)
+{
+    uint64_t number = 0;
+    char *place = (char *)&number;
+    memcpy(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? place + sizeof number - size : place, member,
+           size);
+    return number;
+}
+
+static void wire_store(void *member, size_t size, uint64_t number)
+{
+    const char *place = (const char *)&number;
+    memcpy(member, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? place + sizeof number - size : place,
+           size);
+}
+
+static void wire_put_field(WireWriter *writer, const WireField *field, const char *member)
+{
+    const char *text = member;
+    switch (field->kind) {
+    case WIRE_VARINT:
+        wire_put_varint(writer, wire_load(member, field->size));
+        break;
+    case WIRE_BYTES:
+        wire_put_bytes(writer, member, field->size);
+        break;
+    case WIRE_STRING:
+        memcpy(&text, member, sizeof text);
+        wire_put_string(writer, text, strlen(text));
+        break;
+    case WIRE_TEXT:
+        wire_put_string(writer, text, strlen(text));
+        break;
+    default:
+        wire_put_number(writer, wire_load(member, field->size), field->kind);
+        break;
+    }
+}
+
+static void wire_get_text(WireReader *reader, const WireField *field, char *member)
+{
+    size_t length = 0;
+    bool owned = field->kind == WIRE_STRING;
+    size_t most = owned ? field->most : field->size - 1;
+    const uint8_t *bytes = wire_get_string(reader, &length);
+    bool good = bytes != NULL && length <= most && memchr(bytes, 0, length) == NULL;
+    char *text = owned && good ? malloc(length + 1) : member;
+    if (!good || text == NULL) {
+        reader->bad = true;
+        return;
+    }
+    memcpy(text, bytes, length);
+    memset(text + length, 0, owned ? 1 : field->size - length);
+    if (owned) {
+        memcpy(member, &text, sizeof text);
+    }
+}
+
+static void wire_get_field(WireReader *reader, const WireField *field, char *member)
+{
+    const uint8_t *bytes = NULL;
+    uint64_t number = 0;
+    switch (field->kind) {
+    case WIRE_STRING:
+    case WIRE_TEXT:
+        wire_get_text(reader, field, member);
+        break;
+    case WIRE_BYTES:
+        bytes = wire_get_bytes(reader, field->size);
+        if (bytes != NULL) {
+            memcpy(member, bytes, field->size);
+        }
+        break;
+    default:
+        number = field->kind == WIRE_VARINT ? wire_get_varint(reader)
+                                            : wire_get_number(reader, field->kind);
+        reader->bad |= number > field->most;
+        wire_store(member, field->size, reader->bad ? 0 : number);
+        break;
+    }
+}
+
+void wire_put(WireWriter *writer, const WireRecord *record, const void *value)
+{
+    for (size_t i = 0; i < record->n; i++) {
+        wire_put_field(writer, &record->fields[i], (const char *)value + record->fields[i].offset);
+    }
+}
+
+void wire_get(WireReader *reader, const WireRecord *record, void *value)
+{
+    for (size_t i = 0; i < record->n && !reader->bad; i++) {
+        wire_get_field(reader, &record->fields[i], (char *)value + record->fields[i].offset);
+    }
+}
+
+void wire_put_list(WireWriter *writer, const WireRecord *record, const void *values, size_t n)
+{
+    wire_put_varint(writer, n);
+    for (size_t i = 0; i < n; i++) {
+        wire_put(writer, record, (const char *)values + i * record->size);
+    }
+}
+
+size_t wire_get_list(WireReader *reader, const WireRecord *record, void *values, size_t most)
+{
+    uint64_t n = wire_get_varint(reader);
+    reader->bad |= n > most;
+    for (size_t i = 0; i < n && !reader->bad; i++) {
+        wire_get(reader, record, (char *)values + i * record->size);
+    }
+    return reader->bad ? 0 : (size_t)n;
+}
+
+void *wire_get_new_list(WireReader *reader, const WireRecord *record, size_t most, size_t *n)
+{
+    uint64_t count = wire_get_varint(reader);
+    reader->bad |= count > most;
+    *n = reader->bad ? 0 : (size_t)count;
+    char *values = reader->bad ? NULL : calloc(*n + 1, record->size);
+    reader->bad |= values == NULL;
+    for (size_t i = 0; i < *n && !reader->bad; i++) {
+        wire_get(reader, record, values + i * record->size);
+    }
+    return values;
+}
+
+Result wire_seal(WireWriter *writer, size_t start)
+{
+    const Buffer *out = writer->out;
+    if (writer->rc == RESULT_OK) {
+        wire_put_32(writer, libdeflate_crc32(0, out->data + start, out->length - start));
+    }
+    return writer->rc;
+}
+
+bool wire_open(WireReader *reader, const void *bytes, size_t length)
+{
+    size_t whole = length < 4 ? 0 : length - 4;
+    WireReader tail = wire_reader((const uint8_t *)bytes + whole, length - whole);
+    uint32_t crc = wire_get_32(&tail);
+    *reader = wire_reader(bytes, whole);
+    return wire_reader_ended(&tail) && libdeflate_crc32(0, bytes, whole) == crc;
 }
 
 /* ---- half floats ---- */

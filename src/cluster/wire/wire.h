@@ -1,7 +1,8 @@
 /* Wire: numbers and byte strings in messages between agents.
  *
  * What: a writer that appends to a buffer, and a reader that never reads past the end. Numbers are
- * little-endian; varints are those of base/core/varint.h.
+ * little-endian; varints are those of base/core/varint.h. A record is a struct and the list of its
+ * members as they stand in a message: one list writes, reads and checks it.
  * Owns: nothing.
  * Threads: none of its own; an object belongs to its caller.
  * Errors: kept until the end. After the first error a writer appends nothing more and a reader
@@ -63,6 +64,53 @@ static inline bool wire_reader_ended(const WireReader *reader)
 {
     return !reader->bad && reader->next == reader->end;
 }
+
+/* ---- records ---- */
+
+/* How a member stands in a message. 1 to 8: a number of so many bytes (a double by its bits). */
+#define WIRE_VARINT 16u /* a number */
+#define WIRE_BYTES  17u /* an array, as it is */
+#define WIRE_TEXT   18u /* an array of char that ends with NUL: a string without NUL in it */
+#define WIRE_STRING 19u /* char *: likewise; what is read is the caller's */
+
+typedef struct WireField {
+    uint32_t offset;
+    uint32_t size; /* of the member */
+    uint32_t kind;
+    uint64_t most; /* a greater number, or a longer WIRE_STRING, is refused */
+} WireField;
+
+typedef struct WireRecord {
+    const WireField *fields;
+    size_t n;
+    size_t size; /* of the struct */
+} WireRecord;
+
+#define WIRE_FIELD(type, member, kind, most)                                                       \
+    {                                                                                              \
+        offsetof(type, member), sizeof(((type *)NULL)->member), kind, most                         \
+    }
+#define WIRE_RECORD(type, fields)                                                                  \
+    {                                                                                              \
+        fields, sizeof(fields) / sizeof *(fields), sizeof(type)                                    \
+    }
+
+void wire_put(WireWriter *writer, const WireRecord *record, const void *value);
+/* Strings are the caller's also when the reader is bad; those that were not reached stay as they
+ * are. */
+void wire_get(WireReader *reader, const WireRecord *record, void *value);
+/* The number of them as a varint, and then each. */
+void wire_put_list(WireWriter *writer, const WireRecord *record, const void *values, size_t n);
+/* How many; more than `most` are none, and bad. */
+size_t wire_get_list(WireReader *reader, const WireRecord *record, void *values, size_t most);
+/* The same into a new array, which is the caller's also when the reader is bad: what was not
+ * reached is zero. NULL: more than `most`, or no memory; bad then. */
+void *wire_get_new_list(WireReader *reader, const WireRecord *record, size_t most, size_t *n);
+
+/* Ends what was written from `start` on with its CRC-32. */
+Result wire_seal(WireWriter *writer, size_t start);
+/* False: the CRC-32 is wrong. *reader has the bytes before it. */
+bool wire_open(WireReader *reader, const void *bytes, size_t length);
 
 /* Scores travel as half floats (IEEE 754 binary16): eleven bits of precision, 6e-8 to 65504. What
  * is greater becomes 65504, what is negative or no number 0. */

@@ -26,7 +26,7 @@
 #include "base/thread/mutex.h"
 #include "base/thread/shared.h"
 #include "cluster/link/outbox.h"
-#include "cluster/link/peer_marks.h"
+#include "cluster/link/kept.h"
 #include "cluster/link/slot_duty.h"
 #include "cluster/link/stub.h"
 #include "cluster/link/via_table.h"

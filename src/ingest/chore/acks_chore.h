@@ -16,7 +16,7 @@ typedef struct AckRange {
     uint64_t first; /* sequences */
     uint64_t last;
     uint16_t blocks;
-    uint64_t heard; /* with the answer: messages that the receiver has of us (peer_marks.h) */
+    uint64_t heard; /* with the answer: messages that the receiver has of us (kept.h) */
 } AckRange;
 
 /* What was read of the outbox for an agent. */
