@@ -98,7 +98,7 @@ static void on_settle(void *context, uint16_t to)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        node_moved(agent->node, to);
+        node_moved(agent->node, to, agent->net->now);
         agent_touch(agent);
     }
 }

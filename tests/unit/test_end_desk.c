@@ -87,7 +87,7 @@ static EndVerdict see(EndVerdict verdict, uint64_t first, uint64_t second)
         wire_put_16(&writer, i);
         wire_put_64(&writer, i == 0 ? first : second);
     }
-    end_desk_changed(&desk.end, now());
+    key_changed(&desk.end.key, now());
     pass(1);
     TransportEvent *event = transport_event_new(TRANSPORT_VALUE, desk.seen.last_get, NULL, NULL,
                                                 bytes.data, bytes.length);
@@ -96,6 +96,16 @@ static EndVerdict see(EndVerdict verdict, uint64_t first, uint64_t second)
     transport_event_delete(event);
     buffer_destroy(&bytes);
     return told;
+}
+
+/* What the desk has put is there. */
+static void stored(uint64_t as)
+{
+    TransportEvent *event =
+        transport_event_new(TRANSPORT_STORED, desk.seen.last, NULL, NULL, NULL, 0);
+    event->revision = as;
+    CU_ASSERT_EQUAL(end_desk_take(&desk.end, event, &desk.report, now()), END_NOT_YET);
+    transport_event_delete(event);
 }
 
 /* The record of agent 0 was looked at: it says which process was the last. */
@@ -158,7 +168,7 @@ static void who_has_work_vetoes_it(void)
     CU_ASSERT_EQUAL(desk.seen.expected, 4);
     TransportEvent *event =
         transport_event_new(TRANSPORT_VALUE, 0, NULL, NULL, desk.seen.value, desk.seen.length);
-    end_desk_changed(&desk.end, now());
+    stored(5);
     pass(END_GRACE_MS + 1);
     event->token = desk.seen.last_get;
     event->revision = 5;
@@ -205,7 +215,7 @@ static void who_is_left_alone_ends_by_itself(void)
         CU_ASSERT_EQUAL(desk.seen.expected, 4);
         TransportEvent *event =
             transport_event_new(TRANSPORT_VALUE, 0, NULL, NULL, desk.seen.value, desk.seen.length);
-        end_desk_changed(&desk.end, now());
+        stored(5);
         pass(1);
         event->token = desk.seen.last_get;
         event->revision = 5;

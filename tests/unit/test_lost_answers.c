@@ -29,8 +29,8 @@ static void look(TableKeeper *keeper, int64_t ms)
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
     (void)cluster_table_write(&keeper->table, &bytes);
-    table_keeper_changed(keeper, at(ms));
-    table_keeper_work(keeper, at(ms));
+    key_changed(&keeper->key, at(ms));
+    key_work(&keeper->key, at(ms));
     TransportEvent *event = value_of(&bytes);
     (void)table_keeper_take(keeper, event, at(ms + 1));
     transport_event_delete(event);
@@ -54,11 +54,12 @@ static void a_settled_move_is_said_again(void)
     table_keeper_up(&keeper, at(0));
     look(&keeper, NODE_SETTLE_MS + 1);
     seen.n_puts = 0;
-    table_keeper_settle(&keeper, 1);
-    table_keeper_settle(&keeper, 1); /* it is on its way */
+    table_keeper_settle(&keeper, 1, at(NODE_SETTLE_MS + 2));
+    table_keeper_settle(&keeper, 1, at(NODE_SETTLE_MS + 2)); /* it is on its way */
     CU_ASSERT_EQUAL(seen.n_puts, 1);
-    look(&keeper, NODE_SETTLE_MS + 1000); /* nothing came of it, and no answer either */
-    table_keeper_settle(&keeper, 1);
+    look(&keeper,
+         NODE_SETTLE_MS + KEY_ANSWER_MS + 2); /* nothing came of it, and no answer either */
+    table_keeper_settle(&keeper, 1, at(NODE_SETTLE_MS + 2));
     CU_ASSERT_EQUAL(seen.n_puts, 2);
     cluster_table_destroy(&table);
     table_keeper_destroy(&keeper);
@@ -78,7 +79,7 @@ static void settle(LimitDesk *desk, const LedgerRow *other, const LedgerAccount 
     ledger.rows[0].granted[LEDGER_PAGES] = 10;
     ledger.rows[1] = *other;
     (void)ledger_write(&ledger, &bytes);
-    limit_desk_changed(desk, at(ms));
+    key_changed(&desk->key, at(ms));
     limit_desk_work(desk, accounts, at(ms));
     TransportEvent *event = value_of(&bytes);
     (void)limit_desk_take(desk, event, accounts, at(ms + 1));

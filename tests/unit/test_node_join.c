@@ -247,16 +247,19 @@ static void of_a_stop_that_comes_late(void)
     members_init(&members, &link);
     CU_ASSERT_EQUAL_FATAL(members_resize(&members, 2), RESULT_OK);
     members.self = (MemberRecord){.session = 5, .state = MEMBER_STOPPED};
-    members.revision = 41;
-    members_put_self(&members);
+    link.up = true;
+    members_up(&members, 41, (MonoTime){.ns = 0});
+    members_put_self(&members, (MonoTime){.ns = 0});
     CU_ASSERT_EQUAL(seen.expected, 41); /* nothing but its own is replaced */
     CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_CONFLICT, &record, 0), MEMBER_NOTHING);
+    key_work(&members.own, (MonoTime){.ns = 4000});
     CU_ASSERT_EQUAL(seen.last, seen.last_get); /* it looks what is there: */
     CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_VALUE, &record, 42), MEMBER_NOTHING);
     CU_ASSERT_EQUAL(seen.n_puts, 2); /* its own, put back meanwhile */
     CU_ASSERT_EQUAL(seen.expected, 42);
     CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_STORED, &record, 43), MEMBER_WRITTEN);
-    members_look(&members, (MonoTime){.ns = 4000});
+    key_doubt(&members.own, (MonoTime){.ns = 4000});
+    key_work(&members.own, (MonoTime){.ns = 4000});
     record.session = 6;
     CU_ASSERT_EQUAL(hear(&members, &seen, TRANSPORT_VALUE, &record, 44), MEMBER_LOST);
     CU_ASSERT_EQUAL(seen.n_puts, 2);

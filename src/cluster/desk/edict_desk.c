@@ -3,16 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_MS       10000 /* when no change was heard of */
-#define LOOK_AGAIN_MS 2000  /* without an answer */
-#define ASK_AGAIN_MS  200
-#define AGENT_BITS    16u
+#define LOOK_MS      10000 /* when no change was heard of */
+#define ASK_AGAIN_MS 200
+#define AGENT_BITS   16u
 
 void edict_desk_init(EdictDesk *desk, NodeLink *link, const Members *members,
                      const ClusterTable *table, const EdictSinks *sinks)
 {
-    *desk = (EdictDesk){
-        .link = link, .members = members, .table = table, .sinks = *sinks, .next_look = MONO_NEVER};
+    *desk = (EdictDesk){.link = link, .members = members, .table = table, .sinks = *sinks};
+    key_init(&desk->key, link, NODE_PART_EDICTS, EDICTS_KEY, LOOK_MS);
     edicts_init(&desk->edicts);
     edicts_init(&desk->proposed);
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
@@ -76,30 +75,21 @@ Result edict_desk_begin(EdictDesk *desk, const Edicts *kept)
 
 void edict_desk_up(EdictDesk *desk, MonoTime settled, MonoTime now)
 {
-    desk->put = 0;
-    desk->seen = false;
     desk->settled = settled;
-    edict_desk_doubt(desk, now);
+    desk->fresh = false;
+    key_up(&desk->key, now);
 }
 
 void edict_desk_down(EdictDesk *desk)
 {
-    desk->look = 0;
-    desk->put = 0;
+    key_down(&desk->key);
     desk->fresh = false;
 }
 
 void edict_desk_doubt(EdictDesk *desk, MonoTime now)
 {
     desk->fresh = false;
-    desk->look = 0; /* what is in flight began before */
-    desk->next_look = now;
-}
-
-void edict_desk_changed(EdictDesk *desk, MonoTime now)
-{
-    desk->look = 0;
-    desk->next_look = now;
+    key_doubt(&desk->key, now);
 }
 
 bool edict_desk_is_fresh(const EdictDesk *desk)
@@ -222,12 +212,7 @@ static void edict_desk_put(EdictDesk *desk, MonoTime now)
     if (rc != RESULT_OK || edicts_write(&desk->proposed, &desk->bytes) != RESULT_OK) {
         return;
     }
-    desk->put = ++desk->last;
-    desk->put_end = mono_add_ms(now, LOOK_AGAIN_MS);
-    if (node_link_put(desk->link, EDICTS_KEY, &desk->bytes, desk->revision,
-                      node_token(NODE_PART_EDICTS, desk->put << AGENT_BITS)) != RESULT_OK) {
-        desk->put = 0;
-    }
+    (void)key_put(&desk->key, &desk->bytes, now); /* if it cannot be sent, again in a moment */
 }
 
 /* Agents without hosts, who have none to ask, need not hear of it. */
@@ -302,8 +287,8 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
     if (!wire_reader_ended(question)) {
         return;
     }
-    if (number > desk->edicts.last && desk->look == 0) {
-        edict_desk_changed(desk, now);
+    if (number > desk->edicts.last && desk->key.look == 0) {
+        key_changed(&desk->key, now);
     }
     const char *text = edict_desk_text_of(desk, number);
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
@@ -316,27 +301,28 @@ void edict_desk_asked(EdictDesk *desk, WireReader *question, const char *reply_t
 /* ---- answers ---- */
 
 /* The server has forgotten it, or has an older one. */
-static void edict_desk_put_back(EdictDesk *desk)
+static void edict_desk_put_back(EdictDesk *desk, MonoTime now)
 {
     buffer_reset(&desk->bytes);
+    edicts_destroy(&desk->proposed);
     if (edicts_write(&desk->edicts, &desk->bytes) == RESULT_OK) {
-        (void)node_link_put(desk->link, EDICTS_KEY, &desk->bytes, desk->revision,
-                            node_token(NODE_PART_EDICTS, ++desk->last << AGENT_BITS));
+        (void)key_put(&desk->key, &desk->bytes, now);
     }
 }
 
-static void edict_desk_take_value(EdictDesk *desk, const TransportEvent *event)
+static void edict_desk_take_value(EdictDesk *desk, const TransportEvent *event, MonoTime now)
 {
     Edicts seen;
     edicts_init(&seen);
-    desk->revision = event->revision;
-    desk->seen = true;
+    bool settled = !mono_before(desk->key.asked, desk->settled);
+    desk->fresh |= settled;
+    desk->key.next = settled ? desk->key.next : mono_later(now, desk->settled);
     bool good = event->revision > 0 &&
                 edicts_read(&seen, event->bytes, event->length) == RESULT_OK &&
                 memcmp(seen.uuid, desk->edicts.uuid, sizeof seen.uuid) == 0;
     uint64_t last = good ? seen.last : 0;
     if (last < desk->edicts.last) {
-        edict_desk_put_back(desk);
+        edict_desk_put_back(desk, now);
     } else if (last > desk->edicts.last) {
         edicts_destroy(&desk->edicts);
         desk->edicts = seen;
@@ -346,14 +332,11 @@ static void edict_desk_take_value(EdictDesk *desk, const TransportEvent *event)
     edicts_destroy(&seen);
 }
 
-static void edict_desk_take_put(EdictDesk *desk, const TransportEvent *event, MonoTime now)
+static void edict_desk_take_stored(EdictDesk *desk)
 {
-    desk->put = 0;
-    if (event->kind != TRANSPORT_STORED) {
-        edict_desk_changed(desk, now);
-        return;
+    if (desk->proposed.last == 0) {
+        return; /* it was put back */
     }
-    desk->revision = event->revision;
     edicts_destroy(&desk->edicts);
     desk->edicts = desk->proposed;
     edicts_init(&desk->proposed);
@@ -394,47 +377,22 @@ void edict_desk_take(EdictDesk *desk, const TransportEvent *event, MonoTime now)
 {
     uint64_t number = node_token_number(event->token) >> AGENT_BITS;
     uint32_t agent = (uint32_t)(event->token & ((1u << AGENT_BITS) - 1));
-    if (number == desk->look && desk->look != 0) {
-        desk->look = 0;
-        if (event->kind == TRANSPORT_VALUE) {
-            bool settled = !mono_before(desk->asked, desk->settled);
-            desk->next_look = settled ? mono_add_ms(now, LOOK_MS) : mono_later(now, desk->settled);
-            desk->fresh |= settled;
-            edict_desk_take_value(desk, event);
-        }
-    } else if (number == desk->put && desk->put != 0) {
-        edict_desk_take_put(desk, event, now);
-    } else if (event->kind == TRANSPORT_ANSWER || event->kind == TRANSPORT_NOBODY) {
+    KeyNews news = key_take(&desk->key, event, now);
+    if (news == KEY_VALUE) {
+        edict_desk_take_value(desk, event, now);
+    } else if (news == KEY_STORED) {
+        edict_desk_take_stored(desk);
+    } else if (!key_is_of(event)) {
         edict_desk_take_answer(desk, event, number, agent);
-    } else if (event->kind == TRANSPORT_STORED || event->kind == TRANSPORT_CONFLICT) {
-        edict_desk_changed(desk, now); /* what was put back */
     }
 }
 
 /* ---- time ---- */
 
-static void edict_desk_look(EdictDesk *desk, MonoTime now)
-{
-    desk->look = ++desk->last;
-    desk->asked = now;
-    desk->next_look = mono_add_ms(now, LOOK_AGAIN_MS);
-    if (node_link_get(desk->link, EDICTS_KEY,
-                      node_token(NODE_PART_EDICTS, desk->look << AGENT_BITS)) != RESULT_OK) {
-        desk->look = 0;
-    }
-}
-
 void edict_desk_work(EdictDesk *desk, MonoTime now)
 {
-    if (desk->link->up && !mono_before(now, desk->next_look)) {
-        edict_desk_look(desk, now);
-    }
-    if (desk->put != 0 && !mono_before(now, desk->put_end)) {
-        desk->put = 0; /* its answer was lost */
-        edict_desk_changed(desk, now);
-    }
-    bool may_put = desk->link->up && desk->seen && desk->look == 0 && desk->put == 0;
-    if (may_put && desk->n_given > 0) {
+    key_work(&desk->key, now);
+    if (desk->link->up && desk->key.seen && !key_is_busy(&desk->key) && desk->n_given > 0) {
         edict_desk_put(desk, now);
     }
     edict_desk_hear_self(desk);
@@ -450,7 +408,7 @@ void edict_desk_work(EdictDesk *desk, MonoTime now)
 
 MonoTime edict_desk_next(const EdictDesk *desk)
 {
-    MonoTime next = desk->link->up ? desk->next_look : MONO_NEVER;
+    MonoTime next = key_next(&desk->key);
     for (size_t i = 0; i < desk->n_given; i++) {
         const EdictGiven *given = &desk->given[i];
         MonoTime due = given->number > 0 && mono_before(given->next_ask, given->end)
@@ -458,5 +416,5 @@ MonoTime edict_desk_next(const EdictDesk *desk)
                            : given->end;
         next = mono_before(due, next) ? due : next;
     }
-    return desk->put != 0 && mono_before(desk->put_end, next) ? desk->put_end : next;
+    return next;
 }

@@ -18,6 +18,7 @@
 #ifndef CLUSTER_DESK_EDICT_DESK_H
 #define CLUSTER_DESK_EDICT_DESK_H
 
+#include "cluster/desk/key.h"
 #include "cluster/desk/members.h"
 #include "cluster/message/node_link.h"
 #include "cluster/whole/edicts.h"
@@ -62,19 +63,13 @@ typedef struct EdictDesk {
     const Members *members;    /* borrowed */
     const ClusterTable *table; /* borrowed */
     EdictSinks sinks;
+    Key key;
     Edicts edicts;    /* the newest that were seen */
-    Edicts proposed;  /* being put */
+    Edicts proposed;  /* being put; last 0: what is being put is put back */
     uint64_t applied; /* here */
-    uint64_t revision;
-    uint64_t look; /* number of the look in flight; 0: none */
-    uint64_t put;
-    uint64_t last;
-    MonoTime asked; /* when the look began */
-    MonoTime next_look;
+    uint64_t last;    /* serial given */
     MonoTime settled; /* a look that began before may not show what a server has forgotten */
-    MonoTime put_end;
-    bool seen;  /* revision is of this connection */
-    bool fresh; /* a look that began after the last doubt was answered */
+    bool fresh;       /* a look that began after the last doubt was answered */
     EdictGiven given[EDICT_GIVEN];
     size_t n_given;
     EdictText texts[EDICT_TEXTS]; /* a ring */
@@ -93,7 +88,6 @@ void edict_desk_up(EdictDesk *desk, MonoTime settled, MonoTime now);
 void edict_desk_down(EdictDesk *desk);
 /* Something may have been ordered that this agent has not heard of. */
 void edict_desk_doubt(EdictDesk *desk, MonoTime now);
-void edict_desk_changed(EdictDesk *desk, MonoTime now);
 /* Whether everything that was ordered is carried out here. */
 bool edict_desk_is_fresh(const EdictDesk *desk);
 

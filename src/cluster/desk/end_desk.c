@@ -11,9 +11,7 @@
 #define ROUND_END_MS 15000
 #define ASK_MS       1500 /* until those who have not reported are asked again */
 #define LOOK_MS      10000
-#define FOUND_MS     5000                /* what was found is written by then, or found again */
-#define ASK_BIT      (UINT64_C(1) << 55) /* numbers of questions; others are of the key */
-#define PUT_BIT      (UINT64_C(1) << 54)
+#define FOUND_MS     5000 /* what was found is written by then, or found again */
 #define VETO         ((uint8_t)(END_TAIL + 1)) /* in the key, in the place of a verdict */
 
 void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members, const ClusterTable *table)
@@ -22,8 +20,8 @@ void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members, const 
                       .members = members,
                       .table = table,
                       .alone_from = MONO_NEVER,
-                      .next_look = MONO_NEVER,
                       .round_end = MONO_NEVER};
+    key_init(&desk->key, link, NODE_PART_END, END_KEY, LOOK_MS);
     ending_init(&desk->ending);
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
@@ -50,15 +48,9 @@ Result end_desk_set(EndDesk *desk)
 
 void end_desk_up(EndDesk *desk, MonoTime now)
 {
-    desk->look = 0;
+    key_up(&desk->key, mono_add_ms(now, NODE_SETTLE_MS));
     desk->found = END_NOT_YET;
-    desk->next_look = mono_add_ms(now, NODE_SETTLE_MS);
     desk->alone_from = mono_add_ms(now, END_ALONE_MS);
-}
-
-void end_desk_changed(EndDesk *desk, MonoTime now)
-{
-    desk->next_look = now;
 }
 
 /* ---- who has ended ---- */
@@ -122,20 +114,20 @@ static const WireField named_fields[] = {WIRE_FIELD(EndNamed, agent, 2, UINT64_M
                                          WIRE_FIELD(EndNamed, session, 8, UINT64_MAX)};
 static const WireRecord end_named = WIRE_RECORD(EndNamed, named_fields);
 
-static void end_desk_put(EndDesk *desk, uint8_t verdict, const EndNamed *named, size_t n)
+static void end_desk_put(EndDesk *desk, uint8_t verdict, const EndNamed *named, size_t n,
+                         MonoTime now)
 {
     buffer_reset(&desk->bytes);
     WireWriter writer = wire_writer(&desk->bytes);
     wire_put_8(&writer, verdict);
     wire_put_list(&writer, &end_named, named, n);
     if (writer.rc == RESULT_OK) {
-        (void)node_link_put(desk->link, END_KEY, &desk->bytes, desk->revision,
-                            node_token(NODE_PART_END, PUT_BIT | ++desk->last));
+        (void)key_put(&desk->key, &desk->bytes, now);
     }
 }
 
 /* What was found in the last round, and for whom. */
-static void put_found(EndDesk *desk)
+static void put_found(EndDesk *desk, MonoTime now)
 {
     EndNamed *named = calloc(desk->ending.n + 1, sizeof *named);
     for (size_t i = 0; named != NULL && i < desk->ending.n; i++) {
@@ -143,7 +135,7 @@ static void put_found(EndDesk *desk)
         named[i] = (EndNamed){seat->agent, seat->report.session};
     }
     if (named != NULL) {
-        end_desk_put(desk, (uint8_t)desk->found, named, desk->ending.n);
+        end_desk_put(desk, (uint8_t)desk->found, named, desk->ending.n, now);
     }
     free(named);
 }
@@ -161,18 +153,17 @@ static void read_verdict(EndDesk *desk, const TransportEvent *event)
     desk->n_named = good ? n : 0;
     desk->vetoed = good && verdict == VETO;
     desk->verdict = good && verdict != VETO ? (EndVerdict)verdict : END_NOT_YET;
-    desk->revision = event->revision;
 }
 
 /* It ends this process once nobody has vetoed it for a while. */
 static EndVerdict end_desk_believe(EndDesk *desk, MonoTime now)
 {
-    if (desk->standing != desk->revision) {
-        desk->standing = desk->revision;
+    if (desk->standing != desk->key.revision) {
+        desk->standing = desk->key.revision;
         desk->stands = mono_add_ms(now, END_GRACE_MS);
     }
     if (mono_before(now, desk->stands)) {
-        desk->next_look = desk->stands;
+        desk->key.next = desk->stands;
         return END_NOT_YET;
     }
     return desk->verdict;
@@ -190,23 +181,16 @@ static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event
                  "agent=%u verdict=%d next=\"start the agents that have ended, if any\"",
                  (unsigned)desk->link->head.from, (int)desk->verdict);
         /* Those whom the verdict names may have ended; what is said of them stays. */
-        end_desk_put(desk, VETO, desk->named, desk->n_named);
+        end_desk_put(desk, VETO, desk->named, desk->n_named, now);
         return END_NOT_YET;
     }
     if (desk->verdict != END_NOT_YET && (is_ours || (quiet && !takes_part(desk)))) {
         return end_desk_believe(desk, now);
     }
     if (quiet && desk->found != END_NOT_YET) {
-        put_found(desk);
+        put_found(desk, now);
     }
     return END_NOT_YET;
-}
-
-static void end_desk_look(EndDesk *desk, MonoTime now)
-{
-    desk->look = ++desk->last;
-    desk->next_look = mono_add_ms(now, LOOK_MS);
-    (void)node_link_get(desk->link, END_KEY, node_token(NODE_PART_END, desk->look));
 }
 
 /* ---- rounds ---- */
@@ -233,7 +217,7 @@ static EndVerdict end_desk_note(EndDesk *desk, uint16_t agent, uint64_t round,
     if (verdict != END_NOT_YET) {
         desk->found = verdict;
         desk->found_end = mono_add_ms(now, FOUND_MS);
-        end_desk_look(desk, now); /* then it is put, in place of what is there */
+        key_doubt(&desk->key, now); /* then it is put, in place of what is there */
     }
     return END_NOT_YET; /* until the key says so */
 }
@@ -250,7 +234,7 @@ static void end_desk_ask(EndDesk *desk, MonoTime now)
         }
         WireWriter writer = node_link_question(desk->link, NODE_ASK_END, &desk->bytes);
         wire_put_64(&writer, desk->ending.round);
-        (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_END, ASK_BIT | agent));
+        (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_END, agent));
     }
 }
 
@@ -294,9 +278,7 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
     if (!desk->link->up) {
         return;
     }
-    if (!mono_before(now, desk->next_look)) {
-        end_desk_look(desk, now);
-    }
+    key_work(&desk->key, now);
     bool quiet = report->idle || report->spent;
     if (!quiet || !mono_before(now, desk->found_end)) {
         desk->found = END_NOT_YET;
@@ -321,30 +303,22 @@ void end_desk_work(EndDesk *desk, const EndReport *report, MonoTime now)
 EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndReport *report,
                          MonoTime now)
 {
-    uint64_t number = node_token_number(event->token);
-    if ((number & ASK_BIT) != 0 && event->kind == TRANSPORT_NOBODY) {
-        members_look_at(desk->members, (uint16_t)(number & UINT16_MAX)); /* has it ended? */
+    WireReader reader;
+    NodeHead head;
+    EndReport theirs = {.idle = false};
+    KeyNews news = key_take(&desk->key, event, now);
+    if (key_is_of(event)) {
+        desk->key.next = news == KEY_STORED ? now : desk->key.next;
+        return news == KEY_VALUE ? end_desk_take_value(desk, event, report, now) : END_NOT_YET;
+    }
+    if (event->kind == TRANSPORT_NOBODY) { /* has it ended? */
+        members_look_at(desk->members, (uint16_t)node_token_number(event->token));
+    }
+    if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head)) {
         return END_NOT_YET;
     }
-    if ((number & ASK_BIT) != 0) {
-        WireReader reader;
-        NodeHead head;
-        EndReport theirs = {.idle = false};
-        if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head)) {
-            return END_NOT_YET;
-        }
-        uint64_t round = wire_get_64(&reader);
-        wire_get(&reader, &node_end_report, &theirs);
-        return wire_reader_ended(&reader) ? end_desk_note(desk, head.from, round, &theirs, now)
-                                          : END_NOT_YET;
-    }
-    if ((number & PUT_BIT) != 0) {
-        desk->next_look = now;
-        return END_NOT_YET;
-    }
-    if (number != desk->look || event->kind != TRANSPORT_VALUE) {
-        return END_NOT_YET;
-    }
-    desk->look = 0;
-    return end_desk_take_value(desk, event, report, now);
+    uint64_t round = wire_get_64(&reader);
+    wire_get(&reader, &node_end_report, &theirs);
+    return wire_reader_ended(&reader) ? end_desk_note(desk, head.from, round, &theirs, now)
+                                      : END_NOT_YET;
 }

@@ -20,6 +20,7 @@
 #ifndef CLUSTER_DESK_END_DESK_H
 #define CLUSTER_DESK_END_DESK_H
 
+#include "cluster/desk/key.h"
 #include "cluster/desk/members.h"
 #include "cluster/whole/ending.h"
 
@@ -36,6 +37,7 @@ typedef struct EndDesk {
     NodeLink *link;            /* borrowed */
     const Members *members;    /* borrowed */
     const ClusterTable *table; /* borrowed */
+    Key key;
     Ending ending;
     uint16_t *agents; /* who takes part, ascending; owned */
     size_t n;
@@ -44,9 +46,6 @@ typedef struct EndDesk {
     MonoTime round_start;
     MonoTime round_end; /* without all answers by then it is given up */
     MonoTime next_ask;  /* of those who have not reported in it */
-    uint64_t look;      /* number of the look at the key in flight; 0: none */
-    uint64_t last;
-    MonoTime next_look;
     EndVerdict verdict; /* that stands in the key, as far as is known */
     bool vetoed;        /* those named there have ended only if they have stopped */
     uint64_t standing;  /* revision of the verdict that ends this process, unless it is vetoed */
@@ -55,7 +54,6 @@ typedef struct EndDesk {
     size_t n_named;
     EndVerdict found; /* here; to be written */
     MonoTime found_end;
-    uint64_t revision;
     Buffer bytes;
 } EndDesk;
 
@@ -65,7 +63,6 @@ void end_desk_destroy(EndDesk *desk);
 /* The table has changed: who takes part. RESULT_MEMORY: as before. */
 Result end_desk_set(EndDesk *desk);
 void end_desk_up(EndDesk *desk, MonoTime now);
-void end_desk_changed(EndDesk *desk, MonoTime now);
 
 /* A round of another node: answers with our report. */
 void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,

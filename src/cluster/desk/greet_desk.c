@@ -6,15 +6,17 @@
 
 #include "base/thread/log.h"
 
-#define AGAIN_MS 2000                /* until one that has not answered is greeted again */
-#define SOON_MS  100                 /* when its blocks come already */
-#define KEY_BIT  (UINT64_C(1) << 40) /* numbers of looks at keys; greetings have the agent's */
+#define AGAIN_MS 2000 /* until one that has not answered is greeted again */
+#define SOON_MS  100  /* when its blocks come already */
+#define LEFT_BIT                                                                                   \
+    (UINT64_C(1) << 40) /* of looks at others' keys; greetings have the agent's number */
 
 void greet_desk_init(GreetDesk *desk, NodeLink *link, const Members *members,
                      const ClusterTable *table, const GreetSinks *sinks)
 {
     *desk = (GreetDesk){
         .link = link, .members = members, .table = table, .sinks = *sinks, .next = MONO_NEVER};
+    key_init(&desk->own, link, NODE_PART_GREET, "", INT64_MAX / 2000000);
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
 
@@ -69,7 +71,7 @@ static void greet_desk_look(const GreetDesk *desk, uint16_t agent)
 {
     char key[32];
     greet_desk_key(agent, key);
-    (void)node_link_get(desk->link, key, node_token(NODE_PART_GREET, KEY_BIT | agent));
+    (void)node_link_get(desk->link, key, node_token(NODE_PART_GREET, LEFT_BIT | agent));
 }
 
 void greet_desk_up(GreetDesk *desk, MonoTime now)
@@ -78,7 +80,8 @@ void greet_desk_up(GreetDesk *desk, MonoTime now)
         desk->peers[i].next = desk->peers[i].confirmed == 0 ? now : desk->peers[i].next;
     }
     desk->next = now;
-    greet_desk_look(desk, desk->link->head.from);
+    greet_desk_key(desk->link->head.from, desk->own.name);
+    key_up(&desk->own, now);
 }
 
 /* ---- greeting ---- */
@@ -99,6 +102,7 @@ static void greet_desk_greet(GreetDesk *desk, uint16_t agent, MonoTime now)
 
 void greet_desk_work(GreetDesk *desk, MonoTime now)
 {
+    key_work(&desk->own, now);
     if (!desk->link->up || mono_before(now, desk->next)) {
         return;
     }
@@ -196,10 +200,8 @@ void greet_desk_retold(GreetDesk *desk, uint16_t agent)
 
 /* ---- agents that have stopped ---- */
 
-void greet_desk_stop(GreetDesk *desk)
+void greet_desk_stop(GreetDesk *desk, MonoTime now)
 {
-    char key[32];
-    greet_desk_key(desk->link->head.from, key);
     buffer_reset(&desk->bytes);
     WireWriter writer = wire_writer(&desk->bytes);
     wire_put_64(&writer, desk->link->head.session);
@@ -209,8 +211,7 @@ void greet_desk_stop(GreetDesk *desk)
         wire_put_varint(&writer, peer->waiting == 0 ? peer->mark.heard : UINT64_MAX);
     }
     if (writer.rc == RESULT_OK) {
-        (void)node_link_put(desk->link, key, &desk->bytes, desk->revision,
-                            node_token(NODE_PART_GREET, KEY_BIT | desk->link->head.from));
+        (void)key_put(&desk->own, &desk->bytes, now);
     }
 }
 
@@ -235,9 +236,6 @@ static void greet_desk_take_key(GreetDesk *desk, uint16_t agent, const Transport
     const Member *member = agent < desk->members->n ? &desk->members->members[agent] : NULL;
     uint64_t session = 0;
     uint64_t heard = 0;
-    if (event->kind == TRANSPORT_VALUE && agent == desk->link->head.from) {
-        desk->revision = event->revision;
-    }
     if (event->kind != TRANSPORT_VALUE || peer == NULL || member == NULL || peer->confirmed != 0 ||
         !greet_desk_read(desk, event, &session, &heard) || !member->known ||
         member->record.state != MEMBER_STOPPED || member->record.session != session) {
@@ -259,7 +257,9 @@ void greet_desk_take(GreetDesk *desk, const TransportEvent *event, MonoTime now)
     GreetPeer *peer = greet_desk_peer(desk, agent);
     WireReader reader;
     NodeHead head;
-    if ((number & KEY_BIT) != 0) {
+    if (key_is_of(event)) {
+        (void)key_take(&desk->own, event, now);
+    } else if ((number & LEFT_BIT) != 0) {
         greet_desk_take_key(desk, agent, event);
     } else if (event->kind == TRANSPORT_NOBODY && peer != NULL && peer->confirmed == 0) {
         members_look_at(desk->members, agent);
@@ -269,7 +269,6 @@ void greet_desk_take(GreetDesk *desk, const TransportEvent *event, MonoTime now)
                head.session > peer->confirmed) {
         peer->confirmed = head.session;
     }
-    (void)now;
 }
 
 /* ---- what goes between the two ---- */

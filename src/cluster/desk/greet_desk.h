@@ -20,6 +20,7 @@
 #ifndef CLUSTER_DESK_GREET_DESK_H
 #define CLUSTER_DESK_GREET_DESK_H
 
+#include "cluster/desk/key.h"
 #include "cluster/desk/members.h"
 #include "cluster/link/kept.h"
 #include "cluster/message/node_link.h"
@@ -54,7 +55,7 @@ typedef struct GreetDesk {
     GreetPeer *peers; /* by number; owned */
     uint32_t n;
     MonoTime next;
-    uint64_t revision; /* of our key */
+    Key own; /* what we leave */
     Buffer bytes;
 } GreetDesk;
 
@@ -66,7 +67,7 @@ Result greet_desk_set(GreetDesk *desk, MonoTime now);
 /* The connection is there again: who has not greeted yet is asked at once. */
 void greet_desk_up(GreetDesk *desk, MonoTime now);
 /* Leaves in the key what was heard of the others, for those that start while we are away. */
-void greet_desk_stop(GreetDesk *desk);
+void greet_desk_stop(GreetDesk *desk, MonoTime now);
 
 /* Another process runs as the agent. */
 void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now);

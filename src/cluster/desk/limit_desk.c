@@ -6,14 +6,14 @@
 
 #define NAMED_MOST 10 /* agents in a line of the log */
 #define LOOK_MS    10000
-#define SOON_MS    200 /* while something is wanted */
-#define ANSWER_MS  5000
+#define SOON_MS    200           /* while something is wanted */
 #define HEARD_MS   (3 * LOOK_MS) /* then all have seen what is in the pool */
 
 void limit_desk_init(LimitDesk *desk, NodeLink *link, const ClusterTable *table,
                      const uint64_t limits[LEDGER_UNITS], const uint64_t used[LEDGER_UNITS])
 {
-    *desk = (LimitDesk){.link = link, .table = table, .next = MONO_NEVER};
+    *desk = (LimitDesk){.table = table};
+    key_init(&desk->key, link, NODE_PART_LIMITS, LEDGER_KEY, LOOK_MS);
     memcpy(desk->limits, limits, sizeof desk->limits);
     memcpy(desk->granted, used, sizeof desk->granted);
     memcpy(desk->proposed, used, sizeof desk->proposed);
@@ -35,23 +35,14 @@ static bool has_limits(const LimitDesk *desk)
 
 void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now)
 {
-    desk->look = desk->put = 0;
     desk->settled = settled;
     desk->holds = has_limits(desk); /* perhaps, until the ledger was seen */
-    desk->next = has_limits(desk) ? now : MONO_NEVER;
+    key_up(&desk->key, now);
 }
 
 void limit_desk_down(LimitDesk *desk)
 {
-    desk->look = desk->put = 0;
-    desk->next = MONO_NEVER;
-}
-
-void limit_desk_changed(LimitDesk *desk, MonoTime now)
-{
-    if (has_limits(desk) && desk->look == 0 && desk->put == 0) {
-        desk->next = now;
-    }
+    key_down(&desk->key);
 }
 
 static bool limit_desk_is_low(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS])
@@ -68,15 +59,12 @@ static bool limit_desk_is_low(const LimitDesk *desk, const LedgerAccount account
 
 void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
 {
-    bool waits = desk->look != 0 || desk->put != 0;
-    if (!has_limits(desk) || !desk->link->up ||
-        (mono_before(now, desk->next) && (waits || !limit_desk_is_low(desk, accounts)))) {
-        return;
+    if (has_limits(desk)) {
+        if (!key_is_busy(&desk->key) && limit_desk_is_low(desk, accounts)) {
+            key_changed(&desk->key, now);
+        }
+        key_work(&desk->key, now);
     }
-    desk->put = 0;
-    desk->look = ++desk->last;
-    desk->next = mono_add_ms(now, ANSWER_MS);
-    (void)node_link_get(desk->link, LEDGER_KEY, node_token(NODE_PART_LIMITS, desk->look));
 }
 
 /* What is given back must not be in use: the allowance is lowered first, and the row when nothing
@@ -113,7 +101,7 @@ static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *a
                         MonoTime now)
 {
     LedgerAccount ours = *account;
-    uint16_t self = desk->link->head.from;
+    uint16_t self = desk->key.link->head.from;
     LedgerRow *row = &desk->ledger.rows[self];
     uint64_t before = row->granted[unit];
     ours.granted = desk->granted[unit];
@@ -137,7 +125,7 @@ static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *a
 /* Before others have put back what a server has forgotten, a row is only put back itself. */
 static void settle_nothing(LimitDesk *desk, LedgerUnit unit)
 {
-    LedgerRow *row = &desk->ledger.rows[desk->link->head.from];
+    LedgerRow *row = &desk->ledger.rows[desk->key.link->head.from];
     row->known = true;
     if (row->granted[unit] < desk->granted[unit]) {
         row->granted[unit] = desk->granted[unit];
@@ -150,7 +138,7 @@ static void settle_nothing(LimitDesk *desk, LedgerUnit unit)
 static bool limit_desk_settle(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS],
                               MonoTime now)
 {
-    const LedgerRow *row = &desk->ledger.rows[desk->link->head.from];
+    const LedgerRow *row = &desk->ledger.rows[desk->key.link->head.from];
     LedgerRow before = *row;
     bool changed = !row->known;
     desk->spent = desk->holds = desk->gives = false;
@@ -204,7 +192,7 @@ static void look_for_rows(LimitDesk *desk, MonoTime now)
         LedgerRow *row = &desk->ledger.rows[i];
         row->known =
             row->known || (i < desk->table->n_agents && desk->table->agents[i].claimed == 0);
-        missing += !row->known && i != desk->link->head.from;
+        missing += !row->known && i != desk->key.link->head.from;
     }
     if (mono_before(now, desk->settled)) {
         return;
@@ -235,15 +223,9 @@ static bool limit_desk_take_value(LimitDesk *desk, const TransportEvent *event,
         (void)take_proposed(desk);
     } else {
         buffer_reset(&desk->bytes);
-        desk->put = ++desk->last;
-        desk->next = mono_add_ms(now, ANSWER_MS);
         if (ledger_write(&desk->ledger, &desk->bytes) == RESULT_OK) {
-            (void)node_link_put(desk->link, LEDGER_KEY, &desk->bytes, event->revision,
-                                node_token(NODE_PART_LIMITS, desk->put));
+            (void)key_put(&desk->key, &desk->bytes, now);
         }
-    }
-    if (desk->gives) {
-        desk->next = mono_add_ms(now, SOON_MS);
     }
     return memcmp(before, desk->granted, sizeof before) != 0;
 }
@@ -251,21 +233,16 @@ static bool limit_desk_take_value(LimitDesk *desk, const TransportEvent *event,
 bool limit_desk_take(LimitDesk *desk, const TransportEvent *event,
                      const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
 {
-    uint64_t number = node_token_number(event->token);
     bool changed = false;
-    if (number == desk->look && desk->look != 0) {
-        desk->look = 0;
-        desk->next = mono_add_ms(now, mono_before(now, desk->settled) ? SOON_MS : LOOK_MS);
-        changed =
-            event->kind == TRANSPORT_VALUE && limit_desk_take_value(desk, event, accounts, now);
-    } else if (number == desk->put && desk->put != 0) {
-        desk->put = 0;
-        if (event->kind == TRANSPORT_STORED) {
-            changed = take_proposed(desk);
-            desk->next = mono_add_ms(now, desk->gives ? SOON_MS : LOOK_MS);
-        } else {
-            desk->next = now; /* another one was faster */
-        }
+    KeyNews news = key_take(&desk->key, event, now);
+    if (news == KEY_VALUE) {
+        changed = limit_desk_take_value(desk, event, accounts, now);
+    } else if (news == KEY_STORED) {
+        changed = take_proposed(desk);
+    }
+    bool soon = desk->gives || mono_before(now, desk->settled);
+    if (news == KEY_VALUE || news == KEY_STORED) {
+        desk->key.next = mono_add_ms(now, soon ? SOON_MS : LOOK_MS);
     }
     return changed;
 }

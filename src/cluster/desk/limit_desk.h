@@ -13,23 +13,19 @@
 #ifndef CLUSTER_DESK_LIMIT_DESK_H
 #define CLUSTER_DESK_LIMIT_DESK_H
 
-#include "cluster/message/node_link.h"
+#include "cluster/desk/key.h"
 #include "cluster/whole/ledger.h"
 
 #define LEDGER_KEY "ledger"
 
 typedef struct LimitDesk {
-    NodeLink *link;                 /* borrowed */
+    Key key;
     uint64_t limits[LEDGER_UNITS];  /* 0: none */
     uint64_t granted[LEDGER_UNITS]; /* stored: may be used */
     uint64_t proposed[LEDGER_UNITS];
     const ClusterTable *table; /* borrowed: each agent must have a row */
     uint32_t awaited;          /* agents whose rows are missing */
     Ledger ledger;
-    uint64_t look; /* number of the look in flight; 0: none */
-    uint64_t put;
-    uint64_t last;
-    MonoTime next;       /* look */
     MonoTime settled;    /* nothing is drawn before: others put back what a server has forgotten */
     bool gives;          /* less is used from now on; the ledger hears of it soon */
     bool waits_for_rate; /* the ledger has heard that we want more */
@@ -47,8 +43,6 @@ void limit_desk_init(LimitDesk *desk, NodeLink *link, const ClusterTable *table,
 void limit_desk_destroy(LimitDesk *desk);
 void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now);
 void limit_desk_down(LimitDesk *desk);
-/* The key has changed. */
-void limit_desk_changed(LimitDesk *desk, MonoTime now);
 /* Looks when it is time, or an account is low. */
 void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now);
 /* What came of a look or a put; true: desk->granted has changed. */

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #define LOOK_MS 10000
-#define PUT_BIT (UINT64_C(1) << 40) /* numbers of puts; looks have the agent's */
 
 void members_init(Members *members, NodeLink *link)
 {
-    *members = (Members){.link = link, .next_look = MONO_NEVER};
+    *members = (Members){.link = link};
+    key_init(&members->own, link, NODE_PART_MEMBERS, "", LOOK_MS);
     buffer_init(&members->bytes, BUFFER_NO_LIMIT);
 }
 
@@ -46,73 +46,49 @@ void members_look_at(const Members *members, uint16_t agent)
     (void)node_link_get(members->link, key, node_token(NODE_PART_MEMBERS, agent));
 }
 
-void members_look(Members *members, MonoTime now)
+void members_up(Members *members, uint64_t revision, MonoTime now)
 {
-    members->next_look = mono_add_ms(now, LOOK_MS);
+    key_up(&members->own, now);
+    members->own.revision = revision;
+    member_key(members->link->head.from, members->own.name);
     for (uint32_t i = 0; i < members->n; i++) {
-        members_look_at(members, (uint16_t)i);
+        if (i != members->link->head.from) {
+            members_look_at(members, (uint16_t)i);
+        }
     }
 }
 
-void members_changed(Members *members, const char *key)
+void members_changed(Members *members, const char *key, MonoTime now)
 {
     char *end = NULL;
     unsigned long agent = strtoul(key + sizeof MEMBER_KEY - 1, &end, 10);
-    if (*end == '\0' && agent < members->n) {
+    if (*end == '\0' && agent == members->link->head.from) {
+        key_changed(&members->own, now);
+    } else if (*end == '\0' && agent < members->n) {
         members_look_at(members, (uint16_t)agent);
     }
 }
 
-void members_work(Members *members, MonoTime now)
-{
-    if (!mono_before(now, members->next_look) && members->link->up) {
-        members->next_look = mono_add_ms(now, LOOK_MS);
-        members_look_at(members, members->link->head.from);
-    }
-}
-
-MonoTime members_next(const Members *members)
-{
-    return members->next_look;
-}
-
 /* When nothing comes of it, the next look finds that. */
-void members_put_self(Members *members)
+void members_put_self(Members *members, MonoTime now)
 {
-    char key[32];
     buffer_reset(&members->bytes);
-    member_key(members->link->head.from, key);
-    members->put = PUT_BIT | ++members->last;
     if (member_record_write(&members->self, &members->bytes) == RESULT_OK) {
-        (void)node_link_put(members->link, key, &members->bytes, members->revision,
-                            node_token(NODE_PART_MEMBERS, members->put));
+        (void)key_put(&members->own, &members->bytes, now);
     }
 }
 
-static MemberNews take_self(Members *members, const TransportEvent *event,
-                            const MemberRecord *record)
+/* A record that is not there, an older one, or not what has become of us is replaced. */
+static MemberNews members_take_own(Members *members, const MemberRecord *record, MonoTime now)
 {
     const MemberRecord *self = &members->self;
     if (record != NULL && record->session > self->session) {
         return MEMBER_LOST;
     }
-    members->revision = event->revision;
     if (record == NULL || record->session < self->session || record->state != self->state) {
-        members_put_self(members); /* forgotten, an older one, or not what has become of us */
+        members_put_self(members, now);
     }
     return MEMBER_NOTHING;
-}
-
-static MemberNews members_take_put(Members *members, const TransportEvent *event)
-{
-    if (event->kind == TRANSPORT_CONFLICT) {
-        members_look_at(members, members->link->head.from);
-    }
-    if (event->kind != TRANSPORT_STORED) {
-        return MEMBER_NOTHING;
-    }
-    members->revision = event->revision;
-    return members->self.state == MEMBER_STOPPED ? MEMBER_WRITTEN : MEMBER_NOTHING;
 }
 
 MemberNews members_take(Members *members, const TransportEvent *event, MonoTime now,
@@ -120,20 +96,22 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
 {
     uint64_t number = node_token_number(event->token);
     MemberRecord record;
-    if ((number & PUT_BIT) != 0) {
-        return number == members->put ? members_take_put(members, event) : MEMBER_NOTHING;
+    bool good = event->kind == TRANSPORT_VALUE && event->revision > 0 &&
+                member_record_read(&record, event->bytes, event->length) == RESULT_OK;
+    if (key_is_of(event)) {
+        KeyNews news = key_take(&members->own, event, now);
+        bool told = news == KEY_STORED && members->self.state == MEMBER_STOPPED;
+        if (news == KEY_VALUE) {
+            return members_take_own(members, good ? &record : NULL, now);
+        }
+        return told ? MEMBER_WRITTEN : MEMBER_NOTHING;
     }
-    if (event->kind != TRANSPORT_VALUE || number >= members->n) {
+    *agent = (uint16_t)number;
+    if (!good || number >= members->n) {
         return MEMBER_NOTHING;
     }
-    bool good = event->revision > 0 &&
-                member_record_read(&record, event->bytes, event->length) == RESULT_OK;
-    *agent = (uint16_t)number;
-    if (*agent == members->link->head.from) {
-        return take_self(members, event, good ? &record : NULL);
-    }
     Member *member = &members->members[number];
-    if (!good || (member->known && member->record.session > record.session)) {
+    if (member->known && member->record.session > record.session) {
         return MEMBER_NOTHING;
     }
     bool fresh = !member->known || member->record.session != record.session;

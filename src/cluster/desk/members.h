@@ -8,6 +8,7 @@
 #ifndef CLUSTER_DESK_MEMBERS_H
 #define CLUSTER_DESK_MEMBERS_H
 
+#include "cluster/desk/key.h"
 #include "cluster/message/membership.h"
 #include "cluster/message/node_link.h"
 
@@ -24,10 +25,7 @@ typedef struct Members {
     MemberRecord self; /* as this node has put it */
     Member *members;   /* by number; owned */
     uint32_t n;
-    MonoTime next_look; /* at our own */
-    uint64_t revision;  /* of our own, as far as is known; 0: it is not there */
-    uint64_t put;       /* number of the put in flight; 0: none */
-    uint64_t last;
+    Key own;
     Buffer bytes;
 } Members;
 
@@ -45,17 +43,15 @@ Result members_resize(Members *members, uint32_t n);
 /* The name of an agent's key. */
 void member_key(uint16_t agent, char key[32]);
 
-/* Looks at all; at one. */
-void members_look(Members *members, MonoTime now);
+/* Looks at all; at one. revision: of our own record. */
+void members_up(Members *members, uint64_t revision, MonoTime now);
 void members_look_at(const Members *members, uint16_t agent);
-void members_changed(Members *members, const char *key);
+void members_changed(Members *members, const char *key, MonoTime now);
 /* Puts our own record in place of the one that is known, again when that has changed meanwhile.
  * MEMBER_WRITTEN follows when the record says that this process has stopped. */
-void members_put_self(Members *members);
+void members_put_self(Members *members, MonoTime now);
 /* What came of a look or a put. */
 MemberNews members_take(Members *members, const TransportEvent *event, MonoTime now,
                         uint16_t *agent);
-void members_work(Members *members, MonoTime now);
-MonoTime members_next(const Members *members);
 
 #endif

@@ -88,10 +88,10 @@ static void seat_desk_propose(SeatDesk *desk, MonoTime now)
 {
     ClusterTable next;
     cluster_table_init(&next);
-    if (desk->keeper->newest && desk->keeper->put == 0 &&
+    if (desk->keeper->newest && desk->keeper->key.put == 0 &&
         cluster_table_copy(&next, &desk->keeper->table) == RESULT_OK &&
         seat_desk_change(desk, &next, now)) {
-        (void)table_keeper_propose(desk->keeper, &next);
+        (void)table_keeper_propose(desk->keeper, &next, now);
     }
     cluster_table_destroy(&next);
 }

@@ -16,33 +16,25 @@
 #ifndef CLUSTER_DESK_TABLE_KEEPER_H
 #define CLUSTER_DESK_TABLE_KEEPER_H
 
-#include "cluster/message/node_link.h"
+#include "cluster/desk/key.h"
 
 #define NODE_SETTLE_MS 5000 /* until others have put back what a server has forgotten */
 #define TABLE_KEY      "table"
 
 typedef enum TableNews {
     TABLE_NOTHING,
-    TABLE_CONFIRMED, /* keeper->asked says since when */
+    TABLE_CONFIRMED, /* keeper->key.asked says since when */
     TABLE_NEWER,     /* keeper->seen is newer than what is committed */
     TABLE_TWO        /* another table has the same epoch, or a format that is not known here: an
                         operator must look */
 } TableNews;
 
 typedef struct TableKeeper {
-    NodeLink *link; /* borrowed */
-    int64_t confirm_ms;
+    Key key;
     ClusterTable table; /* committed here */
     ClusterTable seen;  /* the newest that was seen */
-    uint64_t revision;  /* of the key when it was seen last */
-    uint64_t look;      /* number of the look in flight; 0: none */
-    uint64_t put;       /* of the put in flight */
-    uint64_t last;      /* number given */
-    MonoTime asked;     /* when the look began */
-    MonoTime next_look;
-    MonoTime settled; /* nothing is confirmed by a look that began before */
-    bool again;       /* the key has changed since the look began */
-    bool newest;      /* what is committed here is what the key had at the last look */
+    MonoTime settled;   /* nothing is confirmed by a look that began before */
+    bool newest;        /* what is committed here is what the key had at the last look */
     Buffer bytes;
 } TableKeeper;
 
@@ -51,20 +43,16 @@ void table_keeper_destroy(TableKeeper *keeper);
 /* The table that this node has. RESULT_MEMORY. */
 Result table_keeper_set(TableKeeper *keeper, const ClusterTable *table);
 
-/* The connection came up; it went down; the key may have changed. */
+/* The connection came up; it went down. */
 void table_keeper_up(TableKeeper *keeper, MonoTime now);
 void table_keeper_down(TableKeeper *keeper);
-void table_keeper_changed(TableKeeper *keeper, MonoTime now);
-/* Looks when it is time. */
-void table_keeper_work(TableKeeper *keeper, MonoTime now);
-MonoTime table_keeper_next(const TableKeeper *keeper);
-/* What came of a look or a put (node_token_number of its token). */
+/* What came of a look or a put. */
 TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, MonoTime now);
 /* Puts a changed table in place of the one seen last; what comes of it is seen by a look. */
-Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table);
+Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table, MonoTime now);
 /* This agent has sent all of the slots that are MOVING from it to `to`: proposes that they are
  * OWNED. Nothing happens while it is not certain that our table is the newest, or when there is no
  * such slot: the caller asks again until the table says so. */
-void table_keeper_settle(TableKeeper *keeper, uint16_t to);
+void table_keeper_settle(TableKeeper *keeper, uint16_t to, MonoTime now);
 
 #endif

@@ -260,7 +260,6 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
         return RESULT_MEMORY;
     }
     node->desks.members.self = node->join.record;
-    node->desks.members.revision = node->join.record_revision;
     node->state = NODE_MEMBER;
     node->next_look = now;
     node_table_committed(node, &node->join.table, now);
@@ -268,7 +267,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
         (void)courier_look(node->desks.blocks.courier, (uint16_t)i, now); /* it knows all agents */
     }
     if (node->link.up) {
-        node_desks_up(&node->desks, now);
+        node_desks_up(&node->desks, node->join.record_revision, now);
     }
     return RESULT_OK;
 }
@@ -315,7 +314,7 @@ static void go_up(Node *node, MonoTime now)
     if (node->state == NODE_MEMBER) {
         LOG_INFO("cluster", "connected", "crawl=%s agent=%u", node->link.crawl,
                  (unsigned)node->link.head.from);
-        node_desks_up(&node->desks, now);
+        node_desks_up(&node->desks, node->desks.members.own.revision, now);
     } else if (node->state == NODE_JOINING) {
         node_join_up(&node->join, now);
     }
@@ -338,7 +337,7 @@ static void node_take_table(Node *node, const TransportEvent *event, MonoTime no
         break;
     case TABLE_CONFIRMED:
         node->confirmed = now;
-        lease_arbiter_confirm(node->desks.leases.arbiter, node->desks.keeper.asked);
+        lease_arbiter_confirm(node->desks.leases.arbiter, node->desks.keeper.key.asked);
         break;
     case TABLE_NEWER:
         if (node->desks.keeper.seen.epoch > node->pending_epoch) {
@@ -609,10 +608,10 @@ void node_retold(Node *node, uint16_t agent)
     greet_desk_retold(&node->desks.greet, agent);
 }
 
-void node_moved(Node *node, uint16_t to)
+void node_moved(Node *node, uint16_t to, MonoTime now)
 {
     if (greet_desk_missing(&node->desks.greet) == CLUSTER_NOBODY) { /* what we have is complete */
-        table_keeper_settle(&node->desks.keeper, to);
+        table_keeper_settle(&node->desks.keeper, to, now);
     }
 }
 

@@ -137,7 +137,7 @@ void node_settled(Node *node, const BlockSettled *settled);
 void node_retold(Node *node, uint16_t agent);
 /* The slots that are MOVING from this agent to `to` have been sent, all of them: said again until a
  * table of NodeSinks.new_table has it. */
-void node_moved(Node *node, uint16_t to);
+void node_moved(Node *node, uint16_t to, MonoTime now);
 /* A block came again, and has another ticket now. */
 void node_forget(Node *node, uint64_t ticket);
 

@@ -40,14 +40,14 @@ void node_desks_destroy(NodeDesks *desks)
     table_keeper_destroy(&desks->keeper);
 }
 
-void node_desks_up(NodeDesks *desks, MonoTime now)
+void node_desks_up(NodeDesks *desks, uint64_t revision, MonoTime now)
 {
     static const char *const names[] = {"in", "lease", "hint", "ask"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         (void)node_link_listen(desks->link, names[i]);
     }
     table_keeper_up(&desks->keeper, now);
-    members_look(&desks->members, now);
+    members_up(&desks->members, revision, now);
     greet_desk_up(&desks->greet, now);
     courier_lost(desks->blocks.courier, now);
     limit_desk_up(&desks->limits, desks->keeper.settled, now);
@@ -68,11 +68,11 @@ void node_desks_down(NodeDesks *desks)
 void node_desks_stop(NodeDesks *desks, MonoTime now)
 {
     MemberRecord *self = &desks->members.self;
-    greet_desk_stop(&desks->greet);
+    greet_desk_stop(&desks->greet, now);
     self->state = MEMBER_STOPPED;
     self->dead_below = desks->link->head.session + 1;
     self->kept = lease_desk_kept(&desks->leases, now);
-    members_put_self(&desks->members);
+    members_put_self(&desks->members, now);
 }
 
 Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTime now)
@@ -105,7 +105,7 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
     desks->link->head.epoch = table->epoch;
     pulse_desk_set(&desks->pulse, table->n_agents, now);
     block_desk_set_agents(&desks->blocks, table->n_agents);
-    table_keeper_changed(&desks->keeper, now); /* it is to be confirmed */
+    key_changed(&desks->keeper.key, now); /* it is to be confirmed */
     return RESULT_OK;
 }
 
@@ -150,16 +150,14 @@ void node_desks_answered(NodeDesks *desks, const TransportEvent *event, MonoTime
 
 void node_desks_changed(NodeDesks *desks, const char *key, MonoTime now)
 {
-    if (strcmp(key, TABLE_KEY) == 0) {
-        table_keeper_changed(&desks->keeper, now);
-    } else if (strncmp(key, MEMBER_KEY, sizeof MEMBER_KEY - 1) == 0) {
-        members_changed(&desks->members, key);
-    } else if (strcmp(key, LEDGER_KEY) == 0) {
-        limit_desk_changed(&desks->limits, now);
-    } else if (strcmp(key, END_KEY) == 0) {
-        end_desk_changed(&desks->end, now);
-    } else if (strcmp(key, EDICTS_KEY) == 0) {
-        edict_desk_changed(&desks->edicts, now);
+    Key *keys[] = {&desks->keeper.key, &desks->limits.key, &desks->end.key, &desks->edicts.key};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strcmp(key, keys[i]->name) == 0) {
+            key_changed(keys[i], now);
+        }
+    }
+    if (strncmp(key, MEMBER_KEY, sizeof MEMBER_KEY - 1) == 0) {
+        members_changed(&desks->members, key, now);
     }
 }
 
@@ -170,15 +168,15 @@ static void node_desks_settle(NodeDesks *desks, MonoTime now)
     desks->leases.known = false;
     if (mono_before(now, desks->keeper.settled)) {
         desks->keeper.settled = desks->edicts.settled = now;
-        table_keeper_changed(&desks->keeper, now);
-        edict_desk_changed(&desks->edicts, now);
+        key_doubt(&desks->keeper.key, now);
+        key_doubt(&desks->edicts.key, now);
     }
 }
 
 void node_desks_work(NodeDesks *desks, MonoTime now)
 {
-    table_keeper_work(&desks->keeper, now);
-    members_work(&desks->members, now);
+    key_work(&desks->keeper.key, now);
+    key_work(&desks->members.own, now);
     greet_desk_work(&desks->greet, now);
     if (desks->link->up) {
         courier_work(desks->blocks.courier, now);
@@ -202,8 +200,7 @@ static MonoTime node_desks_sooner(MonoTime a, MonoTime b)
 
 MonoTime node_desks_next(const NodeDesks *desks)
 {
-    MonoTime next =
-        node_desks_sooner(table_keeper_next(&desks->keeper), members_next(&desks->members));
+    MonoTime next = node_desks_sooner(key_next(&desks->keeper.key), key_next(&desks->members.own));
     if (desks->link->up) {
         next = node_desks_sooner(next, courier_next(desks->blocks.courier));
         next = node_desks_sooner(next, mass_desk_next(&desks->mass));

@@ -87,7 +87,8 @@ typedef struct NodeDesks {
 Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *options,
                        const BlockDeskSinks *blocks, const LeaseNewsSink *leases, MonoTime now);
 void node_desks_destroy(NodeDesks *desks);
-void node_desks_up(NodeDesks *desks, MonoTime now);
+/* revision: of our record, as far as is known. */
+void node_desks_up(NodeDesks *desks, uint64_t revision, MonoTime now);
 void node_desks_down(NodeDesks *desks);
 /* Says that this agent has stopped, and what its next process should know. */
 void node_desks_stop(NodeDesks *desks, MonoTime now);

@@ -156,7 +156,7 @@ static void handle(ClusterPart *part, Mail *letter, MonoTime now)
     } else if (member && letter->kind == MAIL_FORGET) {
         node_forget(part->node, letter->ticket);
     } else if (member && letter->kind == MAIL_MOVED) {
-        node_moved(part->node, letter->agent);
+        node_moved(part->node, letter->agent, now);
     } else if (member && letter->kind == MAIL_RETOLD) {
         node_retold(part->node, letter->agent);
     } else if (member && letter->kind == MAIL_ASK) {
