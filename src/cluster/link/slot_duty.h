@@ -33,6 +33,7 @@
 
 typedef struct SlotDuty {
     uint8_t adopted[SLOT_COUNT / 8];
+    uint8_t none;                  /* on disk: a list of former versions, empty */
     uint8_t again[SLOT_COUNT / 8]; /* to be told to its owner again */
     uint8_t left[SLOT_COUNT / 8];  /* everything of it was sent away, until a table says so */
 } SlotDuty;
