@@ -5,6 +5,7 @@
  *   outbox                            the numbers of the outbox (outbox.h)
  *   peer.N                            its dealings with agent N: PeerMark
  *
+ * What: each value is a record, or bytes that begin with their format.
  * Owns: nothing; what is found is LMDB's until the transaction changes something.
  * Threads: that of the transaction.
  * Errors: RESULT_NOT_FOUND: no such value; RESULT_DAMAGED: it is not what it should be;

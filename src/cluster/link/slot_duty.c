@@ -17,10 +17,9 @@ static void slot_duty_set(uint8_t *bits, unsigned slot, bool value)
 
 /* ---- on disk ---- */
 
-static const WireField duty_fields[] = {WIRE_FIELD(SlotDuty, adopted, WIRE_BYTES, 0),
-                                        WIRE_FIELD(SlotDuty, none, 1, 0),
-                                        WIRE_FIELD(SlotDuty, again, WIRE_BYTES, 0),
-                                        WIRE_FIELD(SlotDuty, left, WIRE_BYTES, 0)};
+static const WireField duty_fields[] = {
+    WIRE_FIELD(SlotDuty, adopted, WIRE_BYTES, 0), WIRE_FIELD(SlotDuty, none, 1, 0),
+    WIRE_FIELD(SlotDuty, again, WIRE_BYTES, 0), WIRE_FIELD(SlotDuty, left, WIRE_BYTES, 0)};
 static const WireRecord slot_duty = WIRE_RECORD(SlotDuty, duty_fields);
 
 Result slot_duty_read(SlotDuty *duty, MDB_txn *txn, MDB_dbi crawl)
