@@ -9,29 +9,18 @@
 #include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
-#include "base/memory/buffer.h"
+#include "base/memory/file.h"
 
 #define STATUS_LIMIT 65536u
 
 static int read_status(const char *directory, Buffer *out)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    (void)buffer_printf(&path, "%s/status.json", directory);
-    FILE *file = fopen(buffer_string(&path), "re");
-    char chunk[4096];
-    size_t n = 0;
-    if (file == NULL) {
+    Path path;
+    if (file_read(path_set(&path, "%s/status.json", directory), out) != RESULT_OK) {
         (void)fprintf(stderr, "ragno status: %s holds no crawl that ran: %s: %s\n", directory,
-                      buffer_string(&path), strerror(errno));
-        buffer_destroy(&path);
+                      path.text, strerror(errno));
         return EXIT_IO;
     }
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0) {
-        (void)buffer_append(out, chunk, n);
-    }
-    (void)fclose(file);
-    buffer_destroy(&path);
     return out->length > 0 && out->data[0] == '{' ? 0 : EXIT_DIRECTORY;
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory/file.h"
+
 /* ---- Output file ---- */
 
 static Result output_file_complain(const OutputFile *output, int error)
@@ -63,7 +65,6 @@ Result output_file_close(OutputFile *output, Result rc)
 /* ---- Input file ---- */
 
 #define INPUT_FILE_LIMIT ((size_t)256 << 20)
-#define READ_BYTES       65536
 
 int input_file_read(const char *path, Buffer *out)
 {
@@ -73,16 +74,10 @@ int input_file_read(const char *path, Buffer *out)
         return 3;
     }
     buffer_init(out, INPUT_FILE_LIMIT);
-    char chunk[READ_BYTES];
-    size_t n = 0;
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && (n = fread(chunk, 1, sizeof chunk, file)) > 0) {
-        rc = buffer_append(out, chunk, n);
-    }
-    if (rc != RESULT_OK || ferror(file)) {
+    Result rc = file_read_rest(file, out);
+    if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno: %s: %s\n", path,
-                      rc != RESULT_OK ? result_name(rc) : "cannot be read");
-        rc = rc == RESULT_OK ? RESULT_IO : rc;
+                      rc == RESULT_IO ? "cannot be read" : result_name(rc));
     }
     if (file != stdin) {
         (void)fclose(file);

@@ -1,12 +1,12 @@
 #include "rules/filters.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/file.h"
+
 #define FILE_LIMIT      ((size_t)1 << 30) /* of a list of hosts */
-#define READ_BYTES      65536u
 #define HAS_EVERYWHERE  FILTER_HAS_DEPTH
 #define HAS_IN_LINK     (FILTER_HAS_DEPTH | FILTER_HAS_SOURCE)
 #define HAS_AT_HEADER   (FILTER_HAS_DEPTH | FILTER_HAS_STATUS | FILTER_HAS_TYPE)
@@ -15,22 +15,8 @@
 Result filters_read_list(void *context, const char *path, Buffer *out)
 {
     (void)context;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return result_of_errno(errno);
-    }
-    char chunk[READ_BYTES];
-    size_t n = 0;
-    Result rc = RESULT_OK;
     out->limit = FILE_LIMIT;
-    while (rc == RESULT_OK && (n = fread(chunk, 1, sizeof chunk, file)) > 0) {
-        rc = buffer_append(out, chunk, n);
-    }
-    if (rc == RESULT_OK && ferror(file)) {
-        rc = RESULT_IO;
-    }
-    (void)fclose(file);
-    return rc;
+    return file_read(path, out);
 }
 
 Result filters_compile(Filters *filters, const Config *config, Buffer *error)

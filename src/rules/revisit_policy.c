@@ -1,11 +1,11 @@
 #include "rules/revisit_policy.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "base/memory/file.h"
 
 #define RULES_MAX_BYTES ((size_t)16 << 20)
 #define DOUBLINGS_MAX   30
@@ -89,25 +89,6 @@ bool revisit_policy_is_over(const RevisitPolicy *policy, const PageRef *page,
            note->misses >= policy->tries;
 }
 
-static Result revisit_policy_read_file(const char *path, Buffer *text)
-{
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return result_of_errno(errno);
-    }
-    char bytes[16384];
-    size_t n = 0;
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && (n = fread(bytes, 1, sizeof bytes, file)) > 0) {
-        rc = buffer_append(text, bytes, n);
-    }
-    if (rc == RESULT_OK && ferror(file)) {
-        rc = RESULT_IO;
-    }
-    (void)fclose(file);
-    return rc;
-}
-
 Result revisit_policy_load_rules(const char *path, FreqRules **rules, Buffer *error)
 {
     *rules = NULL;
@@ -116,7 +97,7 @@ Result revisit_policy_load_rules(const char *path, FreqRules **rules, Buffer *er
     }
     Buffer text;
     buffer_init(&text, RULES_MAX_BYTES);
-    Result rc = revisit_policy_read_file(path, &text);
+    Result rc = file_read(path, &text);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s: cannot be read: %s", path, result_name(rc));
     } else {

@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <stdint.h>
 
+#include "base/memory/file.h"
 #include "command/forget/forget_order.h"
-#include "command/plan/plan_seeds.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "frontier/sieve/sieve.h"
@@ -48,62 +48,38 @@ typedef struct BackupCounts {
     uint64_t bytes; /* written */
 } BackupCounts;
 
-#define PIECE_BYTES ((size_t)1 << 20)
-#define TAIL_BYTES  ((off_t)4096) /* that tell whether a copy is the beginning of a file */
+#define TAIL_BYTES ((off_t)4096) /* that tell whether a copy is the beginning of a file */
 
-/* Appends what `from` has from one place to another to `to`. */
-static Result backup_file_copy_bytes(int from, int to, off_t at, uint64_t n, BackupCounts *counts)
+/* The length that the copy is to have. */
+static uint64_t backup_file_size(const struct stat *st, uint64_t most)
 {
-    char *piece = malloc(PIECE_BYTES);
-    Result rc = piece == NULL ? RESULT_MEMORY : RESULT_OK;
-    while (rc == RESULT_OK && n > 0) {
-        ssize_t got = pread(from, piece, n < PIECE_BYTES ? (size_t)n : PIECE_BYTES, at);
-        if (got <= 0) {
-            rc = got == 0 ? RESULT_OK : result_of_errno(errno);
-            break;
-        }
-        for (ssize_t done = 0; rc == RESULT_OK && done < got;) {
-            ssize_t put = write(to, piece + done, (size_t)(got - done));
-            rc = put < 0 ? result_of_errno(errno) : RESULT_OK;
-            done += put;
-        }
-        at += got;
-        n -= (uint64_t)got;
-        counts->bytes += (uint64_t)got;
-    }
-    free(piece);
-    return rc;
+    return (uint64_t)st->st_size < most ? (uint64_t)st->st_size : most;
 }
 
 /* The same from an open file, which may have no name any more. */
 static Result backup_file_of(int from, const char *to, uint64_t most, BackupCounts *counts)
 {
     struct stat st;
-    Buffer draft;
-    buffer_init(&draft, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&draft, "%s.draft", to);
-    if (rc == RESULT_OK && fstat(from, &st) != 0) {
-        rc = result_of_errno(errno);
+    Path draft;
+    if (fstat(from, &st) != 0) {
+        return result_of_errno(errno);
     }
-    if (rc != RESULT_OK) {
-        buffer_destroy(&draft);
-        return rc;
-    }
-    uint64_t size = (uint64_t)st.st_size < most ? (uint64_t)st.st_size : most;
-    int fd = open(draft.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, st.st_mode & 0777u);
-    rc = fd < 0 ? result_of_errno(errno) : backup_file_copy_bytes(from, fd, 0, size, counts);
     const struct timespec times[2] = {st.st_atim, st.st_mtim};
+    int fd = open(path_set(&draft, "%s.draft", to), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                  st.st_mode & 0777u);
+    if (fd < 0) {
+        return result_of_errno(errno);
+    }
+    Result rc = file_copy(from, 0, backup_file_size(&st, most), fd);
     if (rc == RESULT_OK && (futimens(fd, times) != 0 || fsync(fd) != 0)) {
         rc = result_of_errno(errno);
     }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (rc == RESULT_OK && rename(draft.data, to) != 0) {
+    (void)close(fd);
+    if (rc == RESULT_OK && rename(draft.text, to) != 0) {
         rc = result_of_errno(errno);
     }
     counts->copied++;
-    buffer_destroy(&draft);
+    counts->bytes += backup_file_size(&st, most);
     return rc;
 }
 
@@ -127,13 +103,15 @@ static Result backup_file_grow(int from, const char *to, uint64_t most, BackupCo
         return RESULT_NOT_FOUND;
     }
     Result rc = fstat(from, &st) == 0 && fstat(fd, &copy) == 0 ? RESULT_OK : RESULT_IO;
-    uint64_t size = rc == RESULT_OK && (uint64_t)st.st_size < most ? (uint64_t)st.st_size : most;
+    uint64_t size = rc == RESULT_OK ? backup_file_size(&st, most) : 0;
     if (rc == RESULT_OK && ((uint64_t)copy.st_size > size || copy.st_nlink > 1 ||
                             !backup_file_is_beginning(from, fd, copy.st_size))) {
         rc = RESULT_NOT_FOUND;
     }
     if (rc == RESULT_OK && (uint64_t)copy.st_size < size) {
-        rc = backup_file_copy_bytes(from, fd, copy.st_size, size - (uint64_t)copy.st_size, counts);
+        uint64_t more = size - (uint64_t)copy.st_size;
+        rc = file_copy(from, (uint64_t)copy.st_size, more, fd);
+        counts->bytes += more;
         if (rc == RESULT_OK && fsync(fd) != 0) {
             rc = result_of_errno(errno);
         }
@@ -149,8 +127,7 @@ static bool backup_file_is_there(int from, const char *to, uint64_t most)
     struct stat st, copy;
     return fstat(from, &st) == 0 && stat(to, &copy) == 0 &&
            ((st.st_ino == copy.st_ino && st.st_dev == copy.st_dev) ||
-            ((uint64_t)copy.st_size ==
-                 ((uint64_t)st.st_size < most ? (uint64_t)st.st_size : most) &&
+            ((uint64_t)copy.st_size == backup_file_size(&st, most) &&
              copy.st_mtim.tv_sec == st.st_mtim.tv_sec &&
              copy.st_mtim.tv_nsec == st.st_mtim.tv_nsec));
 }
@@ -158,17 +135,11 @@ static bool backup_file_is_there(int from, const char *to, uint64_t most)
 /* RESULT_NOT_FOUND: no link can be made here. */
 static Result backup_file_link(const char *from, const char *to, BackupCounts *counts)
 {
-    Buffer draft;
-    buffer_init(&draft, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&draft, "%s.draft", to);
-    if (rc == RESULT_OK) {
-        (void)unlink(draft.data);
-        rc = link(from, draft.data) == 0 && rename(draft.data, to) == 0 ? RESULT_OK
-                                                                        : RESULT_NOT_FOUND;
-    }
-    counts->linked += rc == RESULT_OK;
-    buffer_destroy(&draft);
-    return rc;
+    Path draft;
+    (void)unlink(path_set(&draft, "%s.draft", to));
+    bool linked = link(from, draft.text) == 0 && rename(draft.text, to) == 0;
+    counts->linked += linked;
+    return linked ? RESULT_OK : RESULT_NOT_FOUND;
 }
 
 /* *to has what *from has, up to its first `most` bytes. */
@@ -205,13 +176,12 @@ typedef struct Backup {
     BackupCounts counts;
     Buffer error;            /* a sentence */
     bool restores;           /* the copy is to live by itself: nothing is linked */
+    const char *folder;      /* whose files are being visited */
     WarcEnd end;             /* of the commit */
     char *names[FILES_MOST]; /* bucket files */
     int fds[FILES_MOST];
     size_t n;
 } Backup;
-
-typedef Result (*BackupVisit)(Backup *backup, const char *folder, const char *name);
 
 static Result backup_fail(Backup *backup, const char *what, Result rc)
 {
@@ -223,91 +193,65 @@ static Result backup_fail(Backup *backup, const char *what, Result rc)
 
 static Result backup_make_folder(Backup *backup, const char *name)
 {
-    char *path = forget_order_path(backup->to, name);
-    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
-    if (rc == RESULT_OK && mkdir(path, 0755) != 0 && errno != EEXIST) {
-        rc = backup_fail(backup, path, result_of_errno(errno));
-    }
-    free(path);
-    return rc;
+    Path path;
+    return mkdir(path_set(&path, "%s/%s", backup->to, name), 0755) == 0 || errno == EEXIST
+               ? RESULT_OK
+               : backup_fail(backup, path.text, result_of_errno(errno));
 }
 
 /* The regular files of DIR/FOLDER ("." for DIR), one after the other; none when it is not there. */
-static Result backup_each(Backup *backup, const char *root, const char *folder, BackupVisit visit)
+static Result backup_each(Backup *backup, const char *root, const char *folder,
+                          Result (*visit)(void *backup, const char *name))
 {
-    char *path = forget_order_path(root, folder);
-    DIR *dir = path == NULL ? NULL : opendir(path);
-    const struct dirent *entry = NULL;
-    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
-    while (dir != NULL && rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
-        struct stat st;
-        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode)) {
-            rc = visit(backup, folder, entry->d_name);
-        }
-    }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
-    free(path);
-    return rc;
-}
-
-static char *backup_path(const char *root, const char *folder, const char *name)
-{
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    (void)buffer_printf(&path, "%s/%s/%s", root, folder, name);
-    return buffer_detach(&path);
+    Path path;
+    backup->folder = folder;
+    Result rc = folder_walk(path_set(&path, "%s/%s", root, folder), visit, backup);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 /* One file, to the place that it has in DIR. A file that went meanwhile is none. */
 static Result backup_take(Backup *backup, const char *folder, const char *name, BackupWay way,
                           uint64_t most)
 {
-    char *from = backup_path(backup->from, folder, name);
-    char *to = backup_path(backup->to, folder, name);
+    Path from, to;
     BackupWay how = backup->restores ? BACKUP_COPY : way;
-    Result rc = from == NULL || to == NULL ? RESULT_MEMORY
-                                           : backup_file(from, to, how, most, &backup->counts);
-    if (rc == RESULT_NOT_FOUND) {
-        rc = RESULT_OK;
-    }
-    (void)backup_fail(backup, from, rc);
-    free(from);
-    free(to);
-    return rc;
+    (void)path_set(&from, "%s/%s/%s", backup->from, folder, name);
+    (void)path_set(&to, "%s/%s/%s", backup->to, folder, name);
+    Result rc = backup_file(from.text, to.text, how, most, &backup->counts);
+    return backup_fail(backup, from.text, rc == RESULT_NOT_FOUND ? RESULT_OK : rc);
 }
 
 /* ---- the sieve ---- */
 
-static Result backup_open_bucket(Backup *backup, const char *folder, const char *name)
+static Result backup_open_bucket(void *context, const char *name)
 {
+    Backup *backup = context;
+    Path path;
     for (size_t i = 0; i < backup->n; i++) {
         if (strcmp(backup->names[i], name) == 0) {
             return RESULT_OK;
         }
     }
-    char *path = backup_path(backup->from, folder, name);
-    int fd = path == NULL || backup->n == FILES_MOST ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    free(path);
+    if (backup->n == FILES_MOST) {
+        return RESULT_LIMIT;
+    }
+    int fd = open(path_set(&path, "%s/" SIEVE_DIRECTORY "/%s", backup->from, name),
+                  O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return backup->n == FILES_MOST ? RESULT_LIMIT : RESULT_OK;
+        return RESULT_OK;
     }
     backup->names[backup->n] = strdup(name);
     backup->fds[backup->n] = fd;
     return backup->names[backup->n++] == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
-static Result backup_drop(Backup *backup, const char *folder, const char *name)
+static Result backup_drop(void *context, const char *name)
 {
-    char *path = backup_path(backup->to, folder, name);
-    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
-    if (rc == RESULT_OK && unlink(path) != 0) {
-        rc = backup_fail(backup, path, result_of_errno(errno));
-    }
-    free(path);
-    return rc;
+    Backup *backup = context;
+    Path path;
+    return unlink(path_set(&path, "%s/%s/%s", backup->to, backup->folder, name)) == 0
+               ? RESULT_OK
+               : backup_fail(backup, path.text, result_of_errno(errno));
 }
 
 static Result backup_copy_buckets(Backup *backup)
@@ -317,11 +261,10 @@ static Result backup_copy_buckets(Backup *backup)
         rc = backup_each(backup, backup->to, SIEVE_DIRECTORY, backup_drop);
     }
     for (size_t i = 0; rc == RESULT_OK && i < backup->n; i++) {
-        char *to = backup_path(backup->to, SIEVE_DIRECTORY, backup->names[i]);
-        rc = to == NULL ? RESULT_MEMORY
-                        : backup_file_of(backup->fds[i], to, UINT64_MAX, &backup->counts);
-        rc = backup_fail(backup, to, rc);
-        free(to);
+        Path to;
+        (void)path_set(&to, "%s/" SIEVE_DIRECTORY "/%s", backup->to, backup->names[i]);
+        rc = backup_fail(backup, to.text,
+                         backup_file_of(backup->fds[i], to.text, UINT64_MAX, &backup->counts));
     }
     return rc;
 }
@@ -360,56 +303,43 @@ static int backup_read_end(Backup *backup, const char *path)
 static Result backup_database(Backup *backup)
 {
     MDB_env *env = NULL;
-    char *from = forget_order_path(backup->from, "crawl.mdb");
-    char *to = forget_order_path(backup->to, "crawl.mdb.new");
-    Result rc = from == NULL || to == NULL ? RESULT_MEMORY : RESULT_OK;
-    if (rc == RESULT_OK) {
-        plan_folder_remove(to);
-        rc = backup_make_folder(backup, "crawl.mdb.new");
+    Path from, to;
+    (void)path_set(&from, "%s/crawl.mdb", backup->from);
+    folder_remove(path_set(&to, "%s/crawl.mdb.new", backup->to));
+    Result rc = backup_make_folder(backup, "crawl.mdb.new");
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        int code = backup_open(from, &env);
-        if (code == 0) {
-            code = mdb_env_copy2(env, to, MDB_CP_COMPACT);
-        }
-        if (code == 0) {
-            code = backup_read_end(backup, to);
-        }
-        rc = backup_fail(backup, from, lmdb_result(code, "copy the database"));
+    int code = backup_open(from.text, &env);
+    if (code == 0) {
+        code = mdb_env_copy2(env, to.text, MDB_CP_COMPACT);
+    }
+    if (code == 0) {
+        code = backup_read_end(backup, to.text);
     }
     if (env != NULL) {
         mdb_env_close(env);
     }
-    free(from);
-    free(to);
-    return rc;
+    return backup_fail(backup, from.text, lmdb_result(code, "copy the database"));
 }
 
 /* The copy takes its place; the table of readers of the old one goes with it. */
 static Result backup_place_database(Backup *backup)
 {
-    static const char *const gone[] = {"crawl.mdb.new/lock.mdb", "crawl.mdb/lock.mdb"};
+    Path from, to, lock;
     Result rc = backup_make_folder(backup, "crawl.mdb");
-    for (size_t i = 0; rc == RESULT_OK && i < 2; i++) {
-        char *path = forget_order_path(backup->to, gone[i]);
-        if (path != NULL && unlink(path) != 0 && errno != ENOENT) {
-            rc = backup_fail(backup, path, result_of_errno(errno));
-        }
-        free(path);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    char *from = forget_order_path(backup->to, "crawl.mdb.new/data.mdb");
-    char *to = forget_order_path(backup->to, "crawl.mdb/data.mdb");
-    if (rc == RESULT_OK && (from == NULL || to == NULL || rename(from, to) != 0)) {
-        rc = backup_fail(backup, to, result_of_errno(errno));
+    if (unlink(path_set(&lock, "%s/crawl.mdb/lock.mdb", backup->to)) != 0 && errno != ENOENT) {
+        return backup_fail(backup, lock.text, result_of_errno(errno));
     }
-    free(from);
-    free(to);
-    char *folder = forget_order_path(backup->to, "crawl.mdb.new");
-    if (folder != NULL) {
-        (void)rmdir(folder);
+    (void)path_set(&from, "%s/crawl.mdb.new/data.mdb", backup->to);
+    if (rename(from.text, path_set(&to, "%s/crawl.mdb/data.mdb", backup->to)) != 0) {
+        return backup_fail(backup, to.text, result_of_errno(errno));
     }
-    free(folder);
-    return rc;
+    folder_remove(path_set(&from, "%s/crawl.mdb.new", backup->to));
+    return RESULT_OK;
 }
 
 /* ---- the archive ---- */
@@ -417,45 +347,34 @@ static Result backup_place_database(Backup *backup)
 /* Of a file that goes on behind the commit, its beginning, as a finished file. */
 static Result backup_part(Backup *backup, const WarcFile *file, uint64_t end)
 {
-    Buffer name, path, journal, index;
-    buffer_init(&name, BUFFER_NO_LIMIT);
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Path from, to, warc;
+    Buffer journal, index;
     buffer_init(&journal, BUFFER_NO_LIMIT);
     buffer_init(&index, BUFFER_NO_LIMIT);
-    char *warc = forget_order_path(backup->to, "warc");
-    char *from = backup_path(backup->from, "warc", file->name);
-    Result rc = warc_path(&path, warc, file->name, false);
-    if (rc == RESULT_OK) {
-        rc = warc_index_path(&journal, warc, file->name, true);
+    (void)path_set(&warc, "%s/warc", backup->to);
+    (void)path_set(&to, "%s/warc/%s", backup->to, file->name);
+    (void)path_set(&from, "%s/warc/%s" WARC_OPEN_SUFFIX, backup->from, file->name);
+    Result rc = backup_file(from.text, to.text, BACKUP_GROW, end, &backup->counts);
+    if (rc == RESULT_NOT_FOUND) { /* it is finished since it was listed */
+        (void)path_set(&from, "%s/warc/%s", backup->from, file->name);
+        rc = backup_file(from.text, to.text, BACKUP_GROW, end, &backup->counts);
     }
     if (rc == RESULT_OK) {
-        rc = warc_index_path(&index, warc, file->name, false);
+        rc = warc_index_path(&journal, warc.text, file->name, true);
     }
     if (rc == RESULT_OK) {
-        rc = buffer_printf(&name, "%s%s", from, WARC_OPEN_SUFFIX);
-    }
-    if (rc == RESULT_OK) { /* it may be finished since it was listed */
-        rc = backup_file(buffer_string(&name), buffer_string(&path), BACKUP_GROW, end,
-                         &backup->counts);
-        rc = rc == RESULT_NOT_FOUND
-                 ? backup_file(from, buffer_string(&path), BACKUP_GROW, end, &backup->counts)
-                 : rc;
+        rc = warc_index_path(&index, warc.text, file->name, false);
     }
     if (rc == RESULT_OK) {
-        rc = warc_files_index(buffer_string(&path), file->name, end, buffer_string(&journal));
+        rc = warc_files_index(to.text, file->name, end, buffer_string(&journal));
     }
     if (rc == RESULT_OK) {
         rc = cdxj_sort(buffer_string(&journal), buffer_string(&index), SORT_BYTES);
     }
     (void)unlink(buffer_string(&journal));
-    (void)backup_fail(backup, file->name, rc);
-    buffer_destroy(&name);
-    buffer_destroy(&path);
     buffer_destroy(&journal);
     buffer_destroy(&index);
-    free(warc);
-    free(from);
-    return rc;
+    return backup_fail(backup, file->name, rc);
 }
 
 /* A finished file and its index. */
@@ -478,9 +397,8 @@ static Result backup_whole(Backup *backup, const WarcFile *file)
 static Result backup_archive(Backup *backup)
 {
     WarcFileList list;
-    char *warc = forget_order_path(backup->from, "warc");
-    Result rc = warc == NULL ? RESULT_MEMORY : warc_files_list(warc, &list);
-    free(warc);
+    Path warc;
+    Result rc = warc_files_list(path_set(&warc, "%s/warc", backup->from), &list);
     if (rc == RESULT_NOT_FOUND) {
         return RESULT_OK;
     }
@@ -518,22 +436,23 @@ static bool backup_is_none(const char *name)
     return false;
 }
 
-static Result backup_rest(Backup *backup, const char *folder, const char *name)
+static Result backup_rest(void *context, const char *name)
 {
+    Backup *backup = context;
     size_t n = strlen(name);
     bool is_log = n > 4 && strcmp(name + n - 4, ".log") == 0;
-    return backup_is_none(name)
-               ? RESULT_OK
-               : backup_take(backup, folder, name, is_log ? BACKUP_GROW : BACKUP_COPY, UINT64_MAX);
+    return backup_is_none(name) ? RESULT_OK
+                                : backup_take(backup, backup->folder, name,
+                                              is_log ? BACKUP_GROW : BACKUP_COPY, UINT64_MAX);
 }
 
 /* Whether moved.txt names a WARC file, or the file of this index. */
 static bool backup_was_moved(const Backup *backup, const char *name)
 {
+    Path path;
     char line[4096];
     bool moved = false;
-    char *path = forget_order_path(backup->from, "moved.txt");
-    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    FILE *file = fopen(path_set(&path, "%s/moved.txt", backup->from), "re");
     size_t stem = strcspn(name, ".");
     while (file != NULL && !moved && fgets(line, sizeof line, file) != NULL) {
         moved = strncmp(line, name, stem) == 0 && line[stem] == '.';
@@ -541,37 +460,32 @@ static bool backup_was_moved(const Backup *backup, const char *name)
     if (file != NULL) {
         (void)fclose(file);
     }
-    free(path);
     return moved;
 }
 
 /* What DIR does not have any more goes. */
-static Result backup_clear(Backup *backup, const char *folder, const char *name)
+static Result backup_clear(void *context, const char *name)
 {
-    char *from = backup_path(backup->from, folder, name);
-    size_t n = from == NULL ? 0 : strlen(from);
-    bool there = from != NULL && access(from, F_OK) == 0;
-    if (!there && from != NULL && strcmp(folder, "warc") == 0) {
-        Buffer open;
-        buffer_init(&open, BUFFER_NO_LIMIT);
-        (void)buffer_printf(&open, "%.*s%s", (int)n, from, WARC_OPEN_SUFFIX);
-        there = access(buffer_string(&open), F_OK) == 0 || backup_was_moved(backup, name);
-        buffer_destroy(&open);
+    Backup *backup = context;
+    Path from, open;
+    bool there = file_exists(path_set(&from, "%s/%s/%s", backup->from, backup->folder, name));
+    if (!there && strcmp(backup->folder, "warc") == 0) {
+        there = file_exists(path_set(&open, "%s/warc/%s" WARC_OPEN_SUFFIX, backup->from, name)) ||
+                backup_was_moved(backup, name);
     }
-    free(from);
-    return there || strcmp(name, MARK) == 0 ? RESULT_OK : backup_drop(backup, folder, name);
+    return there || strcmp(name, MARK) == 0 ? RESULT_OK : backup_drop(backup, name);
 }
 
 static Result backup_mark(Backup *backup, bool set)
 {
-    char *path = forget_order_path(backup->to, MARK);
-    int fd = path != NULL && set ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
-    bool done = set ? fd >= 0 : path != NULL && unlink(path) == 0;
-    Result rc = done ? RESULT_OK : backup_fail(backup, path, result_of_errno(errno));
+    Path path;
+    (void)path_set(&path, "%s/" MARK, backup->to);
+    int fd = set ? open(path.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
+    bool done = set ? fd >= 0 : unlink(path.text) == 0;
+    Result rc = done ? RESULT_OK : backup_fail(backup, path.text, result_of_errno(errno));
     if (fd >= 0) {
         (void)close(fd);
     }
-    free(path);
     return rc == RESULT_OK ? warc_files_sync_directory(backup->to) : rc;
 }
 
@@ -674,32 +588,6 @@ static int backup_look(const char *command, int argc, char **argv)
     return -1;
 }
 
-int backup_main(int argc, char **argv)
-{
-    int status = backup_look("backup", argc, argv);
-    if (status >= 0) {
-        return status;
-    }
-    Backup *backup = calloc(1, sizeof *backup);
-    if (backup == NULL) {
-        return EXIT_INTERNAL;
-    }
-    backup->from = argv[1];
-    backup->to = argv[2];
-    buffer_init(&backup->error, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
-    if (crawl_store_exists(backup->to) && crawl_store_owner(backup->to) != 0) {
-        (void)buffer_printf(&backup->error, "%s is itself in use", backup->to);
-        rc = RESULT_CLOSED;
-    }
-    if (rc == RESULT_OK) {
-        rc = backup_steps(backup);
-    }
-    status = backup_end(backup, "backup", rc);
-    free(backup);
-    return status;
-}
-
 static bool backup_is_empty(const char *path)
 {
     DIR *dir = opendir(path);
@@ -714,9 +602,29 @@ static bool backup_is_empty(const char *path)
     return empty;
 }
 
-int restore_main(int argc, char **argv)
+/* What keeps a backup from being made, or from being brought back. */
+static Result backup_may(Backup *backup)
 {
-    int status = backup_look("restore", argc, argv);
+    Path mark;
+    if (!backup->restores && crawl_store_exists(backup->to) && crawl_store_owner(backup->to) != 0) {
+        (void)buffer_printf(&backup->error, "%s is itself in use", backup->to);
+        return RESULT_CLOSED;
+    }
+    if (backup->restores && file_exists(path_set(&mark, "%s/" MARK, backup->from))) {
+        (void)buffer_printf(&backup->error,
+                            "%s: the last backup into it was interrupted; repeat it", backup->from);
+        return RESULT_DAMAGED;
+    }
+    if (backup->restores && !backup_is_empty(backup->to)) {
+        (void)buffer_printf(&backup->error, "%s is not empty", backup->to);
+        return RESULT_EXISTS;
+    }
+    return RESULT_OK;
+}
+
+static int backup_run(const char *command, bool restores, int argc, char **argv)
+{
+    int status = backup_look(command, argc, argv);
     if (status >= 0) {
         return status;
     }
@@ -726,23 +634,23 @@ int restore_main(int argc, char **argv)
     }
     backup->from = argv[1];
     backup->to = argv[2];
-    backup->restores = true;
+    backup->restores = restores;
     buffer_init(&backup->error, BUFFER_NO_LIMIT);
-    char *mark = forget_order_path(backup->from, MARK);
-    Result rc = RESULT_OK;
-    if (mark != NULL && access(mark, F_OK) == 0) {
-        (void)buffer_printf(&backup->error,
-                            "%s: the last backup into it was interrupted; repeat it", backup->from);
-        rc = RESULT_DAMAGED;
-    } else if (!backup_is_empty(backup->to)) {
-        (void)buffer_printf(&backup->error, "%s is not empty", backup->to);
-        rc = RESULT_EXISTS;
-    }
-    free(mark);
+    Result rc = backup_may(backup);
     if (rc == RESULT_OK) {
         rc = backup_steps(backup);
     }
-    status = backup_end(backup, "restore", rc);
+    status = backup_end(backup, command, rc);
     free(backup);
     return status;
+}
+
+int backup_main(int argc, char **argv)
+{
+    return backup_run("backup", false, argc, argv);
+}
+
+int restore_main(int argc, char **argv)
+{
+    return backup_run("restore", true, argc, argv);
 }

@@ -1,13 +1,14 @@
 #include "command/forget/forget.h"
 
-#include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory/file.h"
 #include "command/forget/forget_order.h"
+#include "crawl/command_line.h"
 #include "crawl/control/control_link.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
@@ -72,8 +73,8 @@ static Result forget_wait(ForgetOrder *forget, long told)
             return RESULT_CLOSED;
         }
     }
-    char *path = forget_order_path(forget->directory, FORGET_TOLD);
-    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    Path path;
+    FILE *file = fopen(path_set(&path, "%s/" FORGET_TOLD, forget->directory), "re");
     char line[1024];
     if (file != NULL && fseek(file, told, SEEK_SET) == 0) {
         while (!forget->quiet && fgets(line, sizeof line, file) != NULL) {
@@ -83,17 +84,14 @@ static Result forget_wait(ForgetOrder *forget, long told)
     if (file != NULL) {
         (void)fclose(file);
     }
-    free(path);
     return RESULT_OK;
 }
 
 static long forget_told_bytes(const char *directory)
 {
     struct stat st;
-    char *path = forget_order_path(directory, FORGET_TOLD);
-    long bytes = path != NULL && stat(path, &st) == 0 ? (long)st.st_size : 0;
-    free(path);
-    return bytes;
+    Path path;
+    return stat(path_set(&path, "%s/" FORGET_TOLD, directory), &st) == 0 ? (long)st.st_size : 0;
 }
 
 /* Nothing of it is written any more from the tombstones on; then the crawl stops, erases, and
@@ -133,71 +131,60 @@ static Result forget_running(ForgetOrder *forget, bool again)
 
 /* ---- the command line ---- */
 
-static int forget_usage(FILE *out)
-{
-    (void)fputs(
-        "usage: ragno forget DIR [HOST|URL]... [--regex RE]... [--older-than TIME] [OPTION]...\n"
-        "Takes it out of everything that DIR keeps: database, WARC files and indices, logs,\n"
-        "exports. A crawl that runs there stops for it, and goes on afterwards. Without a target\n"
-        "it goes on with what was interrupted.\n"
-        "  HOST               a host, and all hosts below it;  URL  this page alone\n"
-        "      --regex RE     URLs in which RE is found\n"
-        "      --older-than T what was fetched before: 90d, 2026-01-31\n"
-        "      --keep-graph   the pages stay as nameless nodes of the link graph\n"
-        "      --hash-logs    lines of crawl.log stay, with a hash for the URL\n"
-        "      --again        it may come back: takes the tombstone away, erases nothing\n"
-        "  -q, --quiet\n"
-        "Exit: 0 done, 2 usage, 3 input or output (it goes on at the next start), 11 the crawl\n"
-        "ended before it was done, 17 DIR is in use or damaged.\n",
-        out);
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char forget_usage[] =
+    "usage: ragno forget DIR [HOST|URL]... [--regex RE]... [--older-than TIME] [OPTION]...\n"
+    "Takes it out of everything that DIR keeps: database, WARC files and indices, logs,\n"
+    "exports. A crawl that runs there stops for it, and goes on afterwards. Without a target\n"
+    "it goes on with what was interrupted.\n"
+    "  HOST               a host, and all hosts below it;  URL  this page alone\n"
+    "      --regex RE     URLs in which RE is found\n"
+    "      --older-than T what was fetched before: 90d, 2026-01-31\n"
+    "      --keep-graph   the pages stay as nameless nodes of the link graph\n"
+    "      --hash-logs    lines of crawl.log stay, with a hash for the URL\n"
+    "      --again        it may come back: takes the tombstone away, erases nothing\n"
+    "  -q, --quiet\n"
+    "Exit: 0 done, 2 usage, 3 input or output (it goes on at the next start), 11 the crawl\n"
+    "ended before it was done, 17 DIR is in use or damaged.\n";
 
-typedef struct ForgetLine {
-    ForgetOrder *forget;
-    bool again;
-    bool help;
-} ForgetLine;
-
-static Result forget_take_age(ForgetOrder *forget, const char *text)
+static int forget_take_age(void *to, const char *text)
 {
+    ForgetOrder *forget = to;
     Result rc = when_parse(text, wall_now(), &forget->targets.before);
     if (rc != RESULT_OK) {
         (void)buffer_printf(&forget->error, "--older-than: '%s' is no time such as 90d", text);
     }
-    return rc;
+    return forget_status(forget, rc);
 }
 
-static Result forget_parse(ForgetLine *line, int argc, char **argv)
+static int forget_take_regex(void *to, const char *regex)
 {
-    static const struct option options[] = {
-        {"regex", required_argument, NULL, 'r'}, {"older-than", required_argument, NULL, 'o'},
-        {"keep-graph", no_argument, NULL, 'k'},  {"hash-logs", no_argument, NULL, 'l'},
-        {"again", no_argument, NULL, 'a'},       {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
-    ForgetOrder *forget = line->forget;
-    Result rc = RESULT_OK;
-    optind = 0;
-    for (int o = 0; rc == RESULT_OK && (o = getopt_long(argc, argv, "qh", options, NULL)) != -1;) {
-        line->help |= o == 'h';
-        line->again |= o == 'a';
-        forget->quiet |= o == 'q';
-        forget->targets.keep_graph |= o == 'k';
-        forget->targets.hash_logs |= o == 'l';
-        if (o == '?') {
-            return RESULT_INVALID;
-        }
-        if (o == 'r') {
-            rc = forget_targets_add_regex(&forget->targets, optarg, &forget->error);
-        } else if (o == 'o') {
-            rc = forget_take_age(forget, optarg);
-        }
+    ForgetOrder *forget = to;
+    return forget_status(forget, forget_targets_add_regex(&forget->targets, regex, &forget->error));
+}
+
+/* 0, an exit status, or COMMAND_HELPED. */
+static int forget_parse(ForgetOrder *forget, bool *again, int argc, char **argv)
+{
+    const CommandOption options[] = {
+        {"regex", 0, COMMAND_TAKE, .to = forget, .take = forget_take_regex},
+        {"older-than", 0, COMMAND_TAKE, .to = forget, .take = forget_take_age},
+        {"keep-graph", 0, COMMAND_FLAG, .to = &forget->targets.keep_graph},
+        {"hash-logs", 0, COMMAND_FLAG, .to = &forget->targets.hash_logs},
+        {"again", 0, COMMAND_FLAG, .to = again},
+        {"quiet", 'q', COMMAND_FLAG, .to = &forget->quiet}};
+    CommandLine line = {.command = "forget",
+                        .usage = forget_usage,
+                        .options = options,
+                        .n_options = sizeof options / sizeof *options,
+                        .words_least = 1,
+                        .words_most = INT_MAX};
+    int status = command_line_take(&line, argc, argv);
+    forget->directory = status == 0 ? line.words[0] : NULL;
+    for (int i = 1; status == 0 && i < line.n_words; i++) {
+        status = forget_status(forget,
+                               forget_targets_add(&forget->targets, line.words[i], &forget->error));
     }
-    forget->directory = optind < argc ? argv[optind] : NULL;
-    for (int i = optind + 1; rc == RESULT_OK && i < argc; i++) {
-        rc = forget_targets_add(&forget->targets, argv[i], &forget->error);
-    }
-    return rc;
+    return status;
 }
 
 static Result forget_stopped(ForgetOrder *forget, bool has_target)
@@ -241,17 +228,12 @@ static Result forget_do(ForgetOrder *forget, bool again)
 int forget_main(int argc, char **argv)
 {
     ForgetOrder forget;
-    ForgetLine line = {.forget = &forget};
+    bool again = false;
     forget_order_init(&forget, NULL);
-    Result rc = forget_parse(&line, argc, argv);
-    int status = 0;
-    if (line.help || (rc == RESULT_OK && forget.directory == NULL)) {
-        status = forget_usage(line.help ? stdout : stderr);
-    } else if (rc == RESULT_INVALID && forget.error.length == 0) {
-        status = forget_usage(stderr);
-    } else {
-        status = forget_status(&forget, rc == RESULT_OK ? forget_do(&forget, line.again) : rc);
+    int status = forget_parse(&forget, &again, argc, argv);
+    if (status == 0) {
+        status = forget_status(&forget, forget_do(&forget, again));
     }
     forget_order_destroy(&forget);
-    return status;
+    return status == COMMAND_HELPED ? 0 : status;
 }

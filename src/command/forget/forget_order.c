@@ -8,12 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #include "base/core/error.h"
+#include "base/memory/file.h"
 #include "command/forget/forget_rows.h"
 #include "command/forget/forget_warc.h"
-#include "command/plan/plan_seeds.h"
 #include "frontier/sieve/sieve.h"
 #include "ingest/batch/ingest_batch.h"
 #include "page/crawl_log.h"
@@ -49,6 +48,7 @@ typedef struct ForgetTexts {
     uint64_t lines;     /* that went, or were changed */
     uint64_t untouched; /* files that name it and are no text: a WACZ, a compressed export */
     Buffer names;       /* of these, a line each */
+    Buffer *actions;    /* gets what is to be done when all is written; borrowed */
 } ForgetTexts;
 
 #define COLUMNS    12
@@ -195,45 +195,44 @@ static bool text_is_text(FILE *in)
            !(n > 3 && memcmp(bytes, "PK\3\4", 4) == 0);
 }
 
-static Result text_file(ForgetTexts *texts, const char *name, Buffer *actions)
+/* Lines of the copy go into `to`; *lines: how many of them differ. */
+static Result text_write(ForgetTexts *texts, const char *name, FILE *in, const char *to,
+                         uint64_t *lines)
 {
-    Buffer from, to;
-    uint64_t lines = 0;
-    buffer_init(&from, BUFFER_NO_LIMIT);
-    buffer_init(&to, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&from, "%s/%s", texts->directory, name);
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(&to, "%s/%s", texts->staging, name);
+    FILE *out = fopen(to, "we");
+    if (out == NULL) {
+        return result_of_errno(errno);
     }
-    FILE *in = rc == RESULT_OK ? fopen(from.data, "re") : NULL;
-    bool is_text = in != NULL && text_is_text(in);
-    if (in != NULL && !is_text) {
+    Result rc = text_copy(texts, name, in, out, lines);
+    if (rc == RESULT_OK && (fflush(out) != 0 || fsync(fileno(out)) != 0)) {
+        rc = result_of_errno(errno);
+    }
+    (void)fclose(out);
+    return rc;
+}
+
+static Result text_file(ForgetTexts *texts, const char *name)
+{
+    Path from, to;
+    uint64_t lines = 0;
+    FILE *in = fopen(path_set(&from, "%s/%s", texts->directory, name), "re");
+    if (in == NULL) {
+        return result_of_errno(errno);
+    }
+    Result rc = RESULT_OK;
+    if (text_is_text(in)) {
+        (void)path_set(&to, "%s/%s", texts->staging, name);
+        rc = text_write(texts, name, in, to.text, &lines);
+    } else {
         texts->untouched++;
         rc = buffer_printf(&texts->names, "%s\n", name);
     }
-    FILE *out = is_text ? fopen(to.data, "we") : NULL;
-    if (rc == RESULT_OK && (in == NULL || (is_text && out == NULL))) {
-        rc = result_of_errno(errno);
-    }
-    if (rc == RESULT_OK && is_text) {
-        rc = text_copy(texts, name, in, out, &lines);
-    }
-    if (rc == RESULT_OK && out != NULL && (fflush(out) != 0 || fsync(fileno(out)) != 0)) {
-        rc = result_of_errno(errno);
-    }
-    if (in != NULL) {
-        (void)fclose(in);
-    }
-    if (out != NULL) {
-        (void)fclose(out);
-    }
+    (void)fclose(in);
     if (rc == RESULT_OK && lines > 0) {
         texts->files++;
         texts->lines += lines;
-        rc = buffer_printf(actions, "move\t%s\t%s\n", name, name);
+        rc = buffer_printf(texts->actions, "move\t%s\t%s\n", name, name);
     }
-    buffer_destroy(&from);
-    buffer_destroy(&to);
     return rc;
 }
 
@@ -250,25 +249,15 @@ static bool text_is_ours(const char *name)
     return true;
 }
 
-/* actions gets lines for forget.c. */
-static Result forget_texts(ForgetTexts *texts, Buffer *actions)
+static Result text_visit(void *texts, const char *name)
 {
-    DIR *dir = opendir(texts->directory);
-    const struct dirent *entry = NULL;
-    Result rc = RESULT_OK;
-    if (dir == NULL) {
-        return result_of_errno(errno);
-    }
-    while (rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
-        struct stat st;
-        if (text_is_ours(entry->d_name) &&
-            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(st.st_mode)) {
-            rc = text_file(texts, entry->d_name, actions);
-        }
-    }
-    (void)closedir(dir);
-    return rc == RESULT_OK ? buffer_append_string(actions, "drop\tcrawl.pending\n") : rc;
+    return text_is_ours(name) ? text_file(texts, name) : RESULT_OK;
+}
+
+static Result forget_texts(ForgetTexts *texts)
+{
+    Result rc = folder_walk(texts->directory, text_visit, texts);
+    return rc == RESULT_OK ? buffer_append_string(texts->actions, "drop\tcrawl.pending\n") : rc;
 }
 
 #define ORDER   "forget/order"
@@ -277,21 +266,10 @@ static Result forget_texts(ForgetTexts *texts, Buffer *actions)
 
 #define DRAINED_ROWS 65536u /* of the journal, in a transaction */
 
-/* "DIR/NAME"; NULL without memory. */
-char *forget_order_path(const char *directory, const char *name)
-{
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    (void)buffer_printf(&path, "%s/%s", directory, name);
-    return buffer_detach(&path);
-}
-
 static bool forget_has(const char *directory, const char *name)
 {
-    char *path = forget_order_path(directory, name);
-    bool there = path != NULL && access(path, F_OK) == 0;
-    free(path);
-    return there;
+    Path path;
+    return file_exists(path_set(&path, "%s/%s", directory, name));
 }
 
 bool forget_order_is_due(const char *directory)
@@ -306,69 +284,32 @@ static Result forget_fail(Buffer *error, const char *what)
     return rc;
 }
 
-/* Writes a file beside its place, synced, and puts it there. */
 static Result forget_put_file(const char *directory, const char *name, const Buffer *text,
                               Buffer *error)
 {
-    char *path = forget_order_path(directory, name);
-    char *folder = forget_order_path(directory, "forget");
-    char draft[4096];
-    (void)snprintf(draft, sizeof draft, "%s.new", path == NULL ? "" : path);
-    FILE *file = fopen(draft, "we");
-    bool written =
-        file != NULL && fwrite(buffer_string(text), 1, text->length, file) == text->length;
-    written = written && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    if (file != NULL) {
-        written = fclose(file) == 0 && written;
-    }
-    written = written && rename(draft, path) == 0;
-    Result rc = written ? warc_files_sync_directory(folder) : forget_fail(error, draft);
-    free(path);
-    free(folder);
-    return rc;
-}
-
-static Result forget_read_file(const char *directory, const char *name, Buffer *text)
-{
-    char *path = forget_order_path(directory, name);
-    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
-    FILE *file = rc == RESULT_OK ? fopen(path, "re") : NULL;
-    char bytes[4096];
-    size_t n = 0;
-    if (rc == RESULT_OK && file == NULL) {
-        rc = result_of_errno(errno);
-    }
-    while (rc == RESULT_OK && (n = fread(bytes, 1, sizeof bytes, file)) > 0) {
-        rc = buffer_append(text, bytes, n);
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    free(path);
-    return rc;
+    Path path;
+    Result rc =
+        file_replace(path_set(&path, "%s/%s", directory, name), buffer_string(text), text->length);
+    return rc == RESULT_OK ? rc : forget_fail(error, path.text);
 }
 
 /* ---- the order ---- */
 
 Result forget_order_write(ForgetOrder *forget)
 {
+    Path folder;
     Buffer text;
-    char *folder = forget_order_path(forget->directory, "forget");
+    if (mkdir(path_set(&folder, "%s/forget", forget->directory), 0700) != 0 && errno != EEXIST) {
+        return forget_fail(&forget->error, folder.text);
+    }
     buffer_init(&text, BUFFER_NO_LIMIT);
-    Result rc = folder == NULL ? RESULT_MEMORY : RESULT_OK;
-    if (rc == RESULT_OK && mkdir(folder, 0700) != 0 && errno != EEXIST) {
-        rc = forget_fail(&forget->error, folder);
-    }
-    if (rc == RESULT_OK) {
-        rc = forget_targets_write(&forget->targets, &text);
-    }
+    Result rc = forget_targets_write(&forget->targets, &text);
     if (rc == RESULT_OK) {
         rc = forget_put_file(forget->directory, ORDER, &text, &forget->error);
     }
     if (rc == RESULT_OK) {
         rc = warc_files_sync_directory(forget->directory);
     }
-    free(folder);
     buffer_destroy(&text);
     return rc;
 }
@@ -428,10 +369,11 @@ static Result forget_check_sieve(ForgetOrder *forget, MDB_txn *txn, MDB_dbi craw
 {
     SieveState state;
     Waiting waiting = {.targets = &forget->targets};
-    char *path = forget_order_path(forget->directory, SIEVE_DIRECTORY);
+    Path path;
     Result rc = sieve_state_read(txn, crawl, &state);
-    if (rc == RESULT_OK && path != NULL && access(path, F_OK) == 0) {
-        rc = sieve_walk_urls(path, &state, forget_see_waiting, &waiting);
+    if (rc == RESULT_OK && forget_has(forget->directory, SIEVE_DIRECTORY)) {
+        (void)path_set(&path, "%s/" SIEVE_DIRECTORY, forget->directory);
+        rc = sieve_walk_urls(path.text, &state, forget_see_waiting, &waiting);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     if (rc == RESULT_OK && waiting.n > 0) {
@@ -442,7 +384,6 @@ static Result forget_check_sieve(ForgetOrder *forget, MDB_txn *txn, MDB_dbi craw
                             waiting.n);
         rc = RESULT_CLOSED;
     }
-    free(path);
     return rc;
 }
 
@@ -451,10 +392,9 @@ static Result forget_settle_warc(ForgetOrder *forget, MDB_txn *txn)
 {
     WarcEnd end = {.n = 0};
     Warc *warc = NULL;
-    char *path = forget_order_path(forget->directory, "warc");
-    WarcOptions options = {.directory = path};
-    Result rc =
-        path != NULL && access(path, F_OK) == 0 ? warc_end_get(txn, &end) : RESULT_NOT_FOUND;
+    Path path;
+    WarcOptions options = {.directory = path_set(&path, "%s/warc", forget->directory)};
+    Result rc = file_exists(path.text) ? warc_end_get(txn, &end) : RESULT_NOT_FOUND;
     if (rc == RESULT_OK) {
         rc = warc_open(&warc, &options, &end);
     }
@@ -465,7 +405,6 @@ static Result forget_settle_warc(ForgetOrder *forget, MDB_txn *txn)
         (void)buffer_append_string(&forget->error,
                                    "the archive is damaged; ragno verify says more");
     }
-    free(path);
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
@@ -511,9 +450,10 @@ static Result forget_prepare(ForgetOrder *forget)
     MDB_txn *txn = NULL;
     MDB_dbi crawl = 0;
     uint64_t serial = 0;
-    char *path = forget_order_path(forget->directory, "crawl.mdb");
+    Path path;
     PageDBOptions options = {.no_create = true};
-    Result rc = path != NULL && page_db_open(&db, path, &options) == page_db_error_ok &&
+    (void)path_set(&path, "%s/crawl.mdb", forget->directory);
+    Result rc = page_db_open(&db, path.text, &options) == page_db_error_ok &&
                         page_db_txn_begin(db, true, &txn) == page_db_error_ok
                     ? RESULT_OK
                     : RESULT_DAMAGED;
@@ -540,7 +480,6 @@ static Result forget_prepare(ForgetOrder *forget)
         rc = forget_drain_journal(db);
     }
     (void)page_db_delete(db);
-    free(path);
     return rc;
 }
 
@@ -564,45 +503,59 @@ static Result forget_checkpoints(ForgetOrder *forget)
     return rc;
 }
 
-static Result forget_staging(ForgetOrder *forget, char **staging)
+static void forget_describe(ForgetOrder *forget, const ForgetDatabase *database,
+                            const ForgetArchive *archive, const ForgetTexts *texts)
 {
-    *staging = forget_order_path(forget->directory, STAGING);
-    if (*staging == NULL) {
-        return RESULT_MEMORY;
+    char time[CLOCK_TEXT_BYTES];
+    (void)buffer_printf(&forget->told,
+                        "%s forgotten: %" PRIu64 " pages, %" PRIu64 " hosts, %" PRIu64
+                        " records of %" PRIu64 " WARC files, %" PRIu64 " lines of %" PRIu64
+                        " texts; %" PRIu64 " records changed, %" PRIu64
+                        " without their original left out\n",
+                        wall_format_iso(wall_now(), time), database->forgotten_pages,
+                        database->forgotten_hosts, archive->records, archive->files, texts->lines,
+                        texts->files, archive->changed, archive->orphans);
+    if (texts->untouched > 0) {
+        (void)buffer_printf(&forget->told, "not looked into, since they are no text: %s",
+                            buffer_string(&texts->names));
     }
-    plan_folder_remove(*staging);
-    return mkdir(*staging, 0700) == 0 ? RESULT_OK : forget_fail(&forget->error, *staging);
 }
 
 static Result forget_write(ForgetOrder *forget)
 {
     ForgetDatabase database = {.from = NULL};
     Progress progress;
+    Path staging, mdb, warc;
     WarcEnd end = {.n = 0};
-    char *staging = NULL;
-    char *mdb = forget_order_path(forget->directory, "crawl.mdb");
-    char *warc = forget_order_path(forget->directory, "warc");
-    ForgetArchive archive = {.database = &database, .warc = warc, .progress = &progress};
-    ForgetTexts texts = {.targets = &forget->targets, .directory = forget->directory};
+    Buffer *error = &forget->error;
+    folder_remove(path_set(&staging, "%s/" STAGING, forget->directory));
+    if (mkdir(staging.text, 0700) != 0) {
+        return forget_fail(error, staging.text);
+    }
+    (void)path_set(&mdb, "%s/crawl.mdb", forget->directory);
+    ForgetArchive archive = {.database = &database,
+                             .warc = path_set(&warc, "%s/warc", forget->directory),
+                             .staging = staging.text,
+                             .progress = &progress};
+    ForgetTexts texts = {.targets = &forget->targets,
+                         .directory = forget->directory,
+                         .staging = staging.text,
+                         .actions = &forget->actions};
     buffer_init(&texts.names, BUFFER_NO_LIMIT);
     progress_begin(&progress, "forget", "records", !forget->quiet && isatty(STDERR_FILENO) == 1,
                    stderr, mono_now());
-    Result rc = mdb == NULL || warc == NULL ? RESULT_MEMORY : forget_staging(forget, &staging);
-    archive.staging = texts.staging = staging;
-    if (rc == RESULT_OK) {
-        rc = forget_database_look(&database, mdb, &forget->targets, &forget->error);
-    }
+    Result rc = forget_database_look(&database, mdb.text, &forget->targets, error);
     if (rc == RESULT_OK) {
         rc = forget_database_warc_end(&database, &end);
     }
     if (rc == RESULT_OK) {
-        rc = forget_archive(&archive, &end, &forget->actions, &forget->error);
+        rc = forget_archive(&archive, &end, &forget->actions, error);
     }
     if (rc == RESULT_OK) {
-        rc = forget_texts(&texts, &forget->actions);
+        rc = forget_texts(&texts);
     }
     if (rc == RESULT_OK) {
-        rc = forget_rows_write(&database, staging, &end, &forget->error);
+        rc = forget_rows_write(&database, staging.text, &end, error);
     }
     progress_end(&progress);
     if (rc == RESULT_OK) {
@@ -612,23 +565,9 @@ static Result forget_write(ForgetOrder *forget)
     if (rc == RESULT_OK) {
         rc = forget_checkpoints(forget);
     }
-    char time[CLOCK_TEXT_BYTES];
-    (void)buffer_printf(
-        &forget->told,
-        "%s forgotten: %" PRIu64 " pages, %" PRIu64 " hosts, %" PRIu64 " records of %" PRIu64
-        " WARC files, %" PRIu64 " lines of %" PRIu64 " texts; %" PRIu64 " records changed, %" PRIu64
-        " without their original left out\n",
-        wall_format_iso(wall_now(), time), database.forgotten_pages, database.forgotten_hosts,
-        archive.records, archive.files, texts.lines, texts.files, archive.changed, archive.orphans);
-    if (texts.untouched > 0) {
-        (void)buffer_printf(&forget->told, "not looked into, since they are no text: %s",
-                            buffer_string(&texts.names));
-    }
+    forget_describe(forget, &database, &archive, &texts);
     forget_database_destroy(&database);
     buffer_destroy(&texts.names);
-    free(staging);
-    free(mdb);
-    free(warc);
     return rc;
 }
 
@@ -643,28 +582,18 @@ static Result forget_step(ForgetOrder *forget, char *line)
     if (word == NULL || from == NULL) {
         return RESULT_DAMAGED;
     }
+    Path path, staged;
     if (strcmp(word, "drop") == 0) {
-        char *path = forget_order_path(forget->directory, from);
-        bool gone = path != NULL && (unlink(path) == 0 || errno == ENOENT);
-        if (!gone && path != NULL && (errno == EISDIR || errno == EPERM)) {
-            plan_folder_remove(path);
-            gone = access(path, F_OK) != 0;
-        }
-        Result rc = gone ? RESULT_OK : forget_fail(&forget->error, from);
-        free(path);
-        return rc;
+        folder_remove(path_set(&path, "%s/%s", forget->directory, from));
+        return file_exists(path.text) ? forget_fail(&forget->error, from) : RESULT_OK;
     }
-    Buffer staged;
-    buffer_init(&staged, BUFFER_NO_LIMIT);
-    Result rc = to == NULL ? RESULT_DAMAGED
-                           : buffer_printf(&staged, "%s/" STAGING "/%s", forget->directory, from);
-    char *path = to == NULL ? NULL : forget_order_path(forget->directory, to);
-    if (rc == RESULT_OK && rename(buffer_string(&staged), path) != 0 && errno != ENOENT) {
-        rc = forget_fail(&forget->error, to);
+    if (to == NULL) {
+        return RESULT_DAMAGED;
     }
-    buffer_destroy(&staged);
-    free(path);
-    return rc;
+    (void)path_set(&staged, "%s/" STAGING "/%s", forget->directory, from);
+    (void)path_set(&path, "%s/%s", forget->directory, to);
+    return rename(staged.text, path.text) == 0 || errno == ENOENT ? RESULT_OK
+                                                                  : forget_fail(&forget->error, to);
 }
 
 static Result forget_sync(ForgetOrder *forget)
@@ -672,11 +601,10 @@ static Result forget_sync(ForgetOrder *forget)
     static const char *const folders[] = {".", "warc", "crawl.mdb"};
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < sizeof folders / sizeof *folders; i++) {
-        char *path = forget_order_path(forget->directory, folders[i]);
-        if (path != NULL && access(path, F_OK) == 0) {
-            rc = warc_files_sync_directory(path);
+        Path path;
+        if (file_exists(path_set(&path, "%s/%s", forget->directory, folders[i]))) {
+            rc = warc_files_sync_directory(path.text);
         }
-        free(path);
     }
     return rc;
 }
@@ -684,13 +612,12 @@ static Result forget_sync(ForgetOrder *forget)
 /* Says what came of it, for whoever waits and for later. */
 static void forget_tell(ForgetOrder *forget)
 {
-    char *path = forget_order_path(forget->directory, FORGET_TOLD);
-    FILE *file = path == NULL ? NULL : fopen(path, "ae");
+    Path path;
+    FILE *file = fopen(path_set(&path, "%s/" FORGET_TOLD, forget->directory), "ae");
     if (file != NULL) {
         (void)fputs(buffer_string(&forget->told), file);
         (void)fclose(file);
     }
-    free(path);
     if (!forget->quiet) {
         (void)fputs(buffer_string(&forget->told), stdout);
         (void)fflush(stdout);
@@ -703,7 +630,8 @@ static Result forget_apply(ForgetOrder *forget)
     Buffer text;
     char *save = NULL;
     buffer_init(&text, BUFFER_NO_LIMIT);
-    Result rc = forget_read_file(forget->directory, READY, &text);
+    Path path;
+    Result rc = file_read(path_set(&path, "%s/" READY, forget->directory), &text);
     char *line = rc == RESULT_OK && text.length > 0 ? strtok_r(text.data, "\n", &save) : NULL;
     buffer_reset(&forget->told);
     for (; rc == RESULT_OK && line != NULL; line = strtok_r(NULL, "\n", &save)) {
@@ -720,11 +648,7 @@ static Result forget_apply(ForgetOrder *forget)
     forget_tell(forget);
     const char *const rest[] = {STAGING, ORDER, READY, "forget"};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
-        char *path = forget_order_path(forget->directory, rest[i]);
-        if (path != NULL && unlink(path) != 0) {
-            plan_folder_remove(path);
-        }
-        free(path);
+        folder_remove(path_set(&path, "%s/%s", forget->directory, rest[i]));
     }
     return warc_files_sync_directory(forget->directory);
 }
@@ -738,7 +662,8 @@ Result forget_order_run(ForgetOrder *forget)
     Buffer text;
     buffer_init(&text, BUFFER_NO_LIMIT);
     forget_targets_destroy(&forget->targets);
-    Result rc = forget_read_file(forget->directory, ORDER, &text);
+    Path path;
+    Result rc = file_read(path_set(&path, "%s/" ORDER, forget->directory), &text);
     if (rc == RESULT_OK) {
         rc = forget_targets_read(&forget->targets, buffer_string(&text), &forget->error);
     }

@@ -51,7 +51,4 @@ Result forget_order_bury(ForgetOrder *order, bool again);
 /* Carries out what is in the directory, from wherever it stands. */
 Result forget_order_run(ForgetOrder *order);
 
-/* "DIR/NAME"; NULL without memory. */
-char *forget_order_path(const char *directory, const char *name);
-
 #endif

@@ -1,15 +1,13 @@
 #include "command/plan/plan_seeds.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "base/memory/json_writer.h"
 #include "base/memory/map.h"
 #include "crawl/agent/agent.h"
@@ -27,76 +25,6 @@
 #include "rules/filters.h"
 #include "store/pages/page_db_read.h"
 #include "store/tables/seed_table.h"
-
-/* ---- Plan folder ---- */
-
-#define BLOCK_BYTES 512.0
-
-/* What is done with each entry but folders, and with a folder behind its entries. */
-typedef struct Walk {
-    double bytes;
-    bool removes;
-} Walk;
-
-static void plan_folder_walk(Walk *w, int parent, const char *name, unsigned depth);
-
-static void walk_entries(Walk *w, int folder, unsigned depth)
-{
-    DIR *entries = fdopendir(folder);
-    if (entries == NULL) {
-        (void)close(folder);
-        return;
-    }
-    for (struct dirent *e = readdir(entries); e != NULL; e = readdir(entries)) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
-            plan_folder_walk(w, dirfd(entries), e->d_name, depth + 1);
-        }
-    }
-    (void)closedir(entries);
-}
-
-static void plan_folder_walk(Walk *w, int parent, const char *name, unsigned depth)
-{
-    struct stat info;
-    if (depth > PLAN_FOLDER_DEPTH || fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-        return;
-    }
-    bool is_folder = S_ISDIR(info.st_mode);
-    w->bytes += (double)info.st_blocks * BLOCK_BYTES;
-    if (is_folder) {
-        int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (folder >= 0) {
-            walk_entries(w, folder, depth);
-        }
-    }
-    if (w->removes) {
-        (void)unlinkat(parent, name, is_folder ? AT_REMOVEDIR : 0);
-    }
-}
-
-double plan_folder_bytes(const char *path)
-{
-    Walk w = {.bytes = 0};
-    plan_folder_walk(&w, AT_FDCWD, path, 0);
-    return w.bytes;
-}
-
-Result plan_folder_make(Buffer *path)
-{
-    const char *parent = getenv("TMPDIR");
-    Result rc = buffer_printf(path, "%s/ragno-plan-XXXXXX",
-                              parent == NULL || *parent == '\0' ? "/tmp" : parent);
-    if (rc == RESULT_OK && mkdtemp(path->data) == NULL) {
-        rc = RESULT_IO;
-    }
-    return rc;
-}
-
-void plan_folder_remove(const char *path)
-{
-    Walk w = {.removes = true};
-    plan_folder_walk(&w, AT_FDCWD, path, 0);
-}
 
 /* ---- Plan seeds ---- */
 
@@ -663,37 +591,45 @@ static bool has_ended(int status)
            status == EXIT_SIGNAL || status == EXIT_FORCED;
 }
 
+/* The folder of the dry run, in TMPDIR. */
+static int plan_seeds_make_folder(Path *folder)
+{
+    const char *parent = getenv("TMPDIR");
+    (void)path_set(folder, "%s/ragno-plan-XXXXXX",
+                   parent == NULL || *parent == '\0' ? "/tmp" : parent);
+    if (mkdtemp(folder->text) == NULL) {
+        (void)fprintf(stderr, "ragno plan: %s cannot be made (TMPDIR)\n", folder->text);
+        return EXIT_IO;
+    }
+    return 0;
+}
+
 int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json)
 {
     Config as_asked; /* what a crawl would have */
     Config dry;
-    Buffer folder;
+    Path folder;
     bool all_open = true;
-    buffer_init(&folder, BUFFER_NO_LIMIT);
-    int status = config_init(&as_asked) == RESULT_OK ? check_options_load(options, &as_asked)
-                                                     : EXIT_INTERNAL;
-    int made = config_init(&dry) == RESULT_OK ? status : EXIT_INTERNAL;
-    if (made == 0) {
-        made = check_options_load(options, &dry);
+    bool has_memory = config_init(&as_asked) == RESULT_OK;
+    has_memory = config_init(&dry) == RESULT_OK && has_memory;
+    int status = has_memory ? check_options_load(options, &as_asked) : EXIT_INTERNAL;
+    if (status == 0) {
+        status = check_options_load(options, &dry);
     }
-    made = made == 0 ? plan_seeds_change(&dry) : made;
-    if (made == 0 && plan_folder_make(&folder) != RESULT_OK) {
-        (void)fprintf(stderr, "ragno plan: %s cannot be made (TMPDIR)\n", buffer_string(&folder));
-        made = EXIT_IO;
-        buffer_reset(&folder);
+    if (status == 0) {
+        status = plan_seeds_change(&dry);
     }
-    status = made;
-    if (made == 0) {
-        status = plan_seeds_crawl(seeds, &dry, buffer_string(&folder));
+    if (status == 0) {
+        status = plan_seeds_make_folder(&folder);
+    }
+    if (status == 0) {
+        status = plan_seeds_crawl(seeds, &dry, folder.text);
         if (has_ended(status)) {
-            int told = plan_seeds_tell(&as_asked, buffer_string(&folder), json, &all_open);
+            int told = plan_seeds_tell(&as_asked, folder.text, json, &all_open);
             status = plan_seeds_conclude(status, told, all_open);
         }
+        folder_remove(folder.text);
     }
-    if (folder.length > 0) {
-        plan_folder_remove(buffer_string(&folder));
-    }
-    buffer_destroy(&folder);
     config_destroy(&as_asked);
     config_destroy(&dry);
     return status;

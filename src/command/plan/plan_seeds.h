@@ -12,22 +12,6 @@
 #include "base/memory/buffer.h"
 #include "command/check/check_options.h"
 
-/* Plan folder: how much a folder holds on the disk, and the end of a temporary one.
- *
- * What: goes through a folder and those in it, to PLAN_FOLDER_DEPTH; links are not followed.
- * Owns: nothing.
- * Threads: any.
- * Errors: what cannot be looked at is left out, or stays. */
-
-#define PLAN_FOLDER_DEPTH 8u
-
-/* Bytes of the blocks that its files take. */
-double plan_folder_bytes(const char *path);
-/* Makes a folder in TMPDIR (or /tmp) and appends its path. RESULT_IO, RESULT_MEMORY. */
-Result plan_folder_make(Buffer *path);
-/* Removes it with all that it holds. */
-void plan_folder_remove(const char *path);
-
 #define PLAN_SEED_FILES 64u
 
 typedef struct PlanSeeds {

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "crawl/control/control_link.h"
@@ -226,20 +227,9 @@ static bool ask_crawl(TopFeed *feed, const char *const *words, size_t n, Buffer 
 /* The status of a crawl that does not answer is what it wrote last. */
 static void read_status_file(TopFeed *feed)
 {
-    Buffer path;
-    char block[4096];
-    size_t n = 0;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Path path;
     buffer_reset(&feed->text);
-    (void)buffer_printf(&path, "%s/status.json", feed->view->directory);
-    FILE *file = fopen(buffer_string(&path), "re");
-    while (file != NULL && (n = fread(block, 1, sizeof block, file)) > 0) {
-        (void)buffer_append(&feed->text, block, n);
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    buffer_destroy(&path);
+    (void)file_read(path_set(&path, "%s/status.json", feed->view->directory), &feed->text);
 }
 
 static void top_feed_take_status(TopFeed *feed)

@@ -1,0 +1,158 @@
+#include "base/memory/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE_BYTES 65536u
+#define BLOCK_BYTES 512.0
+
+const char *path_set(Path *path, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(path->text, sizeof path->text, format, arguments);
+    va_end(arguments);
+    return path->text;
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+Result file_read_rest(FILE *file, Buffer *out)
+{
+    char piece[PIECE_BYTES];
+    size_t n = 0;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && (n = fread(piece, 1, sizeof piece, file)) > 0) {
+        rc = buffer_append(out, piece, n);
+    }
+    return rc == RESULT_OK && ferror(file) != 0 ? RESULT_IO : rc;
+}
+
+Result file_read(const char *path, Buffer *out)
+{
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL) {
+        return result_of_errno(errno);
+    }
+    Result rc = file_read_rest(file, out);
+    (void)fclose(file);
+    return rc;
+}
+
+/* A name that was given or taken is on the disk when its folder is. */
+static Result file_sync_folder_of(const char *path)
+{
+    Path folder;
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL ? 1 : (int)(slash - path) + 1;
+    int fd = open(path_set(&folder, "%.*s", length, slash == NULL ? "." : path),
+                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    Result rc = fd < 0 || fsync(fd) != 0 ? result_of_errno(errno) : RESULT_OK;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
+}
+
+Result file_replace(const char *path, const void *bytes, size_t n)
+{
+    Path draft;
+    FILE *file = fopen(path_set(&draft, "%s.new", path), "wbe");
+    if (file == NULL) {
+        return result_of_errno(errno);
+    }
+    bool written = fwrite(bytes, 1, n, file) == n && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    written = fclose(file) == 0 && written;
+    if (!written || rename(draft.text, path) != 0) {
+        return result_of_errno(errno);
+    }
+    return file_sync_folder_of(path);
+}
+
+static Result file_write(int to, const char *bytes, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t put = write(to, bytes + done, n - done);
+        if (put < 0) {
+            return result_of_errno(errno);
+        }
+        done += (size_t)put;
+    }
+    return RESULT_OK;
+}
+
+Result file_copy(int from, uint64_t at, uint64_t n, int to)
+{
+    char piece[PIECE_BYTES];
+    Result rc = RESULT_OK;
+    for (ssize_t got = 1; rc == RESULT_OK && n > 0 && got > 0;) {
+        got = pread(from, piece, n < sizeof piece ? (size_t)n : sizeof piece, (off_t)at);
+        if (got < 0) {
+            return result_of_errno(errno);
+        }
+        rc = file_write(to, piece, (size_t)got);
+        at += (uint64_t)got;
+        n -= (uint64_t)got;
+    }
+    return rc;
+}
+
+Result folder_walk(const char *path, Result (*visit)(void *context, const char *name),
+                   void *context)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry = NULL;
+    Result rc = RESULT_OK;
+    if (folder == NULL) {
+        return result_of_errno(errno);
+    }
+    while (rc == RESULT_OK && (entry = readdir(folder)) != NULL) {
+        struct stat info;
+        if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(info.st_mode)) {
+            rc = visit(context, entry->d_name);
+        }
+    }
+    (void)closedir(folder);
+    return rc;
+}
+
+/* A folder is an entry twice: before what is in it (FTS_D), and behind. */
+static double folder_go_through(const char *path, bool removes)
+{
+    double bytes = 0;
+    const FTSENT *entry = NULL;
+    Path root;
+    char *const roots[] = {root.text, NULL};
+    (void)path_set(&root, "%s", path);
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    while (walk != NULL && (entry = fts_read(walk)) != NULL) {
+        if (entry->fts_info != FTS_D && entry->fts_info != FTS_NS) {
+            bytes += (double)entry->fts_statp->st_blocks * BLOCK_BYTES;
+            (void)(removes && remove(entry->fts_accpath));
+        }
+    }
+    if (walk != NULL) {
+        (void)fts_close(walk);
+    }
+    return bytes;
+}
+
+void folder_remove(const char *path)
+{
+    (void)folder_go_through(path, true);
+}
+
+double folder_bytes(const char *path)
+{
+    return folder_go_through(path, false);
+}

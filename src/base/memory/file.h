@@ -1,0 +1,50 @@
+/* File: paths of files, and files as a whole: read, replaced, copied, listed, removed.
+ *
+ * What: a Path has room for every path that the system takes, so that nothing is allocated for one
+ * and no error of memory has to be handled.
+ *
+ *   Path path;
+ *   rc = file_read(path_set(&path, "%s/moved.txt", directory), &text);
+ *
+ * Threads: any; a Path belongs to one.
+ * Errors: those of errno, as result_of_errno has them. */
+#ifndef BASE_MEMORY_FILE_H
+#define BASE_MEMORY_FILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+
+typedef struct Path {
+    char text[PATH_MAX + 1];
+} Path;
+
+/* Sets the path and returns its text. What is longer than the system takes is cut to a text that is
+ * still too long: every call that is given it fails with ENAMETOOLONG. */
+const char *path_set(Path *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+bool file_exists(const char *path);
+/* Appends the file to out, or what is left of an open one. Errors of the file and of out. */
+Result file_read(const char *path, Buffer *out);
+Result file_read_rest(FILE *file, Buffer *out);
+/* Writes the bytes beside their place, syncs them, and puts them there: after a crash the file is
+ * the old one or the new one, whole. */
+Result file_replace(const char *path, const void *bytes, size_t n);
+/* Appends up to n bytes of the one from place `at` on to the other, and nothing behind the end of
+ * the first. */
+Result file_copy(int from, uint64_t at, uint64_t n, int to);
+
+/* Calls visit with the name of each regular file of a folder, until it does not return RESULT_OK.
+ * RESULT_NOT_FOUND: there is no such folder; or what visit returned. */
+Result folder_walk(const char *path, Result (*visit)(void *context, const char *name),
+                   void *context);
+/* Removes a file, or a folder with all that is in it; links are not followed. */
+void folder_remove(const char *path);
+/* What it takes on the disk: bytes of all blocks. */
+double folder_bytes(const char *path);
+
+#endif
