@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/file.h"
 #include "audit/audit_whom.h"
 #include "store/archive/warc_load.h"
 #include "store/pages/page_db_open.h"
@@ -126,15 +127,9 @@ bool audit_window_pop(AuditWindow *window, AuditFetch *out)
 Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory, const char *agent,
                          AuditHosts *audited)
 {
-    Buffer path;
     MDB_txn *txn = NULL;
     *robots = (AuditRobots){.db = db, .agent = agent, .audited = audited};
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    (void)buffer_printf(&path, "%s/warc", directory);
-    robots->warc = buffer_detach(&path);
-    if (robots->warc == NULL) {
-        return RESULT_MEMORY;
-    }
+    (void)file_path(&robots->warc, "%s/warc", directory);
     if (db == NULL) {
         return RESULT_OK;
     }
@@ -153,7 +148,6 @@ void audit_robots_destroy(AuditRobots *robots)
 {
     host_table_close(robots->hosts);
     (void)page_db_delete(robots->db);
-    free(robots->warc);
 }
 
 /* ---- the content of a version ---- */
@@ -221,13 +215,13 @@ static Result from_archive(const AuditRobots *robots, const char *origin, WallTi
     (void)warc_date_timestamp(start, search.before);
     Result rc = buffer_printf(&url, "%s/robots.txt", origin);
     if (rc == RESULT_OK) {
-        rc = cdxj_find(robots->warc, url.data, url.length, audit_robots_take_capture, &search);
+        rc = cdxj_find(robots->warc.text, url.data, url.length, audit_robots_take_capture, &search);
     }
     if (rc == RESULT_OK && !search.found) {
         rc = RESULT_NOT_FOUND;
     }
     if (rc == RESULT_OK && search.status < 300) {
-        rc = warc_load_capture(robots->warc, &search.capture, url.data, url.length, &answer);
+        rc = warc_load_capture(robots->warc.text, &search.capture, url.data, url.length, &answer);
         if (rc == RESULT_OK && answer.truncated) {
             rc = RESULT_NOT_FOUND;
         }
@@ -631,18 +625,14 @@ static Result audit_read_all(Run *run)
 
 static Result audit_open_log(Audit *audit, const AuditOptions *options, Buffer *error)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = options->log != NULL ? buffer_append_string(&path, options->log)
-                                     : buffer_printf(&path, "%s/crawl.log", options->directory);
-    if (rc == RESULT_OK) {
-        rc = log_reader_open(&audit->reader, buffer_string(&path));
-    }
+    Path path;
+    (void)file_path(&path, "%s/crawl.log", options->directory);
+    const char *log = options->log != NULL ? options->log : path.text;
+    Result rc = log_reader_open(&audit->reader, log);
     if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "%s: %s", buffer_string(&path),
+        (void)buffer_printf(error, "%s: %s", log,
                             rc == RESULT_MEMORY ? result_name(rc) : strerror(errno));
     }
-    buffer_destroy(&path);
     return rc;
 }
 

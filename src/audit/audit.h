@@ -25,6 +25,7 @@
 #include "audit/audit_hosts.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "base/memory/file.h"
 #include "logs/log_reader.h"
 #include "store/pages/page_db.h"
 #include "store/tables/host_table.h"
@@ -65,7 +66,7 @@ bool audit_window_pop(AuditWindow *window, AuditFetch *out);
 typedef struct AuditRobots {
     PageDB *db;       /* NULL: there is none */
     HostTable *hosts; /* NULL: so */
-    char *warc;       /* folder, owned */
+    Path warc;        /* folder */
     const char *agent;
     AuditHosts *audited; /* whose rules are kept, */
     size_t rules_bytes;  /* together so large */

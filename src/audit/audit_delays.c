@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory/file.h"
 #include "base/memory/buffer.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
@@ -151,16 +152,13 @@ Result audit_changes_read(AuditChanges *changes, const char *directory)
     size_t length = 0;
     LogReader *reader = NULL;
     Reading reading = {.changes = changes};
-    Buffer path;
+    Path path;
     *changes = (AuditChanges){.n = 0};
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/ragno.log", directory);
-    rc = rc == RESULT_OK ? log_reader_open(&reader, buffer_string(&path)) : rc;
+    Result rc = log_reader_open(&reader, file_path(&path, "%s/ragno.log", directory));
     while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
         rc = audit_changes_take_line(&reading, line, length);
     }
     log_reader_close(reader);
-    buffer_destroy(&path);
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
@@ -558,21 +556,16 @@ static Result audit_delays_read_config(AuditDelays *delays, const char *director
 {
     static const char *const names[] = {"in-force.ini", "config.ini"};
     struct stat st = {.st_size = 0};
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Path path;
     Result rc = RESULT_NOT_FOUND;
     for (size_t i = 0; i < 2 && rc == RESULT_NOT_FOUND; i++) {
-        buffer_reset(&path);
-        rc = buffer_printf(&path, "%s/%s", directory, names[i]);
-        if (rc == RESULT_OK && stat(buffer_string(&path), &st) != 0) {
-            rc = result_of_errno(errno);
-        }
+        bool found = stat(file_path(&path, "%s/%s", directory, names[i]), &st) == 0;
+        rc = found ? RESULT_OK : result_of_errno(errno);
     }
     if (rc == RESULT_OK) {
-        rc = options_load(&delays->config.options, buffer_string(&path), error);
+        rc = options_load(&delays->config.options, path.text, error);
     }
     delays->since.us = (int64_t)st.st_mtim.tv_sec * 1000000 + (int64_t)st.st_mtim.tv_nsec / 1000;
-    buffer_destroy(&path);
     return rc;
 }
 

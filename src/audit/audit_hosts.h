@@ -134,6 +134,7 @@ struct AuditHost {
     bool is_selected;      /* the operator asks about it */
     Robots *rules;         /* of rules_version; NULL: their content is not known */
     int64_t rules_version; /* -1 = not looked for yet */
+    int64_t version_told;  /* of robots.txt, to who asks about the host; 0 = none yet */
     int64_t delay_ms;      /* configured; -1 = not looked for yet, or not known */
     int64_t keep_alive_ms; /* the same, of politeness.keep_alive_time */
     int64_t ip_delay_ms;   /* the same, of politeness.ip_delay */

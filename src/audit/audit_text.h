@@ -10,24 +10,21 @@
 #include "audit/audit.h"
 #include "report/write/report_writer.h"
 
-/* Audit complaint: the answer to a complaint, as a text that can be sent to whoever complained.
+/* Audit requests: every request that is asked about, for an answer to a complaint.
  *
- * What: the text says what was requested from a host or an address, when, and under which
- * robots.txt. A complaint is the sink of an audit (audit.h). It writes requests into a temporary
- * file as they come, because the figures that stand above them are known only at the end.
- * Owns: the temporary file. Memory grows with the versions of robots.txt, not with the requests.
+ * What: a sink of an audit (audit.h) that prints a line for each request, in the order of their
+ * ends, and each robots.txt in front of the first page that it allowed.
+ * Owns: nothing.
  * Threads: one.
- * Errors: the first error is kept and returned by audit_complaint_print. */
+ * Errors: the first one stays in result. */
+typedef struct AuditRequests {
+    Audit *audit; /* borrowed, as out */
+    FILE *out;
+    bool has_begun;
+    Result result; /* RESULT_MEMORY, RESULT_IO */
+} AuditRequests;
 
-typedef struct AuditComplaint AuditComplaint;
-
-/* RESULT_MEMORY, RESULT_IO: no temporary file. */
-Result audit_complaint_new(AuditComplaint **complaint);
-void audit_complaint_delete(AuditComplaint *complaint);
-AuditSink audit_complaint_sink(AuditComplaint *complaint);
-/* Writes the answer. audit has run. RESULT_MEMORY, RESULT_IO. */
-Result audit_complaint_print(AuditComplaint *complaint, Audit *audit, const AuditOptions *options,
-                             FILE *out);
+AuditSink audit_requests_sink(AuditRequests *requests);
 
 /* Each breach that is kept, then the figures, the closest calls and the verdict. Errors of
  * report_writer_end. */

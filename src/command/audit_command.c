@@ -25,8 +25,8 @@ static const char audit_usage[] =
     "was\n"
     "fetched that robots.txt forbade. Prints breaches with their lines, and the closest "
     "calls.\n"
-    "With --host or --ip, first the answer to a complaint: every request, with its time, and\n"
-    "the robots.txt that was in force.\n"
+    "With --host or --ip, first every request, with its time, and the robots.txt that was in\n"
+    "force: to be attached to an answer to a complaint.\n"
     "  --host HOST    requests of this host and what is below it; also a URL of it, "
     "HOST:PORT,\n"
     "                 an address, or a pattern such as '*.example.org'\n"
@@ -99,44 +99,27 @@ static int audit_command_parse(AuditCommand *command, int argc, char **argv)
     return status;
 }
 
-static Result audit_command_print(Audit *audit, const AuditCommand *command,
-                                  AuditComplaint *complaint)
-{
-    Buffer out;
-    Result rc = RESULT_OK;
-    if (complaint != NULL) {
-        rc = audit_complaint_print(complaint, audit, &command->options, stdout);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    buffer_init(&out, BUFFER_NO_LIMIT);
-    rc = audit_write(audit, command->json ? REPORT_AS_JSON : REPORT_AS_TEXT, &out);
-    (void)fwrite(buffer_string(&out), 1, out.length, stdout);
-    buffer_destroy(&out);
-    return rc;
-}
-
 static int audit_command_run(AuditCommand *command, PageDB *db)
 {
     Audit audit;
-    AuditComplaint *complaint = NULL;
-    Buffer error;
-    buffer_init(&error, 65536);
-    Result rc = RESULT_OK;
-    if ((command->options.host != NULL || command->options.ips != NULL) && !command->json) {
-        rc = audit_complaint_new(&complaint);
-        if (rc != RESULT_OK) {
-            (void)fprintf(stderr, "ragno audit: no temporary file: %s\n", result_name(rc));
-            (void)page_db_delete(db);
-            return exit_status_of(rc);
-        }
-        command->options.sink = audit_complaint_sink(complaint);
-    }
-    rc = audit_run(&audit, &command->options, db, &error);
+    AuditRequests requests = {.audit = &audit, .out = stdout};
+    Buffer error, out;
     int status = 0;
+    buffer_init(&error, 65536);
+    buffer_init(&out, BUFFER_NO_LIMIT);
+    if ((command->options.host != NULL || command->options.ips != NULL) && !command->json) {
+        command->options.sink = audit_requests_sink(&requests);
+    }
+    Result rc = audit_run(&audit, &command->options, db, &error);
     if (rc == RESULT_OK) {
-        rc = audit_command_print(&audit, command, complaint);
+        rc = requests.result;
+    }
+    if (rc == RESULT_OK) {
+        rc = audit_write(&audit, command->json ? REPORT_AS_JSON : REPORT_AS_TEXT, &out);
+    }
+    if (rc == RESULT_OK) {
+        (void)fputs(requests.has_begun ? "\n" : "", stdout);
+        (void)fwrite(buffer_string(&out), 1, out.length, stdout);
         status = audit_findings_total(&audit.findings) > 0 ? EXIT_NEGATIVE : 0;
         if (fflush(stdout) != 0 || ferror(stdout)) {
             (void)buffer_printf(&error, "standard output cannot be written");
@@ -149,8 +132,8 @@ static int audit_command_run(AuditCommand *command, PageDB *db)
         status = exit_status_of(rc);
     }
     audit_destroy(&audit);
-    audit_complaint_delete(complaint);
     buffer_destroy(&error);
+    buffer_destroy(&out);
     return status;
 }
 

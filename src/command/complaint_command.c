@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "audit/audit_text.h"
 #include "command/forget/forget.h"
 #include "crawl/command_line.h"
@@ -372,14 +373,11 @@ static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
 /* The crawl's own settings, as far as they can be read: the letter says who crawls. */
 static void complaint_load(const Complaint *complaint, Config *config)
 {
-    Buffer path;
+    Path path;
     Buffer ignored;
-    buffer_init(&path, BUFFER_NO_LIMIT);
     buffer_init(&ignored, BUFFER_NO_LIMIT);
-    if (buffer_printf(&path, "%s/config.ini", complaint->directory) == RESULT_OK) {
-        (void)options_load_printed(&config->options, path.data, &ignored);
-    }
-    buffer_destroy(&path);
+    (void)file_path(&path, "%s/config.ini", complaint->directory);
+    (void)options_load_printed(&config->options, path.text, &ignored);
     buffer_destroy(&ignored);
 }
 

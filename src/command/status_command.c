@@ -16,7 +16,7 @@
 static int read_status(const char *directory, Buffer *out)
 {
     Path path;
-    if (file_read(path_set(&path, "%s/status.json", directory), out) != RESULT_OK) {
+    if (file_read(file_path(&path, "%s/status.json", directory), out) != RESULT_OK) {
         (void)fprintf(stderr, "ragno status: %s holds no crawl that ran: %s: %s\n", directory,
                       path.text, strerror(errno));
         return EXIT_IO;

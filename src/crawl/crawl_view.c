@@ -1,4 +1,5 @@
 #include "store/pages/page_db_read.h"
+#include "base/memory/file.h"
 #include "crawl/crawl_view.h"
 
 #include <errno.h>
@@ -19,14 +20,8 @@
 /* "DIR/NAME" is there; errno says why not. */
 static bool holds(const char *directory, const char *name)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    bool there = buffer_printf(&path, "%s/%s", directory, name) == RESULT_OK &&
-                 access(buffer_string(&path), F_OK) == 0;
-    int code = errno;
-    buffer_destroy(&path);
-    errno = code;
-    return there;
+    Path path;
+    return file_exists(file_path(&path, "%s/%s", directory, name));
 }
 
 bool crawl_open_is_crawl(const char *directory)
@@ -66,19 +61,20 @@ int crawl_open(const char *command, const char *directory, bool read_only, PageD
         return EXIT_IO;
     }
     const PageDBOptions options = {.read_only = read_only, .no_create = true};
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Path path;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
     fault_watch(directory);
-    if (crawl_store_look(directory, false, &path) == RESULT_DAMAGED) {
-        (void)fprintf(stderr, "ragno %s: %s\n", command, buffer_string(&path));
-        buffer_destroy(&path);
+    bool damaged = crawl_store_look(directory, false, &error) == RESULT_DAMAGED;
+    if (damaged) {
+        (void)fprintf(stderr, "ragno %s: %s\n", command, buffer_string(&error));
+    }
+    buffer_destroy(&error);
+    if (damaged) {
         return EXIT_DIRECTORY;
     }
-    buffer_reset(&path);
-    Result rc = buffer_printf(&path, is_crawl ? "%s/crawl.mdb" : "%s", directory);
-    int code = rc == RESULT_OK ? page_db_open(db, buffer_string(&path), &options)
-                               : (int)page_db_error_memory;
-    buffer_destroy(&path);
+    (void)file_path(&path, is_crawl ? "%s/crawl.mdb" : "%s", directory);
+    int code = page_db_open(db, path.text, &options);
     if (code != page_db_error_ok) {
         const char *words = *db == NULL ? "out of memory" : error_message((*db)->error);
         (void)fprintf(stderr, "ragno %s: %s: %s\n", command, directory,
@@ -122,18 +118,15 @@ static Result crawl_view_open_tables(CrawlView *view)
 /* The configuration that the crawl was last started with. */
 static void crawl_view_read_config(CrawlView *view, const char *command)
 {
-    Buffer path;
+    Path path;
     Buffer error;
-    buffer_init(&path, BUFFER_NO_LIMIT);
     buffer_init(&error, BUFFER_NO_LIMIT);
-    view->has_config =
-        buffer_printf(&path, "%s/config.ini", view->directory) == RESULT_OK &&
-        options_load(&view->config.options, buffer_string(&path), &error) == RESULT_OK;
+    (void)file_path(&path, "%s/config.ini", view->directory);
+    view->has_config = options_load(&view->config.options, path.text, &error) == RESULT_OK;
     if (!view->has_config) {
         (void)fprintf(stderr, "ragno %s: the rules are not judged: %s\n", command,
                       error.length == 0 ? "there is no config.ini" : buffer_string(&error));
     }
-    buffer_destroy(&path);
     buffer_destroy(&error);
 }
 

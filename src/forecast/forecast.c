@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/file.h"
 #include "base/memory/buffer.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
@@ -302,20 +303,15 @@ void forecast_history_take(ForecastHistory *history, const char *line, size_t le
 Result forecast_history_read(ForecastHistory *history, const char *directory)
 {
     LogReader *reader = NULL;
-    Buffer path;
+    Path path;
     const char *line = NULL;
     size_t length = 0;
     forecast_history_begin(history);
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/status.log", directory);
-    if (rc == RESULT_OK) {
-        rc = log_reader_open(&reader, buffer_string(&path));
-    }
+    Result rc = log_reader_open(&reader, file_path(&path, "%s/status.log", directory));
     while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
         forecast_history_take(history, line, length);
     }
     log_reader_close(reader);
-    buffer_destroy(&path);
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/memory/file.h"
 #include "base/memory/buffer.h"
 
 #define BLOCK_BYTES ((size_t)1 << 18) /* read at once */
@@ -229,14 +230,12 @@ static bool open_next(LogReader *reader)
 {
     while (!reader->is_open && reader->next_file < reader->n_files) {
         const char *name = reader->files[reader->next_file++].name;
-        Buffer path;
-        buffer_init(&path, BUFFER_NO_LIMIT);
-        (void)buffer_printf(&path, "%s/%s", reader->directory, name);
-        reader->is_open = open_source(&reader->source, buffer_string(&path)) == RESULT_OK;
+        Path path;
+        (void)file_path(&path, "%s/%s", reader->directory, name);
+        reader->is_open = open_source(&reader->source, path.text) == RESULT_OK;
         if (!reader->is_open) {
             note_problem(reader, name);
         }
-        buffer_destroy(&path);
         reader->start = 0;
         reader->end = 0;
         reader->line = 0;

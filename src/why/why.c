@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/file.h"
 #include "base/memory/buffer.h"
 #include "fetch/transfer/fetch_result.h"
 #include "logs/crawl_log_line.h"
@@ -110,15 +111,10 @@ static void why_trail_take_line(Search *search, const char *bytes, size_t length
 static Result why_trail_open_log(LogReader **reader, const char *directory, const char *name,
                                  size_t bytes)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/%s", directory, name);
-    if (rc == RESULT_OK) {
-        rc = bytes == 0 ? log_reader_open(reader, buffer_string(&path))
-                        : log_reader_open_tail(reader, buffer_string(&path), bytes);
-    }
-    buffer_destroy(&path);
-    return rc;
+    Path path;
+    (void)file_path(&path, "%s/%s", directory, name);
+    return bytes == 0 ? log_reader_open(reader, path.text)
+                      : log_reader_open_tail(reader, path.text, bytes);
 }
 
 /* "URL STATUS RULE DEPTH REFERRER" */
@@ -483,21 +479,17 @@ static void find_revisit(Question *q)
 
 /* ---- the archive ---- */
 
-static Result find_record(Why *why, const char *directory)
+static void find_record(Why *why, const char *directory)
 {
     CdxjCapture capture;
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/warc", directory);
-    if (rc == RESULT_OK && cdxj_newest(buffer_string(&path), why->url, strlen(why->url), true,
-                                       &capture) == RESULT_OK) {
+    Path path;
+    if (cdxj_newest(file_path(&path, "%s/warc", directory), why->url, strlen(why->url), true,
+                    &capture) == RESULT_OK) {
         why->is_stored = true;
         memcpy(why->file, capture.filename, sizeof why->file);
         why->offset = capture.offset;
         why->length = capture.length;
     }
-    buffer_destroy(&path);
-    return rc;
 }
 
 /* ---- the verdict ---- */
@@ -600,7 +592,7 @@ Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *er
                             sources->log_bytes);
     }
     if (rc == RESULT_OK) {
-        rc = find_record(why, sources->directory);
+        find_record(why, sources->directory);
     }
     if (rc == RESULT_OK) {
         rc = why_judge_one(&q);

@@ -12,7 +12,7 @@
 #define PIECE_BYTES 65536u
 #define BLOCK_BYTES 512.0
 
-const char *path_set(Path *path, const char *format, ...)
+const char *file_path(Path *path, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -54,7 +54,7 @@ static Result file_sync_folder_of(const char *path)
     Path folder;
     const char *slash = strrchr(path, '/');
     int length = slash == NULL ? 1 : (int)(slash - path) + 1;
-    int fd = open(path_set(&folder, "%.*s", length, slash == NULL ? "." : path),
+    int fd = open(file_path(&folder, "%.*s", length, slash == NULL ? "." : path),
                   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     Result rc = fd < 0 || fsync(fd) != 0 ? result_of_errno(errno) : RESULT_OK;
     if (fd >= 0) {
@@ -66,7 +66,7 @@ static Result file_sync_folder_of(const char *path)
 Result file_replace(const char *path, const void *bytes, size_t n)
 {
     Path draft;
-    FILE *file = fopen(path_set(&draft, "%s.new", path), "wbe");
+    FILE *file = fopen(file_path(&draft, "%s.new", path), "wbe");
     if (file == NULL) {
         return result_of_errno(errno);
     }
@@ -106,8 +106,7 @@ Result file_copy(int from, uint64_t at, uint64_t n, int to)
     return rc;
 }
 
-Result folder_walk(const char *path, Result (*visit)(void *context, const char *name),
-                   void *context)
+Result file_walk(const char *path, Result (*visit)(void *context, const char *name), void *context)
 {
     DIR *folder = opendir(path);
     const struct dirent *entry = NULL;
@@ -127,13 +126,13 @@ Result folder_walk(const char *path, Result (*visit)(void *context, const char *
 }
 
 /* A folder is an entry twice: before what is in it (FTS_D), and behind. */
-static double folder_go_through(const char *path, bool removes)
+static double file_go_through(const char *path, bool removes)
 {
     double bytes = 0;
     const FTSENT *entry = NULL;
     Path root;
     char *const roots[] = {root.text, NULL};
-    (void)path_set(&root, "%s", path);
+    (void)file_path(&root, "%s", path);
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     while (walk != NULL && (entry = fts_read(walk)) != NULL) {
         if (entry->fts_info != FTS_D && entry->fts_info != FTS_NS) {
@@ -147,12 +146,12 @@ static double folder_go_through(const char *path, bool removes)
     return bytes;
 }
 
-void folder_remove(const char *path)
+void file_remove(const char *path)
 {
-    (void)folder_go_through(path, true);
+    (void)file_go_through(path, true);
 }
 
-double folder_bytes(const char *path)
+double file_bytes(const char *path)
 {
-    return folder_go_through(path, false);
+    return file_go_through(path, false);
 }

@@ -4,7 +4,7 @@
  * and no error of memory has to be handled.
  *
  *   Path path;
- *   rc = file_read(path_set(&path, "%s/moved.txt", directory), &text);
+ *   rc = file_read(file_path(&path, "%s/moved.txt", directory), &text);
  *
  * Threads: any; a Path belongs to one.
  * Errors: those of errno, as result_of_errno has them. */
@@ -25,7 +25,7 @@ typedef struct Path {
 
 /* Sets the path and returns its text. What is longer than the system takes is cut to a text that is
  * still too long: every call that is given it fails with ENAMETOOLONG. */
-const char *path_set(Path *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *file_path(Path *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 bool file_exists(const char *path);
 /* Appends the file to out, or what is left of an open one. Errors of the file and of out. */
@@ -40,11 +40,10 @@ Result file_copy(int from, uint64_t at, uint64_t n, int to);
 
 /* Calls visit with the name of each regular file of a folder, until it does not return RESULT_OK.
  * RESULT_NOT_FOUND: there is no such folder; or what visit returned. */
-Result folder_walk(const char *path, Result (*visit)(void *context, const char *name),
-                   void *context);
+Result file_walk(const char *path, Result (*visit)(void *context, const char *name), void *context);
 /* Removes a file, or a folder with all that is in it; links are not followed. */
-void folder_remove(const char *path);
+void file_remove(const char *path);
 /* What it takes on the disk: bytes of all blocks. */
-double folder_bytes(const char *path);
+double file_bytes(const char *path);
 
 #endif

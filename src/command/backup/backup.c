@@ -65,7 +65,7 @@ static Result backup_file_of(int from, const char *to, uint64_t most, BackupCoun
         return result_of_errno(errno);
     }
     const struct timespec times[2] = {st.st_atim, st.st_mtim};
-    int fd = open(path_set(&draft, "%s.draft", to), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+    int fd = open(file_path(&draft, "%s.draft", to), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
                   st.st_mode & 0777u);
     if (fd < 0) {
         return result_of_errno(errno);
@@ -136,7 +136,7 @@ static bool backup_file_is_there(int from, const char *to, uint64_t most)
 static Result backup_file_link(const char *from, const char *to, BackupCounts *counts)
 {
     Path draft;
-    (void)unlink(path_set(&draft, "%s.draft", to));
+    (void)unlink(file_path(&draft, "%s.draft", to));
     bool linked = link(from, draft.text) == 0 && rename(draft.text, to) == 0;
     counts->linked += linked;
     return linked ? RESULT_OK : RESULT_NOT_FOUND;
@@ -194,7 +194,7 @@ static Result backup_fail(Backup *backup, const char *what, Result rc)
 static Result backup_make_folder(Backup *backup, const char *name)
 {
     Path path;
-    return mkdir(path_set(&path, "%s/%s", backup->to, name), 0755) == 0 || errno == EEXIST
+    return mkdir(file_path(&path, "%s/%s", backup->to, name), 0755) == 0 || errno == EEXIST
                ? RESULT_OK
                : backup_fail(backup, path.text, result_of_errno(errno));
 }
@@ -205,7 +205,7 @@ static Result backup_each(Backup *backup, const char *root, const char *folder,
 {
     Path path;
     backup->folder = folder;
-    Result rc = folder_walk(path_set(&path, "%s/%s", root, folder), visit, backup);
+    Result rc = file_walk(file_path(&path, "%s/%s", root, folder), visit, backup);
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
@@ -215,8 +215,8 @@ static Result backup_take(Backup *backup, const char *folder, const char *name, 
 {
     Path from, to;
     BackupWay how = backup->restores ? BACKUP_COPY : way;
-    (void)path_set(&from, "%s/%s/%s", backup->from, folder, name);
-    (void)path_set(&to, "%s/%s/%s", backup->to, folder, name);
+    (void)file_path(&from, "%s/%s/%s", backup->from, folder, name);
+    (void)file_path(&to, "%s/%s/%s", backup->to, folder, name);
     Result rc = backup_file(from.text, to.text, how, most, &backup->counts);
     return backup_fail(backup, from.text, rc == RESULT_NOT_FOUND ? RESULT_OK : rc);
 }
@@ -235,7 +235,7 @@ static Result backup_open_bucket(void *context, const char *name)
     if (backup->n == FILES_MOST) {
         return RESULT_LIMIT;
     }
-    int fd = open(path_set(&path, "%s/" SIEVE_DIRECTORY "/%s", backup->from, name),
+    int fd = open(file_path(&path, "%s/" SIEVE_DIRECTORY "/%s", backup->from, name),
                   O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return RESULT_OK;
@@ -249,7 +249,7 @@ static Result backup_drop(void *context, const char *name)
 {
     Backup *backup = context;
     Path path;
-    return unlink(path_set(&path, "%s/%s/%s", backup->to, backup->folder, name)) == 0
+    return unlink(file_path(&path, "%s/%s/%s", backup->to, backup->folder, name)) == 0
                ? RESULT_OK
                : backup_fail(backup, path.text, result_of_errno(errno));
 }
@@ -262,7 +262,7 @@ static Result backup_copy_buckets(Backup *backup)
     }
     for (size_t i = 0; rc == RESULT_OK && i < backup->n; i++) {
         Path to;
-        (void)path_set(&to, "%s/" SIEVE_DIRECTORY "/%s", backup->to, backup->names[i]);
+        (void)file_path(&to, "%s/" SIEVE_DIRECTORY "/%s", backup->to, backup->names[i]);
         rc = backup_fail(backup, to.text,
                          backup_file_of(backup->fds[i], to.text, UINT64_MAX, &backup->counts));
     }
@@ -304,8 +304,8 @@ static Result backup_database(Backup *backup)
 {
     MDB_env *env = NULL;
     Path from, to;
-    (void)path_set(&from, "%s/crawl.mdb", backup->from);
-    folder_remove(path_set(&to, "%s/crawl.mdb.new", backup->to));
+    (void)file_path(&from, "%s/crawl.mdb", backup->from);
+    file_remove(file_path(&to, "%s/crawl.mdb.new", backup->to));
     Result rc = backup_make_folder(backup, "crawl.mdb.new");
     if (rc != RESULT_OK) {
         return rc;
@@ -331,14 +331,14 @@ static Result backup_place_database(Backup *backup)
     if (rc != RESULT_OK) {
         return rc;
     }
-    if (unlink(path_set(&lock, "%s/crawl.mdb/lock.mdb", backup->to)) != 0 && errno != ENOENT) {
+    if (unlink(file_path(&lock, "%s/crawl.mdb/lock.mdb", backup->to)) != 0 && errno != ENOENT) {
         return backup_fail(backup, lock.text, result_of_errno(errno));
     }
-    (void)path_set(&from, "%s/crawl.mdb.new/data.mdb", backup->to);
-    if (rename(from.text, path_set(&to, "%s/crawl.mdb/data.mdb", backup->to)) != 0) {
+    (void)file_path(&from, "%s/crawl.mdb.new/data.mdb", backup->to);
+    if (rename(from.text, file_path(&to, "%s/crawl.mdb/data.mdb", backup->to)) != 0) {
         return backup_fail(backup, to.text, result_of_errno(errno));
     }
-    folder_remove(path_set(&from, "%s/crawl.mdb.new", backup->to));
+    file_remove(file_path(&from, "%s/crawl.mdb.new", backup->to));
     return RESULT_OK;
 }
 
@@ -351,12 +351,12 @@ static Result backup_part(Backup *backup, const WarcFile *file, uint64_t end)
     Buffer journal, index;
     buffer_init(&journal, BUFFER_NO_LIMIT);
     buffer_init(&index, BUFFER_NO_LIMIT);
-    (void)path_set(&warc, "%s/warc", backup->to);
-    (void)path_set(&to, "%s/warc/%s", backup->to, file->name);
-    (void)path_set(&from, "%s/warc/%s" WARC_OPEN_SUFFIX, backup->from, file->name);
+    (void)file_path(&warc, "%s/warc", backup->to);
+    (void)file_path(&to, "%s/warc/%s", backup->to, file->name);
+    (void)file_path(&from, "%s/warc/%s" WARC_OPEN_SUFFIX, backup->from, file->name);
     Result rc = backup_file(from.text, to.text, BACKUP_GROW, end, &backup->counts);
     if (rc == RESULT_NOT_FOUND) { /* it is finished since it was listed */
-        (void)path_set(&from, "%s/warc/%s", backup->from, file->name);
+        (void)file_path(&from, "%s/warc/%s", backup->from, file->name);
         rc = backup_file(from.text, to.text, BACKUP_GROW, end, &backup->counts);
     }
     if (rc == RESULT_OK) {
@@ -398,7 +398,7 @@ static Result backup_archive(Backup *backup)
 {
     WarcFileList list;
     Path warc;
-    Result rc = warc_files_list(path_set(&warc, "%s/warc", backup->from), &list);
+    Result rc = warc_files_list(file_path(&warc, "%s/warc", backup->from), &list);
     if (rc == RESULT_NOT_FOUND) {
         return RESULT_OK;
     }
@@ -452,7 +452,7 @@ static bool backup_was_moved(const Backup *backup, const char *name)
     Path path;
     char line[4096];
     bool moved = false;
-    FILE *file = fopen(path_set(&path, "%s/moved.txt", backup->from), "re");
+    FILE *file = fopen(file_path(&path, "%s/moved.txt", backup->from), "re");
     size_t stem = strcspn(name, ".");
     while (file != NULL && !moved && fgets(line, sizeof line, file) != NULL) {
         moved = strncmp(line, name, stem) == 0 && line[stem] == '.';
@@ -468,9 +468,9 @@ static Result backup_clear(void *context, const char *name)
 {
     Backup *backup = context;
     Path from, open;
-    bool there = file_exists(path_set(&from, "%s/%s/%s", backup->from, backup->folder, name));
+    bool there = file_exists(file_path(&from, "%s/%s/%s", backup->from, backup->folder, name));
     if (!there && strcmp(backup->folder, "warc") == 0) {
-        there = file_exists(path_set(&open, "%s/warc/%s" WARC_OPEN_SUFFIX, backup->from, name)) ||
+        there = file_exists(file_path(&open, "%s/warc/%s" WARC_OPEN_SUFFIX, backup->from, name)) ||
                 backup_was_moved(backup, name);
     }
     return there || strcmp(name, MARK) == 0 ? RESULT_OK : backup_drop(backup, name);
@@ -479,7 +479,7 @@ static Result backup_clear(void *context, const char *name)
 static Result backup_mark(Backup *backup, bool set)
 {
     Path path;
-    (void)path_set(&path, "%s/" MARK, backup->to);
+    (void)file_path(&path, "%s/" MARK, backup->to);
     int fd = set ? open(path.text, O_WRONLY | O_CREAT | O_CLOEXEC, 0644) : -1;
     bool done = set ? fd >= 0 : unlink(path.text) == 0;
     Result rc = done ? RESULT_OK : backup_fail(backup, path.text, result_of_errno(errno));
@@ -610,7 +610,7 @@ static Result backup_may(Backup *backup)
         (void)buffer_printf(&backup->error, "%s is itself in use", backup->to);
         return RESULT_CLOSED;
     }
-    if (backup->restores && file_exists(path_set(&mark, "%s/" MARK, backup->from))) {
+    if (backup->restores && file_exists(file_path(&mark, "%s/" MARK, backup->from))) {
         (void)buffer_printf(&backup->error,
                             "%s: the last backup into it was interrupted; repeat it", backup->from);
         return RESULT_DAMAGED;

@@ -17,6 +17,7 @@
 #include <inttypes.h>
 
 #include "rules/config.h"
+#include "base/memory/file.h"
 #include "command/db/db_view.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/chore/scoring.h"
@@ -50,20 +51,18 @@ typedef struct Scheduled {
 static ScoringKind db_schedule_kind_of(const DbView *view)
 {
     Config config;
-    Buffer path;
+    Path path;
     Buffer error;
     ScoringKind kind = SCORING_NONE;
-    buffer_init(&path, BUFFER_NO_LIMIT);
     buffer_init(&error, BUFFER_NO_LIMIT);
     if (config_init(&config) == RESULT_OK) {
-        if (buffer_printf(&path, "%s/../config.ini", view->db->path) == RESULT_OK &&
-            options_load(&config.options, buffer_string(&path), &error) == RESULT_OK &&
+        (void)file_path(&path, "%s/../config.ini", view->db->path);
+        if (options_load(&config.options, path.text, &error) == RESULT_OK &&
             config.schedule_order == ORDER_BEST_FIRST) {
             kind = scoring_kind_of((ScorerWord)config.score_scorer);
         }
         config_destroy(&config);
     }
-    buffer_destroy(&path);
     buffer_destroy(&error);
     return kind;
 }
@@ -72,15 +71,14 @@ static ScoringKind db_schedule_kind_of(const DbView *view)
 static void open_scores(const DbView *view, ScoreFile *file)
 {
     ScoringKind kind = db_schedule_kind_of(view);
-    Buffer path;
+    Path path;
     *file = (ScoreFile){.is_used = kind == SCORING_PAGERANK || kind == SCORING_HITS};
     if (!file->is_used) {
         return;
     }
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    (void)buffer_printf(&path, "%s/%s", view->db->path,
-                        kind == SCORING_PAGERANK ? "pr.bin" : "hits_a2.bin");
-    int fd = open(buffer_string(&path), O_RDONLY | O_CLOEXEC);
+    (void)file_path(&path, "%s/%s", view->db->path,
+                    kind == SCORING_PAGERANK ? "pr.bin" : "hits_a2.bin");
+    int fd = open(path.text, O_RDONLY | O_CLOEXEC);
     struct stat st = {.st_size = 0};
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
         void *memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
@@ -93,7 +91,6 @@ static void open_scores(const DbView *view, ScoreFile *file)
     if (fd >= 0) {
         (void)close(fd);
     }
-    buffer_destroy(&path);
 }
 
 static void close_scores(ScoreFile *file)

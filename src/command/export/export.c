@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory/file.h"
 #include "command/export/host_export.h"
 #include "command/export/link_export.h"
 #include "command/export/page_export.h"
@@ -155,17 +156,16 @@ static void show_progress(void *context, uint64_t done, uint64_t total, uint64_t
 static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
 {
     OutputFile output;
-    Buffer archive;
+    Path archive;
     PageExportOptions *options = &command->options;
     Result rc = output_file_open(&output, "export", command->output);
     if (rc != RESULT_OK) {
         return EXIT_IO;
     }
-    buffer_init(&archive, BUFFER_NO_LIMIT);
-    (void)buffer_printf(&archive, "%s/warc", command->directory);
+    (void)file_path(&archive, "%s/warc", command->directory);
     options->directory = command->directory;
     options->agents = command->agents;
-    options->archive = command->no_archive ? NULL : buffer_string(&archive);
+    options->archive = command->no_archive ? NULL : archive.text;
     progress_begin(&command->progress, "export", "rows", progress_is_wanted(command->output),
                    stderr, mono_now());
     options->file = output.file;
@@ -180,7 +180,6 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
         output.is_gone = true;
     }
     rc = output_file_close(&output, rc);
-    buffer_destroy(&archive);
     progress_end(&command->progress);
     return short_read_signal() != 0 ? 128 + short_read_signal() : exit_status_of(rc);
 }

@@ -74,7 +74,7 @@ static Result forget_wait(ForgetOrder *forget, long told)
         }
     }
     Path path;
-    FILE *file = fopen(path_set(&path, "%s/" FORGET_TOLD, forget->directory), "re");
+    FILE *file = fopen(file_path(&path, "%s/" FORGET_TOLD, forget->directory), "re");
     char line[1024];
     if (file != NULL && fseek(file, told, SEEK_SET) == 0) {
         while (!forget->quiet && fgets(line, sizeof line, file) != NULL) {
@@ -91,7 +91,7 @@ static long forget_told_bytes(const char *directory)
 {
     struct stat st;
     Path path;
-    return stat(path_set(&path, "%s/" FORGET_TOLD, directory), &st) == 0 ? (long)st.st_size : 0;
+    return stat(file_path(&path, "%s/" FORGET_TOLD, directory), &st) == 0 ? (long)st.st_size : 0;
 }
 
 /* Nothing of it is written any more from the tombstones on; then the crawl stops, erases, and

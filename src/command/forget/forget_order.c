@@ -215,13 +215,13 @@ static Result text_file(ForgetTexts *texts, const char *name)
 {
     Path from, to;
     uint64_t lines = 0;
-    FILE *in = fopen(path_set(&from, "%s/%s", texts->directory, name), "re");
+    FILE *in = fopen(file_path(&from, "%s/%s", texts->directory, name), "re");
     if (in == NULL) {
         return result_of_errno(errno);
     }
     Result rc = RESULT_OK;
     if (text_is_text(in)) {
-        (void)path_set(&to, "%s/%s", texts->staging, name);
+        (void)file_path(&to, "%s/%s", texts->staging, name);
         rc = text_write(texts, name, in, to.text, &lines);
     } else {
         texts->untouched++;
@@ -256,7 +256,7 @@ static Result text_visit(void *texts, const char *name)
 
 static Result forget_texts(ForgetTexts *texts)
 {
-    Result rc = folder_walk(texts->directory, text_visit, texts);
+    Result rc = file_walk(texts->directory, text_visit, texts);
     return rc == RESULT_OK ? buffer_append_string(texts->actions, "drop\tcrawl.pending\n") : rc;
 }
 
@@ -269,7 +269,7 @@ static Result forget_texts(ForgetTexts *texts)
 static bool forget_has(const char *directory, const char *name)
 {
     Path path;
-    return file_exists(path_set(&path, "%s/%s", directory, name));
+    return file_exists(file_path(&path, "%s/%s", directory, name));
 }
 
 bool forget_order_is_due(const char *directory)
@@ -289,7 +289,7 @@ static Result forget_put_file(const char *directory, const char *name, const Buf
 {
     Path path;
     Result rc =
-        file_replace(path_set(&path, "%s/%s", directory, name), buffer_string(text), text->length);
+        file_replace(file_path(&path, "%s/%s", directory, name), buffer_string(text), text->length);
     return rc == RESULT_OK ? rc : forget_fail(error, path.text);
 }
 
@@ -299,7 +299,7 @@ Result forget_order_write(ForgetOrder *forget)
 {
     Path folder;
     Buffer text;
-    if (mkdir(path_set(&folder, "%s/forget", forget->directory), 0700) != 0 && errno != EEXIST) {
+    if (mkdir(file_path(&folder, "%s/forget", forget->directory), 0700) != 0 && errno != EEXIST) {
         return forget_fail(&forget->error, folder.text);
     }
     buffer_init(&text, BUFFER_NO_LIMIT);
@@ -372,7 +372,7 @@ static Result forget_check_sieve(ForgetOrder *forget, MDB_txn *txn, MDB_dbi craw
     Path path;
     Result rc = sieve_state_read(txn, crawl, &state);
     if (rc == RESULT_OK && forget_has(forget->directory, SIEVE_DIRECTORY)) {
-        (void)path_set(&path, "%s/" SIEVE_DIRECTORY, forget->directory);
+        (void)file_path(&path, "%s/" SIEVE_DIRECTORY, forget->directory);
         rc = sieve_walk_urls(path.text, &state, forget_see_waiting, &waiting);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
@@ -393,7 +393,7 @@ static Result forget_settle_warc(ForgetOrder *forget, MDB_txn *txn)
     WarcEnd end = {.n = 0};
     Warc *warc = NULL;
     Path path;
-    WarcOptions options = {.directory = path_set(&path, "%s/warc", forget->directory)};
+    WarcOptions options = {.directory = file_path(&path, "%s/warc", forget->directory)};
     Result rc = file_exists(path.text) ? warc_end_get(txn, &end) : RESULT_NOT_FOUND;
     if (rc == RESULT_OK) {
         rc = warc_open(&warc, &options, &end);
@@ -452,7 +452,7 @@ static Result forget_prepare(ForgetOrder *forget)
     uint64_t serial = 0;
     Path path;
     PageDBOptions options = {.no_create = true};
-    (void)path_set(&path, "%s/crawl.mdb", forget->directory);
+    (void)file_path(&path, "%s/crawl.mdb", forget->directory);
     Result rc = page_db_open(&db, path.text, &options) == page_db_error_ok &&
                         page_db_txn_begin(db, true, &txn) == page_db_error_ok
                     ? RESULT_OK
@@ -528,13 +528,13 @@ static Result forget_write(ForgetOrder *forget)
     Path staging, mdb, warc;
     WarcEnd end = {.n = 0};
     Buffer *error = &forget->error;
-    folder_remove(path_set(&staging, "%s/" STAGING, forget->directory));
+    file_remove(file_path(&staging, "%s/" STAGING, forget->directory));
     if (mkdir(staging.text, 0700) != 0) {
         return forget_fail(error, staging.text);
     }
-    (void)path_set(&mdb, "%s/crawl.mdb", forget->directory);
+    (void)file_path(&mdb, "%s/crawl.mdb", forget->directory);
     ForgetArchive archive = {.database = &database,
-                             .warc = path_set(&warc, "%s/warc", forget->directory),
+                             .warc = file_path(&warc, "%s/warc", forget->directory),
                              .staging = staging.text,
                              .progress = &progress};
     ForgetTexts texts = {.targets = &forget->targets,
@@ -584,14 +584,14 @@ static Result forget_step(ForgetOrder *forget, char *line)
     }
     Path path, staged;
     if (strcmp(word, "drop") == 0) {
-        folder_remove(path_set(&path, "%s/%s", forget->directory, from));
+        file_remove(file_path(&path, "%s/%s", forget->directory, from));
         return file_exists(path.text) ? forget_fail(&forget->error, from) : RESULT_OK;
     }
     if (to == NULL) {
         return RESULT_DAMAGED;
     }
-    (void)path_set(&staged, "%s/" STAGING "/%s", forget->directory, from);
-    (void)path_set(&path, "%s/%s", forget->directory, to);
+    (void)file_path(&staged, "%s/" STAGING "/%s", forget->directory, from);
+    (void)file_path(&path, "%s/%s", forget->directory, to);
     return rename(staged.text, path.text) == 0 || errno == ENOENT ? RESULT_OK
                                                                   : forget_fail(&forget->error, to);
 }
@@ -602,7 +602,7 @@ static Result forget_sync(ForgetOrder *forget)
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < sizeof folders / sizeof *folders; i++) {
         Path path;
-        if (file_exists(path_set(&path, "%s/%s", forget->directory, folders[i]))) {
+        if (file_exists(file_path(&path, "%s/%s", forget->directory, folders[i]))) {
             rc = warc_files_sync_directory(path.text);
         }
     }
@@ -613,7 +613,7 @@ static Result forget_sync(ForgetOrder *forget)
 static void forget_tell(ForgetOrder *forget)
 {
     Path path;
-    FILE *file = fopen(path_set(&path, "%s/" FORGET_TOLD, forget->directory), "ae");
+    FILE *file = fopen(file_path(&path, "%s/" FORGET_TOLD, forget->directory), "ae");
     if (file != NULL) {
         (void)fputs(buffer_string(&forget->told), file);
         (void)fclose(file);
@@ -631,7 +631,7 @@ static Result forget_apply(ForgetOrder *forget)
     char *save = NULL;
     buffer_init(&text, BUFFER_NO_LIMIT);
     Path path;
-    Result rc = file_read(path_set(&path, "%s/" READY, forget->directory), &text);
+    Result rc = file_read(file_path(&path, "%s/" READY, forget->directory), &text);
     char *line = rc == RESULT_OK && text.length > 0 ? strtok_r(text.data, "\n", &save) : NULL;
     buffer_reset(&forget->told);
     for (; rc == RESULT_OK && line != NULL; line = strtok_r(NULL, "\n", &save)) {
@@ -648,7 +648,7 @@ static Result forget_apply(ForgetOrder *forget)
     forget_tell(forget);
     const char *const rest[] = {STAGING, ORDER, READY, "forget"};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
-        folder_remove(path_set(&path, "%s/%s", forget->directory, rest[i]));
+        file_remove(file_path(&path, "%s/%s", forget->directory, rest[i]));
     }
     return warc_files_sync_directory(forget->directory);
 }
@@ -663,7 +663,7 @@ Result forget_order_run(ForgetOrder *forget)
     buffer_init(&text, BUFFER_NO_LIMIT);
     forget_targets_destroy(&forget->targets);
     Path path;
-    Result rc = file_read(path_set(&path, "%s/" ORDER, forget->directory), &text);
+    Result rc = file_read(file_path(&path, "%s/" ORDER, forget->directory), &text);
     if (rc == RESULT_OK) {
         rc = forget_targets_read(&forget->targets, buffer_string(&text), &forget->error);
     }

@@ -102,7 +102,7 @@ static Result plan_crawl_run(Plan *plan, const CheckOptions *options, bool json)
     const ForecastInput input = {.history = &plan->history,
                                  .load = &plan->load,
                                  .config = config,
-                                 .directory_bytes = folder_bytes(view->directory),
+                                 .directory_bytes = file_bytes(view->directory),
                                  .database_bytes = plan->history.db_bytes,
                                  .disk_free = disk_free(view->directory),
                                  .limits_hold = is_running || names_limit(options),

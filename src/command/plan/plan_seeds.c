@@ -97,14 +97,10 @@ static Result take_refusal(PlanHosts *hosts, CrawlView *view, MDB_txn *txn,
 static Result read_log(PlanHosts *hosts, CrawlView *view, MDB_txn *txn)
 {
     LogReader *reader = NULL;
-    Buffer path;
+    Path path;
     const char *text = NULL;
     size_t length = 0;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/crawl.log", view->directory);
-    if (rc == RESULT_OK) {
-        rc = log_reader_open(&reader, buffer_string(&path));
-    }
+    Result rc = log_reader_open(&reader, file_path(&path, "%s/crawl.log", view->directory));
     while (rc == RESULT_OK && log_reader_next(reader, &text, &length)) {
         CrawlLogLine line;
         const char *why = NULL;
@@ -114,7 +110,6 @@ static Result read_log(PlanHosts *hosts, CrawlView *view, MDB_txn *txn)
         }
     }
     log_reader_close(reader);
-    buffer_destroy(&path);
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
@@ -595,8 +590,8 @@ static bool has_ended(int status)
 static int plan_seeds_make_folder(Path *folder)
 {
     const char *parent = getenv("TMPDIR");
-    (void)path_set(folder, "%s/ragno-plan-XXXXXX",
-                   parent == NULL || *parent == '\0' ? "/tmp" : parent);
+    (void)file_path(folder, "%s/ragno-plan-XXXXXX",
+                    parent == NULL || *parent == '\0' ? "/tmp" : parent);
     if (mkdtemp(folder->text) == NULL) {
         (void)fprintf(stderr, "ragno plan: %s cannot be made (TMPDIR)\n", folder->text);
         return EXIT_IO;
@@ -628,7 +623,7 @@ int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json)
             int told = plan_seeds_tell(&as_asked, folder.text, json, &all_open);
             status = plan_seeds_conclude(status, told, all_open);
         }
-        folder_remove(folder.text);
+        file_remove(folder.text);
     }
     config_destroy(&as_asked);
     config_destroy(&dry);

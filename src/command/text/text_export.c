@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "command/text/text_source.h"
 #include "page/tool/text_language.h"
 #include "command/text/text_run.h"
@@ -191,13 +192,9 @@ static bool text_export_ends_with(const char *text, const char *suffix)
 
 static int text_export_run(TextCommand *command)
 {
-    Buffer warc;
-    buffer_init(&warc, BUFFER_NO_LIMIT);
-    if (buffer_printf(&warc, "%s/warc", command->directory) != RESULT_OK) {
-        return EXIT_INTERNAL;
-    }
+    Path warc;
     TextRunOptions *options = &command->run;
-    options->warc_directory = warc.data;
+    options->warc_directory = file_path(&warc, "%s/warc", command->directory);
     options->pages.language = !command->no_language && text_language_load();
     if (command->output != NULL) {
         bool zstd = text_export_ends_with(command->output, ".zst");
@@ -219,7 +216,6 @@ static int text_export_run(TextCommand *command)
             text_export_summarize(command, &totals, started);
         }
     }
-    buffer_destroy(&warc);
     return text_export_status_of(rc, &totals.counts);
 }
 

@@ -229,7 +229,7 @@ static void read_status_file(TopFeed *feed)
 {
     Path path;
     buffer_reset(&feed->text);
-    (void)file_read(path_set(&path, "%s/status.json", feed->view->directory), &feed->text);
+    (void)file_read(file_path(&path, "%s/status.json", feed->view->directory), &feed->text);
 }
 
 static void top_feed_take_status(TopFeed *feed)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "command/verify/verify_missing.h"
 #include "command/verify/verify_run.h"
 #include "crawl/command_line.h"
@@ -65,11 +66,11 @@ static Result note_stored(Verify *verify)
     for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i += PAGES_PER_TXN) {
         MDB_txn *txn = NULL;
         uint64_t rest = verify->n_pages - i;
-        if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-            return RESULT_IO;
+        rc = verify_begin(verify, false, &txn);
+        if (rc == RESULT_OK) {
+            rc = note_stored_in(verify, txn, i, i + (rest < PAGES_PER_TXN ? rest : PAGES_PER_TXN));
+            page_db_txn_abort(verify->db, txn);
         }
-        rc = note_stored_in(verify, txn, i, i + (rest < PAGES_PER_TXN ? rest : PAGES_PER_TXN));
-        page_db_txn_abort(verify->db, txn);
     }
     return rc;
 }
@@ -77,22 +78,22 @@ static Result note_stored(Verify *verify)
 static Result snapshot(Verify *verify)
 {
     MDB_txn *txn = NULL;
-    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
+    Result rc = verify_begin(verify, false, &txn);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     verify->n_pages = page_db_n_pages(verify->db, txn);
     page_db_txn_abort(verify->db, txn);
-    verify->captured = calloc(verify->n_pages / 8 + 1, 1);
-    verify->stored = calloc(verify->n_pages / 8 + 1, 1);
-    verify->told = calloc(verify->n_pages / 8 + 1, 1);
+    verify->captured = verify_bits(verify->n_pages);
+    verify->stored = verify_bits(verify->n_pages);
+    verify->told = verify_bits(verify->n_pages);
     bool has_bits = verify->captured != NULL && verify->stored != NULL && verify->told != NULL;
-    Result rc = has_bits ? note_stored(verify) : RESULT_MEMORY;
-    if (rc == RESULT_OK && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        rc = RESULT_IO;
+    rc = has_bits ? note_stored(verify) : RESULT_MEMORY;
+    if (rc == RESULT_OK) {
+        rc = verify_begin(verify, false, &txn);
     }
     if (rc == RESULT_OK) {
-        rc = warc_end_get(txn, &verify->committed);
-        page_db_txn_abort(verify->db, txn);
+        rc = verify_end(verify, false, txn, warc_end_get(txn, &verify->committed));
     }
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
@@ -138,20 +139,20 @@ static Result open_database(Verify *verify, const char *path)
 Result verify_open_database(Verify *verify)
 {
     const char *directory = verify->options->directory;
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/crawl.mdb", directory);
+    Path path;
+    Result rc = RESULT_OK;
     bool exists = crawl_store_exists(directory);
     if (!exists && crawl_store_has_run(directory)) {
         verify_problem(verify, VERIFY_DATABASE,
                        "data.mdb is missing or empty; it can only be restored from a backup; the "
                        "WARC files are not affected");
-    } else if (rc == RESULT_OK && exists) {
+    } else if (exists) {
         verify->beside = !verify->options->repair && crawl_store_owner(directory) != 0;
-        rc = verify_open_check_file(verify, path.data);
-        rc = rc == RESULT_OK ? open_database(verify, path.data) : rc;
+        rc = verify_open_check_file(verify, file_path(&path, "%s/crawl.mdb", directory));
+        if (rc == RESULT_OK) {
+            rc = open_database(verify, path.text);
+        }
     }
-    buffer_destroy(&path);
     return rc;
 }
 
@@ -182,25 +183,23 @@ static Result check_settings(Verify *verify, const char *path)
 
 Result verify_config(Verify *verify)
 {
-    Buffer path;
+    Path path;
     if (!crawl_store_has_run(verify->options->directory)) {
         return RESULT_OK;
     }
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/" VERIFY_CONFIG, verify->options->directory);
-    ConfigFile found = rc == RESULT_OK ? config_file_look(path.data) : CONFIG_FILE_WHOLE;
+    (void)file_path(&path, "%s/" VERIFY_CONFIG, verify->options->directory);
+    ConfigFile found = config_file_look(path.text);
     if (found == CONFIG_FILE_NONE) {
         verify_problem(verify, VERIFY_CONFIG,
                        "is missing or empty; give its settings to the next start with -c FILE");
-    } else if (rc == RESULT_OK) {
-        rc = check_settings(verify, path.data);
+        return RESULT_OK;
     }
+    Result rc = check_settings(verify, path.text);
     if (found == CONFIG_FILE_CUT) {
         verify_problem(verify, VERIFY_CONFIG,
                        "does not end as ragno wrote it: it was cut or edited; settings that are "
                        "missing have their defaults");
     }
-    buffer_destroy(&path);
     return rc;
 }
 
@@ -209,12 +208,15 @@ Result verify_config(Verify *verify)
 static Result verify_all(Verify *verify)
 {
     Result rc = verify_moved(verify);
-    rc = rc == RESULT_OK ? verify_config(verify) : rc;
-    rc = rc == RESULT_OK ? verify_open_database(verify) : rc;
-    if (rc != RESULT_OK) {
-        return rc;
+    if (rc == RESULT_OK) {
+        rc = verify_config(verify);
     }
-    rc = verify_files(verify);
+    if (rc == RESULT_OK) {
+        rc = verify_open_database(verify);
+    }
+    if (rc == RESULT_OK) {
+        rc = verify_files(verify);
+    }
     if (verify->db == NULL) {
         return rc;
     }
@@ -251,9 +253,8 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     options.repair = options.repair || options.refetch;
     Verify verify = {.options = &options, .counts = counts};
     *counts = (VerifyCounts){.files = 0};
-    Buffer directory;
+    Path warc;
     CrawlStore store;
-    buffer_init(&directory, BUFFER_NO_LIMIT);
     buffer_init(&verify.line, BUFFER_NO_LIMIT);
     buffer_init(&verify.url, BUFFER_NO_LIMIT);
     map_init(&verify.originals);
@@ -263,10 +264,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     buffer_init(&verify.moved, BUFFER_NO_LIMIT);
     buffer_init(&verify.missing, BUFFER_NO_LIMIT);
     Result rc = verify_lock(&options, &store);
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(&directory, "%s/warc", options.directory);
-        verify.warc_directory = directory.data;
-    }
+    verify.warc_directory = file_path(&warc, "%s/warc", options.directory);
     if (rc == RESULT_OK) {
         rc = verify_all(&verify);
     }
@@ -290,7 +288,6 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     buffer_destroy(&verify.untried);
     buffer_destroy(&verify.moved);
     buffer_destroy(&verify.missing);
-    buffer_destroy(&directory);
     buffer_destroy(&verify.line);
     buffer_destroy(&verify.url);
     return rc;

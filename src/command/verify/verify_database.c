@@ -426,23 +426,19 @@ Result verify_database(Verify *verify)
 {
     Database database = {.verify = verify};
     bool repair = verify->options->repair;
-    if (page_db_txn_begin(verify->db, !repair, &database.txn) != page_db_error_ok) {
-        return RESULT_IO;
+    Result rc = verify_begin(verify, repair, &database.txn);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     verify->n_pages = page_db_n_pages(verify->db, database.txn);
     database.n_hosts = page_db_n_hosts(verify->db, database.txn);
-    database.scheduled = calloc(verify->n_pages / 8 + 1, 1);
+    database.scheduled = verify_bits(verify->n_pages);
     database.tallies = calloc((size_t)database.n_hosts + 1, sizeof *database.tallies);
     database.states = calloc((size_t)database.n_hosts + 1, 1);
-    Result rc = database.scheduled == NULL || database.tallies == NULL || database.states == NULL
-                    ? RESULT_MEMORY
-                    : verify_database_check(&database);
-    if (rc == RESULT_OK && repair) {
-        rc = page_db_txn_commit(verify->db, database.txn) == page_db_error_ok ? RESULT_OK
-                                                                              : RESULT_FULL;
-    } else {
-        page_db_txn_abort(verify->db, database.txn);
-    }
+    rc = database.scheduled == NULL || database.tallies == NULL || database.states == NULL
+             ? RESULT_MEMORY
+             : verify_database_check(&database);
+    rc = verify_end(verify, repair, database.txn, rc);
     schedule_close(database.schedule);
     host_table_close(database.hosts);
     free(database.scheduled);
@@ -511,9 +507,9 @@ static Result verify_keys_begin(Keys *keys, MDB_txn *txn)
     PageKeysCheck *check = &keys->check;
     check->n_pages = page_db_n_pages(verify->db, txn);
     keys->n_hosts = page_db_n_hosts(verify->db, txn);
-    check->found = calloc(check->n_pages / 8 + 1, 1);
-    keys->vouched = calloc(keys->n_hosts / 8 + 1, 1);
-    keys->nameless = calloc(keys->n_hosts / 8 + 1, 1);
+    check->found = verify_bits(check->n_pages);
+    keys->vouched = verify_bits(keys->n_hosts);
+    keys->nameless = verify_bits(keys->n_hosts);
     if (check->found == NULL || keys->vouched == NULL || keys->nameless == NULL) {
         return RESULT_MEMORY;
     }
@@ -529,22 +525,24 @@ static Result verify_keys_begin(Keys *keys, MDB_txn *txn)
 /* In short transactions, since it may run beside a crawl. */
 static Result verify_keys_look(Keys *keys)
 {
-    MDB_txn *txn = NULL;
-    PageDB *db = keys->verify->db;
     Result rc = RESULT_OK;
     uint64_t next = 0;
     do {
-        if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
-            return RESULT_IO;
+        MDB_txn *txn = NULL;
+        rc = verify_begin(keys->verify, false, &txn);
+        if (rc != RESULT_OK) {
+            return rc;
         }
-        rc = next == 0 ? verify_keys_begin(keys, txn) : RESULT_OK;
+        if (next == 0) {
+            rc = verify_keys_begin(keys, txn);
+        }
         if (rc == RESULT_OK) {
             uint64_t n_pages = keys->check.n_pages;
             uint64_t end = next + PAGES_PER_TXN < n_pages ? next + PAGES_PER_TXN : n_pages;
             verify_keys_check_pages(keys, txn, next, end);
             next = end;
         }
-        page_db_txn_abort(db, txn);
+        rc = verify_end(keys->verify, false, txn, rc);
     } while (rc == RESULT_OK && next < keys->check.n_pages);
     return rc;
 }
@@ -558,7 +556,7 @@ static Result mend_pages(Keys *keys, MDB_txn *txn)
     if (keys->n_unfound == 0 && check->n_keys == check->n_pages) {
         return RESULT_OK;
     }
-    check->named = calloc(check->n_pages / 8 + 1, 1);
+    check->named = verify_bits(check->n_pages);
     Result rc = check->named == NULL ? RESULT_MEMORY : page_keys_mend(verify->db, txn, check);
     if (rc == RESULT_OK && check->n_added + check->n_removed > 0) {
         verify_repaired(verify, VERIFY_DATABASE,
@@ -602,17 +600,15 @@ static Result mend_hosts(Keys *keys, MDB_txn *txn)
 static Result verify_keys_mend(Keys *keys)
 {
     MDB_txn *txn = NULL;
-    PageDB *db = keys->verify->db;
-    if (page_db_txn_begin(db, false, &txn) != page_db_error_ok) {
-        return RESULT_IO;
+    Result rc = verify_begin(keys->verify, true, &txn);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    Result rc = mend_pages(keys, txn);
-    rc = rc == RESULT_OK ? mend_hosts(keys, txn) : rc;
+    rc = mend_pages(keys, txn);
     if (rc == RESULT_OK) {
-        return page_db_txn_commit(db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
+        rc = mend_hosts(keys, txn);
     }
-    page_db_txn_abort(db, txn);
-    return rc;
+    return verify_end(keys->verify, true, txn, rc);
 }
 
 Result verify_keys(Verify *verify)

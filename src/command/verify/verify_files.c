@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "command/verify/verify_missing.h"
 #include "command/verify/verify_run.h"
 #include "store/pages/page_db.h"
@@ -188,15 +189,19 @@ Result verify_captures(Verify *verify)
     Schedule *schedule = NULL;
     uint64_t lost = 0;
     const VerifyOptions *options = verify->options;
-    if (page_db_txn_begin(verify->db, !options->repair, &txn) != page_db_error_ok) {
-        return RESULT_IO;
+    Result rc = verify_begin(verify, options->repair, &txn);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    Result rc = options->refetch ? schedule_open(&schedule, txn, NULL, page_db_journal(verify->db))
-                                 : RESULT_OK;
+    if (options->refetch) {
+        rc = schedule_open(&schedule, txn, NULL, page_db_journal(verify->db));
+    }
     if (rc == RESULT_OK) {
         rc = find_lost(verify, txn, schedule, &lost);
     }
-    rc = rc == RESULT_OK ? verify_unlisted(verify, txn) : rc;
+    if (rc == RESULT_OK) {
+        rc = verify_unlisted(verify, txn);
+    }
     if (rc == RESULT_OK && options->refetch && lost > 0) {
         verify_repaired(verify, VERIFY_DATABASE, "%" PRIu64 " pages scheduled to be fetched again",
                         lost);
@@ -204,11 +209,7 @@ Result verify_captures(Verify *verify)
     if (rc == RESULT_OK && options->repair && (verify->lost_records || lost > 0)) {
         rc = forget_payloads(verify, txn);
     }
-    if (rc == RESULT_OK && options->repair) {
-        rc = page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
-    } else {
-        page_db_txn_abort(verify->db, txn);
-    }
+    rc = verify_end(verify, options->repair, txn, rc);
     schedule_close(schedule);
     return rc;
 }
@@ -352,60 +353,39 @@ static Result settle_index(Verify *verify, const WarcFile *file, const char *exp
 
 /* ---- files ---- */
 
-static Result copy_from(int from, uint64_t offset, int to)
-{
-    char bytes[16384];
-    ssize_t n = pread(from, bytes, sizeof bytes, (off_t)offset);
-    while (n > 0) {
-        if (write(to, bytes, (size_t)n) != n) {
-            return RESULT_FULL;
-        }
-        offset += (uint64_t)n;
-        n = pread(from, bytes, sizeof bytes, (off_t)offset);
-    }
-    return n == 0 && fsync(to) == 0 ? RESULT_OK : RESULT_IO;
-}
-
 /* Puts the committed end back to what is left of a file that was cut. */
 static Result verify_files_set_end(Verify *verify)
 {
     MDB_txn *txn = NULL;
-    if (page_db_txn_begin(verify->db, false, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    Result rc = warc_end_put(txn, &verify->committed);
-    if (rc != RESULT_OK) {
-        page_db_txn_abort(verify->db, txn);
-        return rc;
-    }
-    return page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
+    Result rc = verify_begin(verify, true, &txn);
+    return rc == RESULT_OK ? verify_end(verify, true, txn, warc_end_put(txn, &verify->committed))
+                           : rc;
 }
 
 /* Moves what follows the last whole record to NAME.damaged. The committed end goes back first: a
  * database that refers to less than there is does no harm. */
 static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64_t end)
 {
-    Buffer path;
-    Buffer aside;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    buffer_init(&aside, BUFFER_NO_LIMIT);
+    Path path, aside;
+    Result rc = RESULT_OK;
     verify->lost_records = true;
-    Result rc = warc_path(&path, verify->warc_directory, file->name, file->open);
-    rc = rc == RESULT_OK
-             ? buffer_printf(&aside, "%s/%s.damaged", verify->warc_directory, file->name)
-             : rc;
     for (unsigned i = 0; i < verify->committed.n && rc == RESULT_OK && verify->db != NULL; i++) {
         if (verify->committed.at[i].file == file->serial && end < verify->committed.at[i].offset) {
             verify->committed.at[i].offset = end;
             rc = verify_files_set_end(verify);
         }
     }
-    int from = rc == RESULT_OK ? open(path.data, O_RDWR | O_CLOEXEC) : -1;
-    int to = from < 0 ? -1 : open(aside.data, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (rc == RESULT_OK) {
-        rc = to < 0 ? RESULT_IO : copy_from(from, end, to);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK && (ftruncate(from, (off_t)end) != 0 || fsync(from) != 0)) {
+    (void)file_path(&path, "%s/%s%s", verify->warc_directory, file->name,
+                    file->open ? WARC_OPEN_SUFFIX : "");
+    (void)file_path(&aside, "%s/%s.damaged", verify->warc_directory, file->name);
+    int from = open(path.text, O_RDWR | O_CLOEXEC);
+    int to = from < 0 ? -1 : open(aside.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    rc = to < 0 ? RESULT_IO : file_copy(from, end, UINT64_MAX, to);
+    if (rc == RESULT_OK &&
+        (fsync(to) != 0 || ftruncate(from, (off_t)end) != 0 || fsync(from) != 0)) {
         rc = RESULT_IO;
     }
     if (rc == RESULT_OK) {
@@ -420,53 +400,42 @@ static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64
     if (to >= 0) {
         (void)close(to);
     }
-    buffer_destroy(&path);
-    buffer_destroy(&aside);
     return rc;
 }
 
 /* Temporary files live beside the WARC, where there is room for an index. */
 static Result verify_file(Verify *verify, const WarcFile *file)
 {
-    Buffer journal;
-    Buffer expected;
+    Path journal, expected;
     WarcReader *reader = NULL;
     Tail tail = {.broken = false};
-    buffer_init(&journal, BUFFER_NO_LIMIT);
-    buffer_init(&expected, BUFFER_NO_LIMIT);
     uint64_t before = verify->counts->problems;
     uint64_t records = verify->counts->records;
-    Result rc = buffer_printf(&journal, "%s/%s.verify", verify->warc_directory, file->name);
+    (void)file_path(&expected, "%s/%s.expected", verify->warc_directory, file->name);
+    FILE *out =
+        fopen(file_path(&journal, "%s/%s.verify", verify->warc_directory, file->name), "wbe");
+    Result rc = out == NULL ? result_of_errno(errno)
+                            : warc_reader_open_in(&reader, verify->warc_directory, file->name);
     if (rc == RESULT_OK) {
-        rc = buffer_printf(&expected, "%s/%s.expected", verify->warc_directory, file->name);
+        rc = verify_files_read_file(verify, file, reader, out, &tail);
     }
-    if (rc == RESULT_OK) {
-        rc = warc_reader_open_in(&reader, verify->warc_directory, file->name);
-    }
-    if (rc == RESULT_OK) {
-        FILE *out = fopen(journal.data, "wbe");
-        rc = out == NULL ? result_of_errno(errno)
-                         : verify_files_read_file(verify, file, reader, out, &tail);
-        if (out != NULL && fclose(out) != 0 && rc == RESULT_OK) {
-            rc = result_of_errno(errno);
-        }
+    if (out != NULL && fclose(out) != 0 && rc == RESULT_OK) {
+        rc = result_of_errno(errno);
     }
     if (rc == RESULT_OK && !file->open) {
-        rc = cdxj_sort(journal.data, expected.data, SORT_BYTES);
-        rc = rc == RESULT_OK ? settle_index(verify, file, expected.data) : rc;
+        rc = cdxj_sort(journal.text, expected.text, SORT_BYTES);
+        if (rc == RESULT_OK) {
+            rc = settle_index(verify, file, expected.text);
+        }
     }
     warc_reader_close(reader);
     if (rc == RESULT_OK && tail.broken && tail.offset > 0 && verify->options->repair) {
         rc = verify_files_cut_tail(verify, file, tail.offset);
     }
-    if (journal.length > 0) {
-        (void)unlink(journal.data);
-    }
+    (void)unlink(journal.text);
     (void)fprintf(verify->options->out, "file\t%s\t%" PRIu64 " records\t%s%s\n", file->name,
                   verify->counts->records - records,
                   verify->counts->problems == before ? "ok" : "bad", file->open ? ", open" : "");
-    buffer_destroy(&journal);
-    buffer_destroy(&expected);
     verify->counts->files++;
     return rc;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "crawl/crawl_store.h"
 #include "frontier/sieve/sieve.h"
 #include "store/check/page_links_check.h"
@@ -99,18 +100,13 @@ static void verify_relink_ignore_skipped(void *context, const SkippedLink *link)
 
 static Result verify_relink_load_config(VerifyRelink *relink)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/config.ini", relink->verify->options->directory);
-    if (rc == RESULT_OK && access(path.data, R_OK) != 0) {
-        rc = RESULT_NOT_FOUND;
+    Path path;
+    CheckOptions options = {
+        .file = file_path(&path, "%s/config.ini", relink->verify->options->directory)};
+    if (access(path.text, R_OK) != 0) {
+        return RESULT_NOT_FOUND;
     }
-    if (rc == RESULT_OK) {
-        CheckOptions options = {.file = path.data};
-        rc = check_options_load(&options, &relink->config) == 0 ? RESULT_OK : RESULT_INVALID;
-    }
-    buffer_destroy(&path);
-    return rc;
+    return check_options_load(&options, &relink->config) == 0 ? RESULT_OK : RESULT_INVALID;
 }
 
 /* Scope, filters and score rules. */
@@ -260,18 +256,18 @@ static Result verify_relink_begin(VerifyRelink *relink)
 {
     MDB_txn *txn = NULL;
     CrawlTotals totals;
-    PageDB *db = relink->verify->db;
-    if (page_db_txn_begin(db, false, &txn) != page_db_error_ok) {
-        return RESULT_IO;
+    Result rc = verify_begin(relink->verify, true, &txn);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    Result rc = ingest_read_totals(txn, relink->store.tables.crawl, &totals);
+    rc = ingest_read_totals(txn, relink->store.tables.crawl, &totals);
     if (rc == RESULT_OK) {
         rc = batch_init(&relink->batch, &relink->options, &relink->store.tables, relink->log,
                         &totals, txn, NULL, 0);
         relink->begun = true;
     }
     if (rc != RESULT_OK) {
-        page_db_txn_abort(db, txn);
+        page_db_txn_abort(relink->verify->db, txn);
     }
     return rc;
 }
@@ -399,7 +395,7 @@ static Result verify_relink_schedule(VerifyRelink *relink, uint64_t index, const
 
 Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages)
 {
-    Buffer path;
+    Path path;
     SieveState state;
     DrumRecovery found = {.generations = 0};
     MDB_dbi crawl = 0;
@@ -407,12 +403,9 @@ Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_p
         return RESULT_OK; /* PageDB alone: never had a sieve */
     }
     Result rc = sieve_state_read(txn, crawl, &state);
-    buffer_init(&path, BUFFER_NO_LIMIT);
     if (rc == RESULT_OK) {
-        rc = buffer_printf(&path, "%s/" SIEVE_DIRECTORY, verify->options->directory);
-    }
-    if (rc == RESULT_OK) {
-        rc = sieve_walk(buffer_string(&path), &state, waiting, n_pages, &found);
+        (void)file_path(&path, "%s/" SIEVE_DIRECTORY, verify->options->directory);
+        rc = sieve_walk(path.text, &state, waiting, n_pages, &found);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
         if (rc != RESULT_OK) {
             verify_problem(verify, SIEVE_DIRECTORY, "bucket files could not be read: %s",
@@ -425,7 +418,6 @@ Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_p
                        " links or more; %" PRIu64 " wait",
                        found.damaged_bytes, found.damaged_elements, found.elements);
     }
-    buffer_destroy(&path);
     return rc;
 }
 
@@ -616,25 +608,20 @@ static Result look_in_transaction(Lists *lists)
     Verify *verify = lists->verify;
     MDB_txn *txn = NULL;
     bool repairs = verify->options->repair;
-    if (page_db_txn_begin(verify->db, !repairs, &txn) != page_db_error_ok) {
-        return RESULT_IO;
+    Result rc = verify_begin(verify, repairs, &txn);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    size_t bytes = 0;
     lists->n_pages = page_db_n_pages(verify->db, txn);
-    bytes = lists->n_pages / 8 + 1;
-    lists->crawled = calloc(bytes, 1);
-    lists->needed = calloc(bytes, 1);
-    lists->waiting = calloc(bytes, 1);
-    lists->listed = calloc(bytes, 1);
-    Result rc = lists->crawled == NULL || lists->needed == NULL || lists->waiting == NULL ||
-                        lists->listed == NULL
-                    ? RESULT_MEMORY
-                    : verify_links_look(lists, txn);
-    if (rc == RESULT_OK && repairs) {
-        return page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
-    }
-    page_db_txn_abort(verify->db, txn);
-    return rc;
+    lists->crawled = verify_bits(lists->n_pages);
+    lists->needed = verify_bits(lists->n_pages);
+    lists->waiting = verify_bits(lists->n_pages);
+    lists->listed = verify_bits(lists->n_pages);
+    rc = lists->crawled == NULL || lists->needed == NULL || lists->waiting == NULL ||
+                 lists->listed == NULL
+             ? RESULT_MEMORY
+             : verify_links_look(lists, txn);
+    return verify_end(verify, repairs, txn, rc);
 }
 
 Result verify_links(Verify *verify)

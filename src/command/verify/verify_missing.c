@@ -6,16 +6,15 @@
 #include "command/verify/verify_missing.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/memory/file.h"
 #include "store/archive/warc_files.h"
 #include "store/cdxj/cdxj.h"
 #include "store/pages/page_db_read.h"
@@ -43,42 +42,33 @@ typedef struct Walk {
 
 /* Looked for on the disk, since a running crawl has finished files after they were listed; first as
  * open, since it may finish one between two looks. */
-static bool has_warc(const char *directory, const char *index, Buffer *path)
+static bool has_warc(const char *directory, const char *index)
 {
     static const WarcCompression kinds[] = {WARC_GZIP, WARC_ZSTD};
     static const char *const ends[] = {WARC_OPEN_SUFFIX, ""};
     int stem = (int)(strlen(index) - strlen(INDEX_SUFFIX));
     for (size_t i = 0; i < 4; i++) {
-        buffer_reset(path);
-        if (buffer_printf(path, "%s/%.*s.warc%s%s", directory, stem, index,
-                          warc_compression_suffix(kinds[i / 2]), ends[i % 2]) == RESULT_OK &&
-            access(buffer_string(path), F_OK) == 0) {
+        Path path;
+        if (file_exists(file_path(&path, "%s/%.*s.warc%s%s", directory, stem, index,
+                                  warc_compression_suffix(kinds[i / 2]), ends[i % 2]))) {
             return true;
         }
     }
     return false;
 }
 
-/* Appends the names of indices without a WARC file, each with its NUL. */
-static Result list_orphans(const Verify *verify, Buffer *names)
+/* Indices without a WARC file. */
+typedef struct Orphans {
+    const char *directory;
+    Buffer names; /* each with its NUL */
+} Orphans;
+
+static Result orphans_visit(void *context, const char *name)
 {
-    Buffer path;
-    DIR *dir = opendir(verify->warc_directory);
-    if (dir == NULL) {
-        return errno == ENOENT ? RESULT_OK : result_of_errno(errno);
-    }
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
-    const struct dirent *entry = NULL;
-    while (rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
-        if (warc_name_ends_with(entry->d_name, INDEX_SUFFIX) &&
-            !has_warc(verify->warc_directory, entry->d_name, &path)) {
-            rc = buffer_append(names, entry->d_name, strlen(entry->d_name) + 1);
-        }
-    }
-    buffer_destroy(&path);
-    (void)closedir(dir);
-    return rc;
+    Orphans *orphans = context;
+    return warc_name_ends_with(name, INDEX_SUFFIX) && !has_warc(orphans->directory, name)
+               ? buffer_append(&orphans->names, name, strlen(name) + 1)
+               : RESULT_OK;
 }
 
 /* Whether the WARC file of an index is declared. */
@@ -100,8 +90,7 @@ static Result next_turn(Walk *walk)
         page_db_txn_abort(walk->verify->db, walk->txn);
         walk->txn = NULL;
     }
-    return page_db_txn_begin(walk->verify->db, true, &walk->txn) == page_db_error_ok ? RESULT_OK
-                                                                                     : RESULT_IO;
+    return verify_begin(walk->verify, false, &walk->txn);
 }
 
 static Result verify_missing_take_page(Walk *walk, WarcBytes url)
@@ -157,23 +146,18 @@ static Result verify_missing_read_index(Walk *walk, FILE *file, const char *name
 
 static Result verify_missing_look_at(Verify *verify, const char *index, bool is_moved)
 {
-    Buffer path;
+    Path path;
     Orphan orphan = {.file = index, .is_moved = is_moved};
     Walk walk = {.verify = verify, .orphan = &orphan};
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/%s", verify->warc_directory, index);
-    FILE *file = rc == RESULT_OK ? fopen(buffer_string(&path), "rbe") : NULL;
-    if (rc == RESULT_OK && file == NULL) {
-        rc = result_of_errno(errno);
+    FILE *file = fopen(file_path(&path, "%s/%s", verify->warc_directory, index), "rbe");
+    if (file == NULL) {
+        return result_of_errno(errno);
     }
-    rc = rc == RESULT_OK ? verify_missing_read_index(&walk, file, index) : rc;
-    if (file != NULL) {
-        (void)fclose(file);
-    }
+    Result rc = verify_missing_read_index(&walk, file, index);
+    (void)fclose(file);
     if (walk.txn != NULL) {
         page_db_txn_abort(verify->db, walk.txn);
     }
-    buffer_destroy(&path);
     int stem = (int)(strlen(index) - strlen(INDEX_SUFFIX));
     if (rc == RESULT_OK && is_moved) {
         (void)fprintf(verify->options->out,
@@ -313,17 +297,27 @@ static void find_ends(Verify *verify, const Buffer *numbers)
 
 Result verify_missing(Verify *verify, const WarcFileList *list)
 {
-    Buffer names;
+    Orphans orphans = {.directory = verify->warc_directory};
     Buffer numbers;
-    buffer_init(&names, BUFFER_NO_LIMIT);
+    buffer_init(&orphans.names, BUFFER_NO_LIMIT);
     buffer_init(&numbers, BUFFER_NO_LIMIT);
     Result rc = look_at_declarations(verify);
-    rc = rc == RESULT_OK ? list_orphans(verify, &names) : rc;
-    rc = rc == RESULT_OK ? look_at_orphans(verify, &names, true) : rc;
-    rc = rc == RESULT_OK ? look_at_orphans(verify, &names, false) : rc;
-    rc = rc == RESULT_OK ? list_numbers(list, &names, &numbers) : rc;
-    rc = rc == RESULT_OK ? note_numbers(verify, &numbers) : rc;
-    if (rc == RESULT_OK && access(verify->warc_directory, F_OK) == 0) {
+    if (rc == RESULT_OK) {
+        rc = file_walk(verify->warc_directory, orphans_visit, &orphans);
+    }
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = look_at_orphans(verify, &orphans.names, true);
+    }
+    if (rc == RESULT_OK) {
+        rc = look_at_orphans(verify, &orphans.names, false);
+    }
+    if (rc == RESULT_OK) {
+        rc = list_numbers(list, &orphans.names, &numbers);
+    }
+    if (rc == RESULT_OK) {
+        rc = note_numbers(verify, &numbers);
+    }
+    if (rc == RESULT_OK && file_exists(verify->warc_directory)) {
         find_ends(verify, &numbers);
     } else if (rc == RESULT_OK && warc_end_last(&verify->committed) > 0) {
         verify->is_folder_missing = true;
@@ -333,7 +327,7 @@ Result verify_missing(Verify *verify, const WarcFileList *list)
             "DIR --moved FILE...",
             (unsigned)warc_end_last(&verify->committed));
     }
-    buffer_destroy(&names);
+    buffer_destroy(&orphans.names);
     buffer_destroy(&numbers);
     return rc;
 }
@@ -388,82 +382,37 @@ static Result verify_moved_refuse(const char *file, const char *why)
     return RESULT_INVALID;
 }
 
-static Result copy_bytes(int from, int to)
+/* The index of the file is in warc/, or is copied there from beside the file: whole, or not at all.
+ */
+static Result fetch_index(Verify *verify, const char *file, const char *name, size_t stem)
 {
-    char bytes[16384];
-    ssize_t n = read(from, bytes, sizeof bytes);
-    while (n > 0) {
-        if (write(to, bytes, (size_t)n) != n) {
-            return RESULT_FULL;
-        }
-        n = read(from, bytes, sizeof bytes);
+    Path here, there;
+    Buffer index;
+    if (file_exists(
+            file_path(&here, "%s/%.*s" INDEX_SUFFIX, verify->warc_directory, (int)stem, name))) {
+        return RESULT_OK;
     }
-    return n == 0 && fsync(to) == 0 ? RESULT_OK : RESULT_IO;
-}
-
-/* Copies an index whole or not at all. */
-static Result copy_index(const char *from_path, const char *to_path)
-{
-    Buffer part;
-    buffer_init(&part, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&part, "%s.part", to_path);
-    int from = rc == RESULT_OK ? open(from_path, O_RDONLY | O_CLOEXEC) : -1;
-    if (rc == RESULT_OK && from < 0) {
+    (void)file_path(&there, "%.*s%.*s" INDEX_SUFFIX, (int)(name - file), file, (int)stem, name);
+    buffer_init(&index, BUFFER_NO_LIMIT);
+    Result rc = file_read(there.text, &index);
+    if (rc == RESULT_OK && mkdir(verify->warc_directory, 0755) != 0 && errno != EEXIST) {
         rc = result_of_errno(errno);
     }
-    int to = rc == RESULT_OK
-                 ? open(buffer_string(&part), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
-                 : -1;
     if (rc == RESULT_OK) {
-        rc = to < 0 ? result_of_errno(errno) : copy_bytes(from, to);
+        rc = file_replace(here.text, buffer_string(&index), index.length);
     }
-    if (from >= 0) {
-        (void)close(from);
-    }
-    if (to >= 0) {
-        (void)close(to);
-        if (rc == RESULT_OK && rename(buffer_string(&part), to_path) != 0) {
-            rc = result_of_errno(errno);
-        }
-        (void)unlink(buffer_string(&part)); /* gone already after success */
-    }
-    buffer_destroy(&part);
-    return rc;
-}
-
-/* The index of the file is in warc/, or is copied there from beside the file. */
-static Result fetch_index(Verify *verify, const char *file, const char *name)
-{
-    Buffer here;
-    Buffer there;
-    Buffer directory;
-    buffer_init(&here, BUFFER_NO_LIMIT);
-    buffer_init(&there, BUFFER_NO_LIMIT);
-    buffer_init(&directory, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&directory, "%.*s.", (int)(name - file), file); /* "a/." */
-    rc = rc != RESULT_OK ? rc : warc_index_path(&here, verify->warc_directory, name, false);
-    if (rc == RESULT_OK && access(buffer_string(&here), F_OK) != 0) {
-        rc = warc_index_path(&there, buffer_string(&directory), name, false);
-        if (rc == RESULT_OK && mkdir(verify->warc_directory, 0755) != 0 && errno != EEXIST) {
-            rc = result_of_errno(errno);
-        }
-        rc = rc == RESULT_OK ? copy_index(buffer_string(&there), buffer_string(&here)) : rc;
-        if (rc != RESULT_OK) {
-            rc = verify_moved_refuse(
-                file, "its index (.cdxj) is neither in warc/ nor beside it, or cannot be "
-                      "copied: it says what is in the file");
-        }
-    }
-    buffer_destroy(&here);
-    buffer_destroy(&there);
-    buffer_destroy(&directory);
-    return rc;
+    buffer_destroy(&index);
+    return rc == RESULT_OK
+               ? rc
+               : verify_moved_refuse(
+                     file, "its index (.cdxj) is neither in warc/ nor beside it, or cannot be "
+                           "copied: it says what is in the file");
 }
 
 static Result declare(Verify *verify, const char *file, FILE *list)
 {
     WarcCompression compression;
-    Buffer here;
+    Path here;
     const char *slash = strrchr(file, '/');
     const char *name = slash == NULL ? file : slash + 1;
     size_t stem = warc_compression_stem(name, &compression);
@@ -473,13 +422,10 @@ static Result declare(Verify *verify, const char *file, FILE *list)
     if (map_get(&verify->declared, verify_moved_key(name, stem)) != NULL) {
         return RESULT_OK;
     }
-    buffer_init(&here, BUFFER_NO_LIMIT);
-    Result rc = warc_path(&here, verify->warc_directory, name, false);
-    if (rc == RESULT_OK && access(buffer_string(&here), F_OK) == 0) {
-        rc = verify_moved_refuse(file, "it is in warc/");
+    if (file_exists(file_path(&here, "%s/%s", verify->warc_directory, name))) {
+        return verify_moved_refuse(file, "it is in warc/");
     }
-    buffer_destroy(&here);
-    rc = rc == RESULT_OK ? fetch_index(verify, file, name) : rc;
+    Result rc = fetch_index(verify, file, name, stem);
     if (rc == RESULT_OK && fprintf(list, "%s\n", name) < 0) {
         rc = RESULT_FULL;
     }
@@ -488,24 +434,20 @@ static Result declare(Verify *verify, const char *file, FILE *list)
 
 Result verify_moved(Verify *verify)
 {
-    Buffer path;
+    Path path;
     const VerifyOptions *options = verify->options;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/moved.txt", options->directory);
-    rc = rc == RESULT_OK ? read_names(verify, buffer_string(&path)) : rc;
-    FILE *list =
-        rc == RESULT_OK && options->n_moved > 0 ? fopen(buffer_string(&path), "abe") : NULL;
-    if (rc == RESULT_OK && options->n_moved > 0 && list == NULL) {
-        rc = result_of_errno(errno);
+    Result rc = read_names(verify, file_path(&path, "%s/moved.txt", options->directory));
+    if (rc != RESULT_OK || options->n_moved == 0) {
+        return rc;
+    }
+    FILE *list = fopen(path.text, "abe");
+    if (list == NULL) {
+        return result_of_errno(errno);
     }
     for (size_t i = 0; i < options->n_moved && rc == RESULT_OK; i++) {
         rc = declare(verify, options->moved[i], list);
     }
-    if (list != NULL) {
-        bool kept = fflush(list) == 0 && fsync(fileno(list)) == 0;
-        kept = fclose(list) == 0 && kept;
-        rc = rc == RESULT_OK && !kept ? RESULT_IO : rc;
-    }
-    buffer_destroy(&path);
-    return rc;
+    bool kept = fflush(list) == 0 && fsync(fileno(list)) == 0;
+    kept = fclose(list) == 0 && kept;
+    return rc == RESULT_OK && !kept ? RESULT_IO : rc;
 }

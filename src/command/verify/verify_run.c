@@ -44,6 +44,20 @@ void verify_repaired(Verify *verify, const char *file, const char *format, ...)
     verify->counts->repaired++;
 }
 
+Result verify_begin(const Verify *verify, bool writes, MDB_txn **txn)
+{
+    return page_db_txn_begin(verify->db, !writes, txn) == page_db_error_ok ? RESULT_OK : RESULT_IO;
+}
+
+Result verify_end(const Verify *verify, bool writes, MDB_txn *txn, Result rc)
+{
+    if (rc != RESULT_OK || !writes) {
+        page_db_txn_abort(verify->db, txn);
+        return rc;
+    }
+    return page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
+}
+
 /* What the records of WARC files say, against each other and against PageDB. */
 
 typedef struct Original {
@@ -271,10 +285,9 @@ Result verify_capture(Verify *verify, const char *file, const WarcRecord *record
         return rc; /* a conversion is nothing that the page's answer could be taken from */
     }
     /* Short transactions: a reader of hours would make a running crawl's database grow. */
-    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    rc = verify_records_check_page(verify, file, record, stored, txn);
-    page_db_txn_abort(verify->db, txn);
-    return rc;
+    rc = verify_begin(verify, false, &txn);
+    return rc == RESULT_OK
+               ? verify_end(verify, false, txn,
+                            verify_records_check_page(verify, file, record, stored, txn))
+               : rc;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/core/result.h"
 #include "base/memory/map.h"
@@ -48,7 +49,7 @@ typedef struct VerifyCounts {
 typedef struct Verify {
     const VerifyOptions *options;
     VerifyCounts *counts;
-    char *warc_directory;
+    const char *warc_directory;
     bool beside;       /* a crawl had the directory when the database was opened */
     PageDB *db;        /* NULL: there is none */
     uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
@@ -80,6 +81,17 @@ static inline void verify_set_bit(uint8_t *bits, uint64_t index)
 {
     bits[index / 8] |= (uint8_t)(1u << index % 8);
 }
+
+/* One bit for each of n pages or hosts; NULL without memory. */
+static inline uint8_t *verify_bits(uint64_t n)
+{
+    return calloc(n / 8 + 1, 1);
+}
+
+/* Begins a transaction. RESULT_IO. */
+Result verify_begin(const Verify *verify, bool writes, MDB_txn **txn);
+/* Ends it: what was written counts if rc is RESULT_OK. rc, or RESULT_FULL. */
+Result verify_end(const Verify *verify, bool writes, MDB_txn *txn, Result rc);
 
 /* One line, and one problem more. */
 void verify_problem(Verify *verify, const char *file, const char *format, ...)

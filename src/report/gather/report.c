@@ -1,4 +1,5 @@
 #include "store/pages/page_db_read.h"
+#include "base/memory/file.h"
 #include "report/gather/report.h"
 
 #include <math.h>
@@ -131,7 +132,7 @@ static void report_log_take_line(ReportLog *log, const char *bytes, size_t lengt
 Result report_log_read(ReportLog *log, const char *directory)
 {
     LogReader *reader = NULL;
-    Buffer path;
+    Path path;
     const char *line = NULL;
     size_t length = 0;
     *log = (ReportLog){.is_there = false};
@@ -143,17 +144,12 @@ Result report_log_read(ReportLog *log, const char *directory)
     series_init(&log->pages_s, BUCKET_MS);
     series_init(&log->bytes_s, BUCKET_MS);
     series_init(&log->errors_s, BUCKET_MS);
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/crawl.log", directory);
-    if (rc == RESULT_OK) {
-        rc = log_reader_open(&reader, buffer_string(&path));
-    }
+    Result rc = log_reader_open(&reader, file_path(&path, "%s/crawl.log", directory));
     log->is_there = rc == RESULT_OK;
     while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
         report_log_take_line(log, line, length);
     }
     log_reader_close(reader);
-    buffer_destroy(&path);
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
@@ -216,7 +212,7 @@ static void report_watch_take_line(ReportWatch *watch, const char *line, size_t 
 Result report_watch_read(ReportWatch *watch, const char *directory)
 {
     LogReader *reader = NULL;
-    Buffer path;
+    Path path;
     const char *line = NULL;
     size_t length = 0;
     double run_cpu = 0;
@@ -225,18 +221,13 @@ Result report_watch_read(ReportWatch *watch, const char *directory)
     series_init(&watch->queued, BUCKET_MS);
     series_init(&watch->resident, BUCKET_MS);
     series_init(&watch->active, BUCKET_MS);
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/status.log", directory);
-    if (rc == RESULT_OK) {
-        rc = log_reader_open(&reader, buffer_string(&path));
-    }
+    Result rc = log_reader_open(&reader, file_path(&path, "%s/status.log", directory));
     watch->is_there = rc == RESULT_OK;
     while (rc == RESULT_OK && log_reader_next(reader, &line, &length)) {
         report_watch_take_line(watch, line, length, &run_cpu);
     }
     watch->cpu_s += run_cpu;
     log_reader_close(reader);
-    buffer_destroy(&path);
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
