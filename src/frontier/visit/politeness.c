@@ -270,7 +270,7 @@ static PolitenessVerdict judge_local(const PolitenessOptions *options, const Fet
                                .retry = true};
 }
 
-/* The URL waits, and its host goes on. */
+/* The URL waits, and its host goes on. A URL that has failed before says nothing new of its host. */
 static PolitenessVerdict judge_url(const PolitenessOptions *options, const FetchEnd *end,
                                    HostHealth *health, unsigned *tries)
 {
@@ -286,7 +286,7 @@ static PolitenessVerdict judge_url(const PolitenessOptions *options, const Fetch
         verdict.url_wait_ms =
             options->rest_max_ms > 0 ? politeness_lesser(wait, options->rest_max_ms) : wait;
     }
-    health->failures++;
+    health->failures += *tries == 0;
     health->last = end->class;
     *tries = verdict.retry ? *tries + 1 : 0;
     return verdict;
