@@ -225,7 +225,7 @@
         "answers are kept at least this long") \
     ROW(dns, negative_ttl, TIME, int64_t, "5m", 0, CONFIG_YEAR, NULL, OPTION_LIVE, \
         "how long a missing answer is remembered") \
-    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, WORDS_TEXT(RESOLVER_FAMILY_WORDS), OPTION_LIVE, "which addresses are used, and which first; a host keeps its address until that expires") \
+    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, WORDS_TEXT(RESOLVER_FAMILY_WORDS), OPTION_LIVE, "which addresses are used, and which first") \
     ROW(fetch, threads, COUNT, int64_t, "0", 0, CONFIG_MOST_THREADS, NULL, OPTION_LIVE, \
         "fetching threads; 0 = one for each processor that the process may use, 64 at most") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, OPTION_LIVE, \
@@ -393,9 +393,9 @@
     ROW(parse, link_text, SIZE, int64_t, "200", 16, 65536, NULL, 0, \
         "bytes of a link's text, and of the text on either side, that score.rules are asked about; " \
         "costs nothing unless one of them asks (AnchorContainsRegex ...)") \
-    ROW(parse, external_links, COUNT, int64_t, "1000", 0, 1000000, NULL, OPTION_LIVE, \
+    ROW(parse, external_links, COUNT, int64_t, "0", 0, 1000000, NULL, OPTION_LIVE, \
         "links of one page out of scope that are kept for the graph (ragno export DIR links), and not " \
-        "scheduled; 0 = none") \
+        "scheduled; a third of the database where most pages have some; 0 = none") \
     ROW(parse, html_parser, WORD, int, "skim", 0, 0, WORDS_TEXT(HTML_PARSER_WORDS), 0, \
         "who finds the links in HTML: our own reader; or libxml2, with the same results on pages that " \
         "are not damaged, at five to eight times the cost") \
