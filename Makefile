@@ -200,7 +200,7 @@ DEPS_DEB := build-essential debhelper dpkg-dev debootstrap lintian
 DEPS_RENDER := chromium
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
 DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
-        postgresql-doc-15 python3-doc rust-doc
+        postgresql-doc-15 python3-doc rust-doc python3-brotli python3-zstandard python3-cryptography
 
 # Applications that need a browser, for BENCH=render: npm packages, into build/npm.
 NPM_BENCH := docsify@4 swagger-ui-dist redoc vue@3 vue-router@4 react@18 react-dom@18 preact htm lit

@@ -13,12 +13,15 @@ directory.
            written_bytes_per_page, database_mb: what the disk gets
            floor, of S and R: the same pages by a program that does nothing but what a crawl cannot
            leave out (bench_floor.c), in turn with the crawls; over_floor, the crawl's CPU by that
+    W      the web as it weighs, see heavy_web.py: pages of 240 kB in the mean, compressed, over TLS with
+           a connection each, WARC on. floor_curl, floor: TLS and libcurl alone; and decoding, links,
+           database and WARC (bench_floor.c). over_wget2: by wget2 that keeps files, in its first minute
     polite R's pages at 400 a second, connections closed after each answer, beside the same at full
            rate; polite.kept, the same with connections that are kept. floor: that of R at this rate, and
            floor_over_fast by the same at full rate: what a machine that is nearly idle makes of the
            same work (caches that others have used meanwhile, a processor that sleeps)
 
-WORKLOADS=S,H,R,polite runs some. COMPARE=PROGRAM and RUNS: see crawls.py.
+WORKLOADS=S,H,R,W,polite runs some. COMPARE=PROGRAM and RUNS: see crawls.py.
 """
 import concurrent.futures
 import contextlib
@@ -26,12 +29,15 @@ import os
 import sys
 import time
 
+import bench_peers
 import crawls
+import heavy_web
 import real_web
 
 S_PAGES, S_HOSTS = 100000, 4000
 H_PAGES, H_HOSTS, H_FIRST = 8000, 400, 4000
 POLITE_RATE, POLITE_PAGES = 400, 12000
+WGET2_S = 60  # of W
 WANTED = [word for word in os.environ.get("WORKLOADS", "").split(",") if word]
 
 NOWARC, WARC = ("warc.enabled=no",), ("warc.enabled=yes",)
@@ -250,6 +256,48 @@ def crawl_r(path, manifest):
                 runs.disk()
 
 
+def heavy_address(host):
+    """Of one of heavy_web.py: w0001.heavy.test."""
+    return heavy_web.host_address(int(host[1:5]))
+
+
+def heavy_wget2(path, nginx):
+    """By page that it has kept: 1.99 crashes now and then on the way, and its statistics with it."""
+    command = bench_peers.wget2_command(path, nginx, nginx.seeds, True, domain=heavy_web.DOMAIN)
+    one = crawls.run(["timeout", str(WGET2_S)] + command + [f"--ca-certificate={nginx.authorities}"])
+    one.answers = sum(len(files) for _, _, files in os.walk(f"{path}/out"))
+    crawls.say(f"crawl.W: wget2 kept {one.answers} pages, exit status {one.code}")
+    return one
+
+
+def workload_w(path):
+    manifest = heavy_web.prepare()
+    if manifest is None:
+        crawls.say("crawl.W: left out")
+        return
+    crawls.say(heavy_web.describe(manifest))
+    with heavy_web.HeavyWeb(path) as nginx, crawls.Web(path, hosts=1, zone=nginx.zone) as web:
+        floor = crawls.Floor(path, nginx.port, heavy_address, nginx.authorities)
+        options = WARC + (f"scope.domains={heavy_web.DOMAIN}", "fetch.tls_verify=yes",
+                          f"fetch.ca_file={nginx.authorities}")
+
+        def crawl(program):
+            return crawls.crawl(program, web, path, options, seeds=nginx.seeds, https=nginx.port,
+                                urls=floor.urls)
+
+        beneath = [("floor_curl", lambda: floor.run("curl")), ("floor", lambda: floor.run("warc"))]
+        if bench_peers.can_run():
+            beneath.append(("wget2", lambda: heavy_wget2(path, nginx)))
+        runs = crawls.alternate("crawl.W", crawl, beneath)
+    runs.cpu()
+    runs.over_floors()
+    runs.rate()
+    runs.rss()
+    runs.disk()
+    runs.figure("database_bytes_per_page", lambda one: one.database_bytes / one.pages, "bytes", 0)
+    runs.detail()
+
+
 def workload_polite(path):
     real(path, crawl_polite)
 
@@ -283,7 +331,8 @@ def crawl_polite(path, manifest):
 
 
 if __name__ == "__main__":
-    ALL = {"S": workload_s, "H": workload_h, "R": workload_r, "polite": workload_polite}
+    ALL = {"S": workload_s, "H": workload_h, "R": workload_r, "W": workload_w,
+           "polite": workload_polite}
     unknown = [word for word in WANTED if word not in ALL]
     if unknown:
         crawls.say(f"bench: no such workload: {' '.join(unknown)}; there are {' '.join(ALL)}")

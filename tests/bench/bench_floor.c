@@ -1,7 +1,7 @@
 /* The floor beneath a crawl: the least that its work costs with the same libraries, and without a
  * crawler around it.
  *
- *   bench_floor STAGE FILE PORT CONNECTIONS HOSTS DIRECTORY [DNS [RATE]]
+ *   bench_floor STAGE FILE PORT CONNECTIONS HOSTS DIRECTORY [DNS [RATE [AUTHORITIES]]]
  *
  * FILE has the pages, lines "ADDRESS URL" in the order of a crawl, from stage store on with the
  * robots.txt of each host before its first page (crawls.py); PORT is where all are served. The
@@ -32,6 +32,9 @@
  * With DNS, the port of a name server (0: none), also what each host needs (bench/floor_hosts.h):
  * its name is resolved, its robots.txt asked about each URL, and it has a durable row. RATE: so
  * many are begun a second, as a polite crawl does; 0: as fast as they come.
+ *
+ * AUTHORITIES, a file of certificates: the pages are over TLS, compressed, with the crawl's own TLS
+ * context, its tickets and its decoders beneath (workload W).
  *
  * What it costs is the CPU of the process: bench_crawl.py compares. By itself it says nothing. */
 #include <stdio.h>
@@ -87,10 +90,10 @@ int main(int argc, char **argv)
     if (argc == 1) {
         return 0; /* `make bench`: crawl and its workloads run it */
     }
-    if (argc < 7 || argc > 9 || work.stage == FLOOR_STAGES) {
+    if (argc < 7 || argc > 10 || work.stage == FLOOR_STAGES) {
         fprintf(stderr,
                 "usage: bench_floor curl|links|store|handed|warc FILE PORT CONNECTIONS HOSTS "
-                "DIRECTORY [DNS [RATE]]\n");
+                "DIRECTORY [DNS [RATE [AUTHORITIES]]]\n");
         return 2;
     }
     FloorPage *pages = read_list(argv[2], &text, &n_pages);
@@ -99,7 +102,8 @@ int main(int argc, char **argv)
                             .port = number(argv[3]),
                             .connections = number(argv[4]),
                             .n_hosts = number(argv[5]),
-                            .rate = argc == 9 ? number(argv[8]) : 0,
+                            .rate = argc >= 9 ? number(argv[8]) : 0,
+                            .authorities = argc == 10 ? argv[9] : NULL,
                             .has_releaser = work.stage == FLOOR_HANDED,
                             .take = work.stage == FLOOR_CURL     ? NULL
                                     : work.stage == FLOOR_HANDED ? floor_threads_take

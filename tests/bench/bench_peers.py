@@ -41,20 +41,24 @@ def responses(path):
         return sum(1 for row in csv.reader(file) if len(row) > 3 and row[0].isdigit())
 
 
-def wget2(path, nginx, seeds, keep, threads=THREADS):
+def wget2_command(path, nginx, seeds, keep, threads=THREADS, domain=real_web.DOMAIN):
+    """What it keeps is in path/out, its statistics in path/stats.csv."""
     with open(f"{path}/nsswitch.conf", "w") as file:
         file.write("hosts: files\n")
-    stats, out = f"{path}/stats.csv", f"{path}/out"
+    out = f"{path}/out"
     shutil.rmtree(out, ignore_errors=True)
     command = ["unshare", "-m", "sh", "-c", ISOLATE, "sh", nginx.hosts, f"{path}/nsswitch.conf",
-               "wget2", "--no-config", "-q", "-r", "-l", "inf", "-H", f"--domains={real_web.DOMAIN}",
+               "wget2", "--no-config", "-q", "-r", "-l", "inf", "-H", f"--domains={domain}",
                f"--max-threads={threads}", "--tries=1", "--ignore-tags=img,link,script",
-               "--http2=off", f"--stats-site=csv:{stats}", f"--input-file={seeds}"]
-    command += ["-x", "-P", out] if keep else ["-O", "/dev/null"]
-    one = crawls.run(command)
+               "--http2=off", f"--stats-site=csv:{path}/stats.csv", f"--input-file={seeds}"]
+    return command + (["-x", "-P", out] if keep else ["-O", "/dev/null"])
+
+
+def wget2(path, nginx, seeds, keep, threads=THREADS):
+    one = crawls.run(wget2_command(path, nginx, seeds, keep, threads))
     if one.code not in (0, 8):  # 8: some answers were errors
         raise RuntimeError(f"wget2 ended with exit status {one.code}: {one.output[-500:]}")
-    one.status = {"2xx": responses(stats)}
+    one.status = {"2xx": responses(f"{path}/stats.csv")}
     return one
 
 

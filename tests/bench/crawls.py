@@ -198,9 +198,10 @@ class Web:
 
 
 def command(program, web, directory, options, wait="0", ip_wait="0", connections=CONNECTIONS, seeds=None,
-            http=None, config=None):
-    """The command line of a crawl; http: another port than the web's own; config: a file of options."""
-    ports = f"80:{http or web.http}" + (f",443:{web.https}" if web.https else "")
+            http=None, config=None, https=None):
+    """The command line of a crawl; http, https: other ports than the web's own; config: a file of options."""
+    https = https or web.https
+    ports = f"80:{http or web.http}" + (f",443:{https}" if https else "")
     words = [program, "-d", directory, "-i", seeds or web.seeds, "-w", wait, "--ip-wait", ip_wait,
              "--progress=never", "--set", f"fetch.port_map={ports}",
              "--set", f"dns.servers=127.0.0.1:{web.dns}",
@@ -265,7 +266,7 @@ def with_robots(urls):
     for url in urls:
         host = url.split("/", 3)[2]
         if host not in seen and not is_rules(url):
-            yield f"http://{host}/robots.txt"
+            yield f"{url.split(':', 1)[0]}://{host}/robots.txt"
         seen.add(host)
         yield url
 
@@ -274,9 +275,10 @@ class Floor:
     """The floor beneath a crawl (bench_floor.c): a program that does its work and nothing else, with
     the pages of a crawl in their order, and with the files of rules when it stores."""
 
-    def __init__(self, path, port, address_of):
-        """address_of: from the name of a host to its address."""
+    def __init__(self, path, port, address_of, authorities=None):
+        """address_of: from the name of a host to its address. authorities: of servers with TLS."""
         self.path, self.port, self.address_of, self.urls = path, port, address_of, []
+        self.authorities = [authorities] if authorities else []
 
     def run(self, stage, dns=0, connections=CONNECTIONS, rate=0):
         """dns: the port of a name server; then hosts are counted, too. connections: in flight. rate: so many
@@ -291,7 +293,7 @@ class Floor:
         shutil.rmtree(directory, ignore_errors=True)
         os.mkdir(directory)
         one = run([f"{BUILD}/bench/bench_floor", stage, list_file, str(self.port), str(connections),
-                   str(len(addresses)), directory, str(dns or 0), str(rate)])
+                   str(len(addresses)), directory, str(dns or 0), str(rate)] + self.authorities)
         shutil.rmtree(directory, ignore_errors=True)
         if one.code != 0:
             raise RuntimeError(f"no floor: {one.output}")

@@ -15,14 +15,17 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
+#include "fetch/tls/tls_context.h"
 
 #define EVENTS   256
 #define WAIT_MS  1000
 #define NO_PAGE  SIZE_MAX
-#define RELEASED 64u   /* slots at a time */
-#define KEPT     5000u /* connections that stay open: fetch.idle_connections */
-#define LANES    80u   /* as many as two fetching threads have */
-#define HOSTS    64u   /* of a lane: libcurl looks at all of its connections when one is put away */
+#define RELEASED 64u                /* slots at a time */
+#define KEPT     5000u              /* connections that stay open: fetch.idle_connections */
+#define LANES    80u                /* as many as two fetching threads have */
+#define SESSIONS ((size_t)16 << 20) /* of TLS: fetch.tls_sessions */
+#define NAME     256u
+#define HOSTS    64u /* of a lane: libcurl looks at all of its connections when one is put away */
 
 typedef struct Lane {
     struct Floor *floor;
@@ -38,6 +41,8 @@ typedef struct Slot {
     size_t page;
     size_t behind; /* the first page behind it that is another host's */
     struct Slot *next_idle;
+    TlsPeer peer;
+    char name[NAME]; /* the peer's */
     Buffer header;
     Buffer body;
 } Slot;
@@ -58,6 +63,9 @@ typedef struct Floor {
     size_t n_slots; /* that have something to do, or may have */
     size_t failed;
     double bytes;
+    TlsTrust trust;
+    TlsSessions sessions;
+    TlsContext tls; /* options->authorities says whether it is used */
     Slot *slots;
     uint8_t lane_of[1u << 17]; /* by descriptor */
     unsigned n_lanes;
@@ -114,6 +122,14 @@ static uint64_t host_of(const FloorPage *page)
     return hash_64(host, strcspn(host, "/:"), 0);
 }
 
+/* The same context, sessions and verification as a crawl's: what is beneath both is OpenSSL. */
+static void set_peer(Slot *slot, const FloorPage *page)
+{
+    const char *name = strstr(page->url, "//") + 2;
+    (void)snprintf(slot->name, sizeof slot->name, "%.*s", (int)strcspn(name, "/:"), name);
+    slot->peer = (TlsPeer){.host = host_of(page), .name = slot->name, .verify = true};
+}
+
 static void ask(Floor *floor, Slot *slot)
 {
     const FloorPage *page = &floor->options->pages[slot->page];
@@ -123,6 +139,9 @@ static void ask(Floor *floor, Slot *slot)
     slot->connect_to = curl_slist_append(NULL, to);
     buffer_reset(&slot->header);
     buffer_reset(&slot->body);
+    if (floor->options->authorities != NULL) {
+        set_peer(slot, page);
+    }
     (void)curl_easy_setopt(slot->easy, CURLOPT_URL, page->url);
     (void)curl_easy_setopt(slot->easy, CURLOPT_CONNECT_TO, slot->connect_to);
     floor->active += curl_multi_add_handle(slot->lane->multi, slot->easy) == CURLM_OK;
@@ -329,9 +348,10 @@ static int open_lane(Floor *floor, Lane *lane)
 /* Who asks, and for what: as a crawler says it, in as few bytes. */
 static int add_lines(Floor *floor)
 {
-    static const char *const lines[] = {"User-Agent: ragno/0.1.0",
-                                        "Accept: text/html,application/xhtml+xml,*/*;q=0.5",
-                                        "Accept-Encoding: identity"};
+    const char *const lines[] = {
+        "User-Agent: ragno/0.1.0", "Accept: text/html,application/xhtml+xml,*/*;q=0.5",
+        floor->options->authorities == NULL ? "Accept-Encoding: identity"
+                                            : "Accept-Encoding: gzip, br, zstd"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct curl_slist *longer = curl_slist_append(floor->lines, lines[i]);
         if (longer == NULL) {
@@ -342,9 +362,39 @@ static int add_lines(Floor *floor)
     return 0;
 }
 
+static int open_tls(Floor *floor)
+{
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = tls_trust_init(&floor->trust, floor->options->authorities, &error);
+    if (rc != RESULT_OK) {
+        fprintf(stderr, "bench: %s\n", buffer_string(&error));
+    }
+    buffer_destroy(&error);
+    if (rc == RESULT_OK) {
+        tls_sessions_init(&floor->sessions, SESSIONS);
+        tls_context_init(&floor->tls, &floor->trust, &floor->sessions);
+        tls_context_enter(&floor->tls);
+    }
+    return rc == RESULT_OK ? 0 : -1;
+}
+
+static void close_tls(Floor *floor)
+{
+    if (floor->trust.store != NULL) {
+        tls_context_enter(NULL);
+        tls_context_destroy(&floor->tls);
+        tls_sessions_destroy(&floor->sessions);
+        tls_trust_destroy(&floor->trust);
+    }
+}
+
 static int open_all(Floor *floor)
 {
     const FloorOptions *options = floor->options;
+    if (options->authorities != NULL && open_tls(floor) != 0) {
+        return -1;
+    }
     floor->slots = calloc(options->connections, sizeof *floor->slots);
     floor->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (floor->slots == NULL || floor->epoll < 0 || add_lines(floor) != 0) {
@@ -371,6 +421,11 @@ static int open_all(Floor *floor)
         (void)curl_easy_setopt(slot->easy, CURLOPT_HEADERDATA, &slot->header);
         (void)curl_easy_setopt(slot->easy, CURLOPT_WRITEFUNCTION, on_bytes);
         (void)curl_easy_setopt(slot->easy, CURLOPT_WRITEDATA, &slot->body);
+        if (options->authorities != NULL) {
+            tls_context_prepare(&floor->tls, slot->easy, &slot->peer);
+            (void)curl_easy_setopt(slot->easy, CURLOPT_SSL_VERIFYPEER, 0L);
+            (void)curl_easy_setopt(slot->easy, CURLOPT_SSL_VERIFYHOST, 0L);
+        }
     }
     return 0;
 }
@@ -388,6 +443,7 @@ static void close_all(Floor *floor)
     }
     curl_slist_free_all(floor->lines);
     free(floor->slots);
+    close_tls(floor);
     if (floor->epoll >= 0) {
         close(floor->epoll);
     }

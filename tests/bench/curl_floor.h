@@ -31,7 +31,10 @@ typedef struct FloorOptions {
     unsigned port;        /* where all are served */
     unsigned connections; /* in flight */
     unsigned rate;        /* pages begun a second; 0 = as fast as they come */
-    bool has_releaser;    /* another thread says what is begun next; without a rate */
+    /* A file of them, for pages over TLS: sessions are resumed and chains verified as a crawl does,
+     * and answers may be compressed. NULL: plain. */
+    const char *authorities;
+    bool has_releaser; /* another thread says what is begun next; without a rate */
     /* Called with each answer; NULL: it is dropped. */
     void (*take)(void *context, const FloorAnswer *answer);
     void *context;

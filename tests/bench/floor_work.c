@@ -227,6 +227,25 @@ bool floor_work_store_rules(FloorWork *work, const FloorAnswer *answer)
     return is_done;
 }
 
+/* The answer as its page reads it: without the coding that it came with. */
+static FloorAnswer decoded(FloorWork *work, const FloorAnswer *answer)
+{
+    static const char name[] = "\r\nContent-Encoding: ";
+    FloorAnswer plain = *answer;
+    const char *coding = strstr(buffer_string(answer->header), name);
+    if (coding != NULL) {
+        coding += sizeof name - 1;
+        buffer_reset(&work->plain);
+        if (decode_content(work->decoder, coding, strcspn(coding, "\r"),
+                           buffer_string(answer->body), answer->body->length, &work->plain,
+                           0) != DECODE_OK) {
+            work->has_failed = true;
+        }
+        plain.body = &work->plain;
+    }
+    return plain;
+}
+
 void floor_work_take(void *context, const FloorAnswer *answer)
 {
     FloorWork *work = context;
@@ -236,9 +255,10 @@ void floor_work_take(void *context, const FloorAnswer *answer)
     if (is_rules) {
         is_done = floor_work_take_rules(work, answer) && floor_work_store_rules(work, answer);
     } else {
+        FloorAnswer plain = decoded(work, answer);
         is_done = !work->has_hosts || floor_hosts_allow(&work->hosts, answer->page->url);
         is_done =
-            is_done && floor_work_read(work->parser, answer, stores, &work->batch) == RESULT_OK;
+            is_done && floor_work_read(work->parser, &plain, stores, &work->batch) == RESULT_OK;
         is_done = is_done && (!stores || floor_work_store(work, answer, &work->batch.row) == 0);
         work->n_pages++;
     }
@@ -290,7 +310,11 @@ int floor_work_open(FloorWork *work, const char *directory)
     buffer_init(&work->log, BUFFER_NO_LIMIT);
     work->file = -1;
     work->log_file = -1;
-    int rc = html_parser_new(&work->parser, &html) == RESULT_OK ? 0 : -1;
+    buffer_init(&work->plain, BUFFER_NO_LIMIT);
+    int rc = html_parser_new(&work->parser, &html) == RESULT_OK &&
+                     decoder_new(&work->decoder) == RESULT_OK
+                 ? 0
+                 : -1;
     if (rc == 0 && work->stage >= FLOOR_STORE) {
         rc = open_store(work, directory);
         (void)snprintf(path, sizeof path, "%s/crawl.log", directory);
@@ -323,6 +347,8 @@ void floor_work_close(FloorWork *work)
     warc_compressor_delete(work->compressor);
     warc_hasher_delete(work->hasher);
     html_parser_delete(work->parser);
+    decoder_delete(work->decoder);
+    buffer_destroy(&work->plain);
     floor_reading_destroy(&work->batch);
     buffer_destroy(&work->record);
     buffer_destroy(&work->members);

@@ -19,6 +19,7 @@
 #include "curl_floor.h"
 #include "floor_hosts.h"
 #include "parse/html/html.h"
+#include "parse/http/decode.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
 
@@ -48,6 +49,8 @@ typedef struct FloorSeen {
 typedef struct FloorWork {
     FloorStage stage;
     HtmlParser *parser;
+    Decoder *decoder;
+    Buffer plain; /* a body that came compressed */
     MDB_env *env;
     MDB_txn *txn;
     MDB_dbi pages;
