@@ -158,86 +158,6 @@ static void a_new_arbiter_and_one_without_news_grant_nothing(void)
     cluster_table_destroy(&table);
 }
 
-/* As its first process, in a cluster that nobody has changed but by claims. */
-static bool grants_at_once(const ClusterTable *table, bool first)
-{
-    const LeaseKept nothing = {0};
-    LeaseArbiter *arbiter = NULL;
-    Arbiters arbiters;
-    (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(0));
-    lease_arbiter_trust(arbiter, first, cluster_table_is_original(table), &nothing);
-    (void)arbiters_of_table(&arbiters, table);
-    lease_arbiter_set(arbiter, &arbiters, table->epoch, at(10));
-    lease_arbiter_confirm(arbiter, at(20));
-    bool granted = ask(arbiter, 1, LEASE_WANT, 0, 30).said == LEASE_GRANTED;
-    lease_arbiter_delete(arbiter);
-    return granted;
-}
-
-static void the_first_start_of_a_new_cluster_needs_no_rest(void)
-{
-    const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
-    ClusterTable table;
-    uint16_t fresh = 0;
-    cluster_table_init(&table);
-    (void)cluster_table_create(&table, uuid, "", 1);
-    CU_ASSERT_TRUE(grants_at_once(&table, true));
-    CU_ASSERT_FALSE(grants_at_once(&table, false)); /* a former process may have granted */
-    (void)cluster_table_claim(&table, 0);
-    CU_ASSERT_TRUE(grants_at_once(&table, true));
-    (void)cluster_table_add(&table, &fresh); /* some addresses may have had another arbiter */
-    CU_ASSERT_FALSE(grants_at_once(&table, true));
-    cluster_table_destroy(&table);
-}
-
-static LeaseArbiter *begin_again(const LeaseKept *kept, const ClusterTable *table)
-{
-    LeaseArbiter *arbiter = NULL;
-    Arbiters arbiters;
-    (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(0));
-    lease_arbiter_trust(arbiter, false, false, kept);
-    (void)arbiters_of_table(&arbiters, table);
-    lease_arbiter_set(arbiter, &arbiters, table->epoch, at(0));
-    lease_arbiter_confirm(arbiter, at(0));
-    return arbiter;
-}
-
-static void a_process_that_stopped_says_how_long_the_next_one_rests(void)
-{
-    const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
-    ClusterTable table;
-    LeaseItem release = {.ask = LEASE_RELEASE, .address = lease_world_address(1), .rest_ms = 700};
-    LeaseClient client = {1, 1};
-    int64_t rest = lease_rest_ms(&rules);
-    cluster_table_init(&table);
-    (void)cluster_table_create(&table, uuid, "", 1);
-    LeaseArbiter *arbiter = arbiter_at(0);
-    CU_ASSERT_TRUE(lease_arbiter_end(arbiter).ns <= at(0).ns); /* its own rest is over */
-    LeaseAnswer granted = ask(arbiter, 1, LEASE_WANT, 0, 0);
-    CU_ASSERT_EQUAL(lease_arbiter_end(arbiter).ns, at(lease_busy_ms(&rules)).ns);
-    lease_arbiter_close(arbiter);
-    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, granted.number, 10).said, LEASE_WAIT);
-    CU_ASSERT_EQUAL(ask(arbiter, 2, LEASE_WANT, 0, 10).said, LEASE_WAIT);
-    lease_arbiter_confirm(arbiter, at(20));
-    CU_ASSERT_EQUAL(ask(arbiter, 3, LEASE_WANT, 0, 30).said, LEASE_WAIT);
-    (void)lease_arbiter_ask(arbiter, client, &release, at(100));
-    CU_ASSERT_TRUE(lease_arbiter_end(arbiter).ns >= at(800).ns);
-    CU_ASSERT_TRUE(lease_arbiter_end(arbiter).ns <= at(802).ns);
-    lease_arbiter_delete(arbiter);
-    LeaseKept kept = {.epoch = table.epoch, .rest_ms = 800};
-    arbiter = begin_again(&kept, &table);
-    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 0, 799).said, LEASE_WAIT);
-    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 0, 802).said, LEASE_GRANTED);
-    lease_arbiter_delete(arbiter);
-    kept.epoch++; /* there was a table in between */
-    arbiter = begin_again(&kept, &table);
-    lease_arbiter_confirm(arbiter, at(rest - 1));
-    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 0, rest - 1).said, LEASE_WAIT);
-    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 0, rest).said, LEASE_GRANTED);
-    lease_arbiter_delete(arbiter);
-    cluster_table_destroy(&table);
-}
-
 /* The first of 1000 addresses that agent 0 arbitrates by one table but not by the other. */
 static IpAddress gained(const ClusterTable *before, const ClusterTable *after)
 {
@@ -529,10 +449,6 @@ UNIT_MAIN("lease", {"the second waits for the first", the_second_waits_for_the_f
           {"a release names the rest", a_release_names_the_rest},
           {"a new arbiter, and one without news, grant nothing",
            a_new_arbiter_and_one_without_news_grant_nothing},
-          {"the first start of a new cluster needs no rest",
-           the_first_start_of_a_new_cluster_needs_no_rest},
-          {"a process that stopped says how long the next one rests",
-           a_process_that_stopped_says_how_long_the_next_one_rests},
           {"addresses that a table gives rest", addresses_that_a_table_gives_rest},
           {"old messages and old sessions are dropped", old_messages_and_old_sessions_are_dropped},
           {"addresses beyond the bound wait outside", addresses_beyond_the_bound_wait_outside},

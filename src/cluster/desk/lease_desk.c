@@ -8,10 +8,13 @@
 #define PACE_MOST  1000
 
 Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules, size_t addresses,
-                       uint64_t dead_below, const LeaseNewsSink *sink, MonoTime now)
+                       uint64_t dead_below, bool alone, const LeaseNewsSink *sink, MonoTime now)
 {
-    *desk =
-        (LeaseDesk){.link = link, .rules = *rules, .dead_below = dead_below, .pace_ms = PACE_MS};
+    *desk = (LeaseDesk){.link = link,
+                        .rules = *rules,
+                        .dead_below = dead_below,
+                        .alone = alone,
+                        .pace_ms = PACE_MS};
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
     desk->items = calloc(LEASE_ITEMS_MOST, sizeof *desk->items);
     desk->answers = calloc(LEASE_ITEMS_MOST, sizeof *desk->answers);
@@ -38,6 +41,14 @@ void lease_desk_destroy(LeaseDesk *desk)
     free(desk->held);
     free(desk->counted);
     buffer_destroy(&desk->bytes);
+}
+
+/* Nobody is counted yet under this table. */
+static void begin_census(LeaseDesk *desk, MonoTime now)
+{
+    desk->census++;
+    desk->counting = true;
+    desk->next_census = now;
 }
 
 Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
@@ -68,8 +79,9 @@ Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
     int64_t pace = PACE_MS + (int64_t)one.n;
     desk->pace_ms = pace < PACE_MOST ? pace : PACE_MOST;
     lease_holder_set_pace(desk->holder, desk->pace_ms);
-    lease_arbiter_trust(desk->arbiter, desk->first, cluster_table_is_original(table), &desk->kept);
-    lease_arbiter_set(desk->arbiter, &one, table->epoch, now);
+    if (lease_arbiter_set(desk->arbiter, &one, table->epoch, now) != LEASE_FLOOR_SAME) {
+        begin_census(desk, now);
+    }
     lease_holder_set(desk->holder, &other, now);
     return RESULT_OK;
 }
@@ -81,31 +93,21 @@ void lease_desk_close(LeaseDesk *desk, MonoTime now)
     lease_desk_work(desk, now);
 }
 
-bool lease_desk_is_held(const LeaseDesk *desk)
-{
-    LeaseArbiterStats stats;
-    lease_arbiter_stats(desk->arbiter, &stats);
-    return stats.held > 0;
-}
-
-LeaseKept lease_desk_kept(const LeaseDesk *desk, MonoTime now)
-{
-    int64_t rest_ms = mono_ms_between(now, lease_arbiter_end(desk->arbiter)) + 1;
-    return (LeaseKept){.epoch = desk->link->head.epoch, .rest_ms = rest_ms > 0 ? rest_ms : 0};
-}
-
 /* ---- census ---- */
 
 void lease_desk_up(LeaseDesk *desk, MonoTime settled, MonoTime now)
 {
+    desk->settled = settled;
+    desk->known = false;
     for (uint32_t i = 0; i < desk->n_agents; i++) {
         desk->counted[i] = desk->counted[i] == COUNTED_NOBODY ? COUNTED_NOBODY : COUNTED_NOT;
     }
-    desk->census++;
-    desk->known = false;
-    desk->counting = true;
-    desk->census_end = mono_later(settled, lease_floor_end(lease_arbiter_floor(desk->arbiter)));
-    desk->next_census = now;
+    begin_census(desk, now);
+}
+
+static bool lease_desk_is_alone(const LeaseDesk *desk, MonoTime now)
+{
+    return desk->alone || !mono_before(now, mono_add_ms(desk->begun, lease_rest_ms(&desk->rules)));
 }
 
 /* When all have answered. */
@@ -119,7 +121,7 @@ static void end_census(LeaseDesk *desk, MonoTime now)
     desk->counting = false;
     desk->known = true;
     desk->next_census = MONO_NEVER;
-    if (desk->alone) {
+    if (lease_desk_is_alone(desk, now)) {
         lease_arbiter_know(desk->arbiter, now);
     }
 }
@@ -128,7 +130,8 @@ static void ask_for_held(LeaseDesk *desk, MonoTime now)
 {
     desk->next_census = mono_add_ms(now, CENSUS_AGAIN_MS);
     end_census(desk, now);
-    if (!desk->counting || !mono_before(now, desk->census_end)) {
+    MonoTime rested = lease_floor_end(lease_arbiter_floor(desk->arbiter)); /* in any case */
+    if (!desk->counting || !mono_before(now, mono_later(desk->settled, rested))) {
         desk->counting = false;
         desk->next_census = MONO_NEVER;
         return;
@@ -147,11 +150,10 @@ static void ask_for_held(LeaseDesk *desk, MonoTime now)
 void lease_desk_tell_held(LeaseDesk *desk, const NodeHead *head, const char *reply_to,
                           uint64_t edict, MonoTime now)
 {
-    bool alone =
-        desk->alone || !mono_before(now, mono_add_ms(desk->begun, lease_rest_ms(&desk->rules)));
-    size_t n = alone ? lease_holder_held(desk->holder, head->from, head->session, desk->held,
-                                         LEASE_HELD_MOST, now)
-                     : SIZE_MAX;
+    size_t n = lease_desk_is_alone(desk, now)
+                   ? lease_holder_held(desk->holder, head->from, head->session, desk->held,
+                                       LEASE_HELD_MOST, now)
+                   : SIZE_MAX;
     if (n == SIZE_MAX) {
         return;
     }

@@ -2,11 +2,11 @@
  *
  * What: what the holder has to say goes to the arbiters, which may be this node's own; others'
  * lines are answered; hints go where they belong, those of one moment to one agent in one message.
- *   UP, or a process begins --NODE_ASK_HELD--> each other agent --what it holds--> [census]
+ *   UP, or some address rests --NODE_ASK_HELD--> each other agent --what it holds--> [census]
  *        all have answered, with our table and no newer edict: what is granted is known, and so is
  *        that our table is the newest
  *
- * The census takes the place of the rest at a start (lease.h, invariant 3), and of the time in
+ * The census takes the place of the rest (lease.h, invariant 3), and, at a start, of the time in
  * which others might put back what a server has forgotten. Without an answer of all, both take
  * their time.
  *
@@ -32,8 +32,6 @@ typedef struct LeaseDesk {
     LeaseArbiter *arbiter;
     LeaseHolder *holder;
     uint64_t dead_below;
-    bool first;       /* process of this agent */
-    LeaseKept kept;   /* by the process before */
     LeaseItem *items; /* scratch, LEASE_ITEMS_MOST */
     LeaseAnswer *answers;
     LeaseHint *hints;    /* scratch, LEASE_ITEMS_MOST */
@@ -47,31 +45,20 @@ typedef struct LeaseDesk {
         known; /* the census has ended with all answers: whoever sees to that takes the mark away */
     bool alone; /* no former process of this agent can hold anything */
     MonoTime begun;
-    MonoTime census_end;  /* by then everything has rested */
+    MonoTime settled;     /* the census counts for this, too */
     MonoTime next_census; /* question */
     LeaseHeld *held;      /* scratch, LEASE_HELD_MOST */
     Buffer bytes;
 } LeaseDesk;
 
-/* The link's agent and session are set. RESULT_MEMORY: it is to be destroyed all the same. */
+/* The link's agent and session are set. alone: no former process of this agent can hold anything.
+ * RESULT_MEMORY: it is to be destroyed all the same. */
 Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules, size_t addresses,
-                       uint64_t dead_below, const LeaseNewsSink *sink, MonoTime now);
+                       uint64_t dead_below, bool alone, const LeaseNewsSink *sink, MonoTime now);
 void lease_desk_destroy(LeaseDesk *desk);
 
-/* Before the first table: no other process has run as this agent; what the last one has kept. */
-static inline void lease_desk_set_former(LeaseDesk *desk, bool first, bool alone,
-                                         const LeaseKept *kept)
-{
-    desk->alone = alone;
-    desk->first = first;
-    desk->kept = *kept;
-}
 /* This agent stops: gives back what it holds, and grants nothing from now on. */
 void lease_desk_close(LeaseDesk *desk, MonoTime now);
-/* Whether somebody holds what was granted here. */
-bool lease_desk_is_held(const LeaseDesk *desk);
-/* For the next process of this agent. */
-LeaseKept lease_desk_kept(const LeaseDesk *desk, MonoTime now);
 /* The connection is there: the census begins, until everything has rested in any case. */
 void lease_desk_up(LeaseDesk *desk, MonoTime settled, MonoTime now);
 /* What another agent's arbiter asks of us: what we hold. edict: the newest one that is known here.

@@ -25,12 +25,10 @@
  *     that the last fetch has ended in any case (lease_busy_ms).
  *  3. An arbiter grants nothing while it does not know the cluster table to be the newest
  *     (confirm_ms), and nothing for lease_rest_ms after it began or was given the address by a
- *     table, since it does not know what was granted before. Only the first process of an agent
- *     in a cluster that is as it was made knows: nothing. One whose predecessor stopped by itself,
- *     under the same table, rests for as long as that one said. And one that every other agent has
- *     told what it holds rests for the delay alone: each of these has the same table, no former
- *     process of it can hold anything, and believes no grant of the arbiter's former process from
- *     then on (cluster/desk/lease_desk.h).
+ *     table, since it does not know what was granted before. One that every other agent has told
+ *     what it holds rests for the delay alone: each of these has the same table, no former process
+ *     of it can hold anything, and believes no grant of the arbiter's former process, nor of a
+ *     former arbiter, from then on (cluster/desk/lease_desk.h).
  *  4. Messages may be lost, repeated, late and out of order: nothing of this depends on them but
  *     progress.
  * Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
@@ -56,13 +54,6 @@ typedef struct LeaseRules {
 int64_t lease_busy_ms(const LeaseRules *rules);
 /* How long an arbiter that knows of no grants grants none. */
 int64_t lease_rest_ms(const LeaseRules *rules);
-
-/* What the process of an agent before this one knew when it stopped, so that this one rests no
- * longer than is needed. */
-typedef struct LeaseKept {
-    uint64_t epoch;  /* of its table; 0: nothing is known of it */
-    int64_t rest_ms; /* from its end on: then all that it had granted is over */
-} LeaseKept;
 
 /* Who holds or waits: a process that runs as an agent. Sessions of an agent that come later are
  * greater numbers. */

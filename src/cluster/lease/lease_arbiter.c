@@ -63,36 +63,14 @@ MonoTime lease_floor_end(const LeaseFloor *floor)
     return end;
 }
 
-/* The first table: when the rest may be shorter, and until when it is then. */
-static bool rests_less(const LeaseFloor *floor, uint64_t epoch, MonoTime now, MonoTime *until)
-{
-    int64_t kept_ms = floor->kept.rest_ms;
-    bool none_before = floor->first && floor->original;
-    bool is_kept = floor->kept.epoch == epoch && kept_ms < floor->rest_ms;
-    *until = none_before ? now : mono_add_ms(now, kept_ms + kept_ms / LEASE_DRIFT + 1);
-    return none_before || is_kept;
-}
-
-/* While the cluster is as it was made, there was never another arbiter of an address, whatever
- * tables were not seen; and when no former process of this agent was one, there is nothing to wait
- * for. Under the table of the former process there was none in between, and it said what it had
- * granted. A table that was not seen may have made another agent the arbiter of any address. If it
- * had been there while the last confirmation was good, that agent would rest still, and has granted
+/* Under a table that was not seen another agent may have been the arbiter of any address. If it had
+ * been there while the last confirmation was good, that agent would rest still, and has granted
  * nothing.
  */
 LeaseFloorChange lease_floor_set(LeaseFloor *floor, Arbiters *arbiters, uint64_t epoch,
                                  MonoTime now)
 {
-    bool begins = floor->epoch == 0;
-    MonoTime until = {0};
-    if (begins && rests_less(floor, epoch, now, &until)) {
-        floor->floor = until;
-        floor->epoch = epoch;
-        floor->arbiters = *arbiters;
-        *arbiters = (Arbiters){.n = 0};
-        return LEASE_FLOOR_MOVED;
-    }
-    bool lapsed = !lease_floor_may_grant(floor, now) && (begins || !floor->original);
+    bool lapsed = !lease_floor_may_grant(floor, now);
     bool same = epoch == floor->epoch;
     if (same || (!lapsed && arbiters_equal(&floor->arbiters, arbiters))) {
         floor->epoch = epoch;
@@ -301,7 +279,8 @@ static void raise_all(LeaseArbiter *arbiter)
     }
 }
 
-void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now)
+LeaseFloorChange lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch,
+                                   MonoTime now)
 {
     LeaseFloorChange change = lease_floor_set(&arbiter->floor, arbiters, epoch, now);
     if (change == LEASE_FLOOR_RAISED) {
@@ -310,6 +289,7 @@ void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch
     if (change != LEASE_FLOOR_SAME) {
         forget_foreign(arbiter);
     }
+    return change;
 }
 
 /* The longest that anything of this may last. */
@@ -343,16 +323,6 @@ void lease_arbiter_know(LeaseArbiter *arbiter, MonoTime now)
 LeaseFloor *lease_arbiter_floor(LeaseArbiter *arbiter)
 {
     return &arbiter->floor;
-}
-
-MonoTime lease_arbiter_end(const LeaseArbiter *arbiter)
-{
-    MonoTime end = lease_floor_end(&arbiter->floor);
-    size_t at = 0;
-    for (const Lease *lease = NULL; (lease = map_next(&arbiter->leases, &at)) != NULL;) {
-        end = mono_later(end, lease->number > 0 ? lease->busy_until : lease->free_at);
-    }
-    return end;
 }
 
 /* ---- one address ---- */

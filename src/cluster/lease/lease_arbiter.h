@@ -40,9 +40,6 @@ typedef struct LeaseFloor {
     int64_t rest_ms;
     int64_t confirm_ms;
     uint16_t self;
-    bool first;               /* no former process of this agent has granted anything */
-    bool original;            /* the next table is as the cluster was made: nobody has moved */
-    LeaseKept kept;           /* of the former process */
     bool closed;              /* nothing is granted any more */
     MonoTime floor;           /* nothing is granted before */
     MonoTime confirmed_until; /* nor after */
@@ -55,15 +52,6 @@ typedef struct LeaseFloor {
 /* Begins at now: it knows of no table. */
 void lease_floor_init(LeaseFloor *floor, const LeaseRules *rules, uint16_t self, MonoTime now);
 void lease_floor_destroy(LeaseFloor *floor);
-
-/* What it need not fear of the table that is set next: lease_arbiter_trust. */
-static inline void lease_floor_trust(LeaseFloor *floor, bool first, bool original,
-                                     const LeaseKept *kept)
-{
-    floor->kept = *kept;
-    floor->first = first;
-    floor->original = original;
-}
 
 typedef enum LeaseFloorChange {
     LEASE_FLOOR_SAME,
@@ -102,17 +90,10 @@ void lease_arbiter_delete(LeaseArbiter *arbiter); /* NULL is allowed */
 
 /* What it may grant at all. */
 LeaseFloor *lease_arbiter_floor(LeaseArbiter *arbiter);
-/* Of the table that is set next. first: no other process has run as this agent. original: all
- * agents are as the cluster was made, so that no address has ever had another arbiter. With both,
- * an arbiter does not rest at its start. kept: by the former process. */
-static inline void lease_arbiter_trust(LeaseArbiter *arbiter, bool first, bool original,
-                                       const LeaseKept *kept)
-{
-    lease_floor_trust(lease_arbiter_floor(arbiter), first, original, kept);
-}
 /* Who arbitrates by the table of an epoch, taken over (moved from). Addresses that were another's
  * rest; all do when the last confirmation is too old to know what tables there were in between. */
-void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now);
+LeaseFloorChange lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch,
+                                   MonoTime now);
 /* That table was seen to be the newest, by a look that began at `asked`. */
 static inline void lease_arbiter_confirm(LeaseArbiter *arbiter, MonoTime asked)
 {
@@ -134,11 +115,6 @@ static inline void lease_arbiter_close(LeaseArbiter *arbiter)
 {
     lease_arbiter_floor(arbiter)->closed = true;
 }
-/* When all that was granted is over, if nobody releases anything; a time that has passed when it
- * is.
- */
-MonoTime lease_arbiter_end(const LeaseArbiter *arbiter);
-
 /* A message of a client begins: false when it is older than one that was read, and must be dropped.
  * number: counted up by the client. All sessions of the agent below dead_below are known to have
  * ended: what they held rests for the delay alone. */

@@ -90,9 +90,7 @@ static const WireField member_fields[] = {WIRE_FIELD(MemberRecord, life, 2, ANY_
                                           WIRE_FIELD(MemberRecord, state, 1, MEMBER_STATES - 1),
                                           WIRE_FIELD(MemberRecord, machine, WIRE_TEXT, 0),
                                           WIRE_FIELD(MemberRecord, name, WIRE_TEXT, 0),
-                                          WIRE_FIELD(MemberRecord, version, WIRE_TEXT, 0),
-                                          WIRE_FIELD(MemberRecord, kept.epoch, 8, ANY_NUMBER),
-                                          WIRE_FIELD(MemberRecord, kept.rest_ms, 8, INT64_MAX)};
+                                          WIRE_FIELD(MemberRecord, version, WIRE_TEXT, 0)};
 static const WireRecord member_record = WIRE_RECORD(MemberRecord, member_fields);
 
 static Result membership_write(const WireRecord *record, const void *value, Buffer *out)

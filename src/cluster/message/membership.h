@@ -53,7 +53,6 @@ typedef struct MemberRecord {
     char machine[MEMBER_TEXT_BYTES]; /* and the directory there: where a lock proves things */
     char name[MEMBER_TEXT_BYTES];    /* for people: host name and directory */
     char version[MEMBER_TEXT_BYTES]; /* of the program */
-    LeaseKept kept;                  /* when it has stopped */
 } MemberRecord;
 
 Result member_identity_write(const NodeIdentity *identity, Buffer *out);

@@ -104,7 +104,7 @@ static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
 
 /* ---- Node ---- */
 
-#define LEAVE_MS 2000 /* for the last messages, and before for others' releases */
+#define LEAVE_MS 2000 /* for the last messages */
 #define AGAIN_MS 1000 /* until blocks are sent again that nobody took */
 #define LOOK_MS  1000 /* how often limits and the end are looked at */
 #define QUIET_MS 250  /* while nothing is left here */
@@ -122,7 +122,6 @@ struct Node {
     MonoTime confirmed; /* the last time */
     MonoTime next_look; /* at the situation */
     MonoTime leave_end;
-    bool leaving;           /* it has not said so yet: others release what this one has granted */
     uint64_t pending_epoch; /* of the table that is being committed */
     char why[600];
 };
@@ -245,9 +244,7 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                .kept_edicts = from->edicts,
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below,
-                               .first = node->join.first,
-                               .alone = node->join.alone,
-                               .kept = node->join.kept};
+                               .alone = node->join.alone};
     BlockDeskSinks blocks = {.context = node,
                              .read = node_read_outbox,
                              .answered = node_answered,
@@ -280,19 +277,6 @@ void node_table_committed(Node *node, const ClusterTable *table, MonoTime now)
     }
 }
 
-/* When several agents stop together, they release what they hold: it is waited for, so that their
- * next processes need not rest for as long as the leases. */
-static void go_on_leaving(Node *node, MonoTime now)
-{
-    if (!node->leaving || (node->link.up && mono_before(now, node->leave_end) &&
-                           lease_desk_is_held(&node->desks.leases))) {
-        return;
-    }
-    node->leaving = false;
-    node->leave_end = mono_add_ms(now, LEAVE_MS);
-    node_desks_stop(&node->desks, now);
-}
-
 void node_leave(Node *node, MonoTime now)
 {
     if (node->state != NODE_MEMBER) {
@@ -300,9 +284,8 @@ void node_leave(Node *node, MonoTime now)
         return;
     }
     lease_desk_close(&node->desks.leases, now);
-    node->leaving = true;
     node->leave_end = mono_add_ms(now, LEAVE_MS);
-    go_on_leaving(node, now);
+    node_desks_stop(&node->desks, now);
 }
 
 /* ---- events ---- */
@@ -528,7 +511,6 @@ void node_work(Node *node, MonoTime now)
     if (node->state != NODE_MEMBER) {
         return;
     }
-    go_on_leaving(node, now);
     if (!mono_before(now, node->leave_end)) {
         node->state = NODE_LEFT;
         return;

@@ -17,9 +17,9 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *
     pulse_desk_init(&desks->pulse, link);
     seat_desk_init(&desks->seats, link, &desks->keeper);
     Result rc = block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, blocks);
-    Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
-                                       options->lease_addresses, options->dead_below, leases, now);
-    lease_desk_set_former(&desks->leases, options->first, options->alone, &options->kept);
+    Result rc_leases =
+        lease_desk_init(&desks->leases, link, &options->lease, options->lease_addresses,
+                        options->dead_below, options->alone, leases, now);
     rc = rc == RESULT_OK ? rc_leases : rc;
     return rc == RESULT_OK ? edict_desk_begin(&desks->edicts, options->kept_edicts) : rc;
 }
@@ -71,7 +71,6 @@ void node_desks_stop(NodeDesks *desks, MonoTime now)
     greet_desk_stop(&desks->greet, now);
     self->state = MEMBER_STOPPED;
     self->dead_below = desks->link->head.session + 1;
-    self->kept = lease_desk_kept(&desks->leases, now);
     members_put_self(&desks->members, now);
 }
 

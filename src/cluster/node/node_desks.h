@@ -55,9 +55,7 @@ typedef struct NodeDeskOptions {
     LeaseRules lease;
     size_t lease_addresses;
     uint64_t dead_below; /* sessions of this agent that have ended for certain */
-    bool first;          /* there were none */
     bool alone;          /* all of them have ended for certain */
-    LeaseKept kept;      /* by the last of them */
     uint64_t limits[LEDGER_UNITS];
     uint64_t used[LEDGER_UNITS];
     MassDeskOptions mass;

@@ -426,7 +426,7 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
 {
     NodeIdentity *identity = &join->identity;
     uint16_t life = join->table.agents[identity->self].life;
-    join->first = record == NULL && !identity->known;
+    bool is_new = !identity->known; /* no process has run as this agent, unless a record says so */
     if (!identity->known && !may_begin(join, record)) {
         choose_another(join, now);
         return;
@@ -466,8 +466,7 @@ static void node_join_judge(NodeJoin *join, const MemberRecord *record, MonoTime
     bool same_machine = record != NULL && strcmp(record->machine, join->record.machine) == 0;
     bool stopped = record != NULL && record->state == MEMBER_STOPPED;
     bool is_over = record != NULL && (same_machine || stopped);
-    join->alone = record == NULL ? join->first : is_over;
-    join->kept = stopped && record->life == life ? record->kept : (LeaseKept){0};
+    join->alone = record == NULL ? is_new : is_over;
     join->record.dead_below = 0;
     if (record != NULL) {
         join->record.dead_below = is_over ? record->session + 1 : record->dead_below;

@@ -53,9 +53,7 @@ typedef struct NodeJoin {
     uint64_t settings_revision;
     uint16_t wanted; /* number that a directory that is no agent yet wants, or CLUSTER_NOBODY */
     uint32_t from;   /* agents below it are others' */
-    bool first;      /* no process has run as this agent yet */
     bool alone;      /* all that have run as this agent have ended for certain */
-    LeaseKept kept;  /* by the one before */
     char name[MEMBER_TEXT_BYTES]; /* of the one before, while it may run */
     bool recorded;                /* our record is there: what is left is the claim */
     uint64_t token;               /* of the call in flight */

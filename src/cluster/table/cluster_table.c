@@ -347,18 +347,6 @@ static uint16_t take_from_most(ClusterTable *table, unsigned *owned, uint16_t to
     return most;
 }
 
-bool cluster_table_is_original(const ClusterTable *table)
-{
-    uint64_t claims = 0;
-    for (uint32_t i = 0; i < table->n_agents; i++) {
-        if (table->agents[i].life != 1) {
-            return false;
-        }
-        claims += table->agents[i].claimed;
-    }
-    return table->epoch == 1 + claims;
-}
-
 Result cluster_table_add(ClusterTable *table, uint16_t *agent)
 {
     if (table->n_agents >= CLUSTER_AGENTS_MAX) {

@@ -131,9 +131,6 @@ void cluster_table_count_moves(const ClusterTable *table, uint16_t agent, unsign
 /* Any slot names it, on either side. */
 bool cluster_table_has(const ClusterTable *table, uint16_t agent);
 
-/* Nothing but claims has changed it since it was made. */
-bool cluster_table_is_original(const ClusterTable *table);
-
 /* ---- Changes: each makes epoch + 1 and is RESULT_OK, or changes nothing ---- */
 
 /* A new agent; *agent is its number. It gets its share of the slots from those who have most. A

@@ -27,13 +27,15 @@ uint64_t cluster_luck(void)
     return luck;
 }
 
-/* The number of this machine, if it has one. */
-static void read_machine(char text[40])
+/* The number that the kernel has given itself when it began. Machines that were cloned have one
+ * /etc/machine-id, but each its own boot; and a process of a former boot cannot be proved to have
+ * ended, since it may have run on the machine that this one was cloned from. */
+static void read_boot(char text[40])
 {
-    FILE *file = fopen("/etc/machine-id", "re");
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     (void)snprintf(text, 40, "unknown");
     if (file != NULL) {
-        if (fscanf(file, "%32[0-9a-f]", text) != 1) {
+        if (fscanf(file, "%36[0-9a-f-]", text) != 1) {
             (void)snprintf(text, 40, "unknown");
         }
         (void)fclose(file);
@@ -46,10 +48,10 @@ void cluster_names_of(const char *directory, ClusterNames *names)
     char machine[40];
     char host[64] = "";
     char *path = realpath(directory, NULL);
-    read_machine(machine);
+    read_boot(machine);
     (void)gethostname(host, sizeof host - 1);
     (void)stat(directory, &status);
-    /* Without a number of the machine nothing proves that another process has ended. */
+    /* Without a number of the boot nothing proves that another process has ended. */
     unsigned long long luck = strcmp(machine, "unknown") == 0 ? cluster_luck() : 0;
     (void)snprintf(names->machine, sizeof names->machine, "%s/%llx:%llx/%llx", machine,
                    (unsigned long long)status.st_dev, (unsigned long long)status.st_ino, luck);
