@@ -2,7 +2,9 @@
 cluster.py. The right ones are taken, wrong ones told of in a sentence; files of secrets are for their
 owner alone."""
 import base64
+import json
 import os
+import socket
 import subprocess
 
 import cluster
@@ -105,6 +107,7 @@ def tls(report, path):
         refused(report, "a server of another authority", status(
             nats, url, "--tls-authority", others[0], *words[2:]), "tls_authority")
         refused(report, "an agent without a certificate", status(nats, url, *words[:2]))
+        refused(report, "one without TLS", status(nats, None), "speaks TLS only")
         refused(report, "one of another authority", status(
             nats, url, *words[:2], "--tls-certificate", stranger[0], "--tls-key", stranger[1]))
         refused(report, "an authority that cannot be read", status(
@@ -122,9 +125,11 @@ def nkeys(report, path):
         made = cluster.ragno("cluster", "init", "--agents", "2", "--url", nats.url(), "--name", cluster.NAME,
                              "--credentials", right)
         report.equal("a cluster is made with an NKey", (made.returncode, made.stderr), (0, ""))
-        refused(report, "nobody", status(nats, None))
+        refused(report, "nobody", status(nats, None), "asks for a login")
         refused(report, "another key", status(nats, None, "--credentials", write(
-            path + "/other", f"nkey {other_public}\n{other_seed}\n")))
+            path + "/other", f"nkey {other_public}\n{other_seed}\n")), "refuses the login")
+        refused(report, "TLS", status(nats, nats.url().replace("nats:", "tls:"), "--credentials", right),
+                "does not speak TLS")
         refused(report, "another's seed", status(nats, None, "--credentials", write(
             path + "/mixed", f"nkey {public}\n{other_seed}\n")))
         refused(report, "a file without a seed", status(nats, None, "--credentials", write(
@@ -137,6 +142,94 @@ def nkeys(report, path):
         refused(report, "a file that is not there", status(nats, None, "--credentials", path + "/none"),
                 "No such file")
         crawled(report, path, nats, "--set", f"cluster.credentials={right}")
+
+
+class Written(cluster.Nats):
+    """nats-server with the configuration that `ragno cluster init --write` has made."""
+
+    def __init__(self, path, port):
+        self.port, self.log, self.config = port, path + "/nats.log", path + "/keys/nats.conf"
+        self.process = None
+        self.start()
+
+
+def signed_nonce(key_file, nonce):
+    """What a user answers to the server's nonce, in base64url."""
+    with open(key_file) as file:
+        seed = file.read().split()[2]
+    secret = base64.b32decode(seed + "=" * (-len(seed) % 8))[2:34]
+    private, text = key_file + ".der", key_file + ".nonce"
+    with open(private, "wb") as file:
+        file.write(bytes.fromhex("302e020100300506032b657004220420") + secret)
+    with open(text, "w") as file:
+        file.write(nonce)
+    signature = openssl("pkeyutl", "-sign", "-rawin", "-in", text, "-keyform", "DER", "-inkey", private)
+    return base64.urlsafe_b64encode(signature).decode().rstrip("=")
+
+
+def violations(port, key_file, *lines):
+    """What the server says to a client with this key, or none (None), that sends these lines."""
+    with socket.create_connection(("127.0.0.1", port), 5) as s, s.makefile("rb") as answers:
+        info = json.loads(answers.readline()[5:])
+        options = {"verbose": False, "pedantic": False, "lang": "python", "version": "1"}
+        if key_file is not None:
+            with open(key_file) as file:
+                options["nkey"] = file.read().split()[1]
+            options["sig"] = signed_nonce(key_file, info["nonce"])
+        s.sendall(("CONNECT " + json.dumps(options) + "\r\n" + "".join(lines) + "PING\r\n").encode())
+        said = b""
+        for line in answers:
+            said += line
+            if line.startswith(b"PONG"):
+                break
+        return said.decode()
+
+
+def accounts(report, path):
+    """`ragno cluster init --write`: each agent has a key and may do what an agent does, an operator may make the crawl,
+    and nobody else anything."""
+    port, keys = cluster.free_port(), path + "/keys"
+    server = ["--url", f"nats://127.0.0.1:{port}", "--name", cluster.NAME]
+    init = ["cluster", "init", "--agents", "2", *server]
+    made = cluster.ragno(*init, "--write", keys)
+    report.check("the configuration is written", made.returncode == 0 and "operator.nkey" in made.stdout, made.stderr)
+    modes = {os.stat(f"{keys}/{name}").st_mode & 0o777 for name in os.listdir(keys)}
+    report.equal("for its owner alone", modes, {0o600})
+    with open(keys + "/nats.conf") as file:
+        conf = file.read()
+    again = cluster.ragno(*init, "--write", keys)
+    report.check("a second time is refused", again.returncode == 1 and "File exists" in again.stderr, again.stderr)
+    with open(keys + "/nats.conf") as file:
+        report.check("which changes nothing; no seed is in it", file.read() == conf and "SU" not in conf, "")
+    with Written(path, port) as nats:
+        refused(report, "nobody", cluster.ragno(*init), "asks for a login")
+        made = cluster.ragno(*init, "--credentials", keys + "/operator.nkey")
+        report.equal("the operator makes the crawl", (made.returncode, made.stderr), (0, ""))
+        with harness.Web(path, hosts=10, pages=60, suffix="test") as web, \
+                cluster.Agents(web, nats, path, agents=2) as agents:
+            for i, command in enumerate(agents.commands):
+                command += ["--set", f"cluster.credentials={keys}/agent-{i}.nkey", "--set", f"cluster.agent={i}"]
+            agents.start_all()
+            report.equal("agents crawl, each with its key", agents.wait(), [0, 0])
+            pages = set().union(*(cluster.pages_of(d) for d in agents.directories))
+            report.check("and have all pages", web.graph_urls() <= pages, f"{len(pages)} pages")
+            for i in range(2):
+                with open(f"{agents.directories[i]}/ragno.log") as file:
+                    report.check(f"nothing that agent {i} does is forbidden", "ermissions" not in file.read(), agents.said(i))
+        kv, api = f"$KV.ragno_{cluster.NAME}", "$JS.API.STREAM"
+        stream = f"KV_ragno_{cluster.NAME}"
+        for who, may, line in (
+                ("agent-1", True, f"PUB {kv}.agent.1 x 0\r\n\r\n"), ("agent-1", False, f"PUB {kv}.agent.0 x 0\r\n\r\n"),
+                ("agent-1", False, f"SUB ragno.{cluster.NAME}.in.0 1\r\n"), ("agent-1", False, "SUB > 1\r\n"),
+                ("agent-1", False, f"PUB {api}.DELETE.{stream} x 0\r\n\r\n"),
+                ("agent-1", False, f"PUB {api}.PURGE.{stream} x 0\r\n\r\n"),
+                ("operator", True, f"PUB {kv}.table x 0\r\n\r\n"), ("operator", False, f"PUB {kv}.end x 0\r\n\r\n"),
+                ("operator", False, f"PUB {kv}.ledger x 0\r\n\r\n")):
+            said = violations(port, f"{keys}/{who}.nkey", line)
+            report.check(f"{who} {'may' if may else 'may not'} {line.split()[0]} {line.split()[1]}", "PONG" in said and
+                         ("Permissions Violation" in said) != may, said)
+        said = violations(port, None, f"PUB {kv}.end x 0\r\n\r\n")
+        report.check("a stranger may do nothing", "Authorization Violation" in said and "PONG" not in said, said)
 
 
 def open_server(report, path):
@@ -162,4 +255,4 @@ def open_server(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(tls, nkeys, open_server)
+    harness.main(tls, nkeys, accounts, open_server)

@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* ---- Transport library ---- */
@@ -168,4 +171,80 @@ Result login_read(Login *login, const char *path, Buffer *error)
 void login_destroy(Login *login)
 {
     explicit_bzero(login, sizeof *login);
+}
+
+/* ---- what a server says of itself ---- */
+
+static int login_connect(const char *host, const char *port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    struct timeval patience = {.tv_sec = LOGIN_ASK_MS / 1000};
+    int fd = -1;
+    if (getaddrinfo(host, port, &hints, &found) != 0) {
+        return -1;
+    }
+    for (const struct addrinfo *one = found; one != NULL && fd < 0; one = one->ai_next) {
+        fd = socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
+        if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+                        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) != 0 ||
+                        connect(fd, one->ai_addr, one->ai_addrlen) != 0)) {
+            (void)close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(found);
+    return fd;
+}
+
+/* The line "INFO {...}" with which a server begins. False: nobody is there. */
+static bool login_read_info(const char *url, char *info, size_t size)
+{
+    char host[256], port[8] = "4222";
+    const char *start = strstr(url, "://");
+    start = start == NULL ? url : start + 3;
+    start += *start == '[';
+    int length = (int)strcspn(start, "],/");
+    const char *colon =
+        start[length] == ']' ? start + length + 1 : memchr(start, ':', (size_t)length);
+    (void)snprintf(host, sizeof host, "%.*s",
+                   colon != NULL && colon < start + length ? (int)(colon - start) : length, start);
+    if (colon != NULL && *colon == ':') {
+        (void)snprintf(port, sizeof port, "%.*s", (int)strcspn(colon + 1, ",/"), colon + 1);
+    }
+    int fd = login_connect(host, port);
+    ssize_t n = fd < 0 ? 0 : recv(fd, info, size - 1, 0);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    info[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+void login_explain(const char *urls, bool has_login, char *text, size_t size)
+{
+    char info[4096];
+    const char *url = urls;
+    while (url != NULL && !login_read_info(url, info, sizeof info)) {
+        url = strchr(url, ',');
+        url += url != NULL;
+    }
+    bool by_tls = url != NULL && strncmp(url, "tls://", 6) == 0;
+    const char *why = "is there, and does not want this client";
+    if (url == NULL) {
+        why = "does not answer any more";
+    } else if (strncmp(info, "INFO ", 5) != 0) {
+        why = "is no NATS server";
+    } else if (strstr(info, "\"tls_required\":true") == NULL && by_tls) {
+        why = "does not speak TLS: cluster.url = nats://...";
+    } else if (strstr(info, "\"tls_required\":true") != NULL && !by_tls) {
+        why = "speaks TLS only: cluster.url = tls://...";
+    } else if (by_tls) {
+        why = "has another authority, or does not take our certificate or login: "
+              "cluster.tls_authority, cluster.tls_certificate, cluster.credentials";
+    } else if (strstr(info, "\"auth_required\":true") != NULL) {
+        why = has_login ? "refuses the login in cluster.credentials"
+                        : "asks for a login: cluster.credentials";
+    }
+    (void)snprintf(text, size, "the server %s", why);
 }

@@ -45,7 +45,7 @@
     F(natsOptions_SetClosedCB) F(natsOptions_SetDisconnectedCB) F(natsOptions_SetReconnectedCB) \
     F(natsOptions_SetErrorHandler) \
     F(natsConnection_Connect) F(natsConnection_Close) F(natsConnection_Destroy) \
-    F(natsConnection_FlushTimeout) F(natsConnection_GetLastError) F(natsConnection_Publish) \
+    F(natsConnection_FlushTimeout) F(natsConnection_Publish) \
     F(natsConnection_PublishRequest) F(natsConnection_PublishMsg) F(natsConnection_Subscribe) \
     F(natsSubscription_Destroy) F(natsSubscription_SetOnCompleteCB) F(natsMsg_Create) F(natsMsg_Destroy) F(natsMsg_GetSubject) \
     F(natsMsg_GetReply) F(natsMsg_GetData) F(natsMsg_GetDataLength) F(natsMsg_IsNoResponders) \
@@ -75,5 +75,11 @@ typedef struct Login {
 /* path "": LOGIN_NONE. */
 Result login_read(Login *login, const char *path, Buffer *error);
 void login_destroy(Login *login);
+
+/* Why a server may have closed a connection, as one sentence: what it says of itself when it is
+ * connected to once more is compared with how we came. Waits LOGIN_ASK_MS at most. urls: the first
+ * that answers is asked. */
+#define LOGIN_ASK_MS 2000
+void login_explain(const char *urls, bool has_login, char *text, size_t size);
 
 #endif

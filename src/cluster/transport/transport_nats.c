@@ -228,6 +228,8 @@ struct TransportNats {
     Transport transport;
     TransportSink sink;
     char crawl[64];
+    char *url;
+    bool has_login;
     unsigned replicas;
     natsOptions *options;
     natsConnection *connection;
@@ -438,15 +440,12 @@ static void on_down(natsConnection *connection, void *context)
 static void on_closed(natsConnection *connection, void *context)
 {
     TransportNats *nats = context;
+    (void)connection;
     atomic_store(&nats->up, false);
     if (!atomic_load(&nats->closing)) {
-        const char *why = NULL;
-        char text[256];
-        (void)nats->library->natsConnection_GetLastError(connection, &why);
-        (void)snprintf(text, sizeof text,
-                       "the NATS server has closed the connection for good: %s; are "
-                       "cluster.credentials and cluster.tls_authority right?",
-                       why == NULL ? "no reason given" : why);
+        char text[256] = "the NATS server has closed the connection for good; ";
+        size_t length = strlen(text);
+        login_explain(nats->url, nats->has_login, text + length, sizeof text - length);
         TransportEvent *event = transport_event_new(TRANSPORT_CLOSED, 0, NULL, NULL, NULL, 0);
         if (event != NULL) {
             event->text = strdup(text);
@@ -624,6 +623,8 @@ Result transport_nats_open(TransportNats **out, const TransportNatsOptions *opti
     nats->library = library;
     nats->sink = *sink;
     nats->replicas = options->replicas;
+    nats->url = strdup(options->url);
+    nats->has_login = *options->credentials != '\0';
     nats->transport = (Transport){.state = nats,
                                   .listen = do_listen,
                                   .request = do_request,
@@ -635,7 +636,8 @@ Result transport_nats_open(TransportNats **out, const TransportNatsOptions *opti
     mutex_init(&nats->mutex, RANK_TABLE);
     condition_init(&nats->changed);
     transport_subjects_init(&nats->subjects, library);
-    Result rc = transport_setup(library, &nats->options, options, error);
+    Result rc = nats->url == NULL ? RESULT_MEMORY
+                                  : transport_setup(library, &nats->options, options, error);
     if (rc == RESULT_OK && set_callbacks(nats) != NATS_OK) {
         rc = RESULT_MEMORY;
     }
@@ -680,5 +682,6 @@ void transport_nats_close(TransportNats *nats)
     transport_subjects_destroy(&nats->subjects);
     condition_destroy(&nats->changed);
     mutex_destroy(&nats->mutex);
+    free(nats->url);
     free(nats);
 }

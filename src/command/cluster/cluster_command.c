@@ -7,6 +7,7 @@
 
 #include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
+#include "command/cluster/cluster_accounts.h"
 #include "command/cluster/cluster_client.h"
 #include "command/cluster/cluster_moves.h"
 #include "crawl/command_line.h"
@@ -150,6 +151,9 @@ static int cluster_command_usage(FILE *out, int status)
 {
     (void)fputs(
         "usage: ragno cluster init --agents N [SERVER]   makes a crawl for N agents (1 to 4096)\n"
+        "       ragno cluster init --agents N --write DIR [SERVER]\n"
+        "               writes a nats-server's configuration and a key for each agent; asks no "
+        "server\n"
         "       ragno cluster status [SERVER]            how all agents do, and what moves\n"
         "       ragno cluster add [SERVER]               makes room for one more agent\n"
         "       ragno cluster drain AGENT [SERVER]       its hosts move to the others\n"
@@ -178,7 +182,10 @@ static bool cluster_command_take_word(int argc, char **argv, int *i, ClusterWord
     const struct {
         const char *name;
         const char **word;
-    } options[] = {{"--agents", &words->agents}, {"--from", &words->from}, {"--to", &words->to}};
+    } options[] = {{"--agents", &words->agents},
+                   {"--from", &words->from},
+                   {"--to", &words->to},
+                   {"--write", &words->directory}};
     for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
         const char *value = command_option(options[k].name, argc, argv, i);
         if (value != NULL) {
@@ -288,23 +295,39 @@ static Result init_cluster(const Config *config, uint32_t agents, Buffer *error)
     return rc;
 }
 
-static int init_main(const Config *config, const char *word)
+static void init_tell(const Config *config, unsigned long agents, const char *directory)
+{
+    if (directory == NULL) {
+        (void)printf("cluster \"%s\" of %lu agents is made; give each its own directory and the "
+                     "same [cluster] section\n",
+                     config->cluster_name, agents);
+        return;
+    }
+    (void)printf(
+        "%s/nats.conf is written; start `nats-server -c %s/nats.conf`, then `ragno cluster "
+        "init --agents %lu --credentials %s/operator.nkey` with the same server, and give "
+        "agent N the file agent-N.nkey as cluster.credentials, and cluster.agent = N\n",
+        directory, directory, agents, directory);
+}
+
+static int init_main(const Config *config, const ClusterWords *words)
 {
     Buffer error;
     char *end = NULL;
+    const char *word = words->agents;
     unsigned long agents = word == NULL ? 0 : strtoul(word, &end, 10);
     if (agents < 1 || agents > SLOT_COUNT || *end != '\0') {
         return cluster_command_usage(stderr, EXIT_USAGE);
     }
     buffer_init(&error, BUFFER_NO_LIMIT);
-    Result rc = init_cluster(config, (uint32_t)agents, &error);
+    Result rc = words->directory == NULL
+                    ? init_cluster(config, (uint32_t)agents, &error)
+                    : cluster_accounts_write(config, (uint32_t)agents, words->directory, &error);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno cluster: %s\n",
                       error.length > 0 ? buffer_string(&error) : result_name(rc));
     } else {
-        (void)printf("cluster \"%s\" of %lu agents is made; give each its own directory and the "
-                     "same [cluster] section\n",
-                     config->cluster_name, agents);
+        init_tell(config, agents, words->directory);
     }
     buffer_destroy(&error);
     return rc == RESULT_OK ? EXIT_FINISHED : rc == RESULT_EXISTS ? EXIT_NEGATIVE : EXIT_NETWORK;
@@ -324,7 +347,7 @@ static int cluster_command_run(Config *config, int argc, char **argv)
         (void)fprintf(stderr, "ragno cluster: %s\n",
                       error.length > 0 ? buffer_string(&error) : result_name(rc));
     } else if (strcmp(argv[1], "init") == 0) {
-        status = init_main(config, words.agents);
+        status = init_main(config, &words);
     } else if (cluster_moves_has(argv[1])) {
         status = cluster_moves_main(config, argv[1], &words);
         if (status == EXIT_USAGE) {

@@ -375,7 +375,7 @@ static bool cluster_moves_read_words(Move *move, const char *command)
     const ClusterWords *words = move->words;
     bool has_what = words->what != NULL;
     bool ends = words->from != NULL || words->to != NULL;
-    if (words->agents != NULL) {
+    if (words->agents != NULL || words->directory != NULL) {
         return false;
     }
     if (strcmp(command, "add") == 0) {

@@ -13,10 +13,11 @@
 
 /* The words of the command line; NULL: not given. */
 typedef struct ClusterWords {
-    const char *agents; /* --agents */
-    const char *from;   /* --from */
-    const char *to;     /* --to */
-    const char *what;   /* the word without an option: an agent, a number of slots, a host */
+    const char *agents;    /* --agents */
+    const char *from;      /* --from */
+    const char *to;        /* --to */
+    const char *directory; /* --write */
+    const char *what;      /* the word without an option: an agent, a number of slots, a host */
 } ClusterWords;
 
 /* One of these words. */
