@@ -11,17 +11,14 @@
 
 #include "base/memory/file.h"
 #include "audit/audit_text.h"
+#include "command/ctl.h"
 #include "command/forget/forget.h"
 #include "crawl/command_line.h"
-#include "crawl/control/control_link.h"
 #include "crawl/crawl_view.h"
-#include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "logs/crawl_log_line.h"
 #include "parse/url/url.h"
 #include "rules/config.h"
-#include "rules/scope/denial_list.h"
-#include "rules/scope/denials.h"
 
 #define WHY_BYTES 2048u /* of a URL that is shown */
 
@@ -228,42 +225,13 @@ static void complaint_print(const Complaint *complaint, const Config *config)
 
 /* ---- what is done ---- */
 
-/* Of a crawl that runs, by its socket; else into its list. */
-static Result complaint_deny(const Complaint *complaint, Buffer *error)
+/* As the command of this name does it. */
+static int complaint_have(const Complaint *complaint, int (*main_of)(int argc, char **argv),
+                          const char *name, const char *word)
 {
-    ControlLink *link = NULL;
-    Buffer rule;
-    char time[CLOCK_TEXT_BYTES];
-    buffer_init(&rule, BUFFER_NO_LIMIT);
-    Result rc = denials_normalise(complaint->subject, &rule, error);
-    char *const words[] = {(char *)(uintptr_t) "deny", rule.data};
-    if (rc == RESULT_OK && crawl_store_owner(complaint->directory) != 0) {
-        rc = control_link_open(&link, complaint->directory, error);
-        if (rc == RESULT_OK) {
-            rc = control_link_ask(link, words, 2, NULL, NULL, 60000, NULL, error);
-        }
-        control_link_close(link);
-    } else if (rc == RESULT_OK) {
-        DenialList list = {.n = 0};
-        rc = denial_list_read(&list, complaint->directory, error);
-        if (rc == RESULT_OK) {
-            rc = denial_list_add(&list, buffer_string(&rule), wall_format_iso(wall_now(), time));
-        }
-        if (rc == RESULT_OK) {
-            rc = denial_list_write(&list, complaint->directory, error);
-        }
-        denial_list_destroy(&list);
-    }
-    buffer_destroy(&rule);
-    return rc == RESULT_EXISTS ? RESULT_OK : rc;
-}
-
-static int complaint_forget(const Complaint *complaint)
-{
-    char *words[] = {(char *)(uintptr_t) "forget", (char *)(uintptr_t) "-q",
-                     (char *)(uintptr_t)complaint->directory, (char *)(uintptr_t)complaint->subject,
-                     NULL};
-    return forget_main(4, words);
+    char *words[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)complaint->directory,
+                     (char *)(uintptr_t)word, (char *)(uintptr_t)complaint->subject, NULL};
+    return main_of(4, words);
 }
 
 /* ---- the command ---- */
@@ -352,15 +320,15 @@ static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
     complaint->versions = audit.counts.versions;
     complaint->refused = audit.counts.refused;
     audit_destroy(&audit); /* with the database, which an erasure takes for itself */
-    if (rc == RESULT_OK && complaint->deny) {
-        rc = complaint_deny(complaint, &error);
-        status = rc == RESULT_OK ? 0 : EXIT_IO;
-    }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno complaint: %s\n",
                       error.length == 0 ? result_name(rc) : buffer_string(&error));
-    } else if (complaint->forget) {
-        status = complaint_forget(complaint);
+    }
+    if (status == 0 && complaint->deny) {
+        status = complaint_have(complaint, ctl_main, "ctl", "deny");
+    }
+    if (status == 0 && complaint->forget) {
+        status = complaint_have(complaint, forget_main, "forget", "-q");
     }
     if (status == 0) {
         complaint_print(complaint, config);

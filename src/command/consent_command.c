@@ -189,10 +189,8 @@ static bool consent_found(void *context, const CdxjEntry *entry)
 static bool consent_decode(Consent *consent, const HttpHeader *header, const Buffer *body,
                            Buffer *text)
 {
-    HttpField coding = {.value = "", .value_length = 0};
-    (void)http_header_find(header, "Content-Encoding", &coding);
-    DecodeStatus status = decode_content(consent->decoder, coding.value, coding.value_length,
-                                         body->data, body->length, text, 0);
+    DecodeStatus status =
+        decode_answer(consent->decoder, header, buffer_string(body), body->length, text, 0);
     return status == DECODE_OK || status == DECODE_LIMIT || status == DECODE_TRUNCATED;
 }
 

@@ -1,6 +1,5 @@
 #include "command/crawl.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,157 +8,76 @@
 #include "command/forget/forget.h"
 #include "command/forget/forget_order.h"
 #include "crawl/agent/agent.h"
+#include "crawl/command_line.h"
 #include "rules/memory_budget.h"
 #include "rules/config_check.h"
 
 #define LIST_MAX 1000u
 
-enum {
-    OPT_CONTACT = 256,
-    OPT_IP_WAIT,
-    OPT_EXCLUDE,
-    OPT_ACCEPT,
-    OPT_REJECT,
-    OPT_MAX_PAGES,
-    OPT_MAX_DURATION,
-    OPT_WARC_MAX_SIZE,
-    OPT_NO_WARC,
-    OPT_STAY,
-    OPT_PAGE_REQUISITES,
-    OPT_SITEMAP_ONLY,
-    OPT_PROGRESS,
-    OPT_PRINT_CONFIG,
-    OPT_HELP_CONFIG,
-    OPT_TEST_CONFIG
-};
-
-static const struct option long_options[] = {
-    {"input-file", required_argument, NULL, 'i'},
-    {"config", required_argument, NULL, 'c'},
-    {"set", required_argument, NULL, 's'},
-    {"dir", required_argument, NULL, 'd'},
-    {"new", no_argument, NULL, 'n'},
-    {"user-agent", required_argument, NULL, 'U'},
-    {"contact", required_argument, NULL, OPT_CONTACT},
-    {"wait", required_argument, NULL, 'w'},
-    {"ip-wait", required_argument, NULL, OPT_IP_WAIT},
-    {"connections", required_argument, NULL, 'j'},
-    {"depth", required_argument, NULL, 'l'},
-    {"tries", required_argument, NULL, 't'},
-    {"domains", required_argument, NULL, 'D'},
-    {"exclude-domains", required_argument, NULL, OPT_EXCLUDE},
-    {"accept-regex", required_argument, NULL, OPT_ACCEPT},
-    {"reject-regex", required_argument, NULL, OPT_REJECT},
-    {"stay", required_argument, NULL, OPT_STAY},
-    {"page-requisites", no_argument, NULL, OPT_PAGE_REQUISITES},
-    {"sitemap-only", no_argument, NULL, OPT_SITEMAP_ONLY},
-    {"max-pages", required_argument, NULL, OPT_MAX_PAGES},
-    {"quota", required_argument, NULL, 'Q'},
-    {"max-duration", required_argument, NULL, OPT_MAX_DURATION},
-    {"warc-max-size", required_argument, NULL, OPT_WARC_MAX_SIZE},
-    {"no-warc", no_argument, NULL, OPT_NO_WARC},
-    {"header", required_argument, NULL, 'H'},
-    {"log", required_argument, NULL, 'o'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"progress", optional_argument, NULL, OPT_PROGRESS},
-    {"print-config", optional_argument, NULL, OPT_PRINT_CONFIG},
-    {"help-config", optional_argument, NULL, OPT_HELP_CONFIG},
-    {"test-config", no_argument, NULL, OPT_TEST_CONFIG},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {NULL, 0, NULL, 0}};
-
-/* Options that are another spelling of --set. */
-static const struct {
-    int option;
-    const char *name;
-} spellings[] = {{'U', "crawl.user_agent"},
-                 {OPT_CONTACT, "crawl.contact"},
-                 {'w', "politeness.host_delay"},
-                 {OPT_IP_WAIT, "politeness.ip_delay"},
-                 {'j', "fetch.connections"},
-                 {'l', "scope.depth"},
-                 {'t', "politeness.tries"},
-                 {'D', "scope.domains"},
-                 {OPT_EXCLUDE, "scope.exclude_domains"},
-                 {OPT_STAY, "scope.stay"},
-                 {OPT_ACCEPT, "scope.accept_regex"},
-                 {OPT_REJECT, "scope.reject_regex"},
-                 {OPT_MAX_PAGES, "crawl.max_pages"},
-                 {'Q', "crawl.max_bytes"},
-                 {OPT_MAX_DURATION, "crawl.max_duration"},
-                 {OPT_WARC_MAX_SIZE, "warc.max_size"}};
-
-typedef struct Assignment {
-    const char *name; /* "section.key" */
-    const char *value;
-    char *owned; /* NULL, or what name points into */
-} Assignment;
-
 typedef struct Line {
     AgentOptions agent;
     const char *config_file;
-    Assignment *assignments;
-    size_t n_assignments;
+    CommandSettings settings;
     Buffer headers;
     const char *print; /* --print-config's argument, "" when none, NULL when not asked */
     bool help_config;
     const char *help_word;
     bool test_config;
+    bool version;
 } Line;
+
+static const char crawl_usage_text[] =
+    "usage: ragno [crawl] [OPTION]... [URL]...\n"
+    "Crawls from the URLs; resumes when DIR holds a crawl.\n"
+    "ragno --contact https://example.org/bot -D example.org https://www.example.org/\n\n"
+    "  -i, --input-file FILE     seeds, one URL per line, '#' comments, '-' = stdin\n"
+    "  -d, --dir DIR             everything the crawl keeps (default ./crawl)\n"
+    "  -n, --new                 start anew: refuse a DIR that holds a crawl\n"
+    "  -c, --config FILE         INI file          -s, --set SECTION.KEY=VALUE\n"
+    "      --contact URL         who crawls; needed outside loopback\n"
+    "  -U, --user-agent STRING   -H, --header 'NAME: VALUE'\n"
+    "  -w, --wait TIME           between two fetches from a host (default 5s)\n"
+    "      --ip-wait TIME        between two fetches from an address (1s)\n"
+    "  -j, --connections N       transfers at once (256)\n"
+    "  -l, --depth N             links from a seed at most (20)\n"
+    "  -t, --tries N             attempts at a URL at most\n"
+    "  -D, --domains LIST        only these hosts and below; --exclude-domains LIST\n"
+    "      --stay host|domain|directory    only where the seeds are\n"
+    "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
+    "      --page-requisites     and what pages need to be shown: images, styles, scripts\n"
+    "      --sitemap-only        only what sitemaps and feeds list; a seed may be one\n"
+    "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"
+    "      --no-warc             keep no WARC files;  --warc-max-size BYTES\n"
+    "  -o, --log FILE            crawl log (default DIR/crawl.log)\n"
+    "  -q, --quiet  -v, --verbose  --progress[=auto|always|never]\n"
+    "      --print-config[=sample]  --help-config[=WORD]  --test-config\n"
+    "  -h, --help  -V, --version\n\n"
+    "Other commands (ragno COMMAND --help):\n"
+    "  ragno status DIR [--json]              ragno audit DIR [--host HOST]\n"
+    "  ragno report DIR [--html] [-o FILE]    ragno why DIR URL\n"
+    "  ragno consent DIR URL|HOST [--usage U] ragno consent DIR --changed\n"
+    "  ragno top DIR                          ragno ctl DIR pause|resume|... (help)\n"
+    "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
+    "  ragno export DIR pages|text|links|hosts|warc|wacz\n"
+    "  ragno import -d DIR FILE.warc.gz...    ragno verify DIR\n"
+    "  ragno render DIR\n"
+    "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
+    "  ragno plan DIR                         ragno plan -i SEEDS\n"
+    "  ragno forget DIR HOST|URL...           ragno backup DIR TO\n"
+    "  ragno restore FROM DIR                 ragno complaint DIR URL|HOST|ADDRESS\n"
+    "  ragno cluster init|status\n"
+    "  ragno identity new|show|directory|addresses\n"
+    "  ragno check "
+    "charset|config|database|digest|dns|filter|links|page|render|retries|robots|sitemap|url\n\n"
+    "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
+    "4 no network or name server, 11 signal, 13 second signal, 14 page or byte limit,\n"
+    "15 time limit, 16 disk nearly full, 17 DIR is in use, damaged or of another version,\n"
+    "18 only hosts that failed were left, 19 no seed could be fetched, 20 all that is left is\n"
+    "denied. Manuals: ragno(1), ragno.ini(5)\n";
 
 void crawl_usage(FILE *out)
 {
-    (void)fprintf(
-        out,
-        "usage: ragno [crawl] [OPTION]... [URL]...\n"
-        "Crawls from the URLs; resumes when DIR holds a crawl.\n"
-        "ragno --contact https://example.org/bot -D example.org https://www.example.org/\n\n"
-        "  -i, --input-file FILE     seeds, one URL per line, '#' comments, '-' = stdin\n"
-        "  -d, --dir DIR             everything the crawl keeps (default ./crawl)\n"
-        "  -n, --new                 start anew: refuse a DIR that holds a crawl\n"
-        "  -c, --config FILE         INI file          -s, --set SECTION.KEY=VALUE\n"
-        "      --contact URL         who crawls; needed outside loopback\n"
-        "  -U, --user-agent STRING   -H, --header 'NAME: VALUE'\n"
-        "  -w, --wait TIME           between two fetches from a host (default 5s)\n"
-        "      --ip-wait TIME        between two fetches from an address (1s)\n"
-        "  -j, --connections N       transfers at once (256)\n"
-        "  -l, --depth N             links from a seed at most (20)\n"
-        "  -t, --tries N             attempts at a URL at most\n"
-        "  -D, --domains LIST        only these hosts and below; --exclude-domains LIST\n"
-        "      --stay host|domain|directory    only where the seeds are\n"
-        "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
-        "      --page-requisites     and what pages need to be shown: images, styles, scripts\n"
-        "      --sitemap-only        only what sitemaps and feeds list; a seed may be one\n"
-        "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"
-        "      --no-warc             keep no WARC files;  --warc-max-size BYTES\n"
-        "  -o, --log FILE            crawl log (default DIR/crawl.log)\n"
-        "  -q, --quiet  -v, --verbose  --progress[=auto|always|never]\n"
-        "      --print-config[=sample]  --help-config[=WORD]  --test-config\n"
-        "  -h, --help  -V, --version\n\n"
-        "Other commands (ragno COMMAND --help):\n"
-        "  ragno status DIR [--json]              ragno audit DIR [--host HOST]\n"
-        "  ragno report DIR [--html] [-o FILE]    ragno why DIR URL\n"
-        "  ragno consent DIR URL|HOST [--usage U] ragno consent DIR --changed\n"
-        "  ragno top DIR                          ragno ctl DIR pause|resume|... (help)\n"
-        "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
-        "  ragno export DIR pages|text|links|hosts|warc|wacz\n"
-        "  ragno import -d DIR FILE.warc.gz...    ragno verify DIR\n"
-        "  ragno render DIR\n"
-        "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
-        "  ragno plan DIR                         ragno plan -i SEEDS\n"
-        "  ragno forget DIR HOST|URL...           ragno backup DIR TO\n"
-        "  ragno restore FROM DIR                 ragno complaint DIR URL|HOST|ADDRESS\n"
-        "  ragno cluster init|status\n"
-        "  ragno identity new|show|directory|addresses\n"
-        "  ragno check "
-        "charset|config|database|digest|dns|filter|links|page|render|retries|robots|sitemap|url\n\n"
-        "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
-        "4 no network or name server, 11 signal, 13 second signal, 14 page or byte limit,\n"
-        "15 time limit, 16 disk nearly full, 17 DIR is in use, damaged or of another version,\n"
-        "18 only hosts that failed were left, 19 no seed could be fetched, 20 all that is left is\n"
-        "denied. Manuals: ragno(1), ragno.ini(5)\n");
+    (void)fputs(crawl_usage_text, out);
 }
 
 /* ---- parsing ---- */
@@ -170,54 +88,9 @@ static int crawl_complain(const char *word, const char *what)
     return EXIT_USAGE;
 }
 
-static void nearest_option(const char *word)
+static int crawl_take_progress(void *to, const char *word)
 {
-    const char *best = NULL;
-    size_t best_distance = SIZE_MAX;
-    char name[64];
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    for (const struct option *o = long_options; o->name != NULL; o++) {
-        size_t d = option_distance(name, o->name);
-        if (d < best_distance) {
-            best_distance = d;
-            best = o->name;
-        }
-    }
-    (void)fprintf(stderr, "ragno: unknown option '--%s'", name);
-    if (best != NULL && best_distance <= 3) {
-        (void)fprintf(stderr, ", did you mean '--%s'?\n", best);
-    } else {
-        (void)fprintf(stderr, " (ragno --help)\n");
-    }
-}
-
-static int crawl_assign(Line *line, const char *name, const char *value, char *owned)
-{
-    Assignment *more =
-        realloc(line->assignments, (line->n_assignments + 1) * sizeof *line->assignments);
-    if (more == NULL) {
-        free(owned);
-        return EXIT_INTERNAL;
-    }
-    line->assignments = more;
-    more[line->n_assignments++] = (Assignment){.name = name, .value = value, .owned = owned};
-    return 0;
-}
-
-static int assign_set(Line *line, const char *text)
-{
-    char *copy = strdup(text);
-    char *equals = copy == NULL ? NULL : strchr(copy, '=');
-    if (equals == NULL) {
-        free(copy);
-        return crawl_complain(text, "--set expects SECTION.KEY=VALUE");
-    }
-    *equals = '\0';
-    return crawl_assign(line, copy, equals + 1, copy);
-}
-
-static int set_progress(Line *line, const char *word)
-{
+    Line *line = to;
     static const char *const words[] = {"auto", "always", "never"};
     if (word == NULL) {
         line->agent.progress = PROGRESS_ALWAYS;
@@ -232,8 +105,9 @@ static int set_progress(Line *line, const char *word)
     return crawl_complain(word, "--progress expects auto, always or never");
 }
 
-static int add_header(Line *line, const char *header)
+static int crawl_take_header(void *to, const char *header)
 {
+    Line *line = to;
     if (strchr(header, ':') == NULL || strchr(header, '|') != NULL) {
         return crawl_complain(header, "--header expects 'Name: value'");
     }
@@ -243,101 +117,82 @@ static int add_header(Line *line, const char *header)
     return buffer_append_string(&line->headers, header) == RESULT_OK ? 0 : EXIT_INTERNAL;
 }
 
-static int crawl_take_option(Line *line, int option)
+static int crawl_take_seeds(void *to, const char *file)
 {
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
-        if (spellings[i].option == option) {
-            return crawl_assign(line, spellings[i].name, optarg, NULL);
-        }
+    Line *line = to;
+    if (line->agent.n_seed_files == LIST_MAX) {
+        return crawl_complain(file, "too many seed files");
     }
-    switch (option) {
-    case 'i':
-        if (line->agent.n_seed_files == LIST_MAX) {
-            return crawl_complain(optarg, "too many seed files");
-        }
-        line->agent.seed_files[line->agent.n_seed_files++] = optarg;
-        return 0;
-    case 'c':
-        line->config_file = optarg;
-        return 0;
-    case 's':
-        return assign_set(line, optarg);
-    case 'd':
-        line->agent.directory = optarg;
-        return 0;
-    case 'n':
-        line->agent.must_be_new = true;
-        return 0;
-    case 'H':
-        return add_header(line, optarg);
-    case 'o':
-        line->agent.crawl_log = optarg;
-        return 0;
-    case 'q':
-        line->agent.quiet = true;
-        return 0;
-    case 'v':
-        line->agent.verbose = true;
-        return 0;
-    case OPT_NO_WARC:
-        return crawl_assign(line, "warc.enabled", "no", NULL);
-    case OPT_PAGE_REQUISITES:
-        return crawl_assign(line, "scope.embeds", "yes", NULL);
-    case OPT_SITEMAP_ONLY:
-        return crawl_assign(line, "scope.sitemap_only", "yes", NULL);
-    case OPT_PROGRESS:
-        return set_progress(line, optarg);
-    case OPT_PRINT_CONFIG:
-        line->print = optarg == NULL ? "" : optarg;
-        return 0;
-    case OPT_HELP_CONFIG:
-        line->help_config = true;
-        line->help_word = optarg;
-        return 0;
-    case OPT_TEST_CONFIG:
-        line->test_config = true;
-        return 0;
-    default:
-        return EXIT_USAGE;
-    }
+    line->agent.seed_files[line->agent.n_seed_files++] = file;
+    return 0;
 }
 
+static int crawl_take_print(void *to, const char *word)
+{
+    *(const char **)to = word == NULL ? "" : word;
+    return 0;
+}
+
+static int crawl_take_help(void *to, const char *word)
+{
+    Line *line = to;
+    line->help_config = true;
+    line->help_word = word;
+    return 0;
+}
+
+/* 0, an exit status, or COMMAND_HELPED. */
 static int crawl_parse_line(Line *line, int argc, char **argv)
 {
-    int option = 0;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":i:c:s:d:nU:w:j:l:t:D:Q:H:o:qvhV", long_options,
-                                 NULL)) != -1) {
-        int rc = 0;
-        if (option == 'h') {
-            crawl_usage(stdout);
-            return -1;
-        }
-        if (option == 'V') {
-            (void)printf("ragno %s\n", RAGNO_VERSION);
-            return -1;
-        }
-        if (option == ':') {
-            return crawl_complain(argv[optind - 1], "this option needs a value");
-        }
-        if (option == '?') {
-            const char *word = argv[optind - 1];
-            if (strncmp(word, "--", 2) == 0) {
-                nearest_option(word + 2);
-                return EXIT_USAGE;
-            }
-            char letter[3] = {'-', (char)optopt, '\0'};
-            return crawl_complain(letter, "unknown option (ragno --help lists them)");
-        }
-        rc = crawl_take_option(line, option);
-        if (rc != 0) {
-            return rc;
-        }
-    }
-    line->agent.seed_words = argv + optind;
-    line->agent.n_seed_words = (size_t)(argc - optind);
-    return 0;
+    AgentOptions *agent = &line->agent;
+    CommandSettings *to = &line->settings;
+    const CommandOption options[] = {
+        {"input-file", 'i', COMMAND_TAKE, .to = line, .take = crawl_take_seeds},
+        {"config", 'c', COMMAND_TEXT, .to = &line->config_file},
+        {"set", 's', COMMAND_SETTING, .to = to},
+        {"dir", 'd', COMMAND_TEXT, .to = &agent->directory},
+        {"new", 'n', COMMAND_FLAG, .to = &agent->must_be_new},
+        {"header", 'H', COMMAND_TAKE, .to = line, .take = crawl_take_header},
+        {"log", 'o', COMMAND_TEXT, .to = &agent->crawl_log},
+        {"quiet", 'q', COMMAND_FLAG, .to = &agent->quiet},
+        {"verbose", 'v', COMMAND_FLAG, .to = &agent->verbose},
+        {"progress", 0, COMMAND_MAY, .to = line, .take = crawl_take_progress},
+        {"print-config", 0, COMMAND_MAY, .to = &line->print, .take = crawl_take_print},
+        {"help-config", 0, COMMAND_MAY, .to = line, .take = crawl_take_help},
+        {"test-config", 0, COMMAND_FLAG, .to = &line->test_config},
+        {"version", 'V', COMMAND_FLAG, .to = &line->version},
+        /* Other spellings of --set. */
+        {"user-agent", 'U', COMMAND_SETTING, .to = to, .setting = "crawl.user_agent"},
+        {"contact", 0, COMMAND_SETTING, .to = to, .setting = "crawl.contact"},
+        {"wait", 'w', COMMAND_SETTING, .to = to, .setting = "politeness.host_delay"},
+        {"ip-wait", 0, COMMAND_SETTING, .to = to, .setting = "politeness.ip_delay"},
+        {"connections", 'j', COMMAND_SETTING, .to = to, .setting = "fetch.connections"},
+        {"depth", 'l', COMMAND_SETTING, .to = to, .setting = "scope.depth"},
+        {"tries", 't', COMMAND_SETTING, .to = to, .setting = "politeness.tries"},
+        {"domains", 'D', COMMAND_SETTING, .to = to, .setting = "scope.domains"},
+        {"exclude-domains", 0, COMMAND_SETTING, .to = to, .setting = "scope.exclude_domains"},
+        {"accept-regex", 0, COMMAND_SETTING, .to = to, .setting = "scope.accept_regex"},
+        {"reject-regex", 0, COMMAND_SETTING, .to = to, .setting = "scope.reject_regex"},
+        {"stay", 0, COMMAND_SETTING, .to = to, .setting = "scope.stay"},
+        {"page-requisites", 0, COMMAND_SETTING, .to = to, .setting = "scope.embeds",
+         .value = "yes"},
+        {"sitemap-only", 0, COMMAND_SETTING, .to = to, .setting = "scope.sitemap_only",
+         .value = "yes"},
+        {"max-pages", 0, COMMAND_SETTING, .to = to, .setting = "crawl.max_pages"},
+        {"quota", 'Q', COMMAND_SETTING, .to = to, .setting = "crawl.max_bytes"},
+        {"max-duration", 0, COMMAND_SETTING, .to = to, .setting = "crawl.max_duration"},
+        {"warc-max-size", 0, COMMAND_SETTING, .to = to, .setting = "warc.max_size"},
+        {"no-warc", 0, COMMAND_SETTING, .to = to, .setting = "warc.enabled", .value = "no"}};
+    CommandLine words = {.command = "crawl",
+                         .usage = crawl_usage_text,
+                         .is_terse = true,
+                         .options = options,
+                         .n_options = sizeof options / sizeof *options,
+                         .words_most = argc};
+    int status = command_line_take(&words, argc, argv);
+    agent->seed_words = words.words;
+    agent->n_seed_words = (size_t)words.n_words;
+    return status;
 }
 
 /* ---- configuration ---- */
@@ -388,12 +243,8 @@ static Result crawl_load_config(Line *line, Config *config, Buffer *error)
         (void)options_set(&config->options, "fetch.headers", line->headers.data, "command line",
                           error);
     }
-    for (size_t i = 0; i < line->n_assignments; i++) {
-        const Assignment *a = &line->assignments[i];
-        if (options_set(&config->options, a->name, a->value, "command line", error) != RESULT_OK) {
-            (void)buffer_append_string(error, " (command line)\n");
-            rc = RESULT_INVALID;
-        }
+    if (command_settings_apply(&line->settings, &config->options, error) != RESULT_OK) {
+        rc = RESULT_INVALID;
     }
     if (rc == RESULT_OK) {
         rc = memory_budget_apply(config, error);
@@ -457,7 +308,7 @@ static int crawl_start_anew(const Line *line)
     const AgentOptions *agent = &line->agent;
     Buffer set;
     buffer_init(&set, BUFFER_NO_LIMIT);
-    char **argv = calloc(2 * line->n_assignments + 16, sizeof *argv);
+    char **argv = calloc(2 * line->settings.n + 16, sizeof *argv);
     size_t n = 0;
     if (argv == NULL) {
         return EXIT_INTERNAL;
@@ -473,10 +324,12 @@ static int crawl_start_anew(const Line *line)
         argv[n++] = (char *)(uintptr_t) "-o";
         argv[n++] = (char *)(uintptr_t)agent->crawl_log;
     }
-    for (size_t i = 0; i < line->n_assignments; i++) {
+    for (size_t i = 0; i < line->settings.n; i++) {
+        const char *name = line->settings.all[i].name;
         Buffer text;
         buffer_init(&text, BUFFER_NO_LIMIT);
-        (void)buffer_printf(&text, "%s=%s", line->assignments[i].name, line->assignments[i].value);
+        (void)buffer_printf(&text, "%.*s=%s", (int)strcspn(name, "="), name,
+                            line->settings.all[i].value);
         argv[n++] = (char *)(uintptr_t) "-s";
         argv[n++] = buffer_detach(&text);
     }
@@ -556,17 +409,13 @@ int crawl_main(int argc, char **argv)
     int status = line.agent.seed_files == NULL || config_init(&config) != RESULT_OK
                      ? EXIT_INTERNAL
                      : crawl_parse_line(&line, argc, argv);
-    if (status == 0) {
+    if (status == 0 && line.version) {
+        (void)printf("ragno %s\n", RAGNO_VERSION);
+    } else if (status == 0) {
         status = crawl_run(&line, &config);
-    } else if (status == -1) {
-        status = EXIT_FINISHED;
     }
     config_destroy(&config);
-    for (size_t i = 0; i < line.n_assignments; i++) {
-        free(line.assignments[i].owned);
-    }
-    free(line.assignments);
     free(line.agent.seed_files);
     buffer_destroy(&line.headers);
-    return status;
+    return status == COMMAND_HELPED ? EXIT_FINISHED : status;
 }

@@ -13,8 +13,6 @@
 #include "why/why.h"
 #include "why/why_text.h"
 
-#define ANSWER_MS 5000 /* of a running crawl */
-
 static const char why_usage[] =
     "usage: ragno why DIR URL [--json]\n"
     "Everything about one URL: how it was found, what the rules say of it, where it is\n"
@@ -24,32 +22,9 @@ static const char why_usage[] =
     "that another agent found, how it was found there.\n"
     "Exit: 0 known, 1 unknown, 2 not a URL.\n";
 
-/* Asks the crawl that runs there, if one does, whether it is fetching the URL right now. Without an
- * answer it is not. */
-static bool why_command_note_line(void *context, const char *line)
-{
-    (void)line;
-    *(bool *)context = true;
-    return true;
-}
-
 static bool why_command_is_in_flight(void *directory, const char *url)
 {
-    char word[] = "flights";
-    char *copy = strdup(url);
-    char *words[] = {word, copy};
-    ControlLink *link = NULL;
-    Buffer error;
-    bool found = false;
-    buffer_init(&error, 4096);
-    if (copy != NULL && control_link_open(&link, directory, &error) == RESULT_OK) {
-        (void)control_link_ask(link, words, 2, why_command_note_line, &found, ANSWER_MS, NULL,
-                               &error);
-    }
-    control_link_close(link);
-    buffer_destroy(&error);
-    free(copy);
-    return found;
+    return control_link_is_in_flight(directory, url);
 }
 
 static int why_command_print(const Buffer *out, Result rc, int status)

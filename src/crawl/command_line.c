@@ -30,14 +30,80 @@ int command_filter(const char *command, const char *text, unsigned available, Fi
 
 /* ---- Command line ---- */
 
+#define NEAR_MOST 3u /* letters in which a name that is meant may differ */
+
+static void command_line_print_usage(const CommandLine *line, FILE *out)
+{
+    (void)fprintf(out, "%s%s", line->usage, line->more == NULL ? "" : line->more);
+}
+
 int command_line_complain(const CommandLine *line, const char *what, const char *word)
 {
-    (void)fprintf(stderr, "ragno %s: %s '%s'\n%s%s", line->command, what, word, line->usage,
-                  line->more == NULL ? "" : line->more);
+    (void)fprintf(stderr, "ragno %s: %s '%s'\n", line->command, what, word);
+    if (!line->is_terse) {
+        command_line_print_usage(line, stderr);
+    }
     return EXIT_USAGE;
 }
 
-/* The option that a word names; *value is what stands in the word behind the name, or NULL. */
+/* Names the option that is spelled most like the word, if one is nearly so. */
+static int command_line_unknown(const CommandLine *line, const char *word)
+{
+    char name[64];
+    size_t least = NEAR_MOST + 1;
+    const char *nearest = NULL;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (size_t i = 0; i < line->n_options && strncmp(name, "--", 2) == 0; i++) {
+        size_t distance = option_distance(name + 2, line->options[i].name);
+        if (distance < least) {
+            least = distance;
+            nearest = line->options[i].name;
+        }
+    }
+    if (nearest == NULL) {
+        return command_line_complain(line, "unknown option", name);
+    }
+    (void)fprintf(stderr, "ragno %s: unknown option '%s', did you mean '--%s'?\n", line->command,
+                  name, nearest);
+    return EXIT_USAGE;
+}
+
+/* ---- settings ---- */
+
+static int command_settings_add(const CommandLine *line, const CommandOption *option,
+                                const char *value)
+{
+    CommandSettings *settings = option->to;
+    const char *equals = strchr(value, '=');
+    if (option->setting == NULL && equals == NULL) {
+        return command_line_complain(line, "expected SECTION.KEY=VALUE, not", value);
+    }
+    if (settings->n == COMMAND_SETTINGS_MOST) {
+        return command_line_complain(line, "too many settings:", value);
+    }
+    settings->all[settings->n].name = option->setting == NULL ? value : option->setting;
+    settings->all[settings->n++].value = option->setting == NULL ? equals + 1 : value;
+    return 0;
+}
+
+Result command_settings_apply(const CommandSettings *settings, Options *options, Buffer *error)
+{
+    Result all = RESULT_OK;
+    for (size_t i = 0; i < settings->n; i++) {
+        char name[128];
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(settings->all[i].name, "="),
+                       settings->all[i].name);
+        Result rc = options_set(options, name, settings->all[i].value, "command line", error);
+        if (rc != RESULT_OK) {
+            (void)buffer_append_string(error, " (command line)\n");
+            all = rc;
+        }
+    }
+    return all;
+}
+
+/* The option that a word names, or the one whose name begins so; *value is what stands in the word
+ * behind the name, or NULL. */
 static const CommandOption *command_line_find(const CommandLine *line, const char *word,
                                               const char **value)
 {
@@ -45,15 +111,18 @@ static const CommandOption *command_line_find(const CommandLine *line, const cha
     size_t n = is_long ? strcspn(word, "=") : 2;
     const char *rest = word + n;
     *value = *rest == '\0' ? NULL : rest + (*rest == '=');
+    const CommandOption *begun = NULL;
+    unsigned n_begun = 0;
     for (size_t i = 0; i < line->n_options; i++) {
         const CommandOption *option = &line->options[i];
-        bool named =
-            is_long && strlen(option->name) == n - 2 && strncmp(word + 2, option->name, n - 2) == 0;
-        if (named || (!is_long && word[1] == option->letter)) {
+        bool begins = is_long && strncmp(word + 2, option->name, n - 2) == 0;
+        if ((begins && option->name[n - 2] == '\0') || (!is_long && word[1] == option->letter)) {
             return option;
         }
+        begun = begins ? option : begun;
+        n_begun += begins;
     }
-    return NULL;
+    return n_begun == 1 ? begun : NULL;
 }
 
 static int command_line_take_number(const CommandLine *line, const CommandOption *option,
@@ -97,9 +166,18 @@ static int command_line_take_value(const CommandLine *line, const CommandOption 
     case COMMAND_REAL:
         return command_line_take_number(line, option, value);
     case COMMAND_TAKE:
+    case COMMAND_MAY:
         return option->take(option->to, value);
+    case COMMAND_SETTING:
+        return command_settings_add(line, option, value);
     }
     return 0;
+}
+
+/* Whether nothing follows it. */
+static bool command_line_is_flag(const CommandOption *option)
+{
+    return option->kind == COMMAND_FLAG || option->value != NULL;
 }
 
 /* The option at *i; *i is then the last word that belongs to it. */
@@ -108,12 +186,25 @@ static int command_line_take_option(const CommandLine *line, int argc, char **ar
     const char *value = NULL;
     const char *word = argv[*i];
     const CommandOption *option = command_line_find(line, word, &value);
-    if (option == NULL || (option->kind == COMMAND_FLAG && value != NULL)) {
-        return command_line_complain(line, "unknown option", word);
+    bool is_flag = option != NULL && command_line_is_flag(option);
+    if (option == NULL || (is_flag && value != NULL && word[1] == '-')) {
+        return command_line_unknown(line, word);
     }
-    if (option->kind == COMMAND_FLAG) {
-        *(bool *)option->to = true;
-        return 0;
+    if (is_flag) {
+        if (option->kind == COMMAND_FLAG) {
+            *(bool *)option->to = true;
+        } else if (command_settings_add(line, option, option->value) != 0) {
+            return EXIT_USAGE;
+        }
+        if (value == NULL) {
+            return 0;
+        }
+        argv[*i]++; /* "-qv": the next letter */
+        argv[*i][0] = '-';
+        return command_line_take_option(line, argc, argv, i);
+    }
+    if (option->kind == COMMAND_MAY) {
+        return option->take(option->to, value);
     }
     if (value == NULL && *i + 1 < argc) {
         value = argv[++*i];
@@ -130,7 +221,7 @@ int command_line_take(CommandLine *line, int argc, char **argv)
         const char *word = argv[i];
         bool is_option = has_options && word[0] == '-' && word[1] != '\0';
         if (is_option && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
-            (void)printf("%s%s", line->usage, line->more == NULL ? "" : line->more);
+            command_line_print_usage(line, stdout);
             return COMMAND_HELPED;
         }
         if (is_option && strcmp(word, "--") == 0) {
@@ -147,7 +238,7 @@ int command_line_take(CommandLine *line, int argc, char **argv)
         }
     }
     if (line->n_words < line->words_least) {
-        (void)fprintf(stderr, "%s%s", line->usage, line->more == NULL ? "" : line->more);
+        command_line_print_usage(line, stderr);
         return EXIT_USAGE;
     }
     return 0;

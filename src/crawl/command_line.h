@@ -2,8 +2,9 @@
  *
  * What: an option is a row: its name, a letter, what kind of value it has, and where that goes.
  * "--name VALUE", "--name=VALUE", "-n VALUE", "-nVALUE" and, of those without a value, "--name" and
- * "-n" are understood, before and behind the other words; behind "--" there are no options. --help
- * and -h are every command's.
+ * "-n" are understood, letters of the latter also in one word, before and behind the other words;
+ * behind "--" there are no options. --help and -h are every command's. A long option that is
+ * unknown is told with the nearest one.
  *
  *   const CommandOption options[] = {{"json", 0, COMMAND_FLAG, .to = &json}};
  *   CommandLine line = {.command = "why", .usage = usage, .options = options, .n_options = 1,
@@ -14,6 +15,8 @@
 #ifndef CRAWL_COMMAND_LINE_H
 #define CRAWL_COMMAND_LINE_H
 
+#include "base/memory/buffer.h"
+#include "base/option/options.h"
 #include "parse/filter/filter.h"
 
 typedef enum CommandKind {
@@ -21,8 +24,21 @@ typedef enum CommandKind {
     COMMAND_TEXT,   /* const char **; "" is a mistake */
     COMMAND_NUMBER, /* uint64_t *, from least to most */
     COMMAND_REAL,   /* double *, from least to most */
-    COMMAND_TAKE    /* take(to, value) */
+    COMMAND_TAKE,   /* take(to, value) */
+    COMMAND_MAY,    /* the same; a value must be in the word, and may be missing: NULL */
+    COMMAND_SETTING /* CommandSettings *, which gets one more */
 } CommandKind;
+
+#define COMMAND_SETTINGS_MOST 1024u
+
+/* Options of the configuration that a command line sets, in its order; borrowed from argv. */
+typedef struct CommandSettings {
+    struct {
+        const char *name; /* "section.key", up to an '=' */
+        const char *value;
+    } all[COMMAND_SETTINGS_MOST];
+    size_t n;
+} CommandSettings;
 
 typedef struct CommandOption {
     const char *name;
@@ -33,12 +49,15 @@ typedef struct CommandOption {
     double most;
     /* 0, or an exit status after a line of its own. */
     int (*take)(void *to, const char *value);
+    const char *setting; /* "section.key"; NULL: its value is SECTION.KEY=VALUE */
+    const char *value;   /* of the setting; NULL: it follows */
 } CommandOption;
 
 typedef struct CommandLine {
     const char *command; /* "why" */
     const char *usage;   /* what --help prints; after a mistake it follows the complaint */
     const char *more;    /* a second part of it; may be NULL */
+    bool is_terse;       /* the usage does not follow */
     const CommandOption *options;
     size_t n_options;
     int words_least; /* those that are no options */
@@ -52,6 +71,8 @@ typedef struct CommandLine {
 /* 0; COMMAND_HELPED: the usage was printed; EXIT_USAGE, or what take returned: standard error has
  * said why. Moves the other words to the front of argv, behind argv[0]. */
 int command_line_take(CommandLine *line, int argc, char **argv);
+/* Sets what the command line says. RESULT_INVALID: error has a line for each mistake. */
+Result command_settings_apply(const CommandSettings *settings, Options *options, Buffer *error);
 /* Complains of a word, and prints the usage. EXIT_USAGE. */
 int command_line_complain(const CommandLine *line, const char *what, const char *word);
 

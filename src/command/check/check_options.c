@@ -8,40 +8,6 @@
 #include "rules/memory_budget.h"
 #include "rules/config_check.h"
 
-int check_options_take_set(void *to, const char *assignment)
-{
-    CheckOptions *options = to;
-    if (strchr(assignment, '=') == NULL || options->n_assignments == CHECK_OPTIONS_MAX) {
-        (void)fprintf(stderr, "ragno %s: -s %s: expected SECTION.KEY=VALUE\n",
-                      options->command == NULL ? "check" : options->command, assignment);
-        return EXIT_USAGE;
-    }
-    options->assignments[options->n_assignments++] = assignment;
-    return 0;
-}
-
-static Result check_options_assign_one(Config *config, const char *assignment, Buffer *error)
-{
-    char name[128];
-    size_t n = strcspn(assignment, "=");
-    (void)snprintf(name, sizeof name, "%.*s", (int)n, assignment);
-    Result rc = options_set(&config->options, name, assignment + n + 1, "command line", error);
-    if (rc != RESULT_OK) {
-        (void)buffer_append_string(error, " (command line)\n");
-    }
-    return rc;
-}
-
-Result check_options_assign(const CheckOptions *options, Config *config, Buffer *error)
-{
-    Result all = RESULT_OK;
-    for (size_t i = 0; i < options->n_assignments; i++) {
-        Result rc = check_options_assign_one(config, options->assignments[i], error);
-        all = rc == RESULT_OK ? all : rc;
-    }
-    return all;
-}
-
 int check_options_load(const CheckOptions *options, Config *config)
 {
     Buffer error;
@@ -57,7 +23,7 @@ int check_options_load(const CheckOptions *options, Config *config)
     if (options_load_environment(&config->options, "RAGNO_", &error) != RESULT_OK) {
         status = status == 0 ? 2 : status;
     }
-    if (check_options_assign(options, config, &error) != RESULT_OK) {
+    if (command_settings_apply(&options->settings, &config->options, &error) != RESULT_OK) {
         status = status == 0 ? 2 : status;
     }
     if (memory_budget_apply(config, &error) != RESULT_OK ||

@@ -12,26 +12,19 @@
 #include "base/memory/buffer.h"
 #include "rules/config.h"
 
-#define CHECK_OPTIONS_MAX 64u
-
 typedef struct CheckOptions {
-    const char *command;                        /* for complaints; NULL: "check" */
-    const char *file;                           /* -c FILE, or NULL */
-    const char *assignments[CHECK_OPTIONS_MAX]; /* "section.key=value" */
-    size_t n_assignments;
+    const char *file; /* -c FILE, or NULL */
+    CommandSettings settings;
 } CheckOptions;
 
 /* -c FILE and -s SECTION.KEY=VALUE, as rows of a CommandLine. */
 #define CHECK_OPTIONS_ROWS(options)                                                                \
     {"config", 'c', COMMAND_TEXT, .to = &(options)->file},                                         \
     {                                                                                              \
-        "set", 's', COMMAND_TAKE, .to = (options), .take = check_options_take_set                  \
+        "set", 's', COMMAND_SETTING, .to = &(options)->settings                                    \
     }
-int check_options_take_set(void *options, const char *assignment);
 /* Fills in an initialised config. Exit status: 0, 2 after one complaint per mistake ("FILE:LINE:
  * what"), 3 when the file cannot be read. */
 int check_options_load(const CheckOptions *options, Config *config);
-/* Sets what -s says. RESULT_INVALID: error has a line for each mistake. */
-Result check_options_assign(const CheckOptions *options, Config *config, Buffer *error);
 
 #endif

@@ -203,7 +203,7 @@ static void check_render_print(const CheckRender *check)
 int check_render(int argc, char **argv)
 {
     CheckRender check = {.place = NULL};
-    CheckOptions options = {.command = "check render"};
+    CheckOptions options = {.file = NULL};
     const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&options),
                                   {"document", 0, COMMAND_FLAG, .to = &check.document}};
     CommandLine line = {.command = "check render",

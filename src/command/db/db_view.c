@@ -35,22 +35,18 @@ static int db_answer_complain(Result rc, const char *url)
 static Result db_answer_decode(const WarcAnswer *answer, Buffer *out)
 {
     HttpHeader header;
-    HttpField field = {.value = NULL, .value_length = 0};
     Decoder *decoder = NULL;
     Result rc = decoder_new(&decoder);
     if (rc != RESULT_OK) {
         return rc;
     }
-    Buffer coding;
-    buffer_init(&coding, answer->header.length + 1);
-    if (answer->header.length > 0 &&
-        http_header_parse(&header, answer->header.data, answer->header.length) == RESULT_OK) {
-        (void)http_header_codings(&header, &coding, &field);
+    if (http_header_parse(&header, buffer_string(&answer->header), answer->header.length) !=
+        RESULT_OK) {
+        header = (HttpHeader){.fields = ""};
     }
-    DecodeStatus status = decode_content(decoder, field.value, field.value_length,
-                                         buffer_string(&answer->body), answer->body.length, out, 0);
+    DecodeStatus status =
+        decode_answer(decoder, &header, buffer_string(&answer->body), answer->body.length, out, 0);
     decoder_delete(decoder);
-    buffer_destroy(&coding);
     if (status == DECODE_MEMORY) {
         return RESULT_MEMORY;
     }

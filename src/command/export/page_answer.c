@@ -195,30 +195,19 @@ const char *page_places_name(const PagePlaces *places, uint32_t file)
 
 /* ---- Page answer ---- */
 
-#define FILES         16u /* open at a time */
-#define BODY_BYTES    ((size_t)4 << 20)
-#define KEEP_BYTES    ((size_t)1 << 20)
-#define MAX_RATIO     1000u
-#define CODINGS_BYTES 1024u
-
-typedef struct OpenFile {
-    WarcReader *reader; /* NULL: the place is free */
-    uint32_t file;
-    uint64_t used; /* when it was used last */
-} OpenFile;
+#define BODY_BYTES ((size_t)4 << 20)
+#define KEEP_BYTES ((size_t)1 << 20)
+#define MAX_RATIO  1000u
 
 struct PageAnswers {
     const char *directory;
     PagePlaces *places;
-    OpenFile files[FILES];
-    uint64_t n_reads;
     uint64_t n_damaged;
-    WarcRecord record;
+    WarcAnswer stored;
     HttpHeader header;
     Decoder *decoder;
     TextPages *pages;
     TextPage page;
-    WarcAnswer original; /* of a revisit */
     Buffer body;
     Url document;
     Url target;
@@ -234,12 +223,14 @@ Result page_answers_new(PageAnswers **out, const char *directory, PagePlaces *pl
     answers->directory = directory;
     answers->places = places;
     buffer_init(&answers->body, BODY_BYTES);
-    warc_answer_init(&answers->original);
+    warc_answer_init(&answers->stored);
     url_init(&answers->document);
     url_init(&answers->target);
     TextPagesOptions options = {.language = text_language_load()};
     Result rc = decoder_new(&answers->decoder);
-    rc = rc == RESULT_OK ? text_pages_new(&answers->pages, &options) : rc;
+    if (rc == RESULT_OK) {
+        rc = text_pages_new(&answers->pages, &options);
+    }
     if (rc != RESULT_OK) {
         page_answers_delete(answers);
         return rc;
@@ -253,12 +244,9 @@ void page_answers_delete(PageAnswers *answers)
     if (answers == NULL) {
         return;
     }
-    for (size_t i = 0; i < FILES; i++) {
-        warc_reader_close(answers->files[i].reader);
-    }
     decoder_delete(answers->decoder);
     text_pages_delete(answers->pages);
-    warc_answer_destroy(&answers->original);
+    warc_answer_destroy(&answers->stored);
     buffer_destroy(&answers->body);
     url_destroy(&answers->document);
     url_destroy(&answers->target);
@@ -270,52 +258,24 @@ uint64_t page_answers_damaged(const PageAnswers *answers)
     return answers->n_damaged;
 }
 
-/* ---- the record ---- */
-
-/* The reader of a file. A file that has grown since it was opened is opened anew. NULL: it cannot
- * be. */
-static WarcReader *reader_of(PageAnswers *answers, const PagePlace *place)
+/* Loads what is stored at the place and parses its header, which is there even if the body is not.
+ * RESULT_NOT_FOUND: there is no whole answer of this URL. */
+static Result page_answer_load(PageAnswers *answers, const char *url, size_t length,
+                               const PagePlace *place)
 {
-    OpenFile *oldest = &answers->files[0];
-    for (size_t i = 0; i < FILES; i++) {
-        OpenFile *file = &answers->files[i];
-        if (file->reader != NULL && file->file == place->file) {
-            oldest = file;
-            break;
-        }
-        oldest = file->used < oldest->used ? file : oldest;
+    CdxjCapture capture = {.offset = place->offset};
+    WarcAnswer *stored = &answers->stored;
+    (void)snprintf(capture.filename, sizeof capture.filename, "%s",
+                   page_places_name(answers->places, place->file));
+    buffer_trim(&stored->body, KEEP_BYTES);
+    Result rc = warc_load_capture(answers->directory, &capture, url, length, stored);
+    bool has_header = http_header_parse(&answers->header, buffer_string(&stored->header),
+                                        stored->header.length) == RESULT_OK;
+    if (rc != RESULT_MEMORY && (rc != RESULT_OK || !has_header)) {
+        rc = RESULT_NOT_FOUND;
+        answers->n_damaged++;
     }
-    bool fits = oldest->reader != NULL && oldest->file == place->file &&
-                place->offset < warc_reader_size(oldest->reader);
-    oldest->used = ++answers->n_reads;
-    if (!fits) {
-        warc_reader_close(oldest->reader);
-        *oldest = (OpenFile){.file = place->file, .used = oldest->used};
-        (void)warc_reader_open_in(&oldest->reader, answers->directory,
-                                  page_places_name(answers->places, place->file));
-    }
-    return oldest->reader;
-}
-
-/* Reads the record, if it is an answer of this URL. RESULT_NOT_FOUND: it is not. */
-static Result page_answer_read_record(PageAnswers *answers, const char *url, size_t length,
-                                      const PagePlace *place)
-{
-    WarcRecord *record = &answers->record;
-    WarcReader *reader = reader_of(answers, place);
-    if (reader == NULL) {
-        return RESULT_NOT_FOUND;
-    }
-    warc_reader_seek(reader, place->offset);
-    Result rc = warc_reader_next(reader, record);
-    if (rc != RESULT_OK) {
-        return rc == RESULT_MEMORY ? rc : RESULT_NOT_FOUND;
-    }
-    bool fits = record->is_http && record->uri.length == length &&
-                memcmp(record->uri.bytes, url, length) == 0 &&
-                http_header_parse(&answers->header, record->block.bytes,
-                                  record->http.header_length) == RESULT_OK;
-    return fits ? RESULT_OK : RESULT_NOT_FOUND;
+    return rc;
 }
 
 /* ---- its header ---- */
@@ -324,12 +284,11 @@ static void page_answer_take_type(PageAnswers *answers, TextCapture *capture)
 {
     HttpField field;
     if (http_header_find(&answers->header, "Content-Type", &field) && field.value_length > 0) {
-        size_t n =
-            field.value_length < TEXT_MIME_BYTES - 1 ? field.value_length : TEXT_MIME_BYTES - 1;
-        memcpy(answers->content_type, field.value, n);
-        answers->content_type[n] = '\0';
+        (void)snprintf(answers->content_type, sizeof answers->content_type, "%.*s",
+                       (int)field.value_length, field.value);
         capture->content_type = answers->content_type;
-        capture->type = http_header_content_type(answers->content_type, n);
+        capture->type =
+            http_header_content_type(answers->content_type, strlen(answers->content_type));
     }
     capture->is_plain = http_header_is_type(&capture->type, "text/plain");
 }
@@ -337,7 +296,7 @@ static void page_answer_take_type(PageAnswers *answers, TextCapture *capture)
 static void take_redirect(PageAnswers *answers, const char *url, size_t length, PageAnswer *answer)
 {
     HttpField field;
-    unsigned status = answers->record.http.status;
+    unsigned status = answers->stored.status;
     if (status >= 300 && status < 400 && http_header_find(&answers->header, "Location", &field) &&
         url_parse(&answers->document, NULL, url, length) == RESULT_OK &&
         url_parse(&answers->target, &answers->document, field.value, field.value_length) ==
@@ -348,62 +307,32 @@ static void take_redirect(PageAnswers *answers, const char *url, size_t length, 
 
 /* ---- its body ---- */
 
-/* The body as it was received: that of a revisit is in the record that it refers to. */
-static Result payload_of(PageAnswers *answers, WarcBytes *payload)
-{
-    const WarcRecord *record = &answers->record;
-    *payload = record->payload;
-    if (record->type != WARC_REVISIT) {
-        return RESULT_OK;
-    }
-    buffer_trim(&answers->original.body, KEEP_BYTES);
-    buffer_reset(&answers->original.body);
-    Result rc = warc_load_original(answers->directory, record, &answers->original);
-    if (rc == RESULT_OK) {
-        *payload =
-            warc_bytes(buffer_string(&answers->original.body), answers->original.body.length);
-    }
-    return rc;
-}
-
-/* payload: as it was sent; its first bytes decide where the type does not, unless they are coded.
- */
-static bool page_answer_has_text(const TextCapture *capture, WarcBytes payload)
-{
-    return capture->is_plain || http_header_is_page(&capture->type, payload.bytes, payload.length);
-}
-
 /* The body as it was before it was coded. */
-static Result page_answer_decode(PageAnswers *answers, WarcBytes payload)
+static Result page_answer_decode(PageAnswers *answers)
 {
-    HttpField coding = {.value = NULL, .value_length = 0};
-    Buffer codings;
-    buffer_init(&codings, CODINGS_BYTES);
-    (void)http_header_codings(&answers->header, &codings, &coding);
+    const Buffer *stored = &answers->stored.body;
     buffer_trim(&answers->body, KEEP_BYTES);
     buffer_reset(&answers->body);
-    DecodeStatus status = decode_content(answers->decoder, coding.value, coding.value_length,
-                                         payload.bytes, payload.length, &answers->body, MAX_RATIO);
-    buffer_destroy(&codings);
+    DecodeStatus status = decode_answer(answers->decoder, &answers->header, buffer_string(stored),
+                                        stored->length, &answers->body, MAX_RATIO);
     return status == DECODE_MEMORY ? RESULT_MEMORY : RESULT_OK;
 }
 
-static Result page_answer_take_text(PageAnswers *answers, WarcBytes payload, TextCapture *capture,
-                                    PageAnswer *answer)
+static Result page_answer_take_text(PageAnswers *answers, TextCapture *capture, PageAnswer *answer)
 {
     HttpField language = {.value = "", .value_length = 0};
+    const TextPage *page = &answers->page;
     (void)http_header_find(&answers->header, "Content-Language", &language);
-    Result decoded = page_answer_decode(answers, payload);
-    if (decoded != RESULT_OK) {
-        return decoded;
+    Result rc = page_answer_decode(answers);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     capture->body = buffer_string(&answers->body);
     capture->length = answers->body.length;
     capture->link_header = warc_bytes("", 0);
     capture->content_language = warc_bytes(language.value, language.value_length);
-    Result rc = text_pages_read(answers->pages, capture, &answers->page);
+    rc = text_pages_read(answers->pages, capture, &answers->page);
     if (rc == RESULT_OK) {
-        const TextPage *page = &answers->page;
         answer->title = page->visible.title;
         answer->language = page->language != NULL ? page->language : page->declared;
     }
@@ -413,42 +342,33 @@ static Result page_answer_take_text(PageAnswers *answers, WarcBytes payload, Tex
 Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
                          const PagePlace *place, PageAnswer *answer)
 {
-    WarcBytes payload;
     TextCapture capture = {.url = warc_bytes(url, length)};
+    const Buffer *body = &answers->stored.body;
     *answer = (PageAnswer){.is_read = false};
-    Result rc = page_answer_read_record(answers, url, length, place);
-    if (rc == RESULT_NOT_FOUND) {
-        answers->n_damaged++;
-        return RESULT_OK;
-    }
-    if (rc != RESULT_OK) {
-        return rc;
+    Result rc = page_answer_load(answers, url, length, place);
+    if (rc == RESULT_MEMORY || answers->stored.header.length == 0) {
+        return rc == RESULT_MEMORY ? rc : RESULT_OK;
     }
     page_answer_take_type(answers, &capture);
     take_redirect(answers, url, length, answer);
-    rc = payload_of(answers, &payload);
-    if (rc == RESULT_MEMORY) {
-        return rc;
-    }
     answer->is_read = rc == RESULT_OK;
-    answers->n_damaged += rc != RESULT_OK;
     answer->mime = capture.type.type;
     answer->mime_length = capture.type.type_length;
-    answer->bytes = payload.length;
-    return rc == RESULT_OK && page_answer_has_text(&capture, payload)
-               ? page_answer_take_text(answers, payload, &capture, answer)
-               : RESULT_OK;
+    answer->bytes = body->length;
+    /* Its first bytes decide where the type does not, unless they are coded. */
+    bool has_text =
+        capture.is_plain || http_header_is_page(&capture.type, buffer_string(body), body->length);
+    return rc == RESULT_OK && has_text ? page_answer_take_text(answers, &capture, answer)
+                                       : RESULT_OK;
 }
 
 Result page_answers_body(PageAnswers *answers, const char *url, size_t length,
                          const PagePlace *place, PageBody *body)
 {
-    WarcBytes payload;
     TextCapture capture = {.url = warc_bytes(url, length)};
     *body = (PageBody){.is_html = false};
-    Result rc = page_answer_read_record(answers, url, length, place);
+    Result rc = page_answer_load(answers, url, length, place);
     if (rc != RESULT_OK) {
-        answers->n_damaged += rc == RESULT_NOT_FOUND;
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     page_answer_take_type(answers, &capture);
@@ -456,13 +376,7 @@ Result page_answers_body(PageAnswers *answers, const char *url, size_t length,
         !(http_header_is_open(&capture.type) || http_header_is_html(&capture.type))) {
         return RESULT_OK;
     }
-    rc = payload_of(answers, &payload);
-    if (rc == RESULT_OK) {
-        rc = page_answer_decode(answers, payload);
-    } else if (rc != RESULT_MEMORY) {
-        answers->n_damaged++;
-        return RESULT_OK;
-    }
+    rc = page_answer_decode(answers);
     *body = (PageBody){.bytes = buffer_string(&answers->body),
                        .length = answers->body.length,
                        .content_type = capture.content_type,

@@ -1,9 +1,9 @@
 /* Page answer: what the stored answer of a page says: type, size, title, language, redirect.
  *
- * What: reads a record at its place (page_answer.h). Titles and languages are those of HTML, XHTML
+ * What: loads a capture at its place. Titles and languages are those of HTML, XHTML
  * and plain text; the language is the one the text shows (text_language.h), else the one that the
  * page or its header says.
- * Owns: some open WARC files. A PageAnswer is borrowed until the next one is read.
+ * Owns: what was read last, from which a PageAnswer borrows until the next one.
  * Threads: one.
  * Errors: a record that cannot be read has no facts; it is counted. RESULT_MEMORY. */
 #ifndef COMMAND_EXPORT_PAGE_ANSWER_H

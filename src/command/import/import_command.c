@@ -204,7 +204,7 @@ static int import_command_run(ImportCommand *command, Config *config)
 
 int import_main(int argc, char **argv)
 {
-    ImportCommand command = {.directory = "crawl", .options = {.command = "import"}};
+    ImportCommand command = {.directory = "crawl"};
     Config config;
     if (config_init(&config) != RESULT_OK) {
         return EXIT_INTERNAL;

@@ -38,8 +38,8 @@ static double disk_free(const char *directory)
  */
 static bool names_limit(const CheckOptions *options)
 {
-    for (size_t i = 0; i < options->n_assignments; i++) {
-        if (strncmp(options->assignments[i], "crawl.max_", strlen("crawl.max_")) == 0) {
+    for (size_t i = 0; i < options->settings.n; i++) {
+        if (strncmp(options->settings.all[i].name, "crawl.max_", strlen("crawl.max_")) == 0) {
             return true;
         }
     }
@@ -126,7 +126,8 @@ static int plan_crawl(const char *directory, const CheckOptions *options, bool j
     buffer_init(&error, BUFFER_NO_LIMIT);
     buffer_init(&plan->slowest_host, BUFFER_NO_LIMIT);
     buffer_init(&plan->slowest_address, BUFFER_NO_LIMIT);
-    if (check_options_assign(options, &plan->view.config, &error) != RESULT_OK) {
+    if (command_settings_apply(&options->settings, &plan->view.config.options, &error) !=
+        RESULT_OK) {
         (void)fprintf(stderr, "ragno plan: %s", buffer_string(&error));
         status = EXIT_USAGE;
     } else {
@@ -183,15 +184,13 @@ static bool plan_is_url(const char *word)
 
 int plan_main(int argc, char **argv)
 {
-    CheckOptions options = {.command = "plan"};
+    CheckOptions options = {.file = NULL};
     PlanSeeds seeds = {.n_files = 0};
     bool json = false;
-    const char *contact = NULL;
-    char assignment[1024];
     const CommandOption rows[] = {
         CHECK_OPTIONS_ROWS(&options),
         {"input-file", 'i', COMMAND_TAKE, .to = &seeds, .take = plan_take_file},
-        {"contact", 0, COMMAND_TEXT, .to = &contact},
+        {"contact", 0, COMMAND_SETTING, .to = &options.settings, .setting = "crawl.contact"},
         {"json", 0, COMMAND_FLAG, .to = &json}};
     CommandLine line = {.command = "plan",
                         .usage = plan_usage,
@@ -202,18 +201,14 @@ int plan_main(int argc, char **argv)
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
     }
-    if (contact != NULL) {
-        (void)snprintf(assignment, sizeof assignment, "crawl.contact=%s", contact);
-        status = check_options_take_set(&options, assignment);
-    }
-    if (status == 0 && seeds.n_files == 0 && line.n_words == 1 && !plan_is_url(line.words[0])) {
+    if (seeds.n_files == 0 && line.n_words == 1 && !plan_is_url(line.words[0])) {
         if (options.file != NULL) {
             (void)fprintf(stderr, "ragno plan: -c goes with seeds: a crawl has its config.ini\n");
             return EXIT_USAGE;
         }
         return plan_crawl(line.words[0], &options, json);
     }
-    if (status != 0 || (seeds.n_files == 0 && (line.n_words == 0 || !plan_is_url(line.words[0])))) {
+    if (seeds.n_files == 0 && (line.n_words == 0 || !plan_is_url(line.words[0]))) {
         (void)fputs(plan_usage, stderr);
         return EXIT_USAGE;
     }

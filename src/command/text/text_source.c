@@ -357,7 +357,6 @@ bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime dat
 
 #define RENDERED_HEADER "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 #define MAX_RATIO       1000u
-#define CODINGS_BYTES   1024u
 #define KEEP_BYTES      ((size_t)4 << 20)
 
 struct TextSource {
@@ -575,8 +574,6 @@ static Result take_body(TextSource *s, TextCapture *capture)
     const WarcRecord *record = &s->record;
     WarcBytes payload = record->payload;
     WarcBytes truncated;
-    HttpField coding = {.value = NULL, .value_length = 0};
-    Buffer codings;
     capture->is_cut = warc_record_field(record, "warc-truncated", &truncated);
     if (record->type == WARC_REVISIT) {
         buffer_trim(&s->original.body, KEEP_BYTES);
@@ -589,13 +586,10 @@ static Result take_body(TextSource *s, TextCapture *capture)
         payload = warc_bytes(buffer_string(&s->original.body), s->original.body.length);
         capture->is_cut |= s->original.truncated;
     }
-    buffer_init(&codings, CODINGS_BYTES);
-    (void)http_header_codings(&s->header, &codings, &coding);
     buffer_trim(&s->body, KEEP_BYTES);
     buffer_reset(&s->body);
-    DecodeStatus status = decode_content(s->decoder, coding.value, coding.value_length,
-                                         payload.bytes, payload.length, &s->body, MAX_RATIO);
-    buffer_destroy(&codings);
+    DecodeStatus status =
+        decode_answer(s->decoder, &s->header, payload.bytes, payload.length, &s->body, MAX_RATIO);
     if (status == DECODE_MEMORY) {
         return RESULT_MEMORY;
     }

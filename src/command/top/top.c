@@ -3,26 +3,22 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command/top/top_feed.h"
 #include "command/top/top_model.h"
 #include "command/top/top_terminal.h"
 #include "command/top/top_view.h"
+#include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 
 #define CLOCK_MS 1000 /* the screen is drawn at least so often: waits get shorter */
 
-static int top_usage(FILE *out)
-{
-    (void)fprintf(
-        out, "usage: ragno top [DIR]\n"
-             "A live screen of a crawl (default ./crawl): rates, what limits it, and its hosts by\n"
-             "queue, speed, errors, waiting. Keys pause it, slow or deny a host, and tell all\n"
-             "about a host or a URL; ? lists them. The crawl runs on when it is left.\n");
-    return out == stdout ? 0 : EXIT_USAGE;
-}
+static const char top_usage[] =
+    "usage: ragno top [DIR]\n"
+    "A live screen of a crawl (default ./crawl): rates, what limits it, and its hosts by\n"
+    "queue, speed, errors, waiting. Keys pause it, slow or deny a host, and tell all\n"
+    "about a host or a URL; ? lists them. The crawl runs on when it is left.\n";
 
 static void take_news(TopModel *model, TopFeed *feed)
 {
@@ -106,15 +102,13 @@ int top_main(int argc, char **argv)
     TopFeed *feed = NULL;
     TopModel model;
     Buffer error;
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        return top_usage(stdout);
+    CommandLine line = {.command = "top", .usage = top_usage, .words_most = 1};
+    int status = command_line_take(&line, argc, argv);
+    if (status == 0) {
+        status = crawl_view_open(&view, "top", line.n_words > 0 ? line.words[0] : "crawl");
     }
-    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-        return top_usage(stderr);
-    }
-    int status = crawl_view_open(&view, "top", argc == 2 ? argv[1] : "crawl");
     if (status != 0) {
-        return status;
+        return status == COMMAND_HELPED ? 0 : status;
     }
     buffer_init(&error, 4096);
     top_model_init(&model, view.directory);

@@ -199,27 +199,19 @@ static bool top_feed_append_line(void *context, const char *line)
 /* Asks the crawl; the lines are in feed->text. False: feed->error says why not. */
 static bool ask_crawl(TopFeed *feed, const char *const *words, size_t n, Buffer *note)
 {
-    char *copies[4] = {NULL};
     Result rc = RESULT_OK;
     buffer_reset(&feed->text);
     buffer_reset(&feed->error);
     if (feed->link == NULL) {
         rc = control_link_open(&feed->link, feed->view->directory, &feed->error);
     }
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        copies[i] = strdup(words[i]);
-        rc = copies[i] == NULL ? RESULT_MEMORY : RESULT_OK;
-    }
     if (rc == RESULT_OK) {
-        rc = control_link_ask(feed->link, copies, n, top_feed_append_line, &feed->text, ANSWER_MS,
-                              note, &feed->error);
+        rc = control_link_ask(feed->link, (char *const *)(uintptr_t)words, n, top_feed_append_line,
+                              &feed->text, ANSWER_MS, note, &feed->error);
         if (rc != RESULT_OK && rc != RESULT_LIMIT && rc != RESULT_INVALID) {
             control_link_close(feed->link); /* an answer may still come: of no use any more */
             feed->link = NULL;
         }
-    }
-    for (size_t i = 0; i < n; i++) {
-        free(copies[i]);
     }
     return rc == RESULT_OK;
 }
@@ -353,38 +345,13 @@ static const char *top_feed_name_of(const char *origin)
     return slashes == NULL ? origin : slashes + 2;
 }
 
-static void top_feed_about_host(TopFeed *feed, const TopAsk *ask)
+static void top_feed_serve(TopFeed *feed, const TopAsk *ask)
 {
     const char *name = top_feed_name_of(ask->subject);
+    const char *pause[] = {ask->is_paused ? "resume" : "pause"};
     const char *deny[] = {ask->wish == WISH_DENY ? "deny" : "allow", name};
     const char *host[] = {"host", name, ask->wish == WISH_VISIT ? "visit" : "revive"};
     const char *delay[] = {"host", name, "delay", *ask->input == '\0' ? "-" : ask->input};
-    switch (ask->wish) {
-    case WISH_DENY:
-    case WISH_ALLOW:
-        command(feed, deny, 2, ask->wish == WISH_DENY ? "denied" : "allowed");
-        break;
-    case WISH_VISIT:
-    case WISH_REVIVE:
-        command(feed, host, 3, "done");
-        break;
-    case WISH_DELAY:
-        command(feed, delay, 4, "done");
-        break;
-    case WISH_NOTHING:
-    case WISH_LEAVE:
-    case WISH_LOOK:
-    case WISH_DETAILS:
-    case WISH_WHY:
-    case WISH_FLIGHTS:
-    case WISH_PAUSE:
-        break;
-    }
-}
-
-static void top_feed_serve(TopFeed *feed, const TopAsk *ask)
-{
-    const char *pause[] = {ask->is_paused ? "resume" : "pause"};
     feed->look = *ask;
     switch (ask->wish) {
     case WISH_LOOK:
@@ -403,11 +370,15 @@ static void top_feed_serve(TopFeed *feed, const TopAsk *ask)
         command(feed, pause, 1, ask->is_paused ? "it goes on" : "it is paused");
         break;
     case WISH_DELAY:
+        command(feed, delay, 4, "done");
+        break;
     case WISH_DENY:
     case WISH_ALLOW:
+        command(feed, deny, 2, ask->wish == WISH_DENY ? "denied" : "allowed");
+        break;
     case WISH_VISIT:
     case WISH_REVIVE:
-        top_feed_about_host(feed, ask);
+        command(feed, host, 3, "done");
         break;
     case WISH_NOTHING:
     case WISH_LEAVE:

@@ -343,3 +343,26 @@ Result control_link_ask(ControlLink *link, char *const *words, size_t n, Control
     }
     return rc;
 }
+
+static bool control_link_note_line(void *context, const char *line)
+{
+    (void)line;
+    *(bool *)context = true;
+    return true;
+}
+
+bool control_link_is_in_flight(const char *directory, const char *url)
+{
+    char *const words[] = {(char *)(uintptr_t) "flights", (char *)(uintptr_t)url};
+    ControlLink *link = NULL;
+    Buffer error;
+    bool found = false;
+    buffer_init(&error, 4096);
+    if (control_link_open(&link, directory, &error) == RESULT_OK) {
+        (void)control_link_ask(link, words, 2, control_link_note_line, &found, CONTROL_FLIGHT_MS,
+                               NULL, &error);
+    }
+    control_link_close(link);
+    buffer_destroy(&error);
+    return found;
+}

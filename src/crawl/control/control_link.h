@@ -80,5 +80,10 @@ typedef bool (*ControlLine)(void *context, const char *line);
  * crawl has ended, or take returned false. RESULT_TIMEOUT, RESULT_IO. */
 Result control_link_ask(ControlLink *link, char *const *words, size_t n, ControlLine take,
                         void *context, int64_t timeout_ms, Buffer *note, Buffer *error);
+/* Whether the crawl that runs in the directory is fetching a URL right now; false also when nobody
+ * answers within CONTROL_FLIGHT_MS. */
+bool control_link_is_in_flight(const char *directory, const char *url);
+
+#define CONTROL_FLIGHT_MS 5000
 
 #endif

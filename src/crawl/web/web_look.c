@@ -225,7 +225,6 @@ Result web_history(const char *directory, size_t bytes, Buffer *out)
 #define HISTORY_MS      5000               /* it is read anew after this */
 #define HISTORY_BYTES   ((size_t)16 << 20) /* of status.log: two days, a line every ten seconds */
 #define WHY_LOG_BYTES   ((size_t)64 << 20) /* of the logs that why reads, from their end */
-#define ANSWER_MS       2000               /* of the main thread */
 
 /* An answer that is given again for a while. */
 typedef struct Kept {
@@ -292,30 +291,10 @@ static Result web_look_tell_hosts(WebLook *look, WebQuestion *question)
 
 /* ---- why ---- */
 
-static bool web_look_note_line(void *context, const char *line)
-{
-    (void)line;
-    *(bool *)context = true;
-    return true;
-}
-
 static bool web_look_is_in_flight(void *context, const char *url)
 {
     const WebLook *look = context;
-    bool found = false;
-    ControlLink *link = NULL;
-    char word[] = "flights";
-    char *copy = strdup(url);
-    char *words[] = {word, copy};
-    Buffer error;
-    buffer_init(&error, 4096);
-    if (copy != NULL && control_link_open(&link, look->directory, &error) == RESULT_OK) {
-        (void)control_link_ask(link, words, 2, web_look_note_line, &found, ANSWER_MS, NULL, &error);
-    }
-    control_link_close(link);
-    free(copy);
-    buffer_destroy(&error);
-    return found;
+    return control_link_is_in_flight(look->directory, url);
 }
 
 /* The configuration as the crawl wrote it at its start: the one in memory belongs to the main

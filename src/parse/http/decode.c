@@ -21,6 +21,7 @@
  * Threads: a Decoder belongs to one thread.
  * Errors: the statuses of decode.h. */
 
+#define CODINGS_BYTES     1024u /* of the codings of an answer */
 #define DECODE_STEP_BYTES ((size_t)64 * 1024)
 
 struct Decoder {
@@ -328,6 +329,19 @@ DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encod
         in = (DecodeInput){.next = target->data, .left = target->length};
     }
     return worst;
+}
+
+DecodeStatus decode_answer(Decoder *decoder, const HttpHeader *header, const char *raw,
+                           size_t length, Buffer *out, unsigned max_ratio)
+{
+    HttpField coding = {.value = NULL, .value_length = 0};
+    Buffer scratch;
+    buffer_init(&scratch, CODINGS_BYTES);
+    (void)http_header_codings(header, &scratch, &coding);
+    DecodeStatus status =
+        decode_content(decoder, coding.value, coding.value_length, raw, length, out, max_ratio);
+    buffer_destroy(&scratch);
+    return status;
 }
 
 /* Chunked transfer coding: parse/http/decode.h. */

@@ -23,6 +23,7 @@
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "parse/http/http_header.h"
 
 #define DECODE_RATIO_FLOOR ((size_t)1 << 20)
 /* In pieces also decoded / raw so far is bounded, once more than this came out: a bomb is known
@@ -62,6 +63,9 @@ bool decode_is_plain(const char *encoding, size_t encoding_length);
  * as plain (as browsers do for gzip). max_ratio 0: no such bound. */
 DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encoding_length,
                             const char *raw, size_t length, Buffer *out, unsigned max_ratio);
+/* The same of the body of a stored answer, with the codings that its header names. */
+DecodeStatus decode_answer(Decoder *decoder, const HttpHeader *header, const char *raw,
+                           size_t length, Buffer *out, unsigned max_ratio);
 
 /* Takes decoded bytes; false to stop. */
 typedef bool (*DecodeSink)(void *context, const char *bytes, size_t length);

@@ -75,7 +75,6 @@ static void render_command_watch_signals(void)
 /* As command_line_take. */
 static int render_command_parse(RenderCommand *command, int argc, char **argv)
 {
-    command->options.command = "render";
     const CommandOption rows[] = {CHECK_OPTIONS_ROWS(&command->options),
                                   {"where", 0, COMMAND_TEXT, .to = &command->where},
                                   {"again", 0, COMMAND_FLAG, .to = &command->again},
