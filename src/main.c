@@ -9,6 +9,7 @@
 #include "command/check/check.h"
 #include "command/cluster/cluster_command.h"
 #include "command/consent_command.h"
+#include "command/compare_command.h"
 #include "command/complaint_command.h"
 #include "command/crawl.h"
 #include "command/ctl.h"
@@ -38,6 +39,7 @@ static const Command commands[] = {
     {"backup", backup_main},
     {"check", check_main},
     {"cluster", cluster_main},
+    {"compare", compare_main},
     {"complaint", complaint_main},
     {"consent", consent_main},
     {"crawl", crawl_main},

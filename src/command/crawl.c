@@ -65,7 +65,7 @@ static const char crawl_usage_text[] =
     "  ragno plan DIR                         ragno plan -i SEEDS\n"
     "  ragno forget DIR HOST|URL...           ragno backup DIR TO\n"
     "  ragno restore FROM DIR                 ragno complaint DIR URL|HOST|ADDRESS\n"
-    "  ragno cluster init|status\n"
+    "  ragno compare A B                      ragno cluster init|status\n"
     "  ragno identity new|show|directory|addresses\n"
     "  ragno check "
     "charset|config|database|digest|dns|filter|links|page|render|retries|robots|sitemap|url\n\n"
