@@ -238,10 +238,14 @@ static void rank_hits_start(const Hits *hits, RankHits *it)
 
 /* ---- Hubs and authorities of a link graph ---- */
 
-static HitsError hits_fail(Hits *hits, HitsError code, const char *what)
+_Static_assert((int)hits_error_memory == RANK_MEMORY && (int)hits_error_internal == RANK_INTERNAL &&
+                   (int)hits_error_precision == RANK_PRECISION &&
+                   (int)hits_error_stopped == RANK_STOPPED,
+               "codes of rank_vector.h");
+
+static HitsError hits_fail(Hits *hits, HitsError code, const char *who, const char *what)
 {
-    error_set(hits->error, (int)code, what);
-    return code;
+    return (HitsError)rank_fail(hits->error, (int)code, who, what);
 }
 
 /* What a computation that was stopped has left. */
@@ -280,7 +284,7 @@ HitsError hits_new(Hits **hits, const char *path, size_t max_vertices)
         rank_vector_open(&h->h2, h->path_h2, max_vertices) != RESULT_OK ||
         rank_vector_open(&h->a1, h->path_a1, max_vertices) != RESULT_OK ||
         rank_vector_open(&h->a2, h->path_a2, max_vertices) != RESULT_OK) {
-        return hits_fail(h, hits_error_internal, "hits_new: the files cannot be opened");
+        return hits_fail(h, hits_error_internal, "hits_new", "the files cannot be opened");
     }
     return hits_error_ok;
 }
@@ -307,17 +311,8 @@ HitsError hits_delete(Hits *hits)
 
 static Result hits_reserve(Hits *hits, size_t n_pages)
 {
-    MMapArray *vectors[] = {hits->h1, hits->h2, hits->a1, hits->a2};
-    mutex_lock(&hits->mutex);
-    Result rc = RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < sizeof vectors / sizeof *vectors; i++) {
-        rc = rank_vector_reserve(vectors[i], n_pages);
-    }
-    if (rc == RESULT_OK) {
-        hits->n_pages = n_pages;
-    }
-    mutex_unlock(&hits->mutex);
-    return rc;
+    MMapArray *const vectors[] = {hits->h1, hits->h2, hits->a1, hits->a2};
+    return rank_reserve(&hits->mutex, vectors, 4, n_pages, &hits->n_pages);
 }
 
 HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
@@ -326,40 +321,10 @@ HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
         return hits_error_internal;
     }
     error_clean(hits->error);
-    return hits_reserve(hits, n_pages) == RESULT_OK
-               ? hits_error_ok
-               : hits_fail(hits, hits_error_memory, "hits_set_n_pages: no room for the arrays");
-}
-
-/* The value of every page into new, that of a round earlier into old; in pieces, so that readers
- * never wait long. Stopped now, it leaves some scores of before among the new ones. by_source:
- * values and pages are those of sources, else of positions. */
-static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArray *new,
-                        const double *values, const float *before, bool is_by_source)
-{
-    float *to = rank_vector_floats(new);
-    float *was = rank_vector_floats(old);
-    for (size_t first = 0; first < g->n_pages && !rank_is_stopped(hits->stop);
-         first += RANK_PIECE) {
-        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
-        mutex_lock(&hits->mutex);
-        for (size_t page = first; page < end; page++) {
-            was[page] = is_by_source ? 0.0f : was[page];
-            to[page] = is_by_source ? 0.0f : to[page];
-        }
-        mutex_unlock(&hits->mutex);
+    if (hits_reserve(hits, n_pages) != RESULT_OK) {
+        return hits_fail(hits, hits_error_memory, "hits_set_n_pages", "no room for the arrays");
     }
-    size_t n = is_by_source ? g->n_sources : g->n_pages;
-    const uint32_t *page_of = is_by_source ? g->source_page : g->page_at;
-    for (size_t first = 0; first < n && !rank_is_stopped(hits->stop); first += RANK_PIECE) {
-        size_t end = first + RANK_PIECE < n ? first + RANK_PIECE : n;
-        mutex_lock(&hits->mutex);
-        for (size_t i = first; i < end; i++) {
-            was[page_of[i]] = before[i];
-            to[page_of[i]] = (float)values[i];
-        }
-        mutex_unlock(&hits->mutex);
-    }
+    return hits_error_ok;
 }
 
 static void publish_gifts(Hits *hits, const RankHits *it)
@@ -406,8 +371,27 @@ static HitsError hits_prepare(Hits *hits, RankHits *it)
         }
         is_ready = rc == RESULT_OK;
     }
-    return is_ready ? hits_error_ok
-                    : hits_fail(hits, hits_error_memory, "hits_compute: out of memory");
+    if (!is_ready) {
+        return hits_fail(hits, hits_error_memory, "hits_compute", "out of memory");
+    }
+    return hits_error_ok;
+}
+
+static HitsError hits_publish(Hits *hits, const RankHits *it)
+{
+    const LinkGraph *g = it->graph;
+    const atomic_bool *stop = hits->stop;
+    if (hits_reserve(hits, g->n_pages) != RESULT_OK) {
+        return hits_fail(hits, hits_error_memory, "hits_compute", "no room for the results");
+    }
+    rank_clear(&hits->mutex, hits->h1, g->n_pages, stop); /* pages without links are no hubs */
+    rank_clear(&hits->mutex, hits->h2, g->n_pages, stop);
+    rank_publish(&hits->mutex, hits->h2, it->hub, hits->h1, it->hub_before, g->source_page,
+                 g->n_sources, stop);
+    rank_publish(&hits->mutex, hits->a2, it->authority, hits->a1, it->authority_before, g->page_at,
+                 g->n_pages, stop);
+    publish_gifts(hits, it);
+    return rank_is_stopped(stop) ? hits_error_stopped : hits_error_ok;
 }
 
 HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
@@ -418,7 +402,7 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
     hits->delta = 0.0;
     hits->relative_delta = 0.0;
     if (!(hits->jump >= 0.0f && hits->jump < 1.0f)) {
-        return hits_fail(hits, hits_error_internal, "hits_compute: jump is not in 0..1");
+        return hits_fail(hits, hits_error_internal, "hits_compute", "jump is not in 0..1");
     }
     RankHits it = {.hits = hits, .graph = graph};
     HitsError code = hits_prepare(hits, &it);
@@ -427,93 +411,27 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
         code = rank_hits_iterate(hits, &it);
     }
     if (code == hits_error_ok || code == hits_error_precision) {
-        if (hits_reserve(hits, graph->n_pages) != RESULT_OK) {
-            code = hits_fail(hits, hits_error_memory, "hits_compute: no room for the results");
-        } else {
-            publish_one(hits, graph, hits->h1, hits->h2, it.hub, it.hub_before, true);
-            publish_one(hits, graph, hits->a1, hits->a2, it.authority, it.authority_before, false);
-            publish_gifts(hits, &it);
-            code = rank_is_stopped(hits->stop) ? hits_error_stopped : code;
-        }
+        HitsError published = hits_publish(hits, &it);
+        code = published == hits_error_ok ? code : published;
     }
-    if (code == hits_error_precision) {
-        (void)hits_fail(hits, code, "hits_compute: precision was not reached in max_loops");
-    } else if (code == hits_error_stopped) {
-        (void)hits_fail(hits, code, "hits_compute: stopped");
-    }
-    if (!rank_is_stopped(hits->stop)) {
-        rank_team_delete(hits->team);
-        hits->team = NULL;
-    }
-    (void)rank_memory_free(&hits->memory, hits->stop);
-    return code;
-}
-
-/* What went wrong while the graph was read. */
-static HitsError hits_fail_to_build(Hits *hits, Result rc)
-{
-    if (rc == RESULT_MEMORY) {
-        return hits_fail(hits, hits_error_memory, "hits_compute: no memory for the links");
-    }
-    if (rc == RESULT_CLOSED) {
-        return hits_fail(hits, hits_error_stopped, "hits_compute: stopped");
-    }
-    return hits_fail(hits, hits_error_internal,
-                     rc == RESULT_LIMIT ? "hits_compute: a page index is out of range"
-                                        : "hits_compute: the link stream failed");
+    return (HitsError)rank_end((int)code, &hits->team, &hits->memory, hits->stop, hits->error,
+                               "hits_compute");
 }
 
 HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *link_stream_next,
                        LinkStreamResetFunc *link_stream_reset)
 {
+    LinkGraph *graph = NULL;
     if (hits == NULL) {
         return hits_error_internal;
     }
-    error_clean(hits->error);
-    if (link_stream_next == NULL || link_stream_reset == NULL) {
-        return hits_fail(hits, hits_error_internal,
-                         "hits_compute: a function of the link stream is NULL");
+    int code = rank_read_graph(&graph, hits->n_pages, link_stream_state, link_stream_next,
+                               link_stream_reset, hits->stop, hits->error, "hits_compute");
+    if (code == RANK_OK) {
+        code = (int)hits_compute_graph(hits, graph);
     }
-    LinkGraph *graph = NULL;
-    Result rc = link_graph_build(&graph, hits->n_pages, link_stream_state, link_stream_next,
-                                 link_stream_reset, hits->stop);
-    if (rc != RESULT_OK) {
-        link_graph_delete(graph);
-        return hits_fail_to_build(hits, rc);
-    }
-    HitsError code = hits_compute_graph(hits, graph);
     link_graph_delete(graph);
-    return code;
-}
-
-static HitsError hits_fail_get(const Hits *hits, const char *what)
-{
-    error_clean(hits->error);
-    error_set(hits->error, (int)hits_error_internal, what);
-    return hits_error_internal;
-}
-
-static HitsError hits_get_one(const Hits *hits, const MMapArray *old, const MMapArray *new,
-                              size_t idx, float *score_old, float *score_new)
-{
-    /* the object is const for its caller; only the lock inside changes */
-    Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
-    HitsError code = hits_error_internal;
-    if (score_old == NULL || score_new == NULL) {
-        return hits_fail_get(hits, "hits_get: an argument is NULL");
-    }
-    *score_old = 0.0f;
-    *score_new = 0.0f;
-    mutex_lock(mutex);
-    if (idx < hits->n_pages) {
-        *score_old = rank_vector_floats(old)[idx];
-        *score_new = rank_vector_floats(new)[idx];
-        code = hits_error_ok;
-    }
-    mutex_unlock(mutex);
-    return code == hits_error_ok
-               ? code
-               : hits_fail_get(hits, "hits_get: no page has that index; see hits_set_n_pages");
+    return (HitsError)code;
 }
 
 HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *score_new)
@@ -521,7 +439,8 @@ HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *sc
     if (hits == NULL) {
         return hits_error_internal;
     }
-    return hits_get_one(hits, hits->h1, hits->h2, idx, score_old, score_new);
+    return (HitsError)rank_get(&hits->mutex, hits->n_pages, hits->h1, hits->h2, idx, score_old,
+                               score_new, hits->error, "hits_get_hub");
 }
 
 HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, float *score_new)
@@ -529,7 +448,8 @@ HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, flo
     if (hits == NULL) {
         return hits_error_internal;
     }
-    return hits_get_one(hits, hits->a1, hits->a2, idx, score_old, score_new);
+    return (HitsError)rank_get(&hits->mutex, hits->n_pages, hits->a1, hits->a2, idx, score_old,
+                               score_new, hits->error, "hits_get_authority");
 }
 
 HitsError hits_get_gift(const Hits *hits, size_t idx, size_t n_links, float *gift)

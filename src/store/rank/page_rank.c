@@ -7,10 +7,16 @@
 
 #include "store/rank/rank_vector.h"
 
-static PageRankError page_rank_fail(PageRank *pr, PageRankError code, const char *what)
+_Static_assert((int)page_rank_error_memory == RANK_MEMORY &&
+                   (int)page_rank_error_internal == RANK_INTERNAL &&
+                   (int)page_rank_error_precision == RANK_PRECISION &&
+                   (int)page_rank_error_stopped == RANK_STOPPED,
+               "codes of rank_vector.h");
+
+static PageRankError page_rank_fail(PageRank *pr, PageRankError code, const char *who,
+                                    const char *what)
 {
-    error_set(pr->error, (int)code, what);
-    return code;
+    return (PageRankError)rank_fail(pr->error, (int)code, who, what);
 }
 
 /* What a computation that was stopped has left. */
@@ -46,8 +52,8 @@ PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices
     if (rank_vector_open(&p->out_degree, p->path_out_degree, max_vertices) != RESULT_OK ||
         rank_vector_open(&p->value2, p->path_pr, max_vertices) != RESULT_OK ||
         rank_vector_open(&p->value1, NULL, p->value2->n_elements) != RESULT_OK) {
-        return page_rank_fail(p, page_rank_error_internal,
-                              "page_rank_new: the files cannot be opened");
+        return page_rank_fail(p, page_rank_error_internal, "page_rank_new",
+                              "the files cannot be opened");
     }
     return page_rank_error_ok;
 }
@@ -71,19 +77,8 @@ PageRankError page_rank_delete(PageRank *pr)
 
 static Result page_rank_reserve(PageRank *pr, size_t n_pages)
 {
-    mutex_lock(&pr->mutex);
-    Result rc = rank_vector_reserve(pr->out_degree, n_pages);
-    if (rc == RESULT_OK) {
-        rc = rank_vector_reserve(pr->value1, n_pages);
-    }
-    if (rc == RESULT_OK) {
-        rc = rank_vector_reserve(pr->value2, n_pages);
-    }
-    if (rc == RESULT_OK) {
-        pr->n_pages = n_pages;
-    }
-    mutex_unlock(&pr->mutex);
-    return rc;
+    MMapArray *const vectors[] = {pr->out_degree, pr->value1, pr->value2};
+    return rank_reserve(&pr->mutex, vectors, 3, n_pages, &pr->n_pages);
 }
 
 PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages)
@@ -92,10 +87,11 @@ PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages)
         return page_rank_error_internal;
     }
     error_clean(pr->error);
-    return page_rank_reserve(pr, n_pages) == RESULT_OK
-               ? page_rank_error_ok
-               : page_rank_fail(pr, page_rank_error_memory,
-                                "page_rank_set_n_pages: no room for the arrays");
+    if (page_rank_reserve(pr, n_pages) != RESULT_OK) {
+        return page_rank_fail(pr, page_rank_error_memory, "page_rank_set_n_pages",
+                              "no room for the arrays");
+    }
+    return page_rank_error_ok;
 }
 
 /* One computation. Vectors "by position" are in the order of the graph. */
@@ -215,43 +211,26 @@ static void start_vector(const PageRank *pr, Iteration *it)
     rank_vector_scale(it->x, it->graph->n_pages, 1.0 / sum, pr->stop);
 }
 
-/* The results go into the documented arrays in pieces, so that readers never wait long. Stopped
- * now, it leaves some scores of before among the new ones. */
 static PageRankError page_rank_publish(PageRank *pr, const Iteration *it)
 {
     const LinkGraph *g = it->graph;
     if (page_rank_reserve(pr, g->n_pages) != RESULT_OK) {
-        return page_rank_fail(pr, page_rank_error_memory,
-                              "page_rank_compute: no room for the results");
+        return page_rank_fail(pr, page_rank_error_memory, "page_rank_compute",
+                              "no room for the results");
     }
-    float *value1 = rank_vector_floats(pr->value1);
-    float *value2 = rank_vector_floats(pr->value2);
     float *degree = rank_vector_floats(pr->out_degree);
-    for (size_t first = 0; first < g->n_pages; first += RANK_PIECE) {
-        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
-        if (rank_is_stopped(pr->stop)) {
-            return page_rank_error_stopped;
-        }
+    rank_clear(&pr->mutex, pr->out_degree, g->n_pages, pr->stop);
+    for (size_t s = 0; s < g->n_sources && !rank_is_stopped(pr->stop);) {
         mutex_lock(&pr->mutex);
-        for (size_t page = first; page < end; page++) {
-            degree[page] = 0.0f;
-        }
-        mutex_unlock(&pr->mutex);
-    }
-    for (size_t first = 0; first < g->n_pages; first += RANK_PIECE) {
-        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
-        if (rank_is_stopped(pr->stop)) {
-            return page_rank_error_stopped;
-        }
-        mutex_lock(&pr->mutex);
-        for (size_t p = first; p < end; p++) {
-            value1[g->page_at[p]] = it->before[p];
-            value2[g->page_at[p]] = (float)it->x[p];
-        }
-        for (size_t s = first; s < end && s < g->n_sources; s++) {
+        for (size_t i = 0; i < RANK_PIECE && s < g->n_sources; i++, s++) {
             degree[g->source_page[s]] = (float)g->source_degree[s];
         }
         mutex_unlock(&pr->mutex);
+    }
+    rank_publish(&pr->mutex, pr->value2, it->x, pr->value1, it->before, g->page_at, g->n_pages,
+                 pr->stop);
+    if (rank_is_stopped(pr->stop)) {
+        return page_rank_error_stopped;
     }
     mutex_lock(&pr->mutex);
     pr->n_links = g->n_links;
@@ -271,10 +250,11 @@ static PageRankError arrange_scores(PageRank *pr, Iteration *it)
     }
     Result rc =
         rank_vector_arrange(&pr->memory, pr->scores, it->graph, pr->stop, &it->jump, &total);
+    if (rc == RESULT_CLOSED) {
+        return page_rank_error_stopped;
+    }
     if (rc != RESULT_OK) {
-        return rc == RESULT_CLOSED
-                   ? page_rank_error_stopped
-                   : page_rank_fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
+        return page_rank_fail(pr, page_rank_error_memory, "page_rank_compute", "out of memory");
     }
     it->total_score = total;
     if (it->jump != NULL) {
@@ -291,8 +271,8 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
     pr->delta = 0.0;
     pr->relative_delta = 0.0;
     if (!(pr->damping >= 0.0f && pr->damping <= 1.0f)) {
-        return page_rank_fail(pr, page_rank_error_internal,
-                              "page_rank_compute: damping is not in 0..1");
+        return page_rank_fail(pr, page_rank_error_internal, "page_rank_compute",
+                              "damping is not in 0..1");
     }
     if (graph->n_pages == 0) {
         return page_rank_error_ok;
@@ -304,7 +284,7 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
     it.flow = rank_vector_doubles(&pr->memory, graph->n_sources);
     PageRankError code = page_rank_error_ok;
     if (it.team == NULL || it.x == NULL || it.before == NULL || it.flow == NULL) {
-        code = page_rank_fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
+        code = page_rank_fail(pr, page_rank_error_memory, "page_rank_compute", "out of memory");
     }
     if (code == page_rank_error_ok) {
         code = arrange_scores(pr, &it);
@@ -317,56 +297,25 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
         PageRankError published = page_rank_publish(pr, &it);
         code = published == page_rank_error_ok ? code : published;
     }
-    if (code == page_rank_error_precision) {
-        (void)page_rank_fail(pr, code, "page_rank_compute: precision was not reached in max_loops");
-    } else if (code == page_rank_error_stopped) {
-        (void)page_rank_fail(pr, code, "page_rank_compute: stopped");
-    }
-    if (!rank_is_stopped(pr->stop)) {
-        rank_team_delete(pr->team);
-        pr->team = NULL;
-    }
-    (void)rank_memory_free(&pr->memory, pr->stop);
-    return code;
-}
-
-/* What went wrong while the graph was read. */
-static PageRankError page_rank_fail_to_build(PageRank *pr, Result rc)
-{
-    if (rc == RESULT_MEMORY) {
-        return page_rank_fail(pr, page_rank_error_memory,
-                              "page_rank_compute: no memory for the links");
-    }
-    if (rc == RESULT_CLOSED) {
-        return page_rank_fail(pr, page_rank_error_stopped, "page_rank_compute: stopped");
-    }
-    return page_rank_fail(pr, page_rank_error_internal,
-                          rc == RESULT_LIMIT ? "page_rank_compute: a page index is out of range"
-                                             : "page_rank_compute: the link stream failed");
+    return (PageRankError)rank_end((int)code, &pr->team, &pr->memory, pr->stop, pr->error,
+                                   "page_rank_compute");
 }
 
 PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,
                                 LinkStreamNextFunc *link_stream_next,
                                 LinkStreamResetFunc *link_stream_reset)
 {
+    LinkGraph *graph = NULL;
     if (pr == NULL) {
         return page_rank_error_internal;
     }
-    error_clean(pr->error);
-    if (link_stream_next == NULL || link_stream_reset == NULL) {
-        return page_rank_fail(pr, page_rank_error_internal,
-                              "page_rank_compute: a function of the link stream is NULL");
+    int code = rank_read_graph(&graph, pr->n_pages, link_stream_state, link_stream_next,
+                               link_stream_reset, pr->stop, pr->error, "page_rank_compute");
+    if (code == RANK_OK) {
+        code = (int)page_rank_compute_graph(pr, graph);
     }
-    LinkGraph *graph = NULL;
-    Result rc = link_graph_build(&graph, pr->n_pages, link_stream_state, link_stream_next,
-                                 link_stream_reset, pr->stop);
-    if (rc != RESULT_OK) {
-        link_graph_delete(graph);
-        return page_rank_fail_to_build(pr, rc);
-    }
-    PageRankError code = page_rank_compute_graph(pr, graph);
     link_graph_delete(graph);
-    return code;
+    return (PageRankError)code;
 }
 
 /* The object is const for the callers of get; only the lock inside changes. */
@@ -375,32 +324,13 @@ static Mutex *lock_of(const PageRank *pr)
     return (Mutex *)(uintptr_t)&pr->mutex;
 }
 
-static PageRankError page_rank_fail_get(const PageRank *pr, const char *what)
-{
-    error_clean(pr->error);
-    error_set(pr->error, (int)page_rank_error_internal, what);
-    return page_rank_error_internal;
-}
-
 PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, float *score_new)
 {
-    PageRankError code = page_rank_error_internal;
-    if (pr == NULL || score_old == NULL || score_new == NULL) {
-        return pr == NULL ? code : page_rank_fail_get(pr, "page_rank_get: an argument is NULL");
+    if (pr == NULL) {
+        return page_rank_error_internal;
     }
-    *score_old = 0.0f;
-    *score_new = 0.0f;
-    mutex_lock(lock_of(pr));
-    if (idx < pr->n_pages) {
-        *score_old = rank_vector_floats(pr->value1)[idx];
-        *score_new = rank_vector_floats(pr->value2)[idx];
-        code = page_rank_error_ok;
-    }
-    mutex_unlock(lock_of(pr));
-    return code == page_rank_error_ok
-               ? code
-               : page_rank_fail_get(
-                     pr, "page_rank_get: no page has that index; see page_rank_set_n_pages");
+    return (PageRankError)rank_get(&pr->mutex, pr->n_pages, pr->value1, pr->value2, idx, score_old,
+                                   score_new, pr->error, "page_rank_get");
 }
 
 float page_rank_get_out_degree(const PageRank *pr, size_t idx)

@@ -133,6 +133,7 @@ void rank_team_run(RankTeam *team, RankTeamFunc *function, void *context)
 
 #define LINKS_WORTH_A_THREAD 200000u
 #define AUTOMATIC_THREADS    2
+#define MESSAGE_BYTES        160
 
 char *rank_vector_path(const char *dir, const char *name)
 {
@@ -237,6 +238,124 @@ double rank_vector_largest(const double *values, unsigned n)
         result = values[i] > result ? values[i] : result;
     }
     return result;
+}
+
+/* ---- Around the sweeps ---- */
+
+int rank_fail(Error *error, int code, const char *who, const char *what)
+{
+    char text[MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s: %s", who, what);
+    error_set(error, code, text);
+    return code;
+}
+
+int rank_read_graph(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamNextFunc *next,
+                    LinkStreamResetFunc *reset, const atomic_bool *stop, Error *error,
+                    const char *who)
+{
+    *graph = NULL;
+    error_clean(error);
+    if (next == NULL || reset == NULL) {
+        return rank_fail(error, RANK_INTERNAL, who, "a function of the link stream is NULL");
+    }
+    Result rc = link_graph_build(graph, n_pages, stream, next, reset, stop);
+    if (rc == RESULT_OK) {
+        return RANK_OK;
+    }
+    link_graph_delete(*graph);
+    *graph = NULL;
+    if (rc == RESULT_MEMORY) {
+        return rank_fail(error, RANK_MEMORY, who, "no memory for the links");
+    }
+    if (rc == RESULT_CLOSED) {
+        return rank_fail(error, RANK_STOPPED, who, "stopped");
+    }
+    return rank_fail(error, RANK_INTERNAL, who,
+                     rc == RESULT_LIMIT ? "a page index is out of range"
+                                        : "the link stream failed");
+}
+
+Result rank_reserve(Mutex *mutex, MMapArray *const *vectors, size_t n_vectors, size_t n,
+                    size_t *n_pages)
+{
+    Result rc = RESULT_OK;
+    mutex_lock(mutex);
+    for (size_t i = 0; rc == RESULT_OK && i < n_vectors; i++) {
+        rc = rank_vector_reserve(vectors[i], n);
+    }
+    if (rc == RESULT_OK) {
+        *n_pages = n;
+    }
+    mutex_unlock(mutex);
+    return rc;
+}
+
+void rank_clear(Mutex *mutex, MMapArray *vector, size_t n, const atomic_bool *stop)
+{
+    float *to = rank_vector_floats(vector);
+    for (size_t first = 0; first < n && !rank_is_stopped(stop); first += RANK_PIECE) {
+        size_t piece = n - first < RANK_PIECE ? n - first : RANK_PIECE;
+        mutex_lock(mutex);
+        memset(to + first, 0, piece * sizeof *to);
+        mutex_unlock(mutex);
+    }
+}
+
+void rank_publish(Mutex *mutex, MMapArray *vector, const double *values, MMapArray *old,
+                  const float *before, const uint32_t *page_of, size_t n, const atomic_bool *stop)
+{
+    float *to = rank_vector_floats(vector);
+    float *was = rank_vector_floats(old);
+    for (size_t first = 0; first < n && !rank_is_stopped(stop); first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < n ? first + RANK_PIECE : n;
+        mutex_lock(mutex);
+        for (size_t i = first; i < end; i++) {
+            was[page_of[i]] = before[i];
+            to[page_of[i]] = (float)values[i];
+        }
+        mutex_unlock(mutex);
+    }
+}
+
+int rank_end(int code, RankTeam **team, RankMemory *memory, const atomic_bool *stop, Error *error,
+             const char *who)
+{
+    if (code == RANK_PRECISION) {
+        (void)rank_fail(error, code, who, "precision was not reached in max_loops");
+    } else if (code == RANK_STOPPED) {
+        (void)rank_fail(error, code, who, "stopped");
+    }
+    if (!rank_is_stopped(stop)) {
+        rank_team_delete(*team);
+        *team = NULL;
+    }
+    (void)rank_memory_free(memory, stop);
+    return code;
+}
+
+int rank_get(const Mutex *mutex, size_t n_pages, const MMapArray *old, const MMapArray *new,
+             size_t idx, float *value_old, float *value_new, Error *error, const char *who)
+{
+    Mutex *lock = (Mutex *)(uintptr_t)mutex;
+    const char *what = "an argument is NULL";
+    if (value_old != NULL && value_new != NULL) {
+        *value_old = 0.0f;
+        *value_new = 0.0f;
+        what = "no page has that index; see the call that sets the number of pages";
+        mutex_lock(lock);
+        if (idx < n_pages) {
+            *value_old = rank_vector_floats(old)[idx];
+            *value_new = rank_vector_floats(new)[idx];
+            what = NULL;
+        }
+        mutex_unlock(lock);
+    }
+    if (what == NULL) {
+        return RANK_OK;
+    }
+    error_clean(error);
+    return rank_fail(error, RANK_INTERNAL, who, what);
 }
 
 unsigned rank_vector_threads(unsigned asked, uint64_t n_links)

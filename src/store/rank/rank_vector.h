@@ -1,7 +1,7 @@
 /* Rank vector: what PageRank and HITS share.
  *
  * What: float arrays by page index in memory-mapped files, and their arrangement in the order of a
- * link graph.
+ * link graph; a team of threads; and what goes on before and behind the sweeps.
  * Owns: nothing; the arrays are the caller's.
  * Threads: the one that computes.
  * Errors: RESULT_MEMORY, RESULT_IO, RESULT_CLOSED when it was stopped. */
@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/error.h"
 #include "base/core/result.h"
+#include "base/thread/mutex.h"
 #include "store/lmdb/mmap_array.h"
 #include "store/rank/link_graph.h"
 
@@ -78,6 +80,34 @@ double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degr
 
 /* The largest of n numbers, none of which is negative. */
 double rank_vector_largest(const double *values, unsigned n);
+
+/* ---- What the two computations have in common around their sweeps ---- */
+
+/* PageRankError and HitsError have the same values. */
+enum { RANK_OK, RANK_MEMORY, RANK_INTERNAL, RANK_PRECISION, RANK_STOPPED };
+
+/* Sets the error "who: what" and returns the code. */
+int rank_fail(Error *error, int code, const char *who, const char *what);
+/* Reads the link stream into a graph that the caller deletes. A code; the error is set. */
+int rank_read_graph(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamNextFunc *next,
+                    LinkStreamResetFunc *reset, const atomic_bool *stop, Error *error,
+                    const char *who);
+/* Makes room for n elements in each of the vectors, under the lock, and sets *n_pages. */
+Result rank_reserve(Mutex *mutex, MMapArray *const *vectors, size_t n_vectors, size_t n,
+                    size_t *n_pages);
+/* What readers see changes in pieces under the lock, so that they never wait long. A stop leaves
+ * some values of before among the new ones. The first n elements become 0; */
+void rank_clear(Mutex *mutex, MMapArray *vector, size_t n, const atomic_bool *stop);
+/* pages page_of[0 .. n) get the values, and in the other vector those of a round before. */
+void rank_publish(Mutex *mutex, MMapArray *vector, const double *values, MMapArray *old,
+                  const float *before, const uint32_t *page_of, size_t n, const atomic_bool *stop);
+/* Ends a computation: tells of a precision that was not reached and of a stop, and frees threads
+ * and memory; after a stop they stay until the next one. Returns the code. */
+int rank_end(int code, RankTeam **team, RankMemory *memory, const atomic_bool *stop, Error *error,
+             const char *who);
+/* The values of a page in two vectors; mutex is only locked. */
+int rank_get(const Mutex *mutex, size_t n_pages, const MMapArray *old, const MMapArray *new,
+             size_t idx, float *value_old, float *value_new, Error *error, const char *who);
 
 /* How many threads sweep a graph of n links; asked: a number that was set, 0 for none. */
 unsigned rank_vector_threads(unsigned asked, uint64_t n_links);
