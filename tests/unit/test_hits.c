@@ -134,7 +134,6 @@ static void random_graphs_agree_with_plain_doubles(void)
         Hits *hits = make(dir, 1);
         hits->precision = 1e-8f;
         hits->max_loops = 0;
-        hits->threads = 1 + (unsigned)seed % 3;
         CU_ASSERT_EQUAL(hits_set_n_pages(hits, n), hits_error_ok);
         CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
         double *h = malloc(n * sizeof *h);
@@ -189,7 +188,6 @@ static void pages_with_thousands_of_links_are_right(void)
     Hits *hits = make(dir, n);
     hits->precision = 1e-8f;
     hits->max_loops = 0;
-    hits->threads = 2;
     hits->stop = &stop;
     list.stop = &stop;
     list.stops_at = list.n; /* once in vain, to begin with what that leaves */

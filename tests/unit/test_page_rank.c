@@ -142,7 +142,6 @@ static void random_graphs_agree_with_plain_doubles(void)
         PageRank *pr = make(make_dir(dir), 1);
         pr->precision = 1e-8f;
         pr->max_loops = 0;
-        pr->threads = 1 + (unsigned)c % 3;
         CU_ASSERT_EQUAL(page_rank_set_n_pages(pr, n), page_rank_error_ok);
         CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_ok);
         expect_reference(pr, &list, n, NULL);
@@ -175,7 +174,6 @@ static void pages_with_thousands_of_links_are_right(void)
     PageRank *pr = make(make_dir(dir), n);
     pr->precision = 1e-8f;
     pr->max_loops = 0;
-    pr->threads = 2;
     CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_ok);
     expect_reference(pr, &list, n, NULL);
     (void)page_rank_delete(pr);

@@ -42,7 +42,6 @@ static ScoringOptions options_of(ScoringKind kind, bool content_scores)
                             .share = 1,
                             .damping = 0.85f,
                             .precision = 1e-4f,
-                            .threads = 1,
                             .content_scores = content_scores,
                             .page_share = 0.3f};
 }

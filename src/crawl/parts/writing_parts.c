@@ -46,7 +46,6 @@ static ScoringOptions scoring_options(const Config *config)
         .share = config->score_share,
         .damping = PAGE_RANK_DEFAULT_DAMPING,
         .precision = SCORING_PRECISION,
-        .threads = 1,
         .content_scores = has_rules,
         .page_share = has_classifier && !has_rules ? 1.0f : (float)config->score_page_share};
 }

@@ -210,10 +210,8 @@ static void set_up_computation(Scoring *scoring)
     if (scoring->page_rank != NULL) {
         page_rank_scorer_set_damping(scoring->page_rank, options.damping);
         scoring->page_rank->page_rank->precision = options.precision;
-        scoring->page_rank->page_rank->threads = options.threads;
     } else {
         scoring->hits->hits->precision = options.precision;
-        scoring->hits->hits->threads = options.threads;
     }
 }
 

@@ -64,7 +64,6 @@ typedef struct ScoringOptions {
     double share;        /* of the program's CPU for computations, 0..1; 1: no bound */
     float damping;       /* PageRank */
     float precision;     /* PageRank, HITS: largest relative change at the end */
-    unsigned threads;    /* of a computation */
     bool content_scores; /* weigh with the scores of pages and links (score.rules) */
     float page_share;    /* content: of the score of the page with the link */
 } ScoringOptions;

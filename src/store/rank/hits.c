@@ -9,42 +9,32 @@
 /* One computation of hubs and authorities: the sweeps over the link graph.
  *
  * What: hits.h tells the formulas. Each round weighs what the hubs give; sweeps once over the
- * links, where an authority is complete when its links have been read and gives back at once;
- * gathers what the parts of the team have gained; and replaces the hubs.
- * Owns: nothing; vectors and team are those of the Hits.
- * Threads: the one that computes, and those of the team.
+ * links, where an authority is complete when its links have been read and gives back at once; and
+ * replaces the hubs by what they have gained.
+ * Owns: nothing; the vectors are those of the Hits.
+ * Threads: the one that computes.
  * Errors: hits_error_stopped, hits_error_precision. */
 
 typedef struct RankHits {
     const Hits *hits;
     const LinkGraph *graph;
-    RankTeam *team;
-    double *hub;                   /* by source, sum 1 */
-    double *flow;                  /* by source: what it gives along each of its links */
-    double *gained[RANK_TEAM_MAX]; /* by source: the next hubs, as far as a part has got */
-    double *authority;             /* by position, sum 1 */
-    float *hub_before;             /* both one round earlier */
+    double *hub;       /* by source, sum 1 */
+    double *flow;      /* by source: what it gives along each of its links */
+    double *gained;    /* by source: the next hubs */
+    double *authority; /* by position, sum 1 */
+    float *hub_before; /* both one round earlier */
     float *authority_before;
-    double *score;                    /* by position: content; NULL: 1 each */
-    double mean_hub;                  /* 1 / sources */
-    double mean_authority;            /* 1 / targets */
-    bool is_walk;                     /* links share what a page gives */
-    double jump;                      /* share of both that everybody gets */
-    double authority_scale;           /* (1 - jump) / what this round's hubs give */
-    double hub_scale;                 /* (1 - jump) / what this round's authorities give back */
-    double part_sum[RANK_TEAM_MAX];   /* of a part's sources: hub * out-degree, or gained */
-    double part_delta[RANK_TEAM_MAX]; /* largest change of a part */
-    double part_relative[RANK_TEAM_MAX];
+    double *score;          /* by position: content; NULL: 1 each */
+    double mean_hub;        /* 1 / sources */
+    double mean_authority;  /* 1 / targets */
+    bool is_walk;           /* links share what a page gives */
+    double jump;            /* share of both that everybody gets */
+    double authority_scale; /* (1 - jump) / what this round's hubs give */
+    double delta;           /* largest change of this round */
+    double relative;
 } RankHits;
 
 #define RESTART_SHARE 0.1 /* of the starting vector that is everybody's alike */
-
-static void source_part(const RankHits *it, unsigned part, unsigned parts, size_t *first,
-                        size_t *end)
-{
-    *first = (size_t)it->graph->n_sources * part / parts;
-    *end = (size_t)it->graph->n_sources * (part + 1) / parts;
-}
 
 /* Looked at between pieces of a loop. What was computed by then is not used. */
 static bool rank_hits_is_stopped(const RankHits *it, size_t i)
@@ -52,70 +42,50 @@ static bool rank_hits_is_stopped(const RankHits *it, size_t i)
     return i % RANK_PIECE == 0 && rank_is_stopped(it->hits->stop);
 }
 
-static double sum_of_parts(const RankHits *it)
-{
-    double sum = 0.0;
-    for (unsigned i = 0; i < rank_team_size(it->team); i++) {
-        sum += it->part_sum[i];
-    }
-    return sum;
-}
-
-static void note_change(RankHits *it, unsigned part, double before, double now, double mean)
+static void note_change(RankHits *it, double before, double now, double mean)
 {
     double change = fabs(now - before);
     double unit = now > mean ? now : mean;
-    it->part_delta[part] = change > it->part_delta[part] ? change : it->part_delta[part];
-    if (change > it->part_relative[part] * unit) {
-        it->part_relative[part] = change / unit;
+    it->delta = change > it->delta ? change : it->delta;
+    if (change > it->relative * unit) {
+        it->relative = change / unit;
     }
 }
 
-/* Team: what each hub gives along a link, and the sum that is given. */
-static void rank_hits_weigh(void *context, unsigned part, unsigned parts)
+/* What each hub gives along a link. Returns the sum that is given. */
+static double rank_hits_weigh(RankHits *it)
 {
-    RankHits *it = context;
-    size_t first = 0;
-    size_t end = 0;
-    source_part(it, part, parts, &first, &end);
     double sum = 0.0;
-    for (size_t s = first; s < end && !rank_hits_is_stopped(it, s); s++) {
+    for (size_t s = 0; s < it->graph->n_sources && !rank_hits_is_stopped(it, s); s++) {
         double degree = it->graph->source_degree[s];
         it->flow[s] = it->is_walk ? it->hub[s] / degree : it->hub[s];
+        it->gained[s] = 0.0;
         sum += it->flow[s] * degree;
     }
-    it->part_sum[part] = sum;
-    it->part_delta[part] = 0.0;
-    it->part_relative[part] = 0.0;
+    it->delta = 0.0;
+    it->relative = 0.0;
+    return sum;
 }
 
 /* Each source of a page with more links than a slice has gains as much. */
-static void rank_hits_give_back(const RankHits *it, double *gained, const uint32_t *in,
-                                uint32_t degree, double back)
+static void rank_hits_give_back(const RankHits *it, const uint32_t *in, uint32_t degree,
+                                double back)
 {
     for (uint32_t k = 0; k < degree; k++) {
         if (k % LINK_GRAPH_SLICE == 0 && rank_is_stopped(it->hits->stop)) {
             break;
         }
-        gained[in[k]] += back;
+        it->gained[in[k]] += back;
     }
 }
 
-/* Team: one sweep over the links does both: a page's authority is complete when its links have been
- * read, and goes back to the same sources while they are at hand. */
-static void rank_hits_sweep(void *context, unsigned part, unsigned parts)
+/* One sweep over the links does both: a page's authority is complete when its links have been read,
+ * and goes back to the same sources while they are at hand. */
+static void rank_hits_sweep(RankHits *it)
 {
-    RankHits *it = context;
     const LinkGraph *g = it->graph;
-    double *gained = it->gained[part];
-    for (size_t s = 0; s < g->n_sources && !rank_hits_is_stopped(it, s); s += RANK_PIECE) {
-        size_t n = g->n_sources - s < RANK_PIECE ? g->n_sources - s : RANK_PIECE;
-        memset(gained + s, 0, n * sizeof *gained);
-    }
-    size_t slice = 0;
-    size_t end = 0;
-    link_graph_part(g, part, parts, &slice, &end);
-    for (; slice < end && !rank_is_stopped(it->hits->stop); slice++) {
+    double *gained = it->gained;
+    for (size_t slice = 0; slice < g->n_slices && !rank_is_stopped(it->hits->stop); slice++) {
         const LinkSlice *c = &g->slices[slice];
         if (c->degree == 0) {
             continue;
@@ -129,12 +99,12 @@ static void rank_hits_sweep(void *context, unsigned part, unsigned parts)
                              ? link_graph_gather(it->flow, in, c->degree)
                              : rank_vector_gather(it->flow, in, c->degree, it->hits->stop);
             double now = it->authority_scale * sum + anybody;
-            note_change(it, part, it->authority[p], now, it->mean_authority);
+            note_change(it, it->authority[p], now, it->mean_authority);
             it->authority_before[p] = (float)it->authority[p];
             it->authority[p] = now;
             double back = share * (it->score == NULL ? now : now * it->score[p]);
             if (c->degree > LINK_GRAPH_SLICE) {
-                rank_hits_give_back(it, gained, in, c->degree, back);
+                rank_hits_give_back(it, in, c->degree, back);
                 continue;
             }
             for (uint32_t k = 0; k < c->degree; k++) {
@@ -144,35 +114,13 @@ static void rank_hits_sweep(void *context, unsigned part, unsigned parts)
     }
 }
 
-/* Team: adds up what the parts have gained, into the first one's vector. */
-static void rank_hits_gather(void *context, unsigned part, unsigned parts)
+/* The new hubs, scaled; sum: of what they have gained. */
+static void rank_hits_replace(RankHits *it, double sum)
 {
-    RankHits *it = context;
-    size_t first = 0;
-    size_t end = 0;
-    source_part(it, part, parts, &first, &end);
-    double sum = 0.0;
-    for (size_t s = first; s < end && !rank_hits_is_stopped(it, s); s++) {
-        double hub = it->gained[0][s];
-        for (unsigned i = 1; i < parts; i++) {
-            hub += it->gained[i][s];
-        }
-        it->gained[0][s] = hub;
-        sum += hub;
-    }
-    it->part_sum[part] = sum;
-}
-
-/* Team: the new hubs, scaled. */
-static void rank_hits_replace(void *context, unsigned part, unsigned parts)
-{
-    RankHits *it = context;
-    size_t first = 0;
-    size_t end = 0;
-    source_part(it, part, parts, &first, &end);
-    for (size_t s = first; s < end && !rank_hits_is_stopped(it, s); s++) {
-        double now = it->gained[0][s] * it->hub_scale + it->jump * it->mean_hub;
-        note_change(it, part, it->hub[s], now, it->mean_hub);
+    double scale = (1.0 - it->jump) / sum;
+    for (size_t s = 0; s < it->graph->n_sources && !rank_hits_is_stopped(it, s); s++) {
+        double now = it->gained[s] * scale + it->jump * it->mean_hub;
+        note_change(it, it->hub[s], now, it->mean_hub);
         it->hub_before[s] = (float)it->hub[s];
         it->hub[s] = now;
     }
@@ -182,16 +130,16 @@ static void rank_hits_replace(void *context, unsigned part, unsigned parts)
  * hits_error_precision: max_loops came first; hits_error_stopped. */
 static HitsError rank_hits_iterate(Hits *hits, RankHits *it)
 {
-    unsigned parts = rank_team_size(it->team);
     for (hits->loops = 0; hits->max_loops == 0 || hits->loops < hits->max_loops;) {
-        rank_team_run(it->team, rank_hits_weigh, it);
-        it->authority_scale = (1.0 - it->jump) / sum_of_parts(it);
-        rank_team_run(it->team, rank_hits_sweep, it);
-        rank_team_run(it->team, rank_hits_gather, it);
+        it->authority_scale = (1.0 - it->jump) / rank_hits_weigh(it);
+        rank_hits_sweep(it);
+        double sum = 0.0;
+        for (size_t s = 0; s < it->graph->n_sources && !rank_hits_is_stopped(it, s); s++) {
+            sum += it->gained[s];
+        }
         if (rank_is_stopped(hits->stop)) {
             return hits_error_stopped;
         }
-        double sum = sum_of_parts(it);
         if (!(sum > 0.0)) { /* no page that is linked to has a content score */
             if (it->score == NULL) {
                 return hits_error_internal;
@@ -199,14 +147,13 @@ static HitsError rank_hits_iterate(Hits *hits, RankHits *it)
             it->score = NULL;
             continue;
         }
-        it->hub_scale = (1.0 - it->jump) / sum;
-        rank_team_run(it->team, rank_hits_replace, it);
+        rank_hits_replace(it, sum);
         if (rank_is_stopped(hits->stop)) {
             return hits_error_stopped;
         }
         hits->loops++;
-        hits->delta = rank_vector_largest(it->part_delta, parts);
-        hits->relative_delta = rank_vector_largest(it->part_relative, parts);
+        hits->delta = it->delta;
+        hits->relative_delta = it->relative;
         if (hits->relative_delta <= (double)hits->precision) {
             return hits_error_ok;
         }
@@ -251,8 +198,6 @@ static HitsError hits_fail(Hits *hits, HitsError code, const char *who, const ch
 /* What a computation that was stopped has left. */
 static void hits_forget_computation(Hits *hits)
 {
-    rank_team_delete(hits->team);
-    hits->team = NULL;
     (void)rank_memory_free(&hits->memory, NULL);
 }
 
@@ -348,20 +293,16 @@ static HitsError hits_prepare(Hits *hits, RankHits *it)
     const LinkGraph *g = it->graph;
     it->mean_hub = g->n_sources == 0 ? 0.0 : 1.0 / g->n_sources;
     it->mean_authority = g->n_targets == 0 ? 0.0 : 1.0 / g->n_targets;
-    it->team = hits->team = rank_team_new(rank_vector_threads(hits->threads, g->n_links));
     it->is_walk = hits->jump > 0.0f;
     it->jump = it->is_walk ? (double)hits->jump : 0.0;
     it->hub = rank_vector_doubles(&hits->memory, g->n_sources);
     it->flow = rank_vector_doubles(&hits->memory, g->n_sources);
+    it->gained = rank_vector_doubles(&hits->memory, g->n_sources);
     it->authority = rank_vector_doubles(&hits->memory, g->n_pages);
     it->hub_before = rank_vector_singles(&hits->memory, g->n_sources);
     it->authority_before = rank_vector_singles(&hits->memory, g->n_pages);
-    bool is_ready = it->team != NULL && it->hub != NULL && it->flow != NULL &&
+    bool is_ready = it->hub != NULL && it->flow != NULL && it->gained != NULL &&
                     it->authority != NULL && it->hub_before != NULL && it->authority_before != NULL;
-    for (unsigned i = 0; is_ready && i < rank_team_size(it->team); i++) {
-        it->gained[i] = rank_vector_doubles(&hits->memory, g->n_sources);
-        is_ready = it->gained[i] != NULL;
-    }
     double total = 0.0;
     if (is_ready && hits->scores != NULL) {
         Result rc =
@@ -414,8 +355,7 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
         HitsError published = hits_publish(hits, &it);
         code = published == hits_error_ok ? code : published;
     }
-    return (HitsError)rank_end((int)code, &hits->team, &hits->memory, hits->stop, hits->error,
-                               "hits_compute");
+    return (HitsError)rank_end((int)code, &hits->memory, hits->stop, hits->error, "hits_compute");
 }
 
 HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *link_stream_next,

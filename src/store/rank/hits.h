@@ -81,12 +81,10 @@ typedef struct Hits {
     size_t loops;            /* sweeps of the last computation */
     double delta;            /* its last largest change of a score, hub or authority */
     double relative_delta;   /* the same in units of max(score, mean score) */
-    unsigned threads;        /* 0: two if there are two processors */
     const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
     float jump;              /* 0: HITS; below 1: the walk's */
     HitsGifts gifts;         /* of the last computation; guarded by mutex */
-    RankMemory memory;       /* of a computation; after a stop until the next, as its threads: */
-    struct RankTeam *team;   /* rank_vector.h */
+    RankMemory memory;       /* of a computation; after a stop until the next */
     Mutex mutex;             /* guards the arrays while results come in */
 } Hits;
 

@@ -452,33 +452,3 @@ void link_graph_delete(LinkGraph *graph)
 {
     (void)link_graph_delete_until(graph, NULL);
 }
-
-/* What a sweep up to the beginning of a slice costs: a link and a page are about equal. */
-static uint64_t cost_before(const LinkGraph *g, size_t slice)
-{
-    return slice == g->n_slices ? g->n_links + g->n_pages
-                                : g->slices[slice].first_link + g->slices[slice].first;
-}
-
-static size_t part_begin(const LinkGraph *g, unsigned part, unsigned parts)
-{
-    uint64_t target = cost_before(g, g->n_slices) / parts * part;
-    size_t low = 0;
-    size_t high = g->n_slices;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cost_before(g, middle) < target) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-void link_graph_part(const LinkGraph *graph, unsigned part, unsigned parts, size_t *first,
-                     size_t *end)
-{
-    *first = part_begin(graph, part, parts);
-    *end = part + 1 == parts ? graph->n_slices : part_begin(graph, part + 1, parts);
-}

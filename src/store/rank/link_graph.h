@@ -39,7 +39,7 @@
  * large the graph is. So it looks at the flag every RANK_PIECE elements, or more often where
  * elements may be the first in their pages of memory, each of which costs microseconds. And it does
  * not give its memory back, since that alone takes a quarter of a second for four gigabytes. What
- * it leaves, threads included, is freed when the next computation begins or its owner is deleted:
+ * it leaves is freed when the next computation begins or its owner is deleted:
  * page_rank.h, hits.h, and the scorers for what they read from the database.
  * Owns: the arrays that were made with it.
  * Threads: the one that computes. */
@@ -102,10 +102,6 @@ Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStr
 void link_graph_delete(LinkGraph *graph);
 /* The same until *stop becomes true; false: that happened, and the graph is now unfinished. */
 bool link_graph_delete_until(LinkGraph *graph, const atomic_bool *stop);
-
-/* The slices of one of several parts of about equal cost: [*first, *end). */
-void link_graph_part(const LinkGraph *graph, unsigned part, unsigned parts, size_t *first,
-                     size_t *end);
 
 /* The sum of value[] over the sources of one page. Four sums, so that a page with many links is not
  * bound by the latency of additions. */

@@ -22,8 +22,6 @@ static PageRankError page_rank_fail(PageRank *pr, PageRankError code, const char
 /* What a computation that was stopped has left. */
 static void page_rank_forget_computation(PageRank *pr)
 {
-    rank_team_delete(pr->team);
-    pr->team = NULL;
     (void)rank_memory_free(&pr->memory, NULL);
 }
 
@@ -98,29 +96,22 @@ PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages)
 typedef struct Iteration {
     const PageRank *pr;
     const LinkGraph *graph;
-    RankTeam *team;
-    double *x;                           /* by position: the score */
-    float *before;                       /* by position: the score one sweep earlier */
-    double *jump;                        /* by position: share of the jump; NULL: 1/n each */
-    double *flow;                        /* by source: what goes along each of its links */
-    double mean;                         /* 1/n */
-    double total_score;                  /* sum of the content scores */
-    double jumping;                      /* mass of this round's jumps */
-    double part_mass[RANK_TEAM_MAX];     /* of the sources of a part */
-    double part_delta[RANK_TEAM_MAX];    /* largest change */
-    double part_relative[RANK_TEAM_MAX]; /* largest relative change */
+    double *x;          /* by position: the score */
+    float *before;      /* by position: the score one sweep earlier */
+    double *jump;       /* by position: share of the jump; NULL: 1/n each */
+    double *flow;       /* by source: what goes along each of its links */
+    double mean;        /* 1/n */
+    double total_score; /* sum of the content scores */
+    double jumping;     /* mass of this round's jumps */
 } Iteration;
 
-/* Team: what flows from each source, and the mass of all sources. */
-static void page_rank_spread(void *context, unsigned part, unsigned parts)
+/* What flows from each source. Returns the mass of all sources. */
+static double page_rank_spread(Iteration *it)
 {
-    Iteration *it = context;
     const LinkGraph *g = it->graph;
-    size_t first = (size_t)g->n_sources * part / parts;
-    size_t end = (size_t)g->n_sources * (part + 1) / parts;
     double damping = (double)it->pr->damping;
     double mass = 0.0;
-    for (size_t s = first; s < end; s++) {
+    for (size_t s = 0; s < g->n_sources; s++) {
         if (s % RANK_PIECE == 0 && rank_is_stopped(it->pr->stop)) {
             break;
         }
@@ -128,21 +119,17 @@ static void page_rank_spread(void *context, unsigned part, unsigned parts)
         mass += x;
         it->flow[s] = damping * x / g->source_degree[s];
     }
-    it->part_mass[part] = mass;
+    return mass;
 }
 
-/* Team: the new score of every page of a part. Each page is computed from flow alone, so the old
- * score can be overwritten. */
-static void page_rank_collect(void *context, unsigned part, unsigned parts)
+/* The new score of every page, and the largest changes. Each page is computed from flow alone, so
+ * the old score can be overwritten. */
+static void page_rank_collect(PageRank *pr, Iteration *it)
 {
-    Iteration *it = context;
     const LinkGraph *g = it->graph;
-    size_t slice = 0;
-    size_t end = 0;
-    link_graph_part(g, part, parts, &slice, &end);
     double delta = 0.0;
     double relative = 0.0;
-    for (; slice < end && !rank_is_stopped(it->pr->stop); slice++) {
+    for (size_t slice = 0; slice < g->n_slices && !rank_is_stopped(pr->stop); slice++) {
         const LinkSlice *c = &g->slices[slice];
         const uint32_t *in = g->in + c->first_link;
         double *x = it->x + c->first;
@@ -153,7 +140,7 @@ static void page_rank_collect(void *context, unsigned part, unsigned parts)
             base = jump == NULL ? base : it->jumping * jump[i];
             double sum = c->degree <= LINK_GRAPH_SLICE
                              ? link_graph_gather(it->flow, in, c->degree)
-                             : rank_vector_gather(it->flow, in, c->degree, it->pr->stop);
+                             : rank_vector_gather(it->flow, in, c->degree, pr->stop);
             double score = base + sum;
             double change = fabs(score - x[i]);
             double unit = score > it->mean ? score : it->mean;
@@ -163,28 +150,20 @@ static void page_rank_collect(void *context, unsigned part, unsigned parts)
             x[i] = score;
         }
     }
-    it->part_delta[part] = delta;
-    it->part_relative[part] = relative;
+    pr->delta = delta;
+    pr->relative_delta = relative;
 }
 
 static PageRankError iterate(PageRank *pr, Iteration *it)
 {
-    unsigned parts = rank_team_size(it->team);
     for (pr->loops = 0; pr->max_loops == 0 || pr->loops < pr->max_loops;) {
-        rank_team_run(it->team, page_rank_spread, it);
-        double mass = 0.0;
-        for (unsigned i = 0; i < parts; i++) {
-            mass += it->part_mass[i];
-        }
-        it->jumping = 1.0 - (double)pr->damping * mass;
+        it->jumping = 1.0 - (double)pr->damping * page_rank_spread(it);
         pr->jumping = it->jumping;
-        rank_team_run(it->team, page_rank_collect, it);
+        page_rank_collect(pr, it);
         if (rank_is_stopped(pr->stop)) {
             return page_rank_error_stopped;
         }
         pr->loops++;
-        pr->delta = rank_vector_largest(it->part_delta, parts);
-        pr->relative_delta = rank_vector_largest(it->part_relative, parts);
         if (pr->relative_delta <= (double)pr->precision) {
             return page_rank_error_ok;
         }
@@ -278,12 +257,11 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
         return page_rank_error_ok;
     }
     Iteration it = {.pr = pr, .graph = graph, .mean = 1.0 / graph->n_pages};
-    it.team = pr->team = rank_team_new(rank_vector_threads(pr->threads, graph->n_links));
     it.x = rank_vector_doubles(&pr->memory, graph->n_pages);
     it.before = rank_vector_singles(&pr->memory, graph->n_pages);
     it.flow = rank_vector_doubles(&pr->memory, graph->n_sources);
     PageRankError code = page_rank_error_ok;
-    if (it.team == NULL || it.x == NULL || it.before == NULL || it.flow == NULL) {
+    if (it.x == NULL || it.before == NULL || it.flow == NULL) {
         code = page_rank_fail(pr, page_rank_error_memory, "page_rank_compute", "out of memory");
     }
     if (code == page_rank_error_ok) {
@@ -297,7 +275,7 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
         PageRankError published = page_rank_publish(pr, &it);
         code = published == page_rank_error_ok ? code : published;
     }
-    return (PageRankError)rank_end((int)code, &pr->team, &pr->memory, pr->stop, pr->error,
+    return (PageRankError)rank_end((int)code, &pr->memory, pr->stop, pr->error,
                                    "page_rank_compute");
 }
 

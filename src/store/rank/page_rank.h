@@ -19,9 +19,8 @@
  * loops).
  *
  * Restart: a computation begins with the last result; pages that are new since then begin at the
- * mean score. Inside, the graph is read once into a compact form (link_graph.h), sums are double,
- * and the sweeps use two threads when there are processors for them. The results do not depend on
- * that.
+ * mean score. Inside, the graph is read once into a compact form (link_graph.h), and sums are
+ * double.
  *
  * Owns: its vectors, which may be files.
  * Threads: compute by one thread at a time; page_rank_get by any thread meanwhile, which sees the
@@ -72,13 +71,11 @@ typedef struct PageRank {
     double delta;            /* its last largest change of a score */
     double relative_delta;   /* the same in units of max(score, 1/n) */
     double jumping;          /* share of the last sweep's score that jumped */
-    unsigned threads;        /* 0: two if there are two processors */
     const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
     size_t n_links;          /* of the last computation; guarded by mutex, as the next two */
     size_t n_sources;        /* pages with links */
     size_t n_ranked;         /* pages that took part */
-    RankMemory memory;       /* of a computation; after a stop until the next, as its threads: */
-    struct RankTeam *team;   /* rank_vector.h */
+    RankMemory memory;       /* of a computation; after a stop until the next */
     Mutex mutex;             /* guards the arrays against page_rank_get while results come in */
 } PageRank;
 

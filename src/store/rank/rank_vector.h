@@ -1,7 +1,7 @@
 /* Rank vector: what PageRank and HITS share.
  *
  * What: float arrays by page index in memory-mapped files, and their arrangement in the order of a
- * link graph; a team of threads; and what goes on before and behind the sweeps.
+ * link graph; and what goes on before and behind the sweeps.
  * Owns: nothing; the arrays are the caller's.
  * Threads: the one that computes.
  * Errors: RESULT_MEMORY, RESULT_IO, RESULT_CLOSED when it was stopped. */
@@ -18,31 +18,6 @@
 #include "base/thread/mutex.h"
 #include "store/lmdb/mmap_array.h"
 #include "store/rank/link_graph.h"
-
-/* A few threads that do one piece of work in equal parts, again and again.
- *
- * What: for the sweeps of PageRank and HITS. rank_team_run hands the same function to every member
- * (the caller is one of them), each with a part number of its own, and returns when all are done.
- * Between runs the others sleep on a condition. When threads cannot be had, the team is smaller,
- * down to the caller alone.
- * Owns: its threads.
- * Threads: a team belongs to one caller; the function may not use the team. */
-
-#define RANK_TEAM_MAX 16u
-
-typedef struct RankTeam RankTeam;
-
-/* part counts from 0 to parts - 1. */
-typedef void RankTeamFunc(void *context, unsigned part, unsigned parts);
-
-/* size: members, the caller included; cut to 1..RANK_TEAM_MAX. NULL: out of memory. */
-RankTeam *rank_team_new(unsigned size);
-/* Ends and joins the threads. NULL is allowed. */
-void rank_team_delete(RankTeam *team);
-
-/* How many parts a run has. */
-unsigned rank_team_size(const RankTeam *team);
-void rank_team_run(RankTeam *team, RankTeamFunc *function, void *context);
 
 /* "dir/name", malloc'd, or NULL when memory is short; NULL also for a dir that is NULL. */
 char *rank_vector_path(const char *dir, const char *name);
@@ -78,9 +53,6 @@ void rank_vector_scale(double *values, size_t n, double factor, const atomic_boo
 double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degree,
                           const atomic_bool *stop);
 
-/* The largest of n numbers, none of which is negative. */
-double rank_vector_largest(const double *values, unsigned n);
-
 /* ---- What the two computations have in common around their sweeps ---- */
 
 /* PageRankError and HitsError have the same values. */
@@ -101,15 +73,11 @@ void rank_clear(Mutex *mutex, MMapArray *vector, size_t n, const atomic_bool *st
 /* pages page_of[0 .. n) get the values, and in the other vector those of a round before. */
 void rank_publish(Mutex *mutex, MMapArray *vector, const double *values, MMapArray *old,
                   const float *before, const uint32_t *page_of, size_t n, const atomic_bool *stop);
-/* Ends a computation: tells of a precision that was not reached and of a stop, and frees threads
- * and memory; after a stop they stay until the next one. Returns the code. */
-int rank_end(int code, RankTeam **team, RankMemory *memory, const atomic_bool *stop, Error *error,
-             const char *who);
+/* Ends a computation: tells of a precision that was not reached and of a stop, and frees its
+ * memory, of which a stop leaves the rest for the next one. Returns the code. */
+int rank_end(int code, RankMemory *memory, const atomic_bool *stop, Error *error, const char *who);
 /* The values of a page in two vectors; mutex is only locked. */
 int rank_get(const Mutex *mutex, size_t n_pages, const MMapArray *old, const MMapArray *new,
              size_t idx, float *value_old, float *value_new, Error *error, const char *who);
-
-/* How many threads sweep a graph of n links; asked: a number that was set, 0 for none. */
-unsigned rank_vector_threads(unsigned asked, uint64_t n_links);
 
 #endif
