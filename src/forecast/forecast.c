@@ -8,12 +8,14 @@
 #include "base/memory/buffer.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
+#include "frontier/visit/politeness.h"
 #include "rules/host_delays.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Forecast load ---- */
 
 #define AT_ONCE                  1024u /* hosts in one read transaction */
+#define OWN_LEAST                10    /* finished URLs of a host that weigh as all other hosts */
 #define FORECAST_LOAD_BISECTIONS 60
 
 /* ---- what is queued ---- */
@@ -54,60 +56,132 @@ void forecast_load_destroy(ForecastLoad *load)
     *load = (ForecastLoad){.hosts = NULL};
 }
 
-static Result forecast_load_take_host(ForecastLoad *load, HostPaces *paces, MDB_txn *txn,
+/* What the hosts of one walk are judged by. */
+typedef struct LoadReader {
+    HostPaces paces;
+    RetryRule rules[FETCH_CLASSES];
+    int64_t now_ms;
+    /* of all hosts so far; a host's own ratios begin as theirs */
+    double fetches;
+    double fetch_ms;
+    double finished;
+    double pages;
+} LoadReader;
+
+static double record_finished(const HostRecord *record)
+{
+    return record->urls > record->queued ? record->urls - record->queued : 0;
+}
+
+static void load_reader_sum(LoadReader *reader, const HostRecord *records, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        reader->fetches += records[i].fetches;
+        reader->fetch_ms += (double)records[i].fetch_ms;
+        reader->finished += record_finished(&records[i]);
+        reader->pages += (double)records[i].pages + records[i].duplicates;
+    }
+    reader->paces.typical_ms = reader->fetches > 0 ? reader->fetch_ms / reader->fetches : 0;
+}
+
+/* part / whole of a host, which counts by itself when it has many more than OWN_LEAST. */
+static double own_ratio(double part, double whole, double all_part, double all_whole)
+{
+    double common = all_whole > 0 ? all_part / all_whole : 1;
+    return (part + OWN_LEAST * common) / (whole + OWN_LEAST);
+}
+
+/* How URLs of a host fail, and how long one of them waits: from its last failure, which stands for
+ * the others. While nothing else is left of the host, its rest is the wait of such a URL, so the
+ * rest tells how many of its waits are still to come. */
+static void load_reader_find_failing(const LoadReader *reader, const HostRecord *record,
+                                     HostLoad *one)
+{
+    FetchClass class =
+        record->last_failure < FETCH_CLASSES ? (FetchClass)record->last_failure : FETCH_OK;
+    const RetryRule *rule = &reader->rules[class];
+    double failed = (double)record->by_status[0] + record->by_status[5];
+    double all_s = (double)rule->wait_ms * (exp2(rule->retries) - 1) / 1e3;
+    one->wait_s = fmax((double)(record->not_before_ms - reader->now_ms) / 1e3, 0);
+    if (!fetch_class_is_of_url(class) || failed == 0) {
+        return;
+    }
+    double rest_s = (double)(record->not_before_ms - record->noted_ms) / 1e3;
+    if (one->wait_s > 0 && rest_s * 1e3 >= (double)rule->wait_ms) {
+        one->failing = 1;
+        one->chain_s = fmax(all_s + (double)rule->wait_ms / 1e3 - 2 * rest_s, 0);
+    } else {
+        one->failing = fmin(failed / (rule->retries + 1) / (record_finished(record) + 1), 1);
+        one->chain_s = all_s;
+    }
+}
+
+static Result forecast_load_take_host(ForecastLoad *load, LoadReader *reader, MDB_txn *txn,
                                       uint32_t host, const HostRecord *record)
 {
     HostLoad one = {.host = host, .urls = record->queued, .room = -1};
-    if (record->state == HOST_FULL) {
-        load->n_full++;
-    }
     if (record->queued == 0 || record->state != HOST_ACTIVE) {
         return RESULT_OK;
     }
-    Result rc = host_pace_find(paces, txn, host, record, &one.pace);
+    Result rc = host_pace_find(&reader->paces, txn, host, record, &one.pace);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     if (one.pace.most > 0) {
         one.room = fmax((double)one.pace.most - record->pages, 0);
     }
-    return rc == RESULT_OK ? forecast_load_add(load, &one) : rc;
+    double finished = record_finished(record);
+    one.requests = own_ratio(record->fetches, finished + 1, reader->fetches, reader->finished);
+    one.pages = own_ratio((double)record->pages + record->duplicates, finished, reader->pages,
+                          reader->finished);
+    load_reader_find_failing(reader, record, &one);
+    return forecast_load_add(load, &one);
 }
 
-/* Of a host that was not asked yet a fetch is taken to last as long as those of the hosts that are
- * read with it. */
-static double typical_ms(const HostRecord *records, size_t n, double otherwise)
-{
-    double ms = 0;
-    double fetches = 0;
-    for (size_t i = 0; i < n; i++) {
-        ms += (double)records[i].fetch_ms;
-        fetches += records[i].fetches;
-    }
-    return fetches > 0 ? ms / fetches : otherwise;
-}
-
-Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, const Config *config)
+/* Some records, in one short transaction. */
+static Result forecast_load_read_some(ForecastLoad *load, LoadReader *reader, HostTable *table,
+                                      HostRecord *records, uint64_t *from, size_t *n)
 {
     uint32_t hosts[AT_ONCE];
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(reader->paces.db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = host_table_read(table, txn, from, hosts, records, AT_ONCE, n);
+    if (rc == RESULT_OK) {
+        load_reader_sum(reader, records, *n);
+    }
+    for (size_t i = 0; rc == RESULT_OK && i < *n; i++) {
+        rc = forecast_load_take_host(load, reader, txn, hosts[i], &records[i]);
+    }
+    page_db_txn_abort(reader->paces.db, txn);
+    return rc;
+}
+
+static Result load_reader_rules(LoadReader *reader, const Config *config)
+{
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    politeness_default_rules(reader->rules);
+    Result rc = politeness_parse_rules(reader->rules, config->politeness_retry, &error);
+    buffer_destroy(&error);
+    return rc;
+}
+
+Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, const Config *config,
+                          int64_t now_ms)
+{
+    LoadReader reader = {.now_ms = now_ms};
     HostRecord *records = malloc(AT_ONCE * sizeof *records);
-    HostPaces paces;
     uint64_t from = 0;
     size_t n = table == NULL ? 0 : AT_ONCE;
-    Result rc = records == NULL ? RESULT_MEMORY : RESULT_OK;
     *load = (ForecastLoad){.hosts = NULL};
-    host_paces_init(&paces, config, db, 0);
+    host_paces_init(&reader.paces, config, db, 0);
+    Result rc = records == NULL ? RESULT_MEMORY : load_reader_rules(&reader, config);
     while (rc == RESULT_OK && n == AT_ONCE) {
-        MDB_txn *txn = NULL;
-        if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
-            rc = RESULT_IO;
-            break;
-        }
-        rc = host_table_read(table, txn, &from, hosts, records, AT_ONCE, &n);
-        paces.typical_ms = rc == RESULT_OK ? typical_ms(records, n, paces.typical_ms) : 0;
-        for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
-            rc = forecast_load_take_host(load, &paces, txn, hosts[i], &records[i]);
-        }
-        page_db_txn_abort(db, txn);
+        rc = forecast_load_read_some(load, &reader, table, records, &from, &n);
     }
-    host_paces_destroy(&paces);
+    host_paces_destroy(&reader.paces);
     free(records);
     forecast_load_sort(load);
     for (size_t i = 0; i < load->n; i++) {
@@ -123,15 +197,28 @@ Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, cons
 typedef struct Group {
     size_t first;
     size_t n;
+    double urls;
     double pages;
     double seconds;
     double address_s; /* by the delays of the address alone */
 } Group;
 
-static double forecast_load_pages_of(const HostLoad *host, double scale)
+/* URLs that a host still finishes when each of those that are queued stands for scale. */
+static double host_load_urls(const HostLoad *host, double scale)
 {
-    double pages = host->urls * scale;
-    return host->room >= 0 && host->room < pages ? host->room : pages;
+    double urls = host->urls * scale;
+    return host->room >= 0 && host->room < urls * host->pages ? host->room / host->pages : urls;
+}
+
+/* As long as its requests need, and the waits of the last URL that fails: with n of them it is
+ * first asked for when 1 / (n + 1) of the time is left. */
+static double host_load_seconds(const HostLoad *host, double scale)
+{
+    double urls = host_load_urls(host, scale);
+    double busy_s = urls * host->requests * host->pace.host_s;
+    double failing = urls * host->failing;
+    double behind_s = fmax(host->chain_s - busy_s / (failing + 1), 0);
+    return host->wait_s + busy_s + (1 - exp(-failing)) * behind_s;
 }
 
 /* The hosts from *at on that have one address; *at moves on behind them. */
@@ -141,10 +228,11 @@ static Group next_group(const ForecastLoad *load, double scale, size_t *at)
     uint64_t address = load->hosts[*at].pace.address;
     do {
         const HostLoad *host = &load->hosts[(*at)++];
-        double pages = forecast_load_pages_of(host, scale);
-        group.pages += pages;
-        group.address_s += pages * host->pace.address_s;
-        group.seconds = fmax(group.seconds, pages * host->pace.host_s);
+        double urls = host_load_urls(host, scale);
+        group.urls += urls;
+        group.pages += urls * host->pages;
+        group.address_s += urls * host->requests * host->pace.address_s;
+        group.seconds = fmax(group.seconds, host_load_seconds(host, scale));
         group.n++;
     } while (*at < load->n && address != 0 && load->hosts[*at].pace.address == address);
     group.seconds = fmax(group.seconds, group.address_s);
@@ -195,12 +283,11 @@ ForecastSlowest forecast_load_slowest(const ForecastLoad *load)
         if (slowest.address_hosts == 0 || group.address_s > slowest.address_s) {
             slowest.address = &load->hosts[group.first];
             slowest.address_hosts = group.n;
-            slowest.address_urls = group.pages;
+            slowest.address_urls = group.urls;
             slowest.address_s = group.address_s;
         }
         for (size_t i = group.first; i < at; i++) {
-            double seconds =
-                forecast_load_pages_of(&load->hosts[i], 1) * load->hosts[i].pace.host_s;
+            double seconds = host_load_seconds(&load->hosts[i], 1);
             if (i == 0 || seconds > slowest.host_s) {
                 slowest.host = &load->hosts[i];
                 slowest.host_s = seconds;
@@ -369,11 +456,13 @@ Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostR
 
 /* ---- Forecast ---- */
 
-#define NEVER          ((double)INFINITY)
-#define QUARTERS       4
-#define GROWTH_LIMIT   0.999 /* with more new URLs than that for each one there is no end */
-#define BISECTIONS     200
-#define DURATION_STEPS 60
+#define NEVER        ((double)INFINITY)
+#define QUARTERS     4
+#define GROWTH_LIMIT 0.999 /* with more new URLs than that for each one there is no end */
+#define BISECTIONS   200
+#define TREND_PIECES 16u
+#define TREND_LEAST  0.01 /* of the growth: what falls by less over the past does not fall */
+#define MODEL_ERROR  0.2  /* of the likely time */
 
 const char *forecast_limit_name(ForecastLimit limit)
 {
@@ -455,6 +544,12 @@ static double ratio(double part, double whole, double otherwise)
     return whole > 0 ? part / whole : otherwise;
 }
 
+/* New URLs for each that is finished, now, and by how much fewer with each URL that is known. */
+typedef struct Trend {
+    double growth;
+    double per_known; /* 0: it does not fall */
+} Trend;
+
 /* The last point at which this number of URLs, or fewer, were finished. */
 static const ForecastPoint *when_finished(const ForecastHistory *history, double finished)
 {
@@ -465,29 +560,47 @@ static const ForecastPoint *when_finished(const ForecastHistory *history, double
     return &history->points[i];
 }
 
-/* New URLs for each that is finished, now, and by how much fewer with each URL that is known. */
-typedef struct Trend {
-    double growth;
-    double per_known; /* 0: it does not fall */
-} Trend;
+/* The line growth = a - b * known through pieces of the past, as many URLs finished in each; later
+ * ones weigh more, since links to what is easily found say little of the rest. */
+static void find_trend(const ForecastHistory *history, Trend *trend)
+{
+    const ForecastPoint *last = forecast_history_last(history);
+    const ForecastPoint *from = history->points;
+    double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0; /* sums, x = known, y = growth */
+    for (unsigned i = 1; i <= TREND_PIECES; i++) {
+        const ForecastPoint *to = when_finished(history, last->finished * i / TREND_PIECES);
+        double finished = to->finished - from->finished;
+        if (finished <= 0) {
+            continue;
+        }
+        double x = (to->seen + from->seen) / 2 - last->seen;
+        double y = (to->seen - from->seen) / finished;
+        double weight = finished * i * i;
+        w += weight;
+        wx += weight * x;
+        wy += weight * y;
+        wxx += weight * x * x;
+        wxy += weight * x * y;
+        from = to;
+    }
+    double spread = w * wxx - wx * wx;
+    double slope = spread > 0 ? (w * wxy - wx * wy) / spread : 0;
+    double mean = ratio(wy, w, 0);
+    *trend = (Trend){.growth = fmax(mean, 0)};
+    if (-slope * last->seen > mean * TREND_LEAST) {
+        trend->per_known = -slope;
+        trend->growth = fmax(mean - slope * wx / w, mean / 100);
+    }
+}
 
-/* From the last quarter of the finished URLs, and the one before. */
 static void find_growth(Forecast *forecast, const ForecastHistory *history, Trend *trend)
 {
     const ForecastPoint *last = forecast_history_last(history);
     const ForecastPoint *half = when_finished(history, last->finished / 2);
     const ForecastPoint *quarter = when_finished(history, last->finished * 3 / 4);
-    double later = ratio(last->seen - quarter->seen, last->finished - quarter->finished, 0);
-    double before = ratio(quarter->seen - half->seen, quarter->finished - half->finished, later);
-    double between = (last->seen - half->seen) / 2; /* known URLs, from middle to middle */
-    *trend = (Trend){.growth = later};
-    if (between > 0 && before > later) {
-        trend->per_known = (before - later) / between;
-        trend->growth =
-            fmax(later - trend->per_known * (last->seen - quarter->seen) / 2, later / 10);
-    }
-    forecast->growth_before = fmax(before, 0);
-    forecast->growth = fmax(later, 0);
+    double lately = ratio(last->seen - quarter->seen, last->finished - quarter->finished, 0);
+    find_trend(history, trend);
+    forecast->growth = fmax(lately, 0);
     forecast->pages_per_url = ratio(last->pages - half->pages, last->finished - half->finished,
                                     ratio(last->pages, last->finished, 1));
     forecast->bytes_per_page = ratio(last->bytes - half->bytes, last->pages - half->pages,
@@ -528,11 +641,11 @@ static void find_left(Forecast *forecast, const ForecastInput *input, const Tren
 
 /* ---- time ---- */
 
-/* Pages to come from a host, for each URL that it has queued now. */
+/* URLs to come from a host, for each that it has queued now. */
 static double scale_of(const Forecast *forecast, const ForecastInput *input, ForecastGrowth growth)
 {
     double scale = ratio(forecast->urls_left[growth], input->load->urls, 1);
-    return (isfinite(scale) ? scale : 1e6) * forecast->pages_per_url;
+    return isfinite(scale) ? scale : 1e6;
 }
 
 /* Until this number of pages more is there, at a rate; NEVER when the rate is not known. */
@@ -628,12 +741,13 @@ static void find_limits(Forecast *forecast, const ForecastInput *input)
         forecast->ends[FORECAST_DISK] =
             after_pages(forecast, input, room / forecast->disk_per_page);
     }
-    forecast->ends[FORECAST_NOTHING_LEFT] =
-        (ForecastEnd){.holds = !input->never_ends,
-                      .pages = forecast->pages_left[GROWTH_TREND],
-                      .seconds = forecast->seconds_left[GROWTH_TREND],
-                      .soonest = forecast->seconds_left[GROWTH_NONE],
-                      .latest = forecast->seconds_left[GROWTH_STEADY]};
+    double likely = forecast->seconds_left[GROWTH_TREND];
+    forecast->ends[FORECAST_NOTHING_LEFT] = (ForecastEnd){
+        .holds = !input->never_ends,
+        .pages = forecast->pages_left[GROWTH_TREND],
+        .seconds = likely,
+        .soonest = fmin(forecast->seconds_left[GROWTH_NONE], likely * (1 - MODEL_ERROR)),
+        .latest = fmax(forecast->seconds_left[GROWTH_STEADY], likely * (1 + MODEL_ERROR))};
 }
 
 /* ---- all of it ---- */

@@ -5,11 +5,17 @@
  *  - the rate of the last quarter of its work; and no more than politeness allows: each host its
  *    queue at its pace, hosts of one address one after the other. Where politeness has bound the
  *    crawl lately, the best rate so far is what it could do;
- *  - new URLs for each URL that is finished, as in the last half, falling by the trend
- *    with the number of known URLs. They are spread over hosts as what is queued now;
- *  - pages, bytes and WARC files for each finished URL as lately, the database by known URLs.
+ *  - new URLs for each URL that is finished, by a line through the past: the more are known, the
+ *    fewer are new. They are spread over hosts as what is queued now;
+ *  - requests and pages for each URL of a host as it has had so far: what robots.txt refuses
+ *    takes no time, what fails is asked for again;
+ *  - that URLs which fail go on failing: a host lasts at least until the waits of the retry table
+ *    are over for the last of them;
+ *  - bytes and WARC files for each page as lately, the database by known URLs.
  * Three growths of the frontier are looked at: none (the least), by its trend (likely), and as
- * lately without a trend (the most). INFINITY stands for "no end".
+ * lately without a trend (the most). The least and the most are at least a fifth of the likely time
+ * away from it, which is what the model itself may be wrong by (`make bench BENCH=plan`).
+ * INFINITY stands for "no end".
  * Threads: any; pure. */
 #ifndef FORECAST_FORECAST_H
 #define FORECAST_FORECAST_H
@@ -60,7 +66,12 @@ Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostR
 
 typedef struct HostLoad {
     HostPace pace;
-    double urls; /* queued */
+    double urls;     /* queued */
+    double requests; /* for each URL */
+    double pages;    /* stored for each URL */
+    double failing;  /* the share of its URLs that fail, */
+    double chain_s;  /* and how long such a one waits in all until it is given up */
+    double wait_s;   /* until the host may be asked again */
     double room; /* pages that limits.pages_per_host still allows; below 0: as many as there are */
     uint32_t host;
 } HostLoad;
@@ -71,11 +82,12 @@ typedef struct ForecastLoad {
     size_t most; /* that there is room for */
     double urls; /* of all of them */
     size_t n_addresses;
-    size_t n_full; /* hosts that have as many pages as they may */
 } ForecastLoad;
 
-/* All hosts of a crawl. table may be NULL: there are none. To be destroyed in any case. */
-Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, const Config *config);
+/* All hosts of a crawl at a time (wall clock, ms). table may be NULL: there are none. To be
+ * destroyed in any case. RESULT_INVALID: politeness.retry cannot be read. */
+Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, const Config *config,
+                          int64_t now_ms);
 /* The same of hosts that the caller has; load is zeroed before the first, and is sorted behind the
  * last. */
 Result forecast_load_add(ForecastLoad *load, const HostLoad *host);
@@ -184,7 +196,6 @@ typedef struct Forecast {
     double measured_s; /* over so much work */
     const char *bound; /* what bound it most of the time; "" = not known. Borrowed of the history */
     double growth;     /* new URLs for one that is finished */
-    double growth_before;
     double pages_per_url;
     double bytes_per_page;
     double disk_per_page;

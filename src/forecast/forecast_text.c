@@ -121,7 +121,6 @@ static void forecast_tell_growth(const Forecast *forecast, ReportWriter *to)
     }
     report_list_end(to);
     report_fact(to, "new_urls_per_url", "new URLs for one done", REPORT_REAL(forecast->growth, 4));
-    report_fact(to, "new_urls_per_url_before", NULL, REPORT_REAL(forecast->growth_before, 4));
 }
 
 static void forecast_tell_slowest(const Forecast *forecast, const ForecastSubject *subject,
@@ -136,6 +135,7 @@ static void forecast_tell_slowest(const Forecast *forecast, const ForecastSubjec
     report_fact(to, "host", is_noticed ? "slowest host" : NULL, REPORT_TEXT(subject->slowest_host));
     report_fact(to, "urls", is_noticed ? "its URLs" : NULL, forecast_number(slowest->host->urls));
     report_fact(to, "seconds_per_url", NULL, REPORT_REAL(slowest->host->pace.host_s, 3));
+    report_fact(to, "requests_per_url", NULL, REPORT_REAL(slowest->host->requests, 3));
     report_fact(to, "seconds", is_noticed ? "in" : NULL, REPORT_SECONDS(slowest->host_s));
     report_object_end(to);
     report_object(to, "slowest_address");

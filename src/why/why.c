@@ -207,6 +207,7 @@ typedef struct Question {
     Buffer robots;
     bool has_robots;
     unsigned redirects;
+    unsigned embeds;
 } Question;
 
 const char *why_state_name(WhyState state)
@@ -290,6 +291,7 @@ static Result find_path(Question *q)
     Why *why = q->why;
     uint64_t index = why->page.index;
     bool redirects = true;
+    bool embeds = true;
     while (index != PAGE_DB_NO_INDEX && why->n_path < WHY_STEPS) {
         PageRef page;
         WhyStep *step = &why->path[why->n_path];
@@ -303,6 +305,8 @@ static Result find_path(Question *q)
         step->hop = (char)page.hop;
         redirects = redirects && page.hop == 'R';
         q->redirects += redirects;
+        embeds = embeds && page.hop == 'E';
+        q->embeds += embeds;
         why->n_path++;
         index = page.linked_from;
     }
@@ -507,6 +511,7 @@ static Result why_judge_one(Question *q)
                        .depth = why->is_known ? why->page.depth : 0,
                        .hop = why->is_known ? (char)why->page.hop : '\0',
                        .redirects = q->redirects,
+                       .embeds = q->embeds,
                        .host = why->has_host ? &why->host : NULL,
                        .domain = q->has_domain ? &q->domain : NULL,
                        .address = q->has_address ? &q->address : NULL,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fetch/transfer/fetch_result.h"
+#include "ingest/page/ingest_new_url.h"
 #include "parse/host/authority.h"
 #include "parse/host/port_set.h"
 #include "parse/robots/robots.h"
@@ -161,11 +162,17 @@ static void judge_scope(Judge *judge)
 static void judge_depth(Judge *judge)
 {
     const WhyCase *subject = judge->subject;
-    if (subject->has_depth && subject->hop != 'E') {
-        why_judge_note(judge, "scope.depth",
-                       subject->depth <= (uint64_t)subject->config->scope_depth, STATUS_TOO_DEEP,
-                       "%llu of %lld links from a seed", (unsigned long long)subject->depth,
-                       (long long)subject->config->scope_depth);
+    if (subject->has_depth) {
+        bool too_deep = ingest_is_too_deep(subject->depth, subject->embeds,
+                                           (uint64_t)subject->config->scope_depth,
+                                           (unsigned)subject->config->scope_embed_hops);
+        bool by_embeds = subject->embeds > (uint64_t)subject->config->scope_embed_hops;
+        unsigned long long depth = subject->depth - subject->embeds;
+        why_judge_note(judge, by_embeds ? "scope.embed_hops" : "scope.depth", !too_deep,
+                       STATUS_TOO_DEEP, "%llu of %lld links from a seed",
+                       by_embeds ? subject->embeds : depth,
+                       by_embeds ? (long long)subject->config->scope_embed_hops
+                                 : (long long)subject->config->scope_depth);
     }
     if (subject->redirects > 0) {
         why_judge_note(judge, "fetch.max_redirects",

@@ -40,6 +40,7 @@ typedef struct WhyCase {
     uint64_t depth;
     char hop;               /* how it was found; 0 = not known */
     unsigned redirects;     /* that lead to it in a row */
+    unsigned embeds;        /* hops from a page to what it embeds, likewise */
     const HostRecord *host; /* NULL: not known */
     /* What hosts of its domain, and of its host's address, have together; NULL: that is not known,
      * or the URL was let in. */

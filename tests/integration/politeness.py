@@ -243,6 +243,41 @@ def both_families(report, path):
     report.equal("and the audit finds no breach", audit.returncode, 0)
 
 
+def another_family(report, path):
+    """dns.family at a restart, and while the crawl runs, holds for every host that is resolved from then on."""
+    if not socket.has_ipv6 or not can_listen_at_six():
+        report.skip("IPv6", "there is no ::1 here")
+        return
+    hosts = [f"{c}.test" for c in "abcdef"]
+    answers = {f"http://{host}/": page(*[f"/{i}" for i in range(8)]) for host in hosts}
+    answers |= {f"http://{host}/{i}": page() for host in hosts for i in range(8)}
+    with Sites(path, answers) as sites, NameServer(sites.web.dns) as names:
+        names.sixes = set(hosts)
+        six = Six(("::1", sites.port), sites.server.RequestHandlerClass.__mro__[1])
+        thread = harness.serving(six)
+        options = ("--set", f"dns.servers=127.0.0.1:{names.port}", "--set",
+                   "fetch.allow_addresses=127.0.0.0/8, ::1/128")
+        sites.crawl_until(lambda: len(sites.requests) >= 12, path + "/crawl", "--set", "dns.family=ipv4", *options,
+                          *(f"http://{host}/" for host in hosts[:3]), wait="100ms")
+        first = len(sites.requests)
+        report.equal("first by IPv4", {r.address == "::1" for r in sites.requests}, {False})
+        command = sites.command(path + "/crawl", "--set", "dns.family=ipv6", *options, wait="100ms")
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            harness.until(lambda: len(sites.requests) >= first + 8 or process.poll() is not None)
+            second = len(sites.requests)
+            report.equal("after a restart by IPv6", {r.address for r in sites.requests[first:second]}, {"::1"})
+            for words in (("set", "dns.family=ipv4"), ("seed", *(f"http://{host}/" for host in hosts[3:]))):
+                result = harness.run([f"{harness.OUT}/ragno", "ctl", path + "/crawl", *words])
+                report.equal(f"ctl {words[0]}", result.returncode, 0)
+            report.equal("it ends", harness.ended(process), 0)
+        report.equal("and hosts that are new by IPv4 again",
+                     {r.address == "::1" for r in sites.requests[second:] if r.host in hosts[3:]}, {False})
+        six.shutdown()
+        six.server_close()
+        thread.join()
+    report.equal("every page came", sites.asked(), set(answers))
+
+
 def can_listen_at_six():
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
@@ -252,4 +287,4 @@ def can_listen_at_six():
 
 
 if __name__ == "__main__":
-    harness.main(large, slow_hosts, bursts, own_host, both_families)
+    harness.main(large, slow_hosts, bursts, own_host, both_families, another_family)

@@ -131,6 +131,26 @@ static void what_is_not_used_is_given_back(void)
     buffer_destroy(&b);
 }
 
+static void what_fails_in_between_is_undone_at_its_end(void)
+{
+    Buffer b;
+    buffer_init(&b, 10);
+    buffer_append_string(&b, "abc");
+    CU_ASSERT_EQUAL(buffer_end(&b, 0), RESULT_OK);
+    buffer_append_string(&b, "de");
+    CU_ASSERT_EQUAL(buffer_append_string(&b, "too long for it"), RESULT_LIMIT);
+    buffer_append_char(&b, 'f'); /* has room, but a piece before it is missing */
+    CU_ASSERT_EQUAL(buffer_end(&b, 3), RESULT_LIMIT);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&b), "abc");
+    buffer_append_char(&b, 'd');
+    CU_ASSERT_EQUAL(buffer_end(&b, 3), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&b), "abcd");
+    CU_ASSERT_EQUAL(buffer_append_string(&b, "too long for it"), RESULT_LIMIT);
+    buffer_reset(&b);
+    CU_ASSERT_EQUAL(buffer_end(&b, 0), RESULT_OK);
+    buffer_destroy(&b);
+}
+
 UNIT_MAIN("buffer", {"bytes come back", bytes_come_back},
           {"the limit holds and nothing is half written",
            the_limit_holds_and_nothing_is_half_written},
@@ -140,4 +160,6 @@ UNIT_MAIN("buffer", {"bytes come back", bytes_come_back},
           {"times are what strftime says", times_are_what_strftime_says},
           {"code points become UTF-8", code_points_become_utf8},
           {"detached bytes belong to the caller", detached_bytes_belong_to_the_caller},
-          {"what is not used is given back", what_is_not_used_is_given_back})
+          {"what is not used is given back", what_is_not_used_is_given_back},
+          {"what fails in between is undone at its end",
+           what_fails_in_between_is_undone_at_its_end})

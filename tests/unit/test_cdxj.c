@@ -171,7 +171,7 @@ static void sort_and_compare(unsigned n, size_t memory_bytes)
     CU_ASSERT_STRING_EQUAL(buffer_string(&result), expected);
     CU_ASSERT_EQUAL(sample_count(&directory, ".cdxj", NULL), 1);
     CU_ASSERT_EQUAL(sample_count(&directory, ".new", NULL), 0);
-    CU_ASSERT_EQUAL(sample_count(&directory, ".run0", NULL), 0);
+    CU_ASSERT_EQUAL(sample_count(&directory, ".tmp", NULL), 0);
     free(expected);
     buffer_destroy(&text);
     buffer_destroy(&result);
@@ -183,7 +183,7 @@ static void sorting_in_memory_and_on_disk_agree_with_a_model(void)
     sort_and_compare(1, 0);
     sort_and_compare(500, 64 << 20);
     sort_and_compare(5000, 0);  /* 64 Ki at a time: many runs */
-    sort_and_compare(30000, 0); /* more runs than one merge takes */
+    sort_and_compare(30000, 0); /* so many that they are made longer */
 }
 
 typedef struct Found {

@@ -59,6 +59,8 @@ static void load_host(ForecastLoad *load, uint64_t address, double urls, double 
 {
     HostLoad host = {.pace = {.address = address, .host_s = host_s, .address_s = address_s},
                      .urls = urls,
+                     .requests = 1,
+                     .pages = 1,
                      .room = room};
     CU_ASSERT_EQUAL_FATAL(forecast_load_add(load, &host), RESULT_OK);
 }
@@ -83,6 +85,28 @@ static void hosts_of_an_address_take_turns(void)
     CU_ASSERT_DOUBLE_EQUAL(slowest.host_s, 30, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(slowest.address_s, 40, 1e-9);
     CU_ASSERT_TRUE(slowest.address_hosts == 2 && slowest.address->pace.address == 7);
+    forecast_load_destroy(&load);
+}
+
+/* Ten URLs a second, each of which takes two requests; and one URL in ten fails and waits. */
+static void retries_take_time_and_refusals_do_not(void)
+{
+    ForecastLoad load = {.hosts = NULL};
+    double all = 0;
+    HostLoad host = {.pace = {.host_s = 0.1, .address_s = 0.1},
+                     .urls = 100,
+                     .requests = 2,
+                     .pages = 0.5,
+                     .room = -1};
+    CU_ASSERT_EQUAL_FATAL(forecast_load_add(&load, &host), RESULT_OK);
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_seconds(&load, 1, 1e9), 20, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_fetched(&load, 1, 10, &all), 25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(all, 50, 1e-9);
+    load.hosts[0].failing = 0.1;
+    load.hosts[0].chain_s = 60; /* the last of ten is first asked for when 20 / 11 s are left */
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_seconds(&load, 1, 1e9), 20 + 60 - 20.0 / 11, 0.01);
+    load.hosts[0].wait_s = 7;
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_seconds(&load, 1, 1e9), 87 - 20.0 / 11, 0.01);
     forecast_load_destroy(&load);
 }
 
@@ -247,6 +271,7 @@ static void a_crawl_without_a_past_has_a_forecast(void)
 UNIT_MAIN("forecast", {"pauses are no work", pauses_are_no_work},
           {"a long log is thinned", a_long_log_is_thinned},
           {"hosts of an address take turns", hosts_of_an_address_take_turns},
+          {"retries take time and refusals do not", retries_take_time_and_refusals_do_not},
           {"a limit is met at the rate of lately", a_limit_is_met_at_the_rate_of_lately},
           {"the slowest host decides when nothing is left",
            the_slowest_host_decides_when_nothing_is_left},

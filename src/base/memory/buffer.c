@@ -9,7 +9,8 @@
 
 void buffer_init(Buffer *buffer, size_t limit)
 {
-    *buffer = (Buffer){.data = NULL, .length = 0, .capacity = 0, .limit = limit};
+    *buffer =
+        (Buffer){.data = NULL, .length = 0, .capacity = 0, .limit = limit, .failed = RESULT_OK};
 }
 
 void buffer_destroy(Buffer *buffer)
@@ -18,11 +19,13 @@ void buffer_destroy(Buffer *buffer)
     buffer->data = NULL;
     buffer->length = 0;
     buffer->capacity = 0;
+    buffer->failed = RESULT_OK;
 }
 
 void buffer_reset(Buffer *buffer)
 {
     buffer->length = 0;
+    buffer->failed = RESULT_OK;
     if (buffer->data != NULL) {
         buffer->data[0] = '\0';
     }
@@ -45,10 +48,16 @@ void buffer_fit(Buffer *buffer)
     }
 }
 
+static Result buffer_fail(Buffer *buffer, Result rc)
+{
+    buffer->failed = buffer->failed == RESULT_OK ? rc : buffer->failed;
+    return rc;
+}
+
 Result buffer_reserve(Buffer *buffer, size_t extra)
 {
     if (extra > buffer->limit || buffer->length > buffer->limit - extra) {
-        return RESULT_LIMIT;
+        return buffer_fail(buffer, RESULT_LIMIT);
     }
     size_t need = buffer->length + extra + 1;
     if (need <= buffer->capacity) {
@@ -65,7 +74,7 @@ Result buffer_reserve(Buffer *buffer, size_t extra)
     }
     char *data = realloc(buffer->data, capacity);
     if (data == NULL) {
-        return RESULT_MEMORY;
+        return buffer_fail(buffer, RESULT_MEMORY);
     }
     data[buffer->length] = '\0';
     buffer->data = data;
@@ -152,7 +161,7 @@ Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)
     size_t room = buffer->capacity - buffer->length; /* 0 before the first byte */
     char *end = room == 0 ? NULL : buffer->data + buffer->length;
     int n = vsnprintf(end, room, format, arguments);
-    Result rc = n < 0 ? RESULT_INVALID : buffer_reserve(buffer, (size_t)n);
+    Result rc = n < 0 ? buffer_fail(buffer, RESULT_INVALID) : buffer_reserve(buffer, (size_t)n);
     if (rc == RESULT_OK && (size_t)n >= room) {
         (void)vsnprintf(buffer->data + buffer->length, (size_t)n + 1, format, again);
     }
@@ -174,6 +183,17 @@ Result buffer_printf(Buffer *buffer, const char *format, ...)
     return rc;
 }
 
+Result buffer_end(Buffer *buffer, size_t before)
+{
+    Result rc = buffer->failed;
+    buffer->failed = RESULT_OK;
+    if (rc != RESULT_OK && buffer->data != NULL) {
+        buffer->length = before;
+        buffer->data[before] = '\0';
+    }
+    return rc;
+}
+
 const char *buffer_string(const Buffer *buffer)
 {
     return buffer->data == NULL ? "" : buffer->data;
@@ -185,5 +205,6 @@ char *buffer_detach(Buffer *buffer)
     buffer->data = NULL;
     buffer->length = 0;
     buffer->capacity = 0;
+    buffer->failed = RESULT_OK;
     return data;
 }

@@ -4,7 +4,8 @@
  * that it can be handed to functions that want a C string.
  * Owns: its bytes.
  * Threads: a buffer belongs to one thread.
- * Errors: RESULT_LIMIT, RESULT_MEMORY; the buffer is then as before.
+ * Errors: RESULT_LIMIT, RESULT_MEMORY; the buffer is then as before. The first error is kept until
+ * the buffer is reset, so that what is made of many pieces looks once, at its end (buffer_end).
  * Source: the idea is that of curl's dynbuf. */
 #ifndef BASE_MEMORY_BUFFER_H
 #define BASE_MEMORY_BUFFER_H
@@ -21,6 +22,7 @@ typedef struct Buffer {
     size_t length;   /* bytes in use */
     size_t capacity; /* bytes allocated, including the NUL */
     size_t limit;    /* length never exceeds it */
+    Result failed;   /* the first error since buffer_init, buffer_reset or buffer_end */
 } Buffer;
 
 #define BUFFER_NO_LIMIT ((size_t)1 << 62)
@@ -50,6 +52,10 @@ Result buffer_printf(Buffer *buffer, const char *format, ...) RAGNO_SYMBOL(buffe
     __attribute__((format(printf, 2, 3)));
 Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)
     RAGNO_SYMBOL(buffer_vprintf) __attribute__((format(printf, 2, 0)));
+
+/* Ends what began at length before. RESULT_OK: all of it is there. Otherwise the buffer is as it
+ * was then, and the error that a piece has met is returned and forgotten. */
+Result buffer_end(Buffer *buffer, size_t before) RAGNO_SYMBOL(buffer_end);
 
 /* The contents as a C string; "" when nothing was ever written. Borrowed until the next append. */
 const char *buffer_string(const Buffer *buffer) RAGNO_SYMBOL(buffer_string);

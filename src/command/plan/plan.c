@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "base/core/clock.h"
 #include "command/check/check_options.h"
 #include "base/memory/file.h"
 #include "command/plan/plan_seeds.h"
@@ -94,7 +95,7 @@ static Result plan_crawl_run(Plan *plan, const CheckOptions *options, bool json)
     bool is_running = crawl_store_owner(view->directory) != 0;
     Result rc = forecast_history_read(&plan->history, view->directory);
     if (rc == RESULT_OK) {
-        rc = forecast_load_read(&plan->load, view->db, view->hosts, config);
+        rc = forecast_load_read(&plan->load, view->db, view->hosts, config, wall_now().us / 1000);
     }
     if (rc != RESULT_OK) {
         return rc;

@@ -464,14 +464,19 @@ static void resolver_read_inbox(Resolver *resolver)
 }
 
 /* Questions in flight are put to the new name servers. What the old ones did not know is no longer
- * believed. */
+ * believed, and no address of a family that is no longer wanted; a host that has its address keeps
+ * it until it expires. */
 static void resolver_take_change(Resolver *resolver)
 {
     NameServers *servers = NULL;
+    ResolverFamily family = resolver->options.family;
     if (!name_change_take(&resolver->change, &resolver->options, &servers)) {
         return;
     }
     query_window_bound(&resolver->window, resolver->options.queries);
+    if (resolver->options.family != family) {
+        name_cache_bound(&resolver->cache, 0);
+    }
     name_cache_bound(&resolver->cache, resolver->options.cache_entries);
     if (servers != NULL) {
         NameServers *before = resolver->servers;

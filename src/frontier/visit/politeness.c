@@ -270,23 +270,28 @@ static PolitenessVerdict judge_local(const PolitenessOptions *options, const Fet
                                .retry = true};
 }
 
-/* The URL waits, and its host goes on. */
+static int64_t url_wait(const PolitenessOptions *options, FetchClass class, unsigned tries)
+{
+    int64_t wait = doubled(options->rules[class].wait_ms, tries);
+    return options->rest_max_ms > 0 ? politeness_lesser(wait, options->rest_max_ms) : wait;
+}
+
+/* The URL waits, and its host goes on. A URL that has failed before says nothing new of its host.
+ */
 static PolitenessVerdict judge_url(const PolitenessOptions *options, const FetchEnd *end,
                                    HostHealth *health, unsigned *tries)
 {
     int64_t delay =
         politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
-    int64_t wait = doubled(options->rules[end->class].wait_ms, *tries);
     PolitenessVerdict verdict = {.host_wait_ms = greater(delay, health->extra_ms),
                                  .ip_wait_ms = options->ip_delay_ms,
                                  .tries = *tries + 1};
     verdict.retry = !politeness_is_last_try(options, end->class, *tries);
     verdict.drop_url = !verdict.retry;
     if (verdict.retry) {
-        verdict.url_wait_ms =
-            options->rest_max_ms > 0 ? politeness_lesser(wait, options->rest_max_ms) : wait;
+        verdict.url_wait_ms = url_wait(options, end->class, *tries);
     }
-    health->failures++;
+    health->failures += *tries == 0;
     health->last = end->class;
     *tries = verdict.retry ? *tries + 1 : 0;
     return verdict;
@@ -347,6 +352,11 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
         return verdict;
     }
     verdict.retry = !politeness_is_last_try(options, end->class, *tries - 1);
+    if (verdict.retry && !end->robots && fetch_class_is_of_url(end->class)) {
+        /* Another URL shows behind the rest whether it was the host. */
+        verdict.url_wait_ms = greater(url_wait(options, end->class, *tries - 1),
+                                      verdict.host_wait_ms + options->host_delay_ms);
+    }
     if (!verdict.retry) {
         verdict.drop_host = rule->drops_host || end->robots;
         verdict.drop_url = !verdict.drop_host;

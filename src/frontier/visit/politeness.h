@@ -10,12 +10,13 @@
  *    whose rests add up to park_after_ms without recovering is parked, with its URLs.
  * A failure is the URL's own while others answer: a class that says so (fetch_class_is_of_url)
  * makes the URL wait, as long as the table says for its tries, and the host nothing but its delay.
- * Behind POLITENESS_URL_FAILURES of them in a row it is the host's, as all other classes always
- * are. What this machine is to blame for is not counted at all (FETCH_LOCAL).
- * A host that walls rests as the table says, and one try of any page follows each rest; it opens
- * with the first other answer, and is parked at the latest after POLITENESS_WALLS rests.
- * 429 and 503 slow down the host as long as their Retry-After says; beyond retry_after_max_ms the
- * host is parked. A Retry-After of nothing, or of a time that has passed, says nothing.
+ * Behind POLITENESS_URL_FAILURES different URLs in a row it is the host's, as all other classes
+ * always are; behind its rest another URL is asked for first. What this machine is to blame for is
+ * not counted at all (FETCH_LOCAL). A host that walls rests as the table says, and one try of any
+ * page follows each rest; it opens with the first other answer, and is parked at the latest after
+ * POLITENESS_WALLS rests. 429 and 503 slow down the host as long as their Retry-After says; beyond
+ * retry_after_max_ms the host is parked. A Retry-After of nothing, or of a time that has passed,
+ * says nothing.
  *
  * Threads: any; no I/O, no locks, no clock.
  * Source: BUbiNG's table of exceptions; RFC 9110 10.2.3 (Retry-After). */
@@ -59,7 +60,7 @@ const char *fetch_class_name(FetchClass class);
 const char *fetch_class_meaning(FetchClass class);
 /* Whether a failure is that of one URL while others of its host answer. */
 bool fetch_class_is_of_url(FetchClass class);
-#define POLITENESS_URL_FAILURES 2u
+#define POLITENESS_URL_FAILURES 4u
 /* Whether so many failures in a row, the last of this class, are those of URLs. */
 bool politeness_blames_urls(FetchClass class, unsigned failures);
 /* Whether a failure looks the same when it is our own network that fails. */

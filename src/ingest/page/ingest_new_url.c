@@ -130,6 +130,13 @@ static unsigned embed_chain_length(Batch *batch, const PageRef *page)
     return chain_length(batch, page, 'E', batch->options->max_embeds);
 }
 
+static bool is_too_deep(Batch *batch, const PageRef *page)
+{
+    unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
+    return ingest_is_too_deep(page->depth, embeds, batch->options->max_depth,
+                              batch->options->max_embeds);
+}
+
 /* ---- Hand over ---- */
 
 static uint8_t at_most_255(unsigned number)
@@ -167,8 +174,7 @@ static Result send_to_owner(Batch *batch, const PageRef *page, uint16_t owner,
                             const LinkRecord *arrival)
 {
     IngestCluster *cluster = batch->cluster;
-    unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
-    if (embeds > batch->options->max_embeds || page->depth > batch->options->max_depth + embeds) {
+    if (is_too_deep(batch, page)) {
         batch->totals.refused[REFUSED_DEPTH]++;
         crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(REFUSED_DEPTH),
                           refusal_name(REFUSED_DEPTH), (long)page->depth, NULL);
@@ -272,13 +278,6 @@ static bool has_too_many_redirects(Batch *batch, const PageRef *page)
     const LinkRecord *arrival = arrival_of(batch, page);
     unsigned chain = arrival != NULL ? arrival->redirects : redirect_chain_length(batch, page);
     return chain > batch->options->max_redirects;
-}
-
-/* What a page embeds is as deep as the page. */
-static bool is_too_deep(Batch *batch, const PageRef *page)
-{
-    unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
-    return embeds > batch->options->max_embeds || page->depth > batch->options->max_depth + embeds;
 }
 
 static Refusal ingest_new_url_refuse(Batch *batch, const BatchHost *host, const PageRef *page,

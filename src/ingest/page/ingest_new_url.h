@@ -32,6 +32,14 @@ LinkRecord hand_over_record(Batch *batch, const PageRef *page);
  * when another agent found it. Returns what the PageSink returns. */
 int hand_over_improved(Batch *batch, const PageRef *page);
 
+/* Whether a URL is further from a seed than the options allow: depth counts links, embeds the hops
+ * from a page to what it embeds, which is as deep as the page. `ragno why` asks the same. */
+static inline bool ingest_is_too_deep(uint64_t depth, unsigned embeds, uint64_t max_depth,
+                                      unsigned max_embeds)
+{
+    return embeds > max_embeds || depth > max_depth + embeds;
+}
+
 /* PageSink.discovered; the context is the Batch. */
 int ingest_new_url(void *context, const PageRef *page, PageState *state);
 

@@ -159,13 +159,10 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
     return rc;
 }
 
-/* "x.cdxj.new", "x.cdxj.run3": what a crash left of sorting an index. */
+/* "x.cdxj.new": what a crash left of sorting an index. */
 static bool is_left_over(const char *name)
 {
-    const char *index = strstr(name, ".cdxj.");
-    const char *rest = index == NULL ? "" : index + strlen(".cdxj.");
-    return strcmp(rest, "new") == 0 || (strncmp(rest, "run", 3) == 0 && rest[3] != '\0' &&
-                                        strspn(rest + 3, "0123456789") == strlen(rest + 3));
+    return warc_name_ends_with(name, ".cdxj.new");
 }
 
 static Result remove_left_overs(const char *directory)

@@ -215,27 +215,28 @@ Result warc_files_finish(const char *directory, const char *name, size_t memory_
     buffer_init(&from, BUFFER_NO_LIMIT);
     buffer_init(&to, BUFFER_NO_LIMIT);
     buffer_init(&journal, BUFFER_NO_LIMIT);
-    Result rc = warc_index_path(&journal, directory, name, true);
-    if (rc == RESULT_OK) {
-        rc = warc_index_path(&to, directory, name, false);
+    Buffer index;
+    buffer_init(&index, BUFFER_NO_LIMIT);
+    Result rc = RESULT_MEMORY;
+    if (warc_index_path(&journal, directory, name, true) != RESULT_OK ||
+        warc_index_path(&index, directory, name, false) != RESULT_OK ||
+        warc_path(&from, directory, name, true) != RESULT_OK ||
+        warc_path(&to, directory, name, false) != RESULT_OK) {
+        goto done;
     }
-    if (rc == RESULT_OK) {
-        rc = cdxj_sort(journal.data, to.data, memory_bytes);
+    rc = cdxj_sort(journal.data, index.data, memory_bytes);
+    if (rc != RESULT_OK) {
+        goto done;
     }
-    if (rc == RESULT_OK) {
-        rc = warc_path(&from, directory, name, true);
-    }
-    if (rc == RESULT_OK) {
-        rc = warc_path(&to, directory, name, false);
-    }
-    if (rc == RESULT_OK && rename(from.data, to.data) != 0) {
+    if (rename(from.data, to.data) != 0) {
         rc = warc_files_failed("rename", from.data);
+        goto done;
     }
-    if (rc == RESULT_OK) {
-        /* The index holds every line: the journal is not needed whatever happens to this call. */
-        (void)unlink(journal.data);
-        rc = warc_files_sync_directory(directory);
-    }
+    /* The index holds every line: the journal is not needed whatever happens to this call. */
+    (void)unlink(journal.data);
+    rc = warc_files_sync_directory(directory);
+done:
+    buffer_destroy(&index);
     buffer_destroy(&from);
     buffer_destroy(&to);
     buffer_destroy(&journal);

@@ -112,15 +112,12 @@ static Result append_record(WarcRecorder *recorder, const WarcHead *head, Buffer
 {
     Buffer *record = &recorder->record;
     buffer_trim(record, KEEP_BYTES);
-    Result rc = append_head(recorder, head);
+    Result rc = append_head(recorder, head); /* reserves the room for the rest, too */
     if (rc == RESULT_OK) {
-        rc = buffer_append(record, head->block_head.bytes, head->block_head.length);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append(record, head->block_tail.bytes, head->block_tail.length);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append(record, "\r\n\r\n", 4);
+        buffer_append(record, head->block_head.bytes, head->block_head.length);
+        buffer_append(record, head->block_tail.bytes, head->block_tail.length);
+        buffer_append(record, "\r\n\r\n", 4);
+        rc = buffer_end(record, 0);
     }
     return rc == RESULT_OK
                ? warc_compressor_append(recorder->compressor, record->data, record->length, out)
@@ -390,20 +387,13 @@ Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filen
 Result warc_fields_add(Buffer *fields, const char *name, const char *value, size_t length)
 {
     size_t before = fields->length;
-    Result rc = buffer_printf(fields, "%s: ", name);
-    if (rc == RESULT_OK) {
-        rc = buffer_append(fields, value, length);
+    buffer_printf(fields, "%s: ", name);
+    size_t start = fields->length;
+    buffer_append(fields, value, length);
+    for (size_t i = start; i < fields->length; i++) {
+        unsigned char c = (unsigned char)fields->data[i];
+        fields->data[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
     }
-    if (rc == RESULT_OK) {
-        for (size_t i = fields->length - length; i < fields->length; i++) {
-            unsigned char c = (unsigned char)fields->data[i];
-            fields->data[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
-        }
-        rc = buffer_append(fields, "\r\n", 2);
-    }
-    if (rc != RESULT_OK && fields->data != NULL) {
-        fields->length = before;
-        fields->data[before] = '\0';
-    }
-    return rc;
+    buffer_append(fields, "\r\n", 2);
+    return buffer_end(fields, before);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/temporary_file.h"
 #include "base/thread/log.h"
 #include "store/cdxj/surt.h"
 
@@ -18,28 +19,25 @@
 
 /* ---- writing ---- */
 
-static Result append_json(Buffer *out, WarcBytes text)
+static void cdxj_put_json(Buffer *out, WarcBytes text)
 {
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < text.length && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < text.length; i++) {
         unsigned char c = (unsigned char)text.bytes[i];
+        if (c < 0x20 || c >= 0x7f) {
+            buffer_printf(out, "\\u%04x", (unsigned)c);
+            continue;
+        }
         if (c == '"' || c == '\\') {
-            rc = buffer_append_char(out, '\\');
+            buffer_append_char(out, '\\');
         }
-        if (rc != RESULT_OK) {
-            break;
-        }
-        rc = c < 0x20 || c >= 0x7f ? buffer_printf(out, "\\u%04x", (unsigned)c)
-                                   : buffer_append_char(out, (char)c);
+        buffer_append_char(out, (char)c);
     }
-    return rc;
 }
 
 /* A media type in lower case, or "unk": servers send anything. */
-static Result append_mime(Buffer *out, WarcBytes mime)
+static void cdxj_put_mime(Buffer *out, WarcBytes mime)
 {
     static const char others[] = "!#$&-^_.+/";
-    Result rc = RESULT_OK;
     bool valid = mime.length > 0 && mime.length <= 128;
     for (size_t i = 0; i < mime.length && valid; i++) {
         char c = mime.bytes[i];
@@ -47,57 +45,51 @@ static Result append_mime(Buffer *out, WarcBytes mime)
                 (c != '\0' && strchr(others, c) != NULL);
     }
     if (!valid) {
-        return buffer_append_string(out, "unk");
+        mime = warc_bytes("unk", 3);
     }
-    for (size_t i = 0; i < mime.length && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < mime.length; i++) {
         char c = mime.bytes[i];
-        rc = buffer_append_char(out, c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c);
+        buffer_append_char(out, c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c);
     }
-    return rc;
 }
 
 Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
 {
     char timestamp[WARC_DATE_BYTES];
     char digest[WARC_DIGEST_TEXT];
+    size_t before = out->length;
     const char *prefix = facts->type == WARC_CONVERSION ? CDXJ_RENDERED : "";
-    Result rc = RESULT_OK;
     if (*prefix != '\0') { /* the key of such a name is the name */
-        rc = buffer_printf(out, "%s%.*s", prefix, (int)facts->url.length, facts->url.bytes);
+        buffer_printf(out, "%s%.*s", prefix, (int)facts->url.length, facts->url.bytes);
+    } else if (surt_append(out, facts->url.bytes, facts->url.length) != RESULT_OK) {
+        return RESULT_MEMORY;
+    }
+    buffer_printf(out, " %s {\"url\": \"%s", warc_date_timestamp(facts->date, timestamp), prefix);
+    cdxj_put_json(out, facts->url);
+    buffer_append_string(out, "\", \"mime\": \"");
+    if (facts->type == WARC_REVISIT) {
+        buffer_append_string(out, "warc/revisit");
     } else {
-        rc = surt_append(out, facts->url.bytes, facts->url.length);
+        cdxj_put_mime(out, facts->mime);
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_printf(out, " %s {\"url\": \"%s", warc_date_timestamp(facts->date, timestamp),
-                           prefix);
+    if (facts->status != 0) {
+        buffer_printf(out, "\", \"status\": \"%u", facts->status);
     }
-    if (rc == RESULT_OK) {
-        rc = append_json(out, facts->url);
+    if (facts->digest != NULL) {
+        buffer_printf(out, "\", \"digest\": \"%s", warc_digest_format(facts->digest, digest));
     }
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(out, "\", \"mime\": \"");
-    }
-    if (rc == RESULT_OK) {
-        rc = facts->type == WARC_REVISIT ? buffer_append_string(out, "warc/revisit")
-                                         : append_mime(out, facts->mime);
-    }
-    if (rc == RESULT_OK && facts->status != 0) {
-        rc = buffer_printf(out, "\", \"status\": \"%u", facts->status);
-    }
-    if (rc == RESULT_OK && facts->digest != NULL) {
-        rc = buffer_printf(out, "\", \"digest\": \"%s", warc_digest_format(facts->digest, digest));
-    }
-    return rc == RESULT_OK ? buffer_append_string(out, "\", \"length\": \"") : rc;
+    buffer_append_string(out, "\", \"length\": \"");
+    return buffer_end(out, before);
 }
 
 Result cdxj_append_place(Buffer *out, uint64_t length, uint64_t offset, const char *filename)
 {
-    Result rc = buffer_printf(out, "%" PRIu64 "\", \"offset\": \"%" PRIu64 "\", \"filename\": \"",
-                              length, offset);
-    if (rc == RESULT_OK) {
-        rc = append_json(out, warc_bytes(filename, strlen(filename)));
-    }
-    return rc == RESULT_OK ? buffer_append_string(out, "\"}\n") : rc;
+    size_t before = out->length;
+    buffer_printf(out, "%" PRIu64 "\", \"offset\": \"%" PRIu64 "\", \"filename\": \"", length,
+                  offset);
+    cdxj_put_json(out, warc_bytes(filename, strlen(filename)));
+    buffer_append_string(out, "\"}\n");
+    return buffer_end(out, before);
 }
 
 /* ---- reading ---- */
@@ -358,48 +350,44 @@ static Result search_directory(Search *search, const char *directory)
     return rc;
 }
 
+/* Looks at every line whose key begins with the prefix of the search, which is destroyed. */
+static Result cdxj_search(Search *search, const char *directory)
+{
+    Result rc = buffer_end(&search->prefix, 0);
+    buffer_init(&search->scratch, BUFFER_NO_LIMIT);
+    if (rc == RESULT_OK) {
+        rc = search_directory(search, directory);
+    }
+    buffer_destroy(&search->prefix);
+    buffer_destroy(&search->scratch);
+    return rc;
+}
+
 Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFound found,
                  void *context)
 {
     Search search = {.url = warc_bytes(url, length), .found = found, .context = context};
     buffer_init(&search.prefix, BUFFER_NO_LIMIT);
-    buffer_init(&search.scratch, BUFFER_NO_LIMIT);
-    Result rc = surt_append(&search.prefix, url, length);
-    if (rc == RESULT_OK) {
-        rc = buffer_append_char(&search.prefix, ' ');
+    if (surt_append(&search.prefix, url, length) != RESULT_OK) {
+        return RESULT_MEMORY;
     }
-    if (rc == RESULT_OK) {
-        rc = search_directory(&search, directory);
-    }
-    buffer_destroy(&search.prefix);
-    buffer_destroy(&search.scratch);
-    return rc;
-}
-
-/* Lines whose keys begin with prefix. */
-static Result cdxj_walk_prefix(const char *directory, const char *prefix, CdxjFound found,
-                               void *context)
-{
-    Search search = {.all = true, .found = found, .context = context};
-    buffer_init(&search.prefix, BUFFER_NO_LIMIT);
-    buffer_init(&search.scratch, BUFFER_NO_LIMIT);
-    Result rc = buffer_append_string(&search.prefix, prefix);
-    if (rc == RESULT_OK) {
-        rc = search_directory(&search, directory);
-    }
-    buffer_destroy(&search.prefix);
-    buffer_destroy(&search.scratch);
-    return rc;
+    buffer_append_char(&search.prefix, ' ');
+    return cdxj_search(&search, directory);
 }
 
 Result cdxj_walk(const char *directory, CdxjFound found, void *context)
 {
-    return cdxj_walk_prefix(directory, "", found, context);
+    Search search = {.all = true, .found = found, .context = context};
+    buffer_init(&search.prefix, BUFFER_NO_LIMIT);
+    return cdxj_search(&search, directory);
 }
 
 Result cdxj_walk_rendered(const char *directory, CdxjFound found, void *context)
 {
-    return cdxj_walk_prefix(directory, CDXJ_RENDERED, found, context);
+    Search search = {.all = true, .found = found, .context = context};
+    buffer_init(&search.prefix, BUFFER_NO_LIMIT);
+    buffer_append_string(&search.prefix, CDXJ_RENDERED);
+    return cdxj_search(&search, directory);
 }
 
 WarcBytes cdxj_plain_url(WarcBytes url)
@@ -466,281 +454,191 @@ Result cdxj_newest_status(const char *directory, const char *url, size_t length,
     return find_newest(directory, url, length, &newest);
 }
 
-/* The sorter of cdxj.h: runs of at most memory_bytes, sorted in RAM; when there are several, they
- * go to temporary files beside the index and are merged. Lines are compared as bytes. */
+/* ---- sorting ---- */
 
-#define COMPONENT   "cdxj"
-#define LINE_LIMIT  ((size_t)8 << 20)
-#define MERGE_WIDTH 64u /* runs merged at once: as many files are open */
-#define LEAST_RUN   ((size_t)64 << 10)
+/* The lines of the journal are sorted in runs of about memory_bytes, which wait in files without a
+ * name and are then merged, all at once. Lines are compared as bytes. */
 
-typedef struct Sorter {
-    const char *index;
-    Buffer text;      /* lines of the run being collected */
-    WarcBytes *lines; /* into text, once it is complete */
-    size_t memory_bytes;
-    unsigned first_run; /* runs first_run..n_runs-1 are on disk and not merged yet */
-    unsigned n_runs;
-} Sorter;
+#define CDXJ_RUNS      64u /* at most: a journal that would have more gets longer ones */
+#define CDXJ_LEAST_RUN ((size_t)64 << 10)
+
+typedef struct CdxjRun {
+    FILE *file;
+    char *line; /* its least line that was not yet written, with its end */
+    size_t capacity;
+    ssize_t length; /* of the line; -1: there is none */
+} CdxjRun;
+
+typedef struct CdxjSort {
+    CdxjRun runs[CDXJ_RUNS];
+    unsigned n;
+    Buffer text;   /* lines of the run that is being collected */
+    Buffer folder; /* of the index: the runs lie there, too */
+} CdxjSort;
 
 static Result cdxj_sort_failed(const char *what, const char *path)
 {
     int error = errno;
-    LOG_ERROR(COMPONENT, "index cannot be written", "step=%s file=%s error=%s", what, path,
+    LOG_ERROR("cdxj", "index cannot be written", "step=%s file=%s error=%s", what, path,
               strerror(error));
     return result_of_errno(error);
 }
 
-static int compare_lines(const void *left, const void *right)
+/* Both lines have their ends, which nothing sorts before. */
+static int cdxj_compare_lines(const char *a, const char *b)
 {
-    const WarcBytes *a = left;
-    const WarcBytes *b = right;
-    size_t n = a->length < b->length ? a->length : b->length;
-    int order = memcmp(a->bytes, b->bytes, n);
-    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
-}
-
-static Result run_path(const Sorter *sorter, unsigned run, Buffer *path)
-{
-    buffer_reset(path);
-    return buffer_printf(path, "%s.run%u", sorter->index, run);
-}
-
-/* Cuts the text into lines (with their line ends) and sorts them. */
-static Result sort_text(Sorter *sorter, size_t *n_lines)
-{
-    const char *end = sorter->text.data + sorter->text.length;
-    size_t n = 0;
-    for (const char *at = sorter->text.data; at < end; n++) {
-        at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+    while (*a == *b && *a != '\n') {
+        a++;
+        b++;
     }
-    sorter->lines = malloc((n + 1) * sizeof *sorter->lines);
-    if (sorter->lines == NULL) {
-        return RESULT_MEMORY;
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+static int cdxj_compare_places(const void *left, const void *right)
+{
+    const char *const *a = left;
+    const char *const *b = right;
+    return cdxj_compare_lines(*a, *b);
+}
+
+/* NULL: it was told why. */
+static FILE *cdxj_sort_file(const CdxjSort *sort)
+{
+    int fd = -1;
+    if (temporary_file_open(AT_FDCWD, sort->folder.data, &fd) != RESULT_OK) {
+        (void)cdxj_sort_failed("create", sort->folder.data);
+        return NULL;
+    }
+    FILE *file = fdopen(fd, "w+b");
+    if (file == NULL) {
+        (void)close(fd);
+    }
+    return file;
+}
+
+/* Sorts the text and makes a run of it. */
+static Result cdxj_sort_spill(CdxjSort *sort)
+{
+    const char *end = sort->text.data + sort->text.length;
+    size_t n = 0;
+    for (const char *at = sort->text.data; at < end; n++) {
+        at = cdxj_line_end(at, end) + 1;
+    }
+    const char **lines = calloc(n, sizeof(char *));
+    FILE *file = lines == NULL ? NULL : cdxj_sort_file(sort);
+    Result rc = RESULT_OK;
+    if (file == NULL) {
+        rc = lines == NULL ? RESULT_MEMORY : RESULT_IO;
+        free(lines);
+        return rc;
     }
     n = 0;
-    for (const char *at = sorter->text.data; at < end; n++) {
-        const char *next = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
-        sorter->lines[n] = warc_bytes(at, (size_t)(next - at));
-        at = next;
+    for (const char *at = sort->text.data; at < end; at = cdxj_line_end(at, end) + 1) {
+        lines[n++] = at;
     }
-    qsort(sorter->lines, n, sizeof *sorter->lines, compare_lines);
-    *n_lines = n;
-    return RESULT_OK;
-}
-
-/* Ends a written file: its bytes are on the disk when durable, its errors are seen. */
-static Result close_written(FILE *file, const char *path, bool durable)
-{
-    Result rc = RESULT_OK;
-    if (fflush(file) != 0 || (durable && fdatasync(fileno(file)) != 0)) {
-        rc = cdxj_sort_failed("write", path);
-    }
-    if (fclose(file) != 0 && rc == RESULT_OK) {
-        rc = cdxj_sort_failed("close", path);
-    }
-    return rc;
-}
-
-static Result cdxj_sort_write_lines(const WarcBytes *lines, size_t n, const char *path,
-                                    bool durable)
-{
-    FILE *file = fopen(path, "wbe");
-    if (file == NULL) {
-        return cdxj_sort_failed("create", path);
-    }
+    qsort(lines, n, sizeof(char *), cdxj_compare_places);
     for (size_t i = 0; i < n; i++) {
-        if (fwrite(lines[i].bytes, 1, lines[i].length, file) != lines[i].length) {
-            Result rc = cdxj_sort_failed("write", path);
-            (void)fclose(file);
-            return rc;
-        }
+        (void)fwrite(lines[i], 1, (size_t)(cdxj_line_end(lines[i], end) + 1 - lines[i]), file);
     }
-    return close_written(file, path, durable);
-}
-
-static Result cdxj_sort_spill(Sorter *sorter)
-{
-    Buffer path;
-    size_t n = 0;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = sort_text(sorter, &n);
-    if (rc == RESULT_OK) {
-        rc = run_path(sorter, sorter->n_runs, &path);
+    if (fflush(file) != 0 || ferror(file)) {
+        rc = cdxj_sort_failed("write", sort->folder.data);
     }
-    if (rc == RESULT_OK) {
-        sorter->n_runs++;
-        rc = cdxj_sort_write_lines(sorter->lines, n, path.data, false);
-    }
-    free(sorter->lines);
-    sorter->lines = NULL;
-    buffer_reset(&sorter->text);
-    buffer_destroy(&path);
+    rewind(file);
+    sort->runs[sort->n++].file = file;
+    free(lines);
+    buffer_reset(&sort->text);
     return rc;
 }
 
-/* One input of a merge; line is its least line not yet written. */
-typedef struct Run {
-    FILE *file;
-    char *line;
-    size_t capacity;
-    WarcBytes current; /* length 0: exhausted */
-} Run;
-
-static Result run_advance(Run *run)
-{
-    ssize_t n = getline(&run->line, &run->capacity, run->file);
-    run->current = warc_bytes(run->line, n > 0 ? (size_t)n : 0);
-    return n < 0 && ferror(run->file) ? RESULT_IO : RESULT_OK;
-}
-
-static Result merge_into(Run *runs, unsigned n, FILE *out, const char *path)
-{
-    for (;;) {
-        Run *least = NULL;
-        for (unsigned i = 0; i < n; i++) {
-            if (runs[i].current.length > 0 &&
-                (least == NULL || compare_lines(&runs[i].current, &least->current) < 0)) {
-                least = &runs[i];
-            }
-        }
-        if (least == NULL) {
-            return RESULT_OK;
-        }
-        if (fwrite(least->current.bytes, 1, least->current.length, out) != least->current.length) {
-            return cdxj_sort_failed("write", path);
-        }
-        Result rc = run_advance(least);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-    }
-}
-
-/* Merges the n oldest runs into the file at path and removes them. */
-static Result cdxj_sort_merge(Sorter *sorter, unsigned n, const char *path, bool durable)
-{
-    Run runs[MERGE_WIDTH] = {{0}};
-    Buffer name;
-    buffer_init(&name, BUFFER_NO_LIMIT);
-    FILE *out = fopen(path, "wbe");
-    Result rc = out == NULL ? cdxj_sort_failed("create", path) : RESULT_OK;
-    for (unsigned i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = run_path(sorter, sorter->first_run + i, &name);
-        if (rc == RESULT_OK) {
-            runs[i].file = fopen(name.data, "rbe");
-            rc = runs[i].file == NULL ? cdxj_sort_failed("open", name.data) : run_advance(&runs[i]);
-        }
-    }
-    if (rc == RESULT_OK) {
-        rc = merge_into(runs, n, out, path);
-    }
-    for (unsigned i = 0; i < n; i++) {
-        if (runs[i].file != NULL) {
-            (void)fclose(runs[i].file);
-        }
-        free(runs[i].line);
-    }
-    if (out != NULL) {
-        Result closed = close_written(out, path, durable);
-        rc = rc == RESULT_OK ? closed : rc;
-    }
-    for (unsigned i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = run_path(sorter, sorter->first_run + i, &name);
-        (void)unlink(name.data);
-    }
-    sorter->first_run += rc == RESULT_OK ? n : 0;
-    buffer_destroy(&name);
-    return rc;
-}
-
-/* While there are more runs than one merge takes, merges the oldest into a new one. */
-static Result merge_all(Sorter *sorter, const char *path)
-{
-    Buffer name;
-    buffer_init(&name, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && sorter->n_runs - sorter->first_run > MERGE_WIDTH) {
-        rc = run_path(sorter, sorter->n_runs, &name);
-        if (rc == RESULT_OK) {
-            sorter->n_runs++;
-            rc = cdxj_sort_merge(sorter, MERGE_WIDTH, name.data, false);
-        }
-    }
-    buffer_destroy(&name);
-    return rc == RESULT_OK ? cdxj_sort_merge(sorter, sorter->n_runs - sorter->first_run, path, true)
-                           : rc;
-}
-
-static void remove_runs(Sorter *sorter)
-{
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    for (unsigned i = sorter->first_run; i < sorter->n_runs; i++) {
-        if (run_path(sorter, i, &path) == RESULT_OK) {
-            (void)unlink(path.data);
-        }
-    }
-    buffer_destroy(&path);
-}
-
-/* Reads the journal and spills a run whenever the memory is full. A last line without its line end
- * (a crash while it was written) is dropped. */
-static Result cdxj_sort_collect(Sorter *sorter, FILE *journal)
+/* Cuts the journal into runs. A last line without its end (a crash while it was written) is
+ * dropped. */
+static Result cdxj_sort_collect(CdxjSort *sort, const char *path, size_t run_bytes)
 {
     char *line = NULL;
     size_t capacity = 0;
-    Result rc = RESULT_OK;
     ssize_t n = 0;
+    struct stat info = {0};
+    FILE *journal = fopen(path, "rbe");
+    if (journal == NULL || fstat(fileno(journal), &info) != 0) {
+        return result_of_errno(errno);
+    }
+    size_t least = (size_t)info.st_size / CDXJ_RUNS + 1;
+    run_bytes = run_bytes > least ? run_bytes : least;
+    Result rc = RESULT_OK;
     while (rc == RESULT_OK && (n = getline(&line, &capacity, journal)) > 0) {
-        size_t length = (size_t)n;
-        if (length > LINE_LIMIT || line[length - 1] != '\n') {
-            continue;
+        if (line[n - 1] == '\n') {
+            rc = buffer_append(&sort->text, line, (size_t)n);
         }
-        if (sorter->text.length > 0 && sorter->text.length + length > sorter->memory_bytes) {
-            rc = cdxj_sort_spill(sorter);
-        }
-        if (rc == RESULT_OK) {
-            rc = buffer_append(&sorter->text, line, length);
+        if (rc == RESULT_OK && sort->text.length >= run_bytes) {
+            rc = cdxj_sort_spill(sort);
         }
     }
     if (rc == RESULT_OK && ferror(journal)) {
         rc = RESULT_IO;
     }
+    if (rc == RESULT_OK && sort->text.length > 0) {
+        rc = cdxj_sort_spill(sort);
+    }
     free(line);
+    (void)fclose(journal);
     return rc;
 }
 
-static Result write_sorted(Sorter *sorter, const char *path)
+/* Merges the runs into the file at path, durably. */
+static Result cdxj_sort_merge(CdxjSort *sort, const char *path)
 {
-    Result rc = RESULT_OK;
-    if (sorter->n_runs == 0) {
-        size_t n = 0;
-        rc = sort_text(sorter, &n);
-        return rc == RESULT_OK ? cdxj_sort_write_lines(sorter->lines, n, path, true) : rc;
+    FILE *out = fopen(path, "wbe");
+    if (out == NULL) {
+        return cdxj_sort_failed("create", path);
     }
-    rc = sorter->text.length > 0 ? cdxj_sort_spill(sorter) : RESULT_OK;
-    return rc == RESULT_OK ? merge_all(sorter, path) : rc;
+    for (unsigned i = 0; i < sort->n; i++) {
+        CdxjRun *run = &sort->runs[i];
+        run->length = getline(&run->line, &run->capacity, run->file);
+    }
+    for (CdxjRun *least = sort->runs; least != NULL;) {
+        least = NULL;
+        for (CdxjRun *run = sort->runs; run < sort->runs + sort->n; run++) {
+            if (run->length > 0 &&
+                (least == NULL || cdxj_compare_lines(run->line, least->line) < 0)) {
+                least = run;
+            }
+        }
+        if (least != NULL) {
+            (void)fwrite(least->line, 1, (size_t)least->length, out);
+            least->length = getline(&least->line, &least->capacity, least->file);
+        }
+    }
+    Result rc = RESULT_OK;
+    for (unsigned i = 0; i < sort->n && rc == RESULT_OK; i++) {
+        rc = ferror(sort->runs[i].file) ? RESULT_IO : RESULT_OK;
+    }
+    if (ferror(out) || fflush(out) != 0 || fdatasync(fileno(out)) != 0) {
+        rc = cdxj_sort_failed("write", path);
+    }
+    if (fclose(out) != 0 && rc == RESULT_OK) {
+        rc = cdxj_sort_failed("close", path);
+    }
+    return rc;
 }
 
 Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes)
 {
-    FILE *in = fopen(journal, "rbe");
-    if (in == NULL) {
-        return result_of_errno(errno);
-    }
-    Sorter sorter = {.index = index,
-                     .memory_bytes = memory_bytes < LEAST_RUN ? LEAST_RUN : memory_bytes};
+    CdxjSort sort = {.n = 0};
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
-    buffer_init(&sorter.text, BUFFER_NO_LIMIT);
-    Result rc = cdxj_sort_collect(&sorter, in);
-    (void)fclose(in);
+    buffer_init(&sort.text, BUFFER_NO_LIMIT);
+    buffer_init(&sort.folder, BUFFER_NO_LIMIT);
+    const char *slash = strrchr(index, '/');
+    buffer_printf(&sort.folder, "%.*s", slash == NULL ? 1 : (int)(slash - index + 1),
+                  slash == NULL ? "." : index);
+    buffer_printf(&path, "%s.new", index);
+    Result rc = sort.folder.failed != RESULT_OK ? RESULT_MEMORY : path.failed;
     if (rc == RESULT_OK) {
-        rc = buffer_printf(&path, "%s.new", index);
+        rc = cdxj_sort_collect(&sort, journal,
+                               memory_bytes > CDXJ_LEAST_RUN ? memory_bytes : CDXJ_LEAST_RUN);
     }
     if (rc == RESULT_OK) {
-        rc = write_sorted(&sorter, path.data);
+        rc = cdxj_sort_merge(&sort, path.data);
         if (rc == RESULT_OK && rename(path.data, index) != 0) {
             rc = cdxj_sort_failed("rename", index);
         }
@@ -748,9 +646,12 @@ Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes)
             (void)unlink(path.data);
         }
     }
-    remove_runs(&sorter);
-    free(sorter.lines);
-    buffer_destroy(&sorter.text);
+    for (unsigned i = 0; i < sort.n; i++) {
+        (void)fclose(sort.runs[i].file);
+        free(sort.runs[i].line);
+    }
+    buffer_destroy(&sort.text);
+    buffer_destroy(&sort.folder);
     buffer_destroy(&path);
     return rc;
 }

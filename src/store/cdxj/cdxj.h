@@ -67,7 +67,7 @@ typedef struct CdxjEntry {
 Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry);
 
 /* Sorts the lines of the file journal into the file index (replaced atomically, durable), holding
- * at most about memory_bytes of them at a time; what does not fit goes through temporary files
+ * at most about memory_bytes of them at a time; what does not fit goes through files without a name
  * beside index. RESULT_IO, RESULT_FULL: index is as before. */
 Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes);
 

@@ -43,18 +43,17 @@ static size_t unescape(char *s, size_t length)
 }
 
 /* Appends bytes in lower case; blanks, controls, '#', '%' and bytes beyond ASCII are escaped. */
-static Result surt_escape(Buffer *out, const char *s, size_t length)
+static void surt_escape(Buffer *out, const char *s, size_t length)
 {
-    Result rc = buffer_reserve(out, length);
-    for (size_t i = 0; i < length && rc == RESULT_OK; i++) {
+    buffer_reserve(out, length);
+    for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)s[i];
         if (c <= 0x20 || c >= 0x7f || c == '#' || c == '%') {
-            rc = buffer_printf(out, "%%%02x", (unsigned)c);
+            buffer_printf(out, "%%%02x", (unsigned)c);
         } else {
-            rc = buffer_append_char(out, surt_lower((char)c));
+            buffer_append_char(out, surt_lower((char)c));
         }
     }
-    return rc;
 }
 
 /* Drops "." segments and empty ones but the last, resolves ".."; the path starts with '/'. */
@@ -260,7 +259,7 @@ static int compare_arguments(const void *left, const void *right)
                                       b->length - b->name);
 }
 
-static Result surt_append_sorted(Buffer *out, const char *query, size_t length)
+static void surt_append_sorted(Buffer *out, const char *query, size_t length)
 {
     size_t n = 1;
     for (size_t i = 0; i < length; i++) {
@@ -268,7 +267,8 @@ static Result surt_append_sorted(Buffer *out, const char *query, size_t length)
     }
     Argument *arguments = malloc(n * sizeof *arguments);
     if (arguments == NULL) {
-        return RESULT_MEMORY;
+        out->failed = RESULT_MEMORY;
+        return;
     }
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
@@ -282,15 +282,13 @@ static Result surt_append_sorted(Buffer *out, const char *query, size_t length)
         at += bytes + 1;
     }
     qsort(arguments, n, sizeof *arguments, compare_arguments);
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = i == 0 ? RESULT_OK : buffer_append_char(out, '&');
-        if (rc == RESULT_OK) {
-            rc = buffer_append(out, arguments[i].bytes, arguments[i].length);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) {
+            buffer_append_char(out, '&');
         }
+        buffer_append(out, arguments[i].bytes, arguments[i].length);
     }
     free(arguments);
-    return rc;
 }
 
 static void lower_all(char *s, size_t length)
@@ -300,25 +298,24 @@ static void lower_all(char *s, size_t length)
     }
 }
 
-static Result surt_append_query(Buffer *out, char *query, size_t length)
+static void surt_append_query(Buffer *out, char *query, size_t length)
 {
     Buffer escaped; /* arguments are sorted in the form they are written in */
     buffer_init(&escaped, BUFFER_NO_LIMIT);
-    Result rc = surt_escape(&escaped, query, unescape(query, length));
-    if (rc == RESULT_OK && escaped.length > 0) {
+    surt_escape(&escaped, query, unescape(query, length));
+    if (escaped.failed != RESULT_OK) {
+        out->failed = escaped.failed;
+    } else if (escaped.length > 0) {
         escaped.length = strip_query_sessions(escaped.data, escaped.length);
-    }
-    if (rc == RESULT_OK && escaped.length > 0) {
-        rc = buffer_append_char(out, '?');
-        if (rc == RESULT_OK) {
-            rc = surt_append_sorted(out, escaped.data, escaped.length);
+        if (escaped.length > 0) {
+            buffer_append_char(out, '?');
+            surt_append_sorted(out, escaped.data, escaped.length);
         }
     }
     buffer_destroy(&escaped);
-    return rc;
 }
 
-static Result surt_append_path(Buffer *out, char *path, size_t length)
+static void surt_append_path(Buffer *out, char *path, size_t length)
 {
     length = unescape(path, length);
     length = normalize_path(path, length);
@@ -327,7 +324,7 @@ static Result surt_append_path(Buffer *out, char *path, size_t length)
     if (length > 1 && path[length - 1] == '/') {
         length--;
     }
-    return surt_escape(out, path, length);
+    surt_escape(out, path, length);
 }
 
 /* "www.", "www2." and the like at the start of a host. */
@@ -343,10 +340,11 @@ static size_t www_length(const char *host, size_t length)
     return i < length && host[i] == '.' ? i + 1 : 0;
 }
 
-static Result append_host(Buffer *out, const char *host, size_t length)
+static void surt_append_host(Buffer *out, const char *host, size_t length)
 {
     if (length > 2 && host[0] == '[' && host[length - 1] == ']') {
-        return surt_escape(out, host + 1, length - 2); /* as pywb writes IPv6 addresses */
+        surt_escape(out, host + 1, length - 2); /* as pywb writes IPv6 addresses */
+        return;
     }
     while (length > 0 && host[length - 1] == '.') {
         length--;
@@ -354,22 +352,20 @@ static Result append_host(Buffer *out, const char *host, size_t length)
     size_t www = www_length(host, length);
     host += www;
     length -= www;
-    Result rc = RESULT_OK;
-    for (size_t end = length; rc == RESULT_OK;) {
+    for (size_t end = length;;) {
         const char *dot = end == 0 ? NULL : memrchr(host, '.', end);
         size_t start = dot == NULL ? 0 : (size_t)(dot - host) + 1;
-        rc = surt_escape(out, host + start, end - start);
-        if (rc != RESULT_OK || start == 0) {
+        surt_escape(out, host + start, end - start);
+        if (start == 0) {
             break;
         }
-        rc = buffer_append_char(out, ',');
+        buffer_append_char(out, ',');
         end = start - 1;
     }
-    return rc;
 }
 
-static Result surt_append_authority(Buffer *out, const char *s, size_t length,
-                                    const char *default_port)
+static void surt_append_authority(Buffer *out, const char *s, size_t length,
+                                  const char *default_port)
 {
     const char *at = length == 0 ? NULL : memrchr(s, '@', length);
     if (at != NULL) {
@@ -381,31 +377,29 @@ static Result surt_append_authority(Buffer *out, const char *s, size_t length,
         colon = NULL; /* within an IPv6 address */
     }
     size_t n_host = colon == NULL ? length : (size_t)(colon - s);
-    Result rc = append_host(out, s, n_host);
+    surt_append_host(out, s, n_host);
     size_t n_port = length - n_host;
-    if (rc == RESULT_OK && n_port > 1 &&
+    if (n_port > 1 &&
         !(strlen(default_port) == n_port && memcmp(colon, default_port, n_port) == 0)) {
-        rc = surt_escape(out, colon, n_port);
+        surt_escape(out, colon, n_port);
     }
-    return rc == RESULT_OK ? buffer_append_char(out, ')') : rc;
+    buffer_append_char(out, ')');
 }
 
-static Result append_rest(Buffer *out, char *rest, size_t length)
+static void surt_append_rest(Buffer *out, char *rest, size_t length)
 {
     const char *hash = length == 0 ? NULL : memchr(rest, '#', length);
     length = hash == NULL ? length : (size_t)(hash - rest);
     const char *mark = length == 0 ? NULL : memchr(rest, '?', length);
     size_t n_path = mark == NULL ? length : (size_t)(mark - rest);
-    Result rc = RESULT_OK;
     if (n_path == 0 || rest[0] != '/') {
-        rc = buffer_append_char(out, '/');
+        buffer_append_char(out, '/');
     } else {
-        rc = surt_append_path(out, rest, n_path);
+        surt_append_path(out, rest, n_path);
     }
-    if (rc == RESULT_OK && mark != NULL) {
-        rc = surt_append_query(out, rest + n_path + 1, length - n_path - 1);
+    if (mark != NULL) {
+        surt_append_query(out, rest + n_path + 1, length - n_path - 1);
     }
-    return rc;
 }
 
 Result surt_append(Buffer *out, const char *url, size_t length)
@@ -413,9 +407,8 @@ Result surt_append(Buffer *out, const char *url, size_t length)
     size_t before = out->length;
     bool https = length > 8 && strncasecmp(url, "https://", 8) == 0;
     size_t start = https ? 8 : 7;
-    Result rc = RESULT_OK;
     if (!https && !(length > 7 && strncasecmp(url, "http://", 7) == 0)) {
-        rc = surt_escape(out, url, length);
+        surt_escape(out, url, length);
     } else {
         size_t end = start;
         while (end < length && url[end] != '/' && url[end] != '?' && url[end] != '#') {
@@ -426,15 +419,9 @@ Result surt_append(Buffer *out, const char *url, size_t length)
             return RESULT_MEMORY;
         }
         memcpy(rest, url + end, length - end);
-        rc = surt_append_authority(out, url + start, end - start, https ? ":443" : ":80");
-        if (rc == RESULT_OK) {
-            rc = append_rest(out, rest, length - end);
-        }
+        surt_append_authority(out, url + start, end - start, https ? ":443" : ":80");
+        surt_append_rest(out, rest, length - end);
         free(rest);
     }
-    if (rc != RESULT_OK && out->data != NULL) {
-        out->length = before;
-        out->data[before] = '\0';
-    }
-    return rc;
+    return buffer_end(out, before);
 }

@@ -57,14 +57,14 @@ static bool is_textual(const char *version, size_t length)
     return length == 8 && version[5] == '1';
 }
 
-static Result warc_http_append_line(Buffer *out, WarcBytes line)
+static void warc_http_append_line(Buffer *out, WarcBytes line)
 {
-    Result rc = buffer_append(out, line.bytes, line.length);
-    return rc == RESULT_OK ? buffer_append(out, "\r\n", 2) : rc;
+    buffer_append(out, line.bytes, line.length);
+    buffer_append(out, "\r\n", 2);
 }
 
 /* A status line that libcurl takes but readers do not ("HTTP/1.1  200OK"): blanks are put right. */
-static Result append_sloppy_status_line(Buffer *out, WarcBytes line)
+static Result warc_http_append_sloppy_status(Buffer *out, WarcBytes line)
 {
     size_t v = version_length(line);
     uint64_t status = 0;
@@ -74,25 +74,24 @@ static Result append_sloppy_status_line(Buffer *out, WarcBytes line)
         return RESULT_INVALID;
     }
     WarcBytes reason = warc_bytes_trim(warc_bytes(rest.bytes + 3, rest.length - 3));
-    Result rc = buffer_printf(out, "HTTP/1.1 %u ", (unsigned)status);
-    return rc == RESULT_OK ? warc_http_append_line(out, reason) : rc;
+    buffer_printf(out, "HTTP/1.1 %u ", (unsigned)status);
+    warc_http_append_line(out, reason);
+    return RESULT_OK;
 }
 
-static Result append_status_line(Buffer *out, WarcBytes line)
+static Result warc_http_append_status(Buffer *out, WarcBytes line)
 {
     size_t version = 0;
     unsigned status = 0;
     if (!split_status(line, &version, &status)) {
-        return append_sloppy_status_line(out, line);
+        return warc_http_append_sloppy_status(out, line);
     }
-    if (is_textual(line.bytes, version)) {
-        return warc_http_append_line(out, line);
+    if (!is_textual(line.bytes, version)) {
+        buffer_append_string(out, "HTTP/1.1");
+        line = warc_bytes(line.bytes + version, line.length - version);
     }
-    Result rc = buffer_append_string(out, "HTTP/1.1");
-    if (rc == RESULT_OK) {
-        rc = warc_http_append_line(out, warc_bytes(line.bytes + version, line.length - version));
-    }
-    return rc;
+    warc_http_append_line(out, line);
+    return RESULT_OK;
 }
 
 typedef struct HeaderField {
@@ -173,25 +172,28 @@ Result warc_http_response(WarcBytes header, WarcBytes body, WarcTruncation trunc
     WarcBytes block = last_block(header);
     const char *end = block.bytes + block.length;
     HeaderLine line = line_at(block.bytes, end);
-    Result rc = append_status_line(out, line.text);
+    size_t before = out->length;
+    Result rc = warc_http_append_status(out, line.text);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     size_t first = out->length;
-    for (const char *at = line.next; rc == RESULT_OK && at < end; at = line.next) {
+    for (const char *at = line.next; at < end; at = line.next) {
         line = line_at(at, end);
         if (line.text.length == 0) {
             break; /* what follows are trailers of the chunks: no part of the header */
         }
         HeaderField field;
         if (split_field(line.text, &field) && contradicts(&field, body, truncated)) {
-            rc = buffer_append_string(out, RENAMED);
+            buffer_append_string(out, RENAMED);
         }
-        if (rc == RESULT_OK) {
-            rc = warc_http_append_line(out, line.text);
-        }
+        warc_http_append_line(out, line.text);
     }
-    if (rc == RESULT_OK && out->length == first) {
-        rc = buffer_append_string(out, NO_FIELDS "\r\n");
+    if (out->length == first) {
+        buffer_append_string(out, NO_FIELDS "\r\n");
     }
-    return rc == RESULT_OK ? buffer_append(out, "\r\n", 2) : rc;
+    buffer_append(out, "\r\n", 2);
+    return buffer_end(out, before);
 }
 
 bool warc_http_is_conditional(WarcBytes header)
@@ -244,18 +246,18 @@ Result warc_http_request(WarcBytes header, Buffer *out)
     if (!textual) {
         request.length = version;
     }
-    Result rc = buffer_append(out, request.bytes, request.length);
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(out, textual ? "\r\n" : "HTTP/1.1\r\n");
-    }
-    for (const char *at = line.next; rc == RESULT_OK && at < end; at = line.next) {
+    size_t before = out->length;
+    buffer_append(out, request.bytes, request.length);
+    buffer_append_string(out, textual ? "\r\n" : "HTTP/1.1\r\n");
+    for (const char *at = line.next; at < end; at = line.next) {
         line = line_at(at, end);
         if (line.text.length == 0) {
             break;
         }
-        rc = warc_http_append_line(out, line.text);
+        warc_http_append_line(out, line.text);
     }
-    return rc == RESULT_OK ? buffer_append(out, "\r\n", 2) : rc;
+    buffer_append(out, "\r\n", 2);
+    return buffer_end(out, before);
 }
 
 /* Fields of a stored block, up to its empty line. */
