@@ -88,9 +88,8 @@ static Result fuzz_assign(void *context, const DrumKey *key, DrumBytes given, vo
 /* The input as blocks: four bytes of lengths and numbers, then the sections. */
 static void write_blocks(int directory, DrumKeys keys, const uint8_t *data, size_t size)
 {
-    DrumFile file;
-    drum_file_init(&file, directory, 0, keys, BUCKETS);
-    while (size > 4) {
+    DrumFile *file = drum_file_new(directory, 0, keys, BUCKETS);
+    while (file != NULL && size > 4) {
         DrumBlock block = {.bucket = data[0] % BUCKETS,
                            .elements = 1u + (data[0] >> 2),
                            .first_sequence = data[1]};
@@ -101,13 +100,13 @@ static void write_blocks(int directory, DrumKeys keys, const uint8_t *data, size
         size -= keys_bytes;
         auxiliary_bytes = auxiliary_bytes < size ? auxiliary_bytes : size;
         size -= auxiliary_bytes;
-        if (drum_file_append(&file, &block, (DrumBytes){data, keys_bytes},
+        if (drum_file_append(file, &block, (DrumBytes){data, keys_bytes},
                              (DrumBytes){data + keys_bytes, auxiliary_bytes}) != RESULT_OK) {
             break;
         }
         data += keys_bytes + auxiliary_bytes;
     }
-    drum_file_destroy(&file);
+    drum_file_delete(file);
 }
 
 static void write_raw(int directory, const uint8_t *data, size_t size)

@@ -25,7 +25,7 @@ typedef struct Recover {
     int directory;
     const DrumOptions *options;
     DrumProgress progress; /* of the repository */
-    DrumGenerations *sealed;
+    DrumFile **end;        /* of the list of what was sealed: where the next one goes */
     DrumRecovery *found;
 } Recover;
 
@@ -42,19 +42,11 @@ static Result drum_recover_set_aside(int directory, uint64_t number)
     return RESULT_OK;
 }
 
-static Result remove_file(int directory, uint64_t number)
-{
-    char name[DRUM_FILE_NAME_BYTES];
-    drum_file_name(number, name);
-    return unlinkat(directory, name, 0) == 0 ? RESULT_OK : result_of_errno(errno);
-}
-
-static uint64_t elements_left(const DrumGeneration *generation)
+static uint64_t elements_left(const DrumFile *file)
 {
     uint64_t elements = 0;
-    for (size_t i = 0; i < generation->file.n_blocks; i++) {
-        const DrumBlock *block = &generation->file.blocks[i];
-        elements += block->bucket >= generation->next_bucket ? block->elements : 0;
+    for (size_t i = 0; i < file->n_blocks; i++) {
+        elements += file->blocks[i].bucket >= file->next_bucket ? file->blocks[i].elements : 0;
     }
     return elements;
 }
@@ -85,57 +77,54 @@ static Result cut_uncommitted(const Recover *recover, uint64_t number)
 }
 
 /* Opens one file of an earlier run and lines it up for its merge. */
-static Result recover_generation(const Recover *recover, uint64_t number)
+static Result recover_generation(Recover *recover, uint64_t number)
 {
     DrumProgress progress = recover->progress;
     DrumRecovery *recovery = recover->found;
-    if (number < progress.generation) {
+    const DrumOptions *options = recover->options;
+    const DrumPosition *committed = options->committed;
+    bool is_unknown =
+        committed != NULL && (number > committed->generation ||
+                              (number == committed->generation && committed->bytes == 0));
+    if (number < progress.generation || is_unknown) {
         recovery->dropped_files++;
-        return remove_file(recover->directory, number);
-    }
-    const DrumPosition *committed = recover->options->committed;
-    if (committed != NULL && (number > committed->generation ||
-                              (number == committed->generation && committed->bytes == 0))) {
-        recovery->dropped_files++;
-        return remove_file(recover->directory, number);
+        return drum_file_unlink(recover->directory, number);
     }
     uint64_t damaged_before = recovery->damaged_bytes;
-    Result rc = committed != NULL && number == committed->generation
-                    ? cut_uncommitted(recover, number)
-                    : RESULT_OK;
-    if (rc == RESULT_OK) {
-        rc = drum_generations_reserve(recover->sealed);
+    Result rc = RESULT_OK;
+    if (committed != NULL && number == committed->generation) {
+        rc = cut_uncommitted(recover, number);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    DrumGeneration *generation = drum_generation_new(recover->directory, recover->options, number);
-    if (generation == NULL) {
+    DrumFile *file = drum_file_new(recover->directory, number, options->keys, options->buckets);
+    if (file == NULL) {
         return RESULT_MEMORY;
     }
-    rc = drum_file_recover(&generation->file, recover->directory, number, true, false, recovery);
+    rc = drum_file_recover(file, true, false, recovery);
     bool headless = rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND;
     if (rc == RESULT_NOT_FOUND) {
-        rc = remove_file(recover->directory, number);
-    } else if (recovery->damaged_bytes > damaged_before && !recover->options->skip_damaged) {
+        rc = drum_file_unlink(recover->directory, number);
+    } else if (recovery->damaged_bytes > damaged_before && !options->skip_damaged) {
         rc = RESULT_DAMAGED;
     } else if (rc == RESULT_DAMAGED) {
         rc = drum_recover_set_aside(recover->directory, number);
-    } else if (rc == RESULT_OK && generation->file.keys != recover->options->keys) {
+    } else if (rc == RESULT_OK && file->keys != options->keys) {
         rc = RESULT_INVALID;
     }
+    file->next_bucket = number == progress.generation ? progress.bucket : 0;
+    if (rc == RESULT_OK && !headless && file->next_bucket > file->buckets) {
+        rc = RESULT_DAMAGED;
+    }
     if (rc != RESULT_OK || headless) {
-        drum_generation_delete(generation);
+        drum_file_delete(file);
         return rc;
     }
-    generation->next_bucket = number == progress.generation ? progress.bucket : 0;
-    if (generation->next_bucket > generation->file.buckets) {
-        drum_generation_delete(generation);
-        return RESULT_DAMAGED;
-    }
     recovery->generations++;
-    recovery->elements += elements_left(generation);
-    drum_generations_add(recover->sealed, generation);
+    recovery->elements += elements_left(file);
+    *recover->end = file;
+    recover->end = &file->next;
     return RESULT_OK;
 }
 
@@ -159,11 +148,11 @@ static Result miss_files(const Recover *recover, const uint64_t *numbers, size_t
 
 /* Adds what the directory holds to sealed, also before an error, and makes the generation that
  * collects next. */
-static Result drum_recover(int directory, const DrumOptions *options, DrumGenerations *sealed,
-                           DrumGeneration **collecting, DrumRecovery *recovery)
+static Result drum_recover(int directory, const DrumOptions *options, DrumFile **sealed,
+                           DrumFile **collecting, DrumRecovery *recovery)
 {
     Recover recover = {
-        .directory = directory, .options = options, .sealed = sealed, .found = recovery};
+        .directory = directory, .options = options, .end = sealed, .found = recovery};
     uint64_t *numbers = NULL;
     size_t n = 0;
     Result rc = options->repository->progress(options->repository, &recover.progress);
@@ -185,7 +174,7 @@ static Result drum_recover(int directory, const DrumOptions *options, DrumGenera
     next = end > next ? end : next;
     free(numbers);
     if (rc == RESULT_OK) {
-        *collecting = drum_generation_new(directory, options, next);
+        *collecting = drum_file_new(directory, next, options->keys, options->buckets);
         rc = *collecting != NULL ? RESULT_OK : RESULT_MEMORY;
     }
     return rc;
@@ -213,11 +202,11 @@ struct Drum {
     unsigned bucket_shift; /* bucket = key number >> it; 64 means bucket 0 */
     DrumArray *arrays;
     uint8_t *arrays_room;
-    DrumGeneration *collecting;
+    DrumFile *collecting;
     uint64_t sequence; /* of the next element in the generation */
     uint64_t collecting_bytes;
-    bool is_full; /* a bucket has reached its size */
-    DrumGenerations sealed;
+    bool is_full;            /* a bucket has reached its size */
+    DrumFile *sealed;        /* the oldest; the others behind it */
     bool merging;            /* the oldest of sealed is with drum_merge_begin's caller */
     bool merging_is_durable; /* drum_persist has synced it meanwhile */
     DrumStats stats;
@@ -300,8 +289,12 @@ static Result open_directory(const char *path, int *directory)
 
 static void drum_free(Drum *drum)
 {
-    drum_generations_destroy(&drum->sealed);
-    drum_generation_delete(drum->collecting);
+    while (drum->sealed != NULL) {
+        DrumFile *next = drum->sealed->next;
+        drum_file_delete(drum->sealed);
+        drum->sealed = next;
+    }
+    drum_file_delete(drum->collecting);
     if (drum->directory >= 0) {
         (void)close(drum->directory);
     }
@@ -362,9 +355,8 @@ static Result flush_array(Drum *drum, unsigned bucket)
     DrumBlock block = {
         .bucket = bucket, .elements = array->elements, .first_sequence = array->first_sequence};
     uint8_t *back = array->bytes + drum->options.array_bytes - array->back;
-    Result rc =
-        drum_file_append(&drum->collecting->file, &block, (DrumBytes){array->bytes, array->front},
-                         (DrumBytes){back, array->back});
+    Result rc = drum_file_append(drum->collecting, &block, (DrumBytes){array->bytes, array->front},
+                                 (DrumBytes){back, array->back});
     if (rc == RESULT_OK) {
         array->front = 0;
         array->back = 0;
@@ -390,8 +382,7 @@ static Result append_large(Drum *drum, unsigned bucket, const uint8_t *head, siz
         memcpy(keys + length - element->value.length, element->value.bytes, element->value.length);
     }
     DrumBlock block = {.bucket = bucket, .elements = 1, .first_sequence = drum->sequence};
-    Result rc =
-        drum_file_append(&drum->collecting->file, &block, (DrumBytes){keys, length}, auxiliary);
+    Result rc = drum_file_append(drum->collecting, &block, (DrumBytes){keys, length}, auxiliary);
     free(keys);
     return rc;
 }
@@ -542,24 +533,24 @@ static Result flush_arrays(Drum *drum)
 Result drum_persist(Drum *drum)
 {
     Result rc = flush_arrays(drum);
-    size_t first = 0;
+    DrumFile *file = drum->sealed;
     if (rc == RESULT_OK && drum->merging) {
         /* Its file belongs to the merging thread, which may be about to sync it, or not yet. */
         if (!drum->merging_is_durable) {
-            rc = drum_file_sync_shared(&drum->sealed.items[0]->file);
+            rc = drum_file_sync_shared(file);
             drum->merging_is_durable = rc == RESULT_OK;
         }
-        first = 1;
+        file = file->next;
     }
-    for (size_t i = first; rc == RESULT_OK && i < drum->sealed.n; i++) {
-        rc = drum_file_sync(&drum->sealed.items[i]->file);
+    for (; rc == RESULT_OK && file != NULL; file = file->next) {
+        rc = drum_file_sync(file);
     }
-    return rc == RESULT_OK ? drum_file_sync(&drum->collecting->file) : rc;
+    return rc == RESULT_OK ? drum_file_sync(drum->collecting) : rc;
 }
 
 DrumPosition drum_position(const Drum *drum)
 {
-    const DrumFile *file = &drum->collecting->file;
+    const DrumFile *file = drum->collecting;
     return (DrumPosition){.generation = file->generation, .bytes = file->size};
 }
 
@@ -579,18 +570,19 @@ Result drum_seal(Drum *drum)
         return RESULT_OK;
     }
     Result rc = flush_arrays(drum);
-    if (rc == RESULT_OK) {
-        rc = drum_generations_reserve(&drum->sealed);
-    }
     if (rc != RESULT_OK) {
         return rc;
     }
-    DrumGeneration *fresh =
-        drum_generation_new(drum->directory, &drum->options, drum->collecting->file.generation + 1);
+    DrumFile *fresh = drum_file_new(drum->directory, drum->collecting->generation + 1,
+                                    drum->options.keys, drum->options.buckets);
     if (fresh == NULL) {
         return RESULT_MEMORY;
     }
-    drum_generations_add(&drum->sealed, drum->collecting);
+    DrumFile **end = &drum->sealed;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = drum->collecting;
     drum->collecting = fresh;
     empty_arrays(drum);
     return RESULT_OK;
@@ -598,7 +590,11 @@ Result drum_seal(Drum *drum)
 
 size_t drum_sealed_count(const Drum *drum)
 {
-    return drum->sealed.n;
+    size_t n = 0;
+    for (const DrumFile *file = drum->sealed; file != NULL; file = file->next) {
+        n++;
+    }
+    return n;
 }
 
 /* ---- merging ---- */
@@ -606,10 +602,10 @@ size_t drum_sealed_count(const Drum *drum)
 Result drum_merge_begin(Drum *drum, DrumMerge **merge)
 {
     *merge = NULL;
-    if (drum->merging || drum->sealed.n == 0) {
+    if (drum->merging || drum->sealed == NULL) {
         return RESULT_NOT_FOUND;
     }
-    Result rc = drum_merge_new(merge, &drum->options, drum->sealed.items[0]);
+    Result rc = drum_merge_new(merge, &drum->options, drum->sealed);
     drum->merging = rc == RESULT_OK;
     drum->merging_is_durable = false;
     return rc;
@@ -622,12 +618,15 @@ Result drum_merge_end(Drum *drum, DrumMerge *merge)
     drum->stats.merged += merge->merged;
     drum->stats.new_keys += merge->new_keys;
     drum->stats.damaged_elements += merge->bucket.damaged_elements;
-    if (merge->generation->merged) {
+    DrumFile *file = merge->file;
+    if (file->merged) {
         drum->stats.merges++;
-        (void)drum_generations_take(&drum->sealed);
+        drum->sealed = file->next;
         /* If it stays, the next drum_open removes it: the repository knows that it is merged. */
-        rc = merge->is_uncertain ? RESULT_OK : drum_file_remove(&merge->generation->file);
-        drum_generation_delete(merge->generation);
+        if (!merge->is_uncertain && file->fd >= 0) {
+            rc = drum_file_unlink(drum->directory, file->generation);
+        }
+        drum_file_delete(file);
     }
     drum_merge_delete(merge);
     return rc;
@@ -639,7 +638,7 @@ Result drum_synchronize(Drum *drum)
         return RESULT_LOCKED;
     }
     Result rc = drum_seal(drum);
-    while (rc == RESULT_OK && drum->sealed.n > 0) {
+    while (rc == RESULT_OK && drum->sealed != NULL) {
         DrumMerge *merge;
         rc = drum_merge_begin(drum, &merge);
         if (rc != RESULT_OK) {
@@ -665,7 +664,7 @@ void drum_stats(const Drum *drum, DrumStats *stats)
         uint64_t elements = drum->arrays[b].bucket_elements;
         stats->largest_bucket = elements > stats->largest_bucket ? elements : stats->largest_bucket;
     }
-    stats->sealed_generations = drum->sealed.n;
+    stats->sealed_generations = drum_sealed_count(drum);
 }
 
 Result drum_dispose(Drum *drum)
@@ -691,15 +690,15 @@ Result drum_verify(const char *directory, DrumRecovery *recovery)
     }
     Result rc = drum_generations_list_files(fd, &numbers, &n);
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
-        DrumFile file;
-        rc = drum_file_recover(&file, fd, numbers[i], false, true, recovery);
+        DrumFile *file = drum_file_new(fd, numbers[i], DRUM_KEYS_NUMBERS, 1);
+        rc = file == NULL ? RESULT_MEMORY : drum_file_recover(file, false, true, recovery);
         if (rc == RESULT_OK) {
             recovery->generations++;
-            recovery->elements += file.elements;
+            recovery->elements += file->elements;
         } else if (rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND) {
             rc = RESULT_OK; /* counted in recovery */
         }
-        drum_file_destroy(&file);
+        drum_file_delete(file);
     }
     free(numbers);
     (void)close(fd);
@@ -759,10 +758,13 @@ static Result walk_block(Walk *walk, const DrumFile *file, const DrumBlock *bloc
 /* One file, up to bytes. */
 static Result drum_walk_file(Walk *walk, int directory, uint64_t number, uint64_t bytes)
 {
-    DrumFile file;
     DrumRecovery found = {.generations = 0};
-    Result rc = drum_file_recover(&file, directory, number, false, false, &found);
-    uint64_t reached = file.size < bytes ? file.size : bytes;
+    DrumFile *file = drum_file_new(directory, number, DRUM_KEYS_NUMBERS, 1);
+    if (file == NULL) {
+        return RESULT_MEMORY;
+    }
+    Result rc = drum_file_recover(file, false, false, &found);
+    uint64_t reached = file->size < bytes ? file->size : bytes;
     if (rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND) {
         found.damaged_bytes = bytes == UINT64_MAX ? found.torn_bytes : bytes;
         found.damaged_elements++;
@@ -770,16 +772,16 @@ static Result drum_walk_file(Walk *walk, int directory, uint64_t number, uint64_
     } else if (rc == RESULT_OK) {
         found.damaged_bytes += bytes == UINT64_MAX ? found.torn_bytes : bytes - reached;
         walk->recovery->generations++;
-        for (size_t i = 0; rc == RESULT_OK && i < file.n_blocks; i++) {
-            if (file.blocks[i].offset < bytes) {
-                walk->recovery->elements += file.blocks[i].elements;
-                rc = walk_block(walk, &file, &file.blocks[i]);
+        for (size_t i = 0; rc == RESULT_OK && i < file->n_blocks; i++) {
+            if (file->blocks[i].offset < bytes) {
+                walk->recovery->elements += file->blocks[i].elements;
+                rc = walk_block(walk, file, &file->blocks[i]);
             }
         }
     }
     walk->recovery->damaged_bytes += found.damaged_bytes;
     walk->recovery->damaged_elements += found.damaged_elements;
-    drum_file_destroy(&file);
+    drum_file_delete(file);
     return rc;
 }
 

@@ -14,61 +14,9 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
+#include "base/memory/buffer.h"
 
-/* ---- A generation of a Drum ---- */
-
-DrumGeneration *drum_generation_new(int directory, const DrumOptions *options, uint64_t number)
-{
-    DrumGeneration *generation = calloc(1, sizeof *generation);
-    if (generation != NULL) {
-        drum_file_init(&generation->file, directory, number, options->keys, options->buckets);
-    }
-    return generation;
-}
-
-void drum_generation_delete(DrumGeneration *generation)
-{
-    if (generation != NULL) {
-        drum_file_destroy(&generation->file);
-        free(generation);
-    }
-}
-
-Result drum_generations_reserve(DrumGenerations *list)
-{
-    if (list->n < list->capacity) {
-        return RESULT_OK;
-    }
-    size_t capacity = list->capacity == 0 ? 4 : 2 * list->capacity;
-    DrumGeneration **items = realloc(list->items, capacity * sizeof(DrumGeneration *));
-    if (items == NULL) {
-        return RESULT_MEMORY;
-    }
-    list->items = items;
-    list->capacity = capacity;
-    return RESULT_OK;
-}
-
-void drum_generations_add(DrumGenerations *list, DrumGeneration *generation)
-{
-    list->items[list->n++] = generation;
-}
-
-DrumGeneration *drum_generations_take(DrumGenerations *list)
-{
-    DrumGeneration *oldest = list->items[0];
-    list->n--;
-    memmove(list->items, list->items + 1, list->n * sizeof(DrumGeneration *));
-    return oldest;
-}
-
-void drum_generations_destroy(DrumGenerations *list)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        drum_generation_delete(list->items[i]);
-    }
-    free(list->items);
-}
+/* ---- The bucket files of a directory ---- */
 
 static int drum_generation_compare_numbers(const void *a, const void *b)
 {
@@ -89,28 +37,19 @@ Result drum_generations_list_files(int directory, uint64_t **numbers, size_t *n)
         }
         return result_of_errno(error);
     }
-    *numbers = NULL;
-    *n = 0;
-    size_t capacity = 0;
-    Result rc = RESULT_OK;
+    Buffer found;
+    buffer_init(&found, BUFFER_NO_LIMIT);
     for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
         uint64_t number;
-        if (!drum_file_parse_name(entry->d_name, &number)) {
-            continue;
+        if (drum_file_parse_name(entry->d_name, &number)) {
+            buffer_append(&found, &number, sizeof number);
         }
-        if (*n == capacity) {
-            capacity = capacity == 0 ? 16 : 2 * capacity;
-            uint64_t *more = realloc(*numbers, capacity * sizeof *more);
-            if (more == NULL) {
-                rc = RESULT_MEMORY;
-                break;
-            }
-            *numbers = more;
-        }
-        (*numbers)[(*n)++] = number;
     }
     (void)closedir(stream);
-    if (rc == RESULT_OK && *n > 1) {
+    Result rc = found.failed;
+    *n = found.length / sizeof **numbers;
+    *numbers = (uint64_t *)(void *)buffer_detach(&found);
+    if (*n > 1) {
         qsort(*numbers, *n, sizeof **numbers, drum_generation_compare_numbers);
     }
     return rc;
@@ -169,8 +108,7 @@ _Static_assert(sizeof(DrumFileHeader) == DRUM_FILE_HEADER, "file header");
 _Static_assert(sizeof(DrumBlockHeader) == DRUM_BLOCK_HEADER, "block header");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bucket files are little-endian");
 
-/* Reads length bytes at offset; RESULT_DAMAGED when the file ends before them. */
-static Result drum_block_read_bytes(int fd, void *bytes, size_t length, uint64_t offset)
+Result drum_read_at(int fd, void *bytes, size_t length, uint64_t offset)
 {
     char *at = bytes;
     while (length > 0) {
@@ -194,7 +132,7 @@ static Result drum_block_read_bytes(int fd, void *bytes, size_t length, uint64_t
 /* Reads the header at offset. RESULT_DAMAGED: there is none, or a broken one. */
 static Result drum_block_read_header(const DrumFile *file, uint64_t offset, DrumBlockHeader *header)
 {
-    Result rc = drum_block_read_bytes(file->fd, header, sizeof *header, offset);
+    Result rc = drum_read_at(file->fd, header, sizeof *header, offset);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -258,35 +196,35 @@ bool drum_file_parse_name(const char *name, uint64_t *generation)
 
 /* ---- writing ---- */
 
-void drum_file_init(DrumFile *file, int directory, uint64_t generation, DrumKeys keys,
-                    uint32_t buckets)
+DrumFile *drum_file_new(int directory, uint64_t generation, DrumKeys keys, uint32_t buckets)
 {
-    *file = (DrumFile){.directory = directory,
-                       .fd = -1,
-                       .generation = generation,
-                       .keys = keys,
-                       .buckets = buckets};
-}
-
-void drum_file_destroy(DrumFile *file)
-{
-    if (file->fd >= 0) {
-        (void)close(file->fd);
+    DrumFile *file = calloc(1, sizeof *file);
+    if (file != NULL) {
+        *file = (DrumFile){.directory = directory,
+                           .fd = -1,
+                           .generation = generation,
+                           .keys = keys,
+                           .buckets = buckets};
     }
-    free(file->blocks);
-    drum_file_init(file, -1, 0, DRUM_KEYS_NUMBERS, 1);
+    return file;
 }
 
-Result drum_file_remove(DrumFile *file)
+void drum_file_delete(DrumFile *file)
+{
+    if (file != NULL) {
+        if (file->fd >= 0) {
+            (void)close(file->fd);
+        }
+        free(file->blocks);
+        free(file);
+    }
+}
+
+Result drum_file_unlink(int directory, uint64_t generation)
 {
     char name[DRUM_FILE_NAME_BYTES];
-    Result rc = RESULT_OK;
-    if (file->fd >= 0) {
-        drum_file_name(file->generation, name);
-        rc = unlinkat(file->directory, name, 0) == 0 ? RESULT_OK : result_of_errno(errno);
-    }
-    drum_file_destroy(file);
-    return rc;
+    drum_file_name(generation, name);
+    return unlinkat(directory, name, 0) == 0 ? RESULT_OK : result_of_errno(errno);
 }
 
 /* Writes all of iov at offset, however the system cuts it up. */
@@ -420,7 +358,7 @@ static Result read_section(const DrumFile *file, const DrumBlock *block, bool au
     }
     uint64_t offset = block->offset + sizeof header + (auxiliaries ? block->keys_bytes : 0);
     size_t length = auxiliaries ? block->auxiliary_bytes : block->keys_bytes;
-    rc = drum_block_read_bytes(file->fd, bytes, length, offset);
+    rc = drum_read_at(file->fd, bytes, length, offset);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -460,7 +398,7 @@ static Result find_header(Scan *scan, uint64_t start, uint64_t *found)
     for (uint64_t at = drum_block_padded(start); at + DRUM_BLOCK_HEADER <= scan->file_bytes;) {
         uint64_t left = scan->file_bytes - at;
         size_t length = left < WINDOW ? (size_t)left : WINDOW;
-        rc = drum_block_read_bytes(scan->file->fd, window, length, at);
+        rc = drum_read_at(scan->file->fd, window, length, at);
         if (rc != RESULT_OK) {
             break;
         }
@@ -605,29 +543,27 @@ static Result judge_headless(Scan *scan, DrumRecovery *recovery)
     return RESULT_NOT_FOUND;
 }
 
-Result drum_file_recover(DrumFile *file, int directory, uint64_t generation, bool repair,
-                         bool everything, DrumRecovery *recovery)
+Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecovery *recovery)
 {
     char name[DRUM_FILE_NAME_BYTES];
-    drum_file_name(generation, name);
-    drum_file_init(file, directory, generation, DRUM_KEYS_NUMBERS, 1);
-    file->fd = openat(directory, name, (repair ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    drum_file_name(file->generation, name);
+    file->fd = openat(file->directory, name, (repair ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     struct stat status;
     if (file->fd < 0 || fstat(file->fd, &status) != 0) {
         return result_of_errno(errno);
     }
     Scan scan = {.file = file, .file_bytes = (uint64_t)status.st_size};
     DrumFileHeader header = {0};
-    Result rc = drum_block_read_bytes(file->fd, &header, sizeof header, 0);
+    Result rc = drum_read_at(file->fd, &header, sizeof header, 0);
     if (rc != RESULT_OK && rc != RESULT_DAMAGED) {
         return rc;
     }
     if (rc == RESULT_OK && header.magic == DRUM_FILE_MAGIC && header.version != DRUM_FILE_VERSION) {
         return RESULT_VERSION;
     }
-    uint64_t checksum = hash_64(&header, offsetof(DrumFileHeader, checksum), generation);
+    uint64_t checksum = hash_64(&header, offsetof(DrumFileHeader, checksum), file->generation);
     bool good = rc == RESULT_OK && header.magic == DRUM_FILE_MAGIC && header.checksum == checksum &&
-                header.generation == generation && header.buckets > 0 &&
+                header.generation == file->generation && header.buckets > 0 &&
                 header.buckets <= DRUM_MAX_BUCKETS &&
                 (header.buckets & (header.buckets - 1)) == 0 && header.keys <= DRUM_KEYS_BYTES;
     if (!good) {

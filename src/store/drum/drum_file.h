@@ -1,4 +1,4 @@
-/* The bucket file of one DRUM generation: an append-only sequence of blocks.
+/* A generation of a Drum and its bucket file: an append-only sequence of blocks.
  *
  *   file    := header block*           named by 16 hexadecimal digits of the generation and ".drum"
  *   block   := header keys auxiliaries padding     blocks start at multiples of 8
@@ -58,15 +58,17 @@ typedef struct DrumFile {
     size_t n_blocks;
     size_t capacity;
     uint64_t elements;
+    uint32_t next_bucket;  /* those before it are committed in the repository */
+    bool merged;           /* all are */
+    struct DrumFile *next; /* the generation that was sealed after this one */
 } DrumFile;
 
-/* A file that does not exist yet; it appears with the first block. */
-void drum_file_init(DrumFile *file, int directory, uint64_t generation, DrumKeys keys,
-                    uint32_t buckets);
-/* Closes and frees; the file stays on disk. */
-void drum_file_destroy(DrumFile *file);
-/* Removes it from the directory and destroys. */
-Result drum_file_remove(DrumFile *file);
+/* A file that does not exist yet; it appears with the first block. NULL without memory. */
+DrumFile *drum_file_new(int directory, uint64_t generation, DrumKeys keys, uint32_t buckets);
+/* Closes and frees; the file stays on disk. NULL is allowed. */
+void drum_file_delete(DrumFile *file);
+/* Removes it from the directory. */
+Result drum_file_unlink(int directory, uint64_t generation);
 
 /* Appends a block; its bucket, elements and first_sequence are set by the caller. All or nothing:
  * after RESULT_FULL, RESULT_IO, RESULT_MEMORY the file is as before. */
@@ -76,12 +78,14 @@ Result drum_file_sync(DrumFile *file);
 /* The same for a sealed file that another thread reads or syncs: changes nothing in it. */
 Result drum_file_sync_shared(const DrumFile *file);
 
-/* Opens an existing file and finds its blocks; tears are cut off the file when repair is true, and
- * added to recovery. everything: check all sections. RESULT_VERSION; RESULT_NOT_FOUND: nothing
- * durable is in it (a torn header); RESULT_IO, RESULT_MEMORY. Damage inside the durable part is
- * added to recovery and skipped. */
-Result drum_file_recover(DrumFile *file, int directory, uint64_t generation, bool repair,
-                         bool everything, DrumRecovery *recovery);
+/* Opens the existing file of a new object and finds its blocks; tears are cut off the file when
+ * repair is true, and added to recovery. everything: check all sections. RESULT_VERSION;
+ * RESULT_NOT_FOUND: nothing durable is in it (a torn header); RESULT_IO, RESULT_MEMORY. Damage
+ * inside the durable part is added to recovery and skipped. */
+Result drum_file_recover(DrumFile *file, bool repair, bool everything, DrumRecovery *recovery);
+
+/* Reads length bytes at offset; RESULT_DAMAGED when the file ends before them. */
+Result drum_read_at(int fd, void *bytes, size_t length, uint64_t offset);
 
 /* Reads a section of a block and checks it; bytes has room for it. RESULT_DAMAGED, RESULT_IO. */
 Result drum_file_read_keys(const DrumFile *file, const DrumBlock *block, uint8_t *bytes);
@@ -91,36 +95,6 @@ Result drum_file_read_auxiliaries(const DrumFile *file, const DrumBlock *block, 
 void drum_file_name(uint64_t generation, char *name);
 /* False when name is not one of a bucket file. */
 bool drum_file_parse_name(const char *name, uint64_t *generation);
-
-/* A generation of a Drum: one bucket file, and how far it is merged. And lists of generations.
- *
- * What: drum.h tells the life of a generation. Sealed generations wait in a list, oldest first.
- * Owns: a generation owns its DrumFile (not the file on disk); a list owns its generations.
- * Threads: as the Drum; a generation that is being merged belongs to the merging thread. */
-
-typedef struct DrumGeneration {
-    DrumFile file;
-    uint32_t next_bucket; /* those before it are committed in the repository */
-    bool merged;          /* all are */
-} DrumGeneration;
-
-typedef struct DrumGenerations {
-    DrumGeneration **items; /* in order */
-    size_t n;
-    size_t capacity;
-} DrumGenerations;
-
-/* A generation without file yet; NULL without memory. */
-DrumGeneration *drum_generation_new(int directory, const DrumOptions *options, uint64_t number);
-/* Closes its file, which stays on disk; NULL is allowed. */
-void drum_generation_delete(DrumGeneration *generation);
-
-/* Makes room for one more, so that drum_generations_add cannot fail. RESULT_MEMORY. */
-Result drum_generations_reserve(DrumGenerations *list);
-void drum_generations_add(DrumGenerations *list, DrumGeneration *generation);
-/* Takes the oldest out of the list; it is the caller's then. */
-DrumGeneration *drum_generations_take(DrumGenerations *list);
-void drum_generations_destroy(DrumGenerations *list);
 
 /* The numbers of the generations that have a file in a directory, ascending; the caller frees the
  * array. */

@@ -21,33 +21,33 @@ static bool drum_dispatch_is_wanted(const DrumOptions *options)
            d->unique_key_update != NULL || d->duplicate_key_update != NULL || d->update != NULL;
 }
 
-/* Calls the callback that belongs to one element. */
-static Result drum_dispatch_element(const DrumOptions *options, const DrumElement *element,
-                                    const DrumOutcome *outcome, DrumBytes auxiliary)
+/* Calls the callback that belongs to one element. before: what its key's value was (DrumBucket). */
+static Result drum_dispatch_element(const DrumBucket *bucket, const DrumElement *element,
+                                    DrumReference before, DrumBytes auxiliary)
 {
-    const DrumDispatcher *dispatcher = &options->dispatcher;
+    const DrumDispatcher *dispatcher = &bucket->options->dispatcher;
+    bool was_assigned = drum_reference_tag(before) == DRUM_TAG_OWN;
+    DrumBytes known = drum_bucket_value(bucket, before);
     DrumEvent event = {.key = element->key,
                        .value = element->value,
-                       .previous = outcome->previous,
                        .auxiliary = auxiliary,
-                       .existed = outcome->existed};
+                       .existed = before != DRUM_TAG_NONE && !was_assigned};
+    if (event.existed) {
+        event.previous = known;
+    }
     DrumCallback callback = dispatcher->update;
     switch (element->operation) {
     case DRUM_CHECK:
-        event.value = outcome->previous;
-        callback =
-            outcome->existed ? dispatcher->duplicate_key_check : dispatcher->unique_key_check;
+        event.value = event.previous;
+        callback = event.existed ? dispatcher->duplicate_key_check : dispatcher->unique_key_check;
         break;
     case DRUM_UPDATE:
         break;
     case DRUM_CHECK_UPDATE:
-        if (outcome->was_assigned) {
-            event.value = outcome->assigned;
-        } else if (outcome->existed && options->keep_existing) {
-            event.value = outcome->previous;
+        if (was_assigned || (event.existed && bucket->options->keep_existing)) {
+            event.value = known;
         }
-        callback =
-            outcome->existed ? dispatcher->duplicate_key_update : dispatcher->unique_key_update;
+        callback = event.existed ? dispatcher->duplicate_key_update : dispatcher->unique_key_update;
         break;
     }
     return callback != NULL ? callback(dispatcher->context, &event) : RESULT_OK;
@@ -75,14 +75,13 @@ static Result drum_dispatch_bucket(DrumBucket *bucket, uint32_t number)
         const uint8_t *auxiliary = bucket->auxiliaries + block->auxiliary_bytes;
         for (uint32_t k = 0; k < block->elements; k++) {
             DrumElement element;
-            DrumOutcome outcome;
             at = drum_element_decode(at, end, file->keys, &element);
             assert(at != NULL);
             auxiliary -= element.auxiliary_length;
-            drum_bucket_outcome(bucket, element_number++, &outcome);
             DrumBytes given = {element.has_auxiliary && rc == RESULT_OK ? auxiliary : NULL,
                                rc == RESULT_OK ? element.auxiliary_length : 0};
-            Result called = drum_dispatch_element(bucket->options, &element, &outcome, given);
+            Result called =
+                drum_dispatch_element(bucket, &element, bucket->before[element_number++], given);
             if (called != RESULT_OK) {
                 return called;
             }
@@ -248,9 +247,9 @@ static Result merge_bucket(DrumMerge *merge, uint32_t number)
 /* Ends the sweep. */
 static Result drum_merge_commit(DrumMerge *merge, uint64_t elements)
 {
-    DrumGeneration *generation = merge->generation;
+    DrumFile *file = merge->file;
     DrumRepository *repository = merge->options->repository;
-    DrumProgress progress = {.generation = generation->file.generation + 1};
+    DrumProgress progress = {.generation = file->generation + 1};
     Result rc = repository->commit(repository, progress);
     if (rc != RESULT_OK) {
         /* The commit may have reached the disk all the same, when only its sync failed. */
@@ -262,18 +261,18 @@ static Result drum_merge_commit(DrumMerge *merge, uint64_t elements)
         }
     }
     merge->merged += elements;
-    generation->next_bucket = generation->file.buckets;
-    generation->merged = true;
+    file->next_bucket = file->buckets;
+    file->merged = true;
     return rc;
 }
 
 Result drum_merge_run(DrumMerge *merge)
 {
-    DrumGeneration *generation = merge->generation;
+    DrumFile *file = merge->file;
     DrumRepository *repository = merge->options->repository;
     uint64_t elements = 0;
     /* A commit must not promise more than the bucket file still holds after a power cut. */
-    Result rc = drum_file_sync(&generation->file);
+    Result rc = drum_file_sync(file);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -281,7 +280,7 @@ Result drum_merge_run(DrumMerge *merge)
     if (rc != RESULT_OK) {
         return rc;
     }
-    for (uint32_t b = generation->next_bucket; b < generation->file.buckets; b++) {
+    for (uint32_t b = file->next_bucket; b < file->buckets; b++) {
         rc = merge_bucket(merge, b);
         if (rc != RESULT_OK) {
             repository->abort(repository);
@@ -296,12 +295,12 @@ Result drum_merge_run(DrumMerge *merge)
 
 Result drum_merge_step(DrumMerge *merge)
 {
-    uint32_t bucket = merge->generation->next_bucket + merge->unsettled;
-    if (bucket >= merge->generation->file.buckets) {
+    uint32_t bucket = merge->file->next_bucket + merge->unsettled;
+    if (bucket >= merge->file->buckets) {
         return RESULT_NOT_FOUND;
     }
     /* A commit must not promise more than the bucket file still holds after a power cut. */
-    Result rc = bucket == 0 ? drum_file_sync(&merge->generation->file) : RESULT_OK;
+    Result rc = bucket == 0 ? drum_file_sync(merge->file) : RESULT_OK;
     uint64_t new_before = merge->new_keys;
     if (rc == RESULT_OK) {
         rc = merge_bucket(merge, bucket);
@@ -317,14 +316,14 @@ Result drum_merge_step(DrumMerge *merge)
 
 DrumProgress drum_merge_progress(const DrumMerge *merge)
 {
-    return (DrumProgress){.generation = merge->generation->file.generation,
-                          .bucket = merge->generation->next_bucket + merge->unsettled};
+    return (DrumProgress){.generation = merge->file->generation,
+                          .bucket = merge->file->next_bucket + merge->unsettled};
 }
 
 void drum_merge_settle(DrumMerge *merge, bool committed)
 {
     if (committed) {
-        merge->generation->next_bucket += merge->unsettled;
+        merge->file->next_bucket += merge->unsettled;
         merge->merged += merge->unsettled_elements;
         merge->new_keys += merge->unsettled_new;
     }
@@ -335,12 +334,12 @@ void drum_merge_settle(DrumMerge *merge, bool committed)
 
 void drum_merge_finish(DrumMerge *merge)
 {
-    merge->generation->merged = true;
+    merge->file->merged = true;
 }
 
 Result drum_merge_replay(DrumMerge *merge, uint32_t bucket)
 {
-    if (bucket >= merge->generation->next_bucket) {
+    if (bucket >= merge->file->next_bucket) {
         return RESULT_NOT_FOUND;
     }
     merge->replaying = true;
@@ -357,16 +356,16 @@ Result drum_merge_replay(DrumMerge *merge, uint32_t bucket)
 
 /* ---- birth and death ---- */
 
-Result drum_merge_new(DrumMerge **result, const DrumOptions *options, DrumGeneration *generation)
+Result drum_merge_new(DrumMerge **result, const DrumOptions *options, DrumFile *file)
 {
     DrumMerge *merge = calloc(1, sizeof *merge);
     if (merge == NULL) {
         return RESULT_MEMORY;
     }
     merge->options = options;
-    merge->generation = generation;
+    merge->file = file;
     merge->wants_events = drum_dispatch_is_wanted(options);
-    Result rc = drum_bucket_init(&merge->bucket, options, &generation->file);
+    Result rc = drum_bucket_init(&merge->bucket, options, file);
     if (rc != RESULT_OK) {
         drum_merge_delete(merge);
         return rc;
@@ -622,19 +621,6 @@ DrumBytes drum_bucket_value(const DrumBucket *bucket, DrumReference ref)
     }
     default:
         return (DrumBytes){NULL, 0};
-    }
-}
-
-void drum_bucket_outcome(const DrumBucket *bucket, size_t i, DrumOutcome *outcome)
-{
-    DrumReference before = bucket->before[i];
-    *outcome = (DrumOutcome){.existed = false};
-    if (drum_reference_tag(before) == DRUM_TAG_OWN) {
-        outcome->was_assigned = true;
-        outcome->assigned = drum_bucket_value(bucket, before);
-    } else if (before != DRUM_TAG_NONE) {
-        outcome->existed = true;
-        outcome->previous = drum_bucket_value(bucket, before);
     }
 }
 

@@ -91,14 +91,6 @@ typedef struct DrumBucket {
     uint64_t damaged_elements; /* left out, or without their auxiliaries, so far */
 } DrumBucket;
 
-/* What an element came to, for dispatch. */
-typedef struct DrumOutcome {
-    bool existed;
-    DrumBytes previous;
-    bool was_assigned;
-    DrumBytes assigned;
-} DrumOutcome;
-
 static inline DrumReference drum_reference(uint64_t number, unsigned tag)
 {
     return number << DRUM_TAG_BITS | tag;
@@ -135,12 +127,10 @@ static inline bool drum_bucket_same_key(const DrumBucket *bucket, const DrumPair
 
 /* The value that a reference means; valid until the next load. */
 DrumBytes drum_bucket_value(const DrumBucket *bucket, DrumReference reference);
-/* The outcome of element i, in original order. */
-void drum_bucket_outcome(const DrumBucket *bucket, size_t i, DrumOutcome *outcome);
 
 struct DrumMerge {
     const DrumOptions *options; /* borrowed from the Drum, constant */
-    DrumGeneration *generation; /* borrowed until drum_merge_end */
+    DrumFile *file;             /* of the generation; borrowed until drum_merge_end */
     DrumBucket bucket;
     bool wants_events;  /* a callback is set */
     bool is_uncertain;  /* the last commit is there but may not be durable */
@@ -152,7 +142,7 @@ struct DrumMerge {
     uint64_t new_keys;
 };
 
-Result drum_merge_new(DrumMerge **merge, const DrumOptions *options, DrumGeneration *generation);
+Result drum_merge_new(DrumMerge **merge, const DrumOptions *options, DrumFile *file);
 void drum_merge_delete(DrumMerge *merge);
 
 #endif

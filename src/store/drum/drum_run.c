@@ -1,5 +1,7 @@
 #include "store/drum/drum_run.h"
 
+#include "store/drum/drum_file.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,29 +12,13 @@
 
 /* ---- Reading a sorted run (drum_run ---- */
 
-static Result drum_run_reader_read_at(int fd, void *bytes, size_t length, uint64_t offset)
-{
-    for (size_t done = 0; done < length;) {
-        ssize_t n = pread(fd, (char *)bytes + done, length - done, (off_t)(offset + done));
-        if (n < 0 && errno != EINTR) {
-            return result_of_errno(errno);
-        }
-        if (n == 0) {
-            return RESULT_DAMAGED;
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return RESULT_OK;
-}
-
 static Result drum_run_reader_read_index(DrumRunReader *reader)
 {
     DrumRunTrailer trailer;
     if (reader->size < sizeof trailer) {
         return RESULT_DAMAGED;
     }
-    Result rc = drum_run_reader_read_at(reader->fd, &trailer, sizeof trailer,
-                                        reader->size - sizeof trailer);
+    Result rc = drum_read_at(reader->fd, &trailer, sizeof trailer, reader->size - sizeof trailer);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -52,8 +38,7 @@ static Result drum_run_reader_read_index(DrumRunReader *reader)
     if (reader->fences == NULL) {
         return RESULT_MEMORY;
     }
-    rc = drum_run_reader_read_at(reader->fd, reader->fences, n * sizeof *reader->fences,
-                                 trailer.index_offset);
+    rc = drum_read_at(reader->fd, reader->fences, n * sizeof *reader->fences, trailer.index_offset);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -159,7 +144,7 @@ static Result drum_run_reader_load_block(DrumRunReader *reader, size_t number)
     buffer_reset(&reader->input);
     Result rc = buffer_reserve(&reader->input, (size_t)length);
     if (rc == RESULT_OK) {
-        rc = drum_run_reader_read_at(reader->fd, reader->input.data, (size_t)length, offset);
+        rc = drum_read_at(reader->fd, reader->input.data, (size_t)length, offset);
     }
     if (rc != RESULT_OK) {
         return rc;
