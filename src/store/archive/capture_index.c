@@ -17,18 +17,10 @@ struct CaptureIndex {
 
 Result capture_index_open(CaptureIndex **index, MDB_txn *txn, bool create)
 {
-    *index = NULL;
-    CaptureIndex *opened = calloc(1, sizeof *opened);
-    if (opened == NULL) {
-        return RESULT_MEMORY;
-    }
-    int rc = mdb_dbi_open(txn, TABLE, MDB_INTEGERKEY | (create ? MDB_CREATE : 0u), &opened->dbi);
-    if (rc != MDB_SUCCESS) {
-        free(opened);
-        return lmdb_result(rc, "captures: mdb_dbi_open");
-    }
-    *index = opened;
-    return RESULT_OK;
+    Result rc;
+    unsigned flags = MDB_INTEGERKEY | (create ? MDB_CREATE : 0u);
+    *index = lmdb_table_new(txn, TABLE, flags, sizeof **index, &rc);
+    return rc;
 }
 
 void capture_index_close(CaptureIndex *index)
@@ -138,18 +130,9 @@ struct PayloadIndex {
 
 Result payload_index_open(PayloadIndex **index, MDB_txn *txn, bool create)
 {
-    *index = NULL;
-    PayloadIndex *opened = calloc(1, sizeof *opened);
-    if (opened == NULL) {
-        return RESULT_MEMORY;
-    }
-    int rc = mdb_dbi_open(txn, "payloads", create ? MDB_CREATE : 0, &opened->dbi);
-    if (rc != MDB_SUCCESS) {
-        free(opened);
-        return lmdb_result(rc, "payloads: mdb_dbi_open");
-    }
-    *index = opened;
-    return RESULT_OK;
+    Result rc;
+    *index = lmdb_table_new(txn, "payloads", create ? MDB_CREATE : 0, sizeof **index, &rc);
+    return rc;
 }
 
 void payload_index_close(PayloadIndex *index)

@@ -1,6 +1,7 @@
 #include "store/lmdb/lmdb_result.h"
 
-#include <lmdb.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #include "base/thread/log.h"
 
@@ -37,4 +38,20 @@ Result lmdb_result(int rc, const char *what)
     }
     LOG_ERROR("store", "database call failed", "call=%s error=\"%s\"", what, mdb_strerror(rc));
     return result;
+}
+
+void *lmdb_table_new(MDB_txn *txn, const char *name, unsigned flags, size_t bytes, Result *rc)
+{
+    MDB_dbi *table = calloc(1, bytes);
+    *rc = RESULT_MEMORY;
+    if (table == NULL) {
+        return NULL;
+    }
+    int code = mdb_dbi_open(txn, name, flags, table);
+    *rc = code == EACCES ? RESULT_NOT_FOUND : lmdb_result(code, name);
+    if (*rc != RESULT_OK) {
+        free(table);
+        return NULL;
+    }
+    return table;
 }

@@ -61,23 +61,18 @@ static int body_table_sweep_row(void *context, Journal *journal, MDB_txn *txn, u
 
 Result body_table_open(BodyTable **out, MDB_txn *txn, Journal *journal)
 {
-    BodyTable *table = calloc(1, sizeof *table);
-    *out = NULL;
-    if (table == NULL) {
-        return RESULT_MEMORY;
+    Result rc;
+    BodyTable *table = lmdb_table_new(txn, "bodies", MDB_CREATE, sizeof *table, &rc);
+    *out = table;
+    if (rc != RESULT_OK) {
+        return rc;
     }
     table->journal = journal;
-    int rc = mdb_dbi_open(txn, "bodies", MDB_CREATE, &table->dbi);
-    if (rc != 0) {
-        free(table);
-        return lmdb_result(rc, "open bodies");
-    }
     if (journal != NULL) {
         JournalTarget target = {.context = (void *)(uintptr_t)table->dbi,
                                 .apply = body_table_sweep_row};
         journal_set_target(journal, JOURNAL_BODIES, &target);
     }
-    *out = table;
     return RESULT_OK;
 }
 

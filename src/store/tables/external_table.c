@@ -1,6 +1,5 @@
 #include "store/tables/external_table.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -441,18 +440,9 @@ Result external_table_walk(MDB_txn *txn, ExternalVisit visit, void *context)
 
 Result external_table_open(ExternalTable **out, MDB_txn *txn)
 {
-    ExternalTable *table = calloc(1, sizeof *table);
-    *out = NULL;
-    if (table == NULL) {
-        return RESULT_MEMORY;
-    }
-    int rc = mdb_dbi_open(txn, EXTERNAL_TABLE, MDB_CREATE, &table->dbi);
-    if (rc != MDB_SUCCESS) {
-        free(table);
-        return lmdb_result(rc, "open external");
-    }
-    *out = table;
-    return RESULT_OK;
+    Result rc;
+    *out = lmdb_table_new(txn, EXTERNAL_TABLE, MDB_CREATE, sizeof **out, &rc);
+    return rc;
 }
 
 void external_table_close(ExternalTable *table)

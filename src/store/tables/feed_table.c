@@ -11,18 +11,9 @@ struct FeedTable {
 
 Result feed_table_open(FeedTable **out, MDB_txn *txn)
 {
-    FeedTable *table = calloc(1, sizeof *table);
-    *out = NULL;
-    if (table == NULL) {
-        return RESULT_MEMORY;
-    }
-    int rc = mdb_dbi_open(txn, "feeds", MDB_CREATE | MDB_INTEGERKEY, &table->dbi);
-    if (rc != MDB_SUCCESS) {
-        free(table);
-        return lmdb_result(rc, "open feeds");
-    }
-    *out = table;
-    return RESULT_OK;
+    Result rc;
+    *out = lmdb_table_new(txn, "feeds", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
+    return rc;
 }
 
 void feed_table_close(FeedTable *table)

@@ -1,6 +1,5 @@
 #include "store/tables/group_table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,18 +33,9 @@ uint64_t group_key_of_address(const IpAddress *address)
 
 Result group_table_open(GroupTable **out, MDB_txn *txn)
 {
-    GroupTable *table = calloc(1, sizeof *table);
-    *out = NULL;
-    if (table == NULL) {
-        return RESULT_MEMORY;
-    }
-    int rc = mdb_dbi_open(txn, "groups", MDB_CREATE | MDB_INTEGERKEY, &table->dbi);
-    if (rc != MDB_SUCCESS) {
-        free(table);
-        return rc == EACCES ? RESULT_NOT_FOUND : lmdb_result(rc, "open groups");
-    }
-    *out = table;
-    return RESULT_OK;
+    Result rc;
+    *out = lmdb_table_new(txn, "groups", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
+    return rc;
 }
 
 void group_table_close(GroupTable *table)

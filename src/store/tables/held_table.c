@@ -1,6 +1,5 @@
 #include "store/tables/held_table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +18,9 @@ struct HeldTable {
 
 Result held_table_open(HeldTable **out, MDB_txn *txn)
 {
-    HeldTable *table = calloc(1, sizeof *table);
-    *out = NULL;
-    if (table == NULL) {
-        return RESULT_MEMORY;
-    }
-    int rc = mdb_dbi_open(txn, "held", MDB_CREATE | MDB_INTEGERKEY, &table->dbi);
-    if (rc != MDB_SUCCESS) {
-        free(table);
-        return rc == EACCES ? RESULT_NOT_FOUND : lmdb_result(rc, "open held");
-    }
-    *out = table;
-    return RESULT_OK;
+    Result rc;
+    *out = lmdb_table_new(txn, "held", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
+    return rc;
 }
 
 void held_table_close(HeldTable *table)

@@ -60,18 +60,9 @@ struct WaitTable {
 
 Result wait_table_open(WaitTable **out, MDB_txn *txn)
 {
-    WaitTable *table = calloc(1, sizeof *table);
-    *out = NULL;
-    if (table == NULL) {
-        return RESULT_MEMORY;
-    }
-    int rc = mdb_dbi_open(txn, "waits", MDB_CREATE, &table->dbi);
-    if (rc != MDB_SUCCESS) {
-        free(table);
-        return rc == EACCES ? RESULT_NOT_FOUND : lmdb_result(rc, "open waits");
-    }
-    *out = table;
-    return RESULT_OK;
+    Result rc;
+    *out = lmdb_table_new(txn, "waits", MDB_CREATE, sizeof **out, &rc);
+    return rc;
 }
 
 void wait_table_close(WaitTable *table)

@@ -1,6 +1,5 @@
 #include "store/tables/seed_table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,18 +11,9 @@ struct SeedTable {
 
 Result seed_table_open(SeedTable **out, MDB_txn *txn)
 {
-    SeedTable *table = calloc(1, sizeof *table);
-    *out = NULL;
-    if (table == NULL) {
-        return RESULT_MEMORY;
-    }
-    int rc = mdb_dbi_open(txn, "seeds", MDB_CREATE | MDB_INTEGERKEY, &table->dbi);
-    if (rc != MDB_SUCCESS) {
-        free(table);
-        return rc == EACCES ? RESULT_NOT_FOUND : lmdb_result(rc, "open seeds");
-    }
-    *out = table;
-    return RESULT_OK;
+    Result rc;
+    *out = lmdb_table_new(txn, "seeds", MDB_CREATE | MDB_INTEGERKEY, sizeof **out, &rc);
+    return rc;
 }
 
 void seed_table_close(SeedTable *table)
