@@ -10,7 +10,7 @@
 
 static uint32_t sameness_mark_of(const void *bytes, size_t length, uint32_t salt)
 {
-    return hash_32(bytes, length, MARK_SEED ^ salt) | 2u;
+    return (uint32_t)hash_64(bytes, length, MARK_SEED ^ salt) | 2u;
 }
 
 /* Where a redirect leads; one within its host says nothing of gateways. */

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "parse/text/skim_scan.h"
+
 static const struct {
     const char *name;
     const char *value; /* the whole of it, without regard to case */
@@ -50,10 +52,8 @@ static bool says_challenge(const HttpHeader *header)
 
 static bool is_script_of_challenge(const char *body, const char *end)
 {
-    const char *p = body;
-    while (p < end && (p = memchr(p, '_', (size_t)(end - p))) != NULL) {
-        for (size_t i = 0; end - p > 1 && p[1] == 'c' && i < sizeof anywhere / sizeof *anywhere;
-             i++) {
+    for (const char *p = body; (p = find_pair(p, end, '_', 'c')) != end; p++) {
+        for (size_t i = 0; i < sizeof anywhere / sizeof *anywhere; i++) {
             size_t before = anywhere[i].before;
             size_t length = strlen(anywhere[i].text);
             if ((size_t)(p - body) >= before && (size_t)(end - p) >= length - before &&
@@ -61,7 +61,6 @@ static bool is_script_of_challenge(const char *body, const char *end)
                 return true;
             }
         }
-        p++;
     }
     return false;
 }

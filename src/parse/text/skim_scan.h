@@ -128,26 +128,25 @@ static inline const char *find_byte(const char *p, const char *end, char c)
     return found == NULL ? end : found;
 }
 
-/* The first "<" with this letter behind it, small or capital, or end. For one letter that few tags
- * begin with. */
-static inline const char *find_tag(const char *p, const char *end, char letter)
+/* The first place of a byte with this letter behind it, small or capital, or end: "<m", "_c". */
+static inline const char *find_pair(const char *p, const char *end, char first, char letter)
 {
 #ifdef __SSE2__
-    const __m128i mark = _mm_set1_epi8('<');
-    for (; end - p > 32; p += 32) {
-        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(p + 16));
-        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(low, mark)) |
-                        (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(high, mark)) << 16;
-        for (; mask != 0; mask &= mask - 1) {
-            const char *found = p + __builtin_ctz(mask);
-            if ((found[1] | 0x20) == letter) {
-                return found;
-            }
+    const __m128i mark = _mm_set1_epi8(first);
+    const __m128i wanted = _mm_set1_epi8(letter);
+    const __m128i small = _mm_set1_epi8(0x20);
+    for (; end - p > 16; p += 16) {
+        __m128i here = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
+        __m128i both = _mm_and_si128(_mm_cmpeq_epi8(here, mark),
+                                     _mm_cmpeq_epi8(_mm_or_si128(next, small), wanted));
+        unsigned mask = (unsigned)_mm_movemask_epi8(both);
+        if (mask != 0) {
+            return p + __builtin_ctz(mask);
         }
     }
 #endif
-    while (end - p > 1 && (*p != '<' || (p[1] | 0x20) != letter)) {
+    while (end - p > 1 && (*p != first || (p[1] | 0x20) != letter)) {
         p++;
     }
     return end - p > 1 ? p : end;

@@ -262,7 +262,7 @@ Usage usage_of_html(const char *bytes, size_t length)
     length = length < USAGE_HTML_BYTES ? length : USAGE_HTML_BYTES;
     size_t i = 0;
     while (i < length) {
-        const char *tag = find_tag(bytes + i, bytes + length, 'm');
+        const char *tag = find_pair(bytes + i, bytes + length, '<', 'm');
         if (tag == bytes + length) {
             break;
         }
