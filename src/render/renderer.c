@@ -117,6 +117,7 @@ static Result renderer_start(Renderer *renderer)
         return rc;
     }
     renderer->totals.starts++;
+    renderer->tab.cpu_ms = 0;
     (void)devtools_begin(&renderer->devtools, "Browser.getVersion");
     rc = devtools_call(&renderer->devtools, mono_add_ms(mono_now(), RENDERER_START_MS), &result);
     if (rc == RESULT_OK && json_read_member(result, "product", &value)) {
@@ -166,7 +167,8 @@ static Result renderer_set_tab(Renderer *renderer)
 static Result renderer_open_tab(Renderer *renderer)
 {
     Devtools *devtools = &renderer->devtools;
-    renderer->tab = (RenderTab){.devtools = devtools, .clock_ms = RENDERER_FIRST_CLOCK};
+    renderer->tab = (RenderTab){
+        .devtools = devtools, .clock_ms = RENDERER_FIRST_CLOCK, .cpu_ms = renderer->tab.cpu_ms};
     json_bool(devtools_begin(devtools, "Target.createBrowserContext"), "disposeOnDetach", true);
     Result rc =
         renderer_ask(renderer, "browserContextId", renderer->context, sizeof renderer->context);

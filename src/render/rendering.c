@@ -13,8 +13,10 @@
 #define RENDERING_LOOK_MS   250   /* between two measurements of the browser */
 #define RENDERING_READ_MS   20000 /* for reading the document */
 #define RENDERING_RESCUE_MS 10000 /* for reading what there is of one that does not end */
+#define RENDERING_QUALITY   70    /* of a JPEG, of 100 */
 #define RENDERING_FRAMES    64
-#define RENDERING_URL_BYTES 8192 /* a longer URL is not asked for */
+#define RENDERING_URL_BYTES 8192              /* a longer URL is not asked for */
+#define RENDERING_PICTURE   ((size_t)8 << 20) /* in Base64; a larger one is left out */
 #define RENDERING_LISTS     ((size_t)256 << 10)
 
 typedef struct Rendering {
@@ -54,6 +56,7 @@ void rendered_init(Rendered *rendered, size_t most_document)
 {
     *rendered = (Rendered){.end = RENDER_NOTHING};
     buffer_init(&rendered->document, most_document * 4 + 4096);
+    buffer_init(&rendered->picture, RENDERING_PICTURE);
     buffer_init(&rendered->lacking, RENDERING_LISTS * 8);
     buffer_init(&rendered->onward, RENDERING_LISTS);
     buffer_init(&rendered->refused, RENDERING_LISTS / 16);
@@ -62,6 +65,7 @@ void rendered_init(Rendered *rendered, size_t most_document)
 void rendered_destroy(Rendered *rendered)
 {
     buffer_destroy(&rendered->document);
+    buffer_destroy(&rendered->picture);
     buffer_destroy(&rendered->lacking);
     buffer_destroy(&rendered->onward);
     buffer_destroy(&rendered->refused);
@@ -71,11 +75,13 @@ void rendered_clear(Rendered *rendered)
 {
     Rendered empty = {.end = RENDER_NOTHING,
                       .document = rendered->document,
+                      .picture = rendered->picture,
                       .lacking = rendered->lacking,
                       .onward = rendered->onward,
                       .refused = rendered->refused};
     *rendered = empty;
     buffer_reset(&rendered->document);
+    buffer_reset(&rendered->picture);
     buffer_reset(&rendered->lacking);
     buffer_reset(&rendered->onward);
     buffer_reset(&rendered->refused);
@@ -251,8 +257,11 @@ static void rendering_ask(Rendering *rendering, JsonValue id)
 typedef enum RenderingWish { WISH_ASK, WISH_BLANK, WISH_NOTHING } RenderingWish;
 
 /* What a kind of request is worth to text and links. */
-static RenderingWish rendering_wish(JsonValue kind, const char *url)
+static RenderingWish rendering_wish(JsonValue kind, const char *url, bool screenshot)
 {
+    if (screenshot && (json_read_is(kind, "Image") || json_read_is(kind, "Font"))) {
+        return WISH_ASK;
+    }
     static const char *const nothing[] = {
         "Media",       "Font",           "TextTrack", "Manifest",           "Prefetch",
         "EventSource", "SignedExchange", "Ping",      "CSPViolationReport", "Preflight"};
@@ -344,7 +353,8 @@ static void rendering_request(Rendering *rendering, JsonValue params)
         rendering_fail(rendering, id, "Aborted");
     } else {
         rendering->out->n_requests++;
-        RenderingWish wish = rendering_wish(kind, rendering->url.data);
+        RenderingWish wish =
+            rendering_wish(kind, rendering->url.data, rendering->bounds->screenshot);
         if (wish == WISH_BLANK) {
             rendering_blank(rendering, id);
         } else if (wish == WISH_NOTHING) {
@@ -504,14 +514,14 @@ static Result rendering_navigate(Rendering *rendering, MonoTime deadline)
 }
 
 /* Looks at what the browser takes; false when that is too much. */
-static bool rendering_may_go_on(Rendering *rendering, int64_t cpu_before)
+static bool rendering_may_go_on(Rendering *rendering)
 {
     if (rendering->bounds->stop != NULL && atomic_load(rendering->bounds->stop)) {
         rendering->is_dead = true;
         return true;
     }
     BrowserUse use = browser_use(rendering->devtools->browser);
-    rendering->out->cpu_ms = use.cpu_ms - cpu_before;
+    rendering->out->cpu_ms = use.cpu_ms - rendering->tab->cpu_ms;
     if (use.memory_bytes > rendering->bounds->memory_bytes) {
         rendering->out->end = RENDER_MEMORY;
         return false;
@@ -528,7 +538,6 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
 {
     JsonValue message;
     JsonValue number;
-    int64_t cpu_before = browser_use(rendering->devtools->browser).cpu_ms;
     MonoTime look = mono_add_ms(mono_now(), RENDERING_LOOK_MS);
     while (!rendering->is_over && !rendering->is_dead) {
         Result rc = devtools_next(rendering->devtools, mono_earlier(deadline, look), &message);
@@ -545,7 +554,7 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
             return RESULT_TIMEOUT;
         }
         if (!mono_before(now, look)) {
-            if (!rendering_may_go_on(rendering, cpu_before)) {
+            if (!rendering_may_go_on(rendering)) {
                 return RESULT_TIMEOUT;
             }
             look = mono_add_ms(now, RENDERING_LOOK_MS);
@@ -705,6 +714,25 @@ static Result rendering_read(Rendering *rendering, MonoTime deadline)
     return rc;
 }
 
+/* How the page looks. What cannot be drawn, or is too large, is left out; the document counts. */
+static Result rendering_draw(Rendering *rendering, MonoTime deadline)
+{
+    JsonValue result;
+    JsonValue data;
+    JsonWriter *json = devtools_begin(rendering->devtools, "Page.captureScreenshot");
+    json_string(json, "format", "jpeg");
+    json_integer(json, "quality", RENDERING_QUALITY);
+    Result rc = devtools_call(rendering->devtools, deadline, &result);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (!json_read_member(result, "data", &data) ||
+        json_read_text(data, &rendering->out->picture) != RESULT_OK) {
+        buffer_reset(&rendering->out->picture);
+    }
+    return RESULT_OK;
+}
+
 /* A page that does not end: its script is stopped, and what there is of it is read, if it lets. */
 static void rendering_rescue(Rendering *rendering)
 {
@@ -744,12 +772,18 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
     if (rc == RESULT_OK) {
         rendered->end = rendering.has_main ? RENDER_SETTLED : RENDER_NOTHING;
         rc = rendering_read(&rendering, mono_add_ms(mono_now(), RENDERING_READ_MS));
+        if (rc == RESULT_OK && bounds->screenshot) {
+            rc = rendering_draw(&rendering, mono_add_ms(mono_now(), RENDERING_READ_MS));
+        }
     } else if (rc == RESULT_TIMEOUT) {
         rendering_rescue(&rendering);
     }
     if (rc != RESULT_OK && rc != RESULT_TIMEOUT) {
         rendered->end = RENDER_CRASHED;
     }
+    int64_t cpu_ms = browser_use(tab->devtools->browser).cpu_ms;
+    rendered->cpu_ms = cpu_ms > tab->cpu_ms ? cpu_ms - tab->cpu_ms : rendered->cpu_ms;
+    tab->cpu_ms = cpu_ms;
     free(rendering.lacked);
     buffer_destroy(&rendering.url);
     buffer_destroy(&rendering.word);

@@ -78,6 +78,7 @@ typedef struct RenderBounds {
     uint64_t memory_bytes;   /* of all processes of the browser */
     unsigned most_requests;  /* of a page */
     size_t most_document;    /* bytes of the document, about */
+    bool screenshot;         /* of the page; its pictures and fonts are asked for, too */
     const atomic_bool *stop; /* ends the rendering as if it had crashed, soon; NULL: nobody does */
 } RenderBounds;
 
@@ -91,6 +92,7 @@ typedef struct Rendered {
     bool has_document;
     bool is_cut;     /* something of the document was left out for its length */
     Buffer document; /* HTML, UTF-8 */
+    Buffer picture;  /* a JPEG in Base64, when there is one */
     Buffer lacking;  /* URLs, a line each */
     Buffer onward;   /* URLs of documents that would have taken its place, a line each */
     Buffer refused;  /* "KIND WHAT", a line each, as far as there is room */
@@ -98,7 +100,7 @@ typedef struct Rendered {
     unsigned n_requests;
     unsigned n_refused[RENDER_REFUSALS];
     unsigned n_frames;
-    int64_t cpu_ms;
+    int64_t cpu_ms; /* of all processes since the page before was done, so a start counts, too */
 } Rendered;
 
 /* The tab that pages are rendered in. */
@@ -108,6 +110,7 @@ typedef struct RenderTab {
     char script[32];  /* number of the script that runs first; "": none yet */
     int64_t clock_ms; /* the browser's, as it stands */
     bool has_clock;   /* it was set */
+    int64_t cpu_ms;   /* that the browser had used when the last page was done */
 } RenderTab;
 
 void rendered_init(Rendered *rendered, size_t most_document);

@@ -1,21 +1,22 @@
 """Pages that need a browser: what a crawl with render.mode finds and costs, beside a browser with a network and beside
 rendering every page.
 
-    render.links_found, words_found   of the links and words (innerText) that the same browser with a network finds on
-                                      the applications of the bed (render_bed.py): share, as median and as mean
+    render.links_recall, words_recall of the links and words (innerText) that the same browser with a network finds on
+                                      the applications of the bed (render_bed.py): mean share, and median
     render.plain_rendered             share of the pages that need no browser and were rendered all the same
     render.beside, render.twice       requests in the server's log beside those of crawl.log; requisites fetched twice
-    render.cpu_of_always              CPU of ragno and browsers together, by that of render.mode = always
-    render.page_cpu_ms                of a browser, for a rendered page, all of its rounds
+    render.over_always                CPU of ragno and browsers together, by that of render.mode = always
+    render.cpu_s_per_page             of browsers, for a rendered page, all of its rounds and the starts
+    render.over_browser               CPU of browsers for one rendering, by that of the same browser with a network
+                                      for one of the same pages, in the same run
 
-SCALE (0.1): of 2 000 plain pages; the applications have 220 in any case, REFERENCE (60) of which are compared.
+SCALE (0.1): of 2 000 plain pages; the applications have 220 in any case, REFERENCE (all) of which are compared.
 """
 import collections
 import json
 import os
 import random
 import re
-import resource
 import shutil
 import statistics
 import subprocess
@@ -27,7 +28,7 @@ import crawls
 import render_bed
 
 SCALE = float(os.environ.get("SCALE") or 0.1)
-REFERENCE = int(os.environ.get("REFERENCE") or 60)
+REFERENCE = int(os.environ.get("REFERENCE") or 1000)
 RAGNO = f"{crawls.BUILD}/ragno"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 USER = ["-s", "render.user=nobody"] if os.geteuid() == 0 else []
@@ -47,7 +48,8 @@ class Browser:
         command = ["sh", "-c", f'exec "$0" "$@" 3<&{to_child} 4>&{from_child}', BROWSER, "--headless", "--no-sandbox",
                    "--remote-debugging-pipe", "--disable-gpu", f"--user-data-dir={self.folder}",
                    f"--host-resolver-rules=MAP *:80 127.0.0.1:{port}", "about:blank"]
-        self.process = subprocess.Popen(command, close_fds=False, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, close_fds=False, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        start_new_session=True)
         os.close(to_child)
         os.close(from_child)
         self.number, self.buffer = 0, b""
@@ -77,6 +79,19 @@ class Browser:
         self.call("Target.closeTarget", targetId=target)
         return json.loads(last)
 
+    def cpu_s(self):
+        """Of all of its processes, those that have ended included."""
+        ticks = 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+                    fields = file.read().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == self.process.pid:
+                ticks += sum(map(int, fields[11:15]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def end(self):
         self.process.kill()
         self.process.wait()
@@ -84,17 +99,15 @@ class Browser:
 
 
 def crawl(bed, directory, mode):
-    """CPU seconds of ragno and its browsers."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    """CPU seconds of ragno and its browsers, and what report says of renderings."""
     command = [RAGNO, "-d", directory, "-q", "-w", "0", "--ip-wait", "0", "-s", f"fetch.port_map=80:{bed.server.port}", "-s",
                "fetch.allow_addresses=127.0.0.0/8", "-s", f"render.mode={mode}", "-s", "render.share=100", *USER, *bed.seeds]
     code = subprocess.run(command, stdout=subprocess.DEVNULL, timeout=3600).returncode
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if code != 0:
         raise RuntimeError(f"ragno ended with {code}")
     renders = json.loads(tell("report", directory, "--json"))["renders"]
-    reaped = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return max(reaped, renders["cpu_ms"] / 1000), renders
+    with open(f"{directory}/status.json", encoding="ascii") as file:
+        return json.load(file)["cpu_s"] + renders["cpu_ms"] / 1000, renders
 
 
 def tell(*words):
@@ -124,6 +137,8 @@ def compare(bed, directory):
     """How much of what a browser with a network finds is there."""
     links, texts = rendered_pages(directory)
     browser, found_links, found_words = Browser(bed.server.port), [], []
+    browser.look("about:blank")
+    before = browser.cpu_s()
     pages = random.Random(29).sample(bed.apps, min(REFERENCE, len(bed.apps)))
     for url in pages:
         hrefs, text = browser.look(url)
@@ -132,8 +147,9 @@ def compare(bed, directory):
         found_words.append(share(words(text), words(texts.get(url, ""))))
         if min(found_links[-1], found_words[-1]) < 0.99:
             crawls.say(f"  {url}: links {found_links[-1]:.2f}, words {found_words[-1]:.2f}")
+    cpu_s = (browser.cpu_s() - before) / len(pages)
     browser.end()
-    return found_links, found_words
+    return found_links, found_words, cpu_s
 
 
 def main():
@@ -153,15 +169,17 @@ def main():
         crawls.put("render.plain_rendered", n_plain / len(bed.plain), "share")
         crawls.put("render.pages", renders["done"], f"rendered, of {n_apps} that need it", 0)
         crawls.put("render.rounds", renders["rounds"] / max(1, renders["done"]), "a page")
-        crawls.put("render.page_cpu_ms", renders["cpu_ms"] / max(1, renders["done"]), "ms", 1)
-        found_links, found_words = compare(bed, f"{path}/auto")
+        crawls.put("render.cpu_s_per_page", renders["cpu_ms"] / 1000 / max(1, renders["done"]), "s", 4)
+        found_links, found_words, browser_s = compare(bed, f"{path}/auto")
         for name, found in (("links", found_links), ("words", found_words)):
-            crawls.put(f"render.{name}_found", statistics.mean(found), "mean share")
-            crawls.put(f"render.{name}_found_median", statistics.median(found), "share")
+            crawls.put(f"render.{name}_recall", statistics.mean(found), "mean share")
+            crawls.put(f"render.{name}_recall_median", statistics.median(found), "share")
+        crawls.put("render.browser_cpu_s", browser_s, "s for a page with a network", 4)
+        crawls.put("render.over_browser", renders["cpu_ms"] / 1000 / max(1, renders["rounds"]) / browser_s, "times")
         always, _ = crawl(bed, f"{path}/always", "always")
         crawls.put("render.cpu", cpu, "s", 1)
         crawls.put("render.cpu_always", always, "s", 1)
-        crawls.put("render.cpu_of_always", cpu / always, "times")
+        crawls.put("render.over_always", cpu / always, "times")
     finally:
         shutil.rmtree(path, ignore_errors=True)
         bed.server.__exit__()

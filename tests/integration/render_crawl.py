@@ -2,6 +2,7 @@
 """render.mode: a crawl renders the pages that need a browser, fetches what they lack as politely as anything else, and
 follows the links that only scripts make. The judge is the server's log. Skipped where chromium is not installed."""
 import collections
+import gzip
 import json
 import os
 import random
@@ -331,6 +332,57 @@ def chosen(report, path):
     report.equal("sites: never and always", made, {other})
 
 
+def pictures_of(directory):
+    """urn:view:URL -> JPEG, of the archive's resource records."""
+    found = {}
+    for name in sorted(os.listdir(f"{directory}/warc")):
+        if name.endswith(".warc.gz"):
+            with gzip.open(f"{directory}/warc/{name}") as file:
+                for record in file.read().split(b"WARC/1.1\r\n")[1:]:
+                    head, _, body = record.partition(b"\r\n\r\n")
+                    uri = re.search(rb"WARC-Target-URI: (urn:view:\S+)", head)
+                    if uri and b"WARC-Type: resource" in head and b"Content-Type: image/jpeg" in head:
+                        found[uri[1].decode()] = body[:-4]
+    return found
+
+
+def jpeg_size(picture):
+    """(width, height) of its frame header."""
+    at = picture.index(b"\xff\xc0") + 5
+    return int.from_bytes(picture[at + 2:at + 4], "big"), int.from_bytes(picture[at:at + 2], "big")
+
+
+def pictures(report, path):
+    """render.screenshot: how a page looks, with its pictures, which are asked for as other requisites are."""
+    if BROWSER is None:
+        return report.skip("pictures", "chromium is not installed: make deps-render")
+    shell = ("<div id=root></div><script>document.getElementById('root').innerHTML="
+             "'<h1>%s</h1><img src=http://" + CDN + "/%s.svg width=900 height=700>'</script>")
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="7"><rect width="9" height="7" fill="%s"/></svg>'
+    pages = {(APPS[i], "/"): ("text/html", shell % (APPS[i], ("red", "red", "blue")[i])) for i in range(3)}
+    pages |= {(CDN, f"/{colour}.svg"): ("image/svg+xml", svg % colour) for colour in ("red", "blue")}
+    for name, options, asked in (("no", (), set()), ("jpeg", ("-s", "render.screenshot=jpeg"), {"/red.svg", "/blue.svg"})):
+        directory = os.path.join(path, name)
+        with Site(pages) as site:
+            result = crawl(site, directory, [f"http://{host}/" for host in APPS[:3]], *USER, "-s", "render.mode=auto",
+                           *options)
+            report.equal(f"{name}: the crawl ends", result.returncode, 0)
+            report.equal(f"{name}: pictures that the server was asked for, each once",
+                         sorted(p for h, p in site.asked if h == CDN and p != "/robots.txt"), sorted(asked))
+        found = pictures_of(directory)
+        wanted = {f"urn:view:http://{host}/" for host in APPS[:3]} if asked else set()
+        report.equal(f"{name}: pictures in the archive", set(found), wanted)
+        verify = run([RAGNO, "verify", directory])
+        report.check(f"{name}: archive and database agree", verify.returncode == 0, verify.stdout)
+    report.check("they are JPEG of the window's size", all(p[:2] == b"\xff\xd8" and p[-2:] == b"\xff\xd9" and
+                 jpeg_size(p)[0] == 1280 for p in found.values()), {u: (len(p), p[:4], p[-4:]) for u, p in found.items()})
+    report.check("and differ by what is seen", len(set(found.values())) == 3, [len(p) for p in found.values()])
+    if os.environ.get("KEEP"):
+        for n, picture in enumerate(found.values()):
+            with open(f"{path}/seen{n}.jpg", "wb") as file:
+                file.write(picture)
+
+
 def agents(report, path):
     """In a cluster the agent that fetched a page renders it; what belongs to another agent's host is handed over as a
     link is, and refused in the page by name. Each URL is fetched once by all of them together."""
@@ -392,4 +444,4 @@ def refused(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(automatic, told, killed, offline, hostile_crawl, chosen, agents, refused)
+    harness.main(automatic, told, killed, offline, hostile_crawl, chosen, pictures, agents, refused)

@@ -152,6 +152,7 @@ typedef struct FetchRendering {
     char *lacks;         /* URLs without an answer, a line each; owned, as the next two */
     char *onward;        /* URLs of documents that would have taken its place, a line each */
     char *fields;        /* application/warc-fields: browser, rounds, what was refused */
+    Buffer picture;      /* a JPEG of the page; empty: none */
     unsigned char source[FETCH_RECORD_BYTES]; /* id of the record of the answer it was made of */
 } FetchRendering;
 

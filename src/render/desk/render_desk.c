@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/base64.h"
 #include "base/memory/map.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
@@ -352,6 +353,9 @@ static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, in
     made->lacks = strdup(buffer_string(&rendered->lacking));
     made->onward = strdup(buffer_string(&rendered->onward));
     made->fields = strdup(buffer_string(&self->text));
+    buffer_init(&made->picture, BUFFER_NO_LIMIT);
+    (void)base64_read(&made->picture, buffer_string(&rendered->picture), rendered->picture.length,
+                      BASE64_STANDARD); /* one that cannot be read is left out */
     memcpy(made->source, page->record.bytes, sizeof made->source);
     return made;
 }
@@ -471,6 +475,7 @@ static RendererOptions desk_renderer_options(RenderDesk *desk, const Config *con
                    .cpu_ms = config->render_cpu_time,
                    .memory_bytes = (uint64_t)config->render_memory,
                    .most_requests = (unsigned)config->render_most_requisites,
+                   .screenshot = config->render_screenshot == RENDER_SCREENSHOT_JPEG,
                    .most_document = (size_t)config->render_max_document,
                    .stop = &desk->stop},
         .pages_per_context = (unsigned)config->render_pages_per_context};
