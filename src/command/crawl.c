@@ -360,6 +360,12 @@ static int crawl_or_erase(Line *line)
     int status = forget_order_is_due(line->agent.directory)
                      ? forget_finish(line->agent.directory, line->agent.quiet)
                      : 0;
+    const Config *config = line->agent.config;
+    if (status == EXIT_FINISHED && config->store_retention > 0 && *config->cluster_url == '\0') {
+        WallTime before = {wall_now().us - config->store_retention * 1000};
+        status =
+            forget_expired(line->agent.directory, line->agent.crawl_log, before, line->agent.quiet);
+    }
     if (status == EXIT_FINISHED || status == EXIT_SIGNAL) { /* the latter: links wait for it */
         status = agent_run(&line->agent);
     }

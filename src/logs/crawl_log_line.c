@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "logs/log_reader.h"
 #include "page/crawl_log_notes.h"
 
 #define COLUMNS 12u
@@ -204,4 +205,24 @@ Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, 
 bool crawl_log_line_is_robots(const CrawlLogLine *line)
 {
     return line->path.length == 1 && line->path.bytes[0] == 'P';
+}
+
+Result crawl_log_oldest(const char *path, WallTime *oldest)
+{
+    LogReader *reader = NULL;
+    const char *line = NULL;
+    const char *why = NULL;
+    size_t length = 0;
+    CrawlLogLine parsed;
+    Result rc = log_reader_open(&reader, path);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = RESULT_NOT_FOUND;
+    while (rc != RESULT_OK && log_reader_next(reader, &line, &length)) {
+        rc = crawl_log_line_parse(line, length, &parsed, &why);
+    }
+    *oldest = rc == RESULT_OK ? parsed.end : (WallTime){0};
+    log_reader_close(reader);
+    return rc == RESULT_OK ? rc : RESULT_NOT_FOUND;
 }

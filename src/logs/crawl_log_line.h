@@ -65,6 +65,8 @@ typedef struct CrawlLogLine {
 Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, const char **why);
 
 /* Whether the line is about a robots.txt: that of a host, or one that such a file redirects to. */
+/* When the oldest fetch of a log and of its predecessors ended. RESULT_NOT_FOUND: it has none. */
+Result crawl_log_oldest(const char *path, WallTime *oldest);
 bool crawl_log_line_is_robots(const CrawlLogLine *line);
 
 #endif

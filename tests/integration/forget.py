@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import harness
+from outages import Machine
 
 RAGNO = f"{harness.OUT}/ragno"
 OPTIONS = ["--set", "log.skipped=all", "-q"]
@@ -234,6 +235,54 @@ def while_it_runs(report, path):
         verify(report, "while it runs", directory)
 
 
+def retention(report, path):
+    """store.retention: what is older goes at a start, and when a day begins, by the crawl itself."""
+    directory = path + "/crawl"
+    harness.unlogged("lines of crawl.log are forgotten")
+    with harness.Web(path, hosts=10, addresses=10, pages=300) as web:
+        harness.crawl(web, directory, *OPTIONS, "--max-pages", "60")
+        first = {u for u, n in pages(directory).items() if n > 0}
+        moment = time.time()
+        harness.until(lambda: time.time() > moment + 2)
+        harness.crawl(web, directory, *OPTIONS, "--max-pages", "80", "--set", "store.retention=2s")
+        report.equal("at a start the old is forgotten", first & {u for u, n in pages(directory).items() if n > 0}, set())
+        with open(directory + "/forgotten.log", encoding="utf-8") as told:
+            report.equal("and told in a line", len(told.readlines()), 1)
+        verify(report, "after the start", directory)
+        harness.crawl(web, directory, *OPTIONS)
+        second = {u for u, n in pages(directory).items() if n > 0}
+        report.check("without the option nothing goes", len(second) > 80, len(second))
+        harness.crawl(web, directory, *OPTIONS, "--set", "store.retention=1d")
+        report.same_set("what is younger stays", {u for u, n in pages(directory).items() if n > 0}, second)
+
+
+def a_day_begins(report, path):
+    """The clock of a crawl with store.retention comes to another day: what has become too old goes, and it goes on."""
+    directory = path + "/crawl"
+    harness.unlogged("lines of crawl.log are forgotten")
+    machine = Machine(path)
+    with harness.Web(path, hosts=20, addresses=20, pages=1500) as web:
+        command = harness.crawl_command(web, directory, *OPTIONS, "--set", "store.retention=12h", wait="20ms")
+        process = machine.start(command)
+        try:
+            harness.until(lambda: len(web.requests()) > 400 or process.poll() is not None)
+            noon = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + 43200))
+            machine.set(clock_s=86400)
+            report.check("what is old is forgotten", harness.until(
+                lambda: os.path.exists(directory + "/forgotten.log") or process.poll() is not None) and
+                process.poll() is None)
+            report.equal("the same process goes on to the end", harness.ended(process), 0)
+        finally:
+            harness.end_process(process)
+            process.communicate()
+        web.stop()
+    dates = [re.search(rb"WARC-Date: ([0-9T:-]+)", head)[1].decode() for name in os.listdir(directory + "/warc")
+             if name.endswith(".gz") for kind, head, _ in records(f"{directory}/warc/{name}") if kind != b"warcinfo"]
+    report.check("what came later is kept, and no capture is older", len(dates) > 100 and min(dates) > noon,
+                 (len(dates), min(dates), noon))
+    verify(report, "a day later", directory)
+
+
 def what_is_old(report, path):
     directory = path + "/crawl"
     with harness.Web(path, hosts=10, addresses=10, pages=300) as web:
@@ -266,4 +315,4 @@ def mistakes(report, path):
 
 if __name__ == "__main__":
     harness.main(a_host_at_rest, a_host_out_of_scope, a_page_that_is_lifted_again, an_expression_with_the_graph,
-                 killed_at_any_instant, while_it_runs, what_is_old, mistakes)
+                 killed_at_any_instant, while_it_runs, what_is_old, retention, a_day_begins, mistakes)

@@ -13,6 +13,7 @@
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/when.h"
+#include "logs/crawl_log_line.h"
 
 #define POLL_MS 200
 
@@ -38,6 +39,45 @@ int forget_finish(const char *directory, bool quiet)
     Result rc = crawl_store_lock(&store, directory, false, &order.error);
     if (rc == RESULT_OK) {
         rc = forget_order_run(&order);
+    }
+    int status = forget_status(&order, rc);
+    forget_order_destroy(&order);
+    crawl_store_close(&store);
+    return status;
+}
+
+static Result forget_stopped(ForgetOrder *forget, bool has_target)
+{
+    Result rc = RESULT_OK;
+    if (has_target && forget_order_is_due(forget->directory)) {
+        (void)buffer_append_string(&forget->error, "an erasure was interrupted: `ragno forget DIR` "
+                                                   "goes on with it, then name the next");
+        return RESULT_EXISTS;
+    }
+    if (has_target) {
+        rc = forget_order_write(forget);
+    }
+    return rc == RESULT_OK ? forget_order_run(forget) : rc;
+}
+
+int forget_expired(const char *directory, const char *crawl_log, WallTime before, bool quiet)
+{
+    Path path;
+    WallTime oldest;
+    ForgetOrder order;
+    CrawlStore store = {.lock = -1};
+    if (crawl_log_oldest(crawl_log != NULL ? crawl_log
+                                           : file_path(&path, "%s/crawl.log", directory),
+                         &oldest) != RESULT_OK ||
+        oldest.us >= before.us) {
+        return 0;
+    }
+    forget_order_init(&order, directory);
+    order.quiet = quiet;
+    order.targets.before = before;
+    Result rc = crawl_store_lock(&store, directory, false, &order.error);
+    if (rc == RESULT_OK) {
+        rc = forget_stopped(&order, true);
     }
     int status = forget_status(&order, rc);
     forget_order_destroy(&order);
@@ -185,20 +225,6 @@ static int forget_parse(ForgetOrder *forget, bool *again, int argc, char **argv)
                                forget_targets_add(&forget->targets, line.words[i], &forget->error));
     }
     return status;
-}
-
-static Result forget_stopped(ForgetOrder *forget, bool has_target)
-{
-    Result rc = RESULT_OK;
-    if (has_target && forget_order_is_due(forget->directory)) {
-        (void)buffer_append_string(&forget->error, "an erasure was interrupted: `ragno forget DIR` "
-                                                   "goes on with it, then name the next");
-        return RESULT_EXISTS;
-    }
-    if (has_target) {
-        rc = forget_order_write(forget);
-    }
-    return rc == RESULT_OK ? forget_order_run(forget) : rc;
 }
 
 static Result forget_do(ForgetOrder *forget, bool again)

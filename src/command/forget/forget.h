@@ -10,10 +10,16 @@
 
 #include <stdbool.h>
 
+#include "base/core/clock.h"
+
 /* Carries out the order that waits in a directory that nobody uses; says what came of it on
  * standard output unless it is quiet. The exit status; EXIT_SIGNAL: a crawl must run for it first.
  */
 int forget_finish(const char *directory, bool quiet);
+
+/* store.retention: erases what was fetched before a time, when crawl_log or one of its predecessors
+ * has a line of it; NULL: that of the directory. The exit status, as of forget_finish. */
+int forget_expired(const char *directory, const char *crawl_log, WallTime before, bool quiet);
 
 int forget_main(int argc, char **argv);
 

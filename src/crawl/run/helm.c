@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 
 #include "base/core/clock.h"
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "crawl/fault.h"
 #include "crawl/parts/cluster_wires.h"
 #include "crawl/parts/wires.h"
+#include "logs/crawl_log_line.h"
 #include "store/archive/warc_files.h"
 
 /* ---- Checkpoint ---- */
@@ -255,6 +257,7 @@ void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
 
 #define DRAIN_TICK_MS  1000
 #define SAME_SIGNAL_MS 100
+#define DAY_US         (INT64_C(86400) * 1000000)
 #define ERASE_TICK_MS  100 /* until no link waits */
 
 /* ---- stop ---- */
@@ -348,8 +351,31 @@ void helm_erase(Helm *helm, const char *who)
     ingest_wake(helm->parts->ingest);
 }
 
+/* When a day begins, what is older than store.retention is erased. The process that starts anew
+ * does it (command/forget). */
+static void helm_check_retention(Helm *helm)
+{
+    const Config *config = helm->options->config;
+    int64_t day = wall_now().us / DAY_US;
+    if (config->store_retention == 0 || helm->erases || helm->stopping || day == helm->day) {
+        return;
+    }
+    Path path;
+    WallTime oldest;
+    const char *log = helm->options->crawl_log;
+    helm->day = day;
+    Result rc = crawl_log_oldest(
+        log != NULL ? log : file_path(&path, "%s/crawl.log", helm->options->directory), &oldest);
+    if (rc == RESULT_OK && oldest.us < wall_now().us - config->store_retention * 1000) {
+        helm_erase(helm, "reason=store.retention");
+    }
+}
+
 static void helm_check_erasure(Helm *helm, MonoTime now)
 {
+    if (helm->options->erase != NULL && helm->parts->cluster == NULL) {
+        helm_check_retention(helm);
+    }
     if (helm->erases && !helm->stopping && stats_get(&helm->parts->stats.sieve_pending) == 0) {
         *helm->options->erase = true;
         helm_stop(helm, EXIT_FINISHED, "stopped for an erasure; it goes on afterwards", now);
@@ -621,6 +647,9 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
     next = helm_sooner(next, network_watch_next(helm->parts->network));
     if (helm->erases) {
         next = helm_sooner(next, mono_add_ms(now, ERASE_TICK_MS));
+    }
+    if (helm->options->config->store_retention > 0) {
+        next = helm_sooner(next, mono_add_ms(now, (DAY_US - wall_now().us % DAY_US) / 1000 + 1));
     }
     if (helm->stopping) {
         next = helm_sooner(next, mono_add_ms(now, DRAIN_TICK_MS));

@@ -111,6 +111,7 @@ typedef struct Helm {
     bool forced;
     bool held;   /* paused by the operator */
     bool erases; /* it is to stop for `ragno forget`, as soon as no link waits in the sieve */
+    int64_t day; /* since 1970, on which store.retention was looked at last */
     NetworkLook network;
     int status;      /* exit status once stopping */
     const char *why; /* how it ended: a sentence; borrowed */
