@@ -6,6 +6,7 @@
 #include <fts.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,6 +62,40 @@ static Result file_sync_folder_of(const char *path)
         (void)close(fd);
     }
     return rc;
+}
+
+Result file_map(int directory, const char *path, const char **bytes, uint64_t *length)
+{
+    struct stat info = {0};
+    *bytes = NULL;
+    *length = 0;
+    int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return result_of_errno(errno);
+    }
+    Result rc = fstat(fd, &info) == 0 ? RESULT_OK : result_of_errno(errno);
+    if (rc == RESULT_OK && !S_ISREG(info.st_mode)) {
+        rc = RESULT_INVALID;
+    }
+    if (rc == RESULT_OK && info.st_size > 0) {
+        void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED) {
+            rc = result_of_errno(errno);
+        } else {
+            *bytes = map;
+            *length = (uint64_t)info.st_size;
+        }
+    }
+    (void)close(fd);
+    return rc;
+}
+
+void file_unmap(const char *bytes, uint64_t length)
+{
+    if (bytes != NULL) {
+        /* munmap wants a pointer to what may change; the bytes were only read. */
+        (void)munmap((void *)(uintptr_t)bytes, (size_t)length);
+    }
 }
 
 Result file_replace(const char *path, const void *bytes, size_t n)

@@ -31,6 +31,10 @@ bool file_exists(const char *path);
 /* Appends the file to out, or what is left of an open one. Errors of the file and of out. */
 Result file_read(const char *path, Buffer *out);
 Result file_read_rest(FILE *file, Buffer *out);
+/* Maps the whole file, which must not shrink meanwhile; path is relative to directory as with
+ * openat. *bytes is NULL when it is empty; else unmap it. RESULT_INVALID: no regular file. */
+Result file_map(int directory, const char *path, const char **bytes, uint64_t *length);
+void file_unmap(const char *bytes, uint64_t length); /* NULL is allowed */
 /* Writes the bytes beside their place, syncs them, and puts them there: after a crash the file is
  * the old one or the new one, whole. */
 Result file_replace(const char *path, const void *bytes, size_t n);

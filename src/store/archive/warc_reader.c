@@ -1,7 +1,6 @@
 #include "store/archive/warc_reader.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -9,10 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/memory/file.h"
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_compress.h"
 
@@ -28,27 +25,6 @@ struct WarcReader {
     char problem[256];
 };
 
-static Result warc_reader_map_file(WarcReader *reader, const char *path)
-{
-    struct stat info = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    Result rc = fstat(fd, &info) == 0 ? RESULT_OK : result_of_errno(errno);
-    if (rc == RESULT_OK && info.st_size > 0) {
-        void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED) {
-            rc = result_of_errno(errno);
-        } else {
-            reader->map = map;
-            reader->size = (uint64_t)info.st_size;
-        }
-    }
-    (void)close(fd);
-    return rc;
-}
-
 Result warc_reader_open(WarcReader **reader, const char *path)
 {
     *reader = NULL;
@@ -57,7 +33,7 @@ Result warc_reader_open(WarcReader **reader, const char *path)
         return RESULT_MEMORY;
     }
     buffer_init(&r->data, RECORD_LIMIT);
-    Result rc = warc_reader_map_file(r, path);
+    Result rc = file_map(AT_FDCWD, path, &r->map, &r->size);
     if (rc == RESULT_OK) {
         rc = warc_decompressor_new(&r->decompressor);
     }
@@ -99,10 +75,7 @@ void warc_reader_close(WarcReader *reader)
     if (reader == NULL) {
         return;
     }
-    if (reader->map != NULL) {
-        /* munmap wants a pointer to what may change; the bytes were only read. */
-        (void)munmap((void *)(uintptr_t)reader->map, (size_t)reader->size);
-    }
+    file_unmap(reader->map, reader->size);
     warc_decompressor_delete(reader->decompressor);
     warc_hasher_delete(reader->hasher);
     buffer_destroy(&reader->data);

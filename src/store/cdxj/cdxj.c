@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/core/temporary_file.h"
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "store/cdxj/surt.h"
 
@@ -300,29 +300,15 @@ static void search_text(Search *search, const char *text, size_t length, bool so
 
 static Result search_file(Search *search, int directory, const char *name, bool sorted)
 {
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
-    struct stat info = {0};
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        Result rc = result_of_errno(errno);
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        /* A journal may become an index between readdir and here: the next look sees it. */
-        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    const char *text = NULL;
+    uint64_t length = 0;
+    Result rc = file_map(directory, name, &text, &length);
+    if (text != NULL) {
+        search_text(search, text, (size_t)length, sorted);
+        file_unmap(text, length);
     }
-    Result rc = RESULT_OK;
-    if (info.st_size > 0) {
-        size_t length = (size_t)info.st_size;
-        char *text = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (text == MAP_FAILED) {
-            rc = result_of_errno(errno);
-        } else {
-            search_text(search, text, length, sorted);
-            (void)munmap(text, length);
-        }
-    }
-    (void)close(fd);
-    return rc;
+    /* A journal may become an index between readdir and here: the next look sees it. */
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 static bool cdxj_ends_with(const char *name, const char *suffix)

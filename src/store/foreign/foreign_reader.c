@@ -1,4 +1,5 @@
 #include "store/foreign/foreign_reader.h"
+#include "base/memory/file.h"
 #include "parse/http/decode.h"
 #include "parse/http/http_header.h"
 
@@ -11,14 +12,11 @@
 
 #define ZLIB_CONST 1 /* what is read stays const */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <strings.h>
@@ -43,31 +41,6 @@ struct ForeignStream {
     Buffer bytes; /* decompressed; the first `taken` are gone */
     size_t taken;
 };
-
-static Result foreign_stream_map_file(ForeignStream *stream, const char *path)
-{
-    struct stat info = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    Result rc = fstat(fd, &info) == 0 ? RESULT_OK : result_of_errno(errno);
-    if (rc == RESULT_OK && !S_ISREG(info.st_mode)) {
-        rc = RESULT_INVALID;
-    }
-    if (rc == RESULT_OK && info.st_size > 0) {
-        void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED) {
-            rc = result_of_errno(errno);
-        } else {
-            (void)madvise(map, (size_t)info.st_size, MADV_SEQUENTIAL);
-            stream->map = map;
-            stream->size = (uint64_t)info.st_size;
-        }
-    }
-    (void)close(fd);
-    return rc;
-}
 
 static bool foreign_stream_is_magic(ForeignCoding coding, const char *p, uint64_t left)
 {
@@ -111,7 +84,10 @@ Result foreign_stream_open(ForeignStream **out, const char *path, size_t limit)
         return RESULT_MEMORY;
     }
     buffer_init(&stream->bytes, limit);
-    Result rc = foreign_stream_map_file(stream, path);
+    Result rc = file_map(AT_FDCWD, path, &stream->map, &stream->size);
+    if (stream->map != NULL) {
+        (void)madvise((void *)(uintptr_t)stream->map, (size_t)stream->size, MADV_SEQUENTIAL);
+    }
     if (rc == RESULT_OK && stream->size > 0) {
         stream->coding = foreign_stream_is_magic(CODING_GZIP, stream->map, stream->size)
                              ? CODING_GZIP
@@ -134,10 +110,7 @@ void foreign_stream_close(ForeignStream *stream)
     if (stream == NULL) {
         return;
     }
-    if (stream->map != NULL) {
-        /* munmap wants a pointer to what may change; the bytes were only read. */
-        (void)munmap((void *)(uintptr_t)stream->map, (size_t)stream->size);
-    }
+    file_unmap(stream->map, stream->size);
     if (stream->has_gzip) {
         (void)inflateEnd(&stream->gzip);
     }

@@ -100,13 +100,6 @@ static bool open_fast(WarcDeflate *deflate)
            make_head_code(deflate->of_heads);
 }
 
-static void close_fast(WarcDeflate *deflate)
-{
-    free(deflate->stream);
-    free(deflate->tables);
-    free(deflate->of_heads);
-}
-
 /* ISA-L leaves the upper halves of the vector registers in use: it has no vzeroupper. Until some
  * other function has one, vectors of 128 bits take up to four times as long on some processors. */
 static void clear_upper_halves(void)
@@ -140,42 +133,6 @@ static size_t deflate_fast(WarcDeflate *deflate, const char *bytes, size_t lengt
     return done ? stream->total_out : 0;
 }
 
-static bool can_be_fast(const WarcDeflate *deflate, size_t length)
-{
-    return deflate->storer != NULL && length <= UINT32_MAX / 2;
-}
-
-#else
-
-static bool open_fast(WarcDeflate *deflate)
-{
-    (void)deflate;
-    return true;
-}
-
-static void close_fast(WarcDeflate *deflate)
-{
-    (void)deflate;
-}
-
-static size_t deflate_fast(WarcDeflate *deflate, const char *bytes, size_t length, char *out,
-                           size_t room)
-{
-    (void)deflate;
-    (void)bytes;
-    (void)length;
-    (void)out;
-    (void)room;
-    return 0;
-}
-
-static bool can_be_fast(const WarcDeflate *deflate, size_t length)
-{
-    (void)deflate;
-    (void)length;
-    return false;
-}
-
 #endif
 
 Result warc_deflate_new(WarcDeflate **out, int level)
@@ -191,8 +148,11 @@ Result warc_deflate_new(WarcDeflate **out, int level)
     bool automatic = level == WARC_DEFLATE_AUTO;
     deflate->deflater = libdeflate_alloc_compressor(automatic ? 1 : level);
     deflate->storer = automatic ? libdeflate_alloc_compressor(0) : NULL;
-    if (deflate->deflater == NULL ||
-        (automatic && (deflate->storer == NULL || !open_fast(deflate)))) {
+    bool is_open = deflate->deflater != NULL && (!automatic || deflate->storer != NULL);
+#ifdef RAGNO_HAS_ISAL
+    is_open = is_open && (!automatic || open_fast(deflate));
+#endif
+    if (!is_open) {
         warc_deflate_delete(deflate);
         return RESULT_MEMORY;
     }
@@ -211,7 +171,11 @@ void warc_deflate_delete(WarcDeflate *deflate)
     if (deflate->storer != NULL) {
         libdeflate_free_compressor(deflate->storer);
     }
-    close_fast(deflate);
+#ifdef RAGNO_HAS_ISAL
+    free(deflate->stream);
+    free(deflate->tables);
+    free(deflate->of_heads);
+#endif
     free(deflate);
 }
 
@@ -229,8 +193,15 @@ size_t warc_deflate_member(WarcDeflate *deflate, const char *bytes, size_t lengt
     if (deflate->storer != NULL && warc_deflate_is_dense(bytes, length)) {
         return libdeflate_gzip_compress(deflate->storer, bytes, length, out, room);
     }
-    size_t n = can_be_fast(deflate, length) ? deflate_fast(deflate, bytes, length, out, room) : 0;
-    return n > 0 ? n : libdeflate_gzip_compress(deflate->deflater, bytes, length, out, room);
+#ifdef RAGNO_HAS_ISAL
+    if (deflate->storer != NULL && length <= UINT32_MAX / 2) {
+        size_t n = deflate_fast(deflate, bytes, length, out, room);
+        if (n > 0) {
+            return n;
+        }
+    }
+#endif
+    return libdeflate_gzip_compress(deflate->deflater, bytes, length, out, room);
 }
 
 /* ---- Compression of records ---- */

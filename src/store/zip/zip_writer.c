@@ -5,6 +5,7 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <openssl/evp.h>
@@ -39,30 +40,15 @@ struct ZipWriter {
 
 /* ---- bytes ---- */
 
-static Result zip_writer_put(Buffer *out, uint64_t number, unsigned bytes)
+/* Appends numbers, little-endian; widths has a digit for each: its bytes. */
+static void zip_put(Buffer *out, const char *widths, const uint64_t *numbers)
 {
-    unsigned char text[8];
-    for (unsigned i = 0; i < bytes; i++) {
-        text[i] = (unsigned char)(number >> (8 * i));
+    for (size_t i = 0; widths[i] != '\0'; i++) {
+        for (int k = 0; k < widths[i] - '0'; k++) {
+            buffer_append_char(out, (char)(numbers[i] >> (8 * k) & 0xff));
+        }
     }
-    return buffer_append(out, text, bytes);
 }
-
-typedef struct Field {
-    uint64_t number;
-    unsigned bytes;
-} Field;
-
-static Result put_fields(Buffer *out, const Field *fields, size_t n)
-{
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = zip_writer_put(out, fields[i].number, fields[i].bytes);
-    }
-    return rc;
-}
-
-#define FIELDS(fields) (fields), (sizeof(fields) / sizeof *(fields))
 
 static Result zip_writer_write_all(ZipWriter *writer, const char *bytes, size_t length)
 {
@@ -88,31 +74,14 @@ static Result write_scratch(ZipWriter *writer)
 
 /* ---- opening ---- */
 
-/* The civil day of a number of days since 1970. */
-static void civil_of_days(int64_t days, int64_t *year, unsigned *month, unsigned *day)
-{
-    int64_t z = days + 719468;
-    int64_t era = z / 146097;
-    unsigned of_era = (unsigned)(z - era * 146097);
-    unsigned years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    unsigned of_year = of_era - (365 * years + years / 4 - years / 100);
-    unsigned from_march = (5 * of_year + 2) / 153;
-    *day = of_year - (153 * from_march + 2) / 5 + 1;
-    *month = from_march < 10 ? from_march + 3 : from_march - 9;
-    *year = era * 400 + years + (*month <= 2 ? 1 : 0);
-}
-
 static void set_time(ZipWriter *writer, WallTime now)
 {
-    int64_t seconds = now.us / 1000000;
-    int64_t year = 0;
-    unsigned month = 0;
-    unsigned day = 0;
-    unsigned of_day = (unsigned)(seconds % 86400);
-    civil_of_days(seconds / 86400, &year, &month, &day);
-    unsigned years = year < 1980 ? 0 : year > 2107 ? 127 : (unsigned)(year - 1980);
-    writer->date = (uint16_t)(years << 9 | month << 5 | day);
-    writer->time = (uint16_t)(of_day / 3600 << 11 | of_day / 60 % 60 << 5 | of_day % 60 / 2);
+    time_t seconds = (time_t)(now.us / 1000000);
+    struct tm t = {0};
+    (void)gmtime_r(&seconds, &t);
+    int years = t.tm_year < 80 ? 0 : t.tm_year > 207 ? 127 : t.tm_year - 80;
+    writer->date = (uint16_t)(years << 9 | (t.tm_mon + 1) << 5 | t.tm_mday);
+    writer->time = (uint16_t)(t.tm_hour << 11 | t.tm_min << 5 | t.tm_sec / 2);
 }
 
 Result zip_writer_open(ZipWriter **out, const char *path, WallTime now)
@@ -143,23 +112,25 @@ Result zip_writer_open(ZipWriter **out, const char *path, WallTime now)
 
 static Result local_header(ZipWriter *writer, const ZipEntry *entry)
 {
+    Buffer *out = &writer->scratch;
     size_t length = strlen(entry->name);
-    const Field fields[] = {{LOCAL_SIGNATURE, 4},
-                            {VERSION_ZIP64, 2},
-                            {FLAG_UTF8, 2},
-                            {METHOD_STORED, 2},
-                            {writer->time, 2},
-                            {writer->date, 2},
-                            {entry->crc32, 4},
-                            {IN_EXTRA, 4},
-                            {IN_EXTRA, 4},
-                            {length, 2},
-                            {20, 2}};
-    const Field extra[] = {{EXTRA_ZIP64, 2}, {16, 2}, {entry->size, 8}, {entry->size, 8}};
-    buffer_reset(&writer->scratch);
-    Result rc = put_fields(&writer->scratch, FIELDS(fields));
-    rc = rc == RESULT_OK ? buffer_append(&writer->scratch, entry->name, length) : rc;
-    return rc == RESULT_OK ? put_fields(&writer->scratch, FIELDS(extra)) : rc;
+    const uint64_t fields[] = {LOCAL_SIGNATURE,
+                               VERSION_ZIP64,
+                               FLAG_UTF8,
+                               METHOD_STORED,
+                               writer->time,
+                               writer->date,
+                               entry->crc32,
+                               IN_EXTRA,
+                               IN_EXTRA,
+                               length,
+                               20};
+    const uint64_t extra[] = {EXTRA_ZIP64, 16, entry->size, entry->size};
+    buffer_reset(out);
+    zip_put(out, "42222244422", fields);
+    buffer_append(out, entry->name, length);
+    zip_put(out, "2288", extra);
+    return buffer_end(out, 0);
 }
 
 Result zip_writer_begin(ZipWriter *writer, const char *name)
@@ -238,66 +209,55 @@ const ZipEntry *zip_writer_entry(const ZipWriter *writer, size_t i)
 
 /* With a zip64 field even where none is needed: a viewer (wabac 2.2x) takes an entry without extra
  * fields here for one without extra fields at its place. */
-static Result central_header(ZipWriter *writer, const ZipEntry *entry)
+static void central_header(ZipWriter *writer, const ZipEntry *entry)
 {
+    Buffer *out = &writer->scratch;
     size_t length = strlen(entry->name);
-    const Field fields[] = {{CENTRAL_SIGNATURE, 4},
-                            {MADE_BY_UNIX, 2},
-                            {VERSION_ZIP64, 2},
-                            {FLAG_UTF8, 2},
-                            {METHOD_STORED, 2},
-                            {writer->time, 2},
-                            {writer->date, 2},
-                            {entry->crc32, 4},
-                            {IN_EXTRA, 4},
-                            {IN_EXTRA, 4},
-                            {length, 2},
-                            {28, 2},
-                            {0, 2}, /* comment */
-                            {0, 2}, /* disk */
-                            {0, 2}, /* internal attributes */
-                            {MODE_FILE_0644, 4},
-                            {IN_EXTRA, 4}};
-    const Field extra[] = {
-        {EXTRA_ZIP64, 2}, {24, 2}, {entry->size, 8}, {entry->size, 8}, {entry->offset, 8}};
-    Result rc = put_fields(&writer->scratch, FIELDS(fields));
-    rc = rc == RESULT_OK ? buffer_append(&writer->scratch, entry->name, length) : rc;
-    return rc == RESULT_OK ? put_fields(&writer->scratch, FIELDS(extra)) : rc;
+    const uint64_t fields[] = {CENTRAL_SIGNATURE, MADE_BY_UNIX,  VERSION_ZIP64,
+                               FLAG_UTF8,         METHOD_STORED, writer->time,
+                               writer->date,      entry->crc32,  IN_EXTRA,
+                               IN_EXTRA,          length,        28,
+                               0 /* comment */,   0 /* disk */,  0 /* internal attributes */,
+                               MODE_FILE_0644,    IN_EXTRA};
+    const uint64_t extra[] = {EXTRA_ZIP64, 24, entry->size, entry->size, entry->offset};
+    zip_put(out, "42222224442222244", fields);
+    buffer_append(out, entry->name, length);
+    zip_put(out, "22888", extra);
 }
 
 static Result write_directory(ZipWriter *writer)
 {
     Buffer *out = &writer->scratch;
     uint64_t start = writer->offset;
-    Result rc = RESULT_OK;
     buffer_reset(out);
-    for (size_t i = 0; i < writer->n && rc == RESULT_OK; i++) {
-        rc = central_header(writer, &writer->entries[i]);
+    for (size_t i = 0; i < writer->n; i++) {
+        central_header(writer, &writer->entries[i]);
     }
     uint64_t size = out->length;
-    const Field ends[] = {{END64_SIGNATURE, 4},
-                          {44, 8}, /* of the rest of this record */
-                          {MADE_BY_UNIX, 2},
-                          {VERSION_ZIP64, 2},
-                          {0, 4},
-                          {0, 4},
-                          {writer->n, 8},
-                          {writer->n, 8},
-                          {size, 8},
-                          {start, 8},
-                          {LOCATOR64_SIGNATURE, 4},
-                          {0, 4},
-                          {start + size, 8},
-                          {1, 4},
-                          {END_SIGNATURE, 4},
-                          {0, 2},
-                          {0, 2},
-                          {writer->n < UINT16_MAX ? writer->n : UINT16_MAX, 2},
-                          {writer->n < UINT16_MAX ? writer->n : UINT16_MAX, 2},
-                          {size < IN_EXTRA ? size : IN_EXTRA, 4},
-                          {start < IN_EXTRA ? start : IN_EXTRA, 4},
-                          {0, 2}};
-    rc = rc == RESULT_OK ? put_fields(out, FIELDS(ends)) : rc;
+    uint64_t n = writer->n < UINT16_MAX ? writer->n : UINT16_MAX;
+    const uint64_t end64[] = {END64_SIGNATURE,
+                              44 /* of the rest */,
+                              MADE_BY_UNIX,
+                              VERSION_ZIP64,
+                              0,
+                              0,
+                              writer->n,
+                              writer->n,
+                              size,
+                              start};
+    const uint64_t locator[] = {LOCATOR64_SIGNATURE, 0, start + size, 1};
+    const uint64_t end[] = {END_SIGNATURE,
+                            0,
+                            0,
+                            n,
+                            n,
+                            size < IN_EXTRA ? size : IN_EXTRA,
+                            start < IN_EXTRA ? start : IN_EXTRA,
+                            0};
+    zip_put(out, "4822448888", end64);
+    zip_put(out, "4484", locator);
+    zip_put(out, "42222442", end);
+    Result rc = buffer_end(out, 0);
     return rc == RESULT_OK ? write_scratch(writer) : rc;
 }
 
