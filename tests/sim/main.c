@@ -356,7 +356,7 @@ int main(int argc, char **argv)
                          .memory = 256 << 20,
                          .connections = 2000,
                          .batch_ms = 200,
-                         .batch_pages = 928, /* what crawl.memory = 256Mi leaves of them */
+                         .batch_pages = 2048,
                          .trouble = 1,
                          .sieve = 16 << 20,
                          .journal = 48 << 20,
