@@ -110,6 +110,19 @@ static bool lease_desk_is_alone(const LeaseDesk *desk, MonoTime now)
     return desk->alone || !mono_before(now, mono_add_ms(desk->begun, lease_rest_ms(&desk->rules)));
 }
 
+/* What this node itself holds, of arbiters before this one. */
+static bool learn_own(LeaseDesk *desk, MonoTime now)
+{
+    LeaseClient self = {desk->link->head.from, desk->link->head.session};
+    size_t n =
+        lease_holder_held(desk->holder, self.agent, self.session, desk->held, LEASE_HELD_MOST, now);
+    bool good = n != SIZE_MAX;
+    for (size_t i = 0; good && i < n; i++) {
+        good = lease_arbiter_learn(desk->arbiter, self, &desk->held[i], now) == RESULT_OK;
+    }
+    return good;
+}
+
 /* When all have answered. */
 static void end_census(LeaseDesk *desk, MonoTime now)
 {
@@ -121,7 +134,7 @@ static void end_census(LeaseDesk *desk, MonoTime now)
     desk->counting = false;
     desk->known = true;
     desk->next_census = MONO_NEVER;
-    if (lease_desk_is_alone(desk, now)) {
+    if (lease_desk_is_alone(desk, now) && learn_own(desk, now)) {
         lease_arbiter_know(desk->arbiter, now);
     }
 }

@@ -231,6 +231,18 @@ void lease_holder_give_back(LeaseHolder *holder, MonoTime now)
     }
 }
 
+/* What is in flight was asked before: an answer to it is not believed. */
+static void give_up_all(LeaseHolder *holder, MonoTime now)
+{
+    size_t place = 0;
+    const LeasePeer *peer = NULL;
+    while ((peer = map_next(&holder->peers.peers, &place)) != NULL) {
+        if (peer->number > 0) {
+            lease_holder_nobody(holder, peer->agent, peer->number, now);
+        }
+    }
+}
+
 void lease_holder_lose_all(LeaseHolder *holder, MonoTime now)
 {
     size_t place = 0;
@@ -242,14 +254,7 @@ void lease_holder_lose_all(LeaseHolder *holder, MonoTime now)
             set_timer(holder, claim, now);
         }
     }
-    /* What is in flight was asked before. */
-    place = 0;
-    LeasePeer *peer = NULL;
-    while ((peer = map_next(&holder->peers.peers, &place)) != NULL) {
-        if (peer->number > 0) {
-            lease_holder_nobody(holder, peer->agent, peer->number, now);
-        }
-    }
+    give_up_all(holder, now);
 }
 
 bool lease_holder_holds(const LeaseHolder *holder)
@@ -486,7 +491,7 @@ void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)
 {
     size_t place = 0;
     LeaseClaim *claim = NULL;
-    (void)now;
+    bool changed = !arbiters_equal(&holder->arbiters, arbiters);
     arbiters_destroy(&holder->arbiters);
     holder->arbiters = *arbiters;
     *arbiters = (Arbiters){.n = 0};
@@ -496,6 +501,9 @@ void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)
             claim->arbiter = arbiter;
             change_arbiter(holder, claim);
         }
+    }
+    if (changed) {
+        give_up_all(holder, now);
     }
 }
 
@@ -509,10 +517,8 @@ size_t lease_holder_held(LeaseHolder *holder, uint16_t agent, uint64_t session, 
     if (peer == NULL || session < peer->session) {
         return SIZE_MAX;
     }
-    if (session > peer->session) {
-        peer->session = session;
-        lease_holder_restarted(holder, agent, now);
-    }
+    peer->session = session;
+    lease_holder_restarted(holder, agent, now); /* what is in flight is not believed any more */
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         if (claim->held && claim->arbiter == agent) {
             int64_t left_ms = mono_ms_between(now, claim->end) + 1;

@@ -14,7 +14,8 @@
  * Threads: none of its own; one at a time.
  * Invariants:
  *  1. The end of a lease is counted from before its want was sent.
- *  2. A grant that answers no message in flight is ignored.
+ *  2. A grant that answers no message in flight is ignored; nothing is in flight any more once the
+ *     arbiters have changed, or an arbiter has asked what is held.
  *  3. An address that was released is not used before it is granted again. */
 #ifndef CLUSTER_LEASE_LEASE_HOLDER_H
 #define CLUSTER_LEASE_LEASE_HOLDER_H
@@ -95,8 +96,8 @@ void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
                        const IpAddress *address, MonoTime now);
 
 /* The arbiter `agent` runs as this session, and asks what is held of its addresses: at most `most`.
- * No grant of a former session is believed from now on. SIZE_MAX: there are more, or the session is
- * not the newest. */
+ * No grant that was asked for before is believed from now on: it may be of a former session, or of
+ * a table before the last ones. SIZE_MAX: there are more, or the session is not the newest. */
 size_t lease_holder_held(LeaseHolder *holder, uint16_t agent, uint64_t session, LeaseHeld *held,
                          size_t most, MonoTime now);
 
