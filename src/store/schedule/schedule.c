@@ -119,47 +119,18 @@ int schedule_note_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned
                : rc;
 }
 
-/* ---- how many entries they have ---- */
-
-#define COUNT_BYTES 8u
-
-static int read_count(Schedule *schedule, MDB_txn *txn, uint64_t *count)
-{
-    unsigned char level = SCHEDULE_PARKED_ENTRIES;
-    MDB_val key = {1, &level};
-    MDB_val data;
-    *count = 0;
-    int rc = mdb_get(txn, schedule->hosts, &key, &data);
-    if (rc == MDB_SUCCESS && data.mv_size == COUNT_BYTES) {
-        *count = schedule_load_bytes(data.mv_data, COUNT_BYTES);
-    }
-    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
-}
-
-/* The value of a key that has one. */
-static int schedule_parking_replace(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t value,
-                                    unsigned n)
-{
-    unsigned char level = (unsigned char)list;
-    unsigned char bytes[COUNT_BYTES];
-    MDB_val key = {1, &level};
-    MDB_val data = {n, bytes};
-    schedule_store_bytes(bytes, value, n);
-    int rc = mdb_del(txn, schedule->hosts, &key, NULL);
-    return rc == MDB_SUCCESS || rc == MDB_NOTFOUND ? mdb_put(txn, schedule->hosts, &key, &data, 0)
-                                                   : rc;
-}
-
 int schedule_note_parked(Schedule *schedule, MDB_txn *txn, int64_t change)
 {
     uint64_t count = 0;
-    int rc = read_count(schedule, txn, &count);
+    bool any = false;
+    int rc = schedule_number_read(schedule, txn, SCHEDULE_PARKED_ENTRIES, &count, &any);
     if (rc != MDB_SUCCESS || change == 0) {
         return rc;
     }
     uint64_t less = change < 0 ? (uint64_t)-change : 0;
     count = change > 0 ? count + (uint64_t)change : count > less ? count - less : 0;
-    return schedule_parking_replace(schedule, txn, SCHEDULE_PARKED_ENTRIES, count, COUNT_BYTES);
+    return schedule_number_write(schedule, txn, SCHEDULE_PARKED_ENTRIES, count,
+                                 SCHEDULE_NUMBER_BYTES);
 }
 
 int schedule_forget_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t removed)
@@ -228,8 +199,8 @@ Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *
         rc = schedule_note_parked(schedule, txn, (int64_t)*entries);
     }
     if (rc == MDB_SUCCESS) {
-        rc = schedule_parking_replace(schedule, txn, SCHEDULE_VERSION_LEVEL,
-                                      SCHEDULE_VERSION_PARKING, SCHEDULE_HOST_BYTES);
+        rc = schedule_number_write(schedule, txn, SCHEDULE_VERSION_LEVEL, SCHEDULE_VERSION_PARKING,
+                                   SCHEDULE_HOST_BYTES);
     }
     return schedule_result(rc);
 }
@@ -258,8 +229,9 @@ Result schedule_parked_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entrie
     MDB_val key = {1, &level};
     MDB_val data;
     size_t n = 0;
+    bool any = false;
     *hosts = 0;
-    int rc = read_count(schedule, txn, entries);
+    int rc = schedule_number_read(schedule, txn, SCHEDULE_PARKED_ENTRIES, entries, &any);
     if (rc == MDB_SUCCESS) {
         rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
     }
@@ -651,22 +623,18 @@ Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
 /* Reads the format version, or writes it into a new table. */
 static Result check_version(MDB_txn *txn, MDB_dbi hosts)
 {
-    unsigned char level = SCHEDULE_VERSION_LEVEL;
-    unsigned char version[SCHEDULE_HOST_BYTES];
-    MDB_val key = {1, &level};
-    MDB_val data;
-    int rc = mdb_get(txn, hosts, &key, &data);
-    if (rc == MDB_NOTFOUND) {
-        schedule_store_bytes(version, SCHEDULE_VERSION, SCHEDULE_HOST_BYTES);
-        data = (MDB_val){SCHEDULE_HOST_BYTES, version};
-        return schedule_result(mdb_put(txn, hosts, &key, &data, 0));
+    Schedule schedule = {.hosts = hosts};
+    uint64_t found = 0;
+    bool any = false;
+    int rc = schedule_number_read(&schedule, txn, SCHEDULE_VERSION_LEVEL, &found, &any);
+    if (rc == MDB_SUCCESS && !any) {
+        found = SCHEDULE_VERSION;
+        rc = schedule_number_write(&schedule, txn, SCHEDULE_VERSION_LEVEL, found,
+                                   SCHEDULE_HOST_BYTES);
     }
     if (rc != MDB_SUCCESS) {
         return schedule_result(rc);
     }
-    uint64_t found = data.mv_size == SCHEDULE_HOST_BYTES
-                         ? schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES)
-                         : 0;
     return found == SCHEDULE_VERSION || found == SCHEDULE_VERSION_PARKING ? RESULT_OK
                                                                           : RESULT_VERSION;
 }
@@ -794,13 +762,14 @@ Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint
     if (rc == MDB_SUCCESS && result == RESULT_OK) {
         /* The format version is in the table, too, and the count of parked entries when it was ever
          * written. */
-        unsigned char level = SCHEDULE_PARKED_ENTRIES;
-        MDB_val key = {1, &level};
-        MDB_val data;
-        bool has_count = mdb_get(txn, schedule->hosts, &key, &data) == MDB_SUCCESS;
         uint64_t gone = 0;
+        bool has_count = false;
         bool has_gone = false;
-        rc = schedule_gone_count(schedule, txn, &gone, &has_gone);
+        rc = schedule_number_read(schedule, txn, SCHEDULE_GONE_ENTRIES, &gone, &has_gone);
+        if (rc == MDB_SUCCESS) {
+            uint64_t ignored = 0;
+            rc = schedule_number_read(schedule, txn, SCHEDULE_PARKED_ENTRIES, &ignored, &has_count);
+        }
         *entries = of_entries.ms_entries - parked_entries - gone;
         *hosts = of_hosts.ms_entries - parked_hosts - 1 - has_count - has_gone;
     }

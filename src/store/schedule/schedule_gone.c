@@ -1,7 +1,6 @@
 #include "store/schedule/schedule_gone.h"
 
-#define ITEM_BYTES  7u /* level, index */
-#define COUNT_BYTES 8u
+#define ITEM_BYTES 7u /* level, index */
 
 int schedule_gone_decode(const MDB_val *row, ScheduleGone *gone)
 {
@@ -29,38 +28,51 @@ int schedule_gone_read(const Schedule *schedule, MDB_txn *txn, uint32_t host, Sc
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-int schedule_gone_count(const Schedule *schedule, MDB_txn *txn, uint64_t *n, bool *any)
+int schedule_number_read(const Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t *n,
+                         bool *any)
 {
-    unsigned char level = SCHEDULE_GONE_ENTRIES;
+    unsigned char level = (unsigned char)list;
     MDB_val key = {1, &level};
     MDB_val data;
     *n = 0;
-    *any = false;
     int rc = mdb_get(txn, schedule->hosts, &key, &data);
-    if (rc == 0 && data.mv_size == COUNT_BYTES) {
-        *n = schedule_load_bytes(data.mv_data, COUNT_BYTES);
-        *any = true;
+    *any = rc == 0;
+    if (rc == 0) {
+        *n = schedule_load_bytes(data.mv_data, (unsigned)data.mv_size);
     }
     return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+int schedule_number_write(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t n,
+                          unsigned bytes)
+{
+    unsigned char level = (unsigned char)list;
+    unsigned char number[SCHEDULE_NUMBER_BYTES];
+    MDB_val key = {1, &level};
+    MDB_val data = {bytes, number};
+    int rc = mdb_del(txn, schedule->hosts, &key, NULL);
+    schedule_store_bytes(number, n, bytes);
+    if (bytes == 0) {
+        return rc == MDB_NOTFOUND ? 0 : rc;
+    }
+    return rc == 0 || rc == MDB_NOTFOUND ? mdb_put(txn, schedule->hosts, &key, &data, 0) : rc;
 }
 
 /* Zero is not kept: a schedule without lists is as if there never were any. */
 static int schedule_gone_note(Schedule *schedule, MDB_txn *txn, size_t more, size_t less)
 {
-    unsigned char level = SCHEDULE_GONE_ENTRIES;
-    unsigned char bytes[COUNT_BYTES];
-    MDB_val key = {1, &level};
-    MDB_val data = {COUNT_BYTES, bytes};
     uint64_t n = 0;
     bool any = false;
-    int rc = more == less ? MDB_NOTFOUND : schedule_gone_count(schedule, txn, &n, &any);
+    if (more == less) {
+        return 0;
+    }
+    int rc = schedule_number_read(schedule, txn, SCHEDULE_GONE_ENTRIES, &n, &any);
     if (rc != 0) {
-        return rc == MDB_NOTFOUND ? 0 : rc;
+        return rc;
     }
     n = n + more > less ? n + more - less : 0;
-    rc = any ? mdb_del(txn, schedule->hosts, &key, NULL) : 0;
-    schedule_store_bytes(bytes, n, COUNT_BYTES);
-    return rc == 0 && n > 0 ? mdb_put(txn, schedule->hosts, &key, &data, 0) : rc;
+    return schedule_number_write(schedule, txn, SCHEDULE_GONE_ENTRIES, n,
+                                 n > 0 ? SCHEDULE_NUMBER_BYTES : 0);
 }
 
 int schedule_gone_write(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleGone *gone,

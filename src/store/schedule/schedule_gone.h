@@ -30,7 +30,12 @@ int schedule_gone_write(Schedule *schedule, MDB_txn *txn, uint32_t host, const S
 bool schedule_gone_has(const ScheduleGone *gone, unsigned level, uint64_t index);
 /* How many of a level. */
 size_t schedule_gone_of_level(const ScheduleGone *gone, unsigned level);
-/* Items of all lists; *any: the number stands in the table of hosts. */
-int schedule_gone_count(const Schedule *schedule, MDB_txn *txn, uint64_t *n, bool *any);
+/* The number at a key of the table of hosts that is no level; *any: there is one, else it is 0. */
+int schedule_number_read(const Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t *n,
+                         bool *any);
+/* Replaces it by n in so many bytes, at most SCHEDULE_NUMBER_BYTES; none: removes it. */
+#define SCHEDULE_NUMBER_BYTES 8u
+int schedule_number_write(Schedule *schedule, MDB_txn *txn, unsigned list, uint64_t n,
+                          unsigned bytes);
 
 #endif
