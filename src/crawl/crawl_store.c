@@ -40,8 +40,14 @@ static bool exists(const char *directory, const char *name)
     return there;
 }
 
+void crawl_store_keep_private(void)
+{
+    (void)umask(umask(0) | S_IWGRP | S_IRWXO);
+}
+
 static Result take_lock(CrawlStore *store, Buffer *error)
 {
+    crawl_store_keep_private();
     char *path = crawl_store_join(store->directory, "lock");
     if (path == NULL) {
         return RESULT_MEMORY;

@@ -48,6 +48,10 @@ void crawl_store_close(CrawlStore *store);
  * beside a running crawl; unlocked: whatever locks somebody holds. A database that is not there,
  * or that LMDB refuses by itself, is RESULT_OK: who opens it is told. */
 Result crawl_store_look(const char *directory, bool unlocked, Buffer *error);
+/* What a crawl keeps may hold secrets: headers and cookies of the operator, tokens in URLs. From
+ * this call on the files of the process are for its user and group, whatever umask it was started
+ * with. Those who take the lock have called it. */
+void crawl_store_keep_private(void);
 /* Opens the directory and takes its lock, nothing else; crawl_store_open goes on from there. */
 Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error);
 /* Whether the directory holds a crawl. */

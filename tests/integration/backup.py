@@ -31,6 +31,9 @@ def beside_a_crawl(report, path):
                 answer = ragno("backup", directory, to)
                 report.equal(f"backup {n} beside the crawl", (answer.returncode, answer.stderr), (0, ""))
                 verify(report, f"backup {n}", to)
+            open_files = [name for folder, _, names in os.walk(to) for name in names
+                          if os.stat(os.path.join(folder, name)).st_mode & 0o027]
+            report.equal("its files are for its user and group", open_files, [])
             some = fetched(to)
             report.check("it has what was crawled, and not all", 100 < len(some) < len(allowed(web)), len(some))
             report.equal("the crawl ends as ever", harness.ended(process), 0)

@@ -581,6 +581,7 @@ static int backup_look(const char *command, int argc, char **argv)
                       argv[1]);
         return EXIT_DIRECTORY;
     }
+    crawl_store_keep_private();
     if (mkdir(argv[2], 0755) != 0 && errno != EEXIST) {
         (void)fprintf(stderr, "ragno %s: %s: %s\n", command, argv[2], strerror(errno));
         return EXIT_IO;
