@@ -326,24 +326,24 @@ int db_find_regex(DbView *view, int argc, char **argv)
 
 int db_get(DbView *view, int argc, char **argv)
 {
-    const char *url = NULL;
     DbParts parts = {.headers = false};
-    bool wrong = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--headers") == 0) {
-            parts.headers = true;
-        } else if (strcmp(argv[i], "--body") == 0) {
-            parts.body = true;
-        } else if (strcmp(argv[i], "--raw") == 0) {
-            parts.raw = true;
-        } else {
-            wrong = wrong || url != NULL || argv[i][0] == '-';
-            url = argv[i];
-        }
+    const CommandOption rows[] = {{"headers", 0, COMMAND_FLAG, .to = &parts.headers},
+                                  {"body", 0, COMMAND_FLAG, .to = &parts.body},
+                                  {"raw", 0, COMMAND_FLAG, .to = &parts.raw}};
+    CommandLine line = {.command = "db",
+                        .usage = "usage: ragno db DIR get URL [--headers] [--body|--raw]\n",
+                        .options = rows,
+                        .n_options = 3,
+                        .words_least = 1,
+                        .words_most = 1};
+    int status = command_line_take(&line, argc, argv);
+    if (status == 0 && parts.body && parts.raw) {
+        status = command_line_complain(&line, "either --body or --raw of", line.words[0]);
     }
-    if (wrong || url == NULL || (parts.body && parts.raw)) {
-        return wrong_usage("get URL [--headers] [--body|--raw]");
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
+    const char *url = line.words[0];
     if (parts.headers || parts.body || parts.raw) {
         return db_answer(view, url, &parts);
     }

@@ -7,7 +7,6 @@
  * such a scorer the score of the link. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "rules/config.h"
 #include "base/memory/file.h"
 #include "command/db/db_view.h"
+#include "crawl/command_line.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_table.h"
@@ -275,40 +275,19 @@ static int db_schedule_print_hosts(DbView *view, const char *host, bool is_due, 
 
 int db_schedule(DbView *view, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"top", required_argument, NULL, 't'},
-        {"host", required_argument, NULL, 'h'},
-        {"due", no_argument, NULL, 'd'},
-        {NULL, 0, NULL, 0},
-    };
     const char *host = NULL;
     uint64_t top = UINT64_MAX;
     bool is_due = false;
-    optind = 1;
-    for (int c = 0; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        char *end = NULL;
-        switch (c) {
-        case 't':
-            errno = 0;
-            top = strtoull(optarg, &end, 10);
-            if (errno != 0 || end == optarg || *end != '\0' || *optarg == '-') {
-                (void)fprintf(stderr, "ragno db: --top: expected a number\n");
-                return EXIT_USAGE;
-            }
-            break;
-        case 'h':
-            host = optarg;
-            break;
-        case 'd':
-            is_due = true;
-            break;
-        default:
-            return EXIT_USAGE;
-        }
-    }
-    if (optind != argc) {
-        (void)fprintf(stderr, "usage: ragno db DIR schedule [--due] [--top N] [--host HOST]\n");
-        return EXIT_USAGE;
+    const CommandOption rows[] = {{"top", 0, COMMAND_NUMBER, .to = &top, .most = 1e15},
+                                  {"host", 0, COMMAND_TEXT, .to = &host},
+                                  {"due", 0, COMMAND_FLAG, .to = &is_due}};
+    CommandLine line = {.command = "db",
+                        .usage = "usage: ragno db DIR schedule [--due] [--top N] [--host HOST]\n",
+                        .options = rows,
+                        .n_options = 3};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
     return db_schedule_print_hosts(view, host, is_due, top);
 }
@@ -338,28 +317,84 @@ static int db_hosts_count_pages(DbView *view, HostCounts *counts, uint32_t n_hos
     return rc;
 }
 
-/* The schedule knows; a page's record does not when its host was given up. */
-static int count_scheduled(DbView *view, HostCounts *counts, uint32_t n_hosts)
+/* A walk over all hosts, by id. */
+typedef struct DbHostWalk {
+    DbView *view;
+    HostTable *hosts;   /* NULL: a database of the library */
+    Schedule *schedule; /* NULL: so */
+    HostCounts *counts; /* by host; NULL: not counted */
+    const char *only;   /* a host that is named; NULL: all */
+    bool found;         /* one was told */
+    int64_t now_ms;
+} DbHostWalk;
+
+typedef Result HostVisit(DbHostWalk *walk, uint32_t host, const HostRecord *record);
+
+static int host_walk_all(DbHostWalk *walk, HostVisit *visit)
 {
-    Schedule *schedule = NULL;
+    DbView *view = walk->view;
+    uint32_t n = page_db_n_hosts(view->db, view->txn);
     int turn = page_db_error_ok;
-    Result rc = db_open_schedule(view, &schedule);
-    for (uint32_t i = 0; schedule != NULL && rc == RESULT_OK && i < n_hosts; i++) {
-        rc = schedule_host_count(schedule, view->txn, i, &counts[i].scheduled);
-        turn = db_turn(view);
-        if (turn != page_db_error_ok) {
-            break;
-        }
+    Result rc = db_open_schedule(view, &walk->schedule);
+    if (rc == RESULT_OK) {
+        rc = host_table_open(&walk->hosts, view->txn, page_db_journal(view->db));
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    schedule_close(schedule);
+    for (uint32_t i = 0; rc == RESULT_OK && turn == page_db_error_ok && i < n; i++) {
+        HostRecord record = {.state = HOST_ACTIVE};
+        if (walk->hosts != NULL) {
+            rc = host_table_get(walk->hosts, view->txn, i, &record);
+        }
+        if (rc == RESULT_OK) {
+            rc = visit(walk, i, &record);
+        }
+        turn = db_turn(view);
+    }
+    host_table_close(walk->hosts);
+    schedule_close(walk->schedule);
+    walk->hosts = NULL;
+    walk->schedule = NULL;
     return rc == RESULT_OK ? turn : page_db_error_damaged;
 }
 
-/* ---- hosts that are set aside ---- */
+/* NULL: it cannot be read. */
+static const char *host_walk_origin(DbHostWalk *walk, uint32_t host)
+{
+    DbView *view = walk->view;
+    return page_db_host_origin(view->db, view->txn, host, &view->url) == page_db_error_ok
+               ? buffer_string(&view->url)
+               : NULL;
+}
 
-static void print_parked(const char *origin, const HostRecord *record, uint64_t urls)
+/* URLs of the host that are scheduled: a page's record does not know when its host was given up. */
+static Result host_walk_urls(const DbHostWalk *walk, uint32_t host, uint64_t *urls)
+{
+    *urls = 0;
+    return walk->schedule == NULL
+               ? RESULT_OK
+               : schedule_host_count(walk->schedule, walk->view->txn, host, urls);
+}
+
+static Result host_walk_count(DbHostWalk *walk, uint32_t host, const HostRecord *record)
+{
+    (void)record;
+    return host_walk_urls(walk, host, &walk->counts[host].scheduled);
+}
+
+/* ---- hosts that are set aside, that keep crawlers out, that say what has changed ---- */
+
+/* origin; parked, dropped, denied or moved; why; since when, URLs kept. Hosts that an earlier
+ * version dropped have none. */
+static Result print_parked(DbHostWalk *walk, uint32_t host, const HostRecord *record)
 {
     char since[CLOCK_TEXT_BYTES] = "-";
+    uint64_t urls = 0;
+    Result rc = host_is_closed(record) ? host_walk_urls(walk, host, &urls) : RESULT_OK;
+    const char *origin =
+        rc == RESULT_OK && host_is_closed(record) ? host_walk_origin(walk, host) : NULL;
+    if (origin == NULL) {
+        return rc;
+    }
     if (record->parked_ms > 0) {
         (void)wall_format_iso((WallTime){record->parked_ms * 1000}, since);
     }
@@ -372,89 +407,33 @@ static void print_parked(const char *origin, const HostRecord *record, uint64_t 
                                           : "dropped",
            is_denied || is_moved ? "-" : fetch_class_name((FetchClass)record->drop_class), since,
            urls);
-}
-
-/* origin; parked, dropped, denied or moved; why; since when, URLs kept: one line per host, by id.
- * Hosts that an earlier version dropped have none. */
-static int list_parked(DbView *view)
-{
-    HostTable *hosts = NULL;
-    Schedule *schedule = NULL;
-    Result rc = db_open_schedule(view, &schedule);
-    if (rc == RESULT_OK && schedule != NULL) {
-        rc = host_table_open(&hosts, view->txn, page_db_journal(view->db));
-    }
-    uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
-    int turn = page_db_error_ok;
-    for (uint32_t i = 0; hosts != NULL && rc == RESULT_OK && i < n_hosts; i++) {
-        turn = db_turn(view);
-        if (turn != page_db_error_ok) {
-            break;
-        }
-        HostRecord record;
-        uint64_t urls = 0;
-        rc = host_table_get(hosts, view->txn, i, &record);
-        if (rc != RESULT_OK || !host_is_closed(&record)) {
-            continue;
-        }
-        rc = schedule_host_count(schedule, view->txn, i, &urls);
-        if (rc == RESULT_OK && page_db_host_origin(view->db, view->txn, i, &view->url) == 0) {
-            print_parked(buffer_string(&view->url), &record, urls);
-        }
-    }
-    host_table_close(hosts);
-    schedule_close(schedule);
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
-}
-
-/* ---- hosts that keep crawlers out, hosts that say what has changed ---- */
-
-/* Hosts that fn has something to print of, by id; it returns whether it has, and prints with an
- * origin. */
-static int list_records(DbView *view, bool (*fn)(const HostRecord *record, const char *origin))
-{
-    HostTable *hosts = NULL;
-    Result rc = host_table_open(&hosts, view->txn, page_db_journal(view->db));
-    uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
-    int turn = page_db_error_ok;
-    for (uint32_t i = 0; hosts != NULL && rc == RESULT_OK && i < n_hosts; i++) {
-        HostRecord record;
-        turn = db_turn(view);
-        if (turn != page_db_error_ok) {
-            break;
-        }
-        rc = host_table_get(hosts, view->txn, i, &record);
-        if (rc == RESULT_OK && fn(&record, NULL) &&
-            page_db_host_origin(view->db, view->txn, i, &view->url) == 0) {
-            (void)fn(&record, buffer_string(&view->url));
-        }
-    }
-    host_table_close(hosts);
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
+    return RESULT_OK;
 }
 
 /* origin, answers 402, 403, 429 and challenges. */
-static bool print_walls(const HostRecord *record, const char *origin)
+static Result print_walls(DbHostWalk *walk, uint32_t host, const HostRecord *record)
 {
     uint64_t walls = 0;
     for (size_t w = 0; w < HTTP_WALLS; w++) {
         walls += record->walls[w];
     }
+    const char *origin = walls > 0 ? host_walk_origin(walk, host) : NULL;
     if (origin != NULL) {
         printf("%s\t%u\t%u\t%u\t%u\n", origin, record->walls[WALL_PAYMENT],
                record->walls[WALL_FORBIDDEN], record->walls[WALL_BUSY],
                record->walls[WALL_CHALLENGE]);
     }
-    return walls > 0;
+    return RESULT_OK;
 }
 
 /* origin, signals, and how many of them were true. */
-static bool print_signals(const HostRecord *record, const char *origin)
+static Result print_signals(DbHostWalk *walk, uint32_t host, const HostRecord *record)
 {
+    const char *origin = record->signals > 0 ? host_walk_origin(walk, host) : NULL;
     if (origin != NULL) {
         printf("%s\t%u\t%u\n", origin, record->signals, record->signals_true);
     }
-    return record->signals > 0;
+    return RESULT_OK;
 }
 
 /* ---- hosts ---- */
@@ -475,59 +454,48 @@ static void print_tls(const HostRecord *record)
            tls_verdict_name((TlsVerdict)record->tls_verdict), expiry);
 }
 
-/* What it waits for and until when: "2026-01-31T12:00:00.123Z" or "-", and a phrase. */
-static Result print_situation(DbView *view, HostTable *hosts, uint32_t host, int64_t now_ms)
+/* id, origin, URLs known, crawled, scheduled; what it waits for and until when, as a time or "-"
+ * and a phrase; TLS. */
+static Result print_host(DbHostWalk *walk, uint32_t host, const HostRecord *record)
 {
-    HostRecord record = {.state = HOST_ACTIVE};
+    const HostCounts *counts = &walk->counts[host];
     Buffer phrase;
     char until[CLOCK_TEXT_BYTES] = "-";
+    const char *origin = host_walk_origin(walk, host);
+    if (origin == NULL) {
+        return RESULT_DAMAGED;
+    }
+    if (walk->only != NULL && !db_is_host(origin, walk->only)) {
+        return RESULT_OK;
+    }
     buffer_init(&phrase, 1024);
-    Result rc = hosts == NULL ? RESULT_OK : host_table_get(hosts, view->txn, host, &record);
-    HostSituation situation = host_situation_of(&record, now_ms);
+    HostSituation situation = host_situation_of(record, walk->now_ms);
     if (situation.until_ms > 0) {
         (void)wall_format_iso((WallTime){situation.until_ms * 1000}, until);
     }
-    rc = rc == RESULT_OK ? host_situation_tell(&situation, now_ms, &phrase) : rc;
-    printf("\t%s\t%s", until, buffer_string(&phrase));
-    print_tls(&record);
+    Result rc = host_situation_tell(&situation, walk->now_ms, &phrase);
+    printf("%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s", host,
+           *origin == '\0' ? "-" : origin, counts->known, counts->crawled, counts->scheduled, until,
+           buffer_string(&phrase));
+    print_tls(record);
+    walk->found = true;
     buffer_destroy(&phrase);
-    return rc;
-}
-
-static int list_hosts(DbView *view, const HostCounts *counts, const char *only, bool *found)
-{
-    HostTable *hosts = NULL;
-    int64_t now_ms = wall_now().us / 1000;
-    uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
-    Result result = host_table_open(&hosts, view->txn, page_db_journal(view->db));
-    int rc = result == RESULT_OK || result == RESULT_NOT_FOUND ? page_db_error_ok
-                                                               : page_db_error_damaged;
-    for (uint32_t host = 0; host < n_hosts && rc == page_db_error_ok; host++) {
-        rc = page_db_host_origin(view->db, view->txn, host, &view->url);
-        const char *origin = buffer_string(&view->url);
-        if (rc == page_db_error_ok && (only == NULL || db_is_host(origin, only))) {
-            printf("%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, host,
-                   *origin == '\0' ? "-" : origin, counts[host].known, counts[host].crawled,
-                   counts[host].scheduled);
-            result = print_situation(view, hosts, host, now_ms);
-            rc = result == RESULT_OK ? db_turn(view) : page_db_error_damaged;
-            *found = true;
-        }
-    }
-    host_table_close(hosts);
     return rc;
 }
 
 int db_hosts(DbView *view, int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--parked") == 0) {
-        return db_finish(view, list_parked(view));
-    }
-    if (argc == 2 && strcmp(argv[1], "--walls") == 0) {
-        return db_finish(view, list_records(view, print_walls));
-    }
-    if (argc == 2 && strcmp(argv[1], "--signals") == 0) {
-        return db_finish(view, list_records(view, print_signals));
+    static const struct {
+        const char *option;
+        HostVisit *visit;
+    } lists[] = {
+        {"--parked", print_parked}, {"--walls", print_walls}, {"--signals", print_signals}};
+    DbHostWalk walk = {
+        .view = view, .only = argc == 2 ? argv[1] : NULL, .now_ms = wall_now().us / 1000};
+    for (size_t i = 0; walk.only != NULL && i < sizeof lists / sizeof *lists; i++) {
+        if (strcmp(walk.only, lists[i].option) == 0) {
+            return db_finish(view, host_walk_all(&walk, lists[i].visit));
+        }
     }
     if (argc > 2 || (argc == 2 && *argv[1] == '-')) {
         (void)fprintf(stderr,
@@ -535,22 +503,21 @@ int db_hosts(DbView *view, int argc, char **argv)
         return EXIT_USAGE;
     }
     uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
-    HostCounts *counts = calloc(n_hosts == 0 ? 1 : n_hosts, sizeof *counts);
-    if (counts == NULL) {
+    walk.counts = calloc(n_hosts == 0 ? 1 : n_hosts, sizeof *walk.counts);
+    if (walk.counts == NULL) {
         (void)fprintf(stderr, "ragno db: out of memory\n");
         return 1;
     }
-    int rc = db_hosts_count_pages(view, counts, n_hosts);
+    int rc = db_hosts_count_pages(view, walk.counts, n_hosts);
     if (rc == page_db_error_ok) {
-        rc = count_scheduled(view, counts, n_hosts);
+        rc = host_walk_all(&walk, host_walk_count);
     }
-    bool found = argc == 1;
     if (rc == page_db_error_ok) {
-        rc = list_hosts(view, counts, argc == 1 ? NULL : argv[1], &found);
+        rc = host_walk_all(&walk, print_host);
     }
-    free(counts);
-    if (rc == page_db_error_ok && !found) {
-        (void)fprintf(stderr, "ragno db: there is no host '%s'\n", argv[1]);
+    free(walk.counts);
+    if (rc == page_db_error_ok && !walk.found && walk.only != NULL) {
+        (void)fprintf(stderr, "ragno db: there is no host '%s'\n", walk.only);
         return EXIT_NEGATIVE;
     }
     return db_finish(view, rc);
