@@ -133,6 +133,8 @@ def choices(report, path):
     middle = times[len(times) // 2]
     report.equal("--since", sorted(row["time"] for row in rows(crawl, "--status", "all", "--since", middle)),
                  [t for t in times if t >= middle])
+    report.equal("--until, the rest", sorted(row["time"] for row in rows(crawl, "--status", "all", "--until", middle)),
+                 [t for t in times if t < middle])
     _out, said = export(crawl)
     report.check("the summary says how to go on", re.search(r"--since (\S+)\n", said), said)
     report.equal("nothing is new since then", rows(crawl, "--status", "all", "--since", re.search(r"--since (\S+)\n", said)[1]), [])

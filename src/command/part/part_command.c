@@ -1,7 +1,5 @@
 #include "command/part/part_command.h"
 
-#include <assert.h>
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +8,9 @@
 #include "base/core/hash.h"
 #include "base/memory/map.h"
 #include "command/text/text_export.h"
-#include "command/text/text_source.h"
 #include "command/text/text_places.h"
-#include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "crawl/input_file.h"
-#include "crawl/when.h"
 #include "store/archive/warc_load.h"
 
 /* ---- Part copy ---- */
@@ -157,7 +152,8 @@ static Result part_copy_judge(PartCopy *copy, const WarcRecord *record, bool *wa
 {
     const PartOptions *options = copy->options;
     TextCapture capture;
-    *wanted = record->date.us >= options->wanted.since.us && record->date.us < options->until.us &&
+    *wanted = record->date.us >= options->wanted.since.us &&
+              record->date.us < options->wanted.until.us &&
               text_choice_admits(options->wanted.choice, record->uri);
     if (!*wanted || options->where == NULL) {
         return RESULT_OK;
@@ -281,7 +277,7 @@ static Result open_copy(PartCopy *copy)
     buffer_init(&copy->info, BUFFER_NO_LIMIT);
     map_init(&copy->copied);
     copy->all = options->where == NULL && wanted->choice->n == 0 && wanted->since.us == INT64_MIN &&
-                options->until.us == INT64_MAX;
+                wanted->until.us == INT64_MAX;
     Result rc = text_filter_init(&copy->filter, options->where);
     rc = rc == RESULT_OK ? text_source_new(&copy->source, options->warc_directory, wanted) : rc;
     rc = rc == RESULT_OK ? warc_compressor_new(&copy->compressor, options->compression, 0) : rc;
@@ -327,94 +323,6 @@ Result part_copy(const PartOptions *options, const PartSink *sink, Progress *pro
     return rc;
 }
 
-/* ---- Part command ---- */
-
-static const char part_usage[] =
-    "  --url URL                captures of this URL; URL*: of all that begin so; repeatable\n"
-    "  --host HOST              captures of this host; .DOMAIN: of all below it; repeatable\n"
-    "  --since, --until TIME    captures of that time or later, or before it: 2026-01-31,\n"
-    "                           2026-01-31T12:00:00Z, 2d (ago)\n"
-    "  --where FILTER           captures that a filter expression matches (ragno check filter\n"
-    "                           --atoms)\n"
-    "  -q, --quiet              no summary\n";
-
-#define PART_OPTIONS 16u
-
-static int part_command_take(PartCommand *command, int argc, char **argv, const char *usage,
-                             const CommandOption *extra, size_t n_extra)
-{
-    const CommandOption both[] = {
-        {"since", 0, COMMAND_TAKE, .to = &command->part.wanted.since, .take = text_take_time},
-        {"until", 0, COMMAND_TAKE, .to = &command->part.until, .take = text_take_time},
-        {"url", 0, COMMAND_TAKE, .to = &command->choice, .take = text_take_url},
-        {"host", 0, COMMAND_TAKE, .to = &command->choice, .take = text_take_host},
-        {"where", 0, COMMAND_TEXT, .to = &command->where},
-        {"output", 'o', COMMAND_TEXT, .to = &command->output},
-        {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
-    CommandOption options[PART_OPTIONS];
-    size_t n = sizeof both / sizeof *both;
-    assert(n + n_extra <= PART_OPTIONS);
-    memcpy(options, both, sizeof both);
-    if (n_extra > 0) {
-        memcpy(options + n, extra, n_extra * sizeof *extra);
-    }
-    CommandLine line = {.command = "export",
-                        .usage = usage,
-                        .more = part_usage,
-                        .options = options,
-                        .n_options = n + n_extra,
-                        .words_least = 2,
-                        .words_most = 2};
-    int status = command_line_take(&line, argc, argv);
-    command->directory = status == 0 ? line.words[0] : NULL;
-    return status;
-}
-
-int part_command_parse(PartCommand *command, int argc, char **argv, const char *usage,
-                       const CommandOption *extra, size_t n_extra)
-{
-    *command = (PartCommand){
-        .part = {.wanted = {.since = {INT64_MIN},
-                            .status_first = 100,
-                            .status_last = 999,
-                            .max_body_bytes = (size_t)256 << 20},
-                 .until = {INT64_MAX}},
-    };
-    buffer_init(&command->warc_directory, BUFFER_NO_LIMIT);
-    command->part.wanted.choice = &command->choice;
-    int status = part_command_take(command, argc, argv, usage, extra, n_extra);
-    if (status != 0) {
-        return status;
-    }
-    status = command_filter("export", command->where, TEXT_FILTER_HAS, &command->filter);
-    command->part.where = command->filter;
-    if (status == 0 &&
-        buffer_printf(&command->warc_directory, "%s/warc", command->directory) != RESULT_OK) {
-        status = EXIT_INTERNAL;
-    }
-    command->part.warc_directory = buffer_string(&command->warc_directory);
-    return status;
-}
-
-void part_command_destroy(PartCommand *command)
-{
-    filter_delete(command->filter);
-    text_choice_destroy(&command->choice);
-    buffer_destroy(&command->warc_directory);
-}
-
-int part_command_status(Result rc, const TextCounts *counts)
-{
-    if (rc == RESULT_MEMORY || rc == RESULT_INTERNAL) {
-        (void)fprintf(stderr, "ragno export: %s\n", result_name(rc));
-        return EXIT_INTERNAL;
-    }
-    if (rc != RESULT_OK || counts->unreadable > 0) {
-        return EXIT_IO;
-    }
-    return counts->damaged > 0 ? EXIT_DIRECTORY : 0;
-}
-
 /* ---- `ragno export DIR warc` ---- */
 
 static const char warc_usage[] =
@@ -442,14 +350,17 @@ static void warc_export_summarize(const PartCounts *counts)
     (void)fputc('\n', stderr);
 }
 
-static int warc_export_run(PartCommand *command)
+static int warc_export_run(const TextExport *command)
 {
     OutputFile output;
     Progress progress;
     PartCounts counts = {.records = 0};
     size_t n = command->output == NULL ? 0 : strlen(command->output);
     bool zstd = n > 4 && strcmp(command->output + n - 4, ".zst") == 0;
-    command->part.compression = zstd ? WARC_ZSTD : WARC_GZIP;
+    PartOptions options = {.warc_directory = command->warc.text,
+                           .wanted = command->wanted,
+                           .where = command->filter,
+                           .compression = zstd ? WARC_ZSTD : WARC_GZIP};
     Result rc = output_file_open(&output, "export", command->output);
     if (rc != RESULT_OK) {
         return EXIT_IO;
@@ -457,22 +368,22 @@ static int warc_export_run(PartCommand *command)
     PartSink sink = {.context = &output, .write = warc_export_write_output};
     progress_begin(&progress, "export", "records", progress_is_wanted(command->output), stderr,
                    mono_now());
-    rc = part_copy(&command->part, &sink, &progress, &counts);
+    rc = part_copy(&options, &sink, &progress, &counts);
     rc = output_file_close(&output, rc);
     progress_end(&progress);
     if (!command->quiet && rc == RESULT_OK && !output.is_gone) {
         warc_export_summarize(&counts);
     }
-    return part_command_status(rc, &counts.source);
+    return text_export_status(rc, &counts.source);
 }
 
 int warc_export_main(int argc, char **argv)
 {
-    PartCommand command;
-    int status = part_command_parse(&command, argc, argv, warc_usage, NULL, 0);
+    TextExport command = {.wanted = {.status_first = 100, .status_last = 999}};
+    int status = text_export_parse(&command, argc, argv, warc_usage, NULL, 0);
     if (status == 0) {
         status = warc_export_run(&command);
     }
-    part_command_destroy(&command);
+    text_export_destroy(&command);
     return status == COMMAND_HELPED ? 0 : status;
 }

@@ -1,20 +1,3 @@
-/* Part command: the command line of `ragno export DIR warc` and `ragno export DIR wacz`.
- *
- * What: which part of an archive, and where it goes. A kind may have options of its own, with
- * PartExtra.
- * Owns: the filter and the choice.
- * Threads: main.
- * Errors: an exit status; standard error has a line. */
-#ifndef COMMAND_PART_PART_COMMAND_H
-#define COMMAND_PART_PART_COMMAND_H
-
-#include "crawl/command_line.h"
-#include "base/memory/buffer.h"
-#include "command/text/text_source.h"
-#include "crawl/progress.h"
-#include "parse/filter/filter.h"
-#include "store/warc/warc_compress.h"
-
 /* Part copy: records of a crawl's WARC files, copied as they are into one stream.
  *
  * What: a capture (response, revisit, resource) is copied when its URL, its time and the filter
@@ -30,11 +13,17 @@
  * were copied: 32 bytes each.
  * Threads: one.
  * Errors: those of the sink; RESULT_MEMORY; RESULT_IO: the folder cannot be read (reported). */
+#ifndef COMMAND_PART_PART_COMMAND_H
+#define COMMAND_PART_PART_COMMAND_H
+
+#include "command/text/text_source.h"
+#include "crawl/progress.h"
+#include "parse/filter/filter.h"
+#include "store/warc/warc_compress.h"
 
 typedef struct PartOptions {
     const char *warc_directory;
     TextWanted wanted;           /* since, choice; statuses do not count */
-    WallTime until;              /* captures before that time; INT64_MAX: all */
     const Filter *where;         /* borrowed; NULL: all */
     WarcCompression compression; /* of the stream */
 } PartOptions;
@@ -68,24 +57,5 @@ Result part_copy(const PartOptions *options, const PartSink *sink, Progress *pro
 /* Runs the command. Exit status: 0 also when `| head` has had enough; 2 usage; 3 a file cannot be
  * read or written; 17 records were damaged and passed over. */
 int warc_export_main(int argc, char **argv);
-
-typedef struct PartCommand {
-    const char *directory;
-    const char *output;
-    const char *where;
-    bool quiet;
-    TextChoice choice;
-    Filter *filter;
-    Buffer warc_directory;
-    PartOptions part; /* borrows from the others */
-} PartCommand;
-
-/* Reads the words behind "export": usage is the kind's part of the usage, extra its own options. 0,
- * COMMAND_HELPED, or the exit status after a complaint. part_command_destroy in every case. */
-int part_command_parse(PartCommand *command, int argc, char **argv, const char *usage,
-                       const CommandOption *extra, size_t n_extra);
-void part_command_destroy(PartCommand *command);
-/* The exit status of an export that ended so. */
-int part_command_status(Result rc, const TextCounts *counts);
 
 #endif

@@ -1,50 +1,44 @@
 #include "command/text/text_export.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory/file.h"
-#include "command/text/text_source.h"
-#include "page/tool/text_language.h"
 #include "command/text/text_run.h"
-#include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/when.h"
+#include "page/tool/text_language.h"
 
 #define MAX_BODY_BYTES ((size_t)256 << 20)
 /* A fetch that began before the last record was written may still be on its way to the archive. */
 #define LATE_US INT64_C(600000000)
 
 typedef struct TextCommand {
-    const char *directory;
-    const char *output;
-    const char *where;
-    bool quiet;
+    TextExport archive;
     bool no_language;
     TextRunOptions run;
-    TextChoice choice;
-    Filter *filter;
 } TextCommand;
+
+static const char text_export_usage[] =
+    "  --url URL                captures of this URL; URL*: of all that begin so; repeatable\n"
+    "  --host HOST              captures of this host; .DOMAIN: of all below it; repeatable\n"
+    "  --since, --until TIME    captures of that time or later, or before it: 2026-01-31,\n"
+    "                           2026-01-31T12:00:00Z, 2d (ago)\n"
+    "  --where FILTER           captures that a filter expression matches (ragno check filter\n"
+    "                           --atoms)\n"
+    "  -q, --quiet              no summary\n";
 
 static const char text_usage[] =
     "usage: ragno export DIR text [OPTION]...\n"
     "  --format jsonl|wet       JSON Lines (default), or WARC conversion records\n"
     "  --main                   only the main text: no navigation, header, footer\n"
-    "  --since TIME             captures of that time or later: 2026-01-31, "
-    "2026-01-31T12:00:00Z\n"
-    "  --url URL, --host HOST   only these, again and again; URL* is a beginning, and .DOMAIN "
-    "all\n"
-    "                           below a domain\n"
     "  --status N|N-N|all       HTTP statuses, default 200-299\n"
-    "  --where FILTER           pages that a filter expression matches (ragno check filter\n"
-    "                           --atoms)\n"
     "  --no-language            do not find out the language\n"
     "  --threads N              default: one for each processor\n"
-    "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n"
-    "  -q, --quiet              no summary\n";
+    "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n";
 
 static int text_export_complain(const char *what, const char *word)
 {
@@ -64,7 +58,7 @@ static int text_export_take_format(void *to, const char *value)
     return 0;
 }
 
-int text_take_time(void *to, const char *value)
+static int text_take_time(void *to, const char *value)
 {
     if (!warc_date_parse(warc_bytes(value, strlen(value)), to) &&
         when_parse(value, wall_now(), to) != RESULT_OK) {
@@ -98,7 +92,7 @@ static int text_export_take_status(void *to, const char *value)
     return 0;
 }
 
-int text_take_url(void *to, const char *value)
+static int text_take_url(void *to, const char *value)
 {
     return text_choice_add_url(to, value) == RESULT_OK
                ? 0
@@ -106,40 +100,78 @@ int text_take_url(void *to, const char *value)
                                       value);
 }
 
-int text_take_host(void *to, const char *value)
+static int text_take_host(void *to, const char *value)
 {
     return text_choice_add_host(to, value) == RESULT_OK
                ? 0
                : text_export_complain("--host: expected a host, or .DOMAIN, found", value);
 }
 
-/* 0, an exit status, or COMMAND_HELPED. */
-static int text_export_parse(TextCommand *command, int argc, char **argv)
+/* ---- what the exports of the archive share ---- */
+
+#define OPTIONS_MOST 16u
+
+static int text_export_take(TextExport *export, int argc, char **argv, const char *usage,
+                            const CommandOption *extra, size_t n_extra)
 {
-    TextWanted *wanted = &command->run.wanted;
-    uint64_t threads = command->run.threads;
-    const CommandOption options[] = {
-        {"format", 0, COMMAND_TAKE, .to = command, .take = text_export_take_format},
-        {"since", 0, COMMAND_TAKE, .to = &wanted->since, .take = text_take_time},
-        {"status", 0, COMMAND_TAKE, .to = wanted, .take = text_export_take_status},
-        {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
-        {"where", 0, COMMAND_TEXT, .to = &command->where},
-        {"output", 'o', COMMAND_TEXT, .to = &command->output},
-        {"url", 0, COMMAND_TAKE, .to = &command->choice, .take = text_take_url},
-        {"host", 0, COMMAND_TAKE, .to = &command->choice, .take = text_take_host},
-        {"main", 0, COMMAND_FLAG, .to = &command->run.pages.main_text},
-        {"no-language", 0, COMMAND_FLAG, .to = &command->no_language},
-        {"quiet", 'q', COMMAND_FLAG, .to = &command->quiet}};
+    const CommandOption all[] = {
+        {"since", 0, COMMAND_TAKE, .to = &export->wanted.since, .take = text_take_time},
+        {"until", 0, COMMAND_TAKE, .to = &export->wanted.until, .take = text_take_time},
+        {"url", 0, COMMAND_TAKE, .to = &export->choice, .take = text_take_url},
+        {"host", 0, COMMAND_TAKE, .to = &export->choice, .take = text_take_host},
+        {"where", 0, COMMAND_TEXT, .to = &export->where},
+        {"output", 'o', COMMAND_TEXT, .to = &export->output},
+        {"quiet", 'q', COMMAND_FLAG, .to = &export->quiet}};
+    CommandOption options[OPTIONS_MOST];
+    size_t n = sizeof all / sizeof *all;
+    assert(n + n_extra <= OPTIONS_MOST);
+    memcpy(options, all, sizeof all);
+    if (n_extra > 0) {
+        memcpy(options + n, extra, n_extra * sizeof *extra);
+    }
     CommandLine line = {.command = "export",
-                        .usage = text_usage,
+                        .usage = usage,
+                        .more = text_export_usage,
                         .options = options,
-                        .n_options = sizeof options / sizeof *options,
+                        .n_options = n + n_extra,
                         .words_least = 2,
                         .words_most = 2};
     int status = command_line_take(&line, argc, argv);
-    command->directory = status == 0 ? line.words[0] : NULL;
-    command->run.threads = (unsigned)threads;
+    export->directory = status == 0 ? line.words[0] : NULL;
     return status;
+}
+
+int text_export_parse(TextExport *export, int argc, char **argv, const char *usage,
+                      const CommandOption *extra, size_t n_extra)
+{
+    export->wanted.since.us = INT64_MIN;
+    export->wanted.until.us = INT64_MAX;
+    export->wanted.max_body_bytes = MAX_BODY_BYTES;
+    export->wanted.choice = &export->choice;
+    int status = text_export_take(export, argc, argv, usage, extra, n_extra);
+    if (status == 0) {
+        (void)file_path(&export->warc, "%s/warc", export->directory);
+        status = command_filter("export", export->where, TEXT_FILTER_HAS, &export->filter);
+    }
+    return status;
+}
+
+void text_export_destroy(TextExport *export)
+{
+    filter_delete(export->filter);
+    text_choice_destroy(&export->choice);
+}
+
+int text_export_status(Result rc, const TextCounts *counts)
+{
+    if (rc == RESULT_MEMORY || rc == RESULT_INTERNAL) {
+        (void)fprintf(stderr, "ragno export: %s\n", result_name(rc));
+        return EXIT_INTERNAL;
+    }
+    if (rc != RESULT_OK || counts->unreadable > 0) {
+        return EXIT_IO;
+    }
+    return counts->damaged > 0 ? EXIT_DIRECTORY : 0;
 }
 
 /* ---- what is said at the end ---- */
@@ -160,27 +192,12 @@ static void text_export_summarize(const TextCommand *command, const TextTotals *
     }
     if (counts->newest.us > 0) {
         WallTime next = {counts->newest.us + 1};
-        if (crawl_store_owner(command->directory) != 0 && started.us - LATE_US < next.us) {
+        if (crawl_store_owner(command->archive.directory) != 0 && started.us - LATE_US < next.us) {
             next.us = started.us - LATE_US;
         }
         (void)fprintf(stderr, "; what is new since then: --since %s", warc_date_format(next, text));
     }
     (void)fputc('\n', stderr);
-}
-
-static int text_export_status_of(Result rc, const TextCounts *counts)
-{
-    if (rc == RESULT_MEMORY) {
-        (void)fprintf(stderr, "ragno export: %s\n", result_name(rc));
-        return EXIT_INTERNAL;
-    }
-    if (rc != RESULT_OK) {
-        return EXIT_IO;
-    }
-    if (counts->unreadable > 0) {
-        return EXIT_IO;
-    }
-    return counts->damaged > 0 ? EXIT_DIRECTORY : 0;
 }
 
 static bool text_export_ends_with(const char *text, const char *suffix)
@@ -192,53 +209,51 @@ static bool text_export_ends_with(const char *text, const char *suffix)
 
 static int text_export_run(TextCommand *command)
 {
-    Path warc;
+    const TextExport *archive = &command->archive;
     TextRunOptions *options = &command->run;
-    options->warc_directory = file_path(&warc, "%s/warc", command->directory);
+    options->warc_directory = archive->warc.text;
+    options->wanted = archive->wanted;
+    options->where = archive->filter;
     options->pages.language = !command->no_language && text_language_load();
-    if (command->output != NULL) {
-        bool zstd = text_export_ends_with(command->output, ".zst");
-        options->writer.compressed = zstd || text_export_ends_with(command->output, ".gz");
+    if (archive->output != NULL) {
+        bool zstd = text_export_ends_with(archive->output, ".zst");
+        options->writer.compressed = zstd || text_export_ends_with(archive->output, ".gz");
         options->writer.compression = zstd ? WARC_ZSTD : WARC_GZIP;
     }
     WallTime started = wall_now();
     TextTotals totals = {.pages = 0};
     OutputFile output;
     Progress progress;
-    Result rc = output_file_open(&output, "export", command->output);
+    Result rc = output_file_open(&output, "export", archive->output);
     if (rc == RESULT_OK) {
-        progress_begin(&progress, "export", "pages", progress_is_wanted(command->output), stderr,
+        progress_begin(&progress, "export", "pages", progress_is_wanted(archive->output), stderr,
                        mono_now());
         rc = text_run(options, &output, &progress, &totals);
         rc = output_file_close(&output, rc);
         progress_end(&progress);
-        if (!command->quiet && rc == RESULT_OK && !output.is_gone) {
+        if (!archive->quiet && rc == RESULT_OK && !output.is_gone) {
             text_export_summarize(command, &totals, started);
         }
     }
-    return text_export_status_of(rc, &totals.counts);
+    return text_export_status(rc, &totals.counts);
 }
 
 int text_export_main(int argc, char **argv)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    TextCommand command = {
-        .run = {.threads = processors < 1 ? 1u : (unsigned)processors,
-                .wanted = {.since = {INT64_MIN},
-                           .status_first = 200,
-                           .status_last = 299,
-                           .max_body_bytes = MAX_BODY_BYTES}},
-    };
-    int status = text_export_parse(&command, argc, argv);
+    uint64_t threads = processors < 1 ? 1 : (uint64_t)processors;
+    TextCommand command = {.archive = {.wanted = {.status_first = 200, .status_last = 299}}};
+    const CommandOption own[] = {
+        {"format", 0, COMMAND_TAKE, .to = &command, .take = text_export_take_format},
+        {"status", 0, COMMAND_TAKE, .to = &command.archive.wanted, .take = text_export_take_status},
+        {"threads", 0, COMMAND_NUMBER, .to = &threads, .least = 1, .most = TEXT_THREADS_MAX},
+        {"main", 0, COMMAND_FLAG, .to = &command.run.pages.main_text},
+        {"no-language", 0, COMMAND_FLAG, .to = &command.no_language}};
+    int status = text_export_parse(&command.archive, argc, argv, text_usage, own, 5);
     if (status == 0) {
-        status = command_filter("export", command.where, TEXT_FILTER_HAS, &command.filter);
-    }
-    if (status == 0) {
-        command.run.where = command.filter;
-        command.run.wanted.choice = &command.choice;
+        command.run.threads = (unsigned)threads;
         status = text_export_run(&command);
     }
-    filter_delete(command.filter);
-    text_choice_destroy(&command.choice);
+    text_export_destroy(&command.archive);
     return status == COMMAND_HELPED ? 0 : status;
 }

@@ -12,13 +12,34 @@
 #ifndef COMMAND_TEXT_TEXT_EXPORT_H
 #define COMMAND_TEXT_TEXT_EXPORT_H
 
+#include "base/memory/file.h"
+#include "command/text/text_source.h"
+#include "crawl/command_line.h"
+
 /* argv: "export", DIR, "text" and options in any order. Returns the exit status. */
 int text_export_main(int argc, char **argv);
 
-/* For CommandOption.take, of the options that other exports of the archive have, too: of a
- * WallTime, and of a TextChoice. */
-int text_take_time(void *to, const char *value);
-int text_take_url(void *to, const char *value);
-int text_take_host(void *to, const char *value);
+/* The command line of an export of the archive: `ragno export DIR text`, `warc`, `wacz`.
+ *
+ * What: which part of the archive, and where it goes; each kind has options of its own beside
+ * these. Owns: the choice and the filter. */
+
+typedef struct TextExport {
+    const char *directory; /* of the crawl */
+    const char *output;    /* -o; NULL: standard output */
+    const char *where;
+    bool quiet;
+    Path warc;         /* folder of the archive */
+    TextWanted wanted; /* since, until, url, host; what else is wanted is the kind's */
+    TextChoice choice;
+    Filter *filter; /* NULL: all */
+} TextExport;
+
+/* 0, an exit status, or COMMAND_HELPED. extra: n_extra more rows. To be destroyed in any case. */
+int text_export_parse(TextExport *export, int argc, char **argv, const char *usage,
+                      const CommandOption *extra, size_t n_extra);
+void text_export_destroy(TextExport *export);
+/* The exit status of an export that ended so; errors of memory are told. */
+int text_export_status(Result rc, const TextCounts *counts);
 
 #endif

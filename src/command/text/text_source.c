@@ -531,8 +531,7 @@ static bool text_source_is_wanted(TextSource *s)
     if (record->date.us > s->counts.newest.us) {
         s->counts.newest = record->date;
     }
-    return record->date.us >= wanted->since.us &&
-           (wanted->until.us == 0 || record->date.us < wanted->until.us) &&
+    return record->date.us >= wanted->since.us && record->date.us < wanted->until.us &&
            (wanted->choice == NULL || text_choice_admits(wanted->choice, record->uri)) &&
            (is_rendered ? text_source_takes_rendered(s) : text_source_takes_answer(s));
 }

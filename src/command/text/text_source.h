@@ -101,7 +101,7 @@ bool text_rendered_has(const TextRendered *rendered, WarcBytes url, WallTime dat
 /* What is asked for. */
 typedef struct TextWanted {
     WallTime since;               /* captures of that time or later; INT64_MIN: all */
-    WallTime until;               /* captures before that time; 0: all */
+    WallTime until;               /* captures before that time; INT64_MAX: all */
     bool html_only;               /* no plain text */
     const TextChoice *choice;     /* borrowed; which URLs; NULL: all */
     const TextRendered *rendered; /* borrowed; NULL: conversions are passed over */

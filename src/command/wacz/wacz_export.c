@@ -18,8 +18,8 @@
 #include "base/memory/buffer.h"
 #include "base/memory/json_writer.h"
 #include "command/part/part_command.h"
+#include "command/text/text_export.h"
 #include "command/text/text_run.h"
-#include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_compress.h"
@@ -213,7 +213,7 @@ static Result wacz_index_write(WaczIndex *index, ZipWriter *zip)
 #define PACKAGE_NAME "datapackage.json"
 
 typedef struct WaczCommand {
-    PartCommand part;
+    TextExport archive;
     const char *title;
     const char *description;
     const char *main_page;
@@ -255,9 +255,12 @@ static Result write_archive(WaczCommand *command, Progress *progress)
                      .write = write_archive_bytes,
                      .index = wacz_export_add_line,
                      .filename = ARCHIVE_NAME};
-    command->part.part.compression = WARC_GZIP;
+    PartOptions options = {.warc_directory = command->archive.warc.text,
+                           .wanted = command->archive.wanted,
+                           .where = command->archive.filter,
+                           .compression = WARC_GZIP};
     Result rc = zip_writer_begin(command->zip, "archive/" ARCHIVE_NAME);
-    rc = rc == RESULT_OK ? part_copy(&command->part.part, &sink, progress, &command->counts) : rc;
+    rc = rc == RESULT_OK ? part_copy(&options, &sink, progress, &command->counts) : rc;
     rc = rc == RESULT_OK ? zip_writer_end(command->zip, &entry) : rc;
     return rc == RESULT_OK ? wacz_index_write(command->index, command->zip) : rc;
 }
@@ -280,17 +283,16 @@ static ssize_t write_cookie(void *cookie, const char *bytes, size_t length)
 static Result write_pages(WaczCommand *command, Progress *progress)
 {
     const ZipEntry *entry = NULL;
-    OutputFile output = {.command = "export", .path = command->part.output};
+    OutputFile output = {.command = "export", .path = command->archive.output};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    TextRunOptions options = {.warc_directory = command->part.part.warc_directory,
-                              .wanted = command->part.part.wanted,
+    TextRunOptions options = {.warc_directory = command->archive.warc.text,
+                              .wanted = command->archive.wanted,
                               .pages = {.main_text = command->main_text},
                               .writer = {.format = TEXT_WACZ_PAGES, .no_text = !command->text},
-                              .where = command->part.part.where,
+                              .where = command->archive.filter,
                               .threads = processors < 1 ? 1u : (unsigned)processors};
     options.wanted.status_first = 200;
     options.wanted.status_last = 299;
-    options.wanted.until = command->part.part.until;
     options.wanted.html_only = true;
     options.wanted.quiet = true;
     Result rc = zip_writer_begin(command->zip, "pages/pages.jsonl");
@@ -336,7 +338,7 @@ static Result put_package(const WaczCommand *command, Buffer *out)
     json_close(&json);
     json_string(&json, "wacz_version", "1.1.1");
     json_string(&json, "title",
-                command->title == NULL ? base_name(command->part.output) : command->title);
+                command->title == NULL ? base_name(command->archive.output) : command->title);
     if (command->description != NULL) {
         json_string(&json, "description", command->description);
     }
@@ -391,7 +393,7 @@ static Result write_package(WaczCommand *command)
 static Result wacz_export_write_all(WaczCommand *command)
 {
     Progress progress;
-    bool shown = progress_is_wanted(command->part.output);
+    bool shown = progress_is_wanted(command->archive.output);
     progress_begin(&progress, "export", "records", shown, stderr, mono_now());
     Result rc = write_archive(command, &progress);
     progress_end(&progress);
@@ -412,13 +414,13 @@ static int complain_file(const char *path, Result rc)
 static void wacz_export_summarize(const WaczCommand *command)
 {
     (void)fprintf(stderr, "ragno export: %s: %" PRIu64 " captures, %" PRIu64 " pages (%.1f MB)\n",
-                  command->part.output, command->counts.captures, command->pages.pages,
+                  command->archive.output, command->counts.captures, command->pages.pages,
                   1e-6 * (double)command->counts.bytes);
 }
 
 static int wacz_export_run(WaczCommand *command)
 {
-    const char *path = command->part.output;
+    const char *path = command->archive.output;
     assert(path != NULL); /* the caller has looked */
     command->now = wall_now();
     Result rc = zip_writer_open(&command->zip, path, command->now);
@@ -436,23 +438,23 @@ static int wacz_export_run(WaczCommand *command)
     if (rc != RESULT_OK) {
         (void)unlink(path);
         (void)complain_file(path, rc);
-    } else if (!command->part.quiet) {
+    } else if (!command->archive.quiet) {
         wacz_export_summarize(command);
     }
-    return part_command_status(rc, &command->counts.source);
+    return text_export_status(rc, &command->counts.source);
 }
 
 int wacz_export_main(int argc, char **argv)
 {
-    WaczCommand command = {.zip_result = RESULT_OK};
+    WaczCommand command = {.archive = {.wanted = {.status_first = 100, .status_last = 999}}};
     const CommandOption own[] = {{"title", 0, COMMAND_TEXT, .to = &command.title},
                                  {"description", 0, COMMAND_TEXT, .to = &command.description},
                                  {"main-page", 0, COMMAND_TEXT, .to = &command.main_page},
                                  {"text", 0, COMMAND_FLAG, .to = &command.text},
                                  {"main", 0, COMMAND_FLAG, .to = &command.main_text}};
-    int status = part_command_parse(&command.part, argc, argv, wacz_usage, own, 5);
+    int status = text_export_parse(&command.archive, argc, argv, wacz_usage, own, 5);
     command.text = command.text || command.main_text;
-    if (status == 0 && command.part.output == NULL) {
+    if (status == 0 && command.archive.output == NULL) {
         (void)fprintf(stderr, "ragno export: a WACZ file needs a name: '-o FILE.wacz'\n%s",
                       wacz_usage);
         status = EXIT_USAGE;
@@ -460,6 +462,6 @@ int wacz_export_main(int argc, char **argv)
     if (status == 0) {
         status = wacz_export_run(&command);
     }
-    part_command_destroy(&command.part);
+    text_export_destroy(&command.archive);
     return status == COMMAND_HELPED ? 0 : status;
 }
