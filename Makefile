@@ -196,8 +196,8 @@ DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light
         dante-server python3-cryptography valgrind
 # To build Debian packages and to look at them.
 DEPS_DEB := build-essential debhelper dpkg-dev debootstrap lintian
-# The browser of [render].
-DEPS_RENDER := chromium
+# The browser of [render], and what shows that it has no network.
+DEPS_RENDER := chromium strace
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
 DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
         postgresql-doc-15 python3-doc rust-doc python3-brotli python3-zstandard python3-cryptography

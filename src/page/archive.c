@@ -338,25 +338,6 @@ WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetc
     return made(group, rc, fetch->request.url);
 }
 
-/* How a page looks in a browser, under the name that replay programs give it. */
-static Result archive_record_picture(ArchiveRecorder *recorder, const FetchResult *fetch,
-                                     WarcGroup *group)
-{
-    const Buffer *picture = &fetch->rendering->picture;
-    Buffer uri;
-    buffer_init(&uri, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&uri, "urn:view:%s", fetch->request.url);
-    WarcResource record = {.uri = warc_bytes(buffer_string(&uri), uri.length),
-                           .started = fetch->cost.wall_start,
-                           .content_type = "image/jpeg",
-                           .block = warc_bytes(picture->data, picture->length)};
-    if (rc == RESULT_OK) {
-        rc = warc_record_resource(recorder->recorder, &record, group);
-    }
-    buffer_destroy(&uri);
-    return rc;
-}
-
 WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult *fetch)
 {
     WarcGroup *group = new_group();
@@ -376,9 +357,24 @@ WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult 
         rc = warc_record_metadata(recorder->recorder, url, warc_bytes(fields, strlen(fields)),
                                   group);
     }
-    if (rc == RESULT_OK && fetch->rendering->picture.length > 0) {
-        rc = archive_record_picture(recorder, fetch, group);
+    return made(group, rc, fetch->request.url);
+}
+
+WarcGroup *archive_record_picture(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    const Buffer *picture = &fetch->rendering->picture;
+    char *uri = NULL;
+    if (picture->length == 0 || asprintf(&uri, "urn:view:%s", fetch->request.url) < 0) {
+        return NULL;
     }
+    WarcGroup *group = new_group();
+    WarcResource record = {.uri = warc_bytes(uri, strlen(uri)),
+                           .started = fetch->cost.wall_start,
+                           .content_type = "image/jpeg",
+                           .block = warc_bytes(picture->data, picture->length)};
+    Result rc =
+        group == NULL ? RESULT_MEMORY : warc_record_resource(recorder->recorder, &record, group);
+    free(uri);
     return made(group, rc, fetch->request.url);
 }
 

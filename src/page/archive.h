@@ -82,6 +82,8 @@ WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetc
 /* The records of what a browser made of a page (FETCHED_RENDERED): the document as a conversion,
  * and how it was made; NULL when it cannot be stored (logged). */
 WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult *fetch);
+/* The record of a picture of it; NULL: there is none, or it cannot be stored. */
+WarcGroup *archive_record_picture(ArchiveRecorder *recorder, const FetchResult *fetch);
 /* Whether pages get a metadata record. */
 bool archive_wants_metadata(const Archive *archive);
 /* Adds a metadata record to the group of a page: how it was found, and of an HTML page its

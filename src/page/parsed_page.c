@@ -123,6 +123,7 @@ void parsed_page_delete(ParsedPage *page)
     if (page != NULL) {
         fetch_result_delete(page->fetch);
         archive_group_delete(page->archive.group);
+        archive_group_delete(page->archive.picture);
         free(page->verdict.question);
         free(page->links.external);
         free(page->about.etag);

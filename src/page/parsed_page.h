@@ -84,9 +84,10 @@ typedef struct ParsedVerdict {
 
 /* What the archive has of it. */
 typedef struct ParsedArchive {
-    WarcGroup *group; /* its records, or NULL */
-    char sha1[40];    /* "sha1:BASE32" of the payload, or "" */
-    bool appended;    /* the group is in a file of the archive */
+    WarcGroup *group;   /* its records, or NULL */
+    WarcGroup *picture; /* beside those of a document: what a browser shows of it, or NULL */
+    char sha1[40];      /* "sha1:BASE32" of the payload, or "" */
+    bool appended;      /* the group is in a file of the archive */
 } ParsedArchive;
 
 typedef struct ParsedPage {

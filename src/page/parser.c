@@ -565,6 +565,7 @@ static void parser_take_rendered(Parser *parser, ParsedPage *page)
     score_page(parser, page, type_text);
     if (parser->recorder != NULL && (page->verdict.refused_hooks & 1u << HOOK_STORE) == 0) {
         page->archive.group = archive_record_rendered(parser->recorder, fetch);
+        page->archive.picture = archive_record_picture(parser->recorder, fetch);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "parse/http/decode.h"
 #include "parse/http/http_header.h"
@@ -346,6 +347,52 @@ Result archive_source_date(ArchiveSource *source, const char *url, WallTime *dat
         }
     }
     return rc;
+}
+
+/* The value of the Cookie line of a request. */
+static Result source_take_cookies(WarcBytes request, Buffer *cookies)
+{
+    static const char name[] = "cookie:";
+    const char *end = request.bytes + request.length;
+    for (const char *line = request.bytes; line < end;) {
+        const char *lf = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((lf == NULL ? end : lf) - line);
+        if (length >= sizeof name && strncasecmp(line, name, sizeof name - 1) == 0) {
+            line += sizeof name - 1;
+            length -= sizeof name - 1;
+            size_t blanks = strspn(line, " ");
+            length -= blanks + (line[length - 1] == '\r');
+            bool is_masked = length >= 3 && memcmp(line + blanks, "***", 3) == 0;
+            return is_masked ? RESULT_OK : buffer_append(cookies, line + blanks, length);
+        }
+        line += length + 1;
+    }
+    return RESULT_OK;
+}
+
+void archive_source_cookies(ArchiveSource *source, const char *url, Buffer *cookies)
+{
+    CdxjCapture capture;
+    WarcReader *reader = NULL;
+    WarcRecord record;
+    Result rc = cdxj_newest(source->directory, url, strlen(url), true, &capture);
+    if (rc == RESULT_OK) {
+        rc = warc_reader_open_in(&reader, source->directory, capture.filename);
+    }
+    for (unsigned i = 0; i < 2 && rc == RESULT_OK; i++) { /* the request follows its answer */
+        if (i == 0) {
+            warc_reader_seek(reader, capture.offset);
+        }
+        rc = warc_reader_next(reader, &record);
+    }
+    if (rc == RESULT_OK && record.type == WARC_REQUEST && record.uri.length == strlen(url) &&
+        memcmp(record.uri.bytes, url, record.uri.length) == 0) {
+        rc = source_take_cookies(record.block, cookies);
+    }
+    if (rc != RESULT_OK) {
+        buffer_reset(cookies);
+    }
+    warc_reader_close(reader);
 }
 
 RenderVerdict archive_source_ask(void *context, const char *url, RenderAnswer *answer)

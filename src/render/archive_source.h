@@ -27,6 +27,10 @@ Result archive_source_put(ArchiveSource *source, const char *url, const RenderAn
 /* When the newest capture of a URL was made, and the id of its record (NULL: nobody asks).
  * RESULT_NOT_FOUND: there is none. */
 Result archive_source_date(ArchiveSource *source, const char *url, WallTime *date, WarcId *id);
+/* Appends the cookies that the newest capture of a URL was fetched with, "a=b; c=d", as its request
+ * record has them: what the host's jar held then. Nothing where they were not kept, or are masked
+ * (fetch.cookies, warc.mask_secrets). */
+void archive_source_cookies(ArchiveSource *source, const char *url, Buffer *cookies);
 /* RenderSource.ask; context is the ArchiveSource. RENDER_LACKING: it was never captured. */
 RenderVerdict archive_source_ask(void *source, const char *url, RenderAnswer *answer);
 /* Answers taken for one whose query differed. */

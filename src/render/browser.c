@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -312,9 +313,30 @@ static void browser_child_cuts_off(const BrowserChild *child)
     }
 }
 
+/* What render.memory and render.cpu_time, which are looked at now and then, would see too late.
+ * Stacks of threads count as data although they are hardly used. */
+static void browser_child_limit(void)
+{
+    static const struct {
+        int what;
+        rlim_t most;
+    } limits[] = {{RLIMIT_CORE, 0},
+                  {RLIMIT_DATA, (rlim_t)8 << 30},
+                  {RLIMIT_FSIZE, (rlim_t)1 << 30},
+                  {RLIMIT_NOFILE, 4096}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit limit = {0};
+        if (getrlimit((unsigned)limits[i].what, &limit) == 0 && limit.rlim_max > limits[i].most) {
+            limit = (struct rlimit){.rlim_cur = limits[i].most, .rlim_max = limits[i].most};
+            (void)setrlimit((unsigned)limits[i].what, &limit);
+        }
+    }
+}
+
 static void browser_child_main(const BrowserChild *child)
 {
     (void)setsid();
+    browser_child_limit();
     (void)browser_child_writes("/proc/self/oom_score_adj", OOM_FIRST);
     if (child->user != 0 &&
         (syscall(SYS_setgroups, 0, NULL) != 0 ||
@@ -477,6 +499,7 @@ void browser_stop(Browser *browser)
         while (waitpid(browser->pid, NULL, 0) < 0 && errno == EINTR) {
         }
         browser->pid = 0;
+        browser->n_processes = 0;
     }
     browser_close_all(&browser->in, 1);
     browser_close_all(&browser->out, 1);
@@ -572,13 +595,14 @@ static unsigned long long browser_field(const char *line, unsigned field)
 }
 
 /* Of /proc/PID/stat behind the name: state, parent, group, session, ..., and from the twelfth field
- * on the time in user and kernel mode, its own and that of the children it has waited for. */
-static void browser_add_use(const Browser *browser, const char *pid, BrowserUse *use)
+ * on the time in user and kernel mode, its own and that of the children it has waited for. False:
+ * it is none of the browser's. */
+static bool browser_add_use(const Browser *browser, const char *pid, BrowserUse *use)
 {
     char text[1024];
     const char *fields = browser_proc(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
     if (fields == NULL || browser_field(fields + 1, 3) != (unsigned long long)browser->pid) {
-        return;
+        return false;
     }
     unsigned long long ticks = 0;
     for (unsigned i = 11; i < 15; i++) {
@@ -592,20 +616,35 @@ static void browser_add_use(const Browser *browser, const char *pid, BrowserUse 
         use->memory_bytes +=
             resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
     }
+    return true;
 }
 
-BrowserUse browser_use(const Browser *browser)
+BrowserUse browser_use(Browser *browser)
 {
     BrowserUse use = {.memory_bytes = 0};
     DIR *all = browser->pid == 0 ? NULL : opendir("/proc");
     const struct dirent *entry = NULL;
+    browser->n_processes = 0;
     while (all != NULL && (entry = readdir(all)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
-            browser_add_use(browser, entry->d_name, &use);
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            browser_add_use(browser, entry->d_name, &use) &&
+            browser->n_processes < BROWSER_PROCESSES) {
+            browser->processes[browser->n_processes++] = (pid_t)strtol(entry->d_name, NULL, 10);
         }
     }
     if (all != NULL) {
         (void)closedir(all);
+    }
+    return use;
+}
+
+BrowserUse browser_use_again(Browser *browser)
+{
+    BrowserUse use = {.memory_bytes = 0};
+    for (unsigned i = 0; browser->pid != 0 && i < browser->n_processes; i++) {
+        char pid[24];
+        (void)snprintf(pid, sizeof pid, "%ld", (long)browser->processes[i]);
+        (void)browser_add_use(browser, pid, &use);
     }
     return use;
 }

@@ -31,12 +31,16 @@ typedef struct BrowserOptions {
     const char *user;    /* whom it runs as when this process is root's; "": root is refused */
 } BrowserOptions;
 
+#define BROWSER_PROCESSES 32u /* that are remembered */
+
 typedef struct Browser {
     pid_t pid; /* 0: there is none */
     int in;    /* messages to it */
     int out;
-    bool is_cut_off;  /* it has a network namespace of its own */
-    char folder[160]; /* of its profile; "": none */
+    bool is_cut_off;                    /* it has a network namespace of its own */
+    char folder[160];                   /* of its profile; "": none */
+    pid_t processes[BROWSER_PROCESSES]; /* those that browser_use has seen last */
+    unsigned n_processes;
 } Browser;
 
 /* What all processes of a browser take. */
@@ -64,6 +68,8 @@ Result browser_exchange(Browser *browser, const Buffer *out, size_t *written, Bu
                         MonoTime deadline);
 /* Measures; zero where nothing can be read. It looks at each process of the machine: for now and
  * then. */
-BrowserUse browser_use(const Browser *browser);
+BrowserUse browser_use(Browser *browser);
+/* The same of the processes that browser_use has seen last, which costs next to nothing. */
+BrowserUse browser_use_again(Browser *browser);
 
 #endif

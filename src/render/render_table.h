@@ -86,6 +86,7 @@ typedef struct RenderTotals {
     uint64_t cpu_ms;
     uint64_t refused;
     uint64_t lacking;
+    uint64_t near; /* answers whose query differed in clock or dice */
 } RenderTotals;
 
 /* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,

@@ -42,13 +42,21 @@ Result renderer_new(Renderer **renderer, const RendererOptions *options)
     return RESULT_OK;
 }
 
+/* What the browser has spent since this was asked last: for a page, for the way to it, or for its
+ * start. 0: it has ended. */
+static int64_t renderer_spent(Renderer *renderer)
+{
+    Browser *browser = &renderer->browser;
+    bool is_known = browser->n_processes > 0;
+    int64_t cpu = (is_known ? browser_use_again(browser) : browser_use(browser)).cpu_ms;
+    int64_t spent = cpu > renderer->cpu_of_browser ? cpu - renderer->cpu_of_browser : 0;
+    renderer->cpu_of_browser += spent;
+    renderer->totals.cpu_ms += spent;
+    return spent;
+}
+
 static void renderer_stop(Renderer *renderer)
 {
-    if (renderer->browser.pid != 0) {
-        int64_t cpu = browser_use(&renderer->browser).cpu_ms;
-        renderer->totals.cpu_ms +=
-            cpu > renderer->cpu_of_browser ? cpu - renderer->cpu_of_browser : 0;
-    }
     browser_stop(&renderer->browser);
     devtools_reset(&renderer->devtools);
     renderer->has_tab = false;
@@ -117,7 +125,6 @@ static Result renderer_start(Renderer *renderer)
         return rc;
     }
     renderer->totals.starts++;
-    renderer->tab.cpu_ms = 0;
     (void)devtools_begin(&renderer->devtools, "Browser.getVersion");
     rc = devtools_call(&renderer->devtools, mono_add_ms(mono_now(), RENDERER_START_MS), &result);
     if (rc == RESULT_OK && json_read_member(result, "product", &value)) {
@@ -167,8 +174,7 @@ static Result renderer_set_tab(Renderer *renderer)
 static Result renderer_open_tab(Renderer *renderer)
 {
     Devtools *devtools = &renderer->devtools;
-    renderer->tab = (RenderTab){
-        .devtools = devtools, .clock_ms = RENDERER_FIRST_CLOCK, .cpu_ms = renderer->tab.cpu_ms};
+    renderer->tab = (RenderTab){.devtools = devtools, .clock_ms = RENDERER_FIRST_CLOCK};
     json_bool(devtools_begin(devtools, "Target.createBrowserContext"), "disposeOnDetach", true);
     Result rc =
         renderer_ask(renderer, "browserContextId", renderer->context, sizeof renderer->context);
@@ -225,8 +231,6 @@ static void renderer_look(Renderer *renderer)
         return;
     }
     BrowserUse use = browser_use(&renderer->browser);
-    renderer->totals.cpu_ms += use.cpu_ms - renderer->cpu_of_browser;
-    renderer->cpu_of_browser = use.cpu_ms;
     if (use.memory_bytes > renderer->totals.memory_bytes) {
         renderer->totals.memory_bytes = use.memory_bytes;
     }
@@ -253,6 +257,7 @@ static Result renderer_prepare(Renderer *renderer)
     }
     if (rc == RESULT_OK && !renderer->has_tab) {
         rc = renderer_open_tab(renderer);
+        (void)browser_use(&renderer->browser); /* which processes it has by now */
     }
     return rc;
 }
@@ -286,6 +291,8 @@ Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderS
     renderer->pages_of_context++;
     renderer->pages_of_browser++;
     rc = rendering_run(&renderer->tab, &renderer->options.bounds, page, source, rendered);
+    int64_t spent = renderer_spent(renderer);
+    rendered->cpu_ms = spent > rendered->cpu_ms ? spent : rendered->cpu_ms;
     renderer->totals.pages++;
     renderer->totals.ends[rendered->end]++;
     renderer->devtools.listener = renderer_no_event;

@@ -7,17 +7,19 @@
 
 #include "base/core/hash.h"
 #include "base/memory/base64.h"
+#include "base/thread/log.h"
 #include "parse/http/http_header.h"
 #include "render/render_script.h"
 
 #define RENDERING_LOOK_MS   250   /* between two measurements of the browser */
 #define RENDERING_READ_MS   20000 /* for reading the document */
 #define RENDERING_RESCUE_MS 10000 /* for reading what there is of one that does not end */
-#define RENDERING_QUALITY   70    /* of a JPEG, of 100 */
 #define RENDERING_FRAMES    64
-#define RENDERING_URL_BYTES 8192              /* a longer URL is not asked for */
-#define RENDERING_PICTURE   ((size_t)8 << 20) /* in Base64; a larger one is left out */
+#define RENDERING_URL_BYTES 8192 /* a longer URL is not asked for */
 #define RENDERING_LISTS     ((size_t)256 << 10)
+#define RENDERING_PICTURE   ((size_t)16 << 20)
+#define RENDERING_QUALITY   60 /* of it, in percent */
+#define RENDERING_SHOOT_MS  10000
 
 typedef struct Rendering {
     RenderTab *tab;
@@ -257,14 +259,11 @@ static void rendering_ask(Rendering *rendering, JsonValue id)
 typedef enum RenderingWish { WISH_ASK, WISH_BLANK, WISH_NOTHING } RenderingWish;
 
 /* What a kind of request is worth to text and links. */
-static RenderingWish rendering_wish(JsonValue kind, const char *url, bool screenshot)
+static RenderingWish rendering_wish(const RenderBounds *bounds, JsonValue kind, const char *url)
 {
-    if (screenshot && (json_read_is(kind, "Image") || json_read_is(kind, "Font"))) {
-        return WISH_ASK;
-    }
-    static const char *const nothing[] = {
-        "Media",       "Font",           "TextTrack", "Manifest",           "Prefetch",
-        "EventSource", "SignedExchange", "Ping",      "CSPViolationReport", "Preflight"};
+    static const char *const nothing[] = {"Media",    "TextTrack",          "Manifest",
+                                          "Prefetch", "EventSource",        "SignedExchange",
+                                          "Ping",     "CSPViolationReport", "Preflight"};
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
         if (json_read_is(kind, nothing[i])) {
             return WISH_NOTHING;
@@ -274,6 +273,12 @@ static RenderingWish rendering_wish(JsonValue kind, const char *url, bool screen
     static const char icon[] = "/favicon.ico";
     if (json_read_is(kind, "Other") && length >= sizeof icon - 1 &&
         strcmp(url + length - (sizeof icon - 1), icon) == 0) {
+        return WISH_NOTHING;
+    }
+    if (bounds->wants_picture) {
+        return WISH_ASK;
+    }
+    if (json_read_is(kind, "Font")) {
         return WISH_NOTHING;
     }
     return json_read_is(kind, "Image") ? WISH_BLANK : WISH_ASK;
@@ -353,8 +358,7 @@ static void rendering_request(Rendering *rendering, JsonValue params)
         rendering_fail(rendering, id, "Aborted");
     } else {
         rendering->out->n_requests++;
-        RenderingWish wish =
-            rendering_wish(kind, rendering->url.data, rendering->bounds->screenshot);
+        RenderingWish wish = rendering_wish(rendering->bounds, kind, rendering->url.data);
         if (wish == WISH_BLANK) {
             rendering_blank(rendering, id);
         } else if (wish == WISH_NOTHING) {
@@ -491,10 +495,34 @@ static Result rendering_set_script(Rendering *rendering, MonoTime deadline)
     return rc;
 }
 
+/* The cookies that the page was fetched with. */
+static Result rendering_set_cookies(Rendering *rendering)
+{
+    const char *at = rendering->page->cookies == NULL ? "" : rendering->page->cookies;
+    Result rc = RESULT_OK;
+    while (*at != '\0' && rc == RESULT_OK) {
+        size_t length = strcspn(at, ";");
+        size_t name = strcspn(at, "=;");
+        if (name > 0 && name < length) {
+            JsonWriter *json = devtools_begin(rendering->devtools, "Network.setCookie");
+            json_text(json, "name", at, name);
+            json_text(json, "value", at + name + 1, length - name - 1);
+            json_string(json, "url", rendering->page->url);
+            rc = devtools_send(rendering->devtools);
+        }
+        at += length;
+        at += strspn(at, "; ");
+    }
+    return rc;
+}
+
 static Result rendering_navigate(Rendering *rendering, MonoTime deadline)
 {
     RenderTab *tab = rendering->tab;
     Result rc = rendering_set_script(rendering, deadline);
+    if (rc == RESULT_OK) {
+        rc = rendering_set_cookies(rendering);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -514,14 +542,14 @@ static Result rendering_navigate(Rendering *rendering, MonoTime deadline)
 }
 
 /* Looks at what the browser takes; false when that is too much. */
-static bool rendering_may_go_on(Rendering *rendering)
+static bool rendering_may_go_on(Rendering *rendering, int64_t cpu_before)
 {
     if (rendering->bounds->stop != NULL && atomic_load(rendering->bounds->stop)) {
         rendering->is_dead = true;
         return true;
     }
     BrowserUse use = browser_use(rendering->devtools->browser);
-    rendering->out->cpu_ms = use.cpu_ms - rendering->tab->cpu_ms;
+    rendering->out->cpu_ms = use.cpu_ms - cpu_before;
     if (use.memory_bytes > rendering->bounds->memory_bytes) {
         rendering->out->end = RENDER_MEMORY;
         return false;
@@ -538,6 +566,7 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
 {
     JsonValue message;
     JsonValue number;
+    int64_t cpu_before = browser_use_again(rendering->devtools->browser).cpu_ms;
     MonoTime look = mono_add_ms(mono_now(), RENDERING_LOOK_MS);
     while (!rendering->is_over && !rendering->is_dead) {
         Result rc = devtools_next(rendering->devtools, mono_earlier(deadline, look), &message);
@@ -554,7 +583,7 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
             return RESULT_TIMEOUT;
         }
         if (!mono_before(now, look)) {
-            if (!rendering_may_go_on(rendering)) {
+            if (!rendering_may_go_on(rendering, cpu_before)) {
                 return RESULT_TIMEOUT;
             }
             look = mono_add_ms(now, RENDERING_LOOK_MS);
@@ -714,23 +743,28 @@ static Result rendering_read(Rendering *rendering, MonoTime deadline)
     return rc;
 }
 
-/* How the page looks. What cannot be drawn, or is too large, is left out; the document counts. */
-static Result rendering_draw(Rendering *rendering, MonoTime deadline)
+/* A picture of what the page shows; it does without where that fails. */
+static void rendering_shoot(Rendering *rendering)
 {
     JsonValue result;
     JsonValue data;
     JsonWriter *json = devtools_begin(rendering->devtools, "Page.captureScreenshot");
     json_string(json, "format", "jpeg");
     json_integer(json, "quality", RENDERING_QUALITY);
-    Result rc = devtools_call(rendering->devtools, deadline, &result);
-    if (rc != RESULT_OK) {
-        return rc;
+    Result rc =
+        devtools_call(rendering->devtools, mono_add_ms(mono_now(), RENDERING_SHOOT_MS), &result);
+    buffer_reset(&rendering->body);
+    if (rc == RESULT_OK && json_read_member(result, "data", &data)) {
+        rc = json_read_text(data, &rendering->body);
     }
-    if (!json_read_member(result, "data", &data) ||
-        json_read_text(data, &rendering->out->picture) != RESULT_OK) {
+    if (rc == RESULT_OK) {
+        rc = base64_read(&rendering->out->picture, buffer_string(&rendering->body),
+                         rendering->body.length, BASE64_STANDARD);
+    }
+    if (rc != RESULT_OK) {
+        LOG_WARN("render", "no picture", "url=%s error=%s", rendering->page->url, result_name(rc));
         buffer_reset(&rendering->out->picture);
     }
-    return RESULT_OK;
 }
 
 /* A page that does not end: its script is stopped, and what there is of it is read, if it lets. */
@@ -772,8 +806,8 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
     if (rc == RESULT_OK) {
         rendered->end = rendering.has_main ? RENDER_SETTLED : RENDER_NOTHING;
         rc = rendering_read(&rendering, mono_add_ms(mono_now(), RENDERING_READ_MS));
-        if (rc == RESULT_OK && bounds->screenshot) {
-            rc = rendering_draw(&rendering, mono_add_ms(mono_now(), RENDERING_READ_MS));
+        if (rc == RESULT_OK && bounds->wants_picture) {
+            rendering_shoot(&rendering);
         }
     } else if (rc == RESULT_TIMEOUT) {
         rendering_rescue(&rendering);
@@ -781,9 +815,6 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
     if (rc != RESULT_OK && rc != RESULT_TIMEOUT) {
         rendered->end = RENDER_CRASHED;
     }
-    int64_t cpu_ms = browser_use(tab->devtools->browser).cpu_ms;
-    rendered->cpu_ms = cpu_ms > tab->cpu_ms ? cpu_ms - tab->cpu_ms : rendered->cpu_ms;
-    tab->cpu_ms = cpu_ms;
     free(rendering.lacked);
     buffer_destroy(&rendering.url);
     buffer_destroy(&rendering.word);

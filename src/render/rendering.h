@@ -9,7 +9,8 @@
  * the page is rendered again. The page's time is virtual: it starts when the page was fetched,
  * stands still while a request waits, and leaps from timer to timer, for RENDER_BUDGET_MS. With
  * seeded random numbers the same answers give the same document and the same requests.
- * Requests that no source is asked for: images (an empty picture), fonts and media (failed),
+ * Requests that no source is asked for: images (an empty picture) and fonts (failed), unless a
+ * picture of the page is wanted; media (failed),
  * anything but GET and HEAD, other schemes than http and https, a second document of the page
  * itself (its URL becomes a link), and what exceeds most_requests. Owns: nothing; a Rendered owns
  * its buffers. Threads: the browser's. Invariants: the source is asked nothing twice that it
@@ -78,13 +79,14 @@ typedef struct RenderBounds {
     uint64_t memory_bytes;   /* of all processes of the browser */
     unsigned most_requests;  /* of a page */
     size_t most_document;    /* bytes of the document, about */
-    bool screenshot;         /* of the page; its pictures and fonts are asked for, too */
+    bool wants_picture;      /* and so the pictures and fonts of the page */
     const atomic_bool *stop; /* ends the rendering as if it had crashed, soon; NULL: nobody does */
 } RenderBounds;
 
 typedef struct RenderPage {
     const char *url;
-    int64_t fetched_ms; /* unix time in milliseconds: the page's clock starts there */
+    int64_t fetched_ms;  /* unix time in milliseconds: the page's clock starts there */
+    const char *cookies; /* that its host had set by then: "a=b; c=d"; NULL: none */
 } RenderPage;
 
 typedef struct Rendered {
@@ -92,7 +94,7 @@ typedef struct Rendered {
     bool has_document;
     bool is_cut;     /* something of the document was left out for its length */
     Buffer document; /* HTML, UTF-8 */
-    Buffer picture;  /* a JPEG in Base64, when there is one */
+    Buffer picture;  /* JPEG; empty: none was wanted, or none could be taken */
     Buffer lacking;  /* URLs, a line each */
     Buffer onward;   /* URLs of documents that would have taken its place, a line each */
     Buffer refused;  /* "KIND WHAT", a line each, as far as there is room */
@@ -100,7 +102,7 @@ typedef struct Rendered {
     unsigned n_requests;
     unsigned n_refused[RENDER_REFUSALS];
     unsigned n_frames;
-    int64_t cpu_ms; /* of all processes since the page before was done, so a start counts, too */
+    int64_t cpu_ms;
 } Rendered;
 
 /* The tab that pages are rendered in. */
@@ -110,7 +112,6 @@ typedef struct RenderTab {
     char script[32];  /* number of the script that runs first; "": none yet */
     int64_t clock_ms; /* the browser's, as it stands */
     bool has_clock;   /* it was set */
-    int64_t cpu_ms;   /* that the browser had used when the last page was done */
 } RenderTab;
 
 void rendered_init(Rendered *rendered, size_t most_document);

@@ -549,8 +549,8 @@
     ROW(render, max_document, SIZE, int64_t, "8Mi", 1024, 67108864.0, NULL, 0, \
         "length of a rendered document; the rest is left out") \
     ROW(render, screenshot, WORD, int, "no", 0, 0, WORDS_TEXT(RENDER_SCREENSHOT_WORDS), 0, \
-        "a picture of each rendered page, as a resource record of urn:view:URL; pictures and fonts of " \
-        "the page are requisites then") \
+        "keep a picture of each rendered page (urn:view:URL in the archive); what the page shows " \
+        "besides text, pictures and fonts, is then fetched, too") \
     ROW(log, level, WORD, int, "info", 0, 0, WORDS_TEXT(LOG_LEVEL_WORDS), OPTION_LIVE, \
         "what goes into ragno.log") \
     ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, OPTION_LIVE, \

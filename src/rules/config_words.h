@@ -61,12 +61,12 @@ typedef enum ScorerWord { WORDS_ENUM(SCORER_WORDS) } ScorerWord;
     WORD(RENDER_MODE_OFF, "off") \
     WORD(RENDER_MODE_AUTO, "auto") \
     WORD(RENDER_MODE_ALWAYS, "always")
-/* What is kept of how a rendered page looks. */
+typedef enum RenderModeWord { WORDS_ENUM(RENDER_MODE_WORDS) } RenderModeWord;
+
 #define RENDER_SCREENSHOT_WORDS(WORD) \
     WORD(RENDER_SCREENSHOT_NO, "no") \
     WORD(RENDER_SCREENSHOT_JPEG, "jpeg")
 typedef enum RenderScreenshotWord { WORDS_ENUM(RENDER_SCREENSHOT_WORDS) } RenderScreenshotWord;
-typedef enum RenderModeWord { WORDS_ENUM(RENDER_MODE_WORDS) } RenderModeWord;
 
 #define SCHEDULE_MODE_WORDS(WORD) \
     WORD(SCHEDULE_ONCE, "once") \

@@ -5,6 +5,8 @@ rendering every page.
                                       the applications of the bed (render_bed.py): mean share, and median
     render.plain_rendered             share of the pages that need no browser and were rendered all the same
     render.beside, render.twice       requests in the server's log beside those of crawl.log; requisites fetched twice
+    render.breaches                   requests that the server had sooner than DELAY_MS after the one before to their host
+    render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
     render.over_always                CPU of ragno and browsers together, by that of render.mode = always
     render.cpu_s_per_page             of browsers, for a rendered page, all of its rounds and the starts
     render.over_browser               CPU of browsers for one rendering, by that of the same browser with a network
@@ -22,6 +24,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import crawls
@@ -33,6 +36,7 @@ RAGNO = f"{crawls.BUILD}/ragno"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 USER = ["-s", "render.user=nobody"] if os.geteuid() == 0 else []
 SETTLED_S, PATIENCE_S = 0.7, 8
+DELAY_MS = 40
 READ = "JSON.stringify([[...document.querySelectorAll('a[href]')].map(a => a.href), document.body.innerText])"
 
 
@@ -71,7 +75,7 @@ class Browser:
         target = self.call("Target.createTarget", url=url)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         last, since, end = None, time.monotonic(), time.monotonic() + PATIENCE_S
-        while time.monotonic() < end and time.monotonic() - since < SETTLED_S:
+        while last is None or (time.monotonic() < end and time.monotonic() - since < SETTLED_S):
             time.sleep(0.1)
             found = self.call("Runtime.evaluate", session, expression=READ)["result"].get("value")
             if found != last:
@@ -98,9 +102,49 @@ class Browser:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def is_mine(pid):
+    """Whether a process belongs to a browser of a crawl of this run: its profile is named after the crawl's process."""
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        found = re.search(rb"/ragno-render\.(\d+)\.", file.read())
+    if found is None:
+        return False
+    with open(f"/proc/{int(found[1])}/stat", encoding="latin-1") as file:
+        return int(file.read().rpartition(")")[2].split()[1]) == os.getpid()
+
+
+class Memory:
+    """What the browsers of the crawl take, not shared with anybody, in MiB; looked at twice a second."""
+
+    def __init__(self):
+        self.seen, self.ended = [], threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+
+    def watch(self):
+        page = os.sysconf("SC_PAGESIZE")
+        while not self.ended.wait(0.5):
+            total = 0
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    if is_mine(pid):
+                        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+                            _, resident, shared, *_ = map(int, file.read().split())
+                        total += (resident - shared) * page
+                except (OSError, ValueError):
+                    continue
+            self.seen += [total / 2**20] if total else []
+
+    def end(self):
+        self.ended.set()
+        self.thread.join()
+        quarter = max(1, len(self.seen) // 4)
+        return statistics.median(self.seen[:quarter]), statistics.median(self.seen[-quarter:]), max(self.seen)
+
+
 def crawl(bed, directory, mode):
     """CPU seconds of ragno and its browsers, and what report says of renderings."""
-    command = [RAGNO, "-d", directory, "-q", "-w", "0", "--ip-wait", "0", "-s", f"fetch.port_map=80:{bed.server.port}", "-s",
+    delay = f"{DELAY_MS if mode == 'auto' else 0}ms"
+    command = [RAGNO, "-d", directory, "-q", "-w", delay, "--ip-wait", delay, "-s", f"fetch.port_map=80:{bed.server.port}", "-s",
                "fetch.allow_addresses=127.0.0.0/8", "-s", f"render.mode={mode}", "-s", "render.share=100", *USER, *bed.seeds]
     code = subprocess.run(command, stdout=subprocess.DEVNULL, timeout=3600).returncode
     if code != 0:
@@ -152,6 +196,15 @@ def compare(bed, directory):
     return found_links, found_words, cpu_s
 
 
+def breaches(asked):
+    """asked: (time, host), as the server noted them before it answered."""
+    last, n = {}, 0
+    for at, host in asked:
+        n += host in last and at - last[host] < DELAY_MS / 1000
+        last[host] = at
+    return n
+
+
 def main():
     if BROWSER is None:
         render_bed.complain("no browser", "make deps-render")
@@ -159,7 +212,8 @@ def main():
     path = tempfile.mkdtemp()
     try:
         cpu, renders = crawl(bed, f"{path}/auto", "auto")
-        asked = collections.Counter(bed.asked)
+        asked = collections.Counter((host, path) for _, host, path in bed.asked)
+        crawls.put("render.breaches", breaches([(at, host) for at, host, _ in bed.asked]), f"of {len(bed.asked)} requests", 0)
         with open(f"{path}/auto/crawl.log", encoding="latin-1") as file:
             logged = collections.Counter(line.split()[3] for line in file if " ip:" in line and "mono:" in line)
         crawls.put("render.beside", sum(asked.values()) - sum(logged.values()), "requests", 0)
@@ -176,7 +230,11 @@ def main():
             crawls.put(f"render.{name}_recall_median", statistics.median(found), "share")
         crawls.put("render.browser_cpu_s", browser_s, "s for a page with a network", 4)
         crawls.put("render.over_browser", renders["cpu_ms"] / 1000 / max(1, renders["rounds"]) / browser_s, "times")
-        always, _ = crawl(bed, f"{path}/always", "always")
+        memory = Memory()
+        always, renders = crawl(bed, f"{path}/always", "always")
+        crawls.put("render.pages_always", renders["done"], "in a row", 0)
+        for name, value in zip(("first", "last", "most"), memory.end()):
+            crawls.put(f"render.memory_{name}", value, "MiB", 0)
         crawls.put("render.cpu", cpu, "s", 1)
         crawls.put("render.cpu_always", always, "s", 1)
         crawls.put("render.over_always", cpu / always, "times")

@@ -378,6 +378,27 @@ setTimeout(() => {{ document.getElementById('a').click(); document.getElementByI
         report.equal("and the canary heard nothing", listener.heard, 1)
 
 
+def traced(report, path):
+    """By the kernel's word: no process of a browser sends a byte to any network, or connects to one."""
+    if BROWSER is None or shutil.which("strace") is None:
+        return report.skip("traced", "chromium or strace is not installed: make deps-render")
+    page, trace = os.path.join(path, "page.html"), os.path.join(path, "trace")
+    with open(page, "w", encoding="ascii") as file:
+        file.write("<p>text<script>fetch('http://127.0.0.1:9/a').catch(() => 0); new Image().src = 'http://b.test/';"
+                   "navigator.sendBeacon('http://c.test/', 'x'); new Worker(URL.createObjectURL(new Blob(["
+                   "'new WebSocket(\"ws://127.0.0.1:9/\")'])))</script>")
+    result = run(["strace", "-f", "-qq", "-e", "trace=connect,sendto,sendmsg,sendmmsg,execve", "-o", trace, RAGNO, "check",
+                  "render", page, "http://a.test/", *USER], 300)
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        lines = file.read().splitlines()
+    report.check("the page is rendered, and the browser was traced", result.returncode == 0 and "text" in result.stdout and
+                 any("execve(" in line and "chrom" in line for line in lines), result.stderr)
+    # A datagram socket that is connected has sent nothing: so the browser asks the kernel for a route.
+    there = [line for line in lines if re.search(r"AF_INET6?\b", line)]
+    sent = [line for line in there if "connect(" not in line or re.search(r"(= 0|EINPROGRESS|ECONNREFUSED)", line)]
+    report.equal("nothing is sent to a network, and no route to one is found", sent, [])
+
+
 def verdicts(report, path):
     """ragno check page says which pages need a browser, and why."""
     for name, html, needs in (("app", "<div id=root></div><script src=a.js></script>", "yes"),
@@ -393,4 +414,4 @@ def verdicts(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(offline, refusals, leaves_nothing, hostile, canary, verdicts)
+    harness.main(offline, refusals, leaves_nothing, hostile, canary, traced, verdicts)

@@ -383,6 +383,43 @@ def pictures(report, path):
                 file.write(picture)
 
 
+def known(report, path):
+    """A page is rendered with the cookies that its host had set by then, an answer stands for one whose query differs in
+    a clock; a picture of it leaves its document as it is."""
+    if BROWSER is None:
+        return report.skip("known", "chromium is not installed: make deps-render")
+    host, directory = "127.9.8.1", os.path.join(path, "crawl")
+    red = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='9' height='9' fill='red'/></svg>"
+    script = ("fetch('/data.json?_=' + Date.now()).then(r => r.text()).then(t => { document.getElementById('root').innerHTML ="
+              " '<p>' + document.cookie + ' ' + t + '<img src=/red.svg>' })")
+    pages = {"/": ("text/html", f"<p>{'words ' * 600}<a href=/app>app</a><a href='/data.json?_=1234567890123'>data</a>"),
+             "/app": ("text/html", "<div id=root></div><script src=/app.js></script>"),
+             "/app.js": ("text/javascript", script), "/data.json": ("text/plain", "dataword"),
+             "/red.svg": ("image/svg+xml", red)}
+    asked = []
+
+    def answer(_, place):
+        asked.append(place)
+        kind, text = pages.get(place.split("?")[0], (None, ""))
+        cookie = {"Set-Cookie": "jar=kept; Path=/"} if place == "/" else {}
+        return (404, {}, b"not here") if kind is None else (200, {"Content-Type": kind, **cookie}, text.encode())
+    with Site({}) as site:
+        site.server.__exit__()
+        site.server = type(site.server)(answer)
+        result = crawl(site, directory, [f"http://{host}/"], "-s", "render.mode=auto", "-s", "render.screenshot=jpeg", "-s",
+                       "fetch.cookies=yes", "-s", "warc.mask_secrets=no", *USER)
+    report.equal("the crawl ends", result.returncode, 0)
+    text = texts_of(directory).get(f"http://{host}/app", "")
+    report.equal("the cookie of an earlier page, and the answer of another clock", text.split(), ["jar=kept", "dataword"])
+    report.equal("which was asked for once", [p for p in asked if p.startswith("/data")], ["/data.json?_=1234567890123"])
+    renders = json.loads(run([RAGNO, "report", directory, "--json"]).stdout)["renders"]
+    report.check("and is counted", renders["near"] > 0, renders)
+    report.check("what the page shows is fetched", "/red.svg" in asked, asked)
+    report.equal("one picture of it is in the archive", list(pictures_of(directory)), [f"urn:view:http://{host}/app"])
+    verify = run([RAGNO, "verify", directory])
+    report.check("archive and database agree", verify.returncode == 0, verify.stdout)
+
+
 def agents(report, path):
     """In a cluster the agent that fetched a page renders it; what belongs to another agent's host is handed over as a
     link is, and refused in the page by name. Each URL is fetched once by all of them together."""
@@ -444,4 +481,4 @@ def refused(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(automatic, told, killed, offline, hostile_crawl, chosen, pictures, agents, refused)
+    harness.main(automatic, told, killed, offline, hostile_crawl, chosen, pictures, known, agents, refused)

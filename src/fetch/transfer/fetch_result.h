@@ -147,12 +147,13 @@ typedef struct FetchRendering {
     uint32_t requests;
     uint32_t lacking;
     uint32_t refused;
+    uint32_t near; /* answers of a URL whose query differed */
     uint32_t cpu_ms;
     uint32_t text_bytes; /* of the document, about */
     char *lacks;         /* URLs without an answer, a line each; owned, as the next two */
     char *onward;        /* URLs of documents that would have taken its place, a line each */
     char *fields;        /* application/warc-fields: browser, rounds, what was refused */
-    Buffer picture;      /* a JPEG of the page; empty: none */
+    Buffer picture;      /* of what a browser shows, JPEG; empty: none */
     unsigned char source[FETCH_RECORD_BYTES]; /* id of the record of the answer it was made of */
 } FetchRendering;
 

@@ -268,6 +268,9 @@ static Result archive(Batch *batch, ParsedPage *page)
     }
     if (!page->archive.appended) {
         Result rc = archive_append(files, page->archive.group);
+        if (rc == RESULT_OK && page->archive.picture != NULL) {
+            rc = archive_append(files, page->archive.picture);
+        }
         if (rc != RESULT_OK) {
             return rc;
         }

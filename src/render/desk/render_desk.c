@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/base64.h"
 #include "base/memory/map.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
@@ -236,6 +235,8 @@ typedef struct DeskPage {
     unsigned status;
     PageVerdict verdict; /* of the answer */
     Buffer header;       /* of the document, as an answer would have it */
+    Buffer cookies;      /* of the host, when the page was fetched */
+    uint64_t near;       /* answers whose query differed */
 } DeskPage;
 
 /* What the page's header forbids holds for its document. */
@@ -278,6 +279,7 @@ static Result desk_load(DeskThread *self, DeskPage *page)
         return RESULT_NOT_FOUND;
     }
     page_verdict_judge(answer.body, answer.length, &page->verdict);
+    archive_source_cookies(self->source.archive, url, &page->cookies);
     return desk_make_header(page, &answer);
 }
 
@@ -302,9 +304,9 @@ static Result desk_tell(DeskThread *self, const DeskPage *page)
     buffer_reset(&self->text);
     Result rc = buffer_printf(&self->text,
                               "rendered-by: %s\r\nrendered-rounds: %u\r\nrendered-end: %s\r\n"
-                              "rendered-requests: %u\r\n",
+                              "rendered-requests: %u\r\nrendered-near: %" PRIu64 "\r\n",
                               renderer_product(self->renderer), page->job.job.rounds + 1u,
-                              render_end_name(rendered->end), rendered->n_requests);
+                              render_end_name(rendered->end), rendered->n_requests, page->near);
     const struct {
         const char *name;
         const Buffer *list;
@@ -338,6 +340,7 @@ static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, in
         free(made);
         return NULL;
     }
+    buffer_init(&made->picture, BUFFER_NO_LIMIT);
     page_verdict_judge(buffer_string(&rendered->document), rendered->document.length, &verdict);
     made->rounds = (uint8_t)(page->job.job.rounds + 1);
     made->end = (uint8_t)rendered->end;
@@ -347,15 +350,13 @@ static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, in
                      verdict.links > page->verdict.links;
     made->requests = rendered->n_requests;
     made->lacking = rendered->n_lacking;
+    made->near = (uint32_t)page->near;
     made->refused = desk_refusals(rendered);
     made->cpu_ms = (uint32_t)cpu_ms;
     made->text_bytes = (uint32_t)verdict.text_bytes;
     made->lacks = strdup(buffer_string(&rendered->lacking));
     made->onward = strdup(buffer_string(&rendered->onward));
     made->fields = strdup(buffer_string(&self->text));
-    buffer_init(&made->picture, BUFFER_NO_LIMIT);
-    (void)base64_read(&made->picture, buffer_string(&rendered->picture), rendered->picture.length,
-                      BASE64_STANDARD); /* one that cannot be read is left out */
     memcpy(made->source, page->record.bytes, sizeof made->source);
     return made;
 }
@@ -383,6 +384,10 @@ static FetchResult *desk_result(DeskThread *self, DeskPage *page, int64_t cpu_ms
         rc = buffer_append(&result->answer.body, buffer_string(&self->rendered.document),
                            self->rendered.document.length);
     }
+    if (rc == RESULT_OK && result->rendering != NULL) {
+        rc = buffer_append(&result->rendering->picture, buffer_string(&self->rendered.picture),
+                           self->rendered.picture.length);
+    }
     const FetchRendering *made = result->rendering;
     if (rc != RESULT_OK || made == NULL || made->lacks == NULL || made->onward == NULL ||
         made->fields == NULL || result->request.url == NULL) {
@@ -393,14 +398,18 @@ static FetchResult *desk_result(DeskThread *self, DeskPage *page, int64_t cpu_ms
 }
 
 /* Renders the page; a browser that it ends is replaced, and it has another try. */
-static Result desk_render(DeskThread *self, const DeskPage *page, int64_t *cpu_ms)
+static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
 {
-    RenderPage what = {.url = buffer_string(&self->url), .fetched_ms = page->fetched.us / 1000};
+    RenderPage what = {.url = buffer_string(&self->url),
+                       .fetched_ms = page->fetched.us / 1000,
+                       .cookies = buffer_string(&page->cookies)};
     RenderSource source = {.ask = crawl_source_ask, .context = &self->source};
     Result rc = RESULT_OK;
     bool is_lost = true;
     for (unsigned i = 0; i < DESK_TRIES && rc == RESULT_OK && is_lost; i++) {
+        uint64_t near = archive_source_near(self->source.archive);
         rc = renderer_render(self->renderer, &what, &source, &self->rendered);
+        page->near = archive_source_near(self->source.archive) - near;
         is_lost = rc == RESULT_OK &&
                   (self->rendered.end == RENDER_CRASHED || self->rendered.end == RENDER_MEMORY);
         *cpu_ms += rc == RESULT_OK ? self->rendered.cpu_ms : 0;
@@ -421,6 +430,7 @@ static void desk_page(DeskThread *self, const DeskJob *job)
     int64_t cpu_ms = 0;
     FetchResult *result = NULL;
     buffer_init(&page.header, (size_t)1 << 20);
+    buffer_init(&page.cookies, (size_t)1 << 20);
     thread_step("reading");
     Result rc = desk_load(self, &page);
     bool is_passed = rc == RESULT_OK && desk_is_passed(self->desk, job);
@@ -451,6 +461,7 @@ static void desk_page(DeskThread *self, const DeskJob *job)
         desk_give_back(self->desk, job->page);
     }
     buffer_destroy(&page.header);
+    buffer_destroy(&page.cookies);
 }
 
 static void *desk_main(void *argument)
@@ -475,8 +486,8 @@ static RendererOptions desk_renderer_options(RenderDesk *desk, const Config *con
                    .cpu_ms = config->render_cpu_time,
                    .memory_bytes = (uint64_t)config->render_memory,
                    .most_requests = (unsigned)config->render_most_requisites,
-                   .screenshot = config->render_screenshot == RENDER_SCREENSHOT_JPEG,
                    .most_document = (size_t)config->render_max_document,
+                   .wants_picture = config->render_screenshot == RENDER_SCREENSHOT_JPEG,
                    .stop = &desk->stop},
         .pages_per_context = (unsigned)config->render_pages_per_context};
 }

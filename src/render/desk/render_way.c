@@ -147,6 +147,7 @@ static Result way_job(RenderWay *way, Batch *batch, const FetchResult *fetch, Re
     job->n_requisites = 0;
     totals->rounds += !rendering->is_passed;
     totals->cpu_ms += rendering->cpu_ms;
+    totals->near += rendering->near;
     return RESULT_OK;
 }
 

@@ -479,6 +479,7 @@ static void tell_renders(Telling *tell)
     tell_number(tell, "links", "links that only documents had", renders->links);
     tell_number(tell, "unanswered", "requests without an answer", renders->lacking);
     tell_number(tell, "refused", "requests that were refused", renders->refused);
+    tell_number(tell, "near", "answers whose query differed in clock or dice", renders->near);
     tell_number(tell, "cpu_ms", "CPU time of browsers, ms", renders->cpu_ms);
     report_object_end(tell->to);
 }
