@@ -278,9 +278,10 @@ counts: $(OUT)/counts
 spec:
 	@doc/spec/run
 
-## make mutants         the same, and what each model needs is taken away and must be missed
+## make mutants         the same, and what each model, and the simulated cluster, needs is taken away and must be missed
 mutants:
 	@MUTANTS=yes doc/spec/run
+	@$(MAKE) --no-print-directory integration T=cluster_sim:mutations
 
 ## make demo            crawls a few thousand pages of the synthetic web, on this machine alone
 demo: all $(OUT)/web

@@ -23,12 +23,12 @@
  *     needed, only that clocks run equally fast within LEASE_DRIFT.
  *  2. An arbiter grants an address again when it was released, or when so much time has passed
  *     that the last fetch has ended in any case (lease_busy_ms).
- *  3. An arbiter grants nothing while it does not know the cluster table to be the newest
- *     (confirm_ms), and nothing for lease_rest_ms after it began or was given the address by a
- *     table, since it does not know what was granted before. One that every other agent has told
- *     what it holds rests for the delay alone: each of these has the same table, no former process
- *     of it can hold anything, and believes no grant of the arbiter's former process, nor of a
- *     former arbiter, from then on (cluster/desk/lease_desk.h).
+ *  3. (doc/spec/leases.pml has all of this as a model.) An arbiter grants nothing while it does not
+ * know the cluster table to be the newest (confirm_ms), and nothing for lease_rest_ms after it
+ * began or was given the address by a table, since it does not know what was granted before. One
+ * that every other agent has told what it holds rests for the delay alone: each of these has the
+ * same table, no former process of it can hold anything, and believes no grant of the arbiter's
+ * former process, nor of a former arbiter, from then on (cluster/desk/lease_desk.h).
  *  4. Messages may be lost, repeated, late and out of order: nothing of this depends on them but
  *     progress.
  * Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
@@ -46,6 +46,7 @@ typedef struct LeaseRules {
     int64_t fetch_ms;   /* the longest that a fetch takes once it has begun */
     int64_t delay_ms;   /* between two fetches from an address */
     int64_t confirm_ms; /* how long a look at the cluster table is good for */
+    int64_t stale_ms;   /* a look may show what the table was so long before it began */
 } LeaseRules;
 
 #define LEASE_DRIFT 5000 /* clocks differ by less than this part: 2 in 10 000 */
