@@ -23,7 +23,6 @@
 #include "command/rank.h"
 #include "command/report_command.h"
 #include "command/schedule_command.h"
-#include "command/status_command.h"
 #include "command/top/top.h"
 #include "command/verify/verify.h"
 #include "command/why_command.h"

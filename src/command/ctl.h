@@ -9,4 +9,11 @@
 
 int ctl_main(int argc, char **argv);
 
+/* `ragno status DIR [--json]`: the last status of a running or stopped crawl.
+ *
+ * What: prints DIR/status.json, and whether the crawl that wrote it is still running.
+ * Threads: main. */
+
+int status_main(int argc, char **argv);
+
 #endif

@@ -18,6 +18,7 @@
 
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/ingest_writer.h"
+#include "ingest/batch/ingest_batch.h"
 
 typedef struct Ingest Ingest;
 
@@ -61,5 +62,14 @@ void ingest_delete(Ingest *ingest);
 const CrawlTotals *ingest_totals(const Ingest *ingest);
 /* Adds this run's time and CPU to the saved totals; after ingest_stop. */
 Result ingest_save_times(Ingest *ingest, uint64_t elapsed_ms, uint64_t cpu_ms);
+
+/* Sieve chore: merges the links that wait in the sieve (frontier/sieve/sieve.h).
+ *
+ * What: a merge looks up millions of links in one sweep, a piece in each transaction; new URLs are
+ * scheduled as those of a batch are (ingest/page/ingest_new_url.h).
+ * Owns: nothing; borrows the sieve, which must outlive the ingest thread.
+ * Threads: ingest. */
+
+IngestChore sieve_chore(IngestSieve *sieve);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "crawl/web/web_guard.h"
+#include "crawl/web/web.h"
 #include "rules/listen_address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

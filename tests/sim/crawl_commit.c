@@ -10,7 +10,7 @@
 
 #include "base/core/hash.h"
 #include "ingest/batch/ingest_batch.h"
-#include "ingest/chore/sieve_chore.h"
+#include "ingest/ingest.h"
 #include "ingest/page/page_way.h"
 #include "store/tables/host_table.h"
 

@@ -20,7 +20,7 @@
 #include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
-#include "rules/scope/url_regex.h"
+#include "rules/scope/url_lists.h"
 
 typedef enum ForgetKind { FORGET_HOST, FORGET_URL, FORGET_REGEX } ForgetKind;
 

@@ -12,10 +12,9 @@
  *   POST /control                    a line of words as ragno ctl takes; control.web_write
  *
  * What: answers; it knows of the crawl only what the control socket, the database and the logs tell
- * everybody else. Whoever asks is judged by web_guard.h; all changes are logged with who and what.
- * Owns: its socket, its threads, the token.
- * Threads: main opens and closes it; libmicrohttpd's thread runs the rest. It is closed after the
- * desk, so that it waits for nobody.
+ * everybody else. Whoever asks is judged (web_guard_host and the like); all changes are logged with
+ * who and what. Owns: its socket, its threads, the token. Threads: main opens and closes it;
+ * libmicrohttpd's thread runs the rest. It is closed after the desk, so that it waits for nobody.
  * Invariants: memory is bounded: WEB_CLIENTS connections, WEB_BODY_BYTES of a request's body. What
  * is shown comes from this host alone: the Content-Security-Policy allows nothing else.
  * Errors: a crawl whose page cannot be opened goes on without it; the log says why. */
@@ -23,6 +22,7 @@
 #define CRAWL_WEB_WEB_H
 
 #include <stddef.h>
+#include <stdbool.h>
 
 #include "base/memory/buffer.h"
 #include "crawl/crawl_store.h"
@@ -66,5 +66,24 @@ typedef struct Web Web;
 Result web_open(Web **web, const Config *config, const CrawlStore *store);
 /* NULL is allowed. */
 void web_close(Web *web);
+
+/* Web guard: who may ask the status page for what.
+ *
+ *   Host            names this machine: a page of another site that has its name resolved to
+ *                   127.0.0.1 (DNS rebinding) sends its own name, and is refused
+ *   Origin          a script of another site says where it is from, and is refused
+ *   Authorization   changing anything needs "Bearer TOKEN"
+ *
+ * What: judges each header by itself. Headers are as they came, from anybody.
+ * Threads: any; pure. */
+
+/* Whether a Host header (with port or without) is localhost, a loopback address, or one of names,
+ * which are separated by commas and blanks. The port may be any: a forwarder has its own. */
+bool web_guard_host(const char *host, const char *names);
+/* Whether an Origin header is of the page itself, which was asked for as host. */
+bool web_guard_origin(const char *origin, const char *host);
+/* Whether an Authorization header holds the token. The time it takes does not depend on how much
+ * of it is right. */
+bool web_guard_token(const char *authorization, const char *token);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/temporary_file.h"
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "parse/http/http_header.h"
 

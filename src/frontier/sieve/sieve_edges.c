@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/core/temporary_file.h"
+#include "base/memory/file.h"
 #include "store/format/page_links.h"
 
 #define FIRST        ((size_t)1 << 10) /* edges */

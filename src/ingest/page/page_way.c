@@ -10,7 +10,6 @@
 #include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/ingest_new_url.h"
-#include "ingest/revisit/linked_feeds.h"
 #include "ingest/revisit/revisits.h"
 #include "page/parsed_page.h"
 #include "parse/host/authority.h"
@@ -18,6 +17,52 @@
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/host_table.h"
+#include "parse/html/html.h"
+
+/* Linked feeds: how many of the feeds that pages link are followed.
+ *
+ * What: with scope.sitemaps a parsing thread keeps the first feed of each page (LINK_FEED). Where
+ * each page has a feed of its own, of its comments for example, those are as many as the pages, and
+ * say little that the feed of the site does not. So the pages of a host bring
+ * limits.feeds_per_host feeds into the crawl, those that are found first, on whichever host the
+ * feeds are; links to further ones are dropped. A feed at a host that is out of scope never comes
+ * here: it was refused as any link is.
+ * Owns: nothing. Threads: ingest, inside the batch's transaction. */
+static Result linked_feeds_is_admitted(Batch *batch, const ParsedPage *page, const char *url,
+                                       bool *admitted)
+{
+    uint64_t feed = hash_64(url, strlen(url), 0);
+    return feed_table_admit(batch->store->feeds, batch->txn, page->fetch->host.id, feed,
+                            (size_t)batch->limits.feeds_per_host, admitted);
+}
+
+static Result linked_feeds_drop(Batch *batch, ParsedPage *page)
+{
+    size_t kept = 0;
+    Result rc = RESULT_OK;
+    if (batch->store->feeds == NULL || page->links.kinds == NULL) {
+        return RESULT_OK;
+    }
+    for (size_t i = 0; i < page->links.n; i++) {
+        bool admitted = true;
+        const char *url = page->links.list[i].url;
+        if (rc == RESULT_OK && link_kind_of_byte(page->links.kinds[i]) == LINK_FEED) {
+            rc = linked_feeds_is_admitted(batch, page, url, &admitted);
+        }
+        if (!admitted) {
+            batch->totals.refused[REFUSED_FEEDS]++;
+            crawl_log_skipped(batch->log, url, strlen(url), refusal_status(REFUSED_FEEDS),
+                              "limits.feeds_per_host", -1, page->fetch->request.url);
+            continue;
+        }
+        if (kept < i) {
+            parsed_page_move_link(page, kept, i);
+        }
+        kept++;
+    }
+    page->links.n = kept;
+    return rc;
+}
 
 /* ---- Spelling ---- */
 

@@ -9,8 +9,7 @@
 
 #include "base/core/hash.h"
 #include "parse/url/url.h"
-#include "rules/scope/domain_set.h"
-#include "rules/scope/url_regex.h"
+#include "rules/scope/url_lists.h"
 
 #define REGEX_WORD   "regex:"
 #define REGEX_LENGTH (sizeof REGEX_WORD - 1)

@@ -7,8 +7,7 @@
 #include "parse/host/authority.h"
 #include "parse/host/port_set.h"
 #include "rules/scope/denials.h"
-#include "rules/scope/domain_set.h"
-#include "rules/scope/url_regex.h"
+#include "rules/scope/url_lists.h"
 
 /* ---- Refusal ---- */
 

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/core/temporary_file.h"
 #include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "store/cdxj/surt.h"

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/core/temporary_file.h"
+#include "base/memory/file.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

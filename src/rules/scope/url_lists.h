@@ -4,13 +4,15 @@
  * is asked for, however large the set is.
  * Owns: its copies of the names.
  * Threads: readers any; the set is filled by one thread before. */
-#ifndef RULES_DOMAIN_SET_H
-#define RULES_DOMAIN_SET_H
+#ifndef RULES_SCOPE_URL_LISTS_H
+#define RULES_SCOPE_URL_LISTS_H
 
 #include <stddef.h>
+#include <stdbool.h>
 
 #include "base/core/result.h"
 #include "base/memory/map.h"
+#include "base/memory/buffer.h"
 
 typedef struct DomainSet {
     Map hashes; /* of lower-case names, to the names */
@@ -25,5 +27,20 @@ Result domain_set_parse(DomainSet *set, const char *list);
 void domain_set_destroy(DomainSet *set);
 /* The name in the set that covers this host, or NULL. */
 const char *domain_set_find(const DomainSet *set, const char *host, size_t length);
+
+/* URL regex: a regular expression (PCRE) that is looked for in URLs.
+ *
+ * What: compiled once, with a bound on what a match may cost.
+ * Owns: the caller owns the code.
+ * Threads: any, once it is compiled.
+ * Errors: error gets "NAME: column N: what is wrong". */
+
+typedef struct pcre2_real_code_8 UrlRegex;
+
+/* *regex is NULL for an empty text. name: for the message. RESULT_INVALID. */
+Result url_regex_compile(const char *text, const char *name, UrlRegex **regex, Buffer *error);
+void url_regex_delete(UrlRegex *regex); /* NULL is allowed */
+/* Whether it is found in the URL. at_limit: what counts when the match runs into its bound. */
+bool url_regex_find(const UrlRegex *regex, const char *url, size_t length, bool at_limit);
 
 #endif
