@@ -1,3 +1,4 @@
+#include "base/memory/bits.h"
 #include "leaves.h"
 
 #include <stdlib.h>
@@ -45,13 +46,13 @@ static uint64_t number64(const uint8_t *p)
 static bool leaves_enter(Walk *walk, uint64_t page)
 {
     Leaves *leaves = walk->leaves;
-    bool known = page < leaves->n_bits && (leaves->bits[page / 8] >> page % 8 & 1) != 0;
+    bool known = page < leaves->n_bits && bits_has(leaves->bits, page);
     if (walk->counts) {
         walk->written += !known;
         return !known;
     }
     if (page < leaves->n_bits) {
-        leaves->bits[page / 8] |= (uint8_t)(1u << page % 8);
+        bits_set(leaves->bits, page);
     }
     return true;
 }

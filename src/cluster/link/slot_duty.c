@@ -2,12 +2,8 @@
 
 #include <string.h>
 
+#include "base/memory/bits.h"
 #include "cluster/link/kept.h"
-
-static bool slot_duty_has(const uint8_t *bits, unsigned slot)
-{
-    return (bits[slot / 8] >> (slot % 8) & 1) != 0;
-}
 
 static void slot_duty_set(uint8_t *bits, unsigned slot, bool value)
 {
@@ -46,7 +42,7 @@ void slot_duty_follow(SlotDuty *duty, const ClusterTable *table, uint16_t self)
 {
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
         bool ours = table->slots[slot].from == self;
-        if (!ours && slot_duty_has(duty->left, slot)) {
+        if (!ours && bits_has(duty->left, slot)) {
             slot_duty_set(duty->adopted, slot, false);
         }
         if (!ours || table->slots[slot].to == self) {
@@ -83,8 +79,8 @@ static SlotTask slot_duty_task_of(const SlotDuty *duty, const ClusterTable *tabl
 {
     uint16_t from = table->slots[slot].from;
     uint16_t to = table->slots[slot].to;
-    bool adopted = slot_duty_has(duty->adopted, slot);
-    bool again = slot_duty_has(duty->again, slot);
+    bool adopted = bits_has(duty->adopted, slot);
+    bool again = bits_has(duty->again, slot);
     if (from == self && to == self) {
         return adopted ? SLOT_NOTHING : SLOT_ADOPT;
     }

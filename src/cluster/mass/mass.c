@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/bits.h"
 #include "store/pages/page_db_read.h"
 #include "base/core/clock.h"
 #include "base/thread/log.h"
@@ -78,7 +79,7 @@ Result mass_set_table(Mass *mass, const ClusterTable *table)
 
 bool mass_is_own(const Mass *mass, uint64_t page)
 {
-    return page < mass->n && (mass->own[page / 8] >> page % 8 & 1) != 0;
+    return page < mass->n && bits_has(mass->own, page);
 }
 
 /* ---- all pages, by domain ---- */
@@ -167,7 +168,7 @@ static Result weigh_page(void *context, const MassPage *page)
         content = page->index < weighing->n_content ? weighing->content[page->index] : 0.0f;
         content = content > 0.0f ? content : 0.0f;
     }
-    mass->own[page->index / 8] |= (uint8_t)(1u << page->index % 8);
+    bits_set(mass->own, page->index);
     mass->n_own++;
     weighing->sum += (double)content;
     weighing->weights[page->index] = weighing->share * content;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "base/memory/bits.h"
 #include "base/memory/map.h"
 #include "fetch/transfer/fetch_result.h"
 #include "store/archive/capture_index.h"
@@ -55,8 +56,8 @@ size_t forget_database_url(const ForgetDatabase *d, const PageRecord *record, ui
                            bool after, char *out)
 {
     size_t n =
-        forget_database_origin(d, record->host, after && forget_bit(d->hosts, record->host), out);
-    if (after && forget_bit(d->pages, index)) {
+        forget_database_origin(d, record->host, after && bits_has(d->hosts, record->host), out);
+    if (after && bits_has(d->pages, index)) {
         return n + (size_t)snprintf(out + n, FORGET_NAME_BYTES, "/.forgotten/%" PRIx64, index);
     }
     if (n + record->path_length >= FORGET_URL_BYTES) {
@@ -83,7 +84,7 @@ static void database_tally_page(ForgetDatabase *d, uint64_t index, const PageRec
                                 const PageCrawl *crawl)
 {
     ForgetTally *tally = &d->tallies[record->host];
-    bool forgotten = forget_bit(d->pages, index);
+    bool forgotten = bits_has(d->pages, index);
     bool crawled = crawl->n_crawls > 0;
     tally->touched |= forgotten;
     if (forgotten) {
@@ -110,7 +111,7 @@ static void database_look_at_hosts(ForgetDatabase *d)
             bool port = colon != NULL && memchr(colon, ']', n - (size_t)(colon - origin)) == NULL;
             length = port ? (size_t)(colon - name - 3) : length;
             if (forget_means_host(d->targets, name + 3, length)) {
-                forget_set_bit(d->hosts, host);
+                bits_set(d->hosts, host);
                 d->forgotten_hosts++;
             }
         }
@@ -130,10 +131,10 @@ static Result database_look_at_pages(ForgetDatabase *d)
             record.crawl != NULL && page_crawl_read(record.crawl, record.crawl_length, &crawl);
         bool old = d->targets->before.us != 0 && crawled &&
                    crawl.last_crawl * 1e6 < (double)d->targets->before.us;
-        if (forget_bit(d->hosts, record.host) || old ||
+        if (bits_has(d->hosts, record.host) || old ||
             (d->targets->n > 0 &&
              forget_means_url(d->targets, url, forget_database_url(d, &record, i, false, url)))) {
-            forget_set_bit(d->pages, i);
+            bits_set(d->pages, i);
             d->forgotten_pages++;
         }
         database_tally_page(d, i, &record, &crawl);
@@ -226,13 +227,13 @@ bool forget_database_is_old(ForgetDatabase *d, const char *url, size_t length, W
         return false;
     }
     if (capture_index_open(&captures, d->read, false) == RESULT_OK) {
-        *has_payload = !forget_bit(d->pages, index) &&
+        *has_payload = !bits_has(d->pages, index) &&
                        capture_index_get(captures, d->read, index, &capture) == RESULT_OK &&
                        capture.has_payload;
         *payload = capture.payload;
     }
     capture_index_close(captures);
-    return forget_bit(d->pages, index);
+    return bits_has(d->pages, index);
 }
 
 Result forget_database_warc_end(ForgetDatabase *d, WarcEnd *end)

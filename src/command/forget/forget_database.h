@@ -75,16 +75,6 @@ size_t forget_database_url(const ForgetDatabase *database, const PageRecord *rec
                            bool after, char *out);
 bool forget_database_record(const ForgetDatabase *database, uint64_t index, PageRecord *record);
 
-static inline bool forget_bit(const uint8_t *bits, uint64_t i)
-{
-    return (bits[i / 8] >> (i % 8) & 1) != 0;
-}
-
-static inline void forget_set_bit(uint8_t *bits, uint64_t i)
-{
-    bits[i / 8] |= (uint8_t)(1u << (i % 8));
-}
-
 static inline uint64_t forget_number(const void *bytes, size_t n)
 {
     uint64_t number = 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "base/memory/bits.h"
 #include "base/memory/map.h"
 #include "store/format/page_links.h"
 #include "store/format/page_links_table.h"
@@ -44,12 +45,12 @@ typedef int (*CopyRow)(Copy *copy, MDB_val *key, MDB_val *value);
 
 static int rows_page_stays(const Copy *copy, uint64_t page)
 {
-    return page >= copy->d->n_pages || !forget_bit(copy->d->pages, page);
+    return page >= copy->d->n_pages || !bits_has(copy->d->pages, page);
 }
 
 static int rows_host_stays(const Copy *copy, uint64_t host)
 {
-    return host >= copy->d->n_hosts || !forget_bit(copy->d->hosts, host);
+    return host >= copy->d->n_hosts || !bits_has(copy->d->hosts, host);
 }
 
 static int rows_row_by_page(Copy *copy, MDB_val *key, MDB_val *value)
@@ -333,7 +334,7 @@ static void rows_change_record(const ForgetDatabase *d, uint64_t index, PageReco
                                char *path)
 {
     uint64_t from = record->linked_from;
-    if (forget_bit(d->pages, index)) {
+    if (bits_has(d->pages, index)) {
         int n = snprintf(path, FORGET_NAME_BYTES, "/.forgotten/%" PRIx64, index);
         record->crawled = record->crawled && d->targets->keep_graph;
         record->userinfo = false;
@@ -345,7 +346,7 @@ static void rows_change_record(const ForgetDatabase *d, uint64_t index, PageReco
         record->path_length = (size_t)n;
         from = d->targets->keep_graph ? from : PAGE_DB_NO_INDEX;
     }
-    bool gone = from != PAGE_DB_NO_INDEX && from < d->n_pages && forget_bit(d->pages, from);
+    bool gone = from != PAGE_DB_NO_INDEX && from < d->n_pages && bits_has(d->pages, from);
     PageRecord parent;
     if (gone && d->targets->keep_graph && forget_database_record(d, from, &parent)) {
         char url[FORGET_URL_BYTES];
@@ -371,8 +372,8 @@ static int rows_write_info(Copy *copy, PagePackEditor *editor, uint64_t index)
     if (rc != 0 || !page_record_read(bytes.mv_data, bytes.mv_size, index, 0, &record)) {
         return rc == 0 ? MDB_CORRUPTED : rc;
     }
-    bool parent_gone = record.linked_from < d->n_pages && forget_bit(d->pages, record.linked_from);
-    if (forget_bit(d->pages, index) || parent_gone) {
+    bool parent_gone = record.linked_from < d->n_pages && bits_has(d->pages, record.linked_from);
+    if (bits_has(d->pages, index) || parent_gone) {
         uint32_t was =
             (uint32_t)(page_key_hash(url, forget_database_url(d, &record, index, false, url)) >>
                        32);
@@ -422,7 +423,7 @@ static int rows_write_hashes(Copy *copy)
         PageRecord record;
         char url[FORGET_URL_BYTES];
         uint8_t bytes[PAGE_ENTRY_BYTES];
-        if (!forget_bit(d->pages, i)) {
+        if (!bits_has(d->pages, i)) {
             continue;
         }
         if (!forget_database_record(d, i, &record)) {
@@ -459,7 +460,7 @@ static int rows_change_list(Copy *copy, uint64_t index, const uint8_t **list, si
         rc = MDB_CORRUPTED;
     }
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        if (to[i] >= d->n_pages || !forget_bit(d->pages, to[i])) {
+        if (to[i] >= d->n_pages || !bits_has(d->pages, to[i])) {
             kept_diff += i < n_diff;
             to[kept++] = to[i] << PAGE_LINKS_KIND_BITS | kinds[i];
         }
@@ -651,7 +652,7 @@ static Result rows_write_hosts(Copy *copy)
         rc = group_table_open(&groups, copy->write);
     }
     for (uint32_t host = 0; rc == RESULT_OK && host < d->n_hosts; host++) {
-        if (d->tallies[host].touched || forget_bit(d->hosts, host)) {
+        if (d->tallies[host].touched || bits_has(d->hosts, host)) {
             rc = rows_change_host(copy, hosts, groups, host);
         }
     }

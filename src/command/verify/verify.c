@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/bits.h"
 #include "base/memory/file.h"
 #include "command/verify/verify_missing.h"
 #include "command/verify/verify_run.h"
@@ -51,7 +52,7 @@ static Result note_stored_in(Verify *verify, MDB_txn *txn, uint64_t first, uint6
         verify->counts->pages += page.n_crawls > 0;
         rc = must_be_stored(captures, txn, &page, &must);
         if (must) {
-            verify_set_bit(verify->stored, i);
+            bits_set(verify->stored, i);
         }
     }
     capture_index_close(captures);

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/memory/bits.h"
 #include "command/verify/verify_run.h"
 #include "fetch/transfer/fetch_result.h"
 #include "store/schedule/schedule.h"
@@ -139,7 +140,7 @@ static void tally(Database *database, const PageRef *page)
 static void check_scheduled(Database *database, const PageRef *page)
 {
     bool wanted = page->level != PAGE_DB_NO_LEVEL && database->states[page->host] == HOST_ACTIVE;
-    if (wanted && !verify_bit(database->scheduled, page->index)) {
+    if (wanted && !bits_has(database->scheduled, page->index)) {
         database->schedule_problems++;
         verify_problem(database->verify, VERIFY_DATABASE, "not scheduled, but has level %u: %.*s",
                        page->level, (int)page->url_length, page->url);
@@ -218,7 +219,7 @@ static Result verify_database_check_entries(Database *database)
         for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
             const char *wrong = wrong_entry(database, &entries[i]);
             if (wrong == NULL) {
-                verify_set_bit(database->scheduled, entries[i].index);
+                bits_set(database->scheduled, entries[i].index);
             } else {
                 database->schedule_problems++;
                 verify_problem(database->verify, VERIFY_DATABASE,
@@ -471,9 +472,9 @@ static void verify_keys_check_pages(Keys *keys, MDB_txn *txn, uint64_t first, ui
         PageRef page;
         bool readable = false;
         if (page_keys_has(verify->db, txn, i, &page, &verify->url, &readable)) {
-            verify_set_bit(keys->check.found, i);
+            bits_set(keys->check.found, i);
             if (page.host < keys->n_hosts) {
-                verify_set_bit(keys->vouched, page.host);
+                bits_set(keys->vouched, page.host);
             }
         } else if (readable) { /* else the snapshot tells */
             verify_problem(verify, VERIFY_DATABASE,
@@ -494,7 +495,7 @@ static void verify_keys_check_hosts(Keys *keys, MDB_txn *txn)
                 page_db_error_ok ||
             found != host) {
             verify_problem(verify, VERIFY_DATABASE, "host %u is not found by its name", host);
-            verify_set_bit(keys->nameless, host);
+            bits_set(keys->nameless, host);
             keys->n_nameless++;
         }
     }
@@ -579,7 +580,7 @@ static Result mend_hosts(Keys *keys, MDB_txn *txn)
     uint32_t n_mended = 0;
     Result rc = RESULT_OK;
     for (uint32_t host = 0; rc == RESULT_OK && host < keys->n_hosts; host++) {
-        if (verify_bit(keys->nameless, host) && verify_bit(keys->vouched, host)) {
+        if (bits_has(keys->nameless, host) && bits_has(keys->vouched, host)) {
             rc = page_keys_mend_host(verify->db, txn, host);
             n_mended++;
         }

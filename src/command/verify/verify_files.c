@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/bits.h"
 #include "base/memory/file.h"
 #include "command/verify/verify_missing.h"
 #include "command/verify/verify_run.h"
@@ -62,7 +63,7 @@ static Result list_page(const Verify *verify, MDB_txn *txn, CaptureIndex *captur
 
 static bool is_unlisted(Verify *verify, MDB_txn *txn, uint64_t index, PageRef *page)
 {
-    return verify_bit(verify->captured, index) && !verify_bit(verify->stored, index) &&
+    return bits_has(verify->captured, index) && !bits_has(verify->stored, index) &&
            page_db_get(verify->db, txn, index, page, &verify->url) == page_db_error_ok &&
            page->n_crawls > 0 && !verify_is_errand(verify, warc_bytes(page->url, page->url_length));
 }
@@ -123,14 +124,14 @@ static Result forget_capture(const Verify *verify, MDB_txn *txn, CaptureIndex *c
 
 static bool is_gone(const Verify *verify, uint64_t page)
 {
-    return verify_bit(verify->stored, page) && !verify_bit(verify->captured, page);
+    return bits_has(verify->stored, page) && !bits_has(verify->captured, page);
 }
 
 /* The page of verify->url: named with its file already, part of what tell_missing told, or a
  * problem of its own. */
 static void verify_captures_tell_lost(Verify *verify, uint64_t page)
 {
-    if (verify_bit(verify->told, page)) {
+    if (bits_has(verify->told, page)) {
         return;
     }
     if (verify->n_missing > 0) {
@@ -147,7 +148,7 @@ static void tell_missing(Verify *verify)
 {
     uint64_t n = 0;
     for (uint64_t i = 0; i < verify->n_pages; i++) {
-        n += is_gone(verify, i) && !verify_bit(verify->told, i);
+        n += is_gone(verify, i) && !bits_has(verify->told, i);
     }
     if (n == 0 || verify->n_missing == 0 || verify->is_folder_missing) {
         return;

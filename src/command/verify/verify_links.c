@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/bits.h"
 #include "base/memory/file.h"
 #include "crawl/crawl_store.h"
 #include "frontier/sieve/sieve.h"
@@ -439,14 +440,14 @@ typedef struct Lists {
 /* Crawled, with nothing to show for it. */
 static bool is_without(const Lists *lists, uint64_t index)
 {
-    return verify_bit(lists->crawled, index) && !verify_bit(lists->waiting, index) &&
-           !verify_bit(lists->listed, index);
+    return bits_has(lists->crawled, index) && !bits_has(lists->waiting, index) &&
+           !bits_has(lists->listed, index);
 }
 
 /* And no fetch is to come that brings a new one. */
 static bool is_lost(const Lists *lists, uint64_t index)
 {
-    return is_without(lists, index) && verify_bit(lists->needed, index);
+    return is_without(lists, index) && bits_has(lists->needed, index);
 }
 
 /* Whether a page that is scheduled is asked for on the condition that it has changed: an answer
@@ -470,9 +471,9 @@ static Result note_crawled(Lists *lists, MDB_txn *txn)
         PageRef page;
         if (page_db_get(verify->db, txn, i, &page, &verify->url) == page_db_error_ok &&
             page.n_crawls > 0) {
-            verify_set_bit(lists->crawled, i);
+            bits_set(lists->crawled, i);
             if (page.level == PAGE_DB_NO_LEVEL || may_stay_as_it_is(revisits, txn, i)) {
-                verify_set_bit(lists->needed, i);
+                bits_set(lists->needed, i);
             }
         }
     }

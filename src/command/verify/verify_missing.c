@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
+#include "base/memory/bits.h"
 #include "base/memory/file.h"
 #include "store/archive/warc_files.h"
 #include "store/cdxj/cdxj.h"
@@ -101,14 +102,14 @@ static Result verify_missing_take_page(Walk *walk, WarcBytes url)
     Result rc = next_turn(walk);
     if (rc != RESULT_OK ||
         page_db_find(verify->db, walk->txn, url.bytes, url.length, &page) != page_db_error_ok ||
-        page >= verify->n_pages || !verify_bit(verify->stored, page) ||
-        verify_bit(verify->captured, page)) {
+        page >= verify->n_pages || !bits_has(verify->stored, page) ||
+        bits_has(verify->captured, page)) {
         return rc;
     }
     if (orphan->is_moved) {
-        verify_set_bit(verify->captured, page);
-    } else if (!verify_bit(verify->told, page)) {
-        verify_set_bit(verify->told, page);
+        bits_set(verify->captured, page);
+    } else if (!bits_has(verify->told, page)) {
+        bits_set(verify->told, page);
         orphan->lost++;
         verify_lost(verify, orphan->file, "%.*s", (int)url.length, url.bytes);
     }

@@ -1,5 +1,6 @@
 #include "command/verify/verify_run.h"
 #include "base/core/hash.h"
+#include "base/memory/bits.h"
 #include "parse/http/http_header.h"
 #include "parse/url/url.h"
 #include "store/cdxj/cdxj.h"
@@ -268,7 +269,7 @@ static Result verify_records_check_page(Verify *verify, const char *file, const 
         noted = noted == RESULT_OK ? note_untried(verify, file, record) : noted;
     }
     if (index < verify->n_pages && stored) {
-        verify->captured[index / 8] |= (uint8_t)(1u << index % 8);
+        bits_set(verify->captured, index);
     }
     return noted;
 }

@@ -72,16 +72,6 @@ typedef struct Verify {
 
 #define VERIFY_DATABASE "crawl.mdb"
 
-static inline bool verify_bit(const uint8_t *bits, uint64_t index)
-{
-    return (bits[index / 8] >> index % 8 & 1) != 0;
-}
-
-static inline void verify_set_bit(uint8_t *bits, uint64_t index)
-{
-    bits[index / 8] |= (uint8_t)(1u << index % 8);
-}
-
 /* One bit for each of n pages or hosts; NULL without memory. */
 static inline uint8_t *verify_bits(uint64_t n)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "base/memory/bits.h"
 #include "base/memory/map.h"
 #include "base/thread/log.h"
 #include "frontier/sieve/url_cache.h"
@@ -380,7 +381,7 @@ Result sieve_walk(const char *directory, const SieveState *state, uint8_t *pages
     while ((seen = map_next(&crawls, &place)) != NULL) {
         uint32_t elements = seen->n_links == 0 ? 1 : seen->n_links;
         if (seen->found == elements && seen->page < n_pages) {
-            pages[seen->page / 8] |= (uint8_t)(1u << seen->page % 8);
+            bits_set(pages, seen->page);
         }
         free(seen);
     }

@@ -1,4 +1,5 @@
 #include "report/gather/report_graph.h"
+#include "base/memory/bits.h"
 #include "store/pages/page_db_read.h"
 
 #include <errno.h>
@@ -94,7 +95,7 @@ static Result report_graph_take_page(Reading *reading, const PageRef *page)
     }
     if (page->status >= 300 && page->status < 400) {
         graph->redirects++;
-        reading->redirects[page->index / 8] |= (uint8_t)(1u << page->index % 8);
+        bits_set(reading->redirects, page->index);
     }
     if (page->status >= 100 && page->host < reading->n_hosts) {
         reading->hosts[page->host].answers++;
@@ -185,7 +186,7 @@ static Result take_links(Reading *reading, uint64_t from, const uint64_t *to, si
 {
     ReportGraph *graph = reading->graph;
     Result rc = RESULT_OK;
-    bool redirect = from < graph->n_pages && (reading->redirects[from / 8] >> from % 8 & 1) != 0;
+    bool redirect = from < graph->n_pages && bits_has(reading->redirects, from);
     graph->n_links += n;
     graph->n_links_cross += n_diff;
     graph->redirects_cross += redirect && n_diff > 0;

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/bits.h"
+
 #define HEADER_BYTES 16u
 #define NODE_BYTES   8u
 #define NO_PAGE      UINT64_MAX
@@ -129,11 +131,11 @@ static bool lmdb_check_take(Walk *walk, uint64_t first, uint64_t n, uint64_t end
         return false;
     }
     for (uint64_t page = first; page < first + n; page++) {
-        if ((walk->seen[page / 8] >> page % 8 & 1) != 0) {
+        if (bits_has(walk->seen, page)) {
             lmdb_check_complain(walk, page, "is used twice");
             return false;
         }
-        walk->seen[page / 8] |= (uint8_t)(1u << page % 8);
+        bits_set(walk->seen, page);
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/bits.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_store.h"
 #include "store/format/page_links.h"
@@ -27,11 +28,6 @@ typedef struct Rescued {
     uint64_t index;
     size_t length;
 } Rescued;
-
-static bool page_links_check_has_bit(const uint8_t *bits, uint64_t index)
-{
-    return (bits[index / 8] >> index % 8 & 1) != 0;
-}
 
 static Result page_links_check_reserve(Sweep *sweep, size_t n)
 {
@@ -91,7 +87,7 @@ static bool has_right_pages(const Sweep *sweep, uint64_t key, const MDB_val *rec
     page_links_reader_init(&reader, key, record);
     while (page_links_reader_next(&reader, &index, &list, &length) == 1) {
         if (index < next || index >= sweep->check->n_pages ||
-            !page_links_check_has_bit(sweep->check->crawled, index)) {
+            !bits_has(sweep->check->crawled, index)) {
             return false;
         }
         next = index + 1;
@@ -120,7 +116,7 @@ static Result page_links_check_read_record(Sweep *sweep, uint64_t key, const MDB
         bool sound = false;
         rc = is_sound(sweep, index, list, length, &sound);
         if (sound) {
-            check->listed[index / 8] |= (uint8_t)(1u << index % 8);
+            bits_set(check->listed, index);
             sweep->next = index + 1;
             rc = sweep->rescue == NULL ? rc : rescue(sweep->rescue, index, list, length);
         }
@@ -205,11 +201,6 @@ Result page_links_mend(PageDB *db, MDB_txn *txn, PageLinksCheck *check)
 
 /* ---- Page keys check ---- */
 
-static bool page_keys_check_has_bit(const uint8_t *bits, uint64_t index)
-{
-    return (bits[index / 8] >> index % 8 & 1) != 0;
-}
-
 static Result page_keys_check_result_of(int rc, const char *what)
 {
     return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, what);
@@ -260,14 +251,14 @@ static int page_keys_check_sweep(PageDB *db, MDB_txn *txn, MDB_cursor *cursor, P
         memcpy(&domain, key.mv_data, sizeof domain);
         page_entry_read(value.mv_data, &entry);
         bool exists = entry.index < check->n_pages;
-        bool surplus = !exists || (page_keys_check_has_bit(check->found, entry.index) &&
-                                   (page_keys_check_has_bit(check->named, entry.index) ||
+        bool surplus = !exists || (bits_has(check->found, entry.index) &&
+                                   (bits_has(check->named, entry.index) ||
                                     !page_keys_check_is_own(db, txn, domain, &entry, url)));
         if (surplus) {
             rc = mdb_cursor_del(cursor, 0);
             check->n_removed++;
         } else {
-            check->named[entry.index / 8] |= (uint8_t)(1u << entry.index % 8);
+            bits_set(check->named, entry.index);
         }
         rc = rc == 0 ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
     }
@@ -297,8 +288,7 @@ static int page_keys_check_complete(PageDB *db, MDB_txn *txn, MDB_cursor *cursor
     int rc = 0;
     for (uint64_t i = 0; rc == 0 && i < check->n_pages; i++) {
         PageRef page;
-        if (!page_keys_check_has_bit(check->found, i) &&
-            !page_keys_check_has_bit(check->named, i) &&
+        if (!bits_has(check->found, i) && !bits_has(check->named, i) &&
             page_db_get(db, txn, i, &page, url) == page_db_error_ok) {
             rc = page_keys_check_add(db, cursor, &page);
             check->n_added++;
