@@ -172,31 +172,6 @@ void node_delete(Node *node)
     free(node);
 }
 
-static Result node_read_outbox(void *context, uint16_t to, uint64_t from, size_t most,
-                               Buffer *blocks, OutboxRange *range)
-{
-    const Node *node = context;
-    return node->sinks.read_outbox(node->sinks.context, to, from, most, blocks, range);
-}
-
-static void node_hand_on(void *context, InboxItem *item)
-{
-    const Node *node = context;
-    node->sinks.block(node->sinks.context, item);
-}
-
-static void node_answered(void *context, uint16_t to, const OutboxRange *range)
-{
-    const Node *node = context;
-    node->sinks.answered(node->sinks.context, to, range);
-}
-
-static void node_lease_news(void *context, const LeaseNews *news)
-{
-    const Node *node = context;
-    node->sinks.lease_news(node->sinks.context, news);
-}
-
 static void go_out(Node *node, const char *why)
 {
     if (node->state != NODE_OUT) {
@@ -245,11 +220,11 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
                                .lease_addresses = from->lease_addresses,
                                .dead_below = node->join.record.dead_below,
                                .alone = node->join.alone};
-    BlockDeskSinks blocks = {.context = node,
-                             .read = node_read_outbox,
-                             .answered = node_answered,
-                             .block = node_hand_on};
-    LeaseNewsSink leases = {.context = node, .take = node_lease_news};
+    BlockDeskSinks blocks = {.context = node->sinks.context,
+                             .read = node->sinks.read_outbox,
+                             .answered = node->sinks.answered,
+                             .block = node->sinks.block};
+    LeaseNewsSink leases = {.context = node->sinks.context, .take = node->sinks.lease_news};
     memcpy(options.limits, from->limits, sizeof options.limits);
     memcpy(options.used, used, sizeof options.used);
     node->begun = true;
