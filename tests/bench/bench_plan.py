@@ -24,9 +24,9 @@ FROM, UNTIL = 0.25, 0.95
 WEBS = {
     "clean": (9000, "200ms", {"hosts": 60}, ()),
     "quick": (60000, "20ms", {"hosts": 300}, ("politeness.ip_delay=0",)),
-    "dirty": (600, "200ms", {"hosts": 60, "not_found": 0.15, "errors": 0.08, "delayed": 0.05}, ()),
+    "dirty": (3000, "200ms", {"hosts": 60, "not_found": 0.15, "errors": 0.02, "delayed": 0.05}, ()),
     "onehost": (1500, "200ms", {"hosts": 40, "skew": 1.6}, ()),
-    "retrying": (800, "200ms", {"hosts": 60, "errors": 0.3}, ("politeness.retry=server-error 1s 3, broken 1s 3",)),
+    "retrying": (2500, "200ms", {"hosts": 60, "errors": 0.08}, ("politeness.retry=server-error 1s 3, broken 1s 3",)),
 }
 
 
