@@ -159,7 +159,7 @@ def a_host_out_of_scope(report, path):
     directory = path + "/crawl"
     with harness.Web(path, hosts=8, addresses=8, pages=200) as web:
         inside = ",".join(f"h{i:05}.web.test" for i in range(4))
-        harness.crawl(web, directory, *OPTIONS, "-D", inside)
+        harness.crawl(web, directory, *OPTIONS, "-D", inside, "--set", "parse.external_links=1000")
     arcs = ragno("export", directory, "links", "--format", "tsv").stdout.splitlines()
     host, other = "h00005.web.test", "h00006.web.test"
     report.check("links lead out of scope", any(host in a for a in arcs) and any(other in a for a in arcs))
