@@ -118,6 +118,13 @@ def fields(report, path):
         report.equal("languages", [found[A + p]["language"] for p in ("/", "/de", "/latin")], ["en", "de", None])
     else:
         report.skip("languages", "libcld2-0 is not installed")
+    wrong = path + "/libcld2.so.0"  # a library of that name that is another one stands before the real one
+    subprocess.run(["cc", "-shared", "-x", "c", "-o", wrong, "/dev/null"], check=True)
+    without = subprocess.run([f"{harness.OUT}/ragno", "export", crawl, "text"], capture_output=True, text=True,
+                             env={**os.environ, "LD_LIBRARY_PATH": path})
+    report.equal("without libcld2: status, languages, warnings",
+                 [without.returncode, {json.loads(line)["language"] for line in without.stdout.splitlines()},
+                  without.stderr.count("languages are not recognized: no libcld2")], [0, {None}, 1])
     report.equal("no language when it is not wanted", {row["language"] for row in rows(crawl, "--no-language")}, {None})
 
 

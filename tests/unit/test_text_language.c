@@ -57,6 +57,34 @@ static void too_little_says_nothing(void)
     CU_ASSERT_PTR_NULL(text_language_of("1 2 3 4 5 6 7 8 9 10 11 12 13 14", 32));
 }
 
+static void scripts_tell_where_words_do_not(void)
+{
+    static const struct {
+        const char *tag; /* NULL: nobody can tell */
+        const char *text;
+    } shorts[] = {
+        {"zh", "使用说明书"
+               "目录"},
+        {"zh", "在 Debian 上安装 PostgreSQL 数据库"},
+        {"ja", "Debian GNU/Linux に PostgreSQL をインストールする"},
+        {"ja", "LilyPond の使い方"},
+        {"ko", "Debian GNU/Linux에 PostgreSQL 서버 설치하기"},
+        {NULL, "漢字"},
+        {NULL, "The word 漢字 means the Chinese characters that are used in Japanese, too"},
+    };
+    if (!text_language_load()) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++) {
+        const char *tag = text_language_of(shorts[i].text, strlen(shorts[i].text));
+        if (shorts[i].tag == NULL) {
+            CU_ASSERT(tag == NULL || strncmp(tag, "zh", 2) != 0);
+        } else {
+            CU_ASSERT(tag != NULL && strncmp(tag, shorts[i].tag, 2) == 0);
+        }
+    }
+}
+
 /* The menu of a page is often in another language than what the page is about. */
 static void sentences_count_more_than_menus(void)
 {
@@ -131,6 +159,7 @@ static void a_classifier_is_told_the_language_of_the_text(void)
 
 UNIT_MAIN("text_language", {"languages are recognized", languages_are_recognized},
           {"too little says nothing", too_little_says_nothing},
+          {"scripts tell where words do not", scripts_tell_where_words_do_not},
           {"sentences count more than menus", sentences_count_more_than_menus},
           {"cut characters do no harm", cut_characters_do_no_harm},
           {"tags have three letters in WET", tags_have_three_letters_in_wet},

@@ -3,10 +3,15 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "base/thread/log.h"
+#include "parse/url/url_encode.h"
+
 #define LIBRARY      "libcld2.so.0"
 #define SAMPLE_BYTES 1024u
 #define LINE_BYTES   60u /* a shorter line is a menu's, or a heading */
-#define LEAST_BYTES  24u /* of less text nothing is said */
+#define LEAST_BYTES  24u /* of less text CLD2 says nothing */
+#define LEAST_CJK    4u  /* characters, for the script alone to tell */
+#define LATIN_A_CJK  5u  /* letters of an alphabet that say as much as one such character */
 
 #define UNKNOWN_LANGUAGE 26 /* CLD2's */
 #define UNKNOWN_ENCODING 23
@@ -28,11 +33,21 @@ typedef const char *(*Name)(int language);
 static Detect detect;
 static Name code_of;
 
+static void text_language_tell_missing(void)
+{
+    static bool told;
+    if (!told) {
+        LOG_WARN("text", "languages are not recognized: no libcld2", "library=%s", LIBRARY);
+        told = true;
+    }
+}
+
 bool text_language_load(void)
 {
     if (detect == NULL) {
         void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
         if (library == NULL) {
+            text_language_tell_missing();
             return false;
         }
         Detect found = NULL;
@@ -45,6 +60,7 @@ bool text_language_load(void)
         symbol = dlsym(library, "_ZN4CLD212LanguageCodeENS_8LanguageE");
         memcpy(&name, &symbol, sizeof name);
         if (found == NULL || name == NULL) {
+            text_language_tell_missing();
             (void)dlclose(library);
             return false;
         }
@@ -101,10 +117,67 @@ static void text_language_mend(char *sample, size_t length)
     }
 }
 
+/* What CLD2 says, when it is sure. */
+static const char *text_language_detect(const char *sample, size_t length)
+{
+    int languages[3] = {UNKNOWN_LANGUAGE, UNKNOWN_LANGUAGE, UNKNOWN_LANGUAGE};
+    int percents[3] = {0, 0, 0};
+    double scores[3] = {0, 0, 0};
+    int text_bytes = 0;
+    bool is_reliable = false;
+    const Hints hints = {.encoding = UNKNOWN_ENCODING, .language = UNKNOWN_LANGUAGE};
+    int language = detect(sample, (int)length, true, &hints, 0, languages, percents, scores, NULL,
+                          &text_bytes, &is_reliable);
+    return is_reliable && language != UNKNOWN_LANGUAGE ? code_of(language) : NULL;
+}
+
+/* Characters of a text by script. */
+typedef struct ScriptCount {
+    size_t kana;
+    size_t hangul;
+    size_t han;
+    size_t other; /* letters of alphabets */
+} ScriptCount;
+
+static void script_count_add(ScriptCount *count, uint32_t c)
+{
+    if (c >= 0x3041 && c <= 0x30FA) {
+        count->kana++;
+    } else if (c >= 0xAC00 && c <= 0xD7A3) {
+        count->hangul++;
+    } else if ((c >= 0x3400 && c <= 0x9FFF) || (c >= 0x20000 && c <= 0x3FFFF)) {
+        count->han++;
+    } else if (((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= 0xC0 && c < 0x2000)) {
+        count->other++;
+    }
+}
+
+/* What the scripts say where CLD2 is not sure: titles and short pages in Chinese, Japanese and
+ * Korean with Latin names between, each of which counts for CLD2 as another language. */
+static const char *text_language_of_script(const char *sample, size_t length)
+{
+    ScriptCount count = {.kana = 0};
+    const char *end = sample + length;
+    for (const char *p = sample; p < end;) {
+        script_count_add(&count, url_utf8_next(&p));
+    }
+    size_t all = count.kana + count.hangul + count.han;
+    if (all < LEAST_CJK || LATIN_A_CJK * all < count.other) {
+        return NULL;
+    }
+    if (2 * count.hangul > all) {
+        return "ko";
+    }
+    if (10 * count.kana >= all) {
+        return "ja"; /* hardly a sentence is without: particles and endings are kana */
+    }
+    return count.kana + count.hangul == 0 ? "zh" : NULL;
+}
+
 const char *text_language_of(const char *text, size_t length)
 {
     char sample[SAMPLE_BYTES];
-    if (detect == NULL || length < LEAST_BYTES) {
+    if (detect == NULL) {
         return NULL;
     }
     size_t n = take_sample(text, length, LINE_BYTES, sample);
@@ -112,15 +185,8 @@ const char *text_language_of(const char *text, size_t length)
         n = take_sample(text, length, 1, sample);
     }
     text_language_mend(sample, n);
-    int languages[3] = {UNKNOWN_LANGUAGE, UNKNOWN_LANGUAGE, UNKNOWN_LANGUAGE};
-    int percents[3] = {0, 0, 0};
-    double scores[3] = {0, 0, 0};
-    int text_bytes = 0;
-    bool is_reliable = false;
-    const Hints hints = {.encoding = UNKNOWN_ENCODING, .language = UNKNOWN_LANGUAGE};
-    int language = detect(sample, (int)n, true, &hints, 0, languages, percents, scores, NULL,
-                          &text_bytes, &is_reliable);
-    return is_reliable && language != UNKNOWN_LANGUAGE ? code_of(language) : NULL;
+    const char *sure = length < LEAST_BYTES ? NULL : text_language_detect(sample, n);
+    return sure != NULL ? sure : text_language_of_script(sample, n);
 }
 
 /* ---- three letters ---- */
