@@ -236,6 +236,44 @@ static void a_delay_belongs_to_the_agents_above_it(void)
     CU_ASSERT_EQUAL(delay("User-agent: *\nCrawl-delay: 3\nCrawl-delay: 1\n", "a"), 3000);
 }
 
+static void a_request_rate_is_the_delay_that_it_comes_to(void)
+{
+    static const struct {
+        const char *value;
+        int64_t ms;
+    } rates[] = {
+        {"1/5", 5000},
+        {"10/1m", 6000},
+        {"1/1H", 3600000},
+        {"3/15 s", 5000},
+        {" 1 / 10m 1300-1659", 600000},
+        {"1/5<br>", 5000},
+        {"3/1", 334}, /* rounded up: never faster than asked */
+        {"0.5/1", 2000},
+        {"5/0", 0},
+        {"999999999999999999999/1", 1},
+        {"1/999999999999999999999h", ROBOTS_DELAY_MAX_MS},
+        {"0.001/999999999999999999999h", ROBOTS_DELAY_MAX_MS},
+        {"0/5", -1},
+        {"5", -1},
+        {"5/", -1},
+        {"/5", -1},
+        {"9/banana", -1},
+        {"-1/5", -1},
+        {"", -1},
+    };
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        char file[128];
+        (void)snprintf(file, sizeof file, "User-agent: *\nRequest-rate: %s\n", rates[i].value);
+        CU_ASSERT_EQUAL(delay(file, "a"), rates[i].ms);
+    }
+    static const char both[] = "User-agent: a\nRequest-rate: 1/2\nCrawl-delay: 3\n"
+                               "User-agent: b\nCrawl-delay: 3\nrequest-RATE: 1/4\nDisallow: /x\n";
+    CU_ASSERT_EQUAL(delay(both, "a"), 3000);
+    CU_ASSERT_EQUAL(delay(both, "b"), 4000);
+    CU_ASSERT_FALSE(allows(both, "a", "/x"));
+}
+
 static void sitemaps_belong_to_the_file(void)
 {
     Robots *robots = parse("Sitemap: http://h/1.xml\nUser-agent: x\nSitemap :http://h/2.xml#c\n"
@@ -532,6 +570,8 @@ UNIT_MAIN("robots", {"the longest match decides", the_longest_match_decides},
           {"the index page stands for its folder", the_index_page_stands_for_its_folder},
           {"robots.txt itself is always allowed", robots_txt_itself_is_always_allowed},
           {"a delay belongs to the agents above it", a_delay_belongs_to_the_agents_above_it},
+          {"a Request-rate is the delay that it comes to",
+           a_request_rate_is_the_delay_that_it_comes_to},
           {"sitemaps belong to the file", sitemaps_belong_to_the_file},
           {"what lies beyond 500 KiB is not read", what_lies_beyond_500_kib_is_not_read},
           {"long paths and hostile rules cost linear time",

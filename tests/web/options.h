@@ -34,7 +34,7 @@ typedef struct WebOptions {
     double delayed;       /* share of answers that are late */
     unsigned delay_ms;    /* by so much on average */
     unsigned spread_ms;   /* with this deviation */
-    double crawl_delay_s; /* Crawl-delay of every fourth host; 0: none */
+    double crawl_delay_s; /* Crawl-delay or Request-rate of every fourth host; 0: none */
     bool sitemaps;        /* robots.txt names /sitemap.xml */
     unsigned change_ms;   /* closed world: pages change (change.h); 0: never */
     unsigned ttl_s;       /* of DNS answers */

@@ -49,7 +49,9 @@ void robots_txt_reply(const WebOptions *options, const TrickKit *kit, uint32_t h
 {
     unsigned delay = robots_txt_crawl_delay_ms(options, host);
     char delay_line[64] = "";
-    if (delay > 0) {
+    if (delay > 0 && host % 8 == 5) {
+        (void)snprintf(delay_line, sizeof delay_line, "Request-rate: 1000/%us\n", delay);
+    } else if (delay > 0) {
         (void)snprintf(delay_line, sizeof delay_line, "Crawl-delay: %g\n", delay / 1000.0);
     }
     switch (style_of(options, host)) {

@@ -17,7 +17,8 @@
 bool robots_txt_forbids_private(const WebOptions *options, uint32_t host);
 /* True if this host forbids the path; path is not NUL-terminated. */
 bool robots_txt_forbids(const WebOptions *options, uint32_t host, const char *path, size_t length);
-/* Crawl-delay of the host in milliseconds; 0 when it has none. */
+/* Crawl-delay of the host in milliseconds, which every other one says as a Request-rate; 0 when it
+ * has none. */
 unsigned robots_txt_crawl_delay_ms(const WebOptions *options, uint32_t host);
 /* The answer to GET /robots.txt; name is the host's name. */
 void robots_txt_reply(const WebOptions *options, const TrickKit *kit, uint32_t host,

@@ -19,29 +19,34 @@ static bool robots_usage_fits(const Robots *robots, const RobotsUsage *rule, con
            (rule->length == 0 || memcmp(robots->pool.data + rule->text, path, rule->length) == 0);
 }
 
-/* The length of the longest path that fits, of robots.txt or of tdmrep.json. */
-static size_t robots_usage_longest(const Robots *robots, bool of_file, const char *path,
-                                   size_t length)
+/* The rules that count for a path, one after the other. */
+typedef struct RobotsUsageWalk {
+    const char *path;
+    size_t length;
+    size_t longest[2]; /* path that fits: of robots.txt, of tdmrep.json */
+    size_t next;
+} RobotsUsageWalk;
+
+static RobotsUsageWalk robots_usage_walk(const Robots *robots, const char *path, size_t length)
 {
-    size_t longest = 0;
+    RobotsUsageWalk walk = {.path = path, .length = length};
     for (size_t i = 0; i < robots->n_usages; i++) {
         const RobotsUsage *rule = &robots->usages[i];
-        if (rule->of_file == of_file && rule->length > longest &&
-            robots_usage_fits(robots, rule, path, length)) {
-            longest = rule->length;
+        size_t *longest = &walk.longest[rule->of_file];
+        if (rule->length > *longest && robots_usage_fits(robots, rule, path, length)) {
+            *longest = rule->length;
         }
     }
-    return longest;
+    return walk;
 }
 
-/* The next rule that counts, from *i on; NULL at the end. longest: of robots.txt, of tdmrep.json */
-static const RobotsUsage *robots_usage_next(const Robots *robots, const size_t longest[2],
-                                            const char *path, size_t length, size_t *i)
+/* NULL at the end. */
+static const RobotsUsage *robots_usage_next(const Robots *robots, RobotsUsageWalk *walk)
 {
-    while (*i < robots->n_usages) {
-        const RobotsUsage *rule = &robots->usages[(*i)++];
-        if (rule->length == longest[rule->of_file] &&
-            robots_usage_fits(robots, rule, path, length)) {
+    while (walk->next < robots->n_usages) {
+        const RobotsUsage *rule = &robots->usages[walk->next++];
+        if (rule->length == walk->longest[rule->of_file] &&
+            robots_usage_fits(robots, rule, walk->path, walk->length)) {
             return rule;
         }
     }
@@ -51,15 +56,13 @@ static const RobotsUsage *robots_usage_next(const Robots *robots, const size_t l
 size_t robots_usage_lines(const Robots *robots, const char *path, size_t length,
                           RobotsUsageLine *lines, size_t max)
 {
-    const size_t longest[2] = {robots_usage_longest(robots, false, path, length),
-                               robots_usage_longest(robots, true, path, length)};
+    RobotsUsageWalk walk = robots_usage_walk(robots, path, length);
     size_t n = 0;
-    size_t i = 0;
-    const RobotsUsage *rule = robots_usage_next(robots, longest, path, length, &i);
+    const RobotsUsage *rule = robots_usage_next(robots, &walk);
     while (rule != NULL && n < max) {
         lines[n++] =
             (RobotsUsageLine){.line = rule->line, .of_file = rule->of_file, .usage = rule->usage};
-        rule = robots_usage_next(robots, longest, path, length, &i);
+        rule = robots_usage_next(robots, &walk);
     }
     return n;
 }
@@ -67,46 +70,86 @@ size_t robots_usage_lines(const Robots *robots, const char *path, size_t length,
 Usage robots_usage(const Robots *robots, const char *path, size_t length)
 {
     Usage usage = {0};
-    if (robots->n_usages == 0) {
-        return usage;
-    }
-    const size_t longest[2] = {robots_usage_longest(robots, false, path, length),
-                               robots_usage_longest(robots, true, path, length)};
-    size_t i = 0;
-    const RobotsUsage *rule = robots_usage_next(robots, longest, path, length, &i);
+    RobotsUsageWalk walk = robots_usage_walk(robots, path, length);
+    const RobotsUsage *rule = robots_usage_next(robots, &walk);
     while (rule != NULL) {
         usage = usage_join(usage, rule->usage);
-        rule = robots_usage_next(robots, longest, path, length, &i);
+        rule = robots_usage_next(robots, &walk);
     }
     return usage;
 }
 
-/* ---- robots ---- */
-
-/* ---- robots ---- */
-
 /* ---- reading ---- */
 
-/* "5", "0.5", "10<BR>": what follows the number is ignored. -1 when it is none. */
-static int64_t delay_of(const char *p, size_t length)
+/* A number before *end, in thousandths, at most ROBOTS_DELAY_MAX_MS; -1 when there is none. *at is
+ * moved behind it. */
+static int64_t robots_take_thousandths(const char **at, const char *end)
 {
-    const char *end = p + length;
-    int64_t ms = 0;
+    const char *p = *at;
+    int64_t value = 0;
     bool any = false;
     for (; p < end && *p >= '0' && *p <= '9'; p++) {
         any = true;
-        ms = ms * 10 + (*p - '0') * INT64_C(1000);
-        ms = ms > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : ms;
+        value = value * 10 + (*p - '0') * INT64_C(1000);
+        value = value > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : value;
     }
     if (p < end && *p == '.') {
         int64_t unit = 100;
         for (p++; p < end && *p >= '0' && *p <= '9'; p++) {
             any = true;
-            ms += (*p - '0') * unit;
+            value += (*p - '0') * unit;
             unit /= 10;
         }
     }
-    return !any ? -1 : ms > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : ms;
+    *at = p;
+    value = value > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : value;
+    return any ? value : -1;
+}
+
+static const char *robots_skip_blanks(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t')) {
+        p++;
+    }
+    return p;
+}
+
+/* What one of the time units of Request-rate has in seconds; none is a second. */
+static int64_t robots_rate_unit(const char *p, const char *end)
+{
+    char unit = '\0';
+    if (p < end) {
+        unit = (char)(*p | 0x20);
+    }
+    if (unit == 'h') {
+        return 3600;
+    }
+    return unit == 'm' ? 60 : 1;
+}
+
+/* The milliseconds that "5", "0.5", "10<BR>" of Crawl-delay ask for, or "10/1m" (pages/time) of
+ * Request-rate. What follows is ignored: the hours of a rate, too, which so holds all day. -1 when
+ * it cannot be read. */
+static int64_t robots_delay_of(const RobotsLine *line)
+{
+    const char *p = line->value;
+    const char *end = p + line->value_length;
+    int64_t first = robots_take_thousandths(&p, end);
+    if (line->kind == ROBOTS_LINE_DELAY) {
+        return first;
+    }
+    p = robots_skip_blanks(p, end);
+    if (first <= 0 || p == end || *p != '/') {
+        return -1;
+    }
+    p = robots_skip_blanks(p + 1, end);
+    int64_t ms = robots_take_thousandths(&p, end);
+    if (ms < 0) {
+        return -1;
+    }
+    ms *= robots_rate_unit(robots_skip_blanks(p, end), end);
+    ms = (ms * 1000 + first - 1) / first;
+    return ms > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : ms;
 }
 
 typedef struct Agent {
@@ -123,8 +166,9 @@ static bool robots_names_agent(const RobotsLine *line, Agent agent)
            strncasecmp(line->value, agent.token, agent.length) == 0;
 }
 
-/* Where the reader stands: a User-agent line after a rule starts a new group. A Crawl-delay line
- * ends the list of agents for delays only, so that the rules below it still belong to all. */
+/* Where the reader stands: a User-agent line after a rule starts a new group. A Crawl-delay or
+ * Request-rate line ends the list of agents for delays only, so that the rules below it still
+ * belong to all. */
 typedef struct Group {
     bool is_ours;
     bool had_rule;
@@ -167,9 +211,10 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
             rc = group.is_ours ? robots_rules_add(robots, &line) : RESULT_OK;
             break;
         case ROBOTS_LINE_DELAY:
+        case ROBOTS_LINE_RATE:
             group.had_delay = true;
             if (group.delay_is_ours) {
-                int64_t ms = delay_of(line.value, line.value_length);
+                int64_t ms = robots_delay_of(&line);
                 robots->crawl_delay_ms = ms > robots->crawl_delay_ms ? ms : robots->crawl_delay_ms;
             }
             break;

@@ -1,5 +1,5 @@
-/* robots.txt by RFC 9309: groups, longest match, "*" and "$", percent-encoding; Crawl-delay and
- * Sitemap lines beside it.
+/* robots.txt by RFC 9309: groups, longest match, "*" and "$", percent-encoding; Crawl-delay,
+ * Request-rate and Sitemap lines beside it.
  *
  * What: the fetching thread that got the file compiles it for one product token; from then on it
  * decides about every URL of its visit state. What counts:
@@ -8,8 +8,8 @@
  *    are compared whole, without case; "ragno/1.0 (x)" names "ragno".
  * 2. The rule with the most octets that matches wins, Allow wins a tie, no rule means allowed;
  *    /robots.txt itself is always allowed. "Allow: /d/index.html" allows "/d/" as well.
- * 3. Crawl-delay belongs to the agents listed right above it (the largest counts), Sitemap to the
- *    file. Neither ends a group.
+ * 3. Crawl-delay belongs to the agents listed right above it, as does Request-rate, pages/time with
+ *    s, m or h (the longest delay of all counts); Sitemap to the file. None ends a group.
  *
  * What a decision costs is bounded, whatever the file and the URL:
  *
@@ -30,7 +30,8 @@
  * Threads: a Robots object is immutable after robots_parse: any thread may read it. A
  * RobotsAllowance belongs to the thread that decides.
  * Errors: RESULT_MEMORY.
- * Source: RFC 9309; Google's parser where the RFC is silent. */
+ * Source: RFC 9309; Google's parser where the RFC is silent. Request-rate (2.0.0): the proposal in
+ * the robots mailing list of 17 October 1996, and robots.txt files in use. */
 #ifndef PARSE_ROBOTS_ROBOTS_H
 #define PARSE_ROBOTS_ROBOTS_H
 

@@ -22,7 +22,7 @@ static const LineName line_names[] = {
     {NAME("dissallow"), ROBOTS_LINE_DISALLOW},   {NAME("dissalow"), ROBOTS_LINE_DISALLOW},
     {NAME("disalow"), ROBOTS_LINE_DISALLOW},     {NAME("diasllow"), ROBOTS_LINE_DISALLOW},
     {NAME("disallaw"), ROBOTS_LINE_DISALLOW},    {NAME("content-usage"), ROBOTS_LINE_USAGE},
-    {NAME("content-signal"), ROBOTS_LINE_USAGE},
+    {NAME("content-signal"), ROBOTS_LINE_USAGE}, {NAME("request-rate"), ROBOTS_LINE_RATE},
 };
 
 static bool robots_line_is_blank(char c)

@@ -16,7 +16,8 @@ typedef enum RobotsLineKind {
     ROBOTS_LINE_AGENT,
     ROBOTS_LINE_ALLOW,
     ROBOTS_LINE_DISALLOW,
-    ROBOTS_LINE_DELAY,
+    ROBOTS_LINE_DELAY, /* Crawl-delay */
+    ROBOTS_LINE_RATE,  /* Request-rate */
     ROBOTS_LINE_SITEMAP,
     ROBOTS_LINE_USAGE, /* Content-Usage, Content-Signal; as OTHER, it never ends a group */
     ROBOTS_LINE_OTHER  /* blank, comment, unknown: never ends a group */

@@ -42,8 +42,8 @@ typedef struct RobotsAllowance {
 } RobotsAllowance;
 #define ROBOTS_NEW_ALLOWANCE ((RobotsAllowance){.steps = ROBOTS_SAVED_STEPS})
 
-/* Milliseconds, or -1 when the group has no (valid) Crawl-delay. Decimals count; no upper bound but
- * ROBOTS_DELAY_MAX_MS: the cap is the caller's. */
+/* Milliseconds, or -1 when the group has no (valid) Crawl-delay and Request-rate. Decimals count;
+ * no upper bound but ROBOTS_DELAY_MAX_MS: the cap is the caller's. */
 #define ROBOTS_DELAY_MAX_MS INT64_C(1000000000000)
 
 /* What the Content-Usage and Content-Signal lines of the group say of a path with its query. A line
