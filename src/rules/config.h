@@ -225,7 +225,7 @@
         "answers are kept at least this long") \
     ROW(dns, negative_ttl, TIME, int64_t, "5m", 0, CONFIG_YEAR, NULL, OPTION_LIVE, \
         "how long a missing answer is remembered") \
-    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, WORDS_TEXT(RESOLVER_FAMILY_WORDS), OPTION_LIVE, "which addresses are used, and which first") \
+    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, WORDS_TEXT(RESOLVER_FAMILY_WORDS), OPTION_LIVE, "which addresses are used, and which first; a host keeps its address until that expires") \
     ROW(fetch, threads, COUNT, int64_t, "0", 0, CONFIG_MOST_THREADS, NULL, OPTION_LIVE, \
         "fetching threads; 0 = one for each processor that the process may use, 64 at most") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, OPTION_LIVE, \

@@ -146,7 +146,7 @@ static void it_is_the_same_after_a_restart(void)
 {
     World *w = set_up(3, 0);
     StoreFixture store;
-    SlotDuty read = {{0}, {0}, {0}};
+    SlotDuty read = {.none = 0};
     store_fixture_open(&store);
     MDB_txn *txn = store_fixture_begin(&store, false);
     CU_ASSERT_EQUAL(slot_duty_read(&read, txn, store.store.crawl), RESULT_NOT_FOUND);
