@@ -22,9 +22,9 @@ static uint16_t cluster_accounts_crc(const uint8_t *bytes, size_t length)
 {
     uint16_t crc = 0;
     for (size_t i = 0; i < length * 8; i++) {
-        unsigned bit = bytes[i / 8] >> (7 - i % 8) & 1u;
+        unsigned bit = (unsigned)bytes[i / 8] >> (7 - i % 8) & 1u;
         unsigned high = crc >> 15;
-        crc = (uint16_t)(crc << 1 ^ (high != bit ? 0x1021u : 0));
+        crc = (uint16_t)((unsigned)crc << 1 ^ (high != bit ? 0x1021u : 0));
     }
     return crc;
 }
@@ -38,7 +38,8 @@ static void cluster_accounts_encode(uint8_t *bytes, size_t length, char text[NKE
     bytes[length++] = (uint8_t)crc;
     bytes[length++] = (uint8_t)(crc >> 8);
     for (size_t bit = 0; bit < length * 8; bit += 5) {
-        unsigned two = bytes[bit / 8] << 8 | (bit / 8 + 1 < length ? bytes[bit / 8 + 1] : 0u);
+        unsigned two = (unsigned)bytes[bit / 8] << 8;
+        two |= bit / 8 + 1 < length ? bytes[bit / 8 + 1] : 0u;
         text[n++] = digits[two >> (11 - bit % 8) & 31u];
     }
     text[n] = '\0';
