@@ -21,6 +21,7 @@ const char *file_path(Path *path, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
+    /* cppcheck-suppress ctuuninitvar */
     (void)vsnprintf(path->text, sizeof path->text, format, arguments);
     va_end(arguments);
     return path->text;

@@ -603,7 +603,7 @@ int plan_seeds(const PlanSeeds *seeds, const CheckOptions *options, bool json)
 {
     Config as_asked; /* what a crawl would have */
     Config dry;
-    Path folder = {.text = ""};
+    Path folder;
     bool all_open = true;
     bool has_memory = config_init(&as_asked) == RESULT_OK;
     has_memory = config_init(&dry) == RESULT_OK && has_memory;
