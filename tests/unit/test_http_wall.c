@@ -51,14 +51,24 @@ static void pages_that_carry_such_a_script_are_none(void)
     CU_ASSERT_EQUAL(wall("HTTP/1.1 200 x\r\n\r\n", "how captcha-delivery.com works"), HTTP_WALLS);
 }
 
+/* Of an error more than of another answer; whatever stands around it, at any place. */
 static void only_the_beginning_is_looked_at(void)
 {
     static char body[HTTP_WALL_LOOKED_AT + 64];
-    memset(body, 'x', sizeof body - 1);
-    memcpy(body + HTTP_WALL_LOOKED_AT, "_cf_chl_opt", 11);
-    CU_ASSERT_EQUAL(wall("HTTP/1.1 200 x\r\n\r\n", body), HTTP_WALLS);
-    memcpy(body + HTTP_WALL_LOOKED_AT - 11, "_cf_chl_opt", 11);
-    CU_ASSERT_EQUAL(wall("HTTP/1.1 200 x\r\n\r\n", body), WALL_CHALLENGE);
+    static const struct {
+        const char *head;
+        size_t most;
+        HttpWall without;
+    } rows[] = {{"HTTP/1.1 200 x\r\n\r\n", HTTP_WALL_LOOKED_AT_OK, HTTP_WALLS},
+                {"HTTP/1.1 403 x\r\n\r\n", HTTP_WALL_LOOKED_AT, WALL_FORBIDDEN}};
+    for (size_t r = 0; r < 2; r++) {
+        for (size_t at = rows[r].most - 75; at <= rows[r].most; at++) {
+            memset(body, '_', sizeof body - 1);
+            memcpy(body + at, "_cf_chl_opt", 11);
+            CU_ASSERT_EQUAL(wall(rows[r].head, body),
+                            at + 11 <= rows[r].most ? WALL_CHALLENGE : rows[r].without);
+        }
+    }
 }
 
 UNIT_MAIN("http_wall", {"statuses are walls", statuses_are_walls},

@@ -67,7 +67,8 @@ static bool is_script_of_challenge(const char *body, const char *end)
 
 static bool is_challenge(int status, const char *body, size_t length)
 {
-    length = length < HTTP_WALL_LOOKED_AT ? length : HTTP_WALL_LOOKED_AT;
+    size_t most = status >= 400 ? HTTP_WALL_LOOKED_AT : HTTP_WALL_LOOKED_AT_OK;
+    length = length < most ? length : most;
     if (length == 0) {
         return false;
     }

@@ -21,7 +21,8 @@ typedef enum HttpWall {
     HTTP_WALLS      /* it is none */
 } HttpWall;
 
-#define HTTP_WALL_LOOKED_AT 65536u /* bytes of a body that are searched */
+#define HTTP_WALL_LOOKED_AT    65536u /* bytes of a body that are searched, of an error */
+#define HTTP_WALL_LOOKED_AT_OK 8192u  /* and of another answer: challenges name themselves early */
 
 /* body: without its content coding; may be NULL when length is 0. */
 HttpWall http_wall_of(int status, const HttpHeader *header, const char *body, size_t length);

@@ -128,21 +128,31 @@ static inline const char *find_byte(const char *p, const char *end, char c)
     return found == NULL ? end : found;
 }
 
-/* The first place of a byte with this letter behind it, small or capital, or end: "<m", "_c". */
+#ifdef __SSE2__
+/* Marks the places among sixteen at which the pair begins; reads one byte more. */
+static inline __m128i find_pair_marks(const char *p, __m128i first, __m128i letter)
+{
+    __m128i here = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
+    __m128i small = _mm_or_si128(next, _mm_set1_epi8(0x20));
+    return _mm_and_si128(_mm_cmpeq_epi8(here, first), _mm_cmpeq_epi8(small, letter));
+}
+#endif
+
+/* The first place of a byte with this letter behind it, small or capital, or end: "<m", "_c". Looks
+ * at 32 places at a time. */
 static inline const char *find_pair(const char *p, const char *end, char first, char letter)
 {
 #ifdef __SSE2__
     const __m128i mark = _mm_set1_epi8(first);
     const __m128i wanted = _mm_set1_epi8(letter);
-    const __m128i small = _mm_set1_epi8(0x20);
-    for (; end - p > 16; p += 16) {
-        __m128i here = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
-        __m128i both = _mm_and_si128(_mm_cmpeq_epi8(here, mark),
-                                     _mm_cmpeq_epi8(_mm_or_si128(next, small), wanted));
-        unsigned mask = (unsigned)_mm_movemask_epi8(both);
-        if (mask != 0) {
-            return p + __builtin_ctz(mask);
+    for (; end - p > 32; p += 32) {
+        __m128i low = find_pair_marks(p, mark, wanted);
+        __m128i high = find_pair_marks(p + 16, mark, wanted);
+        if (_mm_movemask_epi8(_mm_or_si128(low, high)) != 0) {
+            unsigned marks = (unsigned)_mm_movemask_epi8(low) | (unsigned)_mm_movemask_epi8(high)
+                                                                    << 16;
+            return p + __builtin_ctz(marks);
         }
     }
 #endif
