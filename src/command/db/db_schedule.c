@@ -497,7 +497,7 @@ int db_hosts(DbView *view, int argc, char **argv)
             return db_finish(view, host_walk_all(&walk, lists[i].visit));
         }
     }
-    if (argc > 2 || (argc == 2 && *argv[1] == '-')) {
+    if (argc > 2 || (walk.only != NULL && *walk.only == '-')) {
         (void)fprintf(stderr,
                       "usage: ragno db DIR hosts [HOST | --parked | --walls | --signals]\n");
         return EXIT_USAGE;

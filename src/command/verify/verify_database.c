@@ -528,14 +528,16 @@ static Result verify_keys_look(Keys *keys)
 {
     Result rc = RESULT_OK;
     uint64_t next = 0;
+    bool is_first = true;
     do {
         MDB_txn *txn = NULL;
         rc = verify_begin(keys->verify, false, &txn);
         if (rc != RESULT_OK) {
             return rc;
         }
-        if (next == 0) {
+        if (is_first) {
             rc = verify_keys_begin(keys, txn);
+            is_first = false;
         }
         if (rc == RESULT_OK) {
             uint64_t n_pages = keys->check.n_pages;

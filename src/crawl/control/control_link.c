@@ -358,7 +358,7 @@ bool control_link_is_in_flight(const char *directory, const char *url)
     Buffer error;
     bool found = false;
     buffer_init(&error, 4096);
-    if (control_link_open(&link, directory, &error) == RESULT_OK) {
+    if (control_link_open(&link, directory, &error) == RESULT_OK && link != NULL) {
         (void)control_link_ask(link, words, 2, control_link_note_line, &found, CONTROL_FLIGHT_MS,
                                NULL, &error);
     }

@@ -373,7 +373,10 @@ static void helm_check_retention(Helm *helm)
 
 static void helm_check_erasure(Helm *helm, MonoTime now)
 {
-    if (helm->options->erase != NULL && helm->parts->cluster == NULL) {
+    if (helm->options->erase == NULL) {
+        return; /* it cannot start anew */
+    }
+    if (helm->parts->cluster == NULL) {
         helm_check_retention(helm);
     }
     if (helm->erases && !helm->stopping && stats_get(&helm->parts->stats.sieve_pending) == 0) {
