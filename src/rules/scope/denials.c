@@ -63,8 +63,13 @@ Result denials_tomb(bool is_host, const char *text, size_t length, Buffer *out)
 static bool tomb_read(const char *rule, Hash128 *hash)
 {
     const char *digits = strrchr(rule, ':') + 1;
-    return strlen(digits) == 32 && strspn(digits, "0123456789abcdef") == 32 &&
-           sscanf(digits, "%16" SCNx64 "%16" SCNx64, &hash->high, &hash->low) == 2;
+    char high[17] = "";
+    if (strlen(digits) != 32 || strspn(digits, "0123456789abcdef") != 32) {
+        return false;
+    }
+    memcpy(high, digits, 16);
+    *hash = (Hash128){.high = strtoull(high, NULL, 16), .low = strtoull(digits + 16, NULL, 16)};
+    return true;
 }
 
 static const char *tomb_find(const Denials *denials, DenialKind kind, const char *text,

@@ -509,7 +509,7 @@ static Result cdxj_sort_spill(CdxjSort *sort)
     for (const char *at = sort->text.data; at < end; n++) {
         at = cdxj_line_end(at, end) + 1;
     }
-    const char **lines = calloc(n, sizeof(char *));
+    const char **lines = calloc(n + 1, sizeof(char *));
     FILE *file = lines == NULL ? NULL : cdxj_sort_file(sort);
     Result rc = RESULT_OK;
     if (file == NULL) {
