@@ -291,7 +291,7 @@ static PolitenessVerdict judge_url(const PolitenessOptions *options, const Fetch
     if (verdict.retry) {
         verdict.url_wait_ms = url_wait(options, end->class, *tries);
     }
-    health->failures += *tries == 0;
+    health->failures += *tries == 0 || health->failures == 0;
     health->last = end->class;
     *tries = verdict.retry ? *tries + 1 : 0;
     return verdict;
