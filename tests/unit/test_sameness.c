@@ -184,7 +184,30 @@ static void marks_are_what_gateways_say(void)
                     SAMENESS_OTHER);
 }
 
+/* Hosts whose first page of all is the gateway's, before any other host has given it. */
+static void first_pages_just_before_the_row_are_asked_for_again(void)
+{
+    Play play = play_of_well_hosts();
+    unsigned fresh[] = {40, 41, 42};
+    for (size_t i = 0; i < 3; i++) {
+        play.before[fresh[i]] = 0;
+        CU_ASSERT_FALSE(says(&play, fresh[i], MARK));
+    }
+    CU_ASSERT_EQUAL(play.same.state, OUTAGE_CLEAR);
+    (void)breaks_down(&play);
+    for (size_t i = 0; i < 3; i++) {
+        bool found = false;
+        for (size_t j = 0; j < play.same.n_pages; j++) {
+            found = found || play.same.pages[j] == fresh[i];
+        }
+        CU_ASSERT_TRUE(found);
+    }
+    CU_ASSERT_EQUAL(play.same.n_pages, 3 + SAMENESS_HOSTS - 1);
+}
+
 UNIT_MAIN("sameness",
+          {"first pages just before the row are asked for again",
+           first_pages_just_before_the_row_are_asked_for_again},
           {"a gateway that answers for everybody is ours",
            a_gateway_that_answers_for_everybody_is_ours},
           {"hosts that are down while others answer are theirs",

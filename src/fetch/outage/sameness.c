@@ -120,6 +120,28 @@ static bool sameness_begin_outage(Sameness *sameness, MonoTime now)
     return true;
 }
 
+static void sameness_note_early(Sameness *sameness, const SameAnswer *answer, MonoTime now)
+{
+    sameness->early[sameness->next_early] =
+        (SameEarly){.mark = answer->mark, .page = answer->page, .at = now};
+    sameness->next_early = (sameness->next_early + 1) % SAMENESS_EARLY;
+}
+
+static void sameness_begin_row(Sameness *sameness, const SameAnswer *answer, MonoTime now)
+{
+    sameness->state = OUTAGE_SUSPECTED;
+    sameness->mark = answer->mark;
+    sameness->since = now;
+    sameness_add(sameness, answer);
+    for (size_t i = 0; i < SAMENESS_EARLY; i++) {
+        const SameEarly *early = &sameness->early[i];
+        if (early->mark == answer->mark &&
+            mono_before(now, mono_add_ms(early->at, SAMENESS_ROW_MS))) {
+            sameness->pages[sameness->n_pages++] = early->page;
+        }
+    }
+}
+
 /* An answer with another mark, or the first with one. */
 static void sameness_take_other(Sameness *sameness, const SameAnswer *answer, MonoTime now,
                                 bool *changed)
@@ -129,14 +151,15 @@ static void sameness_take_other(Sameness *sameness, const SameAnswer *answer, Mo
     }
     *changed = sameness->state == OUTAGE_OUT;
     sameness_clear(sameness);
-    if (answer->mark == SAMENESS_OTHER || answer->before == 0 || answer->before == answer->mark ||
+    if (answer->mark == SAMENESS_OTHER || answer->before == answer->mark ||
         sameness_is_theirs(sameness, answer->mark, now)) {
         return;
     }
-    sameness->state = OUTAGE_SUSPECTED;
-    sameness->mark = answer->mark;
-    sameness->since = now;
-    sameness_add(sameness, answer);
+    if (answer->before != 0) {
+        sameness_begin_row(sameness, answer, now);
+    } else if (answer->has_page) {
+        sameness_note_early(sameness, answer, now);
+    }
 }
 
 bool sameness_answered(Sameness *sameness, const SameAnswer *answer, MonoTime now, bool *changed)

@@ -14,13 +14,14 @@
  *      '---- too few in SAMENESS_ROW_MS: theirs            SAMENESS_MOST_MS have passed: theirs
  *
  * From the last of these hosts on the answers are excused: nobody is charged, nothing of them is
- * kept, and the same is asked for again. What the hosts before it were settled with is handed out
- * to be asked again when the state becomes OUT: two hosts that have one page, as two names of a
- * site do, are asked for it once each. While it is OUT the crawl is paused; now and then it is let
- * go on until one answer has come. A host that has given the mark counts again only behind another
- * page of its, so hosts that are down while others answer are no row when the others are done. A
- * mark that is theirs excuses nobody for SAMENESS_THEIRS_MS: a network of hosts that is down, or
- * domains that were parked together, lose nothing by it but time.
+ * kept, and the same is asked for again. What the hosts before it were settled with, and first
+ * pages of hosts just before the row, is handed out to be asked again when the state becomes OUT:
+ * two hosts that have one page, as two names of a site do, are asked for it once each. While it is
+ * OUT the crawl is paused; now and then it is let go on until one answer has come. A host that has
+ * given the mark counts again only behind another page of its, so hosts that are down while others
+ * answer are no row when the others are done. A mark that is theirs excuses nobody for
+ * SAMENESS_THEIRS_MS: a network of hosts that is down, or domains that were parked together, lose
+ * nothing by it but time.
  *
  * Owns: nothing.
  * Threads: one; time is a parameter. */
@@ -41,7 +42,8 @@
 #define SAMENESS_THEIRS_MS  3600000
 #define SAMENESS_THEIRS     8u
 #define SAMENESS_PAGES      1024u /* of the hosts before the last */
-#define SAMENESS_PAUSE_MS   1000  /* until it is tried again; doubles up to the longest */
+#define SAMENESS_EARLY      64u
+#define SAMENESS_PAUSE_MS   1000 /* until it is tried again; doubles up to the longest */
 #define SAMENESS_PAUSE_MOST 30000
 #define SAMENESS_OTHER      1u /* the mark of an answer that has nothing of a gateway's */
 
@@ -59,6 +61,13 @@ typedef struct SameTheirs {
     MonoTime until;
 } SameTheirs;
 
+/* The first page of a host, which says nothing by itself. */
+typedef struct SameEarly {
+    uint32_t mark; /* 0: none */
+    uint64_t page;
+    MonoTime at;
+} SameEarly;
+
 typedef struct Sameness {
     OutageState state;
     uint32_t mark;  /* of the row; 0: there is none */
@@ -68,6 +77,8 @@ typedef struct Sameness {
     unsigned n_row;
     uint64_t pages[SAMENESS_PAGES];
     size_t n_pages;
+    SameEarly early[SAMENESS_EARLY]; /* before the row */
+    unsigned next_early;
     SameTheirs theirs[SAMENESS_THEIRS];
     unsigned next_theirs;
     bool tries;        /* OUT: the crawl goes on until one answer has come */
