@@ -9,7 +9,7 @@ rendering every page.
     render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
     render.over_always                CPU of ragno and browsers together, by that of render.mode = always
     render.cpu_s_per_page             of browsers, for a rendered page, all of its rounds and the starts
-    render.over_browser               CPU of browsers for one rendering, by that of the same browser with a network
+    render.over_browser               CPU of browsers for a page, all rounds, by that of the same browser with a network
                                       for one of the same pages, in the same run
 
 SCALE (0.1): of 2 000 plain pages; the applications have 220 in any case, REFERENCE (all) of which are compared.
@@ -229,7 +229,7 @@ def main():
             crawls.put(f"render.{name}_recall", statistics.mean(found), "mean share")
             crawls.put(f"render.{name}_recall_median", statistics.median(found), "share")
         crawls.put("render.browser_cpu_s", browser_s, "s for a page with a network", 4)
-        crawls.put("render.over_browser", renders["cpu_ms"] / 1000 / max(1, renders["rounds"]) / browser_s, "times")
+        crawls.put("render.over_browser", renders["cpu_ms"] / 1000 / max(1, renders["done"]) / browser_s, "times")
         memory = Memory()
         always, renders = crawl(bed, f"{path}/always", "always")
         crawls.put("render.pages_always", renders["done"], "in a row", 0)
