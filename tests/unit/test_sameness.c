@@ -205,7 +205,31 @@ static void first_pages_just_before_the_row_are_asked_for_again(void)
     CU_ASSERT_EQUAL(play.same.n_pages, 3 + SAMENESS_HOSTS - 1);
 }
 
+/* Every page begins a row; the gateway's answers come among those that were asked for before it. */
+static void answers_under_way_when_it_begins_are_asked_for_again(void)
+{
+    Play play = play_of_well_hosts();
+    bool changed = false;
+    MonoTime asked = at(play.now - 5);
+    SameAnswer good = {.who = 1, .mark = 500, .before = 400, .has_page = true, .began = asked};
+    CU_ASSERT_FALSE(sameness_answered(&play.same, &good, at(play.now), &changed));
+    for (unsigned i = 50; i < 53; i++) {
+        SameAnswer said = {.who = i + 1,
+                           .mark = MARK,
+                           .before = play.before[i],
+                           .page = i,
+                           .has_page = true,
+                           .began = asked};
+        CU_ASSERT_FALSE(sameness_answered(&play.same, &said, at(play.now), &changed));
+        play.before[i] = MARK;
+    }
+    (void)breaks_down(&play);
+    CU_ASSERT_EQUAL(play.same.n_pages, 3 + SAMENESS_HOSTS - 1);
+}
+
 UNIT_MAIN("sameness",
+          {"answers under way when it begins are asked for again",
+           answers_under_way_when_it_begins_are_asked_for_again},
           {"first pages just before the row are asked for again",
            first_pages_just_before_the_row_are_asked_for_again},
           {"a gateway that answers for everybody is ours",

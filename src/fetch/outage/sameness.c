@@ -120,8 +120,13 @@ static bool sameness_begin_outage(Sameness *sameness, MonoTime now)
     return true;
 }
 
+/* An answer that begins no row, because it is its host's first or was under way when the row began.
+ */
 static void sameness_note_early(Sameness *sameness, const SameAnswer *answer, MonoTime now)
 {
+    if (!answer->has_page || answer->mark == SAMENESS_OTHER || answer->before == answer->mark) {
+        return;
+    }
     sameness->early[sameness->next_early] =
         (SameEarly){.mark = answer->mark, .page = answer->page, .at = now};
     sameness->next_early = (sameness->next_early + 1) % SAMENESS_EARLY;
@@ -147,7 +152,8 @@ static void sameness_take_other(Sameness *sameness, const SameAnswer *answer, Mo
                                 bool *changed)
 {
     if (sameness->mark != 0 && mono_before(answer->began, sameness->since)) {
-        return; /* it was under way before */
+        sameness_note_early(sameness, answer, now);
+        return;
     }
     *changed = sameness->state == OUTAGE_OUT;
     sameness_clear(sameness);
@@ -157,7 +163,7 @@ static void sameness_take_other(Sameness *sameness, const SameAnswer *answer, Mo
     }
     if (answer->before != 0) {
         sameness_begin_row(sameness, answer, now);
-    } else if (answer->has_page) {
+    } else {
         sameness_note_early(sameness, answer, now);
     }
 }

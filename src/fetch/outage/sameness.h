@@ -61,7 +61,7 @@ typedef struct SameTheirs {
     MonoTime until;
 } SameTheirs;
 
-/* The first page of a host, which says nothing by itself. */
+/* The first page of a host, or an answer that was under way when a row began. */
 typedef struct SameEarly {
     uint32_t mark; /* 0: none */
     uint64_t page;
