@@ -265,6 +265,45 @@ static void urls_that_always_fail_cost_their_host_little(void)
     CU_ASSERT_TRUE((double)now_ms < 1.1 * 5000 * (double)requests);
 }
 
+/* At the end of a crawl a host has nothing but dead links left: they say nothing new of it, and end
+ * by their own tries. A host that has others left, which fail, too, may be down: it rests. */
+static void dead_links_alone_do_not_stop_their_host(void)
+{
+    static const FetchClass classes[] = {FETCH_BROKEN, FETCH_SERVER};
+    PolitenessOptions options = options_of();
+    for (size_t c = 0; c < 2; c++) {
+        FetchEnd end = end_of(classes[c]);
+        HostHealth health = {.failures = 0};
+        const RetryRule *rule = &options.rules[classes[c]];
+        for (unsigned i = 0; i < POLITENESS_URL_FAILURES + 2; i++) {
+            unsigned tries = 0;
+            (void)politeness_judge(&options, &end, &health, &tries);
+        }
+        HostHealth before = health;
+        CU_ASSERT_EQUAL(before.extra_ms, 2 * rule->wait_ms);
+        end.only_failed = true;
+        for (unsigned i = 0; i < 100; i++) {
+            unsigned tries = 1;
+            unsigned n = 1;
+            PolitenessVerdict verdict;
+            while ((verdict = politeness_judge(&options, &end, &health, &tries)).retry) {
+                CU_ASSERT_EQUAL(verdict.host_wait_ms, before.extra_ms);
+                CU_ASSERT_EQUAL(verdict.url_wait_ms, rule->wait_ms << n++);
+            }
+            CU_ASSERT_TRUE(verdict.drop_url && n == rule->retries);
+            CU_ASSERT_EQUAL(health.failures, before.failures);
+            CU_ASSERT_EQUAL(health.rested_ms, before.rested_ms);
+        }
+        unsigned tries = 0; /* a URL that has not failed before says something */
+        CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms,
+                        2 * before.extra_ms);
+        end.only_failed = false; /* and so does each while there are others */
+        tries = 1;
+        CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms,
+                        4 * before.extra_ms);
+    }
+}
+
 static void rests_have_an_end(void)
 {
     PolitenessOptions options = options_of();
@@ -566,6 +605,7 @@ UNIT_MAIN(
      failures_of_several_urls_of_a_host_count_together},
     {"URLs that always fail cost their host little", urls_that_always_fail_cost_their_host_little},
     {"a URL that fails does not stop its host", a_url_that_fails_does_not_stop_its_host},
+    {"dead links alone do not stop their host", dead_links_alone_do_not_stop_their_host},
     {"rests have an end", rests_have_an_end},
     {"a host that has rested in vain is parked", a_host_that_has_rested_in_vain_is_parked},
     {"server errors slow a host when they are repeated",

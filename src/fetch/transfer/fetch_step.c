@@ -25,6 +25,7 @@ static FetchEnd fetch_step_end_of(const VisitState *visit_state, const FetchResu
         .host_delay_ms = visit_state->politeness.delay_ms,
         .robots = robots_needed,
         .elsewhere = result->answer.elsewhere,
+        .only_failed = result->request.tries > 0 && visit_state_has_only_failed(visit_state),
     };
 }
 

@@ -338,7 +338,10 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
     if (end->class == FETCH_LOCAL || end->class == FETCH_PROXY) {
         return judge_local(options, end, *tries);
     }
-    if (!end->robots && politeness_blames_urls(end->class, health->failures + 1)) {
+    bool says_nothing_new = end->only_failed && *tries > 0;
+    if (!end->robots &&
+        (says_nothing_new ? fetch_class_is_of_url(end->class)
+                          : politeness_blames_urls(end->class, health->failures + 1))) {
         return judge_url(options, end, health, tries);
     }
     const RetryRule *rule = &options->rules[end->class];

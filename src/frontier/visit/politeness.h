@@ -11,8 +11,9 @@
  * A failure is the URL's own while others answer: a class that says so (fetch_class_is_of_url)
  * makes the URL wait, as long as the table says for its tries, and the host nothing but its delay.
  * Behind POLITENESS_URL_FAILURES different URLs in a row it is the host's, as all other classes
- * always are; behind its rest another URL is asked for first. What this machine is to blame for is
- * not counted at all (FETCH_LOCAL). A host that walls rests as the table says, and one try of any
+ * always are; behind its rest another URL is asked for first. A host of which nothing is left but
+ * URLs that have failed before says nothing new by them: they end by their own tries, and its rest
+ * grows no more. What this machine is to blame for is not counted at all (FETCH_LOCAL). A host that walls rests as the table says, and one try of any
  * page follows each rest; it opens with the first other answer, and is parked at the latest after
  * POLITENESS_WALLS rests. 429 and 503 slow down the host as long as their Retry-After says; beyond
  * retry_after_max_ms the host is parked. A Retry-After of nothing, or of a time that has passed,
@@ -108,6 +109,7 @@ typedef struct FetchEnd {
     int64_t host_delay_ms;  /* this host's configured delay */
     bool robots;            /* it was robots.txt that was fetched */
     bool elsewhere;         /* another address of the host is tried at once: no failure yet */
+    bool only_failed;       /* all URLs that are left of the host have failed before */
 } FetchEnd;
 
 typedef struct PolitenessVerdict {

@@ -351,6 +351,16 @@ uint32_t visit_state_n_ready(const VisitState *visit_state)
     return visit_state_count(visit_state) - visit_state->window.n_later;
 }
 
+bool visit_state_has_only_failed(const VisitState *visit_state)
+{
+    const VisitWindow *window = &visit_state->window;
+    uint32_t i = window->next;
+    while (i < window->count && window->urls[i].tries > 0) {
+        i++;
+    }
+    return i == window->count;
+}
+
 MonoTime visit_state_url_time(const VisitState *visit_state)
 {
     const WindowUrl *url = visit_state_peek(visit_state);

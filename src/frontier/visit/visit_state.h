@@ -386,6 +386,8 @@ const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url)
 void visit_state_defer(VisitState *visit_state, unsigned tries, MonoTime until);
 /* The number of URLs that wait for nothing but their turn. */
 uint32_t visit_state_n_ready(const VisitState *visit_state);
+/* Whether each URL of the window has failed before. */
+bool visit_state_has_only_failed(const VisitState *visit_state);
 /* When the URL to fetch next has waited; 0: it does not wait. */
 MonoTime visit_state_url_time(const VisitState *visit_state);
 /* When something of it may be fetched: its delay is over, and its URL has waited. */
