@@ -13,11 +13,11 @@
  * Behind POLITENESS_URL_FAILURES different URLs in a row it is the host's, as all other classes
  * always are; behind its rest another URL is asked for first. A host of which nothing is left but
  * URLs that have failed before says nothing new by them: they end by their own tries, and its rest
- * grows no more. What this machine is to blame for is not counted at all (FETCH_LOCAL). A host that walls rests as the table says, and one try of any
- * page follows each rest; it opens with the first other answer, and is parked at the latest after
- * POLITENESS_WALLS rests. 429 and 503 slow down the host as long as their Retry-After says; beyond
- * retry_after_max_ms the host is parked. A Retry-After of nothing, or of a time that has passed,
- * says nothing.
+ * grows no more. What this machine is to blame for is not counted at all (FETCH_LOCAL). A host that
+ * walls rests as the table says, and one try of any page follows each rest; it opens with the first
+ * other answer, and is parked at the latest after POLITENESS_WALLS rests. 429 and 503 slow down the
+ * host as long as their Retry-After says; beyond retry_after_max_ms the host is parked. A
+ * Retry-After of nothing, or of a time that has passed, says nothing.
  *
  * Threads: any; no I/O, no locks, no clock.
  * Source: BUbiNG's table of exceptions; RFC 9110 10.2.3 (Retry-After). */
