@@ -47,8 +47,7 @@ static int audit_command_complain(const char *option, const char *value, const c
 static int audit_take_ip(void *to, const char *list)
 {
     AuditCommand *command = to;
-    Buffer error;
-    buffer_init(&error, 4096);
+    Buffer error = {.limit = 4096};
     Result rc = ip_ranges_parse(&command->ips, list, &error);
     buffer_destroy(&error);
     if (rc != RESULT_OK) {

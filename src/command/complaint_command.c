@@ -248,16 +248,14 @@ static const char complaint_usage[] =
 /* What the word means: an address, a URL or a host. */
 static Result complaint_read(Complaint *complaint)
 {
-    Url url;
-    Buffer text;
+    Url url = {.href = NULL};
+    Buffer text = {.limit = 65536};
     IpAddress address;
     bool is_url = strstr(complaint->subject, "://") != NULL;
     if (ip_address_parse(complaint->subject, strlen(complaint->subject), &address) == RESULT_OK) {
         complaint->has_ips = true;
         return ip_ranges_parse(&complaint->ips, complaint->subject, &complaint->host);
     }
-    url_init(&url);
-    buffer_init(&text, 65536);
     Result rc = buffer_printf(&text, "%s%s", is_url ? "" : "http://", complaint->subject);
     if (rc == RESULT_OK) {
         rc = url_parse(&url, NULL, buffer_string(&text), text.length);
@@ -302,14 +300,13 @@ static int complaint_parse(Complaint *complaint, int argc, char **argv)
 static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
 {
     Audit audit;
-    Buffer error;
+    Buffer error = {.limit = 65536};
     AuditOptions options = {.directory = complaint->directory,
                             .host = complaint->has_ips ? NULL : buffer_string(&complaint->host),
                             .ips = complaint->has_ips ? &complaint->ips : NULL,
                             .from = {INT64_MIN},
                             .until = {INT64_MAX},
                             .sink = {.context = complaint, .request = complaint_note}};
-    buffer_init(&error, 65536);
     Result rc = audit_run(&audit, &options, db, &error);
     if (rc == RESULT_INVALID && audit.counts.lines > 0) { /* no request to it: the letter says so */
         (void)fprintf(stderr, "ragno complaint: %s\n", buffer_string(&error));
@@ -342,8 +339,7 @@ static int complaint_run(Complaint *complaint, const Config *config, PageDB *db)
 static void complaint_load(const Complaint *complaint, Config *config)
 {
     Path path;
-    Buffer ignored;
-    buffer_init(&ignored, BUFFER_NO_LIMIT);
+    Buffer ignored = {.limit = BUFFER_NO_LIMIT};
     (void)file_path(&path, "%s/config.ini", complaint->directory);
     (void)options_load_printed(&config->options, path.text, &ignored);
     buffer_destroy(&ignored);

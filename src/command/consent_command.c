@@ -278,9 +278,8 @@ static void consent_read_page(Consent *consent, const char *url)
 {
     HttpHeader header;
     WarcAnswer answer;
-    Buffer text;
+    Buffer text = {.limit = BODY_MOST};
     ConsentSearch search = {.until = "", .wants_page = true};
-    buffer_init(&text, BODY_MOST);
     warc_answer_init(&answer);
     if (consent_load(consent, url, &search, &consent->page, &answer)) {
         (void)snprintf(consent->timestamp, sizeof consent->timestamp, "%s", search.best.timestamp);
@@ -314,14 +313,13 @@ static void consent_print_statement(const ConsentStatement *statement, const cha
 /* Prints one usage; true: it is denied. */
 static bool consent_print_usage(const Consent *consent, unsigned bit)
 {
-    Buffer name;
+    Buffer name = {.limit = 64};
     bool is_denied = false;
     bool is_allowed = false;
     for (size_t i = 0; i < consent->n; i++) {
         is_denied |= (consent->list[i].usage.denied & bit) != 0;
         is_allowed |= (consent->list[i].usage.allowed & bit) != 0;
     }
-    buffer_init(&name, 64);
     (void)usage_print(bit, &name);
     (void)printf("%s: %s\n", buffer_string(&name),
                  is_denied    ? "denied"
@@ -381,9 +379,8 @@ static int consent_tell(CrawlView *view, const char *word, unsigned asked)
     static const char *const prefixes[] = {"https://", "http://"};
     bool is_url = strstr(word, "://") != NULL;
     Consent *consent = calloc(1, sizeof *consent);
-    Url url;
+    Url url = {.href = NULL};
     int status = EXIT_INTERNAL;
-    url_init(&url);
     if (consent == NULL || decoder_new(&consent->decoder) != RESULT_OK) {
         goto done;
     }
@@ -451,10 +448,9 @@ static void consent_read_host(const CrawlView *view, MDB_txn *txn, ConsentHost *
 static void consent_print_change(const ConsentHost *held, const char *url, unsigned bits,
                                  const RobotsUsageLine *lines, size_t n)
 {
-    Buffer name;
+    Buffer name = {.limit = 128};
     size_t length = 0;
     const char *text = "tdmrep.json";
-    buffer_init(&name, 128);
     (void)usage_print(bits, &name);
     for (size_t i = 0; i < n; i++) {
         if ((lines[i].usage.denied & bits) != 0 && lines[i].line > 0) {
@@ -496,8 +492,7 @@ static int consent_changed(const CrawlView *view)
 {
     ConsentHost *held = calloc(HOSTS_HELD, sizeof *held);
     MDB_txn *txn = NULL;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     if (held == NULL || view->hosts == NULL ||
         page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
         free(held);

@@ -260,8 +260,7 @@ static Result crawl_load_config(Line *line, Config *config, Buffer *error)
 
 static int load_first_config(Line *line, Config *config)
 {
-    Buffer errors;
-    buffer_init(&errors, BUFFER_NO_LIMIT);
+    Buffer errors = {.limit = BUFFER_NO_LIMIT};
     Result rc = crawl_load_config(line, config, &errors);
     char *save = NULL;
     for (char *sentence = errors.length == 0 ? NULL : strtok_r(errors.data, "\n", &save);
@@ -287,8 +286,7 @@ static bool crawl_reload(void *context, Config *fresh, Buffer *error)
 /* --test-config of what has been read without a mistake: a crawl could start with it. */
 static int tell_valid(const Config *config)
 {
-    Buffer error;
-    buffer_init(&error, 4096);
+    Buffer error = {.limit = 4096};
     Result rc = config_check_identity(config, &error);
     if (rc == RESULT_OK) {
         (void)printf("the configuration is valid\n");
@@ -306,8 +304,7 @@ static int tell_valid(const Config *config)
 static int crawl_start_anew(const Line *line)
 {
     const AgentOptions *agent = &line->agent;
-    Buffer set;
-    buffer_init(&set, BUFFER_NO_LIMIT);
+    Buffer set = {.limit = BUFFER_NO_LIMIT};
     char **argv = calloc(2 * line->settings.n + 16, sizeof *argv);
     size_t n = 0;
     if (argv == NULL) {
@@ -326,8 +323,7 @@ static int crawl_start_anew(const Line *line)
     }
     for (size_t i = 0; i < line->settings.n; i++) {
         const char *name = line->settings.all[i].name;
-        Buffer text;
-        buffer_init(&text, BUFFER_NO_LIMIT);
+        Buffer text = {.limit = BUFFER_NO_LIMIT};
         (void)buffer_printf(&text, "%.*s=%s", (int)strcspn(name, "="), name,
                             line->settings.all[i].value);
         argv[n++] = (char *)(uintptr_t) "-s";

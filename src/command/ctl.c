@@ -81,13 +81,12 @@ static Result ctl_without_crawl(const char *directory, char *const *words, size_
                                 Buffer *error)
 {
     CrawlStore store;
-    Buffer rule;
+    Buffer rule = {.limit = BUFFER_NO_LIMIT};
     bool denies = strcmp(words[0], "deny") == 0;
     if (n != 2 || (!denies && strcmp(words[0], "allow") != 0) || !crawl_store_exists(directory)) {
         return RESULT_NOT_FOUND;
     }
     buffer_reset(error);
-    buffer_init(&rule, BUFFER_NO_LIMIT);
     Result rc = denials_normalise(words[1], &rule, error);
     if (rc == RESULT_OK) {
         rc = crawl_store_lock(&store, directory, false, error);
@@ -129,12 +128,10 @@ int ctl_main(int argc, char **argv)
         return ctl_usage(stderr);
     }
     ControlLink *link = NULL;
-    Buffer note;
-    Buffer error;
+    Buffer note = {.limit = BUFFER_NO_LIMIT};
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     char **words = argv + 2;
     size_t n = (size_t)argc - 2;
-    buffer_init(&note, BUFFER_NO_LIMIT);
-    buffer_init(&error, BUFFER_NO_LIMIT);
     strip_dashes(words, n);
     Result rc = control_link_open(&link, argv[1], &error);
     if (rc == RESULT_NOT_FOUND) {
@@ -215,8 +212,7 @@ int status_main(int argc, char **argv)
         return status == COMMAND_HELPED ? EXIT_FINISHED : status;
     }
     const char *directory = line.n_words > 0 ? line.words[0] : "crawl";
-    Buffer text;
-    buffer_init(&text, STATUS_LIMIT);
+    Buffer text = {.limit = STATUS_LIMIT};
     status = read_status(directory, &text);
     if (status == EXIT_DIRECTORY) {
         (void)fprintf(stderr, "ragno status: %s/status.json is damaged\n", directory);

@@ -45,8 +45,7 @@ static void identity_command_tell(const char *path, const SigningKey *key)
 static int make_new(const char *path)
 {
     SigningKey *key = NULL;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = signing_key_generate(&key);
     rc = rc == RESULT_OK ? signing_key_write(key, path, &error) : rc;
     int status = rc == RESULT_OK ? 0 : identity_command_complain(path, &error, rc);
@@ -61,8 +60,7 @@ static int make_new(const char *path)
 static int identity_command_show(const char *path)
 {
     SigningKey *key = NULL;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = signing_key_read(&key, path, &error);
     int status = rc == RESULT_OK ? 0 : identity_command_complain(path, &error, rc);
     if (rc == RESULT_OK) {

@@ -202,8 +202,7 @@ static int rank_print_pages(const RankCommand *command, PageDB *db, RankedPage *
     qsort(pages, n, sizeof *pages, by_score);
     n = command->top != 0 && command->top < n ? command->top : n;
     ShortRead read;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     int rc = short_read_begin(&read, db, stdout);
     for (size_t i = 0; rc == page_db_error_ok && i < n; i++) {
         PageRef page;
@@ -310,9 +309,8 @@ static int look_for_scores(const RankCommand *command, PageDB *db)
         return 0;
     }
     ShortRead read;
-    Buffer url;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     bool is_found = false;
-    buffer_init(&url, BUFFER_NO_LIMIT);
     int rc = short_read_begin(&read, db, NULL);
     uint64_t n = rc == page_db_error_ok ? page_db_n_pages(db, read.txn) : 0;
     for (uint64_t i = 0; rc == page_db_error_ok && !is_found && i < n; i++) {

@@ -71,8 +71,7 @@ static int report_command_run(const ReportCommand *command, PageDB *db, FILE *ou
 {
     (void)setvbuf(out, buffer, _IOFBF, sizeof buffer);
     Report report;
-    Buffer error;
-    buffer_init(&error, 4096);
+    Buffer error = {.limit = 4096};
     Result rc = report_gather(&report, command->directory, db, wall_now(),
                               command->broken ? out : NULL, &error);
     if (rc == RESULT_OK && !command->broken) {

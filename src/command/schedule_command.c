@@ -306,12 +306,11 @@ static int schedule_refused_run(Refused *refused, const char *directory)
 static int run_locked(Refused *refused, const char *directory)
 {
     CrawlStore store = {.lock = -1};
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (!crawl_open_is_crawl(directory)) {
         (void)fprintf(stderr, "ragno schedule: %s holds no crawl\n", directory);
         return EXIT_IO;
     }
-    buffer_init(&error, BUFFER_NO_LIMIT);
     int status = 0;
     if (crawl_store_lock(&store, directory, false, &error) != RESULT_OK) {
         (void)fprintf(stderr, "ragno schedule: %s\n", buffer_string(&error));

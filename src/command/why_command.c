@@ -45,9 +45,8 @@ static int why_command_print(const Buffer *out, Result rc, int status)
 static void why_tell_owner(ClusterPages *pages, uint16_t owner, const char *url, ReportWriter *to,
                            int *status)
 {
-    Buffer said;
+    Buffer said = {.limit = BUFFER_NO_LIMIT};
     unsigned state = WHY_UNKNOWN;
-    buffer_init(&said, BUFFER_NO_LIMIT);
     report_note(to, NULL, "\nIts host belongs to agent %u (this directory is agent %u's).",
                 (unsigned)owner, (unsigned)pages->self);
     report_object(to, "owner");
@@ -120,10 +119,9 @@ static void why_tell_others(const CrawlView *view, const Why *why, ReportWriter 
 
 static int why_command_answer(const CrawlView *view, const Why *why, WallTime now, bool json)
 {
-    Buffer out;
+    Buffer out = {.limit = BUFFER_NO_LIMIT};
     ReportWriter *writer = NULL;
     int status = why->state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
-    buffer_init(&out, BUFFER_NO_LIMIT);
     Result rc =
         report_writer_new(&writer, json ? REPORT_AS_JSON : REPORT_AS_TEXT, WHY_LABELS, &out);
     if (rc == RESULT_OK) {
@@ -139,13 +137,12 @@ static int why_command_answer(const CrawlView *view, const Why *why, WallTime no
 static int why_command_run(CrawlView *view, const char *url, bool json)
 {
     Why why;
-    Buffer error;
+    Buffer error = {.limit = 4096};
     int status = 0;
     const WallTime now = wall_now();
     WhySources sources = crawl_view_why_sources(view, now);
     sources.is_in_flight = why_command_is_in_flight;
     sources.context = view->directory;
-    buffer_init(&error, 4096);
     Result rc = why_find(&why, &sources, url, &error);
     if (rc == RESULT_OK) {
         status = why_command_answer(view, &why, now, json);

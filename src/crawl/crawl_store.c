@@ -26,8 +26,7 @@
 
 static char *crawl_store_join(const char *directory, const char *name)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     (void)buffer_printf(&path, "%s/%s", directory, name);
     return buffer_detach(&path);
 }
@@ -132,12 +131,11 @@ Result crawl_store_look(const char *directory, bool unlocked, Buffer *error)
 {
     LmdbCheckOptions options = {.unlocked = unlocked, .leaves_most = LOOK_LEAVES_MOST};
     uint64_t n_broken = 0;
-    Buffer first;
+    Buffer first = {.limit = BUFFER_NO_LIMIT};
     char *path = crawl_store_join(directory, exists(directory, "crawl.mdb") ? "crawl.mdb" : "");
     if (path == NULL) {
         return RESULT_MEMORY;
     }
-    buffer_init(&first, BUFFER_NO_LIMIT);
     Result rc = lmdb_check(path, &options, crawl_store_tell_broken, &first, &n_broken);
     if (rc == RESULT_OK && n_broken > 0) {
         rc = RESULT_DAMAGED;

@@ -62,8 +62,7 @@ int crawl_open(const char *command, const char *directory, bool read_only, PageD
     }
     const PageDBOptions options = {.read_only = read_only, .no_create = true};
     Path path;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     fault_watch(directory);
     bool damaged = crawl_store_look(directory, false, &error) == RESULT_DAMAGED;
     if (damaged) {
@@ -119,8 +118,7 @@ static Result crawl_view_open_tables(CrawlView *view)
 static void crawl_view_read_config(CrawlView *view, const char *command)
 {
     Path path;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     (void)file_path(&path, "%s/config.ini", view->directory);
     view->has_config = options_load(&view->config.options, path.text, &error) == RESULT_OK;
     if (!view->has_config) {

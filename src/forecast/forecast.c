@@ -160,8 +160,7 @@ static Result forecast_load_read_some(ForecastLoad *load, LoadReader *reader, Ho
 
 static Result load_reader_rules(LoadReader *reader, const Config *config)
 {
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     politeness_default_rules(reader->rules);
     Result rc = politeness_parse_rules(reader->rules, config->politeness_retry, &error);
     buffer_destroy(&error);

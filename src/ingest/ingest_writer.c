@@ -57,15 +57,11 @@ static void ingest_log_write(CrawlLog *log, const Batch *batch)
 {
     PageDB *db = batch->store->db;
     MDB_txn *txn = batch->txn;
-    Buffer path;
-    Buffer referrer;
-    Buffer original;
-    Buffer near;
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
+    Buffer referrer = {.limit = BUFFER_NO_LIMIT};
+    Buffer original = {.limit = BUFFER_NO_LIMIT};
+    Buffer near = {.limit = BUFFER_NO_LIMIT};
     DiscoverySteps steps = {.of = {{.page = 0}}};
-    buffer_init(&near, BUFFER_NO_LIMIT);
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    buffer_init(&referrer, BUFFER_NO_LIMIT);
-    buffer_init(&original, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
         const FetchResult *fetch = page->fetch;

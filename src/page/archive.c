@@ -117,8 +117,7 @@ static Result archive_open_tables(Archive *archive, WarcEnd *end)
 
 static Result open_files(Archive *archive, const ArchiveOptions *options, const WarcEnd *end)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     Result rc = buffer_printf(&path, "%s/warc", options->directory);
     if (rc == RESULT_OK) {
         rc = mkdir(path.data, 0755) == 0 ? warc_files_sync_directory(options->directory)

@@ -136,8 +136,7 @@ static bool is_mail_address(const char *text)
 
 Result config_texts_contact(const char *text, Buffer *error)
 {
-    Url url;
-    url_init(&url);
+    Url url = {.href = NULL};
     bool is_url = url_parse(&url, NULL, text, strlen(text)) == RESULT_OK;
     url_destroy(&url);
     const char *mail = strncmp(text, "mailto:", 7) == 0 ? text + 7 : text;
@@ -308,8 +307,7 @@ static Result check_headers(const char *text, Buffer *error)
 static Result check_credentials(const char *path, Buffer *error)
 {
     Credentials *credentials = NULL;
-    Buffer why;
-    buffer_init(&why, BUFFER_NO_LIMIT);
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
     Result rc = *path == '\0' ? RESULT_OK : credentials_read(&credentials, path, &why);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s: %s", path,
@@ -348,8 +346,7 @@ static Result check_usage(const char *text, Buffer *error)
 static Result check_key(const char *path, Buffer *error)
 {
     SigningKey *key = NULL;
-    Buffer why;
-    buffer_init(&why, BUFFER_NO_LIMIT);
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
     Result rc = *path == '\0' ? RESULT_OK : signing_key_read(&key, path, &why);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s: %s", path,
@@ -527,8 +524,7 @@ static void check_pairs(const Config *config, Buffer *error)
 
 Result config_check(const Config *config, Buffer *error)
 {
-    Buffer what;
-    buffer_init(&what, BUFFER_NO_LIMIT);
+    Buffer what = {.limit = BUFFER_NO_LIMIT};
     size_t before = error->length;
     check_sites(config, &what, error);
     buffer_reset(&what);

@@ -119,8 +119,7 @@ Result dedup_check(const DedupSteps *steps, MDB_txn *txn, MDB_dbi crawl, bool ha
     char name[] = RECORD_NAME;
     MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
     MDB_val value = {.mv_size = 0, .mv_data = name};
-    Buffer now;
-    buffer_init(&now, BUFFER_NO_LIMIT);
+    Buffer now = {.limit = BUFFER_NO_LIMIT};
     Result rc = print_steps(steps, &now);
     if (rc == RESULT_OK && !has_pages) {
         value = (MDB_val){.mv_size = now.length, .mv_data = now.length == 0 ? name : now.data};
@@ -185,10 +184,8 @@ static Result recorded_steps(MDB_txn *txn, DedupSteps *steps)
     if (code != MDB_SUCCESS) {
         return lmdb_result(code, "get dedup key");
     }
-    Buffer text;
-    Buffer error;
-    buffer_init(&text, BUFFER_NO_LIMIT);
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = buffer_append(&text, value.mv_data, value.mv_size);
     rc = rc == RESULT_OK ? dedup_parse_steps(buffer_string(&text), steps, &error) : rc;
     buffer_destroy(&text);

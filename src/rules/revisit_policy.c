@@ -95,8 +95,7 @@ Result revisit_policy_load_rules(const char *path, FreqRules **rules, Buffer *er
     if (*path == '\0') {
         return RESULT_OK;
     }
-    Buffer text;
-    buffer_init(&text, RULES_MAX_BYTES);
+    Buffer text = {.limit = RULES_MAX_BYTES};
     Result rc = file_read(path, &text);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s: cannot be read: %s", path, result_name(rc));

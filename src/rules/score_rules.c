@@ -78,8 +78,7 @@ static Result add_rules(ScoreRules *rules, char *text, Place *place)
 
 Result score_rules_read(ScoreRules **out, const char *path, Buffer *error)
 {
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     *out = NULL;
     Result rc = filters_read_list(NULL, path, &text);
     if (rc != RESULT_OK) {

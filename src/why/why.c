@@ -225,12 +225,9 @@ const char *why_state_name(WhyState state)
 /* The URL as the crawl would write it; the origin of its host. */
 static Result read_url(Why *why, const char *text, Buffer *error)
 {
-    Url url;
-    Buffer origin;
-    Buffer with_scheme;
-    url_init(&url);
-    buffer_init(&origin, BUFFER_NO_LIMIT);
-    buffer_init(&with_scheme, BUFFER_NO_LIMIT);
+    Url url = {.href = NULL};
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
+    Buffer with_scheme = {.limit = BUFFER_NO_LIMIT};
     Result rc = strstr(text, "://") != NULL ? buffer_append_string(&with_scheme, text)
                                             : buffer_printf(&with_scheme, "http://%s", text);
     if (rc == RESULT_OK) {

@@ -50,9 +50,8 @@ static void judge_denials(Judge *judge)
 {
     DenialList list = {.n = 0};
     Denials *denials = NULL;
-    Buffer error;
+    Buffer error = {.limit = 4096};
     const Url *url = &judge->url;
-    buffer_init(&error, 4096);
     Result rc = denial_list_read(&list, judge->subject->directory, &error);
     if (rc == RESULT_OK && list.n > 0) {
         rc = denials_new(&denials, (const char *const *)list.rules, list.n, &error);
@@ -78,11 +77,10 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
                            const ScopeOptions *options)
 {
     Scope *scope = NULL;
-    Buffer error;
+    Buffer error = {.limit = 4096};
     if (*value == '\0') {
         return;
     }
-    buffer_init(&error, 4096);
     Result rc = scope_new(&scope, options, &error);
     if (rc == RESULT_OK) {
         const char *url = judge->subject->url;
@@ -100,8 +98,7 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
 static void judge_port(Judge *judge, const char *list)
 {
     PortSet ports;
-    Buffer error;
-    buffer_init(&error, 4096);
+    Buffer error = {.limit = 4096};
     Result rc = port_set_parse(&ports, list, &error);
     bool passes = rc != RESULT_OK || port_set_has(&ports, judge->url.port);
     if (!passes || *list != '\0') {
@@ -237,11 +234,10 @@ static void judge_filters(Judge *judge)
     const Config *config = judge->subject->config;
     Filters filters = {.of = {NULL}};
     FilterScratch *scratch = NULL;
-    Buffer error;
+    Buffer error = {.limit = 4096};
     if (*config->filter_schedule == '\0' && *config->filter_fetch == '\0') {
         return;
     }
-    buffer_init(&error, 4096);
     if (filters_compile(&filters, config, &error) != RESULT_OK ||
         filter_scratch_new(&scratch) != RESULT_OK) {
         why_judge_note(judge, "filter", true, 0, "%s", buffer_string(&error));

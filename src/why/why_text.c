@@ -305,8 +305,7 @@ static void why_tell_host(const Why *why, WallTime now, ReportWriter *to)
     static const char *const states[] = {"active", "dropped", "full", "denied", "parked"};
     const HostRecord *host = &why->host;
     bool waits = host->not_before_ms > now.us / 1000;
-    Buffer words;
-    buffer_init(&words, BUFFER_NO_LIMIT);
+    Buffer words = {.limit = BUFFER_NO_LIMIT};
     report_section(to, "Its host", why->origin);
     report_object(to, "host");
     report_fact(to, "origin", NULL, REPORT_TEXT(why->origin));
@@ -430,8 +429,7 @@ static void why_tell_judgements(const WhyJudgements *judged, ReportWriter *to)
 
 void why_tell(const Why *why, WallTime now, ReportWriter *to)
 {
-    Buffer sentence;
-    buffer_init(&sentence, BUFFER_NO_LIMIT);
+    Buffer sentence = {.limit = BUFFER_NO_LIMIT};
     (void)why_sentence(why, now, &sentence);
     report_note(to, NULL, "%s: %s", why->url, why_state_name(why->state));
     report_fact(to, "url", NULL, REPORT_TEXT(why->url));

@@ -27,7 +27,8 @@ typedef struct Buffer {
 
 #define BUFFER_NO_LIMIT ((size_t)1 << 62)
 
-/* Makes an empty buffer; allocates nothing. */
+/* Makes an empty buffer; allocates nothing. A local one is empty from its declaration on:
+ * Buffer text = {.limit = BUFFER_NO_LIMIT}. */
 void buffer_init(Buffer *buffer, size_t limit) RAGNO_SYMBOL(buffer_init);
 /* Frees the bytes; the buffer is empty afterwards and may be used again. */
 void buffer_destroy(Buffer *buffer) RAGNO_SYMBOL(buffer_destroy);

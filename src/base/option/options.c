@@ -52,8 +52,7 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
     *options = (Options){.specs = specs, .n_specs = n_specs, .values = values};
     options->texts = calloc(n_specs, sizeof *options->texts);
     options->origins = calloc(n_specs, sizeof *options->origins);
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = options->texts == NULL || options->origins == NULL ? RESULT_MEMORY : RESULT_OK;
     for (size_t i = 0; i < n_specs && rc == RESULT_OK; i++) {
         OptionValue parsed = {0};
@@ -246,8 +245,7 @@ size_t options_take(Options *options, const Options *fresh, OptionMayChange may_
                     const void *context)
 {
     size_t taken = 0;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     for (size_t i = 0; i < options->n_specs; i++) {
         const OptionSpec *spec = &options->specs[i];
         char name[128];
@@ -307,8 +305,7 @@ void options_print(const Options *options, FILE *out)
 
 static void print_range(const OptionSpec *spec, FILE *out)
 {
-    Buffer text;
-    buffer_init(&text, 256);
+    Buffer text = {.limit = 256};
     if (spec->type == OPTION_WORD) {
         (void)buffer_append_string(&text, spec->words);
     } else if (spec->type == OPTION_BOOL) {
@@ -559,8 +556,7 @@ static Result options_ini_load(Options *options, const char *path, unsigned dept
 
 static Result include(IniFile *file, const char *name)
 {
-    Buffer path;
-    buffer_init(&path, 4096);
+    Buffer path = {.limit = 4096};
     const char *slash = strrchr(file->path, '/');
     Result rc = RESULT_OK;
     if (name[0] != '/' && slash != NULL) {
@@ -616,8 +612,7 @@ static void options_ini_flush(IniFile *file)
     } else {
         (void)snprintf(origin, sizeof origin, "%s:%u", file->path, file->value_line);
     }
-    Buffer message;
-    buffer_init(&message, BUFFER_NO_LIMIT);
+    Buffer message = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
     const char *value = buffer_string(&file->value);
     size_t section_length = strlen(file->section);

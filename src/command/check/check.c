@@ -158,8 +158,7 @@ int check_config(int argc, char **argv)
     CheckOptions options = {.file = argc == 2 ? argv[1] : NULL};
     int status = check_options_load(&options, &config);
     if (status == 0) {
-        Buffer remark;
-        buffer_init(&remark, 4096);
+        Buffer remark = {.limit = 4096};
         (void)printf("the configuration is valid\n");
         if (config_check_identity(&config, &remark) != RESULT_OK) {
             (void)fprintf(stderr, "a crawl needs one more thing: %s\n", buffer_string(&remark));
@@ -205,8 +204,7 @@ static void on_answered(void *context, VisitState *visit_state)
 
 static Result new_question(VisitState **question, const char *host)
 {
-    Buffer origin;
-    buffer_init(&origin, 4096);
+    Buffer origin = {.limit = 4096};
     bool bare_v6 = strchr(host, ':') != NULL && *host != '[';
     Result rc = buffer_printf(&origin, bare_v6 ? "http://[%s]" : "http://%s", host);
     if (rc == RESULT_OK) {
@@ -267,8 +265,7 @@ static int check_dns_resolve(const Config *config, int n, char **hosts)
 {
     IpPolicy policy = {.loopback_only = false};
     Answers answers = {.n_waiting = 0};
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = ip_ranges_parse(&policy.allowed, config->fetch_allow_addresses, &error);
     buffer_destroy(&error);
     mutex_init(&answers.mutex, RANK_TABLE);
@@ -363,12 +360,11 @@ static void check_retries_print_time(int64_t ms)
 int check_retries(int argc, char **argv)
 {
     RetryRule rules[FETCH_CLASSES];
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (argc > 2) {
         (void)fprintf(stderr, "usage: ragno check retries ['CLASS WAIT RETRIES [drop], ...']\n");
         return 2;
     }
-    buffer_init(&error, BUFFER_NO_LIMIT);
     politeness_default_rules(rules);
     if (argc == 2 && politeness_parse_rules(rules, argv[1], &error) != RESULT_OK) {
         (void)fprintf(stderr, "ragno check retries: %s\n", buffer_string(&error));
@@ -408,9 +404,8 @@ int check_robots(int argc, char **argv)
         return 2;
     }
     Buffer body;
-    Buffer path;
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     Robots *robots = NULL;
-    buffer_init(&path, BUFFER_NO_LIMIT);
     int status = input_file_read(argv[1], &body);
     if (status != 0) {
         return status;
@@ -633,10 +628,8 @@ int check_url(int argc, char **argv)
         (void)fprintf(stderr, "usage: ragno check url BASE HREF\n");
         return 2;
     }
-    Url base;
-    Url url;
-    url_init(&base);
-    url_init(&url);
+    Url base = {.href = NULL};
+    Url url = {.href = NULL};
     Result rc = RESULT_OK;
     bool has_base = argv[1][0] != '\0' && !has_other_scheme(argv[1]);
     if (has_base) {
@@ -657,7 +650,7 @@ int check_url(int argc, char **argv)
  * and holds the locks (crawl/fault.h). */
 int check_database(int argc, char **argv)
 {
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (argc != 2) {
         (void)fprintf(stderr, "usage: ragno check database DIR\n");
         return EXIT_USAGE;
@@ -666,7 +659,6 @@ int check_database(int argc, char **argv)
         (void)fprintf(stderr, "ragno check: %s holds no crawl\n", argv[1]);
         return EXIT_IO;
     }
-    buffer_init(&error, BUFFER_NO_LIMIT);
     fault_watch(argv[1]);
     Result rc = crawl_store_look(argv[1], true, &error);
     if (rc != RESULT_OK) {

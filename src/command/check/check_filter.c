@@ -104,10 +104,8 @@ static int check_filter_read_arguments(Question *question, int argc, char **argv
 static int check_filter_answer(const Question *question, const Filter *filter,
                                FilterScratch *scratch, const char *text)
 {
-    Url url;
-    Buffer reason;
-    url_init(&url);
-    buffer_init(&reason, BUFFER_NO_LIMIT);
+    Url url = {.href = NULL};
+    Buffer reason = {.limit = BUFFER_NO_LIMIT};
     Result rc = url_parse(&url, NULL, text, strlen(text));
     if (rc == RESULT_OK) {
         bool matches = false;

@@ -10,8 +10,7 @@
 
 int check_options_load(const CheckOptions *options, Config *config)
 {
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     int status = 0;
     if (options->file != NULL) {
         Result rc = options_load(&config->options, options->file, &error);

@@ -52,7 +52,7 @@ static int check_render_put_file(CheckRender *check)
 static int check_render_open(CheckRender *check, const char *url)
 {
     struct stat about;
-    Buffer folder;
+    Buffer folder = {.limit = 8192};
     WallTime date = {0};
     if (url_parse(&check->url, NULL, url, strlen(url)) != RESULT_OK) {
         (void)fprintf(stderr, "ragno check render: %s: no http URL\n", url);
@@ -63,7 +63,6 @@ static int check_render_open(CheckRender *check, const char *url)
         return 3;
     }
     bool is_crawl = S_ISDIR(about.st_mode);
-    buffer_init(&folder, 8192);
     Result rc = buffer_printf(&folder, is_crawl ? "%s/warc" : "%s", check->place);
     if (rc == RESULT_OK) {
         rc = archive_source_new(&check->source, folder.data, CHECK_RENDER_MEMORY);
@@ -97,8 +96,7 @@ static int check_render_run(CheckRender *check)
         .pages_per_context = (unsigned)config->render_pages_per_context};
     RenderPage page = {.url = check->url.href, .fetched_ms = check->fetched_ms};
     RenderSource source = {.ask = archive_source_ask, .context = check->source};
-    Buffer why;
-    buffer_init(&why, 4096);
+    Buffer why = {.limit = 4096};
     Result rc = browser_look(&options.browser, &why);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno check render: %s\n", buffer_string(&why));
@@ -245,7 +243,7 @@ int check_page(int argc, char **argv)
 {
     PageVerdict verdict;
     Buffer body;
-    Buffer why;
+    Buffer why = {.limit = 4096};
     bool has_base = argc == 4 && strcmp(argv[2], "--base") == 0;
     if (argc != 2 && !has_base) {
         (void)fprintf(stderr, "usage: ragno check page FILE [--base URL]\n");
@@ -256,7 +254,6 @@ int check_page(int argc, char **argv)
         return status;
     }
     page_verdict_judge(buffer_string(&body), body.length, &verdict);
-    buffer_init(&why, 4096);
     (void)page_verdict_tell(&verdict, &why);
     if (has_base) {
         (void)printf("url\t%s\n", argv[3]);

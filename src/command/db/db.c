@@ -47,8 +47,7 @@ static int db_usage(FILE *out)
 static int db_run(const DbCommand *command, const char *dir, int argc, char **argv)
 {
     DbView view = {.directory = dir};
-    Buffer warc; /* the folder beside the database */
-    buffer_init(&warc, BUFFER_NO_LIMIT);
+    Buffer warc = {.limit = BUFFER_NO_LIMIT}; /* the folder beside the database */
     if (buffer_printf(&warc, crawl_open_is_crawl(dir) ? "%s/warc" : "%s/../warc", dir) !=
         RESULT_OK) {
         return EXIT_INTERNAL;

@@ -189,9 +189,8 @@ static int print_tables(const DbView *view, size_t bytes)
     MDB_dbi all = 0;
     MDB_cursor *cursor = NULL;
     MDB_val key, value;
-    Buffer name;
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
     size_t used = 0;
-    buffer_init(&name, BUFFER_NO_LIMIT);
     int rc = mdb_dbi_open(view->txn, NULL, 0, &all);
     if (rc == MDB_SUCCESS) {
         rc = mdb_cursor_open(view->txn, all, &cursor);

@@ -52,9 +52,8 @@ static ScoringKind db_schedule_kind_of(const DbView *view)
 {
     Config config;
     Path path;
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     ScoringKind kind = SCORING_NONE;
-    buffer_init(&error, BUFFER_NO_LIMIT);
     if (config_init(&config) == RESULT_OK) {
         (void)file_path(&path, "%s/../config.ini", view->db->path);
         if (options_load(&config.options, path.text, &error) == RESULT_OK &&
@@ -459,7 +458,7 @@ static void print_tls(const HostRecord *record)
 static Result print_host(DbHostWalk *walk, uint32_t host, const HostRecord *record)
 {
     const HostCounts *counts = &walk->counts[host];
-    Buffer phrase;
+    Buffer phrase = {.limit = 1024};
     char until[CLOCK_TEXT_BYTES] = "-";
     const char *origin = host_walk_origin(walk, host);
     if (origin == NULL) {
@@ -468,7 +467,6 @@ static Result print_host(DbHostWalk *walk, uint32_t host, const HostRecord *reco
     if (walk->only != NULL && !db_is_host(origin, walk->only)) {
         return RESULT_OK;
     }
-    buffer_init(&phrase, 1024);
     HostSituation situation = host_situation_of(record, walk->now_ms);
     if (situation.until_ms > 0) {
         (void)wall_format_iso((WallTime){situation.until_ms * 1000}, until);

@@ -97,8 +97,7 @@ static int db_answer_print_answer(DbView *view, const WarcAnswer *answer, const 
     if (parts->raw) {
         print_bytes(&answer->body);
     } else if (parts->body) {
-        Buffer body;
-        buffer_init(&body, DECODED_MAX_BYTES);
+        Buffer body = {.limit = DECODED_MAX_BYTES};
         Result rc = db_answer_decode(answer, &body);
         print_bytes(&body);
         buffer_destroy(&body);

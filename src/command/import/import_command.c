@@ -79,8 +79,7 @@ static int import_command_load_config(ImportCommand *command, Config *config)
         options.file = path;
     }
     int status = check_options_load(&options, config);
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (status == 0 && config_resolve_paths(config, &error) != RESULT_OK) {
         (void)fprintf(stderr, "ragno import: %s\n", buffer_string(&error));
         status = EXIT_USAGE;

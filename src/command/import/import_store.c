@@ -291,13 +291,12 @@ static Result open_parts(ImportStore *import, const char *directory, Buffer *err
 int import_store_open(ImportStore **out, const char *directory, Config *config)
 {
     ImportStore *import = calloc(1, sizeof *import);
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (import == NULL) {
         return EXIT_INTERNAL;
     }
     import->config = config;
     import->store.lock = -1;
-    buffer_init(&error, BUFFER_NO_LIMIT);
     buffer_init(&import->warc_directory, BUFFER_NO_LIMIT);
     map_init(&import->urls);
     shared_init(&import->scope, scope_delete);
@@ -439,9 +438,8 @@ static bool import_store_place(ImportStore *import, MDB_txn *txn, FetchResult *f
     const char *url = fetch->request.url;
     size_t length = strlen(url);
     PageRef page = {.n_crawls = 0};
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     bool known = false;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     if (fetch->kind == FETCHED_ROBOTS) {
         Authority at = authority_of(url, length);
         known = page_db_host_find(db, txn, url, at.end, &fetch->host.id) == page_db_error_ok;

@@ -64,9 +64,8 @@ static Result name_host(Plan *plan, const HostLoad *host, Buffer *origin)
 static Result plan_crawl_tell(Plan *plan, const ForecastInput *input, bool is_running, bool json)
 {
     Forecast forecast;
-    Buffer out;
+    Buffer out = {.limit = BUFFER_NO_LIMIT};
     forecast_make(&forecast, input);
-    buffer_init(&out, BUFFER_NO_LIMIT);
     Result rc = name_host(plan, forecast.slowest.host, &plan->slowest_host);
     if (rc == RESULT_OK) {
         rc = name_host(plan, forecast.slowest.address, &plan->slowest_address);
@@ -114,7 +113,7 @@ static Result plan_crawl_run(Plan *plan, const CheckOptions *options, bool json)
 /* options: what to assume instead of the crawl's own settings. An exit status. */
 static int plan_crawl(const char *directory, const CheckOptions *options, bool json)
 {
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) {
         return EXIT_INTERNAL;
@@ -124,7 +123,6 @@ static int plan_crawl(const char *directory, const CheckOptions *options, bool j
         free(plan);
         return status;
     }
-    buffer_init(&error, BUFFER_NO_LIMIT);
     buffer_init(&plan->slowest_host, BUFFER_NO_LIMIT);
     buffer_init(&plan->slowest_address, BUFFER_NO_LIMIT);
     if (command_settings_apply(&options->settings, &plan->view.config.options, &error) !=

@@ -253,8 +253,7 @@ typedef struct Look {
 
 static bool own_filter_refuses(const Look *look)
 {
-    Url url;
-    url_init(&url);
+    Url url = {.href = NULL};
     bool refuses = false;
     if (look->filters.of[HOOK_FETCH] != NULL &&
         url_parse(&url, NULL, look->page.url, look->page.url_length) == RESULT_OK) {
@@ -454,8 +453,7 @@ static Result plan_verdicts_take_all(Look *look)
 static Result plan_verdicts_tell(CrawlView *view, const Config *config, bool json, bool *all_open)
 {
     Look look = {.view = view, .config = config, .json = json};
-    Buffer error;
-    buffer_init(&error, 4096);
+    Buffer error = {.limit = 4096};
     buffer_init(&look.url, BUFFER_NO_LIMIT);
     buffer_init(&look.reason, BUFFER_NO_LIMIT);
     buffer_init(&look.robots_text, BUFFER_NO_LIMIT);
@@ -510,9 +508,8 @@ static const char *const changes[][2] = {
 
 static int plan_seeds_change(Config *config)
 {
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
-    buffer_init(&error, BUFFER_NO_LIMIT);
     for (size_t i = 0; rc == RESULT_OK && i < sizeof changes / sizeof *changes; i++) {
         rc = options_set(&config->options, changes[i][0], changes[i][1], "ragno plan", &error);
     }

@@ -101,7 +101,7 @@ int top_main(int argc, char **argv)
     CrawlView view;
     TopFeed *feed = NULL;
     TopModel model;
-    Buffer error;
+    Buffer error = {.limit = 4096};
     CommandLine line = {.command = "top", .usage = top_usage, .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status == 0) {
@@ -110,7 +110,6 @@ int top_main(int argc, char **argv)
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
     }
-    buffer_init(&error, 4096);
     top_model_init(&model, view.directory);
     Result rc = top_terminal_open(&error);
     if (rc == RESULT_OK) {

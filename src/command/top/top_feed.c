@@ -69,7 +69,7 @@ static void top_about_put_record(Buffer *text, const HostRecord *record, WallTim
 static void put_queue(const CrawlView *view, MDB_txn *txn, uint32_t host, Buffer *text)
 {
     ScheduleItem items[QUEUED_SHOWN];
-    Buffer url;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     size_t n = 0;
     uint64_t all = 0;
     if (view->schedule == NULL ||
@@ -79,7 +79,6 @@ static void put_queue(const CrawlView *view, MDB_txn *txn, uint32_t host, Buffer
     }
     put_fact(text, "queued", all);
     (void)buffer_append_string(text, n > 0 ? "\nnext\n" : "");
-    buffer_init(&url, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < n; i++) {
         PageRef page;
         if (page_db_get(view->db, txn, items[i].index, &page, &url) == page_db_error_ok) {
@@ -240,8 +239,7 @@ static void top_feed_take_status(TopFeed *feed)
 /* Has the crawl do something, and says what it answers. */
 static void command(TopFeed *feed, const char *const *words, size_t n, const char *done)
 {
-    Buffer note;
-    buffer_init(&note, 4096);
+    Buffer note = {.limit = 4096};
     if (ask_crawl(feed, words, n, &note)) {
         top_feed_say(feed, false, note.length > 0 ? buffer_string(&note) : done);
     } else {
@@ -255,8 +253,7 @@ static void command(TopFeed *feed, const char *const *words, size_t n, const cha
 static void show_flights(TopFeed *feed)
 {
     static const char *const words[] = {"flights"};
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     bool ok = ask_crawl(feed, words, 1, NULL);
     const char *at = ok ? buffer_string(&feed->text) : "";
     while (*at != '\0') {
@@ -304,16 +301,14 @@ static bool top_feed_is_in_flight(void *context, const char *url)
 static void show_why(TopFeed *feed, const char *url)
 {
     Why why;
-    Buffer text;
-    Buffer error;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     CrawlView *view = feed->view;
     WallTime now = wall_now();
     WhySources sources = crawl_view_why_sources(view, now);
     sources.is_in_flight = top_feed_is_in_flight;
     sources.context = feed;
     sources.log_bytes = LOG_BYTES;
-    buffer_init(&text, BUFFER_NO_LIMIT);
-    buffer_init(&error, BUFFER_NO_LIMIT);
     if (why_find(&why, &sources, url, &error) == RESULT_OK) {
         (void)why_write(&why, now, REPORT_AS_TEXT, &text);
     } else {
@@ -327,8 +322,7 @@ static void show_why(TopFeed *feed, const char *url)
 
 static void show_details(TopFeed *feed, const char *origin)
 {
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = top_about_host(feed->view, origin, wall_now(), &text);
     top_feed_show(feed, TOP_DETAILS,
                   rc == RESULT_OK ? buffer_string(&text)

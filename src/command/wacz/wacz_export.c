@@ -375,8 +375,7 @@ static Result write_entry(WaczCommand *command, const char *name, const Buffer *
 static Result write_package(WaczCommand *command)
 {
     const ZipEntry *entry = NULL;
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = put_package(command, &text);
     rc = rc == RESULT_OK ? write_entry(command, PACKAGE_NAME, &text, &entry) : rc;
     if (rc == RESULT_OK) {

@@ -71,8 +71,7 @@ static void agent_complain(Buffer *error, const char *event)
 static void agent_reload(Helm *helm)
 {
     size_t changed = 0;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (settings_reload(&helm->settings, "signal=SIGHUP", &changed, &error) != RESULT_OK) {
         agent_complain(&error, "configuration is wrong, nothing was changed");
     }
@@ -81,8 +80,7 @@ static void agent_reload(Helm *helm)
 
 static void checkpoint(Helm *helm)
 {
-    Buffer answer;
-    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Buffer answer = {.limit = BUFFER_NO_LIMIT};
     Result rc = helm_checkpoint(helm, "signal=SIGUSR2", &answer);
     if (rc != RESULT_OK) {
         LOG_WARN("agent", "no checkpoint", "error=\"%s\"", buffer_string(&answer));
@@ -274,11 +272,10 @@ static int status_of_open(Result rc)
 static void write_report(const Helm *helm, CrawlStore *store)
 {
     ReportForm form = (ReportForm)helm->options->config->log_report;
-    Buffer error;
+    Buffer error = {.limit = 4096};
     if (form == REPORT_OFF) {
         return;
     }
-    buffer_init(&error, 4096);
     if (report_write(store->directory, store->tables.db, form, &error) != RESULT_OK) {
         LOG_WARN("report", "was not written", "error=\"%s\"", buffer_string(&error));
     }
@@ -516,10 +513,9 @@ int agent_run(const AgentOptions *options)
     Config *config = options->config;
     CrawlStore store = {.lock = -1};
     AgentParts parts;
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     int status = EXIT_INTERNAL;
     int signals = open_signals();
-    buffer_init(&error, BUFFER_NO_LIMIT);
     memset(&parts, 0, sizeof parts);
     parts.news = -1;
     memory_budget_tune_malloc(config);

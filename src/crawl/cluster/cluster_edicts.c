@@ -79,8 +79,7 @@ static Result cluster_edicts_keep(const char *directory, const Edicts *edicts, u
 {
     Buffer path;
     Buffer draft;
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     WireWriter writer = wire_writer(&bytes);
     wire_put_64(&writer, applied);
     Result rc = cluster_edicts_path(directory, "", &path);

@@ -34,8 +34,7 @@ static bool is_asked_to_stop(int signals)
 
 static void cluster_wait_tell(ClusterPart *part)
 {
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     cluster_part_text(part, &text);
     LOG_WARN("cluster", "waits to join", "for=\"%s\"", buffer_string(&text));
     buffer_destroy(&text);

@@ -39,7 +39,7 @@ static void cluster_answers_tell_why(const ClusterPart *part, const char *url, b
 {
     const IngestStore *tables = &part->store->tables;
     Why why;
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     WallTime now = wall_now();
     WhySources sources = {.directory = part->store->directory,
                           .db = tables->db,
@@ -50,7 +50,6 @@ static void cluster_answers_tell_why(const ClusterPart *part, const char *url, b
                           .is_running = true,
                           .log_bytes = LOG_BYTES,
                           .now = now};
-    buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = why_find(&why, &sources, url, &text);
     if (rc == RESULT_OK) {
         rc = why_write(&why, now, json ? REPORT_AS_JSON : REPORT_AS_TEXT, &text);
@@ -310,10 +309,8 @@ static bool fetch(void *context, uint64_t ticket, const char *text)
 {
     const ClusterPart *part = context;
     VisitState *asker = NULL;
-    Url url;
-    Buffer origin;
-    url_init(&url);
-    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Url url = {.href = NULL};
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     Result rc = url_parse(&url, NULL, text, strlen(text));
     if (rc == RESULT_OK) {
         rc = url_origin(&url, &origin);

@@ -355,9 +355,8 @@ bool control_link_is_in_flight(const char *directory, const char *url)
 {
     char *const words[] = {(char *)(uintptr_t) "flights", (char *)(uintptr_t)url};
     ControlLink *link = NULL;
-    Buffer error;
+    Buffer error = {.limit = 4096};
     bool found = false;
-    buffer_init(&error, 4096);
     if (control_link_open(&link, directory, &error) == RESULT_OK && link != NULL) {
         (void)control_link_ask(link, words, 2, control_link_note_line, &found, CONTROL_FLIGHT_MS,
                                NULL, &error);

@@ -147,12 +147,11 @@ static void control_server_take_request(ControlServer *server, Client *client, c
                                         size_t length)
 {
     ControlWords words;
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     ControlClient id = client->id;
     if (length > 0 && line[length - 1] == '\r') {
         length--;
     }
-    buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = control_words_parse(&words, line, length, &error);
     if (rc != RESULT_OK) {
         (void)append_end(client, CONTROL_USAGE,

@@ -74,8 +74,7 @@ static void desk_rules_change(Desk *desk, const DeskRequest *request, bool denie
 {
     AgentParts *parts = desk->helm->parts;
     const char *rule = request->words[1];
-    Buffer answer;
-    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Buffer answer = {.limit = BUFFER_NO_LIMIT};
     Result rc = denies ? rule_parts_deny(parts, rule, request->who, &answer)
                        : rule_parts_allow(parts, rule, request->who, &answer);
     if ((rc == RESULT_OK || rc == RESULT_EXISTS) && desk_edicts_are(desk)) {
@@ -177,8 +176,7 @@ static void desk_forget(Desk *desk, const DeskRequest *request)
 static void desk_reload(Desk *desk, const DeskRequest *request)
 {
     size_t changed = 0;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     if (settings_reload(&desk->helm->settings, request->who, &changed, &error) == RESULT_OK) {
         desk_done(desk, request, "%zu options have changed", changed);
     } else {
@@ -214,8 +212,7 @@ static void desk_flush(Desk *desk, const DeskRequest *request)
 
 static void desk_checkpoint(Desk *desk, const DeskRequest *request)
 {
-    Buffer answer;
-    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Buffer answer = {.limit = BUFFER_NO_LIMIT};
     if (helm_checkpoint(desk->helm, request->who, &answer) == RESULT_OK) {
         desk->copier = request->client;
         desk->has_copier = true;
@@ -229,8 +226,7 @@ static void desk_checkpoint(Desk *desk, const DeskRequest *request)
 static void desk_run_tick(Desk *desk)
 {
     Result rc = RESULT_OK;
-    Buffer answer;
-    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Buffer answer = {.limit = BUFFER_NO_LIMIT};
     if (checkpoint_end(&desk->helm->checkpoint, &rc, &answer) && desk->has_copier) {
         DeskRequest request = {.client = desk->copier};
         desk->has_copier = false;
@@ -255,8 +251,7 @@ static void desk_run_tick(Desk *desk)
 
 static void desk_status_tell(Desk *desk, ControlClient client, bool json)
 {
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     if (monitor_status(desk->monitor, json, &text) == RESULT_OK) {
         control_server_say(desk->server, client, buffer_string(&text));
     }
@@ -266,9 +261,8 @@ static void desk_status_tell(Desk *desk, ControlClient client, bool json)
 /* "time=... state=..." as a line for each. */
 static void tell_fields(Desk *desk, ControlClient client)
 {
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     char *save = NULL;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = monitor_status(desk->monitor, false, &text);
     char *field = rc == RESULT_OK ? strtok_r(text.data, " ", &save) : NULL;
     for (; field != NULL; field = strtok_r(NULL, " ", &save)) {
@@ -513,9 +507,8 @@ Result desk_open(Desk **out, Helm *helm, const char *directory)
     if (desk == NULL) {
         return RESULT_MEMORY;
     }
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     ControlSink sink = {.context = desk, .take = desk_take_one, .gone = gone};
-    buffer_init(&error, BUFFER_NO_LIMIT);
     buffer_init(&desk->text, BUFFER_NO_LIMIT);
     desk->helm = helm;
     desk->monitor = helm->monitor;

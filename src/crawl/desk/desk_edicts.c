@@ -177,11 +177,10 @@ static void desk_edicts_work(Desk *desk)
 {
     for (size_t i = 0; i < desk->edicts.n && !desk->edict_waits; i++) {
         const Edict *edict = &desk->edicts.list[i];
-        Buffer answer;
+        Buffer answer = {.limit = BUFFER_NO_LIMIT};
         if (edict->number <= desk->edict_done) {
             continue;
         }
-        buffer_init(&answer, BUFFER_NO_LIMIT);
         Result rc = desk_edicts_carry_out(desk, edict, &answer);
         if (rc != RESULT_OK) {
             LOG_ERROR("cluster", "an order of all agents cannot be carried out here",

@@ -68,9 +68,8 @@ void desk_get(Desk *desk, const DeskRequest *request)
         }
     }
     if (found == 0) {
-        Buffer error;
+        Buffer error = {.limit = 4096};
         Config nothing;
-        buffer_init(&error, 4096);
         if (config_init(&nothing) == RESULT_OK) {
             (void)options_set(&nothing.options, word, "", "", &error); /* names the nearest one */
             config_destroy(&nothing);
@@ -137,16 +136,14 @@ static void desk_change(Desk *desk, const DeskRequest *request, const char *patt
 
 void desk_set(Desk *desk, const DeskRequest *request)
 {
-    Buffer name;
-    Buffer answer;
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
+    Buffer answer = {.limit = BUFFER_NO_LIMIT};
     const char *equals = strchr(request->words[1], '=');
     const char *text = request->n > 2 ? request->words[2] : equals == NULL ? NULL : equals + 1;
     if (text == NULL || (request->n > 2 && equals != NULL)) {
         desk_misunderstand(desk, request, "set: expected SECTION.KEY=VALUE or SECTION.KEY VALUE");
         return;
     }
-    buffer_init(&name, BUFFER_NO_LIMIT);
-    buffer_init(&answer, BUFFER_NO_LIMIT);
     size_t length =
         equals == NULL ? strlen(request->words[1]) : (size_t)(equals - request->words[1]);
     (void)buffer_append(&name, request->words[1], length);
@@ -157,8 +154,7 @@ void desk_set(Desk *desk, const DeskRequest *request)
 
 void desk_unset(Desk *desk, const DeskRequest *request)
 {
-    Buffer answer;
-    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Buffer answer = {.limit = BUFFER_NO_LIMIT};
     desk_change(desk, request, "", request->words[1], NULL, &answer);
     buffer_destroy(&answer);
 }
@@ -203,8 +199,7 @@ static bool tell_order(const Order *order, Buffer *text)
 static void answer_host(Desk *desk, const Order *order)
 {
     DeskRequest request = {.client = order->sign};
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     bool good = tell_order(order, &text);
     if (!desk_edicts_done(desk, order, buffer_string(&text))) {
         if (good) {
@@ -236,11 +231,9 @@ void desk_hosts_tick(Desk *desk)
 /* As it is kept, owned; NULL: it is no seed, or there is no memory. */
 static char *desk_hosts_normalise(Desk *desk, const char *word)
 {
-    Url url;
-    Buffer text;
+    Url url = {.href = NULL};
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     bool has_scheme = strstr(word, "://") != NULL;
-    url_init(&url);
-    buffer_init(&text, BUFFER_NO_LIMIT);
     (void)buffer_printf(&text, "%s%s", has_scheme ? "" : "http://", word);
     bool is_seed = (has_scheme || strchr(word, '.') != NULL) &&
                    url_parse(&url, NULL, buffer_string(&text), text.length) == RESULT_OK &&
@@ -325,13 +318,12 @@ static void tell_record(HostLook *look, const char *origin, uint32_t id)
     const IngestStore *tables = &look->desk->helm->parts->store->tables;
     ControlClient client = look->request->client;
     HostRecord record = {.state = HOST_ACTIVE};
-    Buffer phrase;
+    Buffer phrase = {.limit = 4096};
     uint64_t urls = 0;
     int64_t now_ms = wall_now().us / 1000;
     (void)host_table_get(tables->hosts, look->txn, id, &record);
     (void)schedule_host_count(tables->schedule, look->txn, id, &urls);
     HostSituation situation = host_situation_of(&record, now_ms);
-    buffer_init(&phrase, 4096);
     (void)host_situation_tell(&situation, now_ms, &phrase);
     desk_say(look->desk, client, "%-12s %s", "host", origin);
     desk_say(look->desk, client, "%-12s %s", "state", buffer_string(&phrase));
@@ -352,12 +344,11 @@ static void show_host(Desk *desk, const DeskRequest *request)
     const IngestStore *tables = &desk->helm->parts->store->tables;
     bool is_origin = strstr(request->words[1], "://") != NULL;
     HostLook look = {.desk = desk, .request = request, .name = request->words[1]};
-    Buffer origin;
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     if (page_db_txn_begin(tables->db, true, &look.txn) != 0) {
         desk_refuse(desk, request, "the database cannot be read");
         return;
     }
-    buffer_init(&origin, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < (is_origin ? 1u : ORIGINS_MAX); i++) {
         uint32_t id = 0;
         buffer_reset(&origin);
@@ -388,11 +379,9 @@ static void desk_hosts_name_of(const char *host, Buffer *name)
 
 static void set_delay(Desk *desk, const DeskRequest *request)
 {
-    Buffer name;
-    Buffer answer;
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
+    Buffer answer = {.limit = BUFFER_NO_LIMIT};
     const char *text = request->words[3];
-    buffer_init(&name, BUFFER_NO_LIMIT);
-    buffer_init(&answer, BUFFER_NO_LIMIT);
     desk_hosts_name_of(request->words[1], &name);
     desk_change(desk, request, buffer_string(&name), "politeness.host_delay",
                 strcmp(text, "-") == 0 ? NULL : text, &answer);

@@ -70,8 +70,7 @@ static Result build_classifier(AgentParts *parts, Buffer *error)
     if (options.form == QUESTION_JSON) {
         (void)text_language_load();
     }
-    Buffer word;
-    buffer_init(&word, BUFFER_NO_LIMIT);
+    Buffer word = {.limit = BUFFER_NO_LIMIT};
     bool is_there = parsing_parts_has_program(config->score_command, &word);
     if (!is_there) {
         (void)buffer_printf(error, "score.command: there is no program '%s' here or in PATH",
@@ -186,8 +185,7 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
         return rc;
     }
     parts->policy.loopback_only = !named;
-    Buffer agent;
-    buffer_init(&agent, 4096);
+    Buffer agent = {.limit = 4096};
     if (*config->crawl_user_agent != '\0') {
         rc = buffer_append_string(&agent, config->crawl_user_agent);
     } else if (*config->crawl_contact != '\0') {

@@ -141,8 +141,7 @@ static FetchWord network_parts_judge(const void *admission, const FetchQuestion 
 static Result open_trust(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
-    Buffer why;
-    buffer_init(&why, 4096);
+    Buffer why = {.limit = 4096};
     Result rc = tls_trust_init(&parts->trust, config->fetch_ca_file, &why);
     if (rc == RESULT_INVALID && !config->fetch_tls_verify) {
         LOG_INFO("fetch", "no server can be verified", "reason=\"%s\"", buffer_string(&why));

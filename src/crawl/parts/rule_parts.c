@@ -121,9 +121,8 @@ static Result rule_parts_install(AgentParts *parts, Buffer *answer)
         rc = denial_list_write(&parts->denials, parts->store->directory, answer);
     }
     if (rc != RESULT_OK) {
-        Buffer ignored;
+        Buffer ignored = {.limit = BUFFER_NO_LIMIT};
         admission_delete(admission);
-        buffer_init(&ignored, BUFFER_NO_LIMIT);
         (void)denial_list_read(&parts->denials, parts->store->directory, &ignored);
         buffer_destroy(&ignored);
         return rc;
@@ -213,14 +212,13 @@ static void tell_host(const AgentParts *parts, const char *name, Buffer *answer)
 {
     const IngestStore *tables = &parts->store->tables;
     MDB_txn *txn = NULL;
-    Buffer origin;
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     if (rule_parts_tell_address(parts, name, answer)) {
         return;
     }
     if (strpbrk(name, "*?:/") != NULL || page_db_txn_begin(tables->db, true, &txn) != 0) {
         return;
     }
-    buffer_init(&origin, BUFFER_NO_LIMIT);
     Held held = count_held(tables, txn, name, &origin);
     bool is_whole = page_db_n_hosts(tables->db, txn) <= HOSTS_WALKED;
     page_db_txn_abort(tables->db, txn);
@@ -238,11 +236,9 @@ static void tell_host(const AgentParts *parts, const char *name, Buffer *answer)
 
 Result rule_parts_deny(AgentParts *parts, const char *rule, const char *who, Buffer *answer)
 {
-    Buffer normal;
-    Buffer note;
+    Buffer normal = {.limit = 65536};
+    Buffer note = {.limit = 1024};
     char time[CLOCK_TEXT_BYTES];
-    buffer_init(&normal, 65536);
-    buffer_init(&note, 1024);
     Result rc = denials_normalise(rule, &normal, answer);
     if (rc == RESULT_OK && strspn(rule, "*?.") == strlen(rule)) {
         (void)buffer_printf(answer,
@@ -277,8 +273,7 @@ Result rule_parts_deny(AgentParts *parts, const char *rule, const char *who, Buf
 static void rule_parts_explain(const AgentParts *parts, const char *rule, Buffer *answer)
 {
     Admission *admission = NULL;
-    Buffer error;
-    buffer_init(&error, 1024);
+    Buffer error = {.limit = 1024};
     AdmissionQuestion question = {.host = rule, .host_length = strlen(rule)};
     AdmissionAnswer found = {.rule = NULL};
     if (make_admission(parts, &parts->denials, &admission, &error) == RESULT_OK) {
@@ -296,8 +291,7 @@ static void rule_parts_explain(const AgentParts *parts, const char *rule, Buffer
 
 Result rule_parts_allow(AgentParts *parts, const char *rule, const char *who, Buffer *answer)
 {
-    Buffer normal;
-    buffer_init(&normal, 65536);
+    Buffer normal = {.limit = 65536};
     Result rc = denials_normalise(rule, &normal, answer);
     if (rc == RESULT_OK) {
         rc = denial_list_remove(&parts->denials, buffer_string(&normal));

@@ -29,8 +29,7 @@ void wires_heard(void *context, const char *hostname, WallTime asked, const Buff
 {
     AgentParts *parts = context;
     FetchResult *result = fetch_result_new(FETCHED_DNS);
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     if (result == NULL || buffer_printf(&url, "dns:%s", hostname) != RESULT_OK ||
         buffer_append(&result->answer.body, records->data, records->length) != RESULT_OK) {
         LOG_WARN("dns", "no memory to archive an answer", "host=%s", hostname);
@@ -218,8 +217,7 @@ static void push_host_news(AgentParts *parts, uint32_t host, const char *hostnam
         fetch_result_delete(result);
         return; /* the host stays as it is and is resolved again later */
     }
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     (void)buffer_printf(&url, "dns:%s", hostname == NULL ? "" : hostname);
     result->host.id = host;
     result->request.url = buffer_detach(&url);

@@ -144,9 +144,8 @@ static Result build_sieve(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
     const IngestStore *tables = &parts->store->tables;
-    Buffer path;
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     MDB_txn *txn = NULL;
-    buffer_init(&path, BUFFER_NO_LIMIT);
     bool bloom = config->sieve_test == SIEVE_TEST_BLOOM;
     Result rc = buffer_printf(&path, "%s/" SIEVE_DIRECTORY, parts->store->directory);
     SieveOptions options = {.directory = buffer_string(&path),

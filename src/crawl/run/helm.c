@@ -19,8 +19,7 @@
 
 static char *checkpoint_join(const char *directory, const char *name)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     (void)buffer_printf(&path, "%s/%s", directory, name);
     return buffer_detach(&path);
 }
@@ -513,8 +512,7 @@ static void helm_check_cluster(Helm *helm, bool finished, MonoTime now)
     cluster_part_set_settled(cluster, finished);
     cluster_part_set_tail(cluster, !mono_before(now, tail_end(helm)));
     if (cluster_part_state(cluster) == CLUSTER_OUT && !helm->stopping) {
-        Buffer why;
-        buffer_init(&why, BUFFER_NO_LIMIT);
+        Buffer why = {.limit = BUFFER_NO_LIMIT};
         cluster_part_text(cluster, &why);
         LOG_ERROR("cluster", "this agent is out", "reason=\"%s\"", buffer_string(&why));
         buffer_destroy(&why);

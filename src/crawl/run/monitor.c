@@ -209,12 +209,11 @@ Result waiting_walk(const IngestStore *tables, uint64_t *all,
     WaitEntry entries[WAITING_TOLD];
     size_t n = 0;
     MDB_txn *txn = NULL;
-    Buffer origin;
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     *all = 0;
     if (page_db_txn_begin(tables->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    buffer_init(&origin, BUFFER_NO_LIMIT);
     Result rc = read_table(tables, txn, entries, all, &n);
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
         WaitingHost host = {.why = fetch_class_name((FetchClass)entries[i].class),
@@ -269,8 +268,7 @@ struct Monitor {
 
 static char *monitor_join(const char *directory, const char *name)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     (void)buffer_printf(&path, "%s/%s", directory, name);
     return buffer_detach(&path);
 }

@@ -201,8 +201,7 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
         tell_sites(&before.options, &fresh->options, &asker);
     } else {
         (void)options_take(options, &before.options, is_live, settings);
-        Buffer ignored;
-        buffer_init(&ignored, BUFFER_NO_LIMIT);
+        Buffer ignored = {.limit = BUFFER_NO_LIMIT};
         (void)settings_apply(settings, &ignored);
         buffer_destroy(&ignored);
     }
@@ -293,8 +292,8 @@ Result settings_set(Settings *settings, const char *pattern, const char *name, c
                     const char *who, Buffer *answer)
 {
     Config fresh;
-    Buffer before;
-    Buffer origin;
+    Buffer before = {.limit = BUFFER_NO_LIMIT};
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     size_t changed = 0;
     const Options *options = &settings->options->config->options;
     const OptionSpec *spec = options_find(options, name);
@@ -306,8 +305,6 @@ Result settings_set(Settings *settings, const char *pattern, const char *name, c
         config_destroy(&fresh);
         return settings_refuse(settings, name, text, answer);
     }
-    buffer_init(&before, BUFFER_NO_LIMIT);
-    buffer_init(&origin, BUFFER_NO_LIMIT);
     (void)buffer_append_string(&before, settings_text_of(settings, spec));
     (void)buffer_append_string(&origin, options->origins[spec - options->specs]);
     rc = take_over(settings, &fresh, who, &changed, answer);
@@ -372,8 +369,7 @@ Result settings_unset(Settings *settings, const char *pattern, const char *name,
 
 static char *settings_join(const char *directory, const char *name)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     (void)buffer_printf(&path, "%s/%s", directory, name);
     return buffer_detach(&path);
 }
@@ -400,10 +396,9 @@ static void tell_start_change(void *context, const OptionChange *change)
 void settings_tell_start(const Config *config, const char *directory)
 {
     Config before;
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     StartChanges changes = {.options = &config->options};
     char *path = settings_join(directory, "in-force.ini"); /* somebody may have edited config.ini */
-    buffer_init(&error, BUFFER_NO_LIMIT);
     if (path == NULL || config_file_look(path) == CONFIG_FILE_NONE ||
         config_init(&before) != RESULT_OK) {
         LOG_INFO("config", "is new", "uid=%u", (unsigned)getuid());

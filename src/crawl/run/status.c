@@ -374,8 +374,7 @@ Result status_progress(const StatusSample *before, const StatusSample *now, unsi
         (unsigned long long)now->pages, (double)(now->pages - before->pages) / seconds,
         status_format_bytes(now->bytes, bytes), (unsigned long long)now->urls_queued,
         (unsigned long long)now->hosts, now->fetch.active, (unsigned long long)now->by_status[0]);
-    Buffer limit;
-    buffer_init(&limit, 4096);
+    Buffer limit = {.limit = 4096};
     rc = rc == RESULT_OK ? status_tell_limit(before, now, &limit) : rc;
     /* What binds is kept whole; what does not fit is cut before it. */
     size_t room = columns > limit.length + 1 ? columns - limit.length - 1 : 0;

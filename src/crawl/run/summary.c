@@ -98,8 +98,7 @@ static void print_reasons(const char *title, const uint64_t *of_class, FILE *out
 static void summary_print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
 {
     HostSums sums = {.db = store->db, .n_slow = 0};
-    Buffer origin;
-    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     if (host_table_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {
         (void)fprintf(out,
                       "  hosts       %llu active, %llu dropped after errors, %llu parked, %llu "

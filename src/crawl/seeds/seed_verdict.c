@@ -50,12 +50,11 @@ static void tell_class(const Question *q, unsigned class)
 /* The line of robots.txt that forbids it. */
 static void seed_reason_tell_robots(const Question *q)
 {
-    Buffer body;
+    Buffer body = {.limit = BUFFER_NO_LIMIT};
     Robots *robots = NULL;
     RobotsVerdict verdict = {.line = 0};
     Authority at = authority_of(q->page->url, q->page->url_length);
     (void)buffer_append_string(q->words, "robots.txt forbids it");
-    buffer_init(&body, BUFFER_NO_LIMIT);
     if (host_table_get_robots(q->hosts, q->txn, q->page->host, &body) == RESULT_OK &&
         robots_parse(body.data, body.length, q->config->robots_agent, &robots) == RESULT_OK &&
         !robots_allows(robots, q->page->url + at.end, q->page->url_length - at.end, &verdict) &&

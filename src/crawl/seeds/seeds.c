@@ -66,8 +66,7 @@ static Result parse_seed(Url *url, const char *text, size_t length)
         memchr(text, '.', length) == NULL) {
         return rc;
     }
-    Buffer longer;
-    buffer_init(&longer, BUFFER_NO_LIMIT);
+    Buffer longer = {.limit = BUFFER_NO_LIMIT};
     rc = buffer_append_string(&longer, "http://");
     if (rc == RESULT_OK) {
         rc = buffer_append(&longer, text, length);
@@ -229,8 +228,7 @@ static Result probe(const char *path, bool *found, Buffer *error)
     FILE *file = fopen(path, "re");
     char *line = NULL;
     size_t capacity = 0;
-    Url url;
-    url_init(&url);
+    Url url = {.href = NULL};
     while (file != NULL && !*found) {
         ssize_t n = getline(&line, &capacity, file);
         if (n < 0) {
@@ -255,10 +253,9 @@ static Result probe(const char *path, bool *found, Buffer *error)
 Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
                    bool *found, Buffer *error)
 {
-    Url url;
+    Url url = {.href = NULL};
     Result rc = RESULT_OK;
     *found = false;
-    url_init(&url);
     for (size_t i = 0; i < n_words && rc == RESULT_OK; i++) {
         rc = parse_seed(&url, words[i], strlen(words[i]));
         *found |= rc == RESULT_OK;

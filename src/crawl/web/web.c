@@ -294,8 +294,7 @@ static enum MHD_Result send_text(Request *request, unsigned status, const char *
 
 static enum MHD_Result web_say(Request *request, unsigned status, const char *sentence)
 {
-    Buffer text;
-    buffer_init(&text, 4096);
+    Buffer text = {.limit = 4096};
     (void)buffer_printf(&text, "%s\n", sentence);
     enum MHD_Result rc = send_text(request, status, TEXT, &text);
     buffer_destroy(&text);
@@ -306,10 +305,8 @@ static enum MHD_Result web_say(Request *request, unsigned status, const char *se
 
 static enum MHD_Result send_status(Web *web, Request *request, bool metrics)
 {
-    Buffer json;
-    Buffer text;
-    buffer_init(&json, BUFFER_NO_LIMIT);
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer json = {.limit = BUFFER_NO_LIMIT};
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     unsigned status = web_crawl_status(&web->crawl, &json);
     bool shown = status == 200 && metrics;
     if (shown && web_metrics(buffer_string(&json), &text) != RESULT_OK) {
@@ -327,9 +324,8 @@ static enum MHD_Result send_status(Web *web, Request *request, bool metrics)
 
 static enum MHD_Result send_about(Web *web, Request *request)
 {
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     JsonWriter json;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     json_init(&json, &text);
     json_open(&json, NULL, '{');
     json_string(&json, "version", RAGNO_VERSION);
@@ -354,7 +350,7 @@ static const char *header_of(const Request *request, const char *name)
 static enum MHD_Result web_change(Web *web, Request *request)
 {
     const char *authorization = header_of(request, "Authorization");
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     if (!web->writes) {
         return web_say(request, 403, "the page is read-only (control.web_write = no)");
     }
@@ -366,11 +362,9 @@ static enum MHD_Result web_change(Web *web, Request *request)
     if (request->is_long) {
         return web_say(request, 413, "the request's body is too long");
     }
-    buffer_init(&text, BUFFER_NO_LIMIT);
     unsigned status =
         web_crawl_do(&web->crawl, buffer_string(&request->body), request->body.length, &text);
-    Buffer words;
-    buffer_init(&words, BUFFER_NO_LIMIT);
+    Buffer words = {.limit = BUFFER_NO_LIMIT};
     (void)json_append_text(&words, buffer_string(&request->body), request->body.length);
     LOG_INFO("web", "asked by the status page", "words=%s status=%u", buffer_string(&words),
              status);
@@ -578,8 +572,7 @@ static Result start_daemon(Web *web, int fd)
 
 static Result web_read_token(Web *web, const Config *config, Buffer *error)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     Result rc = *config->control_token_file == '\0'
                     ? buffer_printf(&path, "%s/" TOKEN_NAME, web->directory)
                     : buffer_append_string(&path, config->control_token_file);
@@ -633,8 +626,8 @@ static Web *new_web(const Config *config, const CrawlStore *store)
 
 Result web_open(Web **out, const Config *config, const CrawlStore *store)
 {
-    Buffer name;
-    Buffer error;
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     *out = NULL;
     if (*config->control_listen == '\0') {
         return RESULT_OK;
@@ -643,8 +636,6 @@ Result web_open(Web **out, const Config *config, const CrawlStore *store)
     if (web == NULL) {
         return RESULT_MEMORY;
     }
-    buffer_init(&name, BUFFER_NO_LIMIT);
-    buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = web_open_all(web, config, store, &name, &error);
     if (rc == RESULT_OK) {
         LOG_INFO("web", "status page", "url=%s writes=%s", buffer_string(&name),

@@ -64,9 +64,8 @@ static void web_hosts_put_row(const SurveyRow *row, WallTime now, Buffer *state,
 /* Appends one object: counts of all hosts, and the rows. */
 static Result web_hosts(const SurveyResult *survey, WallTime now, Buffer *out)
 {
-    Buffer state;
+    Buffer state = {.limit = BUFFER_NO_LIMIT};
     JsonWriter json;
-    buffer_init(&state, BUFFER_NO_LIMIT);
     json_init(&json, out);
     json_open(&json, NULL, '{');
     put_counts(&survey->counts, &json);
@@ -193,7 +192,7 @@ Result web_history(const char *directory, size_t bytes, Buffer *out)
     LogReader *reader = NULL;
     const char *line = NULL;
     size_t length = 0;
-    Buffer path;
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     JsonWriter json;
     History *history = calloc(1, sizeof *history);
     if (history == NULL) {
@@ -203,7 +202,6 @@ Result web_history(const char *directory, size_t bytes, Buffer *out)
         series_init(&history->series[i], WIDTH_MS);
     }
     series_init(&history->spans, WIDTH_MS);
-    buffer_init(&path, BUFFER_NO_LIMIT);
     if (buffer_printf(&path, "%s/status.log", directory) == RESULT_OK &&
         log_reader_open_tail(&reader, buffer_string(&path), bytes) == RESULT_OK) {
         while (log_reader_next(reader, &line, &length)) {
@@ -301,10 +299,8 @@ static bool web_look_is_in_flight(void *context, const char *url)
  * thread. */
 static bool web_look_read_config(const WebLook *look, Config *config)
 {
-    Buffer path;
-    Buffer error;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     bool is_there = buffer_printf(&path, "%s/config.ini", look->directory) == RESULT_OK &&
                     options_load(&config->options, buffer_string(&path), &error) == RESULT_OK;
     buffer_destroy(&path);
@@ -316,7 +312,7 @@ static Result web_look_tell_why(WebLook *look, WebQuestion *question)
 {
     Why why;
     Config config = {.crawl_contact = NULL};
-    Buffer error;
+    Buffer error = {.limit = 4096};
     WallTime now = wall_now();
     Result rc = config_init(&config);
     if (rc != RESULT_OK) {
@@ -335,7 +331,6 @@ static Result web_look_tell_why(WebLook *look, WebQuestion *question)
                           .context = look,
                           .log_bytes = WHY_LOG_BYTES,
                           .now = now};
-    buffer_init(&error, 4096);
     rc = why_find(&why, &sources, question->text, &error);
     if (rc == RESULT_OK) {
         rc = why_write(&why, now, question->kind == WEB_WHY_JSON ? REPORT_AS_JSON : REPORT_AS_TEXT,

@@ -27,11 +27,9 @@ static bool web_crawl_append_line(void *context, const char *line)
 
 static unsigned web_crawl_ask(WebCrawl *crawl, char *const *words, size_t n, Buffer *out)
 {
-    Buffer error;
-    Buffer note;
+    Buffer error = {.limit = 4096};
+    Buffer note = {.limit = 4096};
     unsigned status = 200;
-    buffer_init(&error, 4096);
-    buffer_init(&note, 4096);
     Result rc = RESULT_OK;
     if (crawl->link == NULL) {
         rc = control_link_open(&crawl->link, crawl->directory, &error);

@@ -23,8 +23,7 @@ bool body_spool_is_for(const Buffer *header, const Buffer *body)
         HttpContentType type = http_header_content_type(field.value, field.value_length);
         return http_header_is_page(&type, buffer_string(body), body->length);
     }
-    Buffer codings;
-    buffer_init(&codings, CODINGS_BYTES);
+    Buffer codings = {.limit = CODINGS_BYTES};
     bool is_coded = http_header_codings(&answer, &codings, &field);
     buffer_destroy(&codings);
     if (is_coded) {

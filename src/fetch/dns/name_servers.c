@@ -328,10 +328,8 @@ static Result open_channels(NameServers *servers, const ResolverOptions *options
 /* c-ares knows no blanks, and does not say which of several it does not understand. */
 static Result name_servers_set(ares_channel channel, const char *list, Buffer *error)
 {
-    Buffer all;
-    Buffer word;
-    buffer_init(&all, BUFFER_NO_LIMIT);
-    buffer_init(&word, BUFFER_NO_LIMIT);
+    Buffer all = {.limit = BUFFER_NO_LIMIT};
+    Buffer word = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
     unsigned n = 0;
     while (rc == RESULT_OK && *(list += strspn(list, ", \t")) != '\0') {
@@ -376,16 +374,14 @@ Result name_servers_new(NameServers **out, const ResolverOptions *options, int e
 {
     NameServers *servers = calloc(1, sizeof *servers);
     ares_channel all = NULL;
-    Buffer list;
+    Buffer list = {.limit = BUFFER_NO_LIMIT};
     if (servers == NULL) {
         return RESULT_MEMORY;
     }
-    buffer_init(&list, BUFFER_NO_LIMIT);
     servers->epoll = epoll;
     Result rc = open_channel(servers, options, 1, &all); /* to have the list read */
     if (rc == RESULT_OK) {
-        Buffer why; /* config_check has told it */
-        buffer_init(&why, BUFFER_NO_LIMIT);
+        Buffer why = {.limit = BUFFER_NO_LIMIT}; /* config_check has told it */
         rc = name_servers_set(all, options->servers, &why);
         buffer_destroy(&why);
     }

@@ -93,8 +93,7 @@ static void dns_answer_tell(const ResolverOptions *options, Name *name,
     if (options->heard == NULL || answer->nodes == NULL || fingerprint == name->heard) {
         return;
     }
-    Buffer records;
-    buffer_init(&records, BUFFER_NO_LIMIT);
+    Buffer records = {.limit = BUFFER_NO_LIMIT};
     WallTime asked = {wall_now().us - mono_ms_between(name->asked, mono_now()) * 1000};
     if (dns_record_format(&records, name->hostname, answer, asked) == RESULT_OK) {
         options->heard(options->heard_context, name->hostname, asked, &records);

@@ -28,8 +28,7 @@ struct SigningKey {
 
 static Result write_text(char text[SIGNING_ID_TEXT], const uint8_t *bytes, size_t length)
 {
-    Buffer buffer;
-    buffer_init(&buffer, SIGNING_ID_TEXT);
+    Buffer buffer = {.limit = SIGNING_ID_TEXT};
     Result rc = base64_append(&buffer, bytes, length, BASE64_URL);
     if (rc == RESULT_OK) {
         (void)snprintf(text, SIGNING_ID_TEXT, "%s", buffer_string(&buffer));
@@ -284,8 +283,7 @@ Result message_signature_write(const SigningKey *key, const SignatureTerms *term
                                SignatureLines *lines)
 {
     uint8_t signature[SIGNING_SIGNATURE_BYTES];
-    Buffer base;
-    buffer_init(&base, LINE_BYTES);
+    Buffer base = {.limit = LINE_BYTES};
     Result rc = append_base(&base, key, terms);
     rc = rc == RESULT_OK ? signing_key_sign(key, base.data, base.length, signature) : rc;
     if (rc == RESULT_OK && terms->agent_key != NULL) {
@@ -308,8 +306,7 @@ Result message_signature_of(const Signer *signer, const char *url, size_t length
 {
     uint8_t bytes[NONCE_BYTES];
     Authority at = authority_of(url, length);
-    Buffer nonce;
-    buffer_init(&nonce, LINE_BYTES);
+    Buffer nonce = {.limit = LINE_BYTES};
     Result rc = RAND_bytes(bytes, NONCE_BYTES) == 1 ? RESULT_OK : RESULT_INTERNAL;
     rc = rc == RESULT_OK ? base64_append(&nonce, bytes, sizeof bytes, BASE64_STANDARD) : rc;
     SignatureTerms terms = {.label = "sig1",

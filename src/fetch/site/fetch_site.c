@@ -193,9 +193,8 @@ bool host_cookies_take(VisitState *visit_state, const char *bytes, size_t length
 Result host_cookies_write(const VisitState *visit_state, const char *url, int64_t now_s,
                           Buffer *line)
 {
-    Buffer pairs;
+    Buffer pairs = {.limit = 2 * COOKIE_JAR_BYTES};
     CookiePlace place = host_cookies_place_of(visit_state, url, now_s);
-    buffer_init(&pairs, 2 * COOKIE_JAR_BYTES);
     Result rc = cookie_jar_write(visit_state->cookies, &place, &pairs);
     if (rc == RESULT_OK && pairs.length > 0) {
         rc = buffer_append_string(line, "Cookie: ");
@@ -247,8 +246,7 @@ static bool is_header(const char *line)
 /* The header line that a kind of secret makes; NULL: error says why. */
 static char *make_line(const char *kind, const char *secret, Buffer *error)
 {
-    Buffer line;
-    buffer_init(&line, BUFFER_NO_LIMIT);
+    Buffer line = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_INVALID;
     if (strcmp(kind, "basic") == 0 && strchr(secret, ':') != NULL) {
         rc = buffer_append_string(&line, "Authorization: Basic ");
@@ -345,8 +343,7 @@ static Result credentials_read_lines(Credentials *credentials, FILE *file, Buffe
         if (*text == '\0' || *text == '#') {
             continue;
         }
-        Buffer why;
-        buffer_init(&why, BUFFER_NO_LIMIT);
+        Buffer why = {.limit = BUFFER_NO_LIMIT};
         rc = strlen(line) == (size_t)length ? credentials_add_line(credentials, text, &why)
                                             : RESULT_INVALID;
         if (rc == RESULT_INVALID) {

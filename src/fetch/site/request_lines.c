@@ -38,8 +38,7 @@ static Result add_user_headers(struct curl_slist **list, const char *headers)
 /* "NAME: TEXT". */
 static Result request_lines_add_field(struct curl_slist **list, const char *name, const char *text)
 {
-    Buffer line;
-    buffer_init(&line, BUFFER_NO_LIMIT);
+    Buffer line = {.limit = BUFFER_NO_LIMIT};
     Result rc = buffer_printf(&line, "%s: %s", name, text);
     rc = rc == RESULT_OK ? request_lines_add(list, buffer_string(&line)) : rc;
     buffer_destroy(&line);
@@ -126,8 +125,7 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
     if (masked) {
         return buffer_printf(text, "Authorization: Basic %s\r\n", secret);
     }
-    Buffer plain;
-    buffer_init(&plain, BUFFER_NO_LIMIT);
+    Buffer plain = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
         char c = userinfo[i];
@@ -183,8 +181,7 @@ char *request_lines_text(const char *url, const struct curl_slist *lines, Reques
     size_t length = strlen(url);
     Authority at = authority_of(url, length);
     const char *path = url + at.end;
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\n", *path == '/' ? "" : "/",
                               path, (int)(at.end - at.host), url + at.host);
     if (rc == RESULT_OK && at.host > at.start) {

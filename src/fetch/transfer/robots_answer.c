@@ -72,10 +72,8 @@ static Redirect redirect_of(const VisitState *visit_state, const FetchResult *re
 {
     Redirect redirect = {.port = 80};
     HttpField field;
-    Url base;
-    Url target;
-    url_init(&base);
-    url_init(&target);
+    Url base = {.href = NULL};
+    Url target = {.href = NULL};
     if (http_header_find(header, "Location", &field) &&
         url_parse(&base, NULL, result->request.url, strlen(result->request.url)) == RESULT_OK &&
         url_parse(&target, &base, field.value, field.value_length) == RESULT_OK) {
@@ -104,9 +102,8 @@ static bool robots_answer_decode(FetchResult *result, const HttpHeader *header,
                                  const RobotsReading *reading)
 {
     FetchAnswer *answer = &result->answer;
-    Buffer scratch;
+    Buffer scratch = {.limit = 1024};
     HttpField coding;
-    buffer_init(&scratch, 1024);
     bool is_good = true;
     if (http_header_codings(header, &scratch, &coding) && coding.value_length > 0 &&
         answer->body.length > 0) {
@@ -154,8 +151,7 @@ static RobotsNext redirected(VisitState *visit_state, FetchResult *result, const
 /* The next request of the host is for its tdmrep.json. Without memory there is none. */
 static void ask_usage(VisitState *visit_state)
 {
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     if (buffer_printf(&url, "%s%s", visit_state->identity.origin, ROBOTS_USAGE_FILE) == RESULT_OK) {
         visit_state->robots.target = buffer_detach(&url);
         visit_state->robots.asks_usage = visit_state->robots.target != NULL;
@@ -323,8 +319,7 @@ char *robots_answer_url(const VisitState *visit_state)
     if (visit_state->robots.target != NULL) {
         return strdup(visit_state->robots.target);
     }
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     if (buffer_printf(&url, "%s/robots.txt", visit_state->identity.origin) != RESULT_OK) {
         buffer_destroy(&url);
     }

@@ -27,8 +27,7 @@ Result transfer_shared_init(TransferShared *shared, const FetcherOptions *option
                                .clock = clock,
                                .tls = tls,
                                .rules = rules};
-    Buffer error;
-    buffer_init(&error, 1024);
+    Buffer error = {.limit = 1024};
     Result rc = port_map_parse(&shared->ports, options->port_map, &error);
     if (rc != RESULT_OK) {
         LOG_ERROR("fetch", "port map is wrong", "%s", buffer_string(&error));

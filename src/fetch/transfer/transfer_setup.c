@@ -27,8 +27,7 @@ void transfer_setup_forget(Transfer *transfer)
 
 static void add_condition(Transfer *transfer, const char *name, const char *validator)
 {
-    Buffer line;
-    buffer_init(&line, 1024);
+    Buffer line = {.limit = 1024};
     if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
         (void)request_lines_add(&transfer->lines, buffer_string(&line)); /* else: unconditional */
     }
@@ -37,8 +36,7 @@ static void add_condition(Transfer *transfer, const char *name, const char *vali
 
 static Result add_cookies(Transfer *transfer, const char *url)
 {
-    Buffer line;
-    buffer_init(&line, 4 * COOKIE_JAR_BYTES);
+    Buffer line = {.limit = 4 * COOKIE_JAR_BYTES};
     Result rc = host_cookies_write(transfer->visit_state, url, wall_seconds(wall_now()), &line);
     if (rc == RESULT_OK && line.length > 0) {
         rc = request_lines_add(&transfer->lines, buffer_string(&line));

@@ -110,8 +110,7 @@ static bool take_over_guest(Distributor *distributor, VisitState *visit_state)
 Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
                         const HostRecord *record, MonoTime now, VisitState **out)
 {
-    Buffer origin;
-    buffer_init(&origin, TEXT_LIMIT);
+    Buffer origin = {.limit = TEXT_LIMIT};
     VisitState *visit_state = NULL;
     Result rc = RESULT_OK;
     if (page_db_host_origin(distributor->db, txn, host, &origin) != 0) {

@@ -51,10 +51,8 @@ static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *or
 static Result find_server(Distributor *distributor, MDB_txn *txn, const char *target, MonoTime now,
                           VisitState **server, bool *made)
 {
-    Url url;
-    Buffer origin;
-    url_init(&url);
-    buffer_init(&origin, ORIGIN_LIMIT);
+    Url url = {.href = NULL};
+    Buffer origin = {.limit = ORIGIN_LIMIT};
     Result rc = txn == NULL ? RESULT_IO : url_parse(&url, NULL, target, strlen(target));
     if (rc == RESULT_OK) {
         rc = url_origin(&url, &origin);

@@ -197,8 +197,7 @@ static Result visit_window_read_urls(Distributor *distributor, MDB_txn *txn,
                                      const ScheduleItem *chosen, size_t n, WindowUrl *urls,
                                      uint32_t *count)
 {
-    Buffer url;
-    buffer_init(&url, TEXT_LIMIT);
+    Buffer url = {.limit = TEXT_LIMIT};
     buffer_reset(&distributor->text);
     *count = 0;
     for (size_t i = 0; i < n; i++) {

@@ -393,8 +393,7 @@ void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committ
 static Result was_crawled(Batch *batch, uint64_t index, bool *crawled)
 {
     PageRef ref;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     int rc = page_db_get(batch->store->db, batch->txn, index, &ref, &url);
     buffer_destroy(&url);
     *crawled = rc == 0 && ref.n_crawls > 0;
@@ -590,8 +589,7 @@ static Result put_groups(Batch *batch)
 
 Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
 {
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     int rc = page_db_get(batch->store->db, batch->txn, fetch->request.index, page, &url);
     buffer_destroy(&url);
     return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;

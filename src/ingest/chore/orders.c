@@ -167,9 +167,8 @@ static Result change_hosts(Batch *batch, const Order *order, Order *outcome)
 {
     static const char *const schemes[] = {"http://", "https://"};
     bool is_origin = strstr(order->texts[0], "://") != NULL;
-    Buffer origin;
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
-    buffer_init(&origin, BUFFER_NO_LIMIT);
     for (size_t i = 0; rc == RESULT_OK && i < (is_origin ? 1u : 2u); i++) {
         uint32_t id = 0;
         buffer_reset(&origin);

@@ -126,9 +126,8 @@ static Result revive_named(Revival *revival, Batch *batch, const RevivalOrder *o
 {
     static const char *const schemes[] = {"", "http://", "https://"};
     bool is_origin = strstr(order->host, "://") != NULL;
-    Buffer origin;
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
-    buffer_init(&origin, BUFFER_NO_LIMIT);
     for (size_t i = is_origin ? 0 : 1; rc == RESULT_OK && i < (is_origin ? 1u : 3u); i++) {
         uint32_t id = 0;
         buffer_reset(&origin);

@@ -144,7 +144,7 @@ static Result outbox_routes_change(Batch *batch, uint32_t *from, bool *more)
 {
     IngestCluster *cluster = batch->cluster;
     OutboxRange range;
-    Buffer rows;
+    Buffer rows = {.limit = BUFFER_NO_LIMIT};
     uint16_t to = (uint16_t)*from;
     *more = false;
     if (*from >= cluster->table.n_agents) {
@@ -160,7 +160,6 @@ static Result outbox_routes_change(Batch *batch, uint32_t *from, bool *more)
         *from = to + 1u;
         return RESULT_OK;
     }
-    buffer_init(&rows, BUFFER_NO_LIMIT);
     rc = outbox_read(&cluster->outbox, batch->txn, to, 0, AT_ONCE, &rows, &range);
     if (rc == RESULT_OK) {
         rc = change_rows(batch, &rows);

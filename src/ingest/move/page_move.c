@@ -47,8 +47,7 @@ Result host_move_close(Batch *batch, uint32_t id, bool *known)
 
 Result host_move_put(OutboxDraft *draft, const HostMove *move, uint16_t to)
 {
-    Buffer block;
-    buffer_init(&block, BUFFER_NO_LIMIT);
+    Buffer block = {.limit = BUFFER_NO_LIMIT};
     Result rc = host_block_write(move, draft->epoch, &block);
     if (rc == RESULT_OK) {
         rc = outbox_draft_put(draft, to, block.data, block.length);
@@ -61,8 +60,7 @@ Result host_move_send(Batch *batch, uint32_t id, uint16_t to)
 {
     int64_t now_ms = wall_now().us / 1000;
     HostRecord record;
-    Buffer origin;
-    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     Result rc = host_table_get(batch->store->hosts, batch->txn, id, &record);
     if (rc == RESULT_OK) {
         rc = batch_result_of(batch, page_db_host_origin(batch->store->db, batch->txn, id, &origin));
@@ -250,10 +248,9 @@ Result page_move_adopt(Batch *batch, const PageRef *page)
 Result page_move_finish(Batch *batch, const LinkRecord *record)
 {
     PageRef page = {.status = 0};
-    Buffer url;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     uint64_t index = 0;
     PageDB *db = batch->store->db;
-    buffer_init(&url, BUFFER_NO_LIMIT);
     int code = page_db_find(db, batch->txn, record->url, record->length, &index);
     if (code == 0) {
         code = page_db_get(db, batch->txn, index, &page, &url);

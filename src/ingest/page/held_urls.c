@@ -111,8 +111,7 @@ static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *p
 Result held_urls_return(Batch *batch, uint64_t index, bool *under_way)
 {
     PageRef page;
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc =
         batch_result_of(batch, page_db_get(batch->store->db, batch->txn, index, &page, &text));
     BatchHost *host = rc == RESULT_OK ? batch_host(batch, page.host) : NULL;
@@ -130,10 +129,9 @@ Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter,
                         FilterScratch *scratch, bool *returned)
 {
     PageRef page;
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     bool replaced = false;
     *returned = false;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = page_db_get(batch->store->db, batch->txn, held->index, &page, &text) == 0
                     ? RESULT_OK
                     : RESULT_DAMAGED;

@@ -113,8 +113,7 @@ static const HostLimits *limits_of(Batch *batch, BatchHost *host, const PageRef 
     if (!batch->site_limits || host->has_limits) {
         return host->has_limits ? &host->limits : &batch->limits;
     }
-    Buffer name;
-    buffer_init(&name, BUFFER_NO_LIMIT);
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
     Result rc = page != NULL ? append_name(&name, page->url, page->url_length)
                              : batch_host_name(batch, host->host, &name);
     if (rc == RESULT_OK) {
@@ -270,12 +269,11 @@ static bool host_groups_is_dropped(Batch *batch, const char *url, Neighbour *las
 Result host_groups_drop_links(Batch *batch, ParsedPage *page)
 {
     Neighbour last = {.host = NULL};
-    Buffer origin;
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     size_t kept = 0;
     if (batch->crowds == NULL || batch->crowds->count == 0) {
         return RESULT_OK;
     }
-    buffer_init(&origin, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < page->links.n; i++) {
         if (host_groups_is_dropped(batch, page->links.list[i].url, &last, &origin)) {
             batch->totals.refused[REFUSED_DOMAIN]++;

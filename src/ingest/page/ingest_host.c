@@ -307,8 +307,7 @@ static Result ingest_host_judge(Batch *batch, BatchHost *host, const char *name,
 /* The name of a host that is known: "www.example.org". */
 static Result read_name(Batch *batch, uint32_t id, char name[NAME_BYTES])
 {
-    Buffer origin;
-    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     page_db_looked_up(batch->store->db, 1);
     int code = page_db_host_origin(batch->store->db, batch->txn, id, &origin);
     Authority at = authority_of(buffer_string(&origin), origin.length);
@@ -375,8 +374,7 @@ static Result ingest_host_most_pages(Batch *batch, uint32_t host, uint64_t *most
     if (options->host_pages == NULL) {
         return RESULT_OK;
     }
-    Buffer name;
-    buffer_init(&name, BUFFER_NO_LIMIT);
+    Buffer name = {.limit = BUFFER_NO_LIMIT};
     Result rc = batch_host_name(batch, host, &name);
     if (rc == RESULT_OK) {
         *most = options->host_pages(options->host_pages_context, buffer_string(&name));

@@ -99,8 +99,7 @@ static unsigned chain_length(Batch *batch, const PageRef *page, uint8_t hop, uns
     unsigned chain = page->hop != hop                         ? 0
                      : hop == 'R' && from == PAGE_DB_NO_INDEX ? redirects_before(batch, page->index)
                                                               : 1;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     PageRef ref;
     while (chain > 0 && from != PAGE_DB_NO_INDEX && chain <= most) {
         buffer_reset(&url);
@@ -237,11 +236,10 @@ static Result hand_over_complete(Batch *batch, PageRef *page, Buffer *url)
 int hand_over_improved(Batch *batch, const PageRef *improved)
 {
     PageRef page = *improved;
-    Buffer url;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     if (!page_is_stub(&page) && batch->cluster->arrivals.n == 0) {
         return 0;
     }
-    buffer_init(&url, BUFFER_NO_LIMIT);
     const LinkRecord *arrival = ingest_cluster_best(batch->cluster, page.url, page.url_length);
     Result rc = note_via(batch, &page, arrival);
     if (rc == RESULT_OK && page_is_stub(&page)) {

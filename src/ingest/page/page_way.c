@@ -706,8 +706,7 @@ static Result revive_hosts(Batch *batch, const LinkInfo *seeds, size_t n)
 {
     uint64_t entries = 0;
     uint64_t hosts = 0;
-    Buffer origin;
-    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Buffer origin = {.limit = BUFFER_NO_LIMIT};
     Result rc = schedule_parked_counts(batch->store->schedule, batch->txn, &entries, &hosts);
     for (size_t i = 0; rc == RESULT_OK && hosts > 0 && i < n; i++) {
         rc = revive_host_of(batch, seeds[i].url, &origin);

@@ -177,14 +177,13 @@ static Result revisit_signal_take(const RevisitLine *line, Batch *batch, const c
 {
     PageRef page;
     RevisitNote note;
-    Buffer scratch;
+    Buffer scratch = {.limit = BUFFER_NO_LIMIT};
     uint64_t index = 0;
     *follows = false;
     int code = page_db_find(line->db, batch->txn, url, strlen(url), &index);
     if (code != page_db_error_ok) {
         return code == page_db_error_no_page ? RESULT_OK : RESULT_DAMAGED;
     }
-    buffer_init(&scratch, BUFFER_NO_LIMIT);
     code = page_db_get(line->db, batch->txn, index, &page, &scratch);
     buffer_destroy(&scratch);
     if (code != page_db_error_ok) {

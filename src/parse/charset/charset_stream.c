@@ -135,8 +135,7 @@ static Result charset_stream_decode(CharsetStream *s, const char *bytes, size_t 
 /* ISO-2022-JP: the text goes on in the characters that were in effect. */
 static Result decode_jp(CharsetStream *s, const char *bytes, size_t length)
 {
-    Buffer whole;
-    buffer_init(&whole, BUFFER_NO_LIMIT);
+    Buffer whole = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
     if (length > 0 && !charset_stream_is_escape(bytes, bytes + length)) {
         rc = buffer_append(&whole, s->escape, s->escape_length);

@@ -115,10 +115,8 @@ static Result add_lines(FilterSet *set, const char *text, size_t length, size_t 
 {
     const char *p = text;
     const char *end = text + length;
-    Url url;
-    Buffer scratch;
-    url_init(&url);
-    buffer_init(&scratch, URL_MAX_BYTES);
+    Url url = {.href = NULL};
+    Buffer scratch = {.limit = URL_MAX_BYTES};
     Result rc = RESULT_OK;
     *line = 0;
     while (p < end && rc == RESULT_OK) {

@@ -135,8 +135,7 @@ static Result lower_item(FilterCompiler *compiler, FilterItem *item)
 /* Parses prefix + item as a URL; what may stand in it is for the caller to check. */
 static Result parse_url(const char *prefix, const FilterItem *item, Url *url)
 {
-    Buffer text;
-    buffer_init(&text, URL_MAX_BYTES);
+    Buffer text = {.limit = URL_MAX_BYTES};
     Result rc = buffer_append_string(&text, prefix);
     if (rc == RESULT_OK) {
         rc = buffer_append(&text, item->text, item->length);
@@ -150,8 +149,7 @@ static Result parse_url(const char *prefix, const FilterItem *item, Url *url)
 
 static Result normalize_url(FilterCompiler *compiler, FilterItem *item, size_t at)
 {
-    Url url;
-    url_init(&url);
+    Url url = {.href = NULL};
     Result rc = parse_url("", item, &url);
     if (rc == RESULT_OK) {
         rc = replace_text(compiler, item, url.href, url.length);
@@ -174,8 +172,7 @@ static Result normalize_host(FilterCompiler *compiler, FilterItem *item, size_t 
     if (is_end && ascii) {
         return lower_item(compiler, item);
     }
-    Url url;
-    url_init(&url);
+    Url url = {.href = NULL};
     Result rc = parse_url(behind_letter ? "http://x" : "http://", item, &url);
     if (rc == RESULT_OK && url.host_start == 7 && url.host_end + 1 == url.length &&
         strpbrk(item->text, "/\\?#") == NULL) {
@@ -268,8 +265,7 @@ static Result load_set(FilterCompiler *compiler, FilterAtom *atom, size_t at)
     if (options == NULL || options->read_file == NULL) {
         return filter_compiler_fail(compiler, at, "files cannot be read here");
     }
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = options->read_file(options->context, path, &text);
     if (rc != RESULT_OK) {
         (void)filter_compiler_fail(compiler, at, "%.100s: %s", path, result_name(rc));

@@ -231,8 +231,7 @@ Result html_xml_read(const char *text, size_t length, HtmlTree *tree)
     reader.tree = tree;
     buffer_init(&reader.title_text, BUFFER_NO_LIMIT);
     buffer_init(&reader.style_text, BUFFER_NO_LIMIT);
-    Buffer decoded;
-    buffer_init(&decoded, TEXT_LIMIT);
+    Buffer decoded = {.limit = TEXT_LIMIT};
     Result rc = decode_references(text, length, &decoded);
     if (rc == RESULT_OK) {
         rc = decoded.length == 0 ? RESULT_INVALID : html_xml_parse(&reader, &decoded);

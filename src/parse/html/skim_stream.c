@@ -326,10 +326,9 @@ void skim_stream_begin(SkimStream *stream, size_t longest, bool is_xml)
 /* Values that lie in the window are copied out of it. False: without memory, they are gone. */
 static bool hold_values(SkimStream *s)
 {
-    Buffer held;
+    Buffer held = {.limit = BUFFER_NO_LIMIT};
     size_t starts[HTML_ATTRS];
     bool ok = true;
-    buffer_init(&held, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < HTML_ATTRS; i++) {
         if (html_tag_has(&s->tag, (HtmlAttributeId)i)) {
             starts[i] = held.length;

@@ -335,8 +335,7 @@ DecodeStatus decode_answer(Decoder *decoder, const HttpHeader *header, const cha
                            size_t length, Buffer *out, unsigned max_ratio)
 {
     HttpField coding = {.value = NULL, .value_length = 0};
-    Buffer scratch;
-    buffer_init(&scratch, CODINGS_BYTES);
+    Buffer scratch = {.limit = CODINGS_BYTES};
     (void)http_header_codings(header, &scratch, &coding);
     DecodeStatus status =
         decode_content(decoder, coding.value, coding.value_length, raw, length, out, max_ratio);

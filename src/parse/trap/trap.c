@@ -206,8 +206,7 @@ static Result append_parameters(Buffer *out, const char *query, size_t length)
     }
     Name *names = calloc(n, sizeof *names);
     size_t *ends = calloc(n, sizeof *ends);
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = names == NULL || ends == NULL ? RESULT_MEMORY : RESULT_OK;
     const char *p = query;
     const char *end = query + length;

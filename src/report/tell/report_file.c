@@ -21,8 +21,7 @@ static Result report_put(const Report *report, ReportForm form, Buffer *text)
 
 Result report_print(const Report *report, ReportForm form, FILE *out)
 {
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     Result rc = report_put(report, form, &text);
     if (rc == RESULT_OK &&
         (fwrite(text.data, 1, text.length, out) != text.length || fflush(out) != 0)) {
@@ -36,8 +35,7 @@ Result report_write(const char *directory, PageDB *db, ReportForm form, Buffer *
 {
     Report report;
     Path path;
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     (void)file_path(&path, "%s/%s", directory,
                     form == REPORT_AS_HTML ? "report.html" : "report.txt");
     Result rc = report_gather(&report, directory, db, wall_now(), NULL, error);

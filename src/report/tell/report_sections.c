@@ -338,8 +338,7 @@ static void report_sections_tell_broken(Telling *tell)
     report_list(tell->to, "most_linked_broken", columns, 4);
     for (size_t i = 0; i < graph->n_broken_shown && graph->broken[i].n_from > 0; i++) {
         const BrokenPage *page = &graph->broken[i];
-        Buffer from;
-        buffer_init(&from, BUFFER_NO_LIMIT);
+        Buffer from = {.limit = BUFFER_NO_LIMIT};
         for (uint32_t k = 0; k < page->n_from && k < REPORT_BROKEN_FROM; k++) {
             (void)buffer_printf(&from, "%s%s", k == 0 ? "" : " ", telling_url(tell, page->from[k]));
         }

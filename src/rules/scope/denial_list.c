@@ -11,8 +11,7 @@
 
 static char *denial_list_join(const char *directory, const char *name)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     (void)buffer_printf(&path, "%s/%s", directory, name);
     return buffer_detach(&path);
 }
@@ -100,14 +99,12 @@ static Result denial_list_take_line(DenialList *list, char *line, Buffer *rule, 
 
 static Result denial_list_read_lines(DenialList *list, FILE *file, const char *path, Buffer *error)
 {
-    Buffer rule;
-    Buffer why;
+    Buffer rule = {.limit = BUFFER_NO_LIMIT};
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
     char *line = NULL;
     size_t capacity = 0;
     size_t number = 0;
     Result rc = RESULT_OK;
-    buffer_init(&rule, BUFFER_NO_LIMIT);
-    buffer_init(&why, BUFFER_NO_LIMIT);
     while (rc == RESULT_OK && getline(&line, &capacity, file) >= 0) {
         number++;
         line[strcspn(line, "\r\n")] = '\0';

@@ -109,8 +109,7 @@ static bool is_pattern(const char *text)
 static bool is_range(const char *rule)
 {
     IpRanges ranges;
-    Buffer ignored;
-    buffer_init(&ignored, 1024);
+    Buffer ignored = {.limit = 1024};
     bool is_one = strchr(rule, ',') == NULL &&
                   ip_ranges_parse(&ranges, rule, &ignored) == RESULT_OK && ranges.n_ranges == 1;
     if (is_one) {
@@ -163,10 +162,8 @@ static Result append_lower(const char *text, Buffer *out)
 /* A name or a URL as the parser of URLs writes it. */
 static Result append_parsed(const char *rule, DenialKind kind, Buffer *out, Buffer *error)
 {
-    Url url;
-    Buffer text;
-    url_init(&url);
-    buffer_init(&text, 65536);
+    Url url = {.href = NULL};
+    Buffer text = {.limit = 65536};
     const char *name = rule + (kind == DENIAL_NAME ? strspn(rule, ".") : 0);
     Result rc = buffer_printf(&text, "%s%s", kind == DENIAL_NAME ? "http://" : "", name);
     if (rc == RESULT_OK) {

@@ -60,8 +60,7 @@ struct Scope {
 
 static Result ports_parse(PortSet *ports, const char *list, Buffer *error)
 {
-    Buffer what;
-    buffer_init(&what, 1024);
+    Buffer what = {.limit = 1024};
     Result rc = port_set_parse(ports, list == NULL ? "" : list, &what);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "scope.ports: %s\n", buffer_string(&what));

@@ -84,8 +84,7 @@ static Result index_sections(SiteBook *book)
 
 static Result read_credentials(SiteBook *book, Buffer *error)
 {
-    Buffer why;
-    buffer_init(&why, BUFFER_NO_LIMIT);
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
     Result rc = credentials_read(&book->credentials, book->config.fetch_credentials, &why);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "fetch.credentials: %s: %s", book->config.fetch_credentials,
@@ -288,8 +287,7 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
                         .proxy = config.fetch_proxy,
                         .no_proxy = config.fetch_no_proxy,
                         .credentials = book->credentials};
-    Buffer error;
-    buffer_init(&error, 1024);
+    Buffer error = {.limit = 1024};
     (void)usage_rules_parse(config.politeness_usage, &site->usage, &error); /* it was checked */
     buffer_destroy(&error);
     site_book_politeness(&config, &site->politeness);
