@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/option/options.h"
 #include "command/audit_command.h"
 #include "command/backup/backup.h"
 #include "command/check/check.h"

@@ -1,11 +1,7 @@
 #include "command/audit_command.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "store/pages/page_db_open.h"
 #include "audit/audit.h"
 #include "audit/audit_text.h"
 #include "crawl/command_line.h"

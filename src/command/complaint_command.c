@@ -1,9 +1,7 @@
 #include "command/complaint_command.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

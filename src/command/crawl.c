@@ -10,7 +10,6 @@
 #include "crawl/agent/agent.h"
 #include "crawl/command_line.h"
 #include "rules/memory_budget.h"
-#include "rules/config_check.h"
 
 #define LIST_MAX 1000u
 

@@ -1,7 +1,6 @@
 #include "command/ctl.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <errno.h>

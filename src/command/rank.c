@@ -1,6 +1,5 @@
 #include "command/rank.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,6 @@
 #include "parse/filter/filter.h"
 #include "parse/url/url.h"
 #include "store/frequency/freq_scheduler.h"
-#include "store/pages/page_db.h"
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"

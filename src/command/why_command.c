@@ -1,13 +1,11 @@
 #include "command/why_command.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/cluster/cluster_pages.h"
 #include "crawl/command_line.h"
 #include "crawl/control/control_link.h"
-#include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"
 #include "crawl/exit_status.h"
 #include "why/why.h"

@@ -13,7 +13,6 @@
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_db_open.h"
 #include "base/core/error.h"
-#include "base/thread/log.h"
 #include "crawl/fault.h"
 #include "store/check/lmdb_check.h"
 #include "store/lmdb/lmdb_result.h"

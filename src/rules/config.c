@@ -5,13 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "frontier/visit/politeness.h"
-#include "rules/dedup.h"
 #include "rules/scope/scope.h"
-#include "store/schedule/schedule.h"
-#include "store/warc/warc_compress.h"
 
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, marks, help)           \

@@ -1,6 +1,5 @@
 #include "rules/listen_address.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 #define UNIX_PREFIX "unix:"

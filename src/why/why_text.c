@@ -2,9 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/host_situation.h"
 #include "render/rendering.h"
 #include "report/write/report_words.h"

@@ -1,6 +1,5 @@
 #include "command/check/check.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 #include "command/check/check.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "crawl/command_line.h"

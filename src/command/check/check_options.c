@@ -1,12 +1,9 @@
 #include "command/check/check_options.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory/buffer.h"
-#include "crawl/exit_status.h"
 #include "rules/memory_budget.h"
-#include "rules/config_check.h"
 
 int check_options_load(const CheckOptions *options, Config *config)
 {

@@ -5,7 +5,6 @@
  * read from the scorer's file, so it may be a little ahead of the levels while a computation is
  * being applied); "-" when the page is younger and stands where its estimate put it; and without
  * such a scorer the score of the link. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 #include "base/memory/file.h"
 #include "command/db/db_view.h"
 #include "crawl/command_line.h"
-#include "ingest/batch/ingest_batch.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_table.h"
 #include "store/schedule/schedule.h"

@@ -7,7 +7,6 @@
 
 #include "base/core/hash.h"
 #include "base/memory/map.h"
-#include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"

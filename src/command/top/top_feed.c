@@ -11,7 +11,6 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "crawl/control/control_link.h"
-#include "crawl/crawl_store.h"
 #include "crawl/crawl_view.h"
 #include "frontier/visit/host_situation.h"
 #include "logs/log_text.h"

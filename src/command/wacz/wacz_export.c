@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/evp.h>
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
-#include "base/memory/base64.h"
 #include "base/memory/buffer.h"
 #include "base/memory/json_writer.h"
 #include "command/part/part_command.h"

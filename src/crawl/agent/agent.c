@@ -1,6 +1,5 @@
 #include "crawl/agent/agent.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

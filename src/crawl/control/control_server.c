@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/core/clock.h"
-#include "base/thread/log.h"
 #include "crawl/control/control_link.h"
 
 #define BACKLOG     32

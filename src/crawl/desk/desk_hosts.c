@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "crawl/cluster/cluster_part.h"
 #include "crawl/desk/desk_edicts.h"
 #include "crawl/desk/desk_reply.h"
 #include "crawl/run/monitor.h"

@@ -18,7 +18,6 @@
 #include "page/tool/text_language.h"
 #include "rules/scope/admission.h"
 #include "rules/site/site_book.h"
-#include "rules/config_check.h"
 #include "page/parser.h"
 
 /* Parsing parts: the parsing threads and the rules that they go by.

@@ -1,6 +1,5 @@
 #include "crawl/parts/writing_parts.h"
 
-#include "base/thread/log.h"
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
 #include "ingest/batch/ingest_batch.h"

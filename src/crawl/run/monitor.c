@@ -5,7 +5,6 @@
 #include <lmdb.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -13,7 +12,6 @@
 
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
-#include "crawl/parts/agent_parts.h"
 #include "crawl/run/settings.h"
 #include "crawl/run/status.h"
 #include "frontier/visit/politeness.h"

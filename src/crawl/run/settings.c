@@ -9,10 +9,8 @@
 
 #include "base/option/option_changes.h"
 #include "base/thread/log.h"
-#include "crawl/cluster/cluster_part.h"
 #include "rules/memory_budget.h"
 #include "store/archive/warc_files.h"
-#include "rules/config_check.h"
 
 #define OPERATOR "operator" /* origin of what one has set */
 

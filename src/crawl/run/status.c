@@ -1,7 +1,6 @@
 #include "crawl/run/status.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 const char *crawl_state_name(CrawlState state)

@@ -1,11 +1,8 @@
 #include "crawl/run/summary.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "store/pages/page_db_read.h"
-#include "base/thread/log.h"
 #include "ingest/batch/ingest_batch.h"
 #include "crawl/run/status.h"
 #include "store/schedule/schedule.h"

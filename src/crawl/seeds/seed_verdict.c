@@ -1,7 +1,6 @@
 #include "crawl/seeds/seed_verdict.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/politeness.h"

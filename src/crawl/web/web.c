@@ -1,6 +1,5 @@
 #include "crawl/web/web.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -10,7 +9,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 #include <unistd.h>
 #include <strings.h>
 

@@ -1,6 +1,5 @@
 #include "fetch/site/request_lines.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <dirent.h>
 #include <openssl/pem.h>
-#include <openssl/x509_vfy.h>
 #include <stdio.h>
 #include <time.h>
 

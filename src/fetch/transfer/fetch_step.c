@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread/log.h"
 #include "fetch/site/fetch_site.h"
 #include "fetch/transfer/robots_answer.h"
 #include "frontier/visit/visit_turn.h"
-#include "parse/http/http_header.h"
 
 /* ---- the end of a fetch ---- */
 

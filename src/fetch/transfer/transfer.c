@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/thread/log.h"
-#include "parse/host/authority.h"
 #include "fetch/site/request_lines.h"
 #include "fetch/transfer/transfer_setup.h"
 

@@ -7,7 +7,6 @@
 #include "frontier/sieve/page_merge.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
-#include "store/pages/page_db.h"
 
 /* Page keys: what the sieve asks PageDB's tables besides its merges.
  *

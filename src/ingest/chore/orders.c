@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "store/pages/page_db_read.h"
-#include "base/thread/log.h"
 #include "base/thread/mutex.h"
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/page_way.h"
-#include "store/tables/host_table.h"
 
 typedef struct OrderList {
     Order *first;

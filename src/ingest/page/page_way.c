@@ -13,11 +13,9 @@
 #include "ingest/revisit/revisits.h"
 #include "page/parsed_page.h"
 #include "parse/host/authority.h"
-#include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/host_table.h"
-#include "parse/html/html.h"
 
 /* Linked feeds: how many of the feeds that pages link are followed.
  *

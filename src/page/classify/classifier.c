@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <stdbool.h>
-#include <sys/types.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,5 @@
 #include "parse/charset/charset_stream.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "parse/charset/charset.h"

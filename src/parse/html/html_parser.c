@@ -1,7 +1,6 @@
 #include "parse/html/html_parser.h"
 
 #include <libxml/HTMLparser.h>
-#include <libxml/SAX2.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 #include "parse/html/html_words.h"
 
-#include "parse/text/skim_scan.h"
 #include "parse/html/html.h"
 
 /* What a rel says the other document is: a page. Those of HTML 4 are still found in manuals. */

@@ -9,7 +9,6 @@
 #include "base/memory/buffer.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
-#include "parse/html/html_tree.h"
 #include "parse/html/html_words.h"
 #include "parse/html/html_xml.h"
 #include "parse/html/skim_token.h"

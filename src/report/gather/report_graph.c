@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PAGES_AT_ONCE 4096u /* in one read transaction */
 

@@ -1,9 +1,7 @@
 #include "report/write/report_words.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 char *words_count(uint64_t n, char text[WORDS_BYTES])
 {

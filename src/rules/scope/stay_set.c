@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/core/hash.h"
 #include "base/thread/mutex.h"
