@@ -128,7 +128,6 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
                         .pattern = *options->pattern == '\0' ? NULL : options->pattern,
                         .max_bytes = options->max_bytes,
                         .max_age_ms = options->max_age_ms,
-                        .files = options->files,
                         .compression = options->compression,
                         .level = options->level,
                         .index_memory_bytes = options->index_memory_bytes,
@@ -145,7 +144,7 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
 Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Buffer *error)
 {
     Archive *archive = calloc(1, sizeof *archive);
-    WarcEnd end = {.n = 0};
+    WarcEnd end = {.file = 0};
     if (archive == NULL) {
         return RESULT_MEMORY;
     }
@@ -467,7 +466,7 @@ Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
 
 Result archive_prepare(Archive *archive, MDB_txn *txn)
 {
-    WarcEnd end = {.n = 0};
+    WarcEnd end = {.file = 0};
     if (archive->frozen) {
         return RESULT_OK;
     }

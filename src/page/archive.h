@@ -56,7 +56,6 @@ typedef struct ArchiveOptions {
     const char *pattern;   /* "" = the default */
     uint64_t max_bytes;
     int64_t max_age_ms;
-    unsigned files; /* written at once; 0 = 1 */
     WarcCompression compression;
     int level;                 /* of it, 0 = default */
     bool metadata;             /* a metadata record for each page */

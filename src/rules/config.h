@@ -445,8 +445,6 @@
     ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc", 0, 0, NULL, 0, \
         "names of the files, before .gz or .zst; {serial} is needed, {timestamp} and {host} are " \
         "known") \
-    ROW(warc, files, COUNT, int64_t, "1", 1, 16, NULL, 0, \
-        "files written at once; one takes tens of thousands of pages a second") \
     ROW(warc, compression, WORD, int, "gzip", 0, 0, WORDS_TEXT(WARC_COMPRESSION_WORDS), 0, \
         "compression of the records, each by itself; not all readers know zstd") \
     ROW(warc, level, WORD, int, "auto", 0, 0, \

@@ -4,7 +4,7 @@
  * The pages look like generated documentation (navigation repeated on each, words with the
  * frequencies of a text, many links) and compress a little worse than such do: see warc.ratio.
  * WARC_BENCH_KEEP=DIR keeps the files there; WARC_BENCH_LEVEL=N compresses at that level,
- * WARC_BENCH_ZSTD=1 with Zstandard; WARC_BENCH_FILES=N writes N files at once.
+ * WARC_BENCH_ZSTD=1 with Zstandard.
  *
  * WARC_BENCH_CODED=1: the bodies are compressed by the server. What making the records of a page
  * takes, in ms, and the ratio of stored to received bytes:
@@ -17,7 +17,7 @@
  *
  * zlib's level 1 takes twice as long as libdeflate's for a worse ratio; few readers know Zstandard.
  * One file at a time is enough: its writer takes 0.003 ms a page, all the rest happens in the
- * parsing threads; two files take turns at one disk and are no faster. */
+ * parsing threads; two files took turns at one disk and were no faster. */
 #include <dirent.h>
 #include <math.h>
 #include <stdbool.h>
@@ -216,7 +216,7 @@ static Result run_writer(Bench *bench, const WarcOptions *options, unsigned n_pa
 {
     MonoTime start = mono_now();
     int64_t cpu = cpu_process_ns();
-    WarcEnd end = {.n = 0};
+    WarcEnd end = {.file = 0};
     Result rc = warc_open(&bench->warc, options, &end);
     for (unsigned i = 0; i < n_pages && rc == RESULT_OK; i++) {
         WarcPosition position;
@@ -268,7 +268,6 @@ int main(void)
     const char *keep = getenv("WARC_BENCH_KEEP");
     const char *scale = getenv("SCALE");
     const char *level = getenv("WARC_BENCH_LEVEL");
-    const char *files = getenv("WARC_BENCH_FILES");
     bool coded = getenv("WARC_BENCH_CODED") != NULL;
     WarcCompression compression = getenv("WARC_BENCH_ZSTD") == NULL ? WARC_GZIP : WARC_ZSTD;
     double n = PAGES * (scale == NULL ? 1.0 : strtod(scale, NULL));
@@ -286,8 +285,7 @@ int main(void)
     WarcRecorderOptions recorder = {.compression = compression,
                                     .level = level == NULL ? 0 : (int)strtol(level, NULL, 10)};
     WarcOptions options = {.directory = keep == NULL ? directory : keep,
-                           .compression = compression,
-                           .files = files == NULL ? 1 : (unsigned)strtoul(files, NULL, 10)};
+                           .compression = compression};
     warc_group_init(&bench.group);
     if (rc == RESULT_OK) {
         rc = warc_recorder_new(&bench.recorder, &recorder);

@@ -29,8 +29,8 @@ SIEVE = ["sieve.least_urls=0", "sieve.max_age=50ms", "sieve.memory=1Mi"]
 # Generations of so few rows that kills meet each state of the journal and its sweeps; in the
 # others all rows are still in it.
 JOURNAL, LEAST_JOURNAL = "store.journal=24Ki", "store.journal=3Ki"
-ARCHIVES = ([JOURNAL], ["warc.files=3", *SIEVE, LEAST_JOURNAL], SIEVE,
-            ["warc.files=2", "warc.compression=zstd", "warc.metadata=yes", "warc.dns=yes", JOURNAL])
+ARCHIVES = ([JOURNAL], [*SIEVE, LEAST_JOURNAL], SIEVE,
+            ["warc.compression=zstd", "warc.metadata=yes", "warc.dns=yes", JOURNAL])
 
 
 def command(web, directory, archive=()):

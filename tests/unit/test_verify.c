@@ -79,11 +79,11 @@ static void write_pages(Crawl *crawl, unsigned n)
     WarcEnd end;
     CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
     CU_ASSERT_EQUAL(warc_end_get(txn, &end), RESULT_NOT_FOUND);
-    CU_ASSERT_EQUAL(end.at[0].file, 0);
+    CU_ASSERT_EQUAL(end.file, 0);
     CU_ASSERT_EQUAL(warc_end_put(txn, &crawl->end), RESULT_OK);
     CU_ASSERT_EQUAL(warc_end_get(txn, &end), RESULT_OK);
-    CU_ASSERT_EQUAL(end.at[0].file, crawl->end.at[0].file);
-    CU_ASSERT_EQUAL(end.at[0].offset, crawl->end.at[0].offset);
+    CU_ASSERT_EQUAL(end.file, crawl->end.file);
+    CU_ASSERT_EQUAL(end.offset, crawl->end.offset);
     CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }
@@ -266,7 +266,7 @@ static void a_file_that_ends_before_the_commit_is_found(void)
     (void)snprintf(journal, sizeof journal, "%s.open", path);
     CU_ASSERT_EQUAL(rename(path, journal), 0);
     CU_ASSERT_EQUAL(verify(&crawl, false), 0);
-    CU_ASSERT_EQUAL(truncate(open_path, (off_t)crawl.end.at[0].offset - 1), 0);
+    CU_ASSERT_EQUAL(truncate(open_path, (off_t)crawl.end.offset - 1), 0);
     CU_ASSERT(verify(&crawl, false) > 0);
     CU_ASSERT(reports(&crawl, "no complete compressed record"));
     CU_ASSERT_EQUAL(unlink(open_path), 0);

@@ -409,7 +409,7 @@ static Result backup_archive(Backup *backup)
         const WarcFile *file = &list.files[i];
         uint64_t end = warc_end_of(&backup->end, file->serial);
         bool is_ours = file->readable && file->serial > 0;
-        if (is_ours && end == 0 && backup->end.n > 0) {
+        if (is_ours && end == 0 && backup->end.file > 0) {
             continue; /* begun since that commit */
         }
         bool is_part = is_ours && end != UINT64_MAX && (file->open || file->size > end);

@@ -292,7 +292,7 @@ static Result export_external(ExportView *view, bool has_texts, const PageRef *p
     Buffer list;
     size_t at = 0;
     buffer_init(&list, BUFFER_NO_LIMIT);
-    Result rc = external_table_read(view->txn, page->host, page->index, &list);
+    Result rc = external_table_read(view->txn, page->index, &list);
     while (rc == RESULT_OK && at < list.length) {
         uint8_t kind = (uint8_t)list.data[at];
         const char *url = list.data + at + 1;

@@ -390,7 +390,7 @@ static Result forget_check_sieve(ForgetOrder *forget, MDB_txn *txn, MDB_dbi craw
 /* WARC files end where the database says so, and are finished. */
 static Result forget_settle_warc(ForgetOrder *forget, MDB_txn *txn)
 {
-    WarcEnd end = {.n = 0};
+    WarcEnd end = {.file = 0};
     Warc *warc = NULL;
     Path path;
     WarcOptions options = {.directory = file_path(&path, "%s/warc", forget->directory)};
@@ -526,7 +526,7 @@ static Result forget_write(ForgetOrder *forget)
     ForgetDatabase database = {.from = NULL};
     Progress progress;
     Path staging, mdb, warc;
-    WarcEnd end = {.n = 0};
+    WarcEnd end = {.file = 0};
     Buffer *error = &forget->error;
     file_remove(file_path(&staging, "%s/" STAGING, forget->directory));
     if (mkdir(staging.text, 0700) != 0) {

@@ -240,6 +240,36 @@ static int rows_row_of_render(Copy *copy, MDB_val *key, MDB_val *value)
     return has_page ? rows_page_stays(copy, schedule_load_bytes(bytes + n - 8, 8)) : 1;
 }
 
+/* Links out of scope, without those that are meant. */
+static int rows_row_of_external(Copy *copy, MDB_val *key, MDB_val *value)
+{
+    Buffer list;
+    size_t kept = 0;
+    if (rows_row_by_page(copy, key, value) == 0) {
+        return 0;
+    }
+    buffer_init(&list, BUFFER_NO_LIMIT);
+    Result rc = external_table_unpack(value, &list);
+    for (size_t at = 0; rc == RESULT_OK && at < list.length;) {
+        size_t n = strnlen(list.data + at + 1, list.length - at - 1);
+        if (!forget_means_url(copy->d->targets, list.data + at + 1, n)) {
+            memmove(list.data + kept, list.data + at, n + 2);
+            kept += n + 2;
+        }
+        at += n + 2;
+    }
+    if (rc == RESULT_OK && kept > 0 && kept < list.length) {
+        buffer_reset(&copy->bytes);
+        rc = external_table_pack(list.data, kept, &copy->bytes);
+        *value = (MDB_val){copy->bytes.length, copy->bytes.data};
+    }
+    buffer_destroy(&list);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_MEMORY ? ENOMEM : MDB_CORRUPTED;
+    }
+    return kept > 0;
+}
+
 /* ---- tables ---- */
 
 /* Those that are not here are copied as they are; idx2info and links have functions of their own.
@@ -271,6 +301,7 @@ static const struct {
     {"revisit_lines", rows_row_of_line},
     {"revisit_notes", rows_row_by_page},
     {"renders", rows_row_of_render},
+    {"external", rows_row_of_external},
 };
 
 /* Commits what was written; the rest goes on in another transaction. */
@@ -661,58 +692,6 @@ static Result rows_write_hosts(Copy *copy)
     return rc;
 }
 
-/* ---- links out of scope ---- */
-
-/* The new table, while it is made. */
-typedef struct ExternalCopy {
-    Copy *copy;
-    ExternalTable *table;
-    Buffer list;
-} ExternalCopy;
-
-/* The list of a page, without the links that are meant. */
-static Result rows_write_external_list(void *context, uint32_t host, uint64_t page)
-{
-    ExternalCopy *external = context;
-    Copy *copy = external->copy;
-    Buffer *list = &external->list;
-    size_t kept = 0;
-    if (rows_page_stays(copy, page) == 0) {
-        return RESULT_OK;
-    }
-    buffer_reset(list);
-    Result rc = external_table_read(copy->d->read, host, page, list);
-    for (size_t at = 0; rc == RESULT_OK && at < list->length;) {
-        size_t n = strnlen(list->data + at + 1, list->length - at - 1);
-        if (!forget_means_url(copy->d->targets, list->data + at + 1, n)) {
-            memmove(list->data + kept, list->data + at, n + 2);
-            kept += n + 2;
-        }
-        at += n + 2;
-    }
-    if (rc == RESULT_OK && kept > 0) {
-        rc = external_table_put(external->table, copy->write, host, page, list->data, kept);
-    }
-    if (rc == RESULT_OK && ++copy->rows % BATCH_ROWS == 0) {
-        rc = lmdb_result(rows_copy_turn(copy), "write the database anew");
-    }
-    return rc;
-}
-
-/* URLs stand in dictionaries there, by their beginnings: the table is made anew from its lists. */
-static Result rows_write_external(Copy *copy)
-{
-    ExternalCopy external = {.copy = copy};
-    buffer_init(&external.list, BUFFER_NO_LIMIT);
-    Result rc = external_table_open(&external.table, copy->write);
-    if (rc == RESULT_OK) {
-        rc = external_table_walk(copy->d->read, rows_write_external_list, &external);
-    }
-    external_table_close(external.table);
-    buffer_destroy(&external.list);
-    return rc;
-}
-
 /* ---- all of it ---- */
 
 /* All named tables; those of pages and links have functions of their own. */
@@ -731,8 +710,7 @@ static int rows_write_tables(Copy *copy)
             continue;
         }
         memcpy(name, key.mv_data, key.mv_size);
-        if (strcmp(name, "idx2info") != 0 && strcmp(name, "links") != 0 &&
-            strncmp(name, "external", strlen("external")) != 0) {
+        if (strcmp(name, "idx2info") != 0 && strcmp(name, "links") != 0) {
             rc = rows_copy_table(copy, name);
         }
         rc = rc == 0 ? rows_copy_turn(copy) : rc;
@@ -775,10 +753,7 @@ static Result rows_write_all(Copy *copy, const WarcEnd *end)
     if (result == RESULT_OK) {
         result = rows_write_hosts(copy);
     }
-    if (result == RESULT_OK) {
-        result = rows_write_external(copy);
-    }
-    if (result == RESULT_OK && end->n > 0) {
+    if (result == RESULT_OK && end->file > 0) {
         result = warc_end_put(copy->write, end);
     }
     if (result == RESULT_OK) {

@@ -351,15 +351,6 @@ static Result archive_finish(Copy *copy, Buffer *actions)
     return rc;
 }
 
-static void archive_move_end(WarcEnd *end, const WarcFile *file, uint64_t written)
-{
-    for (unsigned i = 0; i < end->n; i++) {
-        if (end->at[i].file == file->serial) {
-            end->at[i].offset = written;
-        }
-    }
-}
-
 static Result archive_copy_file(Copy *copy, WarcEnd *end, Buffer *actions, Buffer *error)
 {
     WarcRecord record;
@@ -380,7 +371,7 @@ static Result archive_copy_file(Copy *copy, WarcEnd *end, Buffer *actions, Buffe
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : archive_say_damaged(copy, rc, error);
     if (rc == RESULT_OK && copy->out != NULL) {
         rc = archive_finish(copy, actions);
-        archive_move_end(end, copy->file, copy->written);
+        end->offset = end->file == copy->file->serial ? copy->written : end->offset;
     }
     if (copy->out != NULL) {
         (void)fclose(copy->out);

@@ -186,7 +186,6 @@ static Result open_archive(ImportStore *import, Buffer *error)
                               .pattern = config->warc_name,
                               .max_bytes = (uint64_t)config->warc_max_size,
                               .max_age_ms = config->warc_max_age,
-                              .files = 1,
                               .compression = (WarcCompression)config->warc_compression,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,

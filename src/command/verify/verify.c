@@ -297,8 +297,8 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
 static const char verify_usage[] =
     "usage: ragno verify DIR [--repair] [--refetch] [--moved FILE]...\n"
     "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
-    "  --repair   writes schedule, host counters and indices anew, makes lost lists of links\n"
-    "             from stored answers, moves broken ends of WARC files aside\n"
+    "  --repair   writes schedule, host counters and indices anew, has pages fetched again whose\n"
+    "             links are lost, moves broken ends of WARC files aside\n"
     "  --refetch  the same, and schedules pages again that are in no WARC file\n"
     "  --moved FILE  the WARC file FILE was moved away: nothing in it is missed, now or "
     "later.\n"

@@ -19,11 +19,10 @@
  *
  * Only --repair changes anything, and says so. It writes anew: the tables by which pages are found
  * by URL and hosts by name; the schedule, from the levels in PageDB; host counters, from the pages;
- * indices, and what is stored of each page, from the WARC files; and lists of links, from the
- * stored answers (verify_links.h). A page whose links are lost and whose answer is not stored, or
- * is damaged, is fetched again, and each of these is told. From a WARC file that was cut or is
- * broken it moves what follows the last whole record to NAME.damaged, so that the crawl can go on
- * behind it. The captures that are lost are listed, and --refetch has their pages crawled again.
+ * indices, and what is stored of each page, from the WARC files. A page whose list of links is lost
+ * is fetched again. From a WARC file that was cut or is broken it moves what follows the last whole
+ * record to NAME.damaged, so that the crawl can go on behind it. The captures that are lost are
+ * listed, and --refetch has their pages crawled again.
  *
  * Finished files may be moved away. --moved FILE declares that, once for all (verify_missing.h). A
  * file that is gone otherwise is one problem, and each page whose answer is nowhere else is a line

@@ -158,7 +158,7 @@ static void tell_missing(Verify *verify)
                    "%" PRIu64
                    " pages are in no other file. If it was moved away: ragno verify DIR --moved "
                    "FILE",
-                   (unsigned)warc_end_last(&verify->committed), buffer_string(&verify->missing),
+                   (unsigned)verify->committed.file, buffer_string(&verify->missing),
                    verify->n_missing == 1 ? "is" : "are", n);
 }
 
@@ -227,7 +227,7 @@ typedef struct Tail {
 } Tail;
 
 /* A file that a running crawl has just begun has no number to be read, and nothing was committed to
- * it. (If something was, find_ends misses the number.) */
+ * it. (If something was, find_end misses the number.) */
 static uint64_t committed_end(const Verify *verify, const WarcFile *file)
 {
     return file->open && !file->readable ? 0 : warc_end_of(&verify->committed, file->serial);
@@ -370,11 +370,10 @@ static Result verify_files_cut_tail(Verify *verify, const WarcFile *file, uint64
     Path path, aside;
     Result rc = RESULT_OK;
     verify->lost_records = true;
-    for (unsigned i = 0; i < verify->committed.n && rc == RESULT_OK && verify->db != NULL; i++) {
-        if (verify->committed.at[i].file == file->serial && end < verify->committed.at[i].offset) {
-            verify->committed.at[i].offset = end;
-            rc = verify_files_set_end(verify);
-        }
+    WarcEnd *committed = &verify->committed;
+    if (verify->db != NULL && committed->file == file->serial && end < committed->offset) {
+        committed->offset = end;
+        rc = verify_files_set_end(verify);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -445,7 +444,7 @@ Result verify_files(Verify *verify)
 {
     WarcFileList list;
     Result rc = warc_files_list(verify->warc_directory, &list);
-    if (rc == RESULT_NOT_FOUND && warc_end_last(&verify->committed) > 0) {
+    if (rc == RESULT_NOT_FOUND && verify->committed.file > 0) {
         list = (WarcFileList){.files = NULL}; /* there were files */
     } else if (rc != RESULT_OK) {
         return rc;

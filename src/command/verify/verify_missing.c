@@ -268,7 +268,7 @@ static bool is_accounted(const Buffer *numbers, uint32_t serial)
 static Result note_numbers(Verify *verify, const Buffer *numbers)
 {
     enum { TELL = 20 };
-    uint32_t last = warc_end_last(&verify->committed);
+    uint32_t last = verify->committed.file;
     Result rc = RESULT_OK;
     for (uint32_t serial = 1; serial <= last && rc == RESULT_OK; serial++) {
         if (is_accounted(numbers, serial)) {
@@ -284,15 +284,13 @@ static Result note_numbers(Verify *verify, const Buffer *numbers)
     return rc;
 }
 
-/* The files that the database has committed to are there, or have left their indices. */
-static void find_ends(Verify *verify, const Buffer *numbers)
+/* The file that the database has committed to is there, or has left its index. */
+static void find_end(Verify *verify, const Buffer *numbers)
 {
-    for (unsigned k = 0; k < verify->committed.n; k++) {
-        uint32_t serial = verify->committed.at[k].file;
-        if (!is_accounted(numbers, serial)) {
-            verify_problem(verify, VERIFY_DATABASE, "file number %u of the last commit is missing",
-                           (unsigned)serial);
-        }
+    uint32_t serial = verify->committed.file;
+    if (serial > 0 && !is_accounted(numbers, serial)) {
+        verify_problem(verify, VERIFY_DATABASE, "file number %u of the last commit is missing",
+                       (unsigned)serial);
     }
 }
 
@@ -319,14 +317,14 @@ Result verify_missing(Verify *verify, const WarcFileList *list)
         rc = note_numbers(verify, &numbers);
     }
     if (rc == RESULT_OK && file_exists(verify->warc_directory)) {
-        find_ends(verify, &numbers);
-    } else if (rc == RESULT_OK && warc_end_last(&verify->committed) > 0) {
+        find_end(verify, &numbers);
+    } else if (rc == RESULT_OK && verify->committed.file > 0) {
         verify->is_folder_missing = true;
         verify_problem(
             verify, "warc",
             "the folder is missing, with %u files. If they were moved away: ragno verify "
             "DIR --moved FILE...",
-            (unsigned)warc_end_last(&verify->committed));
+            (unsigned)verify->committed.file);
     }
     buffer_destroy(&orphans.names);
     buffer_destroy(&numbers);

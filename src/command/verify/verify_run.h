@@ -141,8 +141,8 @@ Result verify_revisits(Verify *verify, MDB_txn *txn);
 Result verify_forget_validators(MDB_txn *txn, uint64_t index);
 
 /* Every page that was crawled has a list of links that can be read, or its links wait in the sieve,
- * or it is fetched again. Repair takes out what cannot be read, and makes what is lost from the
- * stored answers; where there is none the page is fetched again. */
+ * or it is fetched again. Repair takes out what cannot be read, and has pages fetched again whose
+ * lists are lost. */
 Result verify_links(Verify *verify);
 /* The sieve's bucket files can be read; sets the bits of the pages whose links are all in them. */
 Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages);

@@ -18,7 +18,6 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .pattern = config->warc_name,
                               .max_bytes = (uint64_t)config->warc_max_size,
                               .max_age_ms = config->warc_max_age,
-                              .files = (unsigned)config->warc_files,
                               .compression = (WarcCompression)config->warc_compression,
                               .level = config->warc_level,
                               .metadata = config->warc_metadata,

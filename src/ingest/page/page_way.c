@@ -471,9 +471,8 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     }
     rc = page_way_judge(batch, page);
     if (rc == RESULT_OK && batch->store->external != NULL) {
-        rc = external_table_put(batch->store->external, batch->txn, fetch->host.id,
-                                fetch->request.index, page->links.external,
-                                page->links.external_length);
+        rc = external_table_put(batch->store->external, batch->txn, fetch->request.index,
+                                page->links.external, page->links.external_length);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -760,20 +759,4 @@ Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tag
         result = note_seeds(batch, seeds, tags, n);
     }
     return result == RESULT_OK ? revive_hosts(batch, seeds, n) : result;
-}
-
-Result page_way_relink(Batch *batch, ParsedPage *page)
-{
-    PageSink sink = ingest_sink(batch);
-    PageLinks links = {.n_links = 0};
-    uint64_t original = PAGE_DB_NO_INDEX;
-    Result rc = find_links(batch, page, &original, &links);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    CrawledPage crawled = {.url = page->fetch->request.url, .links = &links};
-    PageWrite write = {
-        .page = &crawled, .link_hops = page->links.hops, .link_kinds = page->links.kinds};
-    int code = page_db_relink(batch->store->db, batch->txn, &write, &sink);
-    return code == page_db_error_no_page ? RESULT_NOT_FOUND : batch_result_of(batch, code);
 }

@@ -69,8 +69,5 @@ Result page_way_apply(Batch *batch);
 /* Adds seeds; tags: their source tags, NULL = none has one. *added counts the new ones. */
 Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n,
                      uint64_t *added);
-/* Writes the list of links of a page that was crawled before and has been parsed again, and
- * schedules new URLs. RESULT_NOT_FOUND: the page was never crawled. */
-Result page_way_relink(Batch *batch, ParsedPage *page);
 
 #endif

@@ -25,10 +25,9 @@
  * Threads: the one that opens the archive.
  * Errors: RESULT_DAMAGED, RESULT_IO, RESULT_FULL, RESULT_MEMORY; logged with their file. */
 
-/* The files to go on with after a recovery: cut, journals rebuilt. */
+/* The file to go on with after a recovery: cut, its journal rebuilt. */
 typedef struct WarcCurrent {
-    WarcFile files[WARC_FILES_MAX];
-    unsigned n;
+    WarcFile file;        /* name NULL: there is none */
     uint32_t last_serial; /* the highest number in use */
 } WarcCurrent;
 
@@ -144,17 +143,15 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
                    ? warc_files_finish(recovery->directory, file->name, recovery->memory_bytes)
                    : rc;
     }
-    Result rc = warc_recovery_cut(recovery, file, end);
-    if (rc == RESULT_OK && current->n == WARC_FILES_MAX) {
-        rc = RESULT_DAMAGED; /* several files with one number */
+    if (current->file.name != NULL) {
+        return RESULT_DAMAGED; /* two files with one number */
     }
+    Result rc = warc_recovery_cut(recovery, file, end);
     if (rc == RESULT_OK) {
-        WarcFile *copy = &current->files[current->n];
-        *copy = *file;
-        copy->size = end;
-        copy->name = strdup(file->name);
-        rc = copy->name == NULL ? RESULT_MEMORY : RESULT_OK;
-        current->n += copy->name != NULL;
+        current->file = *file;
+        current->file.size = end;
+        current->file.name = strdup(file->name);
+        rc = current->file.name == NULL ? RESULT_MEMORY : RESULT_OK;
     }
     return rc;
 }
@@ -181,13 +178,14 @@ static Result remove_left_overs(const char *directory)
     return RESULT_OK;
 }
 
-/* Is a file of the committed end long enough? Asked before anything is changed. A file that is not
- * there at all was moved away after it was finished: a crash does not take a name that was synced.
- */
-static Result find_committed(const Recovery *recovery, const WarcFileList *list, uint32_t serial,
-                             uint64_t offset)
+/* Is the file of the committed end long enough? Asked before anything is changed. A file that is
+ * not there at all was moved away after it was finished: a crash does not take a name that was
+ * synced. */
+static Result find_committed(const Recovery *recovery, const WarcFileList *list)
 {
-    bool found = false;
+    uint32_t serial = recovery->committed.file;
+    uint64_t offset = recovery->committed.offset;
+    bool found = serial == 0;
     for (size_t i = 0; i < list->n; i++) {
         const WarcFile *file = &list->files[i];
         if (file->serial != serial) {
@@ -208,21 +206,12 @@ static Result find_committed(const Recovery *recovery, const WarcFileList *list,
     return RESULT_OK;
 }
 
-/* Frees the names. */
-static void warc_current_free(WarcCurrent *current)
-{
-    for (unsigned i = 0; i < current->n; i++) {
-        free(current->files[i].name);
-    }
-    current->n = 0;
-}
-
 /* Recovery as warc_open describes it. */
 static Result warc_files_recover(const char *directory, const WarcEnd *committed,
                                  size_t memory_bytes, WarcCurrent *current)
 {
     WarcFileList list;
-    *current = (WarcCurrent){.last_serial = committed == NULL ? 0 : warc_end_last(committed)};
+    *current = (WarcCurrent){.last_serial = committed == NULL ? 0 : committed->file};
     Result rc = warc_files_list(directory, &list);
     if (rc != RESULT_OK) {
         return rc;
@@ -234,11 +223,10 @@ static Result warc_files_recover(const char *directory, const WarcEnd *committed
     }
     buffer_init(&recovery.path, BUFFER_NO_LIMIT);
     buffer_init(&recovery.other, BUFFER_NO_LIMIT);
-    for (unsigned i = 0; i < recovery.committed.n && rc == RESULT_OK; i++) {
-        rc = find_committed(&recovery, &list, recovery.committed.at[i].file,
-                            recovery.committed.at[i].offset);
+    rc = find_committed(&recovery, &list);
+    if (rc == RESULT_OK) {
+        rc = remove_left_overs(directory);
     }
-    rc = rc == RESULT_OK ? remove_left_overs(directory) : rc;
     for (size_t i = 0; i < list.n && rc == RESULT_OK; i++) {
         uint32_t serial = list.files[i].serial;
         current->last_serial = serial > current->last_serial ? serial : current->last_serial;
@@ -246,9 +234,6 @@ static Result warc_files_recover(const char *directory, const WarcEnd *committed
     }
     if (rc == RESULT_OK) {
         rc = warc_files_sync_directory(directory);
-    }
-    if (rc != RESULT_OK) {
-        warc_current_free(current);
     }
     buffer_destroy(&recovery.path);
     buffer_destroy(&recovery.other);
@@ -312,9 +297,9 @@ typedef struct EndedFile {
     uint64_t size;
 } EndedFile;
 
-/* One of the files that are written at once. */
-typedef struct Slot {
-    WarcName name;   /* of the file; "" when there is none */
+/* The file that is written. */
+typedef struct OpenFile {
+    WarcName name;   /* "" when there is none */
     uint32_t serial; /* of it or of the last one */
     WallTime date;   /* of its start */
     bool has_records;
@@ -322,7 +307,7 @@ typedef struct Slot {
     WarcStream records;
     WarcStream index; /* the journal */
     uint64_t synced;  /* everything before it is durable */
-} Slot;
+} OpenFile;
 
 struct Warc {
     char *directory;
@@ -336,9 +321,7 @@ struct Warc {
     WarcRecorder *recorder;
     Buffer scratch;
 
-    Slot slots[WARC_FILES_MAX];
-    unsigned n_slots;
-    Slot *last;       /* what the last group went to */
+    OpenFile file;
     uint32_t serial;  /* the highest in use */
     EndedFile *ended; /* in the order of their ends */
     size_t n_ended;
@@ -402,75 +385,49 @@ static Result copy_options(Warc *warc, const WarcOptions *options)
 }
 
 /* Goes on with a file that recovery has cut. */
-static Result warc_reopen(Warc *warc, Slot *slot, const WarcFile *file)
+static Result warc_reopen(Warc *warc, const WarcFile *found)
 {
+    OpenFile *file = &warc->file;
     off_t journal = 0;
-    Result rc = warc_path(&warc->scratch, warc->directory, file->name, true);
+    Result rc = warc_path(&warc->scratch, warc->directory, found->name, true);
     if (rc == RESULT_OK) {
-        slot->records.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
-        rc = slot->records.fd < 0 ? warc_stream_failed("open", file->name) : RESULT_OK;
+        file->records.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
+        rc = file->records.fd < 0 ? warc_stream_failed("open", found->name) : RESULT_OK;
     }
     if (rc == RESULT_OK) {
-        rc = warc_index_path(&warc->scratch, warc->directory, file->name, true);
+        rc = warc_index_path(&warc->scratch, warc->directory, found->name, true);
     }
     if (rc == RESULT_OK) {
-        slot->index.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
-        journal = slot->index.fd < 0 ? -1 : lseek(slot->index.fd, 0, SEEK_END);
+        file->index.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
+        journal = file->index.fd < 0 ? -1 : lseek(file->index.fd, 0, SEEK_END);
         rc = journal < 0 ? warc_stream_failed("open", warc->scratch.data) : RESULT_OK;
     }
     if (rc == RESULT_OK) {
-        slot->records.written = file->size;
-        slot->index.written = (uint64_t)journal;
-        memcpy(slot->name.text, file->name, strlen(file->name) + 1);
-        slot->serial = file->serial;
-        slot->date = file->date;
-        slot->has_records = journal > 0;
-        slot->synced = file->size;
+        file->records.written = found->size;
+        file->index.written = (uint64_t)journal;
+        memcpy(file->name.text, found->name, strlen(found->name) + 1);
+        file->serial = found->serial;
+        file->date = found->date;
+        file->has_records = journal > 0;
+        file->synced = found->size;
     }
     return rc;
-}
-
-/* Goes on with the files that fit; the others take no more. */
-static Result reopen_all(Warc *warc, const WarcCurrent *current)
-{
-    Result rc = RESULT_OK;
-    unsigned n = 0;
-    for (unsigned i = 0; i < current->n && rc == RESULT_OK; i++) {
-        const WarcFile *file = &current->files[i];
-        rc = n < warc->n_slots && file->compression == warc->compression
-                 ? warc_reopen(warc, &warc->slots[n++], file)
-                 : warc_files_finish(warc->directory, file->name, warc->index_memory_bytes);
-    }
-    return rc;
-}
-
-static void init_slots(Warc *warc, unsigned n)
-{
-    warc->n_slots = n == 0 ? 1 : n;
-    for (unsigned i = 0; i < warc->n_slots; i++) {
-        Slot *slot = &warc->slots[i];
-        slot->records.fd = -1;
-        slot->index.fd = -1;
-        buffer_init(&slot->records.pending, BUFFER_NO_LIMIT);
-        buffer_init(&slot->index.pending, BUFFER_NO_LIMIT);
-    }
-    warc->last = &warc->slots[warc->n_slots - 1];
 }
 
 Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committed)
 {
     *warc = NULL;
-    if (options->files > WARC_FILES_MAX) {
-        return RESULT_INVALID;
-    }
     Warc *w = calloc(1, sizeof *w);
     if (w == NULL) {
         return RESULT_MEMORY;
     }
     buffer_init(&w->info, (size_t)64 << 10);
     buffer_init(&w->scratch, BUFFER_NO_LIMIT);
-    init_slots(w, options->files);
-    WarcCurrent current = {.n = 0};
+    w->file.records.fd = -1;
+    w->file.index.fd = -1;
+    buffer_init(&w->file.records.pending, BUFFER_NO_LIMIT);
+    buffer_init(&w->file.index.pending, BUFFER_NO_LIMIT);
+    WarcCurrent current = {.last_serial = 0};
     Result rc = copy_options(w, options);
     if (rc == RESULT_OK) {
         if (committed != NULL) {
@@ -479,38 +436,39 @@ Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committ
         w->given = w->committed;
         rc = warc_files_recover(w->directory, committed, w->index_memory_bytes, &current);
     }
-    if (rc == RESULT_OK) {
-        w->serial = current.last_serial;
-        rc = reopen_all(w, &current);
+    if (rc == RESULT_OK && current.file.name != NULL) {
+        rc = current.file.compression == w->compression
+                 ? warc_reopen(w, &current.file)
+                 : warc_files_finish(w->directory, current.file.name, w->index_memory_bytes);
     }
-    warc_current_free(&current);
+    free(current.file.name);
     if (rc != RESULT_OK) {
-        for (unsigned i = 0; i < w->n_slots; i++) {
-            w->slots[i].name.text[0] = '\0'; /* nothing of it is ours to finish */
-        }
+        w->file.name.text[0] = '\0'; /* nothing of it is ours to finish */
         (void)warc_close(w);
         return rc;
     }
+    w->serial = current.last_serial;
     *warc = w;
     return RESULT_OK;
 }
 
 /* ---- writing ---- */
 
-static bool has_file(const Slot *slot)
+static bool has_file(const Warc *warc)
 {
-    return slot->name.text[0] != '\0';
+    return warc->file.name.text[0] != '\0';
 }
 
 /* Puts the warcinfo record of the new file into the pending bytes. */
-static Result write_info(Warc *warc, Slot *slot)
+static Result write_info(Warc *warc)
 {
+    OpenFile *file = &warc->file;
     size_t before = warc->info.length;
-    Result rc = buffer_printf(&warc->info, "ragno-serial: %u\r\n", (unsigned)slot->serial);
+    Result rc = buffer_printf(&warc->info, "ragno-serial: %u\r\n", (unsigned)file->serial);
     if (rc == RESULT_OK) {
-        rc = warc_record_info(warc->recorder, slot->date, slot->name.text,
+        rc = warc_record_info(warc->recorder, file->date, file->name.text,
                               warc_bytes(warc->info.data, warc->info.length),
-                              &slot->records.pending);
+                              &file->records.pending);
         warc->info.length = before;
     }
     return rc;
@@ -530,98 +488,102 @@ static Result warc_create(Warc *warc, const char *name, bool index, int *fd)
 }
 
 /* Starts a file; on failure there is none, and the number may be used again. */
-static Result start_file(Warc *warc, Slot *slot, WallTime date)
+static Result start_file(Warc *warc, WallTime date)
 {
+    OpenFile *file = &warc->file;
     if (warc->serial == UINT32_MAX) {
         return RESULT_LIMIT;
     }
-    uint32_t before = slot->serial;
-    slot->serial = warc->serial + 1;
-    slot->date = date;
-    Result rc = warc_name_make(warc->pattern, date, slot->serial, warc->host, warc->compression,
-                               &slot->name);
+    uint32_t before = file->serial;
+    file->serial = warc->serial + 1;
+    file->date = date;
+    Result rc = warc_name_make(warc->pattern, date, file->serial, warc->host, warc->compression,
+                               &file->name);
     if (rc == RESULT_OK) {
-        rc = warc_create(warc, slot->name.text, false, &slot->records.fd);
+        rc = warc_create(warc, file->name.text, false, &file->records.fd);
     }
     if (rc == RESULT_OK) {
-        rc = warc_create(warc, slot->name.text, true, &slot->index.fd);
+        rc = warc_create(warc, file->name.text, true, &file->index.fd);
         if (rc == RESULT_OK) {
-            rc = write_info(warc, slot);
+            rc = write_info(warc);
         }
         if (rc != RESULT_OK) {
-            if (slot->index.fd >= 0) {
+            if (file->index.fd >= 0) {
                 (void)unlink(warc->scratch.data);
             }
-            if (warc_path(&warc->scratch, warc->directory, slot->name.text, true) == RESULT_OK) {
+            if (warc_path(&warc->scratch, warc->directory, file->name.text, true) == RESULT_OK) {
                 (void)unlink(warc->scratch.data);
             }
         }
     }
     if (rc != RESULT_OK) {
-        warc_stream_close(&slot->records);
-        warc_stream_close(&slot->index);
-        slot->name.text[0] = '\0';
-        slot->serial = before;
+        warc_stream_close(&file->records);
+        warc_stream_close(&file->index);
+        file->name.text[0] = '\0';
+        file->serial = before;
         return rc;
     }
-    warc->serial = slot->serial;
-    slot->has_records = false;
-    slot->new_entry = true;
-    slot->synced = 0;
+    warc->serial = file->serial;
+    file->has_records = false;
+    file->new_entry = true;
+    file->synced = 0;
     return RESULT_OK;
 }
 
-static Result warc_flush(Slot *slot)
+static Result warc_flush(OpenFile *file)
 {
-    Result rc = warc_stream_flush(&slot->records, slot->name.text);
-    return rc == RESULT_OK ? warc_stream_flush(&slot->index, slot->name.text) : rc;
+    Result rc = warc_stream_flush(&file->records, file->name.text);
+    return rc == RESULT_OK ? warc_stream_flush(&file->index, file->name.text) : rc;
 }
 
 /* Writes everything pending and makes the file durable. */
-static Result sync_slot(Warc *warc, Slot *slot)
+static Result warc_sync_file(Warc *warc)
 {
-    Result rc = warc_flush(slot);
+    OpenFile *file = &warc->file;
+    Result rc = warc_flush(file);
     if (rc != RESULT_OK) {
         return rc;
     }
     /* Whatever the reason was: the next sync would succeed without the bytes that this one lost. */
-    if (fdatasync(slot->records.fd) != 0) {
-        (void)warc_stream_failed("sync", slot->name.text);
+    if (fdatasync(file->records.fd) != 0) {
+        (void)warc_stream_failed("sync", file->name.text);
         return RESULT_IO;
     }
-    if (slot->new_entry && warc_files_sync_directory(warc->directory) != RESULT_OK) {
+    if (file->new_entry && warc_files_sync_directory(warc->directory) != RESULT_OK) {
         return RESULT_IO;
     }
-    slot->new_entry = false;
-    slot->synced = slot->records.written;
+    file->new_entry = false;
+    file->synced = file->records.written;
     return RESULT_OK;
 }
 
-/* Ends the file of a slot; the next group there starts a new one. */
-static Result rotate(Warc *warc, Slot *slot)
+/* Ends the file; the next group starts a new one. */
+static Result rotate(Warc *warc)
 {
+    OpenFile *file = &warc->file;
     EndedFile *ended = realloc(warc->ended, (warc->n_ended + 1) * sizeof *ended);
     if (ended == NULL) {
         return RESULT_MEMORY;
     }
     warc->ended = ended;
-    Result rc = sync_slot(warc, slot);
+    Result rc = warc_sync_file(warc);
     if (rc != RESULT_OK) {
         return rc;
     }
     ended[warc->n_ended++] =
-        (EndedFile){.name = slot->name, .serial = slot->serial, .size = slot->records.written};
-    warc_stream_close(&slot->records);
-    warc_stream_close(&slot->index);
-    slot->name.text[0] = '\0';
+        (EndedFile){.name = file->name, .serial = file->serial, .size = file->records.written};
+    warc_stream_close(&file->records);
+    warc_stream_close(&file->index);
+    file->name.text[0] = '\0';
     return RESULT_OK;
 }
 
-static bool must_rotate(const Warc *warc, const Slot *slot, const WarcGroup *group)
+static bool must_rotate(const Warc *warc, const WarcGroup *group)
 {
-    return has_file(slot) && slot->has_records &&
-           (warc_stream_size(&slot->records) + group->members.length > warc->max_bytes ||
-            (warc->max_age_ms > 0 && (group->date.us - slot->date.us) / 1000 >= warc->max_age_ms));
+    const OpenFile *file = &warc->file;
+    return has_file(warc) && file->has_records &&
+           (warc_stream_size(&file->records) + group->members.length > warc->max_bytes ||
+            (warc->max_age_ms > 0 && (group->date.us - file->date.us) / 1000 >= warc->max_age_ms));
 }
 
 Result warc_append(Warc *warc, const WarcGroup *group, WarcPosition *position)
@@ -629,67 +591,46 @@ Result warc_append(Warc *warc, const WarcGroup *group, WarcPosition *position)
     if (group->members.length == 0) {
         return RESULT_INVALID;
     }
-    Slot *slot = &warc->slots[(size_t)(warc->last - warc->slots + 1) % warc->n_slots];
-    Result rc = must_rotate(warc, slot, group) ? rotate(warc, slot) : RESULT_OK;
-    if (rc == RESULT_OK && !has_file(slot)) {
-        rc = start_file(warc, slot, group->date);
+    OpenFile *file = &warc->file;
+    Result rc = must_rotate(warc, group) ? rotate(warc) : RESULT_OK;
+    if (rc == RESULT_OK && !has_file(warc)) {
+        rc = start_file(warc, group->date);
     }
-    if (rc == RESULT_OK && slot->records.pending.length > WARC_STREAM_BYTES) {
-        rc = warc_stream_flush(&slot->records, slot->name.text);
+    if (rc == RESULT_OK && file->records.pending.length > WARC_STREAM_BYTES) {
+        rc = warc_stream_flush(&file->records, file->name.text);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    uint64_t offset = warc_stream_size(&slot->records);
-    size_t index_before = slot->index.pending.length;
-    rc = buffer_append(&slot->index.pending, group->index.data, group->index.length);
+    uint64_t offset = warc_stream_size(&file->records);
+    size_t index_before = file->index.pending.length;
+    rc = buffer_append(&file->index.pending, group->index.data, group->index.length);
     if (rc == RESULT_OK && group->index.length > 0) {
-        rc = cdxj_append_place(&slot->index.pending, group->main_length, offset, slot->name.text);
+        rc = cdxj_append_place(&file->index.pending, group->main_length, offset, file->name.text);
     }
     if (rc == RESULT_OK) {
-        rc = buffer_append(&slot->records.pending, group->members.data, group->members.length);
+        rc = buffer_append(&file->records.pending, group->members.data, group->members.length);
     }
     if (rc != RESULT_OK) {
-        slot->index.pending.length = index_before;
+        file->index.pending.length = index_before;
         return rc;
     }
-    slot->has_records = true;
-    warc->last = slot;
+    file->has_records = true;
     *position =
-        (WarcPosition){.file = slot->serial, .offset = offset, .length = group->main_length};
+        (WarcPosition){.file = file->serial, .offset = offset, .length = group->main_length};
     return RESULT_OK;
-}
-
-/* Several files: all are on their way to the disk before the first is waited for. */
-static Result flush_all(Warc *warc)
-{
-    Result rc = RESULT_OK;
-    for (unsigned i = 0; i < warc->n_slots && rc == RESULT_OK; i++) {
-        Slot *slot = &warc->slots[i];
-        rc = has_file(slot) ? warc_flush(slot) : RESULT_OK;
-        if (rc == RESULT_OK && has_file(slot) && warc->n_slots > 1) {
-            (void)sync_file_range(slot->records.fd, (off_t)slot->synced, 0, SYNC_FILE_RANGE_WRITE);
-        }
-    }
-    return rc;
 }
 
 Result warc_sync(Warc *warc, WarcEnd *end)
 {
-    Result rc = flush_all(warc);
-    WarcEnd all = {.n = 0};
-    for (unsigned i = 0; i < warc->n_slots && rc == RESULT_OK; i++) {
-        Slot *slot = &warc->slots[i];
-        rc = has_file(slot) ? sync_slot(warc, slot) : RESULT_OK;
-        if (rc == RESULT_OK && slot->serial > 0 && slot->synced > 0) {
-            all.at[all.n].file = slot->serial;
-            all.at[all.n++].offset = slot->synced;
-        }
-    }
+    const OpenFile *file = &warc->file;
+    Result rc = has_file(warc) ? warc_sync_file(warc) : RESULT_OK;
     if (rc != RESULT_OK) {
         return rc;
     }
-    warc->given = all.n == 0 ? warc->committed : all;
+    bool is_any = file->serial > 0 && file->synced > 0;
+    warc->given =
+        is_any ? (WarcEnd){.file = file->serial, .offset = file->synced} : warc->committed;
     *end = warc->given;
     return RESULT_OK;
 }
@@ -725,24 +666,19 @@ Result warc_close(Warc *warc)
     if (warc == NULL) {
         return RESULT_OK;
     }
+    OpenFile *file = &warc->file;
     Result rc = RESULT_OK;
-    for (unsigned i = 0; i < warc->n_slots && rc == RESULT_OK; i++) {
-        Slot *slot = &warc->slots[i];
-        if (has_file(slot) && slot->has_records &&
-            warc_end_of(&warc->committed, slot->serial) == warc_stream_size(&slot->records)) {
-            rc = rotate(warc, slot);
-        }
+    if (has_file(warc) && file->has_records &&
+        warc_end_of(&warc->committed, file->serial) == warc_stream_size(&file->records)) {
+        rc = rotate(warc);
     }
     if (rc == RESULT_OK) {
         rc = finish_ended(warc);
     }
-    for (unsigned i = 0; i < warc->n_slots; i++) {
-        Slot *slot = &warc->slots[i];
-        warc_stream_close(&slot->records);
-        warc_stream_close(&slot->index);
-        buffer_destroy(&slot->records.pending);
-        buffer_destroy(&slot->index.pending);
-    }
+    warc_stream_close(&file->records);
+    warc_stream_close(&file->index);
+    buffer_destroy(&file->records.pending);
+    buffer_destroy(&file->index.pending);
     buffer_destroy(&warc->info);
     buffer_destroy(&warc->scratch);
     warc_recorder_delete(warc->recorder);

@@ -7,9 +7,7 @@
  *   warc_append ... -> warc_sync(&end) -> the transaction stores end and commits -> warc_committed
  *
  * so that whatever the database refers to is on the disk, and whatever lies behind the end that the
- * database knows is no part of the crawl. Several files may be written at once (WarcOptions.files),
- * one group to each in turn: their bytes go to the disk together, and the end is then a position
- * for each.
+ * database knows is no part of the crawl.
  *
  * A file is written (warc_append), then ended (warc_append by size or age, warc_close), then
  * finished (warc_committed: the index sorted, .open taken from the name).
@@ -31,18 +29,16 @@
 
 #include "store/archive/warc_types.h"
 
-/* The highest number; 0 when there is nothing. */
-uint32_t warc_end_last(const WarcEnd *end);
-/* Where this file ends: its offset if it is one of those, UINT64_MAX if all of it lies before the
+/* Where this file ends: the offset if it is the newest, UINT64_MAX if all of it lies before the
  * end, 0 if nothing does. */
 uint64_t warc_end_of(const WarcEnd *end, uint32_t file);
 
 /* Recovers the directory to the committed end (store/archive/warc_end.h) and prepares to append
  * there. committed is NULL when the database has no record of an end: files named .open are then
  * set aside as NAME.uncommitted, because only the database could say that they are worthless. An
- * empty end (n is 0) means that nothing was committed: files named .open are removed. (A new crawl
- * stores an empty end with its first commit.) When more files are open than wanted, or with another
- * compression, they are finished. Finished files may have been moved away. RESULT_INVALID: pattern.
+ * empty end (file is 0) means that nothing was committed: files named .open are removed. (A new
+ * crawl stores an empty end with its first commit.) A file with another compression is finished.
+ * Finished files may have been moved away. RESULT_INVALID: pattern.
  * RESULT_DAMAGED: a file ends before the committed end, or is broken before it; it was not changed,
  * and `ragno verify` says more. RESULT_IO, RESULT_FULL, RESULT_NOT_FOUND (no directory). */
 Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committed);

@@ -1,7 +1,7 @@
 /* The committed end of the WARC files, in the database.
  *
- * What: LMDB table `warc`, key "end": twelve bytes for each file that is written, its number and
- * offset, big-endian; zeroes when there is none. It is written by the transaction that commits the
+ * What: LMDB table `warc`, key "end": twelve bytes, the number of the newest file and the offset
+ * in it, big-endian; zeroes when there is none. It is written by the transaction that commits the
  * batch whose records lie before it. warc_open reads it at the start, and so does `ragno verify`.
  * Owns: nothing.
  * Threads: the one with the transaction. The first call in a process opens the handle of the table:

@@ -15,7 +15,6 @@
 
 #define WARC_DEFAULT_PATTERN   "ragno-{timestamp}-{serial:05}.warc"
 #define WARC_DEFAULT_MAX_BYTES ((uint64_t)1 << 30)
-#define WARC_FILES_MAX         16
 
 typedef struct Warc Warc;
 
@@ -28,7 +27,6 @@ typedef struct WarcOptions {
     const char *host;      /* name of this machine, or NULL */
     uint64_t max_bytes;    /* a file does not get larger unless one group is; 0 = default */
     int64_t max_age_ms;    /* nor older, by the dates of its records; 0 = no matter */
-    unsigned files;        /* written at once, up to WARC_FILES_MAX; 0 = 1 */
     size_t index_memory_bytes;   /* for sorting an index; 0 = 32 Mi */
     WarcCompression compression; /* of the groups, and of warcinfo */
     int level;                   /* of compressing warcinfo; 0 = default */
@@ -48,14 +46,10 @@ typedef struct WarcPosition {
     uint64_t length;
 } WarcPosition;
 
-/* Where the files end: the newest of each that are written at once. What is in files with lower
- * numbers than the highest of these, and is none of them, is whole. n 0: there is nothing. */
+/* Where the archive ends: in the newest file. Files with lower numbers are whole. */
 typedef struct WarcEnd {
-    unsigned n;
-    struct {
-        uint32_t file;
-        uint64_t offset;
-    } at[WARC_FILES_MAX];
+    uint32_t file; /* 0: there is nothing */
+    uint64_t offset;
 } WarcEnd;
 
 #endif
