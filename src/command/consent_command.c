@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
@@ -19,7 +18,7 @@
 #include "store/pages/page_db_read.h"
 
 #define STATEMENTS_MOST 256u
-#define TEXT_SHOWN      200u /* bytes of a statement */
+#define TEXT_SHOWN      200 /* bytes of a statement */
 #define USAGES          5u
 #define HOSTS_HELD      64u /* robots.txt of so many hosts at once */
 #define BODY_MOST       ((size_t)USAGE_HTML_BYTES)
@@ -30,14 +29,8 @@ typedef struct ConsentSource {
     char date[CLOCK_TEXT_BYTES]; /* when it was fetched; "" = not known */
     char digest[64];             /* of its payload; "" = not known */
     bool is_present;             /* of the database: it may be newer than the capture */
+    Buffer text;
 } ConsentSource;
-
-typedef struct ConsentStatement {
-    char place[64]; /* "robots.txt line 3", "header Content-Usage" */
-    char text[TEXT_SHOWN + 1];
-    Usage usage;
-    const ConsentSource *source;
-} ConsentStatement;
 
 typedef struct Consent {
     CrawlView *view;
@@ -46,12 +39,11 @@ typedef struct Consent {
     const char *path;   /* of the URL, with its query */
     size_t path_length;
     char timestamp[16]; /* of the capture, as in CDXJ; "" = it is not there */
-    ConsentSource page;
-    ConsentSource robots;
-    ConsentSource tdm;
-    ConsentStatement list[STATEMENTS_MOST];
-    size_t n;
-    bool is_cut; /* there were more */
+    WarcAnswer page;
+    ConsentSource sources[USAGE_PLACES]; /* USAGE_IN_PAGE: the header's, too */
+    UsageStatement list[STATEMENTS_MOST];
+    UsageLedger ledger;
+    Robots *robots; /* its words are the list's */
     Decoder *decoder;
 } Consent;
 
@@ -64,92 +56,6 @@ static const char consent_usage[] =
     "--changed lists captures whose site denies more now than it did then, a line for\n"
     "each: URL, what is denied (crawl: by robots.txt), the line that says so.\n"
     "Exit: 0 not denied, 1 denied, or nothing is known of the host, 2 wrong usage.\n";
-
-/* ---- statements ---- */
-
-static void consent_add(Consent *consent, const ConsentSource *source, const char *place,
-                        const char *text, size_t length, Usage usage)
-{
-    if ((usage.denied | usage.allowed) == 0) {
-        return;
-    }
-    if (consent->n == STATEMENTS_MOST) {
-        consent->is_cut = true;
-        return;
-    }
-    ConsentStatement *statement = &consent->list[consent->n++];
-    *statement = (ConsentStatement){.usage = usage, .source = source};
-    (void)snprintf(statement->place, sizeof statement->place, "%s", place);
-    length = length < TEXT_SHOWN ? length : TEXT_SHOWN;
-    for (size_t i = 0; i < length; i++) { /* a terminal is not to be told what to do */
-        statement->text[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
-    }
-}
-
-/* Each field by itself: what it says is what a header says that has no other. */
-static void consent_read_header(Consent *consent, const HttpHeader *header)
-{
-    size_t position = 0;
-    HttpField field;
-    while (http_header_next(header, &position, &field)) {
-        char place[64];
-        HttpHeader one = *header;
-        one.fields = field.name;
-        one.fields_length = (size_t)(field.value + field.value_length - field.name);
-        (void)snprintf(place, sizeof place, "header %.*s",
-                       (int)(field.name_length < 40 ? field.name_length : 40), field.name);
-        consent_add(consent, &consent->page, place, field.value, field.value_length,
-                    usage_of_header(&one));
-    }
-}
-
-/* Each meta element by itself. */
-static void consent_read_html(Consent *consent, const char *bytes, size_t length)
-{
-    length = length < BODY_MOST ? length : BODY_MOST;
-    for (size_t i = 0; i + 5 < length; i++) {
-        if (bytes[i] != '<' || strncasecmp(bytes + i, "<meta", 5) != 0) {
-            continue;
-        }
-        const char *end = memchr(bytes + i, '>', length - i);
-        size_t n = end == NULL ? length - i : (size_t)(end - bytes) - i + 1;
-        consent_add(consent, &consent->page, "meta element", bytes + i, n,
-                    usage_of_html(bytes + i, n));
-        i += n - 1;
-    }
-}
-
-/* The text of a line of a file. */
-static const char *consent_line(const char *text, size_t length, unsigned line, size_t *n)
-{
-    const char *end = text + length;
-    for (unsigned i = 1; i < line && text < end; i++) {
-        const char *lf = memchr(text, '\n', (size_t)(end - text));
-        text = lf == NULL ? end : lf + 1;
-    }
-    const char *lf = text == end ? NULL : memchr(text, '\n', (size_t)(end - text));
-    *n = (size_t)((lf == NULL ? end : lf) - text);
-    return text;
-}
-
-static void consent_read_rules(Consent *consent, const Robots *robots, const Buffer *text)
-{
-    RobotsUsageLine lines[STATEMENTS_MOST];
-    size_t n =
-        robots_usage_lines(robots, consent->path, consent->path_length, lines, STATEMENTS_MOST);
-    for (size_t i = 0; i < n; i++) {
-        char place[64];
-        size_t length = 0;
-        const char *line = consent_line(buffer_string(text), text->length, lines[i].line, &length);
-        (void)snprintf(place, sizeof place, "robots.txt line %u", lines[i].line);
-        if (lines[i].of_file) {
-            consent_add(consent, &consent->tdm, "tdmrep.json", "tdm-reservation", 15,
-                        lines[i].usage);
-        } else {
-            consent_add(consent, &consent->robots, place, line, length, lines[i].usage);
-        }
-    }
-}
 
 /* ---- where they are kept ---- */
 
@@ -209,98 +115,126 @@ static bool consent_load(Consent *consent, const char *url, ConsentSearch *searc
     return true;
 }
 
-/* The file of the origin, out of the archive or else of the database. False: there is none. */
-static bool consent_file(Consent *consent, const char *name, ConsentSource *source, Buffer *text)
+/* A file of the origin out of the archive. True: it is there, or known to be missing. */
+static bool consent_load_file(Consent *consent, const char *url, ConsentSource *source)
 {
-    char url[2048];
     HttpHeader header;
     WarcAnswer answer;
     ConsentSearch search = {.until = consent->timestamp};
-    bool is_good = false;
+    bool is_known = false;
     warc_answer_init(&answer);
-    (void)snprintf(url, sizeof url, "%s%s", consent->origin, name);
     if (consent_load(consent, url, &search, source, &answer) && answer.status < 300 &&
         http_header_parse(&header, buffer_string(&answer.header), answer.header.length) ==
             RESULT_OK) {
-        is_good = consent_decode(consent, &header, &answer.body, text);
+        is_known = consent_decode(consent, &header, &answer.body, &source->text);
     }
-    bool is_absent = answer.status >= 400 && answer.status < 500;
+    is_known |= answer.status >= 400 && answer.status < 500;
     warc_answer_destroy(&answer);
-    if (is_good || is_absent || consent->view->hosts == NULL) {
-        return is_good;
-    }
+    return is_known;
+}
+
+/* The same out of the database, as it is now. */
+static void consent_read_database(Consent *consent, const char *url, UsagePlace place)
+{
+    const CrawlView *view = consent->view;
+    ConsentSource *source = &consent->sources[place];
     MDB_txn *txn = NULL;
     uint32_t host = 0;
-    if (page_db_txn_begin(consent->view->db, true, &txn) != page_db_error_ok) {
-        return false;
+    if (view->hosts == NULL || page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
+        return;
     }
-    Result rc = page_db_host_find(consent->view->db, txn, consent->origin, strlen(consent->origin),
-                                  &host) == page_db_error_ok
-                    ? RESULT_OK
-                    : RESULT_NOT_FOUND;
-    if (rc == RESULT_OK && source == &consent->robots) {
-        rc = host_table_get_robots(consent->view->hosts, txn, host, text);
-    } else if (rc == RESULT_OK) {
-        const char *body = NULL;
-        size_t length = 0;
-        rc = host_table_get_usage_file(consent->view->hosts, txn, host, &body, &length);
-        rc = rc == RESULT_OK ? buffer_append(text, body, length) : rc;
-    }
-    page_db_txn_abort(consent->view->db, txn);
-    *source = (ConsentSource){.is_present = true};
+    source->is_present = true;
+    *source->date = *source->digest = '\0';
     (void)snprintf(source->url, sizeof source->url, "%s", url);
-    return rc == RESULT_OK && text->length > 0;
+    if (page_db_host_find(view->db, txn, consent->origin, strlen(consent->origin), &host) !=
+        page_db_error_ok) {
+        page_db_txn_abort(view->db, txn);
+        return;
+    }
+    if (place == USAGE_IN_ROBOTS) {
+        (void)host_table_get_robots(view->hosts, txn, host, &source->text);
+    } else {
+        (void)host_table_get_usage_file(view->hosts, txn, host, &source->text);
+    }
+    page_db_txn_abort(view->db, txn);
+}
+
+static void consent_read_file(Consent *consent, const char *url, UsagePlace place)
+{
+    if (!consent_load_file(consent, url, &consent->sources[place])) {
+        consent_read_database(consent, url, place);
+    }
 }
 
 static void consent_read_files(Consent *consent)
 {
-    Robots *robots = NULL;
-    Buffer text, tdm;
-    buffer_init(&text, ROBOTS_MAX_BYTES);
-    buffer_init(&tdm, ROBOTS_MAX_BYTES);
-    (void)consent_file(consent, "/robots.txt", &consent->robots, &text);
-    bool has_tdm = consent_file(consent, ROBOTS_USAGE_FILE, &consent->tdm, &tdm);
-    Result rc = robots_parse(buffer_string(&text), text.length, consent->view->config.robots_agent,
-                             &robots);
-    if (rc == RESULT_OK && has_tdm) {
-        (void)robots_add_tdm(robots, buffer_string(&tdm), tdm.length);
+    char url[2048];
+    const Buffer *text = &consent->sources[USAGE_IN_ROBOTS].text;
+    (void)snprintf(url, sizeof url, "%s/robots.txt", consent->origin);
+    consent_read_file(consent, url, USAGE_IN_ROBOTS);
+    if (robots_parse(buffer_string(text), text->length, consent->view->config.robots_agent,
+                     &consent->robots) != RESULT_OK) {
+        return;
     }
-    if (rc == RESULT_OK) {
-        consent_read_rules(consent, robots, &text);
-    }
-    robots_delete(robots);
-    buffer_destroy(&text);
-    buffer_destroy(&tdm);
+    (void)snprintf(url, sizeof url, "%s%s", consent->origin, ROBOTS_USAGE_FILE);
+    consent_read_file(consent, url, USAGE_IN_TDM);
+    text = &consent->sources[USAGE_IN_TDM].text;
+    (void)robots_add_tdm(consent->robots, buffer_string(text), text->length);
+    (void)robots_usage(consent->robots, consent->path, consent->path_length, &consent->ledger);
 }
 
 /* The answer that is kept; without one the files of the origin as they are now speak alone. */
 static void consent_read_page(Consent *consent, const char *url)
 {
     HttpHeader header;
-    WarcAnswer answer;
-    Buffer text = {.limit = BODY_MOST};
+    WarcAnswer *answer = &consent->page;
+    ConsentSource *source = &consent->sources[USAGE_IN_PAGE];
     ConsentSearch search = {.until = "", .wants_page = true};
-    warc_answer_init(&answer);
-    if (consent_load(consent, url, &search, &consent->page, &answer)) {
-        (void)snprintf(consent->timestamp, sizeof consent->timestamp, "%s", search.best.timestamp);
-        if (http_header_parse(&header, buffer_string(&answer.header), answer.header.length) ==
-            RESULT_OK) {
-            consent_read_header(consent, &header);
-            if (consent_decode(consent, &header, &answer.body, &text)) {
-                consent_read_html(consent, buffer_string(&text), text.length);
-            }
-        }
+    if (!consent_load(consent, url, &search, source, answer)) {
+        return;
     }
-    warc_answer_destroy(&answer);
-    buffer_destroy(&text);
+    (void)snprintf(consent->timestamp, sizeof consent->timestamp, "%s", search.best.timestamp);
+    if (http_header_parse(&header, buffer_string(&answer->header), answer->header.length) !=
+        RESULT_OK) {
+        return;
+    }
+    (void)usage_of_header(&header, &consent->ledger);
+    if (consent_decode(consent, &header, &answer->body, &source->text)) {
+        (void)usage_of_html(buffer_string(&source->text), source->text.length, &consent->ledger);
+    }
 }
 
 /* ---- what it comes to ---- */
 
-static void consent_print_statement(const ConsentStatement *statement, const char *word)
+/* The words of a statement, without what would tell a terminal what to do. */
+static void consent_print_words(const UsageStatement *statement)
 {
-    const ConsentSource *source = statement->source;
-    (void)printf("  %s by %s: %s\n     %s", word, statement->place, statement->text, source->url);
+    static const char *const places[USAGE_PLACES] = {[USAGE_IN_HEADER] = "header ",
+                                                     [USAGE_IN_PAGE] = "element ",
+                                                     [USAGE_IN_ROBOTS] = "robots.txt",
+                                                     [USAGE_IN_TDM] = "tdmrep.json: "};
+    char text[TEXT_SHOWN + 1];
+    size_t n = statement->length < TEXT_SHOWN ? statement->length : TEXT_SHOWN;
+    for (size_t i = 0; i < n; i++) {
+        char c = statement->text[i];
+        text[i] = (char)((unsigned char)c < ' ' || c == 0x7f ? ' ' : c);
+    }
+    text[n] = '\0';
+    (void)printf("%s", places[statement->place]);
+    if (statement->line > 0) {
+        (void)printf(" line %u: ", statement->line);
+    }
+    (void)printf("%s\n", text);
+}
+
+static void consent_print_statement(const Consent *consent, const UsageStatement *statement,
+                                    const char *verdict)
+{
+    UsagePlace place = statement->place == USAGE_IN_HEADER ? USAGE_IN_PAGE : statement->place;
+    const ConsentSource *source = &consent->sources[place];
+    (void)printf("  %s by ", verdict);
+    consent_print_words(statement);
+    (void)printf("     %s", source->url);
     if (source->is_present) {
         (void)printf(", as it is now (its earlier text is not in the archive)");
     }
@@ -314,26 +248,24 @@ static void consent_print_statement(const ConsentStatement *statement, const cha
 static bool consent_print_usage(const Consent *consent, unsigned bit)
 {
     Buffer name = {.limit = 64};
-    bool is_denied = false;
-    bool is_allowed = false;
-    for (size_t i = 0; i < consent->n; i++) {
-        is_denied |= (consent->list[i].usage.denied & bit) != 0;
-        is_allowed |= (consent->list[i].usage.allowed & bit) != 0;
+    Usage whole = {0};
+    for (size_t i = 0; i < consent->ledger.n; i++) {
+        whole = usage_join(whole, consent->list[i].usage);
     }
+    bool is_denied = (whole.denied & bit) != 0;
+    const char *verdict = (whole.allowed & bit) != 0 ? "allowed" : "nothing is said";
     (void)usage_print(bit, &name);
-    (void)printf("%s: %s\n", buffer_string(&name),
-                 is_denied    ? "denied"
-                 : is_allowed ? "allowed"
-                              : "nothing is said");
+    (void)printf("%s: %s\n", buffer_string(&name), is_denied ? "denied" : verdict);
     buffer_destroy(&name);
-    for (size_t i = 0; i < consent->n; i++) {
+    for (size_t i = 0; i < consent->ledger.n; i++) {
         if ((consent->list[i].usage.denied & bit) != 0) {
-            consent_print_statement(&consent->list[i], "denied");
+            consent_print_statement(consent, &consent->list[i], "denied");
         }
     }
-    for (size_t i = 0; i < consent->n; i++) {
+    for (size_t i = 0; i < consent->ledger.n; i++) {
         if ((consent->list[i].usage.allowed & bit) != 0) {
-            consent_print_statement(&consent->list[i], is_denied ? "although allowed" : "allowed");
+            consent_print_statement(consent, &consent->list[i],
+                                    is_denied ? "although allowed" : "allowed");
         }
     }
     return is_denied;
@@ -342,9 +274,10 @@ static bool consent_print_usage(const Consent *consent, unsigned bit)
 static int consent_print(const Consent *consent, const char *url, unsigned asked)
 {
     bool is_denied = false;
+    const ConsentSource *page = &consent->sources[USAGE_IN_PAGE];
     (void)printf("%s\n", url);
-    if (*consent->page.date != '\0') {
-        (void)printf("captured %s, %s\n", consent->page.date, consent->page.digest);
+    if (*page->date != '\0') {
+        (void)printf("captured %s, %s\n", page->date, page->digest);
     } else {
         (void)printf("not in the archive: what the files of its site say\n");
     }
@@ -353,11 +286,42 @@ static int consent_print(const Consent *consent, const char *url, unsigned asked
             is_denied |= consent_print_usage(consent, 1u << i);
         }
     }
-    if (consent->is_cut) {
+    if (consent->ledger.is_cut) {
         (void)printf("There are more than %u statements; the others are not shown.\n",
                      STATEMENTS_MOST);
     }
     return is_denied && asked != USAGE_ALL ? EXIT_NEGATIVE : 0;
+}
+
+static Consent *consent_new(CrawlView *view)
+{
+    Consent *consent = calloc(1, sizeof *consent);
+    if (consent == NULL || decoder_new(&consent->decoder) != RESULT_OK) {
+        free(consent);
+        return NULL;
+    }
+    consent->view = view;
+    consent->ledger = (UsageLedger){.list = consent->list, .max = STATEMENTS_MOST};
+    warc_answer_init(&consent->page);
+    for (size_t i = 0; i < USAGE_PLACES; i++) {
+        buffer_init(&consent->sources[i].text, i == USAGE_IN_PAGE ? BODY_MOST : ROBOTS_MAX_BYTES);
+    }
+    (void)snprintf(consent->archive, sizeof consent->archive, "%s/warc", view->directory);
+    return consent;
+}
+
+static void consent_delete(Consent *consent)
+{
+    if (consent == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < USAGE_PLACES; i++) {
+        buffer_destroy(&consent->sources[i].text);
+    }
+    warc_answer_destroy(&consent->page);
+    robots_delete(consent->robots);
+    decoder_delete(consent->decoder);
+    free(consent);
 }
 
 static bool consent_is_known(Consent *consent)
@@ -378,14 +342,12 @@ static int consent_tell(CrawlView *view, const char *word, unsigned asked)
 {
     static const char *const prefixes[] = {"https://", "http://"};
     bool is_url = strstr(word, "://") != NULL;
-    Consent *consent = calloc(1, sizeof *consent);
+    Consent *consent = consent_new(view);
     Url url = {.href = NULL};
     int status = EXIT_INTERNAL;
-    if (consent == NULL || decoder_new(&consent->decoder) != RESULT_OK) {
+    if (consent == NULL) {
         goto done;
     }
-    consent->view = view;
-    (void)snprintf(consent->archive, sizeof consent->archive, "%s/warc", view->directory);
     for (size_t i = is_url ? 1 : 0; i < 2; i++) {
         char text[2048];
         (void)snprintf(text, sizeof text, "%s%s", is_url ? "" : prefixes[i], word);
@@ -410,10 +372,7 @@ static int consent_tell(CrawlView *view, const char *word, unsigned asked)
     status = EXIT_NEGATIVE;
 done:
     url_destroy(&url);
-    if (consent != NULL) {
-        decoder_delete(consent->decoder);
-    }
-    free(consent);
+    consent_delete(consent);
     return status;
 }
 
@@ -423,53 +382,23 @@ typedef struct ConsentHost {
     bool is_read;
     uint32_t host;
     Robots *robots; /* NULL: none is known */
-    Buffer text;
 } ConsentHost;
 
 static void consent_read_host(const CrawlView *view, MDB_txn *txn, ConsentHost *held, uint32_t host)
 {
-    const char *tdm = NULL;
-    size_t length = 0;
     robots_delete(held->robots);
     held->robots = NULL;
     held->is_read = true;
     held->host = host;
-    buffer_reset(&held->text);
-    (void)host_table_get_robots(view->hosts, txn, host, &held->text);
-    if (robots_parse(buffer_string(&held->text), held->text.length, view->config.robots_agent,
-                     &held->robots) != RESULT_OK) {
-        return;
-    }
-    if (host_table_get_usage_file(view->hosts, txn, host, &tdm, &length) == RESULT_OK) {
-        (void)robots_add_tdm(held->robots, tdm, length);
-    }
-}
-
-static void consent_print_change(const ConsentHost *held, const char *url, unsigned bits,
-                                 const RobotsUsageLine *lines, size_t n)
-{
-    Buffer name = {.limit = 128};
-    size_t length = 0;
-    const char *text = "tdmrep.json";
-    (void)usage_print(bits, &name);
-    for (size_t i = 0; i < n; i++) {
-        if ((lines[i].usage.denied & bits) != 0 && lines[i].line > 0) {
-            text =
-                consent_line(buffer_string(&held->text), held->text.length, lines[i].line, &length);
-            break;
-        }
-    }
-    length = length == 0 ? strlen(text) : length;
-    length -= length > 0 && text[length - 1] == '\r';
-    (void)printf("%s\t%s\t%.*s\n", url, buffer_string(&name), (int)length, text);
-    buffer_destroy(&name);
+    (void)host_table_get_rules(view->hosts, txn, host, view->config.robots_agent, &held->robots,
+                               NULL);
 }
 
 static void consent_compare(const ConsentHost *held, const PageRef *page, const char *url)
 {
-    RobotsUsageLine lines[STATEMENTS_MOST];
+    UsageStatement list[STATEMENTS_MOST];
+    UsageLedger ledger = {.list = list, .max = STATEMENTS_MOST};
     RobotsVerdict verdict = {.line = 0};
-    unsigned denied = 0;
     Authority at = authority_of(url, strlen(url));
     const char *path = url + at.end;
     if (held->robots == NULL || page->n_crawls == 0 || page->status < 200 || page->status >= 300) {
@@ -478,13 +407,18 @@ static void consent_compare(const ConsentHost *held, const PageRef *page, const 
     if (!robots_allows(held->robots, path, strlen(path), &verdict)) {
         (void)printf("%s\tcrawl\t%s\n", url, verdict.rule == NULL ? "" : verdict.rule);
     }
-    size_t n = robots_usage_lines(held->robots, path, strlen(path), lines, STATEMENTS_MOST);
-    for (size_t i = 0; i < n; i++) {
-        denied |= lines[i].usage.denied;
-    }
+    unsigned denied = robots_usage(held->robots, path, strlen(path), &ledger).denied;
     denied &= ~usage_of_flags(page->flags);
-    if (denied != 0) {
-        consent_print_change(held, url, denied, lines, n);
+    for (size_t i = 0; i < ledger.n && denied != 0; i++) {
+        unsigned bits = list[i].usage.denied & denied;
+        denied &= ~bits;
+        if (bits != 0) {
+            Buffer name = {.limit = 128};
+            (void)usage_print(bits, &name);
+            (void)printf("%s\t%s\t%.*s\n", url, buffer_string(&name), (int)list[i].length,
+                         list[i].text);
+            buffer_destroy(&name);
+        }
     }
 }
 
@@ -497,9 +431,6 @@ static int consent_changed(const CrawlView *view)
         page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
         free(held);
         return EXIT_INTERNAL;
-    }
-    for (size_t i = 0; i < HOSTS_HELD; i++) {
-        buffer_init(&held[i].text, ROBOTS_MAX_BYTES);
     }
     uint64_t n = page_db_n_pages(view->db, txn);
     for (uint64_t i = 0; i < n; i++) {
@@ -516,7 +447,6 @@ static int consent_changed(const CrawlView *view)
     page_db_txn_abort(view->db, txn);
     for (size_t i = 0; i < HOSTS_HELD; i++) {
         robots_delete(held[i].robots);
-        buffer_destroy(&held[i].text);
     }
     free(held);
     buffer_destroy(&url);

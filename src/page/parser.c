@@ -450,9 +450,9 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
                        const HttpContentType *type)
 {
     const FetchRequest *request = &page->fetch->request;
-    Usage usage = usage_join(request->usage, usage_of_header(header));
+    Usage usage = usage_join(request->usage, usage_of_header(header, NULL));
     if (parser->body->length > 0 && parser_looks_like_html(type, parser->body)) {
-        usage = usage_join(usage, usage_of_html(parser->body->data, parser->body->length));
+        usage = usage_join(usage, usage_of_html(parser->body->data, parser->body->length, NULL));
     }
     page->fetch->answer.usage = usage;
     if ((usage.denied & request->usage_no_store) != 0) {

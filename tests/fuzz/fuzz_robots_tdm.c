@@ -38,11 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Robots *robots = new_robots();
     Result rc = robots_add_tdm(robots, text, length);
     assert(rc == RESULT_OK || rc == RESULT_INVALID);
-    Usage usage = robots_usage(robots, path, path_length);
+    Usage usage = robots_usage(robots, path, path_length, NULL);
     assert((usage.denied & ~(unsigned)TDM) == 0 && (usage.allowed & ~(unsigned)USAGE_TDM) == 0);
     assert((usage.denied & usage.allowed) == 0);
     assert(robots_add_tdm(robots, text, length) == rc);
-    assert(same(usage, robots_usage(robots, path, path_length)));
+    assert(same(usage, robots_usage(robots, path, path_length, NULL)));
     robots_delete(robots);
     robots = new_robots();
     char *longer = malloc(length + 2);
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Result again = robots_add_tdm(robots, longer, length + 2);
     assert(rc == RESULT_OK || again == RESULT_INVALID || length > 0);
     assert(rc != RESULT_OK || length > ROBOTS_MAX_BYTES ||
-           same(usage, robots_usage(robots, path, path_length)));
+           same(usage, robots_usage(robots, path, path_length, NULL)));
     robots_delete(robots);
     free(longer);
     free(path);

@@ -22,30 +22,47 @@ static void check(Usage usage)
     buffer_destroy(&text);
 }
 
+/* The statements come to the sum, and stand where they say. */
+static void check_ledger(Usage whole, const UsageLedger *ledger, const char *text, size_t length)
+{
+    Usage sum = {0};
+    check(whole);
+    for (size_t i = 0; i < ledger->n; i++) {
+        const UsageStatement *statement = &ledger->list[i];
+        assert(statement->line > 0 || text != NULL);
+        assert(text == NULL ||
+               (statement->text >= text && statement->text + statement->length <= text + length));
+        sum = usage_join(sum, statement->usage);
+    }
+    assert(ledger->is_cut || (sum.denied == whole.denied && sum.allowed == whole.allowed));
+}
+
 static void read_robots(const char *text, size_t length)
 {
     Robots *robots = NULL;
     if (robots_parse(text, length, "ragno", &robots) == RESULT_OK) {
-        check(robots_usage(robots, text, length));
-        check(robots_usage(robots, "/", 1));
-        RobotsUsageLine lines[ROBOTS_MAX_USAGES];
-        Usage sum = {0};
-        size_t n = robots_usage_lines(robots, text, length, lines, ROBOTS_MAX_USAGES);
-        for (size_t i = 0; i < n; i++) {
-            assert(lines[i].line > 0);
-            sum = usage_join(sum, lines[i].usage);
-        }
-        Usage whole = robots_usage(robots, text, length);
-        assert(sum.denied == whole.denied && sum.allowed == whole.allowed);
+        UsageStatement list[ROBOTS_MAX_USAGES];
+        UsageLedger ledger = {.list = list, .max = ROBOTS_MAX_USAGES};
+        check(robots_usage(robots, "/", 1, NULL));
+        check_ledger(robots_usage(robots, text, length, &ledger), &ledger, NULL, 0);
         robots_delete(robots);
     }
+}
+
+static void read_html(const char *text, size_t length)
+{
+    UsageStatement list[64];
+    UsageLedger ledger = {.list = list, .max = 64};
+    check_ledger(usage_of_html(text, length, &ledger), &ledger, text, length);
 }
 
 static void read_header(const char *text, size_t length)
 {
     HttpHeader header;
+    UsageStatement list[64];
+    UsageLedger ledger = {.list = list, .max = 64};
     if (http_header_parse(&header, text, length) == RESULT_OK) {
-        check(usage_of_header(&header));
+        check_ledger(usage_of_header(&header, &ledger), &ledger, text, length);
     }
 }
 
@@ -64,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(usage_of_robots_words(text, length));
         break;
     case 2:
-        check(usage_of_html(text, length));
+        read_html(text, length);
         break;
     case 3:
         read_robots(text, length);

@@ -65,7 +65,7 @@ def by_which_sentence(report, path):
             ("/free", "train-ai", "nothing is said", ""),
             ("/closed/page", "train-ai", "denied", "denied by robots.txt line 4: Content-Usage: /closed/ train-ai=n"),
             ("/header", "train-ai", "denied", "denied by header Content-Usage: train-ai=n"),
-            ("/meta", "train-ai", "denied", 'denied by meta element: <meta name="robots" content="noai">'),
+            ("/meta", "train-ai", "denied", 'denied by element <meta name="robots" content="noai">'),
             ("/conflict", "train-ai", "denied", "although allowed by header Content-Signal: ai-train=yes"),
             ("/short", "train-ai", "denied", "denied by header Content-Signal: use=reference")):
         code, text = ask(directory, base + page, "--usage", usage)

@@ -17,7 +17,7 @@ static Robots *with_file(const char *robots_txt, const char *file, Result expect
 
 static unsigned denied(const Robots *robots, const char *path)
 {
-    return robots_usage(robots, path, strlen(path)).denied;
+    return robots_usage(robots, path, strlen(path), NULL).denied;
 }
 
 static void the_longest_location_decides(void)
@@ -30,7 +30,7 @@ static void the_longest_location_decides(void)
                                RESULT_OK);
     CU_ASSERT_EQUAL(denied(robots, "/x?y"), RESERVED);
     CU_ASSERT_EQUAL(denied(robots, "/open/x"), 0);
-    CU_ASSERT_EQUAL(robots_usage(robots, "/open/x", 7).allowed, USAGE_TDM);
+    CU_ASSERT_EQUAL(robots_usage(robots, "/open/x", 7, NULL).allowed, USAGE_TDM);
     CU_ASSERT_EQUAL(denied(robots, "/open/closed/x"), RESERVED);
     robots_delete(robots);
 }
@@ -53,23 +53,25 @@ static void one_location_twice_is_reserved_and_not_allowed(void)
     for (size_t i = 0; i < 2; i++) {
         Robots *robots = with_file("", files[i], RESULT_OK);
         CU_ASSERT_EQUAL(denied(robots, "/a/b"), RESERVED);
-        CU_ASSERT_EQUAL(robots_usage(robots, "/a/b", 4).allowed, 0);
+        CU_ASSERT_EQUAL(robots_usage(robots, "/a/b", 4, NULL).allowed, 0);
         robots_delete(robots);
     }
     Robots *robots = with_file("User-agent: *\nContent-Usage: tdm=n\n",
                                "[{\"location\":\"/\",\"tdm-reservation\":0}]", RESULT_OK);
     CU_ASSERT_EQUAL(denied(robots, "/a"), RESERVED);
-    CU_ASSERT_EQUAL(robots_usage(robots, "/a", 2).allowed, 0);
+    CU_ASSERT_EQUAL(robots_usage(robots, "/a", 2, NULL).allowed, 0);
     robots_delete(robots);
 }
 
-static void a_wildcard_reserves_up_to_it_and_permits_nothing(void)
+static void wildcards_are_those_of_robots_rules(void)
 {
     Robots *robots = with_file("",
                                "[{\"location\":\"/img/*.jpg$\",\"tdm-reservation\":1},"
                                "{\"location\":\"/img/x*\",\"tdm-reservation\":0}]",
                                RESULT_OK);
-    CU_ASSERT_EQUAL(denied(robots, "/img/x.png"), RESERVED);
+    CU_ASSERT_EQUAL(denied(robots, "/img/x.png"), 0);
+    CU_ASSERT_EQUAL(robots_usage(robots, "/img/x.png", 10, NULL).allowed, USAGE_TDM);
+    CU_ASSERT_EQUAL(denied(robots, "/img/x.jpg"), RESERVED);
     CU_ASSERT_EQUAL(denied(robots, "/other"), 0);
     robots_delete(robots);
 }
@@ -126,8 +128,7 @@ UNIT_MAIN("robots_tdm", {"the longest location decides", the_longest_location_de
           {"robots.txt counts beside it", robots_txt_counts_beside_it},
           {"one location twice is reserved, and not allowed",
            one_location_twice_is_reserved_and_not_allowed},
-          {"a wildcard reserves up to it, and permits nothing",
-           a_wildcard_reserves_up_to_it_and_permits_nothing},
+          {"wildcards are those of robots rules", wildcards_are_those_of_robots_rules},
           {"what stands before a mistake counts", what_stands_before_a_mistake_counts},
           {"what is not a rule is passed over", what_is_not_a_rule_is_passed_over},
           {"the number of rules is bounded", the_number_of_rules_is_bounded})

@@ -44,7 +44,7 @@ static Usage header(const char *fields)
     HttpHeader parsed;
     (void)snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\n%s\r\n", fields);
     CU_ASSERT_EQUAL_FATAL(http_header_parse(&parsed, text, strlen(text)), RESULT_OK);
-    return usage_of_header(&parsed);
+    return usage_of_header(&parsed, NULL);
 }
 
 static void headers_add_up(void)
@@ -61,7 +61,7 @@ static void headers_add_up(void)
 
 static Usage html(const char *text)
 {
-    return usage_of_html(text, strlen(text));
+    return usage_of_html(text, strlen(text), NULL);
 }
 
 static void pages_speak_through_meta_elements(void)
@@ -81,7 +81,7 @@ static void pages_speak_through_meta_elements(void)
 static void zero_bytes_do_no_harm(void)
 {
     static const char page[] = "<meta \0 name=robots\0 content=noai>";
-    Usage usage = usage_of_html(page, sizeof page - 1);
+    Usage usage = usage_of_html(page, sizeof page - 1, NULL);
     CU_ASSERT_TRUE(usage.denied <= USAGE_ALL);
     CU_ASSERT_EQUAL(usage_of_robots_words("noai\0noimageai", 14).denied & USAGE_IMAGE_AI, 0);
 }
@@ -91,7 +91,7 @@ static void expect_robots(const char *text, const char *path, const char *denied
 {
     Robots *robots = NULL;
     CU_ASSERT_EQUAL_FATAL(robots_parse(text, strlen(text), "ragno", &robots), RESULT_OK);
-    expect(robots_usage(robots, path, strlen(path)), denied, allowed);
+    expect(robots_usage(robots, path, strlen(path), NULL), denied, allowed);
     robots_delete(robots);
 }
 
@@ -131,12 +131,76 @@ static void what_is_denied_anywhere_is_not_allowed(void)
     expect_robots(text, "/a/b", "train-ai", "search");
 }
 
-static void wildcards_deny_more_and_allow_nothing(void)
+static void paths_are_those_of_robots_rules(void)
 {
     static const char text[] = "User-agent: *\nContent-Usage: /a*z train-ai=n\n"
-                               "Content-Usage: /b*z train-ai=y\n";
-    expect_robots(text, "/ab", "train-ai", "-");
-    expect_robots(text, "/bz", "-", "-");
+                               "Content-Usage: /b*z$ search=y\nContent-Usage: /b* search=n\n"
+                               "Content-Usage: /%7ec tdm=n\n";
+    expect_robots(text, "/ab", "-", "-");
+    expect_robots(text, "/abz", "train-ai", "-");
+    expect_robots(text, "/bz", "-", "search");
+    expect_robots(text, "/bzz?", "search", "-");
+    expect_robots(text, "/~c", "train-ai+tdm", "-");
+    expect_robots(text, "/%7Ec", "train-ai+tdm", "-");
+}
+
+/* What would take too long to match is taken for a match by what denies alone. */
+static void a_costly_pattern_denies_and_allows_nothing(void)
+{
+    Buffer text, path;
+    Robots *robots = NULL;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL_FATAL(buffer_append_char(&path, '/'), RESULT_OK);
+    for (unsigned i = 0; i < 60000; i++) {
+        (void)buffer_append_char(&path, 'a');
+    }
+    (void)buffer_append_string(&path, "zy");
+    for (unsigned n = 0; n <= 10; n += 10) {
+        buffer_reset(&text);
+        (void)buffer_append_string(&text, "User-agent: *\n");
+        for (unsigned i = 0; i < n; i++) {
+            (void)buffer_printf(&text, "Content-Usage: /*q%u tdm=n\n", i);
+        }
+        (void)buffer_append_string(&text, "Content-Usage: /*aaazy search=y\n");
+        CU_ASSERT_EQUAL_FATAL(robots_parse(text.data, text.length, "ragno", &robots), RESULT_OK);
+        Usage usage = robots_usage(robots, path.data, path.length, NULL);
+        CU_ASSERT_EQUAL(usage.denied, n == 0 ? 0 : USAGE_TDM | USAGE_TRAIN_AI);
+        CU_ASSERT_EQUAL(usage.allowed, n == 0 ? USAGE_SEARCH : 0);
+        robots_delete(robots);
+    }
+    buffer_destroy(&text);
+    buffer_destroy(&path);
+}
+
+static void a_ledger_has_the_sentences(void)
+{
+    static const char fields[] =
+        "HTTP/1.1 200 OK\r\nServer: x\r\nContent-Usage: train-ai=n\r\n\r\n";
+    static const char page[] = "<title>t</title><meta name=robots content=noai><meta name=x>";
+    static const char rules[] = "User-agent: *\nContent-Usage: /a search=n # no\n";
+    UsageStatement list[3];
+    UsageLedger ledger = {.list = list, .max = 3};
+    HttpHeader parsed;
+    Robots *robots = NULL;
+    CU_ASSERT_EQUAL_FATAL(http_header_parse(&parsed, fields, strlen(fields)), RESULT_OK);
+    (void)usage_of_header(&parsed, &ledger);
+    (void)usage_of_html(page, strlen(page), &ledger);
+    CU_ASSERT_EQUAL_FATAL(robots_parse(rules, strlen(rules), "ragno", &robots), RESULT_OK);
+    (void)robots_usage(robots, "/a", 2, &ledger);
+    CU_ASSERT_EQUAL_FATAL(ledger.n, 3);
+    static const char *const words[] = {"Content-Usage: train-ai=n",
+                                        "<meta name=robots content=noai>",
+                                        "Content-Usage: /a search=n"};
+    for (size_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(list[i].length, strlen(words[i]));
+        CU_ASSERT_EQUAL(memcmp(list[i].text, words[i], strlen(words[i])), 0);
+    }
+    CU_ASSERT_EQUAL(list[2].line, 2);
+    CU_ASSERT_FALSE(ledger.is_cut);
+    (void)robots_usage(robots, "/a", 2, &ledger);
+    CU_ASSERT_TRUE(ledger.is_cut);
+    robots_delete(robots);
 }
 
 static void rules_name_usages_and_actions(void)
@@ -163,6 +227,9 @@ UNIT_MAIN("usage", {"dictionaries deny and allow", dictionaries_deny_and_allow},
           {"zero bytes do no harm", zero_bytes_do_no_harm},
           {"the longest path of robots.txt decides", the_longest_path_of_robots_decides},
           {"only our group speaks", only_our_group_speaks},
-          {"wildcards deny more and allow nothing", wildcards_deny_more_and_allow_nothing},
+          {"paths are those of robots rules", paths_are_those_of_robots_rules},
+          {"a costly pattern denies, and allows nothing",
+           a_costly_pattern_denies_and_allows_nothing},
+          {"a ledger has the sentences", a_ledger_has_the_sentences},
           {"what is denied anywhere is not allowed", what_is_denied_anywhere_is_not_allowed},
           {"rules name usages and actions", rules_name_usages_and_actions})

@@ -244,7 +244,6 @@ typedef struct Look {
     PageRef page;
     Buffer url;
     Buffer reason;
-    Buffer robots_text;
     Buffer line;
 } Look;
 
@@ -287,15 +286,9 @@ static bool plan_verdicts_is_open(Look *look, const PlanHost *host)
 /* The sitemaps that its robots.txt names; *robots is to be deleted. */
 static size_t read_sitemaps(Look *look, Robots **robots)
 {
-    buffer_reset(&look->robots_text);
-    *robots = NULL;
-    Result rc =
-        host_table_get_robots(look->view->hosts, look->txn, look->page.host, &look->robots_text);
-    if (rc != RESULT_OK || robots_parse(buffer_string(&look->robots_text), look->robots_text.length,
-                                        look->config->robots_agent, robots) != RESULT_OK) {
-        return 0;
-    }
-    return robots_n_sitemaps(*robots);
+    Result rc = host_table_get_rules(look->view->hosts, look->txn, look->page.host,
+                                     look->config->robots_agent, robots, NULL);
+    return rc == RESULT_OK ? robots_n_sitemaps(*robots) : 0;
 }
 
 static void put_text(Look *look, const PlanHost *host, bool open, const Robots *robots,
@@ -455,7 +448,6 @@ static Result plan_verdicts_tell(CrawlView *view, const Config *config, bool jso
     Buffer error = {.limit = 4096};
     buffer_init(&look.url, BUFFER_NO_LIMIT);
     buffer_init(&look.reason, BUFFER_NO_LIMIT);
-    buffer_init(&look.robots_text, BUFFER_NO_LIMIT);
     buffer_init(&look.line, BUFFER_NO_LIMIT);
     Result rc = filters_compile(&look.filters, config, &error);
     if (rc == RESULT_OK) {
@@ -477,7 +469,6 @@ static Result plan_verdicts_tell(CrawlView *view, const Config *config, bool jso
     filters_destroy(&look.filters);
     buffer_destroy(&look.url);
     buffer_destroy(&look.reason);
-    buffer_destroy(&look.robots_text);
     buffer_destroy(&look.line);
     buffer_destroy(&error);
     return rc;

@@ -49,19 +49,17 @@ static void tell_class(const Question *q, unsigned class)
 /* The line of robots.txt that forbids it. */
 static void seed_reason_tell_robots(const Question *q)
 {
-    Buffer body = {.limit = BUFFER_NO_LIMIT};
     Robots *robots = NULL;
     RobotsVerdict verdict = {.line = 0};
     Authority at = authority_of(q->page->url, q->page->url_length);
     (void)buffer_append_string(q->words, "robots.txt forbids it");
-    if (host_table_get_robots(q->hosts, q->txn, q->page->host, &body) == RESULT_OK &&
-        robots_parse(body.data, body.length, q->config->robots_agent, &robots) == RESULT_OK &&
+    if (host_table_get_rules(q->hosts, q->txn, q->page->host, q->config->robots_agent, &robots,
+                             NULL) == RESULT_OK &&
         !robots_allows(robots, q->page->url + at.end, q->page->url_length - at.end, &verdict) &&
         verdict.line > 0) {
         (void)buffer_printf(q->words, " (line %u: %s)", verdict.line, verdict.rule);
     }
     robots_delete(robots);
-    buffer_destroy(&body);
 }
 
 /* Of its last failure. */

@@ -122,7 +122,7 @@ CutReason cut_rules_judge(const CutRules *rules, int status, const HttpHeader *h
     if (rules->most_bytes > 0 && told_bytes > rules->most_bytes) {
         return CUT_LENGTH;
     }
-    if (rules->usages != 0 && (usage_of_header(header).denied & rules->usages) != 0) {
+    if (rules->usages != 0 && (usage_of_header(header, NULL).denied & rules->usages) != 0) {
         return CUT_USAGE;
     }
     return rules->filter == NULL || passes_filter(rules, status, &field) ? CUT_NOT : CUT_FILTER;

@@ -339,7 +339,7 @@ Usage robots_answer_usage(const VisitState *visit_state, const char *url, size_t
     if (visit_state->robots.rules == NULL) {
         return (Usage){0};
     }
-    return robots_usage(visit_state->robots.rules, path, length - (size_t)(path - url));
+    return robots_usage(visit_state->robots.rules, path, length - (size_t)(path - url), NULL);
 }
 
 void robots_answer_note_origin(const VisitState *visit_state, FetchResult *result)

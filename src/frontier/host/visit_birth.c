@@ -57,30 +57,21 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
     if (record->robots_version == 0) {
         return;
     }
-    const char *usages = NULL;
-    size_t length = 0;
-    Buffer *body = &distributor->text;
-    buffer_reset(body);
-    Result rc =
-        host_table_get_robots(distributor->host_table, txn, visit_state->identity.host, body);
-    visit_state->robots.hash = robots_content_hash(body->data, body->length);
+    HostTable *table = distributor->host_table;
+    VisitRobots *robots = &visit_state->robots;
+    uint32_t host = visit_state->identity.host;
     int64_t left = record->robots_expiry_ms - wall.us / 1000;
     int64_t most = distributor->options.robots_expiry_ms;
     left = most > 0 && left > most ? most : left; /* written while the clock was ahead */
     if (record->robots_state != ROBOTS_KNOWN || left <= 0) {
+        Buffer *body = &distributor->text;
+        buffer_reset(body);
+        (void)host_table_get_robots(table, txn, host, body);
+        robots->hash = robots_content_hash(body->data, body->length);
         return;
     }
-    if (rc == RESULT_OK) {
-        rc = robots_parse(body->data, body->length, distributor->options.robots_agent,
-                          &visit_state->robots.rules);
-    } else if (rc == RESULT_NOT_FOUND) {
-        rc = robots_allow_all(&visit_state->robots.rules);
-    }
-    if (rc == RESULT_OK &&
-        host_table_get_usage_file(distributor->host_table, txn, visit_state->identity.host, &usages,
-                                  &length) == RESULT_OK) {
-        (void)robots_add_tdm(visit_state->robots.rules, usages, length);
-    }
+    Result rc = host_table_get_rules(table, txn, host, distributor->options.robots_agent,
+                                     &robots->rules, &robots->hash);
     if (rc == RESULT_OK) {
         visit_state->robots.state = ROBOTS_KNOWN;
         visit_state->robots.allowance = ROBOTS_NEW_ALLOWANCE;

@@ -9,74 +9,102 @@
 #include "parse/robots/robots_line.h"
 #include "parse/robots/robots_rules.h"
 
-/* ---- Robots usage ---- */
+/* ---- paths ---- */
 
-/* Whether a path begins with that of a rule. */
-static bool robots_usage_fits(const Robots *robots, const RobotsUsage *rule, const char *path,
-                              size_t length)
-{
-    return rule->length <= length &&
-           (rule->length == 0 || memcmp(robots->pool.data + rule->text, path, rule->length) == 0);
-}
+#define STACK_PATH_BYTES 1024
 
-/* The rules that count for a path, one after the other. */
-typedef struct RobotsUsageWalk {
-    const char *path;
+/* A path in its one spelling, on the stack unless it is unusually long. */
+typedef struct RobotsPath {
+    const char *bytes;
     size_t length;
-    size_t longest[2]; /* path that fits: of robots.txt, of tdmrep.json */
-    size_t next;
-} RobotsUsageWalk;
+    char *heap; /* owned, or NULL */
+    char stack[3 * STACK_PATH_BYTES];
+} RobotsPath;
 
-static RobotsUsageWalk robots_usage_walk(const Robots *robots, const char *path, size_t length)
+/* False without memory: the path is as it was. */
+static bool robots_path_init(RobotsPath *normal, const char *path, size_t length)
 {
-    RobotsUsageWalk walk = {.path = path, .length = length};
-    for (size_t i = 0; i < robots->n_usages; i++) {
-        const RobotsUsage *rule = &robots->usages[i];
-        size_t *longest = &walk.longest[rule->of_file];
-        if (rule->length > *longest && robots_usage_fits(robots, rule, path, length)) {
-            *longest = rule->length;
-        }
+    normal->bytes = path;
+    normal->length = length;
+    normal->heap = NULL;
+    if (robots_path_is_normal(path, length)) {
+        return true;
     }
-    return walk;
+    normal->heap = length <= STACK_PATH_BYTES ? NULL : malloc(3 * length);
+    char *to = length <= STACK_PATH_BYTES ? normal->stack : normal->heap;
+    if (to == NULL) {
+        return false;
+    }
+    normal->length = robots_path_normalize(path, length, to);
+    normal->bytes = to;
+    return true;
 }
 
-/* NULL at the end. */
-static const RobotsUsage *robots_usage_next(const Robots *robots, RobotsUsageWalk *walk)
+/* ---- usage ---- */
+
+/* A pattern that is too expensive to be matched denies, and allows nothing. */
+static RobotsMatch robots_usage_match(const Robots *robots, const RobotsUsage *rule,
+                                      const RobotsPath *path, int64_t *steps)
 {
-    while (walk->next < robots->n_usages) {
-        const RobotsUsage *rule = &robots->usages[walk->next++];
-        if (rule->length == walk->longest[rule->of_file] &&
-            robots_usage_fits(robots, rule, walk->path, walk->length)) {
-            return rule;
-        }
-    }
-    return NULL;
+    RobotsMatch match = robots_pattern_matches(&rule->pattern, robots->pool.data + rule->text,
+                                               path->bytes, path->length, steps);
+    return match == ROBOTS_MATCH_UNKNOWN && rule->usage.denied == 0 ? ROBOTS_MATCH_NO : match;
 }
 
-size_t robots_usage_lines(const Robots *robots, const char *path, size_t length,
-                          RobotsUsageLine *lines, size_t max)
-{
-    RobotsUsageWalk walk = robots_usage_walk(robots, path, length);
-    size_t n = 0;
-    const RobotsUsage *rule = robots_usage_next(robots, &walk);
-    while (rule != NULL && n < max) {
-        lines[n++] =
-            (RobotsUsageLine){.line = rule->line, .of_file = rule->of_file, .usage = rule->usage};
-        rule = robots_usage_next(robots, &walk);
-    }
-    return n;
-}
-
-Usage robots_usage(const Robots *robots, const char *path, size_t length)
+Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageLedger *ledger)
 {
     Usage usage = {0};
-    RobotsUsageWalk walk = robots_usage_walk(robots, path, length);
-    const RobotsUsage *rule = robots_usage_next(robots, &walk);
-    while (rule != NULL) {
-        usage = usage_join(usage, rule->usage);
-        rule = robots_usage_next(robots, &walk);
+    RobotsPath normal;
+    uint32_t longest[USAGE_PLACES] = {0};
+    int64_t steps = ROBOTS_DECISION_STEPS;
+    if (robots->n_usages == 0) {
+        return usage;
     }
+    (void)robots_path_init(&normal, path, length);
+    for (size_t i = 0; i < robots->n_usages; i++) {
+        const RobotsUsage *rule = &robots->usages[i];
+        if (rule->octets > longest[rule->place] &&
+            robots_usage_match(robots, rule, &normal, &steps) != ROBOTS_MATCH_NO) {
+            longest[rule->place] = rule->octets;
+        }
+    }
+    for (size_t i = 0; i < robots->n_usages; i++) {
+        const RobotsUsage *rule = &robots->usages[i];
+        RobotsMatch match = ROBOTS_MATCH_NO;
+        if (rule->octets == longest[rule->place]) {
+            match = robots_usage_match(robots, rule, &normal, &steps);
+        }
+        if (match != ROBOTS_MATCH_NO) {
+            UsageStatement statement = {.place = rule->place,
+                                        .line = rule->line,
+                                        .text = robots->pool.data + rule->words,
+                                        .usage = rule->usage};
+            statement.length = strlen(statement.text);
+            statement.usage.allowed &= match == ROBOTS_MATCH_YES ? USAGE_ALL : 0;
+            usage = usage_join(usage, statement.usage);
+            usage_ledger_add(ledger, &statement);
+        }
+    }
+    free(normal.heap);
     return usage;
+}
+
+/* A Content-Usage or Content-Signal line: a path may stand before the dictionary. */
+static Result robots_add_usage_line(Robots *robots, const RobotsLine *line)
+{
+    size_t path = 0;
+    if (line->value_length > 0 && *line->value == '/') {
+        while (path < line->value_length && line->value[path] != ' ' && line->value[path] != '\t') {
+            path++;
+        }
+    }
+    UsageStatement statement = {
+        .place = USAGE_IN_ROBOTS,
+        .line = line->number,
+        .text = line->text,
+        .length = line->text_length,
+        .usage = usage_of_dictionary(line->value + path, line->value_length - path)};
+    return robots_rules_add_usage(robots, line->value, path, &statement);
 }
 
 /* ---- reading ---- */
@@ -222,7 +250,7 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
             rc = robots_rules_add_sitemap(robots, &line);
             break;
         case ROBOTS_LINE_USAGE:
-            rc = group.is_ours ? robots_rules_add_usage(robots, &line) : RESULT_OK;
+            rc = group.is_ours ? robots_add_usage_line(robots, &line) : RESULT_OK;
             break;
         case ROBOTS_LINE_OTHER:
             break;
@@ -414,27 +442,18 @@ static const RobotsRule *find_rule(const Robots *robots, Question *question, boo
     return best;
 }
 
-#define STACK_PATH_BYTES 1024
-
 /* Decides about a path that is not empty and not that of robots.txt itself. */
 static bool robots_decide_one(const Robots *robots, const char *path, size_t length, int64_t *steps,
                               const RobotsRule **rule, bool *undecided)
 {
-    char stack[3 * STACK_PATH_BYTES];
-    char *heap = NULL;
-    Question question = {.path = path, .length = length, .steps = *steps};
-    if (!robots_path_is_normal(path, length)) {
-        heap = length <= STACK_PATH_BYTES ? NULL : malloc(3 * length);
-        char *normal = length <= STACK_PATH_BYTES ? stack : heap;
-        if (normal == NULL) {
-            return false;
-        }
-        question.length = robots_path_normalize(path, length, normal);
-        question.path = normal;
+    RobotsPath normal;
+    if (!robots_path_init(&normal, path, length)) {
+        return false;
     }
+    Question question = {.path = normal.bytes, .length = normal.length, .steps = *steps};
     *rule = find_rule(robots, &question, undecided);
     *steps = question.steps;
-    free(heap);
+    free(normal.heap);
     return *rule == NULL || (*rule)->allow;
 }
 
@@ -600,9 +619,9 @@ static bool robots_tdm_is(Text text, const char *name)
 
 /* ---- rules ---- */
 
-/* Copies the path of a rule up to where it is plain: no wildcard, and no escape but that of a
- * slash. *whole: that is all of it. */
-static size_t plain_path(Text location, char path[ROBOTS_TDM_PATH], bool *whole)
+/* The path of a rule without the escape of a slash, which is the only one that is understood: what
+ * stands behind another one counts as a wildcard when it reserves. *whole: there is none. */
+static size_t robots_tdm_path(Text location, char path[ROBOTS_TDM_PATH], bool *whole)
 {
     size_t n = 0;
     size_t i = 0;
@@ -611,7 +630,7 @@ static size_t plain_path(Text location, char path[ROBOTS_TDM_PATH], bool *whole)
         if (c == '\\' && i + 1 < location.length && location.bytes[i + 1] == '/') {
             continue;
         }
-        if (c == '*' || c == '$' || c == '\\' || c < 0x21 || c > 0x7e) {
+        if (c == '\\') {
             break;
         }
         path[n++] = (char)c;
@@ -620,21 +639,24 @@ static size_t plain_path(Text location, char path[ROBOTS_TDM_PATH], bool *whole)
     return n;
 }
 
-static Result robots_tdm_add_rule(Robots *robots, Text location, Text reservation)
+static Result robots_tdm_add_rule(Robots *robots, Text location, Text reservation, Text words)
 {
     char path[ROBOTS_TDM_PATH];
     bool reserves = robots_tdm_is(reservation, "1") || robots_tdm_is(reservation, "true");
     bool whole = false;
-    size_t length = plain_path(location, path, &whole);
+    size_t length = robots_tdm_path(location, path, &whole);
     if (length == 0 || path[0] != '/' || (!reserves && !robots_tdm_is(reservation, "0"))) {
         return RESULT_OK;
     }
     if (!reserves && !whole) {
         return RESULT_OK; /* what is allowed must be said plainly */
     }
-    Usage usage = {.denied = reserves ? USAGE_TDM | USAGE_TRAIN_AI : 0,
-                   .allowed = reserves ? 0 : USAGE_TDM};
-    return robots_rules_add_path_usage(robots, path, length, usage, true);
+    UsageStatement statement = {.place = USAGE_IN_TDM,
+                                .text = words.bytes,
+                                .length = words.length,
+                                .usage = {.denied = reserves ? USAGE_TDM | USAGE_TRAIN_AI : 0,
+                                          .allowed = reserves ? 0 : USAGE_TDM}};
+    return robots_rules_add_usage(robots, path, length, &statement);
 }
 
 /* {"location": "/", "tdm-reservation": 1, ...} */
@@ -647,6 +669,7 @@ static Result take_rule(Robots *robots, Scan *scan)
     if (!robots_tdm_take(scan, '{')) {
         return RESULT_INVALID;
     }
+    const char *start = scan->at - 1;
     while (!robots_tdm_take(scan, '}')) {
         if (!robots_tdm_take_text(scan, &name) || !robots_tdm_take(scan, ':') ||
             !robots_tdm_take_value(scan, &value)) {
@@ -659,7 +682,8 @@ static Result take_rule(Robots *robots, Scan *scan)
         }
         (void)robots_tdm_take(scan, ',');
     }
-    return robots_tdm_add_rule(robots, location, reservation);
+    Text words = {.bytes = start, .length = (size_t)(scan->at - start)};
+    return robots_tdm_add_rule(robots, location, reservation, words);
 }
 
 Result robots_add_tdm(Robots *robots, const char *text, size_t length)

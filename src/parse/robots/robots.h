@@ -58,31 +58,26 @@ bool robots_allows(const Robots *robots, const char *path, size_t length, Robots
 /* How many rules are shortened because there are more than ROBOTS_WILD_MAX. */
 size_t robots_n_shortened(const Robots *robots);
 
+/* Milliseconds, or -1 when the group has no (valid) Crawl-delay and Request-rate. Decimals count;
+ * no upper bound but ROBOTS_DELAY_MAX_MS: the cap is the caller's. */
 int64_t robots_crawl_delay_ms(const Robots *robots);
 
 /* The Sitemap lines in file order without repetitions, as written: relative ones are resolved by
  * the caller against the address of robots.txt. Borrowed, NUL-terminated. */
 size_t robots_n_sitemaps(const Robots *robots);
 const char *robots_sitemap(const Robots *robots, size_t i);
-Usage robots_usage(const Robots *robots, const char *path, size_t length);
+/* What is stated about the use of a path with its query: by the Content-Usage and Content-Signal
+ * lines of the group, which may begin with a path, and by the files that were added. Of each place
+ * the longest match counts, and of equals the strictest; denied is what one of the places denies.
+ * At most ROBOTS_MAX_USAGES statements are kept. What matching costs is bounded; a statement whose
+ * match would cost more denies, and allows nothing. ledger may be NULL; what it lists is borrowed
+ * from Robots. */
+Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageLedger *ledger);
+/* Adds what a /.well-known/tdmrep.json says (the TDM Reservation Protocol): a list of objects with
+ * a "location", a path as in robots.txt, and "tdm-reservation", 1 or 0. RESULT_INVALID: from some
+ * point on it is no such file; what stood before counts. RESULT_MEMORY. */
 Result robots_add_tdm(Robots *robots, const char *text, size_t length);
 /* Bytes of memory it occupies, for the frontier's budget. */
 size_t robots_bytes(const Robots *robots);
-
-/* Robots usage: which lines of a robots.txt, or of a tdmrep.json, say for what a path may be used.
- *
- * What: what robots_usage (robots.h) sums up, line by line: for those who must show the sentence
- * and not only what follows from it.
- * Threads: pure functions. */
-
-typedef struct RobotsUsageLine {
-    unsigned line; /* of robots.txt, 1-based; 0: it is of tdmrep.json */
-    bool of_file;  /* of tdmrep.json */
-    Usage usage;
-} RobotsUsageLine;
-
-/* The statements that count for a path with its query, at most max of them; how many. */
-size_t robots_usage_lines(const Robots *robots, const char *path, size_t length,
-                          RobotsUsageLine *lines, size_t max);
 
 #endif

@@ -191,10 +191,12 @@ Result robots_rules_add(Robots *robots, const RobotsLine *line)
     return rc;
 }
 
-Result robots_rules_add_path_usage(Robots *robots, const char *path, size_t length, Usage usage,
-                                   bool of_file)
+Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
+                              const UsageStatement *statement)
 {
-    if ((usage.denied | usage.allowed) == 0 || robots->n_usages >= ROBOTS_MAX_USAGES) {
+    RobotsUsage rule = {
+        .line = statement->line, .place = statement->place, .usage = statement->usage};
+    if ((rule.usage.denied | rule.usage.allowed) == 0 || robots->n_usages >= ROBOTS_MAX_USAGES) {
         return RESULT_OK;
     }
     RobotsUsage *grown = with_room(robots->usages, robots->n_usages, &robots->usages_capacity,
@@ -203,34 +205,16 @@ Result robots_rules_add_path_usage(Robots *robots, const char *path, size_t leng
         return RESULT_MEMORY;
     }
     robots->usages = grown;
-    RobotsUsage rule = {.length = (uint32_t)length, .usage = usage, .of_file = of_file};
-    Result rc = keep_text(robots, path, length, &rule.text);
+    rule.text = (uint32_t)robots->pool.length;
+    Result rc = robots_pattern_compile(path, length, &robots->pool, &rule.pattern, &rule.octets);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    size_t words =
+        statement->length < ROBOTS_RULE_TEXT_BYTES ? statement->length : ROBOTS_RULE_TEXT_BYTES;
+    rc = keep_text(robots, statement->text, words, &rule.words);
     if (rc == RESULT_OK) {
         robots->usages[robots->n_usages++] = rule;
-    }
-    return rc;
-}
-
-Result robots_rules_add_usage(Robots *robots, const RobotsLine *line)
-{
-    const char *value = line->value;
-    size_t length = line->value_length;
-    size_t path = 0;
-    size_t skip = 0;
-    if (length > 0 && *value == '/') {
-        while (skip < length && value[skip] != ' ' && value[skip] != '\t') {
-            skip++;
-        }
-        while (path < skip && value[path] != '*' && value[path] != '$') {
-            path++;
-        }
-    }
-    Usage usage = usage_of_dictionary(value + skip, length - skip);
-    usage.allowed = path < skip ? 0 : usage.allowed;
-    size_t before = robots->n_usages;
-    Result rc = robots_rules_add_path_usage(robots, value, path, usage, false);
-    if (rc == RESULT_OK && robots->n_usages > before) {
-        robots->usages[before].line = line->number;
     }
     return rc;
 }

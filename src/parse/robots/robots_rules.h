@@ -112,13 +112,15 @@ typedef struct RobotsSitemap {
     uint32_t text;
 } RobotsSitemap;
 
-/* For what the pages below a path may be used. */
+/* For what the pages that a pattern matches may be used. */
 typedef struct RobotsUsage {
-    uint32_t text; /* of the path, in the pool */
-    uint32_t length;
-    uint32_t line; /* of robots.txt; 0: none */
+    RobotsPattern pattern;
+    uint32_t text;   /* of the pattern, in the pool */
+    uint32_t octets; /* the longest match of each place counts */
+    uint32_t words;  /* of the statement, in the pool */
+    uint32_t line;
+    UsagePlace place;
     Usage usage;
-    bool of_file; /* of tdmrep.json */
 } RobotsUsage;
 
 struct Robots {
@@ -193,11 +195,10 @@ static inline uint32_t robots_climb(const RobotsPrefix *prefixes, uint32_t index
 Result robots_rules_add(Robots *robots, const RobotsLine *line);
 /* Adds a Sitemap line unless it is known. RESULT_MEMORY. */
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line);
-/* Adds a Content-Usage or Content-Signal line of our group. RESULT_MEMORY. */
-Result robots_rules_add_usage(Robots *robots, const RobotsLine *line);
-/* The same for a path without wildcards. of_file: it is said in tdmrep.json. */
-Result robots_rules_add_path_usage(Robots *robots, const char *path, size_t length, Usage usage,
-                                   bool of_file);
+/* Adds a statement about what a pattern matches, a path with "*" and "$" ("": everything). Its
+ * words are cut at ROBOTS_RULE_TEXT_BYTES. RESULT_MEMORY. */
+Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
+                              const UsageStatement *statement);
 /* Puts all rules in the order in which they are asked; once, after the last was added. */
 void robots_rules_sort(Robots *robots);
 

@@ -42,20 +42,8 @@ typedef struct RobotsAllowance {
 } RobotsAllowance;
 #define ROBOTS_NEW_ALLOWANCE ((RobotsAllowance){.steps = ROBOTS_SAVED_STEPS})
 
-/* Milliseconds, or -1 when the group has no (valid) Crawl-delay and Request-rate. Decimals count;
- * no upper bound but ROBOTS_DELAY_MAX_MS: the cap is the caller's. */
 #define ROBOTS_DELAY_MAX_MS INT64_C(1000000000000)
-
-/* What the Content-Usage and Content-Signal lines of the group say of a path with its query. A line
- * may begin with a path; the longest that the path begins with decides, and of equals the
- * strictest. A path with a wildcard counts up to it, and only what it denies. At most
- * ROBOTS_MAX_USAGES lines count. */
-#define ROBOTS_MAX_USAGES 1000u
-/* Adds what a /.well-known/tdmrep.json says (the TDM Reservation Protocol): a list of objects with
- * a "location", a path as in robots.txt, and "tdm-reservation", 1 or 0. They count beside the lines
- * of robots.txt: of the file's the longest location decides, one with a wildcard counts up to it,
- * and only when it reserves. RESULT_INVALID: from some point on it is no such file; what stood
- * before counts. RESULT_MEMORY. */
-#define ROBOTS_TDM_PATH 2048u /* bytes of a location that are looked at */
+#define ROBOTS_MAX_USAGES   1000u /* statements about usage; more are left out */
+#define ROBOTS_TDM_PATH     2048u /* bytes of a location of tdmrep.json that are looked at */
 
 #endif

@@ -82,6 +82,17 @@ Result usage_print(unsigned bits, Buffer *out)
     return any || rc != RESULT_OK ? rc : buffer_append_char(out, '-');
 }
 
+void usage_ledger_add(UsageLedger *ledger, const UsageStatement *statement)
+{
+    if (ledger == NULL || (statement->usage.denied | statement->usage.allowed) == 0) {
+        return;
+    }
+    ledger->is_cut |= ledger->n == ledger->max;
+    if (ledger->n < ledger->max) {
+        ledger->list[ledger->n++] = *statement;
+    }
+}
+
 /* ---- dictionaries ---- */
 
 /* Content-Signal's use=: what may be kept of a page once it was read. */
@@ -169,20 +180,35 @@ static Usage of_reservation(const char *value, size_t length)
     return (Usage){.allowed = usage_equals(value, length, "0") ? USAGE_TDM : 0};
 }
 
-Usage usage_of_header(const HttpHeader *header)
+static Usage usage_of_field(const HttpField *field)
+{
+    const char *value = field->value;
+    if (usage_equals(field->name, field->name_length, "Content-Usage") ||
+        usage_equals(field->name, field->name_length, "Content-Signal")) {
+        return usage_of_dictionary(value, field->value_length);
+    }
+    if (usage_equals(field->name, field->name_length, "X-Robots-Tag")) {
+        return usage_of_robots_words(value, field->value_length);
+    }
+    if (usage_equals(field->name, field->name_length, "TDM-Reservation")) {
+        return of_reservation(value, field->value_length);
+    }
+    return (Usage){0};
+}
+
+Usage usage_of_header(const HttpHeader *header, UsageLedger *ledger)
 {
     Usage usage = {0};
     size_t position = 0;
     HttpField field;
     while (http_header_next(header, &position, &field)) {
-        if (usage_equals(field.name, field.name_length, "Content-Usage") ||
-            usage_equals(field.name, field.name_length, "Content-Signal")) {
-            usage = usage_join(usage, usage_of_dictionary(field.value, field.value_length));
-        } else if (usage_equals(field.name, field.name_length, "X-Robots-Tag")) {
-            usage = usage_join(usage, usage_of_robots_words(field.value, field.value_length));
-        } else if (usage_equals(field.name, field.name_length, "TDM-Reservation")) {
-            usage = usage_join(usage, of_reservation(field.value, field.value_length));
-        }
+        UsageStatement statement = {.place = USAGE_IN_HEADER,
+                                    .text = field.name,
+                                    .length =
+                                        (size_t)(field.value + field.value_length - field.name),
+                                    .usage = usage_of_field(&field)};
+        usage = usage_join(usage, statement.usage);
+        usage_ledger_add(ledger, &statement);
     }
     return usage;
 }
@@ -256,7 +282,7 @@ static Usage of_meta(const char *bytes, size_t length, size_t *i)
                : (Usage){0};
 }
 
-Usage usage_of_html(const char *bytes, size_t length)
+Usage usage_of_html(const char *bytes, size_t length, UsageLedger *ledger)
 {
     Usage usage = {0};
     length = length < USAGE_HTML_BYTES ? length : USAGE_HTML_BYTES;
@@ -270,7 +296,11 @@ Usage usage_of_html(const char *bytes, size_t length)
         if (length - i > 5 && strncasecmp(bytes + i, "meta", 4) == 0 &&
             (usage_is_blank(bytes[i + 4]) || bytes[i + 4] == '/')) {
             i += 4;
-            usage = usage_join(usage, of_meta(bytes, length, &i));
+            UsageStatement statement = {.place = USAGE_IN_PAGE, .text = tag};
+            statement.usage = of_meta(bytes, length, &i);
+            statement.length = (size_t)(bytes + i - tag) + (i < length);
+            usage = usage_join(usage, statement.usage);
+            usage_ledger_add(ledger, &statement);
         }
     }
     return usage;

@@ -1,6 +1,8 @@
 /* Usage: for what a site says its pages may be used, and for what not.
  *
- * What: five usages, and where they are stated:
+ * What: a statement stands somewhere (UsagePlace), in some words, and denies and allows some of
+ * five usages. Whoever reads headers, pages or files of a site adds what is stated there to a
+ * ledger, if one is kept, and returns what it comes to. The usages, and where they are stated:
  *
  *   train-ai   Content-Usage: train-ai=n          Content-Signal: ai-train=no        noai
  *   ai-input   Content-Usage: ai-use=n            Content-Signal: ai-input=no        noai
@@ -28,6 +30,14 @@
 #include "base/memory/buffer.h"
 #include "parse/http/http_header.h"
 
+typedef enum UsagePlace {
+    USAGE_IN_HEADER,
+    USAGE_IN_PAGE, /* a meta or link element */
+    USAGE_IN_ROBOTS,
+    USAGE_IN_TDM,
+    USAGE_PLACES
+} UsagePlace;
+
 enum {
     USAGE_TRAIN_AI = 1,
     USAGE_AI_INPUT = 2,
@@ -50,6 +60,25 @@ static inline Usage usage_join(Usage a, Usage b)
     return (Usage){.denied = denied, .allowed = (uint8_t)((a.allowed | b.allowed) & ~denied)};
 }
 
+typedef struct UsageStatement {
+    UsagePlace place;
+    unsigned line;    /* of its file, 1-based; 0: that has none */
+    const char *text; /* its words; borrowed from what was read, or from what was made of it */
+    size_t length;
+    Usage usage;
+} UsageStatement;
+
+/* The statements about one page, for those who must show the sentence and not only what follows
+ * from it. The list is the caller's. */
+typedef struct UsageLedger {
+    UsageStatement *list;
+    size_t n, max;
+    bool is_cut; /* there were more than max */
+} UsageLedger;
+
+/* Adds what denies or allows something; nothing when ledger is NULL. */
+void usage_ledger_add(UsageLedger *ledger, const UsageStatement *statement);
+
 /* The bits that a statement about a name ("train-ai", "ai-train", ...) is about, compared without
  * case; 0 when it is none. */
 unsigned usage_of_name(const char *name, size_t length);
@@ -64,13 +93,13 @@ Usage usage_of_dictionary(const char *value, size_t length);
 /* "noindex, noai": what meta robots or one X-Robots-Tag says to all, or to agent (a product token
  * or NULL). */
 Usage usage_of_robots_words(const char *value, size_t length);
-/* All headers of an answer. */
-Usage usage_of_header(const HttpHeader *header);
+/* All headers of an answer. ledger may be NULL. */
+Usage usage_of_header(const HttpHeader *header, UsageLedger *ledger);
 /* The meta elements robots, tdm-reservation and content-usage of an HTML page, as its bytes stand
  * there: nothing is run, and comments count as text, so that a denial may be read that no browser
  * sees. Only the first USAGE_HTML_BYTES are looked at. */
 #define USAGE_HTML_BYTES 65536u
-Usage usage_of_html(const char *bytes, size_t length);
+Usage usage_of_html(const char *bytes, size_t length, UsageLedger *ledger);
 
 /* What is done about pages that deny a usage: politeness.usage = "train-ai no-store, tdm no-fetch".
  */

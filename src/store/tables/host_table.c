@@ -297,49 +297,52 @@ static Result host_table_take(HostTable *table, MDB_txn *txn, const MDB_val *key
                                                    : lmdb_result(rc, "read hosts");
 }
 
-static Result get_file(MDB_dbi files, MDB_txn *txn, uint32_t host, const char **body,
-                       size_t *length)
+Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, Buffer *text)
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    int rc = mdb_get(txn, files, &key, &value);
-    if (rc != MDB_SUCCESS) {
-        return lmdb_result(rc, "get file");
+    if (!table->has_usage_files) {
+        return RESULT_NOT_FOUND;
     }
-    *body = value.mv_data;
-    *length = value.mv_size;
-    return RESULT_OK;
+    int rc = mdb_get(txn, table->usage_files, &key, &value);
+    return rc == MDB_SUCCESS ? buffer_append(text, value.mv_data, value.mv_size)
+                             : lmdb_result(rc, "get file");
 }
 
-static Result put_file(MDB_dbi files, MDB_txn *txn, uint32_t host, const char *body, size_t length)
-{
-    static char nothing[1];
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
-    MDB_val value = {.mv_size = length, .mv_data = nothing};
-    if (length > 0) {
-        /* LMDB takes a pointer to non-const but only reads it. */
-        memcpy(&value.mv_data, &body, sizeof body);
-    }
-    return lmdb_result(mdb_put(txn, files, &key, &value, 0), "put file");
-}
-
-Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
-                                 size_t *length)
-{
-    return table->has_usage_files ? get_file(table->usage_files, txn, host, body, length)
-                                  : RESULT_NOT_FOUND;
-}
-
-/* Nothing is not kept. */
 Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
                                  size_t length)
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = length};
+    int rc = MDB_SUCCESS;
     if (length > 0) {
-        return put_file(table->usage_files, txn, host, body, length);
+        /* LMDB takes a pointer to non-const but only reads it. */
+        memcpy(&value.mv_data, &body, sizeof body);
+        rc = mdb_put(txn, table->usage_files, &key, &value, 0);
+    } else {
+        rc = mdb_del(txn, table->usage_files, &key, NULL);
     }
-    int rc = mdb_del(txn, table->usage_files, &key, NULL);
-    return lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "remove file");
+    return lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "put file");
+}
+
+Result host_table_get_rules(HostTable *table, MDB_txn *txn, uint32_t host, const char *agent,
+                            Robots **robots, uint64_t *hash)
+{
+    Buffer text = {.limit = ROBOTS_MAX_BYTES};
+    *robots = NULL;
+    Result rc = robots_table_get(table->robots, txn, host, &text);
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = robots_parse(buffer_string(&text), text.length, agent, robots);
+    }
+    if (hash != NULL) {
+        *hash = robots_content_hash(text.data, text.length);
+    }
+    buffer_reset(&text);
+    if (rc == RESULT_OK && host_table_get_usage_file(table, txn, host, &text) == RESULT_OK) {
+        (void)robots_add_tdm(*robots, buffer_string(&text), text.length);
+    }
+    buffer_destroy(&text);
+    return rc;
 }
 
 Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, Buffer *body)
