@@ -115,7 +115,7 @@ static void tell_record(uint64_t session)
     uint16_t agent = 0;
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
-    CU_ASSERT_EQUAL(member_record_write(&record, &bytes), RESULT_OK);
+    CU_ASSERT_EQUAL(member_record_write(&record, &(Buffer){.length = 0}, &bytes), RESULT_OK);
     TransportEvent *event = transport_event_new(TRANSPORT_VALUE, desk.seen.last_get, NULL, NULL,
                                                 bytes.data, bytes.length);
     event->revision = 3;

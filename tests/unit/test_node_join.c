@@ -116,7 +116,7 @@ static void answer_record(Joining *j, uint64_t token)
     MemberRecord record = {.life = 1, .incarnation = 1, .token = token, .machine = "other"};
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
-    CU_ASSERT_EQUAL(member_record_write(&record, &bytes), RESULT_OK);
+    CU_ASSERT_EQUAL(member_record_write(&record, &(Buffer){.length = 0}, &bytes), RESULT_OK);
     answer(j, bytes.data, bytes.length, 3);
     buffer_destroy(&bytes);
 }
@@ -223,7 +223,7 @@ static MemberNews hear(Members *members, const BucketSeen *seen, TransportEventK
     uint16_t agent = 0;
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
-    CU_ASSERT_EQUAL(member_record_write(record, &bytes), RESULT_OK);
+    CU_ASSERT_EQUAL(member_record_write(record, &(Buffer){.length = 0}, &bytes), RESULT_OK);
     TransportEvent *event =
         transport_event_new(kind, seen->last, NULL, NULL, bytes.data, bytes.length);
     event->revision = revision;

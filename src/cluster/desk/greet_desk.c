@@ -1,6 +1,5 @@
 #include "cluster/desk/greet_desk.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,15 +7,11 @@
 
 #define AGAIN_MS 2000 /* until one that has not answered is greeted again */
 #define SOON_MS  100  /* when its blocks come already */
-#define LEFT_BIT                                                                                   \
-    (UINT64_C(1) << 40) /* of looks at others' keys; greetings have the agent's number */
-
 void greet_desk_init(GreetDesk *desk, NodeLink *link, const Members *members,
                      const ClusterTable *table, const GreetSinks *sinks)
 {
     *desk = (GreetDesk){
         .link = link, .members = members, .table = table, .sinks = *sinks, .next = MONO_NEVER};
-    key_init(&desk->own, link, NODE_PART_GREET, "", INT64_MAX / 2000000);
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
 }
 
@@ -62,26 +57,12 @@ Result greet_desk_set(GreetDesk *desk, MonoTime now)
     return RESULT_OK;
 }
 
-static void greet_desk_key(uint16_t agent, char key[32])
-{
-    (void)snprintf(key, 32, HEARD_KEY "%u", (unsigned)agent);
-}
-
-static void greet_desk_look(const GreetDesk *desk, uint16_t agent)
-{
-    char key[32];
-    greet_desk_key(agent, key);
-    (void)node_link_get(desk->link, key, node_token(NODE_PART_GREET, LEFT_BIT | agent));
-}
-
 void greet_desk_up(GreetDesk *desk, MonoTime now)
 {
     for (uint32_t i = 0; i < desk->n; i++) {
         desk->peers[i].next = desk->peers[i].confirmed == 0 ? now : desk->peers[i].next;
     }
     desk->next = now;
-    greet_desk_key(desk->link->head.from, desk->own.name);
-    key_up(&desk->own, now);
 }
 
 /* ---- greeting ---- */
@@ -102,7 +83,6 @@ static void greet_desk_greet(GreetDesk *desk, uint16_t agent, MonoTime now)
 
 void greet_desk_work(GreetDesk *desk, MonoTime now)
 {
-    key_work(&desk->own, now);
     if (!desk->link->up || mono_before(now, desk->next)) {
         return;
     }
@@ -200,49 +180,27 @@ void greet_desk_retold(GreetDesk *desk, uint16_t agent)
 
 /* ---- agents that have stopped ---- */
 
-void greet_desk_stop(GreetDesk *desk, MonoTime now)
+Result greet_desk_stop(const GreetDesk *desk, Buffer *heard)
 {
-    buffer_reset(&desk->bytes);
-    WireWriter writer = wire_writer(&desk->bytes);
-    wire_put_64(&writer, desk->link->head.session);
-    wire_put_varint(&writer, desk->n);
+    buffer_reset(heard);
+    WireWriter writer = wire_writer(heard);
     for (uint32_t i = 0; i < desk->n; i++) {
         const GreetPeer *peer = &desk->peers[i];
         wire_put_varint(&writer, peer->waiting == 0 ? peer->mark.heard : UINT64_MAX);
     }
-    if (writer.rc == RESULT_OK) {
-        (void)key_put(&desk->own, &desk->bytes, now);
-    }
+    return writer.rc;
 }
 
-/* What an agent that has stopped has heard of us. */
-static bool greet_desk_read(const GreetDesk *desk, const TransportEvent *event, uint64_t *session,
-                            uint64_t *heard)
-{
-    WireReader reader = wire_reader(event->bytes, event->revision > 0 ? event->length : 0);
-    *session = wire_get_64(&reader);
-    uint64_t n = wire_get_varint(&reader);
-    *heard = 0;
-    for (uint64_t i = 0; !reader.bad && i < n; i++) {
-        uint64_t value = wire_get_varint(&reader);
-        *heard = i == desk->link->head.from ? value : *heard;
-    }
-    return wire_reader_ended(&reader);
-}
-
-static void greet_desk_take_key(GreetDesk *desk, uint16_t agent, const TransportEvent *event)
+void greet_desk_seen(GreetDesk *desk, uint16_t agent)
 {
     GreetPeer *peer = greet_desk_peer(desk, agent);
     const Member *member = agent < desk->members->n ? &desk->members->members[agent] : NULL;
-    uint64_t session = 0;
-    uint64_t heard = 0;
-    if (event->kind != TRANSPORT_VALUE || peer == NULL || member == NULL || peer->confirmed != 0 ||
-        !greet_desk_read(desk, event, &session, &heard) || !member->known ||
-        member->record.state != MEMBER_STOPPED || member->record.session != session) {
+    if (peer == NULL || member == NULL || peer->confirmed != 0 || !member->known ||
+        member->record.state != MEMBER_STOPPED) {
         return;
     }
-    if (heard <= peer->mark.taken) {
-        peer->confirmed = session;
+    if (member->record.heard <= peer->mark.taken) {
+        peer->confirmed = member->record.session;
     } else if (!peer->is_older) {
         peer->is_older = true;
         LOG_WARN("cluster", "this directory is older than what an agent that has stopped knows",
@@ -250,20 +208,14 @@ static void greet_desk_take_key(GreetDesk *desk, uint16_t agent, const Transport
     }
 }
 
-void greet_desk_take(GreetDesk *desk, const TransportEvent *event, MonoTime now)
+void greet_desk_take(GreetDesk *desk, const TransportEvent *event)
 {
-    uint64_t number = node_token_number(event->token);
-    uint16_t agent = (uint16_t)(number & UINT16_MAX);
+    uint16_t agent = (uint16_t)node_token_number(event->token);
     GreetPeer *peer = greet_desk_peer(desk, agent);
     WireReader reader;
     NodeHead head;
-    if (key_is_of(event)) {
-        (void)key_take(&desk->own, event, now);
-    } else if ((number & LEFT_BIT) != 0) {
-        greet_desk_take_key(desk, agent, event);
-    } else if (event->kind == TRANSPORT_NOBODY && peer != NULL && peer->confirmed == 0) {
+    if (event->kind == TRANSPORT_NOBODY && peer != NULL && peer->confirmed == 0) {
         members_look_at(desk->members, agent);
-        greet_desk_look(desk, agent);
     } else if (event->kind == TRANSPORT_ANSWER && peer != NULL &&
                node_link_open(desk->link, event, &reader, &head) && head.from == agent &&
                head.session > peer->confirmed) {

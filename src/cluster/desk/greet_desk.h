@@ -4,7 +4,7 @@
  *        no fewer than the other has heard of       --> greeted
  *        fewer: an older copy of its directory runs --> `retell`: its URLs are put into the outbox
  *                                                       again, all of them; then greeted
- *        nobody is there, and it has stopped well   --> the key "heard.N", which it has left
+ *        nobody is there, and it has stopped well   --> its record says what it had heard
  *
  * What: rows of the outbox are deleted for the word of their receiver that it has committed them
  * (link/kept.h). A backup that takes the place of the receiver's directory makes that word
@@ -20,12 +20,9 @@
 #ifndef CLUSTER_DESK_GREET_DESK_H
 #define CLUSTER_DESK_GREET_DESK_H
 
-#include "cluster/desk/key.h"
 #include "cluster/desk/members.h"
 #include "cluster/link/kept.h"
 #include "cluster/message/node_link.h"
-
-#define HEARD_KEY "heard." /* and the number */
 
 typedef struct GreetSinks {
     void *context;
@@ -55,7 +52,6 @@ typedef struct GreetDesk {
     GreetPeer *peers; /* by number; owned */
     uint32_t n;
     MonoTime next;
-    Key own; /* what we leave */
     Buffer bytes;
 } GreetDesk;
 
@@ -66,8 +62,9 @@ void greet_desk_destroy(GreetDesk *desk);
 Result greet_desk_set(GreetDesk *desk, MonoTime now);
 /* The connection is there again: who has not greeted yet is asked at once. */
 void greet_desk_up(GreetDesk *desk, MonoTime now);
-/* Leaves in the key what was heard of the others, for those that start while we are away. */
-void greet_desk_stop(GreetDesk *desk, MonoTime now);
+/* What was heard of the others, as in member_record_write, for those that start while we are away.
+ */
+Result greet_desk_stop(const GreetDesk *desk, Buffer *heard);
 
 /* Another process runs as the agent. */
 void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now);
@@ -75,8 +72,10 @@ void greet_desk_present(GreetDesk *desk, uint16_t agent, MonoTime now);
 void greet_desk_asked(GreetDesk *desk, WireReader *question, const NodeHead *head,
                       const char *reply_to, MonoTime now);
 void greet_desk_retold(GreetDesk *desk, uint16_t agent);
-/* What came of a greeting, or of a look at a key. */
-void greet_desk_take(GreetDesk *desk, const TransportEvent *event, MonoTime now);
+/* What came of a greeting. */
+void greet_desk_take(GreetDesk *desk, const TransportEvent *event);
+/* The record of an agent was looked at. */
+void greet_desk_seen(GreetDesk *desk, uint16_t agent);
 void greet_desk_work(GreetDesk *desk, MonoTime now);
 MonoTime greet_desk_next(const GreetDesk *desk);
 

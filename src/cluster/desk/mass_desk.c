@@ -11,7 +11,6 @@ void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *optio
 {
     *desk = (MassDesk){.link = link, .options = *options};
     buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
-    buffer_init(&desk->chunk, BUFFER_NO_LIMIT);
 }
 
 static void end_copy(MassDesk *desk)
@@ -28,17 +27,15 @@ void mass_desk_destroy(MassDesk *desk)
     end_copy(desk);
     free(desk->have);
     buffer_destroy(&desk->bytes);
-    buffer_destroy(&desk->chunk);
 }
 
-static uint64_t round_on_disk(MassDesk *desk, uint16_t agent)
+static uint64_t round_on_disk(const MassDesk *desk, uint16_t agent)
 {
-    MassHead head = {.round = 0};
-    Result rc = mass_file_path(&desk->bytes, desk->options.directory, true, agent);
-    if (rc == RESULT_OK) {
-        rc = mass_file_head(buffer_string(&desk->bytes), &head);
-    }
-    return rc == RESULT_OK ? head.round : 0;
+    MassFile file;
+    (void)mass_file_open(&file, desk->options.directory, true, agent);
+    uint64_t round = file.head.round;
+    mass_file_close(&file);
+    return round;
 }
 
 Result mass_desk_set_agents(MassDesk *desk, uint32_t agents)
@@ -62,29 +59,22 @@ Result mass_desk_set_agents(MassDesk *desk, uint32_t agents)
 
 void mass_desk_asked(MassDesk *desk, WireReader *question, uint16_t from, const char *reply_to)
 {
-    MassHead head = {.round = 0};
+    MassFile file;
     uint64_t have = wire_get_64(question);
     uint64_t offset = wire_get_64(question);
     if (!wire_reader_ended(question) || desk->options.directory == NULL) {
         return;
     }
-    buffer_reset(&desk->chunk);
-    Result rc = mass_file_path(&desk->bytes, desk->options.directory, false, from);
-    if (rc == RESULT_OK) {
-        rc = mass_file_chunk(buffer_string(&desk->bytes), offset, MASS_CHUNK_BYTES, &head,
-                             &desk->chunk);
-    }
-    if (rc != RESULT_OK) {
-        head = (MassHead){.round = 0};
-    }
-    if (head.round == 0 || head.round == have) {
-        buffer_reset(&desk->chunk);
-    }
+    (void)mass_file_open(&file, desk->options.directory, false, from);
+    uint64_t end = file.head.round == have ? 0 : file.head.records * MASS_RECORD_BYTES;
+    uint64_t left = offset < end && offset % MASS_RECORD_BYTES == 0 ? end - offset : 0;
     WireWriter writer = node_link_begin(desk->link, &desk->bytes);
-    mass_head_put(&writer, &head);
+    mass_head_put(&writer, &file.head);
     wire_put_64(&writer, offset);
-    wire_put_string(&writer, desk->chunk.data, desk->chunk.length);
+    wire_put_string(&writer, left == 0 ? "" : file.records + offset,
+                    left < MASS_CHUNK_BYTES ? left : MASS_CHUNK_BYTES);
     node_link_answer(desk->link, &writer, reply_to);
+    mass_file_close(&file);
 }
 
 /* ---- our questions ---- */
@@ -129,16 +119,14 @@ static bool begin_copy(MassDesk *desk, const MassHead *head, MonoTime now)
     desk->copying = true;
     desk->head = *head;
     desk->source = desk->peer;
-    if (mass_writer_init(&desk->writer, desk->options.directory, true, desk->peer) != RESULT_OK) {
-        mass_desk_refuse(desk, "the file cannot be written", now);
-        return false;
-    }
+    mass_writer_init(&desk->writer, desk->options.directory, true, desk->peer);
     return true;
 }
 
 static void finish_copy(MassDesk *desk, MonoTime now)
 {
-    Result rc = mass_writer_finish_copy(&desk->writer, &desk->head);
+    Result rc = desk->writer.crc != desk->head.crc ? RESULT_DAMAGED
+                                                   : mass_writer_finish(&desk->writer, &desk->head);
     if (rc != RESULT_OK) {
         mass_desk_refuse(desk, result_name(rc), now);
         return;
@@ -171,7 +159,7 @@ static void take_chunk(MassDesk *desk, const MassHead *head, uint64_t offset, co
         mass_desk_refuse(desk, "not what was asked for", now);
         return;
     }
-    if (mass_writer_add_bytes(&desk->writer, bytes, length) != RESULT_OK) {
+    if (mass_writer_copy(&desk->writer, bytes, length) != RESULT_OK) {
         mass_desk_refuse(desk, "the file cannot be written", now);
         return;
     }

@@ -18,7 +18,7 @@
 #include "cluster/message/node_link.h"
 
 #define MASS_ASK_MS      1000
-#define MASS_CHUNK_BYTES ((size_t)64 << 10)
+#define MASS_CHUNK_BYTES ((size_t)4096 * MASS_RECORD_BYTES)
 
 typedef struct MassDeskOptions {
     const char *directory; /* of the crawl; borrowed. NULL: no scores are exchanged */
@@ -44,7 +44,6 @@ typedef struct MassDesk {
     uint64_t taken;   /* files */
     uint64_t refused; /* files and messages */
     Buffer bytes;
-    Buffer chunk;
 } MassDesk;
 
 void mass_desk_init(MassDesk *desk, NodeLink *link, const MassDeskOptions *options);

@@ -10,12 +10,14 @@ void members_init(Members *members, NodeLink *link)
 {
     *members = (Members){.link = link};
     key_init(&members->own, link, NODE_PART_MEMBERS, "", LOOK_MS);
+    buffer_init(&members->heard, BUFFER_NO_LIMIT);
     buffer_init(&members->bytes, BUFFER_NO_LIMIT);
 }
 
 void members_destroy(Members *members)
 {
     free(members->members);
+    buffer_destroy(&members->heard);
     buffer_destroy(&members->bytes);
 }
 
@@ -73,7 +75,7 @@ void members_changed(Members *members, const char *key, MonoTime now)
 void members_put_self(Members *members, MonoTime now)
 {
     buffer_reset(&members->bytes);
-    if (member_record_write(&members->self, &members->bytes) == RESULT_OK) {
+    if (member_record_write(&members->self, &members->heard, &members->bytes) == RESULT_OK) {
         (void)key_put(&members->own, &members->bytes, now);
     }
 }
@@ -97,7 +99,8 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
     uint64_t number = node_token_number(event->token);
     MemberRecord record;
     bool good = event->kind == TRANSPORT_VALUE && event->revision > 0 &&
-                member_record_read(&record, event->bytes, event->length) == RESULT_OK;
+                member_record_read(&record, members->link->head.from, event->bytes,
+                                   event->length) == RESULT_OK;
     if (key_is_of(event)) {
         KeyNews news = key_take(&members->own, event, now);
         bool told = news == KEY_STORED && members->self.state == MEMBER_STOPPED;

@@ -26,6 +26,7 @@ typedef struct Members {
     Member *members;   /* by number; owned */
     uint32_t n;
     Key own;
+    Buffer heard; /* of the others, in all, when this one stops: as in member_record_write */
     Buffer bytes;
 } Members;
 

@@ -200,20 +200,19 @@ static Result place_some(Mass *mass, const MassFile *file, uint64_t first, uint6
     return RESULT_OK;
 }
 
-static Result mass_open_file(Mass *mass, MassPeer *peer, MassFile *file)
+static void mass_open_file(Mass *mass, MassPeer *peer, MassFile *file)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = mass_file_path(&path, mass->directory, true, peer->agent);
-    rc = rc == RESULT_OK ? mass_file_open(file, buffer_string(&path)) : rc;
-    if (rc == RESULT_DAMAGED) {
-        LOG_WARN("cluster", "a file of scores is damaged; it is not used", "file=%s",
-                 buffer_string(&path));
+    Result rc = mass_file_open(file, mass->directory, true, peer->agent);
+    if (rc == RESULT_OK && !mass_file_is_whole(file)) {
+        rc = RESULT_DAMAGED;
+        mass_file_close(file);
     }
-    buffer_destroy(&path);
+    if (rc == RESULT_DAMAGED) {
+        LOG_WARN("cluster", "a file of scores is damaged; it is not used",
+                 "file=%s/" MASS_DIRECTORY "/from-%u", mass->directory, (unsigned)peer->agent);
+    }
     peer->heard = rc == RESULT_OK;
     peer->head = file->head;
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
 static Result mass_place(Mass *mass, MassPeer *peer, const MassFile *file, float *weights,
@@ -255,7 +254,7 @@ static Result mass_place_all(Mass *mass, float *weights, const atomic_bool *stop
     MassFile *files = calloc(mass->n_peers + 1, sizeof *files);
     Result rc = files == NULL ? RESULT_MEMORY : RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < mass->n_peers; i++) {
-        rc = mass_open_file(mass, &mass->peers[i], &files[i]);
+        mass_open_file(mass, &mass->peers[i], &files[i]);
     }
     mass->growth = growth(mass);
     mass->inflow = 0.0;
@@ -388,15 +387,14 @@ static Result write_files(Mass *mass, Publication *publication, const atomic_boo
                      .jump = mass->jump,
                      .inflow = mass->inflow,
                      .outflow = mass->outflow};
-    Result rc = RESULT_OK;
-    for (uint32_t i = 0; rc == RESULT_OK && i < publication->n; i++) {
-        rc = mass_writer_init(&publication->writers[i], mass->directory, false, (uint16_t)i);
+    for (uint32_t i = 0; i < publication->n; i++) {
+        mass_writer_init(&publication->writers[i], mass->directory, false, (uint16_t)i);
     }
-    rc = rc == RESULT_OK ? mass_walk(mass, stop, write_page, publication) : rc;
+    Result rc = mass_walk(mass, stop, write_page, publication);
     for (uint32_t i = 0; rc == RESULT_OK && i < publication->n; i++) {
-        if (i != mass->self) {
-            rc = mass_writer_finish(&publication->writers[i], &head);
-        }
+        head.records = publication->writers[i].records;
+        head.crc = publication->writers[i].crc;
+        rc = i == mass->self ? RESULT_OK : mass_writer_finish(&publication->writers[i], &head);
     }
     for (uint32_t i = 0; i < publication->n; i++) {
         mass_writer_destroy(&publication->writers[i]);

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <libdeflate.h>
+
+#include "base/memory/file.h"
 
 #define MAGIC       0x4d434752u /* "RGCM" */
 #define FLUSH_BYTES ((size_t)16 << 10)
@@ -60,89 +60,65 @@ void mass_record_read(const char bytes[MASS_RECORD_BYTES], MassRecord *record)
     wire_get(&reader, &mass_record, record);
 }
 
-Result mass_file_path(Buffer *path, const char *directory, bool incoming, uint16_t agent)
+/* Of a file, or of one that is not whole yet: with ".part". */
+static const char *mass_file_path(Path *path, const char *directory, bool incoming, uint16_t agent,
+                                  const char *end)
 {
-    buffer_reset(path);
-    return buffer_printf(path, "%s/" MASS_DIRECTORY "/%s-%u", directory, incoming ? "from" : "to",
-                         (unsigned)agent);
+    return file_path(path, "%s/" MASS_DIRECTORY "/%s-%u%s", directory, incoming ? "from" : "to",
+                     (unsigned)agent, end);
+}
+
+static const char *mass_writer_path(const MassWriter *writer, const char *end, Path *path)
+{
+    return mass_file_path(path, writer->directory, writer->incoming, writer->agent, end);
 }
 
 /* ---- writing ---- */
 
-Result mass_writer_init(MassWriter *writer, const char *directory, bool incoming, uint16_t agent)
+void mass_writer_init(MassWriter *writer, const char *directory, bool incoming, uint16_t agent)
 {
-    *writer = (MassWriter){.records = 0};
-    buffer_init(&writer->path, BUFFER_NO_LIMIT);
-    buffer_init(&writer->part, BUFFER_NO_LIMIT);
+    Path folder;
+    *writer = (MassWriter){.directory = directory, .incoming = incoming, .agent = agent};
     buffer_init(&writer->bytes, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&writer->part, "%s/" MASS_DIRECTORY, directory);
-    if (rc == RESULT_OK && mkdir(buffer_string(&writer->part), 0777) != 0 && errno != EEXIST) {
-        rc = result_of_errno(errno);
-    }
-    if (rc == RESULT_OK) {
-        rc = mass_file_path(&writer->path, directory, incoming, agent);
-    }
-    buffer_reset(&writer->part);
-    return rc == RESULT_OK ? buffer_printf(&writer->part, "%s.part", buffer_string(&writer->path))
-                           : rc;
+    (void)mkdir(file_path(&folder, "%s/" MASS_DIRECTORY, directory), 0777); /* or it is there */
 }
 
 void mass_writer_destroy(MassWriter *writer)
 {
+    Path path;
     if (writer->begun) {
-        (void)unlink(buffer_string(&writer->part));
+        (void)unlink(mass_writer_path(writer, ".part", &path));
     }
-    buffer_destroy(&writer->path);
-    buffer_destroy(&writer->part);
     buffer_destroy(&writer->bytes);
 }
 
-static Result mass_file_write_all(int fd, const char *bytes, size_t length, off_t at)
-{
-    while (length > 0) {
-        ssize_t n = pwrite(fd, bytes, length, at);
-        if (n < 0 && errno != EINTR) {
-            return result_of_errno(errno);
-        }
-        size_t done = n > 0 ? (size_t)n : 0;
-        bytes += done;
-        length -= done;
-        at += (off_t)done;
-    }
-    return RESULT_OK;
-}
-
 /* The file is open for one write only: there may be as many writers as agents. */
-static Result mass_file_write_at(MassWriter *writer, const Buffer *bytes, uint64_t at)
+static Result mass_writer_flush(MassWriter *writer)
 {
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (writer->begun ? 0 : O_TRUNC);
-    int fd = open(buffer_string(&writer->part), flags, 0666);
-    if (fd < 0) {
+    Path path;
+    Buffer *bytes = &writer->bytes;
+    FILE *file = fopen(mass_writer_path(writer, ".part", &path), writer->begun ? "abe" : "wbe");
+    if (file == NULL) {
         return result_of_errno(errno);
     }
     writer->begun = true;
-    Result rc = mass_file_write_all(fd, bytes->data, bytes->length, (off_t)at);
-    (void)close(fd);
-    return rc;
+    bool written = fwrite(bytes->data, 1, bytes->length, file) == bytes->length;
+    written = fclose(file) == 0 && written;
+    buffer_reset(bytes);
+    return written ? RESULT_OK : result_of_errno(errno);
 }
 
-static Result mass_file_flush(MassWriter *writer)
+/* Records stand behind byte `before`. */
+static Result mass_writer_count(MassWriter *writer, size_t before, Result rc)
 {
-    uint64_t length = writer->bytes.length;
-    uint64_t end = MASS_HEAD_BYTES + writer->records * MASS_RECORD_BYTES;
-    Result rc = mass_file_write_at(writer, &writer->bytes, end - length);
-    writer->crc = libdeflate_crc32(writer->crc, writer->bytes.data, writer->bytes.length);
-    buffer_reset(&writer->bytes);
-    return rc;
-}
-
-Result mass_writer_add_bytes(MassWriter *writer, const void *bytes, size_t length)
-{
-    Result rc = buffer_append(&writer->bytes, bytes, length);
-    if (rc == RESULT_OK) {
-        writer->records += length / MASS_RECORD_BYTES;
+    size_t length = writer->bytes.length - before;
+    if (rc != RESULT_OK) {
+        writer->bytes.length = before;
+        return rc;
     }
-    return rc == RESULT_OK && writer->bytes.length >= FLUSH_BYTES ? mass_file_flush(writer) : rc;
+    writer->records += length / MASS_RECORD_BYTES;
+    writer->crc = libdeflate_crc32(writer->crc, writer->bytes.data + before, length);
+    return writer->bytes.length >= FLUSH_BYTES ? mass_writer_flush(writer) : RESULT_OK;
 }
 
 Result mass_writer_add(MassWriter *writer, const MassRecord *record)
@@ -150,127 +126,57 @@ Result mass_writer_add(MassWriter *writer, const MassRecord *record)
     size_t before = writer->bytes.length;
     WireWriter wire = wire_writer(&writer->bytes);
     wire_put(&wire, &mass_record, record);
-    if (wire.rc != RESULT_OK) {
-        writer->bytes.length = before;
-        return wire.rc;
-    }
-    writer->records++;
-    return writer->bytes.length >= FLUSH_BYTES ? mass_file_flush(writer) : RESULT_OK;
+    return mass_writer_count(writer, before, wire.rc);
+}
+
+Result mass_writer_copy(MassWriter *writer, const void *records, size_t length)
+{
+    size_t before = writer->bytes.length;
+    return mass_writer_count(writer, before, buffer_append(&writer->bytes, records, length));
 }
 
 Result mass_writer_finish(MassWriter *writer, const MassHead *head)
 {
-    MassHead whole = *head;
-    Result rc = mass_file_flush(writer);
-    whole.records = writer->records;
-    whole.crc = writer->crc;
-    if (rc == RESULT_OK) {
-        WireWriter wire = wire_writer(&writer->bytes);
-        mass_head_put(&wire, &whole);
-        rc = wire.rc == RESULT_OK ? mass_file_write_at(writer, &writer->bytes, 0) : wire.rc;
-    }
-    if (rc == RESULT_OK &&
-        rename(buffer_string(&writer->part), buffer_string(&writer->path)) != 0) {
+    Path part, path;
+    WireWriter wire = wire_writer(&writer->bytes);
+    mass_head_put(&wire, head);
+    Result rc = wire.rc == RESULT_OK ? mass_writer_flush(writer) : wire.rc;
+    if (rc == RESULT_OK && rename(mass_writer_path(writer, ".part", &part),
+                                  mass_writer_path(writer, "", &path)) != 0) {
         rc = result_of_errno(errno);
     }
     writer->begun = rc != RESULT_OK;
     return rc;
 }
 
-Result mass_writer_finish_copy(MassWriter *writer, const MassHead *head)
-{
-    Result rc = mass_file_flush(writer);
-    if (rc == RESULT_OK && (writer->records != head->records || writer->crc != head->crc)) {
-        rc = RESULT_DAMAGED;
-    }
-    return rc == RESULT_OK ? mass_writer_finish(writer, head) : rc;
-}
-
 /* ---- reading ---- */
 
-static Result mass_file_read_head(int fd, MassHead *head)
+Result mass_file_open(MassFile *file, const char *directory, bool incoming, uint16_t agent)
 {
-    char bytes[MASS_HEAD_BYTES];
-    if (pread(fd, bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        return RESULT_DAMAGED;
-    }
-    WireReader reader = wire_reader(bytes, sizeof bytes);
-    return mass_head_get(&reader, head) ? RESULT_OK : RESULT_DAMAGED;
-}
-
-Result mass_file_head(const char *path, MassHead *head)
-{
-    Buffer none;
-    buffer_init(&none, BUFFER_NO_LIMIT);
-    Result rc = mass_file_chunk(path, 0, 0, head, &none);
-    buffer_destroy(&none);
-    return rc;
-}
-
-Result mass_file_chunk(const char *path, uint64_t offset, size_t most, MassHead *head,
-                       Buffer *bytes)
-{
-    buffer_reset(bytes);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    Result rc = mass_file_read_head(fd, head);
-    uint64_t end = rc == RESULT_OK ? head->records * MASS_RECORD_BYTES : 0;
-    if (rc == RESULT_OK && offset < end && offset % MASS_RECORD_BYTES == 0) {
-        uint64_t left = end - offset;
-        size_t n = left < most ? (size_t)left : most - most % MASS_RECORD_BYTES;
-        rc = buffer_reserve(bytes, n + 1);
-        if (rc == RESULT_OK) {
-            ssize_t got = pread(fd, bytes->data, n, (off_t)(MASS_HEAD_BYTES + offset));
-            bytes->length = got > 0 ? (size_t)got : 0;
-            rc = bytes->length == n ? RESULT_OK : RESULT_DAMAGED;
-        }
-    }
-    (void)close(fd);
-    return rc;
-}
-
-static Result map_whole(MassFile *file, int fd)
-{
-    struct stat about;
-    if (fstat(fd, &about) != 0) {
-        return result_of_errno(errno);
-    }
-    file->length = (size_t)about.st_size;
-    if (file->length != MASS_HEAD_BYTES + file->head.records * MASS_RECORD_BYTES) {
-        return RESULT_DAMAGED;
-    }
-    file->map = mmap(NULL, file->length, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (file->map == MAP_FAILED) {
-        file->map = NULL;
-        return result_of_errno(errno);
-    }
-    file->records = (const char *)file->map + MASS_HEAD_BYTES;
-    uint32_t crc = libdeflate_crc32(0, file->records, file->length - MASS_HEAD_BYTES);
-    return crc == file->head.crc ? RESULT_OK : RESULT_DAMAGED;
-}
-
-Result mass_file_open(MassFile *file, const char *path)
-{
-    *file = (MassFile){.map = NULL};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    Result rc = mass_file_read_head(fd, &file->head);
-    rc = rc == RESULT_OK ? map_whole(file, fd) : rc;
-    (void)close(fd);
+    Path path;
+    *file = (MassFile){.length = 0};
+    Result rc = file_map(AT_FDCWD, mass_file_path(&path, directory, incoming, agent, ""),
+                         &file->records, &file->length);
     if (rc != RESULT_OK) {
-        mass_file_close(file);
+        return rc;
     }
-    return rc;
+    uint64_t bytes = file->length < MASS_HEAD_BYTES ? 0 : file->length - MASS_HEAD_BYTES;
+    WireReader reader = wire_reader(file->records + bytes, file->length - bytes);
+    if (!mass_head_get(&reader, &file->head) || !wire_reader_ended(&reader) ||
+        bytes != file->head.records * MASS_RECORD_BYTES) {
+        mass_file_close(file);
+        return RESULT_DAMAGED;
+    }
+    return RESULT_OK;
+}
+
+bool mass_file_is_whole(const MassFile *file)
+{
+    return libdeflate_crc32(0, file->records, file->length - MASS_HEAD_BYTES) == file->head.crc;
 }
 
 void mass_file_close(MassFile *file)
 {
-    if (file->map != NULL) {
-        (void)munmap(file->map, file->length);
-        file->map = NULL;
-    }
+    file_unmap(file->records, file->length);
+    *file = (MassFile){.length = 0};
 }

@@ -3,11 +3,11 @@
  *   computation --MassWriter--> to-N --chunks, by request--> MassWriter --> from-M --> computation
  *      of M                                                                               of N
  *
- * What: a head, and a record for each page of the other agent that pages here link to: the page's
- * hash and fingerprint (the same in all databases of a cluster, page_db_share_seed) and what flows
- * there. A file is made under another name and put in place when it is whole; it takes the place of
- * the one before, so to take a file twice, or to miss some, does no harm. Nothing is synced: a file
- * that a power cut has damaged fails its checksum and is as none.
+ * What: a record for each page of the other agent that pages here link to: the page's hash and
+ * fingerprint (the same in all databases of a cluster, page_db_share_seed) and what flows there;
+ * and the head, which is behind them. A file is made under another name and put in place when it is
+ * whole; it takes the place of the one before, so to take a file twice, or to miss some, does no
+ * harm. Nothing is synced: a file that a power cut has damaged fails its checksum and is as none.
  *
  * Owns: a writer its buffer; a MassFile its mapping.
  * Threads: any; an object belongs to one.
@@ -48,48 +48,40 @@ void mass_head_put(WireWriter *writer, const MassHead *head);
 bool mass_head_get(WireReader *reader, MassHead *head);
 void mass_record_read(const char bytes[MASS_RECORD_BYTES], MassRecord *record);
 
-/* DIR/mass/from-N (incoming) or DIR/mass/to-N. RESULT_LIMIT, RESULT_MEMORY. */
-Result mass_file_path(Buffer *path, const char *directory, bool incoming, uint16_t agent);
-
 /* ---- writing ---- */
 
 typedef struct MassWriter {
-    Buffer path;
-    Buffer part; /* name until it is whole */
+    const char *directory; /* of the crawl; borrowed */
+    bool incoming;         /* DIR/mass/from-N; else DIR/mass/to-N */
+    uint16_t agent;
     Buffer bytes;
     uint64_t records;
     uint32_t crc;
-    bool begun; /* the file is there */
+    bool begun; /* the file is there, under another name */
 } MassWriter;
 
 /* Makes DIR/mass when it is missing. */
-Result mass_writer_init(MassWriter *writer, const char *directory, bool incoming, uint16_t agent);
+void mass_writer_init(MassWriter *writer, const char *directory, bool incoming, uint16_t agent);
 /* What was not finished is removed. */
 void mass_writer_destroy(MassWriter *writer);
 Result mass_writer_add(MassWriter *writer, const MassRecord *record);
-/* Whole records, as they stand in a file. */
-Result mass_writer_add_bytes(MassWriter *writer, const void *bytes, size_t length);
-/* Puts the file in place; records and crc of the head are filled in. */
+/* Whole records, as they stand in another file. */
+Result mass_writer_copy(MassWriter *writer, const void *records, size_t length);
+/* Puts the file in place; the head has the writer's records and crc. */
 Result mass_writer_finish(MassWriter *writer, const MassHead *head);
-/* The same for a copy: RESULT_DAMAGED when it does not have the head's records. */
-Result mass_writer_finish_copy(MassWriter *writer, const MassHead *head);
 
 /* ---- reading ---- */
-
-Result mass_file_head(const char *path, MassHead *head);
-/* The head, and at most `most` bytes of whole records from byte `offset` on; *bytes is replaced. */
-Result mass_file_chunk(const char *path, uint64_t offset, size_t most, MassHead *head,
-                       Buffer *bytes);
 
 typedef struct MassFile {
     MassHead head;
     const char *records;
-    void *map;
-    size_t length;
+    uint64_t length; /* of the file */
 } MassFile;
 
-/* Checked. */
-Result mass_file_open(MassFile *file, const char *path);
-void mass_file_close(MassFile *file);
+/* RESULT_DAMAGED: head and length do not agree. */
+Result mass_file_open(MassFile *file, const char *directory, bool incoming, uint16_t agent);
+/* Whether the records are those that were written. */
+bool mass_file_is_whole(const MassFile *file);
+void mass_file_close(MassFile *file); /* of one that could not be opened, too */
 
 #endif

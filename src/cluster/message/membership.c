@@ -93,45 +93,49 @@ static const WireField member_fields[] = {WIRE_FIELD(MemberRecord, life, 2, ANY_
                                           WIRE_FIELD(MemberRecord, version, WIRE_TEXT, 0)};
 static const WireRecord member_record = WIRE_RECORD(MemberRecord, member_fields);
 
-static Result membership_write(const WireRecord *record, const void *value, Buffer *out)
+Result member_identity_write(const NodeIdentity *identity, Buffer *out)
 {
     size_t start = out->length;
     WireWriter writer = wire_writer(out);
     wire_put_8(&writer, FORMAT);
-    wire_put(&writer, record, value);
+    wire_put(&writer, &identity_record, identity);
     return wire_seal(&writer, start);
 }
 
-static Result membership_read(const WireRecord *record, void *value, const void *bytes,
-                              size_t length)
+Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t length)
+{
+    WireReader reader;
+    *identity = (NodeIdentity){.known = true};
+    if (!wire_open(&reader, bytes, length) || wire_get_8(&reader) != FORMAT) {
+        return RESULT_DAMAGED;
+    }
+    wire_get(&reader, &identity_record, identity);
+    return wire_reader_ended(&reader) ? RESULT_OK : RESULT_DAMAGED;
+}
+
+Result member_record_write(const MemberRecord *record, const Buffer *heard, Buffer *out)
+{
+    size_t start = out->length;
+    WireWriter writer = wire_writer(out);
+    wire_put_8(&writer, FORMAT);
+    wire_put(&writer, &member_record, record);
+    wire_put_bytes(&writer, heard->data, heard->length);
+    return wire_seal(&writer, start);
+}
+
+Result member_record_read(MemberRecord *record, uint16_t self, const void *bytes, size_t length)
 {
     WireReader reader;
     if (!wire_open(&reader, bytes, length) || wire_get_8(&reader) != FORMAT) {
         return RESULT_DAMAGED;
     }
-    wire_get(&reader, record, value);
-    return wire_reader_ended(&reader) ? RESULT_OK : RESULT_DAMAGED;
-}
-
-Result member_identity_write(const NodeIdentity *identity, Buffer *out)
-{
-    return membership_write(&identity_record, identity, out);
-}
-
-Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t length)
-{
-    *identity = (NodeIdentity){.known = true};
-    return membership_read(&identity_record, identity, bytes, length);
-}
-
-Result member_record_write(const MemberRecord *record, Buffer *out)
-{
-    return membership_write(&member_record, record, out);
-}
-
-Result member_record_read(MemberRecord *record, const void *bytes, size_t length)
-{
-    return membership_read(&member_record, record, bytes, length);
+    wire_get(&reader, &member_record, record);
+    record->heard = 0;
+    for (uint32_t i = 0; !reader.bad && wire_left(&reader) > 0; i++) {
+        uint64_t heard = wire_get_varint(&reader);
+        record->heard = i == self ? heard : record->heard;
+    }
+    return reader.bad ? RESULT_DAMAGED : RESULT_OK;
 }
 
 bool member_is_token_of(const NodeIdentity *identity, uint64_t token)

@@ -50,6 +50,7 @@ typedef struct MemberRecord {
     uint64_t session;
     uint64_t dead_below; /* sessions below have ended for certain */
     MemberState state;
+    uint64_t heard; /* of one that has stopped: messages of the reader that it had committed */
     char machine[MEMBER_TEXT_BYTES]; /* and the directory there: where a lock proves things */
     char name[MEMBER_TEXT_BYTES];    /* for people: host name and directory */
     char version[MEMBER_TEXT_BYTES]; /* of the program */
@@ -58,9 +59,10 @@ typedef struct MemberRecord {
 Result member_identity_write(const NodeIdentity *identity, Buffer *out);
 /* RESULT_DAMAGED. */
 Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t length);
-Result member_record_write(const MemberRecord *record, Buffer *out);
-/* RESULT_DAMAGED. */
-Result member_record_read(MemberRecord *record, const void *bytes, size_t length);
+/* heard: a varint for each agent; empty: the process has not stopped. */
+Result member_record_write(const MemberRecord *record, const Buffer *heard, Buffer *out);
+/* self: the reader, or CLUSTER_NOBODY. RESULT_DAMAGED. */
+Result member_record_read(MemberRecord *record, uint16_t self, const void *bytes, size_t length);
 
 typedef enum MemberClaim {
     MEMBER_MAY,      /* put a new record */

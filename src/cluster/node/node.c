@@ -318,7 +318,7 @@ static void node_take_table(Node *node, const TransportEvent *event, MonoTime no
 
 static void take_member(Node *node, const TransportEvent *event, MonoTime now)
 {
-    uint16_t agent = 0;
+    uint16_t agent = CLUSTER_NOBODY;
     switch (members_take(&node->desks.members, event, now, &agent)) {
     case MEMBER_NOTHING:
         break;
@@ -334,6 +334,7 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
         node->state = NODE_LEFT;
         break;
     }
+    greet_desk_seen(&node->desks.greet, agent);
 }
 
 static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
@@ -384,7 +385,7 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
         errand_desk_take(&node->desks.errands, event, now);
         break;
     case NODE_PART_GREET:
-        greet_desk_take(&node->desks.greet, event, now);
+        greet_desk_take(&node->desks.greet, event);
         break;
     case NODE_PART_PULSE:
         if (pulse_desk_take(&node->desks.pulse, event, now)) {

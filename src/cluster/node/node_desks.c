@@ -68,7 +68,9 @@ void node_desks_down(NodeDesks *desks)
 void node_desks_stop(NodeDesks *desks, MonoTime now)
 {
     MemberRecord *self = &desks->members.self;
-    greet_desk_stop(&desks->greet, now);
+    if (greet_desk_stop(&desks->greet, &desks->members.heard) != RESULT_OK) {
+        return; /* as if it had been killed */
+    }
     self->state = MEMBER_STOPPED;
     self->dead_below = desks->link->head.session + 1;
     members_put_self(&desks->members, now);

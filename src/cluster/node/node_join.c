@@ -114,7 +114,7 @@ static void node_join_put_record(NodeJoin *join)
     char key[32];
     member_key(join->identity.self, key);
     buffer_reset(&join->bytes);
-    if (member_record_write(&join->record, &join->bytes) == RESULT_OK) {
+    if (member_record_write(&join->record, &(Buffer){.length = 0}, &join->bytes) == RESULT_OK) {
         (void)node_link_put(join->link, key, &join->bytes, join->record_revision, next_token(join));
     }
 }
@@ -497,8 +497,8 @@ static void node_join_take_former(NodeJoin *join, const TransportEvent *event, M
 static void node_join_take_record(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
     MemberRecord record;
-    bool good = event->revision > 0 &&
-                member_record_read(&record, event->bytes, event->length) == RESULT_OK;
+    bool good = event->revision > 0 && member_record_read(&record, join->identity.self,
+                                                          event->bytes, event->length) == RESULT_OK;
     node_join_judge(join, good ? &record : NULL, now);
 }
 

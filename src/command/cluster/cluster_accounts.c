@@ -128,9 +128,8 @@ static Result cluster_accounts_add_agent(const char *crawl, uint32_t agent, Buff
     Result rc = buffer_printf(conf,
                               "        publish: [ \"ragno.%s.*.*\", "
                               "\"$JS.API.STREAM.MSG.GET.KV_ragno_%s\", "
-                              "\"$JS.API.STREAM.CREATE.KV_ragno_%s\", \"$KV.ragno_%s.agent.%u\", "
-                              "\"$KV.ragno_%s.heard.%u\"",
-                              crawl, crawl, crawl, crawl, agent, crawl, agent);
+                              "\"$JS.API.STREAM.CREATE.KV_ragno_%s\", \"$KV.ragno_%s.agent.%u\"",
+                              crawl, crawl, crawl, crawl, agent);
     for (size_t i = 0; rc == RESULT_OK && i < sizeof shared / sizeof *shared; i++) {
         rc = buffer_printf(conf, ", \"$KV.ragno_%s.%s\"", crawl, shared[i]);
     }

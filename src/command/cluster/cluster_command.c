@@ -63,7 +63,7 @@ static void print_stopped(ClusterClient *client, uint16_t agent, FILE *out)
     buffer_init(&error, 4096);
     member_key(agent, key);
     if (cluster_client_get(client, key, &value, &revision, &error) == RESULT_OK && revision > 0 &&
-        member_record_read(&record, value.data, value.length) == RESULT_OK) {
+        member_record_read(&record, CLUSTER_NOBODY, value.data, value.length) == RESULT_OK) {
         (void)fprintf(out, "state=%s name=", record.state == MEMBER_STOPPED ? "stopped" : "silent");
         print_clean(record.name, out);
     } else {

@@ -1,14 +1,11 @@
 #include "crawl/cluster/cluster_edicts.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "cluster/wire/wire.h"
-#include "store/archive/warc_files.h"
 
 #define FILE_BYTES (2 * EDICTS_BYTES) /* a file that is longer is none of ours */
 
@@ -31,71 +28,38 @@ void cluster_edicts_destroy(ClusterEdicts *edicts)
 
 /* ---- the file ---- */
 
-static Result cluster_edicts_path(const char *directory, const char *end, Buffer *path)
-{
-    buffer_init(path, BUFFER_NO_LIMIT);
-    return buffer_printf(path, "%s/" EDICTS_FILE "%s", directory, end);
-}
-
 void cluster_edicts_load(ClusterEdicts *edicts, const char *directory)
 {
-    Buffer path;
-    char *bytes = malloc(FILE_BYTES);
-    Result rc = cluster_edicts_path(directory, "", &path);
-    FILE *file = rc == RESULT_OK && bytes != NULL ? fopen(buffer_string(&path), "rbe") : NULL;
-    if (file != NULL) {
-        size_t length = fread(bytes, 1, FILE_BYTES, file);
-        WireReader reader = wire_reader(bytes, length);
-        uint64_t applied = wire_get_64(&reader);
+    Path path;
+    Buffer bytes;
+    buffer_init(&bytes, FILE_BYTES);
+    Result rc = file_read(file_path(&path, "%s/" EDICTS_FILE, directory), &bytes);
+    if (rc == RESULT_OK) {
+        WireReader reader = wire_reader(bytes.data, bytes.length);
+        edicts->kept_applied = wire_get_64(&reader);
         rc = reader.bad ? RESULT_DAMAGED
                         : edicts_read(&edicts->kept, reader.next, wire_left(&reader));
-        edicts->kept_applied = rc == RESULT_OK ? applied : 0;
-        if (rc != RESULT_OK) {
-            LOG_WARN("cluster", "edicts of operators cannot be read; the server's are taken",
-                     "path=%s error=\"%s\"", buffer_string(&path), result_name(rc));
-        }
-        (void)fclose(file);
     }
-    buffer_destroy(&path);
-    free(bytes);
-}
-
-static Result cluster_edicts_write(const char *draft, const char *path, const Buffer *bytes)
-{
-    FILE *file = fopen(draft, "wbe");
-    if (file == NULL) {
-        return result_of_errno(errno);
+    if (rc != RESULT_OK) {
+        edicts->kept_applied = 0;
     }
-    bool failed = fwrite(bytes->data, 1, bytes->length, file) != bytes->length ||
-                  fflush(file) != 0 || fsync(fileno(file)) != 0;
-    failed |= fclose(file) != 0;
-    if (failed) {
-        return RESULT_FULL;
+    if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
+        LOG_WARN("cluster", "edicts of operators cannot be read; the server's are taken",
+                 "path=%s error=\"%s\"", path.text, result_name(rc));
     }
-    return rename(draft, path) == 0 ? RESULT_OK : result_of_errno(errno);
+    buffer_destroy(&bytes);
 }
 
 static Result cluster_edicts_keep(const char *directory, const Edicts *edicts, uint64_t applied)
 {
-    Buffer path;
-    Buffer draft;
+    Path path;
     Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     WireWriter writer = wire_writer(&bytes);
     wire_put_64(&writer, applied);
-    Result rc = cluster_edicts_path(directory, "", &path);
-    Result rc_draft = cluster_edicts_path(directory, ".new", &draft);
-    rc = rc == RESULT_OK ? rc_draft : rc;
+    Result rc = writer.rc == RESULT_OK ? edicts_write(edicts, &bytes) : writer.rc;
     if (rc == RESULT_OK) {
-        rc = edicts_write(edicts, &bytes);
+        rc = file_replace(file_path(&path, "%s/" EDICTS_FILE, directory), bytes.data, bytes.length);
     }
-    if (rc == RESULT_OK) {
-        rc = cluster_edicts_write(buffer_string(&draft), buffer_string(&path), &bytes);
-    }
-    if (rc == RESULT_OK) {
-        rc = warc_files_sync_directory(directory);
-    }
-    buffer_destroy(&path);
-    buffer_destroy(&draft);
     buffer_destroy(&bytes);
     return rc;
 }
