@@ -7,6 +7,7 @@
 #include "command/backup/backup.h"
 #include "command/check/check.h"
 #include "command/cluster/cluster_command.h"
+#include "command/cluster/console_command.h"
 #include "command/consent_command.h"
 #include "command/compare_command.h"
 #include "command/complaint_command.h"
@@ -113,7 +114,8 @@ static int main_run(int argc, char **argv)
     }
     for (const Command *c = commands; c->name != NULL; c++) {
         if (strcmp(argv[1], c->name) == 0) {
-            return c->run(argc - 1, argv + 1);
+            bool all = c->run != top_main && console_is_for(argc - 1, argv + 1);
+            return all ? console_main(argc - 1, argv + 1) : c->run(argc - 1, argv + 1);
         }
     }
     if (strcmp(argv[1], "help") == 0) {

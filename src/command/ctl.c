@@ -12,7 +12,6 @@
 #include "crawl/exit_status.h"
 #include "rules/scope/denial_list.h"
 #include "rules/scope/denials.h"
-#include "command/cluster/cluster_command.h"
 #include "crawl/command_line.h"
 #include "base/memory/file.h"
 
@@ -196,16 +195,14 @@ int status_main(int argc, char **argv)
 {
     bool json = false;
     const CommandOption rows[] = {{"json", 0, COMMAND_FLAG, .to = &json}};
-    CommandLine line = {.command = "status",
-                        .usage = "usage: ragno status DIR [--json]\n"
-                                 "       ragno status nats://HOST:PORT/NAME [--credentials FILE]\n"
-                                 "The last status of a running or stopped crawl.\n",
-                        .options = rows,
-                        .n_options = 1,
-                        .words_most = 1};
-    if (argc > 1 && (strncmp(argv[1], "nats://", 7) == 0 || strncmp(argv[1], "tls://", 6) == 0)) {
-        return cluster_status_main(argc, argv);
-    }
+    CommandLine line = {
+        .command = "status",
+        .usage = "usage: ragno status DIR [--json]\n"
+                 "       ragno status nats://HOST:PORT/NAME [--credentials FILE] [--json]\n"
+                 "The last status of a running or stopped crawl.\n",
+        .options = rows,
+        .n_options = 1,
+        .words_most = 1};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? EXIT_FINISHED : status;

@@ -12,12 +12,12 @@
 #include "why/why_text.h"
 
 static const char why_usage[] =
-    "usage: ragno why DIR URL [--json]\n"
+    "usage: ragno why DIR URL [--json] [--here]\n"
     "Everything about one URL: how it was found, what the rules say of it, where it is\n"
     "now and what it waits for, each attempt, and what comes next. Its state is one of\n"
     "unknown, refused, queued, in flight, fetched, duplicate, failed, host dropped.\n"
     "Of a URL that another agent of a cluster owns, that agent is asked, too, and of one\n"
-    "that another agent found, how it was found there.\n"
+    "that another agent found, how it was found there; with --here nobody is asked.\n"
     "Exit: 0 known, 1 unknown, 2 not a URL.\n";
 
 static bool why_command_is_in_flight(void *directory, const char *url)
@@ -44,15 +44,13 @@ static void why_tell_owner(ClusterPages *pages, uint16_t owner, const char *url,
                            int *status)
 {
     Buffer said = {.limit = BUFFER_NO_LIMIT};
-    unsigned state = WHY_UNKNOWN;
     report_note(to, NULL, "\nIts host belongs to agent %u (this directory is agent %u's).",
                 (unsigned)owner, (unsigned)pages->self);
     report_object(to, "owner");
     report_fact(to, "agent", NULL, REPORT_COUNT(owner));
-    if (cluster_pages_why(pages, owner, url, report_is_json(to), &said, &state) == RESULT_OK) {
+    if (cluster_pages_why(pages, owner, url, report_is_json(to), &said, status) == RESULT_OK) {
         report_note(to, NULL, "Agent %u says:\n", (unsigned)owner);
         report_quote(to, "says", &said);
-        *status = state == WHY_UNKNOWN ? EXIT_NEGATIVE : 0;
     } else {
         report_note(to, NULL, "It cannot be asked: %s.", cluster_pages_problem(pages));
         report_fact(to, "problem", NULL, REPORT_TEXT(cluster_pages_problem(pages)));
@@ -115,7 +113,8 @@ static void why_tell_others(const CrawlView *view, const Why *why, ReportWriter 
 
 /* ---- the command ---- */
 
-static int why_command_answer(const CrawlView *view, const Why *why, WallTime now, bool json)
+static int why_command_answer(const CrawlView *view, const Why *why, WallTime now, bool json,
+                              bool here)
 {
     Buffer out = {.limit = BUFFER_NO_LIMIT};
     ReportWriter *writer = NULL;
@@ -124,7 +123,9 @@ static int why_command_answer(const CrawlView *view, const Why *why, WallTime no
         report_writer_new(&writer, json ? REPORT_AS_JSON : REPORT_AS_TEXT, WHY_LABELS, &out);
     if (rc == RESULT_OK) {
         why_tell(why, now, writer);
-        why_tell_others(view, why, writer, &status);
+        if (!here) {
+            why_tell_others(view, why, writer, &status);
+        }
         rc = report_writer_end(writer);
     }
     status = why_command_print(&out, rc, status);
@@ -132,7 +133,7 @@ static int why_command_answer(const CrawlView *view, const Why *why, WallTime no
     return status;
 }
 
-static int why_command_run(CrawlView *view, const char *url, bool json)
+static int why_command_run(CrawlView *view, const char *url, bool json, bool here)
 {
     Why why;
     Buffer error = {.limit = 4096};
@@ -143,7 +144,7 @@ static int why_command_run(CrawlView *view, const char *url, bool json)
     sources.context = view->directory;
     Result rc = why_find(&why, &sources, url, &error);
     if (rc == RESULT_OK) {
-        status = why_command_answer(view, &why, now, json);
+        status = why_command_answer(view, &why, now, json, here);
     } else {
         (void)fprintf(stderr, "ragno why: %s\n",
                       error.length == 0 ? result_name(rc) : buffer_string(&error));
@@ -157,11 +158,13 @@ static int why_command_run(CrawlView *view, const char *url, bool json)
 int why_main(int argc, char **argv)
 {
     bool json = false;
-    const CommandOption options[] = {{"json", 0, COMMAND_FLAG, .to = &json}};
+    bool here = false;
+    const CommandOption options[] = {{"json", 0, COMMAND_FLAG, .to = &json},
+                                     {"here", 0, COMMAND_FLAG, .to = &here}};
     CommandLine line = {.command = "why",
                         .usage = why_usage,
                         .options = options,
-                        .n_options = 1,
+                        .n_options = 2,
                         .words_least = 2,
                         .words_most = 2};
     CrawlView view;
@@ -170,7 +173,7 @@ int why_main(int argc, char **argv)
         status = crawl_view_open(&view, "why", line.words[0]);
     }
     if (status == 0) {
-        status = why_command_run(&view, line.words[1], json);
+        status = why_command_run(&view, line.words[1], json, here);
         crawl_view_close(&view);
     }
     return status == COMMAND_HELPED ? 0 : status;

@@ -37,16 +37,6 @@ void edict_desk_destroy(EdictDesk *desk)
     buffer_destroy(&desk->bytes);
 }
 
-/* "www.example.org", "www.example.org:81" or "https://www.example.org/" */
-static unsigned edict_desk_slot_of(const char *name)
-{
-    const char *colon = strrchr(name, ':');
-    bool has_port = colon != NULL && strchr(colon, ']') == NULL;
-    return strstr(name, "://") != NULL
-               ? slot_of_url(name, strlen(name))
-               : slot_of_host(name, has_port ? (size_t)(colon - name) : strlen(name));
-}
-
 /* They are to be carried out: those about a host by its owner, and by the one that sends it away.
  */
 static void edict_desk_apply(EdictDesk *desk)
@@ -55,7 +45,7 @@ static void edict_desk_apply(EdictDesk *desk)
     for (size_t i = 0; i < desk->edicts.n; i++) {
         Edict *edict = &desk->edicts.list[i];
         if (edict_verb_is_of_host(edict->verb)) {
-            ClusterSlot slot = desk->table->slots[edict_desk_slot_of(edict->name)];
+            ClusterSlot slot = desk->table->slots[slot_of_name(edict->name)];
             edict->elsewhere = desk->table->epoch > 0 && slot.from != self && slot.to != self;
         }
     }
@@ -132,10 +122,9 @@ static const char *agent_name(const EdictDesk *desk, uint32_t agent)
 /* Which agents it has reached, and which not. */
 static void edict_desk_tell(const EdictDesk *desk, EdictGiven *given)
 {
-    Buffer text;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     size_t done = 0;
     size_t away = 0;
-    buffer_init(&text, BUFFER_NO_LIMIT);
     for (uint32_t i = 0; i < given->n; i++) {
         done += given->heard[i] == EDICT_DONE;
     }

@@ -168,9 +168,8 @@ static bool take_proposed(LimitDesk *desk)
 /* Rows are missing, and nothing is drawn: whom an operator has to start. */
 static void tell_awaited(const LimitDesk *desk)
 {
-    Buffer agents;
+    Buffer agents = {.limit = BUFFER_NO_LIMIT};
     uint32_t told = 0;
-    buffer_init(&agents, BUFFER_NO_LIMIT);
     for (uint32_t i = 0; i < desk->ledger.n && told < NAMED_MOST; i++) {
         if (!desk->ledger.rows[i].known) {
             (void)buffer_printf(&agents, "%s%u", told++ == 0 ? "" : ",", i);

@@ -42,8 +42,7 @@ Result kept_get_record(MDB_txn *txn, MDB_dbi crawl, const char *key, const WireR
 Result kept_put_record(MDB_txn *txn, MDB_dbi crawl, const char *key, const WireRecord *record,
                        const void *value)
 {
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     WireWriter writer = wire_writer(&bytes);
     wire_put(&writer, record, value);
     Result rc = writer.rc;

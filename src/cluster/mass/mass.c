@@ -119,11 +119,10 @@ static Result mass_walk(Mass *mass, const atomic_bool *stop,
     MassPage page = {.owner = CLUSTER_NOBODY};
     uint64_t domain = UINT64_MAX;
     uint64_t seen = 0;
-    Buffer url;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     if (hashidx_stream_new(&stream, mass->db) != page_db_error_ok) {
         return RESULT_IO;
     }
-    buffer_init(&url, BUFFER_NO_LIMIT);
     Result rc = RESULT_OK;
     StreamState state = stream_state_next;
     while (rc == RESULT_OK && state == stream_state_next) {

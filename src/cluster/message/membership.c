@@ -55,16 +55,14 @@ static Result node_place_keep(MDB_txn *txn, MDB_dbi crawl, const char *key, Resu
 
 Result node_place_write_identity(MDB_txn *txn, MDB_dbi crawl, const NodeIdentity *identity)
 {
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     return node_place_keep(txn, crawl, IDENTITY_KEY, member_identity_write(identity, &bytes),
                            &bytes);
 }
 
 Result node_place_write_table(MDB_txn *txn, MDB_dbi crawl, const ClusterTable *table)
 {
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     return node_place_keep(txn, crawl, PLACE_KEY, cluster_table_write(table, &bytes), &bytes);
 }
 

@@ -67,17 +67,16 @@ typedef enum NodeQuestion {
      * there in milliseconds. */
     NODE_ASK_EDICTS,
     /* Answered by the number of the newest edict and a list of node_lease_held. */
-    NODE_ASK_HELD
+    NODE_ASK_HELD,
+    NODE_ASK_RUN /* a command of ragno (crawl/cluster/cluster_console.h) */
 } NodeQuestion;
 
 #define NODE_PAGE_URLS_MOST 256u
 
 /* What is asked of a page. */
 typedef enum NodePageQuestion {
-    NODE_PAGE_WHY = 1,      /* a URL; answered by a text (`ragno why`) */
-    NODE_PAGE_TRAIL,        /* an index; answered by a trail (page_trail.h) */
+    NODE_PAGE_TRAIL = 1,    /* an index; answered by a trail (page_trail.h) */
     NODE_PAGE_TRAIL_OF_URL, /* a URL; the same */
-    NODE_PAGE_WHY_JSON,     /* a URL; answered as NODE_PAGE_WHY, as JSON (`ragno why --json`) */
     /* A number and as many indices (varints), NODE_PAGE_URLS_MOST at most; answered by how many of
      * them are answered, and their URLs; of a page that is not known it is empty. */
     NODE_PAGE_URLS

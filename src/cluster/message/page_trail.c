@@ -46,12 +46,11 @@ static Result find_origin(PageTrail *trail, MDB_txn *txn, const MDB_dbi *vias, u
 Result page_trail_read(PageTrail *trail, PageDB *db, MDB_txn *txn, const MDB_dbi *vias,
                        uint64_t index)
 {
-    Buffer url;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     PageRef page;
     size_t steps = trail->n + TRAIL_STEPS;
     size_t bytes = trail->urls.length + TRAIL_BYTES;
     Result rc = RESULT_OK;
-    buffer_init(&url, BUFFER_NO_LIMIT);
     trail->end = TRAIL_MORE;
     for (trail->index = index; rc == RESULT_OK && trail->end == TRAIL_MORE && trail->n < steps &&
                                trail->urls.length < bytes;) {

@@ -36,23 +36,23 @@ static void node_questions_situation(const NodeDesks *desks, const NodeSinks *si
 
 static void answer_status(const NodeDesks *desks, const NodeSinks *sinks, const char *reply_to)
 {
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     WireWriter writer = node_link_begin(desks->link, &bytes);
     sinks->status(sinks->context, &bytes);
     node_link_answer(desks->link, &writer, reply_to);
     buffer_destroy(&bytes);
 }
 
-static void answer_page(const NodeDesks *desks, const NodeSinks *sinks, WireReader *question,
-                        const char *reply_to)
+/* By a sink, if there is one. */
+static void answer_by(const NodeDesks *desks,
+                      void (*sink)(void *context, WireReader *question, WireWriter *answer),
+                      void *context, WireReader *question, const char *reply_to)
 {
-    Buffer bytes;
-    buffer_init(&bytes, ANSWER_BYTES_MOST);
+    Buffer bytes = {.limit = ANSWER_BYTES_MOST};
     WireWriter writer = node_link_begin(desks->link, &bytes);
     size_t head = bytes.length;
-    if (sinks->page != NULL) {
-        sinks->page(sinks->context, question, &writer);
+    if (sink != NULL) {
+        sink(context, question, &writer);
     }
     if (bytes.length > head) {
         node_link_answer(desks->link, &writer, reply_to);
@@ -79,7 +79,10 @@ static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
         answer_status(desks, sinks, event->reply_to);
         break;
     case NODE_ASK_PAGE:
-        answer_page(desks, sinks, &reader, event->reply_to);
+        answer_by(desks, sinks->page, sinks->context, &reader, event->reply_to);
+        break;
+    case NODE_ASK_RUN:
+        answer_by(desks, sinks->run, sinks->context, &reader, event->reply_to);
         break;
     case NODE_ASK_MASS:
         mass_desk_asked(&desks->mass, &reader, head.from, event->reply_to);

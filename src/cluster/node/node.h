@@ -82,6 +82,7 @@ typedef struct NodeSinks {
     void (*status)(void *context, Buffer *text); /* appends: how this agent does */
     /* Appends the answer to a NodePageQuestion, or nothing. NULL: none is answered. */
     void (*page)(void *context, WireReader *question, WireWriter *answer);
+    void (*run)(void *context, WireReader *question, WireWriter *answer); /* of NODE_ASK_RUN */
     GreetSinks greet;  /* node_retold follows a retell */
     EdictSinks edicts; /* node_applied follows */
     /* As ErrandDeskSinks: node_fetched follows a fetch. */

@@ -51,6 +51,15 @@ unsigned slot_of_url(const char *url, size_t length)
                     : slot_of_host("", 0);
 }
 
+unsigned slot_of_name(const char *name)
+{
+    const char *colon = strrchr(name, ':');
+    bool has_port = colon != NULL && strchr(colon, ']') == NULL;
+    return strstr(name, "://") != NULL
+               ? slot_of_url(name, strlen(name))
+               : slot_of_host(name, has_port ? (size_t)(colon - name) : strlen(name));
+}
+
 /* ---- Arbiters ---- */
 
 Result owners_of_table(Arbiters *arbiters, const ClusterTable *table)

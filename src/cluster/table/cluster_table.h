@@ -49,6 +49,8 @@ unsigned slot_of_host(const char *host, size_t length);
 /* url: absolute and in the standard's form. Of one that is not http or https the slot is that of
  * the empty host. */
 unsigned slot_of_url(const char *url, size_t length);
+/* As people write one: "www.example.org", "www.example.org:81" or "https://www.example.org/a". */
+unsigned slot_of_name(const char *name);
 
 /* Slot cache: the slots of hosts that were asked for lately.
  *

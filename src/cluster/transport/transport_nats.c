@@ -282,8 +282,7 @@ static void make_bucket(TransportNats *nats)
 {
     char subject[KV_SUBJECT_BYTES];
     char reply[REPLY_BYTES];
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     kv_subject_of_making(nats->crawl, subject);
     make_reply(nats, KIND_MAKING, 0, reply);
     if (kv_write_making(nats->crawl, nats->replicas, &bytes) == RESULT_OK) {
@@ -295,8 +294,7 @@ static void make_bucket(TransportNats *nats)
 
 static void take_look(TransportNats *nats, uint64_t token, const char *text)
 {
-    Buffer value;
-    buffer_init(&value, BUFFER_NO_LIMIT);
+    Buffer value = {.limit = BUFFER_NO_LIMIT};
     KvAnswer answer = kv_read_look(text, &value);
     if (answer.kind == KV_VALUE || answer.kind == KV_NONE) {
         TransportEvent *event = transport_event_new(TRANSPORT_VALUE, token, NULL, NULL,
@@ -504,11 +502,10 @@ static Result do_get(void *state, const char *key, uint64_t token)
     const TransportNats *nats = state;
     char subject[KV_SUBJECT_BYTES];
     char reply[REPLY_BYTES];
-    Buffer bytes;
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     if (!atomic_load(&nats->up)) {
         return RESULT_CLOSED;
     }
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
     kv_subject_of_look(nats->crawl, subject);
     make_reply(nats, KIND_LOOK, token, reply);
     Result rc = kv_write_look(nats->crawl, key, &bytes);

@@ -72,8 +72,7 @@ static Result cluster_accounts_make_key(char public[NKEY_BYTES], char seed[NKEY_
 static Result cluster_accounts_save(const char *directory, const char *name, const Buffer *text,
                                     Buffer *error)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
     Result rc = buffer_printf(&path, "%s/%s", directory, name);
     int fd = -1;
     if (rc == RESULT_OK) {
@@ -96,8 +95,7 @@ static Result cluster_accounts_add_user(const char *directory, const char *name,
                                         Buffer *error)
 {
     char public[NKEY_BYTES], seed[NKEY_BYTES], file[64];
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
     (void)snprintf(file, sizeof file, "%s.nkey", name);
     Result rc = cluster_accounts_make_key(public, seed);
     if (rc == RESULT_OK) {
@@ -185,13 +183,12 @@ static Result cluster_accounts_begin(const Config *config, const char *directory
 Result cluster_accounts_write(const Config *config, uint32_t agents, const char *directory,
                               Buffer *error)
 {
-    Buffer conf;
+    Buffer conf = {.limit = BUFFER_NO_LIMIT};
     char name[32];
     if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
         (void)buffer_printf(error, "%s: %s", directory, strerror(errno));
         return RESULT_IO;
     }
-    buffer_init(&conf, BUFFER_NO_LIMIT);
     Result rc = cluster_accounts_begin(config, directory, &conf);
     for (uint32_t i = 0; rc == RESULT_OK && i < agents; i++) {
         (void)snprintf(name, sizeof name, "agent-%u", i);

@@ -1,12 +1,18 @@
 #include "command/cluster/cluster_client.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
+#include "crawl/cluster/cluster_console.h"
+#include "crawl/command_line.h"
+#include "rules/config_check.h"
 
 #define CONNECT_MS 10000
 #define ANSWER_MS  3000
 #define TRIES      3u
+#define PAUSE_MS   50 /* until a command that prints nothing is asked again */
 
 static void cluster_client_take_event(void *context, TransportEvent *event)
 {
@@ -47,6 +53,63 @@ static Result cluster_client_complain(const TransportEvent *event, const char *w
                         event == NULL         ? "no answer; is a server there, and JetStream on?"
                         : event->text == NULL ? "the server cannot do it now"
                                               : event->text);
+    return rc;
+}
+
+bool cluster_client_option(Config *config, int argc, char **argv, int *i, Result *rc, Buffer *error)
+{
+    static const char *const names[][2] = {
+        {"--url", "cluster.url"},
+        {"--name", "cluster.name"},
+        {"--credentials", "cluster.credentials"},
+        {"--tls-authority", "cluster.tls_authority"},
+        {"--tls-certificate", "cluster.tls_certificate"},
+        {"--tls-key", "cluster.tls_key"},
+        {"--replicas", "cluster.replicas"},
+    };
+    if (strcmp(argv[*i], "-c") == 0 && *i + 1 < argc) {
+        *rc = options_load(&config->options, argv[++*i], error);
+        return true;
+    }
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const char *value = command_option(names[k][0], argc, argv, i);
+        if (value != NULL) {
+            *rc = options_set(&config->options, names[k][1], value, "command line", error);
+            return true;
+        }
+    }
+    return false;
+}
+
+Result cluster_client_set_url(Config *config, const char *url, Buffer *error)
+{
+    char server[1024];
+    const char *slash = strrchr(url, '/');
+    int length = (int)(slash - url);
+    if (slash[-1] == '/' || slash[1] == '\0' || length >= (int)sizeof server) {
+        (void)buffer_printf(error, "expected nats://HOST:PORT/NAME, not '%s'", url);
+        return RESULT_INVALID;
+    }
+    (void)snprintf(server, sizeof server, "%.*s", length, url);
+    Result rc = options_set(&config->options, "cluster.url", server, "command line", error);
+    return rc == RESULT_OK
+               ? options_set(&config->options, "cluster.name", slash + 1, "command line", error)
+               : rc;
+}
+
+Result cluster_client_check(const Config *config, Buffer *error)
+{
+    const char *name = NULL;
+    Buffer what = {.limit = 4096};
+    if (*config->cluster_url == '\0') {
+        (void)buffer_append_string(error, "which server? give --url and --name, or -c FILE");
+        return RESULT_INVALID;
+    }
+    Result rc = config_cluster_check(config, &name, &what);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", name, buffer_string(&what));
+    }
+    buffer_destroy(&what);
     return rc;
 }
 
@@ -115,8 +178,7 @@ Result cluster_client_put(ClusterClient *client, const char *key, const Buffer *
 Result cluster_client_table(ClusterClient *client, ClusterTable *table, uint64_t *revision,
                             Buffer *error)
 {
-    Buffer value;
-    buffer_init(&value, BUFFER_NO_LIMIT);
+    Buffer value = {.limit = BUFFER_NO_LIMIT};
     Result rc = cluster_client_get(client, TABLE_KEY, &value, revision, error);
     if (rc == RESULT_OK && *revision == 0) {
         (void)buffer_printf(error, "there is no cluster \"%s\" at this server", client->link.crawl);
@@ -133,6 +195,23 @@ Result cluster_client_table(ClusterClient *client, ClusterTable *table, uint64_t
         client->link.head.epoch = table->epoch;
     }
     buffer_destroy(&value);
+    return rc;
+}
+
+Result cluster_client_member(ClusterClient *client, uint16_t agent, MemberRecord *record)
+{
+    char key[32];
+    uint64_t revision = 0;
+    Buffer value = {.limit = BUFFER_NO_LIMIT};
+    Buffer error = {.limit = 4096};
+    member_key(agent, key);
+    Result rc = cluster_client_get(client, key, &value, &revision, &error);
+    if (rc == RESULT_OK) {
+        rc = revision == 0 ? RESULT_NOT_FOUND
+                           : member_record_read(record, CLUSTER_NOBODY, value.data, value.length);
+    }
+    buffer_destroy(&value);
+    buffer_destroy(&error);
     return rc;
 }
 
@@ -169,11 +248,60 @@ Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *
 
 Result cluster_client_ask(ClusterClient *client, uint16_t agent, Buffer *text)
 {
-    Buffer bytes;
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     WireWriter writer = cluster_client_begin(client, NODE_ASK_STATUS, &bytes);
     Result rc =
         writer.rc == RESULT_OK ? cluster_client_send(client, agent, &bytes, text) : writer.rc;
     buffer_destroy(&bytes);
     return rc == RESULT_OK ? rc : RESULT_NOT_FOUND;
+}
+
+void cluster_client_pause(ClusterClient *client)
+{
+    transport_event_delete(await(client, client->last + 1, PAUSE_MS));
+}
+
+Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *words, size_t n,
+                          Buffer *out)
+{
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    Buffer answer = {.limit = BUFFER_NO_LIMIT};
+    size_t length = 0;
+    WireWriter writer = cluster_client_begin(client, NODE_ASK_RUN, &bytes);
+    wire_put_64(&writer, run->ticket);
+    wire_put_64(&writer, run->offset);
+    wire_put_varint(&writer, n);
+    for (size_t i = 0; i < n; i++) {
+        wire_put_string(&writer, words[i], strlen(words[i]));
+    }
+    Result rc = writer.rc == RESULT_OK ? RESULT_TIMEOUT : writer.rc;
+    for (unsigned i = 0; rc == RESULT_TIMEOUT && i < TRIES; i++) {
+        rc = cluster_client_send(client, run->agent, &bytes, &answer);
+    }
+    WireReader reader = wire_reader(answer.data, answer.length);
+    ConsoleState state = rc == RESULT_OK ? (ConsoleState)wire_get_8(&reader) : CONSOLE_REFUSED;
+    run->status = rc == RESULT_OK ? (int)wire_get_32(&reader) : 0;
+    const uint8_t *said = rc == RESULT_OK ? wire_get_string(&reader, &length) : NULL;
+    if (rc == RESULT_OK) {
+        rc = wire_reader_ended(&reader) ? buffer_append(out, said, length) : RESULT_INVALID;
+    }
+    run->offset += length;
+    run->ended = state == CONSOLE_ENDED;
+    buffer_destroy(&bytes);
+    buffer_destroy(&answer);
+    return rc == RESULT_OK && state == CONSOLE_REFUSED ? RESULT_LIMIT : rc;
+}
+
+Result cluster_client_run_whole(ClusterClient *client, ClusterRun *run, char *const *words,
+                                size_t n, Buffer *out)
+{
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && !run->ended) {
+        uint64_t before = run->offset;
+        rc = cluster_client_run(client, run, words, n, out);
+        if (rc == RESULT_OK && !run->ended && run->offset == before) {
+            cluster_client_pause(client);
+        }
+    }
+    return rc;
 }

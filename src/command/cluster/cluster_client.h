@@ -8,6 +8,7 @@
 #ifndef COMMAND_CLUSTER_CLUSTER_CLIENT_H
 #define COMMAND_CLUSTER_CLUSTER_CLIENT_H
 
+#include "cluster/message/membership.h"
 #include "cluster/message/node_link.h"
 #include "crawl/cluster/cluster_state.h"
 #include "crawl/cluster/cluster_options.h"
@@ -22,6 +23,14 @@ typedef struct ClusterClient {
     uint64_t epoch; /* of the table of the agent that answered last */
 } ClusterClient;
 
+/* One of the server's options of a command line, or -c FILE, is put into the configuration: *i is
+ * then its last word. False: it is another word. */
+bool cluster_client_option(Config *config, int argc, char **argv, int *i, Result *rc,
+                           Buffer *error);
+/* The server of nats://HOST:PORT/NAME. RESULT_INVALID. */
+Result cluster_client_set_url(Config *config, const char *url, Buffer *error);
+/* Whether the configuration names a server that may be used. RESULT_INVALID. */
+Result cluster_client_check(const Config *config, Buffer *error);
 /* Connects by the [cluster] section. To be closed in any case. */
 Result cluster_client_open(ClusterClient *client, const Config *config, Buffer *error);
 void cluster_client_close(ClusterClient *client);
@@ -36,8 +45,28 @@ Result cluster_client_put(ClusterClient *client, const char *key, const Buffer *
  * to its agents can be sent from then on. */
 Result cluster_client_table(ClusterClient *client, ClusterTable *table, uint64_t *revision,
                             Buffer *error);
+/* The record of an agent. RESULT_NOT_FOUND: it was never started. */
+Result cluster_client_member(ClusterClient *client, uint16_t agent, MemberRecord *record);
 /* How an agent does, in its words: RESULT_NOT_FOUND: it does not run. */
 Result cluster_client_ask(ClusterClient *client, uint16_t agent, Buffer *text);
+/* A command of ragno at an agent (crawl/cluster/cluster_console.h). */
+typedef struct ClusterRun {
+    uint16_t agent;
+    uint64_t ticket; /* random, not 0 */
+    uint64_t offset; /* bytes that it has printed and we have */
+    bool ended;
+    int status; /* once it has ended */
+} ClusterRun;
+
+/* Begins it, or appends what it has printed since. RESULT_LIMIT: the agent refuses it, *out has its
+ * sentence; RESULT_NOT_FOUND: it does not run; RESULT_TIMEOUT. */
+Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *words, size_t n,
+                          Buffer *out);
+/* The same until it has ended. */
+Result cluster_client_run_whole(ClusterClient *client, ClusterRun *run, char *const *words,
+                                size_t n, Buffer *out);
+/* Lets an agent work for a moment. */
+void cluster_client_pause(ClusterClient *client);
 /* Begins a question for cluster_client_send: the writer goes on. */
 WireWriter cluster_client_begin(const ClusterClient *client, NodeQuestion question, Buffer *bytes);
 /* Asks an agent; *answer is what it says, its head left out. RESULT_NOT_FOUND: it does not run;

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "cluster/desk/members.h"
 #include "cluster/desk/table_keeper.h"
 #include "command/cluster/cluster_accounts.h"
 #include "command/cluster/cluster_client.h"
@@ -13,7 +12,6 @@
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "parse/host/domain.h"
-#include "rules/config_check.h"
 
 /* Cluster report: what a cluster does, for people.
  *
@@ -55,29 +53,19 @@ static void print_clean(const char *text, FILE *out)
 
 static void print_stopped(ClusterClient *client, uint16_t agent, FILE *out)
 {
-    char key[32];
-    uint64_t revision = 0;
     MemberRecord record;
-    Buffer value, error;
-    buffer_init(&value, BUFFER_NO_LIMIT);
-    buffer_init(&error, 4096);
-    member_key(agent, key);
-    if (cluster_client_get(client, key, &value, &revision, &error) == RESULT_OK && revision > 0 &&
-        member_record_read(&record, CLUSTER_NOBODY, value.data, value.length) == RESULT_OK) {
+    if (cluster_client_member(client, agent, &record) == RESULT_OK) {
         (void)fprintf(out, "state=%s name=", record.state == MEMBER_STOPPED ? "stopped" : "silent");
         print_clean(record.name, out);
     } else {
         (void)fputs("state=never-started", out);
     }
-    buffer_destroy(&value);
-    buffer_destroy(&error);
 }
 
 static void print_agent(ClusterClient *client, const ClusterTable *table, uint16_t agent,
                         Sums *sums, FILE *out)
 {
-    Buffer text;
-    buffer_init(&text, 65536);
+    Buffer text = {.limit = 65536};
     unsigned leaving = 0;
     unsigned coming = 0;
     cluster_table_count_moves(table, agent, &leaving, &coming);
@@ -126,15 +114,13 @@ static Result cluster_report_print_all(ClusterClient *client, FILE *out, Buffer 
     return rc;
 }
 
-/* The exit status; complaints begin with "ragno COMMAND: ". */
-static int cluster_report_print(const Config *config, const char *command, FILE *out)
+int cluster_status(const Config *config, const char *command)
 {
     ClusterClient client;
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = cluster_client_open(&client, config, &error);
     if (rc == RESULT_OK) {
-        rc = cluster_report_print_all(&client, out, &error);
+        rc = cluster_report_print_all(&client, stdout, &error);
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno %s: %s\n", command,
@@ -170,12 +156,6 @@ static int cluster_command_usage(FILE *out, int status)
     return status;
 }
 
-static Result cluster_command_set(Config *config, const char *name, const char *value,
-                                  Buffer *error)
-{
-    return options_set(&config->options, name, value, "command line", error);
-}
-
 /* The words of the command itself. */
 static bool cluster_command_take_word(int argc, char **argv, int *i, ClusterWords *words)
 {
@@ -204,51 +184,14 @@ static bool cluster_command_take_word(int argc, char **argv, int *i, ClusterWord
 static Result cluster_command_read_line(Config *config, int argc, char **argv, ClusterWords *words,
                                         Buffer *error)
 {
-    static const char *const names[][2] = {
-        {"--url", "cluster.url"},
-        {"--name", "cluster.name"},
-        {"--credentials", "cluster.credentials"},
-        {"--tls-authority", "cluster.tls_authority"},
-        {"--tls-certificate", "cluster.tls_certificate"},
-        {"--tls-key", "cluster.tls_key"},
-        {"--replicas", "cluster.replicas"},
-    };
     Result rc = RESULT_OK;
     for (int i = 2; i < argc && rc == RESULT_OK; i++) {
-        const char *value = NULL;
-        if (strcmp(argv[i], "-c") == 0 && i + 1 < argc) {
-            rc = options_load(&config->options, argv[++i], error);
-            continue;
-        }
-        if (cluster_command_take_word(argc, argv, &i, words)) {
-            continue;
-        }
-        for (size_t k = 0; k < sizeof names / sizeof *names && value == NULL; k++) {
-            value = command_option(names[k][0], argc, argv, &i);
-            rc = value == NULL ? rc : cluster_command_set(config, names[k][1], value, error);
-        }
-        if (value == NULL) {
+        if (!cluster_command_take_word(argc, argv, &i, words) &&
+            !cluster_client_option(config, argc, argv, &i, &rc, error)) {
             (void)buffer_printf(error, "unexpected '%s'", argv[i]);
             rc = RESULT_INVALID;
         }
     }
-    return rc;
-}
-
-static Result cluster_command_check(const Config *config, Buffer *error)
-{
-    const char *name = NULL;
-    Buffer what;
-    if (*config->cluster_url == '\0') {
-        (void)buffer_append_string(error, "which server? give --url and --name, or -c FILE");
-        return RESULT_INVALID;
-    }
-    buffer_init(&what, 4096);
-    Result rc = config_cluster_check(config, &name, &what);
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "%s: %s", name, buffer_string(&what));
-    }
-    buffer_destroy(&what);
     return rc;
 }
 
@@ -257,10 +200,9 @@ static Result init_cluster(const Config *config, uint32_t agents, Buffer *error)
 {
     ClusterClient client;
     ClusterTable table;
-    Buffer bytes;
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     uint8_t uuid[CLUSTER_UUID_BYTES];
     cluster_table_init(&table);
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
     Result rc = getrandom(uuid, sizeof uuid, 0) == (ssize_t)sizeof uuid ? RESULT_OK : RESULT_IO;
     if (rc == RESULT_OK) {
         rc = cluster_table_create(&table, uuid, domain_list_sha1(), agents);
@@ -312,14 +254,13 @@ static void init_tell(const Config *config, unsigned long agents, const char *di
 
 static int init_main(const Config *config, const ClusterWords *words)
 {
-    Buffer error;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     char *end = NULL;
     const char *word = words->agents;
     unsigned long agents = word == NULL ? 0 : strtoul(word, &end, 10);
     if (agents < 1 || agents > SLOT_COUNT || *end != '\0') {
         return cluster_command_usage(stderr, EXIT_USAGE);
     }
-    buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = words->directory == NULL
                     ? init_cluster(config, (uint32_t)agents, &error)
                     : cluster_accounts_write(config, (uint32_t)agents, words->directory, &error);
@@ -336,11 +277,10 @@ static int init_main(const Config *config, const ClusterWords *words)
 static int cluster_command_run(Config *config, int argc, char **argv)
 {
     ClusterWords words = {.agents = NULL};
-    Buffer error;
-    buffer_init(&error, BUFFER_NO_LIMIT);
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
     Result rc = cluster_command_read_line(config, argc, argv, &words, &error);
     if (rc == RESULT_OK) {
-        rc = cluster_command_check(config, &error);
+        rc = cluster_client_check(config, &error);
     }
     int status = EXIT_USAGE;
     if (rc != RESULT_OK) {
@@ -354,7 +294,7 @@ static int cluster_command_run(Config *config, int argc, char **argv)
             (void)cluster_command_usage(stderr, EXIT_USAGE);
         }
     } else {
-        status = cluster_report_print(config, "cluster", stdout);
+        status = cluster_status(config, "cluster");
     }
     buffer_destroy(&error);
     return status;
@@ -375,31 +315,5 @@ int cluster_main(int argc, char **argv)
     }
     int status = cluster_command_run(&config, argc, argv);
     config_destroy(&config);
-    return status;
-}
-
-/* nats://HOST:PORT/NAME becomes --url nats://HOST:PORT --name NAME. */
-int cluster_status_main(int argc, char **argv)
-{
-    char *url = strdup(argv[1]);
-    char *slash = url == NULL ? NULL : strrchr(url, '/');
-    int status = EXIT_USAGE;
-    if (slash == NULL || slash[-1] == '/' || slash[1] == '\0') {
-        (void)fputs("ragno status: expected nats://HOST:PORT/NAME, or the directory of a crawl\n",
-                    stderr);
-    } else {
-        *slash = '\0';
-        char init[] = "cluster";
-        char word[] = "status";
-        char url_word[] = "--url";
-        char name_word[] = "--name";
-        char *words[16] = {init, word, url_word, url, name_word, slash + 1};
-        int n = 6;
-        for (int i = 2; i < argc && n < 15; i++) {
-            words[n++] = argv[i];
-        }
-        status = cluster_main(n, words);
-    }
-    free(url);
     return status;
 }

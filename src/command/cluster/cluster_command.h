@@ -6,8 +6,11 @@
 #ifndef COMMAND_CLUSTER_CLUSTER_COMMAND_H
 #define COMMAND_CLUSTER_CLUSTER_COMMAND_H
 
+#include "rules/config.h"
+
 int cluster_main(int argc, char **argv);
-/* `ragno status nats://HOST:PORT/NAME [--credentials FILE]`; argv[1] is the URL. */
-int cluster_status_main(int argc, char **argv);
+/* A line for each agent, and one for all; complaints begin with "ragno COMMAND: ". The exit status.
+ */
+int cluster_status(const Config *config, const char *command);
 
 #endif

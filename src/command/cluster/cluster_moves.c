@@ -44,14 +44,13 @@ static Result cluster_moves_refuse(const Move *move, const char *format, ...)
 /* Who runs; and whether the server's table is the newest that agents know. */
 static Result look_at_agents(Move *move)
 {
-    Buffer text;
+    Buffer text = {.limit = 65536};
     Result rc = RESULT_OK;
     free(move->runs);
     move->runs = calloc(move->table.n_agents + 1u, sizeof *move->runs);
     if (move->runs == NULL) {
         return RESULT_MEMORY;
     }
-    buffer_init(&text, 65536);
     for (uint32_t i = 0; rc == RESULT_OK && i < move->table.n_agents; i++) {
         buffer_reset(&text);
         move->runs[i] = cluster_client_ask(&move->client, (uint16_t)i, &text) == RESULT_OK;
@@ -266,7 +265,7 @@ bool cluster_moves_has(const char *command)
 
 static Result change_once(Move *move, Result (*change)(Move *move))
 {
-    Buffer bytes;
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     uint64_t revision = 0;
     Result rc = cluster_client_table(&move->client, &move->table, &revision, move->error);
     if (rc == RESULT_OK) {
@@ -278,7 +277,6 @@ static Result change_once(Move *move, Result (*change)(Move *move))
     if (rc != RESULT_OK) {
         return rc;
     }
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
     rc = cluster_table_write(&move->table, &bytes);
     if (rc == RESULT_OK) {
         rc = cluster_client_put(&move->client, TABLE_KEY, &bytes, revision, move->error);

@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "base/memory/file.h"
 #include "store/pages/page_db_read.h"
 #include "cluster/message/membership.h"
+#include "crawl/exit_status.h"
 
 Result cluster_pages_open(ClusterPages *pages, const char *directory, PageDB *db)
 {
@@ -43,14 +45,9 @@ bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16
 
 static Result cluster_pages_load_config(ClusterPages *pages)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/config.ini", pages->directory);
-    if (rc == RESULT_OK) {
-        rc = options_load(&pages->config.options, buffer_string(&path), &pages->problem);
-    }
-    buffer_destroy(&path);
-    return rc;
+    Path path;
+    return options_load(&pages->config.options, file_path(&path, "%s/config.ini", pages->directory),
+                        &pages->problem);
 }
 
 /* Once: what could not be connected to is not tried again. */
@@ -77,18 +74,26 @@ static Result cluster_pages_connect_to(ClusterPages *pages)
     return rc;
 }
 
+static void cluster_pages_complain(ClusterPages *pages, uint16_t agent, Result rc,
+                                   const Buffer *said)
+{
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(&pages->problem, "%sagent %u %s%s",
+                            pages->problem.length > 0 ? "; " : "", (unsigned)agent,
+                            rc == RESULT_NOT_FOUND ? "does not run, or is not connected"
+                            : rc == RESULT_LIMIT   ? "refuses: "
+                                                   : "did not answer",
+                            rc == RESULT_LIMIT ? buffer_string(said) : "");
+    }
+}
+
 static Result send_to(ClusterPages *pages, uint16_t agent, const WireWriter *question,
                       Buffer *answer)
 {
     Result rc = question->rc == RESULT_OK
                     ? cluster_client_send(&pages->client, agent, question->out, answer)
                     : question->rc;
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(&pages->problem, "%sagent %u %s", pages->problem.length > 0 ? "; " : "",
-                            (unsigned)agent,
-                            rc == RESULT_NOT_FOUND ? "does not run, or is not connected"
-                                                   : "did not answer");
-    }
+    cluster_pages_complain(pages, agent, rc, answer);
     return rc == RESULT_NOT_FOUND ? RESULT_CLOSED : rc;
 }
 
@@ -120,23 +125,19 @@ static void end_question(Exchange *exchange)
 }
 
 Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, bool json,
-                         Buffer *text, unsigned *state)
+                         Buffer *text, int *status)
 {
-    Exchange exchange;
-    Result rc = begin_question(pages, json ? NODE_PAGE_WHY_JSON : NODE_PAGE_WHY, &exchange);
+    char *words[] = {(char *)(uintptr_t) "why", (char *)(uintptr_t)url,
+                     (char *)(uintptr_t) "--here", (char *)(uintptr_t) "--json"};
+    ClusterRun run = {.agent = agent, .ticket = cluster_luck() | 1};
+    Result rc = cluster_pages_connect_to(pages);
     if (rc == RESULT_OK) {
-        wire_put_string(&exchange.question, url, strlen(url));
-        rc = send_to(pages, agent, &exchange.question, &exchange.answer);
+        rc = cluster_client_run_whole(&pages->client, &run, words, json ? 4 : 3, text);
+        rc = rc == RESULT_OK && run.status > EXIT_NEGATIVE ? RESULT_LIMIT : rc;
+        cluster_pages_complain(pages, agent, rc, text);
     }
-    if (rc == RESULT_OK) {
-        WireReader reader = wire_reader(exchange.answer.data, exchange.answer.length);
-        size_t length = 0;
-        *state = wire_get_8(&reader);
-        const uint8_t *words = wire_get_string(&reader, &length);
-        rc = wire_reader_ended(&reader) ? buffer_append(text, words, length) : RESULT_INVALID;
-    }
-    end_question(&exchange);
-    return rc;
+    *status = run.status;
+    return rc == RESULT_NOT_FOUND ? RESULT_CLOSED : rc;
 }
 
 static Result take_urls(WireReader *reader, size_t n, Buffer *urls, size_t *answered)
@@ -231,8 +232,7 @@ Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail)
 static uint64_t longest_trail(PageDB *db, MDB_txn *txn, uint64_t index)
 {
     PageRef page;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     bool found = page_db_get(db, txn, index, &page, &url) == page_db_error_ok;
     buffer_destroy(&url);
     return found ? page.depth + 1 : 0;

@@ -32,9 +32,9 @@ void cluster_pages_close(ClusterPages *pages);
 
 /* Whether a URL is of another agent, and whose. */
 bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16_t *owner);
-/* What `ragno why` says there; *state: a WhyState. Otherwise the problem is told. */
+/* What `ragno why --here` says there, and its exit status. Otherwise the problem is told. */
 Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, bool json,
-                         Buffer *text, unsigned *state);
+                         Buffer *text, int *status);
 /* The URLs of pages of an agent, by their indices there: appends those of the first *answered,
  * which is one at least, each with a NUL behind it; of a page that is not known it is empty. */
 Result cluster_pages_urls(ClusterPages *pages, uint16_t agent, const uint64_t *indices, size_t n,

@@ -1,6 +1,7 @@
 #include "command/top/top_feed.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +128,8 @@ typedef struct TopAsk {
 } TopAsk;
 
 struct TopFeed {
-    CrawlView *view;
+    CrawlView *view; /* NULL: of all agents */
+    Console *console;
     Survey *survey;
     ControlLink *link; /* NULL: nobody answers */
     Thread thread;
@@ -194,10 +196,90 @@ static bool top_feed_append_line(void *context, const char *line)
            buffer_append_char(text, '\n') == RESULT_OK;
 }
 
+/* ---- all agents ---- */
+
+static void top_feed_gather(void *context, const ConsoleAgent *agent, const char *piece,
+                            size_t length)
+{
+    TopFeed *feed = context;
+    if (agent->rc != RESULT_OK) {
+        (void)buffer_printf(&feed->error, "%sagent %u is %s", feed->error.length > 0 ? "; " : "",
+                            (unsigned)agent->number, agent->state);
+    } else {
+        (void)buffer_append(&feed->text, piece, length);
+    }
+}
+
+/* What agents say, in feed->text, and who does not, in feed->error. command: with a directory. */
+static bool ask_agents(TopFeed *feed, const char *command, const char *const *words, size_t n)
+{
+    const char *all[8] = {command};
+    memcpy(all + 1, words, n * sizeof *words);
+    buffer_reset(&feed->text);
+    buffer_reset(&feed->error);
+    return console_ask(feed->console, (char *const *)(uintptr_t)all, n + 1, top_feed_gather,
+                       feed) == 0;
+}
+
+static SurveyRow row_of_agent(const ConsoleRow *from)
+{
+    SurveyRow row = {.host = from->agent->number, .queued = from->queued, .speed = from->pages_s};
+    Buffer text = {.limit = 512};
+    (void)buffer_printf(&text, "agent %u %s %s", (unsigned)from->agent->number,
+                        from->agent->rc == RESULT_OK ? from->limit : from->agent->state,
+                        from->agent->name);
+    row.origin = strdup(buffer_string(&text));
+    row.record.pages = (uint32_t)from->pages;
+    buffer_destroy(&text);
+    return row;
+}
+
+/* Status and rows come together. */
+static void take_agents(TopFeed *feed)
+{
+    TopNews status = {.kind = TOP_NEWS_STATUS};
+    TopNews hosts = {.kind = TOP_NEWS_HOSTS, .time = wall_now()};
+    uint32_t n = feed->console->table.n_agents;
+    ConsoleRow *rows = calloc(n, sizeof *rows);
+    hosts.hosts.rows = calloc(n, sizeof *hosts.hosts.rows);
+    buffer_reset(&feed->text);
+    if (rows != NULL && hosts.hosts.rows != NULL) {
+        (void)console_status(feed->console, &feed->text, NULL, rows);
+        for (uint32_t i = 0; i < n && i < TOP_ROWS; i++) {
+            hosts.hosts.rows[hosts.hosts.n] = row_of_agent(&rows[i]);
+            hosts.hosts.n += hosts.hosts.rows[hosts.hosts.n].origin != NULL;
+        }
+        hosts.hosts.counts.hosts = hosts.hosts.counts.matching = n;
+        top_feed_tell(feed, &status, buffer_string(&feed->text),
+                      feed->console->running == 0 ? "no agent answers" : NULL);
+        top_feed_tell(feed, &hosts, NULL, NULL);
+    }
+    free(rows);
+}
+
+/* The agent of a row that is chosen. */
+static void show_agent(TopFeed *feed, const char *row)
+{
+    char *words[] = {(char *)(uintptr_t) "status"};
+    unsigned long agent = strncmp(row, "agent ", 6) == 0 ? strtoul(row + 6, NULL, 10) : ULONG_MAX;
+    buffer_reset(&feed->text);
+    buffer_reset(&feed->error);
+    if (agent < feed->console->table.n_agents) {
+        (void)console_ask_agent(feed->console, (uint16_t)agent, words, 1, top_feed_gather, feed);
+    }
+    top_feed_show(feed, TOP_DETAILS,
+                  buffer_string(feed->text.length > 0 ? &feed->text : &feed->error));
+}
+
+/* ---- one crawl ---- */
+
 /* Asks the crawl; the lines are in feed->text. False: feed->error says why not. */
 static bool ask_crawl(TopFeed *feed, const char *const *words, size_t n, Buffer *note)
 {
     Result rc = RESULT_OK;
+    if (feed->console != NULL) {
+        return ask_agents(feed, "ctl", words, n);
+    }
     buffer_reset(&feed->text);
     buffer_reset(&feed->error);
     if (feed->link == NULL) {
@@ -226,6 +308,10 @@ static void top_feed_take_status(TopFeed *feed)
 {
     static const char *const words[] = {"status", "json"};
     TopNews news = {.kind = TOP_NEWS_STATUS};
+    if (feed->console != NULL) {
+        take_agents(feed);
+        return;
+    }
     if (ask_crawl(feed, words, 2, NULL)) {
         top_feed_tell(feed, &news, buffer_string(&feed->text), NULL);
     } else {
@@ -277,6 +363,10 @@ static void take_survey(TopFeed *feed)
 {
     MonoTime start = mono_now();
     TopNews news = {.kind = TOP_NEWS_HOSTS, .time = wall_now()};
+    if (feed->console != NULL) {
+        feed->next_survey = MONO_NEVER; /* they come with the status */
+        return;
+    }
     SurveyOptions options = {
         .order = feed->look.order, .filter = feed->look.filter, .max = TOP_ROWS, .now = news.time};
     if (survey_take(feed->survey, &options, &news.hosts) == RESULT_OK) {
@@ -304,6 +394,11 @@ static void show_why(TopFeed *feed, const char *url)
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     CrawlView *view = feed->view;
     WallTime now = wall_now();
+    if (feed->console != NULL) {
+        bool known = ask_agents(feed, "why", &url, 1) || feed->text.length > 0;
+        top_feed_show(feed, TOP_WHY, buffer_string(known ? &feed->text : &feed->error));
+        return;
+    }
     WhySources sources = crawl_view_why_sources(view, now);
     sources.is_in_flight = top_feed_is_in_flight;
     sources.context = feed;
@@ -322,6 +417,10 @@ static void show_why(TopFeed *feed, const char *url)
 static void show_details(TopFeed *feed, const char *origin)
 {
     Buffer text = {.limit = BUFFER_NO_LIMIT};
+    if (feed->console != NULL) {
+        show_agent(feed, origin);
+        return;
+    }
     Result rc = top_about_host(feed->view, origin, wall_now(), &text);
     top_feed_show(feed, TOP_DETAILS,
                   rc == RESULT_OK ? buffer_string(&text)
@@ -346,6 +445,10 @@ static void top_feed_serve(TopFeed *feed, const TopAsk *ask)
     const char *host[] = {"host", name, ask->wish == WISH_VISIT ? "visit" : "revive"};
     const char *delay[] = {"host", name, "delay", *ask->input == '\0' ? "-" : ask->input};
     feed->look = *ask;
+    if (feed->console != NULL && ask->wish >= WISH_DELAY) {
+        top_feed_say(feed, true, "the rows are agents: ragno ctl steers hosts");
+        return;
+    }
     switch (ask->wish) {
     case WISH_LOOK:
         feed->next_survey = (MonoTime){0};
@@ -407,17 +510,19 @@ static void *top_feed_run(void *argument)
 
 /* ---- the outside ---- */
 
-Result top_feed_start(TopFeed **out, CrawlView *view)
+Result top_feed_start(TopFeed **out, CrawlView *view, Console *console)
 {
     TopFeed *feed = calloc(1, sizeof *feed);
     if (feed == NULL) {
         return RESULT_MEMORY;
     }
     feed->view = view;
+    feed->console = console;
     feed->fd = -1;
     buffer_init(&feed->text, BUFFER_NO_LIMIT);
     buffer_init(&feed->error, BUFFER_NO_LIMIT);
-    Result rc = survey_new(&feed->survey, view->db, view->hosts, view->schedule);
+    Result rc =
+        view == NULL ? RESULT_OK : survey_new(&feed->survey, view->db, view->hosts, view->schedule);
     bool has_asks = rc == RESULT_OK && queue_init(&feed->asks, QUEUE_ITEMS) == RESULT_OK;
     bool has_news = has_asks && queue_init(&feed->news, QUEUE_ITEMS) == RESULT_OK;
     rc = has_news ? RESULT_OK : RESULT_MEMORY;

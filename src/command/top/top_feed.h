@@ -13,6 +13,7 @@
 #ifndef COMMAND_TOP_TOP_FEED_H
 #define COMMAND_TOP_TOP_FEED_H
 
+#include "command/cluster/console.h"
 #include "command/top/top_model.h"
 #include "crawl/crawl_view.h"
 
@@ -35,8 +36,9 @@ typedef struct TopNews {
     WallTime time;
 } TopNews;
 
-/* view is borrowed until top_feed_stop. RESULT_MEMORY, RESULT_IO. */
-Result top_feed_start(TopFeed **feed, CrawlView *view);
+/* Of the crawl of a view; or, when it is NULL, of all agents of a console: then the rows of the
+ * survey are agents. Borrowed until top_feed_stop. RESULT_MEMORY, RESULT_IO. */
+Result top_feed_start(TopFeed **feed, CrawlView *view, Console *console);
 void top_feed_stop(TopFeed *feed);
 
 /* Asks for what the model wishes; its order, filter, subject and input are copied. */

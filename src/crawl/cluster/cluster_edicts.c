@@ -31,8 +31,7 @@ void cluster_edicts_destroy(ClusterEdicts *edicts)
 void cluster_edicts_load(ClusterEdicts *edicts, const char *directory)
 {
     Path path;
-    Buffer bytes;
-    buffer_init(&bytes, FILE_BYTES);
+    Buffer bytes = {.limit = FILE_BYTES};
     Result rc = file_read(file_path(&path, "%s/" EDICTS_FILE, directory), &bytes);
     if (rc == RESULT_OK) {
         WireReader reader = wire_reader(bytes.data, bytes.length);

@@ -442,6 +442,7 @@ Result cluster_part_new(ClusterPart **result, const Config *config, CrawlStore *
     part->sinks = *sinks;
     buffer_init(&part->settings, BUFFER_NO_LIMIT);
     cluster_mail_init(&part->mail);
+    cluster_console_init(&part->console, store->directory, config);
     cluster_edicts_init(&part->edicts);
     cluster_edicts_load(&part->edicts, store->directory);
     mutex_init(&part->mutex, RANK_TABLE);
@@ -473,6 +474,7 @@ void cluster_part_delete(ClusterPart *part)
         inbox_destroy(&part->inbox);
         mass_delete(part->mass);
     }
+    cluster_console_destroy(&part->console);
     cluster_mail_destroy(&part->mail);
     cluster_edicts_destroy(&part->edicts);
     buffer_destroy(&part->settings);

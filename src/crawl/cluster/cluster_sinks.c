@@ -10,17 +10,13 @@
 #include "fetch/transfer/fetch_result.h"
 #include "parse/url/url.h"
 #include "store/pages/page_db_read.h"
-#include "why/why.h"
-#include "why/why_text.h"
 
 /* Cluster answers: what this agent tells others of its pages (NodePageQuestion).
  *
- * What: the sentences of `ragno why`, and the way by which a page was found. The rules are not
- * judged, and of the logs only the last mebibyte is read, so that an answer takes milliseconds: the
+ * What: the way by which a page was found, and the URLs of pages. An answer takes milliseconds: the
  * thread has leases to look after.
  * Threads: cluster. */
 
-#define LOG_BYTES  ((size_t)1 << 20)
 #define URLS_BYTES ((size_t)256 << 10) /* of an answer, and the last URL */
 
 /* The URL of a question; the caller frees it. NULL: there is none. */
@@ -32,34 +28,6 @@ static char *cluster_answers_url_of(WireReader *question)
         return NULL;
     }
     return strndup((const char *)bytes, length);
-}
-
-static void cluster_answers_tell_why(const ClusterPart *part, const char *url, bool json,
-                                     WireWriter *answer)
-{
-    const IngestStore *tables = &part->store->tables;
-    Why why;
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
-    WallTime now = wall_now();
-    WhySources sources = {.directory = part->store->directory,
-                          .db = tables->db,
-                          .hosts = tables->hosts,
-                          .groups = tables->groups,
-                          .schedule = tables->schedule,
-                          .revisits = tables->revisits,
-                          .is_running = true,
-                          .log_bytes = LOG_BYTES,
-                          .now = now};
-    Result rc = why_find(&why, &sources, url, &text);
-    if (rc == RESULT_OK) {
-        rc = why_write(&why, now, json ? REPORT_AS_JSON : REPORT_AS_TEXT, &text);
-    }
-    if (rc == RESULT_OK) {
-        wire_put_8(answer, (uint8_t)why.state);
-        wire_put_string(answer, text.data, text.length);
-    }
-    why_destroy(&why);
-    buffer_destroy(&text);
 }
 
 /* url NULL: of the page with that index. */
@@ -86,14 +54,13 @@ static void tell_urls(const ClusterPart *part, WireReader *question, WireWriter 
     PageDB *db = part->store->tables.db;
     MDB_txn *txn = NULL;
     PageRef page;
-    Buffer urls, url;
+    Buffer urls = {.limit = BUFFER_NO_LIMIT};
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
     size_t n_told = 0;
     size_t n = (size_t)wire_get_varint(question);
     if (n > NODE_PAGE_URLS_MOST || page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
         return;
     }
-    buffer_init(&urls, BUFFER_NO_LIMIT);
-    buffer_init(&url, BUFFER_NO_LIMIT);
     WireWriter writer = wire_writer(&urls);
     for (; n_told < n && urls.length < URLS_BYTES && !question->bad; n_told++) {
         uint64_t index = wire_get_varint(question);
@@ -126,15 +93,19 @@ static void cluster_answers_page(void *context, WireReader *question, WireWriter
         return;
     }
     char *url = cluster_answers_url_of(question);
-    if (url != NULL && (what == NODE_PAGE_WHY || what == NODE_PAGE_WHY_JSON)) {
-        cluster_answers_tell_why(part, url, what == NODE_PAGE_WHY_JSON, answer);
-    } else if (url != NULL && what == NODE_PAGE_TRAIL_OF_URL) {
+    if (url != NULL && what == NODE_PAGE_TRAIL_OF_URL) {
         tell_trail(part, url, 0, answer);
     }
     free(url);
 }
 
 /* ---- Cluster sinks ---- */
+
+static void cluster_sinks_run(void *context, WireReader *question, WireWriter *answer)
+{
+    ClusterPart *part = context;
+    cluster_console_asked(&part->console, question, answer);
+}
 
 static Result save_identity(void *context, const NodeIdentity *identity)
 {
@@ -358,6 +329,7 @@ NodeSinks cluster_sinks(ClusterPart *part)
         .ended = ended,
         .status = cluster_sinks_tell_status,
         .page = cluster_answers_page,
+        .run = cluster_sinks_run,
         .greet = {.context = part, .mark = cluster_sinks_mark, .retell = cluster_sinks_retell},
         .edicts = cluster_edicts_sinks(part),
         .told = cluster_sinks_told,

@@ -14,6 +14,7 @@
 #include "cluster/table/cluster_table.h"
 #include "cluster/transport/transport.h"
 #include "cluster/wire/link_block.h"
+#include "crawl/cluster/cluster_console.h"
 #include "crawl/cluster/cluster_options.h"
 #include "crawl/cluster/cluster_part_types.h"
 #include "frontier/visit/visit_state.h"
@@ -115,9 +116,9 @@ struct ClusterPart {
     Buffer settings;
     ClusterMail mail;
     ClusterEdicts edicts;
+    ClusterConsole console; /* the cluster thread's */
     TransportNats *nats;
-    Node *node; /* the cluster thread's, as are the next four */
-    ClusterTable joined;
+    Node *node; /* the cluster thread's, as are the next three */
     uint64_t used[LEDGER_UNITS];
     int64_t asleep_ns;
     MonoTime next_figures;

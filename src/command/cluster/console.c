@@ -1,0 +1,338 @@
+#include "command/cluster/console.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/json_writer.h"
+#include "crawl/exit_status.h"
+#include "logs/log_text.h"
+
+Result console_open(Console *console, const Config *config, Buffer *error)
+{
+    uint64_t revision = 0;
+    *console = (Console){.config = config};
+    cluster_table_init(&console->table);
+    Result rc = cluster_client_open(&console->client, config, error);
+    if (rc == RESULT_OK) {
+        rc = cluster_client_table(&console->client, &console->table, &revision, error);
+    }
+    if (rc == RESULT_OK) {
+        console->agents = calloc(console->table.n_agents, sizeof *console->agents);
+        rc = console->agents == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    for (uint32_t i = 0; rc == RESULT_OK && i < console->table.n_agents; i++) {
+        console->agents[i].number = (uint16_t)i;
+        buffer_init(&console->agents[i].said, BUFFER_NO_LIMIT);
+    }
+    return rc;
+}
+
+void console_close(Console *console)
+{
+    for (uint32_t i = 0; console->agents != NULL && i < console->table.n_agents; i++) {
+        buffer_destroy(&console->agents[i].said);
+    }
+    free(console->agents);
+    cluster_client_close(&console->client);
+    cluster_table_destroy(&console->table);
+}
+
+/* ---- whom it concerns ---- */
+
+const char *console_subject(char *const *words, size_t n)
+{
+    bool is_db = strcmp(words[0], "db") == 0 && n > 2 &&
+                 (strcmp(words[1], "path") == 0 || strcmp(words[1], "get") == 0);
+    bool is_one = strcmp(words[0], "why") == 0 || strcmp(words[0], "consent") == 0 ||
+                  strcmp(words[0], "complaint") == 0;
+    size_t at = is_db ? 2 : 1;
+    return (is_db || is_one) && n > at && words[at][0] != '-' ? words[at] : NULL;
+}
+
+/* Whether all agents have one value of an option. */
+static bool console_is_agreed(const Config *config, const char *word)
+{
+    char name[128];
+    for (size_t i = 0; i < config->options.n_specs; i++) {
+        const OptionSpec *spec = &config->options.specs[i];
+        int length = snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
+        if (spec->agreed && strncmp(word, name, (size_t)length) == 0 &&
+            (word[length] == '=' || word[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool console_is_shared(const Config *config, char *const *words, size_t n)
+{
+    static const char *const shared[] = {"allow", "deny", "pause", "resume", "seed"};
+    bool found = n > 3 && strcmp(words[1], "host") == 0;
+    for (size_t i = 0; n > 1 && i < sizeof shared / sizeof *shared; i++) {
+        found = found || strcmp(words[1], shared[i]) == 0;
+    }
+    if (n > 2 && (strcmp(words[1], "set") == 0 || strcmp(words[1], "unset") == 0)) {
+        found = console_is_agreed(config, words[2]);
+    }
+    return strcmp(words[0], "ctl") == 0 && found;
+}
+
+/* ---- agents ---- */
+
+/* Who is not there: by its last record. */
+static void console_name(Console *console, ConsoleAgent *agent)
+{
+    MemberRecord record;
+    bool known = cluster_client_member(&console->client, agent->number, &record) == RESULT_OK;
+    (void)snprintf(agent->name, sizeof agent->name, "%s", known ? record.name : "");
+    if (agent->rc != RESULT_NOT_FOUND) {
+        agent->state = agent->rc == RESULT_OK      ? "running"
+                       : agent->rc == RESULT_LIMIT ? "refuses"
+                                                   : "lost";
+    } else if (!known) {
+        agent->state = "never-started";
+    } else {
+        agent->state = record.state == MEMBER_STOPPED ? "stopped" : "silent";
+    }
+}
+
+static void console_begin(Console *console, ConsoleAgent *agent, char *const *words, size_t n)
+{
+    agent->run = (ClusterRun){.agent = agent->number, .ticket = cluster_luck() | 1};
+    buffer_reset(&agent->said);
+    agent->rc = cluster_client_run(&console->client, &agent->run, words, n, &agent->said);
+    console_name(console, agent);
+    console->running += agent->rc == RESULT_OK;
+}
+
+/* Hands over what has come, and the rest as it comes. */
+static void console_end(Console *console, ConsoleAgent *agent, char *const *words, size_t n,
+                        ConsoleSink sink, void *context)
+{
+    sink(context, agent, buffer_string(&agent->said), agent->said.length);
+    while (agent->rc == RESULT_OK && !agent->run.ended) {
+        if (agent->said.length == 0) {
+            cluster_client_pause(&console->client);
+        }
+        buffer_reset(&agent->said);
+        agent->rc = cluster_client_run(&console->client, &agent->run, words, n, &agent->said);
+        sink(context, agent, buffer_string(&agent->said), agent->said.length);
+    }
+    buffer_reset(&agent->said);
+}
+
+static int console_greater(int status, const ConsoleAgent *agent)
+{
+    int own = agent->rc == RESULT_OK ? agent->run.status : EXIT_NEGATIVE;
+    return own > status ? own : status;
+}
+
+/* The first that answers; the others are asked only when it is away. */
+static int console_ask_first(Console *console, char *const *words, size_t n, ConsoleSink sink,
+                             void *context)
+{
+    for (uint32_t i = 0; i < console->table.n_agents; i++) {
+        ConsoleAgent *agent = &console->agents[i];
+        console_begin(console, agent, words, n);
+        if (agent->rc != RESULT_NOT_FOUND || i + 1 == console->table.n_agents) {
+            console_end(console, agent, words, n, sink, context);
+            return console_greater(0, agent);
+        }
+    }
+    return EXIT_NEGATIVE;
+}
+
+int console_ask(Console *console, char *const *words, size_t n, ConsoleSink sink, void *context)
+{
+    const char *subject = console_subject(words, n);
+    uint32_t first = 0;
+    uint32_t end = console->table.n_agents;
+    int status = 0;
+    console->running = 0;
+    if (console_is_shared(console->config, words, n)) {
+        return console_ask_first(console, words, n, sink, context);
+    }
+    if (subject != NULL) {
+        first = cluster_table_owner(&console->table, slot_of_name(subject));
+        end = first + 1;
+    }
+    for (uint32_t i = first, begun = first; i < end; i++) {
+        for (; begun < end && begun < i + CONSOLE_AHEAD; begun++) {
+            console_begin(console, &console->agents[begun], words, n);
+        }
+        console_end(console, &console->agents[i], words, n, sink, context);
+        status = console_greater(status, &console->agents[i]);
+    }
+    return status;
+}
+
+/* ---- status ---- */
+
+/* What adds up. */
+static const char *const sums[] = {"pages",
+                                   "pages_s",
+                                   "bytes",
+                                   "bytes_s",
+                                   "urls_seen",
+                                   "urls_queued",
+                                   "urls_parked",
+                                   "hosts",
+                                   "hosts_waiting",
+                                   "front",
+                                   "active",
+                                   "dns_waiting",
+                                   "parse_queue",
+                                   "results",
+                                   "2xx",
+                                   "3xx",
+                                   "4xx",
+                                   "5xx",
+                                   "err",
+                                   "dup",
+                                   "robots_denied",
+                                   "walled_hosts",
+                                   "leases",
+                                   "outbox_bytes",
+                                   "inbox_bytes",
+                                   "throttled",
+                                   "rss_bytes",
+                                   "db_bytes",
+                                   "disk_free_bytes",
+                                   "cpu_s"};
+#define SUMS (sizeof sums / sizeof *sums)
+
+typedef struct ConsoleGathering {
+    double sums[SUMS];
+    double elapsed_s; /* the longest */
+    char limit[32];   /* of the lowest agent that something binds */
+    char state[16];
+    Buffer one; /* what the agent says, as far as it has come */
+    JsonWriter *json;
+    ConsoleRow *rows;
+} ConsoleGathering;
+
+static void console_word(const char *json, const char *name, char *out, size_t size)
+{
+    LogText text = status_json_get(json, name);
+    (void)snprintf(out, size, "%.*s", (int)text.length, text.length == 0 ? "" : text.bytes);
+}
+
+/* One agent has said all. */
+static void console_add(ConsoleGathering *all, const ConsoleAgent *agent)
+{
+    const char *text = buffer_string(&all->one);
+    ConsoleRow row = {.agent = agent};
+    bool good = agent->rc == RESULT_OK && *text == '{';
+    while (all->one.length > 0 && all->one.data[all->one.length - 1] == '\n') {
+        all->one.data[--all->one.length] = '\0';
+    }
+    for (size_t i = 0; good && i < SUMS; i++) {
+        all->sums[i] += status_json_number(text, sums[i], 0);
+    }
+    if (good) {
+        double elapsed_s = status_json_number(text, "elapsed_s", 0);
+        row.pages = (uint64_t)status_json_number(text, "pages", 0);
+        row.queued = (uint64_t)status_json_number(text, "urls_queued", 0);
+        row.pages_s = status_json_number(text, "pages_s", 0);
+        console_word(text, "limit", row.limit, sizeof row.limit);
+        console_word(text, "state", all->state, sizeof all->state);
+        all->elapsed_s = elapsed_s > all->elapsed_s ? elapsed_s : all->elapsed_s;
+    }
+    if (*row.limit != '\0' && (*all->limit == '\0' || strcmp(all->limit, "none") == 0)) {
+        (void)snprintf(all->limit, sizeof all->limit, "%s", row.limit);
+    }
+    if (all->rows != NULL) {
+        all->rows[agent->number] = row;
+    }
+    if (all->json != NULL) {
+        json_open(all->json, NULL, '{');
+        json_count(all->json, "agent", agent->number);
+        json_string(all->json, "state", agent->state);
+        json_string(all->json, "name", agent->name);
+        if (good) {
+            json_raw(all->json, "says", text, all->one.length);
+        } else if (*text != '\0') {
+            json_string(all->json, "problem", text);
+        }
+        json_close(all->json);
+    }
+    buffer_reset(&all->one);
+}
+
+static void console_gather(void *context, const ConsoleAgent *agent, const char *piece,
+                           size_t length)
+{
+    ConsoleGathering *all = context;
+    (void)buffer_append(&all->one, piece, length);
+    if (agent->rc != RESULT_OK || agent->run.ended) {
+        console_add(all, agent);
+    }
+}
+
+static void console_write_whole(const Console *console, const ConsoleGathering *all, Buffer *whole)
+{
+    char time[CLOCK_TEXT_BYTES];
+    (void)buffer_printf(whole, "{\"time\": \"%s\", \"state\": \"%s\", \"elapsed_s\": %.1f",
+                        wall_format_iso(wall_now(), time),
+                        *all->state == '\0' ? "stopped" : all->state, all->elapsed_s);
+    for (size_t i = 0; i < SUMS; i++) {
+        bool real = strstr(sums[i], "_s") != NULL && all->sums[i] < 1e15;
+        (void)buffer_printf(whole, real ? ", \"%s\": %.1f" : ", \"%s\": %.0f", sums[i],
+                            all->sums[i]);
+    }
+    (void)buffer_printf(whole, ", \"agents\": %u, \"agents_running\": %zu, \"limit\": \"%s\"}",
+                        console->table.n_agents, console->running,
+                        *all->limit == '\0' ? "cluster" : all->limit);
+}
+
+/* One object: what each agent says, and behind them the sums, if they are wanted. */
+static int console_gather_all(Console *console, char *const *words, size_t n,
+                              ConsoleGathering *gathering, Buffer *all, Buffer *whole)
+{
+    JsonWriter json;
+    buffer_init(&gathering->one, BUFFER_NO_LIMIT);
+    if (all != NULL) {
+        gathering->json = &json;
+        json_init(&json, all);
+        json_open(&json, NULL, '{');
+        json_string(&json, "cluster", console->client.link.crawl);
+        json_open(&json, "agents", '[');
+    }
+    int status = console_ask(console, words, n, console_gather, gathering);
+    if (whole != NULL) {
+        console_write_whole(console, gathering, whole);
+    }
+    if (all != NULL) {
+        json_close(&json);
+        if (whole != NULL) {
+            json_raw(&json, "whole", whole->data, whole->length);
+        }
+        json_close(&json);
+    }
+    buffer_destroy(&gathering->one);
+    return status;
+}
+
+int console_status(Console *console, Buffer *whole, Buffer *all, ConsoleRow *rows)
+{
+    char *words[] = {(char *)(uintptr_t) "ctl", (char *)(uintptr_t) "status",
+                     (char *)(uintptr_t) "json"};
+    ConsoleGathering gathering = {.rows = rows};
+    return console_gather_all(console, words, 3, &gathering, all, whole);
+}
+
+int console_json(Console *console, char *const *words, size_t n, Buffer *all)
+{
+    ConsoleGathering gathering = {.rows = NULL};
+    return console_gather_all(console, words, n, &gathering, all, NULL);
+}
+
+int console_ask_agent(Console *console, uint16_t number, char *const *words, size_t n,
+                      ConsoleSink sink, void *context)
+{
+    ConsoleAgent *agent = &console->agents[number];
+    console_begin(console, agent, words, n);
+    console_end(console, agent, words, n, sink, context);
+    return console_greater(0, agent);
+}

@@ -1,0 +1,75 @@
+/* Console: what all agents of a cluster say to one command.
+ *
+ *   words --console_ask--> each agent that they concern runs them on its own directory
+ *                          (crawl/cluster/cluster_console.h) --ConsoleSink--> pieces, agent by
+ * agent
+ *
+ * What: `why`, `consent`, `complaint` and `db get|path` of a URL or host are asked of its owner
+ * alone; of `ctl`, what agents tell each other (docs/cluster.md, "Orders") is said to the first
+ * that answers; all else goes to all agents. CONSOLE_AHEAD of them are at work at a time, and their
+ * answers come in the order of their numbers. An agent that is away is told of as such, by name.
+ *
+ * Owns: the connection, what is known of the agents.
+ * Threads: one.
+ * Errors: as cluster_client.h; error of console_open has a sentence. */
+#ifndef COMMAND_CLUSTER_CONSOLE_H
+#define COMMAND_CLUSTER_CONSOLE_H
+
+#include "command/cluster/cluster_client.h"
+#include "cluster/message/membership.h"
+
+#define CONSOLE_AHEAD 8u
+
+typedef struct ConsoleAgent {
+    uint16_t number;
+    const char *state; /* running, stopped, silent, never-started, refuses, lost */
+    char name[MEMBER_TEXT_BYTES];
+    ClusterRun run;
+    Buffer said; /* and not handed over yet */
+    Result rc;   /* of the last exchange */
+} ConsoleAgent;
+
+typedef struct Console {
+    const Config *config; /* borrowed */
+    ClusterClient client;
+    ClusterTable table;
+    ConsoleAgent *agents; /* by number; owned */
+    size_t running;       /* that have answered */
+} Console;
+
+/* To be closed in any case. */
+Result console_open(Console *console, const Config *config, Buffer *error);
+void console_close(Console *console);
+
+/* A piece of what an agent says; the last one, which may be empty, has agent->run.ended, or
+ * agent->rc says why there is no more. */
+typedef void (*ConsoleSink)(void *context, const ConsoleAgent *agent, const char *piece,
+                            size_t length);
+/* words: the command, and what follows the directory. The greatest exit status of those who were
+ * asked; EXIT_NEGATIVE at least when one of them is away. */
+int console_ask(Console *console, char *const *words, size_t n, ConsoleSink sink, void *context);
+/* The same of one agent. */
+int console_ask_agent(Console *console, uint16_t number, char *const *words, size_t n,
+                      ConsoleSink sink, void *context);
+/* The URL or host that the words are about, and whose owner is asked; NULL: there is none. */
+const char *console_subject(char *const *words, size_t n);
+/* Of ctl: the agents tell each other. */
+bool console_is_shared(const Config *config, char *const *words, size_t n);
+
+/* One agent, for `ragno top`. */
+typedef struct ConsoleRow {
+    const ConsoleAgent *agent;
+    uint64_t pages;
+    uint64_t queued;
+    double pages_s;
+    char limit[32];
+} ConsoleRow;
+/* How the whole crawl does. Appends to *whole the sums of what `ragno ctl DIR status json` says,
+ * flat JSON as there; to *all (NULL: not wanted) an object with the sums and each agent's own; rows
+ * (NULL: not wanted) are of all agents. The exit status as of console_ask. */
+int console_status(Console *console, Buffer *whole, Buffer *all, ConsoleRow *rows);
+
+/* The same as one object: what each agent says, as JSON. */
+int console_json(Console *console, char *const *words, size_t n, Buffer *all);
+
+#endif
