@@ -5,6 +5,7 @@
 
 #define VERDICT_LINKS 2u
 #define VERDICT_NAME  64u
+#define FNV           UINT64_C(0x100000001b3)
 
 typedef struct VerdictPiece { /* of the page's bytes */
     const char *bytes;
@@ -301,7 +302,10 @@ void page_verdict_judge(const char *html, size_t length, PageVerdict *verdict)
             scan.at = close == NULL ? scan.end : close + 1;
         } else {
             bool is_blank = verdict_is_blank(c);
-            verdict->text_bytes += !is_blank || !scan.was_blank;
+            if (!is_blank || !scan.was_blank) {
+                verdict->text_bytes++;
+                verdict->text_hash = (verdict->text_hash ^ (is_blank ? ' ' : (uint8_t)c)) * FNV;
+            }
             scan.was_blank = is_blank;
         }
     }

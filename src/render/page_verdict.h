@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
@@ -32,9 +33,10 @@
 #define PAGE_VERDICT_LEAST  3u
 
 typedef struct PageVerdict {
-    unsigned scripts;  /* that a browser would run */
-    size_t text_bytes; /* outside scripts, styles, titles and noscript; blanks in a row are one */
-    unsigned links;    /* anchors that lead to another document */
+    unsigned scripts;   /* that a browser would run */
+    size_t text_bytes;  /* outside scripts, styles, titles and noscript; blanks in a row are one */
+    uint64_t text_hash; /* of that text */
+    unsigned links;     /* anchors that lead to another document */
     bool has_empty_mount;
     bool has_empty_element;
     bool has_plea;

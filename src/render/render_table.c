@@ -21,8 +21,8 @@ typedef struct RenderKey {
 
 const char *render_job_state_name(RenderJobState state)
 {
-    static const char *const names[RENDER_JOB_STATES] = {"waiting", "lacking", "done", "failed",
-                                                         "passed"};
+    static const char *const names[RENDER_JOB_STATES] = {"waiting", "lacking", "done",
+                                                         "failed",  "passed",  "asked"};
     return names[state];
 }
 
@@ -166,11 +166,91 @@ Result render_table_learn(RenderTable *table, MDB_txn *txn, uint64_t pattern,
     return render_table_set(table, txn, &key, lesson, sizeof *lesson);
 }
 
+Result render_table_forms(RenderTable *table, MDB_txn *txn, uint64_t shape, Buffer *forms)
+{
+    RenderKey key = render_key_of_page('f', shape);
+    MDB_val name = render_key_val(&key);
+    MDB_val value;
+    int rc = mdb_get(txn, table->dbi, &name, &value);
+    if (rc == MDB_NOTFOUND) {
+        return RESULT_OK;
+    }
+    return rc == MDB_SUCCESS ? buffer_append(forms, value.mv_data, value.mv_size)
+                             : lmdb_result(rc, "get render forms");
+}
+
+Result render_table_set_forms(RenderTable *table, MDB_txn *txn, uint64_t shape, const Buffer *forms)
+{
+    RenderKey key = render_key_of_page('f', shape);
+    return render_table_set(table, txn, &key, buffer_string(forms), forms->length);
+}
+
+/* ---- queries that change nothing ---- */
+
+/* A URL without its query, and the names of the query's parameters, in any order, at its host. */
+static bool render_query_keys(const char *url, uint64_t *place, uint64_t *names)
+{
+    size_t path = strcspn(url, "?");
+    const char *host = strstr(url, "://");
+    *place = hash_64(url, path, 0);
+    *names = host == NULL ? 0 : hash_64(url, (size_t)(host + 3 - url) + strcspn(host + 3, "/?"), 1);
+    for (const char *at = url + path; *at != '\0';) {
+        size_t length = strcspn(++at, "=&");
+        *names += hash_64(at, length, 2);
+        at += strcspn(at, "&");
+    }
+    return url[path] == '?';
+}
+
+Result render_query_is_idle(RenderTable *table, MDB_txn *txn, const char *url, uint64_t page,
+                            bool *is_idle)
+{
+    RenderLesson lesson;
+    uint64_t place = 0;
+    uint64_t names = 0;
+    uint64_t shown = 0;
+    *is_idle = false;
+    if (!render_query_keys(url, &place, &names)) {
+        return RESULT_OK;
+    }
+    RenderKey key = render_key_of_page('d', place);
+    Result rc = render_table_read(table, txn, &key, &shown, sizeof shown);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    rc = render_table_lesson(table, txn, names, &lesson);
+    *is_idle = rc == RESULT_OK && render_lesson_is_dull(&lesson, page);
+    return rc;
+}
+
+Result render_query_learn(RenderTable *table, MDB_txn *txn, const char *url, uint64_t shown)
+{
+    RenderLesson lesson;
+    uint64_t place = 0;
+    uint64_t names = 0;
+    uint64_t before = 0;
+    bool has_query = render_query_keys(url, &place, &names);
+    RenderKey key = render_key_of_page('d', place);
+    Result rc = render_table_read(table, txn, &key, &before, sizeof before);
+    if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && !has_query)) {
+        return render_table_set(table, txn, &key, &shown, sizeof shown);
+    }
+    if (rc == RESULT_OK) {
+        rc = render_table_lesson(table, txn, names, &lesson);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    lesson.rendered++;
+    lesson.fruitful += before != shown;
+    return render_table_learn(table, txn, names, &lesson);
+}
+
 /* ---- jobs ---- */
 
 static bool render_job_is_in_line(uint8_t state)
 {
-    return state == RENDER_JOB_WAITING || state == RENDER_JOB_LACKING;
+    return state == RENDER_JOB_WAITING || state == RENDER_JOB_LACKING || state == RENDER_JOB_ASKED;
 }
 
 Result render_table_get(RenderTable *table, MDB_txn *txn, uint64_t page, RenderJob *job,

@@ -14,8 +14,10 @@
  *
  *   j INDEX            the job of a page: RenderJob, and the pages that it waits for
  *   q 255-WEIGHT INDEX its place while it is WAITING: what needs a browser most comes first
- *   l INDEX            the same while it is LACKING
+ *   l INDEX            the same while it is LACKING or ASKED
  *   p PATTERN          what renderings of one pattern of URLs have brought: RenderLesson
+ *   f SHAPE            what pages of one shape ask for: a list of forms (render_forms.h)
+ *   d PLACE            what the document of a URL showed that differs in its query at most: a hash
  *   t                  RenderTotals
  *
  * Owns: the handle; the table is the environment's.
@@ -31,6 +33,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 
 #define RENDER_TABLE_REQUISITES 4096u /* of one job; a page that lacks more waits for these */
 
@@ -44,6 +47,7 @@ typedef enum RenderJobState {
     RENDER_JOB_DONE,
     RENDER_JOB_FAILED, /* no document came of it: RenderJob.end */
     RENDER_JOB_PASSED, /* pages like it bring nothing (RenderLesson) */
+    RENDER_JOB_ASKED,  /* as LACKING, for what is guessed: no browser has seen it yet */
     RENDER_JOB_STATES,
     RENDER_JOB_ROOM = 8 /* for states in RenderTotals */
 } RenderJobState;
@@ -112,7 +116,8 @@ typedef struct RenderCursor {
     bool has_begun;
 } RenderCursor;
 
-/* The next job that is WAITING or LACKING. RESULT_NOT_FOUND: there are no more. */
+/* The next job that is WAITING, or, with LACKING, that is LACKING or ASKED. RESULT_NOT_FOUND: there
+ * are no more. */
 Result render_table_next(RenderTable *table, MDB_txn *txn, RenderJobState state,
                          RenderCursor *cursor);
 
@@ -126,6 +131,18 @@ Result render_table_lesson(RenderTable *table, MDB_txn *txn, uint64_t pattern,
                            RenderLesson *lesson);
 Result render_table_learn(RenderTable *table, MDB_txn *txn, uint64_t pattern,
                           const RenderLesson *lesson);
+/* Appends the forms of a shape; nothing when none are known. */
+Result render_table_forms(RenderTable *table, MDB_txn *txn, uint64_t shape, Buffer *forms);
+Result render_table_set_forms(RenderTable *table, MDB_txn *txn, uint64_t shape,
+                              const Buffer *forms);
+/* Queries that change nothing. The documents of URLs that differ in their query alone are compared:
+ * when RENDER_LESSONS of a host, with the same names of parameters, showed the same text as another
+ * of their place, and none showed something else, further ones are passed by (but for one in
+ * RENDER_PROBE) where the place has a document: "/page?id=heading" beside "/page". */
+Result render_query_is_idle(RenderTable *table, MDB_txn *txn, const char *url, uint64_t page,
+                            bool *is_idle);
+/* Notes what the document of a URL has shown (a hash). */
+Result render_query_learn(RenderTable *table, MDB_txn *txn, const char *url, uint64_t shown);
 Result render_table_totals(RenderTable *table, MDB_txn *txn, RenderTotals *totals);
 /* All but jobs, which the table counts itself. */
 Result render_table_set_totals(RenderTable *table, MDB_txn *txn, const RenderTotals *totals);

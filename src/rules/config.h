@@ -530,8 +530,8 @@
         "user that the browser runs as when root crawls; empty = root may not render") \
     ROW(render, processes, COUNT, int64_t, "1", 1, 32, NULL, 0, \
         "browsers that render at once") \
-    ROW(render, rounds, COUNT, int64_t, "8", 1, 50, NULL, 0, \
-        "renderings of a page at most: it is rendered again when what it lacked has been fetched") \
+    ROW(render, rounds, COUNT, int64_t, "3", 0, 50, NULL, 0, \
+        "how often a page is rendered again, when what it lacked has been fetched") \
     ROW(render, share, COUNT, int64_t, "10", 1, 100, NULL, 0, \
         "percent of the crawl's pages that mode = auto renders at most; the first 100 do not count") \
     ROW(render, pages_per_context, COUNT, int64_t, "50", 1, 1e6, NULL, 0, \

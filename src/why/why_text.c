@@ -134,6 +134,7 @@ static void put_rendered(const RenderJob *job, Buffer *out)
     case RENDER_JOB_WAITING:
         (void)buffer_append_string(out, " It needs a browser, and waits for one.");
         break;
+    case RENDER_JOB_ASKED:
     case RENDER_JOB_LACKING:
         (void)buffer_printf(out,
                             " It needs a browser: after %u renderings it waits for %u URLs that it "

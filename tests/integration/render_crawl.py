@@ -332,6 +332,43 @@ def chosen(report, path):
     report.equal("sites: never and always", made, {other})
 
 
+def guessed(report, path):
+    """What pages like it have asked for is fetched before a browser sees a page: it is rendered once. A guess that is
+    not used any more is given up, and a query that changes nothing is not rendered again."""
+    if BROWSER is None:
+        return report.skip("guessed", "chromium is not installed: make deps-render")
+    good, fickle, items = "127.9.8.1", "127.9.8.2", 60
+    script = """const root = document.getElementById('root'), n = Number((location.pathname.match(/item.(\\d+)/) || [])[1]);
+const link = (a, t) => root.insertAdjacentHTML('beforeend', `<a href="${a}">${t}</a> `);
+if (!n) for (let i = 1; i <= %d; i++) link('/item/' + i, 'item' + i);
+else if (n > %d) root.append('plain' + n);
+else fetch(`/api/${n}.json`).then(r => r.json()).then(t => { root.append(t); if (n <= 30) link('?id=' + n, 'here') });"""
+    pages = {}
+    for host, most in ((good, items), (fickle, 4)):
+        shell = f"<!-- {host} --><div id=root></div><script src=/app.js></script>"
+        pages |= {(host, "/"): ("text/html", shell), (host, "/app.js"): ("text/javascript", script % (items, most))}
+        for n in range(1, items + 1):
+            pages[(host, f"/item/{n}")] = pages[(host, f"/item/{n}?id={n}")] = ("text/html", shell)
+            pages[(host, f"/api/{n}.json")] = ("application/json", f'"data{n}"')
+    for host in (good, fickle):
+        directory = os.path.join(path, host)
+        with Site(pages) as site:
+            result = crawl(site, directory, [f"http://{host}/"], *USER, "-s", "render.mode=auto", "-s", "render.share=100")
+        report.equal(f"{host}: the crawl ends", result.returncode, 0)
+        report.equal(f"{host}: nothing is asked for twice",
+                     [place for place, n in collections.Counter(site.asked).items() if n > 1], [])
+        renders = json.loads(run([RAGNO, "report", directory, "--json"]).stdout)["renders"]
+        texts, asked = texts_of(directory), [p for _, p in site.asked if p.startswith("/api/")]
+        expected = "data" if host == good else "plain"
+        report.equal(f"{host}: every document is whole",
+                     [n for n in range(31, items + 1) if texts.get(f"http://{host}/item/{n}") != f"{expected}{n}"], [])
+        if host == good:
+            report.check("few renderings beside the pages", renders["rounds"] <= items + 31 + 10 - renders["passed"], renders)
+            report.check("queries that change nothing", renders["passed"] >= 8, renders)
+        else:
+            report.check("what was guessed in vain is bounded", 4 <= len(asked) <= 4 + 30, len(asked))
+
+
 def pictures_of(directory):
     """urn:view:URL -> JPEG, of the archive's resource records."""
     found = {}
@@ -481,4 +518,4 @@ def refused(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(automatic, told, killed, offline, hostile_crawl, chosen, pictures, known, agents, refused)
+    harness.main(automatic, told, killed, offline, hostile_crawl, chosen, guessed, pictures, known, agents, refused)

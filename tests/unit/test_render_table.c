@@ -1,5 +1,7 @@
 #include "render/render_table.h"
 
+#include <stdio.h>
+
 #include "store_fixture.h"
 
 /* The pages of one state in their order, as digits. */
@@ -99,7 +101,55 @@ static void what_was_learned_is_kept_by_pattern(void)
     store_fixture_close(&fixture, true);
 }
 
+static bool is_idle(RenderTable *table, MDB_txn *txn, const char *url, uint64_t page)
+{
+    bool idle = false;
+    CU_ASSERT_EQUAL(render_query_is_idle(table, txn, url, page, &idle), RESULT_OK);
+    return idle;
+}
+
+/* A page of RENDER_LESSONS and more that is no probe. */
+static uint64_t no_probe(void)
+{
+    static const RenderLesson dull = {.rendered = RENDER_LESSONS};
+    uint64_t page = 1;
+    while (!render_lesson_is_dull(&dull, page)) {
+        page++;
+    }
+    return page;
+}
+
+static void queries_that_show_the_same_are_known(void)
+{
+    StoreFixture fixture;
+    RenderTable *table = NULL;
+    char url[64];
+    store_fixture_open(&fixture);
+    MDB_txn *txn = store_fixture_begin(&fixture, false);
+    CU_ASSERT_EQUAL_FATAL(render_table_open(&table, txn), RESULT_OK);
+    for (unsigned i = 0; i < RENDER_LESSONS; i++) {
+        (void)snprintf(url, sizeof url, "http://h/doc%u", i);
+        CU_ASSERT_EQUAL(render_query_learn(table, txn, url, i), RESULT_OK);
+        CU_ASSERT_FALSE(is_idle(table, txn, "http://h/doc0?id=z", no_probe()));
+        (void)snprintf(url, sizeof url, "http://h/doc%u?id=%u", i, i);
+        CU_ASSERT_EQUAL(render_query_learn(table, txn, url, i), RESULT_OK);
+        (void)snprintf(url, sizeof url, "http://h/list?page=%u", i);
+        CU_ASSERT_EQUAL(render_query_learn(table, txn, url, i), RESULT_OK);
+    }
+    CU_ASSERT_TRUE(is_idle(table, txn, "http://h/doc0?id=z", no_probe()));
+    CU_ASSERT_FALSE(is_idle(table, txn, "http://h/doc0", no_probe()));          /* no query */
+    CU_ASSERT_FALSE(is_idle(table, txn, "http://h/doc99?id=z", no_probe()));    /* no document */
+    CU_ASSERT_FALSE(is_idle(table, txn, "http://h/doc0?id=z&q=1", no_probe())); /* other names */
+    CU_ASSERT_FALSE(is_idle(table, txn, "http://h/list?page=99", no_probe()));  /* another text */
+    CU_ASSERT_EQUAL(render_query_learn(table, txn, "http://h/doc1?id=9", 77), RESULT_OK);
+    CU_ASSERT_FALSE(is_idle(table, txn, "http://h/doc0?id=z", no_probe()));
+    render_table_close(table);
+    page_db_txn_abort(fixture.store.db, txn);
+    store_fixture_close(&fixture, true);
+}
+
 UNIT_MAIN("render_table",
+          {"queries that show the same are known", queries_that_show_the_same_are_known},
           {"what needs a browser most comes first", what_needs_a_browser_most_comes_first},
           {"a job is in one line at a time", a_job_is_in_one_line_at_a_time},
           {"what was learned is kept by pattern", what_was_learned_is_kept_by_pattern})

@@ -42,6 +42,7 @@ void fetch_result_delete(FetchResult *result)
         free(result->rendering->lacks);
         free(result->rendering->onward);
         free(result->rendering->fields);
+        free(result->rendering->forms);
         buffer_destroy(&result->rendering->picture);
         free(result->rendering);
     }

@@ -143,6 +143,7 @@ typedef struct FetchRendering {
     bool waits;     /* set by the parser: its links are what the page waits for, nothing else */
     bool has_document;
     bool is_passed; /* it was not rendered at all, for what others like it have brought */
+    bool is_asking; /* nor was this one, yet: pages like it needed what it lacks */
     bool has_more;  /* text or links, than the answer */
     uint32_t requests;
     uint32_t lacking;
@@ -153,6 +154,8 @@ typedef struct FetchRendering {
     char *lacks;         /* URLs without an answer, a line each; owned, as the next two */
     char *onward;        /* URLs of documents that would have taken its place, a line each */
     char *fields;        /* application/warc-fields: browser, rounds, what was refused */
+    char *forms;         /* lessons for render_forms.h, a line each; owned */
+    uint64_t shown;      /* hash of the document's text */
     Buffer picture;      /* of what a browser shows, JPEG; empty: none */
     unsigned char source[FETCH_RECORD_BYTES]; /* id of the record of the answer it was made of */
 } FetchRendering;

@@ -11,7 +11,7 @@
 #include "base/thread/mutex.h"
 #include "base/thread/thread.h"
 #include "parse/http/http_header.h"
-#include "render/crawl_source.h"
+#include "render/desk/guesses.h"
 #include "render/page_verdict.h"
 #include "render/renderer.h"
 #include "rules/config_words.h"
@@ -20,6 +20,7 @@
 #define DESK_LACKING      64u /* jobs whose requisites are looked at for one that is taken */
 #define DESK_ANSWER_BYTES ((size_t)64 << 20) /* of answers that a thread keeps */
 #define DESK_TRIES        2u                 /* browsers that a page may end */
+#define DESK_ASKING       16u                /* guesses that ingest has not written down */
 #define DESK_PATIENCE_MS                                                                           \
     600000                 /* a result that was not written down by then is lost, and made anew */
 #define DESK_MORE_TEXT 32u /* bytes by which a document has more text than its answer */
@@ -30,7 +31,8 @@ typedef struct DeskJob {
     uint64_t page;
     RenderJob job;
     MonoTime taken;
-    bool is_last; /* of its rounds: what it lacks is not waited for */
+    bool is_last;   /* of its rounds: what it lacks is not waited for */
+    bool is_asking; /* nothing but a guess is under way */
 } DeskJob;
 
 typedef struct DeskThread {
@@ -39,6 +41,7 @@ typedef struct DeskThread {
     unsigned number;
     Renderer *renderer;
     CrawlSource source;
+    Guesses guesses;
     Rendered rendered;
     Buffer text;
     Buffer url;
@@ -51,6 +54,7 @@ struct RenderDesk {
     Mutex mutex; /* RANK_SCHEDULER, since the table is read under it; guards what follows */
     Condition changed;
     Map under_way;        /* by page: DeskJob */
+    unsigned n_asking;    /* of these */
     RenderCursor lacking; /* the last job that was looked at */
     atomic_bool stop;
     unsigned n_threads;
@@ -68,6 +72,13 @@ static bool desk_is_settled(RenderDesk *desk, MDB_txn *txn, const DeskJob *mine)
            !mono_before(mono_now(), mono_add_ms(mine->taken, DESK_PATIENCE_MS));
 }
 
+static void desk_forget_locked(RenderDesk *desk, uint64_t page)
+{
+    DeskJob *mine = map_remove(&desk->under_way, map_key(page));
+    desk->n_asking -= mine != NULL && mine->is_asking;
+    free(mine);
+}
+
 /* Forgets what ingest has written down. */
 static void desk_sweep_locked(RenderDesk *desk, MDB_txn *txn)
 {
@@ -80,8 +91,7 @@ static void desk_sweep_locked(RenderDesk *desk, MDB_txn *txn)
             found = desk_is_settled(desk, txn, mine);
         }
         if (found) {
-            (void)map_remove(&desk->under_way, map_key(mine->page));
-            free(mine);
+            desk_forget_locked(desk, mine->page);
         }
     }
 }
@@ -98,7 +108,8 @@ static bool desk_may_begin(RenderDesk *desk, MDB_txn *txn, uint8_t rounds)
         return false;
     }
     uint64_t begun = totals.jobs[RENDER_JOB_DONE] + totals.jobs[RENDER_JOB_FAILED] +
-                     totals.jobs[RENDER_JOB_LACKING] + desk->under_way.count;
+                     totals.jobs[RENDER_JOB_LACKING] + totals.jobs[RENDER_JOB_ASKED] +
+                     desk->under_way.count;
     uint64_t share = totals.judged * (uint64_t)desk->options.config->render_share / 100;
     return begun < RENDER_DESK_FREE || begun < share;
 }
@@ -124,11 +135,11 @@ static Result desk_get(RenderDesk *desk, MDB_txn *txn, uint64_t page, DeskJob *j
 {
     *job = (DeskJob){.page = page, .taken = mono_now()};
     Result rc = render_table_get(desk->options.table, txn, page, &job->job, requisites);
-    job->is_last = job->job.rounds + 1 >= desk->options.config->render_rounds;
+    job->is_last = job->job.rounds >= desk->options.config->render_rounds;
     return rc == RESULT_OK && map_get(&desk->under_way, map_key(page)) != NULL ? RESULT_EXISTS : rc;
 }
 
-/* A job whose requisites have come, or will not. */
+/* A job, LACKING or ASKED, whose requisites have come, or will not. */
 static bool desk_find_lacking_locked(RenderDesk *desk, MDB_txn *txn, bool is_quiet, Buffer *url,
                                      DeskJob *job)
 {
@@ -150,8 +161,8 @@ static bool desk_find_lacking_locked(RenderDesk *desk, MDB_txn *txn, bool is_qui
         if (desk_has_come(desk, txn, &job->job, requisites, url)) {
             return true;
         }
-        if (is_quiet) {
-            job->is_last = true;
+        if (is_quiet) { /* what was only guessed may still turn out to be something else */
+            job->is_last = job->is_last || job->job.state == RENDER_JOB_LACKING;
             return true;
         }
     }
@@ -161,6 +172,9 @@ static bool desk_find_lacking_locked(RenderDesk *desk, MDB_txn *txn, bool is_qui
 static bool desk_find_waiting_locked(RenderDesk *desk, MDB_txn *txn, DeskJob *job)
 {
     RenderCursor cursor = {.has_begun = false};
+    if (desk->n_asking >= DESK_ASKING) {
+        return false; /* they would be asked for in vain, as long as the first ones are not known */
+    }
     while (render_table_next(desk->options.table, txn, RENDER_JOB_WAITING, &cursor) == RESULT_OK) {
         if (desk_get(desk, txn, cursor.page, job, NULL) == RESULT_OK &&
             desk_may_begin(desk, txn, job->job.rounds)) {
@@ -221,7 +235,7 @@ static bool desk_take(RenderDesk *desk, DeskJob *job)
 static void desk_give_back(RenderDesk *desk, uint64_t page)
 {
     mutex_lock(&desk->mutex);
-    free(map_remove(&desk->under_way, map_key(page)));
+    desk_forget_locked(desk, page);
     mutex_unlock(&desk->mutex);
 }
 
@@ -236,7 +250,9 @@ typedef struct DeskPage {
     PageVerdict verdict; /* of the answer */
     Buffer header;       /* of the document, as an answer would have it */
     Buffer cookies;      /* of the host, when the page was fetched */
-    uint64_t near;       /* answers whose query differed */
+    Buffer asks;         /* URLs that are guessed, and fetched before a browser sees the page */
+    unsigned n_asks;
+    uint64_t near; /* answers whose query differed */
 } DeskPage;
 
 /* What the page's header forbids holds for its document. */
@@ -279,22 +295,31 @@ static Result desk_load(DeskThread *self, DeskPage *page)
         return RESULT_NOT_FOUND;
     }
     page_verdict_judge(answer.body, answer.length, &page->verdict);
+    found = desk_make_header(page, &answer);
+    bool is_new = page->job.job.state == RENDER_JOB_WAITING && page->job.job.rounds == 0;
+    page->n_asks = guesses_make(&self->guesses, url, is_new ? &answer : NULL,
+                                desk->renderer.bounds.most_requests, &page->asks);
     archive_source_cookies(self->source.archive, url, &page->cookies);
-    return desk_make_header(page, &answer);
+    return found;
 }
 
 /* Whether others like it have shown meanwhile that it is not worth a browser. */
-static bool desk_is_passed(RenderDesk *desk, const DeskJob *job)
+static bool desk_is_passed(DeskThread *self, const DeskJob *job)
 {
+    RenderDesk *desk = self->desk;
     MDB_txn *txn = NULL;
     RenderLesson lesson;
+    bool is_idle = false;
     if (job->job.rounds > 0 || job->job.weight >= RENDER_WEIGHT_ALWAYS ||
         page_db_txn_begin(desk->options.db, true, &txn) != page_db_error_ok) {
         return false;
     }
     Result rc = render_table_lesson(desk->options.table, txn, job->job.pattern, &lesson);
+    bool is_dull = rc == RESULT_OK && render_lesson_is_dull(&lesson, job->page);
+    rc = render_query_is_idle(desk->options.table, txn, buffer_string(&self->url), job->page,
+                              &is_idle);
     page_db_txn_abort(desk->options.db, txn);
-    return rc == RESULT_OK && render_lesson_is_dull(&lesson, job->page);
+    return is_dull || (rc == RESULT_OK && is_idle);
 }
 
 /* How the document was made, for the archive. */
@@ -331,20 +356,35 @@ static uint32_t desk_refusals(const Rendered *rendered)
     return n;
 }
 
+static Result desk_tell_guesses(DeskThread *self, const DeskPage *page, Buffer *lessons)
+{
+    const Rendered *rendered = &self->rendered;
+    bool is_whole = rendered->has_document && rendered->n_lacking == 0;
+    GuessesEnd end = is_whole ? GUESSES_KNOWN : GUESSES_UNSURE;
+    return guesses_tell(&self->guesses, buffer_string(&self->url), &rendered->lacking,
+                        page->n_asks > 0 ? GUESSES_ASKED : end,
+                        page->job.job.state == RENDER_JOB_ASKED, lessons);
+}
+
 static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, int64_t cpu_ms)
 {
     const Rendered *rendered = &self->rendered;
     PageVerdict verdict;
     FetchRendering *made = calloc(1, sizeof *made);
-    if (made == NULL || desk_tell(self, page) != RESULT_OK) {
+    Buffer forms;
+    buffer_init(&forms, (size_t)4 << 20);
+    if (made == NULL || desk_tell(self, page) != RESULT_OK ||
+        desk_tell_guesses(self, page, &forms) != RESULT_OK) {
+        buffer_destroy(&forms);
         free(made);
         return NULL;
     }
     buffer_init(&made->picture, BUFFER_NO_LIMIT);
     page_verdict_judge(buffer_string(&rendered->document), rendered->document.length, &verdict);
-    made->rounds = (uint8_t)(page->job.job.rounds + 1);
+    made->is_asking = page->n_asks > 0;
+    made->rounds = (uint8_t)(page->job.job.rounds + !made->is_asking);
     made->end = (uint8_t)rendered->end;
-    made->is_last = page->job.is_last || !rendered->has_document;
+    made->is_last = !made->is_asking && (page->job.is_last || !rendered->has_document);
     made->has_document = rendered->has_document;
     made->has_more = verdict.text_bytes > page->verdict.text_bytes + DESK_MORE_TEXT ||
                      verdict.links > page->verdict.links;
@@ -357,6 +397,9 @@ static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, in
     made->lacks = strdup(buffer_string(&rendered->lacking));
     made->onward = strdup(buffer_string(&rendered->onward));
     made->fields = strdup(buffer_string(&self->text));
+    made->forms = strdup(buffer_string(&forms));
+    made->shown = verdict.text_hash;
+    buffer_destroy(&forms);
     memcpy(made->source, page->record.bytes, sizeof made->source);
     return made;
 }
@@ -390,7 +433,7 @@ static FetchResult *desk_result(DeskThread *self, DeskPage *page, int64_t cpu_ms
     }
     const FetchRendering *made = result->rendering;
     if (rc != RESULT_OK || made == NULL || made->lacks == NULL || made->onward == NULL ||
-        made->fields == NULL || result->request.url == NULL) {
+        made->fields == NULL || made->forms == NULL || result->request.url == NULL) {
         fetch_result_delete(result);
         return NULL;
     }
@@ -403,7 +446,7 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
     RenderPage what = {.url = buffer_string(&self->url),
                        .fetched_ms = page->fetched.us / 1000,
                        .cookies = buffer_string(&page->cookies)};
-    RenderSource source = {.ask = crawl_source_ask, .context = &self->source};
+    RenderSource source = {.ask = guesses_ask, .context = &self->guesses};
     Result rc = RESULT_OK;
     bool is_lost = true;
     for (unsigned i = 0; i < DESK_TRIES && rc == RESULT_OK && is_lost; i++) {
@@ -424,6 +467,25 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
     return rc;
 }
 
+/* A page that no browser sees now: it is passed by, or what it will lack is asked for before. */
+static Result desk_do_without(DeskThread *self, const DeskPage *page)
+{
+    Rendered *rendered = &self->rendered;
+    rendered_clear(rendered);
+    if (page->n_asks == 0) {
+        return RESULT_OK;
+    }
+    mutex_lock(&self->desk->mutex);
+    DeskJob *mine = map_get(&self->desk->under_way, map_key(page->job.page));
+    if (mine != NULL) {
+        mine->is_asking = true;
+        self->desk->n_asking++;
+    }
+    mutex_unlock(&self->desk->mutex);
+    rendered->n_lacking = page->n_asks;
+    return buffer_append(&rendered->lacking, page->asks.data, page->asks.length);
+}
+
 static void desk_page(DeskThread *self, const DeskJob *job)
 {
     DeskPage page = {.job = *job};
@@ -431,11 +493,13 @@ static void desk_page(DeskThread *self, const DeskJob *job)
     FetchResult *result = NULL;
     buffer_init(&page.header, (size_t)1 << 20);
     buffer_init(&page.cookies, (size_t)1 << 20);
+    buffer_init(&page.asks, (size_t)1 << 20);
     thread_step("reading");
     Result rc = desk_load(self, &page);
-    bool is_passed = rc == RESULT_OK && desk_is_passed(self->desk, job);
-    if (is_passed) {
-        rendered_clear(&self->rendered);
+    bool is_passed = rc == RESULT_OK && desk_is_passed(self, job);
+    page.n_asks = is_passed ? 0 : page.n_asks;
+    if (is_passed || page.n_asks > 0) {
+        rc = desk_do_without(self, &page);
     } else if (rc == RESULT_OK) {
         thread_step("rendering");
         rc = desk_render(self, &page, &cpu_ms);
@@ -462,6 +526,7 @@ static void desk_page(DeskThread *self, const DeskJob *job)
     }
     buffer_destroy(&page.header);
     buffer_destroy(&page.cookies);
+    buffer_destroy(&page.asks);
 }
 
 static void *desk_main(void *argument)
@@ -502,6 +567,9 @@ static Result desk_make_thread(RenderDesk *desk, unsigned number)
     buffer_init(&thread->url, BUFFER_NO_LIMIT);
     Result rc = crawl_source_init(&thread->source, desk->options.db, buffer_string(&desk->warc),
                                   DESK_ANSWER_BYTES);
+    Result guessed =
+        guesses_init(&thread->guesses, desk->options.table, desk->options.db, &thread->source);
+    rc = rc == RESULT_OK ? guessed : rc;
     return rc == RESULT_OK ? renderer_new(&thread->renderer, &desk->renderer) : rc;
 }
 
@@ -572,6 +640,7 @@ void render_desk_delete(RenderDesk *desk)
     for (unsigned i = 0; i < desk->n_threads; i++) {
         DeskThread *thread = &desk->threads[i];
         renderer_delete(thread->renderer);
+        guesses_destroy(&thread->guesses);
         crawl_source_destroy(&thread->source);
         rendered_destroy(&thread->rendered);
         buffer_destroy(&thread->text);
@@ -638,6 +707,7 @@ static bool desk_chore_holds(void *context)
     desk_sweep_locked(desk, txn);
     bool holds = desk->under_way.count > 0 ||
                  (rc == RESULT_OK && totals.jobs[RENDER_JOB_LACKING] > 0) ||
+                 (rc == RESULT_OK && totals.jobs[RENDER_JOB_ASKED] > 0) ||
                  desk_find_waiting_locked(desk, txn, &job);
     mutex_unlock(&desk->mutex);
     page_db_txn_abort(desk->options.db, txn);

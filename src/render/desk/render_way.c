@@ -9,6 +9,7 @@
 #include "parse/html/html.h"
 #include "parse/trap/trap.h"
 #include "render/crawl_source.h"
+#include "render/render_forms.h"
 #include "store/pages/page_db_read.h"
 
 #define WAY_LEARNED 50u /* of one that is rendered for what others like it brought */
@@ -145,7 +146,7 @@ static Result way_job(RenderWay *way, Batch *batch, const FetchResult *fetch, Re
     job->cpu_ms += rendering->cpu_ms;
     job->time_us = fetch->cost.wall_start.us;
     job->n_requisites = 0;
-    totals->rounds += !rendering->is_passed;
+    totals->rounds += !rendering->is_passed && !rendering->is_asking;
     totals->cpu_ms += rendering->cpu_ms;
     totals->near += rendering->near;
     return RESULT_OK;
@@ -205,6 +206,9 @@ static Result way_wait(RenderWay *way, Batch *batch, ParsedPage *page, RenderJob
         return rc;
     }
     job->state = job->n_requisites > 0 ? RENDER_JOB_LACKING : RENDER_JOB_WAITING;
+    if (fetch->rendering->is_asking) {
+        job->state = RENDER_JOB_ASKED;
+    }
     totals->requisites += job->n_requisites;
     rc = render_table_set_totals(way->table, batch->txn, totals);
     return rc == RESULT_OK
@@ -329,7 +333,35 @@ done:
     return rc;
 }
 
-static Result way_teach(RenderWay *way, Batch *batch, const RenderJob *job, bool is_fruitful)
+/* What the round showed of requisites (guesses.h) goes into the list of the page's shape. */
+static Result way_teach_forms(RenderWay *way, Batch *batch, const FetchResult *fetch)
+{
+    Buffer list;
+    uint64_t shape = 0;
+    const char *url = fetch->request.url;
+    const char *lessons = fetch->rendering->forms;
+    if (*lessons == '\0' || url_parse(&way->url, NULL, url, strlen(url)) != RESULT_OK) {
+        return RESULT_OK;
+    }
+    buffer_init(&list, BUFFER_NO_LIMIT);
+    Result rc = render_forms_shape(&way->url, &way->text, &shape);
+    if (rc == RESULT_OK) {
+        rc = render_table_forms(way->table, batch->txn, shape, &list);
+    }
+    for (const char *line = lessons; rc == RESULT_OK && *line != '\0';) {
+        size_t length = strcspn(line + 1, "\n");
+        rc = render_forms_note(&list, line + 1, length, *line);
+        line += length + 2;
+    }
+    if (rc == RESULT_OK) {
+        rc = render_table_set_forms(way->table, batch->txn, shape, &list);
+    }
+    buffer_destroy(&list);
+    return rc;
+}
+
+static Result way_teach(RenderWay *way, Batch *batch, const RenderJob *job,
+                        const FetchResult *fetch)
 {
     RenderLesson lesson;
     Result rc = render_table_lesson(way->table, batch->txn, job->pattern, &lesson);
@@ -337,8 +369,11 @@ static Result way_teach(RenderWay *way, Batch *batch, const RenderJob *job, bool
         return rc;
     }
     lesson.rendered++;
-    lesson.fruitful += is_fruitful;
-    return render_table_learn(way->table, batch->txn, job->pattern, &lesson);
+    lesson.fruitful += fetch->rendering->has_more;
+    rc = render_table_learn(way->table, batch->txn, job->pattern, &lesson);
+    return rc == RESULT_OK ? render_query_learn(way->table, batch->txn, fetch->request.url,
+                                                fetch->rendering->shown)
+                           : rc;
 }
 
 static Result way_settle(RenderWay *way, Batch *batch, ParsedPage *page, RenderJob *job,
@@ -365,9 +400,8 @@ static Result way_settle(RenderWay *way, Batch *batch, ParsedPage *page, RenderJ
     if (rc == RESULT_OK) {
         rc = render_table_put(way->table, batch->txn, page->fetch->request.index, job, NULL);
     }
-    return rc == RESULT_OK && rendering->has_document
-               ? way_teach(way, batch, job, rendering->has_more)
-               : rc;
+    return rc == RESULT_OK && rendering->has_document ? way_teach(way, batch, job, page->fetch)
+                                                      : rc;
 }
 
 static Result way_take(void *context, Batch *batch, ParsedPage *page)
@@ -379,8 +413,13 @@ static Result way_take(void *context, Batch *batch, ParsedPage *page)
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc; /* it was forgotten meanwhile */
     }
-    return page->fetch->rendering->waits ? way_wait(way, batch, page, &job, &totals)
-                                         : way_settle(way, batch, page, &job, &totals);
+    rc = way_teach_forms(way, batch, page->fetch);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    const FetchRendering *rendering = page->fetch->rendering;
+    return rendering->waits || rendering->is_asking ? way_wait(way, batch, page, &job, &totals)
+                                                    : way_settle(way, batch, page, &job, &totals);
 }
 
 IngestRendering render_way_hooks(RenderWay *way)

@@ -469,7 +469,8 @@ static void tell_renders(Telling *tell)
     tell_number(tell, "done", "rendered", renders->jobs[RENDER_JOB_DONE]);
     tell_number(tell, "failed", "of which no document came", renders->jobs[RENDER_JOB_FAILED]);
     tell_number(tell, "waiting", "that wait for a browser", renders->jobs[RENDER_JOB_WAITING]);
-    tell_number(tell, "lacking", "that wait for what they lack", renders->jobs[RENDER_JOB_LACKING]);
+    tell_number(tell, "lacking", "that wait for what they lack",
+                renders->jobs[RENDER_JOB_LACKING] + renders->jobs[RENDER_JOB_ASKED]);
     tell_number(tell, "passed", "passed by, since others like them brought nothing",
                 renders->passed);
     tell_number(tell, "rounds", "renderings", renders->rounds);

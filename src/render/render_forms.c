@@ -1,0 +1,235 @@
+#include "render/render_forms.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "parse/trap/trap.h"
+#include "render/archive_source.h"
+
+#define FORMS_PIECES 16u
+#define FORMS_HOLE   '\1'                /* the number of a piece follows, as a letter */
+#define FORMS_MOST   200u                /* pages that are remembered of one form */
+#define FORMS_LIST   ((size_t)256 << 10) /* bytes of a list */
+
+typedef struct FormPiece {
+    const char *bytes;
+    size_t length;
+} FormPiece;
+
+/* Where the path of an absolute URL begins. */
+static const char *form_path(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host == NULL ? url : host + 3;
+    return host + strcspn(host, "/?#");
+}
+
+/* The numbers within a segment that is more than one. */
+static unsigned form_numbers(const char *segment, size_t length, FormPiece *pieces, unsigned n)
+{
+    for (size_t i = 0; i < length && n < FORMS_PIECES;) {
+        size_t digits = 0;
+        while (i + digits < length && isdigit((unsigned char)segment[i + digits])) {
+            digits++;
+        }
+        if (digits > 0 && digits < length) {
+            pieces[n++] = (FormPiece){segment + i, digits};
+        }
+        i += digits > 0 ? digits : 1;
+    }
+    return n;
+}
+
+static unsigned form_pieces(const char *url, FormPiece *pieces)
+{
+    static const char between[] = "/?&=.#";
+    unsigned n = 0;
+    for (const char *at = form_path(url); *at != '\0' && n < FORMS_PIECES;) {
+        at += strspn(at, between);
+        size_t length = strcspn(at, between);
+        if (length > 0) {
+            pieces[n++] = (FormPiece){at, length};
+            n = form_numbers(at, length, pieces, n);
+        }
+        at += length;
+    }
+    return n;
+}
+
+/* Whether a piece may begin or end between two characters: not within a word or a number. */
+static bool form_is_edge(char before, char behind)
+{
+    unsigned char a = (unsigned char)before;
+    unsigned char b = (unsigned char)behind;
+    return !((isdigit(a) && isdigit(b)) || (isalpha(a) && isalpha(b)));
+}
+
+/* The longest piece that stands here; FORMS_PIECES: none. The character before is there. */
+static unsigned form_piece_at(const char *at, const FormPiece *pieces, unsigned n)
+{
+    unsigned best = FORMS_PIECES;
+    for (unsigned i = 0; i < n; i++) {
+        size_t length = pieces[i].length;
+        bool is_longer = best == FORMS_PIECES || length > pieces[best].length;
+        if (is_longer && strncmp(at, pieces[i].bytes, length) == 0 && form_is_edge(at[-1], *at) &&
+            form_is_edge(at[length - 1], at[length])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+Result render_forms_shape(const Url *url, Buffer *text, uint64_t *shape)
+{
+    buffer_reset(text);
+    Result rc = trap_pattern(url, text);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    char *last = text->data + url->path_start;
+    size_t length = strcspn(last, "?");
+    while (length > 0 && last[length - 1] != '/') {
+        length--;
+    }
+    last += length;
+    length = strcspn(last, "?");
+    bool is_word = length > 0 && memchr(last, '0', length) == NULL;
+    *shape = hash_64(text->data, (size_t)(last - text->data) + (is_word ? 0 : strlen(last)), 0);
+    return RESULT_OK;
+}
+
+bool render_form_of(const char *page, const char *requisite, Buffer *form)
+{
+    FormPiece pieces[FORMS_PIECES];
+    unsigned n = form_pieces(page, pieces);
+    const char *at = form_path(requisite);
+    size_t before = form->length;
+    bool has_hole = false;
+    Result rc = buffer_append(form, requisite, (size_t)(at - requisite));
+    while (*at != '\0' && rc == RESULT_OK && form->length - before < RENDER_FORM_BYTES) {
+        unsigned i = at == requisite ? FORMS_PIECES : form_piece_at(at, pieces, n);
+        if (i == FORMS_PIECES) {
+            rc = buffer_append_char(form, *at++);
+        } else {
+            rc = buffer_printf(form, "%c%c", FORMS_HOLE, 'A' + (int)i);
+            at += pieces[i].length;
+            has_hole = true;
+        }
+    }
+    return rc == RESULT_OK && *at == '\0' && has_hole;
+}
+
+bool render_form_fill(const RenderForm *form, const char *page, Buffer *requisite)
+{
+    FormPiece pieces[FORMS_PIECES];
+    unsigned n = form_pieces(page, pieces);
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < form->length && rc == RESULT_OK; i++) {
+        if (form->text[i] != FORMS_HOLE) {
+            rc = buffer_append_char(requisite, form->text[i]);
+            continue;
+        }
+        i++;
+        size_t piece = i < form->length ? (size_t)(form->text[i] - 'A') : n;
+        if (piece >= n) {
+            return false;
+        }
+        rc = buffer_append(requisite, pieces[piece].bytes, pieces[piece].length);
+    }
+    return rc == RESULT_OK;
+}
+
+bool render_form_is_good(const RenderForm *form)
+{
+    return form->seen >= RENDER_FORM_LEAST && form->missed * 4 <= form->seen &&
+           form->asked < form->seen * RENDER_FORM_TRUST;
+}
+
+bool render_forms_next(const char **at, RenderForm *form)
+{
+    char *end = NULL;
+    if (**at == '\0') {
+        return false;
+    }
+    form->seen = strtoul(*at, &end, 10);
+    form->missed = strtoul(end, &end, 10);
+    form->asked = strtoul(end, &end, 10);
+    form->text = end + (*end == ' ');
+    form->length = strcspn(form->text, "\n");
+    *at = form->text + form->length;
+    *at += **at == '\n';
+    return true;
+}
+
+/* Whether two forms are one, but for clock or dice. */
+static bool form_is(const RenderForm *form, const char *text, size_t length)
+{
+    char a[RENDER_FORM_BYTES];
+    char b[RENDER_FORM_BYTES];
+    if (form->length == length && memcmp(form->text, text, length) == 0) {
+        return true;
+    }
+    if (form->length >= sizeof a || length >= sizeof b) {
+        return false;
+    }
+    memcpy(a, form->text, form->length);
+    memcpy(b, text, length);
+    a[form->length] = '\0';
+    b[length] = '\0';
+    return archive_source_is_near(a, b);
+}
+
+static Result form_write(Buffer *list, const RenderForm *form)
+{
+    return buffer_printf(list, "%lu %lu %lu %.*s\n", form->seen, form->missed, form->asked,
+                         (int)form->length, form->text);
+}
+
+/* One more page counts, the older ones less and less. */
+static void form_count(RenderForm *form, char sign)
+{
+    form->seen += sign == '+';
+    form->missed += sign == '-';
+    form->asked += sign == '?';
+    form->asked -= sign == '~' && form->asked > 0;
+    if (form->seen + form->missed > FORMS_MOST) {
+        form->seen /= 2;
+        form->missed /= 2;
+        form->asked /= 2;
+    }
+}
+
+Result render_forms_note(Buffer *list, const char *form, size_t length, char sign)
+{
+    Buffer next;
+    RenderForm each;
+    bool is_known = false;
+    unsigned n = 0;
+    for (const char *at = buffer_string(list); render_forms_next(&at, &each); n++) {
+        is_known = is_known || form_is(&each, form, length);
+    }
+    bool is_full = n >= RENDER_FORMS;
+    Result rc = RESULT_OK;
+    buffer_init(&next, FORMS_LIST);
+    for (const char *at = buffer_string(list); rc == RESULT_OK && render_forms_next(&at, &each);) {
+        if (form_is(&each, form, length)) {
+            form_count(&each, sign);
+        } else if (!is_known && is_full && each.seen < RENDER_FORM_LEAST) {
+            is_full = false; /* it makes room */
+            continue;
+        }
+        rc = form_write(&next, &each);
+    }
+    if (rc == RESULT_OK && !is_known && !is_full && sign == '+') {
+        each = (RenderForm){.seen = 1, .text = form, .length = length};
+        rc = form_write(&next, &each);
+    }
+    if (rc == RESULT_OK) {
+        buffer_reset(list);
+        rc = buffer_append(list, buffer_string(&next), next.length);
+    }
+    buffer_destroy(&next);
+    return rc;
+}

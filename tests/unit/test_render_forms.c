@@ -1,0 +1,167 @@
+#include "render/render_forms.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+/* What the requisite of one page says of another; NULL: nothing follows. */
+static const char *told(const char *page, const char *requisite, const char *other)
+{
+    static char text[1024];
+    Buffer form;
+    Buffer filled;
+    buffer_init(&form, 4096);
+    buffer_init(&filled, 4096);
+    const char *found = NULL;
+    if (render_form_of(page, requisite, &form)) {
+        RenderForm read = {.text = form.data, .length = form.length};
+        if (render_form_fill(&read, other, &filled)) {
+            (void)snprintf(text, sizeof text, "%s", buffer_string(&filled));
+            found = text;
+        }
+    }
+    buffer_destroy(&form);
+    buffer_destroy(&filled);
+    return found;
+}
+
+static void what_follows_from_the_url_is_told(void)
+{
+    static const char *const rows[][4] = {
+        {"http://h/item/17", "http://h/api/17.json", "http://h/item/4", "http://h/api/4.json"},
+        {"http://h/doc12", "http://h/doc12.md", "http://h/doc3", "http://h/doc3.md"},
+        {"http://h/item-17.html", "http://a.h/api?id=17&x=1", "http://h/item-4.html",
+         "http://a.h/api?id=4&x=1"},
+        {"http://h/p/my-title", "http://h/_next/data/Build7/p/my-title.json", "http://h/p/other",
+         "http://h/_next/data/Build7/p/other.json"},
+        {"http://h/?page=3", "http://h/list/3", "http://h/?page=12", "http://h/list/12"},
+        {"http://h/a/b", "http://h/a/b?_data=routes", "http://h/a/c", "http://h/a/c?_data=routes"},
+        /* 17 is no part of 117, nor "item" of "items" */
+        {"http://h/item/17", "http://h/items/117.json", "http://h/item/4", NULL},
+        {"http://h/item/17", "http://h/app.js", "http://h/item/4", NULL},
+        {"http://h/", "http://h/app.js", "http://h/", NULL},
+        /* the other page has no such piece */
+        {"http://h/item/17/2", "http://h/api/2", "http://h/item/4", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *found = told(rows[i][0], rows[i][1], rows[i][2]);
+        CU_ASSERT(found == NULL ? rows[i][3] == NULL
+                                : rows[i][3] != NULL && strcmp(found, rows[i][3]) == 0);
+    }
+}
+
+/* Whether the first form of a list is believed. */
+static bool first_is_good(const Buffer *list)
+{
+    RenderForm form;
+    const char *at = buffer_string(list);
+    return render_forms_next(&at, &form) && render_form_is_good(&form);
+}
+
+static void a_form_is_believed_for_two_pages_and_unlearned(void)
+{
+    Buffer list;
+    buffer_init(&list, 1 << 20);
+    CU_ASSERT_EQUAL(render_forms_note(&list, "never", 5, '-'), RESULT_OK);
+    CU_ASSERT_EQUAL(list.length, 0);
+    CU_ASSERT_EQUAL(render_forms_note(&list, "a\1A", 3, '+'), RESULT_OK);
+    CU_ASSERT_FALSE(first_is_good(&list));
+    CU_ASSERT_EQUAL(render_forms_note(&list, "a\1A", 3, '+'), RESULT_OK);
+    CU_ASSERT_TRUE(first_is_good(&list));
+    CU_ASSERT_EQUAL(render_forms_note(&list, "a\1A", 3, '-'), RESULT_OK);
+    CU_ASSERT_FALSE(first_is_good(&list));
+    for (int i = 0; i < 1000; i++) {
+        CU_ASSERT_EQUAL(render_forms_note(&list, "a\1A", 3, '+'), RESULT_OK);
+    }
+    CU_ASSERT_TRUE(first_is_good(&list));
+    for (int i = 0; i < 60; i++) {
+        CU_ASSERT_EQUAL(render_forms_note(&list, "a\1A", 3, '-'), RESULT_OK);
+    }
+    CU_ASSERT_FALSE(first_is_good(&list)); /* however good it was */
+    buffer_destroy(&list);
+}
+
+static void no_more_pages_are_out_than_it_was_right_for(void)
+{
+    Buffer list;
+    buffer_init(&list, 1 << 20);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(render_forms_note(&list, "a\1A", 3, '+'), RESULT_OK);
+    }
+    for (int i = 0; i < 8; i++) {
+        CU_ASSERT_TRUE(first_is_good(&list));
+        CU_ASSERT_EQUAL(render_forms_note(&list, "a\1A", 3, '?'), RESULT_OK);
+    }
+    CU_ASSERT_FALSE(first_is_good(&list));
+    CU_ASSERT_EQUAL(render_forms_note(&list, "a\1A", 3, '~'), RESULT_OK);
+    CU_ASSERT_TRUE(first_is_good(&list));
+    buffer_destroy(&list);
+}
+
+static void a_list_has_a_bound_and_keeps_what_is_believed(void)
+{
+    Buffer list;
+    RenderForm form;
+    char text[64];
+    unsigned n = 0;
+    buffer_init(&list, 1 << 20);
+    CU_ASSERT_EQUAL(render_forms_note(&list, "good", 4, '+'), RESULT_OK);
+    CU_ASSERT_EQUAL(render_forms_note(&list, "good", 4, '+'), RESULT_OK);
+    for (int i = 0; i < 100; i++) {
+        int length = snprintf(text, sizeof text, "junk%d", i);
+        CU_ASSERT_EQUAL(render_forms_note(&list, text, (size_t)length, '+'), RESULT_OK);
+    }
+    const char *at = buffer_string(&list);
+    while (render_forms_next(&at, &form)) {
+        n++;
+    }
+    CU_ASSERT_EQUAL(n, RENDER_FORMS);
+    CU_ASSERT_TRUE(first_is_good(&list));
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&list), "junk99"));
+    buffer_destroy(&list);
+}
+
+static void forms_that_differ_in_the_clock_are_one(void)
+{
+    static const char *const forms[] = {"http://h/\1A?t=1732000000", "http://h/\1A?t=1732999999"};
+    Buffer list;
+    buffer_init(&list, 4096);
+    for (size_t i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(render_forms_note(&list, forms[i], strlen(forms[i]), '+'), RESULT_OK);
+    }
+    CU_ASSERT_TRUE(first_is_good(&list));
+    buffer_destroy(&list);
+}
+
+static uint64_t shape_of(const char *text)
+{
+    Url url;
+    Buffer scratch;
+    uint64_t shape = 0;
+    url_init(&url);
+    buffer_init(&scratch, 4096);
+    CU_ASSERT_EQUAL(url_parse(&url, NULL, text, strlen(text)), RESULT_OK);
+    CU_ASSERT_EQUAL(render_forms_shape(&url, &scratch, &shape), RESULT_OK);
+    buffer_destroy(&scratch);
+    url_destroy(&url);
+    return shape;
+}
+
+static void pages_that_may_share_forms_have_one_shape(void)
+{
+    CU_ASSERT_EQUAL(shape_of("http://h/item/17"), shape_of("http://h/item/4"));
+    CU_ASSERT_EQUAL(shape_of("http://h/p/my-title"), shape_of("http://h/p/other"));
+    CU_ASSERT_NOT_EQUAL(shape_of("http://h/p/other"), shape_of("http://h/q/other"));
+    CU_ASSERT_NOT_EQUAL(shape_of("http://h/item/17"), shape_of("http://g/item/17"));
+    CU_ASSERT_NOT_EQUAL(shape_of("http://h/item/17"), shape_of("http://h/item/17?a=1"));
+}
+
+UNIT_MAIN("render_forms", {"what follows from the URL is told", what_follows_from_the_url_is_told},
+          {"a form is believed for two pages, and unlearned",
+           a_form_is_believed_for_two_pages_and_unlearned},
+          {"no more pages are out than it was right for",
+           no_more_pages_are_out_than_it_was_right_for},
+          {"a list has a bound and keeps what is believed",
+           a_list_has_a_bound_and_keeps_what_is_believed},
+          {"forms that differ in the clock are one", forms_that_differ_in_the_clock_are_one},
+          {"pages that may share forms have one shape", pages_that_may_share_forms_have_one_shape})
