@@ -386,7 +386,6 @@ typedef struct FreqCommand {
     const char *rules_file;
     double freq_default; /* negative: not given */
     double scale;
-    double visits;
     bool is_print;
     uint64_t top; /* 0: all */
 } FreqCommand;
@@ -396,7 +395,6 @@ typedef struct FreqCommand {
 static const char schedule_usage[] =
     "usage: ragno schedule DIR freq --default FREQ [--scale S]\n"
     "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
-    "       ragno schedule DIR freq --visits N\n"
     "       ragno schedule DIR freq --print [--top N]\n"
     "       ragno schedule DIR plan [--visits N]\n"
     "       ragno schedule DIR refused [--only FILTER]\n"
@@ -407,7 +405,6 @@ static const char schedule_usage[] =
     "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
     "  --scale S       visit S times as often as a page was seen to change\n"
     "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
-    "  --visits N      share N visits per second by estimated change rates\n"
     "  --print         due time, visits per second and URL, in order of turn; the time is\n"
     "                  seconds since 1970, or from now on when just built\n";
 
@@ -438,8 +435,7 @@ static int schedule_take_freq(void *freq, const char *value)
 {
     return parse_freq(value, freq)
                ? 0
-               : schedule_command_complain(
-                     "--default, --visits: expected visits per second or an interval");
+               : schedule_command_complain("--default: expected visits per second or an interval");
 }
 
 /* 0, an exit status, or COMMAND_HELPED. */
@@ -448,7 +444,6 @@ static int schedule_command_parse(FreqCommand *command, int argc, char **argv)
     uint64_t top = UINT64_MAX;
     const CommandOption rows[] = {
         {"default", 0, COMMAND_TAKE, .to = &command->freq_default, .take = schedule_take_freq},
-        {"visits", 0, COMMAND_TAKE, .to = &command->visits, .take = schedule_take_freq},
         {"scale", 0, COMMAND_REAL, .to = &command->scale, .least = -1e30, .most = 1e30},
         {"rules", 0, COMMAND_TEXT, .to = &command->rules_file},
         {"print", 0, COMMAND_FLAG, .to = &command->is_print},
@@ -470,13 +465,13 @@ static int schedule_command_parse(FreqCommand *command, int argc, char **argv)
     bool has_top = top != UINT64_MAX;
     command->directory = line.words[0];
     command->top = has_top ? top : 0;
-    int ways = (command->rules_file != NULL) + (command->visits > 0.0) + command->is_print;
+    int ways = (command->rules_file != NULL) + command->is_print;
     if (ways > 1 || (ways == 0 && command->freq_default < 0.0 && !(command->scale > 0.0))) {
-        return schedule_command_complain("expected one of --default, --rules, --visits, --print");
+        return schedule_command_complain("expected one of --default, --rules, --print");
     }
     bool has_default = command->freq_default >= 0.0;
     bool has_scale = command->scale != SCALE_NONE;
-    if ((ways > 0 && has_scale) || ((command->visits > 0.0 || command->is_print) && has_default) ||
+    if ((ways > 0 && has_scale) || (command->is_print && has_default) ||
         (has_top && !command->is_print)) {
         return schedule_command_complain("these options do not go together");
     }
@@ -532,9 +527,6 @@ static FreqSchedulerError build(const FreqCommand *command, FreqScheduler *sch,
     }
     if (rules != NULL) {
         return freq_scheduler_load_rules(sch, rules, (float)command->freq_default, NULL);
-    }
-    if (command->visits > 0.0) {
-        return freq_scheduler_load_estimated(sch, command->visits, NULL);
     }
     return freq_scheduler_load_simple(sch, (float)command->freq_default, (float)command->scale);
 }

@@ -9,15 +9,17 @@
 #define RULES_MAX_BYTES ((size_t)16 << 20)
 #define DOUBLINGS_MAX   30
 #define MOST_MEANS      10.0
+#define UNSEEN_CHANGES  0.5
 
-/* Changes per second; not above 0: unknown. */
+/* Changes per second; not above 0: unknown. A page that was never seen to change: as if it had been
+ * half a change in half a default interval before, so that its rate sinks as it is watched. */
 static double change_rate(const RevisitPolicy *policy, const PageRef *page)
 {
     double rate =
         freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
     double span = page->last_crawl - page->first_crawl;
     if (page->n_crawls >= 2 && span > 0 && !(rate > 0)) {
-        rate = freq_expected_rate(0, span, 1 / policy->default_s);
+        rate = UNSEEN_CHANGES / (span + UNSEEN_CHANGES * policy->default_s);
     }
     return rate;
 }

@@ -10,13 +10,12 @@
 #include "store/frequency/freq_scheduler.h"
 #include "synthetic_web.h"
 
-#define DAYS             100.0
-#define VISITS_PER_DAY   0.5 /* of a page, on average */
-#define SLOWEST_PER_DAY  0.01
-#define FASTEST_PER_DAY  3.0
-#define LEARN_EVERY_DAYS 4.0 /* change rates are estimated anew */
-#define BATCH            50u
-#define DAY_S            86400.0
+#define DAYS            100.0
+#define VISITS_PER_DAY  0.5 /* of a page, on average */
+#define SLOWEST_PER_DAY 0.01
+#define FASTEST_PER_DAY 3.0
+#define BATCH           50u
+#define DAY_S           86400.0
 
 /* A page that changes like a Poisson process. */
 typedef struct LivePage {
@@ -102,35 +101,30 @@ static void crawl_all(FreqScheduler *sch, LivePage *pages, const size_t *which, 
     }
 }
 
-/* Gives the scheduler the true change rates, as frequencies. */
+/* Gives the scheduler frequencies that follow the true change rates. */
 static void load_known(FreqScheduler *sch, const LivePage *pages, size_t n, double visits_per_s)
 {
-    double *rates = calloc(n, sizeof *rates);
-    double *freqs = calloc(n, sizeof *freqs);
     MMapArray *array = NULL;
-    if (rates == NULL || freqs == NULL ||
-        mmap_array_new(&array, NULL, n, sizeof(PageFreq)) != mmap_array_error_ok) {
+    double sum = 0.0; /* visits go by the square roots of the rates */
+    if (mmap_array_new(&array, NULL, n, sizeof(PageFreq)) != mmap_array_error_ok) {
         abort();
     }
     for (size_t i = 0; i < n; i++) {
-        rates[i] = pages[i].rate / DAY_S;
+        sum += sqrt(pages[i].rate);
     }
-    (void)freq_share(rates, n, visits_per_s, freqs);
     for (size_t i = 0; i < n; i++) {
         char url[SYNTHETIC_WEB_URL_BYTES];
         (void)snprintf(url, sizeof url, "http://live.example/%zu", i);
-        PageFreq freq = {page_db_hash(url), (float)freqs[i]};
+        PageFreq freq = {page_db_hash(url), (float)(visits_per_s * sqrt(pages[i].rate) / sum)};
         (void)mmap_array_set(array, i, &freq);
     }
     if (freq_scheduler_load_mmap(sch, array) != freq_scheduler_error_ok) {
         abort();
     }
     (void)mmap_array_delete(array);
-    free(rates);
-    free(freqs);
 }
 
-static void visit_by_scheduler(FreqScheduler *sch, LivePage *pages, size_t n, bool are_rates_known)
+static void visit_by_scheduler(FreqScheduler *sch, LivePage *pages, size_t n)
 {
     live_pages_start(pages, n);
     size_t which[BATCH];
@@ -144,18 +138,8 @@ static void visit_by_scheduler(FreqScheduler *sch, LivePage *pages, size_t n, bo
         crawl_all(sch, pages, which, k, day);
         day += (double)k / per_day;
     }
-    double learn_at = 0.0;
-    if (are_rates_known) {
-        load_known(sch, pages, n, per_day / DAY_S);
-    }
+    load_known(sch, pages, n, per_day / DAY_S);
     while (day < DAYS) {
-        if (!are_rates_known && day >= learn_at) {
-            if (freq_scheduler_load_estimated(sch, per_day / DAY_S, NULL) !=
-                freq_scheduler_error_ok) {
-                abort();
-            }
-            learn_at = day + LEARN_EVERY_DAYS;
-        }
         PageRequest *request = NULL;
         if (freq_scheduler_request(sch, BATCH, &request) != freq_scheduler_error_ok) {
             abort();
@@ -232,7 +216,7 @@ static double rank_correlation(const LivePage *pages, size_t n)
 }
 
 /* One crawl of a hundred days in a database of its own. */
-static void run_once(LivePage *pages, size_t n, bool are_rates_known, const char *name)
+static void run_once(LivePage *pages, size_t n, const char *name)
 {
     char dir[] = "/tmp/ragno-bench-revisits-XXXXXX";
     PageDB *db = NULL;
@@ -242,7 +226,7 @@ static void run_once(LivePage *pages, size_t n, bool are_rates_known, const char
         freq_scheduler_new(&sch, db, NULL) != freq_scheduler_error_ok) {
         abort();
     }
-    visit_by_scheduler(sch, pages, n, are_rates_known);
+    visit_by_scheduler(sch, pages, n);
     double scheduled = freshness(pages, n);
     (void)printf("schedule.revisit.rank_correlation.%s = %.4f 1\n", name,
                  rank_correlation(pages, n));
@@ -261,7 +245,6 @@ void revisits_run(size_t n_pages)
     }
     (void)printf("schedule.revisit.freshness.uniform = %.4f 1\n",
                  freshness_of_uniform_visits(pages, n_pages));
-    run_once(pages, n_pages, true, "known");
-    run_once(pages, n_pages, false, "estimated");
+    run_once(pages, n_pages, "known");
     free(pages);
 }

@@ -8,12 +8,11 @@
 
 #define SEED_PREFIX    "_seed_"
 #define UNSEEN_CHANGES 0.5
-#define UNKNOWN_RATE   1e-6 /* changes per second, while none was seen at all */
 
 /* Gives a page its frequency. A page that is scheduled keeps its turn: the share of the way to its
- * next visit that it has left. A new one enters at clock, or, when spread, on its way. */
-static int load_page(const FreqScheduler *sch, MDB_txn *txn, double clock, bool is_spread,
-                     uint64_t index, double freq)
+ * next visit that it has left. A new one enters at clock. */
+static int load_page(const FreqScheduler *sch, MDB_txn *txn, double clock, uint64_t index,
+                     double freq)
 {
     FreqEntry entry;
     int rc = freq_entry_find(sch, txn, index, &entry);
@@ -22,8 +21,6 @@ static int load_page(const FreqScheduler *sch, MDB_txn *txn, double clock, bool 
         left = (entry.time - clock) * (double)entry.freq;
         rc = freq_entry_delete(sch, txn, &entry);
     } else if (rc == MDB_NOTFOUND) {
-        uint64_t mixed = (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
-        left = is_spread ? (double)(mixed >> 11) * 0x1p-53 : 0.0;
         rc = MDB_SUCCESS;
     }
     if (rc == MDB_SUCCESS) {
@@ -46,9 +43,6 @@ typedef struct Load {
     float freq_default;
     float freq_scale;
     const FreqRules *rules;
-    const double *shares; /* by page in order */
-    bool is_spread;
-    uint64_t n_seen; /* pages that freq_of was asked for */
     uint64_t n_loaded;
 } Load;
 
@@ -86,12 +80,6 @@ static double ruled_freq(Load *load, const PageRef *page)
     return rc == RESULT_OK ? freq : (double)load->freq_default;
 }
 
-static double shared_freq(Load *load, const PageRef *page)
-{
-    (void)page;
-    return load->shares[load->n_seen - 1];
-}
-
 static int load_all(Load *load, MDB_txn *txn)
 {
     FreqScheduler *sch = load->sch;
@@ -100,7 +88,6 @@ static int load_all(Load *load, MDB_txn *txn)
     uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
-    load->n_seen = 0;
     load->n_loaded = 0;
     for (uint64_t index = 0; code == page_db_error_ok && index < n_pages; index++) {
         PageRef page;
@@ -108,10 +95,9 @@ static int load_all(Load *load, MDB_txn *txn)
         if (code != page_db_error_ok || !is_candidate(sch, &page)) {
             continue;
         }
-        load->n_seen++;
         double freq = load->freq_of(load, &page);
         if (is_frequency(freq)) {
-            code = freq_page_db_code(load_page(sch, txn, clock, load->is_spread, index, freq));
+            code = freq_page_db_code(load_page(sch, txn, clock, index, freq));
             load->n_loaded++;
         }
     }
@@ -119,10 +105,8 @@ static int load_all(Load *load, MDB_txn *txn)
     return code;
 }
 
-/* In one transaction, so that nobody sees half a schedule. prepare (may be NULL) reads first, in
- * the same transaction. */
-static FreqSchedulerError run_load(Load *load, int (*prepare)(Load *load, MDB_txn *txn),
-                                   uint64_t *n_loaded)
+/* In one transaction, so that nobody sees half a schedule. */
+static FreqSchedulerError run_load(Load *load, uint64_t *n_loaded)
 {
     FreqScheduler *sch = load->sch;
     int code = page_db_error_full;
@@ -135,8 +119,7 @@ static FreqSchedulerError run_load(Load *load, int (*prepare)(Load *load, MDB_tx
         if (code != page_db_error_ok) {
             break;
         }
-        code = prepare == NULL ? (int)page_db_error_ok : prepare(load, txn);
-        code = code == page_db_error_ok ? load_all(load, txn) : code;
+        code = load_all(load, txn);
         if (code == page_db_error_ok) {
             code = page_db_txn_commit(sch->page_db, txn);
         } else {
@@ -157,78 +140,14 @@ FreqSchedulerError freq_scheduler_load_simple(FreqScheduler *sch, float freq_def
     }
     Load load = {
         .sch = sch, .freq_of = simple_freq, .freq_default = freq_default, .freq_scale = freq_scale};
-    return run_load(&load, NULL, NULL);
+    return run_load(&load, NULL);
 }
 
 FreqSchedulerError freq_scheduler_load_rules(FreqScheduler *sch, const FreqRules *rules,
                                              float freq_default, uint64_t *n_loaded)
 {
     Load load = {.sch = sch, .freq_of = ruled_freq, .rules = rules, .freq_default = freq_default};
-    return run_load(&load, NULL, n_loaded);
-}
-
-typedef struct EstimatedLoad {
-    Load load; /* first: is what the functions are given */
-    double visits_per_s;
-    double *rates;
-    double *shares;
-} EstimatedLoad;
-
-/* Estimates the change rates of all candidates and shares the visits among them. */
-static int share_visits(Load *load, MDB_txn *txn)
-{
-    EstimatedLoad *estimated = (EstimatedLoad *)(void *)load;
-    FreqScheduler *sch = load->sch;
-    uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
-    free(estimated->rates);
-    free(estimated->shares);
-    estimated->rates = calloc(n_pages + 1, sizeof *estimated->rates);
-    estimated->shares = calloc(n_pages + 1, sizeof *estimated->shares);
-    load->shares = estimated->shares;
-    if (estimated->rates == NULL || estimated->shares == NULL) {
-        return page_db_error_memory;
-    }
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    double *watched_s = estimated->shares; /* until all rates are known */
-    size_t n = 0;
-    double sum_s = 0.0;
-    double changes = 0.0;
-    int code = page_db_error_ok;
-    for (uint64_t index = 0; code == page_db_error_ok && index < n_pages; index++) {
-        PageRef page;
-        code = page_db_get(sch->page_db, txn, index, &page, &url);
-        if (code == page_db_error_ok && is_candidate(sch, &page)) {
-            double rate = ref_rate(&page);
-            estimated->rates[n] = rate;
-            watched_s[n] = rate < 0.0 ? 0.0 : page.last_crawl - page.first_crawl;
-            sum_s += watched_s[n];
-            changes += rate < 0.0 ? 0.0 : rate * watched_s[n];
-            n++;
-        }
-    }
-    buffer_destroy(&url);
-    double mean = changes > 0.0 ? changes / sum_s : UNKNOWN_RATE;
-    for (size_t i = 0; i < n; i++) {
-        estimated->rates[i] = freq_expected_rate(estimated->rates[i], watched_s[i], mean);
-    }
-    (void)freq_share(estimated->rates, n, estimated->visits_per_s, estimated->shares);
-    return code;
-}
-
-FreqSchedulerError freq_scheduler_load_estimated(FreqScheduler *sch, double visits_per_s,
-                                                 uint64_t *n_loaded)
-{
-    if (!is_frequency(visits_per_s)) {
-        return freq_fail(sch, freq_scheduler_error_internal,
-                         "freq_scheduler_load_estimated: not a number of visits");
-    }
-    EstimatedLoad estimated = {.load = {.sch = sch, .freq_of = shared_freq, .is_spread = true},
-                               .visits_per_s = visits_per_s};
-    FreqSchedulerError code = run_load(&estimated.load, share_visits, n_loaded);
-    free(estimated.rates);
-    free(estimated.shares);
-    return code;
+    return run_load(&load, n_loaded);
 }
 
 FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs)
@@ -309,7 +228,7 @@ FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *c
         code = freq_page_db_code(freq_clock_read(sch, txn, &clock));
     }
     if (code == page_db_error_ok) {
-        code = freq_page_db_code(load_page(sch, txn, clock, false, index, (double)freq));
+        code = freq_page_db_code(load_page(sch, txn, clock, index, (double)freq));
     }
     return freq_fail_page_db(sch, code,
                              "freq_scheduler_cursor_write: the schedule cannot be written");

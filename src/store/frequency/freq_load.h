@@ -23,12 +23,6 @@ FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs
 FreqSchedulerError freq_scheduler_load_rules(FreqScheduler *sch, const FreqRules *rules,
                                              float freq_default, uint64_t *n_loaded);
 
-/* Loads every page that was crawled, sharing visits_per_s by estimated change rates (freq_share);
- * freq_expected_rate says how pages that were crawled once, or never changed, count. Pages keep
- * their turn. */
-FreqSchedulerError freq_scheduler_load_estimated(FreqScheduler *sch, double visits_per_s,
-                                                 uint64_t *n_loaded);
-
 /* Loads pages one by one, in one transaction. Unknown pages, and frequencies that are not above 0,
  * are skipped. After an error, call freq_scheduler_cursor_abort. */
 FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **cursor);

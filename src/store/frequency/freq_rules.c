@@ -10,9 +10,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#define MATCH_LIMIT   100000u
-#define PRIOR_CHANGES 0.5
-#define EXPONENTS     16
+#define MATCH_LIMIT 100000u
 
 typedef struct FreqRule {
     pcre2_code *code;
@@ -201,56 +199,4 @@ double freq_change_rate(uint64_t n_crawls, uint64_t n_changes, double first_craw
     double n = (double)(n_crawls - 1);
     double changed = (double)n_changes < n ? (double)n_changes : n;
     return -log((n - changed + 0.5) / (n + 0.5)) / (span / n);
-}
-
-double freq_expected_rate(double rate, double watched_s, double mean)
-{
-    bool is_known = rate >= 0.0 && watched_s > 0.0;
-    double changes = is_known ? rate * watched_s : 0.0;
-    return (changes + PRIOR_CHANGES) / ((is_known ? watched_s : 0.0) + PRIOR_CHANGES / mean);
-}
-
-double freq_freshness(const double *rates, const double *freqs, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        double changes = rates[i] / freqs[i]; /* between two visits */
-        sum += changes > 1e-9 ? -expm1(-changes) / changes : 1.0;
-    }
-    return n == 0 ? 0.0 : sum / (double)n;
-}
-
-/* Frequencies in proportion to rate^exponent; their freshness. freqs NULL: only that. */
-static double share_by(const double *rates, size_t n, double visits_per_s, double exponent,
-                       double *freqs)
-{
-    double total = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        total += pow(rates[i], exponent);
-    }
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        double freq = visits_per_s * pow(rates[i], exponent) / total;
-        double changes = rates[i] / freq;
-        sum += changes > 1e-9 ? -expm1(-changes) / changes : 1.0;
-        if (freqs != NULL) {
-            freqs[i] = freq;
-        }
-    }
-    return n == 0 ? 0.0 : sum / (double)n;
-}
-
-double freq_share(const double *rates, size_t n, double visits_per_s, double *freqs)
-{
-    double best = 1.0 / EXPONENTS; /* not 0: more change is always worth more visits */
-    double freshest = -1.0;
-    for (int i = 1; i <= EXPONENTS; i++) {
-        double exponent = (double)i / EXPONENTS;
-        double freshness = share_by(rates, n, visits_per_s, exponent, NULL);
-        if (freshness > freshest) {
-            freshest = freshness;
-            best = exponent;
-        }
-    }
-    return share_by(rates, n, visits_per_s, best, freqs);
 }

@@ -41,21 +41,4 @@ Result freq_rules_find(const FreqRules *rules, const char *url, size_t length, d
 double freq_change_rate(uint64_t n_crawls, uint64_t n_changes, double first_crawl,
                         double last_crawl);
 
-/* What is to be expected of a page for which freq_change_rate says rate, from watching it for
- * watched_s seconds (its last crawl less its first), among pages whose mean rate is mean (above 0):
- * as if half a change had been seen in half a mean interval before (a gamma prior of shape 1/2,
- * which leaves room for rates that differ by orders of magnitude). So the rate of a page that never
- * changed sinks with the time it was watched, and a page that was not visited twice has the mean.
- */
-double freq_expected_rate(double rate, double watched_s, double mean);
-
-/* Shares visits_per_s among n pages of known change rates (above 0) so that the expected share of
- * pages whose copy is up to date is large: frequencies in proportion to a power of the rate,
- * between 0 (all alike) and 1 (proportional, which is worse than all alike), the best of sixteen.
- * Pages that change more are never visited less. freqs may be rates. Returns the expected
- * freshness. */
-double freq_share(const double *rates, size_t n, double visits_per_s, double *freqs);
-/* The expected freshness of pages with these change rates visited at these frequencies. */
-double freq_freshness(const double *rates, const double *freqs, size_t n);
-
 #endif
