@@ -346,7 +346,7 @@ static int rank_run(const RankCommand *command, PageDB *db)
         const char *words = error_message(db->error);
         (void)fprintf(stderr, "ragno rank: the links cannot be read: %s\n",
                       words == NULL ? result_name(rc) : words);
-        score_input_free(&input, NULL);
+        score_input_free(&input);
         return EXIT_IO;
     }
     RankAgents agents;
@@ -361,7 +361,7 @@ static int rank_run(const RankCommand *command, PageDB *db)
         status = command->is_hits ? rank_hubs(command, &input, pages)
                                   : rank_pages(command, &input, &agents, pages, &n);
     }
-    score_input_free(&input, NULL);
+    score_input_free(&input);
     if (status == 0 || status == EXIT_NEGATIVE) {
         int printed = rank_print_pages(command, db, pages, n);
         status = printed != 0 ? printed : status;

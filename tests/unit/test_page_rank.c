@@ -196,7 +196,7 @@ static void what_was_stopped_can_be_computed_after_all(void)
     CU_ASSERT_EQUAL(page_rank_set_n_pages(pr, n), page_rank_error_ok);
     for (list.stops_at = 1; list.stops_at < list.n; list.stops_at = list.stops_at * 3 + 1) {
         CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_stopped);
-        CU_ASSERT(list.at - list.stops_at <= RANK_PIECE);
+        CU_ASSERT(list.at - list.stops_at <= LINK_GRAPH_SLICE);
         atomic_store(&stop, false);
     }
     list.stops_at = list.n; /* when all is read: what follows is not begun */

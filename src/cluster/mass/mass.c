@@ -135,7 +135,7 @@ static Result mass_walk(Mass *mass, const atomic_bool *stop,
             rc = owner_of(mass, page.index, &url, &page.owner);
         }
         rc = rc == RESULT_OK ? take(context, &page) : rc;
-        if (++seen % RANK_PIECE == 0 && rank_is_stopped(stop)) {
+        if (++seen % LINK_GRAPH_SLICE == 0 && rank_is_stopped(stop)) {
             rc = RESULT_CLOSED;
         }
     }

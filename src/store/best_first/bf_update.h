@@ -14,8 +14,8 @@
  * Without a scorer it only waits. Starting twice is harmless. */
 BFSchedulerError bf_scheduler_update_start(BFScheduler *sch);
 
-/* Returns within a tenth of a second, however long a computation runs. The error of the last update
- * that failed is returned here (the thread carries on after one). */
+/* Ends a computation that runs, within fractions of a second. The error of the last update that
+ * failed is returned here (the thread carries on after one). */
 BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch);
 
 /* What the thread does, once, now, in the calling thread, which makes the moves itself. */

@@ -36,12 +36,6 @@ typedef struct RankHits {
 
 #define RESTART_SHARE 0.1 /* of the starting vector that is everybody's alike */
 
-/* Looked at between pieces of a loop. What was computed by then is not used. */
-static bool rank_hits_is_stopped(const RankHits *it, size_t i)
-{
-    return i % RANK_PIECE == 0 && rank_is_stopped(it->hits->stop);
-}
-
 static void note_change(RankHits *it, double before, double now, double mean)
 {
     double change = fabs(now - before);
@@ -56,7 +50,7 @@ static void note_change(RankHits *it, double before, double now, double mean)
 static double rank_hits_weigh(RankHits *it)
 {
     double sum = 0.0;
-    for (size_t s = 0; s < it->graph->n_sources && !rank_hits_is_stopped(it, s); s++) {
+    for (size_t s = 0; s < it->graph->n_sources; s++) {
         double degree = it->graph->source_degree[s];
         it->flow[s] = it->is_walk ? it->hub[s] / degree : it->hub[s];
         it->gained[s] = 0.0;
@@ -65,18 +59,6 @@ static double rank_hits_weigh(RankHits *it)
     it->delta = 0.0;
     it->relative = 0.0;
     return sum;
-}
-
-/* Each source of a page with more links than a slice has gains as much. */
-static void rank_hits_give_back(const RankHits *it, const uint32_t *in, uint32_t degree,
-                                double back)
-{
-    for (uint32_t k = 0; k < degree; k++) {
-        if (k % LINK_GRAPH_SLICE == 0 && rank_is_stopped(it->hits->stop)) {
-            break;
-        }
-        it->gained[in[k]] += back;
-    }
 }
 
 /* One sweep over the links does both: a page's authority is complete when its links have been read,
@@ -95,18 +77,11 @@ static void rank_hits_sweep(RankHits *it)
         double anybody = it->jump * it->mean_authority;
         for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
             size_t p = c->first + i;
-            double sum = c->degree <= LINK_GRAPH_SLICE
-                             ? link_graph_gather(it->flow, in, c->degree)
-                             : rank_vector_gather(it->flow, in, c->degree, it->hits->stop);
-            double now = it->authority_scale * sum + anybody;
+            double now = it->authority_scale * link_graph_gather(it->flow, in, c->degree) + anybody;
             note_change(it, it->authority[p], now, it->mean_authority);
             it->authority_before[p] = (float)it->authority[p];
             it->authority[p] = now;
             double back = share * (it->score == NULL ? now : now * it->score[p]);
-            if (c->degree > LINK_GRAPH_SLICE) {
-                rank_hits_give_back(it, in, c->degree, back);
-                continue;
-            }
             for (uint32_t k = 0; k < c->degree; k++) {
                 gained[in[k]] += back;
             }
@@ -118,7 +93,7 @@ static void rank_hits_sweep(RankHits *it)
 static void rank_hits_replace(RankHits *it, double sum)
 {
     double scale = (1.0 - it->jump) / sum;
-    for (size_t s = 0; s < it->graph->n_sources && !rank_hits_is_stopped(it, s); s++) {
+    for (size_t s = 0; s < it->graph->n_sources; s++) {
         double now = it->gained[s] * scale + it->jump * it->mean_hub;
         note_change(it, it->hub[s], now, it->mean_hub);
         it->hub_before[s] = (float)it->hub[s];
@@ -133,24 +108,22 @@ static HitsError rank_hits_iterate(Hits *hits, RankHits *it)
     for (hits->loops = 0; hits->max_loops == 0 || hits->loops < hits->max_loops;) {
         it->authority_scale = (1.0 - it->jump) / rank_hits_weigh(it);
         rank_hits_sweep(it);
-        double sum = 0.0;
-        for (size_t s = 0; s < it->graph->n_sources && !rank_hits_is_stopped(it, s); s++) {
-            sum += it->gained[s];
-        }
         if (rank_is_stopped(hits->stop)) {
             return hits_error_stopped;
+        }
+        double sum = 0.0;
+        for (size_t s = 0; s < it->graph->n_sources; s++) {
+            sum += it->gained[s];
         }
         if (!(sum > 0.0)) { /* no page that is linked to has a content score */
             if (it->score == NULL) {
                 return hits_error_internal;
             }
+            free(it->score);
             it->score = NULL;
             continue;
         }
         rank_hits_replace(it, sum);
-        if (rank_is_stopped(hits->stop)) {
-            return hits_error_stopped;
-        }
         hits->loops++;
         hits->delta = it->delta;
         hits->relative_delta = it->relative;
@@ -168,7 +141,7 @@ static void rank_hits_start(const Hits *hits, RankHits *it)
     const float *last = rank_vector_floats(hits->h2);
     double sum = 0.0;
     size_t n_known = 0;
-    for (uint32_t s = 0; s < g->n_sources && !rank_hits_is_stopped(it, s); s++) {
+    for (uint32_t s = 0; s < g->n_sources; s++) {
         uint32_t page = g->source_page[s];
         double hub = page < hits->h2->n_elements ? (double)last[page] : 0.0;
         it->hub[s] = hub > 0.0 && hub <= 1.0 ? hub : 0.0;
@@ -176,7 +149,7 @@ static void rank_hits_start(const Hits *hits, RankHits *it)
         n_known += it->hub[s] > 0.0;
     }
     bool is_first = n_known == 0;
-    for (uint32_t s = 0; s < g->n_sources && !rank_hits_is_stopped(it, s); s++) {
+    for (uint32_t s = 0; s < g->n_sources; s++) {
         it->hub[s] = is_first
                          ? it->mean_hub
                          : it->hub[s] / sum * (1.0 - RESTART_SHARE) + RESTART_SHARE * it->mean_hub;
@@ -193,12 +166,6 @@ _Static_assert((int)hits_error_memory == RANK_MEMORY && (int)hits_error_internal
 static HitsError hits_fail(Hits *hits, HitsError code, const char *who, const char *what)
 {
     return (HitsError)rank_fail(hits->error, (int)code, who, what);
-}
-
-/* What a computation that was stopped has left. */
-static void hits_forget_computation(Hits *hits)
-{
-    (void)rank_memory_free(&hits->memory, NULL);
 }
 
 HitsError hits_new(Hits **hits, const char *path, size_t max_vertices)
@@ -243,7 +210,6 @@ HitsError hits_delete(Hits *hits)
     is_done = rank_vector_close(hits->h2, hits->persist) && is_done;
     is_done = rank_vector_close(hits->a1, hits->persist) && is_done;
     is_done = rank_vector_close(hits->a2, hits->persist) && is_done;
-    hits_forget_computation(hits);
     free(hits->path_h1);
     free(hits->path_h2);
     free(hits->path_a1);
@@ -295,22 +261,19 @@ static HitsError hits_prepare(Hits *hits, RankHits *it)
     it->mean_authority = g->n_targets == 0 ? 0.0 : 1.0 / g->n_targets;
     it->is_walk = hits->jump > 0.0f;
     it->jump = it->is_walk ? (double)hits->jump : 0.0;
-    it->hub = rank_vector_doubles(&hits->memory, g->n_sources);
-    it->flow = rank_vector_doubles(&hits->memory, g->n_sources);
-    it->gained = rank_vector_doubles(&hits->memory, g->n_sources);
-    it->authority = rank_vector_doubles(&hits->memory, g->n_pages);
-    it->hub_before = rank_vector_singles(&hits->memory, g->n_sources);
-    it->authority_before = rank_vector_singles(&hits->memory, g->n_pages);
+    size_t n_sources = (size_t)g->n_sources + 1;
+    size_t n_pages = (size_t)g->n_pages + 1;
+    it->hub = calloc(n_sources, sizeof *it->hub);
+    it->flow = calloc(n_sources, sizeof *it->flow);
+    it->gained = calloc(n_sources, sizeof *it->gained);
+    it->authority = calloc(n_pages, sizeof *it->authority);
+    it->hub_before = calloc(n_sources, sizeof *it->hub_before);
+    it->authority_before = calloc(n_pages, sizeof *it->authority_before);
     bool is_ready = it->hub != NULL && it->flow != NULL && it->gained != NULL &&
                     it->authority != NULL && it->hub_before != NULL && it->authority_before != NULL;
     double total = 0.0;
     if (is_ready && hits->scores != NULL) {
-        Result rc =
-            rank_vector_arrange(&hits->memory, hits->scores, g, hits->stop, &it->score, &total);
-        if (rc == RESULT_CLOSED) {
-            return hits_error_stopped;
-        }
-        is_ready = rc == RESULT_OK;
+        is_ready = rank_vector_arrange(hits->scores, g, &it->score, &total) == RESULT_OK;
     }
     if (!is_ready) {
         return hits_fail(hits, hits_error_memory, "hits_compute", "out of memory");
@@ -321,24 +284,22 @@ static HitsError hits_prepare(Hits *hits, RankHits *it)
 static HitsError hits_publish(Hits *hits, const RankHits *it)
 {
     const LinkGraph *g = it->graph;
-    const atomic_bool *stop = hits->stop;
     if (hits_reserve(hits, g->n_pages) != RESULT_OK) {
         return hits_fail(hits, hits_error_memory, "hits_compute", "no room for the results");
     }
-    rank_clear(&hits->mutex, hits->h1, g->n_pages, stop); /* pages without links are no hubs */
-    rank_clear(&hits->mutex, hits->h2, g->n_pages, stop);
+    rank_clear(&hits->mutex, hits->h1, g->n_pages); /* pages without links are no hubs */
+    rank_clear(&hits->mutex, hits->h2, g->n_pages);
     rank_publish(&hits->mutex, hits->h2, it->hub, hits->h1, it->hub_before, g->source_page,
-                 g->n_sources, stop);
+                 g->n_sources);
     rank_publish(&hits->mutex, hits->a2, it->authority, hits->a1, it->authority_before, g->page_at,
-                 g->n_pages, stop);
+                 g->n_pages);
     publish_gifts(hits, it);
-    return rank_is_stopped(stop) ? hits_error_stopped : hits_error_ok;
+    return hits_error_ok;
 }
 
 HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
 {
     error_clean(hits->error);
-    hits_forget_computation(hits);
     hits->loops = 0;
     hits->delta = 0.0;
     hits->relative_delta = 0.0;
@@ -355,7 +316,14 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
         HitsError published = hits_publish(hits, &it);
         code = published == hits_error_ok ? code : published;
     }
-    return (HitsError)rank_end((int)code, &hits->memory, hits->stop, hits->error, "hits_compute");
+    free(it.hub);
+    free(it.flow);
+    free(it.gained);
+    free(it.authority);
+    free(it.hub_before);
+    free(it.authority_before);
+    free(it.score);
+    return (HitsError)rank_end((int)code, hits->error, "hits_compute");
 }
 
 HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *link_stream_next,

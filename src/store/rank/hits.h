@@ -51,7 +51,7 @@ typedef enum HitsError {
     hits_error_memory,
     hits_error_internal,
     hits_error_precision, /* not reached in max_loops; the scores are the best so far */
-    hits_error_stopped    /* *stop became true; the scores are those of before, in part */
+    hits_error_stopped    /* *stop became true; the scores are those of before */
 } HitsError;
 
 /* The authority that a link from a hub gives to its target. */
@@ -81,10 +81,9 @@ typedef struct Hits {
     size_t loops;            /* sweeps of the last computation */
     double delta;            /* its last largest change of a score, hub or authority */
     double relative_delta;   /* the same in units of max(score, mean score) */
-    const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
+    const atomic_bool *stop; /* looked at in the sweeps, NULL: none; borrowed */
     float jump;              /* 0: HITS; below 1: the walk's */
     HitsGifts gifts;         /* of the last computation; guarded by mutex */
-    RankMemory memory;       /* of a computation; after a stop until the next */
     Mutex mutex;             /* guards the arrays while results come in */
 } Hits;
 

@@ -33,31 +33,6 @@
 #include "store/lmdb/mmap_array.h"
 #include "store/records/link_stream.h"
 
-/* The large arrays of a computation of scores, and how a computation ends soon.
- *
- * What: a computation that is stopped returns within a millisecond or two of CPU time, however
- * large the graph is. So it looks at the flag every RANK_PIECE elements, or more often where
- * elements may be the first in their pages of memory, each of which costs microseconds. And it does
- * not give its memory back, since that alone takes a quarter of a second for four gigabytes. What
- * it leaves is freed when the next computation begins or its owner is deleted:
- * page_rank.h, hits.h, and the scorers for what they read from the database.
- * Owns: the arrays that were made with it.
- * Threads: the one that computes. */
-
-#define RANK_MEMORY_ARRAYS 24u
-#define RANK_PIECE         256u /* elements between two looks at the stop flag, or the lock */
-
-typedef struct RankMemory {
-    MMapArray *arrays[RANK_MEMORY_ARRAYS]; /* NULL: free */
-} RankMemory;
-
-/* Makes an array in anonymous memory, of zeros. NULL without memory. */
-MMapArray *rank_memory_new(RankMemory *memory, size_t n_elements, size_t element_size);
-/* Frees one array (NULL is allowed) or all, piece by piece. False when *stop became true (stop may
- * be NULL): the rest is not freed yet. */
-bool rank_memory_drop(RankMemory *memory, MMapArray *array, const atomic_bool *stop);
-bool rank_memory_free(RankMemory *memory, const atomic_bool *stop);
-
 #ifndef __cplusplus /* the library's own; C++ has other atomic calls */
 static inline bool rank_is_stopped(const atomic_bool *stop)
 {
@@ -80,15 +55,14 @@ typedef struct LinkGraph {
     uint64_t n_links;
     uint32_t n_pages;
     uint32_t n_sources;
-    uint32_t n_targets;              /* pages with an incoming link: the last positions */
-    const uint32_t *in;              /* [n_links] sources */
-    const uint32_t *page_at;         /* [n_pages] the page at a position */
-    const uint32_t *source_page;     /* [n_sources] */
-    const uint32_t *source_position; /* [n_sources] */
-    const uint32_t *source_degree;   /* [n_sources] outgoing links, at least 1 */
+    uint32_t n_targets;        /* pages with an incoming link: the last positions */
+    uint32_t *in;              /* [n_links] sources */
+    uint32_t *page_at;         /* [n_pages] the page at a position */
+    uint32_t *source_page;     /* [n_sources] */
+    uint32_t *source_position; /* [n_sources] */
+    uint32_t *source_degree;   /* [n_sources] outgoing links, at least 1 */
     size_t n_slices;
-    const LinkSlice *slices;
-    RankMemory memory; /* owns the above; after a stop also what they were being made from */
+    LinkSlice *slices;
 } LinkGraph;
 
 /* Reads the stream to its end (it is reset first). The graph has at least n_pages pages, more when
@@ -100,8 +74,6 @@ Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStr
                         LinkStreamResetFunc *reset, const atomic_bool *stop);
 /* NULL is allowed. */
 void link_graph_delete(LinkGraph *graph);
-/* The same until *stop becomes true; false: that happened, and the graph is now unfinished. */
-bool link_graph_delete_until(LinkGraph *graph, const atomic_bool *stop);
 
 /* The sum of value[] over the sources of one page. Four sums, so that a page with many links is not
  * bound by the latency of additions. */

@@ -19,12 +19,6 @@ static PageRankError page_rank_fail(PageRank *pr, PageRankError code, const char
     return (PageRankError)rank_fail(pr->error, (int)code, who, what);
 }
 
-/* What a computation that was stopped has left. */
-static void page_rank_forget_computation(PageRank *pr)
-{
-    (void)rank_memory_free(&pr->memory, NULL);
-}
-
 PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices)
 {
     if (pr == NULL) {
@@ -64,7 +58,6 @@ PageRankError page_rank_delete(PageRank *pr)
     bool is_done = rank_vector_close(pr->out_degree, pr->persist);
     is_done = rank_vector_close(pr->value2, pr->persist) && is_done;
     is_done = rank_vector_close(pr->value1, 0) && is_done;
-    page_rank_forget_computation(pr);
     free(pr->path_out_degree);
     free(pr->path_pr);
     error_delete(pr->error);
@@ -112,9 +105,6 @@ static double page_rank_spread(Iteration *it)
     double damping = (double)it->pr->damping;
     double mass = 0.0;
     for (size_t s = 0; s < g->n_sources; s++) {
-        if (s % RANK_PIECE == 0 && rank_is_stopped(it->pr->stop)) {
-            break;
-        }
         double x = it->x[g->source_position[s]];
         mass += x;
         it->flow[s] = damping * x / g->source_degree[s];
@@ -138,10 +128,7 @@ static void page_rank_collect(PageRank *pr, Iteration *it)
         double base = it->jumping * it->mean;
         for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
             base = jump == NULL ? base : it->jumping * jump[i];
-            double sum = c->degree <= LINK_GRAPH_SLICE
-                             ? link_graph_gather(it->flow, in, c->degree)
-                             : rank_vector_gather(it->flow, in, c->degree, pr->stop);
-            double score = base + sum;
+            double score = base + link_graph_gather(it->flow, in, c->degree);
             double change = fabs(score - x[i]);
             double unit = score > it->mean ? score : it->mean;
             delta = change > delta ? change : delta;
@@ -171,23 +158,19 @@ static PageRankError iterate(PageRank *pr, Iteration *it)
     return page_rank_error_precision;
 }
 
-/* The starting vector: the last scores, the mean for pages that had none, scaled to sum 1. Stopped,
- * it is not complete, which the first sweep will see, too. */
+/* The starting vector: the last scores, the mean for pages that had none, scaled to sum 1. */
 static void start_vector(const PageRank *pr, Iteration *it)
 {
     const float *last = rank_vector_floats(pr->value2);
     size_t n_last = pr->value2->n_elements;
     double sum = 0.0;
     for (uint32_t p = 0; p < it->graph->n_pages; p++) {
-        if (p % RANK_PIECE == 0 && rank_is_stopped(pr->stop)) {
-            return;
-        }
         uint32_t page = it->graph->page_at[p];
         double x = page < n_last ? (double)last[page] : 0.0;
         it->x[p] = x > 0.0 && x <= 1.0 ? x : it->mean;
         sum += it->x[p];
     }
-    rank_vector_scale(it->x, it->graph->n_pages, 1.0 / sum, pr->stop);
+    rank_vector_scale(it->x, it->graph->n_pages, 1.0 / sum);
 }
 
 static PageRankError page_rank_publish(PageRank *pr, const Iteration *it)
@@ -198,20 +181,12 @@ static PageRankError page_rank_publish(PageRank *pr, const Iteration *it)
                               "no room for the results");
     }
     float *degree = rank_vector_floats(pr->out_degree);
-    rank_clear(&pr->mutex, pr->out_degree, g->n_pages, pr->stop);
-    for (size_t s = 0; s < g->n_sources && !rank_is_stopped(pr->stop);) {
-        mutex_lock(&pr->mutex);
-        for (size_t i = 0; i < RANK_PIECE && s < g->n_sources; i++, s++) {
-            degree[g->source_page[s]] = (float)g->source_degree[s];
-        }
-        mutex_unlock(&pr->mutex);
-    }
-    rank_publish(&pr->mutex, pr->value2, it->x, pr->value1, it->before, g->page_at, g->n_pages,
-                 pr->stop);
-    if (rank_is_stopped(pr->stop)) {
-        return page_rank_error_stopped;
-    }
+    rank_clear(&pr->mutex, pr->out_degree, g->n_pages);
+    rank_publish(&pr->mutex, pr->value2, it->x, pr->value1, it->before, g->page_at, g->n_pages);
     mutex_lock(&pr->mutex);
+    for (size_t s = 0; s < g->n_sources; s++) {
+        degree[g->source_page[s]] = (float)g->source_degree[s];
+    }
     pr->n_links = g->n_links;
     pr->n_sources = g->n_sources;
     pr->n_ranked = g->n_pages;
@@ -227,17 +202,12 @@ static PageRankError arrange_scores(PageRank *pr, Iteration *it)
     if (pr->scores == NULL) {
         return page_rank_error_ok;
     }
-    Result rc =
-        rank_vector_arrange(&pr->memory, pr->scores, it->graph, pr->stop, &it->jump, &total);
-    if (rc == RESULT_CLOSED) {
-        return page_rank_error_stopped;
-    }
-    if (rc != RESULT_OK) {
+    if (rank_vector_arrange(pr->scores, it->graph, &it->jump, &total) != RESULT_OK) {
         return page_rank_fail(pr, page_rank_error_memory, "page_rank_compute", "out of memory");
     }
     it->total_score = total;
     if (it->jump != NULL) {
-        rank_vector_scale(it->jump, it->graph->n_pages, 1.0 / total, pr->stop);
+        rank_vector_scale(it->jump, it->graph->n_pages, 1.0 / total);
     }
     return page_rank_error_ok;
 }
@@ -245,7 +215,6 @@ static PageRankError arrange_scores(PageRank *pr, Iteration *it)
 PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
 {
     error_clean(pr->error);
-    page_rank_forget_computation(pr);
     pr->loops = 0;
     pr->delta = 0.0;
     pr->relative_delta = 0.0;
@@ -257,9 +226,9 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
         return page_rank_error_ok;
     }
     Iteration it = {.pr = pr, .graph = graph, .mean = 1.0 / graph->n_pages};
-    it.x = rank_vector_doubles(&pr->memory, graph->n_pages);
-    it.before = rank_vector_singles(&pr->memory, graph->n_pages);
-    it.flow = rank_vector_doubles(&pr->memory, graph->n_sources);
+    it.x = malloc(graph->n_pages * sizeof *it.x);
+    it.before = malloc(graph->n_pages * sizeof *it.before);
+    it.flow = malloc(((size_t)graph->n_sources + 1) * sizeof *it.flow);
     PageRankError code = page_rank_error_ok;
     if (it.x == NULL || it.before == NULL || it.flow == NULL) {
         code = page_rank_fail(pr, page_rank_error_memory, "page_rank_compute", "out of memory");
@@ -275,8 +244,11 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
         PageRankError published = page_rank_publish(pr, &it);
         code = published == page_rank_error_ok ? code : published;
     }
-    return (PageRankError)rank_end((int)code, &pr->memory, pr->stop, pr->error,
-                                   "page_rank_compute");
+    free(it.x);
+    free(it.before);
+    free(it.flow);
+    free(it.jump);
+    return (PageRankError)rank_end((int)code, pr->error, "page_rank_compute");
 }
 
 PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,

@@ -49,7 +49,7 @@ typedef enum PageRankError {
     page_rank_error_memory,
     page_rank_error_internal,
     page_rank_error_precision, /* not reached in max_loops; the scores are the best so far */
-    page_rank_error_stopped    /* *stop became true; the scores are those of before, in part */
+    page_rank_error_stopped    /* *stop became true; the scores are those of before */
 } PageRankError;
 
 typedef struct PageRank {
@@ -71,11 +71,10 @@ typedef struct PageRank {
     double delta;            /* its last largest change of a score */
     double relative_delta;   /* the same in units of max(score, 1/n) */
     double jumping;          /* share of the last sweep's score that jumped */
-    const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
+    const atomic_bool *stop; /* looked at in the sweeps, NULL: none; borrowed */
     size_t n_links;          /* of the last computation; guarded by mutex, as the next two */
     size_t n_sources;        /* pages with links */
     size_t n_ranked;         /* pages that took part */
-    RankMemory memory;       /* of a computation; after a stop until the next */
     Mutex mutex;             /* guards the arrays against page_rank_get while results come in */
 } PageRank;
 

@@ -12,6 +12,7 @@
 /* ---- Rank vector ---- */
 
 #define MESSAGE_BYTES 160
+#define RANK_PIECE    4096u /* elements that are published under the lock at once */
 
 char *rank_vector_path(const char *dir, const char *name)
 {
@@ -53,60 +54,33 @@ Result rank_vector_reserve(MMapArray *vector, size_t n)
     return mmap_array_resize(vector, n) == mmap_array_error_ok ? RESULT_OK : RESULT_MEMORY;
 }
 
-double *rank_vector_doubles(RankMemory *memory, size_t n)
-{
-    MMapArray *array = rank_memory_new(memory, n, sizeof(double));
-    return array == NULL ? NULL : (double *)(void *)array->mem;
-}
-
-float *rank_vector_singles(RankMemory *memory, size_t n)
-{
-    MMapArray *array = rank_memory_new(memory, n, sizeof(float));
-    return array == NULL ? NULL : (float *)(void *)array->mem;
-}
-
-Result rank_vector_arrange(RankMemory *memory, const MMapArray *vector, const LinkGraph *graph,
-                           const atomic_bool *stop, double **out, double *total)
+Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, double **out,
+                           double *total)
 {
     *total = 0.0;
-    *out = rank_vector_doubles(memory, graph->n_pages);
+    *out = malloc(((size_t)graph->n_pages + 1) * sizeof **out);
     if (*out == NULL) {
         return RESULT_MEMORY;
     }
     const float *values = rank_vector_floats(vector);
     for (uint32_t p = 0; p < graph->n_pages; p++) {
-        if (p % RANK_PIECE == 0 && rank_is_stopped(stop)) {
-            *out = NULL;
-            return RESULT_CLOSED;
-        }
         uint32_t page = graph->page_at[p];
         double value = page < vector->n_elements ? (double)values[page] : 0.0;
         (*out)[p] = isfinite(value) && value > 0.0 ? value : 0.0;
         *total += (*out)[p];
     }
-    *out = *total > 0.0 ? *out : NULL;
+    if (!(*total > 0.0)) {
+        free(*out);
+        *out = NULL;
+    }
     return RESULT_OK;
 }
 
-void rank_vector_scale(double *values, size_t n, double factor, const atomic_bool *stop)
+void rank_vector_scale(double *values, size_t n, double factor)
 {
     for (size_t i = 0; i < n; i++) {
-        if (i % RANK_PIECE == 0 && rank_is_stopped(stop)) {
-            break;
-        }
         values[i] *= factor;
     }
-}
-
-double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degree,
-                          const atomic_bool *stop)
-{
-    double sum = 0.0;
-    for (uint32_t k = 0; k < degree && !rank_is_stopped(stop); k += LINK_GRAPH_SLICE) {
-        uint32_t n = degree - k < LINK_GRAPH_SLICE ? degree - k : LINK_GRAPH_SLICE;
-        sum += link_graph_gather(value, in + k, n);
-    }
-    return sum;
 }
 
 /* ---- Around the sweeps ---- */
@@ -132,8 +106,6 @@ int rank_read_graph(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamN
     if (rc == RESULT_OK) {
         return RANK_OK;
     }
-    link_graph_delete(*graph);
-    *graph = NULL;
     if (rc == RESULT_MEMORY) {
         return rank_fail(error, RANK_MEMORY, who, "no memory for the links");
     }
@@ -160,10 +132,10 @@ Result rank_reserve(Mutex *mutex, MMapArray *const *vectors, size_t n_vectors, s
     return rc;
 }
 
-void rank_clear(Mutex *mutex, MMapArray *vector, size_t n, const atomic_bool *stop)
+void rank_clear(Mutex *mutex, MMapArray *vector, size_t n)
 {
     float *to = rank_vector_floats(vector);
-    for (size_t first = 0; first < n && !rank_is_stopped(stop); first += RANK_PIECE) {
+    for (size_t first = 0; first < n; first += RANK_PIECE) {
         size_t piece = n - first < RANK_PIECE ? n - first : RANK_PIECE;
         mutex_lock(mutex);
         memset(to + first, 0, piece * sizeof *to);
@@ -172,11 +144,11 @@ void rank_clear(Mutex *mutex, MMapArray *vector, size_t n, const atomic_bool *st
 }
 
 void rank_publish(Mutex *mutex, MMapArray *vector, const double *values, MMapArray *old,
-                  const float *before, const uint32_t *page_of, size_t n, const atomic_bool *stop)
+                  const float *before, const uint32_t *page_of, size_t n)
 {
     float *to = rank_vector_floats(vector);
     float *was = rank_vector_floats(old);
-    for (size_t first = 0; first < n && !rank_is_stopped(stop); first += RANK_PIECE) {
+    for (size_t first = 0; first < n; first += RANK_PIECE) {
         size_t end = first + RANK_PIECE < n ? first + RANK_PIECE : n;
         mutex_lock(mutex);
         for (size_t i = first; i < end; i++) {
@@ -187,14 +159,13 @@ void rank_publish(Mutex *mutex, MMapArray *vector, const double *values, MMapArr
     }
 }
 
-int rank_end(int code, RankMemory *memory, const atomic_bool *stop, Error *error, const char *who)
+int rank_end(int code, Error *error, const char *who)
 {
     if (code == RANK_PRECISION) {
         (void)rank_fail(error, code, who, "precision was not reached in max_loops");
     } else if (code == RANK_STOPPED) {
         (void)rank_fail(error, code, who, "stopped");
     }
-    (void)rank_memory_free(memory, stop);
     return code;
 }
 

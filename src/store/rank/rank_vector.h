@@ -4,7 +4,7 @@
  * link graph; and what goes on before and behind the sweeps.
  * Owns: nothing; the arrays are the caller's.
  * Threads: the one that computes.
- * Errors: RESULT_MEMORY, RESULT_IO, RESULT_CLOSED when it was stopped. */
+ * Errors: RESULT_MEMORY, RESULT_IO. */
 #ifndef STORE_RANK_RANK_VECTOR_H
 #define STORE_RANK_RANK_VECTOR_H
 
@@ -35,23 +35,13 @@ static inline float *rank_vector_floats(const MMapArray *vector)
     return (float *)(void *)vector->mem;
 }
 
-/* The values by position of graph, in memory: negative ones and no numbers become 0, pages behind
- * the end have 0. *total = their sum; when it is 0, *out is NULL. RESULT_MEMORY; RESULT_CLOSED:
- * *stop (NULL: none) became true. */
-Result rank_vector_arrange(RankMemory *memory, const MMapArray *vector, const LinkGraph *graph,
-                           const atomic_bool *stop, double **out, double *total);
-
-/* n numbers in memory, 0; NULL without memory. */
-double *rank_vector_doubles(RankMemory *memory, size_t n);
-/* The same of floats. */
-float *rank_vector_singles(RankMemory *memory, size_t n);
-
-/* Multiplies n numbers by factor; not all of them when *stop becomes true. */
-void rank_vector_scale(double *values, size_t n, double factor, const atomic_bool *stop);
-
-/* link_graph_gather for a page with more links than a slice has: looks at the flag on the way. */
-double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degree,
-                          const atomic_bool *stop);
+/* The values by position of graph, in memory that the caller frees: negative ones and no numbers
+ * become 0, pages behind the end have 0. *total = their sum; when it is 0, *out is NULL.
+ * RESULT_MEMORY. */
+Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, double **out,
+                           double *total);
+/* Multiplies n numbers by factor. */
+void rank_vector_scale(double *values, size_t n, double factor);
 
 /* ---- What the two computations have in common around their sweeps ---- */
 
@@ -67,15 +57,14 @@ int rank_read_graph(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamN
 /* Makes room for n elements in each of the vectors, under the lock, and sets *n_pages. */
 Result rank_reserve(Mutex *mutex, MMapArray *const *vectors, size_t n_vectors, size_t n,
                     size_t *n_pages);
-/* What readers see changes in pieces under the lock, so that they never wait long. A stop leaves
- * some values of before among the new ones. The first n elements become 0; */
-void rank_clear(Mutex *mutex, MMapArray *vector, size_t n, const atomic_bool *stop);
+/* What readers see changes in pieces under the lock, so that they never wait long. The first n
+ * elements become 0; */
+void rank_clear(Mutex *mutex, MMapArray *vector, size_t n);
 /* pages page_of[0 .. n) get the values, and in the other vector those of a round before. */
 void rank_publish(Mutex *mutex, MMapArray *vector, const double *values, MMapArray *old,
-                  const float *before, const uint32_t *page_of, size_t n, const atomic_bool *stop);
-/* Ends a computation: tells of a precision that was not reached and of a stop, and frees its
- * memory, of which a stop leaves the rest for the next one. Returns the code. */
-int rank_end(int code, RankMemory *memory, const atomic_bool *stop, Error *error, const char *who);
+                  const float *before, const uint32_t *page_of, size_t n);
+/* Tells of a precision that was not reached and of a stop. Returns the code. */
+int rank_end(int code, Error *error, const char *who);
 /* The values of a page in two vectors; mutex is only locked. */
 int rank_get(const Mutex *mutex, size_t n_pages, const MMapArray *old, const MMapArray *new,
              size_t idx, float *value_old, float *value_new, Error *error, const char *who);

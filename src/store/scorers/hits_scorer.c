@@ -57,7 +57,6 @@ HitsScorerError hits_scorer_delete(HitsScorer *hs)
         rc = hits_delete(hs->hits);
     }
     error_delete(hs->error);
-    score_input_free(&hs->input, NULL);
     score_parent_destroy(&hs->parent);
     free(hs);
     return rc == hits_error_ok ? hits_scorer_error_ok : hits_scorer_error_internal;
@@ -112,20 +111,20 @@ int hits_scorer_update(void *state)
 {
     HitsScorer *hs = state;
     error_clean(hs->error);
-    score_input_free(&hs->input, NULL);
-    Result rc = score_input_read(&hs->input, hs->page_db, hs->use_content_scores != 0,
+    ScoreInput input = {.graph = NULL};
+    Result rc = score_input_read(&input, hs->page_db, hs->use_content_scores != 0,
                                  hs->only_diff_domain != 0, &hs->stopping);
     if (rc != RESULT_OK) {
-        score_input_free(&hs->input, &hs->stopping);
+        score_input_free(&input);
         return hits_scorer_fail(
             hs, rc == RESULT_MEMORY ? hits_scorer_error_memory : hits_scorer_error_internal,
             rc == RESULT_CLOSED ? "hits_scorer_update: stopped"
                                 : "hits_scorer_update: the links cannot be read");
     }
-    hs->hits->scores = hs->input.scores;
-    HitsError code = hits_compute_graph(hs->hits, hs->input.graph);
+    hs->hits->scores = input.scores;
+    HitsError code = hits_compute_graph(hs->hits, input.graph);
     hs->hits->scores = NULL;
-    score_input_free(&hs->input, &hs->stopping);
+    score_input_free(&input);
     switch (code) {
     case hits_error_ok:
         return hits_scorer_error_ok;

@@ -48,7 +48,6 @@ typedef struct HitsScorer {
     int only_diff_domain;
     atomic_bool stopping;
     ScoreParent parent; /* of add */
-    ScoreInput input;   /* of an update; after a stop until the next */
 } HitsScorer;
 
 /* db stays the caller's and outlives the scorer. On failure *hs is NULL or holds the error. */

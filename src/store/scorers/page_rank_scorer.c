@@ -58,7 +58,6 @@ PageRankScorerError page_rank_scorer_delete(PageRankScorer *prs)
         rc = page_rank_delete(prs->page_rank);
     }
     error_delete(prs->error);
-    score_input_free(&prs->input, NULL);
     score_parent_destroy(&prs->parent);
     free(prs);
     return rc == page_rank_error_ok ? page_rank_scorer_error_ok : page_rank_scorer_error_internal;
@@ -156,15 +155,15 @@ void page_rank_scorer_stop(void *state, bool stop)
     atomic_store(&prs->stopping, stop);
 }
 
-static PageRankError page_rank_scorer_compute(PageRankScorer *prs)
+static PageRankError page_rank_scorer_compute(PageRankScorer *prs, const ScoreInput *input)
 {
     PageRank *pr = prs->page_rank;
     const PageRankOutside *outside = prs->outside;
     MMapArray *weights = NULL;
-    pr->scores = prs->input.scores;
+    pr->scores = input->scores;
     if (outside != NULL) {
-        Result rc = outside->weigh(outside->context, pr->damping, prs->input.scores,
-                                   prs->input.graph->n_pages, &prs->stopping, &weights);
+        Result rc = outside->weigh(outside->context, pr->damping, input->scores,
+                                   input->graph->n_pages, &prs->stopping, &weights);
         if (rc != RESULT_OK) {
             pr->scores = NULL;
             return rc == RESULT_MEMORY   ? page_rank_error_memory
@@ -173,7 +172,7 @@ static PageRankError page_rank_scorer_compute(PageRankScorer *prs)
         }
         pr->scores = weights;
     }
-    PageRankError code = page_rank_compute_graph(pr, prs->input.graph);
+    PageRankError code = page_rank_compute_graph(pr, input->graph);
     pr->scores = NULL;
     if (outside != NULL && (code == page_rank_error_ok || code == page_rank_error_precision) &&
         pr->jumping > 0.0) {
@@ -191,19 +190,19 @@ int page_rank_scorer_update(void *state)
 {
     PageRankScorer *prs = state;
     error_clean(prs->error);
-    score_input_free(&prs->input, NULL);
-    Result rc = score_input_read(&prs->input, prs->page_db, prs->use_content_scores != 0,
+    ScoreInput input = {.graph = NULL};
+    Result rc = score_input_read(&input, prs->page_db, prs->use_content_scores != 0,
                                  prs->only_diff_domain != 0, &prs->stopping);
     if (rc != RESULT_OK) {
-        score_input_free(&prs->input, &prs->stopping);
+        score_input_free(&input);
         return page_rank_scorer_fail(
             prs,
             rc == RESULT_MEMORY ? page_rank_scorer_error_memory : page_rank_scorer_error_internal,
             rc == RESULT_CLOSED ? "page_rank_scorer_update: stopped"
                                 : "page_rank_scorer_update: the links cannot be read");
     }
-    PageRankError code = page_rank_scorer_compute(prs);
-    score_input_free(&prs->input, &prs->stopping);
+    PageRankError code = page_rank_scorer_compute(prs, &input);
+    score_input_free(&input);
     switch (code) {
     case page_rank_error_ok:
         return page_rank_scorer_error_ok;

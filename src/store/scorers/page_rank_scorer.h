@@ -66,7 +66,6 @@ typedef struct PageRankScorer {
     atomic_bool stopping;
     _Atomic(float) damping; /* of estimates, which may be made while an update begins */
     ScoreParent parent;     /* of add */
-    ScoreInput input;       /* of an update; after a stop until the next */
 } PageRankScorer;
 
 /* db stays the caller's and outlives the scorer. On failure *prs is NULL or holds the error. */

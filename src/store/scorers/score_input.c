@@ -44,15 +44,11 @@ Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool on
     return rc == RESULT_OK && with_scores ? read_scores(input, db, stop) : rc;
 }
 
-void score_input_free(ScoreInput *input, const atomic_bool *stop)
+void score_input_free(ScoreInput *input)
 {
-    if (link_graph_delete_until(input->graph, stop)) {
-        input->graph = NULL;
-    }
-    if (input->scores != NULL && !rank_is_stopped(stop)) {
-        (void)mmap_array_delete(input->scores);
-        input->scores = NULL;
-    }
+    link_graph_delete(input->graph);
+    (void)mmap_array_delete(input->scores);
+    *input = (ScoreInput){.graph = NULL};
 }
 
 void score_parent_init(ScoreParent *parent)

@@ -27,9 +27,8 @@ typedef struct ScoreInput {
  * input is then freed. */
 Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
                         const atomic_bool *stop);
-/* Makes it empty; when *stop becomes true not all of it, the rest at the next call. stop may be
- * NULL. */
-void score_input_free(ScoreInput *input, const atomic_bool *stop);
+/* Makes it empty. */
+void score_input_free(ScoreInput *input);
 
 /* The page that a scorer looked up last to estimate one that it links to: a page's links come
  * together. Any thread. */
