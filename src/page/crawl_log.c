@@ -404,6 +404,9 @@ static void append_answer(Buffer *text, const FetchResult *fetch, HttpWall wall)
             crawl_log_note_number(text, NOTE_RETRY, fetch->request.tries);
         }
     }
+    if (fetch->request.check) {
+        crawl_log_note_begin(text, NOTE_CHECK);
+    }
     if (answer->truncated != TRUNCATED_NOT) {
         crawl_log_note_text(text, NOTE_TRUNC, fetch_truncation_name(answer->truncated));
     }

@@ -50,6 +50,8 @@ typedef enum CrawlLogKind {
     NOTE(NOTE_ERROR, "error", TEXT, "CLASS", "what failed (ragno check retries)") \
     NOTE(NOTE_RETRY, "retry", NUMBER, "N", \
          "it is tried again; N is the number of failures in a row") \
+    NOTE(NOTE_CHECK, "host-check", FLAG, "", \
+         "a page that has answered well is asked again, since others of its host have failed in a row") \
     NOTE(NOTE_TRUNC, "trunc", TEXT, "WHY", "why the body was cut off") \
     NOTE(NOTE_WALL, "wall", TEXT, "KIND", "an answer that keeps crawlers out") \
     NOTE(NOTE_TLS, "tls", TEXT, "VERSION/VERDICT", "and what its certificate is worth") \

@@ -39,6 +39,7 @@ static void write_log(const char *folder)
             fetch->cost.burst = 3;
             fetch->cost.at_once = 4;
             fetch->request.as_origin = strdup("http://b.test");
+            fetch->request.check = true;
             fetch->answer.tls.verdict = TLS_EXPIRED;
             fetch->answer.cut = CUT_TYPE;
             fetch->answer.usage.denied = 1;

@@ -304,6 +304,61 @@ static void dead_links_alone_do_not_stop_their_host(void)
     }
 }
 
+/* A page that has answered well tells dead links from a host that is down. */
+static void a_page_that_answered_well_is_asked_before_the_host_is_blamed(void)
+{
+    PolitenessOptions options = options_of();
+    FetchEnd bad = end_of(FETCH_SERVER);
+    FetchEnd check = end_of(FETCH_OK);
+    HostHealth health = {.failures = 0};
+    unsigned in_a_row = 0;
+    unsigned checks = 0;
+    unsigned none = 0;
+    bad.can_check = true;
+    check.check = true;
+    for (unsigned i = 0; i < 1000; i++) { /* dead links: the host is asked as ever */
+        unsigned tries = 0;
+        PolitenessVerdict verdict = politeness_judge(&options, &bad, &health, &tries);
+        CU_ASSERT_EQUAL(verdict.host_wait_ms, 5000);
+        CU_ASSERT_TRUE(verdict.retry && verdict.url_wait_ms > 0);
+        in_a_row++;
+        if (verdict.check) {
+            verdict = politeness_judge(&options, &check, &health, &none);
+            CU_ASSERT_EQUAL(verdict.host_wait_ms, 5000);
+            CU_ASSERT_TRUE(in_a_row <= (POLITENESS_URL_FAILURES << checks) + 1);
+            checks += checks < POLITENESS_CHECKS;
+            in_a_row = 0;
+        }
+    }
+    CU_ASSERT_EQUAL(checks, POLITENESS_CHECKS);
+    CU_ASSERT_TRUE(health.rested_ms == 0);
+    health.extra_ms = HOUR; /* of a time when no such page was known */
+    health.last = FETCH_SERVER;
+    CU_ASSERT_EQUAL(politeness_judge(&options, &check, &health, &none).host_wait_ms, 5000);
+    /* The host goes down: its rests begin with the first of the table, the page is asked again
+     * behind each, for ever, and no URL loses a try. */
+    PolitenessVerdict verdict = {.check = false};
+    while (!verdict.check) {
+        unsigned tries = 0;
+        verdict = politeness_judge(&options, &bad, &health, &tries);
+    }
+    unsigned tries = 0;
+    check.class = FETCH_SERVER;
+    for (unsigned i = 0; i < 12; i++) {
+        verdict = politeness_judge(&options, &check, &health, &tries);
+        CU_ASSERT_EQUAL(verdict.host_wait_ms, 5000 << i);
+        CU_ASSERT_TRUE(verdict.retry && verdict.url_wait_ms == 0);
+        CU_ASSERT_FALSE(verdict.drop_url || verdict.drop_host || verdict.park_host);
+    }
+    options.park_after_ms = 6 * HOUR;
+    CU_ASSERT_TRUE(politeness_judge(&options, &check, &health, &tries).park_host);
+    check.class = FETCH_OK; /* it is up again, and recovers as it declined */
+    int64_t last = politeness_judge(&options, &check, &health, &tries).host_wait_ms;
+    CU_ASSERT_TRUE(last > 5000);
+    check.check = false;
+    CU_ASSERT_EQUAL(politeness_judge(&options, &check, &health, &tries).host_wait_ms, last / 2);
+}
+
 static void rests_have_an_end(void)
 {
     PolitenessOptions options = options_of();
@@ -606,6 +661,8 @@ UNIT_MAIN(
     {"URLs that always fail cost their host little", urls_that_always_fail_cost_their_host_little},
     {"a URL that fails does not stop its host", a_url_that_fails_does_not_stop_its_host},
     {"dead links alone do not stop their host", dead_links_alone_do_not_stop_their_host},
+    {"a page that answered well is asked before the host is blamed",
+     a_page_that_answered_well_is_asked_before_the_host_is_blamed},
     {"rests have an end", rests_have_an_end},
     {"a host that has rested in vain is parked", a_host_that_has_rested_in_vain_is_parked},
     {"server errors slow a host when they are repeated",

@@ -75,6 +75,7 @@ typedef struct FetchRequest {
     uint64_t index;         /* of the page, when has_page */
     bool has_page;          /* index is one: no robots.txt, no DNS answer, no news about a host */
     bool again;             /* it was crawled before */
+    bool check;             /* it has answered well: its answer tells whether its host is down */
     bool walled;            /* and the answer that is stored keeps crawlers out */
     bool has_left;          /* it was sent, or a part of it */
     bool ignores_robots;    /* [site] said so */

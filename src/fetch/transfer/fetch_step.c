@@ -23,6 +23,8 @@ static FetchEnd fetch_step_end_of(const VisitState *visit_state, const FetchResu
         .host_delay_ms = visit_state->politeness.delay_ms,
         .robots = robots_needed,
         .elsewhere = result->answer.elsewhere,
+        .can_check = visit_state_can_check(visit_state),
+        .check = result->request.check,
         .only_failed = result->request.tries > 0 && visit_state_has_only_failed(visit_state),
     };
 }
@@ -222,6 +224,10 @@ static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visi
     if (stays) {
         return verdict;
     }
+    bool answers = result->answer.class == FETCH_OK && result->answer.status / 100 == 2;
+    if (result->final && answers) {
+        visit_state_note_good(visit_state);
+    }
     if (result->final) {
         visit_state_take(visit_state);
     } else if (verdict.url_wait_ms > 0) {
@@ -231,6 +237,9 @@ static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visi
         }
     } else {
         visit_state_note_tries(visit_state, tries); /* it stays at the head of the window */
+    }
+    if (verdict.check && visit_state_count(visit_state) > 0) {
+        visit_state_check(visit_state);
     }
     return verdict;
 }
@@ -301,6 +310,7 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
         result->request.depth = url->depth;
         result->request.tries = url->tries;
         result->request.again = url->again;
+        result->request.check = url->check;
         result->request.walled = url->walled;
         result->request.url = strndup(visit_state_url(visit_state, url), url->length);
         if (result->request.url == NULL) {

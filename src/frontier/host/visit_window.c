@@ -19,6 +19,7 @@ static char present; /* what in_flight maps to */
 static void window_release_to(Distributor *distributor, VisitState *visit_state, uint32_t least)
 {
     uint64_t left = visit_state->distributor.uncommitted;
+    visit_state->check.asks = false; /* none of its URLs */
     while (visit_state_count(visit_state) > least) {
         const WindowUrl *url = visit_state_peek(visit_state);
         (void)map_remove(&distributor->in_flight, map_key(url->index));
@@ -290,10 +291,33 @@ static uint32_t window_carry_over(Distributor *distributor, VisitState *visit_st
     return count;
 }
 
+/* The URL of the page that a host is checked by, behind the others; false: there is none. */
+static bool window_read_check(Distributor *distributor, MDB_txn *txn, const VisitState *visit_state,
+                              WindowUrl *check)
+{
+    PageRef page;
+    Buffer url;
+    size_t offset = distributor->text.length;
+    if (visit_state->politeness.health.failures == 0 || !visit_state->check.has_page) {
+        return false;
+    }
+    buffer_init(&url, TEXT_LIMIT);
+    *check = visit_state->check.url;
+    check->offset = (uint32_t)offset;
+    bool has_url = page_db_get(distributor->db, txn, check->index, &page, &url) == 0 &&
+                   buffer_append(&distributor->text, url.data, url.length) == RESULT_OK &&
+                   buffer_append_char(&distributor->text, '\0') == RESULT_OK;
+    check->length = (uint32_t)url.length;
+    buffer_destroy(&url);
+    distributor->text.length = has_url ? distributor->text.length : offset;
+    return has_url;
+}
+
 Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
 {
     uint32_t want = window_size(distributor, visit_state);
     uint64_t left = 0;
+    visit_state->check.asks = false; /* its URL may be asked again behind the next failure */
     Result rc = pages_left(distributor, txn, visit_state, &left);
     uint32_t n_later = visit_state_count(visit_state);
     visit_state->distributor.capped = rc == RESULT_OK && left == 0;
@@ -324,6 +348,9 @@ Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *v
     if (rc == RESULT_OK && count > 0) {
         count = window_carry_over(distributor, visit_state, urls, count);
     }
+    WindowUrl check;
+    bool has_check =
+        rc == RESULT_OK && count > 0 && window_read_check(distributor, txn, visit_state, &check);
     size_t bytes = (count == 0 ? 0 : count * sizeof *urls) + distributor->text.length;
     char *memory = rc == RESULT_OK && count > 0 ? malloc(bytes) : NULL;
     if (memory != NULL) {
@@ -339,6 +366,9 @@ Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *v
         }
         visit_state_set_window(visit_state, (WindowUrl *)(void *)memory,
                                memory + (bytes - distributor->text.length), count, bytes);
+        if (has_check) {
+            visit_state->check.url = check;
+        }
         distributor_set_uncommitted(distributor, visit_state,
                                     visit_state->distributor.uncommitted + n_new);
     }

@@ -93,9 +93,15 @@ bool fetch_class_is_of_url(FetchClass class)
     return class < FETCH_CLASSES && classes[class].is_of_url;
 }
 
-bool politeness_blames_urls(FetchClass class, unsigned failures)
+/* How many URLs may fail in a row until it is the host. */
+static unsigned failures_of_urls(const HostHealth *health)
 {
-    return fetch_class_is_of_url(class) && failures <= POLITENESS_URL_FAILURES;
+    return POLITENESS_URL_FAILURES << health->checks;
+}
+
+bool politeness_blames_urls(const HostHealth *health)
+{
+    return fetch_class_is_of_url(health->last) && health->failures <= failures_of_urls(health);
 }
 
 void politeness_default_rules(RetryRule rules[FETCH_CLASSES])
@@ -203,10 +209,13 @@ static int64_t doubled(int64_t wait_ms, unsigned failures)
 }
 
 /* The rest that the table gives for one more failure. The first ones of a URL were its own. */
-static int64_t table_rest(const PolitenessOptions *options, FetchClass class, unsigned failures)
+static int64_t table_rest(const PolitenessOptions *options, FetchClass class,
+                          const HostHealth *health)
 {
+    unsigned failures = health->failures;
     if (fetch_class_is_of_url(class)) {
-        failures -= failures < POLITENESS_URL_FAILURES ? failures : POLITENESS_URL_FAILURES;
+        unsigned of_urls = failures_of_urls(health);
+        failures -= failures < of_urls ? failures : of_urls;
     }
     int64_t rest = doubled(options->rules[class].wait_ms, failures);
     return options->rest_max_ms > 0 ? politeness_lesser(rest, options->rest_max_ms) : rest;
@@ -221,17 +230,19 @@ static int64_t asked_rest(const PolitenessOptions *options, const FetchEnd *end,
 }
 
 static PolitenessVerdict judge_success(const PolitenessOptions *options, const FetchEnd *end,
-                                       HostHealth *health)
+                                       HostHealth *health, unsigned tries)
 {
     int64_t delay =
         politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
     bool was_walled = health->last == FETCH_WALL; /* that says nothing of its strength */
+    bool is_well = was_walled || (end->check && tries == 0);
     health->failures = was_walled ? 0 : health->failures / 2;
     health->rested_ms /= 2;
-    health->extra_ms = was_walled ? 0 : health->extra_ms / 2;
+    health->extra_ms = is_well ? 0 : health->extra_ms / 2;
     if (health->extra_ms <= delay) {
         health->extra_ms = 0;
     }
+    health->checks += end->check && health->checks < POLITENESS_CHECKS;
     return (PolitenessVerdict){.host_wait_ms = greater(delay, health->extra_ms),
                                .ip_wait_ms = options->ip_delay_ms};
 }
@@ -242,7 +253,7 @@ static int64_t note_failure(const PolitenessOptions *options, const FetchEnd *en
 {
     int64_t delay =
         politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
-    int64_t rest = table_rest(options, end->class, health->failures);
+    int64_t rest = table_rest(options, end->class, health);
     bool has_asked = end->class == FETCH_BUSY && end->retry_after_ms > 0;
     int64_t wait = has_asked                  ? asked_rest(options, end, health, rest)
                    : end->class == FETCH_WALL ? greater(end->retry_after_ms, rest)
@@ -328,8 +339,9 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
                                    HostHealth *health, unsigned *tries)
 {
     if (end->class == FETCH_OK) {
+        unsigned failed = *tries;
         *tries = 0;
-        return judge_success(options, end, health);
+        return judge_success(options, end, health, failed);
     }
     if (end->elsewhere) { /* the host was not reached: it is owed nothing, its address is */
         return (PolitenessVerdict){
@@ -338,11 +350,20 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
     if (end->class == FETCH_LOCAL || end->class == FETCH_PROXY) {
         return judge_local(options, end, *tries);
     }
-    bool says_nothing_new = end->only_failed && *tries > 0;
-    if (!end->robots &&
-        (says_nothing_new ? fetch_class_is_of_url(end->class)
-                          : politeness_blames_urls(end->class, health->failures + 1))) {
-        return judge_url(options, end, health, tries);
+    if (fetch_class_is_of_url(end->class) && !end->robots && !end->check) {
+        bool is_spent = health->failures >= failures_of_urls(health);
+        bool says_nothing_new = end->only_failed && *tries > 0;
+        if (!is_spent || says_nothing_new || end->can_check) {
+            PolitenessVerdict verdict = judge_url(options, end, health, tries);
+            verdict.check = is_spent && !says_nothing_new;
+            return verdict;
+        }
+    }
+    if (end->check && (health->checks > 0 || health->extra_ms == 0)) {
+        /* They were the host's, not theirs; its rests begin with this one. */
+        health->checks = 0;
+        health->failures =
+            health->failures < POLITENESS_URL_FAILURES ? health->failures : POLITENESS_URL_FAILURES;
     }
     const RetryRule *rule = &options->rules[end->class];
     PolitenessVerdict verdict = {.host_wait_ms = note_failure(options, end, health),
@@ -355,15 +376,16 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
         return verdict;
     }
     verdict.retry = !politeness_is_last_try(options, end->class, *tries - 1);
-    if (verdict.retry && !end->robots && fetch_class_is_of_url(end->class)) {
+    if (verdict.retry && !end->robots && !end->check && fetch_class_is_of_url(end->class)) {
         /* Another URL shows behind the rest whether it was the host. */
         verdict.url_wait_ms = greater(url_wait(options, end->class, *tries - 1),
                                       verdict.host_wait_ms + options->host_delay_ms);
     }
     if (!verdict.retry) {
         verdict.drop_host = rule->drops_host || end->robots;
-        verdict.drop_url = !verdict.drop_host;
-        *tries = 0;
+        verdict.retry = end->check && !verdict.drop_host; /* it is a good page all the same */
+        verdict.drop_url = !verdict.drop_host && !verdict.retry;
+        *tries = verdict.retry ? *tries : 0;
     }
     verdict.park_host = !verdict.drop_host && is_hopeless(options, end, health);
     return verdict;

@@ -11,13 +11,17 @@
  * A failure is the URL's own while others answer: a class that says so (fetch_class_is_of_url)
  * makes the URL wait, as long as the table says for its tries, and the host nothing but its delay.
  * Behind POLITENESS_URL_FAILURES different URLs in a row it is the host's, as all other classes
- * always are; behind its rest another URL is asked for first. A host of which nothing is left but
- * URLs that have failed before says nothing new by them: they end by their own tries, and its rest
- * grows no more. What this machine is to blame for is not counted at all (FETCH_LOCAL). A host that
- * walls rests as the table says, and one try of any page follows each rest; it opens with the first
- * other answer, and is parked at the latest after POLITENESS_WALLS rests. 429 and 503 slow down the
- * host as long as their Retry-After says; beyond retry_after_max_ms the host is parked. A
- * Retry-After of nothing, or of a time that has passed, says nothing.
+ * always are; behind its rest another URL is asked for first. But where a page of the host is known
+ * that has answered well, that page is asked for once more before the host is blamed: when it
+ * answers at once the URLs are dead, its rests are over, and twice as many may fail before it is
+ * asked again; when it fails, too, the host rests, and the same page is asked behind each rest, so
+ * that no other loses its tries while the host is down. A host of which nothing is left but URLs
+ * that have failed before says nothing new by them: they end by their own tries, and its rest grows
+ * no more. What this machine is to blame for is not counted at all (FETCH_LOCAL). A host that walls
+ * rests as the table says, and one try of any page follows each rest; it opens with the first other
+ * answer, and is parked at the latest after POLITENESS_WALLS rests. 429 and 503 slow down the host
+ * as long as their Retry-After says; beyond retry_after_max_ms the host is parked. A Retry-After of
+ * nothing, or of a time that has passed, says nothing.
  *
  * Threads: any; no I/O, no locks, no clock.
  * Source: BUbiNG's table of exceptions; RFC 9110 10.2.3 (Retry-After). */
@@ -62,8 +66,7 @@ const char *fetch_class_meaning(FetchClass class);
 /* Whether a failure is that of one URL while others of its host answer. */
 bool fetch_class_is_of_url(FetchClass class);
 #define POLITENESS_URL_FAILURES 4u
-/* Whether so many failures in a row, the last of this class, are those of URLs. */
-bool politeness_blames_urls(FetchClass class, unsigned failures);
+#define POLITENESS_CHECKS       6u /* that double the number of failures */
 /* Whether a failure looks the same when it is our own network that fails. */
 bool fetch_class_may_be_ours(FetchClass class);
 
@@ -99,7 +102,11 @@ typedef struct HostHealth {
     FetchClass last;   /* of the last failure */
     int64_t extra_ms;  /* the rest after the last failure; a success halves it */
     int64_t rested_ms; /* all rests since it was well; a success halves it */
+    unsigned checks;   /* passed in a row */
 } HostHealth;
+
+/* Whether the failures in a row are those of URLs. */
+bool politeness_blames_urls(const HostHealth *health);
 
 typedef struct FetchEnd {
     FetchClass class;
@@ -110,6 +117,8 @@ typedef struct FetchEnd {
     bool robots;            /* it was robots.txt that was fetched */
     bool elsewhere;         /* another address of the host is tried at once: no failure yet */
     bool only_failed;       /* all URLs that are left of the host have failed before */
+    bool can_check;         /* a page that has answered well can be asked again */
+    bool check;             /* this was it */
 } FetchEnd;
 
 typedef struct PolitenessVerdict {
@@ -121,6 +130,7 @@ typedef struct PolitenessVerdict {
     bool drop_url;       /* its tries are used up */
     bool drop_host;      /* so are the host's: it is given up, with its URLs */
     bool park_host;      /* it has failed for too long: it is set aside, with its URLs */
+    bool check;          /* next a page is asked that has answered well */
 } PolitenessVerdict;
 
 #define POLITENESS_WALLS 24u /* rests of a host that walls, until it is parked, however short */

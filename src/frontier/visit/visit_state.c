@@ -70,8 +70,8 @@ static bool is_prompt(FetchClass class)
 
 Standing standing_of(const StandingRecord *record, const HostHealth *health)
 {
-    bool fails = health->failures > 0 && !is_prompt(health->last) &&
-                 !politeness_blames_urls(health->last, health->failures);
+    bool fails =
+        health->failures > 0 && !is_prompt(health->last) && !politeness_blames_urls(health);
     if (record->is_slow || fails) {
         return STANDING_ILL;
     }
@@ -217,6 +217,9 @@ void visit_state_delete(VisitState *visit_state)
 
 const WindowUrl *visit_state_peek(const VisitState *visit_state)
 {
+    if (visit_state->check.asks) {
+        return &visit_state->check.url;
+    }
     return visit_state->window.next < visit_state->window.count
                ? &visit_state->window.urls[visit_state->window.next]
                : NULL;
@@ -229,7 +232,9 @@ const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url)
 
 void visit_state_note_tries(VisitState *visit_state, unsigned tries)
 {
-    if (visit_state->window.next < visit_state->window.count) {
+    if (visit_state->check.asks) {
+        visit_state->check.url.tries = (uint8_t)(tries > UINT8_MAX ? UINT8_MAX : tries);
+    } else if (visit_state->window.next < visit_state->window.count) {
         visit_state->window.urls[visit_state->window.next].tries =
             (uint8_t)(tries > UINT8_MAX ? UINT8_MAX : tries);
     }
@@ -323,11 +328,41 @@ void visit_state_end_usage(VisitState *visit_state)
 void visit_state_take(VisitState *visit_state)
 {
     VisitWindow *window = &visit_state->window;
-    if (window->next < window->count) {
+    if (visit_state->check.asks) {
+        visit_state->check.asks = false;
+        visit_state_choose(visit_state);
+    } else if (window->next < window->count) {
         window->n_later -= window->n_later == window->count - window->next;
         window->next++;
         visit_state_choose(visit_state);
     }
+}
+
+void visit_state_note_good(VisitState *visit_state)
+{
+    const WindowUrl *url = visit_state_peek(visit_state);
+    if (url != NULL) {
+        visit_state->check.has_page = true;
+        visit_state->check.url = *url;
+        visit_state->check.url.check = true;
+        visit_state->check.url.again = true;
+        visit_state->check.url.validators = 0;
+        visit_state->check.url.later = 0;
+        visit_state->check.url.tries = 0;
+    }
+}
+
+bool visit_state_can_check(const VisitState *visit_state)
+{
+    return visit_state->check.has_page && visit_state->check.url.length > 0;
+}
+
+void visit_state_check(VisitState *visit_state)
+{
+    visit_state->check.asks = true;
+    atomic_store_explicit(&visit_state->signals.waits, false, memory_order_relaxed);
+    atomic_store_explicit(&visit_state->signals.best, visit_state->check.url.level,
+                          memory_order_relaxed);
 }
 
 void visit_state_defer(VisitState *visit_state, unsigned tries, MonoTime until)
@@ -374,7 +409,9 @@ MonoTime visit_state_next_time(const VisitState *visit_state)
 
 void visit_state_put_back(VisitState *visit_state, const WindowUrl *url)
 {
-    if (visit_state->window.next > 0) {
+    if (url->check) {
+        visit_state_check(visit_state);
+    } else if (visit_state->window.next > 0) {
         visit_state->window.urls[--visit_state->window.next] = *url;
         visit_state->window.urls[visit_state->window.next].later = 0;
         atomic_store_explicit(&visit_state->signals.best, url->level, memory_order_relaxed);
@@ -383,7 +420,7 @@ void visit_state_put_back(VisitState *visit_state, const WindowUrl *url)
 
 uint32_t visit_state_count(const VisitState *visit_state)
 {
-    return visit_state->window.count - visit_state->window.next;
+    return visit_state->window.count - visit_state->window.next + visit_state->check.asks;
 }
 
 void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
@@ -400,6 +437,8 @@ void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *by
         visit_state->window.n_later++;
     }
     visit_state->window.memory = memory;
+    visit_state->check.asks = false;
+    visit_state->check.url.length = 0;
     visit_state_choose(visit_state);
 }
 

@@ -207,6 +207,7 @@ typedef struct WindowUrl {
     uint8_t hop;    /* how it was found */
     uint8_t depth;  /* capped at 255 */
     uint8_t tries;  /* failed attempts so far */
+    bool check;     /* it has answered well, and is asked again: HostCheck */
     bool again;     /* it was crawled before */
     bool walled;    /* and the answer that is stored keeps crawlers out */
     uint32_t later; /* it has failed: not before this time, in VISIT_STATE_TICK_MS; 0: now */
@@ -300,6 +301,15 @@ typedef struct VisitWindow {
     uint64_t ticket;  /* turns so far, for the bias */
 } VisitWindow;
 
+/* A page of the host that has answered well, to be asked again when others fail in a row: its
+ * answer tells whether the host is down (frontier/visit/politeness.h). It is none of the window's
+ * URLs. */
+typedef struct HostCheck {
+    WindowUrl url; /* its text is in the window's bytes, unless length is 0 */
+    bool has_page; /* there is one; its index is known also behind that window */
+    bool asks;     /* it is the URL to fetch next */
+} HostCheck;
+
 /* Where it is reached. Filled in by the resolver. */
 typedef struct VisitAddress {
     IpAddress ip; /* valid from RESOLVING's end on */
@@ -363,6 +373,7 @@ struct VisitState {
     VisitErrands errands;
     CookieJar *cookies; /* owned; NULL: it has set none, or they are not kept */
     VisitWindow window;
+    HostCheck check;
     VisitAddress address;
     VisitTodo todo; /* of the todo thread alone */
     /* The distributor reads these of all visit states, round and round: they are together. */
@@ -392,6 +403,11 @@ bool visit_state_has_only_failed(const VisitState *visit_state);
 MonoTime visit_state_url_time(const VisitState *visit_state);
 /* When something of it may be fetched: its delay is over, and its URL has waited. */
 MonoTime visit_state_next_time(const VisitState *visit_state);
+/* The URL to fetch next has answered well: it may be asked again as a check. */
+void visit_state_note_good(VisitState *visit_state);
+bool visit_state_can_check(const VisitState *visit_state);
+/* That page is the URL to fetch next, until it is taken. */
+void visit_state_check(VisitState *visit_state);
 /* Notes how many tries of the URL to fetch next have failed. */
 void visit_state_note_tries(VisitState *visit_state, unsigned tries);
 /* A fetch from its address has ended, at `end`. When there was no connection, the next address has
