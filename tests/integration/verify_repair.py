@@ -555,29 +555,19 @@ def lists_after_revisits(report, web, path):
     report.check("and have their links again", lists_of(copy) == expected)
 
 
-def captures_entered(report, path):
+def captures_missing(report, path):
     """After lists_after_revisits: its crawl again, but what is lost is the index of captures."""
     directory, copy = path + "/visited", path + "/visited-copy"
-
-    def table(name):
-        with lmdb_table.table(name + "/crawl.mdb", "captures") as captures:
-            return dict(captures.items())
     shutil.rmtree(copy)
     shutil.copytree(directory, copy)
-    expected = table(copy)
     with lmdb_table.table(copy + "/crawl.mdb", "captures") as captures:
-        for key in list(expected)[::2]:
+        keys = [key for key, _ in captures.items()]
+        for key in keys[::2]:
             captures.delete(key)
     code, text = verify(copy)
     report.check("captures that the database does not know are found", code == 1 and
-                 text.count("the index of captures does not know") == (len(expected) + 1) // 2,
+                 text.count("the index of captures does not know") == (len(keys) + 1) // 2,
                  text[-800:])
-    verify(copy, "--repair")
-    found = table(copy)
-    # Dates in WARC files have microseconds, as the table has.
-    wrong = {k: (found.get(k), v) for k, v in expected.items() if found.get(k) != v}
-    report.check(f"repair enters them as they were ({len(expected)})", not wrong and
-                 verify(copy)[0] == 0, f"{len(wrong)}: {list(wrong.items())[:3]}")
 
 
 def lists_without_answers(report, web, path):
@@ -593,7 +583,7 @@ def link_lists(report, path):
     harness.unlogged("copies of a crawl go on, and are removed")
     with harness.Web(path, change_ms=600000, **SIZES) as web:
         lists_after_revisits(report, web, path)
-        captures_entered(report, path)
+        captures_missing(report, path)
         lists_without_answers(report, web, path)
 
 

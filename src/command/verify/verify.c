@@ -36,7 +36,7 @@ static Result must_be_stored(CaptureIndex *captures, MDB_txn *txn, const PageRef
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-/* Notes of pages first to end - 1 which are in the files. */
+/* Whether pages first to end - 1 are found by their URLs, and which are in the files. */
 static Result note_stored_in(Verify *verify, MDB_txn *txn, uint64_t first, uint64_t end)
 {
     CaptureIndex *captures = NULL;
@@ -44,10 +44,17 @@ static Result note_stored_in(Verify *verify, MDB_txn *txn, uint64_t first, uint6
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     for (uint64_t i = first; i < end && rc == RESULT_OK; i++) {
         PageRef page;
+        uint64_t found = PAGE_DB_NO_INDEX;
         bool must = false;
         if (page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
             verify_problem(verify, VERIFY_DATABASE, "page %" PRIu64 " cannot be read", i);
             continue;
+        }
+        if (page_db_find(verify->db, txn, page.url, page.url_length, &found) != page_db_error_ok ||
+            found != i) {
+            verify_problem(verify, VERIFY_DATABASE,
+                           "page %" PRIu64 " is not found by its URL: %.*s", i,
+                           (int)page.url_length, page.url);
         }
         verify->counts->pages += page.n_crawls > 0;
         rc = must_be_stored(captures, txn, &page, &must);
@@ -261,9 +268,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     map_init(&verify.originals);
     map_init(&verify.errands);
     map_init(&verify.declared);
-    buffer_init(&verify.untried, BUFFER_NO_LIMIT);
     buffer_init(&verify.moved, BUFFER_NO_LIMIT);
-    buffer_init(&verify.missing, BUFFER_NO_LIMIT);
     Result rc = verify_lock(&options, &store);
     verify.warc_directory = file_path(&warc, "%s/warc", options.directory);
     if (rc == RESULT_OK) {
@@ -286,9 +291,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     map_destroy(&verify.errands);
     map_destroy(&verify.declared);
     free(verify.told);
-    buffer_destroy(&verify.untried);
     buffer_destroy(&verify.moved);
-    buffer_destroy(&verify.missing);
     buffer_destroy(&verify.line);
     buffer_destroy(&verify.url);
     return rc;

@@ -13,16 +13,14 @@
  *  - Archive: every record of every file in DIR/warc is read strictly (warc_reader.h), its digests
  *   are recomputed, and requests and metadata belong to the capture before them. The index is
  *   derived from the file and compared line by line with the one beside it. The original of every
- *   revisit is found. The page of every capture is known to PageDB, every page whose answer was
- *   stored (capture_index.h) is there, and nothing else is. No file ends before the end that the
- *   database has committed.
+ *   revisit is found. Every page whose answer was
+ *   stored (capture_index.h) is there. No file ends before the end that the database has committed.
  *
- * Only --repair changes anything, and says so. It writes anew: the tables by which pages are found
- * by URL and hosts by name; the schedule, from the levels in PageDB; host counters, from the pages;
- * indices, and what is stored of each page, from the WARC files. A page whose list of links is lost
- * is fetched again. From a WARC file that was cut or is broken it moves what follows the last whole
- * record to NAME.damaged, so that the crawl can go on behind it. The captures that are lost are
- * listed, and --refetch has their pages crawled again.
+ * Only --repair changes anything, and says so. It writes anew: the schedule, from the levels in
+ * PageDB; host counters, from the pages; indices, from the WARC files. A page whose list of links
+ * is lost is fetched again. From a WARC file that was cut or is broken it moves what follows the
+ * last whole record to NAME.damaged, so that the crawl can go on behind it. The captures that are
+ * lost are listed, and --refetch has their pages crawled again.
  *
  * Finished files may be moved away. --moved FILE declares that, once for all (verify_missing.h). A
  * file that is gone otherwise is one problem, and each page whose answer is nowhere else is a line

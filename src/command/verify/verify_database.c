@@ -448,182 +448,31 @@ Result verify_database(Verify *verify)
     return rc;
 }
 
-/* ragno verify: pages are found by their URLs, hosts by their names. First of all, since the rest
- * looks pages up by URL. */
+/* ---- what pages and hosts are found by ---- */
 
-#define PAGES_PER_TXN 4096u
-
-typedef struct Keys {
-    Verify *verify;
-    PageKeysCheck check;
-    uint8_t *vouched;  /* one bit per host: a page of it is found by its URL, or it has none */
-    uint8_t *nameless; /* one bit per host: it is not found by its name */
-    uint32_t n_hosts;
-    uint64_t n_unfound;
-    uint64_t n_nameless;
-} Keys;
-
-/* ---- looking ---- */
-
-static void verify_keys_check_pages(Keys *keys, MDB_txn *txn, uint64_t first, uint64_t end)
+Result verify_keys(Verify *verify)
 {
-    Verify *verify = keys->verify;
-    for (uint64_t i = first; i < end; i++) {
-        PageRef page;
-        bool readable = false;
-        if (page_keys_has(verify->db, txn, i, &page, &verify->url, &readable)) {
-            bits_set(keys->check.found, i);
-            if (page.host < keys->n_hosts) {
-                bits_set(keys->vouched, page.host);
-            }
-        } else if (readable) { /* else the snapshot tells */
-            verify_problem(verify, VERIFY_DATABASE,
-                           "page %" PRIu64 " is not found by its URL: %.*s", i,
-                           (int)page.url_length, page.url);
-            keys->n_unfound++;
-        }
+    MDB_txn *txn = NULL;
+    uint64_t n_keys = 0;
+    Result rc = verify_begin(verify, false, &txn);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-}
-
-static void verify_keys_check_hosts(Keys *keys, MDB_txn *txn)
-{
-    Verify *verify = keys->verify;
-    for (uint32_t host = 0; host < keys->n_hosts; host++) {
+    uint64_t n_pages = page_db_n_pages(verify->db, txn);
+    uint32_t n_hosts = page_db_n_hosts(verify->db, txn);
+    for (uint32_t host = 0; host < n_hosts; host++) {
         uint32_t found = 0;
         if (page_db_host_origin(verify->db, txn, host, &verify->line) != page_db_error_ok ||
             page_db_host_find(verify->db, txn, verify->line.data, verify->line.length, &found) !=
                 page_db_error_ok ||
             found != host) {
             verify_problem(verify, VERIFY_DATABASE, "host %u is not found by its name", host);
-            bits_set(keys->nameless, host);
-            keys->n_nameless++;
         }
     }
-}
-
-/* What else is of that moment. */
-static Result verify_keys_begin(Keys *keys, MDB_txn *txn)
-{
-    Verify *verify = keys->verify;
-    PageKeysCheck *check = &keys->check;
-    check->n_pages = page_db_n_pages(verify->db, txn);
-    keys->n_hosts = page_db_n_hosts(verify->db, txn);
-    check->found = verify_bits(check->n_pages);
-    keys->vouched = verify_bits(keys->n_hosts);
-    keys->nameless = verify_bits(keys->n_hosts);
-    if (check->found == NULL || keys->vouched == NULL || keys->nameless == NULL) {
-        return RESULT_MEMORY;
-    }
-    verify_keys_check_hosts(keys, txn);
-    Result rc = page_keys_count(verify->db, txn, check);
-    if (rc == RESULT_OK && check->n_keys != check->n_pages) {
+    rc = page_keys_count(verify->db, txn, &n_keys);
+    if (rc == RESULT_OK && n_keys != n_pages) {
         verify_problem(verify, VERIFY_DATABASE, "%" PRIu64 " URLs lead to %" PRIu64 " pages",
-                       check->n_keys, check->n_pages);
+                       n_keys, n_pages);
     }
-    return rc;
-}
-
-/* In short transactions, since it may run beside a crawl. */
-static Result verify_keys_look(Keys *keys)
-{
-    Result rc = RESULT_OK;
-    uint64_t next = 0;
-    bool is_first = true;
-    do {
-        MDB_txn *txn = NULL;
-        rc = verify_begin(keys->verify, false, &txn);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-        if (is_first) {
-            rc = verify_keys_begin(keys, txn);
-            is_first = false;
-        }
-        if (rc == RESULT_OK) {
-            uint64_t n_pages = keys->check.n_pages;
-            uint64_t end = next + PAGES_PER_TXN < n_pages ? next + PAGES_PER_TXN : n_pages;
-            verify_keys_check_pages(keys, txn, next, end);
-            next = end;
-        }
-        rc = verify_end(keys->verify, false, txn, rc);
-    } while (rc == RESULT_OK && next < keys->check.n_pages);
-    return rc;
-}
-
-/* ---- repair ---- */
-
-static Result mend_pages(Keys *keys, MDB_txn *txn)
-{
-    Verify *verify = keys->verify;
-    PageKeysCheck *check = &keys->check;
-    if (keys->n_unfound == 0 && check->n_keys == check->n_pages) {
-        return RESULT_OK;
-    }
-    check->named = verify_bits(check->n_pages);
-    Result rc = check->named == NULL ? RESULT_MEMORY : page_keys_mend(verify->db, txn, check);
-    if (rc == RESULT_OK && check->n_added + check->n_removed > 0) {
-        verify_repaired(verify, VERIFY_DATABASE,
-                        "%" PRIu64 " pages are found by their URLs again, %" PRIu64
-                        " keys without a page removed",
-                        check->n_added, check->n_removed);
-    }
-    if (rc == RESULT_OK && check->n_added < keys->n_unfound) {
-        verify_problem(verify, VERIFY_DATABASE,
-                       "%" PRIu64 " pages are found by URLs other than their own; nothing is "
-                       "changed, because either may be right",
-                       keys->n_unfound - check->n_added);
-    }
-    return rc;
-}
-
-static Result mend_hosts(Keys *keys, MDB_txn *txn)
-{
-    Verify *verify = keys->verify;
-    uint32_t n_mended = 0;
-    Result rc = RESULT_OK;
-    for (uint32_t host = 0; rc == RESULT_OK && host < keys->n_hosts; host++) {
-        if (bits_has(keys->nameless, host) && bits_has(keys->vouched, host)) {
-            rc = page_keys_mend_host(verify->db, txn, host);
-            n_mended++;
-        }
-    }
-    if (rc == RESULT_OK && n_mended > 0) {
-        verify_repaired(verify, VERIFY_DATABASE, "%" PRIu32 " hosts are found by their names again",
-                        n_mended);
-    }
-    if (rc == RESULT_OK && n_mended < keys->n_nameless) {
-        verify_problem(verify, VERIFY_DATABASE,
-                       "%" PRIu64
-                       " hosts have a name that none of their pages confirms; nothing is changed",
-                       keys->n_nameless - n_mended);
-    }
-    return rc;
-}
-
-static Result verify_keys_mend(Keys *keys)
-{
-    MDB_txn *txn = NULL;
-    Result rc = verify_begin(keys->verify, true, &txn);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    rc = mend_pages(keys, txn);
-    if (rc == RESULT_OK) {
-        rc = mend_hosts(keys, txn);
-    }
-    return verify_end(keys->verify, true, txn, rc);
-}
-
-Result verify_keys(Verify *verify)
-{
-    Keys keys = {.verify = verify};
-    Result rc = verify_keys_look(&keys);
-    if (rc == RESULT_OK && verify->options->repair) {
-        rc = verify_keys_mend(&keys);
-    }
-    free(keys.check.found);
-    free(keys.check.named);
-    free(keys.vouched);
-    free(keys.nameless);
-    return rc;
+    return verify_end(verify, false, txn, rc);
 }

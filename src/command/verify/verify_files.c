@@ -13,7 +13,6 @@
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_files.h"
 #include "store/archive/warc_end.h"
-#include "store/archive/warc_load.h"
 #include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
 #include "store/schedule/schedule.h"
@@ -22,45 +21,6 @@
 /* ragno verify: pages whose answers are in the files, but not in the index of captures. Of these
  * nobody would miss the answer, and a 304 could not say what it confirms. */
 
-/* What the files say: the date of the newest capture, and the payload of the newest whole 200. */
-static Result verify_unlisted_read_capture(const Verify *verify, const PageRef *page,
-                                           WarcHasher *hasher, WarcAnswer *answer, Capture *capture)
-{
-    *capture = (Capture){.has_payload = false};
-    Result rc = warc_load(verify->warc_directory, page->url, page->url_length, answer);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    capture->newest = answer->date;
-    rc = warc_load_status(verify->warc_directory, page->url, page->url_length, 200, answer);
-    if (rc != RESULT_OK || answer->truncated) {
-        return rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED ? RESULT_OK : rc;
-    }
-    capture->has_payload = true;
-    return warc_hasher_digest(hasher, warc_bytes(buffer_string(&answer->body), 0),
-                              warc_bytes(buffer_string(&answer->body), answer->body.length),
-                              &capture->payload);
-}
-
-static Result list_page(const Verify *verify, MDB_txn *txn, CaptureIndex *captures,
-                        const PageRef *page, uint64_t *n)
-{
-    WarcAnswer answer;
-    Capture capture;
-    WarcHasher *hasher = NULL;
-    warc_answer_init(&answer);
-    Result rc = warc_hasher_new(&hasher);
-    rc = rc == RESULT_OK ? verify_unlisted_read_capture(verify, page, hasher, &answer, &capture)
-                         : rc;
-    if (rc == RESULT_OK) {
-        rc = capture_index_put(captures, txn, page->index, &capture);
-        *n += rc == RESULT_OK;
-    }
-    warc_hasher_delete(hasher);
-    warc_answer_destroy(&answer);
-    return rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED ? RESULT_OK : rc;
-}
-
 static bool is_unlisted(Verify *verify, MDB_txn *txn, uint64_t index, PageRef *page)
 {
     return bits_has(verify->captured, index) && !bits_has(verify->stored, index) &&
@@ -68,30 +28,16 @@ static bool is_unlisted(Verify *verify, MDB_txn *txn, uint64_t index, PageRef *p
            page->n_crawls > 0 && !verify_is_errand(verify, warc_bytes(page->url, page->url_length));
 }
 
-Result verify_unlisted(Verify *verify, MDB_txn *txn)
+static void verify_files_tell_unlisted(Verify *verify, MDB_txn *txn)
 {
-    CaptureIndex *captures = NULL;
-    bool repair = verify->options->repair;
-    uint64_t n = 0;
-    if (verify->beside) {
-        return RESULT_OK; /* the crawl has stored more since the pages were looked at */
-    }
-    Result rc = capture_index_open(&captures, txn, false);
-    for (uint64_t i = 0; rc == RESULT_OK && i < verify->n_pages; i++) {
+    for (uint64_t i = 0; i < verify->n_pages; i++) {
         PageRef page;
         if (is_unlisted(verify, txn, i, &page)) {
             verify_problem(verify, VERIFY_DATABASE,
                            "stored, but the index of captures does not know: %s",
                            buffer_string(&verify->url));
-            rc = repair ? list_page(verify, txn, captures, &page, &n) : rc;
         }
     }
-    if (rc == RESULT_OK && n > 0) {
-        verify_repaired(verify, VERIFY_DATABASE,
-                        "captures of %" PRIu64 " pages entered from their files", n);
-    }
-    capture_index_close(captures);
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 /* Pages whose answers the database says are stored, and which are in no file. */
@@ -127,14 +73,14 @@ static bool is_gone(const Verify *verify, uint64_t page)
     return bits_has(verify->stored, page) && !bits_has(verify->captured, page);
 }
 
-/* The page of verify->url: named with its file already, part of what tell_missing told, or a
+/* The page of verify->url: named with its file already, part of what was told of the folder, or a
  * problem of its own. */
 static void verify_captures_tell_lost(Verify *verify, uint64_t page)
 {
     if (bits_has(verify->told, page)) {
         return;
     }
-    if (verify->n_missing > 0) {
+    if (verify->is_folder_missing) {
         verify_lost(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
                     buffer_string(&verify->url));
     } else {
@@ -143,32 +89,12 @@ static void verify_captures_tell_lost(Verify *verify, uint64_t page)
     }
 }
 
-/* Files that are missing with their indices explain pages that are in no file. */
-static void tell_missing(Verify *verify)
-{
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < verify->n_pages; i++) {
-        n += is_gone(verify, i) && !bits_has(verify->told, i);
-    }
-    if (n == 0 || verify->n_missing == 0 || verify->is_folder_missing) {
-        return;
-    }
-    verify_problem(verify, "warc",
-                   "of files 1 to %u, number %s %s missing, and no index was left; the answers of "
-                   "%" PRIu64
-                   " pages are in no other file. If it was moved away: ragno verify DIR --moved "
-                   "FILE",
-                   (unsigned)verify->committed.file, buffer_string(&verify->missing),
-                   verify->n_missing == 1 ? "is" : "are", n);
-}
-
 /* Lists what is lost; *lost counts. */
 static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t *lost)
 {
     CaptureIndex *captures = NULL;
     Result rc = capture_index_open(&captures, txn, false);
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-    tell_missing(verify);
     for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
         PageRef page;
         if (!is_gone(verify, i) ||
@@ -200,8 +126,8 @@ Result verify_captures(Verify *verify)
     if (rc == RESULT_OK) {
         rc = find_lost(verify, txn, schedule, &lost);
     }
-    if (rc == RESULT_OK) {
-        rc = verify_unlisted(verify, txn);
+    if (rc == RESULT_OK && !verify->beside) { /* a crawl has stored more since the look */
+        verify_files_tell_unlisted(verify, txn);
     }
     if (rc == RESULT_OK && options->refetch && lost > 0) {
         verify_repaired(verify, VERIFY_DATABASE, "%" PRIu64 " pages scheduled to be fetched again",
@@ -462,8 +388,7 @@ Result verify_files(Verify *verify)
         }
     }
     if (rc == RESULT_OK) {
-        rc = verify_untried(verify);
-        rc = rc == RESULT_OK ? verify_missing(verify, &list) : rc;
+        rc = verify_missing(verify);
     }
     warc_files_free(&list);
     return rc;

@@ -5,7 +5,6 @@
  * files that the operator has declared as moved, one a line. */
 #include "command/verify/verify_missing.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -210,96 +209,10 @@ static Result look_at_declarations(Verify *verify)
     return rc;
 }
 
-/* ---- numbers ---- */
-
-static int by_number(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* The numbers in a name: one of them is the file's, by {serial} of warc.filename. */
-static Result append_numbers(Buffer *numbers, const char *name)
-{
-    Result rc = RESULT_OK;
-    for (const char *at = name; *at != '\0' && rc == RESULT_OK;) {
-        if (!isdigit((unsigned char)*at)) {
-            at++;
-            continue;
-        }
-        char *end = NULL;
-        errno = 0;
-        unsigned long long number = strtoull(at, &end, 10);
-        if (errno == 0 && number <= UINT32_MAX) {
-            uint32_t serial = (uint32_t)number;
-            rc = buffer_append(numbers, &serial, sizeof serial);
-        }
-        at = end;
-    }
-    return rc;
-}
-
-/* The numbers of files that are there, or have left an index; sorted. */
-static Result list_numbers(const WarcFileList *list, const Buffer *names, Buffer *numbers)
-{
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < list->n && rc == RESULT_OK; i++) {
-        rc = buffer_append(numbers, &list->files[i].serial, sizeof list->files[i].serial);
-    }
-    const char *at = buffer_string(names);
-    for (const char *end = at + names->length; at < end && rc == RESULT_OK; at += strlen(at) + 1) {
-        rc = append_numbers(numbers, at);
-    }
-    if (rc == RESULT_OK && numbers->length > 0) {
-        qsort(numbers->data, numbers->length / sizeof(uint32_t), sizeof(uint32_t), by_number);
-    }
-    return rc;
-}
-
-static bool is_accounted(const Buffer *numbers, uint32_t serial)
-{
-    return numbers->length > 0 && bsearch(&serial, numbers->data, numbers->length / sizeof serial,
-                                          sizeof serial, by_number) != NULL;
-}
-
-/* Notes the numbers of files of which neither they nor their indices are there. A number may also
- * have been given to a file that no commit came to, so by itself this is no problem. */
-static Result note_numbers(Verify *verify, const Buffer *numbers)
-{
-    enum { TELL = 20 };
-    uint32_t last = verify->committed.file;
-    Result rc = RESULT_OK;
-    for (uint32_t serial = 1; serial <= last && rc == RESULT_OK; serial++) {
-        if (is_accounted(numbers, serial)) {
-            continue;
-        }
-        if (++verify->n_missing <= TELL) {
-            rc = buffer_printf(&verify->missing, "%s%u", verify->n_missing > 1 ? ", " : "",
-                               (unsigned)serial);
-        } else if (verify->n_missing == TELL + 1) {
-            rc = buffer_append_string(&verify->missing, ", ...");
-        }
-    }
-    return rc;
-}
-
-/* The file that the database has committed to is there, or has left its index. */
-static void find_end(Verify *verify, const Buffer *numbers)
-{
-    uint32_t serial = verify->committed.file;
-    if (serial > 0 && !is_accounted(numbers, serial)) {
-        verify_problem(verify, VERIFY_DATABASE, "file number %u of the last commit is missing",
-                       (unsigned)serial);
-    }
-}
-
-Result verify_missing(Verify *verify, const WarcFileList *list)
+Result verify_missing(Verify *verify)
 {
     Orphans orphans = {.directory = verify->warc_directory};
-    Buffer numbers;
     buffer_init(&orphans.names, BUFFER_NO_LIMIT);
-    buffer_init(&numbers, BUFFER_NO_LIMIT);
     Result rc = look_at_declarations(verify);
     if (rc == RESULT_OK) {
         rc = file_walk(verify->warc_directory, orphans_visit, &orphans);
@@ -310,16 +223,8 @@ Result verify_missing(Verify *verify, const WarcFileList *list)
     if (rc == RESULT_OK) {
         rc = look_at_orphans(verify, &orphans.names, false);
     }
-    if (rc == RESULT_OK) {
-        rc = list_numbers(list, &orphans.names, &numbers);
-    }
-    if (rc == RESULT_OK) {
-        rc = note_numbers(verify, &numbers);
-    }
-    if (rc == RESULT_OK && file_exists(verify->warc_directory)) {
-        find_end(verify, &numbers);
-    } else if (rc == RESULT_OK && verify->committed.file > 0) {
-        verify->is_folder_missing = true;
+    verify->is_folder_missing = verify->committed.file > 0 && !file_exists(verify->warc_directory);
+    if (rc == RESULT_OK && verify->is_folder_missing) {
         verify_problem(
             verify, "warc",
             "the folder is missing, with %u files. If they were moved away: ragno verify "
@@ -327,7 +232,6 @@ Result verify_missing(Verify *verify, const WarcFileList *list)
             (unsigned)verify->committed.file);
     }
     buffer_destroy(&orphans.names);
-    buffer_destroy(&numbers);
     return rc;
 }
 

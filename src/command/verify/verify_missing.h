@@ -20,7 +20,7 @@ MapKey verify_moved_key(const char *name, size_t length);
  * were added to it. RESULT_INVALID: a file cannot be declared; why was told on standard error, and
  * none was added from there on. */
 Result verify_moved(Verify *verify);
-/* After the files of list: what was in those that are not there. */
-Result verify_missing(Verify *verify, const WarcFileList *list);
+/* After the files: what was in those that are not there. */
+Result verify_missing(Verify *verify);
 
 #endif

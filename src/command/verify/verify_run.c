@@ -158,23 +158,6 @@ static bool verify_records_is_robots(WarcBytes uri)
            memcmp(slash, path, n) == 0;
 }
 
-/* A failure that is to be tried again: until then the page is scheduled as if nothing had been. */
-static bool is_in_vain(const WarcRecord *record, const PageRef *page)
-{
-    WarcBytes value;
-    unsigned status = record->is_http ? record->http.status : 0;
-    bool failed = status == 408 || status == 429 || status >= 500 ||
-                  warc_record_field(record, "warc-truncated", &value);
-    return failed && page->level != PAGE_DB_NO_LEVEL;
-}
-
-typedef struct UntriedCapture {
-    uint64_t offset; /* of the record */
-    MapKey url;
-    size_t file_bytes; /* the file's name follows, with its NUL; then the URL, with its NUL */
-    size_t url_bytes;
-} UntriedCapture;
-
 static MapKey url_key(const char *url, size_t length)
 {
     return map_key(hash_64(url, length, 3));
@@ -205,73 +188,29 @@ static Result note_errand(Verify *verify, const WarcRecord *record)
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
-static Result note_untried(Verify *verify, const char *file, const WarcRecord *record)
-{
-    UntriedCapture capture = {.offset = record->offset,
-                              .url = url_key(record->uri.bytes, record->uri.length),
-                              .file_bytes = strlen(file) + 1,
-                              .url_bytes = record->uri.length + 1};
-    Result rc = buffer_append(&verify->untried, &capture, sizeof capture);
-    rc = rc == RESULT_OK ? buffer_append(&verify->untried, file, capture.file_bytes) : rc;
-    rc = rc == RESULT_OK ? buffer_append(&verify->untried, record->uri.bytes, record->uri.length)
-                         : rc;
-    return rc == RESULT_OK ? buffer_append(&verify->untried, "", 1) : rc;
-}
-
 bool verify_is_errand(const Verify *verify, WarcBytes uri)
 {
     return verify_records_is_robots(uri) ||
            map_get(&verify->errands, url_key(uri.bytes, uri.length)) != NULL;
 }
 
-Result verify_untried(Verify *verify)
-{
-    const char *at = verify->untried.data;
-    const char *end = at == NULL ? NULL : at + verify->untried.length;
-    while (at < end) {
-        UntriedCapture capture;
-        memcpy(&capture, at, sizeof capture);
-        const char *file = at + sizeof capture;
-        const char *url = file + capture.file_bytes;
-        if (map_get(&verify->errands, capture.url) == NULL) {
-            verify_problem(verify, file,
-                           "offset %" PRIu64
-                           ": captured, but the database knows no attempt at it: %s",
-                           capture.offset, url);
-        }
-        at = url + capture.url_bytes;
-    }
-    return RESULT_OK;
-}
-
-/* The page of a capture is known, and known to be tried. */
-static Result verify_records_check_page(Verify *verify, const char *file, const WarcRecord *record,
-                                        bool stored, MDB_txn *txn)
+/* Notes that the answer of a page is in the files, and what robots.txt redirects to. */
+static Result verify_records_note_page(Verify *verify, const WarcRecord *record, bool stored,
+                                       MDB_txn *txn)
 {
     uint64_t index = 0;
-    PageRef page;
     int rc = page_db_find(verify->db, txn, record->uri.bytes, record->uri.length, &index);
     if (rc == page_db_error_no_page) {
         verify->counts->strangers++;
         return note_errand(verify, record);
     }
-    if (rc == page_db_error_ok) {
-        rc = page_db_get(verify->db, txn, index, &page, &verify->url);
-    }
     if (rc != page_db_error_ok) {
         return RESULT_DAMAGED;
-    }
-    Result noted = RESULT_OK;
-    if (verify_records_is_robots(record->uri)) {
-        noted = note_errand(verify, record);
-    } else if (page.n_crawls == 0 && page.status == 0 && !is_in_vain(record, &page)) {
-        noted = note_errand(verify, record);
-        noted = noted == RESULT_OK ? note_untried(verify, file, record) : noted;
     }
     if (index < verify->n_pages && stored) {
         bits_set(verify->captured, index);
     }
-    return noted;
+    return verify_records_is_robots(record->uri) ? note_errand(verify, record) : RESULT_OK;
 }
 
 Result verify_capture(Verify *verify, const char *file, const WarcRecord *record)
@@ -287,8 +226,7 @@ Result verify_capture(Verify *verify, const char *file, const WarcRecord *record
     }
     /* Short transactions: a reader of hours would make a running crawl's database grow. */
     rc = verify_begin(verify, false, &txn);
-    return rc == RESULT_OK
-               ? verify_end(verify, false, txn,
-                            verify_records_check_page(verify, file, record, stored, txn))
-               : rc;
+    return rc == RESULT_OK ? verify_end(verify, false, txn,
+                                        verify_records_note_page(verify, record, stored, txn))
+                           : rc;
 }

@@ -56,15 +56,12 @@ typedef struct Verify {
     uint8_t *captured; /* one bit per page: it was found in the files */
     uint8_t *told;     /* one bit per page: it was told as lost, with its file */
     uint64_t n_pages;
-    Buffer moved;   /* names of files that were moved away, each with its NUL */
-    Map declared;   /* the same, by verify_moved_key */
-    Buffer missing; /* numbers of files that have left no index: "2, 5, ..." */
-    uint32_t n_missing;
+    Buffer moved;           /* names of files that were moved away, each with its NUL */
+    Map declared;           /* the same, by verify_moved_key */
     bool is_folder_missing; /* DIR/warc, and there were files */
     WarcEnd committed;      /* empty when the database knows none */
     Map originals;     /* captures of the files that are still open; their index may not be whole */
     Map errands;       /* where robots.txt redirects, by URL: fetched for its sake, page or not */
-    Buffer untried;    /* UntriedCapture with its text, one behind the other: judged at the end */
     bool lost_records; /* were found missing: the index of payloads may name some of them */
     Buffer line;
     Buffer url;
@@ -111,27 +108,19 @@ Result verify_remember(Verify *verify, const WarcRecord *record);
 /* A request or metadata record belongs to the capture before it. */
 void verify_companion(Verify *verify, const char *file, const WarcRecord *record,
                       const WarcId *capture);
-/* A capture: the original of a revisit is stored, its page is known and was tried. */
+/* A capture: the original of a revisit is stored; its page has an answer in the files. */
 Result verify_capture(Verify *verify, const char *file, const WarcRecord *record);
 /* A robots.txt, or what one redirects to: fetched for its own sake, whether or not it is a page. */
 bool verify_is_errand(const Verify *verify, WarcBytes uri);
-/* After the last file: captures of known pages that were never tried, but for what robots.txt
- * redirects to. */
-Result verify_untried(Verify *verify);
-
 /* Looks whether the file of DIR/crawl.mdb is whole, if there is one, opens it, has its keys checked
  * (verify_keys), notes whose answers are stored, and then reads the committed end: so whatever a
  * running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED, RESULT_VERSION: told. */
 Result verify_open_database(Verify *verify);
-/* Every page is found by its URL and every host by its name, and nothing else is; repair completes
- * both tables (store/check/page_links_check.h). */
+/* Every host is found by its name, and there are as many URLs as pages. */
 Result verify_keys(Verify *verify);
 /* Pages whose answers were stored and are in no WARC file; with options->refetch they are
  * scheduled again. */
 Result verify_captures(Verify *verify);
-/* The other way round: pages whose answers are in the files, and not in the index of captures;
- * repair enters them. */
-Result verify_unlisted(Verify *verify, MDB_txn *txn);
 /* PageDB inside, the schedule against it, the host records against it; repairs the last two. */
 Result verify_database(Verify *verify);
 /* The next visits of schedule.mode = continuous; repairs by emptying them, so that the next crawl

@@ -155,21 +155,6 @@ static int page_hosts_create(PageDBStore *store, MDB_txn *txn, uint64_t hash, co
     return rc;
 }
 
-int page_hosts_restore(PageDBStore *store, MDB_txn *txn, uint32_t host)
-{
-    MDB_val origin;
-    MDB_val ids = {0, NULL};
-    page_hosts_forget(store->hosts);
-    int rc = page_hosts_origin(store, txn, host, &origin);
-    if (rc != 0) {
-        return rc;
-    }
-    uint64_t hash = origin_hash(store, origin.mv_data, origin.mv_size);
-    MDB_val key = {sizeof hash, &hash};
-    rc = mdb_get(txn, store->tables.origin2host, &key, &ids);
-    return rc == 0 || rc == MDB_NOTFOUND ? add_id(store, txn, hash, &ids, host) : rc;
-}
-
 int page_hosts_add(PageDBStore *store, MDB_txn *txn, const char *origin, size_t length,
                    uint32_t *host)
 {

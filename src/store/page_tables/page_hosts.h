@@ -37,7 +37,4 @@ int page_hosts_add(PageDBStore *store, MDB_txn *txn, const char *origin, size_t 
 int page_hosts_origin(PageDBStore *store, MDB_txn *txn, uint32_t host, MDB_val *origin);
 int page_hosts_count(PageDBStore *store, MDB_txn *txn, uint32_t *count);
 
-/* A host is found by its string again. An LMDB code or ENOMEM; MDB_NOTFOUND: it has none. */
-int page_hosts_restore(PageDBStore *store, MDB_txn *txn, uint32_t host);
-
 #endif
