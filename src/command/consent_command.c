@@ -21,6 +21,7 @@
 #define TEXT_SHOWN      200 /* bytes of a statement */
 #define USAGES          5u
 #define HOSTS_HELD      64u /* robots.txt of so many hosts at once */
+#define ORIGIN_BYTES    1024u
 #define BODY_MOST       ((size_t)USAGE_HTML_BYTES)
 
 /* A file or an answer that states something. */
@@ -34,9 +35,9 @@ typedef struct ConsentSource {
 
 typedef struct Consent {
     CrawlView *view;
-    char archive[4096]; /* DIR/warc */
-    char origin[1024];  /* "http://www.example.org:81" */
-    const char *path;   /* of the URL, with its query */
+    char archive[4096];        /* DIR/warc */
+    char origin[ORIGIN_BYTES]; /* "http://www.example.org:81" */
+    const char *path;          /* of the URL, with its query */
     size_t path_length;
     char timestamp[16]; /* of the capture, as in CDXJ; "" = it is not there */
     WarcAnswer page;
@@ -154,7 +155,7 @@ static void consent_read_database(Consent *consent, const char *url, UsagePlace 
     if (place == USAGE_IN_ROBOTS) {
         (void)host_table_get_robots(view->hosts, txn, host, &source->text);
     } else {
-        (void)host_table_get_usage_file(view->hosts, txn, host, &source->text);
+        (void)host_table_get_usage_file(view->hosts, txn, host, place, &source->text);
     }
     page_db_txn_abort(view->db, txn);
 }
@@ -164,6 +165,24 @@ static void consent_read_file(Consent *consent, const char *url, UsagePlace plac
     if (!consent_load_file(consent, url, &consent->sources[place])) {
         consent_read_database(consent, url, place);
     }
+}
+
+static RslReader consent_reader(const CrawlView *view, const char *origin)
+{
+    return (RslReader){.origin = origin, .user = (RslUser)view->config.robots_licence_user};
+}
+
+/* The licence that robots.txt names, if it does. */
+static void consent_read_licence(Consent *consent)
+{
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
+    const Buffer *text = &consent->sources[USAGE_IN_LICENCE].text;
+    RslReader reader = consent_reader(consent->view, consent->origin);
+    if (robots_licence_url(consent->robots, consent->origin, &url) == RESULT_OK) {
+        consent_read_file(consent, url.data, USAGE_IN_LICENCE);
+        (void)robots_add_licence(consent->robots, buffer_string(text), text->length, &reader);
+    }
+    buffer_destroy(&url);
 }
 
 static void consent_read_files(Consent *consent)
@@ -176,10 +195,11 @@ static void consent_read_files(Consent *consent)
                      &consent->robots) != RESULT_OK) {
         return;
     }
-    (void)snprintf(url, sizeof url, "%s%s", consent->origin, ROBOTS_USAGE_FILE);
+    (void)snprintf(url, sizeof url, "%s%s", consent->origin, ROBOTS_TDM_FILE);
     consent_read_file(consent, url, USAGE_IN_TDM);
     text = &consent->sources[USAGE_IN_TDM].text;
     (void)robots_add_tdm(consent->robots, buffer_string(text), text->length);
+    consent_read_licence(consent);
     (void)robots_usage(consent->robots, consent->path, consent->path_length, &consent->ledger);
 }
 
@@ -212,7 +232,8 @@ static void consent_print_words(const UsageStatement *statement)
     static const char *const places[USAGE_PLACES] = {[USAGE_IN_HEADER] = "header ",
                                                      [USAGE_IN_PAGE] = "element ",
                                                      [USAGE_IN_ROBOTS] = "robots.txt",
-                                                     [USAGE_IN_TDM] = "tdmrep.json: "};
+                                                     [USAGE_IN_TDM] = "tdmrep.json: ",
+                                                     [USAGE_IN_LICENCE] = "licence"};
     char text[TEXT_SHOWN + 1];
     size_t n = statement->length < TEXT_SHOWN ? statement->length : TEXT_SHOWN;
     for (size_t i = 0; i < n; i++) {
@@ -223,6 +244,8 @@ static void consent_print_words(const UsageStatement *statement)
     (void)printf("%s", places[statement->place]);
     if (statement->line > 0) {
         (void)printf(" line %u: ", statement->line);
+    } else if (statement->place == USAGE_IN_LICENCE) {
+        (void)printf(" that was not read to its end, so that it permits nothing: ");
     }
     (void)printf("%s\n", text);
 }
@@ -324,6 +347,15 @@ static void consent_delete(Consent *consent)
     free(consent);
 }
 
+/* The origin of a URL; returns its path. */
+static const char *consent_origin(const char *url, char origin[ORIGIN_BYTES])
+{
+    Authority at = authority_of(url, strlen(url));
+    (void)snprintf(origin, ORIGIN_BYTES, "%.*s%.*s", (int)at.start, url, (int)(at.end - at.host),
+                   url + at.host);
+    return url + at.end;
+}
+
 static bool consent_is_known(Consent *consent)
 {
     MDB_txn *txn = NULL;
@@ -356,11 +388,8 @@ static int consent_tell(CrawlView *view, const char *word, unsigned asked)
             status = EXIT_USAGE;
             goto done;
         }
-        Authority at = authority_of(url.href, url.length);
-        (void)snprintf(consent->origin, sizeof consent->origin, "%.*s%.*s", (int)at.start, url.href,
-                       (int)(at.end - at.host), url.href + at.host);
-        consent->path = url.href + at.end;
-        consent->path_length = url.length - at.end;
+        consent->path = consent_origin(url.href, consent->origin);
+        consent->path_length = strlen(consent->path);
         if (consent_is_known(consent)) {
             consent_read_page(consent, url.href);
             consent_read_files(consent);
@@ -384,14 +413,18 @@ typedef struct ConsentHost {
     Robots *robots; /* NULL: none is known */
 } ConsentHost;
 
-static void consent_read_host(const CrawlView *view, MDB_txn *txn, ConsentHost *held, uint32_t host)
+static void consent_read_host(const CrawlView *view, MDB_txn *txn, ConsentHost *held, uint32_t host,
+                              const char *url)
 {
+    char origin[ORIGIN_BYTES];
+    (void)consent_origin(url, origin);
+    RslReader reader = consent_reader(view, origin);
     robots_delete(held->robots);
     held->robots = NULL;
     held->is_read = true;
     held->host = host;
-    (void)host_table_get_rules(view->hosts, txn, host, view->config.robots_agent, &held->robots,
-                               NULL);
+    (void)host_table_get_rules(view->hosts, txn, host, view->config.robots_agent, &reader,
+                               &held->robots, NULL);
 }
 
 static void consent_compare(const ConsentHost *held, const PageRef *page, const char *url)
@@ -440,7 +473,7 @@ static int consent_changed(const CrawlView *view)
         }
         ConsentHost *host = &held[page.host % HOSTS_HELD];
         if (!host->is_read || host->host != page.host) {
-            consent_read_host(view, txn, host, page.host);
+            consent_read_host(view, txn, host, page.host, buffer_string(&url));
         }
         consent_compare(host, &page, buffer_string(&url));
     }

@@ -17,6 +17,7 @@
 #include "fetch/dns/resolver_types.h"
 #include "frontier/visit/wall_run.h"
 #include "parse/sitemap/sitemap_types.h"
+#include "parse/usage/rsl.h"
 #include "rules/config_words.h"
 #include "rules/scope/scope.h"
 #include "rules/scope/stay_set.h"
@@ -320,6 +321,10 @@
     ROW(robots, tdm_file, BOOL, bool, "no", 0, 0, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
         "ask each host for /.well-known/tdmrep.json behind its robots.txt, one request more; what it " \
         "reserves (usage tdm) counts as TDM-Reservation headers do") \
+    ROW(robots, licence_user, WORD, int, "unknown", 0, 0, WORDS_TEXT(RSL_USER_WORDS), \
+        OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
+        "as whom licence files (RSL) that robots.txt names are read; unknown = what they permit to some " \
+        "users only is not permitted") \
     ROW(robots, obey, BOOL, bool, "yes", 0, 0, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
         "no: robots.txt is neither asked for nor obeyed; only in [site] sections, for hosts that are " \
         "yours") \

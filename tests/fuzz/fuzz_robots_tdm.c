@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = exact_copy(data + 1 + path_length, length);
     Robots *robots = new_robots();
     Result rc = robots_add_tdm(robots, text, length);
-    assert(rc == RESULT_OK || rc == RESULT_INVALID);
+    assert(rc == RESULT_OK || rc == RESULT_INVALID || rc == RESULT_LIMIT);
     Usage usage = robots_usage(robots, path, path_length, NULL);
     assert((usage.denied & ~(unsigned)TDM) == 0 && (usage.allowed & ~(unsigned)USAGE_TDM) == 0);
     assert((usage.denied & usage.allowed) == 0);

@@ -109,5 +109,94 @@ def withdrawn_since(report, path):
                  (0, "nothing is said"))
 
 
+RSL = '<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license>%s</license></content>' \
+      '<content url="/closed/"><license><prohibits type="usage">all</prohibits></license></content></rsl>'
+LICENCE = (RSL % '<permits type="usage">search</permits>').encode()
+OFFER = (RSL % '<permits type="usage">all</permits><payment type="crawl"><amount currency="USD">0.01</amount></payment>').encode()
+STUDENTS = (RSL % '<permits type="usage">all</permits><permits type="user">education</permits>').encode()
+ALL = "train-ai+ai-input+search+tdm+image-ai"
+
+
+class LicenceServer(PageServer):
+    """Hosts 127.0.3.1 to .9, each with a robots.txt that names a licence in its own way."""
+
+    def __init__(self):
+        self.asked = []
+        super().__init__(self.answer)
+
+    def answer(self, host, path):
+        self.asked.append((host, path))
+        number = int(host.rsplit(".", 1)[1])
+        shared = f"http://127.0.3.9:{self.port}/shared.xml"
+        names = {1: "/licence.xml", 2: shared, 3: "/missing.xml", 4: "/broken.xml", 5: "/offer.xml", 6: "/moved.xml",
+                 7: "/students.xml", 8: "/busy.xml"}
+        if path == "/robots.txt":
+            return 200, {}, b"User-agent: *\nAllow: /\n\nLicense: %s\n" % names[number].encode() if number in names else b""
+        if path.endswith(".xml"):
+            return {"/licence.xml": (200, {}, LICENCE), "/shared.xml": (200, {}, LICENCE), "/broken.xml": (200, {}, LICENCE[:-3]),
+                    "/offer.xml": (200, {}, OFFER), "/moved.xml": (302, {"Location": shared}, b""),
+                    "/students.xml": (200, {}, STUDENTS), "/busy.xml": (503, {}, b"")}.get(path, (404, {}, b"none"))
+        return 200, {}, b"<a href=/open>o</a><a href=/closed/1>c</a>" + (host + path).encode()
+
+    def licences(self):
+        return {(host, path): self.asked.count((host, path)) for host, path in self.asked if path.endswith(".xml")}
+
+
+def crawl_licences(server, directory, *options, hosts=range(1, 9), path="/"):
+    return harness.run([f"{harness.OUT}/ragno", "-d", directory, "-w", "0", "--ip-wait", "0", "--progress=never", "--set",
+                        "fetch.allow_addresses=127.0.0.0/8", "--set", "politeness.retry=busy 1ms 2", "--set",
+                        "politeness.rest_max=1ms", *options, *(f"http://127.0.3.{i}:{server.port}{path}" for i in hosts)], 60)
+
+
+def log_of(directory):
+    with open(directory + "/crawl.log", encoding="latin-1") as file:
+        return [line.split() for line in file]
+
+
+def licences(report, path):
+    directory = path + "/crawl"
+    with LicenceServer() as server:
+        base = f"http://127.0.3.%d:{server.port}"
+        result = crawl_licences(server, directory)
+        report.equal("the crawl ends", result.returncode, 0)
+        report.equal("each licence is asked for once, one that fails a few times, a shared one for each host", server.licences(),
+                     {("127.0.3.1", "/licence.xml"): 1, ("127.0.3.9", "/shared.xml"): 2, ("127.0.3.3", "/missing.xml"): 1,
+                      ("127.0.3.4", "/broken.xml"): 1, ("127.0.3.5", "/offer.xml"): 1, ("127.0.3.6", "/moved.xml"): 1,
+                      ("127.0.3.7", "/students.xml"): 1, ("127.0.3.8", "/busy.xml"): 3})
+        first = [path for host, path in server.asked if host == "127.0.3.1"]
+        report.equal("behind robots.txt and before the pages", first[:3], ["/robots.txt", "/licence.xml", "/"])
+        denied = {row[3]: re.search(r"usage-denied:([^,]*)", row[-1]) for row in log_of(directory) if row[1] == "200"}
+        denied = {url: found.group(1) if found else "" for url, found in denied.items()}
+        few = "train-ai+ai-input+tdm+image-ai"
+        for number, expected in {1: few, 2: few, 3: ALL, 4: ALL, 5: ALL, 6: few, 7: ALL, 8: ALL}.items():
+            report.equal(f"what host {number} denies", [denied.get(base % number + page) for page in ("/open", "/closed/1")],
+                         [expected, ALL])
+        digest = "sha1:" + base64.b32encode(hashlib.sha1(LICENCE).digest()).decode()
+        for number, name in ((1, "127.0.3.1:%d/licence.xml"), (2, "127.0.3.9:%d/shared.xml")):
+            code, text = ask(directory, base % number + "/open", "--usage", "train-ai")
+            told = block(text, "train-ai")[1]
+            report.check(f"host {number}: the sentence, its place, time and digest", code == 1 and
+                         "denied by licence line 1: content url=/ ; license ; permits type=usage search" in told and
+                         f"http://{name % server.port}, fetched 20" in told and digest in told, text)
+        code, text = ask(directory, base % 1 + "/open", "--usage", "search")
+        report.equal("what is permitted", (code, block(text, "search")[0]), (0, "allowed"))
+        code, text = ask(directory, base % 4 + "/open", "--usage", "search")
+        report.check("a broken licence is told as broken", code == 1 and
+                     "licence that was not read to its end, so that it permits nothing: /broken.xml" in text, text)
+        code, text = ask(directory, base % 5 + "/open", "--usage", "search")
+        report.check("an offer is told", code == 1 and "payment type=crawl ; amount currency=USD 0.01" in text, text)
+        # The next run knows the licences from the database, and asks nobody.
+        n = len(server.asked)
+        result = crawl_licences(server, directory, "--set", "politeness.usage=search no-fetch", path="/closed/9")
+        report.equal("politeness.usage refuses by what is kept of them", (result.returncode, server.asked[n:],
+                     sorted(row[1] for row in log_of(directory) if row[3].endswith("/closed/9"))), (0, [], ["-5001"] * 8))
+        result = crawl_licences(server, path + "/school", "--set", "robots.licence_user=education", hosts=(7,))
+        notes = [row[-1] for row in log_of(path + "/school") if row[3].endswith("/open")]
+        report.check("robots.licence_user says who asks", result.returncode == 0 and notes and "usage-denied" not in notes[0],
+                     notes)
+        for command in ("audit", "verify"):
+            report.equal(f"{command} agrees", harness.run([f"{harness.OUT}/ragno", command, directory]).returncode, 0)
+
+
 if __name__ == "__main__":
-    harness.main(by_which_sentence, withdrawn_since)
+    harness.main(by_which_sentence, withdrawn_since, licences)

@@ -30,7 +30,7 @@ class Server(PageServer):
                     "127.0.2.8": (302, {"Location": "http://127.0.2.9:1/nobody.json"}, b"")}[host]
         if path.endswith(".json"):
             return 200, {}, FILE
-        return 200, {}, "".join(f"<a href={p}>{p}</a>" for p in PAGES).encode() + path.encode()
+        return 200, {}, "".join(f"<a href={p}>{p}</a>" for p in PAGES).encode() + (host + path).encode()
 
     def files(self):
         return [host for host, path in self.asked if path.endswith("tdmrep.json")]

@@ -117,7 +117,7 @@ static void the_number_of_rules_is_bounded(void)
         (void)buffer_printf(&file, "{\"location\":\"/%u/\",\"tdm-reservation\":1},", i);
     }
     (void)buffer_append_string(&file, "]");
-    Robots *robots = with_file("", buffer_string(&file), RESULT_OK);
+    Robots *robots = with_file("", buffer_string(&file), RESULT_LIMIT);
     CU_ASSERT_EQUAL(denied(robots, "/7/"), RESERVED);
     CU_ASSERT_EQUAL(denied(robots, "/1999/"), 0);
     robots_delete(robots);

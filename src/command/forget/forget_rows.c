@@ -288,6 +288,7 @@ static const struct {
     {"feeds", rows_row_by_host},
     {"held", rows_row_by_page},
     {"usage_files", rows_row_by_host},
+    {"licences", rows_row_by_host},
     {"robots", rows_row_of_robots},
     {"robots_history", rows_row_of_history},
     {"robots_texts", rows_row_of_text},

@@ -287,7 +287,7 @@ static bool plan_verdicts_is_open(Look *look, const PlanHost *host)
 static size_t read_sitemaps(Look *look, Robots **robots)
 {
     Result rc = host_table_get_rules(look->view->hosts, look->txn, look->page.host,
-                                     look->config->robots_agent, robots, NULL);
+                                     look->config->robots_agent, NULL, robots, NULL);
     return rc == RESULT_OK ? robots_n_sitemaps(*robots) : 0;
 }
 

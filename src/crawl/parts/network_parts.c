@@ -63,6 +63,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
              .pages_per_host = (uint64_t)config->limits_pages_per_host,
              .host_delay_ms = config->politeness_host_delay,
              .robots_agent = config->robots_agent,
+             .licence_user = (RslUser)config->robots_licence_user,
              .ports = &parts->ports,
              .bias = {.kind = (LevelBiasKind)config->schedule_bias, .lower_share = LOWER_SHARE},
              .host_delay = site_parts_host_delay,

@@ -53,8 +53,8 @@ static void seed_reason_tell_robots(const Question *q)
     RobotsVerdict verdict = {.line = 0};
     Authority at = authority_of(q->page->url, q->page->url_length);
     (void)buffer_append_string(q->words, "robots.txt forbids it");
-    if (host_table_get_rules(q->hosts, q->txn, q->page->host, q->config->robots_agent, &robots,
-                             NULL) == RESULT_OK &&
+    if (host_table_get_rules(q->hosts, q->txn, q->page->host, q->config->robots_agent, NULL,
+                             &robots, NULL) == RESULT_OK &&
         !robots_allows(robots, q->page->url + at.end, q->page->url_length - at.end, &verdict) &&
         verdict.line > 0) {
         (void)buffer_printf(q->words, " (line %u: %s)", verdict.line, verdict.rule);

@@ -14,6 +14,7 @@
 
 #include "fetch/clock/transfer_clock.h"
 #include "frontier/visit/politeness.h"
+#include "parse/usage/rsl.h"
 #include "parse/usage/usage.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
@@ -64,9 +65,10 @@ typedef struct FetchSite {
     int64_t max_sitemap_bytes; /* of a body that was found as a sitemap */
     int64_t most_bytes_s;      /* read no faster; 0 = no matter */
     bool keeps_cookies;        /* and sends them back */
-    bool asks_usage_file;      /* tdmrep.json */
-    UsageRules usage;          /* pages whose site denies a usage */
-    const char *cut_status;    /* cut_rules.h */
+    bool asks_tdm;             /* tdmrep.json */
+    RslUser licence_user;
+    UsageRules usage;       /* pages whose site denies a usage */
+    const char *cut_status; /* cut_rules.h */
     const char *mime_types;
     int64_t max_length;
     bool http2;

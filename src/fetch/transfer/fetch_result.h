@@ -80,7 +80,7 @@ typedef struct FetchRequest {
     bool has_left;          /* it was sent, or a part of it */
     bool ignores_robots;    /* [site] said so */
     bool ignores_freshness; /* likewise */
-    bool is_usage_file;     /* of kind FETCHED_ROBOTS: tdmrep.json */
+    UsagePlace file;        /* of kind FETCHED_ROBOTS: robots.txt, tdmrep.json, or a licence */
     bool by_agent;          /* the same: another agent has fetched it for this one, and keeps it */
     uint16_t agent;         /* which */
     uint8_t level;          /* where it was scheduled */

@@ -473,7 +473,7 @@ static FetchResult *robots_request(const FetchRules *rules, const VisitState *vi
     result->request.url = robots_answer_url(asker == NULL ? visit_state : asker);
     result->host.id = asker == NULL ? visit_state->identity.host : asker->identity.host;
     result->request.hop = 'P';
-    result->request.is_usage_file = (asker == NULL ? visit_state : asker)->robots.asks_usage;
+    result->request.file = visit_state_file(asker == NULL ? visit_state : asker);
     robots_answer_note_origin(visit_state, result);
     return result;
 }

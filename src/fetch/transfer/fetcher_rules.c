@@ -73,7 +73,8 @@ void fetcher_rules_look_up(FetcherRules *rules, VisitState *visit_state)
     rules->step.ignores_robots = site->ignores_robots;
     rules->step.robots.expiry_ms = site->robots_expiry_ms;
     rules->step.usage = site->usage;
-    rules->step.robots.usage_file = site->asks_usage_file;
+    rules->step.robots.asks_tdm = site->asks_tdm;
+    rules->step.robots.licence_user = site->licence_user;
     rules->step.keeps_cookies = site->keeps_cookies;
     rules->step.most_bytes_s = site->most_bytes_s;
     visit_state->politeness.delay_ms = site->politeness.host_delay_ms;

@@ -148,18 +148,42 @@ static RobotsNext redirected(VisitState *visit_state, FetchResult *result, const
     return ROBOTS_DONE;
 }
 
-/* The next request of the host is for its tdmrep.json. Without memory there is none. */
-static void ask_usage(VisitState *visit_state)
+/* Which files are asked for behind robots.txt: a licence on a port that is not connected to cannot
+ * be had. */
+static unsigned robots_answer_files(const VisitState *visit_state, const RobotsReading *reading)
 {
-    Buffer url = {.limit = BUFFER_NO_LIMIT};
-    if (buffer_printf(&url, "%s%s", visit_state->identity.origin, ROBOTS_USAGE_FILE) == RESULT_OK) {
-        visit_state->robots.target = buffer_detach(&url);
-        visit_state->robots.asks_usage = visit_state->robots.target != NULL;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    Url url = {.href = NULL};
+    unsigned files = reading->asks_tdm ? 1u << USAGE_IN_TDM : 0;
+    if (robots_licence_url(visit_state->robots.rules, visit_state->identity.origin, &text) ==
+            RESULT_OK &&
+        url_parse(&url, NULL, text.data, text.length) == RESULT_OK &&
+        port_set_has(reading->ports, url.port)) {
+        files |= 1u << USAGE_IN_LICENCE;
     }
-    buffer_destroy(&url);
+    url_destroy(&url);
+    buffer_destroy(&text);
+    return files;
 }
 
-/* The answer to the request for tdmrep.json. The rules of robots.txt hold whatever it is. Failures
+/* What a file says that was had. */
+static void robots_answer_add(VisitState *visit_state, const FetchResult *result,
+                              const RobotsReading *reading)
+{
+    size_t length = 0;
+    const char *text = fetch_result_text(result, &length);
+    Robots *rules = visit_state->robots.rules;
+    RslReader reader = {.origin = visit_state->identity.origin, .user = reading->licence_user};
+    Result rc = result->request.file == USAGE_IN_TDM
+                    ? robots_add_tdm(rules, text, length)
+                    : robots_add_licence(rules, text, length, &reader);
+    if (rc != RESULT_OK) {
+        LOG_INFO("robots", "a file about usage cannot be read to its end", "url=%s error=\"%s\"",
+                 result->request.url, result_name(rc));
+    }
+}
+
+/* The answer to the request for such a file. The rules of robots.txt hold whatever it is. Failures
  * and redirects are counted together. */
 static RobotsNext usage_answer(VisitState *visit_state, FetchResult *result,
                                const RobotsReading *reading)
@@ -182,17 +206,11 @@ static RobotsNext usage_answer(VisitState *visit_state, FetchResult *result,
         result->answer.class =
             FETCH_OK; /* to a port that is not asked: there is no file, no more */
     }
-    visit_state_end_usage(visit_state);
     if (status >= 200 && status < 300 && has_header && robots->rules != NULL &&
         robots_answer_decode(result, &header, reading)) {
-        size_t length = 0;
-        const char *text = fetch_result_text(result, &length);
-        Result rc = robots_add_tdm(robots->rules, text, length);
-        if (rc != RESULT_OK) {
-            LOG_INFO("robots", "tdmrep.json is read in part", "url=%s error=\"%s\"",
-                     result->request.url, result_name(rc));
-        }
+        robots_answer_add(visit_state, result, reading);
     }
+    visit_state_end_file(visit_state);
     return ROBOTS_DONE;
 }
 
@@ -201,7 +219,7 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
     HttpHeader header;
     Robots *robots = NULL;
     Result rc = RESULT_OK;
-    if (visit_state->robots.asks_usage) {
+    if (visit_state->robots.files != 0) {
         return usage_answer(visit_state, result, reading);
     }
     free(visit_state->robots.target);
@@ -241,9 +259,7 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
         return ROBOTS_TRY_AGAIN;
     }
     robots_answer_install(visit_state, result, robots, &header, reading->expiry_ms);
-    if (reading->usage_file) {
-        ask_usage(visit_state);
-    }
+    visit_state_ask_files(visit_state, robots_answer_files(visit_state, reading));
     return ROBOTS_DONE;
 }
 
@@ -296,7 +312,7 @@ FetchResult *robots_answer_told(VisitState *visit_state, MonoTime now, WallTime 
     FetchAnswer *answer = &result->answer;
     result->request.url = url;
     result->request.hop = 'P';
-    result->request.is_usage_file = visit_state->robots.asks_usage;
+    result->request.file = visit_state_file(visit_state);
     result->request.by_agent = true;
     result->request.agent = from->agent;
     result->host.id = visit_state->identity.host;

@@ -47,17 +47,18 @@ typedef struct RobotsReading {
     int64_t expiry_ms;
     const PortSet *ports; /* which a redirect may lead to; NULL: all that are not bad */
     Decoder *decoder;     /* the thread's; NULL: a file with a content coding is unreachable */
-    bool usage_file;      /* tdmrep.json is asked for behind robots.txt */
+    bool asks_tdm;        /* tdmrep.json is asked for behind robots.txt */
+    RslUser licence_user; /* for whom licences are read */
     unsigned max_ratio;   /* decoded over received bytes, as for pages; 0: no such bound */
 } RobotsReading;
 
-#define ROBOTS_USAGE_FILE  "/.well-known/tdmrep.json"
 #define ROBOTS_USAGE_TRIES 3u
 
-/* Reads the answer. With RobotsReading.usage_file the host's tdmrep.json is the next target, as
- * long as these rules hold, and its redirects are followed like those of robots.txt. When it is not
- * there, or cannot be had in ROBOTS_USAGE_TRIES, nothing is reserved by it. When the file came with
- * a content coding, FetchAnswer.decoded receives the decoded file. */
+/* Reads the answer. The host's tdmrep.json (asks_tdm) and the licence file that its robots.txt
+ * names are the next targets, as long as these rules hold, and their redirects are followed like
+ * those of robots.txt. When they are not there, or cannot be had in ROBOTS_USAGE_TRIES, nothing is
+ * reserved by tdmrep.json, and nothing permitted by the licence. When the file came with a content
+ * coding, FetchAnswer.decoded receives the decoded file. */
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result,
                          const RobotsReading *reading);
 

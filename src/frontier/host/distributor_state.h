@@ -30,6 +30,7 @@ typedef struct DistributorOptions {
     uint64_t (*host_pages)(void *context, const char *hostname);
     int64_t host_delay_ms;
     const char *robots_agent; /* product token; borrowed */
+    RslUser licence_user;     /* for whom licences are read */
     const PortSet *ports;     /* hosts on other ports are given up; NULL: bad ones; borrowed */
     /* The delay of one host when it differs (site sections); may be NULL. */
     int64_t (*host_delay)(void *context, const char *hostname, int64_t standard_ms);

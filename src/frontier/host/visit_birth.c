@@ -70,7 +70,9 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
         robots->hash = robots_content_hash(body->data, body->length);
         return;
     }
-    Result rc = host_table_get_rules(table, txn, host, distributor->options.robots_agent,
+    RslReader reader = {.origin = visit_state->identity.origin,
+                        .user = distributor->options.licence_user};
+    Result rc = host_table_get_rules(table, txn, host, distributor->options.robots_agent, &reader,
                                      &robots->rules, &robots->hash);
     if (rc == RESULT_OK) {
         visit_state->robots.state = ROBOTS_KNOWN;

@@ -91,8 +91,8 @@ static void visit_errand_fail(Distributor *distributor, VisitState *asker, Fetch
                               MonoTime now)
 {
     bool had_rules = asker->robots.state == ROBOTS_KNOWN;
-    if (asker->robots.asks_usage) { /* nothing is reserved by it, and nobody has failed */
-        visit_state_end_usage(asker);
+    if (asker->robots.files != 0) { /* nobody has failed */
+        visit_state_end_file(asker);
         return;
     }
     free(asker->robots.target);
@@ -163,8 +163,8 @@ bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker
 static void put_off(VisitState *asker, MonoTime now)
 {
     VisitRobots *robots = &asker->robots;
-    if (robots->asks_usage) {
-        visit_state_end_usage(asker);
+    if (robots->files != 0) {
+        visit_state_end_file(asker);
         return;
     }
     free(robots->target);

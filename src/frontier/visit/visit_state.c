@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parse/host/authority.h"
 #include "store/schedule/schedule.h"
 
 /* ---- Errand answer ---- */
@@ -315,14 +316,47 @@ static void visit_state_choose(VisitState *visit_state)
     }
 }
 
-void visit_state_end_usage(VisitState *visit_state)
+static void visit_state_target_file(VisitState *visit_state)
+{
+    VisitRobots *robots = &visit_state->robots;
+    const VisitIdentity *identity = &visit_state->identity;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
+    Result rc = RESULT_OK;
+    if (visit_state_file(visit_state) == USAGE_IN_TDM) {
+        rc = buffer_printf(&url, "%s%s", identity->origin, ROBOTS_TDM_FILE);
+    } else {
+        rc = robots_licence_url(robots->rules, identity->origin, &url);
+    }
+    if (rc == RESULT_OK) {
+        Authority at = authority_of(url.data, url.length);
+        size_t length = at.host_end - at.host;
+        robots->elsewhere = strlen(identity->hostname) != length ||
+                            memcmp(identity->hostname, url.data + at.host, length) != 0;
+        robots->target = buffer_detach(&url);
+    }
+    buffer_destroy(&url);
+}
+
+void visit_state_ask_files(VisitState *visit_state, unsigned files)
 {
     VisitRobots *robots = &visit_state->robots;
     free(robots->target);
     robots->target = NULL;
     robots->elsewhere = false;
-    robots->asks_usage = false;
     robots->redirects = 0;
+    robots->files = (uint8_t)files;
+    while (robots->files != 0 && robots->target == NULL) {
+        visit_state_target_file(visit_state);
+        if (robots->target == NULL) {
+            robots->files &= (uint8_t) ~(1u << visit_state_file(visit_state));
+        }
+    }
+}
+
+void visit_state_end_file(VisitState *visit_state)
+{
+    unsigned file = 1u << visit_state_file(visit_state);
+    visit_state_ask_files(visit_state, visit_state->robots.files & ~file);
 }
 
 void visit_state_take(VisitState *visit_state)

@@ -276,7 +276,8 @@ typedef struct VisitRobots {
     unsigned tries;     /* failures in a row to get it */
     char *target;       /* owned; where the last one pointed, or NULL */
     bool elsewhere;     /* and that is another host: wants an errand */
-    bool asks_usage;    /* target is its tdmrep.json: the rules are known */
+    uint8_t files;      /* to be asked for behind robots.txt, bits 1 << UsagePlace; target is the
+                         * first one's, and the rules are known */
 } VisitRobots;
 
 /* Errands for others, done before anything else. */
@@ -415,8 +416,20 @@ void visit_state_note_tries(VisitState *visit_state, unsigned tries);
  * once. */
 bool visit_state_next_address(VisitState *visit_state, FetchClass class, MonoTime end);
 void visit_state_take(VisitState *visit_state);
-/* Its tdmrep.json is not asked for any longer: there is an answer, or there will be none. */
-void visit_state_end_usage(VisitState *visit_state);
+/* Files that speak of usage are asked for next, one after the other: bits of USAGE_IN_TDM and
+ * USAGE_IN_LICENCE. Without memory one is passed over. */
+void visit_state_ask_files(VisitState *visit_state, unsigned files);
+/* The one asked for is not asked for any longer: there is an answer, or there will be none. */
+void visit_state_end_file(VisitState *visit_state);
+/* Which file is asked for when robots.txt is due: USAGE_IN_ROBOTS or one of these. */
+static inline UsagePlace visit_state_file(const VisitState *visit_state)
+{
+    unsigned files = visit_state->robots.files;
+    if (files == 0) {
+        return USAGE_IN_ROBOTS;
+    }
+    return (files & 1u << USAGE_IN_TDM) != 0 ? USAGE_IN_TDM : USAGE_IN_LICENCE;
+}
 /* Undoes it: a URL of this window that was taken is the first one again. */
 void visit_state_put_back(VisitState *visit_state, const WindowUrl *url);
 /* The number of URLs left in the window. */

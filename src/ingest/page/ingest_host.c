@@ -146,11 +146,12 @@ Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const Fe
     size_t length = 0;
     const char *text = fetch_result_text(fetch, &length);
     batch->totals.by_status[0] += status < 0;
-    if (status < 200 || status >= 500) {
+    bool is_had = status >= 200 && status < 300;
+    if (fetch->request.file == USAGE_IN_TDM && (status < 200 || status >= 500)) {
         return RESULT_OK; /* what is known stays */
     }
-    return host_table_put_usage_file(batch->store->hosts, batch->txn, host->host, text,
-                                     status < 300 ? length : 0);
+    return host_table_put_usage_file(batch->store->hosts, batch->txn, host->host,
+                                     fetch->request.file, text, is_had ? length : 0);
 }
 
 /* ---- hosts that are given up, or full ---- */

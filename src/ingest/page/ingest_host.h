@@ -24,7 +24,8 @@ void ingest_host_note_for_others(Batch *batch, const FetchResult *fetch);
 void ingest_host_note_wall(Batch *batch, BatchHost *host, HttpWall wall);
 /* Stores what the fetch of robots.txt brought. */
 Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch);
-/* Stores what the fetch of tdmrep.json brought. */
+/* Stores what the fetch of a file about usage brought. A licence that could not be had is one that
+ * permits nothing, also after a restart; what tdmrep.json has said stays. */
 Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const FetchResult *fetch);
 /* Sets a host aside because an operator says so, with its URLs kept; *urls is their number. Does
  * nothing for a host that is closed already. */

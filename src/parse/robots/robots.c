@@ -6,8 +6,10 @@
 #include <strings.h>
 
 #include "base/core/hash.h"
+#include "parse/host/authority.h"
 #include "parse/robots/robots_line.h"
 #include "parse/robots/robots_rules.h"
+#include "parse/url/url.h"
 
 /* ---- paths ---- */
 
@@ -57,6 +59,14 @@ Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageL
     RobotsPath normal;
     uint32_t longest[USAGE_PLACES] = {0};
     int64_t steps = ROBOTS_DECISION_STEPS;
+    if (robots->licence_line > 0 && !robots->licence_is_read) {
+        UsageStatement unread = {.place = USAGE_IN_LICENCE,
+                                 .text = robots->pool.data + robots->licence,
+                                 .usage = {.denied = USAGE_ALL}};
+        unread.length = strlen(unread.text);
+        usage = unread.usage;
+        usage_ledger_add(ledger, &unread);
+    }
     if (robots->n_usages == 0) {
         return usage;
     }
@@ -104,7 +114,8 @@ static Result robots_add_usage_line(Robots *robots, const RobotsLine *line)
         .text = line->text,
         .length = line->text_length,
         .usage = usage_of_dictionary(line->value + path, line->value_length - path)};
-    return robots_rules_add_usage(robots, line->value, path, &statement);
+    Result rc = robots_rules_add_usage(robots, line->value, path, &statement);
+    return rc == RESULT_LIMIT ? RESULT_OK : rc;
 }
 
 /* ---- reading ---- */
@@ -199,12 +210,22 @@ static bool robots_names_agent(const RobotsLine *line, Agent agent)
  * belong to all. */
 typedef struct Group {
     bool is_ours;
+    bool is_any; /* it names everybody */
     bool had_rule;
     bool delay_is_ours;
     bool had_delay;
 } Group;
 
-static void group_take_agent(Group *group, bool is_ours)
+/* A License line counts in this order: of our group, of no group, of everybody's. */
+static unsigned group_licence_standing(const Group *group, bool has_agent)
+{
+    if (group->is_ours) {
+        return 3;
+    }
+    return has_agent ? group->is_any : 2;
+}
+
+static void group_take_agent(Group *group, bool is_ours, bool is_any)
 {
     if (group->had_rule) {
         *group = (Group){0};
@@ -214,6 +235,7 @@ static void group_take_agent(Group *group, bool is_ours)
         group->had_delay = false;
     }
     group->is_ours |= is_ours;
+    group->is_any |= is_any;
     group->delay_is_ours |= is_ours;
 }
 
@@ -225,13 +247,16 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
     RobotsReader reader;
     RobotsLine line;
     Group group = {0};
+    bool has_agent = false;
     Result rc = RESULT_OK;
     robots_reader_init(&reader, body, length);
     while (rc == RESULT_OK && !*is_named && robots_reader_next(&reader, &line)) {
         switch (line.kind) {
         case ROBOTS_LINE_AGENT:
             *is_named = other.length > 0 && robots_names_agent(&line, other);
-            group_take_agent(&group, robots_names_agent(&line, agent));
+            group_take_agent(&group, robots_names_agent(&line, agent),
+                             robots_is_any_agent(line.value, line.value_length));
+            has_agent = true;
             break;
         case ROBOTS_LINE_ALLOW:
         case ROBOTS_LINE_DISALLOW:
@@ -252,10 +277,56 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
         case ROBOTS_LINE_USAGE:
             rc = group.is_ours ? robots_add_usage_line(robots, &line) : RESULT_OK;
             break;
+        case ROBOTS_LINE_LICENCE:
+            rc = robots_rules_add_licence(robots, &line, group_licence_standing(&group, has_agent));
+            break;
         case ROBOTS_LINE_OTHER:
             break;
         }
     }
+    return rc;
+}
+
+/* ---- licences ---- */
+
+static Result robots_take_licence(void *context, const char *path, size_t length,
+                                  const UsageStatement *statement)
+{
+    Robots *robots = context;
+    UsageStatement kept = *statement;
+    kept.place = USAGE_IN_LICENCE;
+    return robots_rules_add_usage(robots, path, length, &kept);
+}
+
+Result robots_licence_url(const Robots *robots, const char *origin, Buffer *out)
+{
+    Url base = {.href = NULL};
+    Url url = {.href = NULL};
+    const char *text = robots->pool.data + robots->licence;
+    Result rc = robots->licence_line == 0 ? RESULT_NOT_FOUND : RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = url_parse(&base, NULL, origin, strlen(origin));
+    }
+    if (rc == RESULT_OK) {
+        rc = url_parse(&url, &base, text, strlen(text));
+    }
+    if (rc == RESULT_OK) {
+        size_t length = authority_strip(url.href, url.length);
+        rc = strncmp(url.href, "http", 4) == 0 ? buffer_append(out, url.href, length)
+                                               : RESULT_INVALID;
+    }
+    url_destroy(&base);
+    url_destroy(&url);
+    return rc;
+}
+
+Result robots_add_licence(Robots *robots, const char *text, size_t length, const RslReader *reader)
+{
+    size_t before = robots->n_usages;
+    Result rc =
+        rsl_read(text, length > ROBOTS_MAX_BYTES ? 0 : length, reader, robots_take_licence, robots);
+    robots->licence_is_read = rc == RESULT_OK;
+    robots->n_usages = rc == RESULT_OK ? robots->n_usages : before;
     return rc;
 }
 

@@ -36,6 +36,7 @@
 #define PARSE_ROBOTS_ROBOTS_H
 
 #include "parse/robots/robots_types.h"
+#include "parse/usage/rsl.h"
 
 /* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY.
  */
@@ -75,8 +76,17 @@ const char *robots_sitemap(const Robots *robots, size_t i);
 Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageLedger *ledger);
 /* Adds what a /.well-known/tdmrep.json says (the TDM Reservation Protocol): a list of objects with
  * a "location", a path as in robots.txt, and "tdm-reservation", 1 or 0. RESULT_INVALID: from some
- * point on it is no such file; what stood before counts. RESULT_MEMORY. */
+ * point on it is no such file, RESULT_LIMIT: it has too many statements; what stood before counts.
+ * RESULT_MEMORY. */
 Result robots_add_tdm(Robots *robots, const char *text, size_t length);
+/* Appends the address of the licence file (RSL) that a License line names, against the address of
+ * robots.txt: the first line of our group, else of no group, else of everybody's.
+ * RESULT_NOT_FOUND: there is none. RESULT_INVALID: it is no address of a page. */
+Result robots_licence_url(const Robots *robots, const char *origin, Buffer *out);
+/* Adds what that file says, once. Until this has returned RESULT_OK the licence that is named
+ * permits nothing: its statement (line 0, the address as its words) denies all usages. Errors are
+ * those of rsl_read, and RESULT_LIMIT when there are too many statements. */
+Result robots_add_licence(Robots *robots, const char *text, size_t length, const RslReader *reader);
 /* Bytes of memory it occupies, for the frontier's budget. */
 size_t robots_bytes(const Robots *robots);
 

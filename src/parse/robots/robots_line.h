@@ -19,8 +19,9 @@ typedef enum RobotsLineKind {
     ROBOTS_LINE_DELAY, /* Crawl-delay */
     ROBOTS_LINE_RATE,  /* Request-rate */
     ROBOTS_LINE_SITEMAP,
-    ROBOTS_LINE_USAGE, /* Content-Usage, Content-Signal; as OTHER, it never ends a group */
-    ROBOTS_LINE_OTHER  /* blank, comment, unknown: never ends a group */
+    ROBOTS_LINE_USAGE,   /* Content-Usage, Content-Signal; as OTHER, it never ends a group */
+    ROBOTS_LINE_LICENCE, /* License: of RSL; likewise */
+    ROBOTS_LINE_OTHER    /* blank, comment, unknown: never ends a group */
 } RobotsLineKind;
 
 typedef struct RobotsLine {

@@ -196,8 +196,11 @@ Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
 {
     RobotsUsage rule = {
         .line = statement->line, .place = statement->place, .usage = statement->usage};
-    if ((rule.usage.denied | rule.usage.allowed) == 0 || robots->n_usages >= ROBOTS_MAX_USAGES) {
+    if ((rule.usage.denied | rule.usage.allowed) == 0) {
         return RESULT_OK;
+    }
+    if (robots->n_usages >= ROBOTS_MAX_USAGES) {
+        return RESULT_LIMIT;
     }
     RobotsUsage *grown = with_room(robots->usages, robots->n_usages, &robots->usages_capacity,
                                    sizeof *robots->usages);
@@ -217,6 +220,16 @@ Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
         robots->usages[robots->n_usages++] = rule;
     }
     return rc;
+}
+
+Result robots_rules_add_licence(Robots *robots, const RobotsLine *line, unsigned standing)
+{
+    if (standing <= robots->licence_standing || line->value_length == 0) {
+        return RESULT_OK;
+    }
+    robots->licence_standing = standing;
+    robots->licence_line = line->number;
+    return keep_text(robots, line->value, line->value_length, &robots->licence);
 }
 
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line)

@@ -139,6 +139,10 @@ struct Robots {
     size_t n_sitemaps, sitemaps_capacity;
     RobotsUsage *usages;
     size_t n_usages, usages_capacity;
+    uint32_t licence;          /* of the pool: the address of a License line */
+    uint32_t licence_line;     /* 0: there is none */
+    unsigned licence_standing; /* of that line */
+    bool licence_is_read;
     int64_t crawl_delay_ms;
 };
 
@@ -195,8 +199,11 @@ static inline uint32_t robots_climb(const RobotsPrefix *prefixes, uint32_t index
 Result robots_rules_add(Robots *robots, const RobotsLine *line);
 /* Adds a Sitemap line unless it is known. RESULT_MEMORY. */
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line);
+/* Keeps a License line unless one of the same or a higher standing is known. RESULT_MEMORY. */
+Result robots_rules_add_licence(Robots *robots, const RobotsLine *line, unsigned standing);
 /* Adds a statement about what a pattern matches, a path with "*" and "$" ("": everything). Its
- * words are cut at ROBOTS_RULE_TEXT_BYTES. RESULT_MEMORY. */
+ * words are cut at ROBOTS_RULE_TEXT_BYTES. RESULT_LIMIT: there are ROBOTS_MAX_USAGES.
+ * RESULT_MEMORY. */
 Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
                               const UsageStatement *statement);
 /* Puts all rules in the order in which they are asked; once, after the last was added. */

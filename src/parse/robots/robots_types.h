@@ -44,6 +44,7 @@ typedef struct RobotsAllowance {
 
 #define ROBOTS_DELAY_MAX_MS INT64_C(1000000000000)
 #define ROBOTS_MAX_USAGES   1000u /* statements about usage; more are left out */
+#define ROBOTS_TDM_FILE     "/.well-known/tdmrep.json"
 #define ROBOTS_TDM_PATH     2048u /* bytes of a location of tdmrep.json that are looked at */
 
 #endif

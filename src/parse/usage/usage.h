@@ -11,7 +11,8 @@
  *              train-ai, too
  *   image-ai   noimageai (meta robots, X-Robots-Tag)
  *
- * What /.well-known/tdmrep.json reserves counts as tdm, too (parse/robots/robots.h).
+ * What /.well-known/tdmrep.json reserves counts as tdm, too (parse/robots/robots.h), and a licence
+ * file speaks of all (rsl.h).
  * Content-Usage and Content-Signal are headers and lines of robots.txt, there with a path in front
  * if they are not for the whole site. "bots=n" denies all. Statements add up; what one of them
  * denies is not allowed by another, wherever each stands: the strictest holds.
@@ -35,6 +36,7 @@ typedef enum UsagePlace {
     USAGE_IN_PAGE, /* a meta or link element */
     USAGE_IN_ROBOTS,
     USAGE_IN_TDM,
+    USAGE_IN_LICENCE,
     USAGE_PLACES
 } UsagePlace;
 

@@ -176,8 +176,8 @@ struct HostTable {
     MDB_dbi records;
     Journal *journal; /* of records; borrowed; NULL: none */
     RobotsTable *robots;
-    MDB_dbi usage_files;
-    bool has_usage_files;
+    MDB_dbi files[USAGE_PLACES]; /* that speak of usage */
+    bool has_files[USAGE_PLACES];
 };
 
 typedef struct StoredRecord {
@@ -190,6 +190,13 @@ static int host_table_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
 {
     int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
     return rc == EACCES ? MDB_NOTFOUND : rc;
+}
+
+/* A file table that an earlier version has not made is missed by nobody. */
+static int host_table_note_file(HostTable *table, UsagePlace file, int rc)
+{
+    table->has_files[file] = rc == MDB_SUCCESS;
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
 }
 
 /* What a sweep of the journal writes. */
@@ -212,9 +219,12 @@ Result host_table_open(HostTable **out, MDB_txn *txn, Journal *journal)
     }
     int rc = host_table_open_table(txn, "hosts", &table->records);
     if (rc == MDB_SUCCESS) {
-        rc = host_table_open_table(txn, "usage_files", &table->usage_files);
-        table->has_usage_files = rc == MDB_SUCCESS;
-        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+        rc = host_table_open_table(txn, "usage_files", &table->files[USAGE_IN_TDM]);
+        rc = host_table_note_file(table, USAGE_IN_TDM, rc);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = host_table_open_table(txn, "licences", &table->files[USAGE_IN_LICENCE]);
+        rc = host_table_note_file(table, USAGE_IN_LICENCE, rc);
     }
     Result result =
         rc == MDB_SUCCESS ? robots_table_open(&table->robots, txn) : lmdb_result(rc, "open hosts");
@@ -297,20 +307,21 @@ static Result host_table_take(HostTable *table, MDB_txn *txn, const MDB_val *key
                                                    : lmdb_result(rc, "read hosts");
 }
 
-Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, Buffer *text)
+Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, UsagePlace file,
+                                 Buffer *text)
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    if (!table->has_usage_files) {
+    if (!table->has_files[file]) {
         return RESULT_NOT_FOUND;
     }
-    int rc = mdb_get(txn, table->usage_files, &key, &value);
+    int rc = mdb_get(txn, table->files[file], &key, &value);
     return rc == MDB_SUCCESS ? buffer_append(text, value.mv_data, value.mv_size)
                              : lmdb_result(rc, "get file");
 }
 
-Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
-                                 size_t length)
+Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, UsagePlace file,
+                                 const char *body, size_t length)
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = length};
@@ -318,15 +329,15 @@ Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, 
     if (length > 0) {
         /* LMDB takes a pointer to non-const but only reads it. */
         memcpy(&value.mv_data, &body, sizeof body);
-        rc = mdb_put(txn, table->usage_files, &key, &value, 0);
+        rc = mdb_put(txn, table->files[file], &key, &value, 0);
     } else {
-        rc = mdb_del(txn, table->usage_files, &key, NULL);
+        rc = mdb_del(txn, table->files[file], &key, NULL);
     }
     return lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "put file");
 }
 
 Result host_table_get_rules(HostTable *table, MDB_txn *txn, uint32_t host, const char *agent,
-                            Robots **robots, uint64_t *hash)
+                            const RslReader *reader, Robots **robots, uint64_t *hash)
 {
     Buffer text = {.limit = ROBOTS_MAX_BYTES};
     *robots = NULL;
@@ -338,8 +349,14 @@ Result host_table_get_rules(HostTable *table, MDB_txn *txn, uint32_t host, const
         *hash = robots_content_hash(text.data, text.length);
     }
     buffer_reset(&text);
-    if (rc == RESULT_OK && host_table_get_usage_file(table, txn, host, &text) == RESULT_OK) {
+    if (rc == RESULT_OK && reader != NULL &&
+        host_table_get_usage_file(table, txn, host, USAGE_IN_TDM, &text) == RESULT_OK) {
         (void)robots_add_tdm(*robots, buffer_string(&text), text.length);
+    }
+    buffer_reset(&text);
+    if (rc == RESULT_OK && reader != NULL &&
+        host_table_get_usage_file(table, txn, host, USAGE_IN_LICENCE, &text) == RESULT_OK) {
+        (void)robots_add_licence(*robots, buffer_string(&text), text.length, reader);
     }
     buffer_destroy(&text);
     return rc;

@@ -123,14 +123,17 @@ Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, Buff
 Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
                              size_t length, uint64_t hash);
 
-/* The same of /.well-known/tdmrep.json; of no bytes: there is none. */
-Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, Buffer *text);
-Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
-                                 size_t length);
-/* What these files say to agent; without a robots.txt everything is allowed. The caller deletes it.
- * *hash: of robots.txt, as robots_content_hash; NULL is allowed. */
+/* The same of /.well-known/tdmrep.json (USAGE_IN_TDM), and of the licence that robots.txt names
+ * (USAGE_IN_LICENCE); of no bytes: there is none. */
+Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, UsagePlace file,
+                                 Buffer *text);
+Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, UsagePlace file,
+                                 const char *body, size_t length);
+/* What robots.txt says to agent, and, unless reader is NULL, what the other files say of usage;
+ * without a robots.txt everything is allowed. The caller deletes it. *hash: of robots.txt, as
+ * robots_content_hash; NULL is allowed. */
 Result host_table_get_rules(HostTable *table, MDB_txn *txn, uint32_t host, const char *agent,
-                            Robots **robots, uint64_t *hash);
+                            const RslReader *reader, Robots **robots, uint64_t *hash);
 
 /* Earlier contents of robots.txt. keep_robots saves the present content under its version, before
  * put_robots replaces it; the last ROBOTS_TABLE_KEPT of each host are kept. RESULT_OK when
