@@ -6,117 +6,46 @@
 #include <string.h>
 
 #include "base/memory/file.h"
-#include "audit/audit_whom.h"
+#include "audit/audit_hosts.h"
 #include "store/archive/warc_load.h"
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Audit window ---- */
 
-typedef struct Slot {
-    int64_t end; /* us */
-    uint32_t boot;
-    uint32_t fetch; /* index in AuditWindow.fetches */
-} Slot;
-
-struct AuditWindow {
-    AuditFetch *fetches; /* AUDIT_WINDOW + 1 */
-    Slot *heap;          /* of those in use, least first */
-    uint32_t *unused;    /* a stack of the others */
-    size_t n;
-    size_t n_unused;
-};
-
-Result audit_window_new(AuditWindow **out)
-{
-    AuditWindow *window = calloc(1, sizeof *window);
-    if (window != NULL) {
-        window->fetches = malloc((AUDIT_WINDOW + 1) * sizeof *window->fetches);
-        window->heap = malloc((AUDIT_WINDOW + 1) * sizeof *window->heap);
-        window->unused = malloc((AUDIT_WINDOW + 1) * sizeof *window->unused);
-    }
-    if (window == NULL || window->fetches == NULL || window->heap == NULL ||
-        window->unused == NULL) {
-        audit_window_delete(window);
-        return RESULT_MEMORY;
-    }
-    for (uint32_t i = 0; i < AUDIT_WINDOW + 1; i++) {
-        window->unused[window->n_unused++] = (uint32_t)AUDIT_WINDOW - i;
-    }
-    *out = window;
-    return RESULT_OK;
-}
-
-void audit_window_delete(AuditWindow *window)
-{
-    if (window == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < window->n; i++) {
-        free(window->fetches[window->heap[i].fetch].text);
-    }
-    free(window->fetches);
-    free(window->heap);
-    free(window->unused);
-    free(window);
-}
-
-/* Boots are numbered as they come. Of requests that ended at once the one that was read first goes
- * first as far as the heap can tell, which no check depends on. */
-static bool is_before(const Slot *a, const Slot *b)
-{
-    return a->boot != b->boot ? a->boot < b->boot : a->end < b->end;
-}
-
-static void audit_window_sift_up(Slot *heap, size_t at)
-{
-    Slot slot = heap[at];
-    while (at > 0 && is_before(&slot, &heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = slot;
-}
-
-static void audit_window_sift_down(Slot *heap, size_t n)
-{
-    Slot slot = heap[0];
-    size_t at = 0;
-    size_t child = 1;
-    while (child < n) {
-        child += child + 1 < n && is_before(&heap[child + 1], &heap[child]);
-        if (!is_before(&heap[child], &slot)) {
-            break;
-        }
-        heap[at] = heap[child];
-        at = child;
-        child = 2 * at + 1;
-    }
-    heap[at] = slot;
-}
-
-bool audit_window_push(AuditWindow *window, const AuditFetch *fetch, AuditFetch *out)
-{
-    uint32_t place = window->unused[--window->n_unused];
-    window->fetches[place] = *fetch;
-    window->heap[window->n] = (Slot){.end = fetch->mono_end, .boot = fetch->boot, .fetch = place};
-    audit_window_sift_up(window->heap, window->n++);
-    return window->n > AUDIT_WINDOW && audit_window_pop(window, out);
-}
+/* A request in the window, by boot and end. */
+typedef struct WindowFetch {
+    HeapNode node;
+    AuditFetch fetch;
+} WindowFetch;
 
 bool audit_window_pop(AuditWindow *window, AuditFetch *out)
 {
-    if (window->n == 0) {
+    HeapNode *node = heap_pop(window);
+    if (node == NULL) {
         return false;
     }
-    uint32_t place = window->heap[0].fetch;
-    *out = window->fetches[place];
-    window->unused[window->n_unused++] = place;
-    window->heap[0] = window->heap[--window->n];
-    if (window->n > 0) {
-        audit_window_sift_down(window->heap, window->n);
-    }
+    WindowFetch *first = HEAP_ELEMENT(node, WindowFetch, node);
+    *out = first->fetch;
+    free(first);
     return true;
+}
+
+/* Boots are numbered as they come. Of requests that ended at once any goes first, which no check
+ * depends on. */
+Result audit_window_push(AuditWindow *window, const AuditFetch *fetch)
+{
+    WindowFetch *entry = malloc(sizeof *entry);
+    if (entry == NULL) {
+        return RESULT_MEMORY;
+    }
+    entry->fetch = *fetch;
+    heap_node_init(&entry->node);
+    Result rc = heap_push(window, &entry->node, (int64_t)fetch->boot, (uint64_t)fetch->mono_end);
+    if (rc != RESULT_OK) {
+        free(entry);
+    }
+    return rc;
 }
 
 /* ---- Audit robots ---- */
@@ -303,7 +232,7 @@ typedef struct Run {
     Audit *audit;
     const AuditOptions *options;
     AuditWhom whom;
-    AuditWindow *window;
+    AuditWindow window;
     Boots boots;
     Result result;
 } Run;
@@ -527,7 +456,12 @@ static Result audit_take_request(Run *run, const CrawlLogLine *line, LogText tex
         fetch.text = strndup(text.bytes, text.length);
         rc = fetch.text == NULL ? RESULT_MEMORY : RESULT_OK;
     }
-    if (rc == RESULT_OK && audit_window_push(run->window, &fetch, &first)) {
+    if (rc == RESULT_OK) {
+        rc = audit_window_push(&run->window, &fetch);
+    }
+    if (rc != RESULT_OK) {
+        free(fetch.text);
+    } else if (run->window.count > AUDIT_WINDOW && audit_window_pop(&run->window, &first)) {
         judge_pauses(run, &first);
     }
     return rc;
@@ -616,7 +550,7 @@ static Result audit_read_all(Run *run)
     while (rc == RESULT_OK && log_reader_next(run->audit->reader, &line, &length)) {
         rc = audit_take_line(run, line, length);
     }
-    while (audit_window_pop(run->window, &fetch)) {
+    while (audit_window_pop(&run->window, &fetch)) {
         judge_pauses(run, &fetch);
     }
     count_subjects(run->audit);
@@ -639,6 +573,7 @@ static Result audit_open_log(Audit *audit, const AuditOptions *options, Buffer *
 Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *error)
 {
     Run run = {.audit = audit, .options = options, .boots = {.latest = INT64_MIN}};
+    heap_init(&run.window);
     *audit = (Audit){.unreadable_why = ""};
     audit_hosts_init(&audit->hosts);
     if (options->host != NULL) {
@@ -658,9 +593,6 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
         rc = audit_open_log(audit, options, error);
     }
     if (rc == RESULT_OK) {
-        rc = audit_window_new(&run.window);
-    }
-    if (rc == RESULT_OK) {
         run.boots.ids = calloc(BOOTS_MAX, sizeof *run.boots.ids);
         run.boots.n = 1; /* one without a name, until the log names it */
         rc = run.boots.ids == NULL ? RESULT_MEMORY : audit_read_all(&run);
@@ -670,7 +602,7 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
     }
     audit_whom_destroy(&run.whom);
     free(run.boots.ids);
-    audit_window_delete(run.window);
+    heap_destroy(&run.window);
     if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: %s", options->directory, result_name(rc));
     }

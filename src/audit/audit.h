@@ -26,6 +26,7 @@
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "base/memory/file.h"
+#include "base/memory/heap.h"
 #include "logs/log_reader.h"
 #include "store/pages/page_db.h"
 #include "store/tables/host_table.h"
@@ -43,14 +44,9 @@
 
 #define AUDIT_WINDOW ((size_t)1 << 17)
 
-typedef struct AuditWindow AuditWindow;
+typedef Heap AuditWindow;
 
-Result audit_window_new(AuditWindow **window);
-void audit_window_delete(AuditWindow *window);
-
-/* Adds fetch. When the window was full, sets *out to the earliest request in it and returns true.
- */
-bool audit_window_push(AuditWindow *window, const AuditFetch *fetch, AuditFetch *out);
+Result audit_window_push(AuditWindow *window, const AuditFetch *fetch);
 /* Removes the earliest request; false when the window is empty. */
 bool audit_window_pop(AuditWindow *window, AuditFetch *out);
 
@@ -97,7 +93,7 @@ typedef struct AuditSink {
 typedef struct AuditOptions {
     const char *directory; /* of the crawl */
     const char *log;       /* NULL: DIR/crawl.log */
-    const char *host;      /* of whom (audit_whom.h); NULL: all */
+    const char *host;      /* of whom (AuditWhom); NULL: all */
     const IpRanges *ips;   /* NULL: all */
     WallTime from;         /* requests that began in [from, until) */
     WallTime until;

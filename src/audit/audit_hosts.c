@@ -2,8 +2,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <fnmatch.h>
 
 #include "base/core/hash.h"
+#include "base/memory/buffer.h"
+#include "base/option/option.h"
+#include "parse/host/domain.h"
+#include "parse/url/url.h"
 
 /* ---- Audit findings ---- */
 
@@ -137,4 +142,114 @@ void audit_hosts_forget_rules(AuditHosts *hosts)
         host->rules = NULL;
         host->rules_version = -1;
     }
+}
+
+/* ---- audit whom ---- */
+
+/* The URL of a host that is named with or without scheme. */
+static Result audit_whom_url(const char *text, Url *url)
+{
+    Buffer full;
+    buffer_init(&full, URL_MAX_BYTES);
+    bool has_scheme = strstr(text, "://") != NULL;
+    bool is_v6 = !has_scheme && *text != '[' && strchr(text, ':') != strrchr(text, ':');
+    Result rc = buffer_printf(&full, "%s%s%s%s", has_scheme ? "" : "http://", is_v6 ? "[" : "",
+                              text, is_v6 ? "]" : "");
+    if (rc == RESULT_OK) {
+        rc = url_parse(url, NULL, buffer_string(&full), full.length);
+    }
+    buffer_destroy(&full);
+    return rc;
+}
+
+Result audit_whom_parse(AuditWhom *whom, const char *text)
+{
+    Url url;
+    *whom = (AuditWhom){.name = NULL};
+    if (strpbrk(text, "*?") != NULL && strstr(text, "://") == NULL) {
+        whom->is_pattern = true;
+        whom->name = strdup(text);
+        return whom->name == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    url_init(&url);
+    Result rc = audit_whom_url(text, &url);
+    if (rc == RESULT_OK) {
+        const char *host = url.href + url.host_start;
+        size_t n = url.host_end - url.host_start;
+        bool is_v6 = n > 2 && host[0] == '[';
+        n -= n > 1 && host[n - 1] == '.';
+        whom->is_address =
+            ip_address_parse(host + is_v6, n - 2 * (size_t)is_v6, &whom->address) == RESULT_OK;
+        whom->port = url.port == (url.https ? 443 : 80) ? 0 : url.port;
+        whom->name = strndup(host, n);
+        rc = whom->name == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    url_destroy(&url);
+    return rc == RESULT_LIMIT ? RESULT_INVALID : rc;
+}
+
+void audit_whom_destroy(AuditWhom *whom)
+{
+    free(whom->name);
+    whom->name = NULL;
+}
+
+/* Whether the host of an origin is the one that is named, or below it. */
+static bool audit_whom_has(const AuditWhom *whom, const char *origin)
+{
+    Url url;
+    url_init(&url);
+    bool is_it = false;
+    if (url_parse(&url, NULL, origin, strlen(origin)) == RESULT_OK) {
+        const char *host = url.href + url.host_start;
+        size_t n = url.host_end - url.host_start;
+        n -= n > 1 && host[n - 1] == '.';
+        is_it = domain_contains(whom->name, strlen(whom->name), host, n) &&
+                (whom->port == 0 || whom->port == url.port);
+    }
+    url_destroy(&url);
+    return is_it;
+}
+
+bool audit_whom_is_host(const AuditWhom *whom, const char *origin)
+{
+    if (whom->name == NULL || whom->is_address) {
+        return true;
+    }
+    if (!whom->is_pattern) {
+        return audit_whom_has(whom, origin);
+    }
+    char host[LOG_ORIGIN_BYTES] = "";
+    LogText name = log_text_host((LogText){origin, strlen(origin)});
+    memcpy(host, name.bytes, name.length < sizeof host ? name.length : sizeof host - 1);
+    return fnmatch(whom->name, host, FNM_CASEFOLD) == 0 ||
+           fnmatch(whom->name, origin, FNM_CASEFOLD) == 0;
+}
+
+bool audit_whom_is_address(const AuditWhom *whom, const IpAddress *address)
+{
+    if (!whom->is_address) {
+        return true;
+    }
+    MapKey a = ip_address_key(&whom->address);
+    MapKey b = ip_address_key(address);
+    return a.low == b.low && a.high == b.high;
+}
+
+const char *audit_whom_nearest(const AuditWhom *whom, const AuditHosts *hosts)
+{
+    size_t place = 0;
+    size_t least = strlen(whom->name) / 2 + 1;
+    const char *nearest = NULL;
+    const AuditHost *host = NULL;
+    while ((host = map_next(&hosts->hosts, &place)) != NULL) {
+        const char *name = strstr(host->origin, "//");
+        name = name == NULL ? host->origin : name + 2;
+        size_t distance = option_distance(whom->name, name);
+        if (distance < least) {
+            least = distance;
+            nearest = host->origin;
+        }
+    }
+    return nearest;
 }

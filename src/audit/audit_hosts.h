@@ -19,6 +19,7 @@
 #include "logs/crawl_log_line.h"
 #include "parse/host/ip_address.h"
 #include "parse/robots/robots.h"
+#include "audit/audit_hosts.h"
 
 /* Audit fetch: one request as the audit sees it.
  *
@@ -160,5 +161,29 @@ AuditHost *audit_hosts_find(AuditHosts *hosts, LogText origin, bool *is_new);
 AuditAddress *audit_hosts_find_address(AuditHosts *hosts, const IpAddress *ip, bool *is_new);
 /* Forgets the rules of all hosts, to have memory again. */
 void audit_hosts_forget_rules(AuditHosts *hosts);
+
+/* Audit whom: the hosts or the address that an operator asks about, as a webmaster names them.
+ *
+ * What: a host name ("example.org", with what is below it), a URL of it, HOST:PORT, an address, or
+ * a pattern ("*.example.org"). Of a URL scheme and path do not matter; a port that is not the usual
+ * one does. Owns: its text.
+ * Threads: one. */
+
+typedef struct AuditWhom {
+    char *name;        /* of the host, or the pattern; owned; NULL: all */
+    bool is_pattern;   /* of names or origins */
+    bool is_address;   /* address is asked about, whatever names it has */
+    IpAddress address; /* when is_address */
+    uint16_t port;     /* 0: any */
+} AuditWhom;
+
+/* RESULT_INVALID: it names no host. RESULT_MEMORY. */
+Result audit_whom_parse(AuditWhom *whom, const char *text);
+void audit_whom_destroy(AuditWhom *whom);
+/* Whether a host ("http://www.example.org:81") and an address are asked about. */
+bool audit_whom_is_host(const AuditWhom *whom, const char *origin);
+bool audit_whom_is_address(const AuditWhom *whom, const IpAddress *address);
+/* The origin that differs by the fewest letters; NULL: none is near. */
+const char *audit_whom_nearest(const AuditWhom *whom, const AuditHosts *hosts);
 
 #endif

@@ -10,8 +10,7 @@
 #include "base/thread/log.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_files.h"
-#include "store/archive/warc_end.h"
-#include "store/archive/warc_metadata.h"
+#include "store/archive/warc_record.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Discovery ---- */

@@ -4,7 +4,6 @@
 #include "store/archive/capture_index.h"
 #include "store/pages/page_db.h"
 #include "store/archive/warc_files.h"
-#include "store/archive/warc_end.h"
 #include "unit.h"
 #include "command/verify/verify.h"
 #include "warc_samples.h"

@@ -1,4 +1,4 @@
-#include "store/archive/warc_metadata.h"
+#include "store/archive/warc_record.h"
 #include "store/archive/warc_reader.h"
 #include "unit.h"
 #include "warc_samples.h"

@@ -19,7 +19,6 @@
 #include "crawl/exit_status.h"
 #include "frontier/sieve/sieve.h"
 #include "store/archive/warc_files.h"
-#include "store/archive/warc_end.h"
 #include "store/cdxj/cdxj.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_open.h"

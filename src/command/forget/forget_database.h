@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "command/forget/forget_target.h"
-#include "store/archive/warc_end.h"
+#include "store/archive/warc_files.h"
 #include "store/format/page_record.h"
 
 #define FORGET_URL_BYTES  65536u

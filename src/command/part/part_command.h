@@ -6,7 +6,7 @@
  * nothing, so that one is copied, too, wanted or not. Bytes are copied as they are stored, and
  * compressed anew only when the stream has another compression; so all digests stay.
  *
- * When URLs or hosts are chosen, only their captures are read, by the indices (text_places.h).
+ * When URLs or hosts are chosen, only their captures are read, by the indices (text_source.h).
  *
  * Damage: as in command/text/text_source.h: a sentence, the record is passed over, and counted.
  * Owns: nothing that outlives the call. While not everything is wanted it remembers which captures

@@ -11,7 +11,6 @@
 #include "base/thread/mutex.h"
 #include "base/thread/thread.h"
 #include "command/text/text_source.h"
-#include "command/text/text_places.h"
 #include "page/tool/text_language.h"
 
 /* ---- Text order ---- */

@@ -12,7 +12,6 @@
 #include "store/pages/page_db.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_files.h"
-#include "store/archive/warc_end.h"
 #include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
 #include "store/schedule/schedule.h"

@@ -15,7 +15,7 @@
 #include "base/core/result.h"
 #include "base/memory/map.h"
 #include "store/archive/warc.h"
-#include "store/archive/warc_end.h"
+#include "store/archive/warc_files.h"
 #include "store/pages/page_db.h"
 #include "store/archive/warc_reader.h"
 #include "store/schedule/schedule.h"

@@ -29,11 +29,7 @@
 
 #include "store/archive/warc_types.h"
 
-/* Where this file ends: the offset if it is the newest, UINT64_MAX if all of it lies before the
- * end, 0 if nothing does. */
-uint64_t warc_end_of(const WarcEnd *end, uint32_t file);
-
-/* Recovers the directory to the committed end (store/archive/warc_end.h) and prepares to append
+/* Recovers the directory to the committed end (store/archive/warc_files.h) and prepares to append
  * there. committed is NULL when the database has no record of an end: files named .open are then
  * set aside as NAME.uncommitted, because only the database could say that they are worthless. An
  * empty end (file is 0) means that nothing was committed: files named .open are removed. (A new

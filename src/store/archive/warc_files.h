@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <lmdb.h>
 
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
@@ -54,5 +55,24 @@ Result warc_files_failed(const char *step, const char *path);
 
 /* Makes renames, creations and removals in directory durable. */
 Result warc_files_sync_directory(const char *directory);
+
+/* The committed end of the WARC files, in the database.
+ *
+ * What: LMDB table `warc`, key "end": twelve bytes, the number of the newest file and the offset
+ * in it, big-endian; zeroes when there is none. It is written by the transaction that commits the
+ * batch whose records lie before it. warc_open reads it at the start, and so does `ragno verify`.
+ * Owns: nothing.
+ * Threads: the one with the transaction. The first call in a process opens the handle of the table:
+ * make it before other threads have transactions (a rule of LMDB).
+ * Errors: RESULT_NOT_FOUND, RESULT_DAMAGED, RESULT_FULL, RESULT_IO. */
+
+/* Stores it; txn is a write transaction. RESULT_FULL: the map must grow. RESULT_IO, RESULT_DAMAGED.
+ */
+Result warc_end_put(MDB_txn *txn, const WarcEnd *end);
+/* RESULT_NOT_FOUND: nothing was ever committed, *end is empty. RESULT_DAMAGED. */
+Result warc_end_get(MDB_txn *txn, WarcEnd *end);
+/* Where this file ends: the offset if it is the newest, UINT64_MAX if all of it lies before the
+ * end, 0 if nothing does. */
+uint64_t warc_end_of(const WarcEnd *end, uint32_t file);
 
 #endif

@@ -110,9 +110,8 @@ Result warc_load_original(const char *directory, const WarcRecord *revisit, Warc
     return rc;
 }
 
-/* What the index found. */
-static Result warc_load_load(const char *directory, const CdxjCapture *capture, WarcBytes url,
-                             WarcAnswer *answer)
+Result warc_load_capture(const char *directory, const CdxjCapture *capture, const char *url,
+                         size_t length, WarcAnswer *answer)
 {
     WarcReader *reader = NULL;
     WarcRecord record;
@@ -121,7 +120,7 @@ static Result warc_load_load(const char *directory, const CdxjCapture *capture, 
     buffer_reset(&answer->body);
     Result rc = warc_reader_open_in(&reader, directory, capture->filename);
     if (rc == RESULT_OK) {
-        rc = warc_load_read_capture(reader, capture, url, &record);
+        rc = warc_load_read_capture(reader, capture, warc_bytes(url, length), &record);
     }
     if (rc == RESULT_OK && record.is_http) {
         rc = buffer_append(&answer->header, record.block.bytes, record.http.header_length);
@@ -144,21 +143,5 @@ Result warc_load(const char *directory, const char *url, size_t length, WarcAnsw
 {
     CdxjCapture capture;
     Result rc = cdxj_newest(directory, url, length, true, &capture);
-    return rc == RESULT_OK ? warc_load_load(directory, &capture, warc_bytes(url, length), answer)
-                           : rc;
-}
-
-Result warc_load_capture(const char *directory, const CdxjCapture *capture, const char *url,
-                         size_t length, WarcAnswer *answer)
-{
-    return warc_load_load(directory, capture, warc_bytes(url, length), answer);
-}
-
-Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
-                        WarcAnswer *answer)
-{
-    CdxjCapture capture;
-    Result rc = cdxj_newest_status(directory, url, length, status, &capture);
-    return rc == RESULT_OK ? warc_load_load(directory, &capture, warc_bytes(url, length), answer)
-                           : rc;
+    return rc == RESULT_OK ? warc_load_capture(directory, &capture, url, length, answer) : rc;
 }

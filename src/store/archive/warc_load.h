@@ -39,11 +39,6 @@ Result warc_load(const char *directory, const char *url, size_t length, WarcAnsw
 /* The same with the capture that cdxj_find has found. */
 Result warc_load_capture(const char *directory, const CdxjCapture *capture, const char *url,
                          size_t length, WarcAnswer *answer);
-/* The same with the newest capture of this HTTP status: what confirmed it (304) or failed later is
- * passed over. */
-Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
-                        WarcAnswer *answer);
-
 /* Where the record is that a revisit refers to, by the indices in directory. RESULT_NOT_FOUND: it
  * is not here; RESULT_DAMAGED: the revisit does not say which it is. */
 Result warc_load_find_original(const char *directory, const WarcRecord *revisit,

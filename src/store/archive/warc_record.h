@@ -19,7 +19,7 @@
  *              exactly. It names the capture that it confirms and the digest of that one's
  *              payload, when the caller knows them
  *   request    the header as sent
- *   metadata   application/warc-fields of the caller's making (warc_metadata.h)
+ *   metadata   application/warc-fields of the caller's making
  *   resource   anything else that was fetched: a DNS answer
  *   conversion what a browser made of an answer: a document; it names the record of the answer
  *
@@ -46,6 +46,8 @@
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
 #include "store/warc/warc_head.h"
+#include "parse/html/html.h"
+#include "parse/usage/usage.h"
 
 /* The look-up of duplicates: fills original when the payload is known (RESULT_OK); RESULT_NOT_FOUND
  * when it is new; anything else is logged by it and counts as new. Called in the recorder's thread;
@@ -123,7 +125,7 @@ Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGro
 Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource, WarcGroup *group);
 
 /* Adds a metadata record to a group that has been made: what became known of its main record since.
- * fields is application/warc-fields (store/archive/warc_metadata.h); nothing is added when it is
+ * fields is application/warc-fields; nothing is added when it is
  * empty. On failure the group is as before. */
 Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fields,
                             WarcGroup *group);
@@ -135,5 +137,42 @@ Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filen
 /* Appends "name: value" CRLF to an application/warc-fields block; line ends and other controls in
  * value become blanks. */
 Result warc_fields_add(Buffer *fields, const char *name, const char *value, size_t length);
+
+/* The metadata record of a fetch: what the crawler knows and the answer does not say, as
+ * application/warc-fields.
+ *
+ *   via, hopsFromSeed, fetchTimeMs          how the URL was found; how long it took
+ *   tls-protocol, tls-verification, tls-certificate-expiry     of the connection: 1.3, verified ...
+ *   usage-denied, usage-allowed             what the site says of the page's use: train-ai+tdm
+ *   charsetForLinkExtraction                encoding the links were read with
+ *   text-digest, text-simhash               of the text without markup (hexadecimal)
+ *   outlink: URL HOP KIND [rel...]          one for each link, in document order
+ *
+ * What: the names up to outlink are Heritrix's. All functions append to a Buffer.
+ * Threads: pure functions.
+ * Errors: those of the Buffer; a failed call appends nothing. */
+
+typedef struct WarcDiscovery {
+    WarcBytes via;       /* URL of the page it was found on; length 0: a seed */
+    const char *hops;    /* "LLE", or NULL */
+    int64_t duration_ms; /* of the fetch; negative: unknown */
+} WarcDiscovery;
+
+Result warc_metadata_discovery(Buffer *fields, const WarcDiscovery *discovery);
+typedef struct WarcTls {
+    const char *version; /* "1.3" */
+    const char *verdict; /* "verified" */
+    WallTime expiry;     /* of the certificate; 0: not known */
+} WarcTls;
+
+Result warc_metadata_tls(Buffer *fields, const WarcTls *tls);
+/* USAGE_... bits. */
+Result warc_metadata_usage(Buffer *fields, Usage usage);
+/* Encoding and digests of a parsed page. */
+Result warc_metadata_page(Buffer *fields, const Page *page);
+/* One link. */
+Result warc_metadata_outlink(Buffer *fields, const PageLink *link);
+/* A page's links, repetitions of the one before left out. */
+Result warc_metadata_outlinks(Buffer *fields, const Page *page);
 
 #endif

@@ -385,7 +385,6 @@ WarcBytes cdxj_plain_url(WarcBytes url)
 typedef struct Newest {
     CdxjCapture *capture;
     bool revisits;
-    unsigned status; /* 0: any */
     bool any;
 } Newest;
 
@@ -401,9 +400,7 @@ static bool keep_newest(void *context, const CdxjEntry *entry)
     Newest *newest = context;
     CdxjCapture *capture = newest->capture;
     bool revisit = warc_bytes_are(entry->mime, "warc/revisit");
-    bool wanted = newest->status == 0 || entry->status == newest->status;
-    if (!wanted || (revisit && !newest->revisits) ||
-        entry->filename.length >= sizeof capture->filename) {
+    if ((revisit && !newest->revisits) || entry->filename.length >= sizeof capture->filename) {
         return true;
     }
     int order = newest->any ? memcmp(entry->timestamp.bytes, capture->timestamp, 14) : 1;
@@ -418,25 +415,13 @@ static bool keep_newest(void *context, const CdxjEntry *entry)
     return true;
 }
 
-static Result find_newest(const char *directory, const char *url, size_t length, Newest *newest)
-{
-    *newest->capture = (CdxjCapture){.offset = 0};
-    Result rc = cdxj_find(directory, url, length, keep_newest, newest);
-    return rc == RESULT_OK && !newest->any ? RESULT_NOT_FOUND : rc;
-}
-
 Result cdxj_newest(const char *directory, const char *url, size_t length, bool revisits,
                    CdxjCapture *capture)
 {
     Newest newest = {.capture = capture, .revisits = revisits};
-    return find_newest(directory, url, length, &newest);
-}
-
-Result cdxj_newest_status(const char *directory, const char *url, size_t length, unsigned status,
-                          CdxjCapture *capture)
-{
-    Newest newest = {.capture = capture, .revisits = true, .status = status};
-    return find_newest(directory, url, length, &newest);
+    *capture = (CdxjCapture){.offset = 0};
+    Result rc = cdxj_find(directory, url, length, keep_newest, &newest);
+    return rc == RESULT_OK && !newest.any ? RESULT_NOT_FOUND : rc;
 }
 
 /* ---- sorting ---- */

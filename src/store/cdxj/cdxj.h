@@ -85,8 +85,7 @@ Result cdxj_walk_rendered(const char *directory, CdxjFound found, void *context)
 WarcBytes cdxj_plain_url(WarcBytes url);
 
 /* The newest capture of url in directory: file name, offset and length. A revisit counts only when
- * revisits is true; cdxj_newest_status takes those of one HTTP status, revisits too.
- * RESULT_NOT_FOUND: there is none. */
+ * revisits is true. RESULT_NOT_FOUND: there is none. */
 typedef struct CdxjCapture {
     char filename[256];
     char timestamp[16];
@@ -96,7 +95,5 @@ typedef struct CdxjCapture {
 } CdxjCapture;
 Result cdxj_newest(const char *directory, const char *url, size_t length, bool revisits,
                    CdxjCapture *capture);
-Result cdxj_newest_status(const char *directory, const char *url, size_t length, unsigned status,
-                          CdxjCapture *capture);
 
 #endif

@@ -26,8 +26,6 @@ struct RobotsTable {
     MDB_dbi robots;
     MDB_dbi history;
     MDB_dbi texts;
-    bool has_history; /* a crawl that is older than these tables is only read */
-    bool has_texts;
     ZSTD_CCtx *zstd; /* the writer's, as what follows */
     ZSTD_DCtx *unzstd;
     Buffer packed;
@@ -80,13 +78,9 @@ Result robots_table_open(RobotsTable **out, MDB_txn *txn)
     int rc = robots_table_open_table(txn, "robots", &table->robots);
     if (rc == MDB_SUCCESS) {
         rc = robots_table_open_table(txn, "robots_history", &table->history);
-        table->has_history = rc == MDB_SUCCESS;
-        rc = none_is_well(rc);
     }
     if (rc == MDB_SUCCESS) {
         rc = robots_table_open_table(txn, "robots_texts", &table->texts);
-        table->has_texts = rc == MDB_SUCCESS;
-        rc = none_is_well(rc);
     }
     if (rc != MDB_SUCCESS) {
         robots_table_close(table);
@@ -132,7 +126,7 @@ static Result find_text(const RobotsTable *table, MDB_txn *txn, uint64_t *hash, 
     MDB_val key = {.mv_size = sizeof *hash, .mv_data = hash};
     *value = (MDB_val){.mv_size = 0};
     *head = (TextHead){.length = 0};
-    int rc = table->has_texts ? mdb_get(txn, table->texts, &key, value) : MDB_NOTFOUND;
+    int rc = mdb_get(txn, table->texts, &key, value);
     if (rc != MDB_SUCCESS) {
         return lmdb_result(rc, "get robots");
     }
@@ -297,7 +291,7 @@ Result robots_table_get_version(const RobotsTable *table, MDB_txn *txn, uint32_t
     uint64_t id = history_key(host, version);
     MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
     MDB_val value;
-    int rc = table->has_history ? mdb_get(txn, table->history, &key, &value) : MDB_NOTFOUND;
+    int rc = mdb_get(txn, table->history, &key, &value);
     return rc == MDB_SUCCESS ? append_text(table, txn, &value, body)
                              : lmdb_result(rc, "get robots");
 }
@@ -315,7 +309,7 @@ static Result robots_table_value_of(RobotsTable *table, MDB_txn *txn, const char
         memcpy(&value->mv_data, &body, sizeof body);
     }
     bool is_short = length <= SHORT_BYTES && !robots_reference_read(value, &other);
-    if (is_short || !table->has_texts || length > TEXT_MOST) {
+    if (is_short || length > TEXT_MOST) {
         return RESULT_OK;
     }
     memcpy(reference->mark, reference_mark, sizeof reference->mark);
@@ -368,7 +362,7 @@ Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32
     uint64_t hash = 0;
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value;
-    int rc = table->has_history ? mdb_get(txn, table->robots, &key, &value) : MDB_NOTFOUND;
+    int rc = mdb_get(txn, table->robots, &key, &value);
     if (rc != MDB_SUCCESS) {
         return lmdb_result(none_is_well(rc), "get robots");
     }

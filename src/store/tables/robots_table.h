@@ -3,8 +3,7 @@
  * What: hosts of one owner have the same file, thousands of times, and the files are text. So
  * robots and robots_history hold for each host, and each version, the hash of a text, and
  * robots_texts holds the text, compressed by zstd, with the number of those that refer to it. Very
- * short texts, and those whose hash is another text's, stand where the reference would. So do all
- * texts that an earlier version of ragno has written.
+ * short texts, and those whose hash is another text's, stand where the reference would.
  * Owns: the handles, and the writer's scratch with the texts that it compared last; the tables are
  * the environment's.
  * Threads: the ingest thread writes, any thread reads in a read transaction.
