@@ -353,7 +353,7 @@ static void errors_say_where_and_what(void)
         {"URLShorterThan(x)", 16, "expected a number", ""},
         {"URLShorterThan(12x)", 16, "expected a number", ""},
         {"DuplicateSegmentsLessThan(1)", 27, "at least 2", ""},
-        {"SizeLessThan(1T)", 14, "expected a size", ""},
+        {"SizeLessThan(1X)", 14, "expected a size", ""},
         {"StatusIsOneOf(300-200)", 15, "range", ""},
         {"ParameterIs(a)", 14, "a value", ""},
         {"URLEquals(mailto:x)", 11, "http", ""},

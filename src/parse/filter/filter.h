@@ -7,7 +7,7 @@
  *   ground      = NAME "(" arguments ")" | "true" | "false" | "(" or ")"
  *
  * What: keywords may also be all upper case; white space is free; parentheses nest to any depth.
- * NAME is an atom of the table in filter_atoms.c (`ragno check filter --atoms` prints it). A class
+ * NAME is an atom of the table in filter_tests.c (`ragno check filter --atoms` prints it). A class
  * name with dots, as BUbiNG takes, is its last part. Arguments are
  *
  * - "quoted": anything; \" is a quote, \\ a backslash, and any other backslash stands for itself,

@@ -1,6 +1,6 @@
 /* One atom of a filter: its type, and its arguments in the form in which they are compared.
  *
- * What: the types are rows of the table in filter_atoms.c; `matches` is a test of filter_tests.h.
+ * What: the types are rows of the table in filter_tests.c; `matches` is a test of filter_tests.h.
  * Owns: regex and set; the items are in the arena of the filter.
  * Threads: immutable once the filter is compiled. */
 #ifndef PARSE_FILTER_FILTER_ATOM_H
@@ -17,8 +17,8 @@
 
 /* A set of host names from a file: what HostInFile and DomainInFile look into.
  *
- * What: a million names cost about 16 bytes each beside their text.
- * Owns: its names.
+ * What: 128-bit hashes of the names stand for them, 32 to 64 bytes each.
+ * Owns: the hashes.
  * Threads: immutable once built; any thread may ask.
  * Errors: RESULT_INVALID names the line; RESULT_MEMORY. */
 
@@ -26,8 +26,7 @@ typedef struct FilterSet FilterSet;
 
 /* Builds a set from text: one host or http(s) URL (its host counts) a line; blank lines and lines
  * that begin with "#" are skipped; names are brought to the form they have in Url.href. *line is
- * the first line that is none of these (RESULT_INVALID), else 0. RESULT_LIMIT: over 1 GiB;
- * RESULT_MEMORY. */
+ * the first line that is none of these (RESULT_INVALID), else 0. RESULT_MEMORY. */
 Result filter_set_new(FilterSet **set, const char *text, size_t length, size_t *line);
 void filter_set_delete(FilterSet *set);
 

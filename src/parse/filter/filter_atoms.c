@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/option/option.h"
 #include "parse/filter/filter_tests.h"
 
 /* ---- The arguments of atoms ---- */
@@ -209,26 +210,13 @@ static Result filter_args_read_number(FilterCompiler *compiler, FilterItem *item
 
 static Result filter_args_read_size(FilterCompiler *compiler, FilterItem *item, size_t at)
 {
-    static const struct {
-        const char *suffix;
-        uint64_t factor;
-    } units[] = {{"", 1},
-                 {"K", 1000},
-                 {"Ki", UINT64_C(1) << 10},
-                 {"M", 1000000},
-                 {"Mi", UINT64_C(1) << 20},
-                 {"G", 1000000000},
-                 {"Gi", UINT64_C(1) << 30}};
-    uint64_t value = 0;
-    size_t n = scan_number(item->text, &value);
-    for (size_t i = 0; n > 0 && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(item->text + n, units[i].suffix) == 0 && value <= UINT64_MAX / units[i].factor) {
-            item->low = value * units[i].factor;
-            return RESULT_OK;
-        }
+    int64_t bytes = 0;
+    if (option_parse_size(item->text, &bytes) != RESULT_OK || bytes < 0) {
+        return filter_compiler_fail(
+            compiler, at, "expected a size: a number, then K, Ki, M, Mi, G, Gi or nothing");
     }
-    return filter_compiler_fail(compiler, at,
-                                "expected a size: a number, then K, Ki, M, Mi, G, Gi or nothing");
+    item->low = (uint64_t)bytes;
+    return RESULT_OK;
 }
 
 static Result read_range(FilterCompiler *compiler, FilterItem *item, size_t at)
@@ -404,251 +392,13 @@ Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
     return RESULT_OK;
 }
 
-/* ---- The table of atoms ---- */
-
-#define SOURCE   FILTER_HAS_SOURCE
-#define RESPONSE FILTER_HAS_RESPONSE
-#define STATUS   FILTER_HAS_STATUS
-#define HOSTS    "host names"
-#define STRINGS  "strings"
-#define NUMBER   "a number"
-#define REGEX    "a regular expression"
-
-/* In the order of the help; BUbiNG's atoms keep their names and meaning. */
-static const FilterAtomType types[] = {
-    {{"SchemeEquals", "http or https", "the scheme"},
-     FILTER_LOWER,
-     false,
-     0,
-     filter_test_scheme_equals},
-    {{"HostEquals", "a host name", "the host is this"},
-     FILTER_HOST,
-     false,
-     0,
-     filter_test_host_equals},
-    {{"HostEqualsOneOf", HOSTS, "the host is one of these"},
-     FILTER_HOST,
-     true,
-     0,
-     filter_test_host_equals},
-    {{"HostEndsWith", "a suffix", "the host ends with it, also inside a label"},
-     FILTER_HOST_END,
-     false,
-     0,
-     filter_test_host_ends_with},
-    {{"HostEndsWithOneOf", "suffixes", "the host ends with one of them, also inside a label"},
-     FILTER_HOST_END,
-     true,
-     0,
-     filter_test_host_ends_with},
-    {{"HostInDomain", HOSTS, "the host is one of these or below it"},
-     FILTER_HOST,
-     true,
-     0,
-     filter_test_host_in_domain},
-    {{"HostInFile", "a file", "the host is in the file, one a line"},
-     FILTER_FILE,
-     false,
-     0,
-     filter_test_host_in_file},
-    {{"DomainInFile", "a file", "the host or a domain above it is in the file"},
-     FILTER_FILE,
-     false,
-     0,
-     filter_test_domain_in_file},
-    {{"HostIsAddress", "", "the host is an IP address"},
-     FILTER_NO_ARGUMENTS,
-     false,
-     0,
-     filter_test_host_is_address},
-    {{"RegisteredDomainIs", HOSTS, "the registered domain (public suffix list) is one of these"},
-     FILTER_HOST,
-     true,
-     0,
-     filter_test_registered_domain_is},
-    {{"SameHost", "", "the linking page has the same host"},
-     FILTER_NO_ARGUMENTS,
-     false,
-     SOURCE,
-     filter_test_same_host},
-    {{"SameRegisteredDomain", "", "the linking page has the same registered domain"},
-     FILTER_NO_ARGUMENTS,
-     false,
-     SOURCE,
-     filter_test_same_registered_domain},
-    {{"PortIsOneOf", "numbers or ranges", "the port, also the scheme's own"},
-     FILTER_NUMBER_RANGE,
-     true,
-     0,
-     filter_test_port_is},
-    {{"URLEquals", "a URL", "the URL is this, once both are normalised"},
-     FILTER_URL,
-     false,
-     0,
-     filter_test_url_equals},
-    {{"URLContainsOneOf", STRINGS, "one of them is in the URL"},
-     FILTER_TEXT,
-     true,
-     0,
-     filter_test_url_contains},
-    {{"URLMatchesRegex", REGEX, "all of the URL matches"},
-     FILTER_REGEX,
-     false,
-     0,
-     filter_test_url_matches},
-    {{"URLContainsRegex", REGEX, "it matches somewhere in the URL"},
-     FILTER_REGEX_SEARCH,
-     false,
-     0,
-     filter_test_url_matches},
-    {{"URLShorterThan", NUMBER, "the URL has fewer bytes"},
-     FILTER_NUMBER,
-     false,
-     0,
-     filter_test_url_shorter},
-    {{"PathStartsWithOneOf", STRINGS, "the path begins with one of them"},
-     FILTER_TEXT,
-     true,
-     0,
-     filter_test_path_starts},
-    {{"PathEndsWithOneOf", STRINGS, "the path ends with one of them; case is ignored"},
-     FILTER_LOWER,
-     true,
-     0,
-     filter_test_path_ends},
-    {{"PathDepthLessThan", NUMBER, "the path has fewer segments"},
-     FILTER_NUMBER,
-     false,
-     0,
-     filter_test_path_depth_below},
-    {{"DuplicateSegmentsLessThan", NUMBER,
-      "no sequence of segments is there so many times in a row"},
-     FILTER_TIMES,
-     false,
-     0,
-     filter_test_duplicate_segments_below},
-    {{"ExtensionIsOneOf", "extensions", "what follows the last dot of the last segment"},
-     FILTER_EXTENSION,
-     true,
-     0,
-     filter_test_extension_is},
-    {{"HasQuery", "", "the query is not empty"},
-     FILTER_NO_ARGUMENTS,
-     false,
-     0,
-     filter_test_has_query},
-    {{"QueryContainsOneOf", STRINGS, "one of them is in the query"},
-     FILTER_TEXT,
-     true,
-     0,
-     filter_test_query_contains},
-    {{"HasParameter", "names", "the query has a parameter of one of these names"},
-     FILTER_TEXT,
-     true,
-     0,
-     filter_test_has_parameter},
-    {{"ParameterIs", "a name and values", "the parameter has one of the values"},
-     FILTER_NAME_VALUES,
-     true,
-     0,
-     filter_test_parameter_is},
-    {{"ParametersLessThan", NUMBER, "the query has fewer parameters"},
-     FILTER_NUMBER,
-     false,
-     0,
-     filter_test_parameters_below},
-    {{"DepthAtMost", NUMBER, "so many links from a seed, or fewer"},
-     FILTER_NUMBER,
-     false,
-     FILTER_HAS_DEPTH,
-     filter_test_depth_at_most},
-    {{"IsHttpResponse", "", "there is a response"},
-     FILTER_NO_ARGUMENTS,
-     false,
-     STATUS,
-     filter_test_is_http_response},
-    {{"StatusIsOneOf", "numbers or ranges", "the status"},
-     FILTER_NUMBER_RANGE,
-     true,
-     STATUS,
-     filter_test_status_is},
-    {{"StatusCategory", "a digit", "the first digit of the status"},
-     FILTER_NUMBER,
-     false,
-     STATUS,
-     filter_test_status_category},
-    {{"ContentTypeStartsWith", "a prefix", "the Content-Type begins so; case is ignored"},
-     FILTER_LOWER,
-     false,
-     FILTER_HAS_TYPE,
-     filter_test_content_type_starts},
-    {{"MIMEIsOneOf", "types", "the type without parameters; \"image/*\" is all of a family"},
-     FILTER_LOWER,
-     true,
-     FILTER_HAS_TYPE,
-     filter_test_mime_is},
-    {{"SizeLessThan", "a size", "the body has fewer bytes"},
-     FILTER_SIZE,
-     false,
-     RESPONSE,
-     filter_test_size_below},
-    {{"IsProbablyBinary", "", "three zero bytes among the first thousand"},
-     FILTER_NO_ARGUMENTS,
-     false,
-     RESPONSE,
-     filter_test_is_probably_binary},
-    {{"ResponseMatches", REGEX, "all of the body matches"},
-     FILTER_REGEX,
-     false,
-     RESPONSE,
-     filter_test_response_matches},
-    {{"ResponseContainsRegex", REGEX, "it matches somewhere in the body"},
-     FILTER_REGEX_SEARCH,
-     false,
-     RESPONSE,
-     filter_test_response_matches},
-    {{"AnchorContainsRegex", REGEX, "score.rules: it matches somewhere in the text of the link"},
-     FILTER_REGEX_SEARCH,
-     false,
-     FILTER_HAS_TEXT,
-     filter_test_anchor_matches},
-    {{"TextContainsRegex", REGEX,
-      "score.rules: the same of the text around the link, or of the visible text of the page"},
-     FILTER_REGEX_SEARCH,
-     false,
-     FILTER_HAS_TEXT,
-     filter_test_text_matches},
-    {{"TitleContainsRegex", REGEX,
-      "score.rules: the same of the title of the page, for a link of the page that it is on"},
-     FILTER_REGEX_SEARCH,
-     false,
-     FILTER_HAS_TEXT,
-     filter_test_title_matches},
-    {{"UsageDenied", "usages",
-      "the site denies one of them: train-ai, ai-input, search, tdm, image-ai"},
-     FILTER_LOWER,
-     true,
-     RESPONSE,
-     filter_test_usage_denied},
-    {{"DigestEquals", "hexadecimal digits", "the digest of the payload"},
-     FILTER_HEX,
-     false,
-     RESPONSE,
-     filter_test_digest_equals},
-};
-
-const FilterAtomType *filter_atom_type(size_t i)
-{
-    return i < sizeof types / sizeof *types ? &types[i] : NULL;
-}
-
 const FilterAtomHelp *filter_atom_help(size_t i)
 {
     const FilterAtomType *type = filter_atom_type(i);
     return type == NULL ? NULL : &type->help;
 }
 
-/* Atoms by name, and the name most like a wrong one. */
+/* ---- Atoms by name, and the name most like a wrong one ---- */
 
 #define NAME_MAX_BYTES 40
 
@@ -663,36 +413,18 @@ const FilterAtomType *filter_atom_find(const char *name, size_t length)
     return NULL;
 }
 
-/* Edits (insert, delete, replace) between two names, case ignored. */
-static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
-{
-    size_t row[NAME_MAX_BYTES + 1];
-    for (size_t k = 0; k <= n_b; k++) {
-        row[k] = k;
-    }
-    for (size_t i = 0; i < n_a; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t k = 0; k < n_b; k++) {
-            size_t replaced = diagonal + (strncasecmp(a + i, b + k, 1) != 0);
-            diagonal = row[k + 1];
-            size_t least = row[k] < row[k + 1] ? row[k] + 1 : row[k + 1] + 1;
-            row[k + 1] = replaced < least ? replaced : least;
-        }
-    }
-    return row[n_b];
-}
-
 const char *filter_atom_nearest(const char *name, size_t length)
 {
+    char word[NAME_MAX_BYTES + 1];
+    size_t best = length / 3 + 2;
+    const char *nearest = NULL;
     if (length > NAME_MAX_BYTES) {
         return NULL;
     }
-    size_t best = length / 3 + 2;
-    const char *nearest = NULL;
+    (void)snprintf(word, sizeof word, "%.*s", (int)length, name);
     for (size_t i = 0; filter_atom_type(i) != NULL; i++) {
         const char *candidate = filter_atom_type(i)->help.name;
-        size_t d = distance(name, length, candidate, strlen(candidate));
+        size_t d = option_distance(word, candidate);
         if (d < best) {
             best = d;
             nearest = candidate;

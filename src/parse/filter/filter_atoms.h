@@ -1,6 +1,6 @@
-/* The table of atoms: names, help, arguments, tests.
+/* Filter atoms: their arguments, and which atom is meant by a name.
  *
- * What: a new atom is a row in filter_atoms.c and a test (filter_tests.h).
+ * What: the table of atoms is in filter_tests.c.
  * Threads: constant. */
 #ifndef PARSE_FILTER_FILTER_ATOMS_H
 #define PARSE_FILTER_FILTER_ATOMS_H
@@ -38,8 +38,6 @@ Result filter_compiler_fail(FilterCompiler *compiler, size_t at, const char *for
 /* Reads "( arguments )" from compiler->at on into atom, whose type is set. */
 Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom);
 
-/* The i-th type, or NULL behind the last. */
-const FilterAtomType *filter_atom_type(size_t i);
 /* The type called name, or NULL. */
 const FilterAtomType *filter_atom_find(const char *name, size_t length);
 /* The name that is most similar to the given one; NULL when none is similar. */

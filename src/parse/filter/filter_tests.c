@@ -202,6 +202,12 @@ bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t lengt
     return rc >= 0;
 }
 
+/* Not every test needs every parameter. */
+#define FILTER_TEST(name)                                                                          \
+    static bool filter_test_##name(const FilterAtom *atom __attribute__((unused)),                 \
+                                   const FilterInput *input __attribute__((unused)),               \
+                                   FilterScratch *scratch __attribute__((unused)))
+
 /* What atoms test of a URL and of the page that links to it. */
 
 FILTER_TEST(host_equals)
@@ -529,4 +535,117 @@ FILTER_TEST(usage_denied)
         }
     }
     return false;
+}
+
+/* ---- The table of atoms ---- */
+
+#define NOTHING  0
+#define SOURCE   FILTER_HAS_SOURCE
+#define RESPONSE FILTER_HAS_RESPONSE
+#define STATUS   FILTER_HAS_STATUS
+#define HOSTS    "host names"
+#define STRINGS  "strings"
+#define NUMBER   "a number"
+#define REGEX    "a regular expression"
+#define ONE      false
+#define LIST     true
+#define ATOM(name, words, help, arguments, is_list, needs, test)                                   \
+    {                                                                                              \
+        {name, words, help}, arguments, is_list, needs, filter_test_##test                         \
+    }
+
+/* In the order of the help; BUbiNG's atoms keep their names and meaning. */
+static const FilterAtomType types[] = {
+    ATOM("SchemeEquals", "http or https", "the scheme", FILTER_LOWER, ONE, NOTHING, scheme_equals),
+    ATOM("HostEquals", "a host name", "the host is this", FILTER_HOST, ONE, NOTHING, host_equals),
+    ATOM("HostEqualsOneOf", HOSTS, "the host is one of these", FILTER_HOST, LIST, NOTHING,
+         host_equals),
+    ATOM("HostEndsWith", "a suffix", "the host ends with it, also inside a label", FILTER_HOST_END,
+         ONE, NOTHING, host_ends_with),
+    ATOM("HostEndsWithOneOf", "suffixes", "the host ends with one of them, also inside a label",
+         FILTER_HOST_END, LIST, NOTHING, host_ends_with),
+    ATOM("HostInDomain", HOSTS, "the host is one of these or below it", FILTER_HOST, LIST, NOTHING,
+         host_in_domain),
+    ATOM("HostInFile", "a file", "the host is in the file, one a line", FILTER_FILE, ONE, NOTHING,
+         host_in_file),
+    ATOM("DomainInFile", "a file", "the host or a domain above it is in the file", FILTER_FILE, ONE,
+         NOTHING, domain_in_file),
+    ATOM("HostIsAddress", "", "the host is an IP address", FILTER_NO_ARGUMENTS, ONE, NOTHING,
+         host_is_address),
+    ATOM("RegisteredDomainIs", HOSTS, "the registered domain (public suffix list) is one of these",
+         FILTER_HOST, LIST, NOTHING, registered_domain_is),
+    ATOM("SameHost", "", "the linking page has the same host", FILTER_NO_ARGUMENTS, ONE, SOURCE,
+         same_host),
+    ATOM("SameRegisteredDomain", "", "the linking page has the same registered domain",
+         FILTER_NO_ARGUMENTS, ONE, SOURCE, same_registered_domain),
+    ATOM("PortIsOneOf", "numbers or ranges", "the port, also the scheme's own", FILTER_NUMBER_RANGE,
+         LIST, NOTHING, port_is),
+    ATOM("URLEquals", "a URL", "the URL is this, once both are normalised", FILTER_URL, ONE,
+         NOTHING, url_equals),
+    ATOM("URLContainsOneOf", STRINGS, "one of them is in the URL", FILTER_TEXT, LIST, NOTHING,
+         url_contains),
+    ATOM("URLMatchesRegex", REGEX, "all of the URL matches", FILTER_REGEX, ONE, NOTHING,
+         url_matches),
+    ATOM("URLContainsRegex", REGEX, "it matches somewhere in the URL", FILTER_REGEX_SEARCH, ONE,
+         NOTHING, url_matches),
+    ATOM("URLShorterThan", NUMBER, "the URL has fewer bytes", FILTER_NUMBER, ONE, NOTHING,
+         url_shorter),
+    ATOM("PathStartsWithOneOf", STRINGS, "the path begins with one of them", FILTER_TEXT, LIST,
+         NOTHING, path_starts),
+    ATOM("PathEndsWithOneOf", STRINGS, "the path ends with one of them; case is ignored",
+         FILTER_LOWER, LIST, NOTHING, path_ends),
+    ATOM("PathDepthLessThan", NUMBER, "the path has fewer segments", FILTER_NUMBER, ONE, NOTHING,
+         path_depth_below),
+    ATOM("DuplicateSegmentsLessThan", NUMBER,
+         "no sequence of segments is there so many times in a row", FILTER_TIMES, ONE, NOTHING,
+         duplicate_segments_below),
+    ATOM("ExtensionIsOneOf", "extensions", "what follows the last dot of the last segment",
+         FILTER_EXTENSION, LIST, NOTHING, extension_is),
+    ATOM("HasQuery", "", "the query is not empty", FILTER_NO_ARGUMENTS, ONE, NOTHING, has_query),
+    ATOM("QueryContainsOneOf", STRINGS, "one of them is in the query", FILTER_TEXT, LIST, NOTHING,
+         query_contains),
+    ATOM("HasParameter", "names", "the query has a parameter of one of these names", FILTER_TEXT,
+         LIST, NOTHING, has_parameter),
+    ATOM("ParameterIs", "a name and values", "the parameter has one of the values",
+         FILTER_NAME_VALUES, LIST, NOTHING, parameter_is),
+    ATOM("ParametersLessThan", NUMBER, "the query has fewer parameters", FILTER_NUMBER, ONE,
+         NOTHING, parameters_below),
+    ATOM("DepthAtMost", NUMBER, "so many links from a seed, or fewer", FILTER_NUMBER, ONE,
+         FILTER_HAS_DEPTH, depth_at_most),
+    ATOM("IsHttpResponse", "", "there is a response", FILTER_NO_ARGUMENTS, ONE, STATUS,
+         is_http_response),
+    ATOM("StatusIsOneOf", "numbers or ranges", "the status", FILTER_NUMBER_RANGE, LIST, STATUS,
+         status_is),
+    ATOM("StatusCategory", "a digit", "the first digit of the status", FILTER_NUMBER, ONE, STATUS,
+         status_category),
+    ATOM("ContentTypeStartsWith", "a prefix", "the Content-Type begins so; case is ignored",
+         FILTER_LOWER, ONE, FILTER_HAS_TYPE, content_type_starts),
+    ATOM("MIMEIsOneOf", "types", "the type without parameters; \"image/*\" is all of a family",
+         FILTER_LOWER, LIST, FILTER_HAS_TYPE, mime_is),
+    ATOM("SizeLessThan", "a size", "the body has fewer bytes", FILTER_SIZE, ONE, RESPONSE,
+         size_below),
+    ATOM("IsProbablyBinary", "", "three zero bytes among the first thousand", FILTER_NO_ARGUMENTS,
+         ONE, RESPONSE, is_probably_binary),
+    ATOM("ResponseMatches", REGEX, "all of the body matches", FILTER_REGEX, ONE, RESPONSE,
+         response_matches),
+    ATOM("ResponseContainsRegex", REGEX, "it matches somewhere in the body", FILTER_REGEX_SEARCH,
+         ONE, RESPONSE, response_matches),
+    ATOM("AnchorContainsRegex", REGEX, "score.rules: it matches somewhere in the text of the link",
+         FILTER_REGEX_SEARCH, ONE, FILTER_HAS_TEXT, anchor_matches),
+    ATOM("TextContainsRegex", REGEX,
+         "score.rules: the same of the text around the link, or of the visible text of the page",
+         FILTER_REGEX_SEARCH, ONE, FILTER_HAS_TEXT, text_matches),
+    ATOM("TitleContainsRegex", REGEX,
+         "score.rules: the same of the title of the page, for a link of the page that it is on",
+         FILTER_REGEX_SEARCH, ONE, FILTER_HAS_TEXT, title_matches),
+    ATOM("UsageDenied", "usages",
+         "the site denies one of them: train-ai, ai-input, search, tdm, image-ai", FILTER_LOWER,
+         LIST, RESPONSE, usage_denied),
+    ATOM("DigestEquals", "hexadecimal digits", "the digest of the payload", FILTER_HEX, ONE,
+         RESPONSE, digest_equals),
+};
+
+const FilterAtomType *filter_atom_type(size_t i)
+{
+    return i < sizeof types / sizeof *types ? &types[i] : NULL;
 }
