@@ -2,6 +2,7 @@
 
 #include "base/memory/buffer.h"
 #include "parse/html/html.h"
+#include "parse/text/html_tags.h"
 #include "unit.h"
 
 /* Each case is parsed by the skimmer; where `libxml2` is true the reference front end must agree.
@@ -469,7 +470,39 @@ static void the_language_is_what_html_says(void)
     html_parser_delete(parser);
 }
 
-UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
+/* Each name of the list, in lower case and in capitals, has the key and the slot that it claims. */
+static void every_name_is_found_by_its_key(void)
+{
+    static const struct {
+        const char *name;
+        unsigned id;
+        bool is_tag;
+    } names[] = {
+#define TAG(word, name, slot, attributes, flags) {name, HTML_##word, true},
+        HTML_TAG_LIST(TAG)
+#define ATTRIBUTE(word, name, slot) {name, HTML_ATTR_##word, false},
+            HTML_ATTRIBUTE_LIST(ATTRIBUTE)};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[32] = "";
+        size_t length = strlen(names[i].name);
+        CU_ASSERT_FATAL(length <= 16);
+        for (size_t k = 0; k < length; k++) {
+            char c = names[i].name[k];
+            text[k] = (char)(c >= 'a' && c <= 'z' ? c - 32 : c);
+        }
+        uint64_t key = html_name_key(names[i].name, length, length);
+        CU_ASSERT_EQUAL(html_name_key(text, length, sizeof text), key);
+        CU_ASSERT_EQUAL(names[i].is_tag ? (unsigned)html_tag_of_key(key)
+                                        : (unsigned)html_attribute_of_key(key),
+                        names[i].id);
+    }
+    uint64_t none = html_name_key("blocknote", 9, 9);
+    CU_ASSERT_EQUAL(html_tag_of_key(none), HTML_UNKNOWN);
+    CU_ASSERT_EQUAL(html_attribute_of_key(none), HTML_ATTRS);
+}
+
+UNIT_MAIN("html", {"every name is found by its key", every_name_is_found_by_its_key},
+          {"every kind of link is found", every_kind_of_link_is_found},
           {"the first base with href rules the whole page",
            the_first_base_with_href_rules_the_whole_page},
           {"attributes are cut as the standard says", attributes_are_cut_as_the_standard_says},

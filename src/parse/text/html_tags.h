@@ -12,199 +12,213 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef enum HtmlTagId {
-    HTML_UNKNOWN, /* no element of HTML */
-    HTML_A,
-    HTML_ABBR,
-    HTML_ACRONYM,
-    HTML_ADDRESS,
-    HTML_APPLET,
-    HTML_AREA,
-    HTML_ARTICLE,
-    HTML_ASIDE,
-    HTML_AUDIO,
-    HTML_B,
-    HTML_BASE,
-    HTML_BASEFONT,
-    HTML_BDI,
-    HTML_BDO,
-    HTML_BGSOUND,
-    HTML_BIG,
-    HTML_BLINK,
-    HTML_BLOCKQUOTE,
-    HTML_BODY,
-    HTML_BR,
-    HTML_BUTTON,
-    HTML_CANVAS,
-    HTML_CAPTION,
-    HTML_CENTER,
-    HTML_CITE,
-    HTML_CODE,
-    HTML_COL,
-    HTML_COLGROUP,
-    HTML_DATA,
-    HTML_DATALIST,
-    HTML_DD,
-    HTML_DEL,
-    HTML_DETAILS,
-    HTML_DFN,
-    HTML_DIALOG,
-    HTML_DIR,
-    HTML_DIV,
-    HTML_DL,
-    HTML_DT,
-    HTML_EM,
-    HTML_EMBED,
-    HTML_FIELDSET,
-    HTML_FIGCAPTION,
-    HTML_FIGURE,
-    HTML_FONT,
-    HTML_FOOTER,
-    HTML_FORM,
-    HTML_FRAME,
-    HTML_FRAMESET,
-    HTML_H1,
-    HTML_H2,
-    HTML_H3,
-    HTML_H4,
-    HTML_H5,
-    HTML_H6,
-    HTML_HEAD,
-    HTML_HEADER,
-    HTML_HGROUP,
-    HTML_HR,
-    HTML_HTML,
-    HTML_I,
-    HTML_IFRAME,
-    HTML_IMAGE,
-    HTML_IMG,
-    HTML_INPUT,
-    HTML_INS,
-    HTML_ISINDEX,
-    HTML_KBD,
-    HTML_KEYGEN,
-    HTML_LABEL,
-    HTML_LEGEND,
-    HTML_LI,
-    HTML_LINK,
-    HTML_LISTING,
-    HTML_MAIN,
-    HTML_MAP,
-    HTML_MARK,
-    HTML_MARQUEE,
-    HTML_MATH,
-    HTML_MENU,
-    HTML_MENUITEM,
-    HTML_META,
-    HTML_METER,
-    HTML_MULTICOL,
-    HTML_NAV,
-    HTML_NEXTID,
-    HTML_NOBR,
-    HTML_NOEMBED,
-    HTML_NOFRAMES,
-    HTML_NOSCRIPT,
-    HTML_OBJECT,
-    HTML_OL,
-    HTML_OPTGROUP,
-    HTML_OPTION,
-    HTML_OUTPUT,
-    HTML_P,
-    HTML_PARAM,
-    HTML_PICTURE,
-    HTML_PLAINTEXT,
-    HTML_PRE,
-    HTML_PROGRESS,
-    HTML_Q,
-    HTML_RB,
-    HTML_RBC,
-    HTML_RP,
-    HTML_RT,
-    HTML_RTC,
-    HTML_RUBY,
-    HTML_S,
-    HTML_SAMP,
-    HTML_SCRIPT,
-    HTML_SEARCH,
-    HTML_SECTION,
-    HTML_SELECT,
-    HTML_SLOT,
-    HTML_SMALL,
-    HTML_SOURCE,
-    HTML_SPACER,
-    HTML_SPAN,
-    HTML_STRIKE,
-    HTML_STRONG,
-    HTML_STYLE,
-    HTML_SUB,
-    HTML_SUMMARY,
-    HTML_SUP,
-    HTML_SVG,
-    HTML_TABLE,
-    HTML_TBODY,
-    HTML_TD,
-    HTML_TEMPLATE,
-    HTML_TEXTAREA,
-    HTML_TFOOT,
-    HTML_TH,
-    HTML_THEAD,
-    HTML_TIME,
-    HTML_TITLE,
-    HTML_TR,
-    HTML_TRACK,
-    HTML_TT,
-    HTML_U,
-    HTML_UL,
-    HTML_VAR,
-    HTML_VIDEO,
-    HTML_WBR,
-    HTML_XMP,
-    HTML_MI,
-    HTML_MO,
-    HTML_MN,
-    HTML_MS,
-    HTML_MTEXT,
-    HTML_ANNOTATION_XML,
-    HTML_MGLYPH,
-    HTML_MALIGNMARK,
-    HTML_FOREIGNOBJECT,
-    HTML_DESC,
-    HTML_USE,
-    HTML_TAGS /* how many */
-} HtmlTagId;
+/* The names: the word of the constant, the name, its slot of the perfect hash below; of an element
+ * also which attributes matter on it, and its flags, as html_tags.c reads them.
+ * A new name's slot is what the hash makes of its key; test_html says when another name has it. */
+/* clang-format off */
+#define HTML_TAG_LIST(TAG) \
+    TAG(A, "a", 1924, HREF | REL | XLINK_HREF, 0) \
+    TAG(ABBR, "abbr", 966, 0, 0) \
+    TAG(ACRONYM, "acronym", 906, 0, 0) \
+    TAG(ADDRESS, "address", 204, 0, SPECIAL) \
+    TAG(APPLET, "applet", 344, 0, NO_FRAMESET | SPECIAL | SCOPE) \
+    TAG(AREA, "area", 1073, HREF | REL, VOID | NO_FRAMESET | SPECIAL) \
+    TAG(ARTICLE, "article", 2047, 0, SPECIAL) \
+    TAG(ASIDE, "aside", 20, 0, SPECIAL) \
+    TAG(AUDIO, "audio", 1756, SRC, 0) \
+    TAG(B, "b", 804, 0, BREAKOUT) \
+    TAG(BASE, "base", 152, HREF, VOID | HEAD | SPECIAL) \
+    TAG(BASEFONT, "basefont", 1355, 0, VOID | HEAD | SPECIAL) \
+    TAG(BDI, "bdi", 1761, 0, 0) \
+    TAG(BDO, "bdo", 476, 0, 0) \
+    TAG(BGSOUND, "bgsound", 863, 0, VOID | HEAD | SPECIAL) \
+    TAG(BIG, "big", 1825, 0, BREAKOUT) \
+    TAG(BLINK, "blink", 867, 0, 0) \
+    TAG(BLOCKQUOTE, "blockquote", 736, 0, BREAKOUT | SPECIAL) \
+    TAG(BODY, "body", 1899, BACKGROUND, BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(BR, "br", 692, 0, VOID | BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(BUTTON, "button", 368, FORMACTION, NO_FRAMESET | SPECIAL) \
+    TAG(CANVAS, "canvas", 3, 0, 0) \
+    TAG(CAPTION, "caption", 71, 0, SPECIAL | SCOPE) \
+    TAG(CENTER, "center", 1914, 0, BREAKOUT | SPECIAL) \
+    TAG(CITE, "cite", 283, 0, 0) \
+    TAG(CODE, "code", 1224, 0, BREAKOUT) \
+    TAG(COL, "col", 1245, 0, VOID | SPECIAL) \
+    TAG(COLGROUP, "colgroup", 1106, 0, SPECIAL) \
+    TAG(DATA, "data", 1883, 0, 0) \
+    TAG(DATALIST, "datalist", 1523, 0, 0) \
+    TAG(DD, "dd", 1519, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(DEL, "del", 853, 0, 0) \
+    TAG(DETAILS, "details", 574, 0, SPECIAL) \
+    TAG(DFN, "dfn", 352, 0, 0) \
+    TAG(DIALOG, "dialog", 615, 0, 0) \
+    TAG(DIR, "dir", 1325, 0, SPECIAL) \
+    TAG(DIV, "div", 469, 0, BREAKOUT | SPECIAL) \
+    TAG(DL, "dl", 937, 0, BREAKOUT | SPECIAL) \
+    TAG(DT, "dt", 354, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(EM, "em", 1792, 0, BREAKOUT) \
+    TAG(EMBED, "embed", 1610, SRC, VOID | BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(FIELDSET, "fieldset", 33, 0, SPECIAL) \
+    TAG(FIGCAPTION, "figcaption", 714, 0, SPECIAL) \
+    TAG(FIGURE, "figure", 1512, 0, SPECIAL) \
+    TAG(FONT, "font", 1020, COLOR | FACE | SIZE, 0) \
+    TAG(FOOTER, "footer", 1707, 0, SPECIAL) \
+    TAG(FORM, "form", 832, ACTION, SPECIAL) \
+    TAG(FRAME, "frame", 612, SRC, VOID | SPECIAL) \
+    TAG(FRAMESET, "frameset", 1174, 0, SPECIAL) \
+    TAG(H1, "h1", 753, 0, BREAKOUT | SPECIAL) \
+    TAG(H2, "h2", 680, 0, BREAKOUT | SPECIAL) \
+    TAG(H3, "h3", 607, 0, BREAKOUT | SPECIAL) \
+    TAG(H4, "h4", 534, 0, BREAKOUT | SPECIAL) \
+    TAG(H5, "h5", 462, 0, BREAKOUT | SPECIAL) \
+    TAG(H6, "h6", 389, 0, BREAKOUT | SPECIAL) \
+    TAG(HEAD, "head", 599, 0, BREAKOUT | HEAD | SPECIAL) \
+    TAG(HEADER, "header", 1499, 0, SPECIAL) \
+    TAG(HGROUP, "hgroup", 782, 0, SPECIAL) \
+    TAG(HR, "hr", 115, 0, VOID | BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(HTML, "html", 856, LANG | XML_LANG, HEAD | SPECIAL | SCOPE) \
+    TAG(I, "i", 1154, 0, BREAKOUT) \
+    TAG(IFRAME, "iframe", 351, SRC, NO_FRAMESET | SPECIAL) \
+    TAG(IMAGE, "image", 821, SRC | SRCSET | HREF | XLINK_HREF, VOID | NO_FRAMESET) \
+    TAG(IMG, "img", 1884, SRC | SRCSET, VOID | BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(INPUT, "input", 913, TYPE | SRC | FORMACTION, VOID | NO_FRAMESET | SPECIAL) \
+    TAG(INS, "ins", 1290, 0, 0) \
+    TAG(ISINDEX, "isindex", 1631, 0, 0) \
+    TAG(KBD, "kbd", 1086, 0, 0) \
+    TAG(KEYGEN, "keygen", 2035, 0, VOID | NO_FRAMESET | SPECIAL) \
+    TAG(LABEL, "label", 295, 0, 0) \
+    TAG(LEGEND, "legend", 1159, 0, 0) \
+    TAG(LI, "li", 385, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(LINK, "link", 568, HREF | REL | TYPE | IMAGESRCSET, VOID | HEAD | SPECIAL) \
+    TAG(LISTING, "listing", 330, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(MAIN, "main", 522, 0, SPECIAL) \
+    TAG(MAP, "map", 446, 0, 0) \
+    TAG(MARK, "mark", 1222, 0, 0) \
+    TAG(MARQUEE, "marquee", 1715, 0, NO_FRAMESET | SPECIAL | SCOPE) \
+    TAG(MATH, "math", 1372, 0, 0) \
+    TAG(MENU, "menu", 540, 0, BREAKOUT | SPECIAL) \
+    TAG(MENUITEM, "menuitem", 613, 0, 0) \
+    TAG(META, "meta", 1749, CONTENT | HTTP_EQUIV | NAME | CHARSET, \
+        VOID | BREAKOUT | HEAD | SPECIAL) \
+    TAG(METER, "meter", 1829, 0, 0) \
+    TAG(MULTICOL, "multicol", 1359, 0, 0) \
+    TAG(NAV, "nav", 89, 0, SPECIAL) \
+    TAG(NEXTID, "nextid", 372, 0, 0) \
+    TAG(NOBR, "nobr", 1840, 0, BREAKOUT) \
+    TAG(NOEMBED, "noembed", 900, 0, SPECIAL) \
+    TAG(NOFRAMES, "noframes", 1843, 0, HEAD | SPECIAL) \
+    TAG(NOSCRIPT, "noscript", 1952, 0, HEAD | SPECIAL) \
+    TAG(OBJECT, "object", 1067, DATA, NO_FRAMESET | SPECIAL | SCOPE) \
+    TAG(OL, "ol", 902, 0, BREAKOUT | SPECIAL) \
+    TAG(OPTGROUP, "optgroup", 213, 0, 0) \
+    TAG(OPTION, "option", 1261, 0, 0) \
+    TAG(OUTPUT, "output", 800, 0, 0) \
+    TAG(P, "p", 1504, 0, BREAKOUT | SPECIAL) \
+    TAG(PARAM, "param", 1120, 0, VOID | SPECIAL) \
+    TAG(PICTURE, "picture", 904, 0, 0) \
+    TAG(PLAINTEXT, "plaintext", 1063, 0, SPECIAL) \
+    TAG(PRE, "pre", 250, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
+    TAG(PROGRESS, "progress", 632, 0, 0) \
+    TAG(Q, "q", 383, 0, 0) \
+    TAG(RB, "rb", 317, 0, 0) \
+    TAG(RBC, "rbc", 1651, 0, 0) \
+    TAG(RP, "rp", 1345, 0, 0) \
+    TAG(RT, "rt", 1054, 0, 0) \
+    TAG(RTC, "rtc", 339, 0, 0) \
+    TAG(RUBY, "ruby", 350, 0, BREAKOUT) \
+    TAG(S, "s", 191, 0, BREAKOUT) \
+    TAG(SAMP, "samp", 67, 0, 0) \
+    TAG(SCRIPT, "script", 569, SRC | HREF | XLINK_HREF, HEAD | SPECIAL) \
+    TAG(SEARCH, "search", 734, 0, SPECIAL) \
+    TAG(SECTION, "section", 1023, 0, SPECIAL) \
+    TAG(SELECT, "select", 35, 0, NO_FRAMESET | SPECIAL) \
+    TAG(SLOT, "slot", 797, 0, 0) \
+    TAG(SMALL, "small", 1365, 0, BREAKOUT) \
+    TAG(SOURCE, "source", 1910, SRC | SRCSET, VOID | SPECIAL) \
+    TAG(SPACER, "spacer", 173, 0, 0) \
+    TAG(SPAN, "span", 564, 0, BREAKOUT) \
+    TAG(STRIKE, "strike", 1385, 0, BREAKOUT) \
+    TAG(STRONG, "strong", 868, 0, BREAKOUT) \
+    TAG(STYLE, "style", 755, 0, HEAD | SPECIAL) \
+    TAG(SUB, "sub", 1408, 0, BREAKOUT) \
+    TAG(SUMMARY, "summary", 1550, 0, SPECIAL) \
+    TAG(SUP, "sup", 459, 0, BREAKOUT) \
+    TAG(SVG, "svg", 265, 0, 0) \
+    TAG(TABLE, "table", 1847, 0, BREAKOUT | NO_FRAMESET | SPECIAL | SCOPE) \
+    TAG(TBODY, "tbody", 2037, 0, SPECIAL) \
+    TAG(TD, "td", 2027, 0, SPECIAL | SCOPE) \
+    TAG(TEMPLATE, "template", 1141, 0, HEAD | SPECIAL | SCOPE) \
+    TAG(TEXTAREA, "textarea", 1870, 0, NO_FRAMESET | SPECIAL) \
+    TAG(TFOOT, "tfoot", 784, 0, SPECIAL) \
+    TAG(TH, "th", 1736, 0, SPECIAL | SCOPE) \
+    TAG(THEAD, "thead", 1001, 0, SPECIAL) \
+    TAG(TIME, "time", 1169, 0, 0) \
+    TAG(TITLE, "title", 1506, 0, HEAD | SPECIAL) \
+    TAG(TR, "tr", 1007, 0, SPECIAL) \
+    TAG(TRACK, "track", 1166, SRC, VOID | SPECIAL) \
+    TAG(TT, "tt", 861, 0, BREAKOUT) \
+    TAG(U, "u", 2046, 0, BREAKOUT) \
+    TAG(UL, "ul", 324, 0, BREAKOUT | SPECIAL) \
+    TAG(VAR, "var", 175, 0, BREAKOUT) \
+    TAG(VIDEO, "video", 1721, SRC | POSTER, 0) \
+    TAG(WBR, "wbr", 1030, 0, VOID | NO_FRAMESET | SPECIAL) \
+    TAG(XMP, "xmp", 1584, 0, NO_FRAMESET | SPECIAL) \
+    TAG(MI, "mi", 1313, 0, 0) \
+    TAG(MO, "mo", 876, 0, 0) \
+    TAG(MN, "mn", 948, 0, 0) \
+    TAG(MS, "ms", 584, 0, 0) \
+    TAG(MTEXT, "mtext", 1867, 0, 0) \
+    TAG(ANNOTATION_XML, "annotation-xml", 520, ENCODING, 0) \
+    TAG(MGLYPH, "mglyph", 1953, 0, 0) \
+    TAG(MALIGNMARK, "malignmark", 1278, 0, 0) \
+    TAG(FOREIGNOBJECT, "foreignobject", 1358, 0, 0) \
+    TAG(DESC, "desc", 737, 0, 0) \
+    TAG(USE, "use", 719, HREF | XLINK_HREF, 0)
 
+#define HTML_ATTRIBUTE_LIST(ATTRIBUTE) \
+    ATTRIBUTE(HREF, "href", 4) \
+    ATTRIBUTE(SRC, "src", 39) \
+    ATTRIBUTE(SRCSET, "srcset", 57) \
+    ATTRIBUTE(IMAGESRCSET, "imagesrcset", 16) \
+    ATTRIBUTE(REL, "rel", 67) \
+    ATTRIBUTE(CONTENT, "content", 85) \
+    ATTRIBUTE(HTTP_EQUIV, "http-equiv", 17) \
+    ATTRIBUTE(NAME, "name", 75) \
+    ATTRIBUTE(CHARSET, "charset", 120) \
+    ATTRIBUTE(ACTION, "action", 37) \
+    ATTRIBUTE(FORMACTION, "formaction", 88) \
+    ATTRIBUTE(DATA, "data", 69) \
+    ATTRIBUTE(POSTER, "poster", 42) \
+    ATTRIBUTE(BACKGROUND, "background", 121) \
+    ATTRIBUTE(XLINK_HREF, "xlink:href", 83) \
+    ATTRIBUTE(TYPE, "type", 53) \
+    ATTRIBUTE(ENCODING, "encoding", 14) \
+    ATTRIBUTE(COLOR, "color", 101) \
+    ATTRIBUTE(FACE, "face", 21) \
+    ATTRIBUTE(SIZE, "size", 25) \
+    ATTRIBUTE(HIDDEN, "hidden", 43) \
+    ATTRIBUTE(STYLE, "style", 55) \
+    ATTRIBUTE(OPEN, "open", 31) \
+    ATTRIBUTE(ROLE, "role", 29) \
+    ATTRIBUTE(LANG, "lang", 77) \
+    ATTRIBUTE(XML_LANG, "xml:lang", 93) \
+    ATTRIBUTE(ALT, "alt", 65) \
+    ATTRIBUTE(PROPERTY, "property", 45) \
+    ATTRIBUTE(POPOVER, "popover", 92)
+/* clang-format on */
+
+#define HTML_TAG_CONSTANT(word, name, slot, attributes, flags) HTML_##word,
+typedef enum HtmlTagId {
+    HTML_UNKNOWN,                              /* none of those below */
+    HTML_TAG_LIST(HTML_TAG_CONSTANT) HTML_TAGS /* how many */
+} HtmlTagId;
+#undef HTML_TAG_CONSTANT
+
+#define HTML_ATTRIBUTE_CONSTANT(word, name, slot) HTML_ATTR_##word,
 typedef enum HtmlAttributeId {
-    HTML_ATTR_HREF,
-    HTML_ATTR_SRC,
-    HTML_ATTR_SRCSET,
-    HTML_ATTR_IMAGESRCSET,
-    HTML_ATTR_REL,
-    HTML_ATTR_CONTENT,
-    HTML_ATTR_HTTP_EQUIV,
-    HTML_ATTR_NAME,
-    HTML_ATTR_CHARSET,
-    HTML_ATTR_ACTION,
-    HTML_ATTR_FORMACTION,
-    HTML_ATTR_DATA,
-    HTML_ATTR_POSTER,
-    HTML_ATTR_BACKGROUND,
-    HTML_ATTR_XLINK_HREF,
-    HTML_ATTR_TYPE,
-    HTML_ATTR_ENCODING,
-    HTML_ATTR_COLOR,
-    HTML_ATTR_FACE,
-    HTML_ATTR_SIZE,
-    HTML_ATTR_HIDDEN,
-    HTML_ATTR_STYLE,
-    HTML_ATTR_OPEN,
-    HTML_ATTR_ROLE,
-    HTML_ATTR_LANG,
-    HTML_ATTR_XML_LANG,
-    HTML_ATTR_ALT,
-    HTML_ATTR_PROPERTY,
-    HTML_ATTR_POPOVER,
-    HTML_ATTRS /* how many; at most 32 */
+    HTML_ATTRIBUTE_LIST(HTML_ATTRIBUTE_CONSTANT) HTML_ATTRS /* how many; at most 32 */
 } HtmlAttributeId;
+#undef HTML_ATTRIBUTE_CONSTANT
 
 enum {                           /* flags of an element */
        HTML_TAG_VOID = 1,        /* has no end tag */
@@ -224,6 +238,8 @@ extern const HtmlTagTraits html_tag_traits[HTML_TAGS];
 
 /* The key of a name of any length; name may be short of 16 readable bytes. */
 uint64_t html_name_key_of(const char *name, size_t length);
+
+#define HTML_NAME_MULTIPLIER UINT64_C(0x9E3779B97F4A7C15)
 
 /* The key of a name of at most 16 bytes at which 16 bytes can be read. */
 static inline uint64_t html_name_key_16(const char *name, size_t length)
@@ -248,7 +264,7 @@ static inline uint64_t html_name_key_16(const char *name, size_t length)
         return (words[0] | lower_case) & keep[length];
     }
     return (words[0] | lower_case) ^
-           ((words[1] | lower_case) & keep[length - 8]) * UINT64_C(0x9E3779B97F4A7C15);
+           ((words[1] | lower_case) & keep[length - 8]) * HTML_NAME_MULTIPLIER;
 }
 
 /* The same, whichever way is right: at_least bytes (>= length) can be read at name. */
@@ -268,7 +284,7 @@ static inline uint64_t html_name_key(const char *name, size_t length, size_t at_
 extern const uint8_t html_tag_slots[2048];
 extern const uint8_t html_attribute_slots[128];
 extern const uint64_t html_tag_keys[HTML_TAGS];
-extern const uint64_t html_attribute_keys[HTML_ATTRS + 1];
+extern const uint64_t html_attribute_keys[HTML_ATTRS];
 
 static inline HtmlTagId html_tag_of_key(uint64_t key)
 {
