@@ -4,22 +4,7 @@
 
 const char *result_name(Result result)
 {
-    static const char *const names[] = {
-        [RESULT_OK] = "ok",
-        [RESULT_MEMORY] = "out of memory",
-        [RESULT_LIMIT] = "limit reached",
-        [RESULT_INVALID] = "invalid",
-        [RESULT_NOT_FOUND] = "not found",
-        [RESULT_EXISTS] = "exists already",
-        [RESULT_IO] = "input/output error",
-        [RESULT_FULL] = "full",
-        [RESULT_CLOSED] = "closed",
-        [RESULT_TIMEOUT] = "timed out",
-        [RESULT_DAMAGED] = "damaged",
-        [RESULT_VERSION] = "unknown format version",
-        [RESULT_LOCKED] = "locked by another process",
-        [RESULT_INTERNAL] = "internal error",
-    };
+    static const char *const names[] = {WORDS_NAMES(RESULT_WORDS)};
     unsigned i = (unsigned)result;
     return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }

@@ -9,23 +9,28 @@
 #define BASE_CORE_RESULT_H
 
 #include "base/core/symbol.h"
+#include "base/core/words.h"
 
-typedef enum Result {
-    RESULT_OK = 0,
-    RESULT_MEMORY,    /* out of memory: give this piece of work back and carry on */
-    RESULT_LIMIT,     /* a stated bound was reached: count it */
-    RESULT_INVALID,   /* the input is not what it claims to be */
-    RESULT_NOT_FOUND, /* no such key, file or host */
-    RESULT_EXISTS,    /* it is there already */
-    RESULT_IO,        /* read, write or sync failed: errno was logged */
-    RESULT_FULL,      /* disk or map full: pause, make room, try again */
-    RESULT_CLOSED,    /* the queue or file was closed: stop */
-    RESULT_TIMEOUT,   /* nothing came before the deadline */
-    RESULT_DAMAGED,   /* checksum or structure is wrong: ragno verify */
-    RESULT_VERSION,   /* written by another format version */
-    RESULT_LOCKED,    /* another process holds it */
-    RESULT_INTERNAL   /* a bug */
-} Result;
+/* clang-format off */
+#define RESULT_WORDS(WORD) \
+    WORD(RESULT_OK, "ok") \
+    /* out of memory: give this piece of work back and carry on */ \
+    WORD(RESULT_MEMORY, "out of memory") \
+    WORD(RESULT_LIMIT, "limit reached") /* a stated bound was reached: count it */ \
+    WORD(RESULT_INVALID, "invalid") /* the input is not what it claims to be */ \
+    WORD(RESULT_NOT_FOUND, "not found") /* no such key, file or host */ \
+    WORD(RESULT_EXISTS, "exists already") /* it is there already */ \
+    WORD(RESULT_IO, "input/output error") /* read, write or sync failed: errno was logged */ \
+    WORD(RESULT_FULL, "full") /* disk or map full: pause, make room, try again */ \
+    WORD(RESULT_CLOSED, "closed") /* the queue or file was closed: stop */ \
+    WORD(RESULT_TIMEOUT, "timed out") /* nothing came before the deadline */ \
+    WORD(RESULT_DAMAGED, "damaged") /* checksum or structure is wrong: ragno verify */ \
+    WORD(RESULT_VERSION, "unknown format version") /* written by another format version */ \
+    WORD(RESULT_LOCKED, "locked by another process") /* another process holds it */ \
+    WORD(RESULT_INTERNAL, "internal error") /* a bug */
+/* clang-format on */
+
+typedef enum Result { WORDS_ENUM(RESULT_WORDS) } Result;
 
 /* A short phrase in lower case for logs and messages. */
 const char *result_name(Result result) RAGNO_SYMBOL(result_name);

@@ -96,40 +96,10 @@ const char *fetch_result_text(const FetchResult *result, size_t *length)
 
 int fetch_status_of_class(FetchClass class)
 {
-    switch (class) {
-    case FETCH_NO_NAME:
-    case FETCH_DNS:
-        return STATUS_DNS;
-    case FETCH_REFUSED:
-    case FETCH_NO_ROUTE:
-    case FETCH_TLS:
-    case FETCH_PROXY:
-        return STATUS_CONNECT;
-    case FETCH_CONNECT_TIME:
-    case FETCH_TIMEOUT:
-        return STATUS_TIMEOUT;
-    case FETCH_SLOW:
-        return STATUS_SLOW;
-    case FETCH_PRIVATE:
-        return STATUS_PRIVATE;
-    case FETCH_BAD_PORT:
-        return STATUS_BAD_URL;
-    case FETCH_LOCAL:
-        return STATUS_LOCAL;
-    case FETCH_ROBOTS_ERROR:
-        return STATUS_PREREQUISITE;
-    case FETCH_OK:
-    case FETCH_BUSY:
-    case FETCH_SERVER:
-    case FETCH_WALL:
-    case FETCH_BROKEN:
-    case FETCH_HTTP2:
-    case FETCH_STALE:
-    case FETCH_COOKIE:
-    case FETCH_CLASSES:
-        break;
-    }
-    return STATUS_BROKEN;
+#define CLASS_STATUS(constant, name, status, wait, retries, gone, whose, meaning)                  \
+    [constant] = status,
+    static const int statuses[FETCH_CLASSES] = {FETCH_CLASS_LIST(CLASS_STATUS)};
+    return class < FETCH_CLASSES ? statuses[class] : STATUS_BROKEN;
 }
 
 const char *fetch_truncation_name(FetchTruncation truncation)

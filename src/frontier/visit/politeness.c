@@ -11,67 +11,17 @@
 #define WAIT_MAX      (INT64_C(100) * 365 * 24 * HOUR)
 #define DOUBLINGS_MAX 20u
 
+enum { URL_GOES, HOST_GOES };
+enum { HOSTS = 0, URLS = 1, MAYBE_OURS = 2 }; /* looks the same when our own network fails */
+
+#define CLASS_FACTS(constant, name, status, wait, retries, gone, whose, meaning)                   \
+    [constant] = {name, {wait, retries, (gone) == HOST_GOES}, whose, meaning},
 static const struct {
     const char *name;
     RetryRule rule;
-    bool may_be_ours;
-    bool is_of_url;
+    unsigned whose;
     const char *meaning;
-} classes[FETCH_CLASSES] = {
-    [FETCH_OK] = {"ok", {0, 0, false}, false, false, "an answer"},
-    [FETCH_BUSY] = {"busy", {30000, 5, false}, false, false, "429 or 503; Retry-After goes first"},
-    [FETCH_NO_NAME] = {"no-name", {0, 0, true}, true, false, "the name does not exist"},
-    [FETCH_DNS] = {"dns",
-                   {5 * MINUTE, 3, true},
-                   true,
-                   false,
-                   "no answer from name servers, or a failure of theirs"},
-    [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}, true, false, "connection refused"},
-    [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}, true, false, "network or host unreachable"},
-    [FETCH_CONNECT_TIME] = {"connect-time",
-                            {10 * MINUTE, 3, true},
-                            true,
-                            false,
-                            "no connection within fetch.connect_timeout"},
-    [FETCH_TLS] = {"tls", {HOUR, 1, true}, false, false, "handshake or certificate failed"},
-    [FETCH_TIMEOUT] = {"timeout",
-                       {MINUTE, 3, false},
-                       true,
-                       false,
-                       "fetch.first_byte_timeout or total_timeout has passed"},
-    [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}, true, false, "slower than fetch.slow_rate"},
-    [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}, true, true, "reset, cut short, or not HTTP"},
-    [FETCH_PRIVATE] =
-        {"private", {0, 0, true}, false, false, "a special address (fetch.allow_addresses)"},
-    [FETCH_HTTP2] = {"http2", {0, 2, false}, true, false, "HTTP/2 broke: again with HTTP/1.1"},
-    [FETCH_STALE] = {"stale",
-                     {0, 4, false},
-                     true,
-                     false,
-                     "a kept connection ended under the request: again on another"},
-    [FETCH_ROBOTS_ERROR] =
-        {"robots-error", {5 * MINUTE, 5, true}, false, false, "robots.txt answered 5xx"},
-    [FETCH_BAD_PORT] =
-        {"bad-port", {0, 0, true}, false, false, "no connection is made to this port"},
-    [FETCH_SERVER] = {"server-error", {5000, 2, false}, false, true, "500, 502 or 504"},
-    [FETCH_LOCAL] = {"local",
-                     {1000, 0, false},
-                     false,
-                     false,
-                     "this machine could not: again, nobody is charged"},
-    [FETCH_COOKIE] =
-        {"cookie", {0, 2, false}, false, false, "a redirect that set a cookie: again with it"},
-    [FETCH_PROXY] = {"proxy",
-                     {30000, 0, false},
-                     false,
-                     false,
-                     "the proxy could not be used: again, nobody is charged"},
-    [FETCH_WALL] = {"wall",
-                    {10 * MINUTE, 0, false},
-                    false,
-                    false,
-                    "politeness.wall_answers in a row that keep crawlers out"},
-};
+} classes[FETCH_CLASSES] = {FETCH_CLASS_LIST(CLASS_FACTS)};
 
 const char *fetch_class_name(FetchClass class)
 {
@@ -85,12 +35,12 @@ const char *fetch_class_meaning(FetchClass class)
 
 bool fetch_class_may_be_ours(FetchClass class)
 {
-    return class < FETCH_CLASSES && classes[class].may_be_ours;
+    return class < FETCH_CLASSES && (classes[class].whose & MAYBE_OURS) != 0;
 }
 
 bool fetch_class_is_of_url(FetchClass class)
 {
-    return class < FETCH_CLASSES && classes[class].is_of_url;
+    return class < FETCH_CLASSES && (classes[class].whose & URLS) != 0;
 }
 
 /* How many URLs may fail in a row until it is the host. */

@@ -34,31 +34,57 @@
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
 
-/* How a fetch ended, as far as politeness is concerned. */
-typedef enum FetchClass {
-    FETCH_OK,           /* an answer, whatever its status, but for FETCH_BUSY and FETCH_SERVER */
-    FETCH_BUSY,         /* 429 or 503 */
-    FETCH_NO_NAME,      /* DNS: the name does not exist */
-    FETCH_DNS,          /* DNS: no answer, server failure */
-    FETCH_REFUSED,      /* connection refused */
-    FETCH_NO_ROUTE,     /* network or host unreachable */
-    FETCH_CONNECT_TIME, /* connecting took too long */
-    FETCH_TLS,          /* handshake or certificate */
-    FETCH_TIMEOUT,      /* no first byte, or the whole took too long */
-    FETCH_SLOW,         /* slower than the least rate */
-    FETCH_BROKEN,       /* reset, truncated, not HTTP */
-    FETCH_PRIVATE,      /* the address is not allowed */
-    FETCH_ROBOTS_ERROR, /* robots.txt answered 5xx */
-    FETCH_HTTP2,        /* an HTTP/2 answer stalled or broke: tried again with HTTP/1.1 */
-    FETCH_STALE,        /* a kept connection ended under the request: again on another */
-    FETCH_BAD_PORT,     /* no connection is made to this port (parse/host/port_set.h) */
-    FETCH_SERVER,       /* an answer: 500, 502 or 504 */
-    FETCH_LOCAL,        /* this machine could not: no descriptor, no port; nobody is charged */
-    FETCH_COOKIE,       /* a redirect that has set a cookie: asked again with it */
-    FETCH_PROXY,        /* our proxy could not be used: no host is charged */
-    FETCH_WALL,         /* answers that keep crawlers out, in a row (frontier/visit/wall_run.h) */
-    FETCH_CLASSES
-} FetchClass;
+/* How a fetch ended, as far as politeness is concerned.
+ * A row: constant, name, the status of crawl.log, the wait before the first retry in ms, how often
+ * it is tried again, what is given up after that, whose failure it is, and a few words for manuals.
+ * What the columns are counted in, politeness.c says. */
+/* clang-format off */
+#define FETCH_CLASS_LIST(CLASS) \
+    CLASS(FETCH_OK, "ok", STATUS_BROKEN, 0, 0, URL_GOES, HOSTS, "an answer") \
+    CLASS(FETCH_BUSY, "busy", STATUS_BROKEN, 30000, 5, URL_GOES, HOSTS, \
+          "429 or 503; Retry-After goes first") \
+    CLASS(FETCH_NO_NAME, "no-name", STATUS_DNS, 0, 0, HOST_GOES, MAYBE_OURS, \
+          "the name does not exist") \
+    CLASS(FETCH_DNS, "dns", STATUS_DNS, 5 * MINUTE, 3, HOST_GOES, MAYBE_OURS, \
+          "no answer from name servers, or a failure of theirs") \
+    CLASS(FETCH_REFUSED, "refused", STATUS_CONNECT, 10 * MINUTE, 4, HOST_GOES, MAYBE_OURS, \
+          "connection refused") \
+    CLASS(FETCH_NO_ROUTE, "no-route", STATUS_CONNECT, HOUR, 4, HOST_GOES, MAYBE_OURS, \
+          "network or host unreachable") \
+    CLASS(FETCH_CONNECT_TIME, "connect-time", STATUS_TIMEOUT, 10 * MINUTE, 3, HOST_GOES, MAYBE_OURS, \
+          "no connection within fetch.connect_timeout") \
+    CLASS(FETCH_TLS, "tls", STATUS_CONNECT, HOUR, 1, HOST_GOES, HOSTS, \
+          "handshake or certificate failed") \
+    CLASS(FETCH_TIMEOUT, "timeout", STATUS_TIMEOUT, MINUTE, 3, URL_GOES, MAYBE_OURS, \
+          "fetch.first_byte_timeout or total_timeout has passed") \
+    CLASS(FETCH_SLOW, "slow", STATUS_SLOW, 10 * MINUTE, 1, URL_GOES, MAYBE_OURS, \
+          "slower than fetch.slow_rate") \
+    CLASS(FETCH_BROKEN, "broken", STATUS_BROKEN, MINUTE, 2, URL_GOES, URLS | MAYBE_OURS, \
+          "reset, cut short, or not HTTP") \
+    CLASS(FETCH_PRIVATE, "private", STATUS_PRIVATE, 0, 0, HOST_GOES, HOSTS, \
+          "a special address (fetch.allow_addresses)") \
+    CLASS(FETCH_ROBOTS_ERROR, "robots-error", STATUS_PREREQUISITE, 5 * MINUTE, 5, HOST_GOES, HOSTS, \
+          "robots.txt answered 5xx") \
+    CLASS(FETCH_HTTP2, "http2", STATUS_BROKEN, 0, 2, URL_GOES, MAYBE_OURS, \
+          "HTTP/2 broke: again with HTTP/1.1") \
+    CLASS(FETCH_STALE, "stale", STATUS_BROKEN, 0, 4, URL_GOES, MAYBE_OURS, \
+          "a kept connection ended under the request: again on another") \
+    CLASS(FETCH_BAD_PORT, "bad-port", STATUS_BAD_URL, 0, 0, HOST_GOES, HOSTS, \
+          "no connection is made to this port") \
+    CLASS(FETCH_SERVER, "server-error", STATUS_BROKEN, 5000, 2, URL_GOES, URLS, "500, 502 or 504") \
+    CLASS(FETCH_LOCAL, "local", STATUS_LOCAL, 1000, 0, URL_GOES, HOSTS, \
+          "this machine could not: again, nobody is charged") \
+    CLASS(FETCH_COOKIE, "cookie", STATUS_BROKEN, 0, 2, URL_GOES, HOSTS, \
+          "a redirect that set a cookie: again with it") \
+    CLASS(FETCH_PROXY, "proxy", STATUS_CONNECT, 30000, 0, URL_GOES, HOSTS, \
+          "the proxy could not be used: again, nobody is charged") \
+    CLASS(FETCH_WALL, "wall", STATUS_BROKEN, 10 * MINUTE, 0, URL_GOES, HOSTS, \
+          "politeness.wall_answers in a row that keep crawlers out")
+/* clang-format on */
+
+#define FETCH_CLASS_CONSTANT(constant, name, status, wait, retries, gone, whose, meaning) constant,
+typedef enum FetchClass { FETCH_CLASS_LIST(FETCH_CLASS_CONSTANT) FETCH_CLASSES } FetchClass;
+#undef FETCH_CLASS_CONSTANT
 
 const char *fetch_class_name(FetchClass class);
 /* In a few words, for manuals. */

@@ -22,26 +22,7 @@
 
 const char *link_kind_name(LinkKind kind)
 {
-    static const char *const names[LINK_KINDS] = {[LINK_A] = "a",
-                                                  [LINK_AREA] = "area",
-                                                  [LINK_FRAME] = "frame",
-                                                  [LINK_IFRAME] = "iframe",
-                                                  [LINK_META] = "meta",
-                                                  [LINK_LINK] = "link",
-                                                  [LINK_IMG] = "img",
-                                                  [LINK_SCRIPT] = "script",
-                                                  [LINK_FORM] = "form",
-                                                  [LINK_MEDIA] = "media",
-                                                  [LINK_EMBED] = "embed",
-                                                  [LINK_OBJECT] = "object",
-                                                  [LINK_INPUT] = "input",
-                                                  [LINK_BODY] = "body",
-                                                  [LINK_HEADER] = "header",
-                                                  [LINK_REDIRECT] = "redirect",
-                                                  [LINK_SITEMAP] = "sitemap",
-                                                  [LINK_STYLE] = "style",
-                                                  [LINK_FEED] = "feed",
-                                                  [LINK_RENDERED] = "rendered"};
+    static const char *const names[] = {WORDS_NAMES(LINK_KIND_WORDS)};
     return kind < LINK_KINDS ? names[kind] : "unknown";
 }
 

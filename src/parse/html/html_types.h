@@ -11,31 +11,36 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "base/core/words.h"
 #include "parse/robots/robots_meta.h"
 
-typedef enum LinkKind {
-    LINK_A,
-    LINK_AREA,
-    LINK_FRAME,
-    LINK_IFRAME,
-    LINK_META, /* meta refresh */
-    LINK_LINK, /* <link href>, any rel */
-    LINK_IMG,  /* src, srcset */
-    LINK_SCRIPT,
-    LINK_FORM,
-    LINK_MEDIA, /* video, audio, source, track, poster */
-    LINK_EMBED,
-    LINK_OBJECT,
-    LINK_INPUT,
-    LINK_BODY,     /* background attributes */
-    LINK_HEADER,   /* Link: and Refresh: */
-    LINK_REDIRECT, /* Location: */
-    LINK_SITEMAP,
-    LINK_STYLE,    /* url(), @import: style sheets, elements and attributes */
-    LINK_FEED,     /* LINK_LINK or LINK_HEADER that leads to a feed, when feeds are followed */
-    LINK_RENDERED, /* of any kind, in what a browser made of the page and not in the page itself */
-    LINK_KINDS     /* how many */
-} LinkKind;
+/* clang-format off */
+#define LINK_KIND_WORDS(WORD) \
+    WORD(LINK_A, "a") \
+    WORD(LINK_AREA, "area") \
+    WORD(LINK_FRAME, "frame") \
+    WORD(LINK_IFRAME, "iframe") \
+    WORD(LINK_META, "meta") /* meta refresh */ \
+    WORD(LINK_LINK, "link") /* <link href>, any rel */ \
+    WORD(LINK_IMG, "img") /* src, srcset */ \
+    WORD(LINK_SCRIPT, "script") \
+    WORD(LINK_FORM, "form") \
+    WORD(LINK_MEDIA, "media") /* video, audio, source, track, poster */ \
+    WORD(LINK_EMBED, "embed") \
+    WORD(LINK_OBJECT, "object") \
+    WORD(LINK_INPUT, "input") \
+    WORD(LINK_BODY, "body") /* background attributes */ \
+    WORD(LINK_HEADER, "header") /* Link: and Refresh: */ \
+    WORD(LINK_REDIRECT, "redirect") /* Location: */ \
+    WORD(LINK_SITEMAP, "sitemap") \
+    WORD(LINK_STYLE, "style") /* url(), @import: style sheets, elements and attributes */ \
+    /* LINK_LINK or LINK_HEADER that leads to a feed, when feeds are followed */ \
+    WORD(LINK_FEED, "feed") \
+    /* of any kind, in what a browser made of the page and not in the page itself */ \
+    WORD(LINK_RENDERED, "rendered")
+/* clang-format on */
+
+typedef enum LinkKind { WORDS_ENUM(LINK_KIND_WORDS) LINK_KINDS /* how many */ } LinkKind;
 
 enum { /* flags of a link */
        LINK_NOFOLLOW = 1,

@@ -23,27 +23,35 @@
  * commit (page/stats.h). */
 
 /* Why a URL was not scheduled or not fetched. */
-typedef enum Refusal {
-    REFUSED_ROBOTS,
-    REFUSED_SCOPE,
-    REFUSED_DEPTH,
-    REFUSED_LENGTH,
-    REFUSED_NOFOLLOW,
-    REFUSED_KIND,  /* embeds, when they are not followed */
-    REFUSED_HOST,  /* its host was dropped */
-    REFUSED_QUOTA, /* its host's budget is used up */
-    REFUSED_REDIRECTS,
-    REFUSED_BAD_URL,
-    REFUSED_MANY,    /* more links on a page than parse.max_links */
-    REFUSED_FILTER,  /* filter.schedule or filter.fetch */
-    REFUSED_TRAP,    /* limits.path_segments and the like, or a pattern that yields nothing new */
-    REFUSED_PORT,    /* a bad port, or not in scope.ports */
-    REFUSED_DENIED,  /* by the operator: ragno ctl DIR deny */
-    REFUSED_DOMAIN,  /* its registered domain has enough: limits.hosts_per_domain and the like */
-    REFUSED_ADDRESS, /* the same of its address */
-    REFUSED_FEEDS,   /* not the first feed of a page, or beyond limits.feeds_per_host */
-    REFUSALS
-} Refusal;
+/* clang-format off */
+#define REFUSAL_LIST(REFUSAL) \
+    REFUSAL(REFUSED_ROBOTS, "robots", STATUS_ROBOTS) \
+    REFUSAL(REFUSED_SCOPE, "scope", STATUS_SCOPE) \
+    REFUSAL(REFUSED_DEPTH, "depth", STATUS_TOO_DEEP) \
+    REFUSAL(REFUSED_LENGTH, "length", STATUS_BLOCKED) \
+    REFUSAL(REFUSED_NOFOLLOW, "nofollow", STATUS_BLOCKED) \
+    REFUSAL(REFUSED_KIND, "embed", STATUS_BLOCKED) /* embeds, when they are not followed */ \
+    REFUSAL(REFUSED_HOST, "host-dropped", STATUS_DROPPED) /* its host was dropped */ \
+    REFUSAL(REFUSED_QUOTA, "quota", STATUS_QUOTA) /* its host's budget is used up */ \
+    REFUSAL(REFUSED_REDIRECTS, "redirects", STATUS_REDIRECTS) \
+    REFUSAL(REFUSED_BAD_URL, "bad-url", STATUS_BAD_URL) \
+    /* more links on a page than parse.max_links */ \
+    REFUSAL(REFUSED_MANY, "too-many-links", STATUS_BLOCKED) \
+    REFUSAL(REFUSED_FILTER, "filter", STATUS_BLOCKED) /* filter.schedule or filter.fetch */ \
+    /* limits.path_segments and the like, or a pattern that yields nothing new */ \
+    REFUSAL(REFUSED_TRAP, "trap", STATUS_TRAP) \
+    REFUSAL(REFUSED_PORT, "port", STATUS_BAD_URL) /* a bad port, or not in scope.ports */ \
+    REFUSAL(REFUSED_DENIED, "denied", STATUS_DENIED) /* by the operator: ragno ctl DIR deny */ \
+    /* its registered domain has enough: limits.hosts_per_domain and the like */ \
+    REFUSAL(REFUSED_DOMAIN, "domain", STATUS_QUOTA) \
+    REFUSAL(REFUSED_ADDRESS, "address", STATUS_QUOTA) /* the same of its address */ \
+    /* not the first feed of a page, or beyond limits.feeds_per_host */ \
+    REFUSAL(REFUSED_FEEDS, "feeds", STATUS_BLOCKED)
+/* clang-format on */
+
+#define REFUSAL_CONSTANT(constant, name, status) constant,
+typedef enum Refusal { REFUSAL_LIST(REFUSAL_CONSTANT) REFUSALS } Refusal;
+#undef REFUSAL_CONSTANT
 
 const char *refusal_name(Refusal refusal);
 int refusal_status(Refusal refusal);
