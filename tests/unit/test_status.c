@@ -32,7 +32,9 @@ static void bytes_and_times_are_readable(void)
 
 static StatusSample sample_at(int64_t seconds)
 {
-    return (StatusSample){.mono = {seconds * 1000000000},
+    static const Stats stats;
+    return (StatusSample){.stats = &stats,
+                          .mono = {seconds * 1000000000},
                           .wall = {INT64_C(1700000000000000) + seconds * 1000000},
                           .elapsed_ms = seconds * 1000,
                           .urls_queued = 100,

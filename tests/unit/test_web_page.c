@@ -115,40 +115,49 @@ static void a_token_fits_as_a_whole(void)
 /* A status in which nothing is zero. */
 static char *a_status(void)
 {
+    static const Stats stats;
     StatusSample before = {.mono = {0}};
-    StatusSample now = {
-        .mono = {10000000000}, .continuous = true, .clustered = true, .pages = 12345678901234567};
+    StatusSample now = {.mono = {10000000000},
+                        .continuous = true,
+                        .clustered = true,
+                        .stats = &stats,
+                        .pages = 12345678901234567};
     Buffer json;
     buffer_init(&json, BUFFER_NO_LIMIT);
     now.by_status[2] = 7;
     now.by_status[0] = 3;
-    now.score_ms = 1500;
+    now.scores.last_ms = 1500;
     now.urls_queued = 5;
     CU_ASSERT_EQUAL(status_json(&before, &now, 77, &json), RESULT_OK);
     return buffer_detach(&json);
 }
 
-static void every_field_of_the_status_has_its_metric(void)
+/* Prometheus wants the samples of a metric in one piece, behind one line of its type. */
+static void each_metric_is_one_piece(void)
 {
     char *json = a_status();
+    Buffer text;
     size_t n = 0;
+    buffer_init(&text, BUFFER_NO_LIMIT);
     CU_ASSERT_PTR_NOT_NULL_FATAL(json);
-    for (char *at = strchr(json, '"'); at != NULL; at = strchr(at + 1, '"')) {
-        char *end = strchr(at + 1, '"');
-        bool is_name = end[1] == ':';
-        if (is_name) {
-            *end = '\0';
-            CU_ASSERT_TRUE(web_metrics_knows(at + 1));
-            if (!web_metrics_knows(at + 1)) {
-                (void)fprintf(stderr, "no metric: %s\n", at + 1);
-            }
-            *end = '"';
+    CU_ASSERT_EQUAL(web_metrics(json, &text), RESULT_OK);
+    char type[128] = "";
+    const char *all = buffer_string(&text);
+    for (const char *line = all; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        if (strncmp(line, "# TYPE ", 7) == 0) {
+            (void)snprintf(type, sizeof type, "%.*s", (int)strcspn(line + 7, " "), line + 7);
+            char again[140];
+            (void)snprintf(again, sizeof again, "# TYPE %s ", type);
+            CU_ASSERT_PTR_NULL(strstr(line + 1, again));
             n++;
+        } else if (*line != '#') {
+            size_t length = strcspn(line, "{ ");
+            CU_ASSERT_TRUE(length == strlen(type) && memcmp(line, type, length) == 0);
         }
-        at = end;
     }
     CU_ASSERT_TRUE(n > 50);
-    CU_ASSERT_FALSE(web_metrics_knows("nosuch"));
+    CU_ASSERT_PTR_NULL(strstr(all, "HELP ragno_ "));
+    buffer_destroy(&text);
     free(json);
 }
 
@@ -281,7 +290,7 @@ UNIT_MAIN("web page", {"addresses are loopback or Unix", addresses_are_loopback_
           {"hosts that name this machine may ask", hosts_that_name_this_machine_may_ask},
           {"origins are the page itself", origins_are_the_page_itself},
           {"a token fits as a whole", a_token_fits_as_a_whole},
-          {"every field of the status has its metric", every_field_of_the_status_has_its_metric},
+          {"each metric is one piece", each_metric_is_one_piece},
           {"metrics have all digits and units", metrics_have_all_digits_and_units},
           {"rates are what was counted over the time it took",
            rates_are_what_was_counted_over_the_time_it_took},

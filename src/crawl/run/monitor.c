@@ -136,27 +136,9 @@ static FetcherStats fetch_stats(const AgentParts *parts)
     return all;
 }
 
-static void sample_scoring(const AgentParts *parts, StatusSample *s)
-{
-    ScoringStats scores;
-    scoring_stats(parts->scoring, &scores);
-    s->computations = scores.computations;
-    s->score_ms = scores.last_ms;
-    s->score_cpu_us = scores.cpu_us;
-    s->moves = scores.moves;
-    s->revisit_signals = stats_get(&parts->stats.revisit_signals);
-    s->classified = stats_get(&parts->stats.classified);
-    s->classify_default = stats_get(&parts->stats.classify_default);
-    s->classify_bad = stats_get(&parts->stats.classify_bad);
-    s->classify_starts = stats_get(&parts->stats.classify_starts);
-    s->classify_us = stats_get(&parts->stats.classify_us);
-}
-
 /* Hosts that are not fetched from, and their URLs. */
 static void sample_hosts(const Stats *stats, StatusSample *s)
 {
-    s->urls_parked = stats_get(&stats->urls_parked);
-    s->hosts_parked = stats_get(&stats->hosts_parked);
     s->hosts_with_work = stats_get(&stats->hosts_with_work);
     s->hosts_waiting = stats_get(&stats->hosts_waiting);
     int64_t left_ms = (int64_t)stats_get(&stats->next_retry_ms) - s->wall.us / 1000;
@@ -175,7 +157,7 @@ static void sample_network(const AgentParts *parts, StatusSample *s)
 static void parts_sample(AgentParts *parts, StatusSample *s)
 {
     sample_hosts(&parts->stats, s);
-    sample_scoring(parts, s);
+    scoring_stats(parts->scoring, &s->scores);
     sample_network(parts, s);
     sample_rate(parts, s);
     s->fetch = fetch_stats(parts);
@@ -372,11 +354,6 @@ static void sample_disk(Monitor *monitor, StatusSample *sample)
     sample->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
 }
 
-static double share_of(uint64_t part, uint64_t rest)
-{
-    return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
-}
-
 static void sample_readers(const ReaderGuard *guard, StatusSample *s)
 {
     s->db_readers = guard->table.slots;
@@ -394,29 +371,11 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .state = monitor->state,
         .elapsed_ms = mono_ms_between(monitor->start, now) + (int64_t)monitor->elapsed_before_ms,
         .cpu_ms = cpu_process_ns() / 1000000,
+        .stats = stats,
         .pages = stats_get(&stats->pages),
-        .fetches = stats_get(&stats->fetches),
         .bytes = stats_get(&stats->bytes),
-        .duplicates = stats_get(&stats->duplicates),
-        .throttled = stats_get(&stats->throttled),
-        .robots_denied = stats_get(&stats->robots_denied),
-        .walls = {stats_get(&stats->walls[WALL_PAYMENT]), stats_get(&stats->walls[WALL_FORBIDDEN]),
-                  stats_get(&stats->walls[WALL_BUSY]), stats_get(&stats->walls[WALL_CHALLENGE])},
-        .walled_hosts = stats_get(&stats->walled_hosts),
-        .domain_refused = stats_get(&stats->domain_refused),
-        .address_refused = stats_get(&stats->address_refused),
-        .feeds_refused = stats_get(&stats->feeds_refused),
         .continuous = parts->revisits != NULL,
-        .revisits = stats_get(&stats->revisits),
-        .not_modified = stats_get(&stats->not_modified),
-        .revisit_pages = stats_get(&stats->revisit_pages),
-        .revisit_due_ms = stats_get(&stats->revisit_due_ms),
-        .urls_seen = stats_get(&stats->urls_seen),
         .urls_queued = stats_get(&stats->urls_queued),
-        .sieve_pending = stats_get(&stats->sieve_pending),
-        .sieve_merges = stats_get(&stats->sieve_merges),
-        .cache_share = share_of(stats_get(&stats->cache_hits), stats_get(&stats->cache_misses)),
-        .bloom_fp = (double)stats_get(&stats->bloom_fp_ppb) / 1e9,
         .hosts = stats_get(&stats->hosts),
         .connections = atomic_load(&parts->connections),
         .results = ingest_waiting(parts->ingest),
@@ -432,10 +391,6 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .parsers = parsing_tend(parts->parsing),
         .writer_busy_us = stats_writer_busy_us(stats, now),
         .results_closed = !byte_gate_is_open(&parts->results),
-        .chore_max_us = stats_get(&stats->chore_max_us),
-        .commits = stats_get(&stats->commits),
-        .chore_wait_max_us = stats_get(&stats->chore_wait_max_us),
-        .chore_cpu_max_us = stats_get(&stats->chore_cpu_max_us),
         .rss_bytes = status_rss_bytes(),
         .map_drops = page_db_check_residence(monitor->store->tables.db),
         .db_bytes = database_bytes(monitor)};

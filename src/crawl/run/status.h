@@ -15,6 +15,7 @@
 #include "frontier/distributor/frontier.h"
 #include "fetch/dns/resolver.h"
 #include "fetch/transfer/fetcher.h"
+#include "ingest/chore/scoring.h"
 #include "page/stats.h"
 
 typedef enum CrawlState {
@@ -31,37 +32,19 @@ typedef struct StatusSample {
     CrawlState state;
     int64_t elapsed_ms; /* of all runs */
     int64_t cpu_ms;     /* of this run */
+    const Stats *stats; /* borrowed, as they are when it is told */
     uint64_t pages;
-    uint64_t fetches;
     uint64_t bytes;
     uint64_t by_status[6];
-    uint64_t duplicates;
-    uint64_t throttled;
-    uint64_t robots_denied;
-    uint64_t walls[HTTP_WALLS]; /* answers that keep crawlers out */
-    uint64_t walled_hosts;
-    uint64_t domain_refused;
-    uint64_t address_refused;
-    uint64_t feeds_refused;
-    bool continuous; /* the next four count */
-    uint64_t revisits;
-    uint64_t not_modified;
-    uint64_t revisit_pages;
-    uint64_t revisit_due_ms;
-    uint64_t urls_seen;
+    bool continuous; /* pages are visited again */
     uint64_t urls_queued;
-    uint64_t urls_parked; /* of hosts that were dropped or parked */
-    uint64_t hosts_parked;
     uint64_t hosts_with_work; /* that have something scheduled */
     uint64_t hosts_waiting;   /* of these: have failed, and wait for a retry */
     uint64_t next_retry_ms;   /* from now on, of the first of them */
     bool next_is_walled;      /* it keeps crawlers out */
-    uint64_t sieve_pending;
-    uint64_t sieve_merges;
-    double cache_share; /* of the links that go through the sieve, met lately */
-    double bloom_fp;    /* 0: no Bloom filter */
     uint64_t hosts;
     FrontierStats frontier;
+    ScoringStats scores;
     ResolverStats resolver;
     FetcherStats fetch; /* of all fetching threads */
     TlsSessionStats tls_sessions;
@@ -81,20 +64,6 @@ typedef struct StatusSample {
     uint64_t parser_busy_us;
     unsigned parsers;
     uint64_t writer_busy_us;
-    uint64_t chore_max_us;      /* longest transaction of a chore's own */
-    uint64_t commits;           /* of results, in this run */
-    uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
-    uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
-    uint64_t computations;      /* of scores */
-    uint64_t score_ms;          /* the last one took */
-    uint64_t score_cpu_us;      /* of the scoring thread, in this run */
-    uint64_t revisit_signals;   /* visits brought forward by sitemaps and feeds */
-    uint64_t moves;             /* entries that changed their level */
-    uint64_t classified;        /* pages scored by a classifier */
-    uint64_t classify_default;  /* and not scored */
-    uint64_t classify_bad;      /* answers that are no scores */
-    uint64_t classify_starts;
-    uint64_t classify_us; /* waiting for its answers */
     uint64_t rss_bytes;
     uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */
     uint64_t db_bytes;

@@ -1,8 +1,7 @@
 /* Web metrics: the status as Prometheus reads it (text exposition format 0.0.4).
  *
- * What: every field of the status (status.h) that counts or measures becomes a metric with type,
- * unit and help. Rates are left out: Prometheus makes its own.
- * Threads: any; pure. */
+ * What: every field of the status (status_fields.h) that counts or measures becomes a metric with
+ * type, unit and help. Rates are left out: Prometheus makes its own. Threads: any; pure. */
 #ifndef CRAWL_WEB_WEB_METRICS_H
 #define CRAWL_WEB_WEB_METRICS_H
 
@@ -33,7 +32,5 @@ unsigned web_crawl_do(WebCrawl *crawl, const char *line, size_t length, Buffer *
 
 /* json: the status as one object. */
 Result web_metrics(const char *json, Buffer *out);
-/* Whether a field of the status is told by a metric, or is known to be none. */
-bool web_metrics_knows(const char *field);
 
 #endif
