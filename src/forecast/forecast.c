@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "base/memory/buffer.h"
 #include "logs/log_reader.h"
@@ -22,18 +23,8 @@
 
 Result forecast_load_add(ForecastLoad *load, const HostLoad *host)
 {
-    if (load->n == load->most) {
-        size_t most = load->most == 0 ? 1024 : load->most * 2;
-        HostLoad *more = realloc(load->hosts, most * sizeof *more);
-        if (more == NULL) {
-            return RESULT_MEMORY;
-        }
-        load->hosts = more;
-        load->most = most;
-    }
-    load->hosts[load->n++] = *host;
     load->urls += host->urls;
-    return RESULT_OK;
+    return array_add(&load->hosts, &load->n, sizeof *host, host);
 }
 
 static int forecast_load_by_address(const void *a, const void *b)

@@ -79,7 +79,6 @@ typedef struct HostLoad {
 typedef struct ForecastLoad {
     HostLoad *hosts; /* by address */
     size_t n;
-    size_t most; /* that there is room for */
     double urls; /* of all of them */
     size_t n_addresses;
 } ForecastLoad;

@@ -9,6 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "base/memory/buffer.h"
 
@@ -33,7 +34,7 @@ typedef struct Source {
 struct LogReader {
     char *directory; /* owned */
     LogFile *files;
-    unsigned n_files;
+    size_t n_files;
     unsigned next_file;
     Source source;
     bool is_open;
@@ -84,15 +85,12 @@ static int by_order(const void *a, const void *b)
 
 static Result log_reader_add_file(LogReader *reader, const char *name, long long order)
 {
-    LogFile *files = reallocarray(reader->files, reader->n_files + 1, sizeof *files);
-    char *copy = strdup(name);
-    if (files == NULL || copy == NULL) {
-        reader->files = files == NULL ? reader->files : files;
-        free(copy);
+    LogFile file = {.name = strdup(name), .order = order};
+    if (file.name == NULL ||
+        array_add(&reader->files, &reader->n_files, sizeof file, &file) != RESULT_OK) {
+        free(file.name);
         return RESULT_MEMORY;
     }
-    reader->files = files;
-    files[reader->n_files++] = (LogFile){.name = copy, .order = order};
     return RESULT_OK;
 }
 
@@ -344,7 +342,7 @@ Result log_reader_open(LogReader **out, const char *path)
 /* Leaves nothing but the log itself, which is the last file. */
 static void forget_predecessors(LogReader *reader)
 {
-    unsigned last = reader->n_files - 1;
+    size_t last = reader->n_files - 1;
     for (unsigned i = 0; i < last; i++) {
         free(reader->files[i].name);
     }

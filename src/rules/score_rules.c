@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "rules/filters.h"
 
 #define BLANKS " \t\r\f\v"
@@ -54,14 +55,11 @@ static Result score_rules_add_rule(ScoreRules *rules, const char *line, const Pl
                                    : score_rules_complain(place, (size_t)(text - line) + why.column,
                                                           why.message, why.hint);
     }
-    ScoreRule *more = reallocarray(rules->rules, rules->n + 1, sizeof *more);
-    if (more == NULL) {
+    rc = array_add(&rules->rules, &rules->n, sizeof rule, &rule);
+    if (rc != RESULT_OK) {
         filter_delete(rule.filter);
-        return RESULT_MEMORY;
     }
-    rules->rules = more;
-    rules->rules[rules->n++] = rule;
-    return RESULT_OK;
+    return rc;
 }
 
 static Result add_rules(ScoreRules *rules, char *text, Place *place)

@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/memory/array.h"
 #include "base/option/option.h"
 
 /* ---- The machine behind the option table ---- */
@@ -378,22 +379,18 @@ void options_free_sites(Options *options)
 static Result add_site(Options *options, const char *pattern, const char *text, const char *origin,
                        const OptionSite *of)
 {
-    OptionSite *sites = realloc(options->sites, (options->n_sites + 1) * sizeof *sites);
-    if (sites == NULL) {
-        return RESULT_MEMORY;
-    }
-    options->sites = sites;
     OptionSite site = {.pattern = strdup(pattern),
                        .spec = of->spec,
                        .text = strdup(text),
                        .origin = strdup(origin),
                        .value = of->value};
-    if (site.pattern == NULL || site.text == NULL || site.origin == NULL) {
+    Result rc = site.pattern == NULL || site.text == NULL || site.origin == NULL
+                    ? RESULT_MEMORY
+                    : array_add(&options->sites, &options->n_sites, sizeof site, &site);
+    if (rc != RESULT_OK) {
         site_destroy(&site);
-        return RESULT_MEMORY;
     }
-    sites[options->n_sites++] = site;
-    return RESULT_OK;
+    return rc;
 }
 
 size_t options_drop_site(Options *options, const char *pattern, const OptionSpec *spec,
@@ -545,7 +542,6 @@ typedef struct IniFile {
     char *origin;          /* of the assignment being collected; NULL: file and line */
     unsigned *piece_lines; /* physical line of the i-th piece: inih counts pieces */
     size_t n_pieces;
-    size_t pieces_capacity;
     unsigned depth;
     Buffer *error;
     Result result;
@@ -708,18 +704,10 @@ static void strip_remark(char *line, bool is_first)
 
 static bool note_piece(IniFile *file)
 {
-    if (file->n_pieces == file->pieces_capacity) {
-        size_t capacity = file->pieces_capacity == 0 ? 256 : file->pieces_capacity * 2;
-        unsigned *lines = realloc(file->piece_lines, capacity * sizeof *lines);
-        if (lines == NULL) {
-            file->result = RESULT_MEMORY;
-            return false;
-        }
-        file->piece_lines = lines;
-        file->pieces_capacity = capacity;
-    }
-    file->piece_lines[file->n_pieces++] = file->line;
-    return true;
+    bool is_noted =
+        array_add(&file->piece_lines, &file->n_pieces, sizeof file->line, &file->line) == RESULT_OK;
+    file->result = is_noted ? file->result : RESULT_MEMORY;
+    return is_noted;
 }
 
 static char *next_piece(char *line, int size, void *context)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <inttypes.h>
 
+#include "base/memory/array.h"
 #include "rules/config.h"
 #include "base/memory/file.h"
 #include "command/db/db_view.h"
@@ -146,23 +147,7 @@ static int db_schedule_score_of(DbView *view, const ScoreFile *file, uint64_t in
 typedef struct Collection {
     Scheduled *items;
     size_t n;
-    size_t capacity;
 } Collection;
-
-static int db_schedule_add(Collection *all, const Scheduled *item)
-{
-    if (all->n == all->capacity) {
-        size_t capacity = all->capacity == 0 ? 1024 : 2 * all->capacity;
-        Scheduled *more = reallocarray(all->items, capacity, sizeof *more);
-        if (more == NULL) {
-            return page_db_error_memory;
-        }
-        all->items = more;
-        all->capacity = capacity;
-    }
-    all->items[all->n++] = *item;
-    return page_db_error_ok;
-}
 
 static int db_schedule_collect(DbView *view, const bool *wanted, const ScoreFile *scores,
                                Collection *all)
@@ -188,7 +173,10 @@ static int db_schedule_collect(DbView *view, const bool *wanted, const ScoreFile
             }
             if (rc == page_db_error_ok && !parked && (wanted == NULL || wanted[entries[i].host])) {
                 rc = db_schedule_score_of(view, scores, item.index, &item.score);
-                rc = rc == page_db_error_ok ? db_schedule_add(all, &item) : rc;
+                if (rc == page_db_error_ok &&
+                    array_add(&all->items, &all->n, sizeof item, &item) != RESULT_OK) {
+                    rc = page_db_error_memory;
+                }
             }
         }
         rc = rc == page_db_error_ok ? db_turn(view) : rc;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "cluster/wire/wire.h"
@@ -79,10 +80,9 @@ static void cluster_edicts_hear(void *context, uint64_t ticket, Result rc, const
     ClusterPart *part = context;
     ClusterEdicts *edicts = &part->edicts;
     mutex_lock(&edicts->mutex);
-    ClusterTold *more = reallocarray(edicts->told, edicts->n_told + 1, sizeof *more);
-    if (more != NULL) {
-        edicts->told = more;
-        more[edicts->n_told++] = (ClusterTold){ticket, rc, strdup(text)};
+    ClusterTold told = {ticket, rc, strdup(text)};
+    if (array_add(&edicts->told, &edicts->n_told, sizeof told, &told) != RESULT_OK) {
+        free(told.text);
     }
     mutex_unlock(&edicts->mutex);
     part->sinks.news(part->sinks.context);

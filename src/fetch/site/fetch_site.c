@@ -1,4 +1,5 @@
 #include "fetch/site/fetch_site.h"
+#include "base/memory/array.h"
 #include "parse/host/authority.h"
 #include "parse/http/http_header.h"
 #include "base/memory/base64.h"
@@ -318,13 +319,12 @@ static Result credentials_read_line(Credential *credential, char *text, Buffer *
 
 static Result credentials_add_line(Credentials *credentials, char *text, Buffer *error)
 {
-    Credential *lines = realloc(credentials->lines, (credentials->n + 1) * sizeof *lines);
-    if (lines == NULL) {
-        return RESULT_MEMORY;
+    Credential none = {.host = NULL};
+    Result rc = array_add(&credentials->lines, &credentials->n, sizeof none, &none);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    credentials->lines = lines;
-    lines[credentials->n] = (Credential){.host = NULL};
-    return credentials_read_line(&lines[credentials->n++], text, error);
+    return credentials_read_line(&credentials->lines[credentials->n - 1], text, error);
 }
 
 static Result credentials_read_lines(Credentials *credentials, FILE *file, Buffer *error)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory/array.h"
 #include "fetch/clock/transfer_clock.h"
 #include "fetch/transfer/transfer.h"
 #include "frontier/visit/visit_turn.h"
@@ -11,15 +12,12 @@
 static Transfer *transfer_pool_make(TransferPool *pool)
 {
     Transfer *transfer = NULL;
-    Transfer **all = realloc(pool->transfers, (pool->n_transfers + 1) * sizeof(Transfer *));
-    if (all == NULL) {
+    if (transfer_new(&transfer, pool->shared) == RESULT_OK &&
+        array_add(&pool->transfers, &pool->n_transfers, sizeof(Transfer *), &transfer) !=
+            RESULT_OK) {
+        transfer_delete(transfer);
         return NULL;
     }
-    pool->transfers = all;
-    if (transfer_new(&transfer, pool->shared) != RESULT_OK) {
-        return NULL;
-    }
-    all[pool->n_transfers++] = transfer;
     return transfer;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/format/page_links.h"
 #include "store/format/page_links_table.h"
@@ -26,7 +27,6 @@ struct PageMerge {
     uint64_t n_before;
     PageNode *moved; /* better paths of the bucket, in order of appearance */
     size_t n_moved;
-    size_t m_moved;
     uint8_t value[PAGE_MERGE_VALUE_BYTES]; /* what find told last */
     Arena arena;
     Buffer scratch;
@@ -240,25 +240,14 @@ Result page_merge_seen(PageMerge *merge, const PageKey *key, PageMergeValue valu
         (value.depth < PAGE_MAX_DEPTH8 || link->from.depth < PAGE_MAX_DEPTH8)) {
         return RESULT_OK;
     }
-    if (merge->n_moved == merge->m_moved) {
-        size_t capacity = merge->m_moved == 0 ? 64 : 2 * merge->m_moved;
-        PageNode *more = reallocarray(merge->moved, capacity, sizeof *more);
-        if (more == NULL) {
-            return RESULT_MEMORY;
-        }
-        merge->moved = more;
-        merge->m_moved = capacity;
-    }
-    PageNode *node = &merge->moved[merge->n_moved];
-    *node = (PageNode){.key = *key,
-                       .index = value.index,
-                       .crawl = (uint32_t)merge->n_moved, /* order of appearance */
-                       .stored_depth = value.depth,
-                       .known = true,
-                       .moved = true};
-    page_node_set_path(node, &link->from, link->hop);
-    merge->n_moved++;
-    return RESULT_OK;
+    PageNode node = {.key = *key,
+                     .index = value.index,
+                     .crawl = (uint32_t)merge->n_moved, /* order of appearance */
+                     .stored_depth = value.depth,
+                     .known = true,
+                     .moved = true};
+    page_node_set_path(&node, &link->from, link->hop);
+    return array_add(&merge->moved, &merge->n_moved, sizeof node, &node);
 }
 
 /* By page, the best path first; of equal ones the first that was seen. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
+
 #define AT_ONCE 4096u
 
 void acks_chore_init(AcksChore *chore, IngestCluster *cluster)
@@ -20,17 +22,7 @@ void acks_chore_destroy(AcksChore *chore)
 void acks_chore_tell(AcksChore *chore, const AckRange *range)
 {
     mutex_lock(&chore->mutex);
-    if (chore->n == chore->capacity) {
-        size_t capacity = chore->capacity == 0 ? 64 : 2 * chore->capacity;
-        AckRange *more = reallocarray(chore->ranges, capacity, sizeof *more);
-        if (more != NULL) {
-            chore->ranges = more;
-            chore->capacity = capacity;
-        }
-    }
-    if (chore->n < chore->capacity) {
-        chore->ranges[chore->n++] = *range;
-    }
+    (void)array_add(&chore->ranges, &chore->n, sizeof *range, range);
     mutex_unlock(&chore->mutex);
 }
 

@@ -34,7 +34,6 @@ typedef struct AcksChore {
     Mutex mutex;      /* RANK_TABLE; guards what follows */
     AckRange *ranges; /* owned */
     size_t n;
-    size_t capacity;
     size_t n_taken; /* the first of them, in this transaction; ingest's thread */
 } AcksChore;
 

@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "base/thread/log.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/move/page_move.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Left hosts ---- */
-
-#define HOSTS_FIRST 256u
 
 void left_hosts_init(LeftHosts *left)
 {
@@ -32,28 +31,10 @@ void left_hosts_listen(LeftHosts *left, bool listens)
     mutex_unlock(&left->mutex);
 }
 
-static bool left_hosts_make_room(LeftHosts *left)
-{
-    if (left->n < left->capacity) {
-        return true;
-    }
-    size_t capacity = left->capacity == 0 ? HOSTS_FIRST : 2 * left->capacity;
-    uint32_t *more = reallocarray(left->hosts, capacity, sizeof *more);
-    if (more == NULL) {
-        return false;
-    }
-    left->hosts = more;
-    left->capacity = capacity;
-    return true;
-}
-
 bool left_hosts_put(LeftHosts *left, uint32_t host)
 {
     mutex_lock(&left->mutex);
-    bool fits = left->listens && left_hosts_make_room(left);
-    if (fits) {
-        left->hosts[left->n++] = host;
-    }
+    bool fits = left->listens && array_add(&left->hosts, &left->n, sizeof host, &host) == RESULT_OK;
     mutex_unlock(&left->mutex);
     return fits;
 }
@@ -233,13 +214,10 @@ void moves_chore_figures(MovesChore *chore, MovesFigures *figures)
 Result moves_chore_retell(MovesChore *chore, uint16_t agent, uint64_t heard)
 {
     mutex_lock(&chore->mutex);
-    MovesRetell *more = reallocarray(chore->lost, chore->n_lost + 1, sizeof *more);
-    if (more != NULL) {
-        chore->lost = more;
-        chore->lost[chore->n_lost++] = (MovesRetell){.agent = agent, .heard = heard};
-    }
+    MovesRetell lost = {.agent = agent, .heard = heard};
+    Result rc = array_add(&chore->lost, &chore->n_lost, sizeof lost, &lost);
     mutex_unlock(&chore->mutex);
-    return more == NULL ? RESULT_MEMORY : RESULT_OK;
+    return rc;
 }
 
 /* False: nobody has lost anything. */
@@ -458,17 +436,6 @@ static Result has_everything(MovesChore *chore, Batch *batch, uint16_t to, bool 
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-static Result note_settled(MovesChore *chore, uint16_t to)
-{
-    uint16_t *more = reallocarray(chore->settled, chore->n_settled + 1, sizeof *more);
-    if (more == NULL) {
-        return RESULT_MEMORY;
-    }
-    chore->settled = more;
-    chore->settled[chore->n_settled++] = to;
-    return RESULT_OK;
-}
-
 static bool is_noted(const MovesChore *chore, uint16_t to)
 {
     for (size_t i = 0; i < chore->n_settled; i++) {
@@ -492,7 +459,7 @@ static Result step_sent(MovesChore *chore, Batch *batch)
         }
         rc = has_everything(chore, batch, to, &has);
         if (rc == RESULT_OK && has) {
-            rc = note_settled(chore, to);
+            rc = array_add(&chore->settled, &chore->n_settled, sizeof to, &to);
         }
     }
     return rc;

@@ -48,7 +48,6 @@ typedef struct LeftHosts {
     bool listens;
     uint32_t *hosts; /* owned */
     size_t n;
-    size_t capacity;
 } LeftHosts;
 
 void left_hosts_init(LeftHosts *left);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "parse/filter/filter_atoms.h"
 #include "parse/filter/filter_atom.h"
 
@@ -119,46 +120,19 @@ typedef struct Parser {
     FilterCompiler compiler;
     Pending *stack;
     size_t n_stack;
-    size_t stack_capacity;
-    size_t code_capacity;
-    size_t atoms_capacity;
 } Parser;
-
-/* Makes room for one more element; returns NULL when there is no memory. */
-static void *grown(void *array, size_t n, size_t *capacity, size_t element_bytes)
-{
-    if (n < *capacity) {
-        return array;
-    }
-    size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
-    void *larger = realloc(array, wanted * element_bytes);
-    if (larger != NULL) {
-        *capacity = wanted;
-    }
-    return larger;
-}
 
 static Result filter_parse_emit(Parser *parser, FilterOp op, size_t argument)
 {
     Filter *filter = parser->compiler.filter;
-    FilterStep *code = grown(filter->code, filter->n_code, &parser->code_capacity, sizeof *code);
-    if (code == NULL) {
-        return RESULT_MEMORY;
-    }
-    filter->code = code;
-    code[filter->n_code++] = (FilterStep){.op = op, .argument = (uint32_t)argument};
-    return RESULT_OK;
+    FilterStep step = {.op = op, .argument = (uint32_t)argument};
+    return array_add(&filter->code, &filter->n_code, sizeof step, &step);
 }
 
 static Result filter_parse_push(Parser *parser, OpKind kind, size_t at)
 {
-    Pending *stack = grown(parser->stack, parser->n_stack, &parser->stack_capacity, sizeof *stack);
-    if (stack == NULL) {
-        return RESULT_MEMORY;
-    }
-    parser->stack = stack;
-    stack[parser->n_stack++] = (Pending){.kind = kind, .at = at};
-    return RESULT_OK;
+    Pending pending = {.kind = kind, .at = at};
+    return array_add(&parser->stack, &parser->n_stack, sizeof pending, &pending);
 }
 
 /* Completes the operators on top of the stack that bind at least as tightly as least. */
@@ -279,14 +253,11 @@ static Result parse_atom(Parser *parser)
                                     : (type->needs & FILTER_HAS_DEPTH) != 0 ? "depth"
                                                                             : "source page");
     }
-    FilterAtom *atoms =
-        grown(filter->atoms, filter->n_atoms, &parser->atoms_capacity, sizeof *atoms);
-    if (atoms == NULL) {
+    FilterAtom new_atom = {.type = type, .start = start};
+    if (array_add(&filter->atoms, &filter->n_atoms, sizeof new_atom, &new_atom) != RESULT_OK) {
         return RESULT_MEMORY;
     }
-    filter->atoms = atoms;
-    FilterAtom *atom = &atoms[filter->n_atoms++];
-    *atom = (FilterAtom){.type = type, .start = start};
+    FilterAtom *atom = &filter->atoms[filter->n_atoms - 1];
     compiler->at += n_word;
     filter_parse_skip_space(compiler);
     if (compiler->at >= compiler->length || compiler->text[compiler->at] != '(') {

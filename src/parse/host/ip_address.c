@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
+
 static const uint8_t mapped_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 IpAddress ip_address_v4(const struct in_addr *address)
@@ -197,13 +199,7 @@ Result ip_ranges_parse(IpRanges *ranges, const char *list, Buffer *error)
                                 (int)length, list);
             break;
         }
-        IpRange *more = realloc(ranges->ranges, (ranges->n_ranges + 1) * sizeof *more);
-        if (more == NULL) {
-            rc = RESULT_MEMORY;
-            break;
-        }
-        ranges->ranges = more;
-        more[ranges->n_ranges++] = range;
+        rc = array_add(&ranges->ranges, &ranges->n_ranges, sizeof range, &range);
         list += length;
     }
     if (rc != RESULT_OK) {

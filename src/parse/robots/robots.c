@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/core/hash.h"
+#include "base/memory/array.h"
 #include "parse/host/authority.h"
 #include "parse/robots/robots_line.h"
 #include "parse/robots/robots_rules.h"
@@ -383,8 +384,8 @@ void robots_delete(Robots *robots)
     }
     buffer_destroy(&robots->pool);
     free(robots->rules);
-    free(robots->prefixes);
-    free(robots->exacts);
+    free(robots->prefixes.all);
+    free(robots->exacts.all);
     free(robots->wilds);
     map_destroy(&robots->wild_by_text);
     free(robots->sitemaps);
@@ -398,49 +399,19 @@ uint64_t robots_content_hash(const char *body, size_t length)
     return hash_64(length == 0 ? "" : body, length, 0);
 }
 
-/* The best rule among the plain prefixes of path, or NULL. */
-static const RobotsRule *find_prefix(const Robots *robots, const char *path, size_t length,
-                                     uint64_t key)
-{
-    const char *pool = robots->pool.data;
-    const RobotsPrefix *prefixes = robots->prefixes;
-    size_t low = 0; /* all below are not behind path */
-    size_t high = robots->n_prefixes;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const RobotsPrefix *p = &prefixes[middle];
-        bool is_behind = p->key > key;
-        if (p->key == key) {
-            is_behind = robots_compare_bytes(pool + p->text, p->length, path, length) > 0;
-        }
-        if (is_behind) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    if (low == 0) {
-        return NULL;
-    }
-    const RobotsPrefix *before = &prefixes[low - 1];
-    size_t common = robots_common_length(pool + before->text, before->length, path, length);
-    uint32_t index = robots_climb(prefixes, (uint32_t)(low - 1), common);
-    return index == ROBOTS_NONE ? NULL : &robots->rules[prefixes[index].rule];
-}
-
-/* The best rule that names exactly this path, or NULL. */
-static const RobotsRule *find_exact(const Robots *robots, const char *path, size_t length,
-                                    uint64_t key)
+/* The first of the plain rules that is behind a path, or that is it. */
+static size_t robots_plains_from(const Robots *robots, const RobotsPlains *plains, const char *path,
+                                 size_t length, uint64_t key)
 {
     const char *pool = robots->pool.data;
     size_t low = 0; /* all below are before path */
-    size_t high = robots->n_exacts;
+    size_t high = plains->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const RobotsExact *e = &robots->exacts[middle];
-        bool is_before = e->key < key;
-        if (e->key == key) {
-            is_before = robots_compare_bytes(pool + e->text, e->length, path, length) < 0;
+        const RobotsPlain *p = &plains->all[middle];
+        bool is_before = p->key < key;
+        if (p->key == key) {
+            is_before = robots_compare_bytes(pool + p->text, p->length, path, length) < 0;
         }
         if (is_before) {
             low = middle + 1;
@@ -448,12 +419,43 @@ static const RobotsRule *find_exact(const Robots *robots, const char *path, size
             high = middle;
         }
     }
-    if (low == robots->n_exacts) {
+    return low;
+}
+
+static bool robots_plain_is(const Robots *robots, const RobotsPlains *plains, size_t i,
+                            const char *path, size_t length)
+{
+    return i < plains->n && robots_compare_bytes(robots->pool.data + plains->all[i].text,
+                                                 plains->all[i].length, path, length) == 0;
+}
+
+/* The best rule among the plain prefixes of path, or NULL. */
+static const RobotsRule *find_prefix(const Robots *robots, const char *path, size_t length,
+                                     uint64_t key)
+{
+    const RobotsPlains *prefixes = &robots->prefixes;
+    size_t i = robots_plains_from(robots, prefixes, path, length, key);
+    if (robots_plain_is(robots, prefixes, i, path, length)) {
+        return &robots->rules[prefixes->all[i].rule];
+    }
+    if (i == 0) {
         return NULL;
     }
-    const RobotsExact *e = &robots->exacts[low];
-    bool is_it = robots_compare_bytes(pool + e->text, e->length, path, length) == 0;
-    return is_it ? &robots->rules[e->rule] : NULL;
+    const RobotsPlain *before = &prefixes->all[i - 1];
+    size_t common =
+        robots_common_length(robots->pool.data + before->text, before->length, path, length);
+    uint32_t index = robots_climb(prefixes->all, (uint32_t)(i - 1), common);
+    return index == ROBOTS_NONE ? NULL : &robots->rules[prefixes->all[index].rule];
+}
+
+/* The best rule that names exactly this path, or NULL. */
+static const RobotsRule *find_exact(const Robots *robots, const char *path, size_t length,
+                                    uint64_t key)
+{
+    size_t i = robots_plains_from(robots, &robots->exacts, path, length, key);
+    return robots_plain_is(robots, &robots->exacts, i, path, length)
+               ? &robots->rules[robots->exacts.all[i].rule]
+               : NULL;
 }
 
 /* A path with what is asked about it, and what asking may still cost. */
@@ -590,12 +592,12 @@ const char *robots_sitemap(const Robots *robots, size_t i)
 
 size_t robots_bytes(const Robots *robots)
 {
-    return sizeof *robots + robots->pool.capacity + robots->rules_capacity * sizeof(RobotsRule) +
-           robots->prefixes_capacity * sizeof(RobotsPrefix) +
-           robots->exacts_capacity * sizeof(RobotsExact) +
-           robots->wilds_capacity * sizeof(RobotsWild) +
-           robots->sitemaps_capacity * sizeof(RobotsSitemap) +
-           robots->usages_capacity * sizeof(RobotsUsage);
+    return sizeof *robots + robots->pool.capacity +
+           array_room(robots->n_rules) * sizeof(RobotsRule) +
+           (array_room(robots->prefixes.n) + array_room(robots->exacts.n)) * sizeof(RobotsPlain) +
+           array_room(robots->n_wilds) * sizeof(RobotsWild) +
+           array_room(robots->n_sitemaps) * sizeof(RobotsSitemap) +
+           array_room(robots->n_usages) * sizeof(RobotsUsage);
 }
 
 #define NESTING 16u

@@ -4,20 +4,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
-
-/* Room for one more item; NULL when there is no memory (the old array stays). */
-static void *with_room(void *array, size_t n, size_t *capacity, size_t item_bytes)
-{
-    if (n < *capacity) {
-        return array;
-    }
-    size_t wanted = *capacity == 0 ? 8 : 2 * *capacity;
-    void *grown = realloc(array, wanted * item_bytes);
-    if (grown != NULL) {
-        *capacity = wanted;
-    }
-    return grown;
-}
+#include "base/memory/array.h"
 
 /* Appends bytes and a NUL, control characters as '?'. */
 static Result keep_text(Robots *robots, const char *bytes, size_t length, uint32_t *offset)
@@ -37,39 +24,15 @@ static Result keep_text(Robots *robots, const char *bytes, size_t length, uint32
     return RESULT_OK;
 }
 
-static Result add_prefix(Robots *robots, const RobotsPattern *pattern, uint32_t text, uint32_t rule)
+static Result robots_add_plain(Robots *robots, RobotsPlains *plains, const RobotsPattern *pattern,
+                               uint32_t text, uint32_t rule)
 {
-    RobotsPrefix *grown = with_room(robots->prefixes, robots->n_prefixes,
-                                    &robots->prefixes_capacity, sizeof *robots->prefixes);
-    if (grown == NULL) {
-        return RESULT_MEMORY;
-    }
-    robots->prefixes = grown;
-    robots->prefixes[robots->n_prefixes++] = (RobotsPrefix){
-        .key = robots_key_of(robots->pool.data + text, pattern->length),
-        .text = text,
-        .length = pattern->length,
-        .parent = ROBOTS_NONE,
-        .rule = rule,
-    };
-    return RESULT_OK;
-}
-
-static Result add_exact(Robots *robots, const RobotsPattern *pattern, uint32_t text, uint32_t rule)
-{
-    RobotsExact *grown = with_room(robots->exacts, robots->n_exacts, &robots->exacts_capacity,
-                                   sizeof *robots->exacts);
-    if (grown == NULL) {
-        return RESULT_MEMORY;
-    }
-    robots->exacts = grown;
-    robots->exacts[robots->n_exacts++] = (RobotsExact){
-        .key = robots_key_of(robots->pool.data + text, pattern->length),
-        .text = text,
-        .length = pattern->length,
-        .rule = rule,
-    };
-    return RESULT_OK;
+    RobotsPlain plain = {.key = robots_key_of(robots->pool.data + text, pattern->length),
+                         .text = text,
+                         .length = pattern->length,
+                         .parent = ROBOTS_NONE,
+                         .rule = rule};
+    return array_add(&plains->all, &plains->n, sizeof plain, &plain);
 }
 
 /* Whether the same pattern is among the wildcard rules already; the better rule stays. */
@@ -104,7 +67,7 @@ static Result add_shortened(Robots *robots, const RobotsPattern *pattern, uint32
     }
     robots->rules[rule].shortened = true;
     RobotsPattern prefix = {.length = pattern->first_length};
-    return add_prefix(robots, &prefix, text, rule);
+    return robots_add_plain(robots, &robots->prefixes, &prefix, text, rule);
 }
 
 static Result add_wild(Robots *robots, const RobotsPattern *pattern, uint32_t text, uint32_t rule)
@@ -117,20 +80,15 @@ static Result add_wild(Robots *robots, const RobotsPattern *pattern, uint32_t te
     if (robots->n_wilds >= ROBOTS_WILD_MAX) {
         return add_shortened(robots, pattern, text, rule);
     }
-    RobotsWild *grown =
-        with_room(robots->wilds, robots->n_wilds, &robots->wilds_capacity, sizeof *robots->wilds);
-    if (grown == NULL) {
+    size_t n = pattern->first_length < 8 ? pattern->first_length : 8;
+    RobotsWild wild = {.pattern = *pattern,
+                       .first_key = robots_key_of(robots->pool.data + text, n),
+                       .first_mask = n == 0 ? 0 : UINT64_MAX << (64 - 8 * n),
+                       .text = text,
+                       .rule = rule};
+    if (array_add(&robots->wilds, &robots->n_wilds, sizeof wild, &wild) != RESULT_OK) {
         return RESULT_MEMORY;
     }
-    robots->wilds = grown;
-    size_t n = pattern->first_length < 8 ? pattern->first_length : 8;
-    robots->wilds[robots->n_wilds++] = (RobotsWild){
-        .pattern = *pattern,
-        .first_key = robots_key_of(robots->pool.data + text, n),
-        .first_mask = n == 0 ? 0 : UINT64_MAX << (64 - 8 * n),
-        .text = text,
-        .rule = rule,
-    };
     return map_put(&robots->wild_by_text, key, (void *)(uintptr_t)robots->n_wilds);
 }
 
@@ -142,17 +100,15 @@ static Result add_pattern(Robots *robots, const char *path, size_t length, Robot
     if (rc != RESULT_OK) {
         return rc;
     }
-    RobotsRule *grown =
-        with_room(robots->rules, robots->n_rules, &robots->rules_capacity, sizeof *robots->rules);
-    if (grown == NULL) {
-        return RESULT_MEMORY;
-    }
-    robots->rules = grown;
     uint32_t index = (uint32_t)robots->n_rules;
-    robots->rules[robots->n_rules++] = rule;
-    return pattern.has_wildcard  ? add_wild(robots, &pattern, text, index)
-           : pattern.is_anchored ? add_exact(robots, &pattern, text, index)
-                                 : add_prefix(robots, &pattern, text, index);
+    rc = array_add(&robots->rules, &robots->n_rules, sizeof rule, &rule);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    return pattern.has_wildcard ? add_wild(robots, &pattern, text, index)
+           : pattern.is_anchored
+               ? robots_add_plain(robots, &robots->exacts, &pattern, text, index)
+               : robots_add_plain(robots, &robots->prefixes, &pattern, text, index);
 }
 
 Result robots_rules_add(Robots *robots, const RobotsLine *line)
@@ -202,12 +158,6 @@ Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
     if (robots->n_usages >= ROBOTS_MAX_USAGES) {
         return RESULT_LIMIT;
     }
-    RobotsUsage *grown = with_room(robots->usages, robots->n_usages, &robots->usages_capacity,
-                                   sizeof *robots->usages);
-    if (grown == NULL) {
-        return RESULT_MEMORY;
-    }
-    robots->usages = grown;
     rule.text = (uint32_t)robots->pool.length;
     Result rc = robots_pattern_compile(path, length, &robots->pool, &rule.pattern, &rule.octets);
     if (rc != RESULT_OK) {
@@ -216,10 +166,7 @@ Result robots_rules_add_usage(Robots *robots, const char *path, size_t length,
     size_t words =
         statement->length < ROBOTS_RULE_TEXT_BYTES ? statement->length : ROBOTS_RULE_TEXT_BYTES;
     rc = keep_text(robots, statement->text, words, &rule.words);
-    if (rc == RESULT_OK) {
-        robots->usages[robots->n_usages++] = rule;
-    }
-    return rc;
+    return rc == RESULT_OK ? array_add(&robots->usages, &robots->n_usages, sizeof rule, &rule) : rc;
 }
 
 Result robots_rules_add_licence(Robots *robots, const RobotsLine *line, unsigned standing)
@@ -242,39 +189,19 @@ Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line)
     if (is_known || line->value_length == 0 || robots->n_sitemaps >= ROBOTS_MAX_SITEMAPS) {
         return RESULT_OK;
     }
-    RobotsSitemap *grown = with_room(robots->sitemaps, robots->n_sitemaps,
-                                     &robots->sitemaps_capacity, sizeof *robots->sitemaps);
-    if (grown == NULL) {
-        return RESULT_MEMORY;
-    }
-    robots->sitemaps = grown;
-    RobotsSitemap *sitemap = &robots->sitemaps[robots->n_sitemaps];
-    sitemap->hash = hash;
-    Result rc = keep_text(robots, line->value, line->value_length, &sitemap->text);
-    robots->n_sitemaps += rc == RESULT_OK ? 1 : 0;
-    return rc;
+    RobotsSitemap sitemap = {.hash = hash};
+    Result rc = keep_text(robots, line->value, line->value_length, &sitemap.text);
+    return rc == RESULT_OK
+               ? array_add(&robots->sitemaps, &robots->n_sitemaps, sizeof sitemap, &sitemap)
+               : rc;
 }
 
 /* ---- sorting ---- */
 
-static int compare_prefixes(const void *a, const void *b, void *context)
+static int compare_plains(const void *a, const void *b, void *context)
 {
-    const RobotsPrefix *x = a;
-    const RobotsPrefix *y = b;
-    const Robots *robots = context;
-    const char *pool = robots->pool.data;
-    int order = robots_compare_bytes(pool + x->text, x->length, pool + y->text, y->length);
-    if (order != 0) {
-        return order;
-    }
-    return robots_rule_beats(&robots->rules[x->rule], &robots->rules[y->rule]) ? -1
-                                                                               : x->rule != y->rule;
-}
-
-static int compare_exacts(const void *a, const void *b, void *context)
-{
-    const RobotsExact *x = a;
-    const RobotsExact *y = b;
+    const RobotsPlain *x = a;
+    const RobotsPlain *y = b;
     const Robots *robots = context;
     const char *pool = robots->pool.data;
     int order = robots_compare_bytes(pool + x->text, x->length, pool + y->text, y->length);
@@ -296,41 +223,44 @@ static int compare_wilds(const void *a, const void *b, void *context)
 
 static void link_prefixes(Robots *robots)
 {
+    RobotsPlains *prefixes = &robots->prefixes;
     const char *pool = robots->pool.data;
     size_t kept = 0;
-    for (size_t i = 0; i < robots->n_prefixes; i++) {
-        RobotsPrefix p = robots->prefixes[i];
+    for (size_t i = 0; i < prefixes->n; i++) {
+        RobotsPlain p = prefixes->all[i];
         if (kept > 0) {
-            const RobotsPrefix *before = &robots->prefixes[kept - 1];
+            const RobotsPlain *before = &prefixes->all[kept - 1];
             size_t common =
                 robots_common_length(pool + before->text, before->length, pool + p.text, p.length);
             if (common == p.length && common == before->length) {
                 continue; /* the same path: the better rule came first */
             }
-            p.parent = robots_climb(robots->prefixes, (uint32_t)(kept - 1), common);
+            p.parent = robots_climb(prefixes->all, (uint32_t)(kept - 1), common);
         }
         if (p.parent != ROBOTS_NONE) {
-            uint32_t inherited = robots->prefixes[p.parent].rule;
+            uint32_t inherited = prefixes->all[p.parent].rule;
             if (robots_rule_beats(&robots->rules[inherited], &robots->rules[p.rule])) {
                 p.rule = inherited;
             }
         }
-        robots->prefixes[kept++] = p;
+        prefixes->all[kept++] = p;
     }
-    robots->n_prefixes = kept;
+    prefixes->n = kept;
+}
+
+static void robots_sort_plains(Robots *robots, RobotsPlains *plains)
+{
+    if (plains->n > 0) {
+        qsort_r(plains->all, plains->n, sizeof *plains->all, compare_plains, robots);
+    }
 }
 
 void robots_rules_sort(Robots *robots)
 {
     map_destroy(&robots->wild_by_text);
-    if (robots->n_prefixes > 0) {
-        qsort_r(robots->prefixes, robots->n_prefixes, sizeof *robots->prefixes, compare_prefixes,
-                robots);
-        link_prefixes(robots);
-    }
-    if (robots->n_exacts > 0) {
-        qsort_r(robots->exacts, robots->n_exacts, sizeof *robots->exacts, compare_exacts, robots);
-    }
+    robots_sort_plains(robots, &robots->prefixes);
+    link_prefixes(robots);
+    robots_sort_plains(robots, &robots->exacts);
     if (robots->n_wilds > 0) {
         qsort_r(robots->wilds, robots->n_wilds, sizeof *robots->wilds, compare_wilds, robots);
     }

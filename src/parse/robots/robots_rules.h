@@ -80,23 +80,20 @@ typedef struct RobotsRule {
     bool shortened; /* only what stands before its first wildcard is looked at */
 } RobotsRule;
 
-/* A rule without wildcards: sorted by its bytes, so that the longest prefix of a path is the path's
- * predecessor or one of that one's parents. */
-typedef struct RobotsPrefix {
+/* A rule without wildcards, a prefix or with "$" the whole path. Sorted by their bytes: the longest
+ * prefix of a path is the path's predecessor or one of that one's parents. */
+typedef struct RobotsPlain {
     uint64_t key; /* its first eight bytes, big-endian: order without touching the pool */
     uint32_t text;
     uint32_t length;
     uint32_t parent; /* the longest other prefix that is a prefix of this one, or ROBOTS_NONE */
     uint32_t rule;   /* the best rule of this one and its parents */
-} RobotsPrefix;
+} RobotsPlain;
 
-/* A rule with "$" and without "*": the path it names, sorted as prefixes are. */
-typedef struct RobotsExact {
-    uint64_t key;
-    uint32_t text;
-    uint32_t length;
-    uint32_t rule;
-} RobotsExact;
+typedef struct RobotsPlains {
+    RobotsPlain *all; /* owned */
+    size_t n;
+} RobotsPlains;
 
 /* A rule with '*', sorted best first. */
 typedef struct RobotsWild {
@@ -126,19 +123,17 @@ typedef struct RobotsUsage {
 struct Robots {
     Buffer pool; /* patterns, rule texts, sitemaps */
     RobotsRule *rules;
-    size_t n_rules, rules_capacity;
-    RobotsPrefix *prefixes;
-    size_t n_prefixes, prefixes_capacity;
-    RobotsExact *exacts;
-    size_t n_exacts, exacts_capacity;
+    size_t n_rules;
+    RobotsPlains prefixes;
+    RobotsPlains exacts; /* with "$" */
     RobotsWild *wilds;
-    size_t n_wilds, wilds_capacity;
+    size_t n_wilds;
     Map wild_by_text; /* while rules are added: places in wilds, plus one, by hash of the pattern */
     size_t n_shortened; /* rules beyond ROBOTS_WILD_MAX */
     RobotsSitemap *sitemaps;
-    size_t n_sitemaps, sitemaps_capacity;
+    size_t n_sitemaps;
     RobotsUsage *usages;
-    size_t n_usages, usages_capacity;
+    size_t n_usages;
     uint32_t licence;          /* of the pool: the address of a License line */
     uint32_t licence_line;     /* 0: there is none */
     unsigned licence_standing; /* of that line */
@@ -187,7 +182,7 @@ static inline size_t robots_common_length(const char *a, size_t a_length, const 
 
 /* The first of index and its parents that is no longer than length; ROBOTS_NONE if there is none.
  */
-static inline uint32_t robots_climb(const RobotsPrefix *prefixes, uint32_t index, size_t length)
+static inline uint32_t robots_climb(const RobotsPlain *prefixes, uint32_t index, size_t length)
 {
     while (index != ROBOTS_NONE && prefixes[index].length > length) {
         index = prefixes[index].parent;

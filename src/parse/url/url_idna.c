@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "parse/url/url_encode.h"
 #include "parse/url/url_idna_tables.h"
 
@@ -29,17 +30,7 @@ void url_codes_destroy(UrlCodes *codes)
 
 Result url_codes_add(UrlCodes *codes, uint32_t c)
 {
-    if (codes->n == codes->capacity) {
-        size_t capacity = codes->capacity == 0 ? 64 : codes->capacity * 2;
-        uint32_t *at = realloc(codes->at, capacity * sizeof *at);
-        if (at == NULL) {
-            return RESULT_MEMORY;
-        }
-        codes->at = at;
-        codes->capacity = capacity;
-    }
-    codes->at[codes->n++] = c;
-    return RESULT_OK;
+    return array_add(&codes->at, &codes->n, sizeof c, &c);
 }
 
 unsigned url_nfc_properties(uint32_t c)

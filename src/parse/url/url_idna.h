@@ -24,7 +24,6 @@
 typedef struct UrlCodes {
     uint32_t *at; /* owned */
     size_t n;
-    size_t capacity;
 } UrlCodes;
 
 void url_codes_destroy(UrlCodes *codes);

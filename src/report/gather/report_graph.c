@@ -1,4 +1,5 @@
 #include "report/gather/report_graph.h"
+#include "base/memory/array.h"
 #include "base/memory/bits.h"
 #include "store/pages/page_db_read.h"
 
@@ -24,7 +25,6 @@ typedef struct Reading {
     uint32_t n_hosts;
     BrokenPage *broken; /* by index, ascending */
     size_t n_broken;
-    size_t m_broken;
     uint8_t *redirects; /* a bit for each page: status 3xx */
     FILE *all;
 } Reading;
@@ -70,18 +70,8 @@ static Result note_broken(Reading *reading, const PageRef *page)
     if (reading->n_broken == REPORT_BROKEN_MAX) {
         return RESULT_OK;
     }
-    if (reading->n_broken == reading->m_broken) {
-        size_t m = reading->m_broken == 0 ? 1024 : 2 * reading->m_broken;
-        BrokenPage *more = reallocarray(reading->broken, m, sizeof *more);
-        if (more == NULL) {
-            return RESULT_MEMORY;
-        }
-        reading->broken = more;
-        reading->m_broken = m;
-    }
-    reading->broken[reading->n_broken++] =
-        (BrokenPage){.index = page->index, .status = page->status};
-    return RESULT_OK;
+    BrokenPage broken = {.index = page->index, .status = page->status};
+    return array_add(&reading->broken, &reading->n_broken, sizeof broken, &broken);
 }
 
 static Result report_graph_take_page(Reading *reading, const PageRef *page)

@@ -5,6 +5,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/memory/array.h"
 #include "base/core/hash.h"
 
 static MapKey domain_set_domain_key(const char *name, size_t length)
@@ -16,18 +17,13 @@ static MapKey domain_set_domain_key(const char *name, size_t length)
 Result domain_set_add(DomainSet *set, const char *name, size_t length)
 {
     char *copy = strndup(name, length);
-    char **names = realloc(set->names, (set->n + 1) * sizeof *names);
-    if (names != NULL) {
-        set->names = names;
-    }
-    if (copy == NULL || names == NULL) {
+    if (copy == NULL || array_add(&set->names, &set->n, sizeof copy, &copy) != RESULT_OK) {
         free(copy);
         return RESULT_MEMORY;
     }
     for (char *c = copy; *c != '\0'; c++) {
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 32) : *c;
     }
-    names[set->n++] = copy;
     return map_put(&set->hashes, domain_set_domain_key(copy, length), copy);
 }
 

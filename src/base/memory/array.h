@@ -1,0 +1,51 @@
+/* Array: elements in one piece of memory that grows while they are added at its end.
+ *
+ * What: the caller has the pointer, NULL at first, and the number of elements. How many there is
+ * room for follows from the number: ARRAY_FIRST, then the next power of two. So an array that is
+ * emptied to be filled again is shrunk by its first element: whoever fills one page after page has
+ * a capacity of his own.
+ *
+ *     rc = array_add(&list->items, &list->n, sizeof *list->items, &item);
+ *
+ * Owns: nothing; the memory is freed by the caller.
+ * Threads: an array belongs to its caller.
+ * Errors: RESULT_MEMORY; the array is as before. */
+#ifndef BASE_MEMORY_ARRAY_H
+#define BASE_MEMORY_ARRAY_H
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/result.h"
+
+#define ARRAY_FIRST 8u
+
+/* How many elements an array of n has room for. */
+static inline size_t array_room(size_t n)
+{
+    size_t room = n == 0 ? 0 : ARRAY_FIRST;
+    while (room < n) {
+        room *= 2;
+    }
+    return room;
+}
+
+/* Appends a copy of an element of this many bytes; place is the address of the pointer. */
+static inline Result array_add(void *place, size_t *n, size_t bytes, const void *element)
+{
+    char *array = NULL;
+    memcpy(&array, place, sizeof array);
+    if (*n == 0 || (*n >= ARRAY_FIRST && (*n & (*n - 1)) == 0)) {
+        array = reallocarray(array, array_room(*n + 1), bytes);
+        if (array == NULL) {
+            return RESULT_MEMORY;
+        }
+        memcpy(place, &array, sizeof array);
+    }
+    memcpy(array + *n * bytes, element, bytes);
+    *n += 1;
+    return RESULT_OK;
+}
+
+#endif
