@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "base/memory/bloom.h"
+#include "frontier/sieve/sieve_bloom.h"
 #include "unit.h"
 
 static Hash128 fingerprint(uint64_t number)

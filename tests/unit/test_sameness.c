@@ -1,5 +1,5 @@
 /* One answer from many hosts: ours or theirs. Times are made up. */
-#include "fetch/outage/sameness.h"
+#include "fetch/outage/network_watch.h"
 
 #include <string.h>
 

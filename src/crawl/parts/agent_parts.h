@@ -3,7 +3,7 @@
  *   parts_identify --> parts_new --> parts_start --> (parts_pause) --> parts_drain --> parts_stop
  *                                                                       --> parts_delete
  *
- * What: builds the parts in the order in which they need each other (writing_parts.h,
+ * What: builds the parts in the order in which they need each other (
  * agent_parts.h, network_parts.h), starts them, pauses and ends them. What they hand to each
  * other is in wires.h.
  *

@@ -15,11 +15,169 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
-#include "fetch/dns/name_cache.h"
 #include "fetch/dns/name_servers.h"
 #include "fetch/dns/name_watch.h"
 #include "base/core/hash.h"
 #include "parse/host/ip_address.h"
+#include "base/memory/heap.h"
+#include "base/memory/map.h"
+#include "frontier/visit/visit_state.h"
+
+/* Name cache: what is known of host names.
+ *
+ * What: a name is in the cache from the first question on. While it is asked for it has waiters and
+ * never leaves; once it is answered it is kept until room is needed, the oldest answer first.
+ * Owns: the names and their waiters, but not the visit states that wait.
+ * Threads: the resolver's. */
+#define NAME_ADDRESSES_MAX 8u /* kept of one answer */
+
+typedef struct NameWaiter {
+    VisitState *visit_state;
+    struct NameWaiter *next;
+} NameWaiter;
+
+/* A name that is known or asked for. */
+typedef struct Name {
+    void *owner;                             /* whoever asks for it; for callbacks */
+    char *hostname;                          /* owned; IPv6 literals in brackets */
+    IpAddress addresses[NAME_ADDRESSES_MAX]; /* the allowed ones, preferred family first */
+    uint32_t n_addresses;
+    bool alone;       /* the preferred family is being asked for alone */
+    FetchClass class; /* FETCH_OK, or why there is none */
+    MonoTime expiry;  /* of the answer */
+    MonoTime asked;
+    uint64_t heard; /* fingerprint of the last answer that was told of; 0 = none */
+    int64_t duration_ms;
+    NameWaiter *waiters;      /* while it is asked for */
+    struct Name *next_queued; /* waits for a place among the queries */
+    HeapNode by_expiry;       /* while it is answered */
+} Name;
+
+typedef struct NameCache {
+    Map names;      /* by 128-bit fingerprint of the host name */
+    Heap by_expiry; /* answered names: the first to go */
+    size_t most;    /* answered names */
+} NameCache;
+
+/* Names that wait, first in, first out. */
+typedef struct NameQueue {
+    Name *head;
+    Name *tail;
+} NameQueue;
+static MapKey name_key(const char *hostname)
+{
+    Hash128 h = hash_128(hostname, strlen(hostname));
+    return (MapKey){.high = h.high, .low = h.low};
+}
+
+static void name_queue_add(NameQueue *queue, Name *name)
+{
+    name->next_queued = NULL;
+    if (queue->tail == NULL) {
+        queue->head = name;
+    } else {
+        queue->tail->next_queued = name;
+    }
+    queue->tail = name;
+}
+
+static Name *name_queue_take(NameQueue *queue)
+{
+    Name *name = queue->head;
+    queue->head = name->next_queued;
+    queue->tail = queue->head == NULL ? NULL : queue->tail;
+    name->next_queued = NULL;
+    return name;
+}
+
+static void name_cache_init(NameCache *cache, size_t most)
+{
+    *cache = (NameCache){.most = most};
+    map_init(&cache->names);
+    heap_init(&cache->by_expiry);
+}
+
+static void name_cache_destroy(NameCache *cache)
+{
+    size_t place = 0;
+    Name *name = NULL;
+    while ((name = map_next(&cache->names, &place)) != NULL) {
+        free(name->hostname);
+        free(name);
+    }
+    map_destroy(&cache->names);
+    heap_destroy(&cache->by_expiry);
+}
+
+static Name *name_cache_find(const NameCache *cache, const char *hostname)
+{
+    return map_get(&cache->names, name_key(hostname));
+}
+
+static Name *name_cache_add(NameCache *cache, const char *hostname)
+{
+    Name *name = calloc(1, sizeof *name);
+    if (name == NULL) {
+        return NULL;
+    }
+    name->hostname = strdup(hostname);
+    heap_node_init(&name->by_expiry);
+    if (name->hostname == NULL || map_put(&cache->names, name_key(hostname), name) != RESULT_OK) {
+        free(name->hostname);
+        free(name);
+        return NULL;
+    }
+    return name;
+}
+
+static void name_delete(NameCache *cache, Name *name)
+{
+    if (heap_holds(&name->by_expiry)) {
+        heap_remove(&cache->by_expiry, &name->by_expiry);
+    }
+    (void)map_remove(&cache->names, name_key(name->hostname));
+    free(name->hostname);
+    free(name);
+}
+
+static Result name_cache_wait(NameCache *cache, Name *name, VisitState *visit_state, bool *asked)
+{
+    NameWaiter *waiter = malloc(sizeof *waiter);
+    if (waiter == NULL) {
+        return RESULT_MEMORY;
+    }
+    *asked = name->waiters != NULL;
+    *waiter = (NameWaiter){.visit_state = visit_state, .next = name->waiters};
+    name->waiters = waiter;
+    if (heap_holds(&name->by_expiry)) {
+        heap_remove(&cache->by_expiry, &name->by_expiry);
+    }
+    return RESULT_OK;
+}
+
+static NameWaiter *name_cache_take_waiters(Name *name)
+{
+    NameWaiter *first = name->waiters;
+    name->waiters = NULL;
+    return first;
+}
+
+static void name_cache_bound(NameCache *cache, size_t most)
+{
+    cache->most = most;
+    while (cache->by_expiry.count > cache->most) {
+        name_delete(cache, HEAP_ELEMENT(heap_top(&cache->by_expiry), Name, by_expiry));
+    }
+}
+
+static void name_cache_keep(NameCache *cache, Name *name)
+{
+    if (heap_push(&cache->by_expiry, &name->by_expiry, name->expiry.ns, 0) != RESULT_OK) {
+        name_delete(cache, name);
+        return;
+    }
+    name_cache_bound(cache, cache->most);
+}
 
 /* Query window: how many DNS queries may be in flight.
  *

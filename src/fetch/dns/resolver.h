@@ -2,7 +2,7 @@
  *
  *   distributor --resolver_resolve--> [inbox, eventfd] --> resolver thread --> answered sink
  *
- * What: the resolver has the program's only DNS cache (name_cache.h). Positive answers are kept for
+ * What: the resolver has the program's only DNS cache (resolver.c). Positive answers are kept for
  * their time to live, within bounds, negative ones for a fixed time. A name that is being asked for
  * is asked for once, however many hosts wait for it. Special addresses (parse/host/ip_address.h)
  * are dropped from answers unless they are allowed; a name that has no other address is

@@ -195,7 +195,7 @@ typedef struct FrontierStats {
     DistributionSpread queues; /* URLs in memory of a host that has any there */
     uint64_t evictions;        /* hosts that made room in memory for better ones */
     size_t nameless;           /* hosts in memory without an address */
-    uint64_t names_left_out;   /* times that one had to wait on disk (name_walk.h) */
+    uint64_t names_left_out;   /* times that one had to wait on disk (distributor.c) */
     uint64_t starved;          /* times a fetcher could have worked and none was due */
 } FrontierStats;
 

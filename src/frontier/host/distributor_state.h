@@ -133,7 +133,7 @@ typedef struct Steering {
 typedef enum NameKind { NAME_OF_PAGE, NAME_OF_DOMAIN, NAME_KINDS } NameKind;
 
 /* The hosts in memory that have no address yet, and those on disk that wait to be asked for
- * (frontier/distributor/name_walk.h). */
+ * (frontier/distributor/distributor.c). */
 typedef struct NameRoom {
     size_t bytes; /* of their visit states */
     size_t count;

@@ -14,7 +14,7 @@
 void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_state, MonoTime now);
 /* Brings a host into memory, unless it was given up or must be left alone for long, and sends it to
  * the resolver. level: of its best URL. One without an address stays on disk: it has its turn with
- * the names (frontier/distributor/name_walk.h). RESULT_EXISTS: its guest is away. */
+ * the names (frontier/distributor/distributor.c). RESULT_EXISTS: its guest is away. */
 Result visit_dispatch_load(Distributor *distributor, MDB_txn *txn, uint32_t host, unsigned level,
                            MonoTime now);
 /* The same of one without an address, whose record is given; it enters the room for names. */

@@ -134,8 +134,8 @@ typedef struct StandingRecord {
     bool has_answered; /* anything */
     bool is_proven;    /* a page has come in time */
     bool is_slow;      /* its last answer was */
-    uint32_t
-        same; /* what its last page has of a gateway's (fetch/outage/sameness.h); 0: none came */
+    uint32_t same; /* what its last page has of a gateway's (fetch/outage/network_watch.h); 0: none
+                      came */
 } StandingRecord;
 
 /* An answer that takes longer than this at a lower rate is slow. */
