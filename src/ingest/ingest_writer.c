@@ -261,6 +261,7 @@ static void note_yield(IngestWriter *writer, const Batch *batch)
     for (size_t i = 0; writer->traps != NULL && i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
         if (page->parsed && page->fetch->answer.status == 200 && !page->fetch->request.again &&
+            !page->verdict.is_rendered &&
             trap_yield_note(writer->traps, page->fetch->request.url,
                             strlen(page->fetch->request.url),
                             batch->duplicate_of[i] == PAGE_DB_NO_INDEX, page->hashes.trap, &state,

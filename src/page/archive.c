@@ -335,7 +335,8 @@ WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetc
     return made(group, rc, fetch->request.url);
 }
 
-WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult *fetch)
+WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult *fetch,
+                                   const Page *found)
 {
     WarcGroup *group = new_group();
     WarcId source;
@@ -350,9 +351,17 @@ WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult 
         .converts = &source};
     Result rc =
         group == NULL ? RESULT_MEMORY : warc_record_resource(recorder->recorder, &record, group);
+    buffer_trim(&recorder->fields, KEEP_BYTES);
     if (rc == RESULT_OK) {
-        rc = warc_record_metadata(recorder->recorder, url, warc_bytes(fields, strlen(fields)),
-                                  group);
+        rc = buffer_append_string(&recorder->fields, fields);
+    }
+    if (rc == RESULT_OK && found != NULL) {
+        rc = warc_metadata_page(&recorder->fields, found);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_record_metadata(
+            recorder->recorder, url,
+            warc_bytes(buffer_string(&recorder->fields), recorder->fields.length), group);
     }
     return made(group, rc, fetch->request.url);
 }

@@ -79,8 +79,11 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch);
  */
 WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch);
 /* The records of what a browser made of a page (FETCHED_RENDERED): the document as a conversion,
- * and how it was made; NULL when it cannot be stored (logged). */
-WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult *fetch);
+ * how it was made, and what was found in it (NULL: nothing); NULL when it cannot be stored
+ * (logged).
+ */
+WarcGroup *archive_record_rendered(ArchiveRecorder *recorder, const FetchResult *fetch,
+                                   const Page *found);
 /* The record of a picture of it; NULL: there is none, or it cannot be stored. */
 WarcGroup *archive_record_picture(ArchiveRecorder *recorder, const FetchResult *fetch);
 /* Whether pages get a metadata record. */

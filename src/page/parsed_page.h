@@ -20,7 +20,12 @@
 #include "store/pages/page_db.h"
 
 /* What of a page counts as its content: page/parsed_page.h. */
-typedef enum ContentKind { CONTENT_BODY, CONTENT_TEXT, CONTENT_LINKS } ContentKind;
+typedef enum ContentKind {
+    CONTENT_BODY,
+    CONTENT_TEXT,
+    CONTENT_LINKS,
+    CONTENT_DOCUMENT /* any of these, of what a browser makes of the page */
+} ContentKind;
 
 /* What a sitemap or a feed says of a page that it lists. */
 typedef struct LinkDate {
@@ -80,6 +85,7 @@ typedef struct ParsedVerdict {
     size_t question_length;
     PageNeed need;       /* of a browser; PAGE_NEEDS_NOTHING where nobody judges */
     uint8_t need_weight; /* with PAGE_NEEDS_BROWSER: how much */
+    bool is_rendered;    /* set by ingest: what it brings is judged by its document */
 } ParsedVerdict;
 
 /* What the archive has of it. */
@@ -116,9 +122,10 @@ void parsed_page_settle(ParsedPage *page, ByteGate *gate);
  * (parse/text/digest.h): tags and text without attributes, digits and white space, so that a
  * counter, a date or a token in a form makes no page look changed. `links` is what the page links
  * to, as far as the crawl follows it. What has no text or no links (a picture, a text that is not
- * HTML) counts by its body. Change rates, and with them revisits, follow from it; with
- * parse.duplicates = content duplicates do, too. The digests of the archive are always those of the
- * payload.
+ * HTML) counts by its body. `document` is the same of what a browser makes of a page that is
+ * rendered (render/desk/render_way.h): 0 until there is one. Change rates, and with them revisits,
+ * follow from it; with parse.duplicates = content duplicates do, too, but always by the answer. The
+ * digests of the archive are always those of the payload.
  *
  * The kind stands in the flags of the page's record (PageRef.flags): a page that was hashed
  * otherwise at its visit before is not taken for changed. Pure. */

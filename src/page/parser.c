@@ -564,7 +564,8 @@ static void parser_take_rendered(Parser *parser, ParsedPage *page)
     parse_answer(parser, page, &header, &type, type_text);
     score_page(parser, page, type_text);
     if (parser->recorder != NULL && (page->verdict.refused_hooks & 1u << HOOK_STORE) == 0) {
-        page->archive.group = archive_record_rendered(parser->recorder, fetch);
+        page->archive.group = archive_record_rendered(parser->recorder, fetch,
+                                                      parser->has_found ? &parser->found : NULL);
         page->archive.picture = archive_record_picture(parser->recorder, fetch);
     }
 }

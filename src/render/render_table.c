@@ -185,6 +185,18 @@ Result render_table_set_forms(RenderTable *table, MDB_txn *txn, uint64_t shape, 
     return render_table_set(table, txn, &key, buffer_string(forms), forms->length);
 }
 
+Result render_table_first(RenderTable *table, MDB_txn *txn, uint32_t host, uint64_t shown,
+                          uint64_t page, uint64_t *first)
+{
+    RenderKey key = render_key_of_page('s', shown ^ hash_mix(host + UINT64_C(1)));
+    Result rc = render_table_read(table, txn, &key, first, sizeof *first);
+    if (rc == RESULT_NOT_FOUND) {
+        *first = page;
+        rc = render_table_set(table, txn, &key, &page, sizeof page);
+    }
+    return rc;
+}
+
 /* ---- queries that change nothing ---- */
 
 /* A URL without its query, and the names of the query's parameters, in any order, at its host. */

@@ -17,6 +17,7 @@
  *   l INDEX            the same while it is LACKING or ASKED
  *   p PATTERN          what renderings of one pattern of URLs have brought: RenderLesson
  *   f SHAPE            what pages of one shape ask for: a list of forms (render_forms.h)
+ *   s TEXT             the page of a host whose document has shown this text first
  *   d PLACE            what the document of a URL showed that differs in its query at most: a hash
  *   t                  RenderTotals
  *
@@ -135,6 +136,9 @@ Result render_table_learn(RenderTable *table, MDB_txn *txn, uint64_t pattern,
 Result render_table_forms(RenderTable *table, MDB_txn *txn, uint64_t shape, Buffer *forms);
 Result render_table_set_forms(RenderTable *table, MDB_txn *txn, uint64_t shape,
                               const Buffer *forms);
+/* The page of a host whose document has shown this text (a hash) first, which may be this page. */
+Result render_table_first(RenderTable *table, MDB_txn *txn, uint32_t host, uint64_t shown,
+                          uint64_t page, uint64_t *first);
 /* Queries that change nothing. The documents of URLs that differ in their query alone are compared:
  * when RENDER_LESSONS of a host, with the same names of parameters, showed the same text as another
  * of their place, and none showed something else, further ones are passed by (but for one in

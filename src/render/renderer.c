@@ -8,7 +8,7 @@
 
 #define RENDERER_START_MS    60000 /* for the first answer of a browser; much is read from disk */
 #define RENDERER_COMMAND_MS  30000
-#define RENDERER_PER_BROWSER 1000                   /* pages */
+#define RENDERER_PER_BROWSER 500                    /* pages: it swells by and by */
 #define RENDERER_LOOK_PAGES  8                      /* between two looks at a browser's memory */
 #define RENDERER_FIRST_CLOCK INT64_C(1700000000000) /* any time that is not before a page's */
 

@@ -7,6 +7,7 @@ rendering every page.
     render.beside, render.twice       requests in the server's log beside those of crawl.log; requisites fetched twice
     render.breaches                   requests that the server had sooner than DELAY_MS after the one before to their host
     render.memory_first, _last        memory of the browsers in the first and last quarter of render.mode = always, median
+    render.rounds                     renderings of a page
     render.over_always                CPU of ragno and browsers together, by that of render.mode = always
     render.cpu_s_per_page             of browsers, for a rendered page, all of its rounds and the starts
     render.over_browser               CPU of browsers for a page, all rounds, by that of the same browser with a network

@@ -81,10 +81,11 @@ struct Batch;
 
 typedef struct IngestRendering {
     void *context;
-    /* A page is stored that may need a browser. */
-    Result (*judge)(void *context, struct Batch *batch, const ParsedPage *page);
-    /* What a browser made of a page (FETCHED_RENDERED); its records are in the archive. */
-    Result (*take)(void *context, struct Batch *batch, ParsedPage *page);
+    /* A page is stored that may need a browser; *wanted: it is to be rendered. */
+    Result (*judge)(void *context, struct Batch *batch, const ParsedPage *page, bool *wanted);
+    /* What a browser made of a page (FETCHED_RENDERED); its records are in the archive. *original:
+     * the page of its host whose document shows the same; left alone when there is none. */
+    Result (*take)(void *context, struct Batch *batch, ParsedPage *page, uint64_t *original);
 } IngestRendering;
 
 typedef struct IngestOptions {

@@ -165,7 +165,7 @@ static void body_print(const FetchResult *fetch, const uint64_t hash[2], uint64_
  * has a second entry, page -> fingerprint of the first. */
 static bool has_own_key(const Batch *batch, ContentKind kind)
 {
-    return !batch->options->same_content && kind != CONTENT_BODY;
+    return kind == CONTENT_DOCUMENT || (!batch->options->same_content && kind != CONTENT_BODY);
 }
 
 static Result forget_own_key(Batch *batch, const ParsedPage *page)
@@ -174,7 +174,7 @@ static Result forget_own_key(Batch *batch, const ParsedPage *page)
     uint64_t index = page->fetch->request.index;
     uint64_t now[2];
     uint64_t old[2];
-    body_print(page->fetch, page->hashes.body, now);
+    body_print(page->fetch, ingest_duplicates_fingerprint(batch, page), now);
     Result rc = body_table_get_own(bodies, batch->txn, index, old);
     if (rc != RESULT_OK || memcmp(old, now, sizeof old) == 0) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
@@ -208,8 +208,8 @@ static Result ingest_forget_body(Batch *batch, const ParsedPage *page, const Pag
  * original. *same_links: both pages have the same links, too. (A copy in another folder has the
  * same bytes, but its relative links lead elsewhere, and dropping it would lose pages that only it
  * leads to.) */
-static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original,
-                                    bool *same_links)
+static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, ContentKind kind,
+                                    uint64_t *original, bool *same_links)
 {
     const FetchResult *fetch = page->fetch;
     const uint64_t *hash = ingest_duplicates_fingerprint(batch, page);
@@ -227,15 +227,13 @@ static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64
         *original = owner.page == fetch->request.index ? PAGE_DB_NO_INDEX : owner.page;
         *same_links = owner.links_hash == page->hashes.links;
     }
-    if (rc == RESULT_OK && !found && has_own_key(batch, page->hashes.kind)) {
+    if (rc == RESULT_OK && !found && has_own_key(batch, kind)) {
         rc = body_table_put_own(batch->store->bodies, batch->txn, fetch->request.index, print);
     }
     return rc;
 }
 
-/* Finds the page, on any host, that has nearly the same text, and enters the simhash of this page
- * in place of its earlier one. The simhash of a duplicate is not entered. */
-static Result ingest_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near)
+Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near)
 {
     const FetchResult *fetch = page->fetch;
     uint64_t hash = fetch->answer.status == 200 && !duplicate ? page->hashes.simhash : 0;
@@ -417,11 +415,12 @@ static bool is_first_good(Batch *batch, const FetchResult *fetch)
 
 /* The links of a page as they are stored: none of one whose body is that of another page,
  * *original, unless that is wanted or they differ; spelled as the pages they lead to. */
-static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, PageLinks *links)
+static Result find_links(Batch *batch, ParsedPage *page, ContentKind kind, uint64_t *original,
+                         PageLinks *links)
 {
     bool same_links = false;
     LinkInfo *spelled = NULL;
-    Result rc = ingest_find_duplicate(batch, page, original, &same_links);
+    Result rc = ingest_find_duplicate(batch, page, kind, original, &same_links);
     bool duplicate = *original != PAGE_DB_NO_INDEX;
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
     if (rc == RESULT_OK && follow) {
@@ -436,13 +435,18 @@ static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, Pag
     return rc;
 }
 
-/* Whether it is to be rendered. */
-static Result page_way_judge(Batch *batch, const ParsedPage *page)
+/* What its content hash is of: when it is to be rendered, of a document. */
+static Result page_way_judge(Batch *batch, ParsedPage *page, ContentKind *kind)
 {
     const IngestRendering *rendering = batch->options->rendering;
-    return page->verdict.need == PAGE_NEEDS_NOTHING || rendering == NULL
-               ? RESULT_OK
-               : rendering->judge(rendering->context, batch, page);
+    page->verdict.is_rendered = false;
+    *kind = page->hashes.kind;
+    if (page->verdict.need == PAGE_NEEDS_NOTHING || rendering == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = rendering->judge(rendering->context, batch, page, &page->verdict.is_rendered);
+    *kind = page->verdict.is_rendered ? CONTENT_DOCUMENT : *kind;
+    return rc;
 }
 
 static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
@@ -453,15 +457,18 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     bool later = false;
     PageRef stored = {.n_crawls = 0};
     content_hash_of(page, page->hashes.kind, page->hashes.content);
+    ContentKind kind = page->hashes.kind;
     Result rc = fetch->request.again ? batch_stored(batch, fetch, &stored) : RESULT_OK;
-    bool other_hash = stored.n_crawls > 0 && content_hash_kind(stored.flags) != page->hashes.kind;
+    rc = rc == RESULT_OK ? page_way_judge(batch, page, &kind) : rc;
+    bool other_hash = stored.n_crawls > 0 && content_hash_kind(stored.flags) != kind;
     rc = rc == RESULT_OK ? ingest_forget_body(batch, page, &stored) : rc;
     if (rc == RESULT_OK) {
-        rc = find_links(batch, page, &batch->duplicate_of[place], &links);
+        rc = find_links(batch, page, kind, &batch->duplicate_of[place], &links);
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
     if (rc == RESULT_OK) {
-        rc = ingest_find_near(batch, page, duplicate, &batch->near_of[place]);
+        rc = page_way_find_near(batch, page, duplicate || kind == CONTENT_DOCUMENT,
+                                &batch->near_of[place]);
     }
     if (rc == RESULT_OK) {
         rc = ingest_sieve_takes_later(batch, page, links.n_links, &later);
@@ -469,8 +476,10 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = page_way_judge(batch, page);
-    if (rc == RESULT_OK && batch->store->external != NULL) {
+    if (kind == CONTENT_DOCUMENT) { /* that of the last document, until there is another one */
+        page->hashes.content[0] = other_hash ? 0 : stored.content_hash64;
+    }
+    if (batch->store->external != NULL) {
         rc = external_table_put(batch->store->external, batch->txn, fetch->request.index,
                                 page->links.external, page->links.external_length);
     }
@@ -486,14 +495,14 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
                                       .score = page->verdict.score,
                                       .content_hash = (char *)&page->hashes.content[0],
                                       .content_hash_length = sizeof page->hashes.content[0]};
-    batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
-                                   .link_hops = page->links.hops,
-                                   .link_kinds = page->links.kinds,
-                                   .status = fetch->answer.status,
-                                   .flags = content_hash_flags(page->hashes.kind) |
-                                            usage_flags(fetch->answer.usage.denied),
-                                   .other_hash = other_hash,
-                                   .links_later = later};
+    batch->writes[i] =
+        (PageWrite){.page = &batch->crawled[i],
+                    .link_hops = page->links.hops,
+                    .link_kinds = page->links.kinds,
+                    .status = fetch->answer.status,
+                    .flags = content_hash_flags(kind) | usage_flags(fetch->answer.usage.denied),
+                    .other_hash = other_hash,
+                    .links_later = later};
     batch->totals.pages++;
     bool counts = is_first_good(batch, fetch);
     if (duplicate) {
@@ -555,7 +564,9 @@ static Result page_way_take(Batch *batch, size_t place)
     if (fetch->kind == FETCHED_RENDERED) {
         Result taken = archive(batch, page);
         const IngestRendering *rendering = batch->options->rendering;
-        return taken == RESULT_OK ? rendering->take(rendering->context, batch, page) : taken;
+        return taken == RESULT_OK
+                   ? rendering->take(rendering->context, batch, page, &batch->duplicate_of[place])
+                   : taken;
     }
     if (fetch->host.has_places) {
         return RESULT_OK; /* it only brought the batch */

@@ -60,6 +60,10 @@ Result ingest_release_key(Batch *batch, const FetchResult *fetch);
  * Threads: ingest, inside the batch's transaction.
  * Errors: an error inside a callback is left in Batch.result. */
 
+/* Finds the page, on any host, that has nearly the same text (*near, or left alone), and enters the
+ * simhash of this page in place of its earlier one. That of a duplicate is not entered. */
+Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near);
+
 /* Borrows the batch. */
 PageSink ingest_sink(Batch *batch);
 

@@ -413,6 +413,7 @@ static FetchResult *desk_result(DeskThread *self, DeskPage *page, int64_t cpu_ms
     }
     result->rendering = desk_rendering(self, page, cpu_ms);
     result->request.has_page = true;
+    result->request.again = page->ref.n_crawls > 1;
     result->request.index = page->job.page;
     result->request.hop = page->ref.hop;
     result->request.depth = (uint8_t)(page->ref.depth < UINT8_MAX ? page->ref.depth : UINT8_MAX);

@@ -112,14 +112,13 @@ Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const ch
                                          : rc;
 }
 
-static Result way_judge(void *context, Batch *batch, const ParsedPage *page)
+static Result way_judge(void *context, Batch *batch, const ParsedPage *page, bool *wanted)
 {
     const FetchRequest *request = &page->fetch->request;
-    bool wanted = false;
     return page->archive.group == NULL /* what is not in the archive cannot be rendered */
                ? RESULT_OK
                : render_way_consider(context, batch->txn, request->index, request->url,
-                                     page->verdict.need, page->verdict.need_weight, &wanted);
+                                     page->verdict.need, page->verdict.need_weight, wanted);
 }
 
 /* ---- take: what came of a round ---- */
@@ -289,6 +288,35 @@ static Result way_add_rendered(Batch *batch, WayLinks *all, ParsedPage *page, ui
     return rc;
 }
 
+/* Links, score and content of the page are those of its document, whose simhash takes the place of
+ * the answer's. A page that was stored before it was to be rendered (ragno render) keeps the hash
+ * of its answer, by which its duplicates know it, until it is fetched again. */
+static Result way_rewrite(Batch *batch, ParsedPage *page, const WayLinks *all)
+{
+    PageDB *db = batch->store->db;
+    PageSink sink = ingest_sink(batch);
+    PageLinks links = {.link_info = all->links, .n_links = all->n};
+    CrawledPage crawled = {
+        .url = page->fetch->request.url, .links = &links, .score = page->verdict.score};
+    PageWrite write = {.page = &crawled, .link_hops = all->hops, .link_kinds = all->kinds};
+    uint64_t near = PAGE_DB_NO_INDEX;
+    PageRef stored;
+    Result rc = batch_stored(batch, page->fetch, &stored);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    content_hash_of(page, page->hashes.kind, page->hashes.content);
+    if (content_hash_kind(stored.flags) == CONTENT_DOCUMENT) {
+        crawled.content_hash = (char *)&page->hashes.content[0];
+        crawled.content_hash_length = sizeof page->hashes.content[0];
+        write.other_hash = stored.content_hash64 == 0;
+    }
+    rc = batch_result_of(batch, page_db_relink(db, batch->txn, &write, &sink));
+    return rc == RESULT_OK && crawled.content_hash_length > 0
+               ? page_way_find_near(batch, page, false, &near)
+               : rc;
+}
+
 static Result way_relink(Batch *batch, ParsedPage *page, uint32_t *n_new)
 {
     PageDB *db = batch->store->db;
@@ -319,12 +347,8 @@ static Result way_relink(Batch *batch, ParsedPage *page, uint32_t *n_new)
     if (rc == RESULT_OK) {
         rc = way_add_rendered(batch, &all, page, n_new);
     }
-    if (rc == RESULT_OK && *n_new > 0) {
-        PageSink sink = ingest_sink(batch);
-        PageLinks links = {.link_info = all.links, .n_links = all.n};
-        CrawledPage crawled = {.url = page->fetch->request.url, .links = &links};
-        PageWrite write = {.page = &crawled, .link_hops = all.hops, .link_kinds = all.kinds};
-        rc = batch_result_of(batch, page_db_relink(db, batch->txn, &write, &sink));
+    if (rc == RESULT_OK) {
+        rc = way_rewrite(batch, page, &all);
     }
 done:
     map_destroy(&all.known);
@@ -361,9 +385,10 @@ static Result way_teach_forms(RenderWay *way, Batch *batch, const FetchResult *f
 }
 
 static Result way_teach(RenderWay *way, Batch *batch, const RenderJob *job,
-                        const FetchResult *fetch)
+                        const FetchResult *fetch, uint64_t *original)
 {
     RenderLesson lesson;
+    uint64_t first = 0;
     Result rc = render_table_lesson(way->table, batch->txn, job->pattern, &lesson);
     if (rc != RESULT_OK) {
         return rc;
@@ -371,13 +396,20 @@ static Result way_teach(RenderWay *way, Batch *batch, const RenderJob *job,
     lesson.rendered++;
     lesson.fruitful += fetch->rendering->has_more;
     rc = render_table_learn(way->table, batch->txn, job->pattern, &lesson);
-    return rc == RESULT_OK ? render_query_learn(way->table, batch->txn, fetch->request.url,
-                                                fetch->rendering->shown)
-                           : rc;
+    if (rc == RESULT_OK) {
+        rc =
+            render_query_learn(way->table, batch->txn, fetch->request.url, fetch->rendering->shown);
+    }
+    if (rc == RESULT_OK) {
+        rc = render_table_first(way->table, batch->txn, fetch->host.id, fetch->rendering->shown,
+                                fetch->request.index, &first);
+        *original = rc == RESULT_OK && first != fetch->request.index ? first : *original;
+    }
+    return rc;
 }
 
 static Result way_settle(RenderWay *way, Batch *batch, ParsedPage *page, RenderJob *job,
-                         RenderTotals *totals)
+                         RenderTotals *totals, uint64_t *original)
 {
     const FetchRendering *rendering = page->fetch->rendering;
     Result rc = RESULT_OK;
@@ -400,11 +432,12 @@ static Result way_settle(RenderWay *way, Batch *batch, ParsedPage *page, RenderJ
     if (rc == RESULT_OK) {
         rc = render_table_put(way->table, batch->txn, page->fetch->request.index, job, NULL);
     }
-    return rc == RESULT_OK && rendering->has_document ? way_teach(way, batch, job, page->fetch)
-                                                      : rc;
+    return rc == RESULT_OK && rendering->has_document
+               ? way_teach(way, batch, job, page->fetch, original)
+               : rc;
 }
 
-static Result way_take(void *context, Batch *batch, ParsedPage *page)
+static Result way_take(void *context, Batch *batch, ParsedPage *page, uint64_t *original)
 {
     RenderWay *way = context;
     RenderJob job;
@@ -418,8 +451,9 @@ static Result way_take(void *context, Batch *batch, ParsedPage *page)
         return rc;
     }
     const FetchRendering *rendering = page->fetch->rendering;
-    return rendering->waits || rendering->is_asking ? way_wait(way, batch, page, &job, &totals)
-                                                    : way_settle(way, batch, page, &job, &totals);
+    return rendering->waits || rendering->is_asking
+               ? way_wait(way, batch, page, &job, &totals)
+               : way_settle(way, batch, page, &job, &totals, original);
 }
 
 IngestRendering render_way_hooks(RenderWay *way)

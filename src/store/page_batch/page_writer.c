@@ -282,22 +282,29 @@ static int crawl_so_far(PageWriter *w, PageNode *node, PageBatchCrawl **crawl, b
     return (*crawl)->crawl.hash == NULL ? ENOMEM : 0;
 }
 
+static void update_content(PageCrawl *crawl, const PageWrite *write)
+{
+    const CrawledPage *page = write->page;
+    crawl->n_changes +=
+        !write->other_hash && (crawl->hash_length != page->content_hash_length ||
+                               (crawl->hash_length > 0 &&
+                                memcmp(crawl->hash, page->content_hash, crawl->hash_length) != 0));
+    crawl->hash = page->content_hash;
+    crawl->hash_length = page->content_hash_length;
+}
+
 static void update_crawl(PageCrawl *crawl, const PageWrite *write, bool found)
 {
     const CrawledPage *page = write->page;
     assert(crawl != NULL);
     if (!found) {
-        *crawl = (PageCrawl){.first_crawl = page->time};
-    } else if (!write->other_hash &&
-               (crawl->hash_length != page->content_hash_length ||
-                (crawl->hash_length > 0 &&
-                 memcmp(crawl->hash, page->content_hash, crawl->hash_length) != 0))) {
-        crawl->n_changes++;
+        *crawl = (PageCrawl){.first_crawl = page->time,
+                             .hash = page->content_hash,
+                             .hash_length = page->content_hash_length};
     }
+    update_content(crawl, write);
     crawl->n_crawls++;
     crawl->last_crawl = page->time;
-    crawl->hash = page->content_hash;
-    crawl->hash_length = page->content_hash_length;
 }
 
 /* Updates the page's own node and tells the sink. */
@@ -455,6 +462,10 @@ static int see_again(PageWriter *w, const PageWrite *page)
     }
     if (rc == 0 && !found) {
         return MDB_NOTFOUND;
+    }
+    if (rc == 0 && page->page->content_hash_length > 0) {
+        update_content(&crawl->crawl, page);
+        node->score = page->page->score;
     }
     return rc == 0 ? see_links(w, node, page, 1, crawl) : rc;
 }

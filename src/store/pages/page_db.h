@@ -124,9 +124,10 @@ int page_db_grow(PageDB *db);
  * page. sink may be NULL. After any error the transaction must be aborted (page_db_error_full:
  * page_db_grow, then again). At most PAGE_DB_WRITE_MAX pages and links in all. Sets tries to 0. */
 int page_db_write(PageDB *db, MDB_txn *txn, const PageWrite *pages, size_t n, const PageSink *sink);
-/* Writes the list of links of a page anew that was crawled before: of page->page only url and links
- * count; what is known of its crawls stays. URLs that are new are told to the sink. After any error
- * the transaction must be aborted, but for page_db_error_no_page: it was never crawled. */
+/* Writes the list of links of a page anew that was crawled before, and, with a content hash, its
+ * score and what its content is; what else is known of its crawls stays. URLs that are new are told
+ * to the sink. After any error the transaction must be aborted, but for page_db_error_no_page: it
+ * was never crawled. */
 int page_db_relink(PageDB *db, MDB_txn *txn, const PageWrite *page, const PageSink *sink);
 /* Makes URLs known without a crawl: seeds (from_index PAGE_DB_NO_INDEX), sitemaps, redirects. depth
  * is their own; known URLs keep or improve their path as with links. hops may be NULL = 'L'. */
