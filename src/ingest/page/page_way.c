@@ -449,6 +449,18 @@ static Result page_way_judge(Batch *batch, ParsedPage *page, ContentKind *kind)
     return rc;
 }
 
+static void count_stored(Batch *batch, BatchHost *host, const FetchResult *fetch, bool duplicate)
+{
+    bool counts = is_first_good(batch, fetch);
+    batch->totals.pages++;
+    batch->totals.duplicates += duplicate;
+    host->record.duplicates += duplicate && counts;
+    host->record.pages += !duplicate && counts;
+    if (!duplicate && counts) {
+        host_groups_stored(batch, host);
+    }
+}
+
 static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
@@ -503,17 +515,7 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
                     .flags = content_hash_flags(kind) | usage_flags(fetch->answer.usage.denied),
                     .other_hash = other_hash,
                     .links_later = later};
-    batch->totals.pages++;
-    bool counts = is_first_good(batch, fetch);
-    if (duplicate) {
-        batch->totals.duplicates++;
-        host->record.duplicates += counts;
-    } else {
-        host->record.pages += counts;
-        if (counts) {
-            host_groups_stored(batch, host);
-        }
-    }
+    count_stored(batch, host, fetch, duplicate);
     return RESULT_OK;
 }
 
