@@ -87,12 +87,15 @@ def revisits(report, path):
     with site:
         options = ["-s", "render.mode=auto", "-s", "schedule.mode=continuous", "-s", "schedule.revisit_default=2s", "-s",
                    "schedule.revisit_min=2s", "-s", "schedule.revisit_max=3s"]
-        for words in ("one", "two"):
-            for i in (1, 2):
-                pages[(HOST, f"/api/{i}.json")] = ("application/json", f'"{words if i == 2 else "one"}{i}"')
-            crawl(site, directory, [f"http://{HOST}/"], *USER, *options, "-s", "crawl.max_duration=12s")
-    rows = pages_of(directory)
-    seen = [rows[f"http://{HOST}/item/{i}"] for i in (1, 2)]
+        def visit():
+            crawl(site, directory, [f"http://{HOST}/"], *USER, *options, "-s", "crawl.max_duration=6s")
+            return [pages_of(directory)[f"http://{HOST}/item/{i}"] for i in (1, 2)]
+        seen = visit()
+        report.equal("nothing has changed yet", [row["n_changes"] for row in seen], [0, 0])
+        pages[(HOST, "/api/2.json")] = ("application/json", '"two2"')
+        for _ in range(8):  # a busy machine needs more visits until both data and page were fetched again
+            seen = visit() if seen[1]["n_changes"] == 0 else seen
+        seen = visit()
     report.check("both were visited again", all(row["n_crawls"] > 1 for row in seen), seen)
     report.equal("the one whose data have changed has changed, once", [row["n_changes"] for row in seen], [0, 1])
 
