@@ -53,10 +53,11 @@ static bool make_node(Agent *agent)
                            .edicts = &agent->edicts,
                            .lease = rules->lease,
                            .lease_addresses = 1000000,
-                           .message_bytes = 16384,
-                           .message_age_ms = 10000,
-                           .window_bytes = 4 << 20,
-                           .answer_ms = 5000};
+                           .courier = {.message_bytes = 16384,
+                                       .age_ms = 10000,
+                                       .window_bytes = 4 << 20,
+                                       .answer_ms = 5000,
+                                       .again_ms = 1000}};
     options.limits[LEDGER_PAGES] = rules->limit;
     bool ok = read_place(agent, &options.identity, &table);
     options.luck = hash_mix(rules->seed + agent->number +
@@ -275,14 +276,16 @@ static void take_lease(Agent *agent, const LeaseNotice *notice)
 static void take_news(Agent *agent)
 {
     for (size_t i = 0; agent_is_member(agent) && i < agent->n_forgotten; i++) {
-        node_forget(agent->node, agent->forgotten[i]);
+        NodeNote note = {.kind = NODE_FORGET, .ticket = agent->forgotten[i]};
+        node_hear(agent->node, &note, agent->net->now);
     }
     agent->n_forgotten = 0;
     if (agent_is_member(agent) && agent->edicts_are_new) {
         const Edict *edict = agent->edicts.n == 0 ? NULL : &agent->edicts.list[0];
         agent->edicts_are_new = false;
         agent->crawl.held = edict != NULL && edict->verb == EDICT_PAUSE;
-        node_applied(agent->node, agent->edicts.last, "");
+        NodeNote note = {.kind = NODE_APPLIED, .ticket = agent->edicts.last, .text = strdup("")};
+        node_hear(agent->node, &note, agent->net->now);
         agent_touch(agent);
     }
     for (size_t i = 0; i < agent->n_leases; i++) { /* more may come meanwhile */

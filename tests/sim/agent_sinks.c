@@ -24,6 +24,12 @@ void agent_touch(Agent *agent)
     agent->node_due = mono_before(soon, agent->node_due) ? soon : agent->node_due;
 }
 
+static void hear(Agent *agent, NodeNote *note)
+{
+    node_hear(agent->node, note, agent->net->now);
+    agent_touch(agent);
+}
+
 /* ---- what the crawl has for the node
  * --------------------------------------------------------- */
 
@@ -31,8 +37,7 @@ static void on_want(void *context, const IpAddress *address, uint64_t ticket)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        node_want(agent->node, address, ticket, agent->net->now);
-        agent_touch(agent);
+        hear(agent, &(NodeNote){.kind = NODE_WANT, .address = *address, .ticket = ticket});
     }
 }
 
@@ -40,8 +45,7 @@ static void on_release(void *context, const IpAddress *address, MonoTime rest_en
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        node_release(agent->node, address, rest_end, agent->net->now);
-        agent_touch(agent);
+        hear(agent, &(NodeNote){.kind = NODE_RELEASE, .address = *address, .time = rest_end});
     }
 }
 
@@ -55,8 +59,7 @@ static void on_grown(void *context, uint16_t to, size_t bytes)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        node_grown(agent->node, to, bytes, agent->net->now);
-        agent_touch(agent);
+        hear(agent, &(NodeNote){.kind = NODE_GROWN, .agent = to, .bytes = bytes});
     }
 }
 
@@ -70,9 +73,9 @@ static void on_settled(void *context, const InboxItem *item)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        BlockSettled settled = {item->ticket, item->envelope.from, item->fault, item->taken};
-        node_settled(agent->node, &settled);
-        agent_touch(agent);
+        hear(agent,
+             &(NodeNote){.kind = NODE_SETTLED,
+                         .settled = {item->ticket, item->envelope.from, item->fault, item->taken}});
     }
 }
 
@@ -89,8 +92,11 @@ static void on_table(void *context, const ClusterTable *table)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        node_table_committed(agent->node, table, agent->net->now);
-        agent_touch(agent);
+        ClusterTable *copy = checked(calloc(1, sizeof *copy));
+        if (cluster_table_copy(copy, table) != RESULT_OK) {
+            abort();
+        }
+        hear(agent, &(NodeNote){.kind = NODE_TABLE, .table = copy});
     }
 }
 
@@ -98,8 +104,7 @@ static void on_settle(void *context, uint16_t to)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        node_moved(agent->node, to, agent->net->now);
-        agent_touch(agent);
+        hear(agent, &(NodeNote){.kind = NODE_MOVED, .agent = to});
     }
 }
 
@@ -107,8 +112,7 @@ static void on_retold(void *context, uint16_t number)
 {
     Agent *agent = context;
     if (agent_is_member(agent)) {
-        node_retold(agent->node, number);
-        agent_touch(agent);
+        hear(agent, &(NodeNote){.kind = NODE_RETOLD, .agent = number});
     }
 }
 
@@ -248,10 +252,11 @@ NodeSinks agent_node_sinks(Agent *agent)
                        .save_identity = save_identity,
                        .out = sink_out,
                        .new_table = new_table,
-                       .lease_news = lease_news,
-                       .block = sink_block,
-                       .read_outbox = read_outbox,
-                       .answered = sink_answered,
+                       .leases = {.context = agent, .take = lease_news},
+                       .blocks = {.context = agent,
+                                  .read = read_outbox,
+                                  .answered = sink_answered,
+                                  .block = sink_block},
                        .situation = sink_situation,
                        .granted = sink_granted,
                        .ended = sink_ended,

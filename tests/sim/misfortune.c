@@ -312,7 +312,13 @@ static void work_on_order(Trouble *trouble)
         trouble->audit->paused = trouble->audit->paused && trouble->pauses;
         trouble->ordered = agent;
         trouble->ordered_at = net->now;
-        node_order(agent->node, &edict, ++trouble->ticket, net->now);
+        NodeNote note = {.kind = NODE_ORDER,
+                         .ticket = ++trouble->ticket,
+                         .edicts = calloc(1, sizeof *note.edicts)};
+        if (note.edicts == NULL || edicts_add(note.edicts, &edict) != RESULT_OK) {
+            abort();
+        }
+        node_hear(agent->node, &note, net->now);
         agent->stale = true;
         agent->node_due = net->now;
     } else if (has_all_ended(trouble)) {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "cluster/node/node_desks.h"
 #include "cluster/node/node_join.h"
 
 /* What other nodes, and operators, ask this one, and what it answers (node_link.h: NodeQuestion).
@@ -108,7 +107,6 @@ static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
 /* ---- Node ---- */
 
 #define LEAVE_MS 2000 /* for the last messages */
-#define AGAIN_MS 1000 /* until blocks are sent again that nobody took */
 #define LOOK_MS  1000 /* how often limits and the end are looked at */
 #define QUIET_MS 250  /* while nothing is left here */
 
@@ -204,55 +202,33 @@ const ClusterTable *node_table(const Node *node)
     return node->state == NODE_JOINED ? &node->join.table : &node->desks.keeper.table;
 }
 
-Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
-{
-    const NodeOptions *from = &node->options;
-    NodeDeskOptions options = {.courier = {.message_bytes = from->message_bytes,
-                                           .age_ms = from->message_age_ms,
-                                           .window_bytes = from->window_bytes,
-                                           .answer_ms = from->answer_ms,
-                                           .again_ms = AGAIN_MS},
-                               .lease = from->lease,
-                               .mass = from->mass,
-                               .errands = {.context = node->sinks.context,
-                                           .told = node->sinks.told,
-                                           .fetch = node->sinks.fetch},
-                               .greet = node->sinks.greet,
-                               .edicts = node->sinks.edicts,
-                               .kept_edicts = from->edicts,
-                               .lease_addresses = from->lease_addresses,
-                               .dead_below = node->join.record.dead_below,
-                               .alone = node->join.alone};
-    BlockDeskSinks blocks = {.context = node->sinks.context,
-                             .read = node->sinks.read_outbox,
-                             .answered = node->sinks.answered,
-                             .block = node->sinks.block};
-    LeaseNewsSink leases = {.context = node->sinks.context, .take = node->sinks.lease_news};
-    memcpy(options.limits, from->limits, sizeof options.limits);
-    memcpy(options.used, used, sizeof options.used);
-    node->begun = true;
-    if (node_desks_init(&node->desks, &node->link, &options, &blocks, &leases, now) != RESULT_OK) {
-        return RESULT_MEMORY;
-    }
-    node->desks.members.self = node->join.record;
-    node->state = NODE_MEMBER;
-    node->next_look = now;
-    node_table_committed(node, &node->join.table, now);
-    for (uint32_t i = 0; i < node->join.table.n_agents; i++) {
-        (void)courier_look(node->desks.blocks.courier, (uint16_t)i, now); /* it knows all agents */
-    }
-    if (node->link.up) {
-        node_desks_up(&node->desks, node->join.record_revision, now);
-    }
-    return RESULT_OK;
-}
-
-void node_table_committed(Node *node, const ClusterTable *table, MonoTime now)
+static void node_set_table(Node *node, const ClusterTable *table, MonoTime now)
 {
     node->pending_epoch = 0;
     if (node_desks_set_table(&node->desks, table, now) != RESULT_OK) {
         go_out(node, "no memory for the cluster table");
     }
+}
+
+Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
+{
+    const NodeJoin *join = &node->join;
+    node->begun = true;
+    if (node_desks_init(&node->desks, &node->link, &node->options, &node->sinks,
+                        join->record.dead_below, join->alone, used, now) != RESULT_OK) {
+        return RESULT_MEMORY;
+    }
+    node->desks.members.self = join->record;
+    node->state = NODE_MEMBER;
+    node->next_look = now;
+    node_set_table(node, &join->table, now);
+    for (uint32_t i = 0; i < join->table.n_agents; i++) {
+        (void)courier_look(node->desks.blocks.courier, (uint16_t)i, now); /* it knows all agents */
+    }
+    if (node->link.up) {
+        node_desks_up(&node->desks, join->record_revision, now);
+    }
+    return RESULT_OK;
 }
 
 void node_leave(Node *node, MonoTime now)
@@ -513,36 +489,6 @@ MonoTime node_next(Node *node)
     return mono_before(node->leave_end, next) ? node->leave_end : next;
 }
 
-void node_want(Node *node, const IpAddress *address, uint64_t ticket, MonoTime now)
-{
-    lease_holder_want(node->desks.leases.holder, address, ticket, now);
-}
-
-void node_release(Node *node, const IpAddress *address, MonoTime rest_end, MonoTime now)
-{
-    lease_holder_release(node->desks.leases.holder, address, rest_end, now);
-}
-
-void node_ask(Node *node, uint32_t host, const char *url, MonoTime now)
-{
-    errand_desk_ask(&node->desks.errands, host, url, now);
-}
-
-void node_fetched(Node *node, uint64_t ticket, ErrandAnswer *answer, MonoTime now)
-{
-    errand_desk_told(&node->desks.errands, ticket, answer, now);
-}
-
-void node_order(Node *node, const Edict *edict, uint64_t ticket, MonoTime now)
-{
-    edict_desk_give(&node->desks.edicts, edict, ticket, now);
-}
-
-void node_applied(Node *node, uint64_t number, const char *text)
-{
-    edict_desk_applied(&node->desks.edicts, number, text);
-}
-
 void node_slept(Node *node, MonoTime now)
 {
     if (node->begun) {
@@ -554,31 +500,72 @@ void node_slept(Node *node, MonoTime now)
     }
 }
 
-void node_grown(Node *node, uint16_t to, size_t bytes, MonoTime now)
+void node_note_release(NodeNote *note)
 {
-    (void)courier_grown(node->desks.blocks.courier, to, bytes, now); /* it knows all agents */
-}
-
-void node_settled(Node *node, const BlockSettled *settled)
-{
-    block_desk_settled(&node->desks.blocks, settled);
-}
-
-void node_retold(Node *node, uint16_t agent)
-{
-    greet_desk_retold(&node->desks.greet, agent);
-}
-
-void node_moved(Node *node, uint16_t to, MonoTime now)
-{
-    if (greet_desk_missing(&node->desks.greet) == CLUSTER_NOBODY) { /* what we have is complete */
-        table_keeper_settle(&node->desks.keeper, to, now);
+    free(note->text);
+    errand_answer_delete(note->answer);
+    if (note->table != NULL) {
+        cluster_table_destroy(note->table);
+        free(note->table);
+    }
+    if (note->edicts != NULL) {
+        edicts_destroy(note->edicts);
+        free(note->edicts);
     }
 }
 
-void node_forget(Node *node, uint64_t ticket)
+static void node_take_note(Node *node, NodeNote *note, MonoTime now)
 {
-    block_desk_forget(&node->desks.blocks, ticket);
+    NodeDesks *desks = &node->desks;
+    switch (note->kind) {
+    case NODE_WANT:
+        lease_holder_want(desks->leases.holder, &note->address, note->ticket, now);
+        break;
+    case NODE_RELEASE:
+        lease_holder_release(desks->leases.holder, &note->address, note->time, now);
+        break;
+    case NODE_ASK:
+        errand_desk_ask(&desks->errands, (uint32_t)note->ticket, note->text, now);
+        break;
+    case NODE_FETCHED:
+        errand_desk_told(&desks->errands, note->ticket, note->answer, now);
+        note->answer = NULL;
+        break;
+    case NODE_GROWN:
+        (void)courier_grown(desks->blocks.courier, note->agent, note->bytes, now); /* it is known */
+        break;
+    case NODE_SETTLED:
+        block_desk_settled(&desks->blocks, &note->settled);
+        break;
+    case NODE_FORGET:
+        block_desk_forget(&desks->blocks, note->ticket);
+        break;
+    case NODE_RETOLD:
+        greet_desk_retold(&desks->greet, note->agent);
+        break;
+    case NODE_MOVED:
+        if (greet_desk_missing(&desks->greet) == CLUSTER_NOBODY) { /* what we have is complete */
+            table_keeper_settle(&desks->keeper, note->agent, now);
+        }
+        break;
+    case NODE_TABLE:
+        node_set_table(node, note->table, now);
+        break;
+    case NODE_ORDER:
+        edict_desk_give(&desks->edicts, &note->edicts->list[0], note->ticket, now);
+        break;
+    case NODE_APPLIED:
+        edict_desk_applied(&desks->edicts, note->ticket, note->text);
+        break;
+    }
+}
+
+void node_hear(Node *node, NodeNote *note, MonoTime now)
+{
+    if (node->state == NODE_MEMBER) {
+        node_take_note(node, note, now);
+    }
+    node_note_release(note);
 }
 
 void node_stats(const Node *node, NodeStats *stats)

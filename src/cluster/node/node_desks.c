@@ -2,26 +2,29 @@
 
 #include <string.h>
 
-Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *options,
-                       const BlockDeskSinks *blocks, const LeaseNewsSink *leases, MonoTime now)
+Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeOptions *options,
+                       const NodeSinks *sinks, uint64_t dead_below, bool alone,
+                       const uint64_t used[LEDGER_UNITS], MonoTime now)
 {
+    const ClusterTable *table = &desks->keeper.table;
     desks->link = link;
     table_keeper_init(&desks->keeper, link, options->lease.confirm_ms);
     members_init(&desks->members, link);
-    limit_desk_init(&desks->limits, link, &desks->keeper.table, options->limits, options->used);
-    end_desk_init(&desks->end, link, &desks->members, &desks->keeper.table);
+    limit_desk_init(&desks->limits, link, table, options->limits, used);
+    end_desk_init(&desks->end, link, &desks->members, table);
     mass_desk_init(&desks->mass, link, &options->mass);
-    errand_desk_init(&desks->errands, link, &desks->keeper.table, &options->errands);
-    greet_desk_init(&desks->greet, link, &desks->members, &desks->keeper.table, &options->greet);
-    edict_desk_init(&desks->edicts, link, &desks->members, &desks->keeper.table, &options->edicts);
+    errand_desk_init(&desks->errands, link, table, &sinks->errands);
+    greet_desk_init(&desks->greet, link, &desks->members, table, &sinks->greet);
+    edict_desk_init(&desks->edicts, link, &desks->members, table, &sinks->edicts);
     pulse_desk_init(&desks->pulse, link);
     seat_desk_init(&desks->seats, link, &desks->keeper);
-    Result rc = block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, blocks);
+    Result rc =
+        block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, &sinks->blocks);
     Result rc_leases =
-        lease_desk_init(&desks->leases, link, &options->lease, options->lease_addresses,
-                        options->dead_below, options->alone, leases, now);
+        lease_desk_init(&desks->leases, link, &options->lease, options->lease_addresses, dead_below,
+                        alone, &sinks->leases, now);
     rc = rc == RESULT_OK ? rc_leases : rc;
-    return rc == RESULT_OK ? edict_desk_begin(&desks->edicts, options->kept_edicts) : rc;
+    return rc == RESULT_OK ? edict_desk_begin(&desks->edicts, options->edicts) : rc;
 }
 
 void node_desks_destroy(NodeDesks *desks)

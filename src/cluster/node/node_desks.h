@@ -23,6 +23,7 @@
 #include "cluster/desk/pulse_desk.h"
 #include "cluster/desk/seat_desk.h"
 #include "cluster/desk/table_keeper.h"
+#include "cluster/whole/edicts.h"
 
 /* Node stats: the figures of a node.
  *
@@ -50,20 +51,53 @@ typedef struct NodeStats {
     uint64_t refused;    /* blocks of others, and ours by others */
 } NodeStats;
 
-typedef struct NodeDeskOptions {
-    CourierOptions courier; /* window_bytes: of all senders to one agent */
+typedef struct NodeOptions {
+    const char *crawl; /* name in subjects; copied */
+    NodeIdentity
+        identity; /* what the directory is; self: the number it wants when it is none yet */
+    const ClusterTable *table; /* that it has committed; epoch 0: none; copied */
+    const char *machine;       /* as in MemberRecord; copied, as the next two */
+    const char *name;
+    const char *version;
+    const char *settings; /* what must agree: lines "key=value"; borrowed */
+    uint64_t luck;        /* random */
     LeaseRules lease;
-    size_t lease_addresses;
-    uint64_t dead_below; /* sessions of this agent that have ended for certain */
-    bool alone;          /* all of them have ended for certain */
-    uint64_t limits[LEDGER_UNITS];
-    uint64_t used[LEDGER_UNITS];
+    size_t lease_addresses; /* the most that an arbiter knows */
+    CourierOptions courier; /* age_ms: with very many agents, with few of them less; window_bytes:
+                               that wait at one agent, of all others together */
+    uint64_t limits[LEDGER_UNITS]; /* of the crawl; 0 = none */
     MassDeskOptions mass;
-    ErrandDeskSinks errands;
-    GreetSinks greet;
-    EdictSinks edicts;
-    const Edicts *kept_edicts; /* by the directory; borrowed */
-} NodeDeskOptions;
+    const Edicts *edicts; /* that the directory has; none are carried out yet; borrowed */
+} NodeOptions;
+
+/* What limits and the end are decided by. */
+typedef struct NodeSituation {
+    EndReport end;                        /* but for spent, holds, and session */
+    LedgerAccount accounts[LEDGER_UNITS]; /* but for granted */
+} NodeSituation;
+
+typedef struct NodeSinks {
+    void *context;
+    /* Makes what the directory is durable before it returns; only while it joins. */
+    Result (*save_identity)(void *context, const NodeIdentity *identity);
+    /* It is OUT: a sentence for the operator. */
+    void (*out)(void *context, const char *why);
+    /* A newer table: commit it; NODE_TABLE follows. */
+    void (*new_table)(void *context, const ClusterTable *table);
+    LeaseNewsSink leases;
+    BlockDeskSinks blocks; /* NODE_SETTLED follows a block */
+    void (*situation)(void *context, NodeSituation *situation);
+    /* So much may be used in all. */
+    void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
+    void (*ended)(void *context, EndVerdict verdict);
+    void (*status)(void *context, Buffer *text); /* appends: how this agent does */
+    /* Appends the answer to a NodePageQuestion, or nothing. NULL: none is answered. */
+    void (*page)(void *context, WireReader *question, WireWriter *answer);
+    void (*run)(void *context, WireReader *question, WireWriter *answer); /* of NODE_ASK_RUN */
+    GreetSinks greet;        /* NODE_RETOLD follows a retell */
+    EdictSinks edicts;       /* NODE_APPLIED follows */
+    ErrandDeskSinks errands; /* NODE_FETCHED follows a fetch */
+} NodeSinks;
 
 typedef struct NodeDesks {
     NodeLink *link; /* borrowed */
@@ -81,9 +115,12 @@ typedef struct NodeDesks {
     PulseDesk pulse;
 } NodeDesks;
 
-/* The link says who we are. RESULT_MEMORY: it is to be destroyed all the same. */
-Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *options,
-                       const BlockDeskSinks *blocks, const LeaseNewsSink *leases, MonoTime now);
+/* The link says who we are. dead_below: sessions of this agent that have ended for certain; alone:
+ * all of them have. used: of each limit, by earlier processes. RESULT_MEMORY: it is to be destroyed
+ * all the same. */
+Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeOptions *options,
+                       const NodeSinks *sinks, uint64_t dead_below, bool alone,
+                       const uint64_t used[LEDGER_UNITS], MonoTime now);
 void node_desks_destroy(NodeDesks *desks);
 /* revision: of our record, as far as is known. */
 void node_desks_up(NodeDesks *desks, uint64_t revision, MonoTime now);

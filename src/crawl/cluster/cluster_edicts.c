@@ -119,32 +119,29 @@ void cluster_edicts_applied(ClusterPart *part, const Edicts *edicts, uint64_t nu
                             const char *text)
 {
     Result rc = cluster_edicts_keep(part->store->directory, edicts, number);
-    Mail letter = {.kind = MAIL_APPLIED, .ticket = number, .url = strdup(text)};
-    if (rc != RESULT_OK || letter.url == NULL) {
+    NodeNote note = {.kind = NODE_APPLIED, .ticket = number, .text = strdup(text)};
+    if (rc != RESULT_OK || note.text == NULL) {
         LOG_ERROR("cluster", "an order cannot be kept; this agent waits until it can",
                   "directory=%s error=\"%s\"", part->store->directory, result_name(rc));
-        free(letter.url);
+        free(note.text);
         return;
     }
-    cluster_mail_post(&part->mail, &letter);
+    cluster_mail_note(&part->mail, &note);
 }
 
 void cluster_edicts_order(ClusterPart *part, const Edict *edict, uint64_t ticket)
 {
     Edicts *one = calloc(1, sizeof *one);
-    Mail letter = {.kind = MAIL_ORDER, .ticket = ticket, .edicts = one};
+    NodeNote note = {.kind = NODE_ORDER, .ticket = ticket, .edicts = one};
     Result rc = one == NULL ? RESULT_MEMORY : edicts_add(one, edict);
     if (rc == RESULT_OK && cluster_state_get(part) != CLUSTER_MEMBER) {
         rc = RESULT_CLOSED;
     }
     if (rc == RESULT_OK) {
-        cluster_mail_post(&part->mail, &letter);
+        cluster_mail_note(&part->mail, &note);
         return;
     }
-    if (one != NULL) {
-        edicts_destroy(one);
-    }
-    free(one);
+    node_note_release(&note);
     cluster_edicts_hear(part, ticket, rc,
                         rc == RESULT_CLOSED ? "this agent is no member of its cluster now"
                                             : result_name(rc));

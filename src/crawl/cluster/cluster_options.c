@@ -19,6 +19,7 @@
 #define MESSAGE_BYTES  16384u
 #define MESSAGE_AGE_MS 10000
 #define ANSWER_MS      10000
+#define AGAIN_MS       1000 /* until blocks are sent again that nobody took */
 #define ADDRESSES_MOST 1000000u
 
 uint64_t cluster_luck(void)
@@ -94,10 +95,11 @@ NodeOptions cluster_node_options(const Config *config, const ClusterNames *names
                   .confirm_ms = confirm < CONFIRM_LEAST_MS ? CONFIRM_LEAST_MS : confirm,
                   .stale_ms = config->cluster_replicas > 1 ? STALE_MS : 0},
         .lease_addresses = ADDRESSES_MOST,
-        .message_bytes = MESSAGE_BYTES,
-        .message_age_ms = MESSAGE_AGE_MS,
-        .window_bytes = (size_t)config->cluster_window,
-        .answer_ms = ANSWER_MS};
+        .courier = {.message_bytes = MESSAGE_BYTES,
+                    .age_ms = MESSAGE_AGE_MS,
+                    .window_bytes = (size_t)config->cluster_window,
+                    .answer_ms = ANSWER_MS,
+                    .again_ms = AGAIN_MS}};
     options.limits[LEDGER_PAGES] = (uint64_t)config->crawl_max_pages;
     options.limits[LEDGER_BYTES] = (uint64_t)config->crawl_max_bytes;
     options.limits[LEDGER_RATE] = (uint64_t)config->fetch_rate;

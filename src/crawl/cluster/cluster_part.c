@@ -131,45 +131,25 @@ static void cluster_thread_begin(ClusterPart *part, MonoTime now)
     cluster_state_set(part, CLUSTER_MEMBER, "");
 }
 
-/* One that is no member any more has nothing to do with the rest. */
-static void handle(ClusterPart *part, Mail *letter, MonoTime now)
+static void cluster_thread_handle(ClusterPart *part, Mail *letter, MonoTime now)
 {
-    bool member = node_state(part->node) == NODE_MEMBER;
-    TransportEvent *event = letter->event;
-    letter->event = NULL;
-    if (letter->kind == MAIL_EVENT) {
-        node_take(part->node, event, now);
-    } else if (letter->kind == MAIL_BEGIN && node_state(part->node) == NODE_JOINED) {
-        cluster_thread_begin(part, now);
-    } else if (letter->kind == MAIL_LEAVE) {
+    switch (letter->kind) {
+    case MAIL_EVENT:
+        node_take(part->node, letter->event, now);
+        letter->event = NULL;
+        break;
+    case MAIL_NOTE:
+        node_hear(part->node, &letter->note, now);
+        letter->note = (NodeNote){.text = NULL};
+        break;
+    case MAIL_BEGIN:
+        if (node_state(part->node) == NODE_JOINED) {
+            cluster_thread_begin(part, now);
+        }
+        break;
+    case MAIL_LEAVE:
         node_leave(part->node, now);
-    } else if (member && letter->kind == MAIL_WANT) {
-        node_want(part->node, &letter->address, letter->ticket, now);
-    } else if (member && letter->kind == MAIL_RELEASE) {
-        node_release(part->node, &letter->address, letter->time, now);
-    } else if (member && letter->kind == MAIL_GROWN) {
-        node_grown(part->node, letter->agent, letter->bytes, now);
-    } else if (member && letter->kind == MAIL_SETTLED) {
-        BlockSettled settled = {letter->ticket, letter->agent, letter->fault, letter->taken};
-        node_settled(part->node, &settled);
-    } else if (member && letter->kind == MAIL_FORGET) {
-        node_forget(part->node, letter->ticket);
-    } else if (member && letter->kind == MAIL_MOVED) {
-        node_moved(part->node, letter->agent, now);
-    } else if (member && letter->kind == MAIL_RETOLD) {
-        node_retold(part->node, letter->agent);
-    } else if (member && letter->kind == MAIL_ASK) {
-        node_ask(part->node, (uint32_t)letter->ticket, letter->url, now);
-    } else if (member && letter->kind == MAIL_FETCHED) {
-        ErrandAnswer *answer = letter->answer;
-        letter->answer = NULL;
-        node_fetched(part->node, letter->ticket, answer, now);
-    } else if (member && letter->kind == MAIL_ORDER) {
-        node_order(part->node, &letter->edicts->list[0], letter->ticket, now);
-    } else if (member && letter->kind == MAIL_APPLIED) {
-        node_applied(part->node, letter->ticket, letter->url);
-    } else if (member && letter->kind == MAIL_TABLE) {
-        node_table_committed(part->node, letter->table, now);
+        break;
     }
     cluster_mail_delete(letter);
 }
@@ -234,7 +214,7 @@ static void *cluster_thread_run(void *argument)
         look_at_sleep(part, now);
         while (letter != NULL) {
             Mail *following = letter->next;
-            handle(part, letter, now);
+            cluster_thread_handle(part, letter, now);
             letter = following;
         }
         node_work(part->node, now);
@@ -284,38 +264,38 @@ static void cluster_part_take_event(void *context, TransportEvent *event)
 
 void cluster_part_want(ClusterPart *part, const IpAddress *address, uint64_t ticket)
 {
-    Mail letter = {.kind = MAIL_WANT, .address = *address, .ticket = ticket};
-    cluster_mail_post(&part->mail, &letter);
+    NodeNote note = {.kind = NODE_WANT, .address = *address, .ticket = ticket};
+    cluster_mail_note(&part->mail, &note);
 }
 
 void cluster_part_release(ClusterPart *part, const IpAddress *address, MonoTime rest_end)
 {
-    Mail letter = {.kind = MAIL_RELEASE, .address = *address, .time = rest_end};
-    cluster_mail_post(&part->mail, &letter);
+    NodeNote note = {.kind = NODE_RELEASE, .address = *address, .time = rest_end};
+    cluster_mail_note(&part->mail, &note);
 }
 
 /* Without memory for its URL it is as if the owner were away. */
 void cluster_part_ask(ClusterPart *part, uint32_t host, const char *url)
 {
-    Mail letter = {.kind = MAIL_ASK, .ticket = host, .url = strdup(url)};
-    if (letter.url == NULL) {
+    NodeNote note = {.kind = NODE_ASK, .ticket = host, .text = strdup(url)};
+    if (note.text == NULL) {
         frontier_told(part->bonds.frontier, host, ERRAND_AWAY, NULL);
         return;
     }
-    cluster_mail_post(&part->mail, &letter);
+    cluster_mail_note(&part->mail, &note);
 }
 
 void cluster_part_tell(ClusterPart *part, uint64_t ticket, ErrandAnswer *answer)
 {
-    Mail letter = {.kind = MAIL_FETCHED, .ticket = ticket, .answer = answer};
-    cluster_mail_post(&part->mail, &letter);
+    NodeNote note = {.kind = NODE_FETCHED, .ticket = ticket, .answer = answer};
+    cluster_mail_note(&part->mail, &note);
 }
 
 static void on_grown(void *context, uint16_t to, size_t bytes)
 {
     ClusterPart *part = context;
-    Mail letter = {.kind = MAIL_GROWN, .agent = to, .bytes = bytes};
-    cluster_mail_post(&part->mail, &letter);
+    NodeNote note = {.kind = NODE_GROWN, .agent = to, .bytes = bytes};
+    cluster_mail_note(&part->mail, &note);
 }
 
 static void on_arrived(void *context)
@@ -327,19 +307,16 @@ static void on_arrived(void *context)
 static void on_settled(void *context, const InboxItem *item)
 {
     ClusterPart *part = context;
-    Mail letter = {.kind = MAIL_SETTLED,
-                   .ticket = item->ticket,
-                   .fault = item->fault,
-                   .taken = item->taken,
-                   .agent = item->envelope.from};
-    cluster_mail_post(&part->mail, &letter);
+    NodeNote note = {.kind = NODE_SETTLED,
+                     .settled = {item->ticket, item->envelope.from, item->fault, item->taken}};
+    cluster_mail_note(&part->mail, &note);
 }
 
 static void on_replaced(void *context, uint64_t ticket)
 {
     ClusterPart *part = context;
-    Mail letter = {.kind = MAIL_FORGET, .ticket = ticket};
-    cluster_mail_post(&part->mail, &letter);
+    NodeNote note = {.kind = NODE_FORGET, .ticket = ticket};
+    cluster_mail_note(&part->mail, &note);
 }
 
 static void on_table(void *context, const ClusterTable *table)
@@ -353,9 +330,9 @@ static void on_table(void *context, const ClusterTable *table)
     if (part->mass != NULL) {
         (void)mass_set_table(part->mass, table); /* without memory the older one decides */
     }
-    Mail letter = {.kind = MAIL_TABLE, .table = copy};
+    NodeNote note = {.kind = NODE_TABLE, .table = copy};
     if (cluster_table_copy(copy, table) == RESULT_OK) {
-        cluster_mail_post(&part->mail, &letter);
+        cluster_mail_note(&part->mail, &note);
     } else {
         free(copy);
     }
@@ -364,15 +341,15 @@ static void on_table(void *context, const ClusterTable *table)
 static void on_settle(void *context, uint16_t to)
 {
     ClusterPart *part = context;
-    Mail letter = {.kind = MAIL_MOVED, .agent = to};
-    cluster_mail_post(&part->mail, &letter);
+    NodeNote note = {.kind = NODE_MOVED, .agent = to};
+    cluster_mail_note(&part->mail, &note);
 }
 
 static void on_retold(void *context, uint16_t agent)
 {
     ClusterPart *part = context;
-    Mail letter = {.kind = MAIL_RETOLD, .agent = agent};
-    cluster_mail_post(&part->mail, &letter);
+    NodeNote note = {.kind = NODE_RETOLD, .agent = agent};
+    cluster_mail_note(&part->mail, &note);
 }
 
 void cluster_part_left(ClusterPart *part, uint32_t host)

@@ -320,10 +320,11 @@ NodeSinks cluster_sinks(ClusterPart *part)
         .save_identity = save_identity,
         .out = out,
         .new_table = new_table,
-        .lease_news = cluster_sinks_lease_news,
-        .block = block,
-        .read_outbox = cluster_sinks_read_outbox,
-        .answered = cluster_sinks_answered,
+        .leases = {.context = part, .take = cluster_sinks_lease_news},
+        .blocks = {.context = part,
+                   .read = cluster_sinks_read_outbox,
+                   .answered = cluster_sinks_answered,
+                   .block = block},
         .situation = situation,
         .granted = cluster_sinks_granted,
         .ended = ended,
@@ -332,6 +333,5 @@ NodeSinks cluster_sinks(ClusterPart *part)
         .run = cluster_sinks_run,
         .greet = {.context = part, .mark = cluster_sinks_mark, .retell = cluster_sinks_retell},
         .edicts = cluster_edicts_sinks(part),
-        .told = cluster_sinks_told,
-        .fetch = fetch};
+        .errands = {.context = part, .told = cluster_sinks_told, .fetch = fetch}};
 }

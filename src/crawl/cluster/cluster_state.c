@@ -16,16 +16,7 @@ void cluster_mail_init(ClusterMail *mail)
 void cluster_mail_delete(Mail *letter)
 {
     transport_event_delete(letter->event);
-    if (letter->table != NULL) {
-        cluster_table_destroy(letter->table);
-        free(letter->table);
-    }
-    if (letter->edicts != NULL) {
-        edicts_destroy(letter->edicts);
-        free(letter->edicts);
-    }
-    free(letter->url);
-    errand_answer_delete(letter->answer);
+    node_note_release(&letter->note);
     free(letter);
 }
 
@@ -66,6 +57,12 @@ void cluster_mail_post(ClusterMail *mail, const Mail *letter)
     if (dropped) {
         cluster_mail_delete(copy);
     }
+}
+
+void cluster_mail_note(ClusterMail *mail, const NodeNote *note)
+{
+    Mail letter = {.kind = MAIL_NOTE, .note = *note};
+    cluster_mail_post(mail, &letter);
 }
 
 Mail *cluster_mail_take(ClusterMail *mail, MonoTime not_before, MonoTime deadline)

@@ -34,39 +34,13 @@
  * Threads: any post; one takes. Errors: without memory the mail is lost, and says so from then on.
  */
 
-typedef enum MailKind {
-    MAIL_EVENT,   /* event */
-    MAIL_WANT,    /* address, ticket */
-    MAIL_RELEASE, /* address, time */
-    MAIL_GROWN,   /* agent, bytes */
-    MAIL_SETTLED, /* agent, ticket, fault, taken */
-    MAIL_FORGET,  /* ticket */
-    MAIL_MOVED,   /* agent */
-    MAIL_RETOLD,  /* agent */
-    MAIL_ASK,     /* ticket: the host that asks; url */
-    MAIL_FETCHED, /* ticket, answer */
-    MAIL_TABLE,   /* table */
-    MAIL_ORDER,   /* ticket, edicts */
-    MAIL_APPLIED, /* ticket: number of an edict; url: a text about it */
-    MAIL_BEGIN,
-    MAIL_LEAVE
-} MailKind;
+typedef enum MailKind { MAIL_EVENT, MAIL_NOTE, MAIL_BEGIN, MAIL_LEAVE } MailKind;
 
 typedef struct Mail {
     struct Mail *next;
     MailKind kind;
-    TransportEvent *event; /* owned until it is taken out */
-    ClusterTable *table;   /* owned */
-    char *url;             /* owned */
-    ErrandAnswer *answer;  /* owned until it is taken out */
-    Edicts *edicts;        /* owned; a list of one */
-    IpAddress address;
-    uint64_t ticket;
-    uint64_t taken;
-    MonoTime time;
-    size_t bytes;
-    uint16_t agent;
-    BlockFault fault;
+    TransportEvent *event; /* owned until it is taken out, as what the note has */
+    NodeNote note;
 } Mail;
 
 typedef struct ClusterMail {
@@ -83,6 +57,7 @@ void cluster_mail_init(ClusterMail *mail);
 void cluster_mail_destroy(ClusterMail *mail);
 /* Copies *letter, and takes what it owns. */
 void cluster_mail_post(ClusterMail *mail, const Mail *letter);
+void cluster_mail_note(ClusterMail *mail, const NodeNote *note);
 /* All that is there, oldest first: gathers until not_before, then waits for the first until the
  * deadline. NULL: none came. */
 Mail *cluster_mail_take(ClusterMail *mail, MonoTime not_before, MonoTime deadline);
