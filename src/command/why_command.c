@@ -66,7 +66,7 @@ static void why_tell_before(ClusterPages *pages, const PageTrail *trail, ReportW
         {"url", "on the last of these pages, itself first", false, true}};
     PageTrail before;
     page_trail_init(&before);
-    before.end = trail->end;
+    before.is_cut = true;
     before.agent = trail->agent;
     before.index = trail->index;
     Result rc = cluster_pages_follow(pages, &before);
@@ -103,7 +103,7 @@ static void why_tell_others(const CrawlView *view, const Why *why, ReportWriter 
         }
         if (cluster_pages_is_foreign(&pages, why->url, &owner)) {
             why_tell_owner(&pages, owner, why->url, to, status);
-        } else if (trail.n > 0 && trail.end == TRAIL_AGENT) {
+        } else if (trail.is_cut) {
             why_tell_before(&pages, &trail, to);
         }
     }

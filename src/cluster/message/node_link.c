@@ -7,7 +7,7 @@
 /* ---- Node wire ---- */
 
 #define MAGIC      0x4d43u /* "CM" */
-#define VERSION    2u
+#define VERSION    3u
 #define LONGEST_MS (UINT64_C(1) << 40) /* no rest is longer */
 #define ANY_NUMBER UINT64_MAX
 #define ADDRESS(type)                                                                              \

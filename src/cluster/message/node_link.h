@@ -56,7 +56,6 @@ typedef enum NodeVerdict {
 
 typedef enum NodeQuestion {
     NODE_ASK_END = 1, /* a round of ending.h, its number; answered by round and EndReport */
-    NODE_ASK_PAGE,    /* a NodePageQuestion and what it is about */
     NODE_ASK_ROBOTS,  /* a URL; answered as errand_desk.h says */
     NODE_ASK_STATUS,  /* answered by a text */
     /* Messages of the receiver that the sender has committed; answered by nothing more, when the
@@ -70,17 +69,6 @@ typedef enum NodeQuestion {
     NODE_ASK_HELD,
     NODE_ASK_RUN /* a command of ragno (crawl/cluster/cluster_console.h) */
 } NodeQuestion;
-
-#define NODE_PAGE_URLS_MOST 256u
-
-/* What is asked of a page. */
-typedef enum NodePageQuestion {
-    NODE_PAGE_TRAIL = 1,    /* an index; answered by a trail (page_trail.h) */
-    NODE_PAGE_TRAIL_OF_URL, /* a URL; the same */
-    /* A number and as many indices (varints), NODE_PAGE_URLS_MOST at most; answered by how many of
-     * them are answered, and their URLs; of a page that is not known it is empty. */
-    NODE_PAGE_URLS
-} NodePageQuestion;
 
 #define NODE_CRAWL_BYTES 64u /* of the name of a crawl, its end included */
 

@@ -42,16 +42,14 @@ static void answer_status(const NodeDesks *desks, const NodeSinks *sinks, const 
     buffer_destroy(&bytes);
 }
 
-/* By a sink, if there is one. */
-static void answer_by(const NodeDesks *desks,
-                      void (*sink)(void *context, WireReader *question, WireWriter *answer),
-                      void *context, WireReader *question, const char *reply_to)
+static void answer_run(const NodeDesks *desks, const NodeSinks *sinks, WireReader *question,
+                       const char *reply_to)
 {
     Buffer bytes = {.limit = ANSWER_BYTES_MOST};
     WireWriter writer = node_link_begin(desks->link, &bytes);
     size_t head = bytes.length;
-    if (sink != NULL) {
-        sink(context, question, &writer);
+    if (sinks->run != NULL) {
+        sinks->run(sinks->context, question, &writer);
     }
     if (bytes.length > head) {
         node_link_answer(desks->link, &writer, reply_to);
@@ -77,11 +75,8 @@ static void node_questions_take(NodeDesks *desks, const NodeSinks *sinks,
     case NODE_ASK_STATUS:
         answer_status(desks, sinks, event->reply_to);
         break;
-    case NODE_ASK_PAGE:
-        answer_by(desks, sinks->page, sinks->context, &reader, event->reply_to);
-        break;
     case NODE_ASK_RUN:
-        answer_by(desks, sinks->run, sinks->context, &reader, event->reply_to);
+        answer_run(desks, sinks, &reader, event->reply_to);
         break;
     case NODE_ASK_MASS:
         mass_desk_asked(&desks->mass, &reader, head.from, event->reply_to);

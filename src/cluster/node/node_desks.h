@@ -91,9 +91,8 @@ typedef struct NodeSinks {
     void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
     void (*ended)(void *context, EndVerdict verdict);
     void (*status)(void *context, Buffer *text); /* appends: how this agent does */
-    /* Appends the answer to a NodePageQuestion, or nothing. NULL: none is answered. */
-    void (*page)(void *context, WireReader *question, WireWriter *answer);
-    void (*run)(void *context, WireReader *question, WireWriter *answer); /* of NODE_ASK_RUN */
+    /* Appends the answer to a NODE_ASK_RUN, or nothing. NULL: none is answered. */
+    void (*run)(void *context, WireReader *question, WireWriter *answer);
     GreetSinks greet;        /* NODE_RETOLD follows a retell */
     EdictSinks edicts;       /* NODE_APPLIED follows */
     ErrandDeskSinks errands; /* NODE_FETCHED follows a fetch */

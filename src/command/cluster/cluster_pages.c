@@ -1,10 +1,13 @@
 #include "command/cluster/cluster_pages.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory/file.h"
 #include "store/pages/page_db_read.h"
+#include "cluster/link/via_table.h"
 #include "cluster/message/membership.h"
+#include "cluster/wire/link_block.h"
 #include "crawl/exit_status.h"
 
 Result cluster_pages_open(ClusterPages *pages, const char *directory, PageDB *db)
@@ -74,181 +77,185 @@ static Result cluster_pages_connect_to(ClusterPages *pages)
     return rc;
 }
 
-static void cluster_pages_complain(ClusterPages *pages, uint16_t agent, Result rc,
-                                   const Buffer *said)
+/* Has an agent run a command; what it prints is appended. RESULT_CLOSED, with the problem told: it
+ * does not answer, or with an exit status above `most`. */
+static Result cluster_pages_run(ClusterPages *pages, uint16_t agent, char *const *words, size_t n,
+                                int most, Buffer *out, int *status)
 {
+    ClusterRun run = {.agent = agent, .ticket = cluster_luck() | 1};
+    Result rc = cluster_pages_connect_to(pages);
     if (rc != RESULT_OK) {
-        (void)buffer_printf(&pages->problem, "%sagent %u %s%s",
-                            pages->problem.length > 0 ? "; " : "", (unsigned)agent,
-                            rc == RESULT_NOT_FOUND ? "does not run, or is not connected"
-                            : rc == RESULT_LIMIT   ? "refuses: "
-                                                   : "did not answer",
-                            rc == RESULT_LIMIT ? buffer_string(said) : "");
+        return rc;
     }
-}
-
-static Result send_to(ClusterPages *pages, uint16_t agent, const WireWriter *question,
-                      Buffer *answer)
-{
-    Result rc = question->rc == RESULT_OK
-                    ? cluster_client_send(&pages->client, agent, question->out, answer)
-                    : question->rc;
-    cluster_pages_complain(pages, agent, rc, answer);
-    return rc == RESULT_NOT_FOUND ? RESULT_CLOSED : rc;
+    rc = cluster_client_run_whole(&pages->client, &run, words, n, out);
+    *status = run.status;
+    if (rc == RESULT_OK && run.status <= most) {
+        return RESULT_OK;
+    }
+    bool said = rc == RESULT_OK || rc == RESULT_LIMIT;
+    (void)buffer_printf(&pages->problem, "%sagent %u %s%s", pages->problem.length > 0 ? "; " : "",
+                        (unsigned)agent,
+                        rc == RESULT_NOT_FOUND ? "does not run, or is not connected"
+                        : said                 ? "says: "
+                                               : "did not answer",
+                        said ? buffer_string(out) : "");
+    return RESULT_CLOSED;
 }
 
 /* ---- questions ---- */
-
-/* A question of NODE_ASK_PAGE and its answer. */
-typedef struct Exchange {
-    Buffer bytes;
-    Buffer answer;
-    WireWriter question; /* of bytes, once it has begun */
-} Exchange;
-
-static Result begin_question(ClusterPages *pages, NodePageQuestion what, Exchange *exchange)
-{
-    buffer_init(&exchange->bytes, BUFFER_NO_LIMIT);
-    buffer_init(&exchange->answer, BUFFER_NO_LIMIT);
-    Result rc = cluster_pages_connect_to(pages);
-    if (rc == RESULT_OK) {
-        exchange->question = cluster_client_begin(&pages->client, NODE_ASK_PAGE, &exchange->bytes);
-        wire_put_8(&exchange->question, (uint8_t)what);
-    }
-    return rc;
-}
-
-static void end_question(Exchange *exchange)
-{
-    buffer_destroy(&exchange->bytes);
-    buffer_destroy(&exchange->answer);
-}
 
 Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, bool json,
                          Buffer *text, int *status)
 {
     char *words[] = {(char *)(uintptr_t) "why", (char *)(uintptr_t)url,
                      (char *)(uintptr_t) "--here", (char *)(uintptr_t) "--json"};
-    ClusterRun run = {.agent = agent, .ticket = cluster_luck() | 1};
-    Result rc = cluster_pages_connect_to(pages);
-    if (rc == RESULT_OK) {
-        rc = cluster_client_run_whole(&pages->client, &run, words, json ? 4 : 3, text);
-        rc = rc == RESULT_OK && run.status > EXIT_NEGATIVE ? RESULT_LIMIT : rc;
-        cluster_pages_complain(pages, agent, rc, text);
-    }
-    *status = run.status;
-    return rc == RESULT_NOT_FOUND ? RESULT_CLOSED : rc;
-}
-
-static Result take_urls(WireReader *reader, size_t n, Buffer *urls, size_t *answered)
-{
-    Result rc = RESULT_OK;
-    *answered = (size_t)wire_get_varint(reader);
-    for (size_t i = 0; rc == RESULT_OK && i < *answered && *answered <= n; i++) {
-        size_t length = 0;
-        const uint8_t *url = wire_get_string(reader, &length);
-        rc = url == NULL || memchr(url, 0, length) == NULL ? buffer_append(urls, url, length)
-                                                           : RESULT_INVALID;
-        rc = rc == RESULT_OK ? buffer_append(urls, "", 1) : rc;
-    }
-    bool good = *answered > 0 && *answered <= n && wire_reader_ended(reader);
-    return rc != RESULT_OK || good ? rc : RESULT_INVALID;
+    return cluster_pages_run(pages, agent, words, json ? 4 : 3, EXIT_NEGATIVE, text, status);
 }
 
 Result cluster_pages_urls(ClusterPages *pages, uint16_t agent, const uint64_t *indices, size_t n,
-                          Buffer *urls, size_t *answered)
+                          Buffer *urls)
 {
-    Exchange exchange;
-    Result rc = begin_question(pages, NODE_PAGE_URLS, &exchange);
-    if (rc == RESULT_OK) {
-        wire_put_varint(&exchange.question, n);
-        for (size_t i = 0; i < n; i++) {
-            wire_put_varint(&exchange.question, indices[i]);
-        }
-        rc = send_to(pages, agent, &exchange.question, &exchange.answer);
+    char numbers[CLUSTER_PAGES_URLS][24];
+    char *words[CLUSTER_PAGES_URLS + 2] = {(char *)(uintptr_t) "db", (char *)(uintptr_t) "urls"};
+    size_t lines = 0;
+    size_t start = urls->length;
+    int status = 0;
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(numbers[i], sizeof numbers[i], "%llu", (unsigned long long)indices[i]);
+        words[2 + i] = numbers[i];
     }
-    if (rc == RESULT_OK) {
-        WireReader reader = wire_reader(exchange.answer.data, exchange.answer.length);
-        rc = take_urls(&reader, n, urls, answered);
-        if (rc == RESULT_INVALID) {
-            (void)buffer_printf(&pages->problem, "the answer of agent %u cannot be read",
-                                (unsigned)agent);
+    Result rc = cluster_pages_run(pages, agent, words, n + 2, 0, urls, &status);
+    for (size_t i = start; rc == RESULT_OK && i < urls->length; i++) {
+        lines += urls->data[i] == '\n';
+        urls->data[i] = (char)(urls->data[i] == '\n' ? '\0' : urls->data[i]);
+    }
+    return rc == RESULT_OK && lines != n ? RESULT_INVALID : rc;
+}
+
+/* ---- trails ---- */
+
+void page_trail_init(PageTrail *trail)
+{
+    *trail = (PageTrail){.urls = {.limit = BUFFER_NO_LIMIT}};
+}
+
+void page_trail_destroy(PageTrail *trail)
+{
+    buffer_destroy(&trail->urls);
+}
+
+static Result page_trail_add(PageTrail *trail, const char *url, size_t length)
+{
+    Result rc = buffer_append(&trail->urls, url, length);
+    trail->n += rc == RESULT_OK;
+    return rc == RESULT_OK ? buffer_append_char(&trail->urls, '\0') : rc;
+}
+
+/* Depth falls on the way, so it bounds the length. */
+Result cluster_pages_trail(const ClusterPages *pages, PageDB *db, MDB_txn *txn, uint64_t index,
+                           PageTrail *trail)
+{
+    MDB_dbi vias = 0;
+    Via via;
+    PageRef page;
+    Buffer url = {.limit = BUFFER_NO_LIMIT};
+    uint64_t left = UINT64_MAX;
+    Result rc = RESULT_OK;
+    for (bool more = true; rc == RESULT_OK && more;) {
+        int code = page_db_get(db, txn, index, &page, &url);
+        rc = code == page_db_error_ok        ? page_trail_add(trail, page.url, page.url_length)
+             : code == page_db_error_no_page ? RESULT_NOT_FOUND
+                                             : RESULT_DAMAGED;
+        more = rc == RESULT_OK && page.linked_from != PAGE_DB_NO_INDEX;
+        if (more) {
+            index = page.linked_from;
+            left = left < page.depth ? left : page.depth;
+            rc = left-- == 0 ? RESULT_DAMAGED : RESULT_OK;
         }
     }
-    end_question(&exchange);
+    buffer_destroy(&url);
+    if (rc == RESULT_OK && pages->is_agent && via_table_open(&vias, txn) == RESULT_OK &&
+        via_table_get(vias, txn, index, &via) == RESULT_OK && via.parent != LINK_NO_PARENT) {
+        trail->is_cut = true;
+        trail->agent = via.agent;
+        trail->index = via.parent;
+    }
     return rc;
 }
 
-/* url NULL: of the page with that index. */
-static Result ask_trail(ClusterPages *pages, uint16_t agent, const char *url, uint64_t index,
-                        PageTrail *trail)
+void page_trail_print(const PageTrail *trail, FILE *out)
 {
-    Exchange exchange;
-    Result rc =
-        begin_question(pages, url == NULL ? NODE_PAGE_TRAIL : NODE_PAGE_TRAIL_OF_URL, &exchange);
-    if (rc == RESULT_OK && url == NULL) {
-        wire_put_64(&exchange.question, index);
-    } else if (rc == RESULT_OK) {
-        wire_put_string(&exchange.question, url, strlen(url));
+    const char *const start = trail->urls.data;
+    const char *end = start + trail->urls.length;
+    if (trail->is_cut) {
+        (void)fprintf(out, PAGE_TRAIL_CUT "\n", (unsigned)trail->agent,
+                      (unsigned long long)trail->index);
     }
+    for (size_t i = 0; i < trail->n; i++) {
+        const char *url = end - 1; /* at its NUL */
+        while (url > start && url[-1] != '\0') {
+            url--;
+        }
+        (void)fprintf(out, "%s\n", url);
+        end = url;
+    }
+}
+
+/* What page_trail_print prints, back: the last line first. */
+static Result page_trail_read(PageTrail *trail, char *text)
+{
+    unsigned agent = 0;
+    unsigned long long index = 0;
+    Result rc = RESULT_OK;
+    char *line = NULL;
+    trail->is_cut = sscanf(text, PAGE_TRAIL_CUT, &agent, &index) == 2 && agent < CLUSTER_NOBODY;
+    trail->agent = (uint16_t)agent;
+    trail->index = index;
+    text += trail->is_cut ? strcspn(text, "\n") + 1 : 0;
+    size_t length = strlen(text);
+    while (rc == RESULT_OK && length > 0 && text[length - 1] == '\n') {
+        text[length - 1] = '\0';
+        line = strrchr(text, '\n');
+        line = line == NULL ? text : line + 1;
+        rc = page_trail_add(trail, line, strlen(line));
+        length = (size_t)(line - text);
+    }
+    return rc == RESULT_OK && (line == NULL || length > 0) ? RESULT_INVALID : rc;
+}
+
+/* what: a URL, or the number of a page there with '#'. */
+static Result ask_trail(ClusterPages *pages, uint16_t agent, const char *what, PageTrail *trail)
+{
+    char *words[] = {(char *)(uintptr_t) "db", (char *)(uintptr_t) "path", (char *)(uintptr_t)what,
+                     (char *)(uintptr_t) "--here"};
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    int status = 0;
+    Result rc = cluster_pages_run(pages, agent, words, 4, 0, &text, &status);
     if (rc == RESULT_OK) {
-        rc = send_to(pages, agent, &exchange.question, &exchange.answer);
+        rc = page_trail_read(trail, text.data == NULL ? (char[]){""} : text.data);
     }
-    if (rc == RESULT_OK) {
-        WireReader reader = wire_reader(exchange.answer.data, exchange.answer.length);
-        rc = page_trail_get(&reader, trail);
-    }
-    end_question(&exchange);
+    buffer_destroy(&text);
     return rc;
 }
 
 Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *url,
                               PageTrail *trail)
 {
-    return ask_trail(pages, agent, url, 0, trail);
+    return ask_trail(pages, agent, url, trail);
 }
 
 Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail)
 {
     Result rc = RESULT_OK;
-    uint16_t at = trail->agent;
-    for (unsigned turns = 0; rc == RESULT_OK && trail->end != TRAIL_SEED; turns++) {
-        at = trail->end == TRAIL_AGENT ? trail->agent : at;
+    char number[24];
+    for (unsigned turns = 0; rc == RESULT_OK && trail->is_cut; turns++) {
         if (turns == CLUSTER_PAGES_TURNS) {
             (void)buffer_printf(&pages->problem, "it leads through more than %u agents",
                                 CLUSTER_PAGES_TURNS);
             return RESULT_LIMIT;
         }
-        rc = ask_trail(pages, at, NULL, trail->index, trail);
-        if (rc == RESULT_NOT_FOUND) {
-            (void)buffer_printf(&pages->problem, "agent %u does not know the page any more",
-                                (unsigned)at);
-        }
+        (void)snprintf(number, sizeof number, "#%llu", (unsigned long long)trail->index);
+        rc = ask_trail(pages, trail->agent, number, trail);
     }
     return rc;
-}
-
-/* Depth falls on the way, so it bounds the length. */
-static uint64_t longest_trail(PageDB *db, MDB_txn *txn, uint64_t index)
-{
-    PageRef page;
-    Buffer url = {.limit = BUFFER_NO_LIMIT};
-    bool found = page_db_get(db, txn, index, &page, &url) == page_db_error_ok;
-    buffer_destroy(&url);
-    return found ? page.depth + 1 : 0;
-}
-
-Result cluster_pages_trail(const ClusterPages *pages, PageDB *db, MDB_txn *txn, uint64_t index,
-                           PageTrail *trail)
-{
-    MDB_dbi vias = 0;
-    bool has_vias = pages->is_agent && via_table_open(&vias, txn) == RESULT_OK;
-    Result rc = RESULT_OK;
-    uint64_t next = index;
-    uint64_t longest = longest_trail(db, txn, index);
-    do {
-        rc = page_trail_read(trail, db, txn, has_vias ? &vias : NULL, next);
-        next = trail->index;
-    } while (rc == RESULT_OK && trail->end == TRAIL_MORE && trail->n < longest);
-    return rc == RESULT_OK && trail->end == TRAIL_MORE ? RESULT_DAMAGED : rc;
 }

@@ -8,11 +8,12 @@
 #ifndef COMMAND_CLUSTER_CLUSTER_PAGES_H
 #define COMMAND_CLUSTER_CLUSTER_PAGES_H
 
-#include "cluster/message/page_trail.h"
+#include <stdio.h>
+
 #include "command/cluster/cluster_client.h"
 
 #define CLUSTER_PAGES_TURNS 64u /* questions for one path at most */
-#define CLUSTER_PAGES_URLS  NODE_PAGE_URLS_MOST
+#define CLUSTER_PAGES_URLS  256u
 
 typedef struct ClusterPages {
     const char *directory; /* borrowed */
@@ -35,18 +36,37 @@ bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16
 /* What `ragno why --here` says there, and its exit status. Otherwise the problem is told. */
 Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, bool json,
                          Buffer *text, int *status);
-/* The URLs of pages of an agent, by their indices there: appends those of the first *answered,
- * which is one at least, each with a NUL behind it; of a page that is not known it is empty. */
+/* The URLs of up to CLUSTER_PAGES_URLS pages of an agent, by their indices there: appends each with
+ * a NUL behind it; of a page that is not known it is empty. */
 Result cluster_pages_urls(ClusterPages *pages, uint16_t agent, const uint64_t *indices, size_t n,
-                          Buffer *urls, size_t *answered);
-/* Asks its owner for the trail of a URL that is not known here. RESULT_NOT_FOUND: there neither. */
-Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *url,
-                              PageTrail *trail);
-/* Follows a trail that has another agent's end, until a seed. Otherwise the problem is told. */
-Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail);
-/* The trail of a page here, with an end as it is. */
+                          Buffer *urls);
+
+/* A trail: the pages by which an agent came to a page, and who knows how it began.
+ *
+ *   page <- page <- page    the last one was given to the crawl
+ *                           is_cut: another agent found it, on a page of its own */
+typedef struct PageTrail {
+    Buffer urls; /* each with a NUL behind it, the page first, then who linked to it, ... */
+    size_t n;
+    bool is_cut;
+    uint16_t agent; /* who knows the rest, and */
+    uint64_t index; /* the page there that has the link */
+} PageTrail;
+
+#define PAGE_TRAIL_CUT "agent %u page %llu" /* the first line of one that is cut */
+
+void page_trail_init(PageTrail *trail);
+void page_trail_destroy(PageTrail *trail);
+/* In the order in which it was crawled; the page is the last line. */
+void page_trail_print(const PageTrail *trail, FILE *out);
+/* Appends the trail of a page here. RESULT_NOT_FOUND, RESULT_DAMAGED, RESULT_MEMORY. */
 Result cluster_pages_trail(const ClusterPages *pages, PageDB *db, MDB_txn *txn, uint64_t index,
                            PageTrail *trail);
+/* The same of a URL at its owner (`ragno db path --here` there). Otherwise the problem is told. */
+Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *url,
+                              PageTrail *trail);
+/* Asks those who know the rest, until a seed. Otherwise the problem is told. */
+Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail);
 const char *cluster_pages_problem(const ClusterPages *pages);
 
 #endif

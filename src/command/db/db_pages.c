@@ -359,61 +359,64 @@ int db_get(DbView *view, int argc, char **argv)
     return db_finish(view, rc);
 }
 
-/* Finds the trail of a URL: here, or, when it is of another agent and not known here, there. */
-static int find_trail(DbView *view, ClusterPages *pages, const char *url, PageTrail *trail)
+/* Finds the trail of a URL: here, or, when it is of another agent and not known here, there. what:
+ * also '#' and the index of a page here. */
+static int find_trail(DbView *view, ClusterPages *pages, const char *what, bool here,
+                      PageTrail *trail)
 {
     uint64_t index = 0;
     uint16_t owner = 0;
-    if (cluster_pages_is_foreign(pages, url, &owner) &&
-        page_db_find(view->db, view->txn, url, strlen(url), &index) == page_db_error_no_page) {
+    if (!here && cluster_pages_is_foreign(pages, what, &owner) &&
+        page_db_find(view->db, view->txn, what, strlen(what), &index) == page_db_error_no_page) {
         short_read_pause(&view->read);
         (void)fprintf(stderr, "ragno db: not known here; agent %u owns its host\n",
                       (unsigned)owner);
-        if (cluster_pages_trail_of(pages, owner, url, trail) != RESULT_OK) {
-            const char *problem = cluster_pages_problem(pages);
-            (void)fprintf(stderr, "ragno db: %s: %s\n", url,
-                          *problem == '\0' ? "it does not know it either" : problem);
+        if (cluster_pages_trail_of(pages, owner, what, trail) != RESULT_OK) {
+            (void)fprintf(stderr, "ragno db: %s: %s\n", what, cluster_pages_problem(pages));
             return page_db_error_no_page;
         }
         return page_db_error_ok;
     }
-    int rc = db_find(view, url, &index);
+    int rc = page_db_error_ok;
+    if (*what == '#') {
+        index = strtoull(what + 1, NULL, 10);
+    } else {
+        rc = db_find(view, what, &index);
+    }
     Result read = rc == page_db_error_ok
                       ? cluster_pages_trail(pages, view->db, view->txn, index, trail)
                       : RESULT_OK;
     short_read_pause(&view->read);
-    return read == RESULT_OK       ? rc
-           : read == RESULT_MEMORY ? page_db_error_memory
-                                   : page_db_error_damaged;
-}
-
-static void print_trail(const PageTrail *trail)
-{
-    const char *const start = trail->urls.data;
-    const char *end = start + trail->urls.length;
-    for (size_t i = 0; i < trail->n; i++) {
-        const char *url = end - 1; /* at its NUL */
-        while (url > start && url[-1] != '\0') {
-            url--;
-        }
-        puts(url);
-        end = url;
-    }
+    return read == RESULT_OK          ? rc
+           : read == RESULT_MEMORY    ? page_db_error_memory
+           : read == RESULT_NOT_FOUND ? page_db_error_no_page
+                                      : page_db_error_damaged;
 }
 
 int db_path(DbView *view, int argc, char **argv)
 {
-    if (argc != 2) {
-        return wrong_usage("path URL");
+    bool here = false;
+    const CommandOption rows[] = {{"here", 0, COMMAND_FLAG, .to = &here}};
+    CommandLine line = {.command = "db",
+                        .usage = "usage: ragno db DIR path URL|#INDEX [--here]\n",
+                        .options = rows,
+                        .n_options = 1,
+                        .words_least = 1,
+                        .words_most = 1};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
     }
     ClusterPages pages;
     PageTrail trail;
     page_trail_init(&trail);
     Result whole = cluster_pages_open(&pages, view->directory, view->db);
-    int rc = whole == RESULT_OK ? find_trail(view, &pages, argv[1], &trail) : page_db_error_damaged;
+    int rc = whole == RESULT_OK ? find_trail(view, &pages, line.words[0], here, &trail)
+                                : page_db_error_damaged;
     if (rc == page_db_error_ok) {
-        whole = trail.n == 0 ? RESULT_CLOSED : cluster_pages_follow(&pages, &trail);
-        print_trail(&trail);
+        whole = here ? RESULT_OK : cluster_pages_follow(&pages, &trail);
+        trail.is_cut = trail.is_cut && here;
+        page_trail_print(&trail, stdout);
     }
     bool cut = rc == page_db_error_ok && whole != RESULT_OK;
     if (cut) {
@@ -422,6 +425,17 @@ int db_path(DbView *view, int argc, char **argv)
     }
     cluster_pages_close(&pages);
     page_trail_destroy(&trail);
-    int status = db_finish(view, rc);
+    status = db_finish(view, rc);
     return status == 0 && cut ? EXIT_NEGATIVE : status;
+}
+
+int db_urls(DbView *view, int argc, char **argv)
+{
+    PageRef page;
+    int rc = page_db_error_ok;
+    for (int i = 1; i < argc && (rc == page_db_error_ok || rc == page_db_error_no_page); i++) {
+        rc = page_db_get(view->db, view->txn, strtoull(argv[i], NULL, 10), &page, &view->url);
+        (void)puts(rc == page_db_error_ok ? buffer_string(&view->url) : "");
+    }
+    return db_finish(view, rc == page_db_error_no_page ? page_db_error_ok : rc);
 }

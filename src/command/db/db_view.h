@@ -68,6 +68,7 @@ int db_dump(DbView *view, int argc, char **argv);
 int db_find_regex(DbView *view, int argc, char **argv);
 int db_get(DbView *view, int argc, char **argv);
 int db_path(DbView *view, int argc, char **argv);
+int db_urls(DbView *view, int argc, char **argv);
 int db_links(DbView *view, int argc, char **argv);
 int db_hosts(DbView *view, int argc, char **argv);
 int db_schedule(DbView *view, int argc, char **argv);

@@ -138,16 +138,14 @@ static Result foreign_parents_read_urls(PageDB *db, const uint64_t *indices, siz
 }
 
 /* As cluster_pages_urls. */
-static Result urls_of(ForeignParents *parents, uint16_t agent, const uint64_t *indices, size_t n,
-                      size_t *answered)
+static Result urls_of(ForeignParents *parents, uint16_t agent, const uint64_t *indices, size_t n)
 {
     for (size_t i = 0; i < parents->n_others; i++) {
         if (parents->others[i].agent == agent) {
-            *answered = n;
             return foreign_parents_read_urls(parents->others[i].db, indices, n, &parents->urls);
         }
     }
-    return cluster_pages_urls(&parents->pages, agent, indices, n, &parents->urls, answered);
+    return cluster_pages_urls(&parents->pages, agent, indices, n, &parents->urls);
 }
 
 /* Those of one agent that are not known yet, from place `from` on. */
@@ -156,7 +154,6 @@ static Result foreign_parents_ask(ForeignParents *parents, uint16_t agent, size_
     uint64_t indices[CLUSTER_PAGES_URLS];
     size_t places[CLUSTER_PAGES_URLS];
     size_t n = 0;
-    size_t answered = 0;
     size_t start = parents->urls.length;
     for (size_t i = from; i < parents->n; i++) {
         if (parents->ahead[i].agent == agent) {
@@ -164,19 +161,14 @@ static Result foreign_parents_ask(ForeignParents *parents, uint16_t agent, size_
             indices[n++] = parents->ahead[i].parent;
         }
     }
-    for (size_t done = 0; done < n; done += answered) {
-        Result rc = urls_of(parents, agent, indices + done, n - done, &answered);
-        if (rc != RESULT_OK || answered > n - done) {
-            parents->away[agent] = true;
-            return rc == RESULT_MEMORY ? rc : RESULT_OK;
-        }
-        for (size_t i = 0; i < answered; i++) {
-            size_t length = strlen(parents->urls.data + start);
-            parents->ahead[places[done + i]].url = length > 0 ? start + 1 : 0;
-            start += length + 1;
-        }
+    Result rc = urls_of(parents, agent, indices, n);
+    parents->away[agent] = rc != RESULT_OK;
+    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+        size_t length = strlen(parents->urls.data + start);
+        parents->ahead[places[i]].url = length > 0 ? start + 1 : 0;
+        start += length + 1;
     }
-    return RESULT_OK;
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 
 static Result foreign_parents_look_ahead(ForeignParents *parents, MDB_txn *txn, uint64_t from)

@@ -60,16 +60,17 @@ static bool console_lists(const char *list, const char *word)
 static const struct {
     const char *command;
     const char *options;
-} allowed[] = {{"audit", "--host --ip --day --since --until --json"},
-               {"complaint", ""},
-               {"consent", "--usage --changed"},
-               {"ctl", "--json"},
-               {"db", "--from --to --ids --top --host --due --parked --walls --headers --body"},
-               {"plan", "--json -s"},
-               {"rank", "--top --damping --precision --cross-host --content-scores"},
-               {"report", "--html --json --broken-links"},
-               {"status", "--json"},
-               {"why", "--json --here"}};
+} allowed[] = {
+    {"audit", "--host --ip --day --since --until --json"},
+    {"complaint", ""},
+    {"consent", "--usage --changed"},
+    {"ctl", "--json"},
+    {"db", "--here --from --to --ids --top --host --due --parked --walls --headers --body"},
+    {"plan", "--json -s"},
+    {"rank", "--top --damping --precision --cross-host --content-scores"},
+    {"report", "--html --json --broken-links"},
+    {"status", "--json"},
+    {"why", "--json --here"}};
 
 /* NULL, or why it is not carried out. */
 static const char *console_judge(const ClusterConsole *console, char *const *words, size_t n)

@@ -25,7 +25,7 @@
 #include "rules/config.h"
 
 #define CONSOLE_JOBS        4u
-#define CONSOLE_WORDS       64u
+#define CONSOLE_WORDS       300u
 #define CONSOLE_CHUNK_BYTES ((size_t)128 << 10)
 #define CONSOLE_BYTES       ((uint64_t)1 << 30)
 

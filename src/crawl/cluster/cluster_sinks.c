@@ -4,102 +4,11 @@
 #include <string.h>
 
 #include "cluster/message/membership.h"
-#include "cluster/message/page_trail.h"
 #include "crawl/cluster/cluster_edicts.h"
 #include "crawl/cluster/cluster_state.h"
 #include "fetch/transfer/fetch_result.h"
 #include "parse/url/url.h"
 #include "store/pages/page_db_read.h"
-
-/* Cluster answers: what this agent tells others of its pages (NodePageQuestion).
- *
- * What: the way by which a page was found, and the URLs of pages. An answer takes milliseconds: the
- * thread has leases to look after.
- * Threads: cluster. */
-
-#define URLS_BYTES ((size_t)256 << 10) /* of an answer, and the last URL */
-
-/* The URL of a question; the caller frees it. NULL: there is none. */
-static char *cluster_answers_url_of(WireReader *question)
-{
-    size_t length = 0;
-    const uint8_t *bytes = wire_get_string(question, &length);
-    if (!wire_reader_ended(question) || length == 0 || length > LINK_URL_MOST) {
-        return NULL;
-    }
-    return strndup((const char *)bytes, length);
-}
-
-/* url NULL: of the page with that index. */
-static void tell_trail(const ClusterPart *part, const char *url, uint64_t index, WireWriter *answer)
-{
-    PageDB *db = part->store->tables.db;
-    MDB_txn *txn = NULL;
-    PageTrail trail;
-    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
-        return;
-    }
-    page_trail_init(&trail);
-    int found = url == NULL ? page_db_error_ok : page_db_find(db, txn, url, strlen(url), &index);
-    Result rc = found == page_db_error_ok
-                    ? page_trail_read(&trail, db, txn, &part->ingest.vias, index)
-                    : RESULT_NOT_FOUND;
-    page_db_txn_abort(db, txn);
-    page_trail_put(answer, rc, &trail);
-    page_trail_destroy(&trail);
-}
-
-static void tell_urls(const ClusterPart *part, WireReader *question, WireWriter *answer)
-{
-    PageDB *db = part->store->tables.db;
-    MDB_txn *txn = NULL;
-    PageRef page;
-    Buffer urls = {.limit = BUFFER_NO_LIMIT};
-    Buffer url = {.limit = BUFFER_NO_LIMIT};
-    size_t n_told = 0;
-    size_t n = (size_t)wire_get_varint(question);
-    if (n > NODE_PAGE_URLS_MOST || page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
-        return;
-    }
-    WireWriter writer = wire_writer(&urls);
-    for (; n_told < n && urls.length < URLS_BYTES && !question->bad; n_told++) {
-        uint64_t index = wire_get_varint(question);
-        int found = page_db_get(db, txn, index, &page, &url);
-        wire_put_string(&writer, url.data, found == page_db_error_ok ? url.length : 0);
-    }
-    page_db_txn_abort(db, txn);
-    if (writer.rc == RESULT_OK && !question->bad) {
-        wire_put_varint(answer, n_told);
-        wire_put_bytes(answer, urls.data, urls.length);
-    }
-    buffer_destroy(&urls);
-    buffer_destroy(&url);
-}
-
-/* NodeSinks.page; context: the ClusterPart. */
-static void cluster_answers_page(void *context, WireReader *question, WireWriter *answer)
-{
-    const ClusterPart *part = context;
-    uint8_t what = wire_get_8(question);
-    if (what == NODE_PAGE_TRAIL) {
-        uint64_t index = wire_get_64(question);
-        if (wire_reader_ended(question)) {
-            tell_trail(part, NULL, index, answer);
-        }
-        return;
-    }
-    if (what == NODE_PAGE_URLS) {
-        tell_urls(part, question, answer);
-        return;
-    }
-    char *url = cluster_answers_url_of(question);
-    if (url != NULL && what == NODE_PAGE_TRAIL_OF_URL) {
-        tell_trail(part, url, 0, answer);
-    }
-    free(url);
-}
-
-/* ---- Cluster sinks ---- */
 
 static void cluster_sinks_run(void *context, WireReader *question, WireWriter *answer)
 {
@@ -329,7 +238,6 @@ NodeSinks cluster_sinks(ClusterPart *part)
         .granted = cluster_sinks_granted,
         .ended = ended,
         .status = cluster_sinks_tell_status,
-        .page = cluster_answers_page,
         .run = cluster_sinks_run,
         .greet = {.context = part, .mark = cluster_sinks_mark, .retell = cluster_sinks_retell},
         .edicts = cluster_edicts_sinks(part),

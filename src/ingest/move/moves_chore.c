@@ -257,7 +257,12 @@ static void make_plan(MovesChore *chore)
     bool same = chore->epoch > 0 && slot_plan_equal(&chore->plan, &chore->wanted);
     chore->epoch = cluster->table.epoch;
     chore->plan = chore->wanted;
+    if (same && chore->place.step > MOVES_ROUTES) {
+        chore->place.after = chore->place.step;
+    }
     if (same && chore->place.step != MOVES_NONE) {
+        chore->place.step = MOVES_ROUTES;
+        chore->place.route = 0;
         return;
     }
     chore->place = (MovesPlace){.step = MOVES_ROUTES};
@@ -290,7 +295,9 @@ static Result step_routes(MovesChore *chore, Batch *batch, MovesPlace *place)
     bool more = false;
     Result rc = outbox_routes_change(batch, &place->route, &more);
     if (rc == RESULT_OK && !more) {
-        place->step = slot_plan_is_empty(&chore->plan) ? MOVES_NONE : MOVES_HOSTS;
+        MovesStep first = slot_plan_is_empty(&chore->plan) ? MOVES_NONE : MOVES_HOSTS;
+        place->step = place->after != MOVES_NONE ? place->after : first;
+        place->after = MOVES_NONE;
     }
     return rc;
 }

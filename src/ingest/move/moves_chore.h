@@ -8,7 +8,8 @@
  *           --> MOVES_NONE
  *   an agent has lost what it had --> its slots are to be told again --> a new plan; `retold`
  *
- * What: a table that changes the duties begins anew with MOVES_ROUTES, and so does a process. What
+ * What: a table that changes the duties begins anew with MOVES_ROUTES, and so does a process. One
+ * that does not goes on behind MOVES_ROUTES, since another agent may have no slots by it. What
  * was done before is found done: a page that was sent is a stub, a host that was closed is
  * HOST_MOVED. So the walk needs no memory of its own, and a kill costs nothing but the walk.
  * While the outbox has MOVES_OUTBOX_BYTES the walk waits.
@@ -78,6 +79,8 @@ const char *moves_step_name(MovesStep step);
 /* Where it is; a piece changes a copy, which counts when the piece is committed. */
 typedef struct MovesPlace {
     MovesStep step;
+    MovesStep
+        after; /* of MOVES_ROUTES: what it goes on with; MOVES_NONE: the plan, from its start */
     uint32_t route; /* agent */
     uint32_t host;
     uint64_t page;
