@@ -50,7 +50,7 @@ static void begin(bool idle)
     desk.link.head.from = 1;
     desk.link.head.session = SESSION;
     members_init(&desk.members, &desk.link);
-    CU_ASSERT_EQUAL_FATAL(members_resize(&desk.members, 2), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(members_resize(&desk.members, 2, (MonoTime){0}), RESULT_OK);
     cluster_table_init(&desk.table);
     CU_ASSERT_EQUAL_FATAL(cluster_table_create(&desk.table, uuid, domain_list_sha1(), 2),
                           RESULT_OK);

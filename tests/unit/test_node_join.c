@@ -245,7 +245,7 @@ static void of_a_stop_that_comes_late(void)
     node_link_init(&link, &transport, "test");
     link.head.from = 1;
     members_init(&members, &link);
-    CU_ASSERT_EQUAL_FATAL(members_resize(&members, 2), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(members_resize(&members, 2, (MonoTime){0}), RESULT_OK);
     members.self = (MemberRecord){.session = 5, .state = MEMBER_STOPPED};
     link.up = true;
     members_up(&members, 41, (MonoTime){.ns = 0});

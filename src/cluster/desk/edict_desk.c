@@ -354,7 +354,7 @@ static void edict_desk_take_answer(EdictDesk *desk, const TransportEvent *event,
             uint64_t applied = wire_get_64(&reader);
             size_t length = 0;
             const uint8_t *text = wire_get_string(&reader, &length);
-            (void)wire_get_64(&reader); /* its clock (pulse_desk.h) */
+            (void)wire_get_64(&reader); /* its clock (watch_desk.h) */
             if (wire_reader_ended(&reader) && applied >= given->number) {
                 edict_given_hear(given, agent, (const char *)text, length);
             }

@@ -7,8 +7,8 @@
 
 #define AGAIN_MS 2000 /* until one that has not answered is greeted again */
 #define SOON_MS  100  /* when its blocks come already */
-void greet_desk_init(GreetDesk *desk, NodeLink *link, const Members *members,
-                     const ClusterTable *table, const GreetSinks *sinks)
+void greet_desk_init(GreetDesk *desk, NodeLink *link, Members *members, const ClusterTable *table,
+                     const GreetSinks *sinks)
 {
     *desk = (GreetDesk){
         .link = link, .members = members, .table = table, .sinks = *sinks, .next = MONO_NEVER};
@@ -17,16 +17,13 @@ void greet_desk_init(GreetDesk *desk, NodeLink *link, const Members *members,
 
 void greet_desk_destroy(GreetDesk *desk)
 {
-    for (uint32_t i = 0; i < desk->n; i++) {
-        free(desk->peers[i].reply_to);
-    }
-    free(desk->peers);
     buffer_destroy(&desk->bytes);
 }
 
 static GreetPeer *greet_desk_peer(GreetDesk *desk, uint16_t agent)
 {
-    return agent < desk->n && agent != desk->link->head.from ? &desk->peers[agent] : NULL;
+    return agent < desk->n && agent != desk->link->head.from ? &desk->members->members[agent].greet
+                                                             : NULL;
 }
 
 static void greet_desk_hurry(GreetDesk *desk, GreetPeer *peer, MonoTime when)
@@ -37,30 +34,20 @@ static void greet_desk_hurry(GreetDesk *desk, GreetPeer *peer, MonoTime when)
 
 Result greet_desk_set(GreetDesk *desk, MonoTime now)
 {
-    uint32_t n = desk->table->n_agents;
+    Result rc = RESULT_OK;
     desk->next = now; /* an agent may have been started that never was */
-    if (n <= desk->n) {
-        return RESULT_OK;
+    for (; rc == RESULT_OK && desk->n < desk->members->n; desk->n++) {
+        rc = desk->sinks.mark(desk->sinks.context, (uint16_t)desk->n,
+                              &desk->members->members[desk->n].greet.mark);
     }
-    GreetPeer *more = reallocarray(desk->peers, n, sizeof *more);
-    if (more == NULL) {
-        return RESULT_MEMORY;
-    }
-    desk->peers = more;
-    for (; desk->n < n; desk->n++) {
-        more[desk->n] = (GreetPeer){.next = now};
-        Result rc = desk->sinks.mark(desk->sinks.context, (uint16_t)desk->n, &more[desk->n].mark);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-    }
-    return RESULT_OK;
+    return rc;
 }
 
 void greet_desk_up(GreetDesk *desk, MonoTime now)
 {
     for (uint32_t i = 0; i < desk->n; i++) {
-        desk->peers[i].next = desk->peers[i].confirmed == 0 ? now : desk->peers[i].next;
+        GreetPeer *peer = &desk->members->members[i].greet;
+        peer->next = peer->confirmed == 0 ? now : peer->next;
     }
     desk->next = now;
 }
@@ -74,7 +61,7 @@ static bool greet_desk_has_started(const GreetDesk *desk, uint32_t agent)
 
 static void greet_desk_greet(GreetDesk *desk, uint16_t agent, MonoTime now)
 {
-    GreetPeer *peer = &desk->peers[agent];
+    GreetPeer *peer = &desk->members->members[agent].greet;
     peer->next = mono_add_ms(now, AGAIN_MS);
     WireWriter writer = node_link_question(desk->link, NODE_ASK_GREET, &desk->bytes);
     wire_put_64(&writer, peer->mark.taken);
@@ -88,7 +75,7 @@ void greet_desk_work(GreetDesk *desk, MonoTime now)
     }
     desk->next = MONO_NEVER;
     for (uint32_t i = 0; i < desk->n; i++) {
-        GreetPeer *peer = &desk->peers[i];
+        GreetPeer *peer = &desk->members->members[i].greet;
         if (i == desk->link->head.from || peer->confirmed != 0 ||
             !greet_desk_has_started(desk, i)) {
             continue;
@@ -185,7 +172,7 @@ Result greet_desk_stop(const GreetDesk *desk, Buffer *heard)
     buffer_reset(heard);
     WireWriter writer = wire_writer(heard);
     for (uint32_t i = 0; i < desk->n; i++) {
-        const GreetPeer *peer = &desk->peers[i];
+        const GreetPeer *peer = &desk->members->members[i].greet;
         wire_put_varint(&writer, peer->waiting == 0 ? peer->mark.heard : UINT64_MAX);
     }
     return writer.rc;
@@ -261,7 +248,8 @@ uint16_t greet_desk_missing(const GreetDesk *desk)
     for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
         uint16_t agent = desk->table->slots[slot].from;
         if (agent < desk->n && agent != desk->link->head.from &&
-            desk->peers[agent].confirmed == 0 && greet_desk_has_started(desk, agent)) {
+            desk->members->members[agent].greet.confirmed == 0 &&
+            greet_desk_has_started(desk, agent)) {
             return agent;
         }
     }

@@ -11,8 +11,8 @@
  * void, silently; therefore each process compares with each agent before anything else goes between
  * the two.
  *
- * Owns: what is known of each agent. Time is a parameter; belongs to one thread.
- * Invariants:
+ * Owns: nothing; what is known of each agent is the members'. Time is a parameter; belongs to one
+ * thread. Invariants:
  *  1. A block is taken in only from a process that has greeted ours back: so what we have told it
  *     is what we had when we began, and our count for it stands still until then.
  *  2. An answer to a block counts only if it comes from a process that we have compared.
@@ -21,7 +21,6 @@
 #define CLUSTER_DESK_GREET_DESK_H
 
 #include "cluster/desk/members.h"
-#include "cluster/link/kept.h"
 #include "cluster/message/node_link.h"
 
 typedef struct GreetSinks {
@@ -33,32 +32,20 @@ typedef struct GreetSinks {
     Result (*retell)(void *context, uint16_t agent, uint64_t heard);
 } GreetSinks;
 
-typedef struct GreetPeer {
-    PeerMark mark;
-    uint64_t compared;  /* its process, as far as it has told us what it has; 0: none */
-    uint64_t confirmed; /* its process that has compared ours, or the one that had stopped */
-    uint64_t waiting;   /* its process that waits until its URLs are in the outbox */
-    uint64_t claims;    /* what that one has */
-    char *reply_to;     /* of that one; owned */
-    MonoTime next;      /* we greet it (again) then */
-    bool is_older;      /* it has stopped, and remembers more than we have: told */
-} GreetPeer;
-
 typedef struct GreetDesk {
     NodeLink *link;            /* borrowed */
-    const Members *members;    /* borrowed */
+    Members *members;          /* borrowed */
     const ClusterTable *table; /* borrowed */
     GreetSinks sinks;
-    GreetPeer *peers; /* by number; owned */
-    uint32_t n;
+    uint32_t n; /* of them, whose marks are read */
     MonoTime next;
     Buffer bytes;
 } GreetDesk;
 
-void greet_desk_init(GreetDesk *desk, NodeLink *link, const Members *members,
-                     const ClusterTable *table, const GreetSinks *sinks);
+void greet_desk_init(GreetDesk *desk, NodeLink *link, Members *members, const ClusterTable *table,
+                     const GreetSinks *sinks);
 void greet_desk_destroy(GreetDesk *desk);
-/* The table has changed: there may be more agents. RESULT_MEMORY, RESULT_IO. */
+/* The table has changed: there may be more members. RESULT_IO. */
 Result greet_desk_set(GreetDesk *desk, MonoTime now);
 /* The connection is there again: who has not greeted yet is asked at once. */
 void greet_desk_up(GreetDesk *desk, MonoTime now);

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LOOK_MS 10000
 
@@ -16,12 +15,15 @@ void members_init(Members *members, NodeLink *link)
 
 void members_destroy(Members *members)
 {
+    for (uint32_t i = 0; i < members->n; i++) {
+        free(members->members[i].greet.reply_to);
+    }
     free(members->members);
     buffer_destroy(&members->heard);
     buffer_destroy(&members->bytes);
 }
 
-Result members_resize(Members *members, uint32_t n)
+Result members_resize(Members *members, uint32_t n, MonoTime now)
 {
     if (n <= members->n) {
         return RESULT_OK;
@@ -30,9 +32,10 @@ Result members_resize(Members *members, uint32_t n)
     if (more == NULL) {
         return RESULT_MEMORY;
     }
-    memset(more + members->n, 0, (n - members->n) * sizeof *more);
     members->members = more;
-    members->n = n;
+    for (; members->n < n; members->n++) {
+        more[members->n] = (Member){.heard = now, .since = now, .greet = {.next = now}};
+    }
     return RESULT_OK;
 }
 
@@ -118,6 +121,8 @@ MemberNews members_take(Members *members, const TransportEvent *event, MonoTime 
         return MEMBER_NOTHING;
     }
     bool fresh = !member->known || member->record.session != record.session;
-    *member = (Member){.record = record, .known = true, .seen = now};
+    member->record = record;
+    member->known = true;
+    member->seen = now;
     return fresh ? MEMBER_STARTED : MEMBER_NOTHING;
 }

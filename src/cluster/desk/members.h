@@ -9,15 +9,31 @@
 #define CLUSTER_DESK_MEMBERS_H
 
 #include "cluster/desk/key.h"
+#include "cluster/link/kept.h"
 #include "cluster/message/membership.h"
 #include "cluster/message/node_link.h"
 
 #define MEMBER_KEY "agent." /* and the number */
 
+/* What is known of an agent that greets, and is greeted (greet_desk.h). */
+typedef struct GreetPeer {
+    PeerMark mark;
+    uint64_t compared;  /* its process, as far as it has told us what it has; 0: none */
+    uint64_t confirmed; /* its process that has compared ours, or the one that had stopped */
+    uint64_t waiting;   /* its process that waits until its URLs are in the outbox */
+    uint64_t claims;    /* what that one has */
+    char *reply_to;     /* of that one; owned */
+    MonoTime next;      /* we greet it (again) then */
+    bool is_older;      /* it has stopped, and remembers more than we have: told */
+} GreetPeer;
+
 typedef struct Member {
     MemberRecord record;
     bool known;
-    MonoTime seen; /* the record, last */
+    MonoTime seen;   /* the record, last */
+    MonoTime heard;  /* an answer of it, last (watch_desk.h) */
+    MonoTime since;  /* it answers without a long gap */
+    GreetPeer greet; /* (greet_desk.h) */
 } Member;
 
 typedef struct Members {
@@ -39,8 +55,8 @@ typedef enum MemberNews {
 
 void members_init(Members *members, NodeLink *link);
 void members_destroy(Members *members);
-/* The number of agents. RESULT_MEMORY. */
-Result members_resize(Members *members, uint32_t n);
+/* The number of agents; new ones are as if they had been heard now. RESULT_MEMORY. */
+Result members_resize(Members *members, uint32_t n, MonoTime now);
 /* The name of an agent's key. */
 void member_key(uint16_t agent, char key[32]);
 

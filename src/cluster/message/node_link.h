@@ -86,9 +86,8 @@ typedef enum NodePart {
     NODE_PART_ERRANDS,
     NODE_PART_GREET,
     NODE_PART_EDICTS,
-    NODE_PART_SEATS,
-    NODE_PART_HELD,
-    NODE_PART_PULSE
+    NODE_PART_WATCH,
+    NODE_PART_HELD
 } NodePart;
 
 typedef struct NodeLink {

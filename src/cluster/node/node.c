@@ -361,16 +361,13 @@ static void node_take_answer(Node *node, const TransportEvent *event, MonoTime n
     case NODE_PART_GREET:
         greet_desk_take(&node->desks.greet, event);
         break;
-    case NODE_PART_PULSE:
-        if (pulse_desk_take(&node->desks.pulse, event, now)) {
+    case NODE_PART_WATCH:
+        if (watch_desk_take(&node->desks.watch, event, now)) {
             node_slept(node, now);
         }
         break;
     case NODE_PART_HELD:
         lease_desk_count(&node->desks.leases, event, node->desks.edicts.edicts.last, now);
-        break;
-    case NODE_PART_SEATS:
-        seat_desk_take(&node->desks.seats, event, now);
         break;
     case NODE_PART_EDICTS:
         edict_desk_take(&node->desks.edicts, event, now);

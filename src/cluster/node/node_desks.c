@@ -16,8 +16,7 @@ Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeOptions *opti
     errand_desk_init(&desks->errands, link, table, &sinks->errands);
     greet_desk_init(&desks->greet, link, &desks->members, table, &sinks->greet);
     edict_desk_init(&desks->edicts, link, &desks->members, table, &sinks->edicts);
-    pulse_desk_init(&desks->pulse, link);
-    seat_desk_init(&desks->seats, link, &desks->keeper);
+    watch_desk_init(&desks->watch, link, &desks->keeper, &desks->members);
     Result rc =
         block_desk_init(&desks->blocks, link, &desks->greet, &options->courier, &sinks->blocks);
     Result rc_leases =
@@ -32,8 +31,7 @@ void node_desks_destroy(NodeDesks *desks)
     block_desk_destroy(&desks->blocks);
     greet_desk_destroy(&desks->greet);
     edict_desk_destroy(&desks->edicts);
-    seat_desk_destroy(&desks->seats);
-    pulse_desk_destroy(&desks->pulse);
+    watch_desk_destroy(&desks->watch);
     lease_desk_destroy(&desks->leases);
     limit_desk_destroy(&desks->limits);
     end_desk_destroy(&desks->end);
@@ -56,7 +54,7 @@ void node_desks_up(NodeDesks *desks, uint64_t revision, MonoTime now)
     limit_desk_up(&desks->limits, desks->keeper.settled, now);
     end_desk_up(&desks->end, now);
     lease_desk_up(&desks->leases, desks->keeper.settled, now);
-    seat_desk_up(&desks->seats, now);
+    watch_desk_up(&desks->watch, now);
     edict_desk_up(&desks->edicts, desks->keeper.settled, now);
     lease_holder_lose_all(desks->leases.holder, now); /* something may have been ordered since */
 }
@@ -83,13 +81,10 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
 {
     Result rc = table_keeper_set(&desks->keeper, table);
     if (rc == RESULT_OK) {
-        rc = members_resize(&desks->members, table->n_agents);
+        rc = members_resize(&desks->members, table->n_agents, now);
     }
     if (rc == RESULT_OK) {
         rc = greet_desk_set(&desks->greet, now);
-    }
-    if (rc == RESULT_OK) {
-        rc = seat_desk_resize(&desks->seats, table->n_agents, now);
     }
     for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
         rc = courier_grown(desks->blocks.courier, (uint16_t)i, 0, now); /* it knows them all */
@@ -107,7 +102,7 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
         return rc;
     }
     desks->link->head.epoch = table->epoch;
-    pulse_desk_set(&desks->pulse, table->n_agents, now);
+    watch_desk_set(&desks->watch, now);
     block_desk_set_agents(&desks->blocks, table->n_agents);
     key_changed(&desks->keeper.key, now); /* it is to be confirmed */
     return RESULT_OK;
@@ -187,8 +182,7 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
         mass_desk_work(&desks->mass, now);
     }
     edict_desk_work(&desks->edicts, now);
-    seat_desk_work(&desks->seats, now);
-    pulse_desk_work(&desks->pulse, lease_holder_holds(desks->leases.holder), now);
+    watch_desk_work(&desks->watch, lease_holder_holds(desks->leases.holder), now);
     lease_holder_set_silent(desks->leases.holder, !edict_desk_is_fresh(&desks->edicts));
     lease_desk_work(&desks->leases, now);
     if (desks->leases.known) {
@@ -212,8 +206,7 @@ MonoTime node_desks_next(const NodeDesks *desks)
     next = node_desks_sooner(next, greet_desk_next(&desks->greet));
     next = node_desks_sooner(next, errand_desk_next(&desks->errands));
     next = node_desks_sooner(next, edict_desk_next(&desks->edicts));
-    next = node_desks_sooner(next, seat_desk_next(&desks->seats));
-    next = node_desks_sooner(next, pulse_desk_next(&desks->pulse));
+    next = node_desks_sooner(next, watch_desk_next(&desks->watch));
     return node_desks_sooner(next, lease_desk_next(&desks->leases));
 }
 

@@ -20,9 +20,8 @@
 #include "cluster/desk/limit_desk.h"
 #include "cluster/desk/mass_desk.h"
 #include "cluster/desk/members.h"
-#include "cluster/desk/pulse_desk.h"
-#include "cluster/desk/seat_desk.h"
 #include "cluster/desk/table_keeper.h"
+#include "cluster/desk/watch_desk.h"
 #include "cluster/whole/edicts.h"
 
 /* Node stats: the figures of a node.
@@ -110,8 +109,7 @@ typedef struct NodeDesks {
     MassDesk mass;
     ErrandDesk errands;
     EdictDesk edicts;
-    SeatDesk seats;
-    PulseDesk pulse;
+    WatchDesk watch;
 } NodeDesks;
 
 /* The link says who we are. dead_below: sessions of this agent that have ended for certain; alone:

@@ -86,7 +86,7 @@ typedef struct ClusterSlot {
 typedef struct ClusterAgent {
     uint16_t life;    /* from 1 on */
     uint16_t claimed; /* the last life that a directory has; 0: none yet */
-    bool seated;      /* it may be an arbiter (cluster/desk/seat_desk.h) */
+    bool seated;      /* it may be an arbiter (cluster/desk/watch_desk.h) */
 } ClusterAgent;
 
 typedef struct ClusterTable {

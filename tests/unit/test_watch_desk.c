@@ -1,12 +1,13 @@
 #include <string.h>
 
-#include "cluster/desk/pulse_desk.h"
+#include "cluster/desk/watch_desk.h"
 #include "unit.h"
 
 /* Two agents, whose questions and answers the test carries by hand. */
 
 static uint64_t asked; /* token of the last question */
 static unsigned n_asked;
+static Members members;
 
 static Result note_request(void *state, const char *subject, const void *bytes, size_t length,
                            uint64_t token)
@@ -27,18 +28,20 @@ static MonoTime at(int64_t ms)
     return (MonoTime){(1000 + ms) * 1000000};
 }
 
-static void begin(PulseDesk *desk, NodeLink *link)
+static void begin(WatchDesk *desk, NodeLink *link)
 {
     n_asked = 0;
     node_link_init(link, &transport, "x");
     link->head.from = 0;
     link->up = true;
-    pulse_desk_init(desk, link);
-    pulse_desk_set(desk, 2, at(0));
+    members_init(&members, link);
+    CU_ASSERT_EQUAL(members_resize(&members, 2, at(0)), RESULT_OK);
+    watch_desk_init(desk, link, NULL, &members);
+    watch_desk_set(desk, at(0));
 }
 
 /* Agent 1 answers the last question, by its clock. */
-static bool answers(PulseDesk *desk, NodeLink *link, int64_t clock_ms, MonoTime now)
+static bool answers(WatchDesk *desk, NodeLink *link, int64_t clock_ms, MonoTime now)
 {
     Buffer bytes;
     buffer_init(&bytes, BUFFER_NO_LIMIT);
@@ -50,7 +53,7 @@ static bool answers(PulseDesk *desk, NodeLink *link, int64_t clock_ms, MonoTime 
     wire_put_64(&writer, (uint64_t)clock_ms);
     TransportEvent *event =
         transport_event_new(TRANSPORT_ANSWER, asked, NULL, NULL, bytes.data, bytes.length);
-    bool slept = pulse_desk_take(desk, event, now);
+    bool slept = watch_desk_take(desk, event, now);
     transport_event_delete(event);
     buffer_destroy(&bytes);
     return slept;
@@ -58,34 +61,35 @@ static bool answers(PulseDesk *desk, NodeLink *link, int64_t clock_ms, MonoTime 
 
 static void a_pause_that_our_clock_does_not_show_is_found(void)
 {
-    PulseDesk desk;
+    WatchDesk desk;
     NodeLink link;
     begin(&desk, &link);
-    pulse_desk_work(&desk, true, at(0));
+    watch_desk_work(&desk, true, at(0));
     CU_ASSERT_EQUAL(n_asked, 1);
     CU_ASSERT_FALSE(answers(&desk, &link, 500000, at(3)));
     unsigned looks = n_asked;
     /* 20 s pass, of which our clock counts 400 ms: two looks. */
     for (int64_t ms = PULSE_MS; n_asked == looks; ms += PULSE_MS) {
-        pulse_desk_work(&desk, true, at(ms));
+        watch_desk_work(&desk, true, at(ms));
         CU_ASSERT_TRUE(ms <= 2 * PULSE_MS);
     }
     CU_ASSERT_TRUE(answers(&desk, &link, 520400, at(2 * PULSE_MS + 3)));
     /* Once. */
-    pulse_desk_work(&desk, true, at(4 * PULSE_MS));
-    pulse_desk_work(&desk, true, at(5 * PULSE_MS));
+    watch_desk_work(&desk, true, at(4 * PULSE_MS));
+    watch_desk_work(&desk, true, at(5 * PULSE_MS));
     CU_ASSERT_FALSE(answers(&desk, &link, 520900, at(5 * PULSE_MS + 3)));
-    pulse_desk_destroy(&desk);
+    watch_desk_destroy(&desk);
+    members_destroy(&members);
 }
 
 static void slow_messages_are_no_pause(void)
 {
-    PulseDesk desk;
+    WatchDesk desk;
     NodeLink link;
     uint64_t clock_ms = 7;
     begin(&desk, &link);
     for (int64_t ms = 0; ms < 60000; ms += 100) {
-        pulse_desk_work(&desk, true, at(ms));
+        watch_desk_work(&desk, true, at(ms));
         /* Answers are up to a second on their way, there or back. */
         int64_t there = (ms * 7919) % 1000;
         if (ms % 1000 == 0) {
@@ -94,35 +98,38 @@ static void slow_messages_are_no_pause(void)
         }
     }
     CU_ASSERT_TRUE(n_asked > 50);
-    pulse_desk_destroy(&desk);
+    watch_desk_destroy(&desk);
+    members_destroy(&members);
 }
 
 static void another_process_of_the_other_is_no_pause(void)
 {
-    PulseDesk desk;
+    WatchDesk desk;
     NodeLink link;
     begin(&desk, &link);
-    pulse_desk_work(&desk, true, at(0));
+    watch_desk_work(&desk, true, at(0));
     CU_ASSERT_FALSE(answers(&desk, &link, 900000, at(3)));
-    pulse_desk_work(&desk, true, at(200));
-    pulse_desk_work(&desk, true, at(400));
+    watch_desk_work(&desk, true, at(200));
+    watch_desk_work(&desk, true, at(400));
     CU_ASSERT_FALSE(answers(&desk, &link, 5, at(403))); /* its machine has begun anew */
-    pulse_desk_destroy(&desk);
+    watch_desk_destroy(&desk);
+    members_destroy(&members);
 }
 
 static void who_holds_nothing_asks_nothing(void)
 {
-    PulseDesk desk;
+    WatchDesk desk;
     NodeLink link;
     begin(&desk, &link);
     for (int64_t ms = 0; ms < 5000; ms += 100) {
-        pulse_desk_work(&desk, false, at(ms));
+        watch_desk_work(&desk, false, at(ms));
     }
     CU_ASSERT_EQUAL(n_asked, 0);
-    pulse_desk_destroy(&desk);
+    watch_desk_destroy(&desk);
+    members_destroy(&members);
 }
 
-UNIT_MAIN("pulse desk",
+UNIT_MAIN("watch desk",
           {"a pause that our clock does not show is found",
            a_pause_that_our_clock_does_not_show_is_found},
           {"slow messages are no pause", slow_messages_are_no_pause},

@@ -1,0 +1,214 @@
+#include "cluster/desk/watch_desk.h"
+
+#include "base/thread/log.h"
+
+#define SEAT_BIT (UINT64_C(1) << 40) /* of questions for the seats, which have the agent's number  \
+                                      */
+
+void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Members *members)
+{
+    *desk = (WatchDesk){.link = link,
+                        .keeper = keeper,
+                        .members = members,
+                        .next_look = MONO_NEVER,
+                        .next_pulse = MONO_NEVER};
+    for (unsigned k = 0; k < PULSE_PEERS; k++) {
+        desk->peers[k].agent = CLUSTER_NOBODY;
+    }
+    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
+}
+
+void watch_desk_destroy(WatchDesk *desk)
+{
+    buffer_destroy(&desk->bytes);
+}
+
+static void watch_ask(WatchDesk *desk, uint16_t agent, uint64_t number)
+{
+    WireWriter writer = node_link_question(desk->link, NODE_ASK_EDICTS, &desk->bytes);
+    wire_put_64(&writer, 0);
+    (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_WATCH, number));
+}
+
+/* ---- seats ---- */
+
+static bool watch_is_silent(const WatchDesk *desk, uint32_t agent, MonoTime now)
+{
+    return !mono_before(now, mono_add_ms(desk->members->members[agent].heard, SEAT_MS));
+}
+
+/* Seats, and takes seats from, whom it is time for; false: nobody. */
+static bool watch_change(const WatchDesk *desk, ClusterTable *table, MonoTime now)
+{
+    uint16_t self = desk->link->head.from;
+    bool changed = false;
+    for (uint32_t i = 0; i < table->n_agents && i < desk->members->n; i++) {
+        bool silent = i != self && watch_is_silent(desk, i, now);
+        bool back = !silent &&
+                    (i == self ||
+                     !mono_before(now, mono_add_ms(desk->members->members[i].since, SEAT_BACK_MS)));
+        bool seated = table->agents[i].seated;
+        if (seated ? silent && cluster_table_has(table, (uint16_t)i) : back) {
+            changed |= cluster_table_seat(table, (uint16_t)i, !seated) == RESULT_OK;
+            LOG_WARN("cluster",
+                     seated ? "an agent is away: others decide about its addresses after a rest"
+                            : "an agent is back, and decides about addresses again",
+                     "agent=%u", i);
+        }
+    }
+    return changed;
+}
+
+static void watch_propose(WatchDesk *desk, MonoTime now)
+{
+    ClusterTable next;
+    cluster_table_init(&next);
+    if (desk->keeper->newest && desk->keeper->key.put == 0 &&
+        cluster_table_copy(&next, &desk->keeper->table) == RESULT_OK &&
+        watch_change(desk, &next, now)) {
+        (void)table_keeper_propose(desk->keeper, &next, now);
+    }
+    cluster_table_destroy(&next);
+}
+
+/* The lowest that is there looks after all others. */
+static void watch_look(WatchDesk *desk, MonoTime now)
+{
+    uint16_t self = desk->link->head.from;
+    const ClusterTable *table = &desk->keeper->table;
+    uint32_t all = 0;
+    uint32_t silent = 0;
+    uint32_t lowest = self;
+    for (uint32_t i = desk->members->n; i > 0; i--) {
+        if (i - 1 < table->n_agents && cluster_table_has(table, (uint16_t)(i - 1))) {
+            bool is_silent = i - 1 != self && watch_is_silent(desk, i - 1, now);
+            all++;
+            silent += is_silent;
+            lowest = is_silent || i - 1 > self ? lowest : i - 1;
+        }
+    }
+    bool leads = lowest == self;
+    for (uint32_t i = 0; i < desk->members->n && i < table->n_agents; i++) {
+        if (i != self && (leads || i <= lowest) && cluster_table_has(table, (uint16_t)i)) {
+            watch_ask(desk, (uint16_t)i, SEAT_BIT | i);
+        }
+    }
+    if (leads && 2 * (all - silent) > all) {
+        watch_propose(desk, now);
+    }
+}
+
+/* ---- pulse ---- */
+
+/* The next agent behind `from` that is neither this one nor asked already. */
+static uint16_t watch_another(const WatchDesk *desk, uint32_t from)
+{
+    for (uint32_t i = 1; i <= desk->members->n; i++) {
+        uint16_t agent = (uint16_t)((from + i) % desk->members->n);
+        bool taken = agent == desk->link->head.from;
+        for (unsigned k = 0; k < PULSE_PEERS; k++) {
+            taken = taken || desk->peers[k].agent == agent;
+        }
+        if (!taken) {
+            return agent;
+        }
+    }
+    return CLUSTER_NOBODY;
+}
+
+static bool watch_take_pulse(WatchDesk *desk, PulsePeer *peer, uint64_t clock, MonoTime now)
+{
+    int64_t theirs = (int64_t)(clock - peer->clock);
+    int64_t ours = mono_ms_between(peer->first, now);
+    /* Another process of it has another clock: one that was heard before counts. */
+    bool slept = peer->known && theirs > ours + ours / LEASE_DRIFT + PULSE_SLACK_MS;
+    *peer = (PulsePeer){
+        .agent = peer->agent, .known = true, .first = peer->sent, .clock = clock, .heard = now};
+    for (unsigned k = 0; slept && k < PULSE_PEERS; k++) { /* it is told once */
+        desk->peers[k].known = false;
+        desk->peers[k].asked = 0;
+    }
+    return slept;
+}
+
+static void watch_ask_pulse(WatchDesk *desk, unsigned k, MonoTime now)
+{
+    PulsePeer *peer = &desk->peers[k];
+    if (!mono_before(now, mono_add_ms(peer->heard, PULSE_LATE_MS))) {
+        uint16_t agent = watch_another(desk, peer->agent);
+        *peer = (PulsePeer){.agent = agent == CLUSTER_NOBODY ? peer->agent : agent, .heard = now};
+    }
+    if (peer->agent != CLUSTER_NOBODY) {
+        peer->asked = (++desk->last) * PULSE_PEERS + k;
+        peer->sent = now;
+        watch_ask(desk, peer->agent, peer->asked);
+    }
+}
+
+/* ---- both ---- */
+
+void watch_desk_set(WatchDesk *desk, MonoTime now)
+{
+    desk->next_pulse = now;
+    for (unsigned k = 0; k < PULSE_PEERS; k++) {
+        if (desk->peers[k].agent == CLUSTER_NOBODY) {
+            desk->peers[k].agent = watch_another(desk, desk->link->head.from);
+            desk->peers[k].heard = now;
+        }
+    }
+}
+
+void watch_desk_up(WatchDesk *desk, MonoTime now)
+{
+    for (uint32_t i = 0; i < desk->members->n; i++) {
+        desk->members->members[i].heard = desk->members->members[i].since = now;
+    }
+    desk->next_look = now;
+}
+
+bool watch_desk_take(WatchDesk *desk, const TransportEvent *event, MonoTime now)
+{
+    WireReader reader;
+    NodeHead head;
+    size_t length = 0;
+    uint64_t number = node_token_number(event->token);
+    PulsePeer *peer = &desk->peers[number % PULSE_PEERS];
+    if (event->kind != TRANSPORT_ANSWER || !node_link_open(desk->link, event, &reader, &head) ||
+        head.from >= desk->members->n) {
+        return false;
+    }
+    (void)wire_get_64(&reader); /* what is carried out there */
+    (void)wire_get_string(&reader, &length);
+    uint64_t clock = wire_get_64(&reader);
+    if (!wire_reader_ended(&reader)) {
+        return false;
+    }
+    Member *member = &desk->members->members[head.from];
+    member->since = watch_is_silent(desk, head.from, now) ? now : member->since;
+    member->heard = now;
+    return number == peer->asked && head.from == peer->agent &&
+           watch_take_pulse(desk, peer, clock, now);
+}
+
+void watch_desk_work(WatchDesk *desk, bool holds, MonoTime now)
+{
+    if (desk->link->up && !mono_before(now, desk->next_look)) {
+        desk->next_look = mono_add_ms(now, SEAT_LOOK_MS);
+        watch_look(desk, now);
+    }
+    if (desk->link->up && !mono_before(now, desk->next_pulse)) {
+        desk->next_pulse = mono_add_ms(now, PULSE_MS);
+        if (holds) {
+            watch_ask_pulse(desk, desk->turn, now);
+            desk->turn = (desk->turn + 1) % PULSE_PEERS;
+        }
+    }
+}
+
+MonoTime watch_desk_next(const WatchDesk *desk)
+{
+    if (!desk->link->up) {
+        return MONO_NEVER;
+    }
+    return mono_before(desk->next_look, desk->next_pulse) ? desk->next_look : desk->next_pulse;
+}
