@@ -2,8 +2,8 @@
 
 #include "base/thread/log.h"
 
-#define SEAT_BIT (UINT64_C(1) << 40) /* of questions for the seats, which have the agent's number  \
-                                      */
+/* Of questions for the seats, which have the number of the agent. */
+#define SEAT_BIT (UINT64_C(1) << 40)
 
 void watch_desk_init(WatchDesk *desk, NodeLink *link, TableKeeper *keeper, Members *members)
 {
