@@ -65,7 +65,7 @@ Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory,
     if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = host_table_open(&robots->hosts, txn, page_db_journal(db));
+    Result rc = host_rows_open(&robots->hosts, txn, page_db_journal(db));
     /* Handles stay open when the transaction that opened them is committed. */
     if (page_db_txn_commit(db, txn) != page_db_error_ok && rc == RESULT_OK) {
         rc = RESULT_IO;
@@ -75,7 +75,7 @@ Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory,
 
 void audit_robots_destroy(AuditRobots *robots)
 {
-    host_table_close(robots->hosts);
+    host_rows_close(robots->hosts);
     (void)page_db_delete(robots->db);
 }
 
@@ -90,10 +90,9 @@ static Result from_database(const AuditRobots *robots, const char *origin, int64
         page_db_txn_begin(robots->db, true, &txn) != page_db_error_ok) {
         return RESULT_NOT_FOUND;
     }
-    Result rc =
-        page_db_host_find(robots->db, txn, origin, strlen(origin), &host) == 0
-            ? host_table_get_robots_version(robots->hosts, txn, host, (uint32_t)version, out)
-            : RESULT_NOT_FOUND;
+    Result rc = page_db_host_find(robots->db, txn, origin, strlen(origin), &host) == 0
+                    ? host_rows_get_robots_version(robots->hosts, txn, host, (uint32_t)version, out)
+                    : RESULT_NOT_FOUND;
     page_db_txn_abort(robots->db, txn);
     return rc;
 }

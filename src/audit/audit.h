@@ -29,7 +29,7 @@
 #include "base/memory/heap.h"
 #include "logs/log_reader.h"
 #include "store/pages/page_db.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* Audit window: puts requests into the order in which they ended.
  *
@@ -53,16 +53,16 @@ bool audit_window_pop(AuditWindow *window, AuditFetch *out);
 /* Audit robots: whether the robots.txt of its time allowed a request.
  *
  * What: a line of crawl.log names the version of robots.txt that allowed the request. The content
- * of a version comes from the database (store/tables/host_table.h), or, when the database no longer
+ * of a version comes from the database (store/tables/host_rows.h), or, when the database no longer
  * has it, from the WARC files: the newest capture before the request. The rules are compiled once
  * per host and version.
  * Owns: the database, opened for reading; it may belong to a crawl that is running.
  * Threads: one. */
 
 typedef struct AuditRobots {
-    PageDB *db;       /* NULL: there is none */
-    HostTable *hosts; /* NULL: so */
-    Path warc;        /* folder */
+    PageDB *db;      /* NULL: there is none */
+    HostRows *hosts; /* NULL: so */
+    Path warc;       /* folder */
     const char *agent;
     AuditHosts *audited; /* whose rules are kept, */
     size_t rules_bytes;  /* together so large */

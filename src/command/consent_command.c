@@ -153,9 +153,9 @@ static void consent_read_database(Consent *consent, const char *url, UsagePlace 
         return;
     }
     if (place == USAGE_IN_ROBOTS) {
-        (void)host_table_get_robots(view->hosts, txn, host, &source->text);
+        (void)host_rows_get_robots(view->hosts, txn, host, &source->text);
     } else {
-        (void)host_table_get_usage_file(view->hosts, txn, host, place, &source->text);
+        (void)host_rows_get_usage_file(view->hosts, txn, host, place, &source->text);
     }
     page_db_txn_abort(view->db, txn);
 }
@@ -423,8 +423,8 @@ static void consent_read_host(const CrawlView *view, MDB_txn *txn, ConsentHost *
     held->robots = NULL;
     held->is_read = true;
     held->host = host;
-    (void)host_table_get_rules(view->hosts, txn, host, view->config.robots_agent, &reader,
-                               &held->robots, NULL);
+    (void)host_rows_get_rules(view->hosts, txn, host, view->config.robots_agent, &reader,
+                              &held->robots, NULL);
 }
 
 static void consent_compare(const ConsentHost *held, const PageRef *page, const char *url)

@@ -22,8 +22,8 @@
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/revisit_rows.h"
 
 /* `ragno schedule DIR refused [--only FILTER]`: schedules pages that were refused when they were
  * found.
@@ -126,7 +126,7 @@ static bool passes(Refused *refused, const PageRef *page)
 
 /* Page, schedule and the host's count of URLs together. */
 static Result schedule_refused_put_back(Refused *refused, MDB_txn *txn, Schedule *schedule,
-                                        HostTable *hosts, const PageRef *page)
+                                        HostRows *hosts, const PageRef *page)
 {
     HostRecord record;
     refused->n_scheduled++;
@@ -136,42 +136,42 @@ static Result schedule_refused_put_back(Refused *refused, MDB_txn *txn, Schedule
         return RESULT_FULL;
     }
     Result rc = schedule_put(schedule, txn, page->host, level, page->index);
-    rc = rc == RESULT_OK ? host_table_get(hosts, txn, page->host, &record) : rc;
+    rc = rc == RESULT_OK ? host_rows_get(hosts, txn, page->host, &record) : rc;
     if (rc == RESULT_OK) {
         record.urls += page->status == 0; /* what was refused in its turn is counted already */
-        rc = host_table_put(hosts, txn, page->host, &record);
+        rc = host_rows_put(hosts, txn, page->host, &record);
     }
     return rc;
 }
 
 /* One transaction: opens the tables, does a piece of work, commits it. */
-typedef Result Piece(Refused *refused, MDB_txn *txn, Schedule *schedule, HostTable *hosts,
+typedef Result Piece(Refused *refused, MDB_txn *txn, Schedule *schedule, HostRows *hosts,
                      uint64_t first);
 
 static Result in_transaction(Refused *refused, Piece *piece, uint64_t first)
 {
     MDB_txn *txn = NULL;
     Schedule *schedule = NULL;
-    HostTable *hosts = NULL;
+    HostRows *hosts = NULL;
     if (page_db_txn_begin(refused->db, false, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
     Result rc = schedule_open(&schedule, txn, NULL, page_db_journal(refused->db));
-    rc = rc == RESULT_OK ? host_table_open(&hosts, txn, page_db_journal(refused->db)) : rc;
+    rc = rc == RESULT_OK ? host_rows_open(&hosts, txn, page_db_journal(refused->db)) : rc;
     rc = rc == RESULT_OK ? piece(refused, txn, schedule, hosts, first) : rc;
     if (rc == RESULT_OK) {
         rc = page_db_txn_commit(refused->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
     } else {
         page_db_txn_abort(refused->db, txn);
     }
-    host_table_close(hosts);
+    host_rows_close(hosts);
     schedule_close(schedule);
     return rc;
 }
 
 /* ---- pages ---- */
 
-static Result look_at_pages(Refused *refused, MDB_txn *txn, Schedule *schedule, HostTable *hosts,
+static Result look_at_pages(Refused *refused, MDB_txn *txn, Schedule *schedule, HostRows *hosts,
                             uint64_t first)
 {
     uint64_t n_pages = page_db_n_pages(refused->db, txn);
@@ -206,7 +206,7 @@ static Result schedule_refused_note_host(void *context, uint32_t host, const Hos
     return RESULT_OK;
 }
 
-static Result look_at_hosts(Refused *refused, MDB_txn *txn, Schedule *schedule, HostTable *hosts,
+static Result look_at_hosts(Refused *refused, MDB_txn *txn, Schedule *schedule, HostRows *hosts,
                             uint64_t first)
 {
     (void)first;
@@ -218,7 +218,7 @@ static Result look_at_hosts(Refused *refused, MDB_txn *txn, Schedule *schedule, 
         return RESULT_MEMORY;
     }
     refused->n_aside = n;
-    Result rc = host_table_walk(hosts, txn, schedule_refused_note_host, refused);
+    Result rc = host_rows_walk(hosts, txn, schedule_refused_note_host, refused);
     for (uint32_t i = 0; i < n && rc == RESULT_OK; i++) {
         refused->wanted[i] = refused->filter == NULL;
         rc = refused->aside[i] ? schedule_is_parked(schedule, txn, i, &refused->parked[i]) : rc;
@@ -243,7 +243,7 @@ static bool schedule_refused_is_named(const Refused *refused, const char *origin
 }
 
 static Result schedule_refused_bring_back(Refused *refused, MDB_txn *txn, Schedule *schedule,
-                                          HostTable *hosts, uint64_t first)
+                                          HostRows *hosts, uint64_t first)
 {
     Result rc = RESULT_OK;
     for (uint64_t i = first; i < refused->n_aside && i < first + PAGES_PER_TXN && rc == RESULT_OK;
@@ -258,10 +258,10 @@ static Result schedule_refused_bring_back(Refused *refused, MDB_txn *txn, Schedu
             !schedule_refused_is_named(refused, buffer_string(&refused->text))) {
             continue;
         }
-        rc = host_table_get(hosts, txn, host, &record);
+        rc = host_rows_get(hosts, txn, host, &record);
         rc = rc == RESULT_OK ? host_parking_bring_back(schedule, txn, host, &record, &urls, &level)
                              : rc;
-        rc = rc == RESULT_OK ? host_table_put(hosts, txn, host, &record) : rc;
+        rc = rc == RESULT_OK ? host_rows_put(hosts, txn, host, &record) : rc;
         refused->n_hosts++;
         refused->n_urls += urls;
     }
@@ -502,15 +502,15 @@ static int read_rules(const char *path, FreqRules **rules)
 static int schedule_command_settle(PageDB *db, bool all)
 {
     MDB_txn *txn = NULL;
-    RevisitTable *table = NULL;
+    RevisitRows *table = NULL;
     if (page_db_txn_begin(db, false, &txn) != page_db_error_ok) {
         return EXIT_IO;
     }
-    Result rc = revisit_table_open(&table, txn, true);
+    Result rc = revisit_rows_open(&table, txn, true);
     if (rc == RESULT_OK) {
-        rc = revisit_table_settled_put(table, txn, all ? page_db_n_pages(db, txn) : 0);
+        rc = revisit_rows_settled_put(table, txn, all ? page_db_n_pages(db, txn) : 0);
     }
-    revisit_table_close(table);
+    revisit_rows_close(table);
     if (rc != RESULT_OK) {
         page_db_txn_abort(db, txn);
         return EXIT_IO;

@@ -74,9 +74,9 @@ static Result schedule_plan_take_page(Plan *plan, MDB_txn *txn, const PageRef *p
     RevisitNote note = {.misses = 0};
     Result rc = RESULT_OK;
     if (plan->view.revisits != NULL) {
-        rc = revisit_table_get(plan->view.revisits, txn, page->index, &due);
+        rc = revisit_rows_get(plan->view.revisits, txn, page->index, &due);
         if (rc == RESULT_OK) {
-            rc = revisit_table_note_get(plan->view.revisits, txn, page->index, &note);
+            rc = revisit_rows_note_get(plan->view.revisits, txn, page->index, &note);
         }
     }
     if (rc != RESULT_OK) {
@@ -119,7 +119,7 @@ static Result read_paces(Plan *plan, MDB_txn *txn)
     for (uint32_t host = 0; rc == RESULT_OK && host < plan->n_hosts; host++) {
         HostRecord record = {.state = 0};
         if (plan->view.hosts != NULL) {
-            rc = host_table_get(plan->view.hosts, txn, host, &record);
+            rc = host_rows_get(plan->view.hosts, txn, host, &record);
         }
         if (rc == RESULT_OK) {
             rc = host_pace_find(&paces, txn, host, &record, &plan->paces[host]);

@@ -190,10 +190,10 @@ CrawlStoreOptions crawl_store_options(const Config *config, const DedupSteps *de
  * that nobody enters there. */
 static Result open_revisits(IngestStore *tables, MDB_txn *txn, bool continuous)
 {
-    Result rc = revisit_table_open(&tables->revisits, txn, continuous);
+    Result rc = revisit_rows_open(&tables->revisits, txn, continuous);
     if (rc == RESULT_OK && !continuous) {
-        rc = revisit_table_settled_put(tables->revisits, txn, 0);
-        revisit_table_close(tables->revisits);
+        rc = revisit_rows_settled_put(tables->revisits, txn, 0);
+        revisit_rows_close(tables->revisits);
         tables->revisits = NULL;
     }
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
@@ -210,34 +210,34 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
     Result rc =
         schedule_open(&tables->schedule, txn, &options->schedule, page_db_journal(tables->db));
     if (rc == RESULT_OK) {
-        rc = host_table_open(&tables->hosts, txn, page_db_journal(tables->db));
+        rc = host_rows_open(&tables->hosts, txn, page_db_journal(tables->db));
     }
     if (rc == RESULT_OK) {
-        rc = held_table_open(&tables->held, txn);
+        rc = held_rows_open(&tables->held, txn);
     }
     if (rc == RESULT_OK) {
-        rc = external_table_open(&tables->external, txn);
+        rc = external_rows_open(&tables->external, txn);
     }
     if (rc == RESULT_OK) {
-        rc = seed_table_open(&tables->seeds, txn);
+        rc = seed_rows_open(&tables->seeds, txn);
     }
     if (rc == RESULT_OK) {
-        rc = wait_table_open(&tables->waits, txn);
+        rc = wait_rows_open(&tables->waits, txn);
     }
     if (rc == RESULT_OK) {
-        rc = group_table_open(&tables->groups, txn);
+        rc = group_rows_open(&tables->groups, txn);
     }
     if (rc == RESULT_OK) {
-        rc = feed_table_open(&tables->feeds, txn);
+        rc = feed_rows_open(&tables->feeds, txn);
     }
     if (rc == RESULT_OK && options->renders) {
         rc = render_table_open(&tables->renders, txn);
     }
     if (rc == RESULT_OK) {
-        rc = body_table_open(&tables->bodies, txn, page_db_journal(tables->db));
+        rc = body_rows_open(&tables->bodies, txn, page_db_journal(tables->db));
     }
     if (rc == RESULT_OK) {
-        rc = near_table_open(txn, &tables->near);
+        rc = near_rows_open(txn, &tables->near);
     }
     if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "crawl", MDB_CREATE, &tables->crawl), "open crawl");
@@ -306,15 +306,15 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
 void crawl_store_close_tables(CrawlStore *store)
 {
     schedule_close(store->tables.schedule);
-    host_table_close(store->tables.hosts);
-    held_table_close(store->tables.held);
-    external_table_close(store->tables.external);
-    seed_table_close(store->tables.seeds);
-    wait_table_close(store->tables.waits);
-    group_table_close(store->tables.groups);
-    feed_table_close(store->tables.feeds);
-    body_table_close(store->tables.bodies);
-    revisit_table_close(store->tables.revisits);
+    host_rows_close(store->tables.hosts);
+    held_rows_close(store->tables.held);
+    external_rows_close(store->tables.external);
+    seed_rows_close(store->tables.seeds);
+    wait_rows_close(store->tables.waits);
+    group_rows_close(store->tables.groups);
+    feed_rows_close(store->tables.feeds);
+    body_rows_close(store->tables.bodies);
+    revisit_rows_close(store->tables.revisits);
     render_table_close(store->tables.renders);
     store->tables = (IngestStore){.db = store->tables.db};
 }

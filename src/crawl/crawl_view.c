@@ -92,17 +92,17 @@ static Result crawl_view_open_tables(CrawlView *view)
     if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = host_table_open(&view->hosts, txn, page_db_journal(view->db));
+    Result rc = host_rows_open(&view->hosts, txn, page_db_journal(view->db));
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     if (rc == RESULT_OK && mdb_dbi_open(txn, "schedule", 0, &dbi) == MDB_SUCCESS) {
         rc = schedule_open(&view->schedule, txn, NULL, page_db_journal(view->db));
     }
     if (rc == RESULT_OK) {
-        rc = group_table_open(&view->groups, txn);
+        rc = group_rows_open(&view->groups, txn);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     if (rc == RESULT_OK) {
-        rc = revisit_table_open(&view->revisits, txn, false);
+        rc = revisit_rows_open(&view->revisits, txn, false);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     if (rc == RESULT_OK) {
@@ -138,16 +138,16 @@ static Result crawl_view_find_places(CrawlView *view)
     if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = seed_table_open(&store.seeds, txn);
+    Result rc = seed_rows_open(&store.seeds, txn);
     if (page_db_txn_commit(view->db, txn) != page_db_error_ok || rc != RESULT_OK) {
-        seed_table_close(store.seeds);
+        seed_rows_close(store.seeds);
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc == RESULT_OK ? RESULT_IO : rc;
     }
     rc = stay_set_new(&view->stay, (StayKind)view->config.scope_stay);
     if (rc == RESULT_OK) {
         rc = seed_places_load(&store, view->stay, (unsigned)view->config.fetch_max_redirects);
     }
-    seed_table_close(store.seeds);
+    seed_rows_close(store.seeds);
     return rc;
 }
 
@@ -181,10 +181,10 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
 
 void crawl_view_close(CrawlView *view)
 {
-    host_table_close(view->hosts);
-    group_table_close(view->groups);
+    host_rows_close(view->hosts);
+    group_rows_close(view->groups);
     schedule_close(view->schedule);
-    revisit_table_close(view->revisits);
+    revisit_rows_close(view->revisits);
     render_table_close(view->renders);
     stay_set_delete(view->stay);
     config_destroy(&view->config);

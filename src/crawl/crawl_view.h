@@ -11,8 +11,8 @@
 #include "rules/scope/stay_set.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/revisit_rows.h"
 #include "why/why.h"
 
 /* Crawl open: the database of a crawl, for a command that looks at it.
@@ -33,12 +33,12 @@ int crawl_exit_status(int code);
 typedef struct CrawlView {
     char *directory;
     PageDB *db;
-    HostTable *hosts;       /* NULL: a database of the library, as the next */
-    GroupTable *groups;     /* may be NULL */
-    Schedule *schedule;     /* may be NULL */
-    RevisitTable *revisits; /* NULL: no crawl with schedule.mode = continuous */
-    RenderTable *renders;   /* NULL: nothing was ever rendered */
-    StaySet *stay;          /* where the seeds are; NULL unless scope.stay is set */
+    HostRows *hosts;       /* NULL: a database of the library, as the next */
+    GroupRows *groups;     /* may be NULL */
+    Schedule *schedule;    /* may be NULL */
+    RevisitRows *revisits; /* NULL: no crawl with schedule.mode = continuous */
+    RenderTable *renders;  /* NULL: nothing was ever rendered */
+    StaySet *stay;         /* where the seeds are; NULL unless scope.stay is set */
     Config config;
     bool has_config; /* config.ini was read; otherwise config has the defaults */
 } CrawlView;

@@ -13,7 +13,7 @@
  *
  * A broken pipe (`| head`) and SIGINT, SIGTERM, SIGHUP end the reading at the next turn, so that
  * the command can close what it has open. A second signal, or no turn within two seconds, ends the
- * process at once; what it leaves behind the crawl clears (store/lmdb/reader_table.h).
+ * process at once; what it leaves behind the crawl clears (store/lmdb/reader_slots.h).
  *
  * Owns: the transaction. The database and the output are borrowed.
  * Threads: one, of a process that has only one of these at a time.

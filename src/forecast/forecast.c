@@ -130,7 +130,7 @@ static Result forecast_load_take_host(ForecastLoad *load, LoadReader *reader, MD
 }
 
 /* Some records, in one short transaction. */
-static Result forecast_load_read_some(ForecastLoad *load, LoadReader *reader, HostTable *table,
+static Result forecast_load_read_some(ForecastLoad *load, LoadReader *reader, HostRows *table,
                                       HostRecord *records, uint64_t *from, size_t *n)
 {
     uint32_t hosts[AT_ONCE];
@@ -138,7 +138,7 @@ static Result forecast_load_read_some(ForecastLoad *load, LoadReader *reader, Ho
     if (page_db_txn_begin(reader->paces.db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = host_table_read(table, txn, from, hosts, records, AT_ONCE, n);
+    Result rc = host_rows_read(table, txn, from, hosts, records, AT_ONCE, n);
     if (rc == RESULT_OK) {
         load_reader_sum(reader, records, *n);
     }
@@ -158,7 +158,7 @@ static Result load_reader_rules(LoadReader *reader, const Config *config)
     return rc;
 }
 
-Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, const Config *config,
+Result forecast_load_read(ForecastLoad *load, PageDB *db, HostRows *table, const Config *config,
                           int64_t now_ms)
 {
     LoadReader reader = {.now_ms = now_ms};

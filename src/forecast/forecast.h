@@ -27,7 +27,7 @@
 #include "base/memory/buffer.h"
 #include "rules/config.h"
 #include "store/pages/page_db.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* Host pace: how often politeness lets a host and its address be asked.
  *
@@ -85,7 +85,7 @@ typedef struct ForecastLoad {
 
 /* All hosts of a crawl at a time (wall clock, ms). table may be NULL: there are none. To be
  * destroyed in any case. RESULT_INVALID: politeness.retry cannot be read. */
-Result forecast_load_read(ForecastLoad *load, PageDB *db, HostTable *table, const Config *config,
+Result forecast_load_read(ForecastLoad *load, PageDB *db, HostRows *table, const Config *config,
                           int64_t now_ms);
 /* The same of hosts that the caller has; load is zeroed before the first, and is sorted behind the
  * last. */

@@ -11,7 +11,7 @@
 #include "page/archive.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* Ingest log: the lines of crawl.log for a batch.
  *
@@ -34,7 +34,7 @@ static const char *ingest_log_url_of(PageDB *db, MDB_txn *txn, uint64_t index, B
 static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult *fetch,
                             DiscoverySteps *steps, Buffer *path, Buffer *referrer, SeedEntry *seed)
 {
-    SeedTable *seeds = batch->store->seeds;
+    SeedRows *seeds = batch->store->seeds;
     uint64_t first = PAGE_DB_NO_INDEX;
     buffer_reset(path);
     buffer_reset(referrer);
@@ -45,7 +45,7 @@ static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult 
         (void)buffer_append_char(path, 'P');
     }
     if (seeds == NULL || first == PAGE_DB_NO_INDEX ||
-        seed_table_get(seeds, txn, first, seed) != RESULT_OK) {
+        seed_rows_get(seeds, txn, first, seed) != RESULT_OK) {
         seed->tag[0] = '\0';
     }
     return (CrawlLogWay){
@@ -194,8 +194,8 @@ static void publish_trouble(IngestWriter *writer, MDB_txn *txn)
     size_t n = 0;
     (void)schedule_parked_counts(writer->store.schedule, txn, &urls, &hosts);
     if (writer->store.waits != NULL) {
-        (void)wait_table_count(writer->store.waits, txn, &waiting);
-        (void)wait_table_read(writer->store.waits, txn, NULL, &next, 1, &n);
+        (void)wait_rows_count(writer->store.waits, txn, &waiting);
+        (void)wait_rows_read(writer->store.waits, txn, NULL, &next, 1, &n);
     }
     stats_set(&stats->urls_parked, urls);
     stats_set(&stats->hosts_parked, hosts);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "page/archive.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/revisit_rows.h"
 
 /* ---- What of a page counts as its content ---- */
 

@@ -45,7 +45,7 @@ typedef struct ParsedLinks {
     size_t size;     /* of the allocation, in bytes */
     LinkDate *dates; /* of the entries of a sitemap that have one, whatever becomes of the link */
     size_t n_dates;
-    char *external; /* links out of scope, as external_table.h has them; NULL: none */
+    char *external; /* links out of scope, as external_rows.h has them; NULL: none */
     size_t external_length;
     uint64_t n_beyond;  /* URLs beyond parse.max_links, or for lack of memory */
     uint64_t n_long;    /* longer than scope.max_url_length */
@@ -109,7 +109,7 @@ typedef struct ParsedPage {
 ParsedPage *parsed_page_new(FetchResult *fetch);
 /* Moves a link, with all that is known of it, to an earlier place: for those who leave some out. */
 void parsed_page_move_link(ParsedPage *page, size_t to, size_t from);
-/* Takes ETag and Last-Modified out of a header: printable, and not too long (revisit_table.h). */
+/* Takes ETag and Last-Modified out of a header: printable, and not too long (revisit_rows.h). */
 void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header);
 void parsed_page_delete(ParsedPage *page);
 /* Ends the parsing of a page: frees what only parsing needed of the answer, and counts the rest at

@@ -10,7 +10,7 @@
 #define RULES_HOST_DELAYS_H
 
 #include "rules/config.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 typedef struct HostDelays {
     int64_t host_ms;

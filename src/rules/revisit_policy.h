@@ -30,7 +30,7 @@
 #include "store/frequency/freq_prior.h"
 #include "store/frequency/freq_rules.h"
 #include "store/pages/page_db.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/revisit_rows.h"
 
 typedef struct RevisitPolicy {
     FreqRules *rules; /* NULL: none */

@@ -17,7 +17,7 @@ typedef struct Remembered {
 
 struct Survey {
     PageDB *db;
-    HostTable *hosts;
+    HostRows *hosts;
     Schedule *schedule;
     Remembered *before; /* by host, ascending */
     size_t n_before;
@@ -62,7 +62,7 @@ uint64_t survey_errors(const HostRecord *record)
     return (uint64_t)record->by_status[0] + record->by_status[5];
 }
 
-Result survey_new(Survey **out, PageDB *db, HostTable *hosts, Schedule *schedule)
+Result survey_new(Survey **out, PageDB *db, HostRows *hosts, Schedule *schedule)
 {
     Survey *survey = calloc(1, sizeof *survey);
     if (survey == NULL) {
@@ -248,8 +248,8 @@ static Result take_range(Pass *pass, uint32_t from, uint32_t until)
     size_t q = 0;
     Result rc = RESULT_OK;
     if (survey->hosts != NULL) {
-        rc = host_table_read(survey->hosts, pass->txn, &records_from, pass->record_hosts,
-                             pass->records, until - from, &n_records);
+        rc = host_rows_read(survey->hosts, pass->txn, &records_from, pass->record_hosts,
+                            pass->records, until - from, &n_records);
     }
     if (rc == RESULT_OK && survey->schedule != NULL) {
         rc = schedule_host_counts(survey->schedule, pass->txn, &queue_from, pass->queue_hosts,

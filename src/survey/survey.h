@@ -13,7 +13,7 @@
 #include "base/core/clock.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 #define SURVEY_REMEMBERED 100000u
 #define SURVEY_ROWS_MAX   1000u
@@ -74,7 +74,7 @@ typedef struct Survey Survey;
 
 /* Borrows all three. schedule and hosts are NULL for a database that a user of the library made.
  * RESULT_MEMORY. */
-Result survey_new(Survey **survey, PageDB *db, HostTable *hosts, Schedule *schedule);
+Result survey_new(Survey **survey, PageDB *db, HostRows *hosts, Schedule *schedule);
 void survey_delete(Survey *survey);
 /* Looks over all hosts. The result is to be destroyed. */
 Result survey_take(Survey *survey, const SurveyOptions *options, SurveyResult *result);

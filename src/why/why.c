@@ -349,14 +349,14 @@ static Result why_find_host(Question *q)
                                                  &host) != page_db_error_ok) {
         return RESULT_OK;
     }
-    Result rc = host_table_get(from->hosts, q->txn, host, &why->host);
+    Result rc = host_rows_get(from->hosts, q->txn, host, &why->host);
     why->has_host = rc == RESULT_OK;
     why_find_delays(q);
     if (rc == RESULT_OK && from->schedule != NULL) {
         rc = schedule_host_count(from->schedule, q->txn, host, &why->host_queued);
     }
     if (rc == RESULT_OK && why->host.robots_version > 0 &&
-        host_table_get_robots(from->hosts, q->txn, host, &q->robots) == RESULT_OK) {
+        host_rows_get_robots(from->hosts, q->txn, host, &q->robots) == RESULT_OK) {
         q->has_robots = true;
     }
     return rc;
@@ -373,10 +373,10 @@ static Result find_groups(Question *q)
     Authority at = authority_of(why->url, strlen(why->url));
     Domain domain = domain_registered(why->url + at.host, at.host_end - at.host);
     uint64_t key = group_key_of_domain(domain.name == NULL ? "" : domain.name, domain.length);
-    Result rc = group_table_get(from->groups, q->txn, key, &q->domain);
+    Result rc = group_rows_get(from->groups, q->txn, key, &q->domain);
     q->has_domain = rc == RESULT_OK;
     if (rc == RESULT_OK && why->has_host && why->host.address != 0) {
-        rc = group_table_get(from->groups, q->txn, why->host.address, &q->address);
+        rc = group_rows_get(from->groups, q->txn, why->host.address, &q->address);
         q->has_address = rc == RESULT_OK;
     }
     return rc;
@@ -467,7 +467,7 @@ static void find_revisit(Question *q)
 {
     RevisitDue due;
     if (q->from->revisits != NULL &&
-        revisit_table_get(q->from->revisits, q->txn, q->why->page.index, &due) == RESULT_OK) {
+        revisit_rows_get(q->from->revisits, q->txn, q->why->page.index, &due) == RESULT_OK) {
         q->why->is_revisited = true;
         q->why->revisit_s = due.time_s;
         q->why->revisit_interval_s = due.freq > 0 ? 1 / (double)due.freq : 0;

@@ -28,9 +28,9 @@
 #include "rules/config.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/group_table.h"
-#include "store/tables/host_table.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/group_rows.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/revisit_rows.h"
 #include "why/why_judge.h"
 
 /* Why trail: what the logs tell of a URL.
@@ -95,13 +95,13 @@ const char *why_state_name(WhyState state);
 typedef struct WhySources {
     const char *directory;
     PageDB *db;
-    HostTable *hosts;             /* may be NULL */
-    GroupTable *groups;           /* may be NULL */
-    Schedule *schedule;           /* may be NULL */
-    const RevisitTable *revisits; /* may be NULL: schedule.mode = once */
-    RenderTable *renders;         /* may be NULL: nothing was ever rendered */
-    const Config *config;         /* may be NULL: nothing is judged */
-    bool is_running;              /* a crawl is at work in the directory */
+    HostRows *hosts;             /* may be NULL */
+    GroupRows *groups;           /* may be NULL */
+    Schedule *schedule;          /* may be NULL */
+    const RevisitRows *revisits; /* may be NULL: schedule.mode = once */
+    RenderTable *renders;        /* may be NULL: nothing was ever rendered */
+    const Config *config;        /* may be NULL: nothing is judged */
+    bool is_running;             /* a crawl is at work in the directory */
     /* Asks that crawl whether it is fetching a URL right now; NULL: nobody to ask. */
     bool (*is_in_flight)(void *context, const char *url);
     void *context;

@@ -160,7 +160,7 @@ def diagrams(report, path):
     change(path, "src/fetch/dns/resolver.c", ('"dns", resolver_main', '"names", resolver_main'))
     change(path, "src/page/parsing.c", ("queue_init(&parsing->queue", "queue_init(&x) + queue_init(&y"))
     change(path, "src/frontier/visit/visit_state.h", ("VISIT_STATE_ASKING,", "VISIT_STATE_RESTING,"))
-    change(path, "src/store/tables/host_table.c", ('"waits"', '"patience"'))
+    change(path, "src/store/tables/host_rows.c", ('"waits"', '"patience"'))
     change(path, "ARCHITECTURE.md", ("purge_visit_states()", "purge_all()"))
     change(path, "ARCHITECTURE.md", ("`visit_state.h`", "`visit_status.h`"))
     report.equal("what they name and is not there, and what is there and they do not name",

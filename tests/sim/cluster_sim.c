@@ -13,7 +13,7 @@
 #include "cluster/message/membership.h"
 #include "misfortune.h"
 #include "parse/host/domain.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 #include "virtual_clock.h"
 
 #define ADDRESS_DELAY 500
@@ -313,7 +313,7 @@ static void check_page(ClusterSim *sim, const Crawl *crawl, MDB_txn *txn, const 
         return;
     }
     *found |= 1;
-    (void)host_table_get(crawl->store.hosts, txn, ref->host, &record);
+    (void)host_rows_get(crawl->store.hosts, txn, ref->host, &record);
     bool aside = host_is_aside(&record) || (page_is_done(ref) && audit->hosts[page.host].given_up);
     if (!audit_is_done(audit, page) && !aside) {
         sim->left++;

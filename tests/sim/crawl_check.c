@@ -3,7 +3,7 @@
 
 #include "store/pages/page_db_read.h"
 #include "crawl.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* One page of the database: known to the audit, and it has a reason. */
 static void check_page(Crawl *crawl, MDB_txn *txn, const PageRef *ref, const Buffer *url)
@@ -16,7 +16,7 @@ static void check_page(Crawl *crawl, MDB_txn *txn, const PageRef *ref, const Buf
         return;
     }
     HostRecord record;
-    (void)host_table_get(crawl->store.hosts, txn, ref->host, &record);
+    (void)host_rows_get(crawl->store.hosts, txn, ref->host, &record);
     bool done = audit_is_done(crawl->audit, page);
     if (!done && !host_is_aside(&record)) {
         audit_violation(crawl->audit, "a URL without a reason", page, now);

@@ -12,7 +12,7 @@
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/ingest.h"
 #include "ingest/page/page_way.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 #define MAX_AGE_MS   60000
 #define MERGE_MS     40
@@ -28,9 +28,9 @@ static bool open_tables(IngestStore *store, size_t journal_bytes)
     MDB_txn *txn = NULL;
     return page_db_txn_begin(store->db, false, &txn) == 0 &&
            schedule_open(&store->schedule, txn, NULL, page_db_journal(store->db)) == RESULT_OK &&
-           wait_table_open(&store->waits, txn) == RESULT_OK &&
-           host_table_open(&store->hosts, txn, page_db_journal(store->db)) == RESULT_OK &&
-           body_table_open(&store->bodies, txn, page_db_journal(store->db)) == RESULT_OK &&
+           wait_rows_open(&store->waits, txn) == RESULT_OK &&
+           host_rows_open(&store->hosts, txn, page_db_journal(store->db)) == RESULT_OK &&
+           body_rows_open(&store->bodies, txn, page_db_journal(store->db)) == RESULT_OK &&
            mdb_dbi_open(txn, "crawl", MDB_CREATE, &store->crawl) == 0 &&
            page_db_txn_commit(store->db, txn) == 0;
 }
@@ -117,9 +117,9 @@ void crawl_store_drop(Crawl *crawl, bool remove)
         (void)rmdir(path);
     }
     schedule_close(crawl->store.schedule);
-    wait_table_close(crawl->store.waits);
-    host_table_close(crawl->store.hosts);
-    body_table_close(crawl->store.bodies);
+    wait_rows_close(crawl->store.waits);
+    host_rows_close(crawl->store.hosts);
+    body_rows_close(crawl->store.bodies);
     page_db_set_persist(crawl->store.db, !remove);
     (void)page_db_delete(crawl->store.db);
     crawl->store = (IngestStore){.db = NULL};

@@ -29,16 +29,15 @@ static inline void store_fixture_reopen(StoreFixture *fixture)
     CU_ASSERT_EQUAL_FATAL(
         schedule_open(&fixture->store.schedule, txn, NULL, page_db_journal(fixture->store.db)),
         RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(held_table_open(&fixture->store.held, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(seed_table_open(&fixture->store.seeds, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(wait_table_open(&fixture->store.waits, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(group_table_open(&fixture->store.groups, txn), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(feed_table_open(&fixture->store.feeds, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(held_rows_open(&fixture->store.held, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(seed_rows_open(&fixture->store.seeds, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(wait_rows_open(&fixture->store.waits, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(group_rows_open(&fixture->store.groups, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(feed_rows_open(&fixture->store.feeds, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(
-        host_table_open(&fixture->store.hosts, txn, page_db_journal(fixture->store.db)), RESULT_OK);
+        host_rows_open(&fixture->store.hosts, txn, page_db_journal(fixture->store.db)), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(
-        body_table_open(&fixture->store.bodies, txn, page_db_journal(fixture->store.db)),
-        RESULT_OK);
+        body_rows_open(&fixture->store.bodies, txn, page_db_journal(fixture->store.db)), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "keys", MDB_CREATE, &fixture->store.keys), 0);
     CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "crawl", MDB_CREATE, &fixture->store.crawl), 0);
     CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(fixture->store.db, txn), 0);
@@ -53,13 +52,13 @@ static inline void store_fixture_open(StoreFixture *fixture)
 static inline void store_fixture_close(StoreFixture *fixture, bool remove)
 {
     schedule_close(fixture->store.schedule);
-    held_table_close(fixture->store.held);
-    seed_table_close(fixture->store.seeds);
-    wait_table_close(fixture->store.waits);
-    group_table_close(fixture->store.groups);
-    feed_table_close(fixture->store.feeds);
-    body_table_close(fixture->store.bodies);
-    host_table_close(fixture->store.hosts);
+    held_rows_close(fixture->store.held);
+    seed_rows_close(fixture->store.seeds);
+    wait_rows_close(fixture->store.waits);
+    group_rows_close(fixture->store.groups);
+    feed_rows_close(fixture->store.feeds);
+    body_rows_close(fixture->store.bodies);
+    host_rows_close(fixture->store.hosts);
     page_db_set_persist(fixture->store.db, !remove);
     (void)page_db_delete(fixture->store.db);
     if (remove) {
@@ -79,10 +78,10 @@ static inline void store_fixture_commit(StoreFixture *fixture, MDB_txn *txn)
     CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(fixture->store.db, txn), 0);
 }
 
-static inline Result store_fixture_put_robots(HostTable *hosts, MDB_txn *txn, uint32_t host,
+static inline Result store_fixture_put_robots(HostRows *hosts, MDB_txn *txn, uint32_t host,
                                               const char *text, size_t length)
 {
-    return host_table_put_robots(hosts, txn, host, text, length, robots_content_hash(text, length));
+    return host_rows_put_robots(hosts, txn, host, text, length, robots_content_hash(text, length));
 }
 
 typedef struct StoreFixtureLevel {

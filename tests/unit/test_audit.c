@@ -323,13 +323,13 @@ static PageDB *two_versions(StoreFixture *f)
     store_fixture_open(f);
     MDB_txn *txn = store_fixture_begin(f, false);
     CU_ASSERT_EQUAL(page_db_host_add(f->store.db, txn, "http://a.test", 13, &host), 0);
-    HostTable *hosts = f->store.hosts;
+    HostRows *hosts = f->store.hosts;
     CU_ASSERT_EQUAL(store_fixture_put_robots(hosts, txn, host, first, sizeof first - 1), RESULT_OK);
-    CU_ASSERT_EQUAL(host_table_keep_robots(hosts, txn, host, 1), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_keep_robots(hosts, txn, host, 1), RESULT_OK);
     CU_ASSERT_EQUAL(store_fixture_put_robots(hosts, txn, host, second, sizeof second - 1),
                     RESULT_OK);
     HostRecord record = {.robots_version = 2};
-    CU_ASSERT_EQUAL(host_table_put(hosts, txn, host, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(hosts, txn, host, &record), RESULT_OK);
     store_fixture_commit(f, txn);
     store_fixture_close(f, false);
     CU_ASSERT_EQUAL_FATAL(page_db_open(&db, f->path, &options), 0);

@@ -83,7 +83,7 @@ static void open_revisits(World *w)
     CU_ASSERT_EQUAL_FATAL(schedule_open(&w->fixture.store.schedule, txn, &schedule,
                                         page_db_journal(w->fixture.store.db)),
                           RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(revisit_table_open(&w->fixture.store.revisits, txn, true), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(revisit_rows_open(&w->fixture.store.revisits, txn, true), RESULT_OK);
     store_fixture_commit(&w->fixture, txn);
     CU_ASSERT_EQUAL_FATAL(revisits_new(&w->revisits, &w->revisit_options, &w->fixture.store),
                           RESULT_OK);
@@ -93,7 +93,7 @@ static void open_revisits(World *w)
 static void close_revisits(World *w)
 {
     revisits_delete(w->revisits);
-    revisit_table_close(w->fixture.store.revisits);
+    revisit_rows_close(w->fixture.store.revisits);
 }
 
 static void restart(World *w)
@@ -245,7 +245,7 @@ static ParsedPage *fetch(World *w, uint32_t i, const PageRef *page)
     char url[64];
     RevisitNote note;
     MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(revisit_table_note_get(w->fixture.store.revisits, txn, page->index, &note),
+    CU_ASSERT_EQUAL(revisit_rows_note_get(w->fixture.store.revisits, txn, page->index, &note),
                     RESULT_OK);
     page_db_txn_abort(w->fixture.store.db, txn);
     live(p, w->now_s);
@@ -286,7 +286,7 @@ static void visit(World *w, size_t at_most)
         buffer_init(&url, BUFFER_NO_LIMIT);
         MDB_txn *txn = store_fixture_begin(&w->fixture, true);
         HostRecord record;
-        CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
+        CU_ASSERT_EQUAL(host_rows_get(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
         if ((double)record.not_before_ms > w->now_s * 1e3) {
             most = 0; /* it rests */
         }
@@ -344,10 +344,10 @@ static void check_promises(World *w)
         RevisitDue due;
         CU_ASSERT_EQUAL(page_db_get(w->fixture.store.db, txn, i, &page, &url), 0);
         crawled += page.n_crawls > 0;
-        CU_ASSERT_EQUAL(revisit_table_get(w->fixture.store.revisits, txn, i, &due),
+        CU_ASSERT_EQUAL(revisit_rows_get(w->fixture.store.revisits, txn, i, &due),
                         page.n_crawls > 0 ? RESULT_OK : RESULT_NOT_FOUND);
     }
-    CU_ASSERT_EQUAL(revisit_table_count(w->fixture.store.revisits, txn, &n), RESULT_OK);
+    CU_ASSERT_EQUAL(revisit_rows_count(w->fixture.store.revisits, txn, &n), RESULT_OK);
     CU_ASSERT_EQUAL(n, crawled);
     size_t k = 0;
     do {
@@ -381,7 +381,7 @@ static PageRef ref_of(World *w, uint32_t i)
 static Result due_of(World *w, uint32_t i, RevisitDue *due)
 {
     MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    Result rc = revisit_table_get(w->fixture.store.revisits, txn, w->pages[i].index, due);
+    Result rc = revisit_rows_get(w->fixture.store.revisits, txn, w->pages[i].index, due);
     page_db_txn_abort(w->fixture.store.db, txn);
     return rc;
 }
@@ -546,7 +546,7 @@ static void what_the_command_built_is_what_the_crawl_does(void)
     CU_ASSERT_EQUAL(freq_scheduler_cursor_commit(sch, cursor), freq_scheduler_error_ok);
     freq_scheduler_delete(sch);
     MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL(revisit_table_settled_put(w->fixture.store.revisits, txn, w->n_pages),
+    CU_ASSERT_EQUAL(revisit_rows_settled_put(w->fixture.store.revisits, txn, w->n_pages),
                     RESULT_OK);
     store_fixture_commit(&w->fixture, txn);
     w->crash_in = 50;
@@ -697,9 +697,9 @@ static void pages_of_a_host_that_rests_come_back(void)
     }
     HostRecord record;
     MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, 0, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get(w->fixture.store.hosts, txn, 0, &record), RESULT_OK);
     CU_ASSERT_EQUAL(record.rests, 0);
-    CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, 1, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get(w->fixture.store.hosts, txn, 1, &record), RESULT_OK);
     CU_ASSERT_EQUAL(record.state, HOST_DROPPED);
     page_db_txn_abort(w->fixture.store.db, txn);
     tear_down(w);

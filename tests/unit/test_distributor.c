@@ -164,7 +164,7 @@ static uint32_t host_id(World *w, unsigned host)
 static void put_record(World *w, uint32_t host, const HostRecord *record)
 {
     MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL(host_table_put(w->fixture.store.hosts, txn, host, record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(w->fixture.store.hosts, txn, host, record), RESULT_OK);
     store_fixture_commit(&w->fixture, txn);
 }
 
@@ -492,7 +492,7 @@ static void a_host_given_up_is_not_born_again_before_the_database_knows(void)
     uint32_t host = host_id(w, 1);
     MDB_txn *txn = store_fixture_begin(&w->fixture, false);
     HostRecord record = {.state = HOST_DROPPED};
-    CU_ASSERT_EQUAL(host_table_put(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
     CU_ASSERT_EQUAL(schedule_clear_host(w->fixture.store.schedule, txn, host, &removed), RESULT_OK);
     store_fixture_commit(&w->fixture, txn);
     CU_ASSERT_EQUAL(removed, 20);
@@ -1334,8 +1334,7 @@ static void add_resting_hosts(World *w, unsigned n)
         char url[64];
         (void)snprintf(url, sizeof url, "http://r%u.example/", host);
         store_fixture_add(&w->fixture, txn, url, 0);
-        CU_ASSERT_EQUAL_FATAL(host_table_put(w->fixture.store.hosts, txn, host, &record),
-                              RESULT_OK);
+        CU_ASSERT_EQUAL_FATAL(host_rows_put(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
     }
     store_fixture_commit(&w->fixture, txn);
 }

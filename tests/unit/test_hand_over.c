@@ -90,7 +90,7 @@ static void a_foreign_url_becomes_a_stub_and_its_owners_page(void)
     MDB_txn *txn = store_fixture_begin(&finder->ingest.tables, true);
     CU_ASSERT_EQUAL(page_db_get_links(finder->ingest.tables.store.db, txn, 0, &to, &n, &n_diff), 0);
     CU_ASSERT_TRUE(n == 1 && to[0] == stub.index);
-    CU_ASSERT_EQUAL(host_table_get(finder->ingest.tables.store.hosts, txn, stub.host, &record),
+    CU_ASSERT_EQUAL(host_rows_get(finder->ingest.tables.store.hosts, txn, stub.host, &record),
                     RESULT_OK);
     CU_ASSERT_EQUAL(record.urls, 0);
     page_db_txn_abort(finder->ingest.tables.store.db, txn);

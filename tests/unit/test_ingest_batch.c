@@ -51,7 +51,7 @@ static HostRecord record_of(World *w, uint32_t host)
 {
     HostRecord record;
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
-    CU_ASSERT_EQUAL(host_table_get(w->ingest.tables.store.hosts, txn, host, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get(w->ingest.tables.store.hosts, txn, host, &record), RESULT_OK);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     return record;
 }
@@ -408,9 +408,9 @@ static size_t waits(World *w, WaitEntry entries[4])
     size_t n = 0;
     uint64_t count = 0;
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
-    CU_ASSERT_EQUAL(wait_table_read(w->ingest.tables.store.waits, txn, NULL, entries, 4, &n),
+    CU_ASSERT_EQUAL(wait_rows_read(w->ingest.tables.store.waits, txn, NULL, entries, 4, &n),
                     RESULT_OK);
-    CU_ASSERT_EQUAL(wait_table_count(w->ingest.tables.store.waits, txn, &count), RESULT_OK);
+    CU_ASSERT_EQUAL(wait_rows_count(w->ingest.tables.store.waits, txn, &count), RESULT_OK);
     CU_ASSERT_EQUAL(count, n);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     return n;
@@ -511,9 +511,9 @@ static void equal_bodies_of_a_host_are_duplicates(void)
 static uint64_t near_to(World *w, uint64_t simhash)
 {
     SimhashMatch match = {.page = PAGE_DB_NO_INDEX};
-    NearTable table = {.txn = store_fixture_begin(&w->ingest.tables, true),
-                       .dbi = w->ingest.tables.store.near};
-    SimhashTables tables = near_table_interface(&table);
+    NearRows table = {.txn = store_fixture_begin(&w->ingest.tables, true),
+                      .dbi = w->ingest.tables.store.near};
+    SimhashTables tables = near_rows_interface(&table);
     Result rc = simhash_find(&tables, simhash, &match);
     CU_ASSERT_TRUE(rc == RESULT_OK || rc == RESULT_NOT_FOUND);
     page_db_txn_abort(w->ingest.tables.store.db, table.txn);
@@ -540,7 +540,7 @@ static void a_page_that_changed_is_near_to_what_it_is_only(void)
     World *w = set_up();
     w->ingest.options.near_duplicates = true;
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
-    CU_ASSERT_EQUAL_FATAL(near_table_open(txn, &w->ingest.tables.store.near), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(near_rows_open(txn, &w->ingest.tables.store.near), RESULT_OK);
     store_fixture_commit(&w->ingest.tables, txn);
     ingest_fixture_seed(&w->ingest, "http://a.example/other");
     ingest_fixture_seed(&w->ingest, "http://a.example/");
@@ -723,7 +723,7 @@ static void robots_rules_are_kept_with_their_host(void)
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
     Buffer kept;
     buffer_init(&kept, BUFFER_NO_LIMIT);
-    CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(buffer_string(&kept), body);
     buffer_reset(&kept);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
@@ -734,7 +734,7 @@ static void robots_rules_are_kept_with_their_host(void)
     fetch->host.robots_expiry_ms = 9000;
     commit_notice_delete(commit(w, true));
     txn = store_fixture_begin(&w->ingest.tables, true);
-    CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(buffer_string(&kept), body);
     buffer_reset(&kept);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
@@ -744,10 +744,10 @@ static void robots_rules_are_kept_with_their_host(void)
     fetch->host.robots_version = 4;
     commit_notice_delete(commit(w, true));
     txn = store_fixture_begin(&w->ingest.tables, true);
-    HostTable *hosts = w->ingest.tables.store.hosts;
-    CU_ASSERT_EQUAL(host_table_get_robots(hosts, txn, 0, &kept), RESULT_OK);
+    HostRows *hosts = w->ingest.tables.store.hosts;
+    CU_ASSERT_EQUAL(host_rows_get_robots(hosts, txn, 0, &kept), RESULT_OK);
     CU_ASSERT_EQUAL(kept.length, 0);
-    CU_ASSERT_EQUAL(host_table_get_robots_version(hosts, txn, 0, 3, &kept), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get_robots_version(hosts, txn, 0, 3, &kept), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(buffer_string(&kept), body);
     buffer_reset(&kept);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
@@ -825,8 +825,7 @@ static uint32_t hosts_at(World *w, uint64_t address)
 {
     GroupRecord group;
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
-    CU_ASSERT_EQUAL(group_table_get(w->ingest.tables.store.groups, txn, address, &group),
-                    RESULT_OK);
+    CU_ASSERT_EQUAL(group_rows_get(w->ingest.tables.store.groups, txn, address, &group), RESULT_OK);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     return group.hosts;
 }

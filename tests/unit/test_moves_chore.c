@@ -172,7 +172,7 @@ static HostRecord record_of(World *w, uint16_t agent, const char *url)
     uint32_t host = ingest_fixture_page(&w->agents[agent].ingest, url).host;
     StoreFixture *tables = &w->agents[agent].ingest.tables;
     MDB_txn *txn = store_fixture_begin(tables, true);
-    CU_ASSERT_EQUAL(host_table_get(tables->store.hosts, txn, host, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get(tables->store.hosts, txn, host, &record), RESULT_OK);
     page_db_txn_abort(tables->store.db, txn);
     return record;
 }

@@ -63,7 +63,7 @@ static void on_recall(void *context, VisitState *visit_state)
 static void put_record(World *w, uint32_t host, const HostRecord *record)
 {
     MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL(host_table_put(w->fixture.store.hosts, txn, host, record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(w->fixture.store.hosts, txn, host, record), RESULT_OK);
     store_fixture_commit(&w->fixture, txn);
 }
 
@@ -71,7 +71,7 @@ static HostRecord get_record(World *w, uint32_t host)
 {
     HostRecord record;
     MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
     page_db_txn_abort(w->fixture.store.db, txn);
     return record;
 }

@@ -5,7 +5,7 @@
 #include "ingest/chore/revival.h"
 #include "ingest_fixture.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 #include "unit.h"
 
 typedef struct World {
@@ -55,12 +55,12 @@ static void set_aside(World *w, uint32_t host, HostState state, uint8_t why, int
     HostRecord record;
     IngestStore *store = &w->ingest.tables.store;
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
-    CU_ASSERT_EQUAL(host_table_get(store->hosts, txn, host, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get(store->hosts, txn, host, &record), RESULT_OK);
     CU_ASSERT_EQUAL(
         host_parking_set_aside(store->schedule, txn, host, &record, state, why, at_ms, &urls),
         RESULT_OK);
     CU_ASSERT_EQUAL(urls, 2);
-    CU_ASSERT_EQUAL(host_table_put(store->hosts, txn, host, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(store->hosts, txn, host, &record), RESULT_OK);
     store_fixture_commit(&w->ingest.tables, txn);
 }
 

@@ -27,7 +27,7 @@ static void add_hosts(StoreFixture *f, unsigned n)
 static void put(StoreFixture *f, uint32_t host, const HostRecord *record)
 {
     MDB_txn *txn = store_fixture_begin(f, false);
-    CU_ASSERT_EQUAL_FATAL(host_table_put(f->store.hosts, txn, host, record), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(host_rows_put(f->store.hosts, txn, host, record), RESULT_OK);
     store_fixture_commit(f, txn);
 }
 
@@ -152,7 +152,7 @@ static void hosts_are_read_in_pieces(void)
     while (n == 7) {
         uint32_t hosts[7];
         HostRecord records[7];
-        CU_ASSERT_EQUAL(host_table_read(f.store.hosts, txn, &from, hosts, records, 7, &n),
+        CU_ASSERT_EQUAL(host_rows_read(f.store.hosts, txn, &from, hosts, records, 7, &n),
                         RESULT_OK);
         for (size_t i = 0; i < n; i++) {
             CU_ASSERT_TRUE(hosts[i] == 3 * all && records[i].pages == hosts[i]);

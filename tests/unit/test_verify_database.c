@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 #include "command/verify/verify.h"
@@ -28,7 +28,7 @@ typedef struct Crawl {
     PageDB *db;
     MDB_txn *txn;
     Schedule *schedule;
-    HostTable *hosts;
+    HostRows *hosts;
     VerifyCounts counts;
     char *report;
 } Crawl;
@@ -40,7 +40,7 @@ static void begin(Crawl *crawl)
     CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(crawl->db, false, &crawl->txn), 0);
     CU_ASSERT_EQUAL_FATAL(
         schedule_open(&crawl->schedule, crawl->txn, NULL, page_db_journal(crawl->db)), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(host_table_open(&crawl->hosts, crawl->txn, page_db_journal(crawl->db)),
+    CU_ASSERT_EQUAL_FATAL(host_rows_open(&crawl->hosts, crawl->txn, page_db_journal(crawl->db)),
                           RESULT_OK);
 }
 
@@ -48,7 +48,7 @@ static void end(Crawl *crawl)
 {
     CU_ASSERT_EQUAL(page_db_txn_commit(crawl->db, crawl->txn), 0);
     schedule_close(crawl->schedule);
-    host_table_close(crawl->hosts);
+    host_rows_close(crawl->hosts);
     CU_ASSERT_EQUAL(page_db_delete(crawl->db), 0);
     crawl->db = NULL;
 }
@@ -77,7 +77,7 @@ static void write_crawl(Crawl *crawl)
     CU_ASSERT_EQUAL(page_db_set_state(crawl->db, crawl->txn, GIVEN_UP, -9998, SCHEDULE_NO_LEVEL, 0),
                     0);
     HostRecord record = {.urls = PAGES, .pages = 1, .robots_denied = 1};
-    CU_ASSERT_EQUAL(host_table_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
 }
 
 static Crawl *crawl_new(void)
@@ -176,7 +176,7 @@ static void the_entries_of_a_host_that_is_given_up_are_parked(void)
     uint64_t n = 0;
     HostRecord record = {.state = HOST_DROPPED, .urls = PAGES, .pages = 1, .robots_denied = 1};
     begin(crawl);
-    CU_ASSERT_EQUAL(host_table_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
     end(crawl);
     check_repair(crawl, 1, "host 0 is given up, and its URLs are not parked",
                  "schedule written anew");
@@ -184,13 +184,13 @@ static void the_entries_of_a_host_that_is_given_up_are_parked(void)
     CU_ASSERT_EQUAL(schedule_parked_counts(crawl->schedule, crawl->txn, &n, &n), RESULT_OK);
     CU_ASSERT_EQUAL(n, 1);
     record.state = HOST_ACTIVE;
-    CU_ASSERT_EQUAL(host_table_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
     end(crawl);
     check_repair(crawl, 1, "host 0 is parked, and its record does not say so",
                  "schedule written anew");
     begin(crawl);
     record.state = HOST_DROPPED;
-    CU_ASSERT_EQUAL(host_table_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
     CU_ASSERT_EQUAL(schedule_clear_host(crawl->schedule, crawl->txn, HOST, &n), RESULT_OK);
     end(crawl);
     CU_ASSERT_EQUAL(verify(crawl, false), 0);
@@ -202,11 +202,11 @@ static void host_counters_are_counted_anew(void)
     Crawl *crawl = crawl_new();
     HostRecord record = {.urls = 3, .pages = 0, .robots_denied = 4, .fetches = 11};
     begin(crawl);
-    CU_ASSERT_EQUAL(host_table_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
     end(crawl);
     check_repair(crawl, 1, "host 0 counts 3 URLs, 0 pages", "counters of 1 hosts");
     begin(crawl);
-    CU_ASSERT_EQUAL(host_table_get(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(host_rows_get(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
     CU_ASSERT_EQUAL(record.urls, PAGES);
     CU_ASSERT_EQUAL(record.pages, 1);
     CU_ASSERT_EQUAL(record.robots_denied, 1);

@@ -137,7 +137,7 @@ int db_links(DbView *view, int argc, char **argv)
 
 #include "command/cluster/cluster_pages.h"
 #include "command/db/db_view.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/revisit_rows.h"
 static int wrong_usage(const char *what)
 {
     (void)fprintf(stderr, "usage: ragno db DIR %s\n", what);
@@ -155,17 +155,17 @@ static void db_pages_print_page(const PageRef *page)
 /* When a continuous crawl visits the page again: time and interval. */
 static void print_next_visit(const DbView *view, uint64_t index)
 {
-    RevisitTable *table = NULL;
+    RevisitRows *table = NULL;
     RevisitDue due;
     char time[CLOCK_TEXT_BYTES];
-    if (revisit_table_open(&table, view->txn, false) == RESULT_OK &&
-        revisit_table_get(table, view->txn, index, &due) == RESULT_OK) {
+    if (revisit_rows_open(&table, view->txn, false) == RESULT_OK &&
+        revisit_rows_get(table, view->txn, index, &due) == RESULT_OK) {
         bool is_built = due.time_s < REVISIT_VIRTUAL_MAX; /* the crawl has not met it yet */
         WallTime wall = {(int64_t)(due.time_s * 1e6)};
         printf("next visit\t%s\tevery %.3f s\n", is_built ? "-" : wall_format_iso(wall, time),
                1 / (double)due.freq);
     }
-    revisit_table_close(table);
+    revisit_rows_close(table);
 }
 
 /* One line of db info; returns how many bytes the table takes. */

@@ -20,7 +20,7 @@
 #include "command/db/db_view.h"
 #include "crawl/command_line.h"
 #include "ingest/chore/scoring.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/revisit_rows.h"
 #include "store/schedule/schedule.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
@@ -28,7 +28,7 @@
 #include "fetch/tls/tls_context.h"
 #include "frontier/visit/host_situation.h"
 #include "frontier/visit/politeness.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 #define SCAN_AT_ONCE 4096u
 
@@ -213,14 +213,14 @@ static int print_schedule(DbView *view, const bool *wanted, uint64_t top)
 /* What is to be visited again, in order of due time. */
 static int print_due(DbView *view, const bool *wanted, uint64_t top)
 {
-    RevisitTable *table = NULL;
+    RevisitRows *table = NULL;
     RevisitDue due = {.freq = 0};
-    Result found = revisit_table_open(&table, view->txn, false);
+    Result found = revisit_rows_open(&table, view->txn, false);
     int rc = page_db_error_ok;
     while (found == RESULT_OK && rc == page_db_error_ok && top > 0) {
         PageRef page;
         char time[CLOCK_TEXT_BYTES];
-        found = revisit_table_next(table, view->txn, &due);
+        found = revisit_rows_next(table, view->txn, &due);
         if (found == RESULT_OK) {
             rc = page_db_get(view->db, view->txn, due.index, &page, &view->url);
         }
@@ -233,7 +233,7 @@ static int print_due(DbView *view, const bool *wanted, uint64_t top)
         }
         rc = rc == page_db_error_ok ? db_turn(view) : rc;
     }
-    revisit_table_close(table);
+    revisit_rows_close(table);
     if (found != RESULT_OK && found != RESULT_NOT_FOUND) {
         (void)fprintf(stderr, "ragno db: the revisit schedule is damaged\n");
         return EXIT_DIRECTORY;
@@ -305,7 +305,7 @@ static int db_hosts_count_pages(DbView *view, HostCounts *counts, uint32_t n_hos
 /* A walk over all hosts, by id. */
 typedef struct DbHostWalk {
     DbView *view;
-    HostTable *hosts;   /* NULL: a database of the library */
+    HostRows *hosts;    /* NULL: a database of the library */
     Schedule *schedule; /* NULL: so */
     HostCounts *counts; /* by host; NULL: not counted */
     const char *only;   /* a host that is named; NULL: all */
@@ -322,20 +322,20 @@ static int host_walk_all(DbHostWalk *walk, HostVisit *visit)
     int turn = page_db_error_ok;
     Result rc = db_open_schedule(view, &walk->schedule);
     if (rc == RESULT_OK) {
-        rc = host_table_open(&walk->hosts, view->txn, page_db_journal(view->db));
+        rc = host_rows_open(&walk->hosts, view->txn, page_db_journal(view->db));
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     for (uint32_t i = 0; rc == RESULT_OK && turn == page_db_error_ok && i < n; i++) {
         HostRecord record = {.state = HOST_ACTIVE};
         if (walk->hosts != NULL) {
-            rc = host_table_get(walk->hosts, view->txn, i, &record);
+            rc = host_rows_get(walk->hosts, view->txn, i, &record);
         }
         if (rc == RESULT_OK) {
             rc = visit(walk, i, &record);
         }
         turn = db_turn(view);
     }
-    host_table_close(walk->hosts);
+    host_rows_close(walk->hosts);
     schedule_close(walk->schedule);
     walk->hosts = NULL;
     walk->schedule = NULL;

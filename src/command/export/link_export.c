@@ -9,7 +9,7 @@
 #include "command/export/page_answer.h"
 #include "parse/html/html.h"
 #include "store/pages/page_db_read.h"
-#include "store/tables/external_table.h"
+#include "store/tables/external_rows.h"
 
 /* Link texts: what is written on the links of a page and around them, out of its stored answer.
  *
@@ -292,7 +292,7 @@ static Result export_external(ExportView *view, bool has_texts, const PageRef *p
     Buffer list;
     size_t at = 0;
     buffer_init(&list, BUFFER_NO_LIMIT);
-    Result rc = external_table_read(view->txn, page->index, &list);
+    Result rc = external_rows_read(view->txn, page->index, &list);
     while (rc == RESULT_OK && at < list.length) {
         uint8_t kind = (uint8_t)list.data[at];
         const char *url = list.data + at + 1;

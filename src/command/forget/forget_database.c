@@ -12,7 +12,7 @@
 #include "fetch/transfer/fetch_result.h"
 #include "store/archive/capture_index.h"
 #include "store/format/page_links.h"
-#include "store/format/page_links_table.h"
+#include "store/format/page_links_records.h"
 #include "store/format/page_packs.h"
 #include "store/format/page_record.h"
 #include "store/lmdb/lmdb_result.h"
@@ -21,10 +21,10 @@
 #include "store/pages/page_db_open.h"
 #include "store/records/page_ref.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/group_table.h"
-#include "store/tables/host_table.h"
-#include "store/tables/near_table.h"
-#include "store/tables/robots_table.h"
+#include "store/tables/group_rows.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/near_rows.h"
+#include "store/tables/robots_rows.h"
 
 /* ---- looking ---- */
 

@@ -23,8 +23,8 @@
 #include "store/lmdb/lmdb_result.h"
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
-#include "store/tables/body_table.h"
-#include "store/tables/host_table.h"
+#include "store/tables/body_rows.h"
+#include "store/tables/host_rows.h"
 #include "command/forget/forget_target.h"
 #include "base/core/hash.h"
 
@@ -415,16 +415,16 @@ static Result forget_drain_journal(PageDB *db)
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && !done) {
         MDB_txn *txn = NULL;
-        HostTable *hosts = NULL;
-        BodyTable *bodies = NULL;
+        HostRows *hosts = NULL;
+        BodyRows *bodies = NULL;
         Schedule *schedule = NULL;
         Journal *journal = page_db_journal(db);
         if (page_db_txn_begin(db, false, &txn) != page_db_error_ok) {
             return RESULT_IO;
         }
-        rc = host_table_open(&hosts, txn, journal);
+        rc = host_rows_open(&hosts, txn, journal);
         if (rc == RESULT_OK) {
-            rc = body_table_open(&bodies, txn, journal);
+            rc = body_rows_open(&bodies, txn, journal);
         }
         if (rc == RESULT_OK) {
             rc = schedule_open(&schedule, txn, NULL, journal);
@@ -437,8 +437,8 @@ static Result forget_drain_journal(PageDB *db)
         } else if (page_db_txn_commit(db, txn) != page_db_error_ok) {
             rc = RESULT_FULL;
         }
-        host_table_close(hosts);
-        body_table_close(bodies);
+        host_rows_close(hosts);
+        body_rows_close(bodies);
         schedule_close(schedule);
     }
     return rc;

@@ -10,18 +10,18 @@
 #include "base/memory/bits.h"
 #include "base/memory/map.h"
 #include "store/format/page_links.h"
-#include "store/format/page_links_table.h"
+#include "store/format/page_links_records.h"
 #include "store/format/page_packs.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_key.h"
 #include "store/pages/page_db_open.h"
 #include "store/records/page_ref.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/external_table.h"
-#include "store/tables/group_table.h"
-#include "store/tables/host_table.h"
-#include "store/tables/near_table.h"
-#include "store/tables/robots_table.h"
+#include "store/tables/external_rows.h"
+#include "store/tables/group_rows.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/near_rows.h"
+#include "store/tables/robots_rows.h"
 
 #define BATCH_ROWS 65536u /* of a transaction of the new database; a multiple of a pack */
 
@@ -249,7 +249,7 @@ static int rows_row_of_external(Copy *copy, MDB_val *key, MDB_val *value)
         return 0;
     }
     buffer_init(&list, BUFFER_NO_LIMIT);
-    Result rc = external_table_unpack(value, &list);
+    Result rc = external_rows_unpack(value, &list);
     for (size_t at = 0; rc == RESULT_OK && at < list.length;) {
         size_t n = strnlen(list.data + at + 1, list.length - at - 1);
         if (!forget_means_url(copy->d->targets, list.data + at + 1, n)) {
@@ -260,7 +260,7 @@ static int rows_row_of_external(Copy *copy, MDB_val *key, MDB_val *value)
     }
     if (rc == RESULT_OK && kept > 0 && kept < list.length) {
         buffer_reset(&copy->bytes);
-        rc = external_table_pack(list.data, kept, &copy->bytes);
+        rc = external_rows_pack(list.data, kept, &copy->bytes);
         *value = (MDB_val){copy->bytes.length, copy->bytes.data};
     }
     buffer_destroy(&list);
@@ -631,27 +631,27 @@ static uint64_t rows_less(uint64_t count, uint64_t n)
 }
 
 /* A group has less by what one of its hosts has less. */
-static Result rows_change_group(Copy *copy, GroupTable *groups, uint64_t key, const HostRecord *was,
+static Result rows_change_group(Copy *copy, GroupRows *groups, uint64_t key, const HostRecord *was,
                                 const HostRecord *is, bool gone)
 {
     GroupRecord record;
     if (key == 0 || groups == NULL) {
         return RESULT_OK;
     }
-    Result rc = group_table_get(groups, copy->write, key, &record);
+    Result rc = group_rows_get(groups, copy->write, key, &record);
     record.hosts = (uint32_t)rows_less(record.hosts, gone);
     record.pages = rows_less(record.pages, rows_less(was->pages, is->pages));
     record.queued = rows_less(record.queued, rows_less(was->queued, is->queued));
-    return rc == RESULT_OK ? group_table_put(groups, copy->write, key, &record) : rc;
+    return rc == RESULT_OK ? group_rows_put(groups, copy->write, key, &record) : rc;
 }
 
 /* The counters of a host are those of its pages; a forgotten one has nothing else. */
-static Result rows_change_host(Copy *copy, HostTable *hosts, GroupTable *groups, uint32_t host)
+static Result rows_change_host(Copy *copy, HostRows *hosts, GroupRows *groups, uint32_t host)
 {
     const ForgetTally *tally = &copy->d->tallies[host];
     HostRecord was;
     bool gone = rows_host_stays(copy, host) == 0;
-    Result rc = host_table_get(hosts, copy->write, host, &was);
+    Result rc = host_rows_get(hosts, copy->write, host, &was);
     HostRecord record = was;
     if (gone) {
         record = (HostRecord){.state = HOST_ACTIVE};
@@ -666,7 +666,7 @@ static Result rows_change_host(Copy *copy, HostTable *hosts, GroupTable *groups,
         record.pages = tally->good - record.duplicates;
     }
     if (rc == RESULT_OK) {
-        rc = host_table_put(hosts, copy->write, host, &record);
+        rc = host_rows_put(hosts, copy->write, host, &record);
     }
     if (rc == RESULT_OK) {
         rc = rows_change_group(copy, groups, was.domain, &was, &record, gone);
@@ -677,19 +677,19 @@ static Result rows_change_host(Copy *copy, HostTable *hosts, GroupTable *groups,
 static Result rows_write_hosts(Copy *copy)
 {
     ForgetDatabase *d = copy->d;
-    HostTable *hosts = NULL;
-    GroupTable *groups = NULL;
-    Result rc = host_table_open(&hosts, copy->write, NULL);
+    HostRows *hosts = NULL;
+    GroupRows *groups = NULL;
+    Result rc = host_rows_open(&hosts, copy->write, NULL);
     if (rc == RESULT_OK) {
-        rc = group_table_open(&groups, copy->write);
+        rc = group_rows_open(&groups, copy->write);
     }
     for (uint32_t host = 0; rc == RESULT_OK && host < d->n_hosts; host++) {
         if (d->tallies[host].touched || bits_has(d->hosts, host)) {
             rc = rows_change_host(copy, hosts, groups, host);
         }
     }
-    host_table_close(hosts);
-    group_table_close(groups);
+    host_rows_close(hosts);
+    group_rows_close(groups);
     return rc;
 }
 

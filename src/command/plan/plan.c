@@ -29,7 +29,7 @@
 #include "parse/url/url.h"
 #include "report/write/report_words.h"
 #include "rules/filters.h"
-#include "store/tables/seed_table.h"
+#include "store/tables/seed_rows.h"
 #include "base/memory/buffer.h"
 
 /* Plan seeds: `ragno plan -i FILE`, the dry run of a list of seeds.
@@ -142,7 +142,7 @@ static Result read_hosts(PlanHosts *hosts, CrawlView *view, MDB_txn *txn, const 
     host_paces_init(&paces, config, view->db, 0);
     for (size_t i = 0; rc == RESULT_OK && i < hosts->n; i++) {
         PlanHost *host = &hosts->hosts[i];
-        rc = host_table_get(view->hosts, txn, (uint32_t)i, &host->record);
+        rc = host_rows_get(view->hosts, txn, (uint32_t)i, &host->record);
         if (rc == RESULT_OK) {
             rc = host_pace_find(&paces, txn, (uint32_t)i, &host->record, &host->pace);
         }
@@ -256,7 +256,7 @@ typedef struct Look {
     CrawlView *view;
     const Config *config;
     MDB_txn *txn;
-    SeedTable *seeds;
+    SeedRows *seeds;
     PlanHosts hosts;
     Filters filters;
     FilterScratch *scratch;
@@ -309,8 +309,8 @@ static bool plan_verdicts_is_open(Look *look, const PlanHost *host)
 /* The sitemaps that its robots.txt names; *robots is to be deleted. */
 static size_t read_sitemaps(Look *look, Robots **robots)
 {
-    Result rc = host_table_get_rules(look->view->hosts, look->txn, look->page.host,
-                                     look->config->robots_agent, NULL, robots, NULL);
+    Result rc = host_rows_get_rules(look->view->hosts, look->txn, look->page.host,
+                                    look->config->robots_agent, NULL, robots, NULL);
     return rc == RESULT_OK ? robots_n_sitemaps(*robots) : 0;
 }
 
@@ -443,15 +443,15 @@ static Result plan_verdicts_take_all(Look *look)
     SeedEntry entries[PIECE];
     size_t n = PIECE;
     uint64_t next = 0;
-    Result rc = seed_table_open(&look->seeds, look->txn);
+    Result rc = seed_rows_open(&look->seeds, look->txn);
     while (rc == RESULT_OK && n == PIECE) {
-        rc = seed_table_read(look->seeds, look->txn, next, entries, PIECE, &n);
+        rc = seed_rows_read(look->seeds, look->txn, next, entries, PIECE, &n);
         for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
             rc = take_seed(look, entries[i].index);
             next = entries[i].index + 1;
         }
     }
-    seed_table_close(look->seeds);
+    seed_rows_close(look->seeds);
     if (rc == RESULT_OK) {
         PlanSums sums = plan_hosts_sum(&look->hosts);
         if (look->json) {

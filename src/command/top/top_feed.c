@@ -99,7 +99,7 @@ static Result top_about_host(const CrawlView *view, const char *origin, WallTime
     }
     if (view->hosts == NULL ||
         page_db_host_find(view->db, txn, origin, strlen(origin), &host) != page_db_error_ok ||
-        host_table_get(view->hosts, txn, host, &record) != RESULT_OK) {
+        host_rows_get(view->hosts, txn, host, &record) != RESULT_OK) {
         (void)buffer_append_string(text, "nothing is known of it\n");
     } else {
         top_about_put_record(text, &record, now);

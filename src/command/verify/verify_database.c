@@ -5,28 +5,28 @@
 #include "command/verify/verify_run.h"
 #include "fetch/transfer/fetch_result.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/revisit_rows.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
 #include "store/check/page_links_check.h"
 
-/* ragno verify: the revisit schedule (store/tables/revisit_table.h) against itself and PageDB. */
+/* ragno verify: the revisit schedule (store/tables/revisit_rows.h) against itself and PageDB. */
 
 #define TABLES "crawl.mdb"
 
 /* Every entry is of a page and is found by it. */
-static Result verify_revisits_check_entries(Verify *verify, MDB_txn *txn, const RevisitTable *table,
+static Result verify_revisits_check_entries(Verify *verify, MDB_txn *txn, const RevisitRows *table,
                                             uint64_t *problems)
 {
     RevisitDue due = {.freq = 0};
     RevisitDue found;
     uint64_t n = 0;
-    Result rc = revisit_table_next(table, txn, &due);
-    for (; rc == RESULT_OK; rc = revisit_table_next(table, txn, &due)) {
+    Result rc = revisit_rows_next(table, txn, &due);
+    for (; rc == RESULT_OK; rc = revisit_rows_next(table, txn, &due)) {
         n++;
         if (due.index >= verify->n_pages ||
-            revisit_table_get(table, txn, due.index, &found) != RESULT_OK ||
+            revisit_rows_get(table, txn, due.index, &found) != RESULT_OK ||
             found.time_s != due.time_s) {
             verify_problem(verify, TABLES,
                            "next visit of page %" PRIu64 " belongs to no page, or is there twice",
@@ -36,7 +36,7 @@ static Result verify_revisits_check_entries(Verify *verify, MDB_txn *txn, const 
     }
     uint64_t pages = 0;
     if (rc == RESULT_NOT_FOUND) {
-        rc = revisit_table_page_count(table, txn, &pages);
+        rc = revisit_rows_page_count(table, txn, &pages);
     }
     if (rc == RESULT_OK && pages != n) {
         verify_problem(verify, TABLES, "%" PRIu64 " pages have a next visit, %" PRIu64 " are due",
@@ -48,9 +48,9 @@ static Result verify_revisits_check_entries(Verify *verify, MDB_txn *txn, const 
 
 Result verify_revisits(Verify *verify, MDB_txn *txn)
 {
-    RevisitTable *table = NULL;
+    RevisitRows *table = NULL;
     uint64_t problems = 0;
-    Result rc = revisit_table_open(&table, txn, false);
+    Result rc = revisit_rows_open(&table, txn, false);
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
@@ -61,29 +61,29 @@ Result verify_revisits(Verify *verify, MDB_txn *txn)
         rc = RESULT_OK;
     }
     if (rc == RESULT_OK && problems > 0 && verify->options->repair) {
-        rc = revisit_table_clear(table, txn);
+        rc = revisit_rows_clear(table, txn);
         verify_repaired(verify, TABLES,
                         "next visits emptied: a continuous crawl computes them anew");
     }
-    revisit_table_close(table);
+    revisit_rows_close(table);
     return rc;
 }
 
 Result verify_forget_validators(MDB_txn *txn, uint64_t index)
 {
-    RevisitTable *table = NULL;
+    RevisitRows *table = NULL;
     RevisitNote note;
-    Result rc = revisit_table_open(&table, txn, false);
+    Result rc = revisit_rows_open(&table, txn, false);
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    rc = revisit_table_note_get(table, txn, index, &note);
+    rc = revisit_rows_note_get(table, txn, index, &note);
     if (rc == RESULT_OK) {
         note.etag[0] = '\0';
         note.last_modified[0] = '\0';
-        rc = revisit_table_note_put(table, txn, index, &note);
+        rc = revisit_rows_note_put(table, txn, index, &note);
     }
-    revisit_table_close(table);
+    revisit_rows_close(table);
     return rc;
 }
 
@@ -101,7 +101,7 @@ typedef struct Database {
     Verify *verify;
     MDB_txn *txn;
     Schedule *schedule;
-    HostTable *hosts;
+    HostRows *hosts;
     uint8_t *scheduled; /* one bit per page: it has a sound entry */
     Tally *tallies;
     uint8_t *states; /* HostState per host */
@@ -347,13 +347,13 @@ static Result verify_database_check_hosts(Database *database, bool repair)
     uint64_t n = 0;
     for (uint32_t host = 0; host < database->n_hosts && rc == RESULT_OK; host++) {
         HostRecord record;
-        rc = host_table_get(database->hosts, database->txn, host, &record);
+        rc = host_rows_get(database->hosts, database->txn, host, &record);
         HostRecord was = record;
         if (rc != RESULT_OK || !count_anew(&database->tallies[host], &record)) {
             continue;
         }
         if (repair) {
-            rc = host_table_put(database->hosts, database->txn, host, &record);
+            rc = host_rows_put(database->hosts, database->txn, host, &record);
             n++;
         } else {
             database->host_problems++;
@@ -387,8 +387,8 @@ static Result verify_database_open_tables(Database *database, bool *has_schedule
     }
     Result rc = schedule_open(&database->schedule, database->txn, NULL,
                               page_db_journal(database->verify->db));
-    return rc == RESULT_OK ? host_table_open(&database->hosts, database->txn,
-                                             page_db_journal(database->verify->db))
+    return rc == RESULT_OK ? host_rows_open(&database->hosts, database->txn,
+                                            page_db_journal(database->verify->db))
                            : rc;
 }
 
@@ -398,7 +398,7 @@ static Result verify_database_check(Database *database)
     bool has_schedule = false;
     Result rc = verify_database_open_tables(database, &has_schedule);
     if (rc == RESULT_OK && has_schedule) {
-        rc = host_table_walk(database->hosts, database->txn, note_state, database);
+        rc = host_rows_walk(database->hosts, database->txn, note_state, database);
     }
     if (rc == RESULT_OK && has_schedule) {
         rc = verify_database_check_entries(database);
@@ -441,7 +441,7 @@ Result verify_database(Verify *verify)
              : verify_database_check(&database);
     rc = verify_end(verify, repair, database.txn, rc);
     schedule_close(database.schedule);
-    host_table_close(database.hosts);
+    host_rows_close(database.hosts);
     free(database.scheduled);
     free(database.tallies);
     free(database.states);

@@ -8,8 +8,8 @@
 #include "frontier/sieve/sieve.h"
 #include "store/check/page_links_check.h"
 #include "store/pages/page_db_read.h"
-#include "store/tables/host_table.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/revisit_rows.h"
 
 /* ---- pages that are fetched again ---- */
 
@@ -85,18 +85,18 @@ static bool is_lost(const Lists *lists, uint64_t index)
 
 /* Whether a page that is scheduled is asked for on the condition that it has changed: an answer
  * that it has not brings no links. revisits: NULL when there is no such table. */
-static bool may_stay_as_it_is(const RevisitTable *revisits, MDB_txn *txn, uint64_t index)
+static bool may_stay_as_it_is(const RevisitRows *revisits, MDB_txn *txn, uint64_t index)
 {
     RevisitNote note;
-    return revisits != NULL && revisit_table_note_get(revisits, txn, index, &note) == RESULT_OK &&
+    return revisits != NULL && revisit_rows_note_get(revisits, txn, index, &note) == RESULT_OK &&
            (note.etag[0] != '\0' || note.last_modified[0] != '\0');
 }
 
 static Result note_crawled(Lists *lists, MDB_txn *txn)
 {
     Verify *verify = lists->verify;
-    RevisitTable *revisits = NULL;
-    Result rc = revisit_table_open(&revisits, txn, false);
+    RevisitRows *revisits = NULL;
+    Result rc = revisit_rows_open(&revisits, txn, false);
     if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
         return rc;
     }
@@ -110,7 +110,7 @@ static Result note_crawled(Lists *lists, MDB_txn *txn)
             }
         }
     }
-    revisit_table_close(revisits);
+    revisit_rows_close(revisits);
     return RESULT_OK;
 }
 
@@ -162,16 +162,16 @@ static Result verify_links_look(Lists *lists, MDB_txn *txn)
 /* ---- repair ---- */
 
 /* Whether pages of the host are asked for: it is neither full nor denied for good. */
-static Result verify_links_may_visit(HostTable *hosts, MDB_txn *txn, uint32_t host, bool *may)
+static Result verify_links_may_visit(HostRows *hosts, MDB_txn *txn, uint32_t host, bool *may)
 {
     HostRecord record;
-    Result rc = host_table_get(hosts, txn, host, &record);
+    Result rc = host_rows_get(hosts, txn, host, &record);
     *may = rc == RESULT_OK && (record.state == HOST_ACTIVE || host_is_aside(&record));
     return rc;
 }
 
 /* Pages whose links are lost are fetched again for them. */
-static Result verify_links_refetch(Lists *lists, MDB_txn *txn, Schedule *schedule, HostTable *hosts)
+static Result verify_links_refetch(Lists *lists, MDB_txn *txn, Schedule *schedule, HostRows *hosts)
 {
     Verify *verify = lists->verify;
     Result rc = RESULT_OK;
@@ -204,15 +204,15 @@ static Result verify_links_repair(Lists *lists, MDB_txn *txn)
 {
     Journal *journal = page_db_journal(lists->verify->db);
     Schedule *schedule = NULL;
-    HostTable *hosts = NULL;
+    HostRows *hosts = NULL;
     Result rc = schedule_open(&schedule, txn, NULL, journal);
     if (rc == RESULT_OK) {
-        rc = host_table_open(&hosts, txn, journal);
+        rc = host_rows_open(&hosts, txn, journal);
     }
     if (rc == RESULT_OK) {
         rc = verify_links_refetch(lists, txn, schedule, hosts);
     }
-    host_table_close(hosts);
+    host_rows_close(hosts);
     schedule_close(schedule);
     return rc;
 }

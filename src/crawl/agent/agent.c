@@ -328,7 +328,7 @@ static void agent_judge_denied(Helm *helm, CrawlStore *store)
         page_db_txn_begin(store->tables.db, true, &txn) != 0) {
         return;
     }
-    Result rc = host_table_walk(store->tables.hosts, txn, agent_add_denied, &sums);
+    Result rc = host_rows_walk(store->tables.hosts, txn, agent_add_denied, &sums);
     page_db_txn_abort(store->tables.db, txn);
     if (rc == RESULT_OK && sums.urls > 0) {
         helm->status = EXIT_DENIED;

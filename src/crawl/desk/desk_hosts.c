@@ -11,7 +11,7 @@
 #include "parse/url/url.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* ---- Desk, settings ---- */
 
@@ -320,7 +320,7 @@ static void tell_record(HostLook *look, const char *origin, uint32_t id)
     Buffer phrase = {.limit = 4096};
     uint64_t urls = 0;
     int64_t now_ms = wall_now().us / 1000;
-    (void)host_table_get(tables->hosts, look->txn, id, &record);
+    (void)host_rows_get(tables->hosts, look->txn, id, &record);
     (void)schedule_host_count(tables->schedule, look->txn, id, &urls);
     HostSituation situation = host_situation_of(&record, now_ms);
     (void)host_situation_tell(&situation, now_ms, &phrase);

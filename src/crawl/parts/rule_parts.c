@@ -197,7 +197,7 @@ static bool rule_parts_tell_address(const AgentParts *parts, const char *text, B
     if (tables->groups == NULL || page_db_txn_begin(tables->db, true, &txn) != 0) {
         return true;
     }
-    Result rc = group_table_get(tables->groups, txn, group_key_of_address(&address), &group);
+    Result rc = group_rows_get(tables->groups, txn, group_key_of_address(&address), &group);
     page_db_txn_abort(tables->db, txn);
     if (rc == RESULT_OK && group.hosts > 0) {
         (void)buffer_printf(answer, "; %u hosts are known there, with %llu URLs that are scheduled",

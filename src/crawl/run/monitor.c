@@ -15,7 +15,7 @@
 #include "crawl/run/settings.h"
 #include "crawl/run/status.h"
 #include "frontier/visit/politeness.h"
-#include "store/lmdb/reader_table.h"
+#include "store/lmdb/reader_slots.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
 
@@ -86,7 +86,7 @@ static void reader_guard_tick(ReaderGuard *guard, MonoTime now)
         return;
     }
     guard->next = mono_add_ms(now, READER_GUARD_MS);
-    int rc = reader_table_check(guard->env, &guard->table);
+    int rc = reader_slots_check(guard->env, &guard->table);
     if (rc != 0) {
         LOG_WARN("db", "the table of readers cannot be read", "error=\"%s\"", mdb_strerror(rc));
         return;
@@ -178,9 +178,9 @@ static void parts_sample(AgentParts *parts, StatusSample *s)
 static Result read_table(const IngestStore *tables, MDB_txn *txn, WaitEntry *entries, uint64_t *all,
                          size_t *n)
 {
-    Result rc = wait_table_count(tables->waits, txn, all);
+    Result rc = wait_rows_count(tables->waits, txn, all);
     return rc != RESULT_OK ? rc
-                           : wait_table_read(tables->waits, txn, NULL, entries, WAITING_TOLD, n);
+                           : wait_rows_read(tables->waits, txn, NULL, entries, WAITING_TOLD, n);
 }
 
 Result waiting_walk(const IngestStore *tables, uint64_t *all,

@@ -6,7 +6,7 @@
 #include "ingest/batch/ingest_batch.h"
 #include "crawl/run/status.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 #define SLOW_HOSTS         5u
 #define SLOW_LEAST_FETCHES 2u
@@ -96,7 +96,7 @@ static void summary_print_hosts(const IngestStore *store, MDB_txn *txn, FILE *ou
 {
     HostSums sums = {.db = store->db, .n_slow = 0};
     Buffer origin = {.limit = BUFFER_NO_LIMIT};
-    if (host_table_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {
+    if (host_rows_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {
         (void)fprintf(out,
                       "  hosts       %llu active, %llu dropped after errors, %llu parked, %llu "
                       "at their limit\n",
@@ -139,7 +139,7 @@ static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
     char time[24];
     if (store->revisits == NULL ||
         ingest_read_revisit_totals(txn, store->crawl, &totals) != RESULT_OK ||
-        revisit_table_count(store->revisits, txn, &n) != RESULT_OK) {
+        revisit_rows_count(store->revisits, txn, &n) != RESULT_OK) {
         return;
     }
     (void)fprintf(out,
@@ -148,7 +148,7 @@ static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
                   (unsigned long long)totals.visits, (unsigned long long)totals.not_modified,
                   (unsigned long long)totals.changed, (unsigned long long)totals.gone,
                   (unsigned long long)n, (unsigned long long)totals.ended);
-    if (revisit_table_next(store->revisits, txn, &next) == RESULT_OK &&
+    if (revisit_rows_next(store->revisits, txn, &next) == RESULT_OK &&
         next.time_s >= REVISIT_VIRTUAL_MAX) {
         double left_s = next.time_s - (double)wall_now().us / 1e6;
         (void)fprintf(out, left_s > 0 ? "  next visit  in %s\n" : "  next visit  due since %s\n",

@@ -7,7 +7,7 @@
 #include "parse/host/authority.h"
 #include "parse/robots/robots.h"
 #include "store/pages/page_db_read.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* ---- Seed reason ---- */
 
@@ -31,7 +31,7 @@ static const char *const remedies[FETCH_CLASSES] = {
 };
 
 typedef struct Question {
-    HostTable *hosts;
+    HostRows *hosts;
     const Config *config;
     MDB_txn *txn;
     const PageRef *page;
@@ -53,8 +53,8 @@ static void seed_reason_tell_robots(const Question *q)
     RobotsVerdict verdict = {.line = 0};
     Authority at = authority_of(q->page->url, q->page->url_length);
     (void)buffer_append_string(q->words, "robots.txt forbids it");
-    if (host_table_get_rules(q->hosts, q->txn, q->page->host, q->config->robots_agent, NULL,
-                             &robots, NULL) == RESULT_OK &&
+    if (host_rows_get_rules(q->hosts, q->txn, q->page->host, q->config->robots_agent, NULL, &robots,
+                            NULL) == RESULT_OK &&
         !robots_allows(robots, q->page->url + at.end, q->page->url_length - at.end, &verdict) &&
         verdict.line > 0) {
         (void)buffer_printf(q->words, " (line %u: %s)", verdict.line, verdict.rule);
@@ -104,8 +104,8 @@ static void seed_reason_tell_status(const Question *q)
     }
 }
 
-SeedState seed_reason_tell(HostTable *hosts, const Config *config, MDB_txn *txn,
-                           const PageRef *page, const HostRecord *host, Buffer *words)
+SeedState seed_reason_tell(HostRows *hosts, const Config *config, MDB_txn *txn, const PageRef *page,
+                           const HostRecord *host, Buffer *words)
 {
     Question q = {
         .hosts = hosts, .config = config, .txn = txn, .page = page, .host = host, .words = words};
@@ -162,7 +162,7 @@ static Result seed_verdict_look_at(Look *look, uint64_t index)
         return RESULT_OK;
     }
     look->host = (HostRecord){.state = HOST_ACTIVE};
-    Result rc = host_table_get(look->store->hosts, look->txn, look->page.host, &look->host);
+    Result rc = host_rows_get(look->store->hosts, look->txn, look->page.host, &look->host);
     if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
         return rc;
     }
@@ -195,7 +195,7 @@ Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *o
     Result rc = RESULT_OK;
     bool goes_on = true;
     while (rc == RESULT_OK && n == PIECE && verdict->seeds < LOOKED_MAX && goes_on) {
-        rc = seed_table_read(store->seeds, look.txn, next, entries, PIECE, &n);
+        rc = seed_rows_read(store->seeds, look.txn, next, entries, PIECE, &n);
         for (size_t i = 0; i < n && rc == RESULT_OK && goes_on; i++) {
             rc = seed_verdict_look_at(&look, entries[i].index);
             next = entries[i].index + 1;

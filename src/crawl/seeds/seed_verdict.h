@@ -18,7 +18,7 @@
 #include "ingest/batch/ingest_batch.h"
 #include "rules/config.h"
 #include "store/pages/page_db.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* Seed reason: what became of one seed, or what stands in its way, in a few words.
  *
@@ -34,8 +34,8 @@ typedef enum SeedState {
 } SeedState;
 
 /* words gets the reason of what has failed. host: that of the page. */
-SeedState seed_reason_tell(HostTable *hosts, const Config *config, MDB_txn *txn,
-                           const PageRef *page, const HostRecord *host, Buffer *words);
+SeedState seed_reason_tell(HostRows *hosts, const Config *config, MDB_txn *txn, const PageRef *page,
+                           const HostRecord *host, Buffer *words);
 
 typedef struct SeedVerdict {
     uint64_t seeds;     /* that were looked at */

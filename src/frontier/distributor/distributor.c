@@ -109,7 +109,7 @@ static NameStop name_take(Distributor *distributor, MDB_txn *txn, uint32_t host,
     HostRecord record;
     uint16_t sources[NAME_KINDS] = {0};
     page_db_looked_up(distributor->db, 1);
-    if (disk_read_note(distributor, host_table_get(distributor->host_table, txn, host, &record)) !=
+    if (disk_read_note(distributor, host_rows_get(distributor->host_rows, txn, host, &record)) !=
             RESULT_OK ||
         !visit_birth_is_nameless(distributor, &record)) {
         return NAME_IS_PLACED;
@@ -416,7 +416,7 @@ static bool is_on_disk(Distributor *distributor, MDB_txn *txn, const VisitState 
 {
     HostRecord record;
     return txn != NULL &&
-           host_table_get(distributor->host_table, txn, visit_state->identity.host, &record) ==
+           host_rows_get(distributor->host_rows, txn, visit_state->identity.host, &record) ==
                RESULT_OK &&
            distributor_wait_ms(distributor, &record) + CLOCKS_DIFFER_MS >=
                mono_ms_between(now, visit_state->politeness.next_fetch);
@@ -430,7 +430,7 @@ static bool awaits_rules(Distributor *distributor, MDB_txn *txn, const VisitStat
     HostRecord record;
     return visit_state->distributor.leaving && txn != NULL &&
            mono_ms_between(visit_state->politeness.last_end, now) < RULES_PATIENCE_MS &&
-           host_table_get(distributor->host_table, txn, visit_state->identity.host, &record) ==
+           host_rows_get(distributor->host_rows, txn, visit_state->identity.host, &record) ==
                RESULT_OK &&
            record.robots_version != visit_state->robots.version;
 }
@@ -488,14 +488,14 @@ static void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime 
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
                         const PolitenessOptions *politeness, const DistributorSinks *sinks,
-                        PageDB *db, Schedule *schedule, HostTable *host_table)
+                        PageDB *db, Schedule *schedule, HostRows *host_rows)
 {
     *distributor = (Distributor){.options = *options,
                                  .politeness = *politeness,
                                  .sinks = *sinks,
                                  .db = db,
                                  .schedule = schedule,
-                                 .host_table = host_table,
+                                 .host_rows = host_rows,
                                  .walk.waiting_level = SCHEDULE_NO_LEVEL};
     map_init(&distributor->visit_states);
     map_init(&distributor->guests);

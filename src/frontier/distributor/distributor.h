@@ -80,7 +80,7 @@ void commit_notice_delete(CommitNotice *notice);
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
                         const PolitenessOptions *politeness, const DistributorSinks *sinks,
-                        PageDB *db, Schedule *schedule, HostTable *host_table);
+                        PageDB *db, Schedule *schedule, HostRows *host_rows);
 /* Frees every visit state that is at home; those away must have come back. */
 void distributor_destroy(Distributor *distributor);
 

@@ -483,7 +483,7 @@ static void *todo_main(void *argument)
 static News nudge = NEWS_NONE; /* makes the todo thread look at its flags */
 
 Result frontier_new(Frontier **out, const FrontierOptions *options, const FrontierSinks *sinks,
-                    PageDB *db, Schedule *schedule, HostTable *host_table)
+                    PageDB *db, Schedule *schedule, HostRows *host_rows)
 {
     Frontier *frontier = calloc(1, sizeof *frontier);
     if (frontier == NULL) {
@@ -519,7 +519,7 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     workbench_init(&frontier->workbench, floor);
     workbench_set_bias(&frontier->workbench, &options->distributor.bias);
     rc = distributor_init(&frontier->distributor, &frontier->options.distributor,
-                          &frontier->options.politeness, &inner, db, schedule, host_table);
+                          &frontier->options.politeness, &inner, db, schedule, host_rows);
     if (rc != RESULT_OK) {
         frontier_delete(frontier);
         return rc;

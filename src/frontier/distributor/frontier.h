@@ -202,7 +202,7 @@ typedef struct FrontierStats {
 typedef struct Frontier Frontier;
 
 Result frontier_new(Frontier **frontier, const FrontierOptions *options, const FrontierSinks *sinks,
-                    PageDB *db, Schedule *schedule, HostTable *host_table);
+                    PageDB *db, Schedule *schedule, HostRows *host_rows);
 /* After frontier_stop. */
 void frontier_delete(Frontier *frontier);
 Result frontier_start(Frontier *frontier);

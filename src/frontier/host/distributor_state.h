@@ -19,8 +19,8 @@
 #include "parse/host/port_set.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/revisit_rows.h"
 
 typedef struct DistributorOptions {
     size_t memory_bytes;     /* for visit states, their windows and robots rules */
@@ -35,10 +35,10 @@ typedef struct DistributorOptions {
     /* The delay of one host when it differs (site sections); may be NULL. */
     int64_t (*host_delay)(void *context, const char *hostname, int64_t standard_ms);
     void *context;
-    LevelBias bias;               /* between the levels of one host */
-    bool visits_full_hosts;       /* hosts at their limit of pages have visits that are due */
-    const RevisitTable *revisits; /* validators of visited pages are read from it; NULL: none */
-    int64_t robots_expiry_ms;     /* rules are good for no longer; 0 = as long as they say */
+    LevelBias bias;              /* between the levels of one host */
+    bool visits_full_hosts;      /* hosts at their limit of pages have visits that are due */
+    const RevisitRows *revisits; /* validators of visited pages are read from it; NULL: none */
+    int64_t robots_expiry_ms;    /* rules are good for no longer; 0 = as long as they say */
     MonoTime floor; /* no host is fetched from before it, plus its delay: a resumed crawl */
 } DistributorOptions;
 
@@ -152,7 +152,7 @@ typedef struct Distributor {
     DistributorSinks sinks;
     PageDB *db;
     Schedule *schedule;
-    HostTable *host_table;
+    HostRows *host_rows;
     Map visit_states; /* by host id */
     Map guests;       /* by hash of the origin: visit states of hosts that PageDB does not know */
     Map questions;    /* by ticket: askers that stand for another agent's host */

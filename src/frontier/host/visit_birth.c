@@ -57,7 +57,7 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
     if (record->robots_version == 0) {
         return;
     }
-    HostTable *table = distributor->host_table;
+    HostRows *table = distributor->host_rows;
     VisitRobots *robots = &visit_state->robots;
     uint32_t host = visit_state->identity.host;
     int64_t left = record->robots_expiry_ms - wall.us / 1000;
@@ -66,14 +66,14 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
     if (record->robots_state != ROBOTS_KNOWN || left <= 0) {
         Buffer *body = &distributor->text;
         buffer_reset(body);
-        (void)host_table_get_robots(table, txn, host, body);
+        (void)host_rows_get_robots(table, txn, host, body);
         robots->hash = robots_content_hash(body->data, body->length);
         return;
     }
     RslReader reader = {.origin = visit_state->identity.origin,
                         .user = distributor->options.licence_user};
-    Result rc = host_table_get_rules(table, txn, host, distributor->options.robots_agent, &reader,
-                                     &robots->rules, &robots->hash);
+    Result rc = host_rows_get_rules(table, txn, host, distributor->options.robots_agent, &reader,
+                                    &robots->rules, &robots->hash);
     if (rc == RESULT_OK) {
         visit_state->robots.state = ROBOTS_KNOWN;
         visit_state->robots.allowance = ROBOTS_NEW_ALLOWANCE;
@@ -188,7 +188,7 @@ VisitDue visit_birth_due(Distributor *distributor, MDB_txn *txn, uint32_t host)
     HostRecord record;
     distributor->steering.reads++;
     page_db_looked_up(distributor->db, 1);
-    if (host_table_get(distributor->host_table, txn, host, &record) != RESULT_OK ||
+    if (host_rows_get(distributor->host_rows, txn, host, &record) != RESULT_OK ||
         !visit_birth_is_open(distributor, &record)) {
         return VISIT_NOT_DUE;
     }

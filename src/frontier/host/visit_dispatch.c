@@ -161,7 +161,7 @@ Result visit_dispatch_load(Distributor *distributor, MDB_txn *txn, uint32_t host
     HostRecord record;
     VisitState *visit_state = NULL;
     Result rc =
-        disk_read_note(distributor, host_table_get(distributor->host_table, txn, host, &record));
+        disk_read_note(distributor, host_rows_get(distributor->host_rows, txn, host, &record));
     page_db_looked_up(distributor->db, 3); /* the host, its robots.txt, its schedule */
     if (rc != RESULT_OK || !visit_birth_is_open(distributor, &record)) {
         return rc;

@@ -41,7 +41,7 @@ static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *or
         return RESULT_OK;
     }
     HostRecord record;
-    Result rc = host_table_get(distributor->host_table, txn, host, &record);
+    Result rc = host_rows_get(distributor->host_rows, txn, host, &record);
     if (rc == RESULT_OK && distributor_wait_ms(distributor, &record) > FAR_MS) {
         rc = RESULT_LIMIT;
     }

@@ -182,7 +182,7 @@ static uint32_t read_validators(Distributor *distributor, MDB_txn *txn, uint64_t
     Buffer *text = &distributor->text;
     size_t offset = text->length;
     if (distributor->options.revisits == NULL ||
-        revisit_table_note_get(distributor->options.revisits, txn, index, &note) != RESULT_OK ||
+        revisit_rows_note_get(distributor->options.revisits, txn, index, &note) != RESULT_OK ||
         (note.etag[0] == '\0' && note.last_modified[0] == '\0')) {
         return 0;
     }
@@ -249,7 +249,7 @@ static Result pages_left(const Distributor *distributor, MDB_txn *txn,
     if (most == 0) {
         return RESULT_OK;
     }
-    Result rc = host_table_get(distributor->host_table, txn, visit_state->identity.host, &record);
+    Result rc = host_rows_get(distributor->host_rows, txn, visit_state->identity.host, &record);
     if (rc == RESULT_OK && record.state == HOST_ACTIVE) { /* a full one has visits only */
         uint64_t taken = host_pages(&record) + visit_state->distributor.uncommitted;
         *left = taken < most ? most - taken : 0;

@@ -16,7 +16,7 @@
 
 #include "base/memory/buffer.h"
 #include "frontier/visit/politeness.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 typedef enum HostSituationKind {
     HOST_READY,

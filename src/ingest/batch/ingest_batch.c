@@ -176,7 +176,7 @@ Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *total
 
 /* ---- Batch ---- */
 
-/* Batch waits: keeps the wait table (store/tables/host_table.h) in step with a batch.
+/* Batch waits: keeps the wait table (store/tables/host_rows.h) in step with a batch.
  *
  * What: a host that has failed and has something scheduled stands in the wait table, by the time of
  * its next try. A host that has failed and has nothing scheduled does not. A healthy host costs
@@ -525,9 +525,9 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
         return NULL;
     }
     *host = (BatchHost){.host = id};
-    Result rc = host_table_get(batch->store->hosts, batch->txn, id, &host->record);
+    Result rc = host_rows_get(batch->store->hosts, batch->txn, id, &host->record);
     WaitEntry entry;
-    host->waits_ms = wait_table_entry(id, &host->record, &entry) ? entry.until_ms : 0;
+    host->waits_ms = wait_rows_entry(id, &host->record, &entry) ? entry.until_ms : 0;
     if (rc == RESULT_OK) {
         rc = map_put(&batch->hosts, map_key(id), host);
     }
@@ -563,7 +563,7 @@ BatchGroup *batch_group(Batch *batch, uint64_t key)
     }
     *group = (BatchGroup){.key = key};
     page_db_looked_up(batch->store->db, 1);
-    Result rc = group_table_get(batch->store->groups, batch->txn, key, &group->record);
+    Result rc = group_rows_get(batch->store->groups, batch->txn, key, &group->record);
     if (rc == RESULT_OK) {
         rc = map_put(&batch->groups, map_key(key), group);
     }
@@ -581,7 +581,7 @@ static Result put_groups(Batch *batch)
     const BatchGroup *group = NULL;
     while (rc == RESULT_OK && (group = map_next(&batch->groups, &place)) != NULL) {
         if (group->changed) {
-            rc = group_table_put(batch->store->groups, batch->txn, group->key, &group->record);
+            rc = group_rows_put(batch->store->groups, batch->txn, group->key, &group->record);
         }
     }
     return rc;
@@ -646,10 +646,10 @@ Result batch_finish(Batch *batch)
         if (rc != RESULT_OK) {
             break;
         }
-        rc = host_table_put(batch->store->hosts, batch->txn, host->host, &host->record);
+        rc = host_rows_put(batch->store->hosts, batch->txn, host->host, &host->record);
         if (rc == RESULT_OK && batch->store->waits != NULL) {
-            rc = wait_table_follow(batch->store->waits, batch->txn, host->host, host->waits_ms,
-                                   &host->record);
+            rc = wait_rows_follow(batch->store->waits, batch->txn, host->host, host->waits_ms,
+                                  &host->record);
         }
     }
     if (rc == RESULT_OK) {

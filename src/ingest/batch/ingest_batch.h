@@ -49,15 +49,15 @@
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 #include "store/scorers/scorer.h"
-#include "store/tables/body_table.h"
-#include "store/tables/external_table.h"
-#include "store/tables/feed_table.h"
-#include "store/tables/group_table.h"
-#include "store/tables/held_table.h"
-#include "store/tables/host_table.h"
-#include "store/tables/near_table.h"
-#include "store/tables/revisit_table.h"
-#include "store/tables/seed_table.h"
+#include "store/tables/body_rows.h"
+#include "store/tables/external_rows.h"
+#include "store/tables/feed_rows.h"
+#include "store/tables/group_rows.h"
+#include "store/tables/held_rows.h"
+#include "store/tables/host_rows.h"
+#include "store/tables/near_rows.h"
+#include "store/tables/revisit_rows.h"
+#include "store/tables/seed_rows.h"
 
 /* Ingest options: what the configuration says about writing results.
  *
@@ -154,20 +154,20 @@ void ingest_live_take(IngestLive *live, IngestOptions *options);
 typedef struct IngestStore {
     PageDB *db;
     Schedule *schedule;
-    HostTable *hosts;
-    BodyTable *bodies;       /* exact duplicates */
-    MDB_dbi near;            /* simhashes: store/tables/near_table.h */
-    MDB_dbi keys;            /* dedup keys: dedup.h; used when they are on */
-    MDB_dbi crawl;           /* names -> values: totals, the end of the WARC files */
-    ExternalTable *external; /* links that lead out of scope; NULL: nobody keeps them */
-    HeldTable *held;         /* URLs that a rule holds back; NULL: nobody keeps them */
-    SeedTable *seeds;        /* which pages are seeds; NULL: nobody keeps it */
-    WaitTable *waits;        /* which hosts wait for what; NULL: nobody keeps it */
-    GroupTable *groups;      /* domains and addresses of hosts; NULL: nobody counts them */
-    FeedTable *feeds;        /* of hosts; NULL: nobody counts them */
-    RevisitTable *revisits;  /* NULL: schedule.mode = once */
-    RenderTable *renders;    /* NULL: nothing is rendered */
-    Archive *archive;        /* NULL: none is kept */
+    HostRows *hosts;
+    BodyRows *bodies;       /* exact duplicates */
+    MDB_dbi near;           /* simhashes: store/tables/near_rows.h */
+    MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
+    MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
+    ExternalRows *external; /* links that lead out of scope; NULL: nobody keeps them */
+    HeldRows *held;         /* URLs that a rule holds back; NULL: nobody keeps them */
+    SeedRows *seeds;        /* which pages are seeds; NULL: nobody keeps it */
+    WaitRows *waits;        /* which hosts wait for what; NULL: nobody keeps it */
+    GroupRows *groups;      /* domains and addresses of hosts; NULL: nobody counts them */
+    FeedRows *feeds;        /* of hosts; NULL: nobody counts them */
+    RevisitRows *revisits;  /* NULL: schedule.mode = once */
+    RenderTable *renders;   /* NULL: nothing is rendered */
+    Archive *archive;       /* NULL: none is kept */
 } IngestStore;
 
 /* Ingest totals: the crawl's counters in its database, as of the last commit.

@@ -108,7 +108,7 @@ static Result step_closed(Batch *batch, Place *place)
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
         HostRecord record;
         bool refused = false;
-        rc = host_table_get(batch->store->hosts, batch->txn, hosts[i], &record);
+        rc = host_rows_get(batch->store->hosts, batch->txn, hosts[i], &record);
         if (rc == RESULT_OK && record.state == HOST_DENIED) {
             rc = ingest_host_is_refused(batch, hosts[i], &refused);
         }
@@ -126,7 +126,7 @@ static Result step_held(Readmission *readmission, Batch *batch, Place *place)
     HeldUrl held[PIECE];
     size_t n = 0;
     const Filter *filter = shared_get(&readmission->filter);
-    Result rc = held_table_read(batch->store->held, batch->txn, place->held, held, PIECE, &n);
+    Result rc = held_rows_read(batch->store->held, batch->txn, place->held, held, PIECE, &n);
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
         bool returned = false;
         rc = held_urls_review(batch, &held[i], filter, &readmission->url, readmission->scratch,

@@ -8,7 +8,7 @@
 #include "base/thread/mutex.h"
 #include "ingest/page/ingest_host.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 #define PIECE 256u /* hosts looked at between two looks at the clock */
 

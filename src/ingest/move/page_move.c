@@ -6,7 +6,7 @@
 #include "ingest/page/ingest_new_url.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* ---- Host move ---- */
 
@@ -21,7 +21,7 @@ Result host_move_close(Batch *batch, uint32_t id, bool *known)
     HostRecord record;
     uint64_t urls = 0;
     page_db_looked_up(batch->store->db, 1);
-    Result rc = host_table_get(batch->store->hosts, batch->txn, id, &record);
+    Result rc = host_rows_get(batch->store->hosts, batch->txn, id, &record);
     *known = rc == RESULT_OK && !was_never_used(&record);
     if (!*known) {
         return rc;
@@ -61,7 +61,7 @@ Result host_move_send(Batch *batch, uint32_t id, uint16_t to)
     int64_t now_ms = wall_now().us / 1000;
     HostRecord record;
     Buffer origin = {.limit = BUFFER_NO_LIMIT};
-    Result rc = host_table_get(batch->store->hosts, batch->txn, id, &record);
+    Result rc = host_rows_get(batch->store->hosts, batch->txn, id, &record);
     if (rc == RESULT_OK) {
         rc = batch_result_of(batch, page_db_host_origin(batch->store->db, batch->txn, id, &origin));
     }
@@ -88,7 +88,7 @@ Result host_move_open(Batch *batch, uint32_t id)
     uint64_t urls = 0;
     unsigned level = SCHEDULE_NO_LEVEL;
     page_db_looked_up(batch->store->db, 1);
-    Result rc = host_table_get(batch->store->hosts, batch->txn, id, &record);
+    Result rc = host_rows_get(batch->store->hosts, batch->txn, id, &record);
     BatchHost *host = rc == RESULT_OK && record.state == HOST_MOVED ? batch_host(batch, id) : NULL;
     if (host == NULL) {
         return rc == RESULT_OK ? batch->result : rc;
@@ -163,9 +163,9 @@ static Result release_held(Batch *batch, const PageRef *page, bool *was_held)
     if (batch->store->held == NULL || page->status == 0) {
         return RESULT_OK;
     }
-    Result rc = held_table_get(batch->store->held, batch->txn, page->index, &held);
+    Result rc = held_rows_get(batch->store->held, batch->txn, page->index, &held);
     *was_held = rc == RESULT_OK;
-    return *was_held                ? held_table_remove(batch->store->held, batch->txn, page->index)
+    return *was_held                ? held_rows_remove(batch->store->held, batch->txn, page->index)
            : rc == RESULT_NOT_FOUND ? RESULT_OK
                                     : rc;
 }

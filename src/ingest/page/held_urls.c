@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* What a status says of the rule; REFUSALS: it is no refusal by a rule. */
 static Refusal held_urls_refusal_of(int status)
@@ -36,7 +36,7 @@ Result held_urls_hold(Batch *batch, const FetchResult *fetch)
                     .level = fetch->request.level};
     return fetch->request.again || batch->store->held == NULL
                ? RESULT_OK
-               : held_table_put(batch->store->held, batch->txn, &held);
+               : held_rows_put(batch->store->held, batch->txn, &held);
 }
 
 static bool held_urls_is_admitted(Batch *batch, const PageRef *page, const Filter *filter, Url *url,
@@ -147,7 +147,7 @@ Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter,
         rc = schedule_again(batch, held, &page);
     }
     if (rc == RESULT_OK && !stays) {
-        rc = held_table_remove(batch->store->held, batch->txn, held->index);
+        rc = held_rows_remove(batch->store->held, batch->txn, held->index);
     }
     buffer_destroy(&text);
     return rc;

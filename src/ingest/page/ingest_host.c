@@ -8,7 +8,7 @@
 #include "parse/host/authority.h"
 #include "rules/scope/admission.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 #define NAME_BYTES 256
 
@@ -131,13 +131,13 @@ Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult 
     size_t length = 0;
     const char *text = fetch_result_text(fetch, &length);
     if (before != 0 && before != fetch->host.robots_version) {
-        Result rc = host_table_keep_robots(batch->store->hosts, batch->txn, host->host, before);
+        Result rc = host_rows_keep_robots(batch->store->hosts, batch->txn, host->host, before);
         if (rc != RESULT_OK) {
             return rc;
         }
     }
-    return host_table_put_robots(batch->store->hosts, batch->txn, host->host, has_body ? text : "",
-                                 has_body ? length : 0, fetch->host.robots_hash);
+    return host_rows_put_robots(batch->store->hosts, batch->txn, host->host, has_body ? text : "",
+                                has_body ? length : 0, fetch->host.robots_hash);
 }
 
 Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const FetchResult *fetch)
@@ -150,8 +150,8 @@ Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const Fe
     if (fetch->request.file == USAGE_IN_TDM && (status < 200 || status >= 500)) {
         return RESULT_OK; /* what is known stays */
     }
-    return host_table_put_usage_file(batch->store->hosts, batch->txn, host->host,
-                                     fetch->request.file, text, is_had ? length : 0);
+    return host_rows_put_usage_file(batch->store->hosts, batch->txn, host->host,
+                                    fetch->request.file, text, is_had ? length : 0);
 }
 
 /* ---- hosts that are given up, or full ---- */

@@ -33,7 +33,7 @@ Result ingest_host_set_aside(Batch *batch, BatchHost *host, uint64_t *urls);
 /* Forgets that a host has failed: it is visited as soon as its delay has passed. *urls is the
  * number of URLs that it has. Does nothing for a host that is closed. */
 Result ingest_host_cure(Batch *batch, BatchHost *host, uint64_t *urls);
-/* Brings back a host that was dropped or parked, with all its URLs (store/tables/host_table.h),
+/* Brings back a host that was dropped or parked, with all its URLs (store/tables/host_rows.h),
  * and tells the distributor. *urls is the number of its URLs. Does nothing for any other host. */
 Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls);
 /* Whether a rule of the operator refuses all URLs of a host, by its name alone. */

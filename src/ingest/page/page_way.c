@@ -15,7 +15,7 @@
 #include "parse/host/authority.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* Linked feeds: how many of the feeds that pages link are followed.
  *
@@ -30,8 +30,8 @@ static Result linked_feeds_is_admitted(Batch *batch, const ParsedPage *page, con
                                        bool *admitted)
 {
     uint64_t feed = hash_64(url, strlen(url), 0);
-    return feed_table_admit(batch->store->feeds, batch->txn, page->fetch->host.id, feed,
-                            (size_t)batch->limits.feeds_per_host, admitted);
+    return feed_rows_admit(batch->store->feeds, batch->txn, page->fetch->host.id, feed,
+                           (size_t)batch->limits.feeds_per_host, admitted);
 }
 
 static Result linked_feeds_drop(Batch *batch, ParsedPage *page)
@@ -146,7 +146,7 @@ Result ingest_release_key(Batch *batch, const FetchResult *fetch)
 /* Duplicates: pages whose body, or nearly the same text, is stored already.
  *
  * What: a page is a duplicate when a page of the same host has the same body, byte for byte. A page
- * is a near duplicate when a page of any host has nearly the same text (store/tables/near_table.h).
+ * is a near duplicate when a page of any host has nearly the same text (store/tables/near_rows.h).
  * Threads: ingest, inside the batch's transaction. */
 
 /* What makes two pages of a host duplicates. */
@@ -170,17 +170,17 @@ static bool has_own_key(const Batch *batch, ContentKind kind)
 
 static Result forget_own_key(Batch *batch, const ParsedPage *page)
 {
-    BodyTable *bodies = batch->store->bodies;
+    BodyRows *bodies = batch->store->bodies;
     uint64_t index = page->fetch->request.index;
     uint64_t now[2];
     uint64_t old[2];
     body_print(page->fetch, ingest_duplicates_fingerprint(batch, page), now);
-    Result rc = body_table_get_own(bodies, batch->txn, index, old);
+    Result rc = body_rows_get_own(bodies, batch->txn, index, old);
     if (rc != RESULT_OK || memcmp(old, now, sizeof old) == 0) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    rc = body_table_remove_own(bodies, batch->txn, index);
-    return rc == RESULT_OK ? body_table_forget(bodies, batch->txn, old, index) : rc;
+    rc = body_rows_remove_own(bodies, batch->txn, index);
+    return rc == RESULT_OK ? body_rows_forget(bodies, batch->txn, old, index) : rc;
 }
 
 /* When the body of a page has changed: removes the entry that names this page as the original of
@@ -200,8 +200,8 @@ static Result ingest_forget_body(Batch *batch, const ParsedPage *page, const Pag
     const uint64_t hash[2] = {stored->content_hash64, 0};
     uint64_t print[2];
     body_print(page->fetch, hash, print);
-    return body_table_forget_word(batch->store->bodies, batch->txn, print[0],
-                                  page->fetch->request.index);
+    return body_rows_forget_word(batch->store->bodies, batch->txn, print[0],
+                                 page->fetch->request.index);
 }
 
 /* Finds the page of this host that has the same body; when there is none, enters this page as the
@@ -222,13 +222,13 @@ static Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, Conten
         return RESULT_OK;
     }
     body_print(fetch, hash, print);
-    Result rc = body_table_enter(batch->store->bodies, batch->txn, print, &owner, &found);
+    Result rc = body_rows_enter(batch->store->bodies, batch->txn, print, &owner, &found);
     if (rc == RESULT_OK && found) {
         *original = owner.page == fetch->request.index ? PAGE_DB_NO_INDEX : owner.page;
         *same_links = owner.links_hash == page->hashes.links;
     }
     if (rc == RESULT_OK && !found && has_own_key(batch, kind)) {
-        rc = body_table_put_own(batch->store->bodies, batch->txn, fetch->request.index, print);
+        rc = body_rows_put_own(batch->store->bodies, batch->txn, fetch->request.index, print);
     }
     return rc;
 }
@@ -240,14 +240,14 @@ Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, 
     if (!batch->options->near_duplicates || (hash == 0 && !fetch->request.again)) {
         return RESULT_OK;
     }
-    NearTable table = {.txn = batch->txn, .dbi = batch->store->near};
-    SimhashTables tables = near_table_interface(&table);
+    NearRows table = {.txn = batch->txn, .dbi = batch->store->near};
+    SimhashTables tables = near_rows_interface(&table);
     SimhashMatch match = {.page = 0};
     uint64_t old = 0;
     Result rc =
-        fetch->request.again ? near_table_get(&table, fetch->request.index, &old) : RESULT_OK;
+        fetch->request.again ? near_rows_get(&table, fetch->request.index, &old) : RESULT_OK;
     if (rc == RESULT_OK && old != hash) { /* what it was must not be found */
-        rc = near_table_change(&table, fetch->request.index, old, 0);
+        rc = near_rows_change(&table, fetch->request.index, old, 0);
     }
     rc = rc == RESULT_OK ? simhash_find(&tables, hash, &match) : rc;
     if (rc == RESULT_OK && match.page != fetch->request.index) {
@@ -258,7 +258,7 @@ Result page_way_find_near(Batch *batch, const ParsedPage *page, bool duplicate, 
         return rc;
     }
     bool has_twin = *near != PAGE_DB_NO_INDEX && match.hash == hash;
-    return near_table_enter(&table, fetch->request.index, hash, has_twin);
+    return near_rows_enter(&table, fetch->request.index, hash, has_twin);
 }
 
 /* ---- Ingest sink ---- */
@@ -492,8 +492,8 @@ static Result page_way_store(Batch *batch, size_t place, BatchHost *host)
         page->hashes.content[0] = other_hash ? 0 : stored.content_hash64;
     }
     if (batch->store->external != NULL) {
-        rc = external_table_put(batch->store->external, batch->txn, fetch->request.index,
-                                page->links.external, page->links.external_length);
+        rc = external_rows_put(batch->store->external, batch->txn, fetch->request.index,
+                               page->links.external, page->links.external_length);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -739,8 +739,8 @@ static Result note_seeds(Batch *batch, const LinkInfo *seeds, const char *const 
         int code =
             page_db_find(batch->store->db, batch->txn, seeds[i].url, strlen(seeds[i].url), &index);
         if (code == 0) {
-            rc = seed_table_put(batch->store->seeds, batch->txn, index,
-                                tags == NULL ? NULL : tags[i]);
+            rc = seed_rows_put(batch->store->seeds, batch->txn, index,
+                               tags == NULL ? NULL : tags[i]);
         } else if (code != page_db_error_no_page) {
             rc = batch_result_of(batch, code);
         }

@@ -74,7 +74,7 @@ Result seed_places_load(const IngestStore *store, StaySet *set, unsigned max_red
     buffer_init(&places.url, BUFFER_NO_LIMIT);
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && n == PIECE) {
-        rc = seed_table_read(store->seeds, places.txn, next, entries, PIECE, &n);
+        rc = seed_rows_read(store->seeds, places.txn, next, entries, PIECE, &n);
         for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
             rc = seed_places_add_seed(&places, entries[i].index);
             next = entries[i].index + 1;

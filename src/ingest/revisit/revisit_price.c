@@ -12,7 +12,7 @@
 #define PAUSES       20.0 /* in the time for which a page waits for its visit */
 #define LEAST_WEIGHT 1e-3
 
-void revisit_pricing_init(RevisitPricing *pricing, const RevisitTable *table, PageDB *db)
+void revisit_pricing_init(RevisitPricing *pricing, const RevisitRows *table, PageDB *db)
 {
     *pricing = (RevisitPricing){.table = table, .db = db};
     buffer_init(&pricing->url, BUFFER_NO_LIMIT);
@@ -49,7 +49,7 @@ static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch,
 {
     RevisitDue due;
     PageRef page;
-    Result rc = revisit_table_get(pricing->table, batch->txn, index, &due);
+    Result rc = revisit_rows_get(pricing->table, batch->txn, index, &due);
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
@@ -59,9 +59,9 @@ static Result revisit_price_look_at(RevisitPricing *pricing, const Batch *batch,
     }
     HostRecord record;
     RevisitNote note;
-    rc = revisit_table_note_get(pricing->table, batch->txn, index, &note);
+    rc = revisit_rows_note_get(pricing->table, batch->txn, index, &note);
     if (rc == RESULT_OK) {
-        rc = host_table_get(batch->store->hosts, batch->txn, page.host, &record);
+        rc = host_rows_get(batch->store->hosts, batch->txn, page.host, &record);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -152,7 +152,7 @@ static Result pace_of(RevisitPricing *pricing, Batch *batch, uint32_t host, doub
     buffer_reset(&pricing->url);
     Result rc = batch_host_name(batch, host, &pricing->url);
     if (rc == RESULT_OK) {
-        rc = host_table_get(batch->store->hosts, batch->txn, host, &record);
+        rc = host_rows_get(batch->store->hosts, batch->txn, host, &record);
     }
     if (rc == RESULT_OK) {
         options->host_delays(options->host_pages_context, buffer_string(&pricing->url), &delays);
@@ -234,7 +234,7 @@ static Result revisit_price_end(RevisitPricing *pricing, Batch *batch, const Rev
 {
     uint64_t n_visited = 0;
     size_t n = pricing->n;
-    Result rc = revisit_table_count(pricing->table, batch->txn, &n_visited);
+    Result rc = revisit_rows_count(pricing->table, batch->txn, &n_visited);
     double mean_s =
         policy->visits_per_s > 0 ? (double)n_visited / policy->visits_per_s : policy->default_s;
     pricing->step = 0;

@@ -42,7 +42,7 @@ typedef struct HostFloor {
 } HostFloor;
 
 typedef struct RevisitPricing {
-    const RevisitTable *table;
+    const RevisitRows *table;
     PageDB *db;
     PricedPage *sample; /* [REVISIT_PRICE_SAMPLE], when there is need of it; and so the next four */
     FreqSeen *seen;     /* what the visits of these have found, as they are read */
@@ -64,7 +64,7 @@ typedef struct RevisitPricing {
     Buffer url;
 } RevisitPricing;
 
-void revisit_pricing_init(RevisitPricing *pricing, const RevisitTable *table, PageDB *db);
+void revisit_pricing_init(RevisitPricing *pricing, const RevisitRows *table, PageDB *db);
 void revisit_pricing_destroy(RevisitPricing *pricing);
 /* One piece of a pass, when one is due. */
 Result revisit_pricing_run(RevisitPricing *pricing, Batch *batch, const RevisitPolicy *policy,

@@ -11,7 +11,7 @@
 #include "page/parsed_page.h"
 #include "store/pages/page_db_read.h"
 #include "store/schedule/schedule_read.h"
-#include "store/tables/revisit_table.h"
+#include "store/tables/revisit_rows.h"
 
 /* Revisit line: how the due pages of one host get into its schedule.
  *
@@ -30,7 +30,7 @@
 #define REVISIT_LEVEL 0u
 
 typedef struct RevisitLine {
-    const RevisitTable *table;
+    const RevisitRows *table;
     PageDB *db;
     Schedule *schedule;
     unsigned host_share; /* at most 255, as HostRecord.owed */
@@ -114,13 +114,13 @@ static Result revisit_line_admit(const RevisitLine *line, const Batch *batch, Ba
         rc = is_owing(line, batch, host, line->host_share / 2, &owing);
     }
     if (rc == RESULT_OK) {
-        rc = revisit_table_line_is_empty(line->table, batch->txn, page->host, &is_empty);
+        rc = revisit_rows_line_is_empty(line->table, batch->txn, page->host, &is_empty);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
     if (!is_empty || owing || n >= line->host_share) {
-        return revisit_table_line_put(line->table, batch->txn, page->host, due);
+        return revisit_rows_line_put(line->table, batch->txn, page->host, due);
     }
     owe(host, 1);
     return schedule_page(line, batch, host, page);
@@ -145,9 +145,9 @@ static Result revisit_line_move_up(const RevisitLine *line, const Batch *batch, 
         RevisitDue due;
         RevisitDue now;
         PageRef page;
-        rc = revisit_table_line_take(line->table, batch->txn, host->host, &due);
+        rc = revisit_rows_line_take(line->table, batch->txn, host->host, &due);
         if (rc == RESULT_OK) {
-            rc = revisit_table_get(line->table, batch->txn, due.index, &now);
+            rc = revisit_rows_get(line->table, batch->txn, due.index, &now);
             if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s != due.time_s)) {
                 rc = RESULT_OK; /* it was moved or removed since */
                 continue;
@@ -192,15 +192,15 @@ static Result revisit_signal_take(const RevisitLine *line, Batch *batch, const c
     if (page.n_crawls == 0 || (double)lastmod_s <= page.last_crawl) {
         return RESULT_OK;
     }
-    Result rc = revisit_table_get(line->table, batch->txn, index, due);
+    Result rc = revisit_rows_get(line->table, batch->txn, index, due);
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
-    rc = revisit_table_note_get(line->table, batch->txn, index, &note);
+    rc = revisit_rows_note_get(line->table, batch->txn, index, &note);
     if (rc == RESULT_OK && !note.has_signal) {
         note.has_signal = true;
         note.signal_changes = (uint32_t)page.n_changes;
-        rc = revisit_table_note_put(line->table, batch->txn, index, &note);
+        rc = revisit_rows_note_put(line->table, batch->txn, index, &note);
     }
     const BatchHost *host = rc == RESULT_OK ? batch_host(batch, page.host) : NULL;
     if (host == NULL) {
@@ -224,7 +224,7 @@ static void revisit_signal_settle(HostRecord *host, const PageRef *page, Revisit
 
 /* Revisit visit: what the answer to one visit changes in a page's note.
  *
- * What: the note (store/tables/revisit_table.h) holds the validators of what is stored and how
+ * What: the note (store/tables/revisit_rows.h) holds the validators of what is stored and how
  * often in a row the page was missed. A pure function of the answer: no tables, no clock. */
 
 static void take_validator(const char *validator, char *out, size_t most)
@@ -437,7 +437,7 @@ static Result revisits_put(Revisits *revisits, const Batch *batch, const Revisit
         look_back(revisits, due->time_s);
     }
     revisits->next_s = fmin(revisits->next_s, due->time_s);
-    return revisit_table_put(revisits->line.table, batch->txn, due);
+    return revisit_rows_put(revisits->line.table, batch->txn, due);
 }
 
 static RevisitDue next_visit(Revisits *revisits, const Batch *batch, const PageRef *page,
@@ -459,7 +459,7 @@ static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page
                      const RevisitDue *built)
 {
     RevisitNote note;
-    Result rc = revisit_table_note_get(revisits->line.table, batch->txn, page->index, &note);
+    Result rc = revisit_rows_note_get(revisits->line.table, batch->txn, page->index, &note);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -470,7 +470,7 @@ static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page
         double least_s = margin < 0 ? 0 : page->last_crawl + 1 / ((double)due.freq * (1 + margin));
         due.time_s = fmax(fmax(now_s(revisits) + built->time_s, least_s), note.fresh_until_s);
     }
-    rc = revisit_table_note_put(revisits->line.table, batch->txn, page->index, &note);
+    rc = revisit_rows_note_put(revisits->line.table, batch->txn, page->index, &note);
     return rc == RESULT_OK ? revisits_put(revisits, batch, &due) : rc;
 }
 
@@ -480,10 +480,10 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
     RevisitNote note;
     Result rc = revisits_read_page(revisits, batch, due->index, &page);
     if (rc == RESULT_NOT_FOUND) {
-        return revisit_table_remove(revisits->line.table, batch->txn, due->index);
+        return revisit_rows_remove(revisits->line.table, batch->txn, due->index);
     }
     if (rc == RESULT_OK) {
-        rc = revisit_table_note_get(revisits->line.table, batch->txn, due->index, &note);
+        rc = revisit_rows_note_get(revisits->line.table, batch->txn, due->index, &note);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -493,7 +493,7 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
         return batch->result;
     }
     if (revisit_policy_is_over(policy_of(revisits), &page, &note)) {
-        return revisit_table_remove(revisits->line.table, batch->txn, due->index);
+        return revisit_rows_remove(revisits->line.table, batch->txn, due->index);
     }
     if (due->time_s < REVISIT_VIRTUAL_MAX) {
         return anchor(revisits, batch, &page, due);
@@ -512,11 +512,11 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
     if (rc != RESULT_OK || page.n_crawls == 0) {
         return rc;
     }
-    rc = revisit_table_get(revisits->line.table, batch->txn, index, &due);
+    rc = revisit_rows_get(revisits->line.table, batch->txn, index, &due);
     if (rc != RESULT_NOT_FOUND) {
         return rc;
     }
-    rc = revisit_table_note_get(revisits->line.table, batch->txn, index, &note);
+    rc = revisit_rows_note_get(revisits->line.table, batch->txn, index, &note);
     if (rc != RESULT_OK || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
         return rc;
     }
@@ -539,7 +539,7 @@ static Result revisits_settle(Revisits *revisits, const Batch *batch, MonoTime u
 {
     uint64_t n_pages = page_db_n_pages(revisits->line.db, batch->txn);
     uint64_t index = 0;
-    Result rc = revisit_table_settled_get(revisits->line.table, batch->txn, &index);
+    Result rc = revisit_rows_settled_get(revisits->line.table, batch->txn, &index);
     while (rc == RESULT_OK && revisits->settling && index < n_pages && !revisits->is_cut) {
         rc = settle_page(revisits, batch, index++);
         (void)is_enough(revisits, until);
@@ -553,7 +553,7 @@ static Result revisits_settle(Revisits *revisits, const Batch *batch, MonoTime u
     }
     if (rc == RESULT_OK) {
         index = revisits->settling ? index : n_pages;
-        rc = revisit_table_settled_put(revisits->line.table, batch->txn, index);
+        rc = revisit_rows_settled_put(revisits->line.table, batch->txn, index);
     }
     return rc;
 }
@@ -591,7 +591,7 @@ static Result revisits_chore_run(void *context, Batch *batch, MonoTime until)
     revisits->next_s = revisits->is_cut ? now : HUGE_VAL; /* unless one is found */
     while (rc == RESULT_OK && !revisits->is_cut) {
         RevisitDue due = revisits->position;
-        rc = revisit_table_next(revisits->line.table, batch->txn, &due);
+        rc = revisit_rows_next(revisits->line.table, batch->txn, &due);
         if (rc != RESULT_OK || due.time_s > now) {
             revisits->next_s =
                 rc == RESULT_OK ? fmin(revisits->next_s, due.time_s) : revisits->next_s;
@@ -661,7 +661,7 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
     RevisitNote before;
     Result rc = revisits_read_page(revisits, batch, fetch->request.index, &ref);
     if (rc == RESULT_OK) {
-        rc = revisit_table_get(revisits->line.table, batch->txn, fetch->request.index, &old);
+        rc = revisit_rows_get(revisits->line.table, batch->txn, fetch->request.index, &old);
     }
     bool is_visit = rc == RESULT_OK;
     bool was_asked = fetch->kind == FETCHED_PAGE;
@@ -669,8 +669,7 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
         return RESULT_OK; /* refused, and never crawled */
     }
     if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
-        rc =
-            revisit_table_note_get(revisits->line.table, batch->txn, fetch->request.index, &before);
+        rc = revisit_rows_note_get(revisits->line.table, batch->txn, fetch->request.index, &before);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -691,11 +690,11 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
     bool ends = note.ends_s > 0 && due.time_s >= note.ends_s; /* it will not be there */
     if (ends || revisit_policy_is_over(policy_of(revisits), &ref, &note)) {
         batch->visits.ended++;
-        return revisit_table_remove(revisits->line.table, batch->txn, ref.index);
+        return revisit_rows_remove(revisits->line.table, batch->txn, ref.index);
     }
     note.seen = revisit_policy_seen(&ref, &note);
     if (!revisit_visit_is_same(&note, &before)) {
-        rc = revisit_table_note_put(revisits->line.table, batch->txn, ref.index, &note);
+        rc = revisit_rows_note_put(revisits->line.table, batch->txn, ref.index, &note);
     }
     return rc == RESULT_OK ? revisits_put(revisits, batch, &due) : rc;
 }
@@ -720,7 +719,7 @@ Result revisits_take_signals(Revisits *revisits, Batch *batch, const ParsedPage 
                                  policy->signal_trust, &due, &follows);
         RevisitNote note = {.fresh_until_s = 0};
         if (rc == RESULT_OK && follows) {
-            rc = revisit_table_note_get(revisits->line.table, batch->txn, due.index, &note);
+            rc = revisit_rows_note_get(revisits->line.table, batch->txn, due.index, &note);
         }
         double earliest_s = fmax(now, note.fresh_until_s);
         if (rc == RESULT_OK && follows && due.time_s > earliest_s) {
@@ -751,7 +750,7 @@ Result revisits_end(Revisits *revisits, Batch *batch)
     uint64_t n_waiting = 0;
     size_t place = 0;
     BatchHost *host = NULL;
-    Result rc = revisit_table_line_count(revisits->line.table, batch->txn, &n_waiting);
+    Result rc = revisit_rows_line_count(revisits->line.table, batch->txn, &n_waiting);
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared && host->record.state == HOST_FULL) {
             /* Due pages went with the others: they are found again from the start. */
@@ -769,7 +768,7 @@ void revisits_publish(const Revisits *revisits, MDB_txn *txn, const RevisitTotal
                       Stats *stats)
 {
     uint64_t n = 0;
-    (void)revisit_table_count(revisits->line.table, txn, &n);
+    (void)revisit_rows_count(revisits->line.table, txn, &n);
     stats_set(&stats->revisit_pages, n);
     stats_set(&stats->revisits, totals->visits);
     stats_set(&stats->not_modified, totals->not_modified);

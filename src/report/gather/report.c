@@ -334,16 +334,16 @@ static Result read_all_queues(Histogram *queues, PageDB *db)
 Result report_hosts_read(ReportHosts *hosts, PageDB *db)
 {
     MDB_txn *txn = NULL;
-    HostTable *table = NULL;
+    HostRows *table = NULL;
     *hosts = (ReportHosts){.n = 0};
     if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = host_table_open(&table, txn, page_db_journal(db));
+    Result rc = host_rows_open(&table, txn, page_db_journal(db));
     if (rc == RESULT_OK) {
-        rc = host_table_walk(table, txn, report_hosts_take_host, hosts);
+        rc = host_rows_walk(table, txn, report_hosts_take_host, hosts);
     }
-    host_table_close(table);
+    host_rows_close(table);
     page_db_txn_abort(db, txn);
     return rc == RESULT_OK ? read_all_queues(&hosts->queues, db) : rc;
 }

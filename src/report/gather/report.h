@@ -17,7 +17,7 @@
 #include "render/render_table.h"
 #include "report/gather/report_graph.h"
 #include "store/pages/page_db.h"
-#include "store/tables/host_table.h"
+#include "store/tables/host_rows.h"
 
 /* Report log: what crawl.log tells of a crawl.
  *

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "store/frequency/freq_load.h"
-#include "store/frequency/freq_tables.h"
+#include "store/frequency/freq_entries.h"
 #include "store/pages/page_db_read.h"
 
 #define SEED_PREFIX    "_seed_"

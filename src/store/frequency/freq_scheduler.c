@@ -11,7 +11,7 @@
 #include "base/core/result.h"
 #include "base/memory/map.h"
 #include "base/thread/mutex.h"
-#include "store/frequency/freq_tables.h"
+#include "store/frequency/freq_entries.h"
 #include "store/page_tables/page_store.h"
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_stream.h"
@@ -157,7 +157,7 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
     MDB_txn *txn = NULL;
     int code = page_db_txn_begin(db, false, &txn);
     if (code == page_db_error_ok) {
-        code = freq_page_db_code(freq_tables_open(s, txn, true));
+        code = freq_page_db_code(freq_entries_open(s, txn, true));
         if (code == page_db_error_ok) {
             code = page_db_txn_commit(db, txn);
         } else {

@@ -7,7 +7,7 @@
 
 #include "base/core/hash.h"
 #include "base/thread/mutex.h"
-#include "store/lmdb/reader_table.h"
+#include "store/lmdb/reader_slots.h"
 
 #define GENERATIONS 2u
 #define CHUNK_ROWS  4096u      /* the index grows by so many, and is never moved */
@@ -641,7 +641,7 @@ static void journal_take_back(Journal *journal)
 static bool journal_is_past(Journal *journal)
 {
     ReaderTable readers;
-    return reader_table_check(journal->env, &readers) == 0 &&
+    return reader_slots_check(journal->env, &readers) == 0 &&
            (readers.oldest_pid == 0 || readers.oldest_txn >= journal->retired_by);
 }
 

@@ -18,7 +18,7 @@
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
 #include "store/format/page_packs.h"
-#include "store/lmdb/reader_table.h"
+#include "store/lmdb/reader_slots.h"
 #include "store/page_batch/page_batch.h"
 #include "store/page_tables/page_file.h"
 #include "store/page_tables/page_hosts.h"
@@ -436,7 +436,7 @@ static int page_db_open_check_file(PageDB *db)
 static int check_readers(PageDB *db)
 {
     ReaderTable table;
-    int rc = reader_table_check(db->store->env, &table);
+    int rc = reader_slots_check(db->store->env, &table);
     unsigned kept = table.limit / PAGE_DB_KEPT_SHARE;
     if (rc == 0 && db->store->read_only && table.slots + kept >= table.limit) {
         char text[MESSAGE_BYTES];

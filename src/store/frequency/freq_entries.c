@@ -1,0 +1,192 @@
+#include "store/frequency/freq_entries.h"
+
+#include <errno.h>
+#include <lmdb.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- How the codes of LMDB and PageDB become a FreqScheduler's ---- */
+
+FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what)
+{
+    error_clean(sch->error);
+    error_set(sch->error, (int)code, what);
+    return code;
+}
+
+static FreqSchedulerError freq_error_code_of(int code)
+{
+    switch (code) {
+    case page_db_error_ok:
+        return freq_scheduler_error_ok;
+    case page_db_error_memory:
+        return freq_scheduler_error_memory;
+    case page_db_error_invalid_path:
+        return freq_scheduler_error_invalid_path;
+    case page_db_error_full:
+        return freq_scheduler_error_full;
+    case page_db_error_locked:
+        return freq_scheduler_error_locked;
+    default:
+        return freq_scheduler_error_internal;
+    }
+}
+
+FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what)
+{
+    if (code == page_db_error_ok) {
+        return freq_scheduler_error_ok;
+    }
+    (void)freq_fail(sch, freq_error_code_of(code), what);
+    const char *words = error_message(sch->page_db->error);
+    if (words != NULL) {
+        error_add(sch->error, words);
+    }
+    return freq_error_code_of(code);
+}
+
+/* The code of page_db.h for one of LMDB's. */
+int freq_page_db_code(int rc)
+{
+    switch (rc) {
+    case MDB_SUCCESS:
+        return page_db_error_ok;
+    case MDB_MAP_FULL:
+    case ENOSPC:
+        return page_db_error_full;
+    case ENOMEM:
+        return page_db_error_memory;
+    default:
+        return page_db_error_internal;
+    }
+}
+
+/* ---- The tables of a FreqScheduler ---- */
+
+#define SCHEDULE_TABLE "freq_schedule"
+#define PAGES_TABLE    "freq_pages"
+#define KEY_BYTES      16u
+
+static void key_write(const FreqEntry *entry, unsigned char key[KEY_BYTES])
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &entry->time, sizeof bits);
+    for (unsigned i = 0; i < 8; i++) {
+        key[i] = (unsigned char)(bits >> (56 - 8 * i));
+        key[8 + i] = (unsigned char)(entry->index >> (56 - 8 * i));
+    }
+}
+
+bool freq_entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry)
+{
+    if (key->mv_size != KEY_BYTES || value->mv_size != sizeof entry->freq) {
+        return false;
+    }
+    const unsigned char *bytes = key->mv_data;
+    uint64_t bits = 0;
+    entry->index = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        bits = bits << 8 | bytes[i];
+        entry->index = entry->index << 8 | bytes[8 + i];
+    }
+    memcpy(&entry->time, &bits, sizeof bits);
+    memcpy(&entry->freq, value->mv_data, sizeof entry->freq);
+    return isfinite(entry->time) && entry->freq > 0.0f;
+}
+
+/* Writes a new entry into both tables. */
+int freq_entry_put(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
+{
+    unsigned char bytes[KEY_BYTES];
+    key_write(entry, bytes);
+    MDB_val key = {sizeof bytes, bytes};
+    MDB_val value = {sizeof entry->freq, &entry->freq};
+    int rc = mdb_put(txn, sch->schedule, &key, &value, 0);
+    if (rc == MDB_SUCCESS) {
+        key = (MDB_val){sizeof entry->index, &entry->index};
+        value = (MDB_val){sizeof entry->time, &entry->time};
+        rc = mdb_put(txn, sch->pages, &key, &value, 0);
+    }
+    return rc;
+}
+
+/* Finds the entry of a page; MDB_NOTFOUND. */
+int freq_entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, FreqEntry *entry)
+{
+    MDB_val key = {sizeof index, &index};
+    MDB_val value;
+    int rc = mdb_get(txn, sch->pages, &key, &value);
+    if (rc != MDB_SUCCESS || value.mv_size != sizeof entry->time) {
+        return rc != MDB_SUCCESS ? rc : MDB_CORRUPTED;
+    }
+    *entry = (FreqEntry){.index = index};
+    memcpy(&entry->time, value.mv_data, sizeof entry->time);
+    unsigned char bytes[KEY_BYTES];
+    key_write(entry, bytes);
+    key = (MDB_val){sizeof bytes, bytes};
+    rc = mdb_get(txn, sch->schedule, &key, &value);
+    return rc != MDB_SUCCESS                      ? rc
+           : freq_entry_read(&key, &value, entry) ? MDB_SUCCESS
+                                                  : MDB_CORRUPTED;
+}
+
+int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *entry)
+{
+    unsigned char bytes[KEY_BYTES];
+    key_write(entry, bytes);
+    MDB_val key = {sizeof bytes, bytes};
+    int rc = mdb_del(txn, sch->schedule, &key, NULL);
+    if (rc == MDB_SUCCESS) {
+        uint64_t index = entry->index;
+        key = (MDB_val){sizeof index, &index};
+        rc = mdb_del(txn, sch->pages, &key, NULL);
+    }
+    return rc;
+}
+
+int freq_entry_seek(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
+{
+    MDB_cursor *cursor = NULL;
+    unsigned char bytes[KEY_BYTES];
+    key_write(entry, bytes);
+    MDB_val key = {sizeof bytes, bytes};
+    MDB_val value;
+    int rc = mdb_cursor_open(txn, sch->schedule, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return rc;
+    }
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    if (rc == MDB_SUCCESS && !freq_entry_read(&key, &value, entry)) {
+        rc = MDB_CORRUPTED;
+    }
+    mdb_cursor_close(cursor);
+    return rc;
+}
+
+/* The virtual time of now: that of the first entry. */
+int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
+{
+    MDB_cursor *cursor = NULL;
+    *time = 0.0;
+    int rc = mdb_cursor_open(txn, sch->schedule, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return rc;
+    }
+    MDB_val key;
+    MDB_val value;
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+    FreqEntry first;
+    if (rc == MDB_SUCCESS && freq_entry_read(&key, &value, &first)) {
+        *time = first.time;
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+}
+
+int freq_entries_open(FreqScheduler *sch, MDB_txn *txn, bool create)
+{
+    unsigned flags = create ? MDB_CREATE : 0;
+    int rc = mdb_dbi_open(txn, SCHEDULE_TABLE, flags, &sch->schedule);
+    return rc == MDB_SUCCESS ? mdb_dbi_open(txn, PAGES_TABLE, flags | MDB_INTEGERKEY, &sch->pages)
+                             : rc;
+}

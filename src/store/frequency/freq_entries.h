@@ -1,0 +1,51 @@
+/* The tables of a FreqScheduler: when each page is due, and how often it is visited.
+ *
+ * What: freq_schedule has an entry for each page in order of its virtual time; freq_pages finds the
+ * entry of a page.
+ * Owns: nothing; the handles are the scheduler's.
+ * Threads: the one whose transaction it is.
+ * Invariants: both tables always agree.
+ * Errors: LMDB codes. */
+#ifndef STORE_FREQUENCY_FREQ_ENTRIES_H
+#define STORE_FREQUENCY_FREQ_ENTRIES_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+
+#include "store/frequency/freq_scheduler_types.h"
+
+/* How the codes of LMDB and PageDB become a FreqScheduler's.
+ *
+ * What: each function sets the Error of the scheduler and returns the code.
+ * Threads: any; Error has a lock of its own. */
+
+/* Sets the error and returns the code. */
+FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what);
+/* The same for a code of page_db.h; ok is success and leaves the error alone. */
+FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what);
+/* The code of page_db.h for one of LMDB's. */
+int freq_page_db_code(int rc);
+
+/* Virtual times are not negative, so that the order of their bits is theirs. */
+typedef struct FreqEntry {
+    double time;
+    uint64_t index;
+    float freq;
+} FreqEntry;
+
+/* Opens the two tables; without create MDB_NOTFOUND when there are none. Usable by other
+ * transactions once txn is committed. */
+int freq_entries_open(FreqScheduler *sch, MDB_txn *txn, bool create);
+
+/* Reads an entry of freq_schedule. False when key and value are not an entry. */
+bool freq_entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry);
+/* put writes a new entry into both tables, find finds that of a page. */
+int freq_entry_put(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry);
+int freq_entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, FreqEntry *entry);
+int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *entry);
+/* The first entry in order of (time, index) that is not before *entry; MDB_NOTFOUND. */
+int freq_entry_seek(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry);
+/* The present virtual time: that of the first entry; 0 when there is none. */
+int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time);
+
+#endif

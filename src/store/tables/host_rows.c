@@ -1,0 +1,451 @@
+#include "store/tables/host_rows.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/lmdb/lmdb_result.h"
+#include "store/schedule/schedule.h"
+#include "store/tables/robots_rows.h"
+
+/* ---- Host parking ---- */
+
+Result host_parking_set_aside(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
+                              HostState state, uint8_t why, int64_t now_ms, uint64_t *urls)
+{
+    record->state = (uint8_t)state;
+    record->drop_class = why;
+    record->parked_ms = now_ms;
+    return schedule_park(schedule, txn, host, urls);
+}
+
+void host_parking_cure(HostRecord *record)
+{
+    record->drop_class = 0;
+    record->failures = 0;
+    record->last_failure = 0;
+    record->wall_mark = 0;
+    record->rests = 0;
+    record->not_before_ms = 0;
+    record->parked_ms = 0;
+    record->noted_ms = 0;
+    record->rested_ms = 0;
+    record->extra_ms = 0;
+    record->recheck_ms = 0;
+}
+
+Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
+                               uint64_t *urls, unsigned *level)
+{
+    *urls = 0;
+    *level = SCHEDULE_NO_LEVEL;
+    if (!host_is_aside(record)) {
+        return RESULT_OK;
+    }
+    record->state = HOST_ACTIVE;
+    host_parking_cure(record);
+    return schedule_unpark(schedule, txn, host, urls, level);
+}
+
+/* ---- Wait table ---- */
+
+#define KEY_BYTES   12u /* time and host, big-endian: in order of time */
+#define VALUE_BYTES 2u  /* class, failures */
+
+struct WaitRows {
+    MDB_dbi dbi;
+};
+
+Result wait_rows_open(WaitRows **out, MDB_txn *txn)
+{
+    Result rc;
+    *out = lmdb_table_new(txn, "waits", MDB_CREATE, sizeof **out, &rc);
+    return rc;
+}
+
+void wait_rows_close(WaitRows *table)
+{
+    free(table);
+}
+
+static void write_key(unsigned char key[KEY_BYTES], int64_t until_ms, uint32_t host)
+{
+    uint64_t time = (uint64_t)until_ms;
+    for (unsigned i = 0; i < 8; i++) {
+        key[i] = (unsigned char)(time >> (8 * (7 - i)));
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        key[8 + i] = (unsigned char)(host >> (8 * (3 - i)));
+    }
+}
+
+static WaitEntry read_entry(const MDB_val *key, const MDB_val *value)
+{
+    const unsigned char *k = key->mv_data;
+    const unsigned char *v = value->mv_data;
+    uint64_t time = 0;
+    uint32_t host = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        time = time << 8 | k[i];
+    }
+    for (unsigned i = 8; i < KEY_BYTES; i++) {
+        host = host << 8 | k[i];
+    }
+    return (WaitEntry){.until_ms = (int64_t)time, .host = host, .class = v[0], .failures = v[1]};
+}
+
+bool wait_rows_entry(uint32_t host, const HostRecord *record, WaitEntry *entry)
+{
+    *entry = (WaitEntry){.until_ms = record->not_before_ms,
+                         .host = host,
+                         .class = record->last_failure,
+                         .failures = record->failures};
+    return record->state == HOST_ACTIVE && record->failures > 0 && record->not_before_ms > 0 &&
+           !record->idle;
+}
+
+Result wait_rows_follow(WaitRows *table, MDB_txn *txn, uint32_t host, int64_t from_ms,
+                        const HostRecord *record)
+{
+    unsigned char key_bytes[KEY_BYTES];
+    MDB_val key = {KEY_BYTES, key_bytes};
+    WaitEntry entry;
+    int rc = MDB_SUCCESS;
+    bool waits = wait_rows_entry(host, record, &entry);
+    if (from_ms != 0 && (!waits || entry.until_ms != from_ms)) {
+        write_key(key_bytes, from_ms, host);
+        rc = mdb_del(txn, table->dbi, &key, NULL);
+        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc; /* of before this table existed */
+    }
+    if (rc == MDB_SUCCESS && waits) {
+        unsigned char value_bytes[VALUE_BYTES] = {entry.class, entry.failures};
+        MDB_val value = {VALUE_BYTES, value_bytes};
+        write_key(key_bytes, entry.until_ms, host);
+        rc = mdb_put(txn, table->dbi, &key, &value, 0);
+    }
+    return lmdb_result(rc, "follow waits");
+}
+
+Result wait_rows_count(WaitRows *table, MDB_txn *txn, uint64_t *n)
+{
+    MDB_stat stat = {.ms_entries = 0};
+    int rc = mdb_stat(txn, table->dbi, &stat);
+    *n = stat.ms_entries;
+    return lmdb_result(rc, "count waits");
+}
+
+Result wait_rows_read(WaitRows *table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,
+                      size_t max, size_t *n)
+{
+    unsigned char key_bytes[KEY_BYTES] = {0};
+    MDB_val key = {KEY_BYTES, key_bytes};
+    MDB_val value;
+    MDB_cursor *cursor = NULL;
+    *n = 0;
+    int rc = mdb_cursor_open(txn, table->dbi, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(rc, "read waits");
+    }
+    if (after != NULL) {
+        uint32_t host = after->host + 1;
+        write_key(key_bytes, after->until_ms + (host == 0), host);
+    }
+    rc = max == 0 ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (rc == MDB_SUCCESS && *n < max) {
+        if (key.mv_size != KEY_BYTES || value.mv_size < VALUE_BYTES) {
+            rc = MDB_CORRUPTED;
+            break;
+        }
+        entries[(*n)++] = read_entry(&key, &value);
+        rc = *n < max ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "read waits");
+}
+
+/* ---- Host table ---- */
+
+#define HOST_FORMAT 3u
+/* Records of earlier formats end before these fields; what they lack is 0. */
+#define HOST_RECORD_BYTES_1 offsetof(HostRecord, parked_ms)
+#define HOST_RECORD_BYTES_2 offsetof(HostRecord, domain)
+
+struct HostRows {
+    MDB_dbi records;
+    Journal *journal; /* of records; borrowed; NULL: none */
+    RobotsRows *robots;
+    MDB_dbi files[USAGE_PLACES]; /* that speak of usage */
+    bool has_files[USAGE_PLACES];
+};
+
+typedef struct StoredRecord {
+    uint64_t format;
+    HostRecord record;
+} StoredRecord;
+
+/* What a read transaction cannot create is not there. */
+static int host_rows_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+{
+    int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
+    return rc == EACCES ? MDB_NOTFOUND : rc;
+}
+
+/* A file table that an earlier version has not made is missed by nobody. */
+static int host_rows_note_file(HostRows *table, UsagePlace file, int rc)
+{
+    table->has_files[file] = rc == MDB_SUCCESS;
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+}
+
+/* What a sweep of the journal writes. */
+static int host_rows_sweep_row(void *context, Journal *journal, MDB_txn *txn, uint64_t word,
+                               const MDB_val *row)
+{
+    (void)journal;
+    MDB_dbi records = (MDB_dbi)(uintptr_t)context;
+    uint32_t host = (uint32_t)word;
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = *row;
+    return mdb_put(txn, records, &key, &value, 0);
+}
+
+Result host_rows_open(HostRows **out, MDB_txn *txn, Journal *journal)
+{
+    HostRows *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        return RESULT_MEMORY;
+    }
+    int rc = host_rows_open_table(txn, "hosts", &table->records);
+    if (rc == MDB_SUCCESS) {
+        rc = host_rows_open_table(txn, "usage_files", &table->files[USAGE_IN_TDM]);
+        rc = host_rows_note_file(table, USAGE_IN_TDM, rc);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = host_rows_open_table(txn, "licences", &table->files[USAGE_IN_LICENCE]);
+        rc = host_rows_note_file(table, USAGE_IN_LICENCE, rc);
+    }
+    Result result =
+        rc == MDB_SUCCESS ? robots_rows_open(&table->robots, txn) : lmdb_result(rc, "open hosts");
+    if (result != RESULT_OK) {
+        free(table);
+        return result;
+    }
+    table->journal = journal;
+    if (journal != NULL) {
+        JournalTarget target = {.context = (void *)(uintptr_t)table->records,
+                                .apply = host_rows_sweep_row};
+        journal_set_target(journal, JOURNAL_HOSTS, &target);
+    }
+    *out = table;
+    return RESULT_OK;
+}
+
+void host_rows_close(HostRows *table)
+{
+    if (table != NULL) {
+        robots_rows_close(table->robots);
+    }
+    free(table);
+}
+
+static Result host_rows_decode(const MDB_val *value, HostRecord *record)
+{
+    StoredRecord stored = {.record = {.state = HOST_ACTIVE}};
+    static const size_t bytes[HOST_FORMAT] = {offsetof(StoredRecord, record) + HOST_RECORD_BYTES_1,
+                                              offsetof(StoredRecord, record) + HOST_RECORD_BYTES_2,
+                                              sizeof stored};
+    if (value->mv_size > sizeof stored || value->mv_size < bytes[0]) {
+        return RESULT_VERSION;
+    }
+    memcpy(&stored, value->mv_data, value->mv_size);
+    *record = stored.record;
+    return stored.format >= 1 && stored.format <= HOST_FORMAT &&
+                   bytes[stored.format - 1] == value->mv_size
+               ? RESULT_OK
+               : RESULT_VERSION;
+}
+
+Result host_rows_get(HostRows *table, MDB_txn *txn, uint32_t host, HostRecord *record)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    int rc = journal_get(table->journal, txn, JOURNAL_HOSTS, host, &value);
+    *record = (HostRecord){.state = HOST_ACTIVE};
+    if (rc == MDB_NOTFOUND) {
+        rc = mdb_get(txn, table->records, &key, &value);
+    }
+    if (rc == MDB_NOTFOUND) {
+        return RESULT_OK;
+    }
+    return rc == MDB_SUCCESS ? host_rows_decode(&value, record) : lmdb_result(rc, "get host");
+}
+
+Result host_rows_put(HostRows *table, MDB_txn *txn, uint32_t host, const HostRecord *record)
+{
+    StoredRecord stored = {.format = HOST_FORMAT, .record = *record};
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = sizeof stored, .mv_data = &stored};
+    MDB_val before;
+    /* A new host goes to its table, so that this has all of them; the numbers of hosts ascend. */
+    bool journalled =
+        journal_takes(table->journal) && mdb_get(txn, table->records, &key, &before) == MDB_SUCCESS;
+    int rc = journalled ? journal_put(table->journal, txn, JOURNAL_HOSTS, host, &value)
+                        : mdb_put(txn, table->records, &key, &value, 0);
+    return lmdb_result(rc, "put host");
+}
+
+/* A record that was met in the table: the journal may have a newer one. */
+static Result host_rows_take(HostRows *table, MDB_txn *txn, const MDB_val *key,
+                             const MDB_val *value, uint32_t *host, HostRecord *record)
+{
+    MDB_val newer = *value;
+    memcpy(host, key->mv_data, sizeof *host);
+    int rc = journal_get(table->journal, txn, JOURNAL_HOSTS, *host, &newer);
+    return rc == MDB_SUCCESS || rc == MDB_NOTFOUND ? host_rows_decode(&newer, record)
+                                                   : lmdb_result(rc, "read hosts");
+}
+
+Result host_rows_get_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, UsagePlace file,
+                                Buffer *text)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    if (!table->has_files[file]) {
+        return RESULT_NOT_FOUND;
+    }
+    int rc = mdb_get(txn, table->files[file], &key, &value);
+    return rc == MDB_SUCCESS ? buffer_append(text, value.mv_data, value.mv_size)
+                             : lmdb_result(rc, "get file");
+}
+
+Result host_rows_put_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, UsagePlace file,
+                                const char *body, size_t length)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = length};
+    int rc = MDB_SUCCESS;
+    if (length > 0) {
+        /* LMDB takes a pointer to non-const but only reads it. */
+        memcpy(&value.mv_data, &body, sizeof body);
+        rc = mdb_put(txn, table->files[file], &key, &value, 0);
+    } else {
+        rc = mdb_del(txn, table->files[file], &key, NULL);
+    }
+    return lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "put file");
+}
+
+Result host_rows_get_rules(HostRows *table, MDB_txn *txn, uint32_t host, const char *agent,
+                           const RslReader *reader, Robots **robots, uint64_t *hash)
+{
+    Buffer text = {.limit = ROBOTS_MAX_BYTES};
+    *robots = NULL;
+    Result rc = robots_rows_get(table->robots, txn, host, &text);
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = robots_parse(buffer_string(&text), text.length, agent, robots);
+    }
+    if (hash != NULL) {
+        *hash = robots_content_hash(text.data, text.length);
+    }
+    buffer_reset(&text);
+    if (rc == RESULT_OK && reader != NULL &&
+        host_rows_get_usage_file(table, txn, host, USAGE_IN_TDM, &text) == RESULT_OK) {
+        (void)robots_add_tdm(*robots, buffer_string(&text), text.length);
+    }
+    buffer_reset(&text);
+    if (rc == RESULT_OK && reader != NULL &&
+        host_rows_get_usage_file(table, txn, host, USAGE_IN_LICENCE, &text) == RESULT_OK) {
+        (void)robots_add_licence(*robots, buffer_string(&text), text.length, reader);
+    }
+    buffer_destroy(&text);
+    return rc;
+}
+
+Result host_rows_get_robots(HostRows *table, MDB_txn *txn, uint32_t host, Buffer *body)
+{
+    return robots_rows_get(table->robots, txn, host, body);
+}
+
+Result host_rows_put_robots(HostRows *table, MDB_txn *txn, uint32_t host, const char *body,
+                            size_t length, uint64_t hash)
+{
+    return robots_rows_put(table->robots, txn, host, body, length, hash);
+}
+
+Result host_rows_keep_robots(HostRows *table, MDB_txn *txn, uint32_t host, uint32_t version)
+{
+    return robots_rows_keep(table->robots, txn, host, version);
+}
+
+Result host_rows_get_robots_version(HostRows *table, MDB_txn *txn, uint32_t host, uint32_t version,
+                                    Buffer *body)
+{
+    HostRecord record;
+    Result rc = host_rows_get(table, txn, host, &record);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    return record.robots_version == version
+               ? robots_rows_get(table->robots, txn, host, body)
+               : robots_rows_get_version(table->robots, txn, host, version, body);
+}
+
+Result host_rows_read(HostRows *table, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
+                      HostRecord *records, size_t max, size_t *n)
+{
+    MDB_cursor *cursor = NULL;
+    uint32_t first = (uint32_t)*from;
+    MDB_val key = {.mv_size = sizeof first, .mv_data = &first};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    *n = 0;
+    if (max == 0 || *from > UINT32_MAX) {
+        return RESULT_OK;
+    }
+    int rc = mdb_cursor_open(txn, table->records, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(rc, "read hosts");
+    }
+    Result result = RESULT_OK;
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
+        result = host_rows_take(table, txn, &key, &value, &hosts[*n], &records[*n]);
+        *n += result == RESULT_OK;
+        rc = *n < max ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
+    }
+    mdb_cursor_close(cursor);
+    *from = *n == 0 ? (uint64_t)UINT32_MAX + 1 : (uint64_t)hosts[*n - 1] + 1;
+    return result != RESULT_OK || rc == MDB_SUCCESS || rc == MDB_NOTFOUND
+               ? result
+               : lmdb_result(rc, "read hosts");
+}
+
+Result host_rows_walk(HostRows *table, MDB_txn *txn,
+                      Result (*visit)(void *context, uint32_t host, const HostRecord *record),
+                      void *context)
+{
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, table->records, &cursor);
+    Result result = lmdb_result(rc, "walk hosts");
+    MDB_val key = {.mv_size = 0, .mv_data = NULL};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    while (result == RESULT_OK) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        if (rc == MDB_NOTFOUND) {
+            break;
+        }
+        result = lmdb_result(rc, "walk hosts");
+        HostRecord record;
+        uint32_t host = 0;
+        if (result == RESULT_OK) {
+            result = host_rows_take(table, txn, &key, &value, &host, &record);
+        }
+        if (result == RESULT_OK) {
+            result = visit(context, host, &record);
+        }
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    return result;
+}

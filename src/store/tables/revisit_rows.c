@@ -1,0 +1,469 @@
+#include "store/tables/revisit_rows.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "parse/http/http_header.h"
+#include "store/frequency/freq_entries.h"
+#include "store/lmdb/lmdb_result.h"
+
+#define LINES_TABLE "revisit_lines"
+#define NOTES_TABLE "revisit_notes"
+#define SETTLED_KEY UINT64_MAX /* in the notes: no page has this index */
+
+#define LINE_KEY_BYTES   4u
+#define LINE_VALUE_BYTES 16u /* due time, page: big-endian, so that their order is bytewise */
+#define SECONDS_BYTES    5u
+#define NOTE_BYTES                                                                                 \
+    (4 + sizeof(FreqSeen) + FREQ_SEEN_BINS * 3 + sizeof(float) + sizeof(uint32_t) +                \
+     2 * SECONDS_BYTES + REVISIT_ETAG_BYTES + REVISIT_DATE_BYTES)
+
+struct RevisitRows {
+    FreqScheduler freqs; /* its two tables only */
+    MDB_dbi lines;
+    MDB_dbi notes;
+};
+
+Result revisit_rows_open(RevisitRows **out, MDB_txn *txn, bool create)
+{
+    RevisitRows *table = calloc(1, sizeof *table);
+    unsigned flags = create ? MDB_CREATE : 0;
+    *out = NULL;
+    if (table == NULL) {
+        return RESULT_MEMORY;
+    }
+    int rc = freq_entries_open(&table->freqs, txn, create);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_dbi_open(txn, LINES_TABLE, flags | MDB_DUPSORT | MDB_DUPFIXED, &table->lines);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_dbi_open(txn, NOTES_TABLE, flags | MDB_INTEGERKEY, &table->notes);
+    }
+    if (rc != MDB_SUCCESS) {
+        free(table);
+        return lmdb_result(rc, "open revisit tables");
+    }
+    *out = table;
+    return RESULT_OK;
+}
+
+void revisit_rows_close(RevisitRows *table)
+{
+    free(table);
+}
+
+static Result count_of(MDB_txn *txn, MDB_dbi dbi, uint64_t *n)
+{
+    MDB_stat stat = {.ms_entries = 0};
+    int rc = mdb_stat(txn, dbi, &stat);
+    *n = stat.ms_entries;
+    return lmdb_result(rc, "count revisits");
+}
+
+/* ---- due times ---- */
+
+static RevisitDue revisit_rows_due_of(const FreqEntry *entry)
+{
+    return (RevisitDue){.time_s = entry->time, .index = entry->index, .freq = entry->freq};
+}
+
+Result revisit_rows_get(const RevisitRows *table, MDB_txn *txn, uint64_t index, RevisitDue *due)
+{
+    FreqEntry entry;
+    int rc = freq_entry_find(&table->freqs, txn, index, &entry);
+    if (rc == MDB_SUCCESS) {
+        *due = revisit_rows_due_of(&entry);
+    }
+    return lmdb_result(rc, "get revisit");
+}
+
+static int revisit_rows_forget(const RevisitRows *table, MDB_txn *txn, uint64_t index)
+{
+    FreqEntry entry;
+    int rc = freq_entry_find(&table->freqs, txn, index, &entry);
+    if (rc == MDB_SUCCESS) {
+        rc = freq_entry_delete(&table->freqs, txn, &entry);
+    }
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+}
+
+Result revisit_rows_put(const RevisitRows *table, MDB_txn *txn, const RevisitDue *due)
+{
+    assert(due->time_s >= 0 && due->freq > 0);
+    FreqEntry entry = {.time = due->time_s, .index = due->index, .freq = due->freq};
+    int rc = revisit_rows_forget(table, txn, due->index);
+    if (rc == MDB_SUCCESS) {
+        rc = freq_entry_put(&table->freqs, txn, &entry);
+    }
+    return lmdb_result(rc, "put revisit");
+}
+
+Result revisit_rows_remove(const RevisitRows *table, MDB_txn *txn, uint64_t index)
+{
+    int rc = revisit_rows_forget(table, txn, index);
+    if (rc == MDB_SUCCESS) {
+        MDB_val key = {sizeof index, &index};
+        rc = mdb_del(txn, table->notes, &key, NULL);
+    }
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove revisit");
+}
+
+Result revisit_rows_next(const RevisitRows *table, MDB_txn *txn, RevisitDue *due)
+{
+    bool is_first = due->time_s == 0 && due->index == 0 && due->freq == 0;
+    FreqEntry entry = {.time = due->time_s, .index = due->index + (is_first ? 0 : 1)};
+    int rc = freq_entry_seek(&table->freqs, txn, &entry);
+    if (rc == MDB_SUCCESS) {
+        *due = revisit_rows_due_of(&entry);
+    }
+    return lmdb_result(rc, "next revisit");
+}
+
+Result revisit_rows_count(const RevisitRows *table, MDB_txn *txn, uint64_t *n)
+{
+    return count_of(txn, table->freqs.schedule, n);
+}
+
+Result revisit_rows_page_count(const RevisitRows *table, MDB_txn *txn, uint64_t *n)
+{
+    return count_of(txn, table->freqs.pages, n);
+}
+
+Result revisit_rows_clear(const RevisitRows *table, MDB_txn *txn)
+{
+    const MDB_dbi tables[] = {table->freqs.schedule, table->freqs.pages, table->lines};
+    Result rc = revisit_rows_settled_put(table, txn, 0);
+    for (size_t i = 0; rc == RESULT_OK && i < sizeof tables / sizeof *tables; i++) {
+        rc = lmdb_result(mdb_drop(txn, tables[i], 0), "clear revisits");
+    }
+    return rc;
+}
+
+/* ---- lines ---- */
+
+static void put_big(uint8_t *out, uint64_t n, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        out[i] = (uint8_t)(n >> (8 * (bytes - 1 - i)));
+    }
+}
+
+static uint64_t get_big(const uint8_t *in, size_t bytes)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        n = n << 8 | in[i];
+    }
+    return n;
+}
+
+Result revisit_rows_line_put(const RevisitRows *table, MDB_txn *txn, uint32_t host,
+                             const RevisitDue *due)
+{
+    uint8_t name[LINE_KEY_BYTES];
+    uint8_t bytes[LINE_VALUE_BYTES];
+    uint64_t bits = 0;
+    memcpy(&bits, &due->time_s, sizeof bits); /* not negative: the order of the bits is theirs */
+    put_big(name, host, sizeof name);
+    put_big(bytes, bits, 8);
+    put_big(bytes + 8, due->index, 8);
+    MDB_val key = {sizeof name, name};
+    MDB_val value = {sizeof bytes, bytes};
+    int rc = mdb_put(txn, table->lines, &key, &value, MDB_NODUPDATA);
+    return rc == MDB_KEYEXIST ? RESULT_OK : lmdb_result(rc, "put into line");
+}
+
+/* Reads the first of a line; deletes it when take is set. */
+static Result line_first(const RevisitRows *table, MDB_txn *txn, uint32_t host, bool take,
+                         RevisitDue *due)
+{
+    MDB_cursor *cursor = NULL;
+    uint8_t name[LINE_KEY_BYTES];
+    put_big(name, host, sizeof name);
+    MDB_val key = {sizeof name, name};
+    MDB_val value;
+    int rc = mdb_cursor_open(txn, table->lines, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(rc, "open lines");
+    }
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET);
+    if (rc == MDB_SUCCESS && value.mv_size != LINE_VALUE_BYTES) {
+        rc = MDB_CORRUPTED;
+    }
+    if (rc == MDB_SUCCESS) {
+        uint64_t bits = get_big(value.mv_data, 8);
+        *due = (RevisitDue){.index = get_big((const uint8_t *)value.mv_data + 8, 8)};
+        memcpy(&due->time_s, &bits, sizeof bits);
+        rc = take ? mdb_cursor_del(cursor, 0) : MDB_SUCCESS;
+    }
+    mdb_cursor_close(cursor);
+    return lmdb_result(rc, "take from line");
+}
+
+Result revisit_rows_line_take(const RevisitRows *table, MDB_txn *txn, uint32_t host,
+                              RevisitDue *due)
+{
+    return line_first(table, txn, host, true, due);
+}
+
+Result revisit_rows_line_is_empty(const RevisitRows *table, MDB_txn *txn, uint32_t host,
+                                  bool *is_empty)
+{
+    RevisitDue due;
+    uint64_t n = 0;
+    Result rc = count_of(txn, table->lines, &n);
+    if (rc == RESULT_OK && n > 0) { /* mostly there is no line at all */
+        rc = line_first(table, txn, host, false, &due);
+        n = rc == RESULT_OK;
+    }
+    *is_empty = n == 0;
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+Result revisit_rows_line_count(const RevisitRows *table, MDB_txn *txn, uint64_t *n)
+{
+    return count_of(txn, table->lines, n);
+}
+
+/* ---- notes ---- */
+
+/* Bytes: which parts there are; what visits found: their sums (16), the number of bins (1), and
+ * each bin's size (1) and number (2); misses (1); fixed frequency (4); changes before a signal (4);
+ * fresh until, and there until, as seconds since 1970 (5 each); a date in the one form that servers
+ * should send, as seconds since 1970 (5), or else its length (1) and text; the ETag to the end. */
+enum {
+    NOTE_MISSES = 1,
+    NOTE_FREQ = 2,
+    NOTE_SECONDS = 4,
+    NOTE_DATE = 8,
+    NOTE_SIGNAL = 16,
+    NOTE_FRESH = 32,
+    NOTE_END = 64,
+    NOTE_SEEN = 128,
+    NOTE_PARTS = 255
+};
+
+#define SEEN_BYTES offsetof(FreqSeen, bins)
+#define BIN_BYTES  3u
+
+/* The byte behind it, or NULL: damaged. */
+static const uint8_t *revisit_seen_read(const uint8_t *at, const uint8_t *end, FreqSeen *seen)
+{
+    size_t n = (size_t)(end - at) > SEEN_BYTES ? at[SEEN_BYTES] : FREQ_SEEN_BINS + 1u;
+    if (n > FREQ_SEEN_BINS || (size_t)(end - at) < SEEN_BYTES + 1 + n * BIN_BYTES) {
+        return NULL;
+    }
+    memcpy(seen, at, SEEN_BYTES);
+    at += SEEN_BYTES + 1;
+    for (size_t i = 0; i < n; i++, at += BIN_BYTES) {
+        seen->bins[i].size = at[0];
+        seen->bins[i].n = (uint16_t)(at[1] | at[2] << 8);
+    }
+    return isfinite(seen->same_s) && isfinite(seen->changed_s) ? at : NULL;
+}
+
+static uint8_t *revisit_seen_write(const FreqSeen *seen, uint8_t *to)
+{
+    uint8_t *n = mempcpy(to, seen, SEEN_BYTES);
+    to = n + 1;
+    *n = 0;
+    for (; *n < FREQ_SEEN_BINS && seen->bins[*n].n > 0; (*n)++, to += BIN_BYTES) {
+        const FreqSeenBin *bin = &seen->bins[*n];
+        to[0] = bin->size;
+        to[1] = (uint8_t)bin->n;
+        to[2] = (uint8_t)(bin->n >> 8);
+    }
+    return to;
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT" */
+static void revisit_rows_format_date(int64_t seconds, char text[REVISIT_DATE_BYTES + 1])
+{
+    static const char days[] = "SunMonTueWedThuFriSat";
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    time_t t = (time_t)seconds;
+    struct tm tm;
+    memset(text, 0, REVISIT_DATE_BYTES + 1);
+    if (gmtime_r(&t, &tm) != NULL) {
+        (void)snprintf(text, REVISIT_DATE_BYTES + 1, "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT",
+                       days + 3 * tm.tm_wday, tm.tm_mday, months + 3 * tm.tm_mon, tm.tm_year + 1900,
+                       tm.tm_hour, tm.tm_min, tm.tm_sec);
+    }
+}
+
+/* Whether a date can be kept as seconds: format_date gives the same text. */
+static bool date_seconds(const char *date, int64_t *seconds)
+{
+    char text[REVISIT_DATE_BYTES + 1];
+    if (!http_header_date(date, strlen(date), seconds) || *seconds < 0 ||
+        *seconds >= (INT64_C(1) << (8 * SECONDS_BYTES))) {
+        return false;
+    }
+    revisit_rows_format_date(*seconds, text);
+    return strcmp(text, date) == 0;
+}
+
+/* The parts in front of the ETag; the byte behind them, or NULL: damaged. */
+static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitNote *note)
+{
+    unsigned parts = at < end ? *at++ : ~0u;
+    if (parts <= NOTE_PARTS && (parts & NOTE_SEEN) != 0) {
+        at = revisit_seen_read(at, end, &note->seen);
+    }
+    if (at == NULL) {
+        return NULL;
+    }
+    size_t need = ((parts & NOTE_MISSES) != 0) + ((parts & NOTE_FREQ) != 0 ? sizeof(float) : 0) +
+                  ((parts & NOTE_SIGNAL) != 0 ? sizeof note->signal_changes : 0) +
+                  ((parts & NOTE_FRESH) != 0 ? SECONDS_BYTES : 0) +
+                  ((parts & NOTE_END) != 0 ? SECONDS_BYTES : 0) +
+                  ((parts & NOTE_SECONDS) != 0 ? SECONDS_BYTES : 0) + ((parts & NOTE_DATE) != 0);
+    if (parts > NOTE_PARTS || (size_t)(end - at) < need) {
+        return NULL;
+    }
+    if ((parts & NOTE_MISSES) != 0) {
+        note->misses = *at++;
+    }
+    if ((parts & NOTE_FREQ) != 0) {
+        memcpy(&note->fixed_freq, at, sizeof note->fixed_freq);
+        at += sizeof note->fixed_freq;
+    }
+    if ((parts & NOTE_SIGNAL) != 0) {
+        note->has_signal = true;
+        memcpy(&note->signal_changes, at, sizeof note->signal_changes);
+        at += sizeof note->signal_changes;
+    }
+    if ((parts & NOTE_FRESH) != 0) {
+        note->fresh_until_s = (double)get_big(at, SECONDS_BYTES);
+        at += SECONDS_BYTES;
+    }
+    if ((parts & NOTE_END) != 0) {
+        note->ends_s = (double)get_big(at, SECONDS_BYTES);
+        at += SECONDS_BYTES;
+    }
+    if ((parts & NOTE_SECONDS) != 0) {
+        revisit_rows_format_date((int64_t)get_big(at, SECONDS_BYTES), note->last_modified);
+        at += SECONDS_BYTES;
+    }
+    if ((parts & NOTE_DATE) != 0) {
+        size_t length = *at++;
+        if (length > REVISIT_DATE_BYTES || (size_t)(end - at) < length) {
+            return NULL;
+        }
+        memcpy(note->last_modified, at, length);
+        at += length;
+    }
+    return at;
+}
+
+Result revisit_rows_note_get(const RevisitRows *table, MDB_txn *txn, uint64_t index,
+                             RevisitNote *note)
+{
+    memset(note, 0, sizeof *note);
+    MDB_val key = {sizeof index, &index};
+    MDB_val value;
+    int rc = mdb_get(txn, table->notes, &key, &value);
+    if (rc != MDB_SUCCESS) {
+        return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get note");
+    }
+    const uint8_t *end = (const uint8_t *)value.mv_data + value.mv_size;
+    const uint8_t *etag = read_parts(value.mv_data, end, note);
+    if (etag == NULL || (size_t)(end - etag) > REVISIT_ETAG_BYTES) {
+        return RESULT_DAMAGED;
+    }
+    memcpy(note->etag, etag, (size_t)(end - etag));
+    return RESULT_OK;
+}
+
+/* A time as whole seconds, rounded up; the byte behind it. */
+static uint8_t *put_time(uint8_t *to, double time_s)
+{
+    double most = (double)((UINT64_C(1) << (8 * SECONDS_BYTES)) - 1);
+    put_big(to, (uint64_t)ceil(fmin(time_s, most)), SECONDS_BYTES);
+    return to + SECONDS_BYTES;
+}
+
+/* Writes a note; the byte behind it. */
+static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
+{
+    uint8_t *to = out + 1;
+    size_t date = strlen(note->last_modified);
+    int64_t seconds = 0;
+    *out = 0;
+    if (note->seen.n_same + note->seen.n_changed > 0) {
+        *out |= NOTE_SEEN;
+        to = revisit_seen_write(&note->seen, to);
+    }
+    if (note->misses > 0) {
+        *out |= NOTE_MISSES;
+        *to++ = note->misses;
+    }
+    if (note->fixed_freq > 0) {
+        *out |= NOTE_FREQ;
+        to = mempcpy(to, &note->fixed_freq, sizeof note->fixed_freq);
+    }
+    if (note->has_signal) {
+        *out |= NOTE_SIGNAL;
+        to = mempcpy(to, &note->signal_changes, sizeof note->signal_changes);
+    }
+    if (note->fresh_until_s > 0) {
+        *out |= NOTE_FRESH;
+        to = put_time(to, note->fresh_until_s);
+    }
+    if (note->ends_s > 0) {
+        *out |= NOTE_END;
+        to = put_time(to, note->ends_s);
+    }
+    if (date > 0 && date_seconds(note->last_modified, &seconds)) {
+        *out |= NOTE_SECONDS;
+        put_big(to, (uint64_t)seconds, SECONDS_BYTES);
+        to += SECONDS_BYTES;
+    } else if (date > 0) {
+        *out |= NOTE_DATE;
+        *to++ = (uint8_t)date;
+        to = mempcpy(to, note->last_modified, date);
+    }
+    return mempcpy(to, note->etag, strlen(note->etag));
+}
+
+Result revisit_rows_note_put(const RevisitRows *table, MDB_txn *txn, uint64_t index,
+                             const RevisitNote *note)
+{
+    uint8_t bytes[NOTE_BYTES];
+    MDB_val key = {sizeof index, &index};
+    assert(strlen(note->etag) <= REVISIT_ETAG_BYTES &&
+           strlen(note->last_modified) <= REVISIT_DATE_BYTES);
+    MDB_val value = {(size_t)(write_note(note, bytes) - bytes), bytes};
+    int rc = value.mv_size > 1 ? mdb_put(txn, table->notes, &key, &value, 0)
+                               : mdb_del(txn, table->notes, &key, NULL);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "put note");
+}
+
+Result revisit_rows_settled_get(const RevisitRows *table, MDB_txn *txn, uint64_t *index)
+{
+    uint64_t settled = SETTLED_KEY;
+    MDB_val key = {sizeof settled, &settled};
+    MDB_val value;
+    *index = 0;
+    int rc = mdb_get(txn, table->notes, &key, &value);
+    if (rc == MDB_SUCCESS && value.mv_size != sizeof *index) {
+        return RESULT_DAMAGED;
+    }
+    if (rc == MDB_SUCCESS) {
+        memcpy(index, value.mv_data, sizeof *index);
+    }
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get settled");
+}
+
+Result revisit_rows_settled_put(const RevisitRows *table, MDB_txn *txn, uint64_t index)
+{
+    uint64_t settled = SETTLED_KEY;
+    MDB_val key = {sizeof settled, &settled};
+    MDB_val value = {sizeof index, &index};
+    return lmdb_result(mdb_put(txn, table->notes, &key, &value, 0), "put settled");
+}

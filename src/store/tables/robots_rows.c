@@ -1,0 +1,389 @@
+#include "store/tables/robots_rows.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "store/lmdb/lmdb_result.h"
+
+#define ZSTD_LEVEL  1
+#define SHORT_BYTES 24u               /* no longer than a reference, and what it costs to follow */
+#define TEXT_MOST   ((size_t)1 << 24) /* more than ROBOTS_MAX_BYTES, which a text is cut to */
+#define UNPACKED    4u                /* texts in memory, of at most ROBOTS_MAX_BYTES each */
+#define LONG_BYTES  4096u             /* shorter texts do not push a long one out */
+
+/* A text that hosts share is compared with what each of them sends. It is kept unpacked, with the
+ * bytes that it was unpacked from: as long as the table has these, it is the same text, whatever
+ * transactions were aborted meanwhile. */
+typedef struct Unpacked {
+    Buffer packed;
+    Buffer text;
+} Unpacked;
+
+struct RobotsRows {
+    MDB_dbi robots;
+    MDB_dbi history;
+    MDB_dbi texts;
+    ZSTD_CCtx *zstd; /* the writer's, as what follows */
+    ZSTD_DCtx *unzstd;
+    Buffer packed;
+    Buffer scratch;
+    Unpacked unpacked[UNPACKED]; /* long ones, by hash */
+    Unpacked last;               /* a short one */
+};
+
+/* A value of robots and robots_history. */
+typedef struct Reference {
+    char mark[8];
+    uint64_t hash;
+} Reference;
+
+static const char reference_mark[8] = "\0robots";
+
+/* A value of robots_texts begins with it; the compressed text follows. */
+typedef struct TextHead {
+    uint32_t references;
+    uint32_t length;
+} TextHead;
+
+/* ---- opening ---- */
+
+static int robots_rows_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+{
+    int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
+    return rc == EACCES ? MDB_NOTFOUND : rc;
+}
+
+static int none_is_well(int rc)
+{
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+}
+
+Result robots_rows_open(RobotsRows **out, MDB_txn *txn)
+{
+    RobotsRows *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        return RESULT_MEMORY;
+    }
+    buffer_init(&table->packed, ZSTD_COMPRESSBOUND(TEXT_MOST) + sizeof(TextHead));
+    buffer_init(&table->scratch, TEXT_MOST);
+    for (size_t i = 0; i < UNPACKED; i++) {
+        buffer_init(&table->unpacked[i].packed, BUFFER_NO_LIMIT);
+        buffer_init(&table->unpacked[i].text, TEXT_MOST);
+    }
+    buffer_init(&table->last.packed, BUFFER_NO_LIMIT);
+    buffer_init(&table->last.text, TEXT_MOST);
+    int rc = robots_rows_open_table(txn, "robots", &table->robots);
+    if (rc == MDB_SUCCESS) {
+        rc = robots_rows_open_table(txn, "robots_history", &table->history);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = robots_rows_open_table(txn, "robots_texts", &table->texts);
+    }
+    if (rc != MDB_SUCCESS) {
+        robots_rows_close(table);
+        return lmdb_result(rc, "open robots");
+    }
+    *out = table;
+    return RESULT_OK;
+}
+
+void robots_rows_close(RobotsRows *table)
+{
+    if (table != NULL) {
+        (void)ZSTD_freeCCtx(table->zstd);
+        (void)ZSTD_freeDCtx(table->unzstd);
+        buffer_destroy(&table->packed);
+        buffer_destroy(&table->scratch);
+        for (size_t i = 0; i < UNPACKED; i++) {
+            buffer_destroy(&table->unpacked[i].packed);
+            buffer_destroy(&table->unpacked[i].text);
+        }
+        buffer_destroy(&table->last.packed);
+        buffer_destroy(&table->last.text);
+        free(table);
+    }
+}
+
+/* ---- texts ---- */
+
+bool robots_reference_read(const MDB_val *value, uint64_t *hash)
+{
+    Reference reference;
+    if (value->mv_size != sizeof reference) {
+        return false;
+    }
+    memcpy(&reference, value->mv_data, sizeof reference);
+    *hash = reference.hash;
+    return memcmp(reference.mark, reference_mark, sizeof reference_mark) == 0;
+}
+
+static Result find_text(const RobotsRows *table, MDB_txn *txn, uint64_t *hash, MDB_val *value,
+                        TextHead *head)
+{
+    MDB_val key = {.mv_size = sizeof *hash, .mv_data = hash};
+    *value = (MDB_val){.mv_size = 0};
+    *head = (TextHead){.length = 0};
+    int rc = mdb_get(txn, table->texts, &key, value);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(rc, "get robots");
+    }
+    if (value->mv_size < sizeof *head) {
+        return RESULT_DAMAGED;
+    }
+    memcpy(head, value->mv_data, sizeof *head);
+    return head->length <= TEXT_MOST ? RESULT_OK : RESULT_DAMAGED;
+}
+
+/* Appends the text of a value. unzstd: what it is unpacked with; NULL: something for this once. */
+static Result unpack(ZSTD_DCtx *unzstd, const MDB_val *value, const TextHead *head, Buffer *out)
+{
+    Result rc = buffer_reserve(out, head->length);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    char *to = out->data + out->length;
+    const char *from = (const char *)value->mv_data + sizeof *head;
+    size_t size = value->mv_size - sizeof *head;
+    size_t n = unzstd == NULL ? ZSTD_decompress(to, head->length, from, size)
+                              : ZSTD_decompressDCtx(unzstd, to, head->length, from, size);
+    if (n != head->length) {
+        return RESULT_DAMAGED;
+    }
+    out->length += n;
+    out->data[out->length] = '\0';
+    return RESULT_OK;
+}
+
+/* Whether value's text is this one. */
+static Result robots_rows_compare(RobotsRows *table, Unpacked *known, const MDB_val *value,
+                                  const TextHead *head, const char *body, bool *is_same)
+{
+    const char *bytes = (const char *)value->mv_data + sizeof *head;
+    size_t n = value->mv_size - sizeof *head;
+    bool is_known = known->packed.length == n && known->text.length == head->length && n > 0 &&
+                    memcmp(known->packed.data, bytes, n) == 0;
+    Result rc = RESULT_OK;
+    if (!is_known) {
+        table->unzstd = table->unzstd == NULL ? ZSTD_createDCtx() : table->unzstd;
+        buffer_reset(&known->packed);
+        buffer_reset(&known->text);
+        rc = unpack(table->unzstd, value, head, &known->text);
+        rc = rc == RESULT_OK ? buffer_append(&known->packed, bytes, n) : rc;
+    }
+    *is_same = rc == RESULT_OK && memcmp(known->text.data, body, head->length) == 0;
+    return rc;
+}
+
+/* What a value of robots or robots_history stands for. */
+static Result append_text(const RobotsRows *table, MDB_txn *txn, const MDB_val *value, Buffer *body)
+{
+    uint64_t hash = 0;
+    MDB_val text;
+    TextHead head;
+    if (!robots_reference_read(value, &hash)) {
+        return buffer_append(body, value->mv_data, value->mv_size);
+    }
+    Result rc = find_text(table, txn, &hash, &text, &head);
+    if (rc == RESULT_NOT_FOUND) {
+        return RESULT_DAMAGED;
+    }
+    return rc == RESULT_OK ? unpack(NULL, &text, &head, body) : rc;
+}
+
+/* Adds to the references of a text that is there; without any it goes. */
+static Result refer(RobotsRows *table, MDB_txn *txn, uint64_t hash, int change)
+{
+    MDB_val value;
+    TextHead head;
+    MDB_val key = {.mv_size = sizeof hash, .mv_data = &hash};
+    Result rc = find_text(table, txn, &hash, &value, &head);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_DAMAGED : rc;
+    }
+    head.references += (uint32_t)change;
+    if (head.references == 0) {
+        return lmdb_result(mdb_del(txn, table->texts, &key, NULL), "forget robots");
+    }
+    /* LMDB may move what it has just handed out while it writes. */
+    buffer_reset(&table->packed);
+    rc = buffer_append(&table->packed, value.mv_data, value.mv_size);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    memcpy(table->packed.data, &head, sizeof head);
+    value = (MDB_val){.mv_size = table->packed.length, .mv_data = table->packed.data};
+    return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
+}
+
+static Result add_text(RobotsRows *table, MDB_txn *txn, uint64_t hash, const char *body,
+                       size_t length)
+{
+    TextHead head = {.references = 1, .length = (uint32_t)length};
+    table->zstd = table->zstd == NULL ? ZSTD_createCCtx() : table->zstd;
+    buffer_reset(&table->packed);
+    Result rc = table->zstd == NULL
+                    ? RESULT_MEMORY
+                    : buffer_reserve(&table->packed, sizeof head + ZSTD_compressBound(length));
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    memcpy(table->packed.data, &head, sizeof head);
+    size_t n = ZSTD_compressCCtx(table->zstd, table->packed.data + sizeof head,
+                                 ZSTD_compressBound(length), body, length, ZSTD_LEVEL);
+    if (ZSTD_isError(n) != 0) {
+        return RESULT_MEMORY;
+    }
+    MDB_val key = {.mv_size = sizeof hash, .mv_data = &hash};
+    MDB_val value = {.mv_size = sizeof head + n, .mv_data = table->packed.data};
+    return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
+}
+
+/* Refers to a text, which is added if nobody has it. RESULT_INVALID: another text has its hash. */
+static Result robots_rows_take_text(RobotsRows *table, MDB_txn *txn, uint64_t hash,
+                                    const char *body, size_t length)
+{
+    MDB_val value;
+    TextHead head;
+    Result rc = find_text(table, txn, &hash, &value, &head);
+    if (rc == RESULT_NOT_FOUND) {
+        return add_text(table, txn, hash, body, length);
+    }
+    bool is_same = rc == RESULT_OK && head.length == length;
+    if (is_same) {
+        Unpacked *known = length < LONG_BYTES ? &table->last : &table->unpacked[hash % UNPACKED];
+        rc = robots_rows_compare(table, known, &value, &head, body, &is_same);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    return is_same ? refer(table, txn, hash, 1) : RESULT_INVALID;
+}
+
+/* ---- hosts ---- */
+
+static uint64_t history_key(uint32_t host, uint32_t version)
+{
+    return (uint64_t)host << 32 | version;
+}
+
+static Result robots_rows_release(RobotsRows *table, MDB_txn *txn, bool was_reference,
+                                  uint64_t hash)
+{
+    return was_reference ? refer(table, txn, hash, -1) : RESULT_OK;
+}
+
+Result robots_rows_get(const RobotsRows *table, MDB_txn *txn, uint32_t host, Buffer *body)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value;
+    int rc = mdb_get(txn, table->robots, &key, &value);
+    return rc == MDB_SUCCESS ? append_text(table, txn, &value, body)
+                             : lmdb_result(rc, "get robots");
+}
+
+Result robots_rows_get_version(const RobotsRows *table, MDB_txn *txn, uint32_t host,
+                               uint32_t version, Buffer *body)
+{
+    uint64_t id = history_key(host, version);
+    MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
+    MDB_val value;
+    int rc = mdb_get(txn, table->history, &key, &value);
+    return rc == MDB_SUCCESS ? append_text(table, txn, &value, body)
+                             : lmdb_result(rc, "get robots");
+}
+
+/* The value that stands for a text: a reference, which is taken, or the text itself. */
+static Result robots_rows_value_of(RobotsRows *table, MDB_txn *txn, const char *body, size_t length,
+                                   uint64_t hash, Reference *reference, MDB_val *value)
+{
+    static char nothing[1];
+    uint64_t other = 0;
+    *value = (MDB_val){.mv_size = length, .mv_data = nothing};
+    if (length > 0) {
+        /* LMDB takes a pointer to non-const but only reads it. */
+        memcpy(&value->mv_data, &body, sizeof body);
+    }
+    bool is_short = length <= SHORT_BYTES && !robots_reference_read(value, &other);
+    if (is_short || length > TEXT_MOST) {
+        return RESULT_OK;
+    }
+    memcpy(reference->mark, reference_mark, sizeof reference->mark);
+    reference->hash = hash;
+    Result rc = robots_rows_take_text(table, txn, reference->hash, body, length);
+    if (rc == RESULT_OK) {
+        *value = (MDB_val){.mv_size = sizeof *reference, .mv_data = reference};
+    }
+    return rc == RESULT_INVALID ? RESULT_OK : rc;
+}
+
+Result robots_rows_put(RobotsRows *table, MDB_txn *txn, uint32_t host, const char *body,
+                       size_t length, uint64_t hash)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val old;
+    MDB_val value;
+    Reference reference;
+    uint64_t before = 0;
+    int rc = mdb_get(txn, table->robots, &key, &old);
+    bool was_reference = rc == MDB_SUCCESS && robots_reference_read(&old, &before);
+    Result result = lmdb_result(none_is_well(rc), "get robots");
+    if (result == RESULT_OK) {
+        result = robots_rows_value_of(table, txn, body, length, hash, &reference, &value);
+    }
+    if (result == RESULT_OK) {
+        result = lmdb_result(mdb_put(txn, table->robots, &key, &value, 0), "put robots");
+    }
+    return result == RESULT_OK ? robots_rows_release(table, txn, was_reference, before) : result;
+}
+
+/* Takes a version out of the history. */
+static Result robots_rows_forget(RobotsRows *table, MDB_txn *txn, uint64_t id)
+{
+    MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
+    MDB_val value;
+    uint64_t hash = 0;
+    int rc = mdb_get(txn, table->history, &key, &value);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(none_is_well(rc), "get robots");
+    }
+    bool was_reference = robots_reference_read(&value, &hash);
+    Result result = lmdb_result(mdb_del(txn, table->history, &key, NULL), "forget robots");
+    return result == RESULT_OK ? robots_rows_release(table, txn, was_reference, hash) : result;
+}
+
+Result robots_rows_keep(RobotsRows *table, MDB_txn *txn, uint32_t host, uint32_t version)
+{
+    uint64_t id = history_key(host, version);
+    uint64_t hash = 0;
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value;
+    int rc = mdb_get(txn, table->robots, &key, &value);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(none_is_well(rc), "get robots");
+    }
+    /* LMDB may move what it has just handed out while it writes. */
+    buffer_reset(&table->scratch);
+    Result result = buffer_reserve(&table->scratch, value.mv_size + 1);
+    if (result == RESULT_OK) {
+        result = buffer_append(&table->scratch, value.mv_data, value.mv_size);
+    }
+    bool is_shared = robots_reference_read(&value, &hash);
+    if (result == RESULT_OK) {
+        result = robots_rows_forget(table, txn, id);
+    }
+    if (result == RESULT_OK && is_shared) {
+        result = refer(table, txn, hash, 1);
+    }
+    if (result == RESULT_OK) {
+        key = (MDB_val){.mv_size = sizeof id, .mv_data = &id};
+        value = (MDB_val){.mv_size = table->scratch.length, .mv_data = table->scratch.data};
+        result = lmdb_result(mdb_put(txn, table->history, &key, &value, 0), "keep robots");
+    }
+    if (result == RESULT_OK && version > ROBOTS_ROWS_KEPT) {
+        result = robots_rows_forget(table, txn, history_key(host, version - ROBOTS_ROWS_KEPT));
+    }
+    return result;
+}
