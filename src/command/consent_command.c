@@ -44,7 +44,8 @@ typedef struct Consent {
     ConsentSource sources[USAGE_PLACES]; /* USAGE_IN_PAGE: the header's, too */
     UsageStatement list[STATEMENTS_MOST];
     UsageLedger ledger;
-    Robots *robots; /* its words are the list's */
+    Robots *robots;       /* its words are the list's */
+    bool robots_names_it; /* a licence */
     Decoder *decoder;
 } Consent;
 
@@ -200,7 +201,9 @@ static void consent_read_files(Consent *consent)
     text = &consent->sources[USAGE_IN_TDM].text;
     (void)robots_add_tdm(consent->robots, buffer_string(text), text->length);
     consent_read_licence(consent);
-    (void)robots_usage(consent->robots, consent->path, consent->path_length, &consent->ledger);
+    consent->robots_names_it =
+        robots_usage(consent->robots, consent->path, consent->path_length, &consent->ledger)
+            .robots_names_it;
 }
 
 /* The answer that is kept; without one the files of the origin as they are now speak alone. */
@@ -225,6 +228,16 @@ static void consent_read_page(Consent *consent, const char *url)
 }
 
 /* ---- what it comes to ---- */
+
+/* Who names a licence that nobody has read permits nothing by it. */
+static void consent_settle(Consent *consent)
+{
+    for (size_t i = 0; i < consent->ledger.n; i++) {
+        Usage *usage = &consent->list[i].usage;
+        usage->robots_names_it = consent->robots_names_it;
+        *usage = usage_settle(*usage);
+    }
+}
 
 /* The words of a statement, without what would tell a terminal what to do. */
 static void consent_print_words(const UsageStatement *statement)
@@ -393,6 +406,7 @@ static int consent_tell(CrawlView *view, const char *word, unsigned asked)
         if (consent_is_known(consent)) {
             consent_read_page(consent, url.href);
             consent_read_files(consent);
+            consent_settle(consent);
             status = consent_print(consent, url.href, asked);
             goto done;
         }
@@ -488,8 +502,7 @@ static int consent_changed(const CrawlView *view)
 
 static int consent_take_usage(void *asked, const char *value)
 {
-    unsigned bits =
-        strcmp(value, "train") == 0 ? (unsigned)USAGE_TRAIN_AI : usage_asked(value, strlen(value));
+    unsigned bits = usage_asked(value, strlen(value));
     if (bits == 0) {
         (void)fprintf(stderr, "ragno consent: --usage: there is no usage '%s'\n", value);
     }

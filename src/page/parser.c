@@ -454,6 +454,7 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
     if (parser->body->length > 0 && parser_looks_like_html(type, parser->body)) {
         usage = usage_join(usage, usage_of_html(parser->body->data, parser->body->length, NULL));
     }
+    usage = usage_settle(usage);
     page->fetch->answer.usage = usage;
     if ((usage.denied & request->usage_no_store) != 0) {
         page->verdict.refused_hooks |= 1u << HOOK_STORE;

@@ -19,7 +19,9 @@ PAGES = {
     "/conflict": ({"Content-Signal": "ai-train=yes"}, b'<meta name="robots" content="noai">'),
     "/short": ({"Content-Signal": "use=reference"}, b"short"),
     "/gone": ({}, b"gone"),
+    "/linked": ({"Link": '</l.xml>; rel="license"; type="application/rsl+xml"'}, b"linked"),
 }
+PAID = ("/paid", {"Crawler-Price": "USD 0.01", "WWW-Authenticate": 'License error="invalid_request"'})
 
 
 class Site:
@@ -30,7 +32,9 @@ class Site:
         if path == "/robots.txt":
             return (200, {"Content-Type": "text/plain"}, self.rules) if self.rules else (404, {}, b"")
         if path == "/":
-            return 200, {}, "".join(f"<a href={p}>{p}</a>" for p in PAGES).encode()
+            return 200, {}, "".join(f"<a href={p}>{p}</a>" for p in [*PAGES, PAID[0]]).encode()
+        if path == PAID[0]:
+            return 402, PAID[1], b"pay"
         fields, body = PAGES[path]
         return 200, fields, body
 
@@ -67,6 +71,9 @@ def by_which_sentence(report, path):
             ("/header", "train-ai", "denied", "denied by header Content-Usage: train-ai=n"),
             ("/meta", "train-ai", "denied", 'denied by element <meta name="robots" content="noai">'),
             ("/conflict", "train-ai", "denied", "although allowed by header Content-Signal: ai-train=yes"),
+            ("/linked", "search", "denied", "denied by header Link: </l.xml>; rel="),
+            ("/paid", "search", "denied", "denied by header Crawler-Price: USD 0.01"),
+            ("/paid", "search", "denied", "denied by header WWW-Authenticate: License error="),
             ("/short", "train-ai", "denied", "denied by header Content-Signal: use=reference")):
         code, text = ask(directory, base + page, "--usage", usage)
         found, told = block(text, usage)
@@ -79,6 +86,19 @@ def by_which_sentence(report, path):
     report.check("a host by its name", code == 0 and block(text, "ai-input")[0] == "denied", text)
     report.equal("a host that nobody knows", ask(directory, "http://other.test/")[0], 1)
     report.equal("a usage that there is not", ask(directory, base, "--usage", "lunch")[0], 2)
+    for where, paths in (("not UsageDenied(train) and StatusCategory(2)", ["/", "/free", "/gone"]),
+                         ("UsageDenied(search)", ["/linked", "/paid"])):
+        rows = harness.run([f"{harness.OUT}/ragno", "export", directory, "pages", "--where", where]).stdout.splitlines()
+        report.equal(f"export --where '{where}'", sorted(row.split("\t")[0] for row in rows), [base + p for p in paths])
+    refused = harness.run([f"{harness.OUT}/ragno", "export", directory, "links", "--where", "UsageDenied(tdm)"])
+    report.check("links have no usage, and say so", refused.returncode == 2 and "needs a record of usage" in refused.stderr,
+                 refused.stderr)
+    with open(path + "/robots.txt", "wb") as file:
+        file.write(BEFORE + b"License: /l.xml\n")
+    told = harness.run([f"{harness.OUT}/ragno", "check", "robots", path + "/robots.txt", "ragno", base + "/closed/x"])
+    report.equal("check robots tells of usage", told.stdout.splitlines()[1:], [
+        "usage\ttrain-ai+ai-input+search+tdm+image-ai\tdenied\tthe licence /l.xml permits nothing before it is read",
+        "usage\ttrain-ai\tdenied\tline 4: Content-Usage: /closed/ train-ai=n"])
     report.equal("nothing has changed", ask(directory, "--changed"), (0, ""))
 
 

@@ -203,6 +203,39 @@ static void a_ledger_has_the_sentences(void)
     robots_delete(robots);
 }
 
+#define EVERYTHING "train-ai+ai-input+search+tdm+image-ai"
+
+static void offers_deny_and_are_not_taken(void)
+{
+    expect(header("WWW-Authenticate: License error=\"invalid_request\"\r\n"), EVERYTHING, "-");
+    expect(header("WWW-Authenticate: Licensee x\r\n"), "-", "-");
+    expect(header("WWW-Authenticate: Basic realm=\"License\"\r\n"), "-", "-");
+    expect(header("Crawler-Price: USD 0.01\r\nContent-Usage: search=y\r\n"), EVERYTHING, "-");
+}
+
+static void a_licence_of_a_page_alone_permits_nothing(void)
+{
+    static const struct {
+        const char *text;
+        bool names;
+    } pages[] = {
+        {"<LINK href=/l.xml rel=license type='application/rsl+xml' />", true},
+        {"<link rel=license href=\"https://creativecommons.org/licenses/by/4.0/\">", false},
+        {"<link rel=alternate type=\"application/rsl+xml\" href=x>", false},
+        {"<a rel=license type=\"application/rsl+xml\" href=x>", false}};
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        expect(usage_settle(html(pages[i].text)), pages[i].names ? EVERYTHING : "-", "-");
+    }
+    Usage named = header("Link: </l.xml>; rel=\"license\"; type=\"application/rsl+xml\"\r\n");
+    Robots *robots = NULL;
+    CU_ASSERT_EQUAL_FATAL(robots_parse("License: /l.xml\n", 16, "ragno", &robots), RESULT_OK);
+    RslReader reader = {.origin = "https://h.example"};
+    CU_ASSERT_EQUAL(robots_add_licence(robots, "<rsl/>", 6, &reader), RESULT_OK);
+    expect(usage_settle(named), EVERYTHING, "-");
+    expect(usage_settle(usage_join(named, robots_usage(robots, "/", 1, NULL))), "-", "-");
+    robots_delete(robots);
+}
+
 static void rules_name_usages_and_actions(void)
 {
     UsageRules rules;
@@ -231,5 +264,7 @@ UNIT_MAIN("usage", {"dictionaries deny and allow", dictionaries_deny_and_allow},
           {"a costly pattern denies, and allows nothing",
            a_costly_pattern_denies_and_allows_nothing},
           {"a ledger has the sentences", a_ledger_has_the_sentences},
+          {"offers deny, and are not taken", offers_deny_and_are_not_taken},
+          {"a licence of a page alone permits nothing", a_licence_of_a_page_alone_permits_nothing},
           {"what is denied anywhere is not allowed", what_is_denied_anywhere_is_not_allowed},
           {"rules name usages and actions", rules_name_usages_and_actions})

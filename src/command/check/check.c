@@ -396,6 +396,29 @@ static const char *path_of(const char *url, size_t *length)
     return path;
 }
 
+/* "usage  train-ai  denied  line 3: Content-Usage: train-ai=n", a line for each statement that
+ * denies something, and for each that allows something. */
+static void check_robots_usage(const Robots *robots, const char *path, size_t length)
+{
+    UsageStatement list[ROBOTS_MAX_USAGES];
+    UsageLedger ledger = {.list = list, .max = ROBOTS_MAX_USAGES};
+    (void)robots_usage(robots, path, length, &ledger);
+    for (size_t i = 0; i < 2 * ledger.n; i++) {
+        const UsageStatement *statement = &list[i / 2];
+        unsigned bits = i % 2 == 0 ? statement->usage.denied : statement->usage.allowed;
+        Buffer name = {.limit = 128};
+        if (bits != 0 && usage_print(bits, &name) == RESULT_OK) {
+            (void)printf("usage\t%s\t%s\t", name.data, i % 2 == 0 ? "denied" : "allowed");
+            if (statement->line > 0) {
+                (void)printf("line %u: %s\n", statement->line, statement->text);
+            } else {
+                (void)printf("the licence %s permits nothing before it is read\n", statement->text);
+            }
+        }
+        buffer_destroy(&name);
+    }
+}
+
 int check_robots(int argc, char **argv)
 {
     if (argc != 4) {
@@ -430,6 +453,7 @@ int check_robots(int argc, char **argv)
         } else {
             (void)printf("line %u: %s\n", verdict.line, verdict.rule);
         }
+        check_robots_usage(robots, path.data, path.length);
         if (verdict.undecided) {
             (void)fprintf(stderr, "ragno check robots: the rules are too expensive to evaluate; a "
                                   "URL that they leave undecided is forbidden\n");

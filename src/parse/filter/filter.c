@@ -223,6 +223,23 @@ static const char *describe_next(const FilterCompiler *compiler, char text[40])
     return text;
 }
 
+/* What an atom lacks. */
+static const char *filter_need_name(unsigned needs)
+{
+    static const struct {
+        unsigned needs;
+        const char *name;
+    } names[] = {{FILTER_HAS_RESPONSE | FILTER_HAS_STATUS | FILTER_HAS_TYPE, "response"},
+                 {FILTER_HAS_TEXT, "link text"},
+                 {FILTER_HAS_DEPTH, "depth"},
+                 {FILTER_HAS_USAGE, "record of usage"}};
+    size_t i = 0;
+    while (i < sizeof names / sizeof *names && (needs & names[i].needs) == 0) {
+        i++;
+    }
+    return i < sizeof names / sizeof *names ? names[i].name : "source page";
+}
+
 /* NAME "(" arguments ")". */
 static Result parse_atom(Parser *parser)
 {
@@ -245,13 +262,8 @@ static Result parse_atom(Parser *parser)
                                     (int)(n_name > 60 ? 60 : n_name), name);
     }
     if (compiler->options != NULL && (type->needs & ~compiler->options->available) != 0) {
-        const unsigned response = FILTER_HAS_RESPONSE | FILTER_HAS_STATUS | FILTER_HAS_TYPE;
         return filter_compiler_fail(compiler, start, "%s needs a %s, which there is none of here",
-                                    type->help.name,
-                                    (type->needs & response) != 0           ? "response"
-                                    : (type->needs & FILTER_HAS_TEXT) != 0  ? "link text"
-                                    : (type->needs & FILTER_HAS_DEPTH) != 0 ? "depth"
-                                                                            : "source page");
+                                    type->help.name, filter_need_name(type->needs));
     }
     FilterAtom new_atom = {.type = type, .start = start};
     if (array_add(&filter->atoms, &filter->n_atoms, sizeof new_atom, &new_atom) != RESULT_OK) {

@@ -640,7 +640,7 @@ static const FilterAtomType types[] = {
          FILTER_REGEX_SEARCH, ONE, FILTER_HAS_TEXT, title_matches),
     ATOM("UsageDenied", "usages",
          "the site denies one of them: train-ai, ai-input, search, tdm, image-ai", FILTER_LOWER,
-         LIST, RESPONSE, usage_denied),
+         LIST, FILTER_HAS_USAGE, usage_denied),
     ATOM("DigestEquals", "hexadecimal digits", "the digest of the payload", FILTER_HEX, ONE,
          RESPONSE, digest_equals),
 };

@@ -27,7 +27,8 @@ enum {
     FILTER_HAS_STATUS = 8, /* of the response */
     FILTER_HAS_TYPE = 16,  /* Content-Type of the response */
     FILTER_HAS_TEXT = 32,  /* what is written: on a link and around it, or on a page */
-    FILTER_HAS_ALL = 63,
+    FILTER_HAS_USAGE = 64, /* what the site says of the page's use */
+    FILTER_HAS_ALL = 127,
 };
 
 /* What is asked about. Everything is borrowed; zero it first: absent is NULL, 0 or false. */

@@ -56,7 +56,7 @@ static RobotsMatch robots_usage_match(const Robots *robots, const RobotsUsage *r
 
 Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageLedger *ledger)
 {
-    Usage usage = {0};
+    Usage usage = {.robots_names_it = robots->licence_line > 0};
     RobotsPath normal;
     uint32_t longest[USAGE_PLACES] = {0};
     int64_t steps = ROBOTS_DECISION_STEPS;
@@ -65,7 +65,7 @@ Usage robots_usage(const Robots *robots, const char *path, size_t length, UsageL
                                  .text = robots->pool.data + robots->licence,
                                  .usage = {.denied = USAGE_ALL}};
         unread.length = strlen(unread.text);
-        usage = unread.usage;
+        usage = usage_join(usage, unread.usage);
         usage_ledger_add(ledger, &unread);
     }
     if (robots->n_usages == 0) {

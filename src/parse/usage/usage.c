@@ -8,17 +8,12 @@
 static const struct {
     const char *name;
     uint8_t bits;
-} names[] = {{"train-ai", USAGE_TRAIN_AI},
-             {"ai-input", USAGE_AI_INPUT},
-             {"search", USAGE_SEARCH},
-             {"tdm", USAGE_TDM | USAGE_TRAIN_AI},
-             {"image-ai", USAGE_IMAGE_AI},
-             {"ai-train", USAGE_TRAIN_AI},
-             {"train-genai", USAGE_TRAIN_AI},
-             {"genai", USAGE_TRAIN_AI},
-             {"ai", USAGE_TRAIN_AI | USAGE_AI_INPUT},
-             {"ai-use", USAGE_AI_INPUT},
-             {"ai-output", USAGE_AI_INPUT},
+} names[] = {{"train-ai", USAGE_TRAIN_AI}, {"ai-input", USAGE_AI_INPUT},
+             {"search", USAGE_SEARCH},     {"tdm", USAGE_TDM | USAGE_TRAIN_AI},
+             {"image-ai", USAGE_IMAGE_AI}, {"ai-train", USAGE_TRAIN_AI},
+             {"train", USAGE_TRAIN_AI},    {"train-genai", USAGE_TRAIN_AI},
+             {"genai", USAGE_TRAIN_AI},    {"ai", USAGE_TRAIN_AI | USAGE_AI_INPUT},
+             {"ai-use", USAGE_AI_INPUT},   {"ai-output", USAGE_AI_INPUT},
              {"bots", USAGE_ALL}};
 
 #define PRINTED 5u
@@ -84,7 +79,8 @@ Result usage_print(unsigned bits, Buffer *out)
 
 void usage_ledger_add(UsageLedger *ledger, const UsageStatement *statement)
 {
-    if (ledger == NULL || (statement->usage.denied | statement->usage.allowed) == 0) {
+    const Usage *usage = &statement->usage;
+    if (ledger == NULL || ((usage->denied | usage->allowed) == 0 && !usage->names_licence)) {
         return;
     }
     ledger->is_cut |= ledger->n == ledger->max;
@@ -180,6 +176,18 @@ static Usage of_reservation(const char *value, size_t length)
     return (Usage){.allowed = usage_equals(value, length, "0") ? USAGE_TDM : 0};
 }
 
+#define RSL_TYPE "application/rsl+xml"
+
+/* <https://l.example/x.xml>; rel="license"; type="application/rsl+xml": the words, wherever they
+ * stand in the field. */
+static Usage usage_of_link(const char *value, size_t length)
+{
+    static const char relation[] = "license";
+    bool is_named = memmem(value, length, RSL_TYPE, sizeof RSL_TYPE - 1) != NULL &&
+                    memmem(value, length, relation, sizeof relation - 1) != NULL;
+    return (Usage){.names_licence = is_named};
+}
+
 static Usage usage_of_field(const HttpField *field)
 {
     const char *value = field->value;
@@ -193,7 +201,15 @@ static Usage usage_of_field(const HttpField *field)
     if (usage_equals(field->name, field->name_length, "TDM-Reservation")) {
         return of_reservation(value, field->value_length);
     }
-    return (Usage){0};
+    if (usage_equals(field->name, field->name_length, "Link")) {
+        return usage_of_link(value, field->value_length);
+    }
+    bool is_offer = usage_equals(field->name, field->name_length, "crawler-price");
+    if (usage_equals(field->name, field->name_length, "WWW-Authenticate")) {
+        is_offer = field->value_length >= 7 && strncasecmp(value, "License", 7) == 0 &&
+                   (field->value_length == 7 || usage_is_blank(value[7]));
+    }
+    return (Usage){.denied = is_offer ? USAGE_ALL : 0};
 }
 
 Usage usage_of_header(const HttpHeader *header, UsageLedger *ledger)
@@ -282,28 +298,53 @@ static Usage of_meta(const char *bytes, size_t length, size_t *i)
                : (Usage){0};
 }
 
-Usage usage_of_html(const char *bytes, size_t length, UsageLedger *ledger)
+/* <link rel="license" type="application/rsl+xml" href="..."> */
+static Usage of_link(const char *bytes, size_t length, size_t *i)
+{
+    bool is_licence = false;
+    bool is_rsl = false;
+    Piece attribute, value;
+    while (next_attribute(bytes, length, i, &attribute, &value)) {
+        usage_trim(&value.bytes, &value.length);
+        is_licence |= usage_equals(attribute.bytes, attribute.length, "rel") &&
+                      usage_equals(value.bytes, value.length, "license");
+        is_rsl |= usage_equals(attribute.bytes, attribute.length, "type") &&
+                  usage_equals(value.bytes, value.length, RSL_TYPE);
+    }
+    return (Usage){.names_licence = is_licence && is_rsl};
+}
+
+/* All elements of a name ("meta", "link"). */
+static Usage usage_of_elements(const char *bytes, size_t length, const char *name,
+                               Usage (*read)(const char *bytes, size_t length, size_t *i),
+                               UsageLedger *ledger)
 {
     Usage usage = {0};
-    length = length < USAGE_HTML_BYTES ? length : USAGE_HTML_BYTES;
     size_t i = 0;
     while (i < length) {
-        const char *tag = find_pair(bytes + i, bytes + length, '<', 'm');
+        const char *tag = find_pair(bytes + i, bytes + length, '<', *name);
         if (tag == bytes + length) {
             break;
         }
         i = (size_t)(tag - bytes) + 1;
-        if (length - i > 5 && strncasecmp(bytes + i, "meta", 4) == 0 &&
+        if (length - i > 5 && strncasecmp(bytes + i, name, 4) == 0 &&
             (usage_is_blank(bytes[i + 4]) || bytes[i + 4] == '/')) {
             i += 4;
             UsageStatement statement = {.place = USAGE_IN_PAGE, .text = tag};
-            statement.usage = of_meta(bytes, length, &i);
+            statement.usage = read(bytes, length, &i);
             statement.length = (size_t)(bytes + i - tag) + (i < length);
             usage = usage_join(usage, statement.usage);
             usage_ledger_add(ledger, &statement);
         }
     }
     return usage;
+}
+
+Usage usage_of_html(const char *bytes, size_t length, UsageLedger *ledger)
+{
+    length = length < USAGE_HTML_BYTES ? length : USAGE_HTML_BYTES;
+    return usage_join(usage_of_elements(bytes, length, "meta", of_meta, ledger),
+                      usage_of_elements(bytes, length, "link", of_link, ledger));
 }
 
 /* ---- what is done about it ---- */

@@ -10,6 +10,8 @@
  *   tdm        TDM-Reservation: 1 (header, meta tdm-reservation), Content-Usage: tdm=n; it denies
  *              train-ai, too
  *   image-ai   noimageai (meta robots, X-Robots-Tag)
+ *   all        WWW-Authenticate: License, crawler-price: offers, which are told and not taken; a
+ *              licence that only the page names (Link, link element of type application/rsl+xml)
  *
  * What /.well-known/tdmrep.json reserves counts as tdm, too (parse/robots/robots.h), and a licence
  * file speaks of all (rsl.h).
@@ -49,17 +51,30 @@ enum {
     USAGE_ALL = 31
 };
 
-/* No bit is in both. */
+/* No bit is in denied and allowed. */
 typedef struct Usage {
     uint8_t denied;
-    uint8_t allowed; /* expressly */
+    uint8_t allowed;    /* expressly */
+    bool names_licence; /* it names a licence (RSL), which is asked for when robots.txt does, too */
+    bool robots_names_it; /* that does */
 } Usage;
 
 /* What two statements say together, in whatever order. */
 static inline Usage usage_join(Usage a, Usage b)
 {
     uint8_t denied = a.denied | b.denied;
-    return (Usage){.denied = denied, .allowed = (uint8_t)((a.allowed | b.allowed) & ~denied)};
+    return (Usage){.denied = denied,
+                   .allowed = (uint8_t)((a.allowed | b.allowed) & ~denied),
+                   .names_licence = a.names_licence || b.names_licence,
+                   .robots_names_it = a.robots_names_it || b.robots_names_it};
+}
+
+/* What all statements about a page come to: a licence that only the page names has not been read,
+ * and permits nothing. */
+static inline Usage usage_settle(Usage usage)
+{
+    bool is_unread = usage.names_licence && !usage.robots_names_it;
+    return is_unread ? (Usage){.denied = USAGE_ALL} : usage;
 }
 
 typedef struct UsageStatement {
@@ -78,7 +93,7 @@ typedef struct UsageLedger {
     bool is_cut; /* there were more than max */
 } UsageLedger;
 
-/* Adds what denies or allows something; nothing when ledger is NULL. */
+/* Adds what denies or allows something, or names a licence; nothing when ledger is NULL. */
 void usage_ledger_add(UsageLedger *ledger, const UsageStatement *statement);
 
 /* The bits that a statement about a name ("train-ai", "ai-train", ...) is about, compared without
@@ -97,9 +112,9 @@ Usage usage_of_dictionary(const char *value, size_t length);
 Usage usage_of_robots_words(const char *value, size_t length);
 /* All headers of an answer. ledger may be NULL. */
 Usage usage_of_header(const HttpHeader *header, UsageLedger *ledger);
-/* The meta elements robots, tdm-reservation and content-usage of an HTML page, as its bytes stand
- * there: nothing is run, and comments count as text, so that a denial may be read that no browser
- * sees. Only the first USAGE_HTML_BYTES are looked at. */
+/* The meta elements robots, tdm-reservation and content-usage of an HTML page, and its links to
+ * licences, as its bytes stand there: nothing is run, and comments count as text, so that a denial
+ * may be read that no browser sees. Only the first USAGE_HTML_BYTES are looked at. */
 #define USAGE_HTML_BYTES 65536u
 Usage usage_of_html(const char *bytes, size_t length, UsageLedger *ledger);
 
