@@ -14,7 +14,6 @@
 #include "cluster/table/cluster_table.h"
 #include "cluster/transport/transport_login.h"
 #include "fetch/connect/port_map.h"
-#include "fetch/dns/name_servers.h"
 #include "fetch/identity/message_signature.h"
 #include "fetch/site/cut_rules.h"
 #include "fetch/site/fetch_site.h"
@@ -357,97 +356,137 @@ static Result check_key(const char *path, Buffer *error)
     return rc;
 }
 
-static void check_identity(const Config *config, Buffer *what, Buffer *error)
+static Result check_port_map(const char *text, Buffer *error)
 {
-    check_text(config, "crawl.signature_key", check_key, what, error);
-    check_text(config, "crawl.signature_agent", message_signature_check_agent, what, error);
-    if (*config->crawl_signature_agent != '\0' && *config->crawl_signature_key == '\0') {
-        config_complain(config, "crawl.signature_agent", "needs crawl.signature_key", error);
-    }
+    PortMap ports;
+    return port_map_parse(&ports, text, error);
 }
 
-/* Many requests at once are for hosts that are the operator's own: they are named one by one. */
-static void check_at_once(const Config *config, Buffer *error)
+static Result check_retry(const char *text, Buffer *error)
 {
-    static const char reason[] =
-        "more than 2 at once are for hosts that are yours: name each in a section, [site \"HOST\"]";
-    if (config->politeness_connections > CONFIG_FEW_AT_ONCE) {
-        config_complain(config, "politeness.connections", reason, error);
+    RetryRule rules[FETCH_CLASSES];
+    politeness_default_rules(rules);
+    return politeness_parse_rules(rules, text, error);
+}
+
+static Result check_authorities(const char *path, Buffer *error)
+{
+    TlsTrust trust = {.store = NULL};
+    Result rc = *path == '\0' ? RESULT_OK : tls_trust_init(&trust, path, error);
+    tls_trust_destroy(&trust);
+    return rc;
+}
+
+static Result check_score_rules(const char *path, Buffer *error)
+{
+    ScoreRules *rules = NULL;
+    Result rc = *path == '\0' ? RESULT_OK : score_rules_read(&rules, path, error);
+    score_rules_delete(rules);
+    return rc;
+}
+
+static Result check_revisit_rules(const char *path, Buffer *error)
+{
+    FreqRules *rules = NULL;
+    Result rc = revisit_policy_load_rules(path, &rules, error);
+    freq_rules_delete(rules);
+    return rc;
+}
+
+static Result check_dedup_key(const char *text, Buffer *error)
+{
+    DedupSteps steps;
+    return dedup_parse_steps(text, &steps, error);
+}
+
+/* A number that is wrong above most, or up to it, for all hosts or in a [site] section whose
+ * pattern counts; why says so. */
+typedef struct NumberCheck {
+    const char *name;
+    int64_t least; /* wrong from here on */
+    int64_t most;
+    bool by_name; /* right in a section that names one host: [site "HOST"] */
+    const char *why;
+} NumberCheck;
+
+static void check_number(const Config *config, const NumberCheck *check, int64_t value,
+                         Buffer *error)
+{
+    const Options *options = &config->options;
+    const OptionSpec *spec = options_find(options, check->name);
+    if (value >= check->least && value <= check->most) {
+        config_complain(config, check->name, check->why, error);
     }
-    const OptionSpec *row = options_find(&config->options, "politeness.connections");
-    for (size_t i = 0; i < config->options.n_sites; i++) {
-        const OptionSite *site = &config->options.sites[i];
-        if (&config->options.specs[site->spec] == row && site->value.number > CONFIG_FEW_AT_ONCE &&
-            strpbrk(site->pattern, "*?") != NULL) {
-            (void)buffer_printf(error, "%s: connections: %s\n", site->origin, reason);
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        bool counts = !check->by_name || strpbrk(site->pattern, "*?") != NULL;
+        int64_t own = spec->type == OPTION_BOOL ? site->value.flag : site->value.number;
+        if (&options->specs[site->spec] == spec && counts && own >= check->least &&
+            own <= check->most) {
+            (void)buffer_printf(error, "%s: %s: %s\n", site->origin, check->name, check->why);
         }
     }
 }
 
-/* What its site says of a page is not for others to ignore. */
-static void check_freshness(const Config *config, Buffer *error)
+static void check_numbers(const Config *config, Buffer *error)
 {
-    static const char reason[] =
-        "only for hosts that are yours: name each in a section, [site \"HOST\"]";
-    if (config->revisit_ignore_freshness) {
-        config_complain(config, "revisit.ignore_freshness", reason, error);
-    }
-    const OptionSpec *row = options_find(&config->options, "revisit.ignore_freshness");
-    for (size_t i = 0; i < config->options.n_sites; i++) {
-        const OptionSite *site = &config->options.sites[i];
-        if (&config->options.specs[site->spec] == row && site->value.number != 0 &&
-            strpbrk(site->pattern, "*?") != NULL) {
-            (void)buffer_printf(error, "%s: ignore_freshness: %s\n", site->origin, reason);
-        }
-    }
+    const NumberCheck at_once = {
+        "politeness.connections", CONFIG_FEW_AT_ONCE + 1, INT64_MAX, true,
+        "more than 2 at once are for hosts that are yours: name each in a section, [site "
+        "\"HOST\"]"};
+    const NumberCheck freshness = {
+        "revisit.ignore_freshness", 1, 1, true,
+        "only for hosts that are yours: name each in a section, [site \"HOST\"]"};
+    const NumberCheck rate = {"fetch.host_rate", 1, config->fetch_slow_rate, false,
+                              "must be greater than fetch.slow_rate"};
+    check_number(config, &at_once, config->politeness_connections, error);
+    check_number(config, &freshness, config->revisit_ignore_freshness, error);
+    check_number(config, &rate, config->fetch_host_rate, error);
 }
 
 /* Texts, wherever they stand, and what concerns single hosts: in [site] sections, or for all. */
 static void check_sites(const Config *config, Buffer *what, Buffer *error)
 {
-    check_identity(config, what, error);
-    check_freshness(config, error);
+    static const struct {
+        const char *name;
+        TextCheck *check;
+    } texts[] = {{"crawl.signature_key", check_key},
+                 {"crawl.signature_agent", message_signature_check_agent},
+                 {"fetch.allow_addresses", check_ranges},
+                 {"fetch.deny_addresses", check_ranges},
+                 {"fetch.proxy", proxy_check},
+                 {"fetch.no_proxy", proxy_check_exceptions},
+                 {"fetch.headers", check_headers},
+                 {"politeness.usage", check_usage},
+                 {"fetch.cut_status", cut_rules_check_statuses},
+                 {"fetch.mime_types", cut_rules_check_types},
+                 {"fetch.credentials", check_credentials},
+                 {"robots.agent", config_texts_agent},
+                 {"crawl.contact", config_texts_contact},
+                 {"dns.servers", config_texts_servers},
+                 {"fetch.port_map", check_port_map},
+                 {"politeness.retry", check_retry},
+                 {"fetch.ca_file", check_authorities},
+                 {"score.rules", check_score_rules},
+                 {"schedule.rules", check_revisit_rules},
+                 {"scope.dedup_key", check_dedup_key}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        check_text(config, texts[i].name, texts[i].check, what, error);
+    }
+    if (*config->crawl_signature_agent != '\0' && *config->crawl_signature_key == '\0') {
+        config_complain(config, "crawl.signature_agent", "needs crawl.signature_key", error);
+    }
     check_trust(config, what, error);
-    check_text(config, "fetch.allow_addresses", check_ranges, what, error);
-    check_text(config, "fetch.deny_addresses", check_ranges, what, error);
-    check_text(config, "fetch.proxy", proxy_check, what, error);
-    check_text(config, "fetch.no_proxy", proxy_check_exceptions, what, error);
-    check_text(config, "fetch.headers", check_headers, what, error);
-    check_text(config, "politeness.usage", check_usage, what, error);
-    check_text(config, "fetch.cut_status", cut_rules_check_statuses, what, error);
-    check_text(config, "fetch.mime_types", cut_rules_check_types, what, error);
-    check_text(config, "fetch.credentials", check_credentials, what, error);
-    check_text(config, "robots.agent", config_texts_agent, what, error);
-    check_text(config, "crawl.contact", config_texts_contact, what, error);
-    check_text(config, "dns.servers", config_texts_servers, what, error);
     if (!config->robots_obey) {
         config_complain(config, "robots.obey",
                         "robots.txt is obeyed; only a [site \"HOST\"] section can except a host",
                         error);
     }
-    check_at_once(config, error);
-    const OptionSpec *rate = options_find(&config->options, "fetch.host_rate");
-    if (config->fetch_host_rate > 0 && config->fetch_host_rate <= config->fetch_slow_rate) {
-        config_complain(config, "fetch.host_rate", "must be greater than fetch.slow_rate", error);
-    }
-    for (size_t i = 0; i < config->options.n_sites; i++) {
-        const OptionSite *site = &config->options.sites[i];
-        if (&config->options.specs[site->spec] == rate && site->value.number > 0 &&
-            site->value.number <= config->fetch_slow_rate) {
-            (void)buffer_printf(error, "%s: host_rate: must be greater than fetch.slow_rate\n",
-                                site->origin);
-        }
-    }
+    check_numbers(config, error);
 }
 
-static void check_revisits(const Config *config, Buffer *what, Buffer *error)
+static void check_revisits(const Config *config, Buffer *error)
 {
-    FreqRules *rules = NULL;
-    buffer_reset(what);
-    if (revisit_policy_load_rules(config->schedule_rules, &rules, what) != RESULT_OK) {
-        config_complain(config, "schedule.rules", buffer_string(what), error);
-    }
-    freq_rules_delete(rules);
     if (config->schedule_revisit_min > config->schedule_revisit_max) {
         config_complain(config, "schedule.revisit_min", "is greater than schedule.revisit_max",
                         error);
@@ -527,41 +566,6 @@ Result config_check(const Config *config, Buffer *error)
     Buffer what = {.limit = BUFFER_NO_LIMIT};
     size_t before = error->length;
     check_sites(config, &what, error);
-    buffer_reset(&what);
-    PortMap ports;
-    if (port_map_parse(&ports, config->fetch_port_map, &what) != RESULT_OK) {
-        config_complain(config, "fetch.port_map", buffer_string(&what), error);
-    }
-    buffer_reset(&what);
-    if (name_servers_check(config->dns_servers, &what) != RESULT_OK) {
-        config_complain(config, "dns.servers", buffer_string(&what), error);
-    }
-    buffer_reset(&what);
-    RetryRule rules[FETCH_CLASSES];
-    politeness_default_rules(rules);
-    if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
-        config_complain(config, "politeness.retry", buffer_string(&what), error);
-    }
-    buffer_reset(&what);
-    TlsTrust trust;
-    if (*config->fetch_ca_file != '\0' &&
-        tls_trust_init(&trust, config->fetch_ca_file, &what) != RESULT_OK) {
-        config_complain(config, "fetch.ca_file", buffer_string(&what), error);
-    } else if (*config->fetch_ca_file != '\0') {
-        tls_trust_destroy(&trust);
-    }
-    buffer_reset(&what);
-    ScoreRules *scores = NULL;
-    if (*config->score_rules != '\0' &&
-        score_rules_read(&scores, config->score_rules, &what) != RESULT_OK) {
-        config_complain(config, "score.rules", buffer_string(&what), error);
-    }
-    score_rules_delete(scores);
-    buffer_reset(&what);
-    DedupSteps steps;
-    if (dedup_parse_steps(config->scope_dedup_key, &steps, &what) != RESULT_OK) {
-        config_complain(config, "scope.dedup_key", buffer_string(&what), error);
-    }
     Scope *scope = NULL;
     ScopeOptions bounds = config_scope(config);
     buffer_reset(&what);
@@ -575,7 +579,7 @@ Result config_check(const Config *config, Buffer *error)
     filters_destroy(&filters);
     check_scorer(config, error);
     check_pairs(config, error);
-    check_revisits(config, &what, error);
+    check_revisits(config, error);
     check_listen(config, &what, error);
     config_check_cluster(config, &what, error);
     buffer_destroy(&what);

@@ -325,48 +325,23 @@ static Result open_channels(NameServers *servers, const ResolverOptions *options
     return RESULT_OK;
 }
 
-/* c-ares knows no blanks, and does not say which of several it does not understand. */
-static Result name_servers_set(ares_channel channel, const char *list, Buffer *error)
+/* c-ares knows no blanks, and wants brackets only where a port follows. */
+static Result name_servers_set(ares_channel channel, const char *list)
 {
     Buffer all = {.limit = BUFFER_NO_LIMIT};
-    Buffer word = {.limit = BUFFER_NO_LIMIT};
-    Result rc = RESULT_OK;
-    unsigned n = 0;
-    while (rc == RESULT_OK && *(list += strspn(list, ", \t")) != '\0') {
+    while (*(list += strspn(list, ", \t")) != '\0') {
         size_t length = strcspn(list, ", \t");
         bool is_bracketed = length > 2 && *list == '[' && list[length - 1] == ']';
-        buffer_reset(&word); /* c-ares wants brackets only where a port follows */
-        rc = buffer_append(&word, list + is_bracketed, length - (is_bracketed ? 2 : 0));
-        if (rc == RESULT_OK &&
-            ares_set_servers_ports_csv(channel, buffer_string(&word)) != ARES_SUCCESS) {
-            (void)buffer_printf(error,
-                                "'%s' is no address of a name server, such as 127.0.0.1:5353 or "
-                                "[::1]",
-                                buffer_string(&word));
-            rc = RESULT_INVALID;
-        }
-        if (rc == RESULT_OK) {
-            rc = buffer_printf(&all, "%s%s", n++ > 0 ? "," : "", buffer_string(&word));
-        }
+        (void)buffer_append_string(&all, all.length > 0 ? "," : "");
+        (void)buffer_append(&all, list + is_bracketed, length - (is_bracketed ? 2 : 0));
         list += length;
     }
-    if (rc == RESULT_OK && n > 0 &&
+    Result rc = buffer_end(&all, 0);
+    if (rc == RESULT_OK && all.length > 0 &&
         ares_set_servers_ports_csv(channel, buffer_string(&all)) != ARES_SUCCESS) {
-        rc = RESULT_MEMORY;
+        rc = RESULT_INVALID; /* config_check has told which one */
     }
     buffer_destroy(&all);
-    buffer_destroy(&word);
-    return rc;
-}
-
-Result name_servers_check(const char *list, Buffer *error)
-{
-    ares_channel channel = NULL;
-    if (ares_init_options(&channel, NULL, 0) != ARES_SUCCESS) {
-        return RESULT_MEMORY;
-    }
-    Result rc = name_servers_set(channel, list, error);
-    ares_destroy(channel);
     return rc;
 }
 
@@ -381,9 +356,7 @@ Result name_servers_new(NameServers **out, const ResolverOptions *options, int e
     servers->epoll = epoll;
     Result rc = open_channel(servers, options, 1, &all); /* to have the list read */
     if (rc == RESULT_OK) {
-        Buffer why = {.limit = BUFFER_NO_LIMIT}; /* config_check has told it */
-        rc = name_servers_set(all, options->servers, &why);
-        buffer_destroy(&why);
+        rc = name_servers_set(all, options->servers);
     }
     if (rc == RESULT_OK) {
         rc = name_servers_list(all, &list);

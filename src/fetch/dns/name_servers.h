@@ -30,9 +30,6 @@ typedef struct NameServers NameServers;
  * that answers: a dead server says nothing about the network. The answer is the callee's. */
 typedef void (*NameAnswered)(void *context, int status, int timeouts, struct ares_addrinfo *answer);
 
-/* Whether a list of servers, between commas and blanks, can be used; error says which one cannot.
- * RESULT_INVALID, RESULT_MEMORY. */
-Result name_servers_check(const char *list, Buffer *error);
 /* RESULT_INVALID: options->servers cannot be parsed. RESULT_MEMORY, RESULT_IO. */
 Result name_servers_new(NameServers **servers, const ResolverOptions *options, int epoll);
 /* answered is called at some time, perhaps at once. family: AF_UNSPEC for both. */
