@@ -417,7 +417,8 @@ static Result commit_result(int code)
  * nothing is decided by logs. */
 static Result prepare_log(IngestWriter *writer, const Batch *batch)
 {
-    Result rc = ingest_write_log_serial(batch->txn, writer->store.crawl, writer->log_serial + 1);
+    uint64_t serial = writer->log_serial + 1;
+    Result rc = ingest_kept_write(batch->txn, writer->store.crawl, KEPT_LOG_SERIAL, &serial);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -588,10 +589,13 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
     condition_init(&writer->stop_changed);
     Result rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
     if (rc == RESULT_OK) {
-        rc = ingest_read_totals(txn, store->crawl, &writer->totals);
-        rc = rc == RESULT_OK ? ingest_read_revisit_totals(txn, store->crawl, &writer->visits) : rc;
-        rc = rc == RESULT_OK ? ingest_read_wall_totals(txn, store->crawl, &writer->walls) : rc;
-        rc = rc == RESULT_OK ? ingest_read_log_serial(txn, store->crawl, &writer->log_serial) : rc;
+        rc = ingest_kept_read(txn, store->crawl, KEPT_TOTALS, &writer->totals);
+        rc = rc == RESULT_OK ? ingest_kept_read(txn, store->crawl, KEPT_REVISITS, &writer->visits)
+                             : rc;
+        rc = rc == RESULT_OK ? ingest_kept_read(txn, store->crawl, KEPT_WALLS, &writer->walls) : rc;
+        rc = rc == RESULT_OK
+                 ? ingest_kept_read(txn, store->crawl, KEPT_LOG_SERIAL, &writer->log_serial)
+                 : rc;
         ingest_writer_publish_one(writer, txn);
         page_db_txn_abort(store->db, txn);
     }

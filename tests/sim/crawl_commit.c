@@ -97,7 +97,7 @@ bool crawl_store_of(Crawl *crawl)
         page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
         return false;
     }
-    bool ok = ingest_read_totals(txn, crawl->store.crawl, &crawl->totals) == RESULT_OK &&
+    bool ok = ingest_kept_read(txn, crawl->store.crawl, KEPT_TOTALS, &crawl->totals) == RESULT_OK &&
               open_sieve(crawl, txn);
     publish(crawl, txn);
     page_db_txn_abort(crawl->store.db, txn);

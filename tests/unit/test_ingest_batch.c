@@ -766,7 +766,8 @@ static void totals_are_read_again(void)
     (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
     commit_notice_delete(commit(w, true));
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
-    CU_ASSERT_EQUAL(ingest_read_totals(txn, w->ingest.tables.store.crawl, &totals), RESULT_OK);
+    CU_ASSERT_EQUAL(ingest_kept_read(txn, w->ingest.tables.store.crawl, KEPT_TOTALS, &totals),
+                    RESULT_OK);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     CU_ASSERT_EQUAL(memcmp(&totals, &w->ingest.totals, sizeof totals), 0);
     CU_ASSERT_EQUAL(totals.bytes, 1000);

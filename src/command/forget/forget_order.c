@@ -462,7 +462,7 @@ static Result forget_prepare(ForgetOrder *forget)
                             db == NULL ? "no memory" : error_message(db->error));
     }
     if (rc == RESULT_OK && mdb_dbi_open(txn, "crawl", 0, &crawl) == 0) {
-        rc = ingest_read_log_serial(txn, crawl, &serial);
+        rc = ingest_kept_read(txn, crawl, KEPT_LOG_SERIAL, &serial);
         if (rc == RESULT_OK) {
             rc = crawl_log_repair(forget->directory, NULL, serial);
         }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/thread/log.h"
-#include "crawl/parts/cluster_wires.h"
 #include "crawl/parts/network_parts.h"
 #include "crawl/parts/rule_parts.h"
 #include "crawl/parts/site_parts.h"
@@ -92,7 +91,7 @@ static Result repair_log(const AgentParts *parts, const char *crawl_log)
     if (page_db_txn_begin(tables->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = ingest_read_log_serial(txn, tables->crawl, &serial);
+    Result rc = ingest_kept_read(txn, tables->crawl, KEPT_LOG_SERIAL, &serial);
     page_db_txn_abort(tables->db, txn);
     return rc == RESULT_OK ? crawl_log_repair(parts->store->directory, crawl_log, serial) : rc;
 }

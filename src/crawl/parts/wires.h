@@ -18,7 +18,7 @@ IngestSinks wires_of_ingest(AgentParts *parts);
 
 /* Wakes the main thread: something it looks at has changed. */
 void wires_ring(AgentParts *parts);
-/* The same; context is an AgentParts. */
+/* The same; context is an AgentParts: an outage of our own network has begun or ended, say. */
 void wires_done(void *context);
 /* From the resolver: a visit state whose name was resolved, or could not be; a DNS answer for the
  * archive. */
@@ -35,9 +35,20 @@ void wires_room(void *context);
 bool wires_hungry(void *context);
 /* Whether nothing is left to be fetched, parsed or written: what is lacking will not come. */
 bool wires_quiet(void *context);
-/* An outage of our own network has begun or ended. */
-void wires_outage(void *context);
 /* From scoring: its chore has moves to apply. */
 void wires_moves(void *context);
+
+/* Cluster wires: what a crawl's parts and its cluster part have for each other.
+ *
+ * What: as wires.h, for a crawl on several machines; the context of each is the AgentParts. Of
+ * limits, only what was granted to this agent may be used (cluster/whole/ledger.h).
+ * Threads: as the functions say. */
+
+ClusterSinks cluster_wires_sinks(AgentParts *parts);
+
+/* What counts for crawl.max_bytes: all that was received, also of what is in flight. Any thread. */
+uint64_t cluster_wires_bytes(AgentParts *parts);
+/* As many transfers as there may be pages. Any thread. */
+void cluster_wires_allow(AgentParts *parts);
 
 #endif

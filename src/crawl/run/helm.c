@@ -10,7 +10,6 @@
 #include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "crawl/fault.h"
-#include "crawl/parts/cluster_wires.h"
 #include "crawl/parts/wires.h"
 #include "logs/crawl_log_line.h"
 #include "store/archive/warc_files.h"

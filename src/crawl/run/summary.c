@@ -138,7 +138,7 @@ static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
     uint64_t n = 0;
     char time[24];
     if (store->revisits == NULL ||
-        ingest_read_revisit_totals(txn, store->crawl, &totals) != RESULT_OK ||
+        ingest_kept_read(txn, store->crawl, KEPT_REVISITS, &totals) != RESULT_OK ||
         revisit_rows_count(store->revisits, txn, &n) != RESULT_OK) {
         return;
     }

@@ -89,89 +89,46 @@ IngestOptions ingest_options(const Config *config)
 
 /* ---- Ingest totals ---- */
 
-#define TOTALS_KEY   "totals"
-#define REVISITS_KEY "revisits"
-#define LOG_KEY      "log_serial"
-#define WALLS_KEY    "walls"
-#define CLUSTER_KEY  "cluster_totals"
+static const struct {
+    const char *name;
+    size_t size;
+} kept_records[] = {[KEPT_TOTALS] = {"totals", sizeof(CrawlTotals)},
+                    [KEPT_REVISITS] = {"revisits", sizeof(RevisitTotals)},
+                    [KEPT_WALLS] = {"walls", sizeof(WallTotals)},
+                    [KEPT_CLUSTER] = {"cluster_totals", sizeof(ClusterTotals)},
+                    [KEPT_LOG_SERIAL] = {"log_serial", sizeof(uint64_t)}};
 
-/* Keeps a struct of counters under a name. */
-static Result put_totals(MDB_txn *txn, MDB_dbi crawl, const char *name, const void *totals,
-                         size_t size)
-{
-    union {
-        const void *from;
-        void *to;
-    } unconst_name = {.from = name}, unconst = {.from = totals}; /* LMDB only reads */
-    MDB_val key = {.mv_size = strlen(name), .mv_data = unconst_name.to};
-    MDB_val value = {.mv_size = size, .mv_data = unconst.to};
-    return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put totals");
-}
-
-/* An older, shorter record leaves the newer counters at zero. */
-static Result get_totals(MDB_txn *txn, MDB_dbi crawl, const char *name, void *totals, size_t size)
+static MDB_val ingest_kept_key(IngestKept what)
 {
     union {
         const char *from;
         void *to;
-    } unconst = {.from = name};
-    MDB_val key = {.mv_size = strlen(name), .mv_data = unconst.to};
+    } unconst = {.from = kept_records[what].name}; /* LMDB only reads */
+    return (MDB_val){.mv_size = strlen(kept_records[what].name), .mv_data = unconst.to};
+}
+
+Result ingest_kept_write(MDB_txn *txn, MDB_dbi crawl, IngestKept what, const void *record)
+{
+    union {
+        const void *from;
+        void *to;
+    } unconst = {.from = record}; /* so here */
+    MDB_val key = ingest_kept_key(what);
+    MDB_val value = {.mv_size = kept_records[what].size, .mv_data = unconst.to};
+    return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put totals");
+}
+
+Result ingest_kept_read(MDB_txn *txn, MDB_dbi crawl, IngestKept what, void *record)
+{
+    size_t size = kept_records[what].size;
+    MDB_val key = ingest_kept_key(what);
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    memset(totals, 0, size);
+    memset(record, 0, size);
     int rc = mdb_get(txn, crawl, &key, &value);
     if (rc == MDB_SUCCESS) {
-        memcpy(totals, value.mv_data, value.mv_size < size ? value.mv_size : size);
+        memcpy(record, value.mv_data, value.mv_size < size ? value.mv_size : size);
     }
     return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get totals");
-}
-
-Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals)
-{
-    return get_totals(txn, crawl, TOTALS_KEY, totals, sizeof *totals);
-}
-
-Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals)
-{
-    return get_totals(txn, crawl, REVISITS_KEY, totals, sizeof *totals);
-}
-
-Result ingest_read_wall_totals(MDB_txn *txn, MDB_dbi crawl, WallTotals *totals)
-{
-    return get_totals(txn, crawl, WALLS_KEY, totals, sizeof *totals);
-}
-
-Result ingest_write_wall_totals(MDB_txn *txn, MDB_dbi crawl, const WallTotals *totals)
-{
-    return put_totals(txn, crawl, WALLS_KEY, totals, sizeof *totals);
-}
-
-Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals)
-{
-    return get_totals(txn, crawl, CLUSTER_KEY, totals, sizeof *totals);
-}
-
-Result ingest_read_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t *serial)
-{
-    return get_totals(txn, crawl, LOG_KEY, serial, sizeof *serial);
-}
-
-Result ingest_write_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t serial)
-{
-    return put_totals(txn, crawl, LOG_KEY, &serial, sizeof serial);
-}
-
-Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTotals *totals)
-{
-    return put_totals(txn, crawl, CLUSTER_KEY, totals, sizeof *totals);
-}
-
-Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *totals,
-                           const RevisitTotals *visits)
-{
-    Result rc = put_totals(txn, crawl, TOTALS_KEY, totals, sizeof *totals);
-    return rc == RESULT_OK && visits != NULL
-               ? put_totals(txn, crawl, REVISITS_KEY, visits, sizeof *visits)
-               : rc;
 }
 
 /* ---- Batch ---- */
@@ -263,7 +220,7 @@ Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterT
         rc = outbox_read_state(&cluster->outbox, txn, &state);
     }
     ingest_cluster_publish(cluster, &state);
-    return rc == RESULT_OK ? ingest_read_cluster_totals(txn, crawl, &cluster->totals) : rc;
+    return rc == RESULT_OK ? ingest_kept_read(txn, crawl, KEPT_CLUSTER, &cluster->totals) : rc;
 }
 
 void ingest_cluster_destroy(IngestCluster *cluster)
@@ -367,7 +324,7 @@ Result ingest_cluster_finish(IngestCluster *cluster, Batch *batch)
 {
     Result rc = outbox_draft_finish(&cluster->draft);
     return rc == RESULT_OK
-               ? ingest_write_cluster_totals(batch->txn, batch->store->crawl, &batch->shared)
+               ? ingest_kept_write(batch->txn, batch->store->crawl, KEPT_CLUSTER, &batch->shared)
                : rc;
 }
 
@@ -656,11 +613,13 @@ Result batch_finish(Batch *batch)
         rc = put_groups(batch);
     }
     if (rc == RESULT_OK) {
-        rc = ingest_write_totals(batch->txn, batch->store->crawl, &batch->totals,
-                                 batch->revisits == NULL ? NULL : &batch->visits);
+        rc = ingest_kept_write(batch->txn, batch->store->crawl, KEPT_TOTALS, &batch->totals);
+    }
+    if (rc == RESULT_OK && batch->revisits != NULL) {
+        rc = ingest_kept_write(batch->txn, batch->store->crawl, KEPT_REVISITS, &batch->visits);
     }
     if (rc == RESULT_OK && batch->walls_changed) {
-        rc = ingest_write_wall_totals(batch->txn, batch->store->crawl, &batch->walls);
+        rc = ingest_kept_write(batch->txn, batch->store->crawl, KEPT_WALLS, &batch->walls);
     }
     if (rc == RESULT_OK && batch->hungry) {
         rc = look_for_woken(batch);

@@ -170,31 +170,23 @@ typedef struct IngestStore {
     Archive *archive;       /* NULL: none is kept */
 } IngestStore;
 
-/* Ingest totals: the crawl's counters in its database, as of the last commit.
+/* Ingest kept: the crawl's counters in its database, as of the last commit.
  *
- * What: records of the table "crawl", one of CrawlTotals and one of RevisitTotals. Both structs
- * are only appended to, so that a database of an older version opens with the newer counters at 0.
- * Threads: readers any; ingest_write_totals inside the batch's transaction. */
+ * What: records of the table "crawl", each under its name. The structs are only appended to, so
+ * that a database of an older version opens with the newer counters at 0.
+ * Threads: readers any; ingest_kept_write inside the batch's transaction. */
 
-/* Reads the saved totals; zeroes when there are none. */
-Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals);
-Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals);
+typedef enum IngestKept {
+    KEPT_TOTALS,    /* CrawlTotals */
+    KEPT_REVISITS,  /* RevisitTotals */
+    KEPT_WALLS,     /* WallTotals */
+    KEPT_CLUSTER,   /* ClusterTotals */
+    KEPT_LOG_SERIAL /* uint64_t: of the last batch that has lines in crawl.log; 0: none has */
+} IngestKept;
 
-/* The same of ClusterTotals, under a name of their own. */
-Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals);
-Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTotals *totals);
-
-/* The serial number of the last batch that has lines in crawl.log; 0: none has. */
-Result ingest_read_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t *serial);
-Result ingest_write_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t serial);
-
-/* The same of WallTotals. */
-Result ingest_read_wall_totals(MDB_txn *txn, MDB_dbi crawl, WallTotals *totals);
-Result ingest_write_wall_totals(MDB_txn *txn, MDB_dbi crawl, const WallTotals *totals);
-
-/* visits may be NULL: they stay as they are. */
-Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *totals,
-                           const RevisitTotals *visits);
+/* Fills in the record that is meant; zeroes where none was kept. */
+Result ingest_kept_read(MDB_txn *txn, MDB_dbi crawl, IngestKept what, void *record);
+Result ingest_kept_write(MDB_txn *txn, MDB_dbi crawl, IngestKept what, const void *record);
 
 typedef struct IngestSieve IngestSieve;     /* ingest_batch.h */
 typedef struct Revisits Revisits;           /* ingest/revisit/revisits.h */

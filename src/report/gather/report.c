@@ -358,7 +358,7 @@ static Result read_totals(Report *report)
         return RESULT_IO;
     }
     report->has_totals = mdb_dbi_open(txn, "crawl", 0, &crawl) == MDB_SUCCESS &&
-                         ingest_read_totals(txn, crawl, &report->totals) == RESULT_OK;
+                         ingest_kept_read(txn, crawl, KEPT_TOTALS, &report->totals) == RESULT_OK;
     page_db_txn_abort(report->db, txn);
     return RESULT_OK;
 }
