@@ -12,6 +12,7 @@
 
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_db_open.h"
+#include "base/memory/file.h"
 #include "base/core/error.h"
 #include "crawl/fault.h"
 #include "store/check/lmdb_check.h"
@@ -23,19 +24,10 @@
  */
 #define LOOK_LEAVES_MOST (UINT64_C(1) << 30)
 
-static char *crawl_store_join(const char *directory, const char *name)
-{
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    (void)buffer_printf(&path, "%s/%s", directory, name);
-    return buffer_detach(&path);
-}
-
 static bool exists(const char *directory, const char *name)
 {
-    char *path = crawl_store_join(directory, name);
-    bool there = path != NULL && access(path, F_OK) == 0;
-    free(path);
-    return there;
+    Path path;
+    return file_exists(file_path(&path, "%s/%s", directory, name));
 }
 
 void crawl_store_keep_private(void)
@@ -46,18 +38,14 @@ void crawl_store_keep_private(void)
 static Result take_lock(CrawlStore *store, Buffer *error)
 {
     crawl_store_keep_private();
-    char *path = crawl_store_join(store->directory, "lock");
-    if (path == NULL) {
-        return RESULT_MEMORY;
-    }
-    store->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    Path path;
+    store->lock =
+        open(file_path(&path, "%s/lock", store->directory), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (store->lock < 0) {
         Result rc = result_of_errno(errno);
-        (void)buffer_printf(error, "%s: %s", path, strerror(errno));
-        free(path);
+        (void)buffer_printf(error, "%s: %s", path.text, strerror(errno));
         return rc;
     }
-    free(path);
     if (flock(store->lock, LOCK_EX | LOCK_NB) != 0) {
         (void)buffer_printf(error, "%s is in use by another ragno (process %ld)", store->directory,
                             crawl_store_owner(store->directory));
@@ -74,10 +62,9 @@ static Result take_lock(CrawlStore *store, Buffer *error)
 
 long crawl_store_owner(const char *directory)
 {
-    char *path = crawl_store_join(directory, "lock");
+    Path path;
     char text[32] = "";
-    int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    free(path);
+    int fd = open(file_path(&path, "%s/lock", directory), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return 0;
     }
@@ -90,22 +77,17 @@ long crawl_store_owner(const char *directory)
 /* A crawl whose directory is gone after a power cut would be a crawl lost. */
 static void crawl_store_sync_parent(const char *directory)
 {
-    char *parent = crawl_store_join(directory, "..");
-    if (parent != NULL) {
-        (void)warc_files_sync_directory(parent); /* says why when it cannot */
-    }
-    free(parent);
+    Path parent;
+    (void)warc_files_sync_directory(file_path(&parent, "%s/..", directory)); /* it says why not */
 }
 
 bool crawl_store_exists(const char *directory)
 {
-    char *path = crawl_store_join(directory, "crawl.mdb/data.mdb");
+    Path path;
     struct stat status;
     /* An empty one is a crawl that was killed before its first commit, or a damaged file. */
-    bool there = path != NULL && stat(path, &status) == 0 &&
-                 (!S_ISREG(status.st_mode) || status.st_size > 0);
-    free(path);
-    return there;
+    return stat(file_path(&path, "%s/crawl.mdb/data.mdb", directory), &status) == 0 &&
+           (!S_ISREG(status.st_mode) || status.st_size > 0);
 }
 
 bool crawl_store_has_run(const char *directory)
@@ -131,11 +113,9 @@ Result crawl_store_look(const char *directory, bool unlocked, Buffer *error)
     LmdbCheckOptions options = {.unlocked = unlocked, .leaves_most = LOOK_LEAVES_MOST};
     uint64_t n_broken = 0;
     Buffer first = {.limit = BUFFER_NO_LIMIT};
-    char *path = crawl_store_join(directory, exists(directory, "crawl.mdb") ? "crawl.mdb" : "");
-    if (path == NULL) {
-        return RESULT_MEMORY;
-    }
-    Result rc = lmdb_check(path, &options, crawl_store_tell_broken, &first, &n_broken);
+    Path path;
+    (void)file_path(&path, "%s/%s", directory, exists(directory, "crawl.mdb") ? "crawl.mdb" : "");
+    Result rc = lmdb_check(path.text, &options, crawl_store_tell_broken, &first, &n_broken);
     if (rc == RESULT_OK && n_broken > 0) {
         rc = RESULT_DAMAGED;
         (void)buffer_printf(error, "%s: %llu pages of the database are broken: %s", directory,
@@ -143,7 +123,6 @@ Result crawl_store_look(const char *directory, bool unlocked, Buffer *error)
         fault_note();
     }
     buffer_destroy(&first);
-    free(path);
     return rc;
 }
 
@@ -273,11 +252,10 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
             return rc;
         }
     }
-    char *path = crawl_store_join(directory, "crawl.mdb");
+    Path path;
     PageDBOptions db_options = {.map_bytes = options->map_bytes};
-    int db_rc = path == NULL ? (int)page_db_error_memory
-                             : page_db_open(&store->tables.db, path, &db_options);
-    free(path);
+    int db_rc =
+        page_db_open(&store->tables.db, file_path(&path, "%s/crawl.mdb", directory), &db_options);
     if (db_rc != 0) {
         const char *why = store->tables.db == NULL ? NULL : error_message(store->tables.db->error);
         (void)buffer_printf(error, "%s: %s", directory,

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
 #include "page/crawl_log_notes.h"
@@ -124,33 +125,29 @@ static char *log_path(const char *directory, const char *crawl_path)
 
 Result crawl_log_repair(const char *directory, const char *crawl_path, uint64_t serial)
 {
-    char *pending = crawl_log_join(directory, CRAWL_LOG_PENDING_FILE);
+    Path pending;
     char *path = log_path(directory, crawl_path);
     uint64_t lines = 0;
-    Result rc = pending == NULL || path == NULL
-                    ? RESULT_MEMORY
-                    : crawl_log_pending_repair(pending, path, serial, &lines);
+    (void)file_path(&pending, "%s/" CRAWL_LOG_PENDING_FILE, directory);
+    Result rc =
+        path == NULL ? RESULT_MEMORY : crawl_log_pending_repair(pending.text, path, serial, &lines);
     if (lines > 0) {
         LOG_WARN("log", "lines were missing after a crash, and are written", "file=%s lines=%llu",
                  path, (unsigned long long)lines);
     }
-    free(pending);
     free(path);
     return rc;
 }
 
 static Result open_pending(CrawlLog *log, const char *directory)
 {
-    char *path = crawl_log_join(directory, CRAWL_LOG_PENDING_FILE);
-    if (path == NULL) {
-        return RESULT_MEMORY;
-    }
-    log->pending = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    Path path;
+    log->pending = open(file_path(&path, "%s/" CRAWL_LOG_PENDING_FILE, directory),
+                        O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     Result rc = log->pending >= 0 ? RESULT_OK : result_of_errno(errno);
     if (rc != RESULT_OK) {
-        LOG_ERROR("log", "cannot open", "file=%s error=\"%s\"", path, result_name(rc));
+        LOG_ERROR("log", "cannot open", "file=%s error=\"%s\"", path.text, result_name(rc));
     }
-    free(path);
     return rc;
 }
 

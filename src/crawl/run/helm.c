@@ -16,63 +16,39 @@
 
 /* ---- Checkpoint ---- */
 
-static char *checkpoint_join(const char *directory, const char *name)
-{
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    (void)buffer_printf(&path, "%s/%s", directory, name);
-    return buffer_detach(&path);
-}
-
 static void *checkpoint_main(void *argument)
 {
     Checkpoint *checkpoint = argument;
-    char *target = checkpoint_join(checkpoint->draft, "crawl.mdb");
+    Path target;
     thread_step("copying the database");
-    checkpoint->code = target == NULL ? ENOMEM : mdb_env_copy2(checkpoint->env, target, 0);
-    if (checkpoint->code == 0 && (warc_files_sync_directory(target) != RESULT_OK ||
-                                  rename(checkpoint->draft, checkpoint->path) != 0)) {
+    (void)file_path(&target, "%s/crawl.mdb", checkpoint->draft.text);
+    checkpoint->code = mdb_env_copy2(checkpoint->env, target.text, 0);
+    if (checkpoint->code == 0 && (warc_files_sync_directory(target.text) != RESULT_OK ||
+                                  rename(checkpoint->draft.text, checkpoint->path.text) != 0)) {
         checkpoint->code = errno == 0 ? EIO : errno;
     }
-    free(target);
     atomic_store(&checkpoint->is_done, true);
     checkpoint->ring(checkpoint->context);
     return NULL;
 }
 
-static void clear(Checkpoint *checkpoint)
-{
-    free(checkpoint->draft);
-    free(checkpoint->path);
-    checkpoint->draft = NULL;
-    checkpoint->path = NULL;
-    checkpoint->runs = false;
-}
-
 /* DIR/checkpoint-TIME.new/crawl.mdb */
 static Result make_folders(Checkpoint *checkpoint, const char *directory)
 {
-    char name[64];
+    Path inner;
     char time[CLOCK_TEXT_BYTES];
-    (void)snprintf(name, sizeof name, "checkpoint-%s", wall_format_compact(wall_now(), time));
-    checkpoint->path = checkpoint_join(directory, name);
-    (void)snprintf(name, sizeof name, "checkpoint-%s.new", time);
-    checkpoint->draft = checkpoint_join(directory, name);
-    char *inner =
-        checkpoint->draft == NULL ? NULL : checkpoint_join(checkpoint->draft, "crawl.mdb");
-    Result rc = checkpoint->path == NULL || inner == NULL ? RESULT_MEMORY : RESULT_OK;
-    if (rc == RESULT_OK && (mkdir(checkpoint->draft, 0755) != 0 || mkdir(inner, 0755) != 0)) {
-        rc = result_of_errno(errno);
-    }
-    free(inner);
-    return rc;
+    (void)file_path(&checkpoint->path, "%s/checkpoint-%s", directory,
+                    wall_format_compact(wall_now(), time));
+    (void)file_path(&checkpoint->draft, "%s.new", checkpoint->path.text);
+    (void)file_path(&inner, "%s/crawl.mdb", checkpoint->draft.text);
+    return mkdir(checkpoint->draft.text, 0755) != 0 || mkdir(inner.text, 0755) != 0
+               ? result_of_errno(errno)
+               : RESULT_OK;
 }
 
-static Result checkpoint_fail(Checkpoint *checkpoint, const char *directory, Result rc,
-                              Buffer *answer)
+static Result checkpoint_fail(const Checkpoint *checkpoint, Result rc, Buffer *answer)
 {
-    (void)buffer_printf(answer, "%s cannot be made: %s",
-                        checkpoint->path == NULL ? directory : checkpoint->path, result_name(rc));
-    clear(checkpoint);
+    (void)buffer_printf(answer, "%s cannot be made: %s", checkpoint->path.text, result_name(rc));
     return rc;
 }
 
@@ -83,7 +59,7 @@ Result checkpoint_prepare(Checkpoint *checkpoint, const char *directory, Buffer 
         return RESULT_EXISTS;
     }
     Result rc = make_folders(checkpoint, directory);
-    return rc == RESULT_OK ? rc : checkpoint_fail(checkpoint, directory, rc, answer);
+    return rc == RESULT_OK ? rc : checkpoint_fail(checkpoint, rc, answer);
 }
 
 Result checkpoint_begin(Checkpoint *checkpoint, MDB_env *env, void (*ring)(void *context),
@@ -97,7 +73,7 @@ Result checkpoint_begin(Checkpoint *checkpoint, MDB_env *env, void (*ring)(void 
     checkpoint->thread = (Thread){.started = false};
     Result rc = thread_start(&checkpoint->thread, "checkpoint", checkpoint_main, checkpoint);
     checkpoint->runs = rc == RESULT_OK;
-    return rc == RESULT_OK ? rc : checkpoint_fail(checkpoint, "", rc, answer);
+    return rc == RESULT_OK ? rc : checkpoint_fail(checkpoint, rc, answer);
 }
 
 bool checkpoint_end(Checkpoint *checkpoint, Result *rc, Buffer *answer)
@@ -108,15 +84,15 @@ bool checkpoint_end(Checkpoint *checkpoint, Result *rc, Buffer *answer)
     thread_join(&checkpoint->thread);
     *rc = checkpoint->code == 0 ? RESULT_OK : RESULT_IO;
     if (checkpoint->code == 0) {
-        (void)buffer_printf(answer, "%s", checkpoint->path);
-        LOG_INFO("agent", "checkpoint made", "path=%s", checkpoint->path);
+        (void)buffer_printf(answer, "%s", checkpoint->path.text);
+        LOG_INFO("agent", "checkpoint made", "path=%s", checkpoint->path.text);
     } else {
-        (void)buffer_printf(answer, "%s was not finished: %s", checkpoint->draft,
+        (void)buffer_printf(answer, "%s was not finished: %s", checkpoint->draft.text,
                             mdb_strerror(checkpoint->code));
-        LOG_WARN("agent", "checkpoint failed", "path=%s error=\"%s\"", checkpoint->draft,
+        LOG_WARN("agent", "checkpoint failed", "path=%s error=\"%s\"", checkpoint->draft.text,
                  mdb_strerror(checkpoint->code));
     }
-    clear(checkpoint);
+    checkpoint->runs = false;
     return true;
 }
 
@@ -449,9 +425,9 @@ Result helm_checkpoint(Helm *helm, const char *who, Buffer *answer)
     if (rc != RESULT_OK) {
         return rc;
     }
-    LOG_INFO("agent", "checkpoint begun", "path=%s %s", helm->checkpoint.path, who);
-    (void)settings_write(helm->options->config, helm->checkpoint.draft);
-    (void)denial_list_write(&parts->denials, helm->checkpoint.draft, answer);
+    LOG_INFO("agent", "checkpoint begun", "path=%s %s", helm->checkpoint.path.text, who);
+    (void)settings_write(helm->options->config, helm->checkpoint.draft.text);
+    (void)denial_list_write(&parts->denials, helm->checkpoint.draft.text, answer);
     return checkpoint_begin(&helm->checkpoint, page_db_env(parts->store->tables.db), wires_done,
                             parts, answer);
 }

@@ -18,6 +18,7 @@
 #include "base/core/clock.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "base/memory/file.h"
 #include "base/thread/thread.h"
 #include "crawl/exit_status.h"
 #include "crawl/parts/agent_parts.h"
@@ -37,8 +38,8 @@
 typedef struct Checkpoint {
     Thread thread;
     MDB_env *env;
-    char *draft; /* directory */
-    char *path;  /* its name at the end */
+    Path draft; /* directory */
+    Path path;  /* its name at the end */
     void (*ring)(void *context);
     void *context;
     bool runs;

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "crawl/run/settings.h"
@@ -246,24 +247,16 @@ struct Monitor {
     Buffer text;
 };
 
-static char *monitor_join(const char *directory, const char *name)
-{
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    (void)buffer_printf(&path, "%s/%s", directory, name);
-    return buffer_detach(&path);
-}
-
 /* ---- files ---- */
 
 Result monitor_open_log(const AgentOptions *options, const char *directory, Buffer *error)
 {
-    char *path = monitor_join(directory, "ragno.log");
+    Path path;
     LogLevel echo = options->verbose ? LOG_LEVEL_INFO
                     : options->quiet ? LOG_LEVEL_ERROR
                                      : LOG_LEVEL_WARN;
-    Result rc =
-        path == NULL ? RESULT_MEMORY : log_open(path, (LogLevel)options->config->log_level, echo);
-    free(path);
+    Result rc = log_open(file_path(&path, "%s/ragno.log", directory),
+                         (LogLevel)options->config->log_level, echo);
     if (rc == RESULT_OK) {
         settings_tell_start(options->config, directory);
         rc = settings_write(options->config, directory);
@@ -277,44 +270,38 @@ Result monitor_open_log(const AgentOptions *options, const char *directory, Buff
 
 static int open_status_log(const Monitor *monitor)
 {
-    char *path = monitor_join(monitor->store->directory, "status.log");
-    int fd = path == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    free(path);
-    return fd;
+    Path path;
+    return open(file_path(&path, "%s/status.log", monitor->store->directory),
+                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 }
 
 /* Replaces DIR/status.json in one step. */
 static void write_json(Monitor *monitor, const StatusSample *now)
 {
-    char *path = monitor_join(monitor->store->directory, "status.json");
-    char *draft = monitor_join(monitor->store->directory, "status.json.new");
-    int fd = path == NULL || draft == NULL
-                 ? -1
-                 : open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd >= 0 &&
-        status_json(&monitor->last_line, now, (long)getpid(), &monitor->text) == RESULT_OK) {
-        ssize_t n = write(fd, monitor->text.data, monitor->text.length);
-        (void)close(fd);
-        if (n == (ssize_t)monitor->text.length) {
-            (void)rename(draft, path);
-        }
-    } else if (fd >= 0) {
-        (void)close(fd);
+    Path path;
+    Path draft;
+    ssize_t n = -1;
+    int fd = open(file_path(&draft, "%s/status.json.new", monitor->store->directory),
+                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return;
     }
-    free(path);
-    free(draft);
+    if (status_json(&monitor->last_line, now, (long)getpid(), &monitor->text) == RESULT_OK) {
+        n = write(fd, monitor->text.data, monitor->text.length);
+    }
+    (void)close(fd);
+    if (n == (ssize_t)monitor->text.length) {
+        (void)rename(draft.text, file_path(&path, "%s/status.json", monitor->store->directory));
+    }
 }
 
 /* ---- samples ---- */
 
 static uint64_t database_bytes(const Monitor *monitor)
 {
-    char *path = monitor_join(monitor->store->directory, "crawl.mdb/data.mdb");
+    Path path;
     struct stat st = {.st_size = 0};
-    if (path != NULL) {
-        (void)stat(path, &st);
-    }
-    free(path);
+    (void)stat(file_path(&path, "%s/crawl.mdb/data.mdb", monitor->store->directory), &st);
     return (uint64_t)st.st_size;
 }
 

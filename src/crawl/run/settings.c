@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "base/option/option_changes.h"
 #include "base/thread/log.h"
 #include "rules/memory_budget.h"
@@ -365,13 +366,6 @@ Result settings_unset(Settings *settings, const char *pattern, const char *name,
 
 /* ---- since the run before ---- */
 
-static char *settings_join(const char *directory, const char *name)
-{
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    (void)buffer_printf(&path, "%s/%s", directory, name);
-    return buffer_detach(&path);
-}
-
 typedef struct StartChanges {
     const Options *options;
     size_t n;
@@ -396,12 +390,12 @@ void settings_tell_start(const Config *config, const char *directory)
     Config before;
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     StartChanges changes = {.options = &config->options};
-    char *path = settings_join(directory, "in-force.ini"); /* somebody may have edited config.ini */
-    if (path == NULL || config_file_look(path) == CONFIG_FILE_NONE ||
-        config_init(&before) != RESULT_OK) {
+    Path path; /* not config.ini, which somebody may have edited */
+    (void)file_path(&path, "%s/in-force.ini", directory);
+    if (config_file_look(path.text) == CONFIG_FILE_NONE || config_init(&before) != RESULT_OK) {
         LOG_INFO("config", "is new", "uid=%u", (unsigned)getuid());
     } else {
-        if (options_load_printed(&before.options, path, &error) == RESULT_OK) {
+        if (options_load_printed(&before.options, path.text, &error) == RESULT_OK) {
             option_changes_tell(&before.options, &config->options, tell_start_change, &changes);
             option_changes_tell_sites(&before.options, &config->options, tell_start_change,
                                       &changes);
@@ -414,50 +408,28 @@ void settings_tell_start(const Config *config, const char *directory)
         config_destroy(&before);
     }
     buffer_destroy(&error);
-    free(path);
 }
 
 /* ---- the file ---- */
 
-/* Synced, since a resumed crawl reads it: half a file must not get the name. */
-static Result write_file(const Config *config, const char *directory, const char *name,
-                         const char *draft_name)
-{
-    char *path = settings_join(directory, name);
-    char *draft = settings_join(directory, draft_name);
-    /* It may hold secrets, such as those of fetch.headers: not for everybody, whatever the umask.
-     */
-    if (draft != NULL) {
-        (void)unlink(draft);
-    }
-    int fd = draft == NULL ? -1 : open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-    FILE *file = fd < 0 ? NULL : fopen(draft, "we"); /* its mode stays */
-    Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (rc == RESULT_OK) {
-        options_print(&config->options, file);
-        (void)fputs("\n" CONFIG_END, file);
-        rc =
-            ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL : RESULT_OK;
-    }
-    if (file != NULL && fclose(file) != 0 && rc == RESULT_OK) {
-        rc = RESULT_FULL;
-    }
-    if (rc == RESULT_OK && rename(draft, path) != 0) {
-        rc = result_of_errno(errno);
-    }
-    free(path);
-    free(draft);
-    return rc;
-}
-
+/* Synced, since a resumed crawl reads them: half a file must not get the name. They may hold
+ * secrets, such as those of fetch.headers: nobody else reads them (crawl_store_keep_private). */
 Result settings_write(const Config *config, const char *directory)
 {
-    Result rc = write_file(config, directory, "config.ini", "config.ini.new");
-    if (rc == RESULT_OK) {
-        rc = write_file(config, directory, "in-force.ini", "in-force.ini.new");
+    static const char *const names[] = {"config.ini", "in-force.ini"};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    if (file == NULL) {
+        return RESULT_MEMORY;
     }
-    return rc == RESULT_OK ? warc_files_sync_directory(directory) : rc;
+    options_print(&config->options, file);
+    (void)fputs("\n" CONFIG_END, file);
+    Result rc = fclose(file) == 0 ? RESULT_OK : RESULT_MEMORY;
+    for (size_t i = 0; i < 2 && rc == RESULT_OK; i++) {
+        Path path;
+        rc = file_replace(file_path(&path, "%s/%s", directory, names[i]), text, length);
+    }
+    free(text);
+    return rc;
 }

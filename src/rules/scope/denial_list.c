@@ -6,15 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory/file.h"
 #include "rules/scope/denials.h"
-#include "store/archive/warc_files.h"
-
-static char *denial_list_join(const char *directory, const char *name)
-{
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    (void)buffer_printf(&path, "%s/%s", directory, name);
-    return buffer_detach(&path);
-}
 
 static size_t denial_list_find(const DenialList *list, const char *rule)
 {
@@ -125,18 +118,17 @@ static Result denial_list_read_lines(DenialList *list, FILE *file, const char *p
 Result denial_list_read(DenialList *list, const char *directory, Buffer *error)
 {
     DenialList fresh = {.n = 0};
-    char *path = denial_list_join(directory, DENIAL_LIST_FILE);
-    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    Path path;
+    FILE *file = fopen(file_path(&path, "%s/" DENIAL_LIST_FILE, directory), "re");
     int code = errno;
-    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
+    Result rc = RESULT_OK;
     if (file != NULL) {
-        rc = denial_list_read_lines(&fresh, file, path, error);
+        rc = denial_list_read_lines(&fresh, file, path.text, error);
         (void)fclose(file);
-    } else if (path != NULL && code != ENOENT) {
-        (void)buffer_printf(error, "%s: %s", path, strerror(code));
+    } else if (code != ENOENT) {
+        (void)buffer_printf(error, "%s: %s", path.text, strerror(code));
         rc = result_of_errno(code);
     }
-    free(path);
     if (rc != RESULT_OK) {
         denial_list_destroy(&fresh);
         return rc;
@@ -146,41 +138,26 @@ Result denial_list_read(DenialList *list, const char *directory, Buffer *error)
     return RESULT_OK;
 }
 
-static Result denial_list_write_lines(const DenialList *list, const char *draft)
-{
-    FILE *file = fopen(draft, "we");
-    if (file == NULL) {
-        return result_of_errno(errno);
-    }
-    (void)fputs("# What is never fetched, one rule a line; behind a tab, when and by whom it was "
-                "denied.\n# ragno ctl DIR deny RULE and allow RULE change it; SIGHUP reads it.\n",
-                file);
-    for (size_t i = 0; i < list->n; i++) {
-        (void)fprintf(file, "%s%s%s\n", list->rules[i], *list->notes[i] == '\0' ? "" : "\t",
-                      list->notes[i]);
-    }
-    bool failed = ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0;
-    failed |= fclose(file) != 0;
-    return failed ? RESULT_FULL : RESULT_OK;
-}
-
 Result denial_list_write(const DenialList *list, const char *directory, Buffer *error)
 {
-    char *path = denial_list_join(directory, DENIAL_LIST_FILE);
-    char *draft = denial_list_join(directory, DENIAL_LIST_FILE ".new");
-    Result rc =
-        path == NULL || draft == NULL ? RESULT_MEMORY : denial_list_write_lines(list, draft);
-    if (rc == RESULT_OK && rename(draft, path) != 0) {
-        rc = result_of_errno(errno);
+    Path path;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    (void)buffer_append_string(
+        &text, "# What is never fetched, one rule a line; behind a tab, when and by whom it was "
+               "denied.\n# ragno ctl DIR deny RULE and allow RULE change it; SIGHUP reads it.\n");
+    for (size_t i = 0; i < list->n; i++) {
+        (void)buffer_printf(&text, "%s%s%s\n", list->rules[i], *list->notes[i] == '\0' ? "" : "\t",
+                            list->notes[i]);
     }
+    Result rc = buffer_end(&text, 0);
     if (rc == RESULT_OK) {
-        rc = warc_files_sync_directory(directory);
+        rc = file_replace(file_path(&path, "%s/" DENIAL_LIST_FILE, directory), text.data,
+                          text.length);
     }
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s/" DENIAL_LIST_FILE " cannot be written: %s", directory,
                             result_name(rc));
     }
-    free(path);
-    free(draft);
+    buffer_destroy(&text);
     return rc;
 }
