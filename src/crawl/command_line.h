@@ -16,8 +16,12 @@
 #define CRAWL_COMMAND_LINE_H
 
 #include "base/memory/buffer.h"
+
+#include <stddef.h>
 #include "base/option/options.h"
 #include "parse/filter/filter.h"
+#include "crawl/command_line.h"
+#include "rules/config.h"
 
 typedef enum CommandKind {
     COMMAND_FLAG,   /* bool *, which becomes true */
@@ -89,5 +93,26 @@ const char *command_option(const char *name, int argc, char **argv, int *i);
 /* available: what the filter may ask about (FILTER_HAS_...). *filter is NULL when text is NULL; the
  * caller deletes it. Returns 0 or the exit status. */
 int command_filter(const char *command, const char *text, unsigned available, Filter **filter);
+
+/* The crawl's options for commands that need them without a crawl: `ragno check`, `ragno plan`.
+ *
+ * What: they come from an INI file, the environment and -s SECTION.KEY=VALUE, and are checked as a
+ * crawl checks them at its start.
+ * Threads: main. */
+
+typedef struct CheckOptions {
+    const char *file; /* -c FILE, or NULL */
+    CommandSettings settings;
+} CheckOptions;
+
+/* -c FILE and -s SECTION.KEY=VALUE, as rows of a CommandLine. */
+#define CHECK_OPTIONS_ROWS(options)                                                                \
+    {"config", 'c', COMMAND_TEXT, .to = &(options)->file},                                         \
+    {                                                                                              \
+        "set", 's', COMMAND_SETTING, .to = &(options)->settings                                    \
+    }
+/* Fills in an initialised config. Exit status: 0, 2 after one complaint per mistake ("FILE:LINE:
+ * what"), 3 when the file cannot be read. */
+int check_options_load(const CheckOptions *options, Config *config);
 
 #endif

@@ -13,9 +13,7 @@
 #include "cluster/node/node.h"
 #include "crawl.h"
 #include "frontier/distributor/frontier.h"
-#include "ingest/chore/acks_chore.h"
 #include "ingest/chore/inbox_chore.h"
-#include "ingest/chore/table_chore.h"
 #include "ingest/move/moves_chore.h"
 #include "transport_sim.h"
 

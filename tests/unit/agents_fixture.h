@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_AGENTS_FIXTURE_H
 #define TESTS_UNIT_AGENTS_FIXTURE_H
 
-#include "ingest/chore/acks_chore.h"
 #include "ingest/chore/inbox_chore.h"
 #include "ingest_fixture.h"
 

@@ -4,7 +4,7 @@
 
 #include "store/pages/page_db_read.h"
 #include "agents_fixture.h"
-#include "ingest/chore/table_chore.h"
+#include "ingest/chore/inbox_chore.h"
 #include "ingest/move/moves_chore.h"
 #include "unit.h"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/core/symbol.h"
+#include "base/core/result.h"
 
 typedef struct MonoTime {
     int64_t ns; /* nanoseconds since an arbitrary start; never goes back */

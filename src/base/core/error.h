@@ -14,7 +14,7 @@
 
 #include <pthread.h>
 
-#include "base/core/symbol.h"
+#include "base/core/result.h"
 
 #define MAX_ERROR_LENGTH 10000 /* bytes of a message; what is longer is cut */
 

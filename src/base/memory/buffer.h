@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
-#include "base/core/symbol.h"
 
 typedef struct Buffer {
     char *data;      /* owned; NULL until the first byte */

@@ -10,7 +10,7 @@
 #include "base/core/hash.h"
 #include "base/memory/buffer.h"
 #include "base/thread/mutex.h"
-#include "command/check/check_options.h"
+#include "crawl/command_line.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "crawl/fault.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command/check/check_options.h"
+#include "crawl/command_line.h"
 #include "crawl/input_file.h"
 #include "parse/html/html.h"
 #include "parse/url/url.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include <strings.h>
 
-#include "command/check/check_options.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "parse/url/url.h"

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #include "base/core/clock.h"
-#include "command/check/check_options.h"
 #include "base/memory/file.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_store.h"

@@ -10,7 +10,7 @@
 #define CRAWL_AGENT_AGENT_H
 
 #include "crawl/exit_status.h"
-#include "crawl/run/agent_options.h"
+#include "crawl/run/settings.h"
 
 /* Runs a crawl to its end. Returns the exit status. */
 int agent_run(const AgentOptions *options);

@@ -18,9 +18,7 @@
 #include "crawl/cluster/cluster_options.h"
 #include "crawl/cluster/cluster_part_types.h"
 #include "frontier/visit/visit_state.h"
-#include "ingest/chore/acks_chore.h"
 #include "ingest/chore/inbox_chore.h"
-#include "ingest/chore/table_chore.h"
 #include "ingest/move/moves_chore.h"
 #include "parse/host/ip_address.h"
 

@@ -22,7 +22,6 @@
 #include "base/thread/thread.h"
 #include "crawl/exit_status.h"
 #include "crawl/parts/agent_parts.h"
-#include "crawl/run/agent_options.h"
 #include "crawl/run/monitor.h"
 #include "crawl/run/settings.h"
 

@@ -6,7 +6,7 @@
 #define CRAWL_RUN_MONITOR_H
 
 #include "crawl/parts/agent_parts.h"
-#include "crawl/run/agent_options.h"
+#include "crawl/run/settings.h"
 #include "crawl/run/status.h"
 #include "ingest/batch/ingest_batch.h"
 

@@ -13,7 +13,31 @@
 #define CRAWL_RUN_SETTINGS_H
 
 #include "crawl/parts/agent_parts.h"
-#include "crawl/run/agent_options.h"
+
+/* Agent options: what the command line of a crawl says; plain values, all of them the command's. */
+
+typedef enum ProgressMode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } ProgressMode;
+
+typedef struct AgentOptions {
+    Config *config;      /* live keys change in it */
+    ConfigFile settings; /* the crawl's own config.ini, when no other file was named */
+    const char *directory;
+    bool must_be_new;
+    const char *crawl_log; /* NULL = DIR/crawl.log */
+    const char **seed_files;
+    size_t n_seed_files;
+    char *const *seed_words;
+    size_t n_seed_words;
+    ProgressMode progress;
+    /* SIGHUP: reads the configuration anew into *fresh; false (nothing to destroy) when it is
+     * wrong: error has a line for each mistake. */
+    bool (*reload)(void *context, Config *fresh, Buffer *error);
+    void *reload_context;
+    bool quiet;   /* no summary */
+    bool is_dry;  /* that no seed is fetched is what is wanted */
+    bool verbose; /* events of level INFO on standard error, too */
+    bool *erase;  /* set when the crawl has stopped only for `ragno forget`, and is to start anew */
+} AgentOptions;
 
 typedef struct SettingsEntry {
     char *pattern; /* of hosts, as in [site "pattern"]; "" = all */

@@ -17,6 +17,7 @@
 #include "cluster/link/inbox.h"
 #include "ingest/batch/ingest_chore.h"
 #include "ingest/batch/ingest_batch.h"
+#include "base/thread/mutex.h"
 
 typedef struct InboxChore InboxChore;
 
@@ -24,5 +25,68 @@ typedef struct InboxChore InboxChore;
 InboxChore *inbox_chore_new(Inbox *inbox, IngestCluster *cluster);
 void inbox_chore_delete(InboxChore *chore); /* NULL is allowed */
 IngestChore inbox_chore(InboxChore *chore);
+
+/* Table chore: a newer cluster table is committed, and from then on decides whose a new URL is.
+ *
+ * What: the table goes into the database with the next transaction. URLs of that transaction are
+ * still divided by the table before it, so a transaction has one table.
+ * Owns: the table that waits. The cluster is borrowed.
+ * Threads: any thread may call table_chore_tell; the rest belongs to ingest, and so does the sink.
+ */
+
+typedef struct TableChore {
+    IngestCluster *cluster;
+    void *context;
+    void (*committed)(void *context, const ClusterTable *table); /* borrowed */
+    Mutex mutex;                                                 /* RANK_TABLE; guards next */
+    ClusterTable next;                                           /* epoch 0: none waits */
+    ClusterTable taken; /* in this transaction; ingest's thread */
+} TableChore;
+
+void table_chore_init(TableChore *chore, IngestCluster *cluster);
+void table_chore_destroy(TableChore *chore);
+/* A newer table; copied. RESULT_MEMORY: tell it again. */
+Result table_chore_tell(TableChore *chore, const ClusterTable *table);
+IngestChore table_chore(TableChore *chore);
+
+/* Acks chore: deletes the outbox rows that receivers have committed.
+ *
+ * What: ranges of rows that were answered are deleted with the next batch; nobody waits for it, so
+ * the chore rides with results. The crawl is not over while the outbox has rows.
+ * Owns: the ranges.
+ * Threads: any thread may call acks_chore_tell; the rest belongs to ingest. */
+
+typedef struct AckRange {
+    uint16_t to;
+    uint64_t first; /* sequences */
+    uint64_t last;
+    uint16_t blocks;
+    uint64_t heard; /* with the answer: messages that the receiver has of us (kept.h) */
+} AckRange;
+
+/* What was read of the outbox for an agent. */
+static inline AckRange acks_chore_range(uint16_t to, const OutboxRange *read)
+{
+    return (AckRange){.to = to,
+                      .first = read->first,
+                      .last = read->last,
+                      .blocks = read->blocks,
+                      .heard = read->heard};
+}
+
+typedef struct AcksChore {
+    IngestCluster *cluster;
+    Mutex mutex;      /* RANK_TABLE; guards what follows */
+    AckRange *ranges; /* owned */
+    size_t n;
+    size_t n_taken; /* the first of them, in this transaction; ingest's thread */
+} AcksChore;
+
+void acks_chore_init(AcksChore *chore, IngestCluster *cluster);
+void acks_chore_destroy(AcksChore *chore);
+/* Says that a range was answered. Any thread. When memory is short, the rows stay and are sent
+ * again. */
+void acks_chore_tell(AcksChore *chore, const AckRange *range);
+IngestChore acks_chore(AcksChore *chore);
 
 #endif

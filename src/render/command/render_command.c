@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/check/check_options.h"
 #include "command/import/import_store.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
