@@ -85,6 +85,7 @@ typedef struct ParsedVerdict {
     size_t question_length;
     PageNeed need;       /* of a browser; PAGE_NEEDS_NOTHING where nobody judges */
     uint8_t need_weight; /* with PAGE_NEEDS_BROWSER: how much */
+    uint32_t need_signs; /* and why: page_verdict_tell */
     bool is_rendered;    /* set by ingest: what it brings is judged by its document */
 } ParsedVerdict;
 

@@ -267,6 +267,24 @@ static void verdict_tag(VerdictScan *scan)
     verdict_open(scan, &tag);
 }
 
+/* In the order of page_verdict_tell. */
+static void verdict_note_signs(PageVerdict *verdict)
+{
+    bool has_none = verdict->text_bytes < PAGE_VERDICT_NONE;
+    const bool signs[] = {verdict->scripts == 0,
+                          verdict->text_bytes >= PAGE_VERDICT_ENOUGH,
+                          verdict->has_empty_mount,
+                          verdict->has_empty_element,
+                          verdict->has_plea,
+                          verdict->has_redirect,
+                          has_none,
+                          !has_none && verdict->text_bytes < PAGE_VERDICT_TEXT,
+                          verdict->links < VERDICT_LINKS};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        verdict->signs |= (uint32_t)signs[i] << i;
+    }
+}
+
 static void verdict_weigh(PageVerdict *verdict)
 {
     bool has_none = verdict->text_bytes < PAGE_VERDICT_NONE;
@@ -281,6 +299,7 @@ static void verdict_weigh(PageVerdict *verdict)
     verdict->weight += verdict->has_redirect ? 3 : 0;
     verdict->needs_browser = verdict->scripts > 0 && verdict->text_bytes < PAGE_VERDICT_ENOUGH &&
                              verdict->weight >= PAGE_VERDICT_LEAST;
+    verdict_note_signs(verdict);
 }
 
 void page_verdict_judge(const char *html, size_t length, PageVerdict *verdict)
@@ -330,27 +349,21 @@ static Result verdict_say(Buffer *out, bool *has_more, const char *what)
     return rc == RESULT_OK ? buffer_append_string(out, what) : rc;
 }
 
-Result page_verdict_tell(const PageVerdict *verdict, Buffer *out)
+Result page_verdict_tell(uint32_t signs, Buffer *out)
 {
-    const struct {
-        bool holds;
-        const char *what;
-    } signs[] = {
-        {verdict->scripts == 0, "no scripts"},
-        {verdict->text_bytes >= PAGE_VERDICT_ENOUGH, "much text"},
-        {verdict->has_empty_mount, "empty mount point"},
-        {verdict->has_empty_element, "empty element of a script"},
-        {verdict->has_plea, "noscript asks for JavaScript"},
-        {verdict->has_redirect, "a script leads elsewhere"},
-        {verdict->text_bytes < PAGE_VERDICT_NONE, "no text"},
-        {verdict->text_bytes >= PAGE_VERDICT_NONE && verdict->text_bytes < PAGE_VERDICT_TEXT,
-         "little text"},
-        {verdict->links < VERDICT_LINKS, "few links"},
-    };
+    static const char *const words[] = {"no scripts",
+                                        "much text",
+                                        "empty mount point",
+                                        "empty element of a script",
+                                        "noscript asks for JavaScript",
+                                        "a script leads elsewhere",
+                                        "no text",
+                                        "little text",
+                                        "few links"};
     bool has_more = false;
     Result rc = RESULT_OK;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs && rc == RESULT_OK; i++) {
-        rc = signs[i].holds ? verdict_say(out, &has_more, signs[i].what) : RESULT_OK;
+    for (size_t i = 0; i < sizeof words / sizeof *words && rc == RESULT_OK; i++) {
+        rc = (signs & 1u << i) != 0 ? verdict_say(out, &has_more, words[i]) : RESULT_OK;
     }
     return rc == RESULT_OK && !has_more ? buffer_append_string(out, "text and links") : rc;
 }

@@ -42,6 +42,7 @@ typedef struct PageVerdict {
     bool has_plea;
     bool has_redirect;
     unsigned weight; /* the sum */
+    uint32_t signs;  /* what page_verdict_tell tells, as bits */
     bool needs_browser;
 } PageVerdict;
 
@@ -59,6 +60,6 @@ PageNeed page_verdict_need(const PageVerdict *verdict);
  * in UTF-16 has no scripts, so it needs no browser. */
 void page_verdict_judge(const char *html, size_t length, PageVerdict *verdict);
 /* Appends why, with commas between the signs: "empty mount point, no text, few links". */
-Result page_verdict_tell(const PageVerdict *verdict, Buffer *out);
+Result page_verdict_tell(uint32_t signs, Buffer *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "store/lmdb/lmdb_result.h"
 
 #define RENDER_KEY_BYTES 16u
+#define RENDER_JOB_OLD   offsetof(RenderJob, signs) /* bytes of one without them */
 
 struct RenderTable {
     MDB_dbi dbi;
@@ -275,16 +276,20 @@ Result render_table_get(RenderTable *table, MDB_txn *txn, uint64_t page, RenderJ
     if (rc != MDB_SUCCESS) {
         return lmdb_result(rc, "get render job");
     }
-    if (value.mv_size < sizeof *job) {
+    *job = (RenderJob){.state = 0};
+    if (value.mv_size < RENDER_JOB_OLD) {
         return RESULT_DAMAGED;
     }
-    memcpy(job, value.mv_data, sizeof *job);
-    if (job->state >= RENDER_JOB_STATES ||
-        value.mv_size != sizeof *job + job->n_requisites * sizeof(uint64_t)) {
+    memcpy(job, value.mv_data, RENDER_JOB_OLD);
+    size_t more = job->n_requisites * sizeof(uint64_t);
+    bool is_old = value.mv_size == RENDER_JOB_OLD + more;
+    if (job->state >= RENDER_JOB_STATES || (!is_old && value.mv_size != sizeof *job + more)) {
         return RESULT_DAMAGED;
     }
+    size_t length = is_old ? RENDER_JOB_OLD : sizeof *job;
+    memcpy(job, value.mv_data, length);
     if (requisites != NULL) {
-        *requisites = (const char *)value.mv_data + sizeof *job;
+        *requisites = (const char *)value.mv_data + length;
     }
     return RESULT_OK;
 }
@@ -349,9 +354,10 @@ Result render_table_put(RenderTable *table, MDB_txn *txn, uint64_t page, const R
 }
 
 Result render_table_want(RenderTable *table, MDB_txn *txn, uint64_t page, uint8_t weight,
-                         uint64_t pattern)
+                         uint32_t signs, uint64_t pattern)
 {
-    RenderJob job = {.state = RENDER_JOB_WAITING, .weight = weight, .pattern = pattern};
+    RenderJob job = {
+        .state = RENDER_JOB_WAITING, .weight = weight, .signs = signs, .pattern = pattern};
     return render_table_put(table, txn, page, &job, NULL);
 }
 

@@ -38,7 +38,8 @@
 
 #define RENDER_TABLE_REQUISITES 4096u /* of one job; a page that lacks more waits for these */
 
-#define RENDER_WEIGHT_ALWAYS 100u /* and more: a page is rendered whatever it looks like */
+#define RENDER_WEIGHT_LEARNED 50u  /* a page is rendered for what others like it brought */
+#define RENDER_WEIGHT_ALWAYS  100u /* and more: a page is rendered whatever it looks like */
 
 typedef struct RenderTable RenderTable;
 
@@ -70,6 +71,8 @@ typedef struct RenderJob {
     uint32_t n_requisites;
     uint64_t pattern; /* hash of the URL's pattern, for RenderLesson */
     int64_t time_us;  /* of the last round */
+    uint32_t signs;   /* why it needs a browser: page_verdict_tell */
+    uint32_t spare;
 } RenderJob;
 
 /* What came of the renderings of one pattern. */
@@ -101,7 +104,7 @@ void render_table_close(RenderTable *table); /* NULL is allowed */
 
 /* Makes a job of a page, or begins its job anew. */
 Result render_table_want(RenderTable *table, MDB_txn *txn, uint64_t page, uint8_t weight,
-                         uint64_t pattern);
+                         uint32_t signs, uint64_t pattern);
 /* *requisites (may be NULL) is borrowed until the transaction writes or ends, and not aligned: copy
  * it. RESULT_NOT_FOUND: the page has no job. */
 Result render_table_get(RenderTable *table, MDB_txn *txn, uint64_t page, RenderJob *job,

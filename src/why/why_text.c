@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "frontier/visit/host_situation.h"
+#include "render/page_verdict.h"
 #include "render/rendering.h"
 #include "report/write/report_words.h"
 
@@ -130,15 +131,20 @@ static void put_queued(const Why *why, WallTime now, Buffer *out)
 /* What became of it in a browser. */
 static void put_rendered(const RenderJob *job, Buffer *out)
 {
+    if (job->weight == RENDER_WEIGHT_LEARNED) {
+        (void)buffer_append_string(out, " Pages like it have shown more in a browser.");
+    } else if (job->weight < RENDER_WEIGHT_ALWAYS && job->signs != 0) {
+        (void)buffer_append_string(out, " It looks as if it needed a browser: ");
+        (void)page_verdict_tell(job->signs, out);
+        (void)buffer_append_char(out, '.');
+    }
     switch ((RenderJobState)job->state) {
     case RENDER_JOB_WAITING:
-        (void)buffer_append_string(out, " It needs a browser, and waits for one.");
+        (void)buffer_append_string(out, " It waits for a browser.");
         break;
     case RENDER_JOB_ASKED:
     case RENDER_JOB_LACKING:
-        (void)buffer_printf(out,
-                            " It needs a browser: after %u renderings it waits for %u URLs that it "
-                            "lacks.",
+        (void)buffer_printf(out, " After %u renderings it waits for %u URLs that it lacks.",
                             job->rounds, job->n_requisites);
         break;
     case RENDER_JOB_DONE:
@@ -148,9 +154,7 @@ static void put_rendered(const RenderJob *job, Buffer *out)
                             job->rounds, job->links, job->lacking, job->refused);
         break;
     case RENDER_JOB_PASSED:
-        (void)buffer_append_string(out,
-                                   " It looks as if it needed a browser; pages like it brought "
-                                   "nothing, so it was not rendered.");
+        (void)buffer_append_string(out, " Pages like it brought nothing, so it was not rendered.");
         break;
     case RENDER_JOB_FAILED:
     case RENDER_JOB_STATES:

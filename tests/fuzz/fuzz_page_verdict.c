@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(!verdict.has_empty_mount || verdict.weight >= PAGE_VERDICT_LEAST);
     Buffer out;
     buffer_init(&out, 4096);
-    assert(page_verdict_tell(&verdict, &out) == RESULT_OK);
+    assert(page_verdict_tell(verdict.signs, &out) == RESULT_OK);
     assert(out.length > 0);
     buffer_destroy(&out);
     free(text);

@@ -157,6 +157,7 @@ def told(report, path):
     report.equal("the same of one URL", [json.loads(line)["text"] for line in only], [texts[f"http://{host}/page2"]])
     why = run([RAGNO, "why", directory, f"http://{host}/page2"]).stdout
     report.check("why tells of it", re.search(r"A browser has rendered it in \d rounds, which brought 3 links", why), why)
+    report.check("and of the verdict", "needed a browser: empty mount point, no text, few links." in why, why)
     told_of = run([RAGNO, "report", directory]).stdout
     report.check("and report", re.search(rf"(?m)^  rendered +{PAGES_OF_APP}$", told_of), told_of)
     wacz = os.path.join(path, "crawl.wacz")
@@ -290,6 +291,10 @@ def hostile_crawl(report, path):
         report.equal("the crawl ends", result.returncode, 0)
         good = {place for place in pages if place[0] in GOOD}
         report.same_set("no good page is lost", {place for place in site.asked if place in good}, good)
+    texts = texts_of(directory)
+    wanted = {f"http://{host}{place}" for host, place in good} | {f"http://{APPS[0]}/page{n}" for n in range(PAGES_OF_APP)}
+    report.equal("nor is the document of one", sorted(url for url in wanted if not re.search(
+        "good text|word[ab]of", texts.get(url, ""))), [])
     told_of = run([RAGNO, "report", directory]).stdout
     facts = dict(re.findall(r"(?m)^  (rendered|of which no document came|that wait for a browser) +(\d+)$", told_of))
     n_good = len([place for place in pages if place[1].startswith(("/page", "/made", "/bad"))])

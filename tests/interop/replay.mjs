@@ -67,6 +67,11 @@ try {
   }
   if (!frame) throw new Error(`the page was not replayed: ${tab.frames().map((f) => f.url())}`);
   await frame.waitForLoadState("load");
+  for (let i = 0, before = -1, now = 0; i < 20 && now !== before; i++) { // what scripts make of it
+    before = now;
+    await tab.waitForTimeout(700);
+    now = await frame.evaluate(() => document.body.innerText.length);
+  }
   const found = await frame.evaluate(() => ({
     title: document.title,
     text: document.body.innerText.length,

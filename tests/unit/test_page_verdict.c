@@ -87,11 +87,11 @@ static void the_reasons_are_told(void)
     Buffer out;
     buffer_init(&out, 1000);
     PageVerdict v = judged("<div id=root></div><script src=a></script>");
-    CU_ASSERT_EQUAL(page_verdict_tell(&v, &out), RESULT_OK);
+    CU_ASSERT_EQUAL(page_verdict_tell(v.signs, &out), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(buffer_string(&out), "empty mount point, no text, few links");
     buffer_reset(&out);
     v = judged("<p>x");
-    CU_ASSERT_EQUAL(page_verdict_tell(&v, &out), RESULT_OK);
+    CU_ASSERT_EQUAL(page_verdict_tell(v.signs, &out), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(buffer_string(&out), "no scripts, no text, few links");
     buffer_destroy(&out);
 }

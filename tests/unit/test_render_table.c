@@ -25,14 +25,14 @@ static void what_needs_a_browser_most_comes_first(void)
     CU_ASSERT_EQUAL_FATAL(render_table_open(&table, txn), RESULT_OK);
     in_line(table, txn, RENDER_JOB_WAITING, line);
     CU_ASSERT_STRING_EQUAL(line, "");
-    CU_ASSERT_EQUAL(render_table_want(table, txn, 7, 3, 1), RESULT_OK);
-    CU_ASSERT_EQUAL(render_table_want(table, txn, 2, 9, 1), RESULT_OK);
-    CU_ASSERT_EQUAL(render_table_want(table, txn, 5, 3, 1), RESULT_OK);
-    CU_ASSERT_EQUAL(render_table_want(table, txn, 1, 255, 1), RESULT_OK);
-    CU_ASSERT_EQUAL(render_table_want(table, txn, 3, 0, 1), RESULT_OK);
+    CU_ASSERT_EQUAL(render_table_want(table, txn, 7, 3, 5, 1), RESULT_OK);
+    CU_ASSERT_EQUAL(render_table_want(table, txn, 2, 9, 5, 1), RESULT_OK);
+    CU_ASSERT_EQUAL(render_table_want(table, txn, 5, 3, 5, 1), RESULT_OK);
+    CU_ASSERT_EQUAL(render_table_want(table, txn, 1, 255, 5, 1), RESULT_OK);
+    CU_ASSERT_EQUAL(render_table_want(table, txn, 3, 0, 5, 1), RESULT_OK);
     in_line(table, txn, RENDER_JOB_WAITING, line);
     CU_ASSERT_STRING_EQUAL(line, "12573");
-    CU_ASSERT_EQUAL(render_table_want(table, txn, 3, 200, 1), RESULT_OK); /* fetched again */
+    CU_ASSERT_EQUAL(render_table_want(table, txn, 3, 200, 5, 1), RESULT_OK); /* fetched again */
     in_line(table, txn, RENDER_JOB_WAITING, line);
     CU_ASSERT_STRING_EQUAL(line, "13257");
     render_table_close(table);
@@ -54,9 +54,10 @@ static void a_job_is_in_one_line_at_a_time(void)
     MDB_txn *txn = store_fixture_begin(&fixture, false);
     CU_ASSERT_EQUAL_FATAL(render_table_open(&table, txn), RESULT_OK);
     CU_ASSERT_EQUAL(render_table_get(table, txn, 6, &job, NULL), RESULT_NOT_FOUND);
-    CU_ASSERT_EQUAL(render_table_want(table, txn, 6, 4, 77), RESULT_OK);
+    CU_ASSERT_EQUAL(render_table_want(table, txn, 6, 4, 5, 77), RESULT_OK);
     CU_ASSERT_EQUAL(render_table_get(table, txn, 6, &job, NULL), RESULT_OK);
     CU_ASSERT_EQUAL(job.pattern, 77);
+    CU_ASSERT_EQUAL(job.signs, 5);
     job.state = RENDER_JOB_LACKING;
     job.rounds = 1;
     job.n_requisites = 2;

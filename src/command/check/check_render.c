@@ -254,7 +254,7 @@ int check_page(int argc, char **argv)
         return status;
     }
     page_verdict_judge(buffer_string(&body), body.length, &verdict);
-    (void)page_verdict_tell(&verdict, &why);
+    (void)page_verdict_tell(verdict.signs, &why);
     if (has_base) {
         (void)printf("url\t%s\n", argv[3]);
     }

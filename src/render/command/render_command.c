@@ -214,7 +214,7 @@ static Result render_command_piece(RenderCommand *command, MDB_txn *txn, uint64_
         }
         uint8_t weight = (uint8_t)(verdict.weight < UINT8_MAX ? verdict.weight : UINT8_MAX);
         rc = render_way_consider(command->way, txn, *next, buffer_string(&command->text),
-                                 page_verdict_need(&verdict), weight, &wanted);
+                                 page_verdict_need(&verdict), weight, verdict.signs, &wanted);
         command->n_jobs += wanted;
     }
     return rc;

@@ -12,8 +12,6 @@
 #include "render/render_forms.h"
 #include "store/pages/page_db_read.h"
 
-#define WAY_LEARNED 50u /* of one that is rendered for what others like it brought */
-
 void render_way_init(RenderWay *way, RenderTable *table,
                      RenderModeWord (*mode)(void *context, const char *hostname), void *context)
 {
@@ -65,7 +63,7 @@ static Result way_learned(RenderWay *way, MDB_txn *txn, uint64_t page, PageNeed 
     }
     if (need == PAGE_HAS_SCRIPTS) {
         bool is_fruitful = lesson.fruitful >= lesson.rendered - lesson.rendered / 4;
-        *weight = is_known && is_fruitful ? WAY_LEARNED : 0;
+        *weight = is_known && is_fruitful ? RENDER_WEIGHT_LEARNED : 0;
         return RESULT_OK;
     }
     if (need == PAGE_NEEDS_BROWSER && render_lesson_is_dull(&lesson, page)) {
@@ -77,7 +75,7 @@ static Result way_learned(RenderWay *way, MDB_txn *txn, uint64_t page, PageNeed 
 }
 
 Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const char *url,
-                           PageNeed need, uint8_t weight, bool *wanted)
+                           PageNeed need, uint8_t weight, uint32_t signs, bool *wanted)
 {
     RenderTotals totals;
     uint64_t pattern = 0;
@@ -108,8 +106,9 @@ Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const ch
         rc = render_table_set_totals(way->table, txn, &totals);
     }
     *wanted = weight > 0;
-    return rc == RESULT_OK && weight > 0 ? render_table_want(way->table, txn, page, weight, pattern)
-                                         : rc;
+    return rc == RESULT_OK && weight > 0
+               ? render_table_want(way->table, txn, page, weight, signs, pattern)
+               : rc;
 }
 
 static Result way_judge(void *context, Batch *batch, const ParsedPage *page, bool *wanted)
@@ -118,7 +117,8 @@ static Result way_judge(void *context, Batch *batch, const ParsedPage *page, boo
     return page->archive.group == NULL /* what is not in the archive cannot be rendered */
                ? RESULT_OK
                : render_way_consider(context, batch->txn, request->index, request->url,
-                                     page->verdict.need, page->verdict.need_weight, wanted);
+                                     page->verdict.need, page->verdict.need_weight,
+                                     page->verdict.need_signs, wanted);
 }
 
 /* ---- take: what came of a round ---- */

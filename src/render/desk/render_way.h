@@ -40,7 +40,7 @@ void render_way_destroy(RenderWay *way);
 /* Makes a job of a page that is stored, if it is to be rendered (*wanted). txn: a write
  * transaction. */
 Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const char *url,
-                           PageNeed need, uint8_t weight, bool *wanted);
+                           PageNeed need, uint8_t weight, uint32_t signs, bool *wanted);
 /* For IngestOptions; the way must outlive the ingest thread. */
 IngestRendering render_way_hooks(RenderWay *way);
 
