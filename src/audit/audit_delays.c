@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "base/memory/buffer.h"
 #include "logs/log_reader.h"
@@ -71,11 +72,6 @@ static Result audit_changes_take_change(AuditChanges *changes, LogText text, Wal
     if (!is_delay && !audit_changes_starts_with(text, "[site]")) {
         return RESULT_OK;
     }
-    AuditChange *more = realloc(changes->list, (changes->n + 1) * sizeof *more);
-    if (more == NULL) {
-        return RESULT_MEMORY;
-    }
-    changes->list = more;
     AuditChange change = {.time = time, .text = strndup(text.bytes, text.length)};
     if (change.text == NULL) {
         return RESULT_MEMORY;
@@ -86,8 +82,11 @@ static Result audit_changes_take_change(AuditChanges *changes, LogText text, Wal
     if (is_delay && change.from != NULL && change.to != NULL) {
         change.name = strndup(change.text, strcspn(change.text, " "));
     }
-    changes->list[changes->n++] = change;
-    return RESULT_OK;
+    Result rc = array_add(&changes->list, &changes->n, sizeof change, &change);
+    if (rc != RESULT_OK) {
+        audit_changes_release(&change);
+    }
+    return rc;
 }
 
 /* text: from the host on. */
@@ -102,16 +101,12 @@ static Result audit_changes_take_order(AuditChanges *changes, LogText text, Wall
         audit_changes_starts_with(text, "host=") && wish != NULL &&
         (strncmp(wish, " wish=visit", 11) == 0 || strncmp(wish, " wish=revive", 12) == 0);
     order.host = is_order ? strndup(order.text + 5, strcspn(order.text + 5, " ")) : NULL;
-    AuditOrder *more = order.host == NULL
-                           ? NULL
-                           : realloc(changes->orders, (changes->n_orders + 1) * sizeof *more);
-    if (more == NULL) {
+    if (order.host == NULL ||
+        array_add(&changes->orders, &changes->n_orders, sizeof order, &order) != RESULT_OK) {
         free(order.host);
         free(order.text);
         return is_order ? RESULT_MEMORY : RESULT_OK;
     }
-    changes->orders = more;
-    changes->orders[changes->n_orders++] = order;
     return RESULT_OK;
 }
 

@@ -11,14 +11,14 @@ static bool admits(const TextChoice *choice, const char *url)
 
 static void without_words_everything_is_wanted(void)
 {
-    TextChoice choice = {.words = NULL};
+    TextChoice choice = {.all = NULL};
     CU_ASSERT_TRUE(admits(&choice, "http://a.test/"));
     CU_ASSERT_TRUE(admits(&choice, "dns:a.test"));
 }
 
 static void urls_are_named_whole_or_by_their_beginning(void)
 {
-    TextChoice choice = {.words = NULL};
+    TextChoice choice = {.all = NULL};
     CU_ASSERT_EQUAL(text_choice_add_url(&choice, "HTTP://A.test:80/x"), RESULT_OK);
     CU_ASSERT_EQUAL(text_choice_add_url(&choice, "http://b.test/dir/*"), RESULT_OK);
     CU_ASSERT_EQUAL(text_choice_add_url(&choice, "no url"), RESULT_INVALID);
@@ -34,7 +34,7 @@ static void urls_are_named_whole_or_by_their_beginning(void)
 
 static void hosts_are_named_alone_or_with_all_below(void)
 {
-    TextChoice choice = {.words = NULL};
+    TextChoice choice = {.all = NULL};
     CU_ASSERT_EQUAL(text_choice_add_host(&choice, "A.test"), RESULT_OK);
     CU_ASSERT_EQUAL(text_choice_add_host(&choice, ".b.test"), RESULT_OK);
     CU_ASSERT_EQUAL(text_choice_add_host(&choice, ""), RESULT_INVALID);

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/memory/array.h"
+
 #include "command/export/export_view.h"
 #include "store/pages/page_db_read.h"
 
@@ -88,18 +90,16 @@ static void condense(ExportPairs *pairs)
 
 static Result export_pairs_spill(ExportPairs *pairs)
 {
-    PairRun *runs = realloc(pairs->runs, (pairs->n_runs + 1) * sizeof *runs);
-    if (runs == NULL) {
-        return RESULT_MEMORY;
-    }
-    pairs->runs = runs;
-    FILE *file = tmpfile();
-    if (file == NULL) {
+    PairRun run = {.file = tmpfile()};
+    if (run.file == NULL) {
         return result_of_errno(errno);
     }
-    runs[pairs->n_runs++] = (PairRun){.file = file};
-    if (fwrite(pairs->pairs, sizeof *pairs->pairs, pairs->n, file) != pairs->n ||
-        fflush(file) != 0) {
+    if (array_add(&pairs->runs, &pairs->n_runs, sizeof run, &run) != RESULT_OK) {
+        (void)fclose(run.file);
+        return RESULT_MEMORY;
+    }
+    if (fwrite(pairs->pairs, sizeof *pairs->pairs, pairs->n, run.file) != pairs->n ||
+        fflush(run.file) != 0) {
         return result_of_errno(errno);
     }
     pairs->n = 0;

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/memory/array.h"
+
 #include "command/text/text_page.h"
 #include "logs/log_text.h"
 #include "page/tool/text_language.h"
@@ -46,16 +48,13 @@ static bool page_places_number_of(PagePlaces *places, WarcBytes name, uint32_t *
             return true;
         }
     }
-    char **names = realloc(places->names, (places->n_names + 1) * sizeof *names);
-    if (names == NULL) {
+    char *copy = strndup(name.bytes, name.length);
+    *number = (uint32_t)places->n_names;
+    if (copy == NULL ||
+        array_add(&places->names, &places->n_names, sizeof copy, &copy) != RESULT_OK) {
+        free(copy);
         return false;
     }
-    places->names = names;
-    names[places->n_names] = strndup(name.bytes, name.length);
-    if (names[places->n_names] == NULL) {
-        return false;
-    }
-    *number = (uint32_t)places->n_names++;
     return true;
 }
 

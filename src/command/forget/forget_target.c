@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory/array.h"
+
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"
 #include "parse/url/url.h"
@@ -13,14 +15,13 @@ static const char *const kinds[] = {"host ", "url ", "regex "};
 
 static Result target_put(ForgetTargets *targets, ForgetKind kind, const char *text, size_t length)
 {
-    ForgetTarget *more = realloc(targets->all, (targets->n + 1) * sizeof *more);
-    if (more == NULL) {
+    ForgetTarget target = {.kind = kind, .text = strndup(text, length), .length = length};
+    if (target.text == NULL ||
+        array_add(&targets->all, &targets->n, sizeof target, &target) != RESULT_OK) {
+        free(target.text);
         return RESULT_MEMORY;
     }
-    targets->all = more;
-    more[targets->n] = (ForgetTarget){.kind = kind, .text = strndup(text, length)};
-    more[targets->n].length = length;
-    return more[targets->n++].text == NULL ? RESULT_MEMORY : RESULT_OK;
+    return RESULT_OK;
 }
 
 Result forget_targets_add(ForgetTargets *targets, const char *word, Buffer *error)

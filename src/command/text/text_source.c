@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/core/hash.h"
+#include "base/memory/array.h"
 #include "base/memory/buffer.h"
 #include "parse/host/authority.h"
 #include "parse/html/html.h"
@@ -62,29 +63,20 @@ bool text_filter_passes(TextFilter *filter, const TextCapture *capture)
 void text_choice_destroy(TextChoice *choice)
 {
     for (size_t i = 0; i < choice->n; i++) {
-        free(choice->words[i]);
+        free(choice->all[i].word);
     }
-    free(choice->words);
-    free(choice->are_hosts);
-    *choice = (TextChoice){.words = NULL};
+    free(choice->all);
+    *choice = (TextChoice){.all = NULL};
 }
 
 /* Takes word. */
 static Result text_choice_add(TextChoice *choice, char *word, bool is_host)
 {
-    char **words =
-        word == NULL ? NULL : reallocarray(choice->words, choice->n + 1, sizeof *choice->words);
-    choice->words = words == NULL ? choice->words : words;
-    bool *kinds = words == NULL
-                      ? NULL
-                      : reallocarray(choice->are_hosts, choice->n + 1, sizeof *choice->are_hosts);
-    if (kinds == NULL) {
+    TextChosen chosen = {.word = word, .is_host = is_host};
+    if (word == NULL || array_add(&choice->all, &choice->n, sizeof chosen, &chosen) != RESULT_OK) {
         free(word);
         return RESULT_MEMORY;
     }
-    choice->are_hosts = kinds;
-    choice->words[choice->n] = word;
-    choice->are_hosts[choice->n++] = is_host;
     return RESULT_OK;
 }
 
@@ -161,8 +153,9 @@ static bool is_host(const char *word, WarcBytes host)
 bool text_choice_admits(const TextChoice *choice, WarcBytes url)
 {
     for (size_t i = 0; i < choice->n; i++) {
-        if (choice->are_hosts[i] ? is_host(choice->words[i], text_choice_host_of(url))
-                                 : text_choice_is_url(choice->words[i], url)) {
+        const TextChosen *one = &choice->all[i];
+        if (one->is_host ? is_host(one->word, text_choice_host_of(url))
+                         : text_choice_is_url(one->word, url)) {
             return true;
         }
     }
@@ -175,16 +168,9 @@ bool text_choice_admits(const TextChoice *choice, WarcBytes url)
 
 static Result add_job(TextJobs *jobs, size_t file, uint64_t from, uint64_t to)
 {
-    if ((jobs->n & (jobs->n + 1)) == 0) { /* full at 1, 3, 7 ... */
-        TextJob *more = reallocarray(jobs->jobs, 2 * jobs->n + 2, sizeof *more);
-        if (more == NULL) {
-            return RESULT_MEMORY;
-        }
-        jobs->jobs = more;
-    }
-    jobs->jobs[jobs->n++] = (TextJob){.file = file, .from = from, .to = to};
+    TextJob job = {.file = file, .from = from, .to = to};
     jobs->bytes += to - from;
-    return RESULT_OK;
+    return array_add(&jobs->jobs, &jobs->n, sizeof job, &job);
 }
 
 /* The index of a file, opened: the sorted one or the journal. NULL: there is none. */
@@ -715,20 +701,6 @@ static bool text_places_find_file(TextPlaces *places, WarcBytes name, size_t *fi
     return false;
 }
 
-static bool text_places_make_room(TextPlaces *places)
-{
-    if (places->n < places->capacity) {
-        return true;
-    }
-    size_t capacity = places->capacity == 0 ? 256 : 2 * places->capacity;
-    TextPlace *more = realloc(places->places, capacity * sizeof *more);
-    if (more != NULL) {
-        places->places = more;
-        places->capacity = capacity;
-    }
-    return more != NULL;
-}
-
 static bool text_places_take_line(void *context, const CdxjEntry *entry)
 {
     TextPlaces *places = context;
@@ -740,10 +712,8 @@ static bool text_places_take_line(void *context, const CdxjEntry *entry)
     if (!text_choice_admits(places->choice, cdxj_plain_url(entry->url))) {
         return true;
     }
-    places->failed = !text_places_make_room(places);
-    if (!places->failed) {
-        places->places[places->n++] = (TextPlace){.file = file, .offset = entry->offset};
-    }
+    TextPlace place = {.file = file, .offset = entry->offset};
+    places->failed = array_add(&places->places, &places->n, sizeof place, &place) != RESULT_OK;
     return !places->failed;
 }
 

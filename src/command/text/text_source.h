@@ -41,9 +41,13 @@
  * Threads: made by one, asked by all.
  * Errors: RESULT_INVALID: no URL or host; RESULT_MEMORY. */
 
+typedef struct TextChosen {
+    char *word; /* owned */
+    bool is_host;
+} TextChosen;
+
 typedef struct TextChoice {
-    char **words; /* owned */
-    bool *are_hosts;
+    TextChosen *all;
     size_t n;
 } TextChoice;
 
@@ -206,7 +210,6 @@ typedef struct TextPlaces {
     size_t last;              /* the file of the line before */
     TextPlace *places;        /* by file and offset */
     size_t n;
-    size_t capacity;
     bool failed; /* there was no memory */
 } TextPlaces;
 

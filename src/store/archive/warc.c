@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/core/result.h"
+#include "base/memory/array.h"
 #include "base/memory/buffer.h"
 #include "base/thread/log.h"
 #include "store/archive/warc_files.h"
@@ -561,17 +562,15 @@ static Result warc_sync_file(Warc *warc)
 static Result rotate(Warc *warc)
 {
     OpenFile *file = &warc->file;
-    EndedFile *ended = realloc(warc->ended, (warc->n_ended + 1) * sizeof *ended);
-    if (ended == NULL) {
-        return RESULT_MEMORY;
-    }
-    warc->ended = ended;
     Result rc = warc_sync_file(warc);
+    if (rc == RESULT_OK) {
+        EndedFile ended = {
+            .name = file->name, .serial = file->serial, .size = file->records.written};
+        rc = array_add(&warc->ended, &warc->n_ended, sizeof ended, &ended);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
-    ended[warc->n_ended++] =
-        (EndedFile){.name = file->name, .serial = file->serial, .size = file->records.written};
     warc_stream_close(&file->records);
     warc_stream_close(&file->index);
     file->name.text[0] = '\0';

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <stdint.h>
 
+#include "base/memory/array.h"
 #include "base/thread/log.h"
 #include "store/cdxj/cdxj.h"
 #include "store/archive/warc_reader.h"
@@ -91,15 +92,12 @@ static Result warc_files_add_file(WarcFileList *list, const char *directory, con
         free(name);
         return RESULT_OK;
     }
-    WarcFile *files = realloc(list->files, (list->n + 1) * sizeof *files);
-    if (files == NULL) {
+    WarcFile file = {.name = name, .compression = compression, .open = open};
+    if (array_add(&list->files, &list->n, sizeof file, &file) != RESULT_OK) {
         free(name);
         return RESULT_MEMORY;
     }
-    list->files = files;
-    WarcFile *file = &files[list->n++];
-    *file = (WarcFile){.name = name, .compression = compression, .open = open};
-    Result rc = warc_files_inspect(directory, file);
+    Result rc = warc_files_inspect(directory, &list->files[list->n - 1]);
     return rc == RESULT_MEMORY ? rc : RESULT_OK;
 }
 

@@ -242,55 +242,6 @@ static Result merge_bucket(DrumMerge *merge, uint32_t number)
     return rc;
 }
 
-/* ---- all buckets ---- */
-
-/* Ends the sweep. */
-static Result drum_merge_commit(DrumMerge *merge, uint64_t elements)
-{
-    DrumFile *file = merge->file;
-    DrumRepository *repository = merge->options->repository;
-    DrumProgress progress = {.generation = file->generation + 1};
-    Result rc = repository->commit(repository, progress);
-    if (rc != RESULT_OK) {
-        /* The commit may have reached the disk all the same, when only its sync failed. */
-        DrumProgress reached = {0, 0};
-        merge->is_uncertain = repository->progress(repository, &reached) == RESULT_OK &&
-                              reached.generation >= progress.generation;
-        if (!merge->is_uncertain) {
-            return rc;
-        }
-    }
-    merge->merged += elements;
-    file->next_bucket = file->buckets;
-    file->merged = true;
-    return rc;
-}
-
-Result drum_merge_run(DrumMerge *merge)
-{
-    DrumFile *file = merge->file;
-    DrumRepository *repository = merge->options->repository;
-    uint64_t elements = 0;
-    /* A commit must not promise more than the bucket file still holds after a power cut. */
-    Result rc = drum_file_sync(file);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    rc = repository->begin(repository);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    for (uint32_t b = file->next_bucket; b < file->buckets; b++) {
-        rc = merge_bucket(merge, b);
-        if (rc != RESULT_OK) {
-            repository->abort(repository);
-            return rc;
-        }
-        elements += merge->bucket.n;
-    }
-    return drum_merge_commit(merge, elements);
-}
-
 /* ---- in pieces ---- */
 
 Result drum_merge_step(DrumMerge *merge)
@@ -335,6 +286,36 @@ void drum_merge_settle(DrumMerge *merge, bool committed)
 void drum_merge_finish(DrumMerge *merge)
 {
     merge->file->merged = true;
+}
+
+/* ---- all buckets ---- */
+
+Result drum_merge_run(DrumMerge *merge)
+{
+    DrumRepository *repository = merge->options->repository;
+    DrumProgress end = {.generation = merge->file->generation + 1};
+    Result rc = repository->begin(repository);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    while (rc == RESULT_OK) {
+        rc = drum_merge_step(merge);
+    }
+    if (rc != RESULT_NOT_FOUND) {
+        repository->abort(repository);
+        drum_merge_settle(merge, false);
+        return rc;
+    }
+    rc = repository->commit(repository, end);
+    if (rc != RESULT_OK) {
+        /* The commit may have reached the disk all the same, when only its sync failed. */
+        DrumProgress reached = {0, 0};
+        merge->is_uncertain = repository->progress(repository, &reached) == RESULT_OK &&
+                              reached.generation >= end.generation;
+    }
+    merge->file->merged = rc == RESULT_OK || merge->is_uncertain;
+    drum_merge_settle(merge, merge->file->merged);
+    return rc;
 }
 
 Result drum_merge_replay(DrumMerge *merge, uint32_t bucket)
@@ -405,8 +386,23 @@ static inline bool comes_before(const Order *order, const DrumPair *b, const Dru
     return order->rest != NULL && order->rest(order->context, b, a) < 0;
 }
 
-static void drum_sort_insertion_sort(DrumPair *pairs, size_t n, const Order *order)
+static int drum_sort_compare(const void *left, const void *right, void *context)
 {
+    const DrumPair *a = left;
+    const DrumPair *b = right;
+    const Order *order = context;
+    if (comes_before(order, a, b)) {
+        return -1;
+    }
+    return comes_before(order, b, a) ? 1 : (a->index > b->index) - (a->index < b->index);
+}
+
+static void drum_sort_run(DrumPair *pairs, size_t n, Order *order)
+{
+    if (n > SMALL_RUN) {
+        qsort_r(pairs, n, sizeof *pairs, drum_sort_compare, order);
+        return;
+    }
     for (size_t i = 1; i < n; i++) {
         DrumPair moving = pairs[i];
         size_t at = i;
@@ -416,30 +412,6 @@ static void drum_sort_insertion_sort(DrumPair *pairs, size_t n, const Order *ord
         }
         pairs[at] = moving;
     }
-}
-
-static void merge_sort(DrumPair *pairs, DrumPair *scratch, size_t n, const Order *order)
-{
-    if (n <= SMALL_RUN) {
-        drum_sort_insertion_sort(pairs, n, order);
-        return;
-    }
-    size_t half = n / 2;
-    merge_sort(pairs, scratch, half, order);
-    merge_sort(pairs + half, scratch, n - half, order);
-    if (!comes_before(order, &pairs[half], &pairs[half - 1])) {
-        return;
-    }
-    memcpy(scratch, pairs, half * sizeof *pairs);
-    size_t a = 0, b = half, out = 0;
-    while (a < half && b < n) {
-        if (comes_before(order, &pairs[b], &scratch[a])) {
-            pairs[out++] = pairs[b++];
-        } else {
-            pairs[out++] = scratch[a++];
-        }
-    }
-    memcpy(pairs + out, scratch + a, (half - a) * sizeof *pairs);
 }
 
 /* Sorts by passes digits that begin at bit shift; returns the array that holds the result. */
@@ -477,7 +449,7 @@ void drum_sort(DrumPair *pairs, DrumPair *scratch, size_t n, DrumCompareRest res
 {
     Order order = {rest, context};
     if (n <= SMALL_RUN) {
-        drum_sort_insertion_sort(pairs, n, &order);
+        drum_sort_run(pairs, n, &order);
         return;
     }
     uint64_t differing = 0;
@@ -497,9 +469,7 @@ void drum_sort(DrumPair *pairs, DrumPair *scratch, size_t n, DrumCompareRest res
     }
     for (size_t start = 0, i = 1; i <= n; i++) {
         if (i == n || (pairs[i].key ^ pairs[start].key) >> shift != 0) {
-            if (i - start > 1) {
-                merge_sort(pairs + start, scratch, i - start, &order);
-            }
+            drum_sort_run(pairs + start, i - start, &order);
             start = i;
         }
     }

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/array.h"
+
 /* ---- Reading a sorted run (drum_run ---- */
 
 static Result drum_run_reader_read_index(DrumRunReader *reader)
@@ -315,21 +317,6 @@ static Result drum_run_writer_write_output(DrumRunWriter *writer)
     return RESULT_OK;
 }
 
-static Result add_fence(DrumRunWriter *writer, uint64_t first_key)
-{
-    if (writer->n_fences == writer->capacity) {
-        size_t capacity = writer->capacity == 0 ? 256 : 2 * writer->capacity;
-        DrumFence *fences = realloc(writer->fences, capacity * sizeof *fences);
-        if (fences == NULL) {
-            return RESULT_MEMORY;
-        }
-        writer->fences = fences;
-        writer->capacity = capacity;
-    }
-    writer->fences[writer->n_fences++] = (DrumFence){first_key, writer->size};
-    return RESULT_OK;
-}
-
 static void pack_deltas(const DrumRunWriter *writer, uint32_t bits, uint8_t *bytes)
 {
     for (size_t i = 1; i < writer->n; i++) {
@@ -373,7 +360,8 @@ static Result drum_run_writer_close_block(DrumRunWriter *writer)
     size_t packed = drum_run_deltas_bytes(writer->n, bits);
     size_t ends = header.width == UINT32_MAX ? writer->n * sizeof *writer->ends : 0;
     header.payload_bytes = (uint32_t)(packed + ends + writer->values.length);
-    Result rc = add_fence(writer, header.first_key);
+    DrumFence fence = {header.first_key, writer->size};
+    Result rc = array_add(&writer->fences, &writer->n_fences, sizeof fence, &fence);
     if (rc == RESULT_OK) {
         rc = buffer_reserve(&writer->output, sizeof header + header.payload_bytes);
     }

@@ -134,7 +134,6 @@ typedef struct DrumRunWriter {
     uint64_t entries;
     DrumFence *fences; /* owned */
     size_t n_fences;
-    size_t capacity;
     Result failed; /* the first error: nothing is written after it */
     /* the block being filled */
     size_t n;

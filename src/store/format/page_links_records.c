@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/core/varint.h"
+#include "base/memory/array.h"
 
 void page_links_reader_init(PageLinksReader *reader, uint64_t key, const MDB_val *record)
 {
@@ -93,23 +94,13 @@ typedef struct LinksItem {
 typedef struct LinksItems {
     LinksItem *items;
     size_t n;
-    size_t capacity;
 } LinksItems;
 
 static int page_links_records_add_item(LinksItems *all, uint64_t index, const uint8_t *list,
                                        size_t length)
 {
-    if (all->n == all->capacity) {
-        size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
-        LinksItem *items = reallocarray(all->items, capacity, sizeof *items);
-        if (items == NULL) {
-            return ENOMEM;
-        }
-        all->items = items;
-        all->capacity = capacity;
-    }
-    all->items[all->n++] = (LinksItem){.index = index, .list = list, .length = length};
-    return 0;
+    LinksItem item = {.index = index, .list = list, .length = length};
+    return array_add(&all->items, &all->n, sizeof item, &item) == RESULT_OK ? 0 : ENOMEM;
 }
 
 static size_t item_bytes(const LinksItem *item)
@@ -170,7 +161,7 @@ static int put_items(MDB_cursor *cursor, const LinksItem *items, size_t n, Buffe
 static int page_links_records_spread(MDB_cursor *cursor, uint64_t first, const MDB_val *record,
                                      const LinksItem *fresh, Buffer *scratch)
 {
-    LinksItems all = {NULL, 0, 0};
+    LinksItems all = {NULL, 0};
     uint8_t *copy = malloc(record->mv_size + 1);
     int rc = copy == NULL ? ENOMEM : 0;
     if (rc == 0) {

@@ -10,6 +10,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/memory/array.h"
+
 #define MATCH_LIMIT 100000u
 
 typedef struct FreqRule {
@@ -86,14 +88,11 @@ static Result freq_rules_add_rule(FreqRules *rules, char *line, char *why)
         return freq_rules_complain(why, text);
     }
     (void)pcre2_jit_compile(rule.code, PCRE2_JIT_COMPLETE); /* without it matching is slower */
-    FreqRule *more = realloc(rules->rules, (rules->n + 1) * sizeof *more);
-    if (more == NULL) {
+    Result rc = array_add(&rules->rules, &rules->n, sizeof rule, &rule);
+    if (rc != RESULT_OK) {
         pcre2_code_free(rule.code);
-        return RESULT_MEMORY;
     }
-    rules->rules = more;
-    rules->rules[rules->n++] = rule;
-    return RESULT_OK;
+    return rc;
 }
 
 /* One line of the file, as it stands there. */

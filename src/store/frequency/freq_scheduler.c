@@ -9,6 +9,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "base/memory/array.h"
 #include "base/memory/map.h"
 #include "base/thread/mutex.h"
 #include "store/frequency/freq_entries.h"
@@ -273,16 +274,14 @@ static int freq_scheduler_hand_out(Taking *t, FreqEntry *entry, const PageRef *p
         return page_db_error_memory;
     }
     if (sch->margin >= 0.0f) {
-        uint64_t *leased = reallocarray(t->leased, t->n_leased + 1, sizeof *leased);
-        if (leased == NULL) {
+        if (array_add(&t->leased, &t->n_leased, sizeof page->index, &page->index) != RESULT_OK) {
             return page_db_error_memory;
         }
-        t->leased = leased;
         if (freq_leases_give(sch->leases, page->index, page->n_crawls, t->now_s + sch->lease_s) !=
             RESULT_OK) {
+            t->n_leased--;
             return page_db_error_memory;
         }
-        t->leased[t->n_leased++] = page->index;
     }
     int rc = freq_entry_delete(sch, t->txn, entry);
     if (rc == MDB_SUCCESS) {

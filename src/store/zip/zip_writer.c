@@ -10,6 +10,7 @@
 
 #include <openssl/evp.h>
 
+#include "base/memory/array.h"
 #include "base/memory/buffer.h"
 
 #define LOCAL_SIGNATURE     UINT32_C(0x04034b50)
@@ -135,20 +136,15 @@ static Result local_header(ZipWriter *writer, const ZipEntry *entry)
 
 Result zip_writer_begin(ZipWriter *writer, const char *name)
 {
-    ZipEntry *more = reallocarray(writer->entries, writer->n + 1, sizeof *more);
-    if (more == NULL) {
+    ZipEntry entry = {.name = strdup(name), .offset = writer->offset};
+    if (entry.name == NULL ||
+        array_add(&writer->entries, &writer->n, sizeof entry, &entry) != RESULT_OK) {
+        free(entry.name);
         return RESULT_MEMORY;
     }
-    writer->entries = more;
-    ZipEntry *entry = &writer->entries[writer->n];
-    *entry = (ZipEntry){.name = strdup(name), .offset = writer->offset};
-    if (entry->name == NULL) {
-        return RESULT_MEMORY;
-    }
-    writer->n++;
     Result rc =
         EVP_DigestInit_ex(writer->digest, EVP_sha256(), NULL) == 1 ? RESULT_OK : RESULT_INTERNAL;
-    rc = rc == RESULT_OK ? local_header(writer, entry) : rc;
+    rc = rc == RESULT_OK ? local_header(writer, &entry) : rc;
     return rc == RESULT_OK ? write_scratch(writer) : rc;
 }
 
