@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/base64.h"
+
 typedef struct JsonScan {
     const char *at;
     const char *end;
@@ -185,11 +187,7 @@ static int json_hex(const char *at)
 {
     int value = 0;
     for (int i = 0; i < 4; i++) {
-        char c = at[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
+        int digit = hex_value(at[i]);
         if (digit < 0) {
             return -1;
         }

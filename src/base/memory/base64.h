@@ -1,4 +1,4 @@
-/* Base64: the encoding of RFC 4648.
+/* Base64: the encoding of RFC 4648, and the digits of Base16.
  *
  * What: with the standard alphabet and "=" at the end, or with the alphabet of URLs and without
  * "=".
@@ -21,5 +21,15 @@ typedef enum Base64Kind {
 Result base64_append(Buffer *text, const void *bytes, size_t length, Base64Kind kind);
 /* Appends what the text stands for; padding may be missing. */
 Result base64_read(Buffer *bytes, const char *text, size_t length, Base64Kind kind);
+
+/* The value of a hexadecimal digit, or -1. */
+static inline int hex_value(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
 
 #endif

@@ -111,12 +111,6 @@ Result request_lines_signature(struct curl_slist **list, const Signer *signer, c
 
 static const char secret[] = "***";
 
-static int request_lines_hex_value(char c)
-{
-    char lower = (char)(c | 0x20);
-    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 /* "user%40home:word" without its "@" is sent as base64 of "user@home:word"; a name without a
  * password gets the colon, too. */
 static Result append_authorization(Buffer *text, const char *userinfo, size_t length, bool masked)
@@ -129,8 +123,8 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
     for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
         char c = userinfo[i];
         bool has_two = c == '%' && length - i > 2;
-        int high = has_two ? request_lines_hex_value(userinfo[i + 1]) : -1;
-        int low = has_two ? request_lines_hex_value(userinfo[i + 2]) : -1;
+        int high = has_two ? hex_value(userinfo[i + 1]) : -1;
+        int low = has_two ? hex_value(userinfo[i + 2]) : -1;
         if (high >= 0 && low >= 0) {
             c = (char)(high * 16 + low);
             i += 2;

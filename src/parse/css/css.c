@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory/base64.h"
+
 #define WORD_LIMIT  65536u /* bytes of a reference with escapes */
 #define STACK_DEPTH 32u    /* functions and brackets within each other; deeper ones are plain */
 
@@ -69,14 +71,6 @@ static bool is_name(char c)
     return begins_name(c) || css_is_digit(c) || c == '-';
 }
 
-static int css_hex_value(char c)
-{
-    return css_is_digit(c)        ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* A backslash that is an escape: not at the end, and not before a newline. */
 static bool css_is_escape(const Css *css, const char *p)
 {
@@ -119,8 +113,8 @@ static Result take_escape(Css *css, Buffer *out)
     uint32_t c = 0;
     int digits = 0;
     css->p++;
-    while (digits < 6 && css->p < css->end && css_hex_value(*css->p) >= 0) {
-        c = c << 4 | (uint32_t)css_hex_value(*css->p++);
+    while (digits < 6 && css->p < css->end && hex_value(*css->p) >= 0) {
+        c = c << 4 | (uint32_t)hex_value(*css->p++);
         digits++;
     }
     if (digits == 0) {

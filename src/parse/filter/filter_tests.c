@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory/base64.h"
 #include "parse/filter/filter_atom.h"
 #include "parse/host/domain.h"
 #include "parse/trap/trap.h"
@@ -352,17 +353,11 @@ static bool decodes_to(FilterPart part, const FilterItem *item)
     size_t n = 0;
     for (size_t i = 0; i < part.length; i++, n++) {
         unsigned char c = (unsigned char)part.text[i];
-        unsigned value = 0;
-        bool escaped = c == '%' && part.length - i > 2;
-        for (size_t k = 1; escaped && k <= 2; k++) {
-            char digit = part.text[i + k];
-            char lower = (char)(digit | 0x20);
-            bool decimal = digit >= '0' && digit <= '9';
-            escaped = decimal || (lower >= 'a' && lower <= 'f');
-            value = value * 16 + (unsigned)(decimal ? digit - '0' : lower - 'a' + 10);
-        }
+        int high = c == '%' && part.length - i > 2 ? hex_value(part.text[i + 1]) : -1;
+        int low = high >= 0 ? hex_value(part.text[i + 2]) : -1;
+        bool escaped = low >= 0;
         i += escaped ? 2 : 0;
-        c = (unsigned char)(escaped ? value : c == '+' ? ' ' : c);
+        c = (unsigned char)(escaped ? high * 16 + low : c == '+' ? ' ' : c);
         if (n >= item->length || c != (unsigned char)item->text[n]) {
             return false;
         }

@@ -11,6 +11,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/memory/base64.h"
 #include "base/memory/arena.h"
 
 /* Decode stream: the loop that all streams of content codings share, and its bounds.
@@ -350,15 +351,6 @@ typedef struct Input {
     size_t left;
 } Input;
 
-static int decode_chunked_hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 /* Reads a chunk's size line; in stands behind it. */
 static DecodeStatus decode_chunked_read_size(Input *in, size_t *size)
 {
@@ -369,11 +361,11 @@ static DecodeStatus decode_chunked_read_size(Input *in, size_t *size)
     }
     *size = 0;
     const char *digits = p;
-    for (; p < end && decode_chunked_hex_value(*p) >= 0; p++) {
+    for (; p < end && hex_value(*p) >= 0; p++) {
         if (*size > SIZE_MAX >> 8) {
             return DECODE_BROKEN;
         }
-        *size = *size * 16 + (size_t)decode_chunked_hex_value(*p);
+        *size = *size * 16 + (size_t)hex_value(*p);
     }
     if (p == end) {
         return DECODE_TRUNCATED;
@@ -409,7 +401,7 @@ DecodeStatus decode_chunked(const char *raw, size_t length, Buffer *out)
             return DECODE_TRUNCATED;
         }
         DecodeStatus status = decode_chunked_read_size(&in, &size);
-        if (status == DECODE_TRUNCATED && size == 0 && decode_chunked_hex_value(*in.next) == 0) {
+        if (status == DECODE_TRUNCATED && size == 0 && hex_value(*in.next) == 0) {
             return DECODE_OK; /* "0" and then the end: nothing is missing */
         }
         if (status != DECODE_OK || size == 0) {

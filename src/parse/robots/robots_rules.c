@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/base64.h"
 #include "base/core/hash.h"
 #include "base/memory/array.h"
 
@@ -290,23 +291,14 @@ static const uint8_t byte_class[256] = {
 
 static const char hex_digits[] = "0123456789ABCDEF";
 
-static int robots_pattern_hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 /* The byte that an escape at p stands for, or -1 when there is none. */
 static int escaped_byte(const char *p, const char *end)
 {
     if (end - p < 3 || p[0] != '%') {
         return -1;
     }
-    int high = robots_pattern_hex_value(p[1]);
-    int low = robots_pattern_hex_value(p[2]);
+    int high = hex_value(p[1]);
+    int low = hex_value(p[2]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/memory/base64.h"
 #include "parse/text/entities_table.h"
 
 static bool entities_is_digit(char c)
@@ -13,17 +14,6 @@ static bool entities_is_digit(char c)
 static bool entities_is_alnum(char c)
 {
     return entities_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static int entities_hex_value(char c)
-{
-    if (entities_is_digit(c)) {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* ---- numeric references ---- */
@@ -66,7 +56,7 @@ static size_t read_numeric(const char *p, size_t length, char *value, size_t *va
     size_t first = i;
     uint32_t c = 0;
     for (; i < length; i++) {
-        int digit = entities_hex_value(p[i]);
+        int digit = hex_value(p[i]);
         if (digit < 0 || (!hex && digit > 9)) {
             break;
         }

@@ -7,6 +7,7 @@
 #ifndef PARSE_URL_URL_ENCODE_H
 #define PARSE_URL_URL_ENCODE_H
 
+#include "base/memory/base64.h"
 #include "parse/url/url_types.h"
 
 /* The text of a Url while it is written from left to right.
@@ -44,16 +45,6 @@ extern const uint8_t url_class[256];
 static inline unsigned url_class_of(char c)
 {
     return url_class[(unsigned char)c];
-}
-
-/* The value of a hexadecimal digit, or -1. */
-static inline int url_hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 /* Appends bytes, those that lack the class safe as %XX. */

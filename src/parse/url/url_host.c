@@ -26,7 +26,7 @@ static bool parse_ipv4_number(const char *p, const char *end, uint64_t *value)
     }
     uint64_t n = 0;
     for (; p < end; p++) {
-        int digit = url_hex_value(*p);
+        int digit = hex_value(*p);
         if (digit < 0 || digit >= radix) {
             return false;
         }
@@ -158,8 +158,8 @@ static bool parse_ipv6(const char *p, const char *end, uint16_t pieces[IPV6_PIEC
         }
         const char *piece_start = p;
         unsigned value = 0;
-        while (p < end && p - piece_start < 4 && url_hex_value(*p) >= 0) {
-            value = value * 16 + (unsigned)url_hex_value(*p++);
+        while (p < end && p - piece_start < 4 && hex_value(*p) >= 0) {
+            value = value * 16 + (unsigned)hex_value(*p++);
         }
         if (p < end && *p == '.') {
             if (p == piece_start || n > IPV6_PIECES - 2 ||
@@ -240,8 +240,8 @@ static Result append_decoded(Url *out, const char *input, size_t length, bool *a
     for (size_t i = 0; i < length; i++) {
         char c = input[i];
         if (c == '%' && length - i > 2) {
-            int high = url_hex_value(input[i + 1]);
-            int low = url_hex_value(input[i + 2]);
+            int high = hex_value(input[i + 1]);
+            int low = hex_value(input[i + 2]);
             if (high >= 0 && low >= 0) {
                 c = (char)(high * 16 + low);
                 i += 2;

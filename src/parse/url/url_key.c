@@ -86,8 +86,8 @@ static size_t normalize_escapes(const char *text, size_t length, char *to)
     char *start = to;
     const char *end = text + length;
     while (text < end) {
-        int high = *text == '%' && end - text >= 3 ? url_hex_value(text[1]) : -1;
-        int low = high >= 0 ? url_hex_value(text[2]) : -1;
+        int high = *text == '%' && end - text >= 3 ? hex_value(text[1]) : -1;
+        int low = high >= 0 ? hex_value(text[2]) : -1;
         if (low < 0) {
             *to++ = *text++;
             continue;

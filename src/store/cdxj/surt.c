@@ -6,16 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static int surt_hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+#include "base/memory/base64.h"
 
 static char surt_lower(char c)
 {
@@ -30,8 +21,8 @@ static size_t unescape(char *s, size_t length)
     for (size_t i = 0; i < length; i++) {
         s[n++] = s[i];
         while (n >= 3 && s[n - 3] == '%') {
-            int high = surt_hex_value(s[n - 2]);
-            int low = surt_hex_value(s[n - 1]);
+            int high = hex_value(s[n - 2]);
+            int low = hex_value(s[n - 1]);
             if (high < 0 || low < 0) {
                 break;
             }
