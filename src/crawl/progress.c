@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/write/report_words.h"
+
 bool progress_is_wanted(const char *output_path)
 {
     bool to_file = output_path != NULL && strcmp(output_path, "-") != 0;
@@ -26,18 +28,6 @@ MonoTime progress_due(const Progress *progress)
     return progress->on ? progress->next : MONO_NEVER;
 }
 
-/* "2 h 5 m", "1 m 52 s", "9 s". */
-static void print_span(FILE *out, uint64_t seconds)
-{
-    if (seconds >= 3600) {
-        (void)fprintf(out, "%" PRIu64 " h %" PRIu64 " m", seconds / 3600, seconds / 60 % 60);
-    } else if (seconds >= 60) {
-        (void)fprintf(out, "%" PRIu64 " m %" PRIu64 " s", seconds / 60, seconds % 60);
-    } else {
-        (void)fprintf(out, "%" PRIu64 " s", seconds);
-    }
-}
-
 void progress_show(Progress *progress, uint64_t done, uint64_t total, uint64_t n_items,
                    MonoTime now)
 {
@@ -52,9 +42,10 @@ void progress_show(Progress *progress, uint64_t done, uint64_t total, uint64_t n
     (void)fprintf(progress->out, "\rragno %s: %.0f %%  %" PRIu64 " %s (%.0f/s)  ",
                   progress->command, 100 * share, n_items, progress->items,
                   seconds > 0 ? (double)n_items / seconds : 0);
-    if (share > 0) {
-        print_span(progress->out, (uint64_t)(seconds * (1 - share) / share));
-        (void)fputs(" left", progress->out);
+    if (share > 0 && share < 1) {
+        char left[WORDS_BYTES];
+        (void)fprintf(progress->out, "%s left",
+                      words_ms(1e3 * seconds * (1 - share) / share, left));
     }
     (void)fputs("\033[K", progress->out);
     (void)fflush(progress->out);

@@ -3,30 +3,8 @@
 #include "crawl/run/status.h"
 #include "unit.h"
 
-static void bytes_and_times_are_readable(void)
+static void memory_is_that_of_this_process(void)
 {
-    static const struct {
-        uint64_t bytes;
-        const char *text;
-    } sizes[] = {{0, "0 B"},
-                 {999, "999 B"},
-                 {1000, "1.0 kB"},
-                 {12345678, "12.3 MB"},
-                 {UINT64_C(5000000000), "5.0 GB"},
-                 {UINT64_MAX, "18446.7 PB"}};
-    static const struct {
-        int64_t ms;
-        const char *text;
-    } times[] = {
-        {0, "0.0s"},          {1500, "1.5s"},          {60000, "1m 00s"},
-        {3599000, "59m 59s"}, {3723000, "1h 02m 03s"}, {INT64_C(360000000), "100h 00m 00s"}};
-    char text[24];
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        CU_ASSERT_STRING_EQUAL(status_format_bytes(sizes[i].bytes, text), sizes[i].text);
-    }
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        CU_ASSERT_STRING_EQUAL(status_format_time(times[i].ms, text), times[i].text);
-    }
     CU_ASSERT_TRUE(status_rss_bytes() > 100000);
 }
 
@@ -142,7 +120,7 @@ static void progress_fits_its_terminal(void)
     buffer_init(&out, BUFFER_NO_LIMIT);
     now.pages = 1234;
     CU_ASSERT_EQUAL(status_progress(&before, &now, 200, &out), RESULT_OK);
-    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "running 10.0s  1234 pages (123/s)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "running 10.0 s  1234 pages (123/s)"));
     for (unsigned columns = 2; columns < 100; columns++) {
         CU_ASSERT_EQUAL(status_progress(&before, &now, columns, &out), RESULT_OK);
         CU_ASSERT_TRUE(out.length < columns && strlen(out.data) == out.length);
@@ -160,7 +138,7 @@ static void no_time_between_samples_is_no_division_by_zero(void)
     buffer_destroy(&out);
 }
 
-UNIT_MAIN("status", {"bytes and times are readable", bytes_and_times_are_readable},
+UNIT_MAIN("status", {"memory is that of this process", memory_is_that_of_this_process},
           {"the limit names the part that binds", the_limit_names_the_part_that_binds},
           {"a status line and its JSON say the same", a_status_line_and_its_json_say_the_same},
           {"progress fits its terminal", progress_fits_its_terminal},

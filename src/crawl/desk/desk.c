@@ -11,6 +11,7 @@
 #include "crawl/desk/desk_hosts.h"
 #include "crawl/desk/desk_reply.h"
 #include "crawl/parts/rule_parts.h"
+#include "report/write/report_words.h"
 
 /* Desk, flights: what is being fetched right now.
  *
@@ -151,11 +152,11 @@ static void desk_stop(Desk *desk, const DeskRequest *request)
         helm_stop_now(desk->helm, request->who, mono_now());
         desk_done(desk, request, "fetches in flight are aborted; they are repeated at a resume");
     } else {
-        char time[24];
+        char time[WORDS_BYTES];
         int64_t left_ms = desk->helm->options->config->crawl_grace;
         helm_stop_asked(desk->helm, request->who, mono_now());
         desk_done(desk, request, "%zu fetches in flight have %s to end (crawl.grace)",
-                  parts_outstanding(desk->helm->parts), status_format_time(left_ms, time));
+                  parts_outstanding(desk->helm->parts), words_ms((double)left_ms, time));
     }
 }
 

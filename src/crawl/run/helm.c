@@ -13,6 +13,7 @@
 #include "crawl/parts/wires.h"
 #include "logs/crawl_log_line.h"
 #include "store/archive/warc_files.h"
+#include "report/write/report_words.h"
 
 /* ---- Checkpoint ---- */
 
@@ -239,14 +240,14 @@ void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
 /* That it takes a while, and how it can be had at once. */
 static void tell_of_second(const Helm *helm, const char *who)
 {
-    char time[24];
+    char time[WORDS_BYTES];
     size_t flights = parts_outstanding(helm->parts);
     if (flights > 0) {
         (void)fprintf(
             stderr,
             "ragno: stopping: %zu fetches in flight have %s to end (crawl.grace); %s stops "
             "at once\n",
-            flights, status_format_time(helm->options->config->crawl_grace, time),
+            flights, words_ms((double)helm->options->config->crawl_grace, time),
             strcmp(who, "signal=SIGINT") == 0 ? "Ctrl-C once more" : "a second signal");
     }
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "crawl/run/status_fields.h"
+#include "report/write/report_words.h"
 
 const char *crawl_state_name(CrawlState state)
 {
@@ -23,33 +24,6 @@ uint64_t status_rss_bytes(void)
     char *rest = text;
     (void)strtoull(rest, &rest, 10);
     return strtoull(rest, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-char *status_format_bytes(uint64_t bytes, char text[24])
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    while (value >= 1000 && unit < 5) {
-        value /= 1000;
-        unit++;
-    }
-    (void)snprintf(text, 24, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-    return text;
-}
-
-char *status_format_time(int64_t ms, char text[24])
-{
-    int64_t s = ms / 1000;
-    if (s < 60) {
-        (void)snprintf(text, 24, "%.1fs", (double)ms / 1000);
-    } else if (s < 3600) {
-        (void)snprintf(text, 24, "%dm %02ds", (int)(s / 60), (int)(s % 60));
-    } else {
-        (void)snprintf(text, 24, "%lldh %02dm %02ds", (long long)(s / 3600), (int)(s / 60 % 60),
-                       (int)(s % 60));
-    }
-    return text;
 }
 
 static double seconds_between(const StatusSample *before, const StatusSample *now)
@@ -221,27 +195,27 @@ Result status_json(const StatusSample *before, const StatusSample *now, long pid
 /* What binds, in brackets; or for how long nothing can be done. */
 static Result status_tell_limit(const StatusSample *before, const StatusSample *now, Buffer *out)
 {
-    char time[24];
+    char time[WORDS_BYTES];
     if (!status_only_waits(now) || now->state != STATE_RUNNING) {
         return buffer_printf(out, "[%s]", status_limit(before, now));
     }
     return buffer_printf(out, "waiting for retries: %llu host%s, next in %s",
                          (unsigned long long)now->hosts_waiting, now->hosts_waiting == 1 ? "" : "s",
-                         status_format_time((int64_t)now->next_retry_ms, time));
+                         words_ms((double)now->next_retry_ms, time));
 }
 
 Result status_progress(const StatusSample *before, const StatusSample *now, unsigned columns,
                        Buffer *out)
 {
-    char bytes[24];
-    char time[24];
+    char bytes[WORDS_BYTES];
+    char time[WORDS_BYTES];
     double seconds = seconds_between(before, now);
     buffer_reset(out);
     Result rc = buffer_printf(
         out, "%s %s  %llu pages (%.0f/s)  %s  %llu queued  %llu hosts  %zu active  %llu err  ",
-        crawl_state_name(now->state), status_format_time(now->elapsed_ms, time),
+        crawl_state_name(now->state), words_ms((double)now->elapsed_ms, time),
         (unsigned long long)now->pages, (double)(now->pages - before->pages) / seconds,
-        status_format_bytes(now->bytes, bytes), (unsigned long long)now->urls_queued,
+        words_bytes((double)now->bytes, bytes), (unsigned long long)now->urls_queued,
         (unsigned long long)now->hosts, now->fetch.active, (unsigned long long)now->by_status[0]);
     Buffer limit = {.limit = 4096};
     rc = rc == RESULT_OK ? status_tell_limit(before, now, &limit) : rc;

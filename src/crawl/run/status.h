@@ -97,9 +97,5 @@ Result status_progress(const StatusSample *before, const StatusSample *now, unsi
                        Buffer *out);
 /* Resident memory of this process. */
 uint64_t status_rss_bytes(void);
-/* "12.3 MB", "1.2 GB". */
-char *status_format_bytes(uint64_t bytes, char text[24]);
-/* "1h 02m 03s" */
-char *status_format_time(int64_t ms, char text[24]);
 
 #endif

@@ -7,6 +7,7 @@
 #include "crawl/run/status.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/host_rows.h"
+#include "report/write/report_words.h"
 
 #define SLOW_HOSTS         5u
 #define SLOW_LEAST_FETCHES 2u
@@ -136,7 +137,7 @@ static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
     RevisitTotals totals;
     RevisitDue next = {.freq = 0};
     uint64_t n = 0;
-    char time[24];
+    char time[WORDS_BYTES];
     if (store->revisits == NULL ||
         ingest_kept_read(txn, store->crawl, KEPT_REVISITS, &totals) != RESULT_OK ||
         revisit_rows_count(store->revisits, txn, &n) != RESULT_OK) {
@@ -152,15 +153,15 @@ static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
         next.time_s >= REVISIT_VIRTUAL_MAX) {
         double left_s = next.time_s - (double)wall_now().us / 1e6;
         (void)fprintf(out, left_s > 0 ? "  next visit  in %s\n" : "  next visit  due since %s\n",
-                      status_format_time((int64_t)(fabs(left_s) * 1e3), time));
+                      words_ms(fabs(left_s) * 1e3, time));
     }
 }
 
 void summary_print(const IngestStore *store, const char *directory, const CrawlTotals *totals,
                    const char *how_it_ended, FILE *out)
 {
-    char bytes[24];
-    char time[24];
+    char bytes[WORDS_BYTES];
+    char time[WORDS_BYTES];
     MDB_txn *txn = NULL;
     if (page_db_txn_begin(store->db, true, &txn) != 0) {
         return;
@@ -184,7 +185,7 @@ void summary_print(const IngestStore *store, const char *directory, const CrawlT
                   (unsigned long long)totals->fetches, (unsigned long long)totals->robots_files,
                   (unsigned long long)totals->retries, (unsigned long long)totals->throttled);
     (void)fprintf(out, "  received    %s, %llu truncated, %llu duplicates\n",
-                  status_format_bytes(totals->bytes, bytes), (unsigned long long)totals->truncated,
+                  words_bytes((double)totals->bytes, bytes), (unsigned long long)totals->truncated,
                   (unsigned long long)totals->duplicates);
     (void)fprintf(out, "  known       %llu URLs, %llu still queued on %llu hosts\n",
                   (unsigned long long)page_db_n_pages(store->db, txn), (unsigned long long)queued,
@@ -194,7 +195,7 @@ void summary_print(const IngestStore *store, const char *directory, const CrawlT
     print_refusals(totals, out);
     summary_print_hosts(store, txn, out);
     (void)fprintf(out, "  time        %s, CPU %.1f s, %.0f pages per CPU-second\n",
-                  status_format_time((int64_t)totals->elapsed_ms, time), cpu_s,
+                  words_ms((double)totals->elapsed_ms, time), cpu_s,
                   cpu_s > 0 ? (double)totals->pages / cpu_s : 0);
     page_db_txn_abort(store->db, txn);
 }

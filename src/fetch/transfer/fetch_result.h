@@ -29,30 +29,36 @@
 #include "parse/robots/robots_types.h"
 #include "parse/usage/usage.h"
 
-typedef enum FetchStatus {
-    STATUS_DNS = -1,
-    STATUS_CONNECT = -2,
-    STATUS_BROKEN = -3,
-    STATUS_TIMEOUT = -4,
-    STATUS_PREREQUISITE = -6, /* robots.txt could not be had */
-    STATUS_RETRIES = -8,      /* used up */
-    STATUS_PENDING = -50,
-    STATUS_TOO_DEEP = -4000,
-    STATUS_SCOPE = -5000,
-    STATUS_BLOCKED = -5001, /* by a filter */
-    STATUS_DENIED = -5002,  /* by the operator */
-    STATUS_QUOTA = -5003,
-    STATUS_ROBOTS = -9998,
-    STATUS_PRIVATE = -10001,
-    STATUS_SLOW = -10002,
-    STATUS_TOO_LARGE = -10003,
-    STATUS_DECODING = -10004, /* decompression limit */
-    STATUS_BAD_URL = -10005,
-    STATUS_TRAP = -10006,
-    STATUS_REDIRECTS = -10007, /* chain too long */
-    STATUS_DROPPED = -10008,   /* its host was given up */
-    STATUS_LOCAL = -10009      /* this machine could not: done again */
-} FetchStatus;
+/* What crawl.log says instead of a status of HTTP, and the same in words. */
+/* clang-format off */
+#define FETCH_STATUS_LIST(STATUS) \
+    STATUS(STATUS_DNS, -1, "no address (DNS)") \
+    STATUS(STATUS_CONNECT, -2, "no connection") \
+    STATUS(STATUS_BROKEN, -3, "connection broken") \
+    STATUS(STATUS_TIMEOUT, -4, "timed out") \
+    STATUS(STATUS_PREREQUISITE, -6, "robots.txt could not be had") \
+    STATUS(STATUS_RETRIES, -8, "retries used up") \
+    STATUS(STATUS_PENDING, -50, NULL) \
+    STATUS(STATUS_TOO_DEEP, -4000, "too deep") \
+    STATUS(STATUS_SCOPE, -5000, "out of scope") \
+    STATUS(STATUS_BLOCKED, -5001, "blocked by a filter") \
+    STATUS(STATUS_DENIED, -5002, "denied by the operator") \
+    STATUS(STATUS_QUOTA, -5003, "quota of its host used up") \
+    STATUS(STATUS_ROBOTS, -9998, "forbidden by robots.txt") \
+    STATUS(STATUS_PRIVATE, -10001, "private address") \
+    STATUS(STATUS_SLOW, -10002, "too slow") \
+    STATUS(STATUS_TOO_LARGE, -10003, "too large") \
+    STATUS(STATUS_DECODING, -10004, "decompression limit") \
+    STATUS(STATUS_BAD_URL, -10005, "bad URL") \
+    STATUS(STATUS_TRAP, -10006, "trap") \
+    STATUS(STATUS_REDIRECTS, -10007, "too many redirects") \
+    STATUS(STATUS_DROPPED, -10008, "its host was given up") \
+    STATUS(STATUS_LOCAL, -10009, "this machine could not: done again")
+/* clang-format on */
+
+#define FETCH_STATUS_CONSTANT(constant, status, words) constant = (status),
+typedef enum FetchStatus { FETCH_STATUS_LIST(FETCH_STATUS_CONSTANT) } FetchStatus;
+#undef FETCH_STATUS_CONSTANT
 
 typedef enum FetchKind {
     FETCHED_PAGE,   /* a scheduled URL was asked for */

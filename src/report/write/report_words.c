@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "fetch/transfer/fetch_result.h"
+
 char *words_count(uint64_t n, char text[WORDS_BYTES])
 {
     char digits[24];
@@ -107,31 +109,11 @@ char *words_tick(double value, bool bytes, char text[WORDS_BYTES])
 
 const char *words_status(int status)
 {
+#define STATUS_ROW(constant, status, words) {status, words},
     static const struct {
         int status;
         const char *words;
-    } all[] = {{-1, "no address (DNS)"},
-               {-2, "no connection"},
-               {-3, "connection broken"},
-               {-4, "timed out"},
-               {-6, "robots.txt could not be had"},
-               {-8, "retries used up"},
-               {-4000, "too deep"},
-               {-5000, "out of scope"},
-               {-5001, "blocked by a filter"},
-               {-5002, "denied by the operator"},
-               {-5003, "quota of its host used up"},
-               {-9998, "forbidden by robots.txt"},
-               {-10001, "private address"},
-               {-10002, "too slow"},
-               {-10003, "too large"},
-               {-10004, "decompression limit"},
-               {-10005, "bad URL"},
-               {-10006, "trap"},
-               {-10007, "too many redirects"},
-               {-10008, "its host was given up"},
-               {-10009, "this machine could not: done again"},
-               {200, "OK"},
+    } all[] = {FETCH_STATUS_LIST(STATUS_ROW){200, "OK"},
                {206, "partial content"},
                {301, "moved permanently"},
                {302, "found elsewhere"},
