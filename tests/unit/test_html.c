@@ -478,7 +478,7 @@ static void every_name_is_found_by_its_key(void)
         unsigned id;
         bool is_tag;
     } names[] = {
-#define TAG(word, name, slot, attributes, flags) {name, HTML_##word, true},
+#define TAG(word, name, slot, attributes, flags, seen) {name, HTML_##word, true},
         HTML_TAG_LIST(TAG)
 #define ATTRIBUTE(word, name, slot) {name, HTML_ATTR_##word, false},
             HTML_ATTRIBUTE_LIST(ATTRIBUTE)};

@@ -15,7 +15,7 @@ enum {
 #define ATTRIBUTE_BIT(word, name, slot) word = 1 << HTML_ATTR_##word,
 enum { HTML_ATTRIBUTE_LIST(ATTRIBUTE_BIT) };
 
-#define TRAITS(word, name, slot, attributes, flags) [HTML_##word] = {attributes, flags},
+#define TRAITS(word, name, slot, attributes, flags, seen) [HTML_##word] = {attributes, flags},
 const HtmlTagTraits html_tag_traits[HTML_TAGS] = {HTML_TAG_LIST(TRAITS)};
 
 /* What html_name_key_16 makes of a name that is a literal of at most 16 bytes in lower case. */
@@ -26,10 +26,10 @@ const HtmlTagTraits html_tag_traits[HTML_TAGS] = {HTML_TAG_LIST(TRAITS)};
      BYTE(name, i + 4) | BYTE(name, i + 5) | BYTE(name, i + 6) | BYTE(name, i + 7))
 #define KEY(name) (WORD(name, 0) ^ WORD(name, 8) * HTML_NAME_MULTIPLIER)
 
-#define TAG_KEY(word, name, slot, attributes, flags) KEY(name),
+#define TAG_KEY(word, name, slot, attributes, flags, seen) KEY(name),
 const uint64_t html_tag_keys[HTML_TAGS] = {1 /* of no name */, HTML_TAG_LIST(TAG_KEY)};
 
-#define TAG_SLOT(word, name, slot, attributes, flags) [slot] = HTML_##word,
+#define TAG_SLOT(word, name, slot, attributes, flags, seen) [slot] = HTML_##word,
 const uint8_t html_tag_slots[2048] = {HTML_TAG_LIST(TAG_SLOT)};
 
 #define ATTRIBUTE_KEY(word, name, slot) KEY(name),

@@ -13,167 +13,168 @@
 #include <string.h>
 
 /* The names: the word of the constant, the name, its slot of the perfect hash below; of an element
- * also which attributes matter on it, and its flags, as html_tags.c reads them.
+ * also which attributes matter on it and its flags, in words of html_tags.c, and how it is seen,
+ * in those of visible_stack.c.
  * A new name's slot is what the hash makes of its key; test_html says when another name has it. */
 /* clang-format off */
 #define HTML_TAG_LIST(TAG) \
-    TAG(A, "a", 1924, HREF | REL | XLINK_HREF, 0) \
-    TAG(ABBR, "abbr", 966, 0, 0) \
-    TAG(ACRONYM, "acronym", 906, 0, 0) \
-    TAG(ADDRESS, "address", 204, 0, SPECIAL) \
-    TAG(APPLET, "applet", 344, 0, NO_FRAMESET | SPECIAL | SCOPE) \
-    TAG(AREA, "area", 1073, HREF | REL, VOID | NO_FRAMESET | SPECIAL) \
-    TAG(ARTICLE, "article", 2047, 0, SPECIAL) \
-    TAG(ASIDE, "aside", 20, 0, SPECIAL) \
-    TAG(AUDIO, "audio", 1756, SRC, 0) \
-    TAG(B, "b", 804, 0, BREAKOUT) \
-    TAG(BASE, "base", 152, HREF, VOID | HEAD | SPECIAL) \
-    TAG(BASEFONT, "basefont", 1355, 0, VOID | HEAD | SPECIAL) \
-    TAG(BDI, "bdi", 1761, 0, 0) \
-    TAG(BDO, "bdo", 476, 0, 0) \
-    TAG(BGSOUND, "bgsound", 863, 0, VOID | HEAD | SPECIAL) \
-    TAG(BIG, "big", 1825, 0, BREAKOUT) \
-    TAG(BLINK, "blink", 867, 0, 0) \
-    TAG(BLOCKQUOTE, "blockquote", 736, 0, BREAKOUT | SPECIAL) \
-    TAG(BODY, "body", 1899, BACKGROUND, BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(BR, "br", 692, 0, VOID | BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(BUTTON, "button", 368, FORMACTION, NO_FRAMESET | SPECIAL) \
-    TAG(CANVAS, "canvas", 3, 0, 0) \
-    TAG(CAPTION, "caption", 71, 0, SPECIAL | SCOPE) \
-    TAG(CENTER, "center", 1914, 0, BREAKOUT | SPECIAL) \
-    TAG(CITE, "cite", 283, 0, 0) \
-    TAG(CODE, "code", 1224, 0, BREAKOUT) \
-    TAG(COL, "col", 1245, 0, VOID | SPECIAL) \
-    TAG(COLGROUP, "colgroup", 1106, 0, SPECIAL) \
-    TAG(DATA, "data", 1883, 0, 0) \
-    TAG(DATALIST, "datalist", 1523, 0, 0) \
-    TAG(DD, "dd", 1519, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(DEL, "del", 853, 0, 0) \
-    TAG(DETAILS, "details", 574, 0, SPECIAL) \
-    TAG(DFN, "dfn", 352, 0, 0) \
-    TAG(DIALOG, "dialog", 615, 0, 0) \
-    TAG(DIR, "dir", 1325, 0, SPECIAL) \
-    TAG(DIV, "div", 469, 0, BREAKOUT | SPECIAL) \
-    TAG(DL, "dl", 937, 0, BREAKOUT | SPECIAL) \
-    TAG(DT, "dt", 354, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(EM, "em", 1792, 0, BREAKOUT) \
-    TAG(EMBED, "embed", 1610, SRC, VOID | BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(FIELDSET, "fieldset", 33, 0, SPECIAL) \
-    TAG(FIGCAPTION, "figcaption", 714, 0, SPECIAL) \
-    TAG(FIGURE, "figure", 1512, 0, SPECIAL) \
-    TAG(FONT, "font", 1020, COLOR | FACE | SIZE, 0) \
-    TAG(FOOTER, "footer", 1707, 0, SPECIAL) \
-    TAG(FORM, "form", 832, ACTION, SPECIAL) \
-    TAG(FRAME, "frame", 612, SRC, VOID | SPECIAL) \
-    TAG(FRAMESET, "frameset", 1174, 0, SPECIAL) \
-    TAG(H1, "h1", 753, 0, BREAKOUT | SPECIAL) \
-    TAG(H2, "h2", 680, 0, BREAKOUT | SPECIAL) \
-    TAG(H3, "h3", 607, 0, BREAKOUT | SPECIAL) \
-    TAG(H4, "h4", 534, 0, BREAKOUT | SPECIAL) \
-    TAG(H5, "h5", 462, 0, BREAKOUT | SPECIAL) \
-    TAG(H6, "h6", 389, 0, BREAKOUT | SPECIAL) \
-    TAG(HEAD, "head", 599, 0, BREAKOUT | HEAD | SPECIAL) \
-    TAG(HEADER, "header", 1499, 0, SPECIAL) \
-    TAG(HGROUP, "hgroup", 782, 0, SPECIAL) \
-    TAG(HR, "hr", 115, 0, VOID | BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(HTML, "html", 856, LANG | XML_LANG, HEAD | SPECIAL | SCOPE) \
-    TAG(I, "i", 1154, 0, BREAKOUT) \
-    TAG(IFRAME, "iframe", 351, SRC, NO_FRAMESET | SPECIAL) \
-    TAG(IMAGE, "image", 821, SRC | SRCSET | HREF | XLINK_HREF, VOID | NO_FRAMESET) \
-    TAG(IMG, "img", 1884, SRC | SRCSET, VOID | BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(INPUT, "input", 913, TYPE | SRC | FORMACTION, VOID | NO_FRAMESET | SPECIAL) \
-    TAG(INS, "ins", 1290, 0, 0) \
-    TAG(ISINDEX, "isindex", 1631, 0, 0) \
-    TAG(KBD, "kbd", 1086, 0, 0) \
-    TAG(KEYGEN, "keygen", 2035, 0, VOID | NO_FRAMESET | SPECIAL) \
-    TAG(LABEL, "label", 295, 0, 0) \
-    TAG(LEGEND, "legend", 1159, 0, 0) \
-    TAG(LI, "li", 385, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(LINK, "link", 568, HREF | REL | TYPE | IMAGESRCSET, VOID | HEAD | SPECIAL) \
-    TAG(LISTING, "listing", 330, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(MAIN, "main", 522, 0, SPECIAL) \
-    TAG(MAP, "map", 446, 0, 0) \
-    TAG(MARK, "mark", 1222, 0, 0) \
-    TAG(MARQUEE, "marquee", 1715, 0, NO_FRAMESET | SPECIAL | SCOPE) \
-    TAG(MATH, "math", 1372, 0, 0) \
-    TAG(MENU, "menu", 540, 0, BREAKOUT | SPECIAL) \
-    TAG(MENUITEM, "menuitem", 613, 0, 0) \
+    TAG(A, "a", 1924, HREF | REL | XLINK_HREF, 0, FORMATTING) \
+    TAG(ABBR, "abbr", 966, 0, 0, INLINE) \
+    TAG(ACRONYM, "acronym", 906, 0, 0, INLINE) \
+    TAG(ADDRESS, "address", 204, 0, SPECIAL, BLOCK) \
+    TAG(APPLET, "applet", 344, 0, NO_FRAMESET | SPECIAL | SCOPE, WIDGET) \
+    TAG(AREA, "area", 1073, HREF | REL, VOID | NO_FRAMESET | SPECIAL, NONE) \
+    TAG(ARTICLE, "article", 2047, 0, SPECIAL, BLOCK) \
+    TAG(ASIDE, "aside", 20, 0, SPECIAL, BLOCK) \
+    TAG(AUDIO, "audio", 1756, SRC, 0, NONE) \
+    TAG(B, "b", 804, 0, BREAKOUT, FORMATTING) \
+    TAG(BASE, "base", 152, HREF, VOID | HEAD | SPECIAL, NONE) \
+    TAG(BASEFONT, "basefont", 1355, 0, VOID | HEAD | SPECIAL, INLINE) \
+    TAG(BDI, "bdi", 1761, 0, 0, INLINE) \
+    TAG(BDO, "bdo", 476, 0, 0, INLINE) \
+    TAG(BGSOUND, "bgsound", 863, 0, VOID | HEAD | SPECIAL, INLINE) \
+    TAG(BIG, "big", 1825, 0, BREAKOUT, FORMATTING) \
+    TAG(BLINK, "blink", 867, 0, 0, INLINE) \
+    TAG(BLOCKQUOTE, "blockquote", 736, 0, BREAKOUT | SPECIAL, BLOCK) \
+    TAG(BODY, "body", 1899, BACKGROUND, BREAKOUT | NO_FRAMESET | SPECIAL, INLINE) \
+    TAG(BR, "br", 692, 0, VOID | BREAKOUT | NO_FRAMESET | SPECIAL, INLINE) \
+    TAG(BUTTON, "button", 368, FORMACTION, NO_FRAMESET | SPECIAL, WIDGET) \
+    TAG(CANVAS, "canvas", 3, 0, 0, NONE) \
+    TAG(CAPTION, "caption", 71, 0, SPECIAL | SCOPE, CAPTION) \
+    TAG(CENTER, "center", 1914, 0, BREAKOUT | SPECIAL, BLOCK) \
+    TAG(CITE, "cite", 283, 0, 0, INLINE) \
+    TAG(CODE, "code", 1224, 0, BREAKOUT, FORMATTING) \
+    TAG(COL, "col", 1245, 0, VOID | SPECIAL, INLINE) \
+    TAG(COLGROUP, "colgroup", 1106, 0, SPECIAL, INLINE) \
+    TAG(DATA, "data", 1883, 0, 0, INLINE) \
+    TAG(DATALIST, "datalist", 1523, 0, 0, NONE) \
+    TAG(DD, "dd", 1519, 0, BREAKOUT | NO_FRAMESET | SPECIAL, ITEM) \
+    TAG(DEL, "del", 853, 0, 0, INLINE) \
+    TAG(DETAILS, "details", 574, 0, SPECIAL, DETAILS) \
+    TAG(DFN, "dfn", 352, 0, 0, INLINE) \
+    TAG(DIALOG, "dialog", 615, 0, 0, DIALOG) \
+    TAG(DIR, "dir", 1325, 0, SPECIAL, BLOCK) \
+    TAG(DIV, "div", 469, 0, BREAKOUT | SPECIAL, BLOCK) \
+    TAG(DL, "dl", 937, 0, BREAKOUT | SPECIAL, BLOCK) \
+    TAG(DT, "dt", 354, 0, BREAKOUT | NO_FRAMESET | SPECIAL, ITEM) \
+    TAG(EM, "em", 1792, 0, BREAKOUT, FORMATTING) \
+    TAG(EMBED, "embed", 1610, SRC, VOID | BREAKOUT | NO_FRAMESET | SPECIAL, OBJECT) \
+    TAG(FIELDSET, "fieldset", 33, 0, SPECIAL, BLOCK) \
+    TAG(FIGCAPTION, "figcaption", 714, 0, SPECIAL, BLOCK) \
+    TAG(FIGURE, "figure", 1512, 0, SPECIAL, BLOCK) \
+    TAG(FONT, "font", 1020, COLOR | FACE | SIZE, 0, FORMATTING) \
+    TAG(FOOTER, "footer", 1707, 0, SPECIAL, BLOCK) \
+    TAG(FORM, "form", 832, ACTION, SPECIAL, BLOCK) \
+    TAG(FRAME, "frame", 612, SRC, VOID | SPECIAL, INLINE) \
+    TAG(FRAMESET, "frameset", 1174, 0, SPECIAL, INLINE) \
+    TAG(H1, "h1", 753, 0, BREAKOUT | SPECIAL, HEADING) \
+    TAG(H2, "h2", 680, 0, BREAKOUT | SPECIAL, HEADING) \
+    TAG(H3, "h3", 607, 0, BREAKOUT | SPECIAL, HEADING) \
+    TAG(H4, "h4", 534, 0, BREAKOUT | SPECIAL, HEADING) \
+    TAG(H5, "h5", 462, 0, BREAKOUT | SPECIAL, HEADING) \
+    TAG(H6, "h6", 389, 0, BREAKOUT | SPECIAL, HEADING) \
+    TAG(HEAD, "head", 599, 0, BREAKOUT | HEAD | SPECIAL, INLINE) \
+    TAG(HEADER, "header", 1499, 0, SPECIAL, BLOCK) \
+    TAG(HGROUP, "hgroup", 782, 0, SPECIAL, BLOCK) \
+    TAG(HR, "hr", 115, 0, VOID | BREAKOUT | NO_FRAMESET | SPECIAL, RULE) \
+    TAG(HTML, "html", 856, LANG | XML_LANG, HEAD | SPECIAL | SCOPE, INLINE) \
+    TAG(I, "i", 1154, 0, BREAKOUT, FORMATTING) \
+    TAG(IFRAME, "iframe", 351, SRC, NO_FRAMESET | SPECIAL, OBJECT) \
+    TAG(IMAGE, "image", 821, SRC | SRCSET | HREF | XLINK_HREF, VOID | NO_FRAMESET, OBJECT) \
+    TAG(IMG, "img", 1884, SRC | SRCSET, VOID | BREAKOUT | NO_FRAMESET | SPECIAL, OBJECT) \
+    TAG(INPUT, "input", 913, TYPE | SRC | FORMACTION, VOID | NO_FRAMESET | SPECIAL, OBJECT) \
+    TAG(INS, "ins", 1290, 0, 0, INLINE) \
+    TAG(ISINDEX, "isindex", 1631, 0, 0, INLINE) \
+    TAG(KBD, "kbd", 1086, 0, 0, INLINE) \
+    TAG(KEYGEN, "keygen", 2035, 0, VOID | NO_FRAMESET | SPECIAL, INLINE) \
+    TAG(LABEL, "label", 295, 0, 0, INLINE) \
+    TAG(LEGEND, "legend", 1159, 0, 0, CAPTION) \
+    TAG(LI, "li", 385, 0, BREAKOUT | NO_FRAMESET | SPECIAL, ITEM) \
+    TAG(LINK, "link", 568, HREF | REL | TYPE | IMAGESRCSET, VOID | HEAD | SPECIAL, NONE) \
+    TAG(LISTING, "listing", 330, 0, BREAKOUT | NO_FRAMESET | SPECIAL, PRE) \
+    TAG(MAIN, "main", 522, 0, SPECIAL, BLOCK) \
+    TAG(MAP, "map", 446, 0, 0, INLINE) \
+    TAG(MARK, "mark", 1222, 0, 0, INLINE) \
+    TAG(MARQUEE, "marquee", 1715, 0, NO_FRAMESET | SPECIAL | SCOPE, WIDGET) \
+    TAG(MATH, "math", 1372, 0, 0, INLINE) \
+    TAG(MENU, "menu", 540, 0, BREAKOUT | SPECIAL, BLOCK) \
+    TAG(MENUITEM, "menuitem", 613, 0, 0, INLINE) \
     TAG(META, "meta", 1749, CONTENT | HTTP_EQUIV | NAME | CHARSET, \
-        VOID | BREAKOUT | HEAD | SPECIAL) \
-    TAG(METER, "meter", 1829, 0, 0) \
-    TAG(MULTICOL, "multicol", 1359, 0, 0) \
-    TAG(NAV, "nav", 89, 0, SPECIAL) \
-    TAG(NEXTID, "nextid", 372, 0, 0) \
-    TAG(NOBR, "nobr", 1840, 0, BREAKOUT) \
-    TAG(NOEMBED, "noembed", 900, 0, SPECIAL) \
-    TAG(NOFRAMES, "noframes", 1843, 0, HEAD | SPECIAL) \
-    TAG(NOSCRIPT, "noscript", 1952, 0, HEAD | SPECIAL) \
-    TAG(OBJECT, "object", 1067, DATA, NO_FRAMESET | SPECIAL | SCOPE) \
-    TAG(OL, "ol", 902, 0, BREAKOUT | SPECIAL) \
-    TAG(OPTGROUP, "optgroup", 213, 0, 0) \
-    TAG(OPTION, "option", 1261, 0, 0) \
-    TAG(OUTPUT, "output", 800, 0, 0) \
-    TAG(P, "p", 1504, 0, BREAKOUT | SPECIAL) \
-    TAG(PARAM, "param", 1120, 0, VOID | SPECIAL) \
-    TAG(PICTURE, "picture", 904, 0, 0) \
-    TAG(PLAINTEXT, "plaintext", 1063, 0, SPECIAL) \
-    TAG(PRE, "pre", 250, 0, BREAKOUT | NO_FRAMESET | SPECIAL) \
-    TAG(PROGRESS, "progress", 632, 0, 0) \
-    TAG(Q, "q", 383, 0, 0) \
-    TAG(RB, "rb", 317, 0, 0) \
-    TAG(RBC, "rbc", 1651, 0, 0) \
-    TAG(RP, "rp", 1345, 0, 0) \
-    TAG(RT, "rt", 1054, 0, 0) \
-    TAG(RTC, "rtc", 339, 0, 0) \
-    TAG(RUBY, "ruby", 350, 0, BREAKOUT) \
-    TAG(S, "s", 191, 0, BREAKOUT) \
-    TAG(SAMP, "samp", 67, 0, 0) \
-    TAG(SCRIPT, "script", 569, SRC | HREF | XLINK_HREF, HEAD | SPECIAL) \
-    TAG(SEARCH, "search", 734, 0, SPECIAL) \
-    TAG(SECTION, "section", 1023, 0, SPECIAL) \
-    TAG(SELECT, "select", 35, 0, NO_FRAMESET | SPECIAL) \
-    TAG(SLOT, "slot", 797, 0, 0) \
-    TAG(SMALL, "small", 1365, 0, BREAKOUT) \
-    TAG(SOURCE, "source", 1910, SRC | SRCSET, VOID | SPECIAL) \
-    TAG(SPACER, "spacer", 173, 0, 0) \
-    TAG(SPAN, "span", 564, 0, BREAKOUT) \
-    TAG(STRIKE, "strike", 1385, 0, BREAKOUT) \
-    TAG(STRONG, "strong", 868, 0, BREAKOUT) \
-    TAG(STYLE, "style", 755, 0, HEAD | SPECIAL) \
-    TAG(SUB, "sub", 1408, 0, BREAKOUT) \
-    TAG(SUMMARY, "summary", 1550, 0, SPECIAL) \
-    TAG(SUP, "sup", 459, 0, BREAKOUT) \
-    TAG(SVG, "svg", 265, 0, 0) \
-    TAG(TABLE, "table", 1847, 0, BREAKOUT | NO_FRAMESET | SPECIAL | SCOPE) \
-    TAG(TBODY, "tbody", 2037, 0, SPECIAL) \
-    TAG(TD, "td", 2027, 0, SPECIAL | SCOPE) \
-    TAG(TEMPLATE, "template", 1141, 0, HEAD | SPECIAL | SCOPE) \
-    TAG(TEXTAREA, "textarea", 1870, 0, NO_FRAMESET | SPECIAL) \
-    TAG(TFOOT, "tfoot", 784, 0, SPECIAL) \
-    TAG(TH, "th", 1736, 0, SPECIAL | SCOPE) \
-    TAG(THEAD, "thead", 1001, 0, SPECIAL) \
-    TAG(TIME, "time", 1169, 0, 0) \
-    TAG(TITLE, "title", 1506, 0, HEAD | SPECIAL) \
-    TAG(TR, "tr", 1007, 0, SPECIAL) \
-    TAG(TRACK, "track", 1166, SRC, VOID | SPECIAL) \
-    TAG(TT, "tt", 861, 0, BREAKOUT) \
-    TAG(U, "u", 2046, 0, BREAKOUT) \
-    TAG(UL, "ul", 324, 0, BREAKOUT | SPECIAL) \
-    TAG(VAR, "var", 175, 0, BREAKOUT) \
-    TAG(VIDEO, "video", 1721, SRC | POSTER, 0) \
-    TAG(WBR, "wbr", 1030, 0, VOID | NO_FRAMESET | SPECIAL) \
-    TAG(XMP, "xmp", 1584, 0, NO_FRAMESET | SPECIAL) \
-    TAG(MI, "mi", 1313, 0, 0) \
-    TAG(MO, "mo", 876, 0, 0) \
-    TAG(MN, "mn", 948, 0, 0) \
-    TAG(MS, "ms", 584, 0, 0) \
-    TAG(MTEXT, "mtext", 1867, 0, 0) \
-    TAG(ANNOTATION_XML, "annotation-xml", 520, ENCODING, 0) \
-    TAG(MGLYPH, "mglyph", 1953, 0, 0) \
-    TAG(MALIGNMARK, "malignmark", 1278, 0, 0) \
-    TAG(FOREIGNOBJECT, "foreignobject", 1358, 0, 0) \
-    TAG(DESC, "desc", 737, 0, 0) \
-    TAG(USE, "use", 719, HREF | XLINK_HREF, 0)
+        VOID | BREAKOUT | HEAD | SPECIAL, NONE) \
+    TAG(METER, "meter", 1829, 0, 0, NONE) \
+    TAG(MULTICOL, "multicol", 1359, 0, 0, INLINE) \
+    TAG(NAV, "nav", 89, 0, SPECIAL, BLOCK) \
+    TAG(NEXTID, "nextid", 372, 0, 0, INLINE) \
+    TAG(NOBR, "nobr", 1840, 0, BREAKOUT, FORMATTING) \
+    TAG(NOEMBED, "noembed", 900, 0, SPECIAL, NONE) \
+    TAG(NOFRAMES, "noframes", 1843, 0, HEAD | SPECIAL, NONE) \
+    TAG(NOSCRIPT, "noscript", 1952, 0, HEAD | SPECIAL, NONE) \
+    TAG(OBJECT, "object", 1067, DATA, NO_FRAMESET | SPECIAL | SCOPE, SCOPED) \
+    TAG(OL, "ol", 902, 0, BREAKOUT | SPECIAL, BLOCK) \
+    TAG(OPTGROUP, "optgroup", 213, 0, 0, OPTION) \
+    TAG(OPTION, "option", 1261, 0, 0, OPTION) \
+    TAG(OUTPUT, "output", 800, 0, 0, INLINE) \
+    TAG(P, "p", 1504, 0, BREAKOUT | SPECIAL, PARAGRAPH) \
+    TAG(PARAM, "param", 1120, 0, VOID | SPECIAL, NONE) \
+    TAG(PICTURE, "picture", 904, 0, 0, INLINE) \
+    TAG(PLAINTEXT, "plaintext", 1063, 0, SPECIAL, PLAIN) \
+    TAG(PRE, "pre", 250, 0, BREAKOUT | NO_FRAMESET | SPECIAL, PRE) \
+    TAG(PROGRESS, "progress", 632, 0, 0, NONE) \
+    TAG(Q, "q", 383, 0, 0, INLINE) \
+    TAG(RB, "rb", 317, 0, 0, RUBY) \
+    TAG(RBC, "rbc", 1651, 0, 0, INLINE) \
+    TAG(RP, "rp", 1345, 0, 0, RUBY_NONE) \
+    TAG(RT, "rt", 1054, 0, 0, RUBY) \
+    TAG(RTC, "rtc", 339, 0, 0, RUBY) \
+    TAG(RUBY, "ruby", 350, 0, BREAKOUT, INLINE) \
+    TAG(S, "s", 191, 0, BREAKOUT, FORMATTING) \
+    TAG(SAMP, "samp", 67, 0, 0, INLINE) \
+    TAG(SCRIPT, "script", 569, SRC | HREF | XLINK_HREF, HEAD | SPECIAL, NONE) \
+    TAG(SEARCH, "search", 734, 0, SPECIAL, BLOCK) \
+    TAG(SECTION, "section", 1023, 0, SPECIAL, BLOCK) \
+    TAG(SELECT, "select", 35, 0, NO_FRAMESET | SPECIAL, WIDGET) \
+    TAG(SLOT, "slot", 797, 0, 0, INLINE) \
+    TAG(SMALL, "small", 1365, 0, BREAKOUT, FORMATTING) \
+    TAG(SOURCE, "source", 1910, SRC | SRCSET, VOID | SPECIAL, NONE) \
+    TAG(SPACER, "spacer", 173, 0, 0, INLINE) \
+    TAG(SPAN, "span", 564, 0, BREAKOUT, INLINE) \
+    TAG(STRIKE, "strike", 1385, 0, BREAKOUT, FORMATTING) \
+    TAG(STRONG, "strong", 868, 0, BREAKOUT, FORMATTING) \
+    TAG(STYLE, "style", 755, 0, HEAD | SPECIAL, NONE) \
+    TAG(SUB, "sub", 1408, 0, BREAKOUT, INLINE) \
+    TAG(SUMMARY, "summary", 1550, 0, SPECIAL, BLOCK) \
+    TAG(SUP, "sup", 459, 0, BREAKOUT, INLINE) \
+    TAG(SVG, "svg", 265, 0, 0, INLINE) \
+    TAG(TABLE, "table", 1847, 0, BREAKOUT | NO_FRAMESET | SPECIAL | SCOPE, TABLE) \
+    TAG(TBODY, "tbody", 2037, 0, SPECIAL, ROWS) \
+    TAG(TD, "td", 2027, 0, SPECIAL | SCOPE, CELL) \
+    TAG(TEMPLATE, "template", 1141, 0, HEAD | SPECIAL | SCOPE, TEMPLATE) \
+    TAG(TEXTAREA, "textarea", 1870, 0, NO_FRAMESET | SPECIAL, OBJECT) \
+    TAG(TFOOT, "tfoot", 784, 0, SPECIAL, ROWS) \
+    TAG(TH, "th", 1736, 0, SPECIAL | SCOPE, CELL) \
+    TAG(THEAD, "thead", 1001, 0, SPECIAL, ROWS) \
+    TAG(TIME, "time", 1169, 0, 0, INLINE) \
+    TAG(TITLE, "title", 1506, 0, HEAD | SPECIAL, NONE) \
+    TAG(TR, "tr", 1007, 0, SPECIAL, ROW) \
+    TAG(TRACK, "track", 1166, SRC, VOID | SPECIAL, NONE) \
+    TAG(TT, "tt", 861, 0, BREAKOUT, FORMATTING) \
+    TAG(U, "u", 2046, 0, BREAKOUT, FORMATTING) \
+    TAG(UL, "ul", 324, 0, BREAKOUT | SPECIAL, BLOCK) \
+    TAG(VAR, "var", 175, 0, BREAKOUT, INLINE) \
+    TAG(VIDEO, "video", 1721, SRC | POSTER, 0, NONE) \
+    TAG(WBR, "wbr", 1030, 0, VOID | NO_FRAMESET | SPECIAL, INLINE) \
+    TAG(XMP, "xmp", 1584, 0, NO_FRAMESET | SPECIAL, PLAIN) \
+    TAG(MI, "mi", 1313, 0, 0, INLINE) \
+    TAG(MO, "mo", 876, 0, 0, INLINE) \
+    TAG(MN, "mn", 948, 0, 0, INLINE) \
+    TAG(MS, "ms", 584, 0, 0, INLINE) \
+    TAG(MTEXT, "mtext", 1867, 0, 0, INLINE) \
+    TAG(ANNOTATION_XML, "annotation-xml", 520, ENCODING, 0, INLINE) \
+    TAG(MGLYPH, "mglyph", 1953, 0, 0, INLINE) \
+    TAG(MALIGNMARK, "malignmark", 1278, 0, 0, INLINE) \
+    TAG(FOREIGNOBJECT, "foreignobject", 1358, 0, 0, INLINE) \
+    TAG(DESC, "desc", 737, 0, 0, INLINE) \
+    TAG(USE, "use", 719, HREF | XLINK_HREF, 0, INLINE)
 
 #define HTML_ATTRIBUTE_LIST(ATTRIBUTE) \
     ATTRIBUTE(HREF, "href", 4) \
@@ -207,7 +208,7 @@
     ATTRIBUTE(POPOVER, "popover", 92)
 /* clang-format on */
 
-#define HTML_TAG_CONSTANT(word, name, slot, attributes, flags) HTML_##word,
+#define HTML_TAG_CONSTANT(word, name, slot, attributes, flags, seen) HTML_##word,
 typedef enum HtmlTagId {
     HTML_UNKNOWN,                              /* none of those below */
     HTML_TAG_LIST(HTML_TAG_CONSTANT) HTML_TAGS /* how many */
