@@ -17,7 +17,7 @@ static void take_event(void *context, TransportEvent *event)
 {
     Agent *agent = context;
     if (event->kind == TRANSPORT_UP) { /* from now on it can hear of everything */
-        agent->crawl.audit->excused[agent->number / 64] &= ~(UINT64_C(1) << agent->number % 64);
+        agent->crawl.audit->excused[agent->number / 8] &= (uint8_t) ~(1u << agent->number % 8);
     }
     node_take(agent->node, event, agent->net->now);
     agent_touch(agent);

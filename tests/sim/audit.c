@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/bits.h"
+
 #define PRINTED_MAX 20u
 
 typedef enum AuditUrl {
@@ -27,7 +29,7 @@ bool audit_init(Audit *audit, const World *world, const PolitenessOptions *polit
                      .retry_after_max_ms = politeness->retry_after_max_ms,
                      .robots_expiry_ms = robots_expiry_ms};
     audit->urls = calloc(world_n_pages(world), 1);
-    audit->agents = calloc(world_n_pages(world), 1);
+    audit->agents = calloc(world_n_pages(world), sizeof *audit->agents);
     audit->hosts = calloc(world->hosts, sizeof *audit->hosts);
     audit->addresses = calloc(world->addresses, sizeof *audit->addresses);
     if (audit->urls == NULL || audit->agents == NULL || audit->hosts == NULL ||
@@ -62,7 +64,7 @@ void audit_destroy(Audit *audit)
 
 size_t audit_bytes(const Audit *audit)
 {
-    return 2 * (size_t)world_n_pages(audit->world) + audit->world->hosts * (sizeof(AuditHost) + 4) +
+    return 3 * (size_t)world_n_pages(audit->world) + audit->world->hosts * (sizeof(AuditHost) + 4) +
            audit->world->addresses * sizeof(AuditAddress);
 }
 
@@ -124,12 +126,12 @@ void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address,
     AuditHost *host = &audit->hosts[page.host];
     AuditAddress *ip = &audit->addresses[address];
     if (host->agent != agent) {
-        bool has_read = (host->readers[agent / 64] >> agent % 64 & 1) != 0;
+        bool has_read = bits_has(host->readers, agent);
         host->robots_ms = host->kept_robots_ms = has_read ? WORLD_START_MS : 0;
         host->stale_robots = false;
     }
     audit->requests++;
-    if (audit->paused && (audit->excused[agent / 64] >> agent % 64 & 1) == 0) {
+    if (audit->paused && !bits_has(audit->excused, agent)) {
         audit_violation(audit, "a request while all agents are paused", page, now_ms);
     }
     if (host->busy) {
@@ -146,7 +148,7 @@ void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address,
     }
     if (!is_robots(page)) {
         check_page(audit, page, now_ms);
-        audit->agents[world_number(audit->world, page)] = (uint8_t)agent;
+        audit->agents[world_number(audit->world, page)] = (uint16_t)agent;
     }
     host->agent = ip->agent = agent;
     host->busy = true;
@@ -184,7 +186,7 @@ void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult
         bool pending = result->answer.class == FETCH_OK && result->answer.status / 100 == 3;
         if (answered) {
             host->robots_ms = end_ms;
-            host->readers[host->agent / 64] |= UINT64_C(1) << host->agent % 64;
+            bits_set(host->readers, host->agent);
         }
         host->stale_robots = !answered && !pending && host->robots_ms != 0;
     } else {
@@ -209,7 +211,7 @@ void audit_refused(Audit *audit, uint16_t agent, WorldPage page, int64_t now_ms)
         audit_violation(audit, "a URL refused twice", page, now_ms);
     }
     *url |= URL_ENDED;
-    audit->agents[world_number(audit->world, page)] = (uint8_t)agent;
+    audit->agents[world_number(audit->world, page)] = (uint16_t)agent;
     audit->refused++;
 }
 
@@ -247,7 +249,7 @@ void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms)
     uint32_t n = world_n_pages(audit->world);
     for (uint32_t i = 0; i < n; i++) {
         if ((audit->urls[i] & (URL_FLYING | URL_ENDED)) != 0 &&
-            audit->agents[i] == (uint8_t)agent) {
+            audit->agents[i] == (uint16_t)agent) {
             audit->urls[i] = (uint8_t)((audit->urls[i] & ~(URL_FLYING | URL_ENDED)) | URL_AGAIN);
         }
     }
@@ -305,7 +307,7 @@ void audit_put_back(Audit *audit, uint16_t agent, const AuditBackup *backup, boo
     for (uint32_t i = 0; i < n; i++) {
         bool done = (audit->urls[i] & URL_DONE) != 0;
         bool holds = (backup->urls[i] & (URL_DONE | URL_LOST)) == URL_DONE;
-        if (done && (moved || (!holds && audit->agents[i] == (uint8_t)agent))) {
+        if (done && (moved || (!holds && audit->agents[i] == (uint16_t)agent))) {
             audit->urls[i] = (uint8_t)((audit->urls[i] & ~URL_PAGE) | URL_LOST);
             audit->lost++;
         }

@@ -18,6 +18,8 @@
 #include "fetch/transfer/fetch_result.h"
 #include "world.h"
 
+#define AUDIT_AGENTS 1024u
+
 typedef struct AuditHost {
     int64_t last_end_ms;
     int64_t robots_ms;     /* when robots.txt was last answered, 0 = never */
@@ -25,8 +27,8 @@ typedef struct AuditHost {
     uint32_t kept_need_ms; /* what of it a crash may not forget */
     int64_t kept_end_ms;
     int64_t kept_robots_ms;
-    uint64_t readers[2]; /* agents that have read its robots.txt, a bit each */
-    uint16_t agent;      /* that has asked it last; AUDIT_NOBODY */
+    uint8_t readers[AUDIT_AGENTS / 8]; /* agents that have read its robots.txt, a bit each */
+    uint16_t agent;                    /* that has asked it last; AUDIT_NOBODY */
     bool busy;
     bool stale_robots; /* a refresh failed: the old rules go on */
     bool given_up;     /* dropped, or put aside: what is known of it need not be fetched */
@@ -47,8 +49,8 @@ typedef struct Audit {
     int64_t crawl_delay_max_ms;
     int64_t retry_after_max_ms;
     int64_t robots_expiry_ms;
-    uint8_t *urls;   /* AuditUrl bits */
-    uint8_t *agents; /* by URL: that has asked for it last */
+    uint8_t *urls;    /* AuditUrl bits */
+    uint16_t *agents; /* by URL: that has asked for it last */
     AuditHost *hosts;
     AuditAddress *addresses;
     uint64_t violations;
@@ -56,11 +58,12 @@ typedef struct Audit {
     uint64_t pages;   /* final results of pages */
     uint64_t refused; /* by robots.txt */
     uint64_t known;
-    uint64_t refetched;  /* after crashes */
-    bool forgets;        /* hosts moved and a backup was put back: it is not known what it held */
-    uint64_t lost;       /* pages that a directory forgot when a backup took its place */
-    bool paused;         /* the operator was told that no agent begins a request */
-    uint64_t excused[2]; /* but for these, a bit each: they are cut off, and have not heard of it */
+    uint64_t refetched; /* after crashes */
+    bool forgets;       /* hosts moved and a backup was put back: it is not known what it held */
+    uint64_t lost;      /* pages that a directory forgot when a backup took its place */
+    bool paused;        /* the operator was told that no agent begins a request */
+    uint8_t excused[AUDIT_AGENTS / 8]; /* but for these, a bit each: they are cut off, and have not
+                                          heard of it */
 } Audit;
 
 /* What a backup of a directory holds. */

@@ -34,6 +34,9 @@ typedef struct ClusterSim {
     Trouble trouble;
     Agent *agents;
     unsigned n_agents;
+    uint64_t join_messages; /* until all of them were members, for the first time; 0: not yet */
+    uint64_t join_bytes;
+    int64_t join_ms;
     char directory[4000];
     MonoTime begin;
     MonoTime patience;
@@ -255,6 +258,7 @@ static bool run(ClusterSim *sim)
         virtual_clock_set(now);
         sim_net_run(&sim->net, now);
         trouble_work(&sim->trouble);
+        bool all_joined = sim->join_messages == 0;
         all_ended = true;
         for (unsigned i = 0; i < sim->n_agents; i++) {
             Agent *agent = &sim->agents[i];
@@ -263,6 +267,12 @@ static bool run(ClusterSim *sim)
                 return false;
             }
             all_ended = all_ended && agent->state == AGENT_ENDED;
+            all_joined = all_joined && agent->state == AGENT_MEMBER;
+        }
+        if (all_joined) {
+            sim->join_messages = sim->net.messages;
+            sim->join_bytes = sim->net.bytes;
+            sim->join_ms = mono_ms_between(sim->begin, now);
         }
         sim->steps++;
         tell(sim);
@@ -434,11 +444,14 @@ static void print(const ClusterSim *sim)
            "\nsim.requests = %" PRIu64 "\nsim.refused = %" PRIu64 "\nsim.fetched_again = %" PRIu64
            "\nsim.kills = %u\nsim.stops = %u\nsim.moves = %u\nsim.returns = %u\nsim.orders = "
            "%u\nsim.forgotten = "
-           "%" PRIu64 "\nsim.messages = %" PRIu64 "\nsim.commits = %" PRIu64
+           "%" PRIu64 "\nsim.messages = %" PRIu64 "\nsim.bytes = %" PRIu64
+           "\nsim.join_messages = %" PRIu64 "\nsim.join_bytes = %" PRIu64
+           "\nsim.join_ms = %lld ms\nsim.commits = %" PRIu64
            "\nsim.virtual_s = %lld s\nsim.cpu_ms = %lld ms\nsim.violations = %" PRIu64 "\n",
            sim->n_agents, audit->known, sim->pages, audit->requests, audit->refused,
            audit->refetched, trouble->kills, trouble->stops, trouble->moves, trouble->returns,
-           trouble->orders, audit->lost, sim->net.messages, commits,
+           trouble->orders, audit->lost, sim->net.messages, sim->net.bytes, sim->join_messages,
+           sim->join_bytes, (long long)sim->join_ms, commits,
            (long long)mono_ms_between(sim->begin, sim->net.now) / 1000,
            (long long)cpu_process_ns() / 1000000, audit->violations);
 }

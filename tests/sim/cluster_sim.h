@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLUSTER_SIM_AGENTS 64u
+#define CLUSTER_SIM_AGENTS 1000u
 #define CLUSTER_SIM_ADDED  8u /* that may come while the crawl runs */
 
 typedef enum ClusterMutation {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/bits.h"
+
 #include "cluster/desk/table_keeper.h"
 #include "cluster/message/membership.h"
 
@@ -78,8 +80,8 @@ MonoTime trouble_next(const Trouble *trouble)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* The server has forgotten that the crawl is over, too: for those who have not heard of it yet, an
- * operator starts the others again. */
+/* The server has forgotten that the crawl is over, too, or a backup was put back as it ended: for
+ * those who have not heard of it yet, an operator starts the others again. */
 static void start_ended(Trouble *trouble)
 {
     for (unsigned i = 0; i < *trouble->n_agents; i++) {
@@ -246,6 +248,7 @@ static void put_back(Trouble *trouble)
     }
     if (agent_put_back(agent, trouble->backup, start)) {
         audit_put_back(trouble->audit, agent->number, &trouble->books, trouble->options->moves > 0);
+        trouble->looked_after = mono_add_ms(trouble->net->now, LATE_MS);
         trouble->returns++;
         start_ended(trouble); /* what they know may be needed */
     }
@@ -261,7 +264,7 @@ static void excuse(Trouble *trouble, const char *text)
         char name[32];
         (void)snprintf(name, sizeof name, "agent %u (", (unsigned)agent_self(&trouble->agents[i]));
         if (away != NULL && strstr(away, name) != NULL) {
-            trouble->audit->excused[i / 64] |= UINT64_C(1) << i % 64;
+            bits_set(trouble->audit->excused, i);
         }
     }
 }
@@ -330,6 +333,9 @@ static void work_on_order(Trouble *trouble)
 
 void trouble_work(Trouble *trouble)
 {
+    if (mono_before(trouble->net->now, trouble->looked_after) && !has_all_ended(trouble)) {
+        start_ended(trouble);
+    }
     SimNet *net = trouble->net;
     if (mono_ms_between(trouble->begin, net->now) > (int64_t)trouble->options->trouble_s * 1000) {
         net->lost = net->lost < LOST_AFTERWARD ? net->lost : LOST_AFTERWARD;

@@ -47,12 +47,13 @@ typedef struct Trouble {
     Agent *ordered;  /* at whom one is under way; NULL: none */
     uint64_t ticket;
     MonoTime ordered_at;
-    bool pauses;       /* it is to pause; else to go on */
-    MonoTime order;    /* when the operator looks again */
-    Agent *backed_up;  /* NULL: none is */
-    AuditBackup books; /* at that moment; owned */
-    uint64_t start;    /* its last one by then */
-    char backup[4096]; /* its path */
+    MonoTime looked_after; /* a backup was put back lately: nobody ends alone */
+    bool pauses;           /* it is to pause; else to go on */
+    MonoTime order;        /* when the operator looks again */
+    Agent *backed_up;      /* NULL: none is */
+    AuditBackup books;     /* at that moment; owned */
+    uint64_t start;        /* its last one by then */
+    char backup[4096];     /* its path */
 } Trouble;
 
 /* net, agents, add and options are set. */

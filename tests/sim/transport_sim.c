@@ -53,6 +53,7 @@ static void post(SimNet *net, SimEvent *event)
     heap_node_init(&event->node);
     (void)heap_push(&net->events, &event->node, mono_add_ms(net->now, ms).ns, net->ties++);
     net->messages++;
+    net->bytes += event->length + (event->tell == NULL ? 0 : event->tell->length);
 }
 
 static SimEvent *new_event(SimWhat what, const SimPort *from, const char *subject,

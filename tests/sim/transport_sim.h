@@ -8,7 +8,7 @@
 #include "base/memory/heap.h"
 #include "cluster/transport/transport.h"
 
-#define SIM_NET_AGENTS 80u
+#define SIM_NET_AGENTS 1016u
 #define SIM_NET_KEYS   (2 * SIM_NET_AGENTS + 16u)
 
 typedef struct SimNet SimNet;
@@ -43,6 +43,7 @@ struct SimNet {
     Heap events;
     uint64_t ties;
     uint64_t messages;
+    uint64_t bytes; /* of them */
     SimPort ports[SIM_NET_AGENTS];
     SimValue values[SIM_NET_KEYS];
     size_t n_values;

@@ -23,8 +23,9 @@ void key_down(Key *key)
 void key_changed(Key *key, MonoTime now)
 {
     key->again = key->look != 0;
-    if (key->look == 0) {
-        key->next = now;
+    MonoTime soon = mono_add_ms(now, key->link->pace_ms);
+    if (key->look == 0 && mono_before(soon, key->next)) {
+        key->next = soon;
     }
 }
 
@@ -81,7 +82,7 @@ KeyNews key_take(Key *key, const TransportEvent *event, MonoTime now)
     }
     if (number == key->look) {
         key->look = 0;
-        key->next = key->again ? now : mono_add_ms(now, key->pause_ms);
+        key->next = mono_add_ms(now, key->again ? key->link->pace_ms : key->pause_ms);
         if (event->kind != TRANSPORT_VALUE) {
             return KEY_NOTHING;
         }

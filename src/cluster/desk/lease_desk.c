@@ -48,7 +48,7 @@ static void begin_census(LeaseDesk *desk, MonoTime now)
 {
     desk->census++;
     desk->counting = true;
-    desk->next_census = now;
+    desk->next_census = mono_add_ms(now, desk->link->pace_ms);
 }
 
 Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now)
@@ -141,7 +141,7 @@ static void end_census(LeaseDesk *desk, MonoTime now)
 
 static void ask_for_held(LeaseDesk *desk, MonoTime now)
 {
-    desk->next_census = mono_add_ms(now, CENSUS_AGAIN_MS);
+    desk->next_census = mono_add_ms(now, CENSUS_AGAIN_MS + desk->link->pace_ms);
     end_census(desk, now);
     MonoTime rested = lease_floor_end(lease_arbiter_floor(desk->arbiter)); /* in any case */
     if (!desk->counting || !mono_before(now, mono_later(desk->settled, rested))) {

@@ -70,6 +70,9 @@ typedef enum NodeQuestion {
     NODE_ASK_RUN /* a command of ragno (crawl/cluster/cluster_console.h) */
 } NodeQuestion;
 
+#define NODE_PACE_MS   5 /* for each agent there is */
+#define NODE_PACE_MOST 1000
+
 #define NODE_CRAWL_BYTES 64u /* of the name of a crawl, its end included */
 
 /* Which part of a node an answer is for. */
@@ -96,6 +99,8 @@ typedef struct NodeLink {
     NodeHead head; /* of this node: from is CLUSTER_NOBODY until it is a member */
     bool up;
     MonoTime up_since;
+    int64_t
+        pace_ms; /* what all agents do at a change waits so long, and is done once for several */
 } NodeLink;
 
 /* Whether a crawl may have this name: letters, digits, '-' and '_'. */

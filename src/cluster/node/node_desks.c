@@ -101,7 +101,9 @@ Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTim
     if (rc != RESULT_OK) {
         return rc;
     }
+    int64_t pace = (int64_t)table->n_agents * NODE_PACE_MS;
     desks->link->head.epoch = table->epoch;
+    desks->link->pace_ms = pace < NODE_PACE_MOST ? pace : NODE_PACE_MOST;
     watch_desk_set(&desks->watch, now);
     block_desk_set_agents(&desks->blocks, table->n_agents);
     key_changed(&desks->keeper.key, now); /* it is to be confirmed */
