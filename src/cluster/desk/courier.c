@@ -301,11 +301,6 @@ static bool courier_has_room(const Courier *courier, const Customer *customer)
             customer->out + courier->options.message_bytes <= courier->options.window_bytes);
 }
 
-static MonoTime courier_sooner(MonoTime a, MonoTime b)
-{
-    return mono_before(a, b) ? a : b;
-}
-
 /* When something is to be done for an agent. */
 static MonoTime courier_due_of(const Courier *courier, const Customer *customer)
 {
@@ -319,9 +314,9 @@ static MonoTime courier_due_of(const Courier *courier, const Customer *customer)
     }
     for (size_t i = 0; i < customer->n; i++) {
         const Parcel *parcel = &customer->parcels[i];
-        due = courier_sooner(due, parcel->token == 0
-                                      ? mono_later(parcel->time, customer->not_before)
-                                      : mono_add_ms(parcel->time, courier->options.answer_ms));
+        due = mono_earlier(due, parcel->token == 0
+                                    ? mono_later(parcel->time, customer->not_before)
+                                    : mono_add_ms(parcel->time, courier->options.answer_ms));
     }
     return due;
 }

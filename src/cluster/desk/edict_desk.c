@@ -403,7 +403,7 @@ MonoTime edict_desk_next(const EdictDesk *desk)
         MonoTime due = given->number > 0 && mono_before(given->next_ask, given->end)
                            ? given->next_ask
                            : given->end;
-        next = mono_before(due, next) ? due : next;
+        next = mono_earlier(due, next);
     }
     return next;
 }

@@ -295,11 +295,11 @@ MonoTime errand_desk_next(const ErrandDesk *desk)
 {
     MonoTime next = MONO_NEVER;
     for (size_t i = 0; i < desk->n_ours; i++) {
-        next = mono_before(desk->ours[i].next, next) ? desk->ours[i].next : next;
+        next = mono_earlier(desk->ours[i].next, next);
     }
     for (size_t i = 0; i < desk->n_theirs; i++) {
         MonoTime until = kept_until(&desk->theirs[i]);
-        next = mono_before(until, next) ? until : next;
+        next = mono_earlier(until, next);
     }
     return next;
 }

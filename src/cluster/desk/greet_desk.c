@@ -28,8 +28,8 @@ static GreetPeer *greet_desk_peer(GreetDesk *desk, uint16_t agent)
 
 static void greet_desk_hurry(GreetDesk *desk, GreetPeer *peer, MonoTime when)
 {
-    peer->next = mono_before(when, peer->next) ? when : peer->next;
-    desk->next = mono_before(peer->next, desk->next) ? peer->next : desk->next;
+    peer->next = mono_earlier(when, peer->next);
+    desk->next = mono_earlier(peer->next, desk->next);
 }
 
 Result greet_desk_set(GreetDesk *desk, MonoTime now)
@@ -83,7 +83,7 @@ void greet_desk_work(GreetDesk *desk, MonoTime now)
         if (!mono_before(now, peer->next)) {
             greet_desk_greet(desk, (uint16_t)i, now);
         }
-        desk->next = mono_before(peer->next, desk->next) ? peer->next : desk->next;
+        desk->next = mono_earlier(peer->next, desk->next);
     }
 }
 

@@ -370,6 +370,6 @@ MonoTime lease_desk_next(const LeaseDesk *desk)
 {
     MonoTime arbiter = mono_later(lease_arbiter_next(desk->arbiter), desk->next_hints);
     MonoTime holder = lease_holder_next(desk->holder);
-    MonoTime next = mono_before(arbiter, holder) ? arbiter : holder;
-    return desk->link->up && mono_before(desk->next_census, next) ? desk->next_census : next;
+    MonoTime next = mono_earlier(arbiter, holder);
+    return desk->link->up ? mono_earlier(desk->next_census, next) : next;
 }

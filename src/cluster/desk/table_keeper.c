@@ -121,7 +121,7 @@ TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, Mo
         keeper->newest = news == TABLE_CONFIRMED;
         bool waits = mono_before(now, keeper->settled); /* soon after it has settled */
         MonoTime soon = mono_add_ms(keeper->settled, 1);
-        keeper->key.next = waits && mono_before(soon, keeper->key.next) ? soon : keeper->key.next;
+        keeper->key.next = waits ? mono_earlier(soon, keeper->key.next) : keeper->key.next;
     }
     return news;
 }

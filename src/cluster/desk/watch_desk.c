@@ -210,5 +210,5 @@ MonoTime watch_desk_next(const WatchDesk *desk)
     if (!desk->link->up) {
         return MONO_NEVER;
     }
-    return mono_before(desk->next_look, desk->next_pulse) ? desk->next_look : desk->next_pulse;
+    return mono_earlier(desk->next_look, desk->next_pulse);
 }

@@ -99,8 +99,7 @@ void lease_floor_confirm(LeaseFloor *floor, MonoTime asked)
 
 void lease_floor_lapse(LeaseFloor *floor, MonoTime now)
 {
-    floor->confirmed_until =
-        mono_before(now, floor->confirmed_until) ? now : floor->confirmed_until;
+    floor->confirmed_until = mono_earlier(now, floor->confirmed_until);
 }
 
 /* ---- Lease arbiter ---- */

@@ -321,8 +321,7 @@ static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *i
             lease_holder_tell(holder, claim, LEASE_NEWS_OTHERS);
         }
         MonoTime again = mono_add_ms(now, holder->rules.term_ms / 6 + 1);
-        set_timer(holder, claim,
-                  claim->others || mono_before(claim->end, again) ? claim->end : again);
+        set_timer(holder, claim, claim->others ? claim->end : mono_earlier(claim->end, again));
     }
 }
 

@@ -477,8 +477,8 @@ MonoTime node_next(Node *node)
         return MONO_NEVER;
     }
     MonoTime desks = node_desks_next(&node->desks);
-    MonoTime next = mono_before(node->next_look, desks) ? node->next_look : desks;
-    return mono_before(node->leave_end, next) ? node->leave_end : next;
+    MonoTime next = mono_earlier(node->next_look, desks);
+    return mono_earlier(node->leave_end, next);
 }
 
 void node_slept(Node *node, MonoTime now)

@@ -193,23 +193,18 @@ void node_desks_work(NodeDesks *desks, MonoTime now)
     errand_desk_work(&desks->errands, now);
 }
 
-static MonoTime node_desks_sooner(MonoTime a, MonoTime b)
-{
-    return mono_before(a, b) ? a : b;
-}
-
 MonoTime node_desks_next(const NodeDesks *desks)
 {
-    MonoTime next = node_desks_sooner(key_next(&desks->keeper.key), key_next(&desks->members.own));
+    MonoTime next = mono_earlier(key_next(&desks->keeper.key), key_next(&desks->members.own));
     if (desks->link->up) {
-        next = node_desks_sooner(next, courier_next(desks->blocks.courier));
-        next = node_desks_sooner(next, mass_desk_next(&desks->mass));
+        next = mono_earlier(next, courier_next(desks->blocks.courier));
+        next = mono_earlier(next, mass_desk_next(&desks->mass));
     }
-    next = node_desks_sooner(next, greet_desk_next(&desks->greet));
-    next = node_desks_sooner(next, errand_desk_next(&desks->errands));
-    next = node_desks_sooner(next, edict_desk_next(&desks->edicts));
-    next = node_desks_sooner(next, watch_desk_next(&desks->watch));
-    return node_desks_sooner(next, lease_desk_next(&desks->leases));
+    next = mono_earlier(next, greet_desk_next(&desks->greet));
+    next = mono_earlier(next, errand_desk_next(&desks->errands));
+    next = mono_earlier(next, edict_desk_next(&desks->edicts));
+    next = mono_earlier(next, watch_desk_next(&desks->watch));
+    return mono_earlier(next, lease_desk_next(&desks->leases));
 }
 
 void node_desks_stats(const NodeDesks *desks, NodeStats *stats)

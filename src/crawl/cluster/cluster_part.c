@@ -207,8 +207,7 @@ static void *cluster_thread_run(void *argument)
         thread_step("waiting");
         MonoTime next = node_next(part->node);
         MonoTime figures = mono_add_ms(mono_now(), FIGURES_MS);
-        Mail *letter =
-            cluster_mail_take(&part->mail, not_before, mono_before(next, figures) ? next : figures);
+        Mail *letter = cluster_mail_take(&part->mail, not_before, mono_earlier(next, figures));
         MonoTime now = mono_now();
         thread_step("working");
         look_at_sleep(part, now);
