@@ -129,7 +129,6 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
                         .max_age_ms = options->max_age_ms,
                         .compression = options->compression,
                         .level = options->level,
-                        .index_memory_bytes = options->index_memory_bytes,
                         .user_agent = options->user_agent,
                         .from = *options->contact == '\0' ? NULL : options->contact,
                         .robots = "obey"};

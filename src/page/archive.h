@@ -57,9 +57,8 @@ typedef struct ArchiveOptions {
     uint64_t max_bytes;
     int64_t max_age_ms;
     WarcCompression compression;
-    int level;                 /* of it, 0 = default */
-    bool metadata;             /* a metadata record for each page */
-    size_t index_memory_bytes; /* for sorting an index; 0 = the default */
+    int level;     /* of it, 0 = default */
+    bool metadata; /* a metadata record for each page */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;

@@ -456,8 +456,6 @@
         "auto|1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19", 0, \
         "level of compression; auto = by what a record holds: what is compressed already is stored, the " \
         "rest is compressed fast; gzip has 1 to 12") \
-    ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, 0, \
-        "memory for sorting the index of a finished file; larger indices are sorted in pieces") \
     ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, 0, \
         "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, 0, \

@@ -44,7 +44,6 @@ static const Share shares[] = {
     SHARE(fetch, idle_connections, IDLE_CONNECTION_BYTES, 0, 1),
     SHARE(dns, cache_entries, DNS_ENTRY_BYTES, 100, 2),
     SHARE(limits, trap_patterns, PATTERN_BYTES, 64, 1),
-    SHARE(warc, index_memory, BYTE, 65536, 2),
     SHARE(fetch, tls_sessions, BYTE, 65536, 1),
 };
 

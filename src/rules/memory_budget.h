@@ -16,8 +16,8 @@
  *    1  idle connections                    fetch.idle_connections
  *    2  resolved names                      dns.cache_entries
  *    2  patterns of URLs                    limits.trap_patterns
- *    2  sorting the index of a WARC file    warc.index_memory
  *    1  TLS sessions                        fetch.tls_sessions
+ *    2  nobody: the index of a WARC file is mapped while it is sorted
  *
  * fetch.max_sitemap is at most half of fetch.memory, because one such body may be in flight beyond
  * it. The database is a mapped file: its resident pages fill what the parts leave, and are unmapped

@@ -166,7 +166,6 @@ static Result backup_file(const char *from, const char *to, BackupWay way, uint6
 }
 
 #define MARK       "backup.unfinished"
-#define SORT_BYTES ((size_t)32 << 20)
 #define FILES_MOST 4096u /* bucket files */
 
 typedef struct Backup {
@@ -368,7 +367,7 @@ static Result backup_part(Backup *backup, const WarcFile *file, uint64_t end)
         rc = warc_files_index(to.text, file->name, end, buffer_string(&journal));
     }
     if (rc == RESULT_OK) {
-        rc = cdxj_sort(buffer_string(&journal), buffer_string(&index), SORT_BYTES);
+        rc = cdxj_sort(buffer_string(&journal), buffer_string(&index));
     }
     (void)unlink(buffer_string(&journal));
     buffer_destroy(&journal);

@@ -11,8 +11,6 @@
 #include "store/archive/warc_load.h"
 #include "store/warc/warc_head.h"
 
-#define SORT_BYTES ((size_t)32 << 20)
-
 /* A file of the archive, and its copy. */
 typedef struct Copy {
     ForgetArchive *archive;
@@ -335,7 +333,7 @@ static Result archive_finish(Copy *copy, Buffer *actions)
                               buffer_string(&journal));
     }
     if (rc == RESULT_OK) {
-        rc = cdxj_sort(buffer_string(&journal), buffer_string(&index), SORT_BYTES);
+        rc = cdxj_sort(buffer_string(&journal), buffer_string(&index));
     }
     (void)unlink(buffer_string(&journal));
     if (rc == RESULT_OK) {

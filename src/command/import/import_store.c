@@ -189,7 +189,6 @@ static Result open_archive(ImportStore *import, Buffer *error)
                               .compression = (WarcCompression)config->warc_compression,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,
-                              .index_memory_bytes = (size_t)config->warc_index_memory,
                               .user_agent = "ragno/" RAGNO_VERSION " import",
                               .contact = config->crawl_contact};
     MDB_txn *txn = NULL;

@@ -142,8 +142,6 @@ Result verify_captures(Verify *verify)
 
 /* The WARC files and their indices. */
 
-#define SORT_BYTES ((size_t)32 << 20)
-
 /* Where the last whole record of a file ends, and whether more should follow, or what does is
  * broken. */
 typedef struct Tail {
@@ -348,7 +346,7 @@ static Result verify_file(Verify *verify, const WarcFile *file)
         rc = result_of_errno(errno);
     }
     if (rc == RESULT_OK && !file->open) {
-        rc = cdxj_sort(journal.text, expected.text, SORT_BYTES);
+        rc = cdxj_sort(journal.text, expected.text);
         if (rc == RESULT_OK) {
             rc = settle_index(verify, file, expected.text);
         }

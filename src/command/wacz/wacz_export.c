@@ -39,7 +39,6 @@ typedef struct WaczIndex WaczIndex;
 
 static void wacz_index_delete(WaczIndex *index);
 
-#define SORT_BYTES ((size_t)32 << 20)
 #define LINES_NAME "index.cdx.gz"
 
 struct WaczIndex {
@@ -185,8 +184,8 @@ static Result wacz_index_write(WaczIndex *index, ZipWriter *zip)
     const ZipEntry *entry = NULL;
     int ended = fclose(index->file);
     index->file = NULL;
-    Result rc = ended == 0 ? cdxj_sort(index->journal.data, index->sorted.data, SORT_BYTES)
-                           : result_of_errno(errno);
+    Result rc =
+        ended == 0 ? cdxj_sort(index->journal.data, index->sorted.data) : result_of_errno(errno);
     FILE *sorted = rc == RESULT_OK ? fopen(index->sorted.data, "re") : NULL;
     rc = rc == RESULT_OK && sorted == NULL ? result_of_errno(errno) : rc;
     rc = rc == RESULT_OK ? zip_writer_begin(zip, "indexes/" LINES_NAME) : rc;

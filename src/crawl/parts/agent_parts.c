@@ -43,7 +43,6 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .compression = (WarcCompression)config->warc_compression,
                               .level = config->warc_level,
                               .metadata = config->warc_metadata,
-                              .index_memory_bytes = (size_t)config->warc_index_memory,
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;

@@ -60,7 +60,6 @@ typedef struct Recovery {
     const char *directory;
     bool known; /* the database said what is committed, if only that nothing is */
     WarcEnd committed;
-    size_t memory_bytes;
     Buffer path;
     Buffer other;
 } Recovery;
@@ -140,9 +139,7 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent
     }
     if (end == UINT64_MAX) {
         Result rc = rebuild_journal(recovery, file, file->size);
-        return rc == RESULT_OK
-                   ? warc_files_finish(recovery->directory, file->name, recovery->memory_bytes)
-                   : rc;
+        return rc == RESULT_OK ? warc_files_finish(recovery->directory, file->name) : rc;
     }
     if (current->file.name != NULL) {
         return RESULT_DAMAGED; /* two files with one number */
@@ -209,7 +206,7 @@ static Result find_committed(const Recovery *recovery, const WarcFileList *list)
 
 /* Recovery as warc_open describes it. */
 static Result warc_files_recover(const char *directory, const WarcEnd *committed,
-                                 size_t memory_bytes, WarcCurrent *current)
+                                 WarcCurrent *current)
 {
     WarcFileList list;
     *current = (WarcCurrent){.last_serial = committed == NULL ? 0 : committed->file};
@@ -217,8 +214,7 @@ static Result warc_files_recover(const char *directory, const WarcEnd *committed
     if (rc != RESULT_OK) {
         return rc;
     }
-    Recovery recovery = {
-        .directory = directory, .known = committed != NULL, .memory_bytes = memory_bytes};
+    Recovery recovery = {.directory = directory, .known = committed != NULL};
     if (committed != NULL) {
         recovery.committed = *committed;
     }
@@ -288,8 +284,7 @@ static void warc_stream_close(WarcStream *stream)
 
 /* ---- The WARC writer ---- */
 
-#define COMPONENT            "warc"
-#define DEFAULT_INDEX_MEMORY ((size_t)32 << 20)
+#define COMPONENT "warc"
 
 /* A file that takes no more records and waits for its commit. */
 typedef struct EndedFile {
@@ -317,7 +312,6 @@ struct Warc {
     Buffer info; /* the fields of warcinfo but the file's number */
     uint64_t max_bytes;
     int64_t max_age_ms;
-    size_t index_memory_bytes;
     WarcCompression compression;
     WarcRecorder *recorder;
     Buffer scratch;
@@ -377,8 +371,6 @@ static Result copy_options(Warc *warc, const WarcOptions *options)
     }
     warc->max_bytes = options->max_bytes == 0 ? WARC_DEFAULT_MAX_BYTES : options->max_bytes;
     warc->max_age_ms = options->max_age_ms;
-    warc->index_memory_bytes =
-        options->index_memory_bytes == 0 ? DEFAULT_INDEX_MEMORY : options->index_memory_bytes;
     warc->compression = options->compression;
     WarcRecorderOptions recorder = {.compression = options->compression, .level = options->level};
     rc = warc_recorder_new(&warc->recorder, &recorder);
@@ -435,12 +427,12 @@ Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committ
             w->committed = *committed;
         }
         w->given = w->committed;
-        rc = warc_files_recover(w->directory, committed, w->index_memory_bytes, &current);
+        rc = warc_files_recover(w->directory, committed, &current);
     }
     if (rc == RESULT_OK && current.file.name != NULL) {
         rc = current.file.compression == w->compression
                  ? warc_reopen(w, &current.file)
-                 : warc_files_finish(w->directory, current.file.name, w->index_memory_bytes);
+                 : warc_files_finish(w->directory, current.file.name);
     }
     free(current.file.name);
     if (rc != RESULT_OK) {
@@ -644,7 +636,7 @@ static Result finish_ended(Warc *warc)
         if (warc_end_of(&warc->committed, file->serial) < file->size) {
             break;
         }
-        rc = warc_files_finish(warc->directory, file->name.text, warc->index_memory_bytes);
+        rc = warc_files_finish(warc->directory, file->name.text);
         n += rc == RESULT_OK ? 1 : 0;
     }
     if (n > 0) {

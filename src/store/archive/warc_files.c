@@ -207,7 +207,7 @@ Result warc_files_index(const char *warc_path, const char *filename, uint64_t en
     return rc;
 }
 
-Result warc_files_finish(const char *directory, const char *name, size_t memory_bytes)
+Result warc_files_finish(const char *directory, const char *name)
 {
     Buffer from;
     Buffer to;
@@ -224,7 +224,7 @@ Result warc_files_finish(const char *directory, const char *name, size_t memory_
         warc_path(&to, directory, name, false) != RESULT_OK) {
         goto done;
     }
-    rc = cdxj_sort(journal.data, index.data, memory_bytes);
+    rc = cdxj_sort(journal.data, index.data);
     if (rc != RESULT_OK) {
         goto done;
     }

@@ -48,7 +48,7 @@ Result warc_files_index(const char *warc_path, const char *filename, uint64_t en
                         const char *out_path);
 
 /* Sorts the journal into the index and takes .open from the name. */
-Result warc_files_finish(const char *directory, const char *name, size_t memory_bytes);
+Result warc_files_finish(const char *directory, const char *name);
 
 /* Logs that a step with a file failed; the Result of errno. */
 Result warc_files_failed(const char *step, const char *path);

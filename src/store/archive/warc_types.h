@@ -27,7 +27,6 @@ typedef struct WarcOptions {
     const char *host;      /* name of this machine, or NULL */
     uint64_t max_bytes;    /* a file does not get larger unless one group is; 0 = default */
     int64_t max_age_ms;    /* nor older, by the dates of its records; 0 = no matter */
-    size_t index_memory_bytes;   /* for sorting an index; 0 = 32 Mi */
     WarcCompression compression; /* of the groups, and of warcinfo */
     int level;                   /* of compressing warcinfo; 0 = default */
     /* For warcinfo; NULL leaves a field out. */

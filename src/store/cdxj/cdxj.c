@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "store/cdxj/surt.h"
@@ -426,26 +427,6 @@ Result cdxj_newest(const char *directory, const char *url, size_t length, bool r
 
 /* ---- sorting ---- */
 
-/* The lines of the journal are sorted in runs of about memory_bytes, which wait in files without a
- * name and are then merged, all at once. Lines are compared as bytes. */
-
-#define CDXJ_RUNS      64u /* at most: a journal that would have more gets longer ones */
-#define CDXJ_LEAST_RUN ((size_t)64 << 10)
-
-typedef struct CdxjRun {
-    FILE *file;
-    char *line; /* its least line that was not yet written, with its end */
-    size_t capacity;
-    ssize_t length; /* of the line; -1: there is none */
-} CdxjRun;
-
-typedef struct CdxjSort {
-    CdxjRun runs[CDXJ_RUNS];
-    unsigned n;
-    Buffer text;   /* lines of the run that is being collected */
-    Buffer folder; /* of the index: the runs lie there, too */
-} CdxjSort;
-
 static Result cdxj_sort_failed(const char *what, const char *path)
 {
     int error = errno;
@@ -471,117 +452,29 @@ static int cdxj_compare_places(const void *left, const void *right)
     return cdxj_compare_lines(*a, *b);
 }
 
-/* NULL: it was told why. */
-static FILE *cdxj_sort_file(const CdxjSort *sort)
+/* Writes the lines of the journal in order into the file at path, durably. A last line without its
+ * end (a crash while it was written) is dropped. */
+static Result cdxj_sort_write(const char *at, const char *end, const char *path)
 {
-    int fd = -1;
-    if (temporary_file_open(AT_FDCWD, sort->folder.data, &fd) != RESULT_OK) {
-        (void)cdxj_sort_failed("create", sort->folder.data);
-        return NULL;
-    }
-    FILE *file = fdopen(fd, "w+b");
-    if (file == NULL) {
-        (void)close(fd);
-    }
-    return file;
-}
-
-/* Sorts the text and makes a run of it. */
-static Result cdxj_sort_spill(CdxjSort *sort)
-{
-    const char *end = sort->text.data + sort->text.length;
+    const char **lines = NULL;
     size_t n = 0;
-    for (const char *at = sort->text.data; at < end; n++) {
-        at = cdxj_line_end(at, end) + 1;
-    }
-    const char **lines = calloc(n + 1, sizeof(char *));
-    FILE *file = lines == NULL ? NULL : cdxj_sort_file(sort);
     Result rc = RESULT_OK;
-    if (file == NULL) {
-        rc = lines == NULL ? RESULT_MEMORY : RESULT_IO;
-        free(lines);
-        return rc;
+    for (const char *next; rc == RESULT_OK && at < end && (next = cdxj_line_end(at, end)) < end;
+         at = next + 1) {
+        rc = array_add(&lines, &n, sizeof at, &at);
     }
-    n = 0;
-    for (const char *at = sort->text.data; at < end; at = cdxj_line_end(at, end) + 1) {
-        lines[n++] = at;
-    }
-    qsort(lines, n, sizeof(char *), cdxj_compare_places);
-    for (size_t i = 0; i < n; i++) {
-        (void)fwrite(lines[i], 1, (size_t)(cdxj_line_end(lines[i], end) + 1 - lines[i]), file);
-    }
-    if (fflush(file) != 0 || ferror(file)) {
-        rc = cdxj_sort_failed("write", sort->folder.data);
-    }
-    rewind(file);
-    sort->runs[sort->n++].file = file;
-    free(lines);
-    buffer_reset(&sort->text);
-    return rc;
-}
-
-/* Cuts the journal into runs. A last line without its end (a crash while it was written) is
- * dropped. */
-static Result cdxj_sort_collect(CdxjSort *sort, const char *path, size_t run_bytes)
-{
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t n = 0;
-    struct stat info = {0};
-    FILE *journal = fopen(path, "rbe");
-    if (journal == NULL || fstat(fileno(journal), &info) != 0) {
-        return result_of_errno(errno);
-    }
-    size_t least = (size_t)info.st_size / CDXJ_RUNS + 1;
-    run_bytes = run_bytes > least ? run_bytes : least;
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && (n = getline(&line, &capacity, journal)) > 0) {
-        if (line[n - 1] == '\n') {
-            rc = buffer_append(&sort->text, line, (size_t)n);
-        }
-        if (rc == RESULT_OK && sort->text.length >= run_bytes) {
-            rc = cdxj_sort_spill(sort);
-        }
-    }
-    if (rc == RESULT_OK && ferror(journal)) {
-        rc = RESULT_IO;
-    }
-    if (rc == RESULT_OK && sort->text.length > 0) {
-        rc = cdxj_sort_spill(sort);
-    }
-    free(line);
-    (void)fclose(journal);
-    return rc;
-}
-
-/* Merges the runs into the file at path, durably. */
-static Result cdxj_sort_merge(CdxjSort *sort, const char *path)
-{
-    FILE *out = fopen(path, "wbe");
+    FILE *out = rc == RESULT_OK ? fopen(path, "wbe") : NULL;
     if (out == NULL) {
-        return cdxj_sort_failed("create", path);
+        free(lines);
+        return rc == RESULT_OK ? cdxj_sort_failed("create", path) : rc;
     }
-    for (unsigned i = 0; i < sort->n; i++) {
-        CdxjRun *run = &sort->runs[i];
-        run->length = getline(&run->line, &run->capacity, run->file);
+    if (n > 0) {
+        qsort(lines, n, sizeof *lines, cdxj_compare_places);
     }
-    for (CdxjRun *least = sort->runs; least != NULL;) {
-        least = NULL;
-        for (CdxjRun *run = sort->runs; run < sort->runs + sort->n; run++) {
-            if (run->length > 0 &&
-                (least == NULL || cdxj_compare_lines(run->line, least->line) < 0)) {
-                least = run;
-            }
-        }
-        if (least != NULL) {
-            (void)fwrite(least->line, 1, (size_t)least->length, out);
-            least->length = getline(&least->line, &least->capacity, least->file);
-        }
+    for (size_t i = 0; i < n; i++) {
+        (void)fwrite(lines[i], 1, (size_t)(cdxj_line_end(lines[i], end) + 1 - lines[i]), out);
     }
-    Result rc = RESULT_OK;
-    for (unsigned i = 0; i < sort->n && rc == RESULT_OK; i++) {
-        rc = ferror(sort->runs[i].file) ? RESULT_IO : RESULT_OK;
-    }
+    free(lines);
     if (ferror(out) || fflush(out) != 0 || fdatasync(fileno(out)) != 0) {
         rc = cdxj_sort_failed("write", path);
     }
@@ -591,37 +484,23 @@ static Result cdxj_sort_merge(CdxjSort *sort, const char *path)
     return rc;
 }
 
-Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes)
+Result cdxj_sort(const char *journal, const char *index)
 {
-    CdxjSort sort = {.n = 0};
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    buffer_init(&sort.text, BUFFER_NO_LIMIT);
-    buffer_init(&sort.folder, BUFFER_NO_LIMIT);
-    const char *slash = strrchr(index, '/');
-    buffer_printf(&sort.folder, "%.*s", slash == NULL ? 1 : (int)(slash - index + 1),
-                  slash == NULL ? "." : index);
-    buffer_printf(&path, "%s.new", index);
-    Result rc = sort.folder.failed != RESULT_OK ? RESULT_MEMORY : path.failed;
-    if (rc == RESULT_OK) {
-        rc = cdxj_sort_collect(&sort, journal,
-                               memory_bytes > CDXJ_LEAST_RUN ? memory_bytes : CDXJ_LEAST_RUN);
+    Path path;
+    const char *bytes = NULL;
+    uint64_t length = 0;
+    Result rc = file_map(AT_FDCWD, journal, &bytes, &length);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK) {
-        rc = cdxj_sort_merge(&sort, path.data);
-        if (rc == RESULT_OK && rename(path.data, index) != 0) {
-            rc = cdxj_sort_failed("rename", index);
-        }
-        if (rc != RESULT_OK) {
-            (void)unlink(path.data);
-        }
+    const char *at = bytes == NULL ? "" : bytes;
+    rc = cdxj_sort_write(at, at + length, file_path(&path, "%s.new", index));
+    if (rc == RESULT_OK && rename(path.text, index) != 0) {
+        rc = cdxj_sort_failed("rename", index);
     }
-    for (unsigned i = 0; i < sort.n; i++) {
-        (void)fclose(sort.runs[i].file);
-        free(sort.runs[i].line);
+    if (rc != RESULT_OK) {
+        (void)unlink(path.text);
     }
-    buffer_destroy(&sort.text);
-    buffer_destroy(&sort.folder);
-    buffer_destroy(&path);
+    file_unmap(bytes, length);
     return rc;
 }

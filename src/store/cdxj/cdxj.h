@@ -66,10 +66,9 @@ typedef struct CdxjEntry {
 /* Reads one line without its line end. RESULT_INVALID: no CDXJ, or a field is missing. */
 Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry);
 
-/* Sorts the lines of the file journal into the file index (replaced atomically, durable), holding
- * at most about memory_bytes of them at a time; what does not fit goes through files without a name
- * beside index. RESULT_IO, RESULT_FULL: index is as before. */
-Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes);
+/* Sorts the lines of the file journal, which is mapped, into the file index (replaced atomically,
+ * durable). RESULT_IO, RESULT_FULL: index is as before. */
+Result cdxj_sort(const char *journal, const char *index);
 
 /* Calls found for every line in the index files (and journals) of directory whose URL is url, in no
  * order, until it answers false. Lines that cannot be read are skipped. */
