@@ -82,7 +82,7 @@ def revisits(report, path):
     """A page that is fetched again has changed when its document has, whatever its answer is."""
     if BROWSER is None:
         return report.skip("revisits", "chromium is not installed: make deps-render")
-    directory, pages = os.path.join(path, "crawl"), items(2, lambda i: f"one{i}")
+    directory, pages = os.path.join(path, "crawl"), items(2, lambda i: f"one{i} " + "more words " * 9)
     site = Site(pages)
     with site:
         options = ["-s", "render.mode=auto", "-s", "schedule.mode=continuous", "-s", "schedule.revisit_default=2s", "-s",
@@ -92,7 +92,7 @@ def revisits(report, path):
             return [pages_of(directory)[f"http://{HOST}/item/{i}"] for i in (1, 2)]
         seen = visit()
         report.equal("nothing has changed yet", [row["n_changes"] for row in seen], [0, 0])
-        pages[(HOST, "/api/2.json")] = ("application/json", '"two2"')
+        pages[(HOST, "/api/2.json")] = ("application/json", json.dumps("two2 " + "more words " * 9))
         for _ in range(8):  # a busy machine needs more visits until both data and page were fetched again
             seen = visit() if seen[1]["n_changes"] == 0 else seen
         seen = visit()
@@ -118,6 +118,27 @@ def traps(report, path):
               "-s", "scope.depth=1000")
         asked = len({p for _, p in site.asked if p.startswith("/item/")})
         report.check("a calendar without end that always shows the same is given up", 50 <= asked < 80, asked)
+
+
+def forgotten(report, path):
+    """What was learned of the requisites of a host is forgotten with it."""
+    if BROWSER is None:
+        return report.skip("forgotten", "chromium is not installed: make deps-render")
+    harness.unlogged("lines of crawl.log are forgotten")
+    directory, form = os.path.join(path, "crawl"), f"http://{HOST}/api/\1".encode()
+    pages = items(6, lambda i: f"content of {i}, " + "and more words" * 9)
+    pages[(OTHER, "/")] = ("text/html", "other")
+
+    def database():
+        with open(f"{directory}/crawl.mdb/data.mdb", "rb") as file:
+            return file.read()
+    with Site(pages) as site:
+        crawl(site, directory, [f"http://{HOST}/", f"http://{OTHER}/"], *USER, "-s", "render.mode=auto")
+    report.check("a form is learned", form in database())
+    result = run([RAGNO, "forget", directory, HOST, "-q"], 120)
+    report.equal("the host is forgotten", (result.returncode, HOST.encode() + b"/api" in database()), (0, False))
+    verify = run([RAGNO, "verify", directory])
+    report.check("archive and database agree", verify.returncode == 0, verify.stdout)
 
 
 def hops(report, path):
@@ -175,4 +196,4 @@ def rounds(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(hashes, revisits, traps, hops, rounds)
+    harness.main(hashes, revisits, traps, forgotten, hops, rounds)

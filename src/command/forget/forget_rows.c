@@ -230,13 +230,17 @@ static int rows_row_of_line(Copy *copy, MDB_val *key, MDB_val *value)
            rows_page_stays(copy, schedule_load_bytes((const char *)value->mv_data + n - 8, 8));
 }
 
-/* Jobs and their places in line end with the page; what was learned names none. */
+/* Jobs and their places in line end with the page. What was learned of requisites and texts, which
+ * may be those of what is meant, is learned anew; lessons of patterns name no page. */
 static int rows_row_of_render(Copy *copy, MDB_val *key, MDB_val *value)
 {
     (void)value;
     const char *bytes = key->mv_data;
     size_t n = key->mv_size;
     bool has_page = n > 8 && (*bytes == 'j' || *bytes == 'q' || *bytes == 'l');
+    if (*bytes == 'f' || *bytes == 'd' || *bytes == 's') {
+        return 0;
+    }
     return has_page ? rows_page_stays(copy, schedule_load_bytes(bytes + n - 8, 8)) : 1;
 }
 
