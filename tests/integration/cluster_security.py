@@ -210,6 +210,16 @@ def accounts(report, path):
             for i, command in enumerate(agents.commands):
                 command += ["--set", f"cluster.credentials={keys}/agent-{i}.nkey", "--set", f"cluster.agent={i}"]
             agents.start_all()
+            def console(*words):
+                return cluster.ragno(words[0], f"{server[1]}/{cluster.NAME}", *words[1:], "--credentials",
+                                     keys + "/operator.nkey")
+
+            runs = harness.until(lambda: console("status", "--json").returncode == 0, 60)
+            report.check("the operator sees both", runs, console("status", "--json").stderr)
+            paused = console("ctl", "pause")
+            report.check("and steers them", paused.returncode == 0 and "2 agents were told" in paused.stdout,
+                         paused.stdout + paused.stderr)
+            report.equal("both ways", console("ctl", "resume").returncode, 0)
             report.equal("agents crawl, each with its key", agents.wait(), [0, 0])
             pages = set().union(*(cluster.pages_of(d) for d in agents.directories))
             report.check("and have all pages", web.graph_urls() <= pages, f"{len(pages)} pages")
