@@ -16,33 +16,9 @@
 
 static bool is_embed(const PageLink *link)
 {
-    switch ((LinkKind)link->kind) {
-    case LINK_A:
-    case LINK_AREA:
-    case LINK_FRAME:
-    case LINK_IFRAME:
-    case LINK_META:
-    case LINK_FORM:
-    case LINK_HEADER:
-    case LINK_REDIRECT:
-    case LINK_SITEMAP:
-    case LINK_FEED:
-    case LINK_RENDERED:
-        return false;
-    case LINK_LINK:
-        return (link->flags & LINK_PAGE) == 0;
-    case LINK_IMG:
-    case LINK_SCRIPT:
-    case LINK_MEDIA:
-    case LINK_EMBED:
-    case LINK_OBJECT:
-    case LINK_INPUT:
-    case LINK_BODY:
-    case LINK_STYLE:
-    case LINK_KINDS:
-        break;
-    }
-    return true;
+#define LINK_KIND_IS_EMBED(constant, name, what) [constant] = (what) == LINK_EMBEDS,
+    static const bool embeds[] = {LINK_KIND_LIST(LINK_KIND_IS_EMBED)};
+    return link->kind == LINK_LINK ? (link->flags & LINK_PAGE) == 0 : embeds[link->kind];
 }
 
 static uint8_t parsing_links_hop_of(const PageLink *link)

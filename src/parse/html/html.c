@@ -22,7 +22,8 @@
 
 const char *link_kind_name(LinkKind kind)
 {
-    static const char *const names[] = {WORDS_NAMES(LINK_KIND_WORDS)};
+#define LINK_KIND_NAME(constant, name, what) [constant] = (name),
+    static const char *const names[] = {LINK_KIND_LIST(LINK_KIND_NAME)};
     return kind < LINK_KINDS ? names[kind] : "unknown";
 }
 

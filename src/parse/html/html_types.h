@@ -11,36 +11,40 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
-#include "base/core/words.h"
 #include "parse/robots/robots_meta.h"
 
 /* clang-format off */
-#define LINK_KIND_WORDS(WORD) \
-    WORD(LINK_A, "a") \
-    WORD(LINK_AREA, "area") \
-    WORD(LINK_FRAME, "frame") \
-    WORD(LINK_IFRAME, "iframe") \
-    WORD(LINK_META, "meta") /* meta refresh */ \
-    WORD(LINK_LINK, "link") /* <link href>, any rel */ \
-    WORD(LINK_IMG, "img") /* src, srcset */ \
-    WORD(LINK_SCRIPT, "script") \
-    WORD(LINK_FORM, "form") \
-    WORD(LINK_MEDIA, "media") /* video, audio, source, track, poster */ \
-    WORD(LINK_EMBED, "embed") \
-    WORD(LINK_OBJECT, "object") \
-    WORD(LINK_INPUT, "input") \
-    WORD(LINK_BODY, "body") /* background attributes */ \
-    WORD(LINK_HEADER, "header") /* Link: and Refresh: */ \
-    WORD(LINK_REDIRECT, "redirect") /* Location: */ \
-    WORD(LINK_SITEMAP, "sitemap") \
-    WORD(LINK_STYLE, "style") /* url(), @import: style sheets, elements and attributes */ \
+#define LINK_KIND_LIST(KIND) \
+    KIND(LINK_A, "a", LINK_LEADS) \
+    KIND(LINK_AREA, "area", LINK_LEADS) \
+    KIND(LINK_FRAME, "frame", LINK_LEADS) \
+    KIND(LINK_IFRAME, "iframe", LINK_LEADS) \
+    KIND(LINK_META, "meta", LINK_LEADS) /* meta refresh */ \
+    KIND(LINK_LINK, "link", LINK_LEADS) /* <link href>, any rel */ \
+    KIND(LINK_IMG, "img", LINK_EMBEDS) /* src, srcset */ \
+    KIND(LINK_SCRIPT, "script", LINK_EMBEDS) \
+    KIND(LINK_FORM, "form", LINK_LEADS) \
+    KIND(LINK_MEDIA, "media", LINK_EMBEDS) /* video, audio, source, track, poster */ \
+    KIND(LINK_EMBED, "embed", LINK_EMBEDS) \
+    KIND(LINK_OBJECT, "object", LINK_EMBEDS) \
+    KIND(LINK_INPUT, "input", LINK_EMBEDS) \
+    KIND(LINK_BODY, "body", LINK_EMBEDS) /* background attributes */ \
+    KIND(LINK_HEADER, "header", LINK_LEADS) /* Link: and Refresh: */ \
+    KIND(LINK_REDIRECT, "redirect", LINK_LEADS) /* Location: */ \
+    KIND(LINK_SITEMAP, "sitemap", LINK_LEADS) \
+    KIND(LINK_STYLE, "style", LINK_EMBEDS) /* url(), @import: style sheets, elements and attributes */ \
     /* LINK_LINK or LINK_HEADER that leads to a feed, when feeds are followed */ \
-    WORD(LINK_FEED, "feed") \
+    KIND(LINK_FEED, "feed", LINK_LEADS) \
     /* of any kind, in what a browser made of the page and not in the page itself */ \
-    WORD(LINK_RENDERED, "rendered")
+    KIND(LINK_RENDERED, "rendered", LINK_LEADS)
 /* clang-format on */
 
-typedef enum LinkKind { WORDS_ENUM(LINK_KIND_WORDS) LINK_KINDS /* how many */ } LinkKind;
+#define LINK_KIND_CONSTANT(constant, name, what) constant,
+typedef enum LinkKind { LINK_KIND_LIST(LINK_KIND_CONSTANT) LINK_KINDS /* how many */ } LinkKind;
+#undef LINK_KIND_CONSTANT
+
+/* Whether a kind is a part of its page or leads elsewhere; of LINK_LINK its flags say. */
+enum { LINK_LEADS, LINK_EMBEDS };
 
 enum { /* flags of a link */
        LINK_NOFOLLOW = 1,
