@@ -24,11 +24,10 @@
 /* How many elements an array of n has room for. */
 static inline size_t array_room(size_t n)
 {
-    size_t room = n == 0 ? 0 : ARRAY_FIRST;
-    while (room < n) {
-        room *= 2;
+    if (n <= ARRAY_FIRST) {
+        return n == 0 ? 0 : ARRAY_FIRST;
     }
-    return room;
+    return (size_t)1 << (64 - __builtin_clzll(n - 1));
 }
 
 /* Appends a copy of an element of this many bytes; place is the address of the pointer. */

@@ -400,8 +400,8 @@ uint64_t robots_content_hash(const char *body, size_t length)
 }
 
 /* The first of the plain rules that is behind a path, or that is it. */
-static size_t robots_plains_from(const Robots *robots, const RobotsPlains *plains, const char *path,
-                                 size_t length, uint64_t key)
+static inline size_t robots_plains_from(const Robots *robots, const RobotsPlains *plains,
+                                        const char *path, size_t length, uint64_t key)
 {
     const char *pool = robots->pool.data;
     size_t low = 0; /* all below are before path */
@@ -423,10 +423,11 @@ static size_t robots_plains_from(const Robots *robots, const RobotsPlains *plain
 }
 
 static bool robots_plain_is(const Robots *robots, const RobotsPlains *plains, size_t i,
-                            const char *path, size_t length)
+                            const char *path, size_t length, uint64_t key)
 {
-    return i < plains->n && robots_compare_bytes(robots->pool.data + plains->all[i].text,
-                                                 plains->all[i].length, path, length) == 0;
+    const RobotsPlain *plain = &plains->all[i];
+    return i < plains->n && plain->key == key && plain->length == length &&
+           memcmp(robots->pool.data + plain->text, path, length) == 0;
 }
 
 /* The best rule among the plain prefixes of path, or NULL. */
@@ -434,8 +435,11 @@ static const RobotsRule *find_prefix(const Robots *robots, const char *path, siz
                                      uint64_t key)
 {
     const RobotsPlains *prefixes = &robots->prefixes;
+    if (prefixes->n == 0) {
+        return NULL;
+    }
     size_t i = robots_plains_from(robots, prefixes, path, length, key);
-    if (robots_plain_is(robots, prefixes, i, path, length)) {
+    if (robots_plain_is(robots, prefixes, i, path, length, key)) {
         return &robots->rules[prefixes->all[i].rule];
     }
     if (i == 0) {
@@ -452,9 +456,13 @@ static const RobotsRule *find_prefix(const Robots *robots, const char *path, siz
 static const RobotsRule *find_exact(const Robots *robots, const char *path, size_t length,
                                     uint64_t key)
 {
-    size_t i = robots_plains_from(robots, &robots->exacts, path, length, key);
-    return robots_plain_is(robots, &robots->exacts, i, path, length)
-               ? &robots->rules[robots->exacts.all[i].rule]
+    const RobotsPlains *exacts = &robots->exacts;
+    if (exacts->n == 0) {
+        return NULL;
+    }
+    size_t i = robots_plains_from(robots, exacts, path, length, key);
+    return robots_plain_is(robots, exacts, i, path, length, key)
+               ? &robots->rules[exacts->all[i].rule]
                : NULL;
 }
 
