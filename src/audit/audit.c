@@ -11,6 +11,8 @@
 #include "store/pages/page_db_open.h"
 #include "store/pages/page_db_read.h"
 
+#define AUDIT_HOURS_US INT64_C(60000000) /* hours are told in minutes */
+
 /* ---- Audit window ---- */
 
 /* A request in the window, by boot and end. */
@@ -370,6 +372,11 @@ static Result judge_by_robots(Run *run, const AuditFetch *fetch, const CrawlLogL
     *crawl_delay_ms = robots_crawl_delay_ms(fetch->host->rules);
     if (robots) {
         return RESULT_OK;
+    }
+    WallTime before = {line->start.us - AUDIT_HOURS_US};
+    if (robots_closed_ms(fetch->host->rules, line->start) > 0 &&
+        robots_closed_ms(fetch->host->rules, before) > 0) {
+        find_breach(run, BREACH_HOURS, fetch, line, NULL);
     }
     bool allowed = audit_robots_allow(fetch->host, line->url, &verdict);
     /* The crawl takes what is too expensive to decide for forbidden; nothing is proven by that. */

@@ -72,6 +72,7 @@ typedef enum AuditBreach {
     BREACH_OWED,       /* less was owed than the configuration or Crawl-delay asks for */
     BREACH_STATED,     /* the pause that a line states is not that of its times */
     BREACH_FORBIDDEN,  /* robots.txt forbids the URL */
+    BREACH_HOURS,      /* its Visit-time does not allow a page at this time */
     BREACH_NO_ROBOTS,  /* a page was fetched before robots.txt was known */
     AUDIT_BREACHES
 } AuditBreach;

@@ -48,7 +48,7 @@ static void audit_tell_findings(const Audit *audit, ReportWriter *to)
         const AuditFinding *finding = &findings->kept[i];
         char line[PLACE_BYTES];
         char before[PLACE_BYTES];
-        bool robots = finding->breach == BREACH_FORBIDDEN || finding->breach == BREACH_NO_ROBOTS;
+        bool robots = finding->breach >= BREACH_FORBIDDEN;
         const ReportValue number = REPORT_INTEGER(finding->asked);
         const ReportValue values[] = {REPORT_TEXT(audit_breach_name(finding->breach)),
                                       REPORT_TEXT(audit_text_place(audit, finding->place, line)),

@@ -12,6 +12,7 @@
 #include "logs/log_text.h"
 #include "parse/host/authority.h"
 #include "parse/host/domain.h"
+#include "parse/robots/robots.h"
 #include "parse/url/url.h"
 #include "rules/dedup.h"
 #include "store/cdxj/cdxj.h"
@@ -340,6 +341,19 @@ static void why_find_delays(Question *q)
     why->bound_by = politeness_what_binds(delay, crawl_delay, why->ip_delay_ms);
 }
 
+static void why_find_hours(Question *q)
+{
+    Robots *robots = NULL;
+    const Config *config = q->from->config;
+    if (config != NULL && robots_parse(buffer_string(&q->robots), q->robots.length,
+                                       config->robots_agent, &robots) == RESULT_OK) {
+        int64_t closed_ms = robots_closed_ms(robots, q->from->now);
+        q->why->opens_ms = closed_ms > 0 ? q->from->now.us / 1000 + closed_ms : 0;
+        q->why->bound_by = closed_ms > 0 ? "Visit-time" : q->why->bound_by;
+    }
+    robots_delete(robots);
+}
+
 static Result why_find_host(Question *q)
 {
     Why *why = q->why;
@@ -358,6 +372,7 @@ static Result why_find_host(Question *q)
     if (rc == RESULT_OK && why->host.robots_version > 0 &&
         host_rows_get_robots(from->hosts, q->txn, host, &q->robots) == RESULT_OK) {
         q->has_robots = true;
+        why_find_hours(q);
     }
     return rc;
 }

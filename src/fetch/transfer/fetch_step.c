@@ -519,6 +519,19 @@ static bool read_told(const FetchRules *rules, VisitState *visit_state, const Fe
            !mono_before(now->mono, visit_state->politeness.next_fetch);
 }
 
+/* Pages are asked for at the hours that robots.txt names, robots.txt itself at any time. */
+static bool fetch_step_is_closed(const FetchRules *rules, VisitState *visit_state,
+                                 const FetchNow *now)
+{
+    const Robots *robots = visit_state->robots.rules;
+    int64_t wait_ms =
+        robots == NULL || rules->ignores_robots ? 0 : robots_closed_ms(robots, now->wall);
+    if (wait_ms > 0) {
+        visit_turn_put_off(visit_state, now->mono, wait_ms);
+    }
+    return wait_ms > 0;
+}
+
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused)
 {
@@ -529,6 +542,9 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
     Result rc = refuse_askers(rules, visit_state, now, refused);
     bool serves = visit_state->errands.askers != NULL;
     bool has_rules = !needs_robots(rules, visit_state, now->mono);
+    if (rc == RESULT_OK && !serves && has_rules && fetch_step_is_closed(rules, visit_state, now)) {
+        return NULL;
+    }
     if (rc == RESULT_OK && !serves) {
         rc = skip_refused(rules, visit_state, now, refused, has_rules);
     }

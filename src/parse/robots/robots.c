@@ -192,6 +192,20 @@ static int64_t robots_delay_of(const RobotsLine *line)
     return ms > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : ms;
 }
 
+static Result robots_add_hours(Robots *robots, const RobotsLine *line)
+{
+    Hours *hours = robots->hours;
+    if (hours == NULL) {
+        hours = calloc(1, sizeof *hours);
+        if (hours == NULL) {
+            return RESULT_MEMORY;
+        }
+    }
+    robots->hours = hours;
+    (void)hours_add(hours, line->value, line->value_length);
+    return RESULT_OK;
+}
+
 typedef struct Agent {
     const char *token; /* NULL: the "*" groups */
     size_t length;
@@ -271,6 +285,10 @@ static Result robots_read_lines(Robots *robots, const char *body, size_t length,
                 int64_t ms = robots_delay_of(&line);
                 robots->crawl_delay_ms = ms > robots->crawl_delay_ms ? ms : robots->crawl_delay_ms;
             }
+            break;
+        case ROBOTS_LINE_HOURS:
+            group.had_delay = true;
+            rc = group.delay_is_ours ? robots_add_hours(robots, &line) : RESULT_OK;
             break;
         case ROBOTS_LINE_SITEMAP:
             rc = robots_rules_add_sitemap(robots, &line);
@@ -390,6 +408,7 @@ void robots_delete(Robots *robots)
     map_destroy(&robots->wild_by_text);
     free(robots->sitemaps);
     free(robots->usages);
+    free(robots->hours);
     free(robots);
 }
 
@@ -582,6 +601,11 @@ int64_t robots_crawl_delay_ms(const Robots *robots)
     return robots->crawl_delay_ms;
 }
 
+int64_t robots_closed_ms(const Robots *robots, WallTime now)
+{
+    return robots->hours == NULL ? 0 : hours_wait_ms(robots->hours, now);
+}
+
 size_t robots_n_shortened(const Robots *robots)
 {
     return robots->n_shortened;
@@ -600,7 +624,8 @@ const char *robots_sitemap(const Robots *robots, size_t i)
 
 size_t robots_bytes(const Robots *robots)
 {
-    return sizeof *robots + robots->pool.capacity +
+    size_t hours = robots->hours == NULL ? 0 : sizeof *robots->hours;
+    return sizeof *robots + hours + robots->pool.capacity +
            array_room(robots->n_rules) * sizeof(RobotsRule) +
            (array_room(robots->prefixes.n) + array_room(robots->exacts.n)) * sizeof(RobotsPlain) +
            array_room(robots->n_wilds) * sizeof(RobotsWild) +

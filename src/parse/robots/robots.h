@@ -1,5 +1,5 @@
 /* robots.txt by RFC 9309: groups, longest match, "*" and "$", percent-encoding; Crawl-delay,
- * Request-rate and Sitemap lines beside it.
+ * Request-rate, Visit-time and Sitemap lines beside it.
  *
  * What: the fetching thread that got the file compiles it for one product token; from then on it
  * decides about every URL of its visit state. What counts:
@@ -9,7 +9,8 @@
  * 2. The rule with the most octets that matches wins, Allow wins a tie, no rule means allowed;
  *    /robots.txt itself is always allowed. "Allow: /d/index.html" allows "/d/" as well.
  * 3. Crawl-delay belongs to the agents listed right above it, as does Request-rate, pages/time with
- *    s, m or h (the longest delay of all counts); Sitemap to the file. None ends a group.
+ *    s, m or h (the longest delay of all counts), and Visit-time, HHMM-HHMM in UT (all lines add
+ *    up); Sitemap to the file. None ends a group.
  *
  * What a decision costs is bounded, whatever the file and the URL:
  *
@@ -30,11 +31,12 @@
  * Threads: a Robots object is immutable after robots_parse: any thread may read it. A
  * RobotsAllowance belongs to the thread that decides.
  * Errors: RESULT_MEMORY.
- * Source: RFC 9309; Google's parser where the RFC is silent. Request-rate (2.0.0): the proposal in
- * the robots mailing list of 17 October 1996, and robots.txt files in use. */
+ * Source: RFC 9309; Google's parser where the RFC is silent. Request-rate and Visit-time (2.0.0):
+ * the proposal in the robots mailing list of 17 October 1996, and robots.txt files in use. */
 #ifndef PARSE_ROBOTS_ROBOTS_H
 #define PARSE_ROBOTS_ROBOTS_H
 
+#include "base/core/clock.h"
 #include "parse/robots/robots_types.h"
 #include "parse/usage/rsl.h"
 
@@ -62,6 +64,9 @@ size_t robots_n_shortened(const Robots *robots);
 /* Milliseconds, or -1 when the group has no (valid) Crawl-delay and Request-rate. Decimals count;
  * no upper bound but ROBOTS_DELAY_MAX_MS: the cap is the caller's. */
 int64_t robots_crawl_delay_ms(const Robots *robots);
+/* Milliseconds until the Visit-time lines of the group allow a visit; 0: they do, or there are none
+ * that can be read. */
+int64_t robots_closed_ms(const Robots *robots, WallTime now);
 
 /* The Sitemap lines in file order without repetitions, as written: relative ones are resolved by
  * the caller against the address of robots.txt. Borrowed, NUL-terminated. */

@@ -23,7 +23,7 @@ static const LineName line_names[] = {
     {NAME("disalow"), ROBOTS_LINE_DISALLOW},     {NAME("diasllow"), ROBOTS_LINE_DISALLOW},
     {NAME("disallaw"), ROBOTS_LINE_DISALLOW},    {NAME("content-usage"), ROBOTS_LINE_USAGE},
     {NAME("content-signal"), ROBOTS_LINE_USAGE}, {NAME("request-rate"), ROBOTS_LINE_RATE},
-    {NAME("license"), ROBOTS_LINE_LICENCE},
+    {NAME("license"), ROBOTS_LINE_LICENCE},      {NAME("visit-time"), ROBOTS_LINE_HOURS},
 };
 
 static bool robots_line_is_blank(char c)

@@ -18,6 +18,7 @@ typedef enum RobotsLineKind {
     ROBOTS_LINE_DISALLOW,
     ROBOTS_LINE_DELAY, /* Crawl-delay */
     ROBOTS_LINE_RATE,  /* Request-rate */
+    ROBOTS_LINE_HOURS, /* Visit-time */
     ROBOTS_LINE_SITEMAP,
     ROBOTS_LINE_USAGE,   /* Content-Usage, Content-Signal; as OTHER, it never ends a group */
     ROBOTS_LINE_LICENCE, /* License: of RSL; likewise */

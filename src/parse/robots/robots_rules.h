@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/core/hours.h"
 #include "base/memory/buffer.h"
 #include "base/memory/map.h"
 #include "parse/robots/robots_types.h"
@@ -139,6 +140,7 @@ struct Robots {
     unsigned licence_standing; /* of that line */
     bool licence_is_read;
     int64_t crawl_delay_ms;
+    Hours *hours; /* owned; NULL: no Visit-time */
 };
 
 /* The order in which rules decide: most octets, then Allow, then the earlier line. */
