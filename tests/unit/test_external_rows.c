@@ -83,6 +83,7 @@ static void lists_are_as_they_were_put_whatever_came_between(void)
         uint64_t luck = hash_mix(turn + 1);
         uint64_t index = luck / 16 % MODEL_PAGES;
         Buffer *list = &model[index];
+        buffer_destroy(list);
         buffer_init(list, BUFFER_NO_LIMIT);
         for (uint64_t i = 0; i < luck / 4096 % 12; i++) {
             char url[64];
@@ -98,6 +99,9 @@ static void lists_are_as_they_were_put_whatever_came_between(void)
             store_fixture_commit(&fixture.store, txn);
             txn = store_fixture_begin(&fixture.store, false);
         }
+    }
+    for (size_t i = 0; i < MODEL_PAGES; i++) {
+        buffer_destroy(&model[i]);
     }
     external_end(&fixture, txn);
 }
@@ -129,7 +133,7 @@ static void what_is_no_list_is_damage(void)
     external_end(&fixture, txn);
 }
 
-UNIT_MAIN("external table",
+UNIT_MAIN("external_rows",
           {"a list comes back in its order with its kinds",
            a_list_comes_back_in_its_order_with_its_kinds},
           {"lists are as they were put whatever came between",
