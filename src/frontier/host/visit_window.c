@@ -298,7 +298,7 @@ static bool window_read_check(Distributor *distributor, MDB_txn *txn, const Visi
     PageRef page;
     Buffer url;
     size_t offset = distributor->text.length;
-    if (visit_state->politeness.health.failures == 0 || !visit_state->check.has_page) {
+    if (!visit_state->check.has_page) {
         return false;
     }
     buffer_init(&url, TEXT_LIMIT);

@@ -375,7 +375,9 @@ void visit_state_take(VisitState *visit_state)
 void visit_state_note_good(VisitState *visit_state)
 {
     const WindowUrl *url = visit_state_peek(visit_state);
-    if (url != NULL) {
+    bool is_front =
+        url != NULL && (url->hop == 'M' || url->length <= visit_state->identity.origin_length + 1);
+    if (url != NULL && !is_front) {
         visit_state->check.has_page = true;
         visit_state->check.url = *url;
         visit_state->check.url.check = true;

@@ -404,7 +404,8 @@ bool visit_state_has_only_failed(const VisitState *visit_state);
 MonoTime visit_state_url_time(const VisitState *visit_state);
 /* When something of it may be fetched: its delay is over, and its URL has waited. */
 MonoTime visit_state_next_time(const VisitState *visit_state);
-/* The URL to fetch next has answered well: it may be asked again as a check. */
+/* The URL to fetch next has answered well: it may be asked again as a check. No seed, and no front
+ * page: those answer from a cache when all behind them fails. */
 void visit_state_note_good(VisitState *visit_state);
 bool visit_state_can_check(const VisitState *visit_state);
 /* That page is the URL to fetch next, until it is taken. */
