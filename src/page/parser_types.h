@@ -9,6 +9,7 @@
 #include "base/memory/arena.h"
 #include "base/thread/byte_gate.h"
 #include "base/thread/shared.h"
+#include "frontier/visit/host_costs.h"
 #include "page/archive.h"
 #include "page/parsed_page.h"
 #include "page/stats.h"
@@ -66,6 +67,7 @@ typedef struct ParsingOptions {
     Shared *scope;           /* of a Scope; borrowed */
     StaySet *stay;           /* gets what seeds redirect to; NULL = anywhere; borrowed */
     ByteGate *results;       /* where parsed pages are counted; NULL = nowhere; borrowed */
+    HostCosts *costs;        /* hears what pages cost; NULL = nobody does; borrowed */
 } ParsingOptions;
 
 /* A link that is not followed. */

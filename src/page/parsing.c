@@ -9,27 +9,37 @@
 #include "base/thread/thread.h"
 #include "page/parser.h"
 
-#define BATCH       16u
-#define ENOUGH      8u /* results are worth a wake-up at once */
-#define THREADS_MAX 64u
+#define BATCH          16u
+#define ENOUGH         8u /* results are worth a wake-up at once */
+#define THREADS_MAX    64u
+#define LARGE_BYTES    ((size_t)64 << 10) /* as received: a page of them may take long */
+#define LONG_MS        50                 /* a page that takes longer is a long one */
+#define ASIDE_MAX      64u
+#define LARGE_PATIENCE 8 /* times that of others: they wait for each other */
 
 typedef struct ParsingThread {
     Parsing *parsing;
     Parser parser;
     Thread thread;
     bool is_made;        /* the parser is; main thread */
+    MonoTime large;      /* since when it reads a large page, 0: it does not; Parsing.mutex */
     atomic_bool running; /* until the thread has nothing more to do */
 } ParsingThread;
 
 struct Parsing {
     Shared options; /* ParsingOptions */
     ByteGate *results;
+    HostCosts *costs;
     Archive *archive;
     Stats *stats;
     void (*sink)(void *context, ParsedPage *page);
     ParsingSkipped skipped;
     void *context;
     Queue queue;
+    Mutex mutex;
+    FetchResult *aside[ASIDE_MAX]; /* large pages that wait for their turn, a ring; mutex */
+    unsigned aside_first;
+    unsigned n_aside;
     ParsingThread threads[THREADS_MAX]; /* a place is used again when its thread has ended */
     atomic_uint n_wanted;
     atomic_uint n_running; /* never more than wanted for long */
@@ -56,6 +66,11 @@ static Result share_options(Parsing *parsing, const ParsingOptions *options)
     return shared_replace(&parsing->options, copy);
 }
 
+static bool parsing_is_large(void *result)
+{
+    return ((const FetchResult *)result)->answer.body.length >= LARGE_BYTES;
+}
+
 static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
 {
     if (parsing->results != NULL) {
@@ -64,15 +79,85 @@ static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
     }
     thread_step("parsing");
     MonoTime start = mono_now();
+    if (parsing->costs != NULL) {
+        int64_t waited_ms = mono_ms_between(result->cost.handed_on, start);
+        host_costs_note_wait(parsing->costs,
+                             parsing_is_large(result) ? waited_ms / LARGE_PATIENCE : waited_ms,
+                             start);
+    }
     ParsedPage *page = parser_read(parser, result);
     if (page == NULL) {
         LOG_ERROR("parse", "page lost for lack of memory", "url=%s", result->request.url);
         fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
         return;
     }
-    stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
+    int64_t took_us = (mono_now().ns - start.ns) / 1000;
+    stats_add(&parsing->stats->parser_busy_us, (uint64_t)took_us);
+    if (parsing->costs != NULL && page->fetch->request.has_page) {
+        host_costs_note_page(parsing->costs, page->fetch->host.id, took_us,
+                             parser->body == NULL ? 0 : parser->body->length, page->links.n);
+    }
     thread_step("waiting for ingest");
     parsing->sink(parsing->context, page);
+}
+
+/* ---- large pages: at most half of the threads are at long ones ---- */
+
+/* Whether so many threads are at long pages that no large one may be begun. Mutex held. */
+static bool parsing_is_busy(const Parsing *parsing, MonoTime now)
+{
+    unsigned most = atomic_load(&parsing->n_running) / 2;
+    unsigned n_long = 0;
+    for (unsigned i = 0; i < THREADS_MAX; i++) {
+        MonoTime since = parsing->threads[i].large;
+        n_long += since.ns != 0 && mono_ms_between(since, now) > LONG_MS;
+    }
+    return n_long >= (most > 0 ? most : 1);
+}
+
+/* Begins a large page; false: it is put aside, for a thread that is at a long one now. */
+static bool parsing_begin_large(ParsingThread *thread, FetchResult *result)
+{
+    Parsing *parsing = thread->parsing;
+    MonoTime now = mono_now();
+    mutex_lock(&parsing->mutex);
+    bool waits = parsing_is_busy(parsing, now) && parsing->n_aside < ASIDE_MAX;
+    if (waits) {
+        parsing->aside[(parsing->aside_first + parsing->n_aside++) % ASIDE_MAX] = result;
+    } else {
+        thread->large = now;
+    }
+    mutex_unlock(&parsing->mutex);
+    return !waits;
+}
+
+/* Behind a large page: the next one that was put aside, or NULL. */
+static FetchResult *parsing_next_large(ParsingThread *thread)
+{
+    Parsing *parsing = thread->parsing;
+    FetchResult *result = NULL;
+    MonoTime now = mono_now();
+    mutex_lock(&parsing->mutex);
+    thread->large = (MonoTime){0};
+    if (parsing->n_aside > 0 && !parsing_is_busy(parsing, now)) {
+        result = parsing->aside[parsing->aside_first];
+        parsing->aside_first = (parsing->aside_first + 1) % ASIDE_MAX;
+        parsing->n_aside--;
+        thread->large = now;
+    }
+    mutex_unlock(&parsing->mutex);
+    return result;
+}
+
+static void parsing_take_large(ParsingThread *thread, FetchResult *result)
+{
+    if (!parsing_begin_large(thread, result)) {
+        return;
+    }
+    while (result != NULL) {
+        take_result(thread->parsing, &thread->parser, result);
+        result = parsing_next_large(thread);
+    }
 }
 
 /* Whether this thread is one too many; the next one that is hears of it from here. */
@@ -100,8 +185,16 @@ static void *parser_main(void *argument)
     thread_step("waiting");
     while (!parsing_leaves(parsing) &&
            queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) != RESULT_CLOSED) {
+        size_t n_large = 0;
         for (size_t i = 0; i < n; i++) {
-            take_result(parsing, &self->parser, items[i]);
+            if (parsing_is_large(items[i])) {
+                items[n_large++] = items[i];
+            } else {
+                take_result(parsing, &self->parser, items[i]);
+            }
+        }
+        for (size_t i = 0; i < n_large; i++) {
+            parsing_take_large(self, items[i]);
         }
         thread_step("waiting");
     }
@@ -143,7 +236,9 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
         return RESULT_MEMORY;
     }
     shared_init(&parsing->options, delete_options);
+    mutex_init(&parsing->mutex, RANK_TABLE);
     parsing->results = options->results;
+    parsing->costs = options->costs;
     parsing->archive = archive;
     parsing->stats = stats;
     parsing->sink = sink;
@@ -249,6 +344,9 @@ void parsing_parse(Parsing *parsing, FetchResult *result)
 
 static void parsing_push_one(Parsing *parsing, FetchResult *result, size_t enough)
 {
+    if (parsing->costs != NULL) {
+        result->cost.handed_on = mono_now();
+    }
     Result rc = queue_try_add(&parsing->queue, result, enough);
     if (rc == RESULT_LIMIT) {
         stats_add(&parsing->stats->fetch_wait_full, 1);
@@ -276,7 +374,10 @@ void parsing_call(Parsing *parsing)
 
 size_t parsing_waiting(Parsing *parsing)
 {
-    return queue_count(&parsing->queue);
+    mutex_lock(&parsing->mutex);
+    unsigned n_aside = parsing->n_aside;
+    mutex_unlock(&parsing->mutex);
+    return queue_count(&parsing->queue) + n_aside;
 }
 
 void parsing_stop(Parsing *parsing)
@@ -297,6 +398,7 @@ void parsing_delete(Parsing *parsing)
         unmake_parser(&parsing->threads[i]);
     }
     queue_destroy(&parsing->queue);
+    mutex_destroy(&parsing->mutex);
     shared_destroy(&parsing->options);
     free(parsing);
 }

@@ -12,7 +12,11 @@
  *
  * Invariants: pages are never dropped and memory is bounded. When the queue is full the fetching
  * threads wait. Parsed pages are counted at a gate of their own until they are committed; while it
- * is closed no further page is begun. Ingest opens that gate, and waits for nobody but the disk. */
+ * is closed no further page is begun. Small pages go before large ones, and a large one is begun
+ * only while less than half of the threads are at pages that take long: those in their way wait
+ * aside, and one of the threads in question reads them next. So pages that are made to take long
+ * never have all threads; hosts that send many of them are asked less often
+ * (frontier/visit/host_costs.h). Ingest opens that gate, and waits for nobody but the disk. */
 #ifndef PAGE_PARSING_H
 #define PAGE_PARSING_H
 

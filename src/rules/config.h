@@ -389,6 +389,9 @@
         "parsing threads; 0 = one for each processor that the process may use, 64 at most") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, 0, \
         "fetched pages that may wait for a parsing thread; when it is full, fetching waits") \
+    ROW(parse, patience, TIME, int64_t, "250ms", 0, 60e3, NULL, OPTION_LIVE, \
+        "when pages wait longer for a parsing thread, hosts whose pages take more than 10 ms of it rest " \
+        "longer, as long as that lasts; 0 = never") \
     ROW(parse, max_bytes, SIZE, int64_t, "64Mi", 1024, 68719476736.0, NULL, OPTION_LIVE, \
         "bytes of an HTML page that links are taken from, as received and again after decoding, in " \
         "bounded memory; what is kept is fetch.max_body") \

@@ -338,6 +338,7 @@ static Result read_options(AgentParts *parts, ParsingOptions *options, Buffer *e
     options->scope = &parts->scope;
     options->stay = parts->stay;
     options->results = &parts->results;
+    options->costs = &parts->costs;
     return *config->score_rules == '\0'
                ? RESULT_OK
                : score_rules_read(&options->score_rules, config->score_rules, error);
@@ -463,6 +464,7 @@ static void share_connections(AgentParts *parts)
     atomic_store(&parts->shares.new_percent, (unsigned)parts->config->fetch_new_share);
     atomic_store(&parts->shares.slow_percent, (unsigned)parts->config->fetch_slow_share);
     atomic_store(&parts->shares.new_patience_ms, parts->config->fetch_new_patience);
+    atomic_store(&parts->costs.patience_ms, parts->config->parse_patience);
     if (parts->cluster != NULL) {
         cluster_wires_allow(parts); /* crawl.max_pages is the whole crawl's */
     } else {

@@ -109,6 +109,7 @@ typedef struct AgentParts {
     _Atomic uint64_t max_bytes;   /* the same of a cluster; 0 = nothing was granted yet */
     atomic_size_t connections;    /* fetch.connections as it is now */
     LiveShares shares;            /* of them */
+    HostCosts costs;              /* of reading their pages */
     _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
     unsigned pauses;              /* PauseReasons that hold */
 } AgentParts;

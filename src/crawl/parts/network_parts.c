@@ -234,6 +234,7 @@ static FetcherOptions fetcher_options(AgentParts *parts)
                                 parts->most_connections / config_threads(config->fetch_threads),
                             .kept_connections = parts->kept_connections,
                             .shares = &parts->shares,
+                            .costs = &parts->costs,
                             .threads = config_threads(config->fetch_threads),
                             .spool = {.directory = parts->store->directory,
                                       .gate = &parts->spools,

@@ -367,6 +367,8 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .connections = atomic_load(&parts->connections),
         .results = ingest_waiting(parts->ingest),
         .parse_queue = parsing_waiting(parts->parsing),
+        .cost_price = atomic_load(&parts->costs.price) / HOST_COSTS_PRICE_UNIT,
+        .cost_rests = atomic_load(&parts->costs.n_rests),
         .parse_queue_limit = (size_t)monitor->options->config->parse_queue,
         .held_bytes = byte_gate_held(&parts->answers) + byte_gate_held(&parts->results),
         .held_waits = byte_gate_closings(&parts->answers) + byte_gate_closings(&parts->results),

@@ -51,6 +51,8 @@ typedef struct StatusSample {
     size_t connections; /* the limit of active */
     size_t results;     /* parsed pages waiting for ingest */
     size_t parse_queue;
+    uint64_t cost_price; /* frontier/visit/host_costs.h */
+    uint64_t cost_rests;
     uint64_t held_bytes;  /* answers and parsed pages between network and disk */
     uint64_t held_waits;  /* times there were too many: fetching or parsing waited */
     bool gate_closed;     /* fetching waits for that now */

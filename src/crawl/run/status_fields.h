@@ -63,6 +63,10 @@
     FIELD("cut_new", int, s->fetch.cut_new, COUNTER, "crowd_cut_total", "{why=\"new\"}", \
           "Transfers broken off for other new hosts, or because slow answers filled fetch.memory") \
     FIELD("cut_slow", int, s->fetch.cut_slow, COUNTER, "crowd_cut_total", "{why=\"slow\"}", "") \
+    FIELD("cost_price", int, s->cost_price, GAUGE, "cost_price", "", \
+          "How many times what its last page took a host rests whose pages are dear to read") \
+    FIELD("cost_rests", int, s->cost_rests, COUNTER, "cost_rests_total", "", \
+          "Times such a host was put off") \
     FIELD("connects", int, s->fetch.connections, COUNTER, "connects_total", "", \
           "Connections made") \
     FIELD("tls_handshakes", int, s->fetch.tls.handshakes, COUNTER, "tls_handshakes_total", "", \

@@ -129,6 +129,7 @@ typedef struct FetchCost {
     WallTime wall_start;
     MonoTime start;
     MonoTime end;
+    MonoTime handed_on;   /* to the parsing threads */
     uint64_t bytes;       /* header and body received */
     int64_t owed_ms;      /* the delay the host was owed before this fetch, -1 = none */
     int64_t given_ms;     /* the pause it got, -1 = first fetch */

@@ -532,11 +532,29 @@ static bool fetch_step_is_closed(const FetchRules *rules, VisitState *visit_stat
     return wait_ms > 0;
 }
 
+/* Puts off a host whose pages cost too much. In pieces, since the price changes. */
+static bool rests_for_costs(const FetchRules *rules, VisitState *visit_state, MonoTime now)
+{
+    if (rules->costs == NULL || visit_state->errands.askers != NULL) {
+        return false;
+    }
+    int64_t wait_ms = host_costs_wait_ms(rules->costs, visit_state->identity.host);
+    int64_t left_ms = wait_ms - mono_ms_between(visit_state->politeness.last_end, now);
+    if (wait_ms == 0 || left_ms <= 0) {
+        return false;
+    }
+    visit_turn_put_off(visit_state, now,
+                       left_ms < FETCH_STEP_COSTS_MS ? left_ms : FETCH_STEP_COSTS_MS);
+    host_costs_note_rest(rules->costs);
+    return true;
+}
+
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused)
 {
     FetchResult *result = NULL;
-    if (!read_told(rules, visit_state, now, refused)) {
+    if (rests_for_costs(rules, visit_state, now->mono) ||
+        !read_told(rules, visit_state, now, refused)) {
         return NULL;
     }
     Result rc = refuse_askers(rules, visit_state, now, refused);

@@ -18,6 +18,7 @@
 
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/robots_answer.h"
+#include "frontier/visit/host_costs.h"
 #include "frontier/visit/visit_state.h"
 #include "base/thread/shared.h"
 #include "parse/filter/filter.h"
@@ -29,6 +30,7 @@
  * way. */
 #define FETCH_STEP_TURN_STEPS ROBOTS_SAVED_STEPS
 #define FETCH_STEP_REST_MS    100
+#define FETCH_STEP_COSTS_MS   5000 /* until it is looked again what a host costs */
 
 /* What the operator says of a URL, or of a host, before anything is asked of it. The rules are not
  * known here: they are handed in with the function that reads them (rules/scope/admission.h). */
@@ -55,6 +57,7 @@ typedef struct FetchRules {
     bool keeps_cookies;                  /* of the host, and sends them back */
     UsageRules usage;                    /* of the host: what is not fetched */
     int64_t most_bytes_s;                /* the host is owed the time that so few would take; 0 */
+    HostCosts *costs;                    /* what its pages cost; NULL: nothing */
     RobotsReading robots;
     unsigned worker;               /* number of the fetching thread */
     SharedReader *admission;       /* its view of what the operator admits; NULL = everything */

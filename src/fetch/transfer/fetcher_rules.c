@@ -26,6 +26,7 @@ Result fetcher_rules_open(FetcherRules *rules, const FetcherOptions *options, un
                                           .ports = options->ports,
                                           .max_ratio = options->max_ratio},
                                .worker = number,
+                               .costs = options->costs,
                                .url = &rules->url,
                                .text = &rules->text};
     url_init(&rules->url);

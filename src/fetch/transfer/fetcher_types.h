@@ -17,6 +17,7 @@
 #include "fetch/tls/tls_context.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/fetch_step.h"
+#include "frontier/visit/host_costs.h"
 #include "frontier/visit/visit_state.h"
 #include "parse/host/ip_address.h"
 #include "parse/host/port_set.h"
@@ -36,6 +37,7 @@ typedef struct FetcherOptions {
     size_t most_transfers;   /* in flight, before a host is asked for several pages at once */
     size_t kept_connections; /* open at most after their use, those in use included */
     LiveShares *shares;      /* for what crowding.h says; borrowed */
+    HostCosts *costs;        /* NULL: no page is too dear; borrowed */
     unsigned threads;        /* how many fetchers there are */
     BodySpoolOptions spool;  /* pages that are longer than what is kept of them */
     unsigned max_ratio;      /* decoded over received bytes of a robots.txt with a content coding */
