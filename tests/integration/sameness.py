@@ -2,8 +2,10 @@
 it. And one answer from many hosts that is theirs: a network of hosts that is down, parked domains."""
 import http.client
 import http.server
+import time
 
 import harness
+from page_server import PageServer
 from outages import allowed, finished, lines_of, lost, started, told
 
 SIZE = dict(hosts=60, pages=900)
@@ -166,5 +168,28 @@ def parked(report, path):
                      f"{len(each)} requests")
 
 
+def mirrors(report, path):
+    """Eight hosts with the same pages, which are asked for in the same order: they say the same at the same time, and
+    nothing else is left. A page that came before is asked for again, and nobody waits for an hour."""
+    pages = 40
+
+    def answer(host, name):
+        if name == "/robots.txt":
+            return 404, {}, b""
+        links = "".join(f"<a href=/{i}>{i}</a>" for i in range(pages)) if name == "/" else f"<h1>{name}</h1>"
+        time.sleep(0.02)
+        return 200, {"Content-Type": "text/html"}, links.encode()
+
+    with PageServer(answer) as server:
+        result = harness.run(
+            [f"{harness.OUT}/ragno", "-d", path + "/crawl", "-w", "50ms", "--ip-wait", "0", "--progress=never", *QUICK,
+             "--set", "fetch.allow_addresses=127.0.0.0/8",
+             *(f"http://127.0.4.{i}:{server.port}/" for i in range(1, 9))], 60)
+    report.equal("a crawl of mirrors ends", result.returncode, 0)
+    report.equal("each page is there", len({line.split()[3] for line in lines_of(path + "/crawl", "crawl.log")
+                                              if line.split()[1] == "200" and "/robots.txt" not in line}),
+                 8 * (pages + 1))
+
+
 if __name__ == "__main__":
-    harness.main(bad_gateway, bad_proxy, portal, portal_page, hosts_that_are_down, parked)
+    harness.main(bad_gateway, bad_proxy, portal, portal_page, hosts_that_are_down, parked, mirrors)

@@ -20,7 +20,7 @@ typedef struct Play {
 } Play;
 
 /* Host i answers: 10 ms for each. True: excused. */
-static bool says(Play *play, unsigned host, uint32_t mark)
+static bool answers(Play *play, unsigned host, uint32_t mark, bool is_check)
 {
     bool changed = false;
     SameAnswer answer = {.who = host + 1,
@@ -28,12 +28,18 @@ static bool says(Play *play, unsigned host, uint32_t mark)
                          .before = play->before[host],
                          .page = host,
                          .has_page = true,
+                         .is_check = is_check,
                          .began = at(play->now)};
     play->now += 10;
     bool is_excused = sameness_answered(&play->same, &answer, at(play->now), &changed);
     play->before[host] = mark;
     play->n_changes += changed;
     return is_excused;
+}
+
+static bool says(Play *play, unsigned host, uint32_t mark)
+{
+    return answers(play, host, mark, false);
 }
 
 static Play play_of_well_hosts(void)
@@ -165,6 +171,43 @@ static uint32_t mark_of(int status, const char *header, const char *body)
     return sameness_mark(status, header, strlen(header), body, strlen(body));
 }
 
+/* Hosts with the same pages, which are asked for in the same order: a page that came before tells
+ * that nobody answers for them, and they lose nothing but a moment. */
+static void mirrors_are_theirs_by_a_page_that_came_before(void)
+{
+    Play play = play_of_well_hosts();
+    (void)breaks_down(&play);
+    CU_ASSERT_FALSE(answers(&play, 3, SAMENESS_OTHER, true));
+    CU_ASSERT_EQUAL(play.same.state, OUTAGE_CLEAR);
+    for (unsigned i = 0; i < 200; i++) {
+        CU_ASSERT_FALSE(says(&play, i % 64, i % 2 == 0 ? MARK : MARK + 2 + i));
+        CU_ASSERT_FALSE(says(&play, i % 64, MARK));
+    }
+    play.now += SAMENESS_MIRRORS_MS; /* it is no word for ever */
+    (void)says(&play, 1, SAMENESS_OTHER);
+    for (unsigned i = 0; i < 64; i++) {
+        (void)says(&play, i, SAMENESS_OTHER);
+    }
+    CU_ASSERT_TRUE(breaks_down(&play) < 200);
+}
+
+/* A gateway answers that page, too. When it is over it is not believed to be theirs. */
+static void a_gateway_that_answers_the_check_is_ours(void)
+{
+    Play play = play_of_well_hosts();
+    for (unsigned round = 0; round < 3; round++) {
+        (void)breaks_down(&play);
+        CU_ASSERT_TRUE(answers(&play, 3, MARK, true));
+        CU_ASSERT_EQUAL(play.same.state, OUTAGE_OUT);
+        CU_ASSERT_FALSE(answers(&play, 4, SAMENESS_OTHER, true));
+        CU_ASSERT_EQUAL(play.same.state, OUTAGE_CLEAR);
+        for (unsigned i = 0; i < 64; i++) {
+            CU_ASSERT_FALSE(says(&play, i, SAMENESS_OTHER));
+        }
+    }
+    CU_ASSERT_EQUAL(play.same.n_outages, 3);
+}
+
 static void marks_are_what_gateways_say(void)
 {
     static const char html[] = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
@@ -228,6 +271,9 @@ static void answers_under_way_when_it_begins_are_asked_for_again(void)
 }
 
 UNIT_MAIN("sameness",
+          {"mirrors are theirs by a page that came before",
+           mirrors_are_theirs_by_a_page_that_came_before},
+          {"a gateway that answers the check is ours", a_gateway_that_answers_the_check_is_ours},
           {"answers under way when it begins are asked for again",
            answers_under_way_when_it_begins_are_asked_for_again},
           {"first pages just before the row are asked for again",

@@ -407,13 +407,14 @@ static void sameness_clear(Sameness *sameness)
     sameness->mark = 0;
     sameness->n_row = 0;
     sameness->n_pages = 0;
+    sameness->is_checked = false;
     sameness->tries = false;
 }
 
-static void sameness_trust(Sameness *sameness, MonoTime now)
+static void sameness_trust(Sameness *sameness, MonoTime now, int64_t for_ms)
 {
     sameness->theirs[sameness->next_theirs] =
-        (SameTheirs){.mark = sameness->mark, .until = mono_add_ms(now, SAMENESS_THEIRS_MS)};
+        (SameTheirs){.mark = sameness->mark, .until = mono_add_ms(now, for_ms)};
     sameness->next_theirs = (sameness->next_theirs + 1) % SAMENESS_THEIRS;
     sameness_clear(sameness);
 }
@@ -503,6 +504,9 @@ static void sameness_take_other(Sameness *sameness, const SameAnswer *answer, Mo
         return;
     }
     *changed = sameness->state == OUTAGE_OUT;
+    if (answer->is_check && sameness->n_row == SAMENESS_HOSTS && !sameness->is_checked) {
+        sameness_trust(sameness, now, SAMENESS_MIRRORS_MS);
+    }
     sameness_clear(sameness);
     if (answer->mark == SAMENESS_OTHER || answer->before == answer->mark ||
         sameness_is_theirs(sameness, answer->mark, now)) {
@@ -524,10 +528,11 @@ bool sameness_answered(Sameness *sameness, const SameAnswer *answer, MonoTime no
     if (sameness->mark == 0 || answer->mark != sameness->mark) {
         return false;
     }
+    sameness->is_checked |= answer->is_check;
     if (sameness->state == OUTAGE_OUT) {
         *changed = sameness_rest(sameness, now);
     } else if (!mono_before(now, mono_add_ms(sameness->since, SAMENESS_ROW_MS))) {
-        sameness_trust(sameness, now);
+        sameness_trust(sameness, now, SAMENESS_THEIRS_MS);
         return false;
     } else {
         sameness_add(sameness, answer);
@@ -556,7 +561,7 @@ bool sameness_tick(Sameness *sameness, MonoTime now)
         return false;
     }
     if (!mono_before(now, mono_add_ms(sameness->out_since, SAMENESS_MOST_MS))) {
-        sameness_trust(sameness, now);
+        sameness_trust(sameness, now, SAMENESS_THEIRS_MS);
     } else {
         sameness->tries = true;
     }

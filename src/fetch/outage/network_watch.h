@@ -37,6 +37,7 @@ typedef struct SameAnswer {
     uint32_t before; /* the mark of the host's last page; 0: none has come */
     uint64_t page;   /* that was settled with it, when has_page */
     bool has_page;
+    bool is_check;  /* that page has answered well before, and is asked again: HostCheck */
     MonoTime began; /* when it was asked for */
 } SameAnswer;
 
@@ -87,9 +88,11 @@ MonoTime network_watch_next(NetworkWatch *watch);
  * two hosts that have one page, as two names of a site do, are asked for it once each. While it is
  * OUT the crawl is paused; now and then it is let go on until one answer has come. A host that has
  * given the mark counts again only behind another page of its, so hosts that are down while others
- * answer are no row when the others are done. A mark that is theirs excuses nobody for
- * SAMENESS_THEIRS_MS: a network of hosts that is down, or domains that were parked together, lose
- * nothing by it but time.
+ * answer are no row when the others are done. Behind an excused answer a host is asked for a page
+ * that it has given before (HostCheck). A gateway answers that, too; when the first of them brings
+ * the page the hosts are mirrors of each other, and the mark is theirs. A mark that is theirs
+ * excuses nobody for SAMENESS_THEIRS_MS (found by a check: SAMENESS_MIRRORS_MS): a network of hosts
+ * that is down, or domains that were parked together, lose nothing by it but time.
  *
  * Owns: nothing.
  * Threads: one; time is a parameter. */
@@ -99,6 +102,7 @@ MonoTime network_watch_next(NetworkWatch *watch);
 #define SAMENESS_ROW_MS     60000
 #define SAMENESS_MOST_MS    3600000
 #define SAMENESS_THEIRS_MS  3600000
+#define SAMENESS_MIRRORS_MS 300000
 #define SAMENESS_THEIRS     8u
 #define SAMENESS_PAGES      1024u /* of the hosts before the last */
 #define SAMENESS_EARLY      64u
@@ -131,6 +135,7 @@ typedef struct Sameness {
     unsigned next_early;
     SameTheirs theirs[SAMENESS_THEIRS];
     unsigned next_theirs;
+    bool is_checked;   /* a page that came before has the mark, too */
     bool tries;        /* OUT: the crawl goes on until one answer has come */
     MonoTime next_try; /* OUT, and not tries */
     int64_t pause_ms;

@@ -107,6 +107,7 @@ typedef struct FetchRequest {
 /* What came back, or why nothing did. */
 typedef struct FetchAnswer {
     int status;         /* HTTP status or a FetchStatus */
+    bool by_gateway;    /* of ours, not by the host: class is FETCH_LOCAL */
     bool elsewhere;     /* no connection, and another address of the host is tried at once */
     int partial_status; /* of a broken transfer whose header came whole, else 0 */
     FetchClass class;

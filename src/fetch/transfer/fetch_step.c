@@ -238,7 +238,8 @@ static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visi
     } else {
         visit_state_note_tries(visit_state, tries); /* it stays at the head of the window */
     }
-    if (verdict.check && visit_state_count(visit_state) > 0) {
+    bool asks = verdict.check || (result->answer.by_gateway && visit_state_can_check(visit_state));
+    if (asks && visit_state_count(visit_state) > 0) {
         visit_state_check(visit_state);
     }
     return verdict;

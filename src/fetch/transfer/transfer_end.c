@@ -362,6 +362,7 @@ static bool transfer_is_gateways(Transfer *transfer, NetworkWatch *network)
                        .before = record->same,
                        .page = result->request.index,
                        .has_page = result->request.has_page && answer->class == FETCH_OK,
+                       .is_check = result->request.check,
                        .began = result->cost.start};
     bool is_ours = network_watch_said(network, &same, result->cost.end, &result->host.walled_pages,
                                       &result->host.n_walled_pages);
@@ -377,6 +378,7 @@ void transfer_ask_network(Transfer *transfer, NetworkWatch *network)
     const VisitState *visit_state = transfer->visit_state;
     int said = result->answer.status;
     if (transfer_is_gateways(transfer, network)) {
+        result->answer.by_gateway = true;
         transfer_excuse(result, said > 0 ? said : 0);
         buffer_reset(&result->answer.header);
         buffer_reset(&result->answer.body);

@@ -333,7 +333,8 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
     }
     if (!verdict.retry) {
         verdict.drop_host = rule->drops_host || end->robots;
-        verdict.retry = end->check && !verdict.drop_host; /* it is a good page all the same */
+        verdict.retry = end->check && fetch_class_is_of_url(end->class) &&
+                        !verdict.drop_host; /* it is a good page: until the host is parked */
         verdict.drop_url = !verdict.drop_host && !verdict.retry;
         *tries = verdict.retry ? *tries : 0;
     }
