@@ -337,11 +337,6 @@ unsigned parsing_tend(Parsing *parsing)
     return atomic_load(&parsing->n_running);
 }
 
-void parsing_parse(Parsing *parsing, FetchResult *result)
-{
-    take_result(parsing, &parsing->threads[0].parser, result);
-}
-
 static void parsing_push_one(Parsing *parsing, FetchResult *result, size_t enough)
 {
     if (parsing->costs != NULL) {

@@ -38,9 +38,6 @@ Result parsing_change(Parsing *parsing, const ParsingOptions *options);
 /* Looks after the threads: joins those that have ended, starts those that are missing. Returns how
  * many read pages now. Main thread, now and then. */
 unsigned parsing_tend(Parsing *parsing);
-/* Parses a result in the calling thread, which also calls the sink. For commands that parse without
- * threads: the Parsing is never started. Takes the result. */
-void parsing_parse(Parsing *parsing, FetchResult *result);
 /* Takes a result; waits while the queue is full. After parsing_stop it is dropped: its URL is still
  * scheduled. */
 void parsing_push(Parsing *parsing, FetchResult *result);

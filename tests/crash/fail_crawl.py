@@ -101,16 +101,11 @@ def calls(report, path):
 
 
 def damaged(world, directory):
-    """A copy of the undisturbed crawl that has lost lists of links, keys and an index."""
+    """A copy of the undisturbed crawl that has lost the indices of its archive."""
     shutil.rmtree(directory, ignore_errors=True)
     shutil.copytree(world.path + "/undisturbed", directory)
-    with lmdb_table.table(directory + "/crawl.mdb", "links") as links:
-        for key, _ in links.items():
-            links.delete(key)
-    with lmdb_table.table(directory + "/crawl.mdb", "hash2idx") as keys:
-        for key, value in keys.items()[::3]:
-            keys.delete(key, value)
-    os.unlink(sorted(glob.glob(glob.escape(directory) + "/warc/*.cdxj"))[0])
+    for name in glob.glob(glob.escape(directory) + "/warc/*.cdxj"):
+        os.unlink(name)
 
 
 def repair(directory):

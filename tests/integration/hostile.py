@@ -250,7 +250,7 @@ def tails(report, path):
         report.check("its summary says so", "limits.tail" in result.stdout
                      and "still queued on 2 hosts" in result.stdout, result.stdout)
         report.check("the status line says what it waited for",
-                     re.search(r"waiting for retries: 2 hosts, next in (59|60)m", result.stderr),
+                     re.search(r"waiting for retries: 2 hosts, next in (59 min|1 h)", result.stderr),
                      result.stderr[-500:])
         with open(path + "/crawl/status.log") as file:
             lines = [dict(f.split("=", 1) for f in line.split()) for line in file]

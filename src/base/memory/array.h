@@ -36,10 +36,11 @@ static inline Result array_add(void *place, size_t *n, size_t bytes, const void 
     char *array = NULL;
     memcpy(&array, place, sizeof array);
     if (*n == 0 || (*n >= ARRAY_FIRST && (*n & (*n - 1)) == 0)) {
-        array = reallocarray(array, array_room(*n + 1), bytes);
-        if (array == NULL) {
+        char *more = reallocarray(array, array_room(*n + 1), bytes);
+        if (more == NULL) {
             return RESULT_MEMORY;
         }
+        array = more;
         memcpy(place, &array, sizeof array);
     }
     memcpy(array + *n * bytes, element, bytes);

@@ -229,10 +229,11 @@ static Result ask_trail(ClusterPages *pages, uint16_t agent, const char *what, P
     char *words[] = {(char *)(uintptr_t) "db", (char *)(uintptr_t) "path", (char *)(uintptr_t)what,
                      (char *)(uintptr_t) "--here"};
     Buffer text = {.limit = BUFFER_NO_LIMIT};
+    char nothing[] = "";
     int status = 0;
     Result rc = cluster_pages_run(pages, agent, words, 4, 0, &text, &status);
     if (rc == RESULT_OK) {
-        rc = page_trail_read(trail, text.data == NULL ? (char[]){""} : text.data);
+        rc = page_trail_read(trail, text.data == NULL ? nothing : text.data);
     }
     buffer_destroy(&text);
     return rc;

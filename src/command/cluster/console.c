@@ -208,7 +208,8 @@ typedef struct ConsoleGathering {
     char limit[32];   /* of the lowest agent that something binds */
     char state[16];
     Buffer one; /* what the agent says, as far as it has come */
-    JsonWriter *json;
+    JsonWriter writer;
+    JsonWriter *json; /* it, when it is wanted; or NULL */
     ConsoleRow *rows;
 } ConsoleGathering;
 
@@ -290,25 +291,25 @@ static void console_write_whole(const Console *console, const ConsoleGathering *
 static int console_gather_all(Console *console, char *const *words, size_t n,
                               ConsoleGathering *gathering, Buffer *all, Buffer *whole)
 {
-    JsonWriter json;
+    JsonWriter *json = &gathering->writer;
     buffer_init(&gathering->one, BUFFER_NO_LIMIT);
     if (all != NULL) {
-        gathering->json = &json;
-        json_init(&json, all);
-        json_open(&json, NULL, '{');
-        json_string(&json, "cluster", console->client.link.crawl);
-        json_open(&json, "agents", '[');
+        gathering->json = json;
+        json_init(json, all);
+        json_open(json, NULL, '{');
+        json_string(json, "cluster", console->client.link.crawl);
+        json_open(json, "agents", '[');
     }
     int status = console_ask(console, words, n, console_gather, gathering);
     if (whole != NULL) {
         console_write_whole(console, gathering, whole);
     }
     if (all != NULL) {
-        json_close(&json);
+        json_close(json);
         if (whole != NULL) {
-            json_raw(&json, "whole", whole->data, whole->length);
+            json_raw(json, "whole", whole->data, whole->length);
         }
-        json_close(&json);
+        json_close(json);
     }
     buffer_destroy(&gathering->one);
     return status;

@@ -74,7 +74,10 @@ static inline Usage usage_join(Usage a, Usage b)
 static inline Usage usage_settle(Usage usage)
 {
     bool is_unread = usage.names_licence && !usage.robots_names_it;
-    return is_unread ? (Usage){.denied = USAGE_ALL} : usage;
+    if (is_unread) {
+        usage = (Usage){.denied = USAGE_ALL};
+    }
+    return usage;
 }
 
 typedef struct UsageStatement {
