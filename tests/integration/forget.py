@@ -209,7 +209,7 @@ def while_it_runs(report, path):
     directory = path + "/crawl"
     with harness.Web(path, hosts=20, addresses=20, pages=2000) as web:
         command = harness.crawl_command(web, directory, *OPTIONS, "--set", "sieve.least_urls=0",
-                                        wait="15ms", ip_wait="5ms")
+                                        wait="60ms", ip_wait="20ms")
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:
             harness.until(lambda: len(web.requests()) > 400)
