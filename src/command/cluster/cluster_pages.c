@@ -201,16 +201,30 @@ void page_trail_print(const PageTrail *trail, FILE *out)
     }
 }
 
+/* Whether the text begins with PAGE_TRAIL_CUT. */
+static bool page_trail_read_cut(PageTrail *trail, const char *text)
+{
+    static const char before[] = "agent ";
+    static const char between[] = " page ";
+    char *end = NULL;
+    if (strncmp(text, before, sizeof before - 1) != 0) {
+        return false;
+    }
+    unsigned long agent = strtoul(text + sizeof before - 1, &end, 10);
+    if (strncmp(end, between, sizeof between - 1) != 0 || agent >= CLUSTER_NOBODY) {
+        return false;
+    }
+    trail->agent = (uint16_t)agent;
+    trail->index = strtoull(end + sizeof between - 1, NULL, 10);
+    return true;
+}
+
 /* What page_trail_print prints, back: the last line first. */
 static Result page_trail_read(PageTrail *trail, char *text)
 {
-    unsigned agent = 0;
-    unsigned long long index = 0;
     Result rc = RESULT_OK;
     char *line = NULL;
-    trail->is_cut = sscanf(text, PAGE_TRAIL_CUT, &agent, &index) == 2 && agent < CLUSTER_NOBODY;
-    trail->agent = (uint16_t)agent;
-    trail->index = index;
+    trail->is_cut = page_trail_read_cut(trail, text);
     text += trail->is_cut ? strcspn(text, "\n") + 1 : 0;
     size_t length = strlen(text);
     while (rc == RESULT_OK && length > 0 && text[length - 1] == '\n') {

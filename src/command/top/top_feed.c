@@ -163,6 +163,9 @@ static void top_feed_tell(TopFeed *feed, const TopNews *what, const char *text,
     uint64_t one = 1;
     TopNews *news = calloc(1, sizeof *news);
     if (news == NULL) {
+        if (what->kind == TOP_NEWS_HOSTS) {
+            free(what->hosts.rows);
+        }
         return;
     }
     *news = *what;
@@ -253,6 +256,8 @@ static void take_agents(TopFeed *feed)
         top_feed_tell(feed, &status, buffer_string(&feed->text),
                       feed->console->running == 0 ? "no agent answers" : NULL);
         top_feed_tell(feed, &hosts, NULL, NULL);
+    } else {
+        free(hosts.hosts.rows);
     }
     free(rows);
 }
