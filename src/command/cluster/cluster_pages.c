@@ -1,6 +1,7 @@
 #include "command/cluster/cluster_pages.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory/file.h"

@@ -1,5 +1,7 @@
 #include "parse/html/skim_stream.h"
 
+#include <assert.h>
+
 #include "parse/text/skim_scan.h"
 
 /* The steps of a SkimStream: one token each, read from its window.
@@ -431,6 +433,7 @@ static const char *cut_raw(SkimStream *s, const char *p, const char *end)
  */
 static const char *cut_token(SkimStream *s, const char *p, const char *end)
 {
+    assert(p != NULL); /* a full window is not empty */
     switch (s->place) {
     case SKIM_AT_TOKEN:
         if (*p == '<') {
@@ -474,6 +477,7 @@ static void skim_stream_forget(SkimStream *s, const char *p)
     s->behind = !looks_back(s) ? 0 : done < LOOK_BACK ? done : LOOK_BACK;
     done -= s->behind;
     if (done > 0) {
+        assert(s->window.data != NULL);
         memmove(s->window.data, s->window.data + done, s->window.length - done);
         s->window.length -= done;
         s->window.data[s->window.length] = '\0';
