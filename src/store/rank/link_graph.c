@@ -1,5 +1,6 @@
 #include "store/rank/link_graph.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,7 @@ static Result link_graph_read_links(Reading *r, void *stream, LinkStreamNextFunc
         }
         in_run++;
         r->max_index = link.to > r->max_index ? link.to : r->max_index;
+        assert(r->runs.all != NULL && r->degree.all != NULL); /* the run has begun */
         Run *run = (Run *)r->runs.all + r->runs.n - 1;
         run->end = r->to.n;
         ((uint32_t *)r->degree.all)[run->source]++;

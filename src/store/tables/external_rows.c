@@ -81,7 +81,7 @@ Result external_rows_read(MDB_txn *txn, uint64_t index, Buffer *list)
 {
     MDB_dbi dbi = 0;
     MDB_val key = {sizeof index, &index};
-    MDB_val value;
+    MDB_val value = {0};
     int code = mdb_dbi_open(txn, "external", MDB_INTEGERKEY, &dbi);
     if (code == 0) {
         code = mdb_get(txn, dbi, &key, &value);
