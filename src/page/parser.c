@@ -508,7 +508,7 @@ static void parser_take_page(Parser *parser, ParsedPage *page)
     note_usage(parser, page, &header, &type);
     parser_ask_filters(parser, page, content_type);
     store_page(parser, page);
-    if (fetch->final) {
+    if (fetch_result_settles(fetch)) {
         parsed_page_take_validators(page, &header);
         if (parser->decoded != DECODE_LIMIT) {
             parsing_html_note_decoding(fetch, parser->decoded);

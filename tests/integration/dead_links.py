@@ -75,10 +75,42 @@ def look(report, path, place, seeds):
     report.equal("what was asked for again behind a good answer is told as host-check", checks, again)
 
 
+def the_good_page_goes(report, path):
+    """The page that is asked for again is not there any more: that is an answer, too, and changes nothing of what is
+    stored, nor does one that has not been committed yet."""
+    hosts = [f"127.0.3.{i}" for i in range(10, 30)]
+    asked, lock = collections.Counter(), threading.Lock()
+
+    def answer(host, name):
+        with lock:
+            asked[host, name] += 1
+            again = asked[host, name] > 1
+        if name == "/":
+            links = ["/good"] + [f"/dead/{i}" for i in range(40)]
+            return 200, {}, "".join(f"<a href={link}>x</a>" for link in links).encode()
+        if name == "/good":
+            return (404 if again else 200), {}, f"<title>good {host}</title><a href=/late>x</a>".encode() if not again else b"gone"
+        return (500, {}, b"dead") if "dead" in name else (404, {}, b"none")
+
+    with PageServer(answer) as server:
+        result = harness.run([f"{harness.OUT}/ragno", "-d", path + "/crawl", "-w", "0", "--ip-wait", "0",
+                              "--progress=never", *OPTIONS, *(f"http://{host}:{server.port}/" for host in hosts)], 120)
+    report.equal("the crawl ends", (result.returncode, result.stderr), (0, ""))
+    report.check("each host was asked for it again", all(asked[host, "/good"] > 1 for host in hosts), str(asked))
+    found = [(url, crawls) for url, _, crawls in harness.db_rows(path + "/crawl") if url.endswith("/good")]
+    report.equal("it is stored, once", [crawls for _, crawls in found], [1] * len(hosts))
+    said = [harness.run([f"{harness.OUT}/ragno", "db", path + "/crawl", "get", url, "--body"]).stdout
+            for url, _ in found]
+    report.check("and what was stored of it stays", said and all("<title>good" in text for text in said), str(said))
+    report.equal("each link of it was found once", sum(asked[host, "/late"] for host in hosts), len(hosts))
+    verified = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
+    report.equal("ragno verify finds no problem", verified.returncode, 0)
+
+
 def a_good_page_tells(report, path):
     for place, seeds in (("first", (DOWN, DEAD, GOOD)), ("between", (GOOD, DOWN, DEAD)), ("last", (DEAD, GOOD, DOWN))):
         look(report, path, place, seeds)
 
 
 if __name__ == "__main__":
-    harness.main(a_good_page_tells)
+    harness.main(a_good_page_tells, the_good_page_goes)

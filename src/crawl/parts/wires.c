@@ -206,8 +206,7 @@ static void wire_answered(void *context, VisitState *asker)
 static void count_page(AgentParts *parts, const FetchResult *result)
 {
     uint64_t most = atomic_load(&parts->max_pages);
-    if (most == NO_PAGE_LIMIT || !result->request.has_page || !result->final ||
-        result->answer.status < 100) {
+    if (most == NO_PAGE_LIMIT || !fetch_result_settles(result) || result->answer.status < 100) {
         return;
     }
     if (parts->cluster != NULL) {

@@ -81,7 +81,8 @@ typedef struct FetchRequest {
     uint64_t index;         /* of the page, when has_page */
     bool has_page;          /* index is one: no robots.txt, no DNS answer, no news about a host */
     bool again;             /* it was crawled before */
-    bool check;             /* it has answered well: its answer tells whether its host is down */
+    bool check;             /* it has answered well, and tells whether its host is down: the answer
+                             * is logged and archived, and changes nothing of the page */
     bool walled;            /* and the answer that is stored keeps crawlers out */
     bool has_left;          /* it was sent, or a part of it */
     bool ignores_robots;    /* [site] said so */
@@ -202,6 +203,11 @@ typedef struct FetchResult {
     FetchRendering *rendering; /* owned; NULL: it is no FETCHED_RENDERED */
 } FetchResult;
 
+/* Whether it is the last word about a scheduled URL. */
+static inline bool fetch_result_settles(const FetchResult *result)
+{
+    return result->request.has_page && result->final && !result->request.check;
+}
 /* NULL when memory is exhausted. */
 FetchResult *fetch_result_new(FetchKind kind);
 void fetch_result_delete(FetchResult *result);

@@ -354,16 +354,17 @@ static bool transfer_is_gateways(Transfer *transfer, NetworkWatch *network)
     if (status < 200) {
         return false;
     }
-    SameAnswer same = {.who = transfer_who(transfer->visit_state),
-                       .mark = has_answer ? sameness_mark(status, buffer_string(&answer->header),
-                                                          answer->header.length, answer->body.data,
-                                                          answer->body.length)
-                                          : sameness_mark(status, "", 0, NULL, 0),
-                       .before = record->same,
-                       .page = result->request.index,
-                       .has_page = result->request.has_page && answer->class == FETCH_OK,
-                       .is_check = result->request.check,
-                       .began = result->cost.start};
+    SameAnswer same = {
+        .who = transfer_who(transfer->visit_state),
+        .mark = has_answer
+                    ? sameness_mark(status, buffer_string(&answer->header), answer->header.length,
+                                    answer->body.data, answer->body.length)
+                    : sameness_mark(status, "", 0, NULL, 0),
+        .before = record->same,
+        .page = result->request.index,
+        .has_page = result->request.has_page && !result->request.check && answer->class == FETCH_OK,
+        .is_check = result->request.check,
+        .began = result->cost.start};
     bool is_ours = network_watch_said(network, &same, result->cost.end, &result->host.walled_pages,
                                       &result->host.n_walled_pages);
     if (result->request.has_page) {

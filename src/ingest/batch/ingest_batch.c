@@ -662,7 +662,7 @@ CommitNotice *batch_notice(const Batch *batch)
     }
     for (size_t i = 0; i < batch->n_pages; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
-        if (fetch->request.has_page && fetch->final && !fetch->request.check) {
+        if (fetch_result_settles(fetch)) {
             notice->done[notice->n_done++] =
                 (CommitDone){.index = fetch->request.index, .host = fetch->host.id};
         }

@@ -542,6 +542,9 @@ static Result page_way_settle(Batch *batch, size_t place, BatchHost *host)
     const FetchResult *fetch = batch->pages[place]->fetch;
     unsigned class = stats_status_class(fetch->answer.status);
     batch->totals.by_status[class] += fetch->kind == FETCHED_PAGE;
+    if (fetch->request.check) {
+        return RESULT_OK;
+    }
     if (!fetch->final) {
         return keep_for_later(batch, fetch);
     }
@@ -640,7 +643,7 @@ static Result give_back(Batch *batch)
     }
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK && batch->walled != NULL; i++) {
         const FetchRequest *request = &batch->pages[i]->fetch->request;
-        if (request->has_page && batch->pages[i]->fetch->final &&
+        if (fetch_result_settles(batch->pages[i]->fetch) &&
             map_remove(batch->walled, map_key(request->index)) != NULL) {
             rc = give_back_page(batch, request->index);
         }
@@ -654,7 +657,7 @@ static Result revisit(Batch *batch)
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK && batch->revisits != NULL; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
-        if (fetch->request.has_page && fetch->final) {
+        if (fetch_result_settles(fetch)) {
             rc = revisits_note(batch->revisits, batch, batch->pages[i]);
             if (rc == RESULT_OK && fetch->request.again && batch->pages[i]->links.n_dates > 0) {
                 rc = revisits_take_signals(batch->revisits, batch, batch->pages[i]);

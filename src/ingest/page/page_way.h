@@ -12,6 +12,7 @@
  *              discover            of a robots.txt: the sitemaps that it names; its way ends here
  *              settle              of a scheduled URL, one of these:
  *                                    tried again later: the URL stays scheduled
+ *                                    a check of its host: the page stays as it is
  *                give up             no answer, or a refusal: the URL leaves the schedule
  *                confirm             nothing new (304, or an error of a page that is stored)
  *                store               links, spelled and without duplicates, for the next station
