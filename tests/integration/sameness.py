@@ -169,26 +169,29 @@ def parked(report, path):
 
 
 def mirrors(report, path):
-    """Eight hosts with the same pages, which are asked for in the same order: they say the same at the same time, and
-    nothing else is left. A page that came before is asked for again, and nobody waits for an hour."""
-    pages = 40
+    """The last page of eight hosts is the same: for more than a second they say the same, and nothing else is left. A
+    page that came before is asked for again, be it the front page, and nobody waits for an hour."""
+    hosts, apart = [f"127.0.4.{i}" for i in range(1, 9)], 0.25
+    for name, pages in (("fronts", 1), ("pages", 3)):
+        def answer(host, page, pages=pages):
+            if page == "/robots.txt":
+                time.sleep(apart * hosts.index(host))  # then they are asked one after the other
+                return 404, {}, b""
+            links = "".join(f"<a href=/{i}>{i}</a>" for i in range(pages)) if page == "/" else page
+            body = links if page == f"/{pages - 1}" else host + links
+            return 200, {"Content-Type": "text/html"}, body.encode()
 
-    def answer(host, name):
-        if name == "/robots.txt":
-            return 404, {}, b""
-        links = "".join(f"<a href=/{i}>{i}</a>" for i in range(pages)) if name == "/" else f"<h1>{name}</h1>"
-        time.sleep(0.02)
-        return 200, {"Content-Type": "text/html"}, links.encode()
-
-    with PageServer(answer) as server:
-        result = harness.run(
-            [f"{harness.OUT}/ragno", "-d", path + "/crawl", "-w", "50ms", "--ip-wait", "0", "--progress=never", *QUICK,
-             "--set", "fetch.allow_addresses=127.0.0.0/8",
-             *(f"http://127.0.4.{i}:{server.port}/" for i in range(1, 9))], 60)
-    report.equal("a crawl of mirrors ends", result.returncode, 0)
-    report.equal("each page is there", len({line.split()[3] for line in lines_of(path + "/crawl", "crawl.log")
-                                              if line.split()[1] == "200" and "/robots.txt" not in line}),
-                 8 * (pages + 1))
+        with PageServer(answer) as server:
+            result = harness.run(
+                [f"{harness.OUT}/ragno", "-d", f"{path}/{name}", "-w", f"{int(apart * 8000)}ms", "--ip-wait", "0",
+                 "--progress=never", *QUICK, "--set", "fetch.allow_addresses=127.0.0.0/8",
+                 *(f"http://{host}:{server.port}/" for host in hosts)], 60)
+        report.equal(f"{name}: a crawl of mirrors ends", result.returncode, 0)
+        lines = [line.split() for line in lines_of(f"{path}/{name}", "crawl.log")]
+        report.equal("each page is there", len({line[3] for line in lines if line[1] == "200"}),
+                     len(hosts) * (pages + 1))
+        report.check("they were suspected, and cleared by a page that came before",
+                     any(line[1] == "-10009" for line in lines) and any("host-check" in line[11] for line in lines))
 
 
 if __name__ == "__main__":

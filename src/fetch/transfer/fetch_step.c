@@ -23,7 +23,7 @@ static FetchEnd fetch_step_end_of(const VisitState *visit_state, const FetchResu
         .host_delay_ms = visit_state->politeness.delay_ms,
         .robots = robots_needed,
         .elsewhere = result->answer.elsewhere,
-        .can_check = visit_state_can_check(visit_state),
+        .can_check = visit_state_can_check(visit_state, false),
         .check = result->request.check,
         .only_failed = result->request.tries > 0 && visit_state_has_only_failed(visit_state),
     };
@@ -238,7 +238,8 @@ static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visi
     } else {
         visit_state_note_tries(visit_state, tries); /* it stays at the head of the window */
     }
-    bool asks = verdict.check || (result->answer.by_gateway && visit_state_can_check(visit_state));
+    bool asks =
+        verdict.check || (result->answer.by_gateway && visit_state_can_check(visit_state, true));
     if (asks && visit_state_count(visit_state) > 0) {
         visit_state_check(visit_state);
     }

@@ -375,22 +375,27 @@ void visit_state_take(VisitState *visit_state)
 void visit_state_note_good(VisitState *visit_state)
 {
     const WindowUrl *url = visit_state_peek(visit_state);
-    bool is_front =
-        url != NULL && (url->hop == 'M' || url->length <= visit_state->identity.origin_length + 1);
-    if (url != NULL && !is_front) {
-        visit_state->check.has_page = true;
-        visit_state->check.url = *url;
-        visit_state->check.url.check = true;
-        visit_state->check.url.again = true;
-        visit_state->check.url.validators = 0;
-        visit_state->check.url.later = 0;
-        visit_state->check.url.tries = 0;
+    HostCheck *check = &visit_state->check;
+    if (url == NULL || url->check) {
+        check->url.tries = 0;
+        return;
     }
+    bool is_front = url->hop == 'M' || url->length <= visit_state->identity.origin_length + 1;
+    if (is_front && check->has_page && !check->is_front) {
+        return;
+    }
+    *check = (HostCheck){.has_page = true, .is_front = is_front, .url = *url};
+    check->url.check = true;
+    check->url.again = true;
+    check->url.validators = 0;
+    check->url.later = 0;
+    check->url.tries = 0;
 }
 
-bool visit_state_can_check(const VisitState *visit_state)
+bool visit_state_can_check(const VisitState *visit_state, bool front_will_do)
 {
-    return visit_state->check.has_page && visit_state->check.url.length > 0;
+    const HostCheck *check = &visit_state->check;
+    return check->has_page && check->url.length > 0 && (front_will_do || !check->is_front);
 }
 
 void visit_state_check(VisitState *visit_state)

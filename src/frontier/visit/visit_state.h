@@ -308,6 +308,7 @@ typedef struct VisitWindow {
 typedef struct HostCheck {
     WindowUrl url; /* its text is in the window's bytes, unless length is 0 */
     bool has_page; /* there is one; its index is known also behind that window */
+    bool is_front; /* a seed or a front page: a better one takes its place */
     bool asks;     /* it is the URL to fetch next */
 } HostCheck;
 
@@ -404,10 +405,11 @@ bool visit_state_has_only_failed(const VisitState *visit_state);
 MonoTime visit_state_url_time(const VisitState *visit_state);
 /* When something of it may be fetched: its delay is over, and its URL has waited. */
 MonoTime visit_state_next_time(const VisitState *visit_state);
-/* The URL to fetch next has answered well: it may be asked again as a check. No seed, and no front
- * page: those answer from a cache when all behind them fails. */
+/* The URL to fetch next has answered well: it may be asked again as a check. */
 void visit_state_note_good(VisitState *visit_state);
-bool visit_state_can_check(const VisitState *visit_state);
+/* Whether there is such a page. A seed or a front page tells a gateway from hosts, but not whether
+ * its host is down: a cache answers it when all behind it fails. */
+bool visit_state_can_check(const VisitState *visit_state, bool front_will_do);
 /* That page is the URL to fetch next, until it is taken. */
 void visit_state_check(VisitState *visit_state);
 /* Notes how many tries of the URL to fetch next have failed. */
