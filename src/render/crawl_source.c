@@ -4,11 +4,13 @@
 
 #include "cluster/link/stub.h"
 #include "fetch/transfer/fetch_result.h"
+#include "parse/host/domain.h"
 
 Result crawl_source_init(CrawlSource *source, PageDB *db, const char *directory,
-                         size_t memory_bytes)
+                         size_t memory_bytes, RenderScopeWord scope)
 {
-    *source = (CrawlSource){.db = db};
+    *source = (CrawlSource){.db = db, .scope = scope};
+    url_init(&source->page);
     url_init(&source->url);
     buffer_init(&source->text, BUFFER_NO_LIMIT);
     return archive_source_new(&source->archive, directory, memory_bytes);
@@ -18,7 +20,44 @@ void crawl_source_destroy(CrawlSource *source)
 {
     archive_source_delete(source->archive);
     buffer_destroy(&source->text);
+    url_destroy(&source->page);
     url_destroy(&source->url);
+}
+
+Result crawl_source_serve(CrawlSource *source, const char *url, bool is_far)
+{
+    source->is_far = is_far;
+    return url_parse(&source->page, NULL, url, strlen(url));
+}
+
+static bool crawl_source_is_same_host(const CrawlSource *source)
+{
+    const Url *page = &source->page;
+    const Url *url = &source->url;
+    size_t length = page->host_end - page->host_start;
+    return url->host_end - url->host_start == length &&
+           memcmp(page->href + page->host_start, url->href + url->host_start, length) == 0;
+}
+
+static bool crawl_source_is_same_domain(const CrawlSource *source)
+{
+    Domain page = domain_of_url(&source->page);
+    Domain url = domain_of_url(&source->url);
+    return page.length == url.length && memcmp(page.name, url.name, page.length) == 0;
+}
+
+/* Whether a requisite may live where this URL does. */
+static bool crawl_source_is_in_scope(const CrawlSource *source)
+{
+    switch (source->scope) {
+    case RENDER_SCOPE_ANY:
+        return true;
+    case RENDER_SCOPE_DOMAIN:
+        return crawl_source_is_same_domain(source);
+    case RENDER_SCOPE_HOST:
+        return crawl_source_is_same_host(source);
+    }
+    return false;
 }
 
 bool crawl_source_may_come(const PageRef *page)
@@ -71,11 +110,19 @@ RenderVerdict crawl_source_ask(void *context, const char *url, RenderAnswer *ans
     if (url_parse(&source->url, NULL, url, strlen(url)) != RESULT_OK) {
         return RENDER_GONE;
     }
+    if (!crawl_source_is_in_scope(source)) {
+        return RENDER_DENIED;
+    }
     RenderVerdict verdict =
         crawl_source_judge(source, source->url.href, source->url.length, &known);
     if (known && verdict != RENDER_ANSWERED) {
         return verdict;
     }
     verdict = archive_source_ask(source->archive, url, answer);
-    return known && verdict == RENDER_LACKING ? RENDER_GONE : verdict;
+    if (verdict != RENDER_LACKING) {
+        return verdict;
+    }
+    bool is_too_far = source->is_far && !crawl_source_is_same_domain(source);
+    RenderVerdict unknown = is_too_far ? RENDER_DENIED : RENDER_LACKING;
+    return known ? RENDER_GONE : unknown;
 }

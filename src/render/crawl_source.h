@@ -10,6 +10,8 @@
  *   not known                             the archive's answer to a URL that is near
  *                                         (archive_source.h), else lacking
  *
+ * Of hosts that render.scope shuts out everything is denied, and what is not known yet of hosts
+ * outside of the page's registered domain is denied when its round is beyond render.hops.
  * Owns: its ArchiveSource. The database is borrowed.
  * Threads: one.
  * Errors: what cannot be read is gone. */
@@ -18,11 +20,15 @@
 
 #include "parse/url/url.h"
 #include "render/archive_source.h"
+#include "rules/config_words.h"
 #include "store/pages/page_db_read.h"
 
 typedef struct CrawlSource {
     PageDB *db;
     ArchiveSource *archive;
+    RenderScopeWord scope;
+    Url page;    /* that is rendered */
+    bool is_far; /* nothing new of other domains is taken for its sake */
     Url url;
     Buffer text;
 } CrawlSource;
@@ -30,8 +36,11 @@ typedef struct CrawlSource {
 /* directory: of the WARC files. memory_bytes: of answers that are kept. RESULT_MEMORY; it is to be
  * destroyed all the same. */
 Result crawl_source_init(CrawlSource *source, PageDB *db, const char *directory,
-                         size_t memory_bytes);
+                         size_t memory_bytes, RenderScopeWord scope);
 void crawl_source_destroy(CrawlSource *source);
+/* The page that asks from now on. is_far: this round is beyond render.hops. RESULT_INVALID: it has
+ * no URL. */
+Result crawl_source_serve(CrawlSource *source, const char *url, bool is_far);
 /* RenderSource.ask; context is the CrawlSource. */
 RenderVerdict crawl_source_ask(void *context, const char *url, RenderAnswer *answer);
 

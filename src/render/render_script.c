@@ -6,10 +6,21 @@
 static const char script_start[] =
     "(()=>{'use strict';"
     "const told=[];const refuse=(what)=>{if(told.length<100)told.push(what)};"
+    "let hears=false;"
     "addEventListener('" RENDER_QUESTION
-    "',()=>{document.documentElement.setAttribute('" RENDER_QUESTION "',told.join(','))});"
+    "',()=>{if(globalThis.onscroll||document.onscroll)hears=true;"
+    "document.documentElement.setAttribute('" RENDER_QUESTION
+    "',(hears?['scroll',...told]:told).join(','))});"
     "const put=(o,n,v)=>{try{Object.defineProperty(o,n,{value:v,writable:true,configurable:true,"
     "enumerable:false})}catch(e){}};"
+    /* whether the page wants to know how far it is scrolled */
+    "const listen=EventTarget.prototype.addEventListener;"
+    "put(EventTarget.prototype,'addEventListener',function addEventListener(t,f,o){"
+    "if(t==='scroll'||t==='wheel'||t==='scrollend')hears=true;"
+    "return Reflect.apply(listen,this,[t,f,o])});"
+    "if(globalThis.IntersectionObserver){const observe=IntersectionObserver.prototype.observe;"
+    "put(IntersectionObserver.prototype,'observe',function(e){hears=true;"
+    "return Reflect.apply(observe,this,[e])})}"
     /* xorshift32: the same numbers in each rendering */
     "let seed=0x9e3779b9;const next=()=>{seed^=seed<<13;seed^=seed>>>17;seed^=seed<<5;"
     "return seed>>>0};"
@@ -110,6 +121,25 @@ static const char script_read[] =
     "while(stack.length>0){const e=stack.pop();if(typeof e==='string')out.push(e)}"
     "return Date.now()+' '+cut+' '+told+'\\n'+out.join('')})()";
 
+static const char script_scroll[] =
+    "(async()=>{'use strict';const html=document.documentElement;if(!html)return 0;"
+    /* what watches whether it is in sight hears of it with a frame, on either side of it */
+    "const frames=()=>new Promise((f)=>requestAnimationFrame(()=>requestAnimationFrame(f)));"
+    "dispatchEvent(new Event('" RENDER_QUESTION "'));"
+    "const told=Reflect.apply(Element.prototype.getAttribute,html,['" RENDER_QUESTION "']);"
+    "Reflect.apply(Element.prototype.removeAttribute,html,['" RENDER_QUESTION "']);"
+    "if(!/(^|,)scroll(,|$)/.test(told))return 0;"
+    "await frames();"
+    "const all=Reflect.apply(Document.prototype.getElementsByTagName,document,['*']);"
+    "const most=Math.min(all.length,20000),list=[];let sum=1;"
+    "for(let i=0;i<most;i++){const e=all[i];if(!(e.scrollHeight>e.clientHeight+8))continue;"
+    "if(e===html||e===document.body||/auto|scroll/.test(getComputedStyle(e).overflowY))"
+    "list.push(e)}"
+    "for(const e of list){sum+=e.scrollHeight;e.scrollTop=e.scrollHeight;"
+    "Reflect.apply(EventTarget.prototype.dispatchEvent,e,[new Event('scroll')])}"
+    "if(list.length>0){document.dispatchEvent(new Event('scroll',{bubbles:true}))}"
+    "await frames();return sum})()";
+
 /* Appends a script with a number in place of each such word. */
 static Result script_append(Buffer *out, const char *script, const char *word, int64_t number)
 {
@@ -137,4 +167,9 @@ Result render_script_start(Buffer *out, int64_t offset_ms)
 Result render_script_read(Buffer *out, size_t most_characters)
 {
     return script_append(out, script_read, "MOST_TEXT", (int64_t)most_characters);
+}
+
+Result render_script_scroll(Buffer *out)
+{
+    return buffer_append_string(out, script_scroll);
 }

@@ -1,11 +1,10 @@
 /* Render script: what the browser runs for ragno in a page.
  *
- * What: two scripts. The first runs in each document before its own scripts: it sets the clock, the
- * random numbers and the doors that lead nowhere (sockets, service workers, ...). A page may undo
- * it, to its own harm only. The second reads the document once it has settled, in a world of its
- * own, whose prototypes no page can reach; properties that a document or a form may shadow with the
- * names of its elements are read through those prototypes.
- * Threads: any; pure. */
+ * What: three scripts. The first runs in each document before its own scripts: it sets the clock,
+ * the random numbers and the doors that lead nowhere (sockets, service workers, ...). A page may
+ * undo it, to its own harm only. The second reads the document once it has settled, in a world of
+ * its own, whose prototypes no page can reach; properties that a document or a form may shadow with
+ * the names of its elements are read through those prototypes. Threads: any; pure. */
 #ifndef RENDER_RENDER_SCRIPT_H
 #define RENDER_RENDER_SCRIPT_H
 
@@ -26,5 +25,10 @@ Result render_script_start(Buffer *out, int64_t offset_ms);
  * roots in place of what they hide, without scripts, with absolute URLs.
  */
 Result render_script_read(Buffer *out, size_t most_characters);
+
+/* Appends the third, an expression: scrolls a page that listens for it, and what scrolls in it, to
+ * their ends. Its value is the sum of their heights in pixels and 1; 0: the
+ * page does not listen. */
+Result render_script_scroll(Buffer *out);
 
 #endif

@@ -10,16 +10,13 @@
 #include "base/thread/log.h"
 #include "parse/http/http_header.h"
 #include "render/render_script.h"
+#include "render/render_view.h"
 
 #define RENDERING_LOOK_MS   250   /* between two measurements of the browser */
 #define RENDERING_READ_MS   20000 /* for reading the document */
+#define RENDERING_SCROLL_MS 5000  /* for one time that it is scrolled */
 #define RENDERING_RESCUE_MS 10000 /* for reading what there is of one that does not end */
-#define RENDERING_FRAMES    64
-#define RENDERING_URL_BYTES 8192 /* a longer URL is not asked for */
-#define RENDERING_LISTS     ((size_t)256 << 10)
-#define RENDERING_PICTURE   ((size_t)16 << 20)
-#define RENDERING_QUALITY   60 /* of it, in percent */
-#define RENDERING_SHOOT_MS  10000
+#define RENDERING_URL_BYTES 8192  /* a longer URL is not asked for */
 
 typedef struct Rendering {
     RenderTab *tab;
@@ -28,66 +25,18 @@ typedef struct Rendering {
     const RenderPage *page;
     const RenderSource *source;
     Rendered *out;
+    RenderView view;
     Buffer url;
-    Buffer word;      /* scratch */
-    Buffer body;      /* scratch: Base64 */
-    uint64_t *lacked; /* hashes of the URLs that are lacking */
-    bool started;     /* time runs */
-    bool has_main;    /* the document itself was answered */
-    bool is_over;     /* time is used up */
-    bool is_dead;     /* the tab has crashed */
-    Result result;    /* of what the listener sent */
+    Buffer word;        /* scratch */
+    Buffer body;        /* scratch: Base64 */
+    uint64_t *lacked;   /* hashes of the URLs that are lacking */
+    bool started;       /* time runs */
+    bool has_main;      /* the document itself was answered */
+    bool is_over;       /* time is used up */
+    bool is_dead;       /* the tab has crashed */
+    Result result;      /* of what the listener sent */
+    int64_t cpu_before; /* of the browser, when the page began */
 } Rendering;
-
-const char *render_end_name(RenderEnd end)
-{
-    static const char *const names[RENDER_ENDS] = {"settled", "time",    "cpu",
-                                                   "memory",  "crashed", "nothing"};
-    return names[end];
-}
-
-const char *render_refusal_name(RenderRefusal refusal)
-{
-    static const char *const names[RENDER_REFUSALS] = {"method",   "scheme", "number", "navigation",
-                                                       "window",   "socket", "worker", "device",
-                                                       "download", "denied"};
-    return names[refusal];
-}
-
-void rendered_init(Rendered *rendered, size_t most_document)
-{
-    *rendered = (Rendered){.end = RENDER_NOTHING};
-    buffer_init(&rendered->document, most_document * 4 + 4096);
-    buffer_init(&rendered->picture, RENDERING_PICTURE);
-    buffer_init(&rendered->lacking, RENDERING_LISTS * 8);
-    buffer_init(&rendered->onward, RENDERING_LISTS);
-    buffer_init(&rendered->refused, RENDERING_LISTS / 16);
-}
-
-void rendered_destroy(Rendered *rendered)
-{
-    buffer_destroy(&rendered->document);
-    buffer_destroy(&rendered->picture);
-    buffer_destroy(&rendered->lacking);
-    buffer_destroy(&rendered->onward);
-    buffer_destroy(&rendered->refused);
-}
-
-void rendered_clear(Rendered *rendered)
-{
-    Rendered empty = {.end = RENDER_NOTHING,
-                      .document = rendered->document,
-                      .picture = rendered->picture,
-                      .lacking = rendered->lacking,
-                      .onward = rendered->onward,
-                      .refused = rendered->refused};
-    *rendered = empty;
-    buffer_reset(&rendered->document);
-    buffer_reset(&rendered->picture);
-    buffer_reset(&rendered->lacking);
-    buffer_reset(&rendered->onward);
-    buffer_reset(&rendered->refused);
-}
 
 /* ---- requests ---- */
 
@@ -95,24 +44,6 @@ static void rendering_note(Rendering *rendering, Result rc)
 {
     if (rendering->result == RESULT_OK) {
         rendering->result = rc;
-    }
-}
-
-static void rendering_line(Buffer *list, const char *text)
-{
-    if (list->length + strlen(text) + 1 <= list->limit) {
-        (void)buffer_append_string(list, text);
-        (void)buffer_append_char(list, '\n');
-    }
-}
-
-static void rendering_refuse(Rendering *rendering, RenderRefusal why, const char *what)
-{
-    Buffer *list = &rendering->out->refused;
-    rendering->out->n_refused[why]++;
-    size_t room = strlen(what) + 32;
-    if (list->length + room <= list->limit && strpbrk(what, "\r\n") == NULL) {
-        (void)buffer_printf(list, "%s %s\n", render_refusal_name(why), what);
     }
 }
 
@@ -231,7 +162,7 @@ static bool rendering_lacked(Rendering *rendering)
     }
     if (rendering->out->n_lacking < rendering->bounds->most_requests) {
         rendering->lacked[rendering->out->n_lacking++] = key;
-        rendering_line(&rendering->out->lacking, rendering->url.data);
+        rendered_line(&rendering->out->lacking, rendering->url.data);
     }
     return false;
 }
@@ -248,7 +179,7 @@ static void rendering_ask(Rendering *rendering, JsonValue id)
         (void)rendering_lacked(rendering);
         break;
     case RENDER_DENIED:
-        rendering_refuse(rendering, RENDER_NO_DENIED, url);
+        rendered_refuse(rendering->out, RENDER_NO_DENIED, url);
         break;
     case RENDER_GONE:
         break;
@@ -289,18 +220,26 @@ static bool rendering_refuses(Rendering *rendering, JsonValue method)
 {
     const char *url = buffer_string(&rendering->url);
     if (!json_read_is(method, "GET") && !json_read_is(method, "HEAD")) {
-        rendering_refuse(rendering, RENDER_NO_METHOD, url);
+        rendered_refuse(rendering->out, RENDER_NO_METHOD, url);
         return true;
     }
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
-        rendering_refuse(rendering, RENDER_NO_SCHEME, url);
+        rendered_refuse(rendering->out, RENDER_NO_SCHEME, url);
         return true;
     }
     if (rendering->out->n_requests >= rendering->bounds->most_requests) {
-        rendering_refuse(rendering, RENDER_NO_NUMBER, url);
+        rendered_refuse(rendering->out, RENDER_NO_NUMBER, url);
         return true;
     }
     return false;
+}
+
+static Result rendering_give_time(Rendering *rendering, int64_t budget_ms)
+{
+    JsonWriter *json = devtools_begin(rendering->devtools, "Emulation.setVirtualTimePolicy");
+    json_string(json, "policy", "pauseIfNetworkFetchesPending");
+    json_integer(json, "budget", budget_ms);
+    return devtools_send(rendering->devtools);
 }
 
 /* Time begins with the first request, so that it is the same whatever the browser did before. */
@@ -308,10 +247,7 @@ static void rendering_start_time(Rendering *rendering)
 {
     if (!rendering->started) {
         rendering->started = true;
-        JsonWriter *json = devtools_begin(rendering->devtools, "Emulation.setVirtualTimePolicy");
-        json_string(json, "policy", "pauseIfNetworkFetchesPending");
-        json_integer(json, "budget", RENDER_BUDGET_MS);
-        rendering_note(rendering, devtools_send(rendering->devtools));
+        rendering_note(rendering, rendering_give_time(rendering, RENDER_BUDGET_MS));
     }
 }
 
@@ -329,8 +265,8 @@ static bool rendering_goes_on(Rendering *rendering, JsonValue params, JsonValue 
         rendering->has_main = true;
         return false;
     }
-    rendering_refuse(rendering, RENDER_NO_NAVIGATION, rendering->url.data);
-    rendering_line(&rendering->out->onward, rendering->url.data);
+    rendered_refuse(rendering->out, RENDER_NO_NAVIGATION, rendering->url.data);
+    rendered_line(&rendering->out->onward, rendering->url.data);
     return true;
 }
 
@@ -371,39 +307,10 @@ static void rendering_request(Rendering *rendering, JsonValue params)
 
 /* ---- other events ---- */
 
-/* The doors that the page has tried, as its script has told, with commas between them. */
-static void rendering_doors(Rendering *rendering, const char *told, size_t length)
-{
-    static const struct {
-        const char *what;
-        RenderRefusal why;
-    } doors[] = {{"WebSocket", RENDER_NO_SOCKET},
-                 {"EventSource", RENDER_NO_SOCKET},
-                 {"RTCPeerConnection", RENDER_NO_SOCKET},
-                 {"webkitRTCPeerConnection", RENDER_NO_SOCKET},
-                 {"WebTransport", RENDER_NO_SOCKET},
-                 {"ServiceWorker", RENDER_NO_WORKER},
-                 {"SharedWorker", RENDER_NO_WORKER},
-                 {"Notification", RENDER_NO_DEVICE},
-                 {"Geolocation", RENDER_NO_DEVICE},
-                 {"open", RENDER_NO_WINDOW},
-                 {"print", RENDER_NO_WINDOW},
-                 {"dialog", RENDER_NO_WINDOW}};
-    for (const char *at = told; at < told + length;) {
-        size_t word = strcspn(at, ",\n");
-        for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
-            if (strlen(doors[i].what) == word && memcmp(at, doors[i].what, word) == 0) {
-                rendering_refuse(rendering, doors[i].why, doors[i].what);
-            }
-        }
-        at += word + 1;
-    }
-}
-
 /* A dialog that came past the script: a page that leaves asks whether it may. */
 static void rendering_dialog(Rendering *rendering)
 {
-    rendering_refuse(rendering, RENDER_NO_WINDOW, "dialog");
+    rendered_refuse(rendering->out, RENDER_NO_WINDOW, "dialog");
     JsonWriter *json = devtools_begin(rendering->devtools, "Page.handleJavaScriptDialog");
     json_bool(json, "accept", false);
     rendering_note(rendering, devtools_send(rendering->devtools));
@@ -420,7 +327,7 @@ static void rendering_window(Rendering *rendering, JsonValue params)
         json_read_is(target, rendering->tab->target)) {
         return;
     }
-    rendering_refuse(rendering, RENDER_NO_WINDOW, "window");
+    rendered_refuse(rendering->out, RENDER_NO_WINDOW, "window");
     JsonWriter *json = devtools_begin(rendering->devtools, "Target.closeTarget");
     rendering_pass(rendering, json, "targetId", target);
     rendering_note(rendering, devtools_send(rendering->devtools));
@@ -453,7 +360,7 @@ static void rendering_event(void *context, JsonValue event)
         rendering_window(rendering, params);
     } else if (json_read_is(method, "Browser.downloadWillBegin") ||
                json_read_is(method, "Page.downloadWillBegin")) {
-        rendering_refuse(rendering, RENDER_NO_DOWNLOAD, "download");
+        rendered_refuse(rendering->out, RENDER_NO_DOWNLOAD, "download");
     } else if (json_read_is(method, "Inspector.targetCrashed") ||
                (json_read_is(method, "Target.detachedFromTarget") &&
                 rendering_lost(rendering, params))) {
@@ -542,14 +449,14 @@ static Result rendering_navigate(Rendering *rendering, MonoTime deadline)
 }
 
 /* Looks at what the browser takes; false when that is too much. */
-static bool rendering_may_go_on(Rendering *rendering, int64_t cpu_before)
+static bool rendering_may_go_on(Rendering *rendering)
 {
     if (rendering->bounds->stop != NULL && atomic_load(rendering->bounds->stop)) {
         rendering->is_dead = true;
         return true;
     }
     BrowserUse use = browser_use(rendering->devtools->browser);
-    rendering->out->cpu_ms = use.cpu_ms - cpu_before;
+    rendering->out->cpu_ms = use.cpu_ms - rendering->cpu_before;
     if (use.memory_bytes > rendering->bounds->memory_bytes) {
         rendering->out->end = RENDER_MEMORY;
         return false;
@@ -566,7 +473,6 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
 {
     JsonValue message;
     JsonValue number;
-    int64_t cpu_before = browser_use_again(rendering->devtools->browser).cpu_ms;
     MonoTime look = mono_add_ms(mono_now(), RENDERING_LOOK_MS);
     while (!rendering->is_over && !rendering->is_dead) {
         Result rc = devtools_next(rendering->devtools, mono_earlier(deadline, look), &message);
@@ -583,7 +489,7 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
             return RESULT_TIMEOUT;
         }
         if (!mono_before(now, look)) {
-            if (!rendering_may_go_on(rendering, cpu_before)) {
+            if (!rendering_may_go_on(rendering)) {
                 return RESULT_TIMEOUT;
             }
             look = mono_add_ms(now, RENDERING_LOOK_MS);
@@ -592,179 +498,32 @@ static Result rendering_watch(Rendering *rendering, MonoTime deadline)
     return rendering->is_dead ? RESULT_CLOSED : RESULT_OK;
 }
 
-/* ---- the document ---- */
-
-/* "CLOCK CUT REFUSED", a line feed, and the document. */
-static Result rendering_take(Rendering *rendering, JsonValue value, bool is_main, const char *url)
+/* Scrolls for as long as that makes the page longer, and each time gives it time. A page that is in
+ * the way of it is shown as it is. */
+static Result rendering_scroll(Rendering *rendering, MonoTime deadline)
 {
-    Buffer *document = &rendering->out->document;
-    buffer_reset(&rendering->body);
-    Result rc = json_read_text(value, &rendering->body);
-    const char *text = buffer_string(&rendering->body);
-    char *told = NULL;
-    const char *line = strchr(text, '\n');
-    if (rc != RESULT_OK || line == NULL) {
-        return rc != RESULT_OK ? rc : RESULT_INVALID;
-    }
-    long long clock = strtoll(text, &told, 10);
-    long cut = strtol(told, &told, 10);
-    told += strspn(told, " ");
-    if (told > line) {
-        return RESULT_INVALID;
-    }
-    rendering_doors(rendering, told, (size_t)(line - told));
-    size_t length = rendering->body.length - (size_t)(line + 1 - text);
-    rendering->out->is_cut = rendering->out->is_cut || cut != 0;
-    if (is_main) {
-        rendering->tab->clock_ms = clock;
-        rc = buffer_append_string(document, "<!DOCTYPE html>");
-    } else {
-        rc = buffer_append_string(document, "<section data-ragno-frame=\"");
-        for (const char *c = url; rc == RESULT_OK && *c != '\0'; c++) {
-            rc = *c == '"' || *c == '<' || *c == '&' ? buffer_printf(document, "&#%d;", *c)
-                                                     : buffer_append_char(document, *c);
+    int64_t before = 0;
+    Result rc = RESULT_OK;
+    while (rendering->has_main && rc == RESULT_OK &&
+           rendering->out->n_scrolls < rendering->bounds->scrolls) {
+        int64_t height = 0;
+        MonoTime soon = mono_earlier(deadline, mono_add_ms(mono_now(), RENDERING_SCROLL_MS));
+        rc = render_view_scroll(&rendering->view, soon, &height);
+        if (rc == RESULT_INVALID || rc == RESULT_TIMEOUT) {
+            return RESULT_OK;
         }
-        rc = rc == RESULT_OK ? buffer_append_string(document, "\">") : rc;
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append(document, line + 1, length);
-    }
-    if (rc == RESULT_OK && !is_main) {
-        rc = buffer_append_string(document, "</section>");
+        if (rc != RESULT_OK || height <= before) {
+            break;
+        }
+        before = height;
+        rendering->out->n_scrolls++;
+        rendering->is_over = false;
+        rc = rendering_give_time(rendering, RENDER_SCROLL_MS);
+        if (rc == RESULT_OK) {
+            rc = rendering_watch(rendering, deadline);
+        }
     }
     return rc;
-}
-
-/* Reads one frame. RESULT_INVALID: there is nothing to read, or the page is in the way. */
-static Result rendering_read_frame(Rendering *rendering, JsonValue frame, bool is_main,
-                                   MonoTime deadline)
-{
-    JsonValue value;
-    JsonValue result;
-    Buffer id;
-    Buffer url;
-    buffer_init(&id, 256);
-    buffer_init(&url, RENDERING_URL_BYTES);
-    JsonValue member;
-    Result rc =
-        json_read_member(frame, "id", &member) ? json_read_text(member, &id) : RESULT_INVALID;
-    if (json_read_member(frame, "url", &member)) {
-        (void)json_read_text(member, &url);
-    }
-    if (rc != RESULT_OK) {
-        goto done;
-    }
-    JsonWriter *json = devtools_begin(rendering->devtools, "Page.createIsolatedWorld");
-    json_string(json, "frameId", id.data);
-    json_string(json, "worldName", "ragno");
-    rc = devtools_call(rendering->devtools, deadline, &result);
-    if (rc != RESULT_OK || !json_read_member(result, "executionContextId", &value)) {
-        goto done;
-    }
-    int64_t world = json_read_integer(value, 0);
-    buffer_reset(&rendering->body);
-    size_t room = rendering->bounds->most_document > rendering->out->document.length
-                      ? rendering->bounds->most_document - rendering->out->document.length
-                      : 0;
-    rc = render_script_read(&rendering->body, room);
-    if (rc != RESULT_OK) {
-        goto done;
-    }
-    json = devtools_begin(rendering->devtools, "Runtime.evaluate");
-    json_text(json, "expression", rendering->body.data, rendering->body.length);
-    json_integer(json, "contextId", world);
-    json_bool(json, "returnByValue", true);
-    rc = devtools_call(rendering->devtools, deadline, &result);
-    if (rc == RESULT_OK) {
-        bool done =
-            json_read_member(result, "result", &value) && json_read_member(value, "value", &member);
-        rc =
-            done ? rendering_take(rendering, member, is_main, buffer_string(&url)) : RESULT_INVALID;
-    }
-done:
-    buffer_destroy(&id);
-    buffer_destroy(&url);
-    return rc;
-}
-
-/* The frames of a tree, in a copy of the browser's answer, the outermost first: a list of those
- * that are still to be read, not recursion. */
-static Result rendering_read_frames(Rendering *rendering, JsonValue tree, MonoTime deadline)
-{
-    JsonValue left[RENDERING_FRAMES];
-    size_t n = 1;
-    left[0] = tree;
-    for (size_t i = 0; i < n; i++) {
-        JsonValue frame;
-        JsonValue children;
-        JsonValue child;
-        const char *position = NULL;
-        if (!json_read_member(left[i], "frame", &frame)) {
-            return RESULT_INVALID;
-        }
-        Result rc = rendering_read_frame(rendering, frame, i == 0, deadline);
-        if (rc != RESULT_OK && (i == 0 || rc != RESULT_INVALID)) {
-            return rc;
-        }
-        rendering->out->n_frames++;
-        (void)json_read_member(left[i], "childFrames", &children);
-        while (json_read_next(children, &position, &child)) {
-            if (n == RENDERING_FRAMES) {
-                rendering->out->is_cut = true;
-                break;
-            }
-            left[n++] = child;
-        }
-    }
-    return RESULT_OK;
-}
-
-static Result rendering_read(Rendering *rendering, MonoTime deadline)
-{
-    JsonValue result;
-    JsonValue tree;
-    Buffer copy;
-    buffer_init(&copy, DEVTOOLS_MESSAGE_BYTES);
-    (void)devtools_begin(rendering->devtools, "Page.getFrameTree");
-    Result rc = devtools_call(rendering->devtools, deadline, &result);
-    if (rc == RESULT_OK) {
-        rc = json_read_member(result, "frameTree", &tree)
-                 ? buffer_append(&copy, tree.begin, (size_t)(tree.end - tree.begin))
-                 : RESULT_INVALID;
-    }
-    if (rc == RESULT_OK) {
-        rc = json_read(copy.data, copy.length, &tree);
-    }
-    if (rc == RESULT_OK) {
-        rc = rendering_read_frames(rendering, tree, deadline);
-    }
-    buffer_destroy(&copy);
-    rendering->out->has_document = rc == RESULT_OK;
-    return rc;
-}
-
-/* A picture of what the page shows; it does without where that fails. */
-static void rendering_shoot(Rendering *rendering)
-{
-    JsonValue result;
-    JsonValue data;
-    JsonWriter *json = devtools_begin(rendering->devtools, "Page.captureScreenshot");
-    json_string(json, "format", "jpeg");
-    json_integer(json, "quality", RENDERING_QUALITY);
-    Result rc =
-        devtools_call(rendering->devtools, mono_add_ms(mono_now(), RENDERING_SHOOT_MS), &result);
-    buffer_reset(&rendering->body);
-    if (rc == RESULT_OK && json_read_member(result, "data", &data)) {
-        rc = json_read_text(data, &rendering->body);
-    }
-    if (rc == RESULT_OK) {
-        rc = base64_read(&rendering->out->picture, buffer_string(&rendering->body),
-                         rendering->body.length, BASE64_STANDARD);
-    }
-    if (rc != RESULT_OK) {
-        LOG_WARN("render", "no picture", "url=%s error=%s", rendering->page->url, result_name(rc));
-        buffer_reset(&rendering->out->picture);
-    }
 }
 
 /* A page that does not end: its script is stopped, and what there is of it is read, if it lets. */
@@ -778,7 +537,7 @@ static void rendering_rescue(Rendering *rendering)
         rc = devtools_send(rendering->devtools);
     }
     if (rc == RESULT_OK) {
-        (void)rendering_read(rendering, deadline);
+        rendering->out->has_document = render_view_read(&rendering->view, deadline) == RESULT_OK;
     }
 }
 
@@ -792,7 +551,9 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
                            .source = source,
                            .out = rendered};
     MonoTime deadline = mono_add_ms(mono_now(), bounds->timeout_ms);
+    rendering.cpu_before = browser_use_again(tab->devtools->browser).cpu_ms;
     rendered_clear(rendered);
+    render_view_init(&rendering.view, tab, bounds, rendered);
     buffer_init(&rendering.url, RENDERING_URL_BYTES);
     buffer_init(&rendering.word, RENDERING_URL_BYTES);
     buffer_init(&rendering.body, DEVTOOLS_MESSAGE_BYTES);
@@ -804,10 +565,14 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
         rc = rendering_watch(&rendering, deadline);
     }
     if (rc == RESULT_OK) {
+        rc = rendering_scroll(&rendering, deadline);
+    }
+    if (rc == RESULT_OK) {
         rendered->end = rendering.has_main ? RENDER_SETTLED : RENDER_NOTHING;
-        rc = rendering_read(&rendering, mono_add_ms(mono_now(), RENDERING_READ_MS));
+        rc = render_view_read(&rendering.view, mono_add_ms(mono_now(), RENDERING_READ_MS));
+        rendered->has_document = rc == RESULT_OK;
         if (rc == RESULT_OK && bounds->wants_picture) {
-            rendering_shoot(&rendering);
+            render_view_shoot(&rendering.view, page->url);
         }
     } else if (rc == RESULT_TIMEOUT) {
         rendering_rescue(&rendering);
@@ -816,6 +581,7 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
         rendered->end = RENDER_CRASHED;
     }
     free(rendering.lacked);
+    render_view_destroy(&rendering.view);
     buffer_destroy(&rendering.url);
     buffer_destroy(&rendering.word);
     buffer_destroy(&rendering.body);

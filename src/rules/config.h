@@ -529,6 +529,11 @@
         "render pages by a browser without a network, from what the crawl has fetched: those that show " \
         "next to nothing without their scripts (auto), or all (always); needs warc.enabled; in a " \
         "[site] section: auto, always, or off = never, where the crawl renders at all") \
+    ROW(render, always, TEXT, char *, "", 0, 0, NULL, OPTION_SITE, \
+        "paths of pages that are rendered whatever they look like, with blanks between them; they begin with / " \
+        "and may have * ? [a-z]: /app/* /item?id=*") \
+    ROW(render, never, TEXT, char *, "", 0, 0, NULL, OPTION_SITE, \
+        "the same of pages that are not; it goes before always") \
     ROW(render, command, TEXT, char *, "", 0, 0, NULL, 0, \
         "browser that renders pages: a path, or a name on PATH; empty = chromium-headless-shell or " \
         "chromium") \
@@ -538,6 +543,15 @@
         "browsers that render at once") \
     ROW(render, rounds, COUNT, int64_t, "3", 0, 50, NULL, 0, \
         "how often a page is rendered again, when what it lacked has been fetched") \
+    ROW(render, scope, WORD, int, "any", 0, 0, WORDS_TEXT(RENDER_SCOPE_WORDS), 0, \
+        "where what a page lacks may live: any host, its registered domain, its own host; what is elsewhere is " \
+        "refused") \
+    ROW(render, hops, COUNT, int64_t, "2", 1, 50, NULL, 0, \
+        "rounds in which what a page lacks may live outside of its registered domain: what it asks for, what " \
+        "that asks for; behind them it is refused") \
+    ROW(render, scrolls, COUNT, int64_t, "10", 0, 1000, NULL, 0, \
+        "how often a page that listens for it is scrolled to its end, and how many further parts of a list that " \
+        "it asks for one by one are fetched ahead; 0 = never") \
     ROW(render, share, COUNT, int64_t, "10", 1, 100, NULL, 0, \
         "percent of the crawl's pages that mode = auto renders at most; the first 100 do not count") \
     ROW(render, pages_per_context, COUNT, int64_t, "50", 1, 1e6, NULL, 0, \

@@ -342,6 +342,19 @@ static Result check_usage(const char *text, Buffer *error)
     return usage_rules_parse(text, &rules, error);
 }
 
+/* Patterns of paths with blanks between them. */
+static Result check_paths(const char *text, Buffer *error)
+{
+    for (text += strspn(text, " \t"); *text != '\0'; text += strspn(text, " \t")) {
+        if (*text != '/' && *text != '*') {
+            (void)buffer_append_string(error, "a pattern of paths begins with / or *");
+            return RESULT_INVALID;
+        }
+        text += strcspn(text, " \t");
+    }
+    return RESULT_OK;
+}
+
 static Result check_key(const char *path, Buffer *error)
 {
     SigningKey *key = NULL;
@@ -458,6 +471,8 @@ static void check_sites(const Config *config, Buffer *what, Buffer *error)
                  {"fetch.no_proxy", proxy_check_exceptions},
                  {"fetch.headers", check_headers},
                  {"politeness.usage", check_usage},
+                 {"render.always", check_paths},
+                 {"render.never", check_paths},
                  {"fetch.cut_status", cut_rules_check_statuses},
                  {"fetch.mime_types", cut_rules_check_types},
                  {"fetch.credentials", check_credentials},

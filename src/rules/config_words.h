@@ -63,6 +63,12 @@ typedef enum ScorerWord { WORDS_ENUM(SCORER_WORDS) } ScorerWord;
     WORD(RENDER_MODE_ALWAYS, "always")
 typedef enum RenderModeWord { WORDS_ENUM(RENDER_MODE_WORDS) } RenderModeWord;
 
+#define RENDER_SCOPE_WORDS(WORD) \
+    WORD(RENDER_SCOPE_ANY, "any") \
+    WORD(RENDER_SCOPE_DOMAIN, "domain") \
+    WORD(RENDER_SCOPE_HOST, "host")
+typedef enum RenderScopeWord { WORDS_ENUM(RENDER_SCOPE_WORDS) } RenderScopeWord;
+
 #define RENDER_SCREENSHOT_WORDS(WORD) \
     WORD(RENDER_SCREENSHOT_NO, "no") \
     WORD(RENDER_SCREENSHOT_JPEG, "jpeg")

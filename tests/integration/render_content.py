@@ -186,7 +186,8 @@ def rounds(report, path):
                                     ("enough", ("-s", "render.rounds=20"), 8)):
         directory = os.path.join(path, name.replace(" ", "-"))
         with Site(pages) as site:
-            crawl(site, directory, [f"http://{HOST}/"], *USER, "-s", "render.mode=auto", *options)
+            crawl(site, directory, [f"http://{HOST}/"], *USER, "-s", "render.mode=auto", "-s", "render.scrolls=0",
+                  *options)
             asked = sum(p.startswith("/part") for _, p in site.asked)
         words = texts_of(directory).get(f"http://{HOST}/", "").split()
         report.equal(f"{name}: {expected} tries", (asked, words), (expected, [f"word{n}" for n in range(1, expected + 1)]))

@@ -217,7 +217,8 @@ def another_value(name, value, allowed):
              "scope.ports": "80,443", "scope.dedup_key": "tracking", "fetch.allow_addresses": "127.0.0.0/7",
              "fetch.deny_addresses": "192.0.2.0/24", "fetch.port_map": "80:1", "robots.agent": "other",
              "warc.name": "x-{serial:05}.warc", "control.web_hosts": "x.example", "schedule.margin": "1",
-             "render.command": "/usr/bin/chromium", "render.user": "nobody"}
+             "render.command": "/usr/bin/chromium", "render.user": "nobody",
+             "render.always": "/app/*", "render.never": "/doc/*"}
     words = re.search(r"\(([a-z0-9|-]+\|[a-z0-9|-]+)[;)]", allowed)
     if words:
         return next(word for word in words.group(1).split("|") if word != value)

@@ -92,7 +92,8 @@ static int check_render_run(CheckRender *check)
                    .cpu_ms = config->render_cpu_time,
                    .memory_bytes = (uint64_t)config->render_memory,
                    .most_requests = (unsigned)config->render_most_requisites,
-                   .most_document = (size_t)config->render_max_document},
+                   .most_document = (size_t)config->render_max_document,
+                   .scrolls = (unsigned)config->render_scrolls},
         .pages_per_context = (unsigned)config->render_pages_per_context};
     RenderPage page = {.url = check->url.href, .fetched_ms = check->fetched_ms};
     RenderSource source = {.ask = archive_source_ask, .context = check->source};

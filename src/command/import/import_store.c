@@ -224,12 +224,13 @@ static Result open_parsing(ImportStore *import)
     return rc;
 }
 
-static RenderModeWord import_store_render_mode(void *context, const char *hostname)
+static RenderModeWord import_store_render_mode(void *context, const char *hostname,
+                                               const char *path)
 {
     const ImportStore *import = context;
     Config config;
     site_book_config(import->sites, hostname, &config);
-    return (RenderModeWord)config.render_mode;
+    return render_way_mode(&config, path);
 }
 
 /* Pages that need a browser become jobs, as in a crawl. */

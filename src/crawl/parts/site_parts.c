@@ -124,10 +124,10 @@ uint64_t site_parts_ingest_pages(void *context, const char *hostname)
     return site_parts_pages_of(&parts->ingest_sites, hostname);
 }
 
-RenderModeWord site_parts_render_mode(void *context, const char *hostname)
+RenderModeWord site_parts_render_mode(void *context, const char *hostname, const char *path)
 {
     AgentParts *parts = context;
     Config config;
     site_book_config(shared_get(&parts->ingest_sites), hostname, &config);
-    return (RenderModeWord)config.render_mode;
+    return render_way_mode(&config, path);
 }

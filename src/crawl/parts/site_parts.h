@@ -21,6 +21,6 @@ bool site_parts_host_limits(void *context, const char *hostname, HostLimits *lim
 void site_parts_host_delays(void *context, const char *hostname, HostDelays *delays);
 uint64_t site_parts_ingest_pages(void *context, const char *hostname);
 /* The same: RenderWay.mode. */
-RenderModeWord site_parts_render_mode(void *context, const char *hostname);
+RenderModeWord site_parts_render_mode(void *context, const char *hostname, const char *path);
 
 #endif

@@ -96,6 +96,7 @@ unsigned guesses_make(Guesses *guesses, const char *url, const RenderAnswer *ans
                       Buffer *lacking)
 {
     unsigned n = 0;
+    render_series_clear(&guesses->series);
     guesses_load_forms(guesses, url);
     guesses_fill(guesses, url);
     if (answer == NULL) {
@@ -126,7 +127,11 @@ RenderVerdict guesses_ask(void *context, const char *url, RenderAnswer *answer)
         guesses->list[i].was_asked = guesses->list[i].was_asked || strcmp(guess, url) == 0 ||
                                      archive_source_is_near(guess, url);
     }
-    return crawl_source_ask(guesses->source, url, answer);
+    RenderVerdict verdict = crawl_source_ask(guesses->source, url, answer);
+    if (verdict == RENDER_ANSWERED) {
+        render_series_note(&guesses->series, url);
+    }
+    return verdict;
 }
 
 static Result guesses_tell_lacking(const char *url, const Buffer *lacking, Buffer *lessons)

@@ -16,6 +16,7 @@
 #include "parse/html/html.h"
 #include "render/crawl_source.h"
 #include "render/render_forms.h"
+#include "render/render_series.h"
 #include "render/render_table.h"
 
 typedef struct Guess {
@@ -32,7 +33,8 @@ typedef struct Guesses {
     Url url;
     Guess list[RENDER_FORMS];
     unsigned n;
-    Buffer forms; /* of the page's shape */
+    RenderSeries series; /* of what was answered */
+    Buffer forms;        /* of the page's shape */
     Buffer urls;
     Buffer text;
 } Guesses;

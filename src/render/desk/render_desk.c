@@ -294,6 +294,10 @@ static Result desk_load(DeskThread *self, DeskPage *page)
     if (archive_source_ask(self->source.archive, url, &answer) != RENDER_ANSWERED) {
         return RESULT_NOT_FOUND;
     }
+    bool is_far = page->job.job.rounds >= (unsigned)desk->options.config->render_hops;
+    if (crawl_source_serve(&self->source, url, is_far) != RESULT_OK) {
+        return RESULT_DAMAGED;
+    }
     page_verdict_judge(answer.body, answer.length, &page->verdict);
     found = desk_make_header(page, &answer);
     bool is_new = page->job.job.state == RENDER_JOB_WAITING && page->job.job.rounds == 0;
@@ -327,11 +331,12 @@ static Result desk_tell(DeskThread *self, const DeskPage *page)
 {
     const Rendered *rendered = &self->rendered;
     buffer_reset(&self->text);
-    Result rc = buffer_printf(&self->text,
-                              "rendered-by: %s\r\nrendered-rounds: %u\r\nrendered-end: %s\r\n"
-                              "rendered-requests: %u\r\nrendered-near: %" PRIu64 "\r\n",
-                              renderer_product(self->renderer), page->job.job.rounds + 1u,
-                              render_end_name(rendered->end), rendered->n_requests, page->near);
+    Result rc = buffer_printf(
+        &self->text,
+        "rendered-by: %s\r\nrendered-rounds: %u\r\nrendered-end: %s\r\n"
+        "rendered-requests: %u\r\nrendered-near: %" PRIu64 "\r\nrendered-scrolls: %u\r\n",
+        renderer_product(self->renderer), page->job.job.rounds + 1u, render_end_name(rendered->end),
+        rendered->n_requests, page->near, rendered->n_scrolls);
     const struct {
         const char *name;
         const Buffer *list;
@@ -366,6 +371,23 @@ static Result desk_tell_guesses(DeskThread *self, const DeskPage *page, Buffer *
                         page->job.job.state == RENDER_JOB_ASKED, lessons);
 }
 
+/* What is fetched before the next round: what is lacking, and what a list will ask for behind it.
+ * Owned by the caller; NULL without memory. */
+static char *desk_lacks(DeskThread *self, bool as_it_is)
+{
+    unsigned most = as_it_is ? 0 : (unsigned)self->desk->options.config->render_scrolls;
+    char *lacks = NULL;
+    Buffer all;
+    buffer_init(&all, BUFFER_NO_LIMIT);
+    Result rc = buffer_append_string(&all, buffer_string(&self->rendered.lacking));
+    if (rc == RESULT_OK) {
+        (void)render_series_ahead(&self->guesses.series, &self->rendered.lacking, most, &all);
+        lacks = strdup(buffer_string(&all));
+    }
+    buffer_destroy(&all);
+    return lacks;
+}
+
 static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, int64_t cpu_ms)
 {
     const Rendered *rendered = &self->rendered;
@@ -394,7 +416,7 @@ static FetchRendering *desk_rendering(DeskThread *self, const DeskPage *page, in
     made->refused = desk_refusals(rendered);
     made->cpu_ms = (uint32_t)cpu_ms;
     made->text_bytes = (uint32_t)verdict.text_bytes;
-    made->lacks = strdup(buffer_string(&rendered->lacking));
+    made->lacks = desk_lacks(self, made->is_asking || made->is_last);
     made->onward = strdup(buffer_string(&rendered->onward));
     made->fields = strdup(buffer_string(&self->text));
     made->forms = strdup(buffer_string(&forms));
@@ -553,6 +575,7 @@ static RendererOptions desk_renderer_options(RenderDesk *desk, const Config *con
                    .memory_bytes = (uint64_t)config->render_memory,
                    .most_requests = (unsigned)config->render_most_requisites,
                    .most_document = (size_t)config->render_max_document,
+                   .scrolls = (unsigned)config->render_scrolls,
                    .wants_picture = config->render_screenshot == RENDER_SCREENSHOT_JPEG,
                    .stop = &desk->stop},
         .pages_per_context = (unsigned)config->render_pages_per_context};
@@ -566,8 +589,9 @@ static Result desk_make_thread(RenderDesk *desk, unsigned number)
     rendered_init(&thread->rendered, desk->renderer.bounds.most_document);
     buffer_init(&thread->text, BUFFER_NO_LIMIT);
     buffer_init(&thread->url, BUFFER_NO_LIMIT);
-    Result rc = crawl_source_init(&thread->source, desk->options.db, buffer_string(&desk->warc),
-                                  DESK_ANSWER_BYTES);
+    Result rc =
+        crawl_source_init(&thread->source, desk->options.db, buffer_string(&desk->warc),
+                          DESK_ANSWER_BYTES, (RenderScopeWord)desk->options.config->render_scope);
     Result guessed =
         guesses_init(&thread->guesses, desk->options.table, desk->options.db, &thread->source);
     rc = rc == RESULT_OK ? guessed : rc;

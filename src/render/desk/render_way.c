@@ -1,5 +1,6 @@
 #include "render/desk/render_way.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,39 @@
 #include "render/render_forms.h"
 #include "store/pages/page_db_read.h"
 
+#define WAY_PATTERN 1024 /* bytes of a pattern of paths */
+
+/* Whether one of the patterns of a list, with blanks between them, matches. */
+static bool way_is_listed(const char *list, const char *path)
+{
+    char pattern[WAY_PATTERN];
+    for (const char *at = list + strspn(list, " \t"); *at != '\0';) {
+        size_t length = strcspn(at, " \t");
+        if (length < sizeof pattern) {
+            memcpy(pattern, at, length);
+            pattern[length] = '\0';
+            if (fnmatch(pattern, path, 0) == 0) {
+                return true;
+            }
+        }
+        at += length;
+        at += strspn(at, " \t");
+    }
+    return false;
+}
+
+RenderModeWord render_way_mode(const Config *config, const char *path)
+{
+    if (way_is_listed(config->render_never, path)) {
+        return RENDER_MODE_OFF;
+    }
+    return way_is_listed(config->render_always, path) ? RENDER_MODE_ALWAYS
+                                                      : (RenderModeWord)config->render_mode;
+}
+
 void render_way_init(RenderWay *way, RenderTable *table,
-                     RenderModeWord (*mode)(void *context, const char *hostname), void *context)
+                     RenderModeWord (*mode)(void *context, const char *hostname, const char *path),
+                     void *context)
 {
     *way = (RenderWay){.table = table, .mode = mode, .context = context};
     url_init(&way->url);
@@ -87,7 +119,8 @@ Result render_way_consider(RenderWay *way, MDB_txn *txn, uint64_t page, const ch
     if (rc != RESULT_OK) {
         return rc;
     }
-    RenderModeWord mode = way->mode(way->context, buffer_string(&way->text));
+    RenderModeWord mode =
+        way->mode(way->context, buffer_string(&way->text), way->url.href + way->url.path_start);
     if (mode == RENDER_MODE_OFF) {
         return RESULT_OK;
     }

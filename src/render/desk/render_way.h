@@ -8,14 +8,12 @@
  * has and the answer had not join the page's list (kind LINK_RENDERED), those that are new are
  * scheduled, and the job is DONE
  *
- * What: which pages become jobs is said by render.mode ([site] sections included), by the parser's
- * verdict, and by what renderings of the same pattern of URLs have brought. A pattern is the URL
- * without its numbers and identifiers (parse/trap/trap.h). Where RENDER_LESSONS renderings
- * brought neither text nor links, further pages are passed by, but for one in RENDER_PROBE;
- * where at least three quarters of them brought something, pages with scripts are rendered, even if
- * they look as if they could do without.
- * Owns: scratch.
- * Threads: ingest.
+ * What: which pages become jobs is said by render.never, always and mode ([site] sections
+ * included), by the parser's verdict, and by what renderings of the same pattern of URLs have
+ * brought. A pattern is the URL without its numbers and identifiers (parse/trap/trap.h). Where
+ * RENDER_LESSONS renderings brought neither text nor links, further pages are passed by, but for
+ * one in RENDER_PROBE; where at least three quarters of them brought something, pages with scripts
+ * are rendered, even if they look as if they could do without. Owns: scratch. Threads: ingest.
  * Errors: those of the table and of PageDB: the batch is tried again or given up (page_way.h). */
 #ifndef RENDER_DESK_RENDER_WAY_H
 #define RENDER_DESK_RENDER_WAY_H
@@ -23,19 +21,23 @@
 #include "ingest/batch/ingest_batch.h"
 #include "parse/url/url.h"
 #include "render/render_table.h"
-#include "rules/config_words.h"
+#include "rules/config.h"
 
 typedef struct RenderWay {
     RenderTable *table; /* borrowed */
-    /* render.mode for a host. */
-    RenderModeWord (*mode)(void *context, const char *hostname);
+    /* render_way_mode with what is set for a host; path: with its query. */
+    RenderModeWord (*mode)(void *context, const char *hostname, const char *path);
     void *context;
     Url url;
     Buffer text;
 } RenderWay;
 
+/* What is to be done with a page: render.never, render.always, render.mode. */
+RenderModeWord render_way_mode(const Config *config, const char *path);
+
 void render_way_init(RenderWay *way, RenderTable *table,
-                     RenderModeWord (*mode)(void *context, const char *hostname), void *context);
+                     RenderModeWord (*mode)(void *context, const char *hostname, const char *path),
+                     void *context);
 void render_way_destroy(RenderWay *way);
 /* Makes a job of a page that is stored, if it is to be rendered (*wanted). txn: a write
  * transaction. */
