@@ -30,6 +30,9 @@ static void the_limit_names_the_part_that_binds(void)
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "politeness");
     now.frontier.resolving = 6;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "dns");
+    now.cost_rests = 1;
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "parser");
+    now.cost_rests = 0;
     now.frontier.acquired = 10;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "connections");
     now.gate_closed = true;

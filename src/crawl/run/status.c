@@ -65,7 +65,8 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (writer > 0.9 || now->results_closed || (is_full && writer * now->parsers > parser)) {
         return "writer";
     }
-    if (parser > 0.9 * now->parsers || is_full) {
+    /* Hosts that rest for what their pages cost wait for parsing threads, too. */
+    if (parser > 0.9 * now->parsers || is_full || now->cost_rests > before->cost_rests) {
         return "parser";
     }
     double bytes_s = (double)(now->bytes - before->bytes) / seconds_between(before, now);
