@@ -588,7 +588,14 @@
         "DIR/web.token") \
     ROW(control, web_hosts, TEXT, char *, "", 0, 0, NULL, 0, \
         "host names, besides localhost, by which the page may be asked for, such as that of a web " \
-        "server that forwards to it; comma separated")
+        "server that forwards to it; comma separated") \
+    ROW(control, alert_command, TEXT, char *, "", 0, 0, NULL, 0, \
+        "command for /bin/sh that gets a JSON object on its standard input when the crawl stalls, the " \
+        "network is out, the disk is full, hosts keep it out or say that it asks too fast, when that is " \
+        "over, and when the crawl ends; 30 s at most; empty = none") \
+    ROW(control, alert_after, TIME, int64_t, "5m", 1000, 24 * 3600e3, NULL, 0, \
+        "how long nothing is fetched, or the network is out, until that is told; answers are judged in " \
+        "spans as long")
 /* clang-format on */
 
 typedef struct Config {

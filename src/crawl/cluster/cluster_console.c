@@ -2,17 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/memory/file.h"
+#include "base/thread/child.h"
 #include "base/thread/log.h"
-
-extern char **environ;
 
 void cluster_console_init(ClusterConsole *console, const char *directory, const Config *config)
 {
@@ -24,8 +21,8 @@ void cluster_console_init(ClusterConsole *console, const char *directory, const 
 static void console_job_end(ConsoleJob *job)
 {
     if (job->pid > 0) {
-        (void)kill(job->pid, SIGKILL);
-        (void)waitpid(job->pid, NULL, 0);
+        int status = 0;
+        child_kill(job->pid, &status);
     }
     if (job->ticket != 0) {
         (void)close(job->fd);
@@ -99,37 +96,6 @@ static const char *console_judge(const ClusterConsole *console, char *const *wor
 
 /* ---- processes ---- */
 
-/* The threads of a crawl block all signals, and it ignores SIGPIPE: not so the process. */
-static int console_spawn(pid_t *pid, char *const argv[], int out)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    sigset_t all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    int rc = posix_spawn_file_actions_init(&files);
-    if (rc != 0) {
-        return rc;
-    }
-    rc = posix_spawnattr_init(&attributes);
-    if (rc != 0) {
-        (void)posix_spawn_file_actions_destroy(&files);
-        return rc;
-    }
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    rc = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    for (int fd = 1; rc == 0 && fd <= 2; fd++) {
-        rc = posix_spawn_file_actions_adddup2(&files, out, fd);
-    }
-    rc = rc == 0 ? posix_spawn(pid, "/proc/self/exe", &files, &attributes, argv, environ) : rc;
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&files);
-    return rc;
-}
-
 /* words: the command, and what follows the directory. */
 static Result console_job_begin(ConsoleJob *job, const char *directory, char **words, size_t n)
 {
@@ -141,10 +107,15 @@ static Result console_job_begin(ConsoleJob *job, const char *directory, char **w
         return rc;
     }
     memcpy(argv + 3, words + 1, (n - 1) * sizeof *argv);
-    int code = console_spawn(&job->pid, argv, job->fd);
-    if (code != 0) {
+    int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int files[3] = {none, job->fd, job->fd};
+    rc = none < 0 ? result_of_errno(errno) : child_start(&job->pid, "/proc/self/exe", argv, files);
+    if (none >= 0) {
+        (void)close(none);
+    }
+    if (rc != RESULT_OK) {
         (void)close(job->fd);
-        return result_of_errno(code);
+        return rc;
     }
     (void)prlimit(job->pid, RLIMIT_FSIZE, &most, NULL);
     LOG_INFO("cluster", "a command for another machine", "command=%s pid=%d", words[0],
@@ -175,7 +146,7 @@ static ConsoleJob *console_find(ClusterConsole *console, uint64_t ticket)
 static void console_job_look(ConsoleJob *job)
 {
     int status = 0;
-    if (job->pid > 0 && waitpid(job->pid, &status, WNOHANG) == job->pid) {
+    if (job->pid > 0 && child_has_ended(job->pid, &status)) {
         job->pid = 0;
         job->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }

@@ -13,6 +13,7 @@
 #include "base/memory/file.h"
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
+#include "crawl/run/alerts.h"
 #include "crawl/run/settings.h"
 #include "crawl/run/status.h"
 #include "frontier/visit/politeness.h"
@@ -244,6 +245,7 @@ struct Monitor {
     MonoTime next_progress;
     MonoTime next_memory; /* MONO_NEVER without a budget */
     ReaderGuard readers;
+    Alerts alerts;
     Buffer text;
 };
 
@@ -381,6 +383,8 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .writer_busy_us = stats_writer_busy_us(stats, now),
         .results_closed = !byte_gate_is_open(&parts->results),
         .rss_bytes = status_rss_bytes(),
+        .alerts = monitor->alerts.n_told,
+        .alerts_failed = monitor->alerts.n_failed,
         .map_drops = page_db_check_residence(monitor->store->tables.db),
         .db_bytes = database_bytes(monitor)};
     sample_readers(&monitor->readers, s);
@@ -434,6 +438,7 @@ static void monitor_write_line(Monitor *monitor, const StatusSample *now)
         (void)!write(monitor->log, monitor->text.data, monitor->text.length);
     }
     write_json(monitor, now);
+    alerts_look(&monitor->alerts, &monitor->last_line, now);
     monitor->line_before = monitor->last_line;
     monitor->last_line = *now;
 }
@@ -466,6 +471,9 @@ void monitor_tick(Monitor *monitor, MonoTime now)
         monitor->next_memory = mono_add_ms(now, is_budget ? MEMORY_MS : MAP_MEMORY_MS);
     }
     reader_guard_tick(&monitor->readers, now);
+    if (!mono_before(now, monitor->alerts.next)) {
+        alerts_tick(&monitor->alerts, now);
+    }
     watch_clock(monitor);
     bool line = !mono_before(now, monitor->next_line);
     bool progress = monitor->progress && !mono_before(now, monitor->next_progress);
@@ -495,6 +503,7 @@ MonoTime monitor_next(const Monitor *monitor)
         next = monitor->next_progress;
     }
     next = mono_before(monitor->readers.next, next) ? monitor->readers.next : next;
+    next = mono_earlier(monitor->alerts.next, next);
     return mono_before(monitor->next_memory, next) ? monitor->next_memory : next;
 }
 
@@ -503,6 +512,7 @@ void monitor_finish(Monitor *monitor)
     StatusSample s;
     sample(monitor, mono_now(), &s);
     monitor_write_line(monitor, &s);
+    alerts_finish(&monitor->alerts, &monitor->line_before, &s);
     if (monitor->progress) {
         log_set_echo_hook(NULL);
         if (monitor->terminal) {
@@ -619,6 +629,8 @@ Result monitor_new(Monitor **out, const AgentOptions *options, const CrawlStore 
                                                  : (size_t)options->config->store_map_memory);
     reader_guard_init(&monitor->readers, page_db_env(store->tables.db),
                       options->config->store_reader_age, monitor->start);
+    alerts_init(&monitor->alerts, options->config->control_alert_command, store->directory,
+                options->config->control_alert_after, monitor->start);
     monitor->terminal = isatty(STDERR_FILENO) != 0;
     monitor->progress =
         options->progress == PROGRESS_ALWAYS ||
@@ -645,6 +657,7 @@ void monitor_delete(Monitor *monitor)
     if (monitor != NULL) {
         log_set_echo_hook(NULL);
         (void)close(monitor->log);
+        alerts_destroy(&monitor->alerts);
         buffer_destroy(&monitor->text);
         free(monitor);
     }

@@ -74,6 +74,8 @@ typedef struct StatusSample {
     uint64_t db_reader_pid;    /* whose it is */
     uint64_t disk_free_bytes;
     bool disk_low;
+    uint64_t alerts; /* crawl/run/alerts.h */
+    uint64_t alerts_failed;
     OutageReport network; /* of transfers; of names, resolver has it */
     bool held;            /* paused by an operator */
     bool clustered;       /* an agent among others: the next count */

@@ -170,6 +170,10 @@
           "Free in the crawl's directory") \
     FIELD("cpu_s", real, (double)s->cpu_ms / 1000, COUNTER, "cpu_seconds_total", "", \
           "CPU time of this run") \
+    FIELD("alerts", int, s->alerts, COUNTER, "alerts_total", "", \
+          "Times control.alert_command was run") \
+    FIELD("alerts_failed", int, s->alerts_failed, COUNTER, "alerts_failed_total", "", \
+          "Times it could not be run, failed, or had to be ended") \
     FIELD("walls_402", int, STAT(walls[WALL_PAYMENT]), COUNTER, "walls_total", "{wall=\"402\"}", \
           "Answers that keep crawlers out, by status; challenge: pages that want proof of a human") \
     FIELD("walls_403", int, STAT(walls[WALL_FORBIDDEN]), COUNTER, "walls_total", "{wall=\"403\"}", \

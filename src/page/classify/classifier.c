@@ -8,12 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/thread/child.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
@@ -49,8 +48,6 @@ typedef struct ClassifyProcess {
 
 #define PIECE ((size_t)16384)
 
-extern char **environ;
-
 /* RESULT_LIMIT, RESULT_MEMORY: no descriptor. */
 static Result classify_process_init(ClassifyProcess *process)
 {
@@ -68,36 +65,6 @@ static void close_pair(const int pair[2])
     }
 }
 
-/* The threads of a crawl block all signals, and it ignores SIGPIPE: not so the child. */
-static int spawn(pid_t *pid, char *const argv[], int in, int out)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    sigset_t all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    int rc = posix_spawn_file_actions_init(&files);
-    if (rc != 0) {
-        return rc;
-    }
-    rc = posix_spawnattr_init(&attributes);
-    if (rc != 0) {
-        (void)posix_spawn_file_actions_destroy(&files);
-        return rc;
-    }
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    rc = posix_spawn_file_actions_adddup2(&files, in, 0);
-    rc = rc == 0 ? posix_spawn_file_actions_adddup2(&files, out, 1) : rc;
-    rc = rc == 0 ? posix_spawnp(pid, argv[0], &files, &attributes, argv, environ) : rc;
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&files);
-    return rc;
-}
-
 /* argv ends with NULL; argv[0] is looked for in PATH. RESULT_NOT_FOUND, RESULT_LIMIT, ...: there is
  * no child. */
 static Result classify_process_start(ClassifyProcess *process, char *const argv[])
@@ -111,12 +78,13 @@ static Result classify_process_start(ClassifyProcess *process, char *const argv[
         close_pair(from);
         return rc;
     }
-    int rc = spawn(&process->pid, argv, to[0], from[1]);
-    if (rc != 0) {
+    const int files[3] = {to[0], from[1], -1};
+    Result rc = child_start(&process->pid, argv[0], argv, files);
+    if (rc != RESULT_OK) {
         process->pid = 0;
         close_pair(to);
         close_pair(from);
-        return result_of_errno(rc);
+        return rc;
     }
     (void)close(to[0]);
     (void)close(from[1]);
@@ -135,9 +103,7 @@ static void classify_process_stop(ClassifyProcess *process, int *status)
     }
     (void)close(process->in);
     (void)close(process->out);
-    (void)kill(-process->pid, SIGKILL);
-    while (waitpid(process->pid, status, 0) < 0 && errno == EINTR) {
-    }
+    child_kill(process->pid, status);
     process->pid = 0;
     process->in = -1;
     process->out = -1;
