@@ -9,7 +9,6 @@
 #include "base/memory/buffer.h"
 #include "logs/log_reader.h"
 #include "logs/log_text.h"
-#include "frontier/visit/politeness.h"
 #include "rules/host_delays.h"
 #include "store/pages/page_db_read.h"
 
@@ -24,6 +23,7 @@
 Result forecast_load_add(ForecastLoad *load, const HostLoad *host)
 {
     load->urls += host->urls;
+    load->queued += host->queued;
     return array_add(&load->hosts, &load->n, sizeof *host, host);
 }
 
@@ -47,30 +47,62 @@ void forecast_load_destroy(ForecastLoad *load)
     *load = (ForecastLoad){.hosts = NULL};
 }
 
+/* What became of URLs. */
+typedef struct Outcomes {
+    double good; /* finished otherwise than by failures, */
+    double pages;
+    double requests; /* and those for them */
+    double failed;   /* URLs that have failed, whether they are given up or tried again */
+} Outcomes;
+
 /* What the hosts of one walk are judged by. */
 typedef struct LoadReader {
     HostPaces paces;
     RetryRule rules[FETCH_CLASSES];
     int64_t now_ms;
-    /* of all hosts so far; a host's own ratios begin as theirs */
     double fetches;
     double fetch_ms;
-    double finished;
-    double pages;
+    Outcomes all;                 /* of all hosts so far; a host's own ratios begin as theirs */
+    double failed[FETCH_CLASSES]; /* of Outcomes.failed */
 } LoadReader;
 
-static double record_finished(const HostRecord *record)
+/* How its URLs fail. */
+static FetchClass record_failure(const HostRecord *record)
 {
-    return record->urls > record->queued ? record->urls - record->queued : 0;
+    FetchClass class =
+        record->last_failure < FETCH_CLASSES ? (FetchClass)record->last_failure : FETCH_SERVER;
+    return fetch_class_is_of_url(class) ? class : FETCH_SERVER;
+}
+
+static double record_retried(const HostRecord *record)
+{
+    return record->retried < record->queued ? record->retried : record->queued;
+}
+
+static Outcomes load_reader_outcomes(const LoadReader *reader, const HostRecord *record)
+{
+    const RetryRule *rule = &reader->rules[record_failure(record)];
+    double finished = record->urls > record->queued ? record->urls - record->queued : 0;
+    double failures = (double)record->by_status[0] + record->by_status[5];
+    double given_up = fmax(failures - record->failed_tries, 0) / (rule->retries + 1);
+    given_up = fmin(given_up, finished);
+    return (Outcomes){.good = finished - given_up,
+                      .pages = (double)record->pages + record->duplicates,
+                      .requests = fmax(record->fetches - failures, 0),
+                      .failed = given_up + record_retried(record)};
 }
 
 static void load_reader_sum(LoadReader *reader, const HostRecord *records, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        Outcomes one = load_reader_outcomes(reader, &records[i]);
         reader->fetches += records[i].fetches;
         reader->fetch_ms += (double)records[i].fetch_ms;
-        reader->finished += record_finished(&records[i]);
-        reader->pages += (double)records[i].pages + records[i].duplicates;
+        reader->all.good += one.good;
+        reader->all.pages += one.pages;
+        reader->all.requests += one.requests;
+        reader->all.failed += one.failed;
+        reader->failed[record_failure(&records[i])] += one.failed;
     }
     reader->paces.typical_ms = reader->fetches > 0 ? reader->fetch_ms / reader->fetches : 0;
 }
@@ -82,35 +114,31 @@ static double own_ratio(double part, double whole, double all_part, double all_w
     return (part + OWN_LEAST * common) / (whole + OWN_LEAST);
 }
 
-/* How URLs of a host fail, and how long one of them waits: from its last failure, which stands for
- * the others. While nothing else is left of the host, its rest is the wait of such a URL, so the
- * rest tells how many of its waits are still to come. */
-static void load_reader_find_failing(const LoadReader *reader, const HostRecord *record,
-                                     HostLoad *one)
+/* What its URLs need: those that have failed already, and the others. */
+static void load_reader_find_needs(const LoadReader *reader, const HostRecord *record,
+                                   HostLoad *one)
 {
-    FetchClass class =
-        record->last_failure < FETCH_CLASSES ? (FetchClass)record->last_failure : FETCH_OK;
-    const RetryRule *rule = &reader->rules[class];
-    double failed = (double)record->by_status[0] + record->by_status[5];
-    double all_s = (double)rule->wait_ms * (exp2(rule->retries) - 1) / 1e3;
+    const RetryRule *rule = &reader->rules[record_failure(record)];
+    const Outcomes *all = &reader->all;
+    Outcomes own = load_reader_outcomes(reader, record);
+    double tries = rule->retries + 1;
+    double retried = record_retried(record);
+    double left_s = (double)(record->retried_until_ms - reader->now_ms) / 1e3;
+    double tried = own.good + own.failed;
+    one->failing = own_ratio(own.failed, tried, all->failed, all->good + all->failed);
+    double requests = own_ratio(own.requests, own.good + 1, all->requests, all->good);
+    one->requests = requests * (1 - one->failing) + tries * one->failing;
+    one->pages = own_ratio(own.pages, own.good, all->pages, all->good) * (1 - one->failing);
+    one->retries = fmax(retried * tries - record->failed_tries, retried);
+    one->retry_s = retried > 0 ? fmax(left_s, 0) : 0;
+    one->urls = record->queued - retried;
     one->wait_s = fmax((double)(record->not_before_ms - reader->now_ms) / 1e3, 0);
-    if (!fetch_class_is_of_url(class) || failed == 0) {
-        return;
-    }
-    double rest_s = (double)(record->not_before_ms - record->noted_ms) / 1e3;
-    if (one->wait_s > 0 && rest_s * 1e3 >= (double)rule->wait_ms) {
-        one->failing = 1;
-        one->chain_s = fmax(all_s + (double)rule->wait_ms / 1e3 - 2 * rest_s, 0);
-    } else {
-        one->failing = fmin(failed / (rule->retries + 1) / (record_finished(record) + 1), 1);
-        one->chain_s = all_s;
-    }
 }
 
 static Result forecast_load_take_host(ForecastLoad *load, LoadReader *reader, MDB_txn *txn,
                                       uint32_t host, const HostRecord *record)
 {
-    HostLoad one = {.host = host, .urls = record->queued, .room = -1};
+    HostLoad one = {.host = host, .queued = record->queued, .room = -1};
     if (record->queued == 0 || record->state != HOST_ACTIVE) {
         return RESULT_OK;
     }
@@ -121,11 +149,7 @@ static Result forecast_load_take_host(ForecastLoad *load, LoadReader *reader, MD
     if (one.pace.most > 0) {
         one.room = fmax((double)one.pace.most - record->pages, 0);
     }
-    double finished = record_finished(record);
-    one.requests = own_ratio(record->fetches, finished + 1, reader->fetches, reader->finished);
-    one.pages = own_ratio((double)record->pages + record->duplicates, finished, reader->pages,
-                          reader->finished);
-    load_reader_find_failing(reader, record, &one);
+    load_reader_find_needs(reader, record, &one);
     return forecast_load_add(load, &one);
 }
 
@@ -147,6 +171,16 @@ static Result forecast_load_read_some(ForecastLoad *load, LoadReader *reader, Ho
     }
     page_db_txn_abort(reader->paces.db, txn);
     return rc;
+}
+
+/* What the failures so far say of those to come. */
+static void load_reader_find_chains(const LoadReader *reader, ForecastLoad *load)
+{
+    for (size_t i = 0; i < FETCH_CLASSES; i++) {
+        const RetryRule *rule = &reader->rules[i];
+        load->share[i] = reader->all.failed > 0 ? reader->failed[i] / reader->all.failed : 0;
+        load->chain_s[i] = (double)rule->wait_ms * (exp2(rule->retries) - 1) / 1e3;
+    }
 }
 
 static Result load_reader_rules(LoadReader *reader, const Config *config)
@@ -171,6 +205,7 @@ Result forecast_load_read(ForecastLoad *load, PageDB *db, HostRows *table, const
     while (rc == RESULT_OK && n == AT_ONCE) {
         rc = forecast_load_read_some(load, &reader, table, records, &from, &n);
     }
+    load_reader_find_chains(&reader, load);
     host_paces_destroy(&reader.paces);
     free(records);
     forecast_load_sort(load);
@@ -187,7 +222,7 @@ Result forecast_load_read(ForecastLoad *load, PageDB *db, HostRows *table, const
 typedef struct Group {
     size_t first;
     size_t n;
-    double urls;
+    double queued;
     double pages;
     double seconds;
     double address_s; /* by the delays of the address alone */
@@ -200,15 +235,40 @@ static double host_load_urls(const HostLoad *host, double scale)
     return host->room >= 0 && host->room < urls * host->pages ? host->room / host->pages : urls;
 }
 
-/* As long as its requests need, and the waits of the last URL that fails: with n of them it is
- * first asked for when 1 / (n + 1) of the time is left. */
+/* As long as its requests need. */
+static double host_load_busy_s(const HostLoad *host, double scale)
+{
+    double requests = host_load_urls(host, scale) * host->requests + host->retries;
+    return requests * host->pace.host_s;
+}
+
+/* The same, with its waits, but for those of URLs that have not failed yet. */
 static double host_load_seconds(const HostLoad *host, double scale)
 {
-    double urls = host_load_urls(host, scale);
-    double busy_s = urls * host->requests * host->pace.host_s;
-    double failing = urls * host->failing;
-    double behind_s = fmax(host->chain_s - busy_s / (failing + 1), 0);
-    return host->wait_s + busy_s + (1 - exp(-failing)) * behind_s;
+    double busy_s = host->wait_s + host_load_busy_s(host, scale);
+    return fmax(busy_s, host->retry_s > 0 ? host->retry_s + host->pace.host_s : 0);
+}
+
+/* How many URLs, on an average, of those that have not failed yet will wait for their last try
+ * after that time: a URL fails anywhere in the time that its host is busy. */
+static double host_load_late(const HostLoad *host, double scale, double chain_s, double seconds)
+{
+    double failing = host_load_urls(host, scale) * host->failing;
+    double busy_s = host_load_busy_s(host, scale);
+    double early_s = seconds - host->wait_s - chain_s; /* who fails behind it is late */
+    return busy_s > 0 ? failing * fmin(fmax(1 - early_s / busy_s, 0), 1) : 0;
+}
+
+static double forecast_load_late(const ForecastLoad *load, double scale, double seconds)
+{
+    double late = 0;
+    for (size_t class = 0; class < FETCH_CLASSES; class ++) {
+        for (size_t i = 0; i < load->n && load->share[class] > 0; i++) {
+            late += load->share[class] *
+                    host_load_late(&load->hosts[i], scale, load->chain_s[class], seconds);
+        }
+    }
+    return late;
 }
 
 /* The hosts from *at on that have one address; *at moves on behind them. */
@@ -219,9 +279,9 @@ static Group next_group(const ForecastLoad *load, double scale, size_t *at)
     do {
         const HostLoad *host = &load->hosts[(*at)++];
         double urls = host_load_urls(host, scale);
-        group.urls += urls;
         group.pages += urls * host->pages;
-        group.address_s += urls * host->requests * host->pace.address_s;
+        group.queued += host->queued;
+        group.address_s += (urls * host->requests + host->retries) * host->pace.address_s;
         group.seconds = fmax(group.seconds, host_load_seconds(host, scale));
         group.n++;
     } while (*at < load->n && address != 0 && load->hosts[*at].pace.address == address);
@@ -265,6 +325,28 @@ double forecast_load_seconds(const ForecastLoad *load, double scale, double page
     return most;
 }
 
+/* URLs that fail are few and independent of each other, so that their number is Poisson's. */
+double forecast_load_end(const ForecastLoad *load, double scale, double probability)
+{
+    double least = 0;
+    for (size_t at = 0; at < load->n;) {
+        least = fmax(least, next_group(load, scale, &at).seconds);
+    }
+    double most = least;
+    for (size_t class = 0; class < FETCH_CLASSES; class ++) {
+        most += load->share[class] > 0 ? load->chain_s[class] : 0;
+    }
+    for (int i = 0; i < FORECAST_LOAD_BISECTIONS && most - least > most * 1e-4; i++) {
+        double middle = (least + most) / 2;
+        if (forecast_load_late(load, scale, middle) > -log(probability)) {
+            least = middle;
+        } else {
+            most = middle;
+        }
+    }
+    return most;
+}
+
 ForecastSlowest forecast_load_slowest(const ForecastLoad *load)
 {
     ForecastSlowest slowest = {.host = NULL};
@@ -273,7 +355,7 @@ ForecastSlowest forecast_load_slowest(const ForecastLoad *load)
         if (slowest.address_hosts == 0 || group.address_s > slowest.address_s) {
             slowest.address = &load->hosts[group.first];
             slowest.address_hosts = group.n;
-            slowest.address_urls = group.urls;
+            slowest.address_urls = group.queued;
             slowest.address_s = group.address_s;
         }
         for (size_t i = group.first; i < at; i++) {
@@ -452,7 +534,8 @@ Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostR
 #define BISECTIONS   200
 #define TREND_PIECES 16u
 #define TREND_LEAST  0.01 /* of the growth: what falls by less over the past does not fall */
-#define MODEL_ERROR  0.2  /* of the likely time */
+#define MODEL_EARLY  0.2  /* of the likely time; */
+#define MODEL_LATE   0.3  /* URLs that come last, with low scores, fail more often than others */
 
 const char *forecast_limit_name(ForecastLimit limit)
 {
@@ -650,6 +733,8 @@ static double seconds_for(const Forecast *forecast, const ForecastInput *input, 
 
 static void find_seconds_left(Forecast *forecast, const ForecastInput *input)
 {
+    static const double probability[GROWTHS] = {
+        [GROWTH_NONE] = 0.05, [GROWTH_TREND] = 0.5, [GROWTH_STEADY] = 0.95};
     for (unsigned g = 0; g < GROWTHS; g++) {
         double urls = forecast->urls_left[g];
         if (!isfinite(urls)) {
@@ -662,8 +747,8 @@ static void find_seconds_left(Forecast *forecast, const ForecastInput *input)
         (void)forecast_load_fetched(input->load, scale, 0, &all); /* full hosts take no more */
         forecast->pages_left[g] = all;
         double by_rate = forecast->able > 0 ? all / forecast->able : NEVER;
-        double polite = forecast_load_seconds(input->load, scale, all);
-        forecast->seconds_left[g] = all > 0 ? fmax(by_rate, polite) : 0;
+        double polite = forecast_load_end(input->load, scale, probability[g]);
+        forecast->seconds_left[g] = fmax(all > 0 ? by_rate : 0, polite);
     }
 }
 
@@ -736,8 +821,8 @@ static void find_limits(Forecast *forecast, const ForecastInput *input)
         .holds = !input->never_ends,
         .pages = forecast->pages_left[GROWTH_TREND],
         .seconds = likely,
-        .soonest = fmin(forecast->seconds_left[GROWTH_NONE], likely * (1 - MODEL_ERROR)),
-        .latest = fmax(forecast->seconds_left[GROWTH_STEADY], likely * (1 + MODEL_ERROR))};
+        .soonest = fmin(forecast->seconds_left[GROWTH_NONE], likely * (1 - MODEL_EARLY)),
+        .latest = fmax(forecast->seconds_left[GROWTH_STEADY], likely * (1 + MODEL_LATE))};
 }
 
 /* ---- all of it ---- */

@@ -9,12 +9,13 @@
  *    fewer are new. They are spread over hosts as what is queued now;
  *  - requests and pages for each URL of a host as it has had so far: what robots.txt refuses
  *    takes no time, what fails is asked for again;
- *  - that URLs which fail go on failing: a host lasts at least until the waits of the retry table
- *    are over for the last of them;
+ *  - that URLs which have failed go on failing, so that their last try is known; and that others
+ *    fail as often as in the past: the end is when it is as likely as not that the waits of the
+ *    retry table are over for the last of all of them;
  *  - bytes and WARC files for each page as lately, the database by known URLs.
  * Three growths of the frontier are looked at: none (the least), by its trend (likely), and as
- * lately without a trend (the most). The least and the most are at least a fifth of the likely time
- * away from it, which is what the model itself may be wrong by (`make bench BENCH=plan`).
+ * lately without a trend (the most). The least is at least a fifth of the likely time away from it,
+ * the most three tenths, which is what the model itself may be wrong by (`make bench BENCH=plan`).
  * INFINITY stands for "no end".
  * Threads: any; pure. */
 #ifndef FORECAST_FORECAST_H
@@ -25,6 +26,7 @@
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
+#include "frontier/visit/politeness.h"
 #include "rules/config.h"
 #include "store/pages/page_db.h"
 #include "store/tables/host_rows.h"
@@ -66,21 +68,26 @@ Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostR
 
 typedef struct HostLoad {
     HostPace pace;
-    double urls;     /* queued */
-    double requests; /* for each URL */
-    double pages;    /* stored for each URL */
-    double failing;  /* the share of its URLs that fail, */
-    double chain_s;  /* and how long such a one waits in all until it is given up */
+    double urls;     /* queued that have not failed yet */
+    double requests; /* for each of them */
+    double pages;    /* stored for each of them */
+    double failing;  /* the share of them that fail */
+    double retries;  /* further requests for those that have failed, */
+    double retry_s;  /* and the time until the last of them */
     double wait_s;   /* until the host may be asked again */
     double room; /* pages that limits.pages_per_host still allows; below 0: as many as there are */
     uint32_t host;
+    uint32_t queued; /* URLs, in all */
 } HostLoad;
 
 typedef struct ForecastLoad {
     HostLoad *hosts; /* by address */
     size_t n;
-    double urls; /* of all of them */
+    double urls;   /* of all of them, as HostLoad.urls */
+    double queued; /* likewise */
     size_t n_addresses;
+    double share[FETCH_CLASSES];   /* of the URLs that fail, by class, */
+    double chain_s[FETCH_CLASSES]; /* and how long such a one waits in all until it is given up */
 } ForecastLoad;
 
 /* All hosts of a crawl at a time (wall clock, ms). table may be NULL: there are none. To be
@@ -107,8 +114,10 @@ ForecastSlowest forecast_load_slowest(const ForecastLoad *load);
 /* Pages that are fetched after a number of seconds at the pace of politeness, and how many there
  * are in all; each host has scale pages for each of its URLs. */
 double forecast_load_fetched(const ForecastLoad *load, double scale, double seconds, double *all);
-/* The seconds after which this number is fetched; those for all of them when there are no more. */
+/* The seconds after which this number is fetched; without those for retries when that is all. */
 double forecast_load_seconds(const ForecastLoad *load, double scale, double pages);
+/* The seconds after which nothing is left with that probability, retries included. */
+double forecast_load_end(const ForecastLoad *load, double scale, double probability);
 
 /* Forecast history: what status.log tells of a crawl's past, for a forecast.
  *

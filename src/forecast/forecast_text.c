@@ -26,7 +26,7 @@ static void forecast_tell_now(const ForecastInput *input, const ForecastSubject 
     report_fact(to, "disk_bytes", "on disk", REPORT_BYTES(input->directory_bytes));
     report_fact(to, "disk_free_bytes", NULL, REPORT_BYTES(input->disk_free));
     report_fact(to, "urls_seen", "URLs known", forecast_number(now->seen));
-    report_fact(to, "urls_queued", "queued", forecast_number(input->load->urls));
+    report_fact(to, "urls_queued", "queued", forecast_number(input->load->queued));
     report_fact(to, "hosts_queued", "on hosts", REPORT_COUNT(input->load->n));
     report_fact(to, "addresses_queued", "on addresses", REPORT_COUNT(input->load->n_addresses));
 }
@@ -133,7 +133,7 @@ static void forecast_tell_slowest(const Forecast *forecast, const ForecastSubjec
     bool is_noticed = slowest->host_s >= NOTICED_LEAST;
     report_object(to, "slowest_host");
     report_fact(to, "host", is_noticed ? "slowest host" : NULL, REPORT_TEXT(subject->slowest_host));
-    report_fact(to, "urls", is_noticed ? "its URLs" : NULL, forecast_number(slowest->host->urls));
+    report_fact(to, "urls", is_noticed ? "its URLs" : NULL, forecast_number(slowest->host->queued));
     report_fact(to, "seconds_per_url", NULL, REPORT_REAL(slowest->host->pace.host_s, 3));
     report_fact(to, "requests_per_url", NULL, REPORT_REAL(slowest->host->requests, 3));
     report_fact(to, "seconds", is_noticed ? "in" : NULL, REPORT_SECONDS(slowest->host_s));

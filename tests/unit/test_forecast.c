@@ -88,7 +88,7 @@ static void hosts_of_an_address_take_turns(void)
     forecast_load_destroy(&load);
 }
 
-/* Ten URLs a second, each of which takes two requests; and one URL in ten fails and waits. */
+/* Ten requests a second, and each URL takes two. */
 static void retries_take_time_and_refusals_do_not(void)
 {
     ForecastLoad load = {.hosts = NULL};
@@ -102,11 +102,57 @@ static void retries_take_time_and_refusals_do_not(void)
     CU_ASSERT_DOUBLE_EQUAL(forecast_load_seconds(&load, 1, 1e9), 20, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(forecast_load_fetched(&load, 1, 10, &all), 25, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(all, 50, 1e-9);
-    load.hosts[0].failing = 0.1;
-    load.hosts[0].chain_s = 60; /* the last of ten is first asked for when 20 / 11 s are left */
-    CU_ASSERT_DOUBLE_EQUAL(forecast_load_seconds(&load, 1, 1e9), 20 + 60 - 20.0 / 11, 0.01);
+    forecast_load_destroy(&load);
+}
+
+/* Before half of the time that the host is busy ten of its hundred URLs fail: when it is as likely
+ * as not that none is late, 0.69 of them may be. */
+static void the_last_url_that_fails_is_waited_for(void)
+{
+    ForecastLoad load = {.hosts = NULL};
+    HostLoad host = {.pace = {.host_s = 0.1, .address_s = 0.1},
+                     .urls = 100,
+                     .requests = 2,
+                     .pages = 0.5,
+                     .failing = 0.1,
+                     .room = -1};
+    CU_ASSERT_EQUAL_FATAL(forecast_load_add(&load, &host), RESULT_OK);
+    load.share[FETCH_BROKEN] = 1;
+    load.chain_s[FETCH_BROKEN] = 60;
+    double late = 20 * log(2) / 10;
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_end(&load, 1, 0.5), 80 - late, 0.1);
+    CU_ASSERT_TRUE(forecast_load_end(&load, 1, 0.05) < 80 - 2 * late);
+    CU_ASSERT_TRUE(forecast_load_end(&load, 1, 0.95) > 80 - late / 2);
     load.hosts[0].wait_s = 7;
-    CU_ASSERT_DOUBLE_EQUAL(forecast_load_seconds(&load, 1, 1e9), 87 - 20.0 / 11, 0.01);
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_end(&load, 1, 0.5), 87 - late, 0.1);
+    CU_ASSERT_EQUAL_FATAL(forecast_load_add(&load, &host), RESULT_OK);
+    load.hosts[1].wait_s = 7; /* of two hosts one is late more often */
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_end(&load, 1, 0.5), 87 - late / 2, 0.1);
+    load.share[FETCH_BROKEN] = load.share[FETCH_SERVER] = 0.5; /* those who wait longer decide */
+    load.chain_s[FETCH_SERVER] = 5;
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_end(&load, 1, 0.5), 87 - late, 0.1);
+    forecast_load_destroy(&load);
+}
+
+/* Those that have failed already need their requests, and the time until the last of them. */
+static void urls_that_have_failed_are_no_others(void)
+{
+    ForecastLoad load = {.hosts = NULL};
+    double all = 0;
+    HostLoad host = {.pace = {.host_s = 0.1, .address_s = 0.1},
+                     .requests = 1,
+                     .pages = 1,
+                     .failing = 0.1,
+                     .retries = 50,
+                     .retry_s = 3,
+                     .room = -1,
+                     .queued = 20};
+    CU_ASSERT_EQUAL_FATAL(forecast_load_add(&load, &host), RESULT_OK);
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_end(&load, 1, 0.5), 5, 0.01);
+    (void)forecast_load_fetched(&load, 1, 5, &all);
+    CU_ASSERT_DOUBLE_EQUAL(all, 0, 1e-9);
+    load.hosts[0].retry_s = 30;
+    CU_ASSERT_DOUBLE_EQUAL(forecast_load_end(&load, 1, 0.5), 30.1, 0.01);
     forecast_load_destroy(&load);
 }
 
@@ -272,6 +318,8 @@ UNIT_MAIN("forecast", {"pauses are no work", pauses_are_no_work},
           {"a long log is thinned", a_long_log_is_thinned},
           {"hosts of an address take turns", hosts_of_an_address_take_turns},
           {"retries take time and refusals do not", retries_take_time_and_refusals_do_not},
+          {"the last URL that fails is waited for", the_last_url_that_fails_is_waited_for},
+          {"URLs that have failed are no others", urls_that_have_failed_are_no_others},
           {"a limit is met at the rate of lately", a_limit_is_met_at_the_rate_of_lately},
           {"the slowest host decides when nothing is left",
            the_slowest_host_decides_when_nothing_is_left},

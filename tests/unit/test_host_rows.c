@@ -240,64 +240,6 @@ static void a_record_of_another_format_is_refused(void)
     store_fixture_close(&f, true);
 }
 
-/* What the second format had. */
-static void records_of_format_2_are_read(void)
-{
-    StoreFixture fixture;
-    MDB_dbi dbi = 0;
-    uint32_t host = 7;
-    HostRecord record;
-    struct {
-        uint64_t format;
-        unsigned char bytes[offsetof(HostRecord, domain)];
-    } stored = {.format = 2};
-    HostRecord old = {.failures = 3, .tls_expiry_s = 99, .domain = 5};
-    memcpy(stored.bytes, &old, sizeof stored.bytes);
-    store_fixture_open(&fixture);
-    MDB_txn *txn = store_fixture_begin(&fixture, false);
-    MDB_val key = {sizeof host, &host};
-    MDB_val value = {sizeof stored, &stored};
-    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "hosts", MDB_INTEGERKEY, &dbi), 0);
-    CU_ASSERT_EQUAL(mdb_put(txn, dbi, &key, &value, 0), 0);
-    CU_ASSERT_EQUAL(host_rows_get(fixture.store.hosts, txn, host, &record), RESULT_OK);
-    CU_ASSERT_TRUE(record.failures == 3 && record.tls_expiry_s == 99 && record.domain == 0 &&
-                   record.queued == 0);
-    stored.format = 3; /* too short for this one */
-    CU_ASSERT_EQUAL(mdb_put(txn, dbi, &key, &value, 0), 0);
-    CU_ASSERT_EQUAL(host_rows_get(fixture.store.hosts, txn, host, &record), RESULT_VERSION);
-    page_db_txn_abort(fixture.store.db, txn);
-    store_fixture_close(&fixture, true);
-}
-
-/* What the first format had. */
-static void records_of_format_1_are_read(void)
-{
-    StoreFixture fixture;
-    MDB_dbi dbi = 0;
-    uint32_t host = 7;
-    HostRecord record;
-    struct {
-        uint64_t format;
-        unsigned char bytes[offsetof(HostRecord, parked_ms)];
-    } stored = {.format = 1};
-    HostRecord old = {.state = HOST_DROPPED, .failures = 3, .last_fetch_ms = 99, .parked_ms = 5};
-    memcpy(stored.bytes, &old, sizeof stored.bytes);
-    store_fixture_open(&fixture);
-    MDB_txn *txn = store_fixture_begin(&fixture, false);
-    MDB_val key = {sizeof host, &host};
-    MDB_val value = {sizeof stored, &stored};
-    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "hosts", MDB_INTEGERKEY, &dbi), 0);
-    CU_ASSERT_EQUAL(mdb_put(txn, dbi, &key, &value, 0), 0);
-    CU_ASSERT_EQUAL(host_rows_get(fixture.store.hosts, txn, host, &record), RESULT_OK);
-    CU_ASSERT_TRUE(record.state == HOST_DROPPED && record.failures == 3 &&
-                   record.last_fetch_ms == 99 && record.parked_ms == 0 && record.recheck_ms == 0);
-    stored.format = 2; /* too short for this one */
-    CU_ASSERT_EQUAL(mdb_put(txn, dbi, &key, &value, 0), 0);
-    CU_ASSERT_EQUAL(host_rows_get(fixture.store.hosts, txn, host, &record), RESULT_VERSION);
-    page_db_txn_abort(fixture.store.db, txn);
-    store_fixture_close(&fixture, true);
-}
-
 static bool text_is(StoreFixture *f, MDB_txn *txn, uint32_t host, const char *text, size_t length)
 {
     Buffer body;
@@ -344,6 +286,4 @@ UNIT_MAIN("host_rows", {"records come back after reopening", records_come_back_a
            texts_of_earlier_versions_of_ragno_are_read_and_replaced},
           {"a walk sees all hosts in order and can be stopped",
            a_walk_sees_all_hosts_in_order_and_can_be_stopped},
-          {"a record of another format is refused", a_record_of_another_format_is_refused},
-          {"records of format 1 are read", records_of_format_1_are_read},
-          {"records of format 2 are read", records_of_format_2_are_read})
+          {"a record of another format is refused", a_record_of_another_format_is_refused})

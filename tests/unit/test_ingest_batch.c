@@ -194,6 +194,38 @@ static void a_retry_stays_scheduled_and_keeps_its_back_off(void)
     tear_down(w);
 }
 
+/* How often the URLs of a host have failed that will be tried again, and until when. */
+static void what_is_tried_again_is_counted(void)
+{
+    World *w = set_up();
+    int64_t end_ms = WALL_US / 1000 + 200;
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/b");
+    for (uint8_t tries = 1; tries <= 2; tries++) {
+        FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", 500);
+        fetch->answer.class = FETCH_SERVER;
+        fetch->final = false;
+        fetch->request.tries_before = tries - 1;
+        fetch->request.tries = tries;
+        fetch->host.url_left_ms = 30000 / tries;
+        commit_notice_delete(commit(w, true));
+        HostRecord record = record_of(w, 0);
+        CU_ASSERT_TRUE(record.retried == 1 && record.failed_tries == tries);
+        CU_ASSERT_EQUAL(record.retried_until_ms, end_ms + 30000);
+    }
+    FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/b", 500);
+    fetch->answer.class = FETCH_SERVER;
+    fetch->final = false;
+    fetch->request.tries = 1;
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_TRUE(record_of(w, 0).retried == 2 && record_of(w, 0).failed_tries == 3);
+    fetch = result(w, FETCHED_PAGE, "http://a.example/", 200);
+    fetch->request.tries_before = 2;
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_TRUE(record_of(w, 0).retried == 1 && record_of(w, 0).failed_tries == 1);
+    tear_down(w);
+}
+
 static void a_retry_after_outlives_the_url_it_ended(void)
 {
     World *w = set_up();
@@ -866,6 +898,7 @@ UNIT_MAIN("ingest_batch",
           {"a result and its links are one commit", a_result_and_its_links_are_one_commit},
           {"a retry stays scheduled and keeps its back-off",
            a_retry_stays_scheduled_and_keeps_its_back_off},
+          {"what is tried again is counted", what_is_tried_again_is_counted},
           {"a Retry-After outlives the URL it ended", a_retry_after_outlives_the_url_it_ended},
           {"a URL given up leaves with its reason", a_url_given_up_leaves_with_its_reason},
           {"what is confirmed, or fails, keeps content, links and status",

@@ -98,6 +98,8 @@ static void every_class_waits_doubles_and_ends_as_the_table_says(void)
             int64_t wait = is_of_url ? 0 : table[i].wait_ms << n;
             verdict = politeness_judge(&options, &end, &health, &tries);
             CU_ASSERT_EQUAL(verdict.url_wait_ms, is_of_url ? table[i].wait_ms << n : 0);
+            int64_t left = (table[i].wait_ms << table[i].retries) - (table[i].wait_ms << n);
+            CU_ASSERT_EQUAL(verdict.url_left_ms, is_of_url ? left : 0);
             CU_ASSERT_TRUE(verdict.retry && !verdict.drop_url && !verdict.drop_host);
             CU_ASSERT_EQUAL(verdict.host_wait_ms, wait > 5000 ? wait : 5000);
             CU_ASSERT_EQUAL(verdict.ip_wait_ms, 1000);

@@ -94,6 +94,7 @@ typedef struct FetchRequest {
     uint8_t hop;            /* how it was found: L R E S M P */
     uint8_t depth;          /* links from a seed, capped at 255 */
     uint8_t tries;          /* failed attempts, this one included if it failed */
+    uint8_t tries_before;   /* this one */
     Usage usage;            /* what robots.txt says of it */
     uint8_t usage_no_store; /* a page for which one of these usages is denied is not stored */
     size_t max_body; /* bytes of the body that are kept, as received and decoded; 0: not said */
@@ -185,7 +186,8 @@ typedef struct FetchHost {
     uint64_t *walled_pages; /* owned; settled by a wall, and to be asked for again; NULL: none */
     size_t n_walled_pages;
     HostHealth health;
-    int64_t wait_ms; /* from the end of this fetch */
+    int64_t wait_ms;     /* from the end of this fetch, as the next one */
+    int64_t url_left_ms; /* until the URL's last try, if it fails each time; 0: it has none */
     RobotsState robots_state;
     uint32_t robots_version;
     uint64_t robots_hash;     /* robots_content_hash of that version */

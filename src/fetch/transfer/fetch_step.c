@@ -81,6 +81,7 @@ static PolitenessVerdict fetch_step_judge(const FetchRules *rules, VisitState *v
     keep_to_rate(rules, result, &verdict);
     set_times(visit_state, result, &verdict);
     fetch_step_note_host(visit_state, result, verdict.host_wait_ms);
+    result->host.url_left_ms = verdict.url_left_ms;
     result->request.tries = (uint8_t)(verdict.tries > UINT8_MAX ? UINT8_MAX : verdict.tries);
     return verdict;
 }
@@ -311,6 +312,7 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
         result->request.hop = url->hop;
         result->request.depth = url->depth;
         result->request.tries = url->tries;
+        result->request.tries_before = url->tries;
         result->request.again = url->again;
         result->request.check = url->check;
         result->request.walled = url->walled;

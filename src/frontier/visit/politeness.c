@@ -237,6 +237,16 @@ static int64_t url_wait(const PolitenessOptions *options, FetchClass class, unsi
     return options->rest_max_ms > 0 ? politeness_lesser(wait, options->rest_max_ms) : wait;
 }
 
+/* What a URL waits until its last try, behind this number of failures before the last one. */
+static int64_t url_left(const PolitenessOptions *options, FetchClass class, unsigned tries)
+{
+    int64_t left = 0;
+    while (!politeness_is_last_try(options, class, tries) && left < WAIT_MAX) {
+        left += url_wait(options, class, tries++);
+    }
+    return left;
+}
+
 /* The URL waits, and its host goes on. A URL that has failed before says nothing new of its host.
  */
 static PolitenessVerdict judge_url(const PolitenessOptions *options, const FetchEnd *end,
@@ -251,6 +261,7 @@ static PolitenessVerdict judge_url(const PolitenessOptions *options, const Fetch
     verdict.drop_url = !verdict.retry;
     if (verdict.retry) {
         verdict.url_wait_ms = url_wait(options, end->class, *tries);
+        verdict.url_left_ms = url_left(options, end->class, *tries);
     }
     health->failures += *tries == 0 || health->failures == 0;
     health->last = end->class;
@@ -330,6 +341,8 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
         /* Another URL shows behind the rest whether it was the host. */
         verdict.url_wait_ms = greater(url_wait(options, end->class, *tries - 1),
                                       verdict.host_wait_ms + options->host_delay_ms);
+        verdict.url_left_ms =
+            greater(verdict.url_wait_ms, url_left(options, end->class, *tries - 1));
     }
     if (!verdict.retry) {
         verdict.drop_host = rule->drops_host || end->robots;

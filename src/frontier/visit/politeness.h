@@ -151,6 +151,7 @@ typedef struct PolitenessVerdict {
     int64_t host_wait_ms; /* from the end of the fetch */
     int64_t ip_wait_ms;
     int64_t url_wait_ms; /* before it is tried again; others of the host go on meanwhile */
+    int64_t url_left_ms; /* this and all later waits, if it fails each time; 0: not the URL's own */
     unsigned tries;      /* that have failed, this one included; 0: it has not */
     bool retry;          /* the same URL again after host_wait_ms, and url_wait_ms */
     bool drop_url;       /* its tries are used up */

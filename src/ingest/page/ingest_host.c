@@ -74,6 +74,28 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     }
 }
 
+static uint32_t ingest_host_changed(uint32_t number, unsigned before, unsigned after)
+{
+    int64_t changed = (int64_t)number + after - before;
+    return changed > 0 ? (uint32_t)changed : 0; /* what was queued may have been taken back */
+}
+
+/* What is known of the URLs that will be tried again. */
+static void note_tries(HostRecord *record, const FetchResult *fetch)
+{
+    int64_t end_ms =
+        fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    bool stays = !fetch->final && !fetch->host.drop && !fetch->host.park;
+    unsigned before = fetch->request.tries_before;
+    unsigned after = stays ? fetch->request.tries : 0;
+    int64_t until_ms = end_ms + fetch->host.url_left_ms;
+    record->retried = ingest_host_changed(record->retried, before > 0, after > 0);
+    record->failed_tries = ingest_host_changed(record->failed_tries, before, after);
+    if (fetch->host.url_left_ms > 0 && record->retried_until_ms < until_ms) {
+        record->retried_until_ms = until_ms;
+    }
+}
+
 void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     if (fetch->kind != FETCHED_NOTHING && !fetch->request.by_agent) {
@@ -82,6 +104,9 @@ void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
     }
     if (fetch->kind != FETCHED_NOTHING || !fetch->request.has_page) {
         note_health(&host->record, fetch); /* a refusal by robots.txt is no fetch */
+    }
+    if (fetch->request.has_page && !fetch->request.check) {
+        note_tries(&host->record, fetch);
     }
 }
 

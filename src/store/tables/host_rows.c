@@ -34,6 +34,7 @@ void host_parking_cure(HostRecord *record)
     record->rested_ms = 0;
     record->extra_ms = 0;
     record->recheck_ms = 0;
+    record->retried_until_ms = 0;
 }
 
 Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
@@ -167,11 +168,6 @@ Result wait_rows_read(WaitRows *table, MDB_txn *txn, const WaitEntry *after, Wai
 
 /* ---- Host table ---- */
 
-#define HOST_FORMAT 3u
-/* Records of earlier formats end before these fields; what they lack is 0. */
-#define HOST_RECORD_BYTES_1 offsetof(HostRecord, parked_ms)
-#define HOST_RECORD_BYTES_2 offsetof(HostRecord, domain)
-
 struct HostRows {
     MDB_dbi records;
     Journal *journal; /* of records; borrowed; NULL: none */
@@ -179,11 +175,6 @@ struct HostRows {
     MDB_dbi files[USAGE_PLACES]; /* that speak of usage */
     bool has_files[USAGE_PLACES];
 };
-
-typedef struct StoredRecord {
-    uint64_t format;
-    HostRecord record;
-} StoredRecord;
 
 /* What a read transaction cannot create is not there. */
 static int host_rows_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
@@ -252,19 +243,11 @@ void host_rows_close(HostRows *table)
 
 static Result host_rows_decode(const MDB_val *value, HostRecord *record)
 {
-    StoredRecord stored = {.record = {.state = HOST_ACTIVE}};
-    static const size_t bytes[HOST_FORMAT] = {offsetof(StoredRecord, record) + HOST_RECORD_BYTES_1,
-                                              offsetof(StoredRecord, record) + HOST_RECORD_BYTES_2,
-                                              sizeof stored};
-    if (value->mv_size > sizeof stored || value->mv_size < bytes[0]) {
+    if (value->mv_size != sizeof *record) {
         return RESULT_VERSION;
     }
-    memcpy(&stored, value->mv_data, value->mv_size);
-    *record = stored.record;
-    return stored.format >= 1 && stored.format <= HOST_FORMAT &&
-                   bytes[stored.format - 1] == value->mv_size
-               ? RESULT_OK
-               : RESULT_VERSION;
+    memcpy(record, value->mv_data, sizeof *record);
+    return RESULT_OK;
 }
 
 Result host_rows_get(HostRows *table, MDB_txn *txn, uint32_t host, HostRecord *record)
@@ -284,7 +267,7 @@ Result host_rows_get(HostRows *table, MDB_txn *txn, uint32_t host, HostRecord *r
 
 Result host_rows_put(HostRows *table, MDB_txn *txn, uint32_t host, const HostRecord *record)
 {
-    StoredRecord stored = {.format = HOST_FORMAT, .record = *record};
+    HostRecord stored = *record;
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = sizeof stored, .mv_data = &stored};
     MDB_val before;

@@ -1,7 +1,7 @@
 /* Host table: what must outlive a visit state. One record for each host (scheme and authority), and
  * its robots.txt.
  *
- * What: keys are PageDB's numbers of hosts. Records are fixed structs behind a format byte. Earlier
+ * What: keys are PageDB's numbers of hosts. Records are fixed structs. Earlier
  * versions of robots.txt are kept, too, so that the audit can judge a fetch by the file of its
  * time.
  * Owns: the handles; the tables are the environment's.
@@ -82,7 +82,10 @@ typedef struct HostRecord {
     uint32_t signals_true;      /* and those of them that had */
     uint32_t elsewhere;         /* pages that agents had stored that had the host before */
     uint32_t wall_mark; /* of a host that walls: what its answers have in common, 0 = nothing */
-    uint32_t spare[2];
+    int64_t retried_until_ms; /* wall time of the last try of those of its URLs that have failed, if
+                                 each fails again; 0 = none has */
+    uint32_t retried;         /* URLs that are queued and have failed, */
+    uint32_t failed_tries;    /* and how often, all together */
 } HostRecord;
 
 /* What counts for its limit of pages. */
