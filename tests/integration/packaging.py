@@ -323,6 +323,34 @@ def test_rotation(report, path):
     report.equal("the audit finds no breach in both", audit.returncode, 0)
 
 
+def test_image(report, path):
+    """What Containerfile's last stage is made of: the program alone, run by a user without rights."""
+    if harness.SANITIZED or not shutil.which("strip"):
+        report.skip("the root of an image", "a build for tests, or no strip")
+        return
+    root = f"{path}/image"
+    made = run(["tools/image-root", root, f"{OUT}/ragno"])
+    report.equal("it is made", (made.returncode, made.stderr), (0, ""))
+    files = [os.path.join(where, name) for where, _, names in os.walk(root) for name in names]
+    tables = sum(os.path.getsize(f) for f in files if "libicudata" in f)  # Containerfile builds libxml2 without them
+    size = sum(os.path.getsize(f) for f in files) - tables
+    report.check("it is below 60 MB", size < 60e6, f"{size / 1e6:.1f} MB")
+    report.equal("nothing else can be run in it", [f for f in files if f.startswith((root + "/bin", root + "/usr/bin/"))],
+                 [root + "/usr/bin/ragno"])
+    report.check("it is not made over another", run(["tools/image-root", root, f"{OUT}/ragno"]).returncode == 1)
+    inside = ["chroot", "--userspec=65532:65532", root] if os.geteuid() == 0 else \
+        ["unshare", "--user", "--map-root-user", "chroot", root]
+    with harness.Web(path, hosts=5, pages=60) as web:
+        shutil.copy(web.seeds, root + "/crawl/seeds.txt")
+        os.chmod(root + "/crawl/seeds.txt", 0o644)
+        command = harness.crawl_command(web, "/crawl/c", "--no-warc", seeds="/crawl/seeds.txt")
+        result = run([*inside, "/usr/bin/ragno", *command[1:]], timeout=60)
+        report.equal("it crawls", result.returncode, 0)
+        told = run([*inside, "/usr/bin/ragno", "report", "/crawl/c"])
+        report.check("and tells of it", told.returncode == 0 and "pages" in told.stdout, result.stderr[-300:] + told.stderr[-300:])
+        shutil.copytree(root + "/crawl/c", path + "/crawl")
+
+
 if __name__ == "__main__":
-    harness.main(test_completion, test_words_of_ctl_are_offered, test_commands_are_offered, test_notify, test_unit, test_several_crawls,
+    harness.main(test_image, test_completion, test_words_of_ctl_are_offered, test_commands_are_offered, test_notify, test_unit, test_several_crawls,
                  test_alerts, test_release, test_rotation)
