@@ -1,12 +1,12 @@
 /* `ragno export DIR text`: the texts of a crawl's archive, as JSON Lines or WET.
  *
  *   pieces of WARC files (text_jobs) -> threads: captures (text_source) -> texts (text_page) ->
- *   records (text_writer) -> in order again (text_order) -> output
+ *   records (text_writer) -> in the order of the pieces (text_run) -> output
  *
  * What: works on a finished or a running crawl. The order of the output is that of the archive,
  * however many threads there are. Memory does not grow with the archive: a few pages for each
- * thread, and TEXT_EXPORT_WAITING bytes that wait to be written.
- * Threads: as many as processors, or --threads; the caller's thread writes.
+ * thread, and the output of its piece, of which 16 MiB wait at most.
+ * Threads: as many as processors, or --threads.
  * Errors: a damaged record costs that record, an unreadable file that file. Both are reported, and
  * the exit status is then EXIT_DIRECTORY or EXIT_IO although the rest was written. */
 #ifndef COMMAND_TEXT_TEXT_EXPORT_H

@@ -13,189 +13,32 @@
 #include "command/text/text_source.h"
 #include "page/tool/text_language.h"
 
-/* ---- Text order ---- */
-
-typedef struct Piece {
-    struct Piece *next;
-    Buffer bytes;
-} Piece;
-
-typedef struct Job {
-    Piece *first;
-    Piece *last;
-    bool ended;
-} Job;
-
-struct TextOrder {
-    Mutex mutex;
-    Condition ready; /* the job whose turn it is has a piece, or ended */
-    Condition room;  /* fewer bytes wait, or the turn has gone on */
-    Job *jobs;       /* guarded by mutex, as all below */
-    size_t n_jobs;
-    size_t turn;
-    size_t waiting_bytes;
-    size_t memory_bytes;
-    bool closed;
-};
-
-Result text_order_new(TextOrder **out, size_t n_jobs, size_t memory_bytes)
-{
-    TextOrder *order = calloc(1, sizeof *order);
-    if (order == NULL) {
-        return RESULT_MEMORY;
-    }
-    order->jobs = calloc(n_jobs == 0 ? 1 : n_jobs, sizeof *order->jobs);
-    if (order->jobs == NULL) {
-        free(order);
-        return RESULT_MEMORY;
-    }
-    order->n_jobs = n_jobs;
-    order->memory_bytes = memory_bytes;
-    mutex_init(&order->mutex, RANK_QUEUE);
-    condition_init(&order->ready);
-    condition_init(&order->room);
-    *out = order;
-    return RESULT_OK;
-}
-
-void text_order_delete(TextOrder *order)
-{
-    if (order == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < order->n_jobs; i++) {
-        for (Piece *piece = order->jobs[i].first; piece != NULL;) {
-            Piece *next = piece->next;
-            buffer_destroy(&piece->bytes);
-            free(piece);
-            piece = next;
-        }
-    }
-    condition_destroy(&order->ready);
-    condition_destroy(&order->room);
-    mutex_destroy(&order->mutex);
-    free(order->jobs);
-    free(order);
-}
-
-Result text_order_put(TextOrder *order, size_t job, Buffer *bytes)
-{
-    Piece *piece = calloc(1, sizeof *piece);
-    if (piece == NULL) {
-        return RESULT_MEMORY;
-    }
-    mutex_lock(&order->mutex);
-    while (!order->closed && job != order->turn && order->waiting_bytes > order->memory_bytes) {
-        condition_wait(&order->room, &order->mutex);
-    }
-    bool closed = order->closed;
-    if (!closed) {
-        piece->bytes = *bytes;
-        buffer_init(bytes, piece->bytes.limit);
-        Job *j = &order->jobs[job];
-        if (j->last == NULL) {
-            j->first = piece;
-        } else {
-            j->last->next = piece;
-        }
-        j->last = piece;
-        order->waiting_bytes += piece->bytes.length;
-        if (job == order->turn) {
-            condition_signal(&order->ready);
-        }
-    }
-    mutex_unlock(&order->mutex);
-    if (closed) {
-        free(piece);
-    }
-    return closed ? RESULT_CLOSED : RESULT_OK;
-}
-
-void text_order_end(TextOrder *order, size_t job)
-{
-    mutex_lock(&order->mutex);
-    order->jobs[job].ended = true;
-    if (job == order->turn) {
-        condition_signal(&order->ready);
-    }
-    mutex_unlock(&order->mutex);
-}
-
-/* Passes over jobs that have ended and are empty. */
-static void text_order_advance(TextOrder *order)
-{
-    size_t before = order->turn;
-    while (order->turn < order->n_jobs && order->jobs[order->turn].ended &&
-           order->jobs[order->turn].first == NULL) {
-        order->turn++;
-    }
-    if (order->turn != before) {
-        condition_broadcast(&order->room);
-    }
-}
-
-/* The first piece of the job whose turn it is, or NULL. */
-static Piece *text_order_take_first(TextOrder *order)
-{
-    if (order->turn == order->n_jobs || order->jobs[order->turn].first == NULL) {
-        return NULL;
-    }
-    Job *job = &order->jobs[order->turn];
-    Piece *piece = job->first;
-    job->first = piece->next;
-    job->last = job->first == NULL ? NULL : job->last;
-    order->waiting_bytes -= piece->bytes.length;
-    condition_broadcast(&order->room);
-    return piece;
-}
-
-Result text_order_take(TextOrder *order, Buffer *out, MonoTime deadline)
-{
-    Result rc = RESULT_OK;
-    mutex_lock(&order->mutex);
-    text_order_advance(order);
-    Piece *piece = text_order_take_first(order);
-    while (piece == NULL && rc == RESULT_OK) {
-        if (order->turn == order->n_jobs) {
-            rc = RESULT_NOT_FOUND;
-        } else if (!condition_wait_until(&order->ready, &order->mutex, deadline)) {
-            rc = RESULT_TIMEOUT;
-        } else {
-            text_order_advance(order);
-            piece = text_order_take_first(order);
-        }
-    }
-    mutex_unlock(&order->mutex);
-    if (piece != NULL) {
-        buffer_destroy(out);
-        *out = piece->bytes;
-        free(piece);
-    }
-    return rc;
-}
-
-void text_order_close(TextOrder *order)
-{
-    mutex_lock(&order->mutex);
-    order->closed = true;
-    condition_broadcast(&order->room);
-    mutex_unlock(&order->mutex);
-}
-
 /* ---- Text writer ---- */
 
 #define FRAME_BYTES ((size_t)256 << 10) /* JSON lines in one member */
 
-struct TextWriter {
+typedef struct TextWriter {
     TextWriterOptions options;
     WarcCompressor *compressor; /* NULL: not compressed */
     WarcHasher *hasher;         /* of WET */
     WarcIds ids;
     Buffer plain; /* a record, or lines, before they are compressed */
     Buffer line;  /* scratch */
-};
+} TextWriter;
 
-Result text_writer_new(TextWriter **out, const TextWriterOptions *options)
+static void text_writer_delete(TextWriter *writer)
+{
+    if (writer == NULL) {
+        return;
+    }
+    warc_compressor_delete(writer->compressor);
+    warc_hasher_delete(writer->hasher);
+    buffer_destroy(&writer->plain);
+    buffer_destroy(&writer->line);
+    free(writer);
+}
+
+static Result text_writer_new(TextWriter **out, const TextWriterOptions *options)
 {
     TextWriter *writer = calloc(1, sizeof *writer);
     if (writer == NULL) {
@@ -215,18 +58,6 @@ Result text_writer_new(TextWriter **out, const TextWriterOptions *options)
     }
     *out = writer;
     return RESULT_OK;
-}
-
-void text_writer_delete(TextWriter *writer)
-{
-    if (writer == NULL) {
-        return;
-    }
-    warc_compressor_delete(writer->compressor);
-    warc_hasher_delete(writer->hasher);
-    buffer_destroy(&writer->plain);
-    buffer_destroy(&writer->line);
-    free(writer);
 }
 
 /* ---- JSON ---- */
@@ -410,12 +241,12 @@ static Result text_writer_compress(TextWriter *writer, Buffer *out)
     return rc;
 }
 
-Result text_writer_flush(TextWriter *writer, Buffer *out)
+static Result text_writer_flush(TextWriter *writer, Buffer *out)
 {
     return writer->compressor == NULL ? RESULT_OK : text_writer_compress(writer, out);
 }
 
-Result text_writer_begin(TextWriter *writer, const char *filename, WallTime now, Buffer *out)
+static Result text_writer_begin(TextWriter *writer, const char *filename, WallTime now, Buffer *out)
 {
     if (writer->options.format == TEXT_WACZ_PAGES) {
         return put_pages_head(writer, out);
@@ -427,8 +258,8 @@ Result text_writer_begin(TextWriter *writer, const char *filename, WallTime now,
     return rc == RESULT_OK ? text_writer_flush(writer, out) : rc;
 }
 
-Result text_writer_page(TextWriter *writer, const TextPages *pages, const TextPage *page,
-                        Buffer *out)
+static Result text_writer_page(TextWriter *writer, const TextPages *pages, const TextPage *page,
+                               Buffer *out)
 {
     Buffer *plain = writer->compressor == NULL ? out : &writer->plain;
     size_t before = plain->length;
@@ -446,20 +277,27 @@ Result text_writer_page(TextWriter *writer, const TextPages *pages, const TextPa
 
 /* ---- Text run ---- */
 
-#define JOB_BYTES     ((uint64_t)8 << 20) /* of an archive: a piece */
-#define PIECE_BYTES   ((size_t)512 << 10) /* of output, handed over at once */
-#define WAITING_BYTES ((size_t)32 << 20)  /* of output that waits for its turn */
+#define JOB_BYTES ((uint64_t)2 << 20) /* of an archive: a piece */
+#define HELD_BYTES                                                                                 \
+    ((size_t)16 << 20) /* of a piece's output, which waits for its turn from then on */
 
+/* Jobs are written in their order: a worker that has a job's output waits until the turn is the
+ * job's (text_run_write), writes without the mutex, since nobody else has the turn, and passes the
+ * turn on at the job's end. Workers take jobs in order, so that the job whose turn it is always has
+ * one. */
 typedef struct Run {
     const TextRunOptions *options;
     TextWanted wanted; /* of them, with rendered */
     TextRendered rendered;
     TextJobs jobs;
-    TextOrder *order;
+    OutputFile *output; /* of whoever has the turn */
     atomic_size_t next_job;
     _Atomic uint64_t done_bytes;
     _Atomic uint64_t n_pages;
-    atomic_int result; /* the first that is not RESULT_OK: all threads end */
+    Mutex mutex;
+    Condition changed; /* the turn has gone on, or a job has failed */
+    size_t turn;       /* guarded by mutex: the first job that is not written to its end */
+    Result result;     /* guarded by mutex: the first that is not RESULT_OK ends all threads */
 } Run;
 
 typedef struct Worker {
@@ -475,9 +313,10 @@ typedef struct Worker {
 
 static void text_run_fail(Run *run, Result rc)
 {
-    int expected = RESULT_OK;
-    (void)atomic_compare_exchange_strong(&run->result, &expected, (int)rc);
-    text_order_close(run->order);
+    mutex_lock(&run->mutex);
+    run->result = run->result == RESULT_OK ? rc : run->result;
+    condition_broadcast(&run->changed);
+    mutex_unlock(&run->mutex);
 }
 
 static Result worker_init(Worker *worker, Run *run)
@@ -486,10 +325,12 @@ static Result worker_init(Worker *worker, Run *run)
     worker->run = run;
     buffer_init(&worker->out, BUFFER_NO_LIMIT);
     Result rc = text_filter_init(&worker->filter, options->where);
-    rc = rc != RESULT_OK
-             ? rc
-             : text_source_new(&worker->source, options->warc_directory, &worker->run->wanted);
-    rc = rc == RESULT_OK ? text_pages_new(&worker->pages, &options->pages) : rc;
+    if (rc == RESULT_OK) {
+        rc = text_source_new(&worker->source, options->warc_directory, &run->wanted);
+    }
+    if (rc == RESULT_OK) {
+        rc = text_pages_new(&worker->pages, &options->pages);
+    }
     return rc == RESULT_OK ? text_writer_new(&worker->writer, &options->writer) : rc;
 }
 
@@ -502,10 +343,27 @@ static void worker_destroy(Worker *worker)
     buffer_destroy(&worker->out);
 }
 
-static Result text_run_hand_over(Worker *worker, size_t job)
+/* Writes what there is of a job, in its turn. */
+static Result text_run_write(Worker *worker, size_t job, bool is_end)
 {
-    return worker->out.length == 0 ? RESULT_OK
-                                   : text_order_put(worker->run->order, job, &worker->out);
+    Run *run = worker->run;
+    mutex_lock(&run->mutex);
+    while (run->turn != job && run->result == RESULT_OK) {
+        condition_wait(&run->changed, &run->mutex);
+    }
+    Result rc = run->result;
+    mutex_unlock(&run->mutex);
+    if (rc == RESULT_OK && worker->out.length > 0) {
+        rc = output_file_write(run->output, worker->out.data, worker->out.length);
+        buffer_reset(&worker->out);
+    }
+    if (rc == RESULT_OK && is_end) {
+        mutex_lock(&run->mutex);
+        run->turn++;
+        condition_broadcast(&run->changed);
+        mutex_unlock(&run->mutex);
+    }
+    return rc;
 }
 
 static Result export_capture(Worker *worker, const TextCapture *capture, size_t job)
@@ -515,13 +373,14 @@ static Result export_capture(Worker *worker, const TextCapture *capture, size_t 
         return RESULT_OK;
     }
     Result rc = text_pages_read(worker->pages, capture, &page);
-    rc =
-        rc == RESULT_OK ? text_writer_page(worker->writer, worker->pages, &page, &worker->out) : rc;
     if (rc == RESULT_OK) {
-        atomic_fetch_add_explicit(&worker->run->n_pages, 1, memory_order_relaxed);
+        rc = text_writer_page(worker->writer, worker->pages, &page, &worker->out);
     }
-    return rc == RESULT_OK && worker->out.length >= PIECE_BYTES ? text_run_hand_over(worker, job)
-                                                                : rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    atomic_fetch_add_explicit(&worker->run->n_pages, 1, memory_order_relaxed);
+    return worker->out.length >= HELD_BYTES ? text_run_write(worker, job, false) : RESULT_OK;
 }
 
 static Result export_job(Worker *worker, size_t number)
@@ -534,64 +393,53 @@ static Result export_job(Worker *worker, size_t number)
     while (rc == RESULT_OK) {
         TextCapture capture;
         rc = text_source_next(worker->source, &capture);
-        rc = rc == RESULT_OK ? export_capture(worker, &capture, number) : rc;
+        if (rc == RESULT_OK) {
+            rc = export_capture(worker, &capture, number);
+        }
         uint64_t position = text_source_position(worker->source);
         if (position > counted && position <= job->to) {
             atomic_fetch_add_explicit(&run->done_bytes, position - counted, memory_order_relaxed);
             counted = position;
         }
-        if (atomic_load_explicit(&run->result, memory_order_relaxed) != RESULT_OK) {
-            rc = RESULT_CLOSED;
-        }
     }
     atomic_fetch_add_explicit(&run->done_bytes, job->to - counted, memory_order_relaxed);
     if (rc == RESULT_NOT_FOUND || unreadable) {
         rc = text_writer_flush(worker->writer, &worker->out);
-        rc = rc == RESULT_OK ? text_run_hand_over(worker, number) : rc;
     }
-    return rc;
+    return rc == RESULT_OK ? text_run_write(worker, number, true) : rc;
 }
 
 static void *worker_main(void *argument)
 {
     Worker *worker = argument;
     Run *run = worker->run;
-    for (;;) {
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK) {
         size_t job = atomic_fetch_add(&run->next_job, 1);
         if (job >= run->jobs.n) {
             break;
         }
-        Result rc = export_job(worker, job);
-        text_order_end(run->order, job);
-        if (rc != RESULT_OK) {
-            text_run_fail(run, rc);
-            break;
-        }
+        rc = export_job(worker, job);
+    }
+    if (rc != RESULT_OK) {
+        text_run_fail(run, rc);
     }
     return NULL;
 }
 
-/* Writes what the workers hand over, until all is written or one fails. */
-static Result text_run_write_all(Run *run, OutputFile *output, Progress *progress)
+/* Shows how far it is, until all is written or one fails. */
+static Result text_run_watch(Run *run, Progress *progress)
 {
-    Buffer piece;
-    buffer_init(&piece, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK || rc == RESULT_TIMEOUT) {
-        rc = text_order_take(run->order, &piece, progress_due(progress));
-        if (rc == RESULT_OK) {
-            rc = output_file_write(output, piece.data, piece.length);
-        }
+    mutex_lock(&run->mutex);
+    while (run->turn < run->jobs.n && run->result == RESULT_OK) {
+        (void)condition_wait_until(&run->changed, &run->mutex, progress_due(progress));
         progress_show(progress, atomic_load_explicit(&run->done_bytes, memory_order_relaxed),
                       run->jobs.bytes, atomic_load_explicit(&run->n_pages, memory_order_relaxed),
                       mono_now());
-        int failed = atomic_load(&run->result);
-        if (failed != RESULT_OK && (rc == RESULT_OK || rc == RESULT_TIMEOUT)) {
-            rc = (Result)failed;
-        }
     }
-    buffer_destroy(&piece);
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    Result rc = run->result;
+    mutex_unlock(&run->mutex);
+    return rc;
 }
 
 static Result write_begin(const TextRunOptions *options, OutputFile *output)
@@ -602,10 +450,12 @@ static Result write_begin(const TextRunOptions *options, OutputFile *output)
     const char *name = output->path == NULL ? "standard output" : output->path;
     const char *slash = strrchr(name, '/');
     Result rc = text_writer_new(&writer, &options->writer);
-    rc = rc == RESULT_OK
-             ? text_writer_begin(writer, slash == NULL ? name : slash + 1, wall_now(), &out)
-             : rc;
-    rc = rc == RESULT_OK && out.length > 0 ? output_file_write(output, out.data, out.length) : rc;
+    if (rc == RESULT_OK) {
+        rc = text_writer_begin(writer, slash == NULL ? name : slash + 1, wall_now(), &out);
+    }
+    if (rc == RESULT_OK && out.length > 0) {
+        rc = output_file_write(output, out.data, out.length);
+    }
     text_writer_delete(writer);
     buffer_destroy(&out);
     return rc;
@@ -624,8 +474,8 @@ static void add_counts(TextTotals *totals, const TextCounts *more)
     sum->newest = more->newest.us > sum->newest.us ? more->newest : sum->newest;
 }
 
-static Result run_workers(Run *run, Worker *workers, unsigned n, OutputFile *output,
-                          Progress *progress, TextTotals *totals)
+static Result run_workers(Run *run, Worker *workers, unsigned n, Progress *progress,
+                          TextTotals *totals)
 {
     Result rc = RESULT_OK;
     unsigned started = 0;
@@ -638,9 +488,8 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, OutputFile *out
         started += rc == RESULT_OK ? 1u : 0u;
     }
     if (rc == RESULT_OK) {
-        rc = text_run_write_all(run, output, progress);
-    }
-    if (rc != RESULT_OK) {
+        rc = text_run_watch(run, progress);
+    } else {
         text_run_fail(run, rc);
     }
     for (unsigned i = 0; i < started; i++) {
@@ -659,8 +508,10 @@ static Result run_workers(Run *run, Worker *workers, unsigned n, OutputFile *out
 Result text_run(const TextRunOptions *options, OutputFile *output, Progress *progress,
                 TextTotals *totals)
 {
-    Run run = {.options = options, .wanted = options->wanted};
+    Run run = {.options = options, .wanted = options->wanted, .output = output};
     memset(totals, 0, sizeof *totals);
+    mutex_init(&run.mutex, RANK_QUEUE);
+    condition_init(&run.changed);
     Result rc =
         text_jobs_make(&run.jobs, options->warc_directory, options->wanted.since, JOB_BYTES);
     if (rc == RESULT_NOT_FOUND || rc == RESULT_IO) {
@@ -675,17 +526,18 @@ Result text_run(const TextRunOptions *options, OutputFile *output, Progress *pro
     if (rc == RESULT_OK && options->wanted.choice != NULL && options->wanted.choice->n > 0) {
         rc = text_places_cut(&run.jobs, options->warc_directory, options->wanted.choice);
     }
-    rc = rc == RESULT_OK ? text_order_new(&run.order, run.jobs.n, WAITING_BYTES) : rc;
-    rc = rc == RESULT_OK ? write_begin(options, output) : rc;
+    if (rc == RESULT_OK) {
+        rc = write_begin(options, output);
+    }
     unsigned n = options->threads < TEXT_THREADS_MAX ? options->threads : TEXT_THREADS_MAX;
     n = run.jobs.n < n ? (unsigned)run.jobs.n : n;
     if (rc == RESULT_OK && n > 0) {
         Worker *workers = calloc(n, sizeof *workers);
-        rc = workers == NULL ? RESULT_MEMORY
-                             : run_workers(&run, workers, n, output, progress, totals);
+        rc = workers == NULL ? RESULT_MEMORY : run_workers(&run, workers, n, progress, totals);
         free(workers);
     }
-    text_order_delete(run.order);
+    condition_destroy(&run.changed);
+    mutex_destroy(&run.mutex);
     text_jobs_free(&run.jobs);
     text_rendered_free(&run.rendered);
     return rc;

@@ -1,7 +1,8 @@
 /* Text run: the threads of `ragno export DIR text` and what they share.
  *
- * What: text_run starts the workers, writes what they make, and ends them.
- * Threads: the main thread calls text_run. */
+ * What: text_run starts the workers and ends them. Each takes the next piece of the archive, and
+ * writes its texts when those of the piece before are written.
+ * Threads: the main thread calls text_run, and shows how far it is. */
 #ifndef COMMAND_TEXT_TEXT_RUN_H
 #define COMMAND_TEXT_TEXT_RUN_H
 
@@ -16,37 +17,6 @@
 #include "crawl/progress.h"
 #include "parse/filter/filter.h"
 #include "store/warc/warc_compress.h"
-
-/* Text order: pieces of output from several threads, put back in order.
- *
- *   workers --text_order_put--> [pieces by job, bounded] --text_order_take--> the writing thread
- *
- * What: each worker has a job, and jobs are numbered in the order in which their output stands in
- * the file. The writing thread gets the pieces of job 0, then those of job 1, and so on. A worker
- * waits in text_order_put while more than memory_bytes wait to be written, unless its job is the
- * one whose turn it is. So one worker always goes on.
- * Owns: what was put and not taken.
- * Threads: any put; one takes.
- * Invariant: `turn` is the first job that has not ended or has pieces left. No pieces of earlier
- * jobs are left. */
-
-typedef struct TextOrder TextOrder;
-
-/* RESULT_MEMORY. */
-Result text_order_new(TextOrder **order, size_t n_jobs, size_t memory_bytes);
-void text_order_delete(TextOrder *order);
-
-/* Takes the bytes of a piece and leaves the buffer empty. RESULT_CLOSED: the writer has ended, and
- * the worker should end, too. RESULT_MEMORY: the piece is still the caller's. */
-Result text_order_put(TextOrder *order, size_t job, Buffer *piece);
-/* Says that this job has no more pieces. */
-void text_order_end(TextOrder *order, size_t job);
-
-/* Waits for the next piece; out is overwritten. RESULT_NOT_FOUND: all jobs have ended;
- * RESULT_TIMEOUT. */
-Result text_order_take(TextOrder *order, Buffer *out, MonoTime deadline);
-/* Says that nothing more will be taken, and wakes the workers. */
-void text_order_close(TextOrder *order);
 
 /* Text writer: texts as JSON Lines, or as WET.
  *
@@ -75,8 +45,6 @@ void text_order_close(TextOrder *order);
 
 typedef enum TextFormat { TEXT_JSONL, TEXT_WET, TEXT_WACZ_PAGES } TextFormat;
 
-typedef struct TextWriter TextWriter;
-
 typedef struct TextWriterOptions {
     TextFormat format;
     bool no_text;    /* of WACZ pages: without the text */
@@ -84,18 +52,6 @@ typedef struct TextWriterOptions {
                       */
     WarcCompression compression;
 } TextWriterOptions;
-
-/* RESULT_MEMORY. */
-Result text_writer_new(TextWriter **writer, const TextWriterOptions *options);
-void text_writer_delete(TextWriter *writer);
-
-/* Appends what stands before the first page; filename and now are those of the output. */
-Result text_writer_begin(TextWriter *writer, const char *filename, WallTime now, Buffer *out);
-/* Appends a page. RESULT_MEMORY, RESULT_IO (no random bytes): out is as before. */
-Result text_writer_page(TextWriter *writer, const TextPages *pages, const TextPage *page,
-                        Buffer *out);
-/* Appends what compression has kept back. */
-Result text_writer_flush(TextWriter *writer, Buffer *out);
 
 #define TEXT_THREADS_MAX 64u
 
