@@ -50,7 +50,6 @@ typedef struct ParsedLinks {
     uint64_t n_beyond;  /* URLs beyond parse.max_links, or for lack of memory */
     uint64_t n_long;    /* longer than scope.max_url_length */
     SieveTicket ticket; /* what of the links the sieve has */
-    bool filtered;      /* the Bloom filter was asked */
 } ParsedLinks;
 
 /* By what a page is known again. */

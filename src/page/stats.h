@@ -87,7 +87,6 @@ typedef struct Stats {
     _Atomic uint64_t sieve_merges;
     _Atomic uint64_t cache_hits; /* links met lately */
     _Atomic uint64_t cache_misses;
-    _Atomic uint64_t bloom_fp_ppb; /* rate of wrong answers, in 10^-9 */
     _Atomic uint64_t urls_seen;
     _Atomic uint64_t urls_queued;
     _Atomic uint64_t urls_parked; /* of hosts that were dropped or parked */

@@ -509,10 +509,6 @@
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, 0, \
         "addresses kept ready for fetching at most; the number grows to it while fetchers " \
         "starve") \
-    ROW(sieve, test, WORD, int, "drum", 0, 0, WORDS_TEXT(SIEVE_TEST_WORDS), 0, \
-        "how a URL is found to be new: drum = by the database; bloom = by a Bloom filter in " \
-        "memory first, which loses sieve.bloom_rate of the new URLs, and the links to known " \
-        "ones") \
     ROW(sieve, memory, SIZE, int64_t, "32Mi", 1048576, 4294967296.0, NULL, 0, \
         "memory for links that wait for their look-up, and for recent URLs") \
     ROW(sieve, max_age, TIME, int64_t, "60s", 10, CONFIG_YEAR, NULL, 0, \
@@ -521,10 +517,6 @@
         "known URLs from which on links wait to be looked up together; below it, and while " \
         "fetchers have too little to do, each commit looks up its own; 0 = links always wait " \
         "(for tests)") \
-    ROW(sieve, bloom_urls, COUNT, int64_t, "10000000", 1, CONFIG_BIG, NULL, 0, \
-        "URLs that the Bloom filter is sized for; it must fit into sieve.memory") \
-    ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, 0, \
-        "share of new URLs that the filter takes for known when it holds bloom_urls") \
     ROW(render, mode, WORD, int, "off", 0, 0, WORDS_TEXT(RENDER_MODE_WORDS), OPTION_SITE, \
         "render pages by a browser without a network, from what the crawl has fetched: those that show " \
         "next to nothing without their scripts (auto), or all (always); needs warc.enabled; in a " \

@@ -31,11 +31,6 @@ typedef enum DuplicatesWord { WORDS_ENUM(DUPLICATES_WORDS) } DuplicatesWord;
     WORD(NEAR_DUPLICATES_FLAG, "flag")
 typedef enum NearDuplicatesWord { WORDS_ENUM(NEAR_DUPLICATES_WORDS) } NearDuplicatesWord;
 
-#define SIEVE_TEST_WORDS(WORD) \
-    WORD(SIEVE_TEST_DRUM, "drum") \
-    WORD(SIEVE_TEST_BLOOM, "bloom")
-typedef enum SieveTestWord { WORDS_ENUM(SIEVE_TEST_WORDS) } SieveTestWord;
-
 #define SKIPPED_WORDS(WORD) \
     WORD(SKIPPED_OFF, "off") \
     WORD(SKIPPED_SAMPLE, "sample") \

@@ -147,10 +147,5 @@ def signals(report, path):
     tell_changes(report, path)
 
 
-def signals_with_bloom(report, path):
-    """The filter drops links to known pages; what a feed says of them counts all the same."""
-    tell_changes(report, path, "--set", "sieve.test=bloom")
-
-
 if __name__ == "__main__":
-    harness.main(found, bounds, signals, signals_with_bloom)
+    harness.main(found, bounds, signals)

@@ -165,14 +165,13 @@ static Result build_sieve(AgentParts *parts, Buffer *error)
     const IngestStore *tables = &parts->store->tables;
     Buffer path = {.limit = BUFFER_NO_LIMIT};
     MDB_txn *txn = NULL;
-    bool bloom = config->sieve_test == SIEVE_TEST_BLOOM;
     Result rc = buffer_printf(&path, "%s/" SIEVE_DIRECTORY, parts->store->directory);
     SieveOptions options = {.directory = buffer_string(&path),
                             .db = tables->db,
                             .crawl = tables->crawl,
                             .memory_bytes = (size_t)config->sieve_memory,
                             .max_age_ms = config->sieve_max_age,
-                            .least_urls = bloom ? UINT64_MAX : (uint64_t)config->sieve_least_urls};
+                            .least_urls = (uint64_t)config->sieve_least_urls};
     if (rc == RESULT_OK) {
         rc = page_db_txn_begin(tables->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
     }
@@ -180,22 +179,13 @@ static Result build_sieve(AgentParts *parts, Buffer *error)
     if (rc == RESULT_OK) {
         rc = sieve_open(&parts->sieve.sieve, &options, txn);
     }
-    if (rc == RESULT_OK && bloom) {
-        rc = sieve_bloom_new(&parts->sieve.bloom, tables->db, txn,
-                             (uint64_t)config->sieve_bloom_urls, config->sieve_bloom_rate,
-                             (size_t)config->sieve_memory);
-    }
     if (txn != NULL) {
         page_db_txn_abort(tables->db, txn);
     }
     if (rc == RESULT_OK) {
         ingest_set_sieve(parts->ingest, &parts->sieve);
     } else {
-        (void)buffer_printf(error,
-                            rc == RESULT_LIMIT ? "sieve.bloom_urls: %s: the filter needs more than "
-                                                 "sieve.memory: %s"
-                                               : "%s: cannot be used: %s",
-                            buffer_string(&path), result_name(rc));
+        (void)buffer_printf(error, "%s: cannot be used: %s", buffer_string(&path), result_name(rc));
     }
     buffer_destroy(&path);
     return rc;
@@ -682,7 +672,6 @@ void parts_delete(AgentParts *parts)
     }
     cluster_part_delete(parts->cluster);
     sieve_close(parts->sieve.sieve);
-    sieve_bloom_delete(parts->sieve.bloom);
     scoring_delete(parts->scoring);
     readmission_delete(parts->readmission);
     orders_delete(parts->orders);

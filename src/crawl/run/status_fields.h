@@ -91,8 +91,6 @@
           "Merges of the sieve") \
     FIELD("url_cache_share", share, share_of(STAT(cache_hits), STAT(cache_misses)), \
           GAUGE, "url_cache_share", "", "Share of links that were met lately") \
-    FIELD("bloom_fp", share, (double)STAT(bloom_fp_ppb) / 1e9, GAUGE, "bloom_false_share", "", \
-          "Share of new URLs that the Bloom filter takes for seen") \
     FIELD("parse_queue", int, s->parse_queue, GAUGE, "parse_queue", "", \
           "Answers that wait for a parsing thread") \
     FIELD("scorings", int, s->scores.computations, COUNTER, "scorings_total", "", \

@@ -389,28 +389,8 @@ Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page)
     return sieve_add(sieve->sieve, &given, &parsed->links.ticket, now);
 }
 
-void ingest_sieve_filter(Batch *batch, ParsedPage *page)
-{
-    if (batch->sieve != NULL && batch->sieve->bloom != NULL && !page->links.filtered) {
-        const char *url = page->fetch->request.url;
-        PageOrigin origin;
-        size_t kept = 0;
-        page_origin_of(url, strlen(url), &origin);
-        for (size_t i = 0; i < page->links.n; i++) {
-            if (sieve_bloom_takes(batch->sieve->bloom, &origin, page->links.list[i].url)) {
-                parsed_page_move_link(page, kept++, i);
-            }
-        }
-        page->links.n = kept;
-        page->links.filtered = true;
-    }
-}
-
 void ingest_sieve_publish(const IngestSieve *sieve)
 {
-    if (sieve->bloom != NULL) {
-        stats_set(&sieve->stats->bloom_fp_ppb, (uint64_t)(sieve_bloom_rate(sieve->bloom) * 1e9));
-    }
     SieveStats now;
     sieve_stats(sieve->sieve, &now);
     stats_set(&sieve->stats->sieve_pending, now.pending);

@@ -33,7 +33,6 @@
 #include "cluster/table/cluster_table.h"
 #include "frontier/distributor/distributor.h"
 #include "frontier/sieve/sieve.h"
-#include "frontier/sieve/sieve_bloom.h"
 #include "ingest/batch/trap_yield.h"
 #include "page/archive.h"
 #include "page/crawl_log.h"
@@ -377,13 +376,12 @@ void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committ
  * transaction is to have (store.batch_links): new URLs change pages of the database all over it,
  * and a merge looks them up a piece at a time. While the sieve holds anything, a page that was
  * crawled before goes through it, too, so that its lists of links are written in the order of its
- * crawls. With sieve.test = bloom a Bloom filter stands in front (frontier/sieve/sieve_bloom.h).
- * Owns: nothing; sieve and filter are the main thread's.
+ * crawls.
+ * Owns: nothing; the sieve is the main thread's.
  * Threads: ingest; flush may be set by any, followed by ingest_wake. */
 
 struct IngestSieve {
     Sieve *sieve;
-    SieveBloom *bloom; /* sieve.test = bloom; then the sieve only merges what an earlier run left */
     void *context;
     bool (*hungry)(void *context);  /* fetchers could do more than is ready */
     MonoTime (*now)(void *context); /* NULL: mono_now */
@@ -396,8 +394,6 @@ Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_l
 /* Adds the links of a page that PageDB has just written to the sieve. write: its place in
  * Batch.writes. */
 Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page);
-/* Leaves only the links that the Bloom filter has not seen. */
-void ingest_sieve_filter(Batch *batch, ParsedPage *page);
 /* Publishes the figures for the status log; call after a commit. */
 void ingest_sieve_publish(const IngestSieve *sieve);
 

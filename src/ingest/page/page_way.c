@@ -426,7 +426,6 @@ static Result find_links(Batch *batch, ParsedPage *page, ContentKind kind, uint6
     if (rc == RESULT_OK && follow) {
         rc = host_groups_drop_links(batch, page);
         rc = rc == RESULT_OK ? linked_feeds_drop(batch, page) : rc;
-        ingest_sieve_filter(batch, page);
     }
     if (rc == RESULT_OK) {
         rc = ingest_spell_links(batch, page, &spelled);

@@ -27,7 +27,7 @@
  * Threads: ingest, inside the batch's transaction.
  * Invariants: a URL leaves the schedule in the transaction that holds its result, and nowhere else.
  * A batch may be tried again after an aborted transaction: what was appended to files is marked in
- * the page (ParsedPage.archived, .ticket, .filtered).
+ * the page (ParsedPage.archived, .ticket).
  * Errors: RESULT_FULL, RESULT_MEMORY: the transaction is to be aborted, the batch may be tried
  * again. Any other: it may not. */
 #ifndef INGEST_PAGE_PAGE_WAY_H
