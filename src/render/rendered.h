@@ -39,6 +39,8 @@ typedef enum RenderRefusal {
 const char *render_end_name(RenderEnd end);
 const char *render_refusal_name(RenderRefusal refusal);
 
+#define RENDER_TRIAL 10 /* of its CPU time, a trial has one part of so many */
+
 typedef struct RenderBounds {
     int64_t timeout_ms;      /* of a rendering, by the clock on the wall */
     int64_t cpu_ms;          /* of a rendering, all processes of the browser */
@@ -52,7 +54,9 @@ typedef struct RenderBounds {
 
 typedef struct RenderPage {
     const char *url;
-    int64_t fetched_ms;  /* unix time in milliseconds: the page's clock starts there */
+    int64_t fetched_ms; /* unix time in milliseconds: the page's clock starts there */
+    bool is_trial;      /* it has a tenth of its CPU time; one that needs more is not read */
+    bool is_fresh;      /* the browser has just been started, for which a trial has twice as much */
     const char *cookies; /* that its host had set by then: "a=b; c=d"; NULL: none */
 } RenderPage;
 

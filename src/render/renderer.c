@@ -290,7 +290,9 @@ Result renderer_render(Renderer *renderer, const RenderPage *page, const RenderS
     }
     renderer->pages_of_context++;
     renderer->pages_of_browser++;
-    rc = rendering_run(&renderer->tab, &renderer->options.bounds, page, source, rendered);
+    RenderPage what = *page;
+    what.is_fresh = renderer->pages_of_browser == 1;
+    rc = rendering_run(&renderer->tab, &renderer->options.bounds, &what, source, rendered);
     int64_t spent = renderer_spent(renderer);
     rendered->cpu_ms = spent > rendered->cpu_ms ? spent : rendered->cpu_ms;
     renderer->totals.pages++;

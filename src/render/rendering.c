@@ -35,6 +35,7 @@ typedef struct Rendering {
     bool is_over;       /* time is used up */
     bool is_dead;       /* the tab has crashed */
     Result result;      /* of what the listener sent */
+    int64_t cpu_ms;     /* that it has */
     int64_t cpu_before; /* of the browser, when the page began */
 } Rendering;
 
@@ -461,7 +462,7 @@ static bool rendering_may_go_on(Rendering *rendering)
         rendering->out->end = RENDER_MEMORY;
         return false;
     }
-    if (rendering->out->cpu_ms > rendering->bounds->cpu_ms) {
+    if (rendering->out->cpu_ms > rendering->cpu_ms) {
         rendering->out->end = RENDER_CPU;
         return false;
     }
@@ -550,7 +551,10 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
                            .page = page,
                            .source = source,
                            .out = rendered};
+    int64_t trial = page->is_fresh ? RENDER_TRIAL / 2 : RENDER_TRIAL;
+    int64_t part = page->is_trial ? trial : 1;
     MonoTime deadline = mono_add_ms(mono_now(), bounds->timeout_ms);
+    rendering.cpu_ms = bounds->cpu_ms / part;
     rendering.cpu_before = browser_use_again(tab->devtools->browser).cpu_ms;
     rendered_clear(rendered);
     render_view_init(&rendering.view, tab, bounds, rendered);
@@ -574,7 +578,7 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
         if (rc == RESULT_OK && bounds->wants_picture) {
             render_view_shoot(&rendering.view, page->url);
         }
-    } else if (rc == RESULT_TIMEOUT) {
+    } else if (rc == RESULT_TIMEOUT && !page->is_trial) {
         rendering_rescue(&rendering);
     }
     if (rc != RESULT_OK && rc != RESULT_TIMEOUT) {

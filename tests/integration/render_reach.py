@@ -6,11 +6,13 @@ import gzip
 import json
 import os
 import re
+import subprocess
+import time
 
 import harness
 from harness import OUT, run
 from page_server import PageServer
-from render import BROWSER, USER, Site, crawl
+from render import BROWSER, HOSTILE, QUICK, USER, Site, crawl
 
 RAGNO = f"{OUT}/ragno"
 HOST, OTHER, CDN = "127.9.10.1", "127.9.10.2", "127.9.10.3"
@@ -199,5 +201,83 @@ def endless(report, path):
             report.check(f"{scrolls}, {how}: why tells it", re.search(r"has\s+rendered it in \d rounds", why), why)
 
 
+PLAINS = [f"127.9.11.{n}" for n in range(1, 4)]  # good hosts: first, between and last
+GOODS = [f"127.9.11.{n}" for n in range(11, 14)]  # the same whose pages need a browser
+BAD = "127.9.12."
+N_PLAIN, N_GOOD = (300, 60) if harness.FULL else (100, 15)
+STEP = """
+const n = Number(location.pathname.slice(5)), root = document.getElementById('root');
+fetch(`/part${n}.json`).then(r => r.json()).then(t => root.insertAdjacentHTML('beforeend',
+  `<h1>${t}</h1><a href="/page${n + 1}">next</a>`));
+"""
+
+
+def good_answer(host, place):
+    """Each page leads to the next; those of GOODS only by script."""
+    number = re.search(r"(\d+)(\.json)?$", place)
+    n = int(number[1]) if number else -1
+    if host in PLAINS and 0 <= n < N_PLAIN:
+        return 200, {"Content-Type": "text/html"}, f"<p>{host} {n} {'good text ' * 60}<a href=/page{n + 1}>next</a>"
+    if host in GOODS and place == "/step.js":
+        return 200, {"Content-Type": "text/javascript"}, f"// {host}" + STEP
+    if host in GOODS and place == f"/part{n}.json" and n < N_GOOD:
+        return 200, {"Content-Type": "application/json"}, f'"good words {n}"'
+    if host in GOODS and 0 <= n < N_GOOD:
+        return 200, {"Content-Type": "text/html"}, f"<!-- {host} {n} -->" + SHELL % "/step.js"
+    return 404, {}, "not here"
+
+
+def beside(report, path):
+    """What a catalogue of hostile pages costs good ones: the server's clock says when the last good page was fetched, plain
+    pages and pages that only a browser leads to; good hosts first, between and last among the seeds."""
+    if BROWSER is None:
+        return report.skip("beside", "chromium is not installed: make deps-render")
+    names = list(HOSTILE) if harness.FULL else QUICK
+
+    def answer(host, place):
+        if host.startswith(BAD) and place.startswith("/bad"):
+            return 200, {"Content-Type": "text/html"}, f"<!-- {place} -->{HOSTILE[names[int(place[4:])]][0]}"
+        return good_answer(host, place)
+
+    def ended(name, seeds, *options):
+        """Seconds until the last good page of each kind was asked for."""
+        took, began = {}, time.monotonic()
+        with Answers(answer) as site:
+            process = subprocess.Popen(
+                [RAGNO, "-d", os.path.join(path, name), "-q", "-w", "20ms", "--ip-wait", "0", "-s",
+                 f"fetch.port_map=80:{site.server.port}", "-s", "fetch.allow_addresses=127.0.0.0/8", "-s", "render.mode=auto",
+                 "-s", "render.always=/bad*", "-s", "render.share=100", "-s", "scope.depth=100000", *USER, *options, *seeds], stdin=subprocess.DEVNULL)
+            kinds = {"plain": (PLAINS, N_PLAIN), "rendered": (GOODS, N_GOOD)}
+            while len(took) < 2 and time.monotonic() < began + (400 if harness.FULL else 60) and process.poll() is None:
+                time.sleep(0.05)
+                asked = set(site.asked)
+                for kind, (hosts, n) in kinds.items():
+                    if kind not in took and all((host, f"/page{n - 1}") in asked for host in hosts):
+                        took[kind] = time.monotonic() - began
+            lost = {(host, f"/page{i}") for hosts, n in kinds.values() for host in hosts for i in range(n)} - set(site.asked)
+            process.terminate()
+            harness.ended(process, 60)
+        return took, lost
+    plain = [f"http://{host}/page0" for host in PLAINS]
+    good = [f"http://{host}/page0" for host in GOODS]
+    bad = {"one host": [f"http://{BAD}1/bad{n}" for n in range(len(names))],
+           "a host each": [f"http://{BAD}{n + 1}/bad{n}" for n in range(len(names))]}
+    harness.unlogged("the crawls are stopped when the good pages are there")
+    alone, lost = ended("alone", [*plain, *good])
+    report.check("alone: they are there", not lost, lost)
+    for how in ("one host", "a host each") if harness.FULL else ("one host",):
+        some = bad[how]
+        half = len(some) // 2
+        for name, seeds in (("first", [*plain, *good, *some]), ("last", [*some, *plain, *good]),
+                            ("between", [*some[:half], *plain, *good, *some[half:]])):
+            took, lost = ended(f"{how} {name}".replace(" ", "-"), seeds)
+            report.check(f"{len(some)} hostile pages, {how}, good ones {name}: none is lost", not lost, (took, sorted(lost)[:5]))
+            slower = {kind: took.get(kind, 999) / seconds for kind, seconds in alone.items()}
+            told = ", ".join(f"{kind} {took.get(kind, 999):.1f} s beside {alone[kind]:.1f} s" for kind in alone)
+            print(f"   {how}, good {name}: {told}")
+            most = {"plain": 1.1, "rendered": 1.1} if harness.FULL else {"plain": 2, "rendered": 3}
+            report.check(f"{how}, good ones {name}: they lose less than they may", all(slower[k] < most[k] for k in slower), told)
+
+
 if __name__ == "__main__":
-    harness.main(requisites, paths, endless)
+    harness.main(requisites, paths, endless, beside)

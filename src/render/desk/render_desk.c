@@ -6,34 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/map.h"
 #include "base/thread/log.h"
-#include "base/thread/mutex.h"
 #include "base/thread/thread.h"
 #include "parse/http/http_header.h"
+#include "render/desk/desk_jobs.h"
 #include "render/desk/guesses.h"
 #include "render/page_verdict.h"
 #include "render/renderer.h"
 #include "rules/config_words.h"
 
-#define DESK_LOOK_MS      100 /* between two looks at the table, when there is nothing to do */
-#define DESK_LACKING      64u /* jobs whose requisites are looked at for one that is taken */
 #define DESK_ANSWER_BYTES ((size_t)64 << 20) /* of answers that a thread keeps */
 #define DESK_TRIES        2u                 /* browsers that a page may end */
-#define DESK_ASKING       16u                /* guesses that ingest has not written down */
-#define DESK_PATIENCE_MS                                                                           \
-    600000                 /* a result that was not written down by then is lost, and made anew */
-#define DESK_MORE_TEXT 32u /* bytes by which a document has more text than its answer */
-
-/* A job that somebody has, as it was when it was taken: while it stands so in the table, its result
- * is under way. */
-typedef struct DeskJob {
-    uint64_t page;
-    RenderJob job;
-    MonoTime taken;
-    bool is_last;   /* of its rounds: what it lacks is not waited for */
-    bool is_asking; /* nothing but a guess is under way */
-} DeskJob;
+#define DESK_MORE_TEXT    32u /* bytes by which a document has more text than its answer */
 
 typedef struct DeskThread {
     RenderDesk *desk;
@@ -43,6 +27,7 @@ typedef struct DeskThread {
     CrawlSource source;
     Guesses guesses;
     Rendered rendered;
+    int64_t owed_ms; /* CPU time of trials, which the next result pays for */
     Buffer text;
     Buffer url;
 } DeskThread;
@@ -51,193 +36,10 @@ struct RenderDesk {
     RenderDeskOptions options;
     RendererOptions renderer;
     Buffer warc; /* path of the archive */
-    Mutex mutex; /* RANK_SCHEDULER, since the table is read under it; guards what follows */
-    Condition changed;
-    Map under_way;        /* by page: DeskJob */
-    unsigned n_asking;    /* of these */
-    RenderCursor lacking; /* the last job that was looked at */
-    atomic_bool stop;
+    DeskJobs jobs;
     unsigned n_threads;
     DeskThread threads[RENDER_DESK_THREADS];
 };
-
-/* ---- which job is next ---- */
-
-/* Whether a job that is under way has been changed by ingest, or its result is lost. */
-static bool desk_is_settled(RenderDesk *desk, MDB_txn *txn, const DeskJob *mine)
-{
-    RenderJob now;
-    Result rc = render_table_get(desk->options.table, txn, mine->page, &now, NULL);
-    return rc != RESULT_OK || now.state != mine->job.state || now.rounds != mine->job.rounds ||
-           !mono_before(mono_now(), mono_add_ms(mine->taken, DESK_PATIENCE_MS));
-}
-
-static void desk_forget_locked(RenderDesk *desk, uint64_t page)
-{
-    DeskJob *mine = map_remove(&desk->under_way, map_key(page));
-    desk->n_asking -= mine != NULL && mine->is_asking;
-    free(mine);
-}
-
-/* Forgets what ingest has written down. */
-static void desk_sweep_locked(RenderDesk *desk, MDB_txn *txn)
-{
-    bool found = true;
-    while (found) {
-        size_t place = 0;
-        DeskJob *mine = NULL;
-        found = false;
-        while (!found && (mine = map_next(&desk->under_way, &place)) != NULL) {
-            found = desk_is_settled(desk, txn, mine);
-        }
-        if (found) {
-            desk_forget_locked(desk, mine->page);
-        }
-    }
-}
-
-/* Whether one more page may be rendered, beside those that were and those under way. */
-static bool desk_may_begin(RenderDesk *desk, MDB_txn *txn, uint8_t rounds)
-{
-    RenderTotals totals;
-    if (desk->options.no_share || desk->options.config->render_mode != RENDER_MODE_AUTO ||
-        rounds > 0) {
-        return true;
-    }
-    if (render_table_totals(desk->options.table, txn, &totals) != RESULT_OK) {
-        return false;
-    }
-    uint64_t begun = totals.jobs[RENDER_JOB_DONE] + totals.jobs[RENDER_JOB_FAILED] +
-                     totals.jobs[RENDER_JOB_LACKING] + totals.jobs[RENDER_JOB_ASKED] +
-                     desk->under_way.count;
-    uint64_t share = totals.judged * (uint64_t)desk->options.config->render_share / 100;
-    return begun < RENDER_DESK_FREE || begun < share;
-}
-
-/* Whether all that a job waits for has been answered or given up. */
-static bool desk_has_come(RenderDesk *desk, MDB_txn *txn, const RenderJob *job,
-                          const void *requisites, Buffer *url)
-{
-    for (uint32_t i = 0; i < job->n_requisites; i++) {
-        PageRef page;
-        uint64_t index = 0;
-        memcpy(&index, (const char *)requisites + i * sizeof index, sizeof index);
-        if (page_db_get(desk->options.db, txn, index, &page, url) == page_db_error_ok &&
-            crawl_source_may_come(&page)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static Result desk_get(RenderDesk *desk, MDB_txn *txn, uint64_t page, DeskJob *job,
-                       const void **requisites)
-{
-    *job = (DeskJob){.page = page, .taken = mono_now()};
-    Result rc = render_table_get(desk->options.table, txn, page, &job->job, requisites);
-    job->is_last = job->job.rounds >= desk->options.config->render_rounds;
-    return rc == RESULT_OK && map_get(&desk->under_way, map_key(page)) != NULL ? RESULT_EXISTS : rc;
-}
-
-/* A job, LACKING or ASKED, whose requisites have come, or will not. */
-static bool desk_find_lacking_locked(RenderDesk *desk, MDB_txn *txn, bool is_quiet, Buffer *url,
-                                     DeskJob *job)
-{
-    bool was_begun = desk->lacking.has_begun;
-    for (unsigned i = 0; i < DESK_LACKING; i++) {
-        const void *requisites = NULL;
-        Result rc = render_table_next(desk->options.table, txn, RENDER_JOB_LACKING, &desk->lacking);
-        if (rc != RESULT_OK) {
-            desk->lacking = (RenderCursor){.has_begun = false};
-            if (!was_begun) {
-                return false;
-            }
-            was_begun = false; /* once more, from the first one on */
-            continue;
-        }
-        if (desk_get(desk, txn, desk->lacking.page, job, &requisites) != RESULT_OK) {
-            continue;
-        }
-        if (desk_has_come(desk, txn, &job->job, requisites, url)) {
-            return true;
-        }
-        if (is_quiet) { /* what was only guessed may still turn out to be something else */
-            job->is_last = job->is_last || job->job.state == RENDER_JOB_LACKING;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool desk_find_waiting_locked(RenderDesk *desk, MDB_txn *txn, DeskJob *job)
-{
-    RenderCursor cursor = {.has_begun = false};
-    if (desk->n_asking >= DESK_ASKING) {
-        return false; /* they would be asked for in vain, as long as the first ones are not known */
-    }
-    while (render_table_next(desk->options.table, txn, RENDER_JOB_WAITING, &cursor) == RESULT_OK) {
-        if (desk_get(desk, txn, cursor.page, job, NULL) == RESULT_OK &&
-            desk_may_begin(desk, txn, job->job.rounds)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Finds a job, and takes it if that is wanted. */
-static bool desk_find(RenderDesk *desk, bool take, DeskJob *found)
-{
-    MDB_txn *txn = NULL;
-    Buffer url;
-    bool is_quiet = desk->options.quiet != NULL && desk->options.quiet(desk->options.context);
-    if (page_db_txn_begin(desk->options.db, true, &txn) != page_db_error_ok) {
-        return false;
-    }
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    mutex_lock(&desk->mutex);
-    desk_sweep_locked(desk, txn);
-    bool has_job =
-        desk_find_lacking_locked(desk, txn, is_quiet && desk->under_way.count == 0, &url, found) ||
-        desk_find_waiting_locked(desk, txn, found);
-    DeskJob *mine = has_job && take ? malloc(sizeof *mine) : NULL;
-    if (mine != NULL) {
-        *mine = *found;
-        if (map_put(&desk->under_way, map_key(mine->page), mine) != RESULT_OK) {
-            free(mine);
-            has_job = false;
-        }
-    }
-    mutex_unlock(&desk->mutex);
-    page_db_txn_abort(desk->options.db, txn);
-    buffer_destroy(&url);
-    return has_job && (!take || mine != NULL);
-}
-
-/* Waits for a job. False: the desk is closed. */
-static bool desk_take(RenderDesk *desk, DeskJob *job)
-{
-    thread_step("waiting");
-    while (!atomic_load(&desk->stop)) {
-        if (desk_find(desk, true, job)) {
-            return true;
-        }
-        mutex_lock(&desk->mutex);
-        if (!atomic_load(&desk->stop)) {
-            (void)condition_wait_until(&desk->changed, &desk->mutex,
-                                       mono_add_ms(mono_now(), DESK_LOOK_MS));
-        }
-        mutex_unlock(&desk->mutex);
-    }
-    return false;
-}
-
-/* A page that cannot be rendered now is tried again: nobody has it. */
-static void desk_give_back(RenderDesk *desk, uint64_t page)
-{
-    mutex_lock(&desk->mutex);
-    desk_forget_locked(desk, page);
-    mutex_unlock(&desk->mutex);
-}
 
 /* ---- one page ---- */
 
@@ -468,6 +270,7 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
 {
     RenderPage what = {.url = buffer_string(&self->url),
                        .fetched_ms = page->fetched.us / 1000,
+                       .is_trial = page->job.turn.is_trial,
                        .cookies = buffer_string(&page->cookies)};
     RenderSource source = {.ask = guesses_ask, .context = &self->guesses};
     Result rc = RESULT_OK;
@@ -479,11 +282,11 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
         is_lost = rc == RESULT_OK &&
                   (self->rendered.end == RENDER_CRASHED || self->rendered.end == RENDER_MEMORY);
         *cpu_ms += rc == RESULT_OK ? self->rendered.cpu_ms : 0;
-        if (is_lost && !atomic_load(&self->desk->stop)) {
+        if (is_lost && !atomic_load(&self->desk->jobs.is_closed)) {
             LOG_WARN("render", "a page ended its browser", "url=%s end=%s try=%u", what.url,
                      render_end_name(self->rendered.end), i + 1);
         }
-        if (atomic_load(&self->desk->stop)) {
+        if (atomic_load(&self->desk->jobs.is_closed)) {
             return RESULT_CLOSED;
         }
     }
@@ -498,15 +301,25 @@ static Result desk_do_without(DeskThread *self, const DeskPage *page)
     if (page->n_asks == 0) {
         return RESULT_OK;
     }
-    mutex_lock(&self->desk->mutex);
-    DeskJob *mine = map_get(&self->desk->under_way, map_key(page->job.page));
-    if (mine != NULL) {
-        mine->is_asking = true;
-        self->desk->n_asking++;
-    }
-    mutex_unlock(&self->desk->mutex);
+    desk_jobs_note_asking(&self->desk->jobs, page->job.page);
     rendered->n_lacking = page->n_asks;
     return buffer_append(&rendered->lacking, page->asks.data, page->asks.length);
+}
+
+/* Ends the page's turn. False: it was a trial that was not enough, and the page has another turn.
+ */
+static bool desk_end_turn(DeskThread *self, const DeskJob *job, bool was_seen, int64_t *cpu_ms)
+{
+    RenderDesk *desk = self->desk;
+    RenderEnd end = self->rendered.end;
+    bool is_cheap = (end == RENDER_SETTLED || end == RENDER_NOTHING) &&
+                    *cpu_ms <= desk->renderer.bounds.cpu_ms / RENDER_TRIAL;
+    TurnEnd seen = is_cheap ? TURN_CHEAP : TURN_DEAR;
+    desk_jobs_end_turn(&desk->jobs, job, was_seen ? seen : TURN_UNSEEN);
+    bool is_enough = !was_seen || !job->turn.is_trial || (end != RENDER_CPU && end != RENDER_TIME);
+    *cpu_ms += is_enough ? self->owed_ms : 0;
+    self->owed_ms = is_enough ? 0 : self->owed_ms + *cpu_ms;
+    return is_enough;
 }
 
 static void desk_page(DeskThread *self, const DeskJob *job)
@@ -521,11 +334,13 @@ static void desk_page(DeskThread *self, const DeskJob *job)
     Result rc = desk_load(self, &page);
     bool is_passed = rc == RESULT_OK && desk_is_passed(self, job);
     page.n_asks = is_passed ? 0 : page.n_asks;
+    bool is_seen = false;
     if (is_passed || page.n_asks > 0) {
         rc = desk_do_without(self, &page);
     } else if (rc == RESULT_OK) {
         thread_step("rendering");
         rc = desk_render(self, &page, &cpu_ms);
+        is_seen = rc == RESULT_OK;
     } else if (rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED) {
         LOG_WARN("render", "the answer is not in the archive", "page=%" PRIu64 " error=%s",
                  job->page, result_name(rc));
@@ -533,19 +348,20 @@ static void desk_page(DeskThread *self, const DeskJob *job)
         rendered_clear(&self->rendered);
         page.job.is_last = true;
     }
-    if (rc == RESULT_OK) {
+    bool is_enough = desk_end_turn(self, job, is_seen, &cpu_ms);
+    if (rc == RESULT_OK && is_enough) {
         result = desk_result(self, &page, cpu_ms);
     }
     if (result != NULL) {
         result->rendering->is_passed = is_passed;
         thread_step("waiting for parsing");
         parsing_push(self->desk->options.parsing, result);
-    } else if (rc != RESULT_CLOSED) {
+    } else if (rc != RESULT_CLOSED && is_enough) {
         LOG_WARN("render", "a page is rendered later", "page=%" PRIu64 " error=%s", job->page,
                  result_name(rc == RESULT_OK ? RESULT_MEMORY : rc));
     }
     if (result == NULL) {
-        desk_give_back(self->desk, job->page);
+        desk_jobs_give_back(&self->desk->jobs, job->page);
     }
     buffer_destroy(&page.header);
     buffer_destroy(&page.cookies);
@@ -556,7 +372,7 @@ static void *desk_main(void *argument)
 {
     DeskThread *self = argument;
     DeskJob job;
-    while (desk_take(self->desk, &job)) {
+    while (desk_jobs_take(&self->desk->jobs, &job)) {
         desk_page(self, &job);
     }
     renderer_delete(self->renderer); /* the browser ends with the thread that started it */
@@ -577,7 +393,7 @@ static RendererOptions desk_renderer_options(RenderDesk *desk, const Config *con
                    .most_document = (size_t)config->render_max_document,
                    .scrolls = (unsigned)config->render_scrolls,
                    .wants_picture = config->render_screenshot == RENDER_SCREENSHOT_JPEG,
-                   .stop = &desk->stop},
+                   .stop = &desk->jobs.is_closed},
         .pages_per_context = (unsigned)config->render_pages_per_context};
 }
 
@@ -608,9 +424,13 @@ Result render_desk_new(RenderDesk **out, const RenderDeskOptions *options, Buffe
     }
     desk->options = *options;
     desk->renderer = desk_renderer_options(desk, options->config);
-    mutex_init(&desk->mutex, RANK_SCHEDULER);
-    condition_init(&desk->changed);
-    map_init(&desk->under_way);
+    DeskJobsOptions jobs = {.config = options->config,
+                            .db = options->db,
+                            .table = options->table,
+                            .quiet = options->quiet,
+                            .context = options->context,
+                            .no_share = options->no_share};
+    desk_jobs_init(&desk->jobs, &jobs);
     buffer_init(&desk->warc, BUFFER_NO_LIMIT);
     buffer_init(&why, 8192);
     Result rc = browser_look(&desk->renderer.browser, &why);
@@ -648,10 +468,7 @@ Result render_desk_start(RenderDesk *desk)
 
 void render_desk_stop(RenderDesk *desk)
 {
-    mutex_lock(&desk->mutex);
-    atomic_store(&desk->stop, true);
-    condition_broadcast(&desk->changed);
-    mutex_unlock(&desk->mutex);
+    desk_jobs_close(&desk->jobs);
     for (unsigned i = 0; i < desk->n_threads; i++) {
         thread_join(&desk->threads[i].thread);
     }
@@ -671,28 +488,14 @@ void render_desk_delete(RenderDesk *desk)
         buffer_destroy(&thread->text);
         buffer_destroy(&thread->url);
     }
-    size_t place = 0;
-    DeskJob *job = NULL;
-    while ((job = map_next(&desk->under_way, &place)) != NULL) {
-        free(job);
-    }
-    map_destroy(&desk->under_way);
+    desk_jobs_destroy(&desk->jobs);
     buffer_destroy(&desk->warc);
-    condition_destroy(&desk->changed);
-    mutex_destroy(&desk->mutex);
     free(desk);
 }
 
 bool render_desk_is_idle(RenderDesk *desk)
 {
-    DeskJob job;
-    if (desk_find(desk, false, &job)) {
-        return false;
-    }
-    mutex_lock(&desk->mutex);
-    bool is_idle = desk->under_way.count == 0;
-    mutex_unlock(&desk->mutex);
-    return is_idle;
+    return desk_jobs_are_idle(&desk->jobs);
 }
 
 /* ---- the chore ---- */
@@ -717,26 +520,10 @@ static void desk_chore_ended(void *context, Result rc)
     (void)rc;
 }
 
-/* Jobs that lack something count as well: at the end they are rendered without. */
 static bool desk_chore_holds(void *context)
 {
     RenderDesk *desk = context;
-    DeskJob job;
-    MDB_txn *txn = NULL;
-    RenderTotals totals = {.jobs = {0}};
-    if (page_db_txn_begin(desk->options.db, true, &txn) != page_db_error_ok) {
-        return false;
-    }
-    Result rc = render_table_totals(desk->options.table, txn, &totals);
-    mutex_lock(&desk->mutex);
-    desk_sweep_locked(desk, txn);
-    bool holds = desk->under_way.count > 0 ||
-                 (rc == RESULT_OK && totals.jobs[RENDER_JOB_LACKING] > 0) ||
-                 (rc == RESULT_OK && totals.jobs[RENDER_JOB_ASKED] > 0) ||
-                 desk_find_waiting_locked(desk, txn, &job);
-    mutex_unlock(&desk->mutex);
-    page_db_txn_abort(desk->options.db, txn);
-    return holds;
+    return desk_jobs_hold(&desk->jobs);
 }
 
 IngestChore render_desk_chore(RenderDesk *desk)

@@ -9,7 +9,7 @@
  * itself is changed by ingest, in the transaction that takes the result. A browser that ends or
  * swells over a page costs the page one more try with another browser.
  * With render.mode = auto no more than render.share percent of the crawl's pages are rendered, but
- * for the first RENDER_DESK_FREE; the others wait, and with the end of the crawl they stay behind.
+ * for the first DESK_JOBS_FREE; the others wait, and with the end of the crawl they stay behind.
  * When nothing else is left to do in the crawl, what a job still lacks will not come, and the page
  * is rendered without.
  * Owns: its threads and their browsers. Table, database and parsing are borrowed.
@@ -23,7 +23,6 @@
 #include "render/render_table.h"
 #include "rules/config.h"
 
-#define RENDER_DESK_FREE    100u /* renderings that render.share does not count */
 #define RENDER_DESK_THREADS 32u
 
 typedef struct RenderDesk RenderDesk;

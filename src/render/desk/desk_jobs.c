@@ -1,0 +1,314 @@
+#include "render/desk/desk_jobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/thread.h"
+#include "render/crawl_source.h"
+#include "rules/config_words.h"
+
+#define DESK_LOOK_MS 100   /* between two looks at the table, when there is nothing to do */
+#define DESK_LACKING 64u   /* jobs whose requisites are looked at for one that is taken */
+#define DESK_WAITING 4096u /* jobs that are looked at for one that waits */
+#define DESK_ASKING  16u   /* guesses that ingest has not written down */
+#define DESK_PATIENCE_MS                                                                           \
+    600000 /* a result that was not written down by then is lost, and made anew */
+
+/* Whether a job that is under way has been changed by ingest, or its result is lost. */
+static bool jobs_is_settled(DeskJobs *jobs, MDB_txn *txn, const DeskJob *mine)
+{
+    RenderJob now;
+    Result rc = render_table_get(jobs->options.table, txn, mine->page, &now, NULL);
+    return rc != RESULT_OK || now.state != mine->job.state || now.rounds != mine->job.rounds ||
+           !mono_before(mono_now(), mono_add_ms(mine->taken, DESK_PATIENCE_MS));
+}
+
+static void jobs_forget_locked(DeskJobs *jobs, uint64_t page)
+{
+    DeskJob *mine = map_remove(&jobs->under_way, map_key(page));
+    jobs->n_asking -= mine != NULL && mine->is_asking;
+    free(mine);
+}
+
+/* Forgets what ingest has written down. */
+static void jobs_sweep_locked(DeskJobs *jobs, MDB_txn *txn)
+{
+    bool found = true;
+    while (found) {
+        size_t place = 0;
+        DeskJob *mine = NULL;
+        found = false;
+        while (!found && (mine = map_next(&jobs->under_way, &place)) != NULL) {
+            found = jobs_is_settled(jobs, txn, mine);
+        }
+        if (found) {
+            jobs_forget_locked(jobs, mine->page);
+        }
+    }
+}
+
+/* Whether one more page may be rendered, beside those that were and those under way. */
+static bool jobs_may_begin(DeskJobs *jobs, MDB_txn *txn, uint8_t rounds)
+{
+    RenderTotals totals;
+    if (jobs->options.no_share || jobs->options.config->render_mode != RENDER_MODE_AUTO ||
+        rounds > 0) {
+        return true;
+    }
+    if (render_table_totals(jobs->options.table, txn, &totals) != RESULT_OK) {
+        return false;
+    }
+    uint64_t begun = totals.jobs[RENDER_JOB_DONE] + totals.jobs[RENDER_JOB_FAILED] +
+                     totals.jobs[RENDER_JOB_LACKING] + totals.jobs[RENDER_JOB_ASKED] +
+                     jobs->under_way.count;
+    uint64_t share = totals.judged * (uint64_t)jobs->options.config->render_share / 100;
+    return begun < DESK_JOBS_FREE || begun < share;
+}
+
+/* Whether all that a job waits for has been answered or given up. */
+static bool jobs_has_come(DeskJobs *jobs, MDB_txn *txn, const RenderJob *job,
+                          const void *requisites, Buffer *url)
+{
+    for (uint32_t i = 0; i < job->n_requisites; i++) {
+        PageRef page;
+        uint64_t index = 0;
+        memcpy(&index, (const char *)requisites + i * sizeof index, sizeof index);
+        if (page_db_get(jobs->options.db, txn, index, &page, url) == page_db_error_ok &&
+            crawl_source_may_come(&page)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Which job is looked for. */
+typedef struct DeskWish {
+    bool is_dear;  /* turns.h */
+    bool is_quiet; /* what is lacking will not come */
+    Buffer *url;   /* scratch */
+} DeskWish;
+
+/* url is scratch. */
+static Result jobs_get(DeskJobs *jobs, MDB_txn *txn, uint64_t page, Buffer *url, DeskJob *job,
+                       const void **requisites)
+{
+    PageRef ref;
+    *job = (DeskJob){.page = page, .taken = mono_now()};
+    Result rc = render_table_get(jobs->options.table, txn, page, &job->job, requisites);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (map_get(&jobs->under_way, map_key(page)) != NULL) {
+        return RESULT_EXISTS;
+    }
+    if (page_db_get(jobs->options.db, txn, page, &ref, url) != page_db_error_ok) {
+        return RESULT_DAMAGED;
+    }
+    job->host = ref.host;
+    job->is_last = job->job.rounds >= jobs->options.config->render_rounds;
+    return RESULT_OK;
+}
+
+/* Whether a job is one of those that are looked for: dear ones, or the others. */
+static bool jobs_is_wanted(const DeskJobs *jobs, const DeskWish *wish, const DeskJob *job)
+{
+    return turns_is_dear(&jobs->turns, job->host, job->page) == wish->is_dear;
+}
+
+/* A job, LACKING or ASKED, whose requisites have come, or will not. */
+static bool jobs_find_lacking_locked(DeskJobs *jobs, MDB_txn *txn, const DeskWish *wish,
+                                     DeskJob *job)
+{
+    bool was_begun = jobs->lacking.has_begun;
+    for (unsigned i = 0; i < DESK_LACKING; i++) {
+        const void *requisites = NULL;
+        Result rc = render_table_next(jobs->options.table, txn, RENDER_JOB_LACKING, &jobs->lacking);
+        if (rc != RESULT_OK) {
+            jobs->lacking = (RenderCursor){.has_begun = false};
+            if (!was_begun) {
+                return false;
+            }
+            was_begun = false; /* once more, from the first one on */
+            continue;
+        }
+        if (jobs_get(jobs, txn, jobs->lacking.page, wish->url, job, &requisites) != RESULT_OK ||
+            !jobs_is_wanted(jobs, wish, job)) {
+            continue;
+        }
+        if (jobs_has_come(jobs, txn, &job->job, requisites, wish->url)) {
+            return true;
+        }
+        if (wish->is_quiet) { /* what was only guessed may still turn out to be something else */
+            job->is_last = job->is_last || job->job.state == RENDER_JOB_LACKING;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool jobs_find_waiting_locked(DeskJobs *jobs, MDB_txn *txn, const DeskWish *wish,
+                                     DeskJob *job)
+{
+    unsigned left = DESK_WAITING;
+    RenderCursor cursor = {.has_begun = false};
+    if (jobs->n_asking >= DESK_ASKING) {
+        return false; /* they would be asked for in vain, as long as the first ones are not known */
+    }
+    while (left-- > 0 &&
+           render_table_next(jobs->options.table, txn, RENDER_JOB_WAITING, &cursor) == RESULT_OK) {
+        if (jobs_get(jobs, txn, cursor.page, wish->url, job, NULL) == RESULT_OK &&
+            jobs_is_wanted(jobs, wish, job) && jobs_may_begin(jobs, txn, job->job.rounds)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool jobs_find_locked(DeskJobs *jobs, MDB_txn *txn, const DeskWish *wish, DeskJob *job)
+{
+    return jobs_find_lacking_locked(jobs, txn, wish, job) ||
+           jobs_find_waiting_locked(jobs, txn, wish, job);
+}
+
+/* Finds a job, and takes it if that is wanted: others before dear ones. */
+static bool jobs_find(DeskJobs *jobs, bool take, DeskJob *found)
+{
+    MDB_txn *txn = NULL;
+    Buffer url;
+    bool is_quiet = jobs->options.quiet != NULL && jobs->options.quiet(jobs->options.context);
+    if (page_db_txn_begin(jobs->options.db, true, &txn) != page_db_error_ok) {
+        return false;
+    }
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    mutex_lock(&jobs->mutex);
+    jobs_sweep_locked(jobs, txn);
+    DeskWish wish = {.is_quiet = is_quiet && jobs->under_way.count == 0, .url = &url};
+    bool has_job = jobs_find_locked(jobs, txn, &wish, found);
+    if (!has_job && (is_quiet || jobs->options.quiet == NULL ||
+                     turns_may_begin_dear(&jobs->turns, mono_now()))) {
+        wish.is_dear = true;
+        has_job = jobs_find_locked(jobs, txn, &wish, found);
+    }
+    DeskJob *mine = has_job && take ? malloc(sizeof *mine) : NULL;
+    if (mine != NULL) {
+        found->turn = turns_begin(&jobs->turns, found->host, found->page, mono_now());
+        *mine = *found;
+        if (map_put(&jobs->under_way, map_key(mine->page), mine) != RESULT_OK) {
+            turns_end(&jobs->turns, &mine->turn, TURN_UNSEEN, mono_now());
+            free(mine);
+            has_job = false;
+        }
+    }
+    mutex_unlock(&jobs->mutex);
+    page_db_txn_abort(jobs->options.db, txn);
+    buffer_destroy(&url);
+    return has_job && (!take || mine != NULL);
+}
+
+bool desk_jobs_take(DeskJobs *jobs, DeskJob *job)
+{
+    thread_step("waiting");
+    while (!atomic_load(&jobs->is_closed)) {
+        if (jobs_find(jobs, true, job)) {
+            return true;
+        }
+        mutex_lock(&jobs->mutex);
+        if (!atomic_load(&jobs->is_closed)) {
+            (void)condition_wait_until(&jobs->changed, &jobs->mutex,
+                                       mono_add_ms(mono_now(), DESK_LOOK_MS));
+        }
+        mutex_unlock(&jobs->mutex);
+    }
+    return false;
+}
+
+void desk_jobs_give_back(DeskJobs *jobs, uint64_t page)
+{
+    mutex_lock(&jobs->mutex);
+    jobs_forget_locked(jobs, page);
+    mutex_unlock(&jobs->mutex);
+}
+
+void desk_jobs_note_asking(DeskJobs *jobs, uint64_t page)
+{
+    mutex_lock(&jobs->mutex);
+    DeskJob *mine = map_get(&jobs->under_way, map_key(page));
+    if (mine != NULL) {
+        mine->is_asking = true;
+        jobs->n_asking++;
+    }
+    mutex_unlock(&jobs->mutex);
+}
+
+void desk_jobs_end_turn(DeskJobs *jobs, const DeskJob *job, TurnEnd end)
+{
+    mutex_lock(&jobs->mutex);
+    turns_end(&jobs->turns, &job->turn, end, mono_now());
+    mutex_unlock(&jobs->mutex);
+}
+
+void desk_jobs_close(DeskJobs *jobs)
+{
+    mutex_lock(&jobs->mutex);
+    atomic_store(&jobs->is_closed, true);
+    condition_broadcast(&jobs->changed);
+    mutex_unlock(&jobs->mutex);
+}
+
+bool desk_jobs_are_idle(DeskJobs *jobs)
+{
+    DeskJob job;
+    if (jobs_find(jobs, false, &job)) {
+        return false;
+    }
+    mutex_lock(&jobs->mutex);
+    bool is_idle = jobs->under_way.count == 0;
+    mutex_unlock(&jobs->mutex);
+    return is_idle;
+}
+
+bool desk_jobs_hold(DeskJobs *jobs)
+{
+    DeskJob job;
+    MDB_txn *txn = NULL;
+    RenderTotals totals = {.jobs = {0}};
+    Buffer url;
+    if (page_db_txn_begin(jobs->options.db, true, &txn) != page_db_error_ok) {
+        return false;
+    }
+    Result rc = render_table_totals(jobs->options.table, txn, &totals);
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    mutex_lock(&jobs->mutex);
+    jobs_sweep_locked(jobs, txn);
+    bool holds =
+        jobs->under_way.count > 0 || (rc == RESULT_OK && totals.jobs[RENDER_JOB_LACKING] > 0) ||
+        (rc == RESULT_OK && totals.jobs[RENDER_JOB_ASKED] > 0) ||
+        jobs_find_waiting_locked(jobs, txn, &(DeskWish){.url = &url}, &job) ||
+        jobs_find_waiting_locked(jobs, txn, &(DeskWish){.is_dear = true, .url = &url}, &job);
+    mutex_unlock(&jobs->mutex);
+    buffer_destroy(&url);
+    page_db_txn_abort(jobs->options.db, txn);
+    return holds;
+}
+
+void desk_jobs_init(DeskJobs *jobs, const DeskJobsOptions *options)
+{
+    *jobs = (DeskJobs){.options = *options};
+    mutex_init(&jobs->mutex, RANK_SCHEDULER);
+    condition_init(&jobs->changed);
+    map_init(&jobs->under_way);
+    turns_init(&jobs->turns, options->config->render_cpu_time);
+}
+
+void desk_jobs_destroy(DeskJobs *jobs)
+{
+    size_t place = 0;
+    DeskJob *job = NULL;
+    while ((job = map_next(&jobs->under_way, &place)) != NULL) {
+        free(job);
+    }
+    map_destroy(&jobs->under_way);
+    turns_destroy(&jobs->turns);
+    condition_destroy(&jobs->changed);
+    mutex_destroy(&jobs->mutex);
+}
