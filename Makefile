@@ -167,6 +167,16 @@ $(OUT)/sim: private ALSO = -Wl,--wrap=ragno_mono_now,--wrap=ragno_wall_now
 $(OUT)/sim: $(call objects,$(SIM_SRC)) $(OUT)/libragno.a $(OUT)/sim.list
 	$(link)
 
+# Mutants (tests/sim/mutants): one source is another, and so takes the place of the library's.
+$(OUT)/mutants/%.o: $(OUT)/mutants/%.c
+	$(Q)$(COMPILE) -c -o $@ $<
+$(OUT)/mutants/%/sim: private ALSO = -Wl,--wrap=ragno_mono_now,--wrap=ragno_wall_now
+$(OUT)/mutants/%/sim: $(OUT)/mutants/%/mutant.o $(call objects,$(SIM_SRC)) $(OUT)/libragno.a
+	$(link)
+$(OUT)/mutants/%/test_link_block: private ALSO = -lcunit
+$(OUT)/mutants/%/test_link_block: $(OUT)/mutants/%/mutant.o $(OUT)/tests/unit/test_link_block.o $(OUT)/libragno.a
+	$(link)
+
 # The parts of a crawl, for counting their instructions.
 $(OUT)/counts: $(OUT)/tests/counts/main.o $(OUT)/tests/bench/documentation_page.o \
         $(OUT)/tests/bench/workload.o $(OUT)/libragno.a
@@ -281,7 +291,7 @@ spec:
 ## make mutants         the same, and what each model, and the simulated cluster, needs is taken away and must be missed
 mutants:
 	@MUTANTS=yes doc/spec/run
-	@$(MAKE) --no-print-directory integration T=cluster_sim:mutations
+	@MUTANTS=yes $(MAKE) --no-print-directory integration T=cluster_sim:mutants
 
 ## make demo            crawls a few thousand pages of the synthetic web, on this machine alone
 demo: all $(OUT)/web

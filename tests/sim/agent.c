@@ -9,7 +9,8 @@
 #include "base/core/hash.h"
 #include "cluster/message/membership.h"
 
-#define AGAIN_MS 10000 /* until an operator starts again what was refused */
+#define AGAIN_MS  10000 /* until an operator starts again what was refused, or has failed */
+#define FAILED_MS 100   /* from a failed commit to the end of the process */
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -19,7 +20,7 @@ static void take_event(void *context, TransportEvent *event)
     if (event->kind == TRANSPORT_UP) { /* from now on it can hear of everything */
         agent->crawl.audit->excused[agent->number / 8] &= (uint8_t) ~(1u << agent->number % 8);
     }
-    node_take(agent->node, event, agent->net->now);
+    node_take(agent->node, event, agent_now(agent));
     agent_touch(agent);
     agent->stale = true;
 }
@@ -42,7 +43,7 @@ static bool make_node(Agent *agent)
     NodeSinks sinks = agent_node_sinks(agent);
     ClusterTable table;
     char name[32];
-    (void)snprintf(name, sizeof name, "machine-%u", (unsigned)agent->number);
+    (void)snprintf(name, sizeof name, "machine-%u-%u", (unsigned)agent->number, agent->machine);
     cluster_table_init(&table);
     NodeOptions options = {.crawl = "sim",
                            .table = &table,
@@ -73,7 +74,7 @@ static bool start(Agent *agent)
     TransportSink sink = {.context = agent, .take = take_event};
     sim_net_open(agent->net, agent->number, &sink);
     agent->state = AGENT_JOINING;
-    agent->node_due = agent->net->now;
+    agent->node_due = agent->began = agent_now(agent);
     agent->out = false;
     agent->verdict = END_NOT_YET;
     agent->stops = false;
@@ -99,6 +100,7 @@ static void stop(Agent *agent)
     agent->commits += agent->crawl.cost.commits;
     agent->crawl.cost.commits = 0;
     agent->n_leases = agent->n_forgotten = 0;
+    agent->share.fails = agent->share.failed = false;
     sim_net_close(agent->net, agent->number);
     node_delete(agent->node);
     agent->node = NULL;
@@ -106,8 +108,17 @@ static void stop(Agent *agent)
 
 void agent_kill(Agent *agent, MonoTime when)
 {
-    agent->crawl.now = mono_later(agent->crawl.now, agent->net->now);
+    agent->crawl.now = mono_later(agent->crawl.now, agent_now(agent));
     crawl_die(&agent->crawl);
+    stop(agent);
+    agent_start_again(agent, when);
+}
+
+void agent_lose(Agent *agent, MonoTime when)
+{
+    agent->crawl.now = mono_later(agent->crawl.now, agent_now(agent));
+    crawl_be_lost(&agent->crawl);
+    agent->machine++;
     stop(agent);
     agent_start_again(agent, when);
 }
@@ -126,6 +137,14 @@ void agent_stop(Agent *agent, int64_t pause_ms)
         agent->pause_ms = pause_ms;
         agent->stale = true;
     }
+}
+
+void agent_stand_still(Agent *agent, int64_t ms)
+{
+    agent->still_until = agent->net->ports[agent->number].still_until =
+        mono_add_ms(agent->net->now, ms);
+    agent->behind_ns += ms * 1000000;
+    agent->stale = true;
 }
 
 static bool copy_file(const char *from, const char *to)
@@ -238,7 +257,7 @@ static bool open_tables(Agent *agent)
 static bool begin(Agent *agent)
 {
     Crawl *crawl = &agent->crawl;
-    MonoTime now = agent->net->now;
+    MonoTime now = agent_now(agent);
     crawl->share = &agent->share;
     crawl->now = now;
     crawl->may_fetch = agent->rules->limit > 0 ? 0 : UINT64_MAX;
@@ -246,6 +265,8 @@ static bool begin(Agent *agent)
         return false;
     }
     agent->state = AGENT_MEMBER;
+    agent->join_ms += mono_ms_between(agent->began, now);
+    agent->joins++;
     crawl->held = false;
     bool resumed = stats_get(&crawl->stats.urls_seen) > 0;
     crawl_begin(crawl, resumed);
@@ -253,7 +274,7 @@ static bool begin(Agent *agent)
         return false;
     }
     uint64_t used[LEDGER_UNITS] = {[LEDGER_PAGES] = crawl->fetched};
-    return node_begin(agent->node, used, mono_add_ms(now, -agent->rules->floor_ms)) == RESULT_OK;
+    return node_begin(agent->node, used, now) == RESULT_OK;
 }
 
 /* ---- work ------------------------------------------------------------------------------------ */
@@ -261,7 +282,7 @@ static bool begin(Agent *agent)
 static void take_lease(Agent *agent, const LeaseNotice *notice)
 {
     Workbench *workbench = &agent->crawl.workbench;
-    MonoTime now = agent->net->now;
+    MonoTime now = agent_now(agent);
     if (notice->kind == LEASE_NOTICE_GRANTED) {
         workbench_granted(workbench, &notice->address, notice->ticket, notice->end,
                           notice->contended, now);
@@ -277,7 +298,7 @@ static void take_news(Agent *agent)
 {
     for (size_t i = 0; agent_is_member(agent) && i < agent->n_forgotten; i++) {
         NodeNote note = {.kind = NODE_FORGET, .ticket = agent->forgotten[i]};
-        node_hear(agent->node, &note, agent->net->now);
+        node_hear(agent->node, &note, agent_now(agent));
     }
     agent->n_forgotten = 0;
     if (agent_is_member(agent) && agent->edicts_are_new) {
@@ -285,7 +306,7 @@ static void take_news(Agent *agent)
         agent->edicts_are_new = false;
         agent->crawl.held = edict != NULL && edict->verb == EDICT_PAUSE;
         NodeNote note = {.kind = NODE_APPLIED, .ticket = agent->edicts.last, .text = strdup("")};
-        node_hear(agent->node, &note, agent->net->now);
+        node_hear(agent->node, &note, agent_now(agent));
         agent_touch(agent);
     }
     for (size_t i = 0; i < agent->n_leases; i++) { /* more may come meanwhile */
@@ -297,7 +318,7 @@ static void take_news(Agent *agent)
 
 static void work_node(Agent *agent)
 {
-    MonoTime now = agent->net->now;
+    MonoTime now = agent_now(agent);
     if (mono_before(now, agent->node_due)) {
         return;
     }
@@ -318,7 +339,7 @@ static void look_at_end(Agent *agent)
     crawl->may_fetch = 0;
     if (agent->state == AGENT_MEMBER && crawl->workbench.n_acquired == 0 && crawl->n_pages == 0) {
         agent->state = AGENT_LEAVING;
-        node_leave(agent->node, agent->net->now);
+        node_leave(agent->node, agent_now(agent));
         agent_touch(agent);
     }
 }
@@ -327,7 +348,7 @@ bool agent_work(Agent *agent)
 {
     MonoTime now = agent->net->now;
     agent->stale = true;
-    if (agent->state == AGENT_ENDED ||
+    if (agent->state == AGENT_ENDED || mono_before(now, agent->still_until) ||
         (agent->state == AGENT_AWAY && mono_before(now, agent->start))) {
         return true;
     }
@@ -344,8 +365,15 @@ bool agent_work(Agent *agent)
     }
     if (agent->state == AGENT_MEMBER) {
         take_news(agent);
-        if (!mono_before(now, crawl_next(&agent->crawl))) {
-            (void)crawl_turn(&agent->crawl, now);
+        if (agent->share.failed) { /* what it has said meanwhile has been sent */
+            if (!mono_before(now, agent->failed_end)) {
+                agent_kill(agent, mono_add_ms(now, AGAIN_MS));
+            }
+            return true;
+        }
+        if (!mono_before(agent_now(agent), crawl_next(&agent->crawl))) {
+            (void)crawl_turn(&agent->crawl, agent_now(agent));
+            agent->failed_end = mono_add_ms(now, FAILED_MS);
         }
         look_at_end(agent);
     }
@@ -365,6 +393,9 @@ static MonoTime find_next(Agent *agent)
     if (agent->state == AGENT_ENDED) {
         return MONO_NEVER;
     }
+    if (mono_before(agent->net->now, agent->still_until)) {
+        return agent->still_until;
+    }
     if (agent->state == AGENT_AWAY) {
         return agent->start;
     }
@@ -372,8 +403,11 @@ static MonoTime find_next(Agent *agent)
         (agent->n_leases > 0 || agent->n_forgotten > 0 || agent->edicts_are_new)) {
         return agent->net->now;
     }
-    MonoTime next = agent->state == AGENT_MEMBER ? crawl_next(&agent->crawl) : MONO_NEVER;
-    return mono_before(next, agent->node_due) ? next : agent->node_due;
+    bool crawls = agent->state == AGENT_MEMBER && !agent->share.failed;
+    MonoTime next = crawls ? crawl_next(&agent->crawl) : MONO_NEVER;
+    next = mono_earlier(next, agent->node_due);
+    next = next.ns == MONO_NEVER.ns ? next : (MonoTime){next.ns + agent->behind_ns};
+    return agent->share.failed ? mono_earlier(next, agent->failed_end) : next;
 }
 
 MonoTime agent_next(Agent *agent)

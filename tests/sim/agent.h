@@ -28,8 +28,7 @@ typedef enum AgentState {
 /* The same for all. */
 typedef struct AgentRules {
     LeaseRules lease;
-    int64_t floor_ms; /* so much too early an arbiter believes to have begun: a mutation */
-    uint64_t limit;   /* pages of all together; 0 = none */
+    uint64_t limit; /* pages of all together; 0 = none */
     uint64_t seed;
     void *context;
     void (*out)(void *context, uint16_t number, const char *why);
@@ -42,7 +41,11 @@ typedef struct Agent {
     uint16_t number; /* of the directory; the node's may be another */
     AgentState state;
     MonoTime start;
-    int64_t pause_ms; /* of a stop */
+    int64_t pause_ms;     /* of a stop */
+    MonoTime still_until; /* its machine stands still */
+    int64_t behind_ns;    /* its clocks, which have stood still, too */
+    unsigned machine;     /* that its directory is on */
+    MonoTime failed_end;  /* after a failed commit the process ends then */
     bool out;
     EndVerdict verdict;
     bool stops; /* an operator stops it, until `start` */
@@ -70,6 +73,9 @@ typedef struct Agent {
     size_t n_forgotten;
     uint64_t arrived; /* blocks of others */
     uint64_t commits; /* of all processes */
+    MonoTime began;   /* this process */
+    int64_t join_ms;  /* from there until it was a member; of all processes */
+    unsigned joins;
 } Agent;
 
 /* The directory is made. False: it cannot be opened. */
@@ -86,9 +92,18 @@ bool agent_work(Agent *agent);
 void agent_start_again(Agent *agent, MonoTime when);
 /* The process ends, and the next one starts then. */
 void agent_kill(Agent *agent, MonoTime start);
+/* Nobody hears of its machine any more, and the next one starts on another. */
+void agent_lose(Agent *agent, MonoTime start);
 /* A member ends by itself, with all that it has committed; the next process starts pause_ms later.
  */
 void agent_stop(Agent *agent, int64_t pause_ms);
+/* Its machine stands still for so long, and none of its clocks shows it. */
+void agent_stand_still(Agent *agent, int64_t ms);
+/* By its clock. */
+static inline MonoTime agent_now(const Agent *agent)
+{
+    return (MonoTime){agent->net->now.ns - agent->behind_ns};
+}
 /* A copy of its database, as `ragno backup` makes it, in a new directory; false: it cannot be made.
  */
 bool agent_back_up(Agent *agent, const char *path);

@@ -20,13 +20,13 @@ bool agent_is_member(const Agent *agent)
 
 void agent_touch(Agent *agent)
 {
-    MonoTime soon = mono_later(agent->net->now, mono_add_ms(agent->node_worked, AGENT_GATHER_MS));
+    MonoTime soon = mono_later(agent_now(agent), mono_add_ms(agent->node_worked, AGENT_GATHER_MS));
     agent->node_due = mono_before(soon, agent->node_due) ? soon : agent->node_due;
 }
 
 static void hear(Agent *agent, NodeNote *note)
 {
-    node_hear(agent->node, note, agent->net->now);
+    node_hear(agent->node, note, agent_now(agent));
     agent_touch(agent);
 }
 

@@ -125,6 +125,8 @@ void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address,
 {
     AuditHost *host = &audit->hosts[page.host];
     AuditAddress *ip = &audit->addresses[address];
+    now_ms += audit->behind_ms[agent];
+    bool excused = now_ms < audit->excused_ms[agent];
     if (host->agent != agent) {
         bool has_read = bits_has(host->readers, agent);
         host->robots_ms = host->kept_robots_ms = has_read ? WORLD_START_MS : 0;
@@ -137,22 +139,28 @@ void audit_start(Audit *audit, uint16_t agent, WorldPage page, uint32_t address,
     if (host->busy) {
         audit_violation(audit, "two requests to a host", page, now_ms);
     }
-    if (ip->busy) {
+    if (ip->busy && !excused) {
         audit_violation(audit, "two requests to an address", page, now_ms);
     }
     if (now_ms < host->last_end_ms + host->need_ms) {
         audit_violation(audit, "the host's delay was cut short", page, now_ms);
     }
-    if (now_ms < ip->last_end_ms + audit->ip_delay_ms) {
+    if (now_ms < ip->lives_ms && !excused) {
+        audit_violation(audit, "a request beside one of a machine that was lost", page, now_ms);
+    }
+    if (now_ms < ip->last_end_ms + audit->ip_delay_ms && !excused) {
         audit_violation(audit, "the address's delay was cut short", page, now_ms);
     }
     if (!is_robots(page)) {
         check_page(audit, page, now_ms);
         audit->agents[world_number(audit->world, page)] = (uint16_t)agent;
     }
-    host->agent = ip->agent = agent;
+    host->agent = agent;
     host->busy = true;
-    ip->busy = true;
+    if (!excused) {
+        ip->agent = agent;
+        ip->busy = true;
+    }
 }
 
 static uint32_t need_of(const Audit *audit, WorldPage page, const FetchResult *result)
@@ -178,9 +186,13 @@ void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult
                int64_t end_ms)
 {
     AuditHost *host = &audit->hosts[page.host];
+    AuditAddress *ip = &audit->addresses[address];
+    end_ms += audit->behind_ms[host->agent];
     host->busy = false;
-    audit->addresses[address].busy = false;
-    audit->addresses[address].last_end_ms = end_ms;
+    if (ip->agent == host->agent) {
+        ip->busy = false;
+        ip->last_end_ms = end_ms;
+    }
     if (is_robots(page)) {
         bool answered = is_answer(result);
         bool pending = result->answer.class == FETCH_OK && result->answer.status / 100 == 3;
@@ -218,13 +230,13 @@ void audit_refused(Audit *audit, uint16_t agent, WorldPage page, int64_t now_ms)
 void audit_committed(Audit *audit, WorldPage page, const FetchResult *result, bool done)
 {
     AuditHost *host = &audit->hosts[page.host];
+    int64_t end_ms = result->cost.end.ns / 1000000 + audit->behind_ms[host->agent];
     if (result->kind != FETCHED_NOTHING) {
-        host->kept_end_ms = result->cost.end.ns / 1000000;
+        host->kept_end_ms = end_ms;
         host->kept_need_ms = need_of(audit, page, result);
     }
     if (is_robots(page)) {
-        host->kept_robots_ms =
-            is_answer(result) ? result->cost.end.ns / 1000000 : host->kept_robots_ms;
+        host->kept_robots_ms = is_answer(result) ? end_ms : host->kept_robots_ms;
     } else if (done) {
         uint8_t *url = url_of(audit, page);
         *url = (uint8_t)((*url & ~(URL_ENDED | URL_PAGE)) | URL_DONE);
@@ -247,6 +259,7 @@ void audit_given_up(Audit *audit, uint32_t host)
 void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms)
 {
     uint32_t n = world_n_pages(audit->world);
+    now_ms += audit->behind_ms[agent];
     for (uint32_t i = 0; i < n; i++) {
         if ((audit->urls[i] & (URL_FLYING | URL_ENDED)) != 0 &&
             audit->agents[i] == (uint16_t)agent) {
@@ -275,6 +288,26 @@ void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms)
         if (audit->addresses[i].busy && audit->addresses[i].agent == agent) {
             audit->addresses[i].last_end_ms = now_ms;
             audit->addresses[i].busy = false;
+        }
+    }
+}
+
+void audit_lives_on(Audit *audit, uint16_t agent, uint32_t address, int64_t end_ms)
+{
+    AuditAddress *ip = &audit->addresses[address];
+    end_ms += audit->behind_ms[agent];
+    ip->lives_ms = end_ms > ip->lives_ms ? end_ms : ip->lives_ms;
+}
+
+void audit_stands_still(Audit *audit, uint16_t agent, int64_t ms, int64_t grace_ms, int64_t now_ms)
+{
+    audit->behind_ms[agent] += ms;
+    audit->excused_ms[agent] = now_ms + ms + grace_ms;
+    for (uint32_t i = 0; i < audit->world->addresses; i++) {
+        AuditAddress *ip = &audit->addresses[i];
+        if (ip->agent == agent) {
+            ip->busy = false;
+            ip->agent = UINT16_MAX;
         }
     }
 }

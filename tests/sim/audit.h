@@ -38,6 +38,7 @@ typedef struct AuditHost {
 
 typedef struct AuditAddress {
     int64_t last_end_ms;
+    int64_t lives_ms; /* a request of a process that nobody hears of is in flight until then */
     uint16_t agent;
     bool busy;
 } AuditAddress;
@@ -64,6 +65,9 @@ typedef struct Audit {
     bool paused;        /* the operator was told that no agent begins a request */
     uint8_t excused[AUDIT_AGENTS / 8]; /* but for these, a bit each: they are cut off, and have not
                                           heard of it */
+    int64_t behind_ms[AUDIT_AGENTS]; /* its clock, which has stood still: all times below are by the
+                                        clock of the agent that they are about */
+    int64_t excused_ms[AUDIT_AGENTS]; /* until then it may not know that it has stood still */
 } Audit;
 
 /* What a backup of a directory holds. */
@@ -92,6 +96,13 @@ void audit_known(Audit *audit, WorldPage page);
 void audit_given_up(Audit *audit, uint32_t host);
 /* Everything of an agent that was not committed is forgotten; what is in flight ends now. */
 void audit_crashed(Audit *audit, uint16_t agent, int64_t now_ms);
+
+/* A request of a process that was lost goes on. */
+void audit_lives_on(Audit *audit, uint16_t agent, uint32_t address, int64_t end_ms);
+/* The agent stands still from now_ms on for so long, which no clock of its own shows. What it has
+ * in flight may end at any time, and for grace_ms afterwards it may begin what it must not: that is
+ * the bound (cluster/desk/watch_desk.h). */
+void audit_stands_still(Audit *audit, uint16_t agent, int64_t ms, int64_t grace_ms, int64_t now_ms);
 
 /* A backup of a directory is made now. */
 void audit_back_up(const Audit *audit, AuditBackup *backup);

@@ -19,10 +19,18 @@
 #define ADDRESS_DELAY 500
 #define SLOW_MS       8000 /* the longest fetch */
 #define LEASE_MS      15000
-#define SHORT_MS      1500
 #define MINUTE_MS     60000 /* an hour of the world */
 #define MAP_BYTES     ((size_t)1 << 35)
+#define MOST_OF       0.4
 #define TOLD_CPU_NS   INT64_C(20000000000) /* between two lines of a long run */
+
+/* What has come about by some moment. */
+typedef struct Tally {
+    uint64_t messages;
+    uint64_t bytes;
+    uint64_t urls; /* answered */
+    int64_t ms;
+} Tally;
 
 typedef struct ClusterSim {
     ClusterSimOptions options;
@@ -34,9 +42,8 @@ typedef struct ClusterSim {
     Trouble trouble;
     Agent *agents;
     unsigned n_agents;
-    uint64_t join_messages; /* until all of them were members, for the first time; 0: not yet */
-    uint64_t join_bytes;
-    int64_t join_ms;
+    Tally join; /* until all of them were members, for the first time; messages 0: not yet */
+    Tally most; /* until MOST_OF of all pages were answered: behind that few hosts are left */
     char directory[4000];
     MonoTime begin;
     MonoTime patience;
@@ -131,17 +138,12 @@ static void set_rules(ClusterSim *sim)
     sim->rules = (AgentRules){.lease = {.term_ms = LEASE_MS,
                                         .fetch_ms = SLOW_MS + 100,
                                         .delay_ms = ADDRESS_DELAY,
-                                        .confirm_ms = 10000},
+                                        .confirm_ms = 10000,
+                                        .stale_ms = options->stale_ms},
                               .limit = options->limit,
                               .seed = options->seed,
                               .context = sim,
                               .out = on_out};
-    if (options->mutation == MUTATION_FLOOR) {
-        sim->rules.floor_ms = 4 * lease_rest_ms(&sim->rules.lease);
-    } else if (options->mutation == MUTATION_LEASE) {
-        sim->rules.lease.term_ms = SHORT_MS;
-        sim->rules.lease.fetch_ms = 1;
-    }
 }
 
 static bool open_directory(ClusterSim *sim)
@@ -161,6 +163,7 @@ static bool open_sim(ClusterSim *sim)
     MonoTime begin = {WORLD_START_MS * 1000000};
     virtual_clock_set(begin);
     sim_net_init(&sim->net, options->seed, options->lost, begin);
+    sim->net.stale_ms = options->stale_ms;
     set_rules(sim);
     sim->begin = begin;
     sim->patience = mono_add_ms(begin, INT64_C(20000000) + INT64_C(200) * (int64_t)options->urls);
@@ -174,6 +177,7 @@ static bool open_sim(ClusterSim *sim)
     sim->world.slow_ms = SLOW_MS;
     sim->world.hour_ms = MINUTE_MS;
     sim->world.far = true;
+    sim->world.even = options->even;
     put_table(sim);
     bool ok = true;
     for (unsigned i = 0; ok && i < options->agents; i++) {
@@ -249,6 +253,14 @@ static void tell(ClusterSim *sim)
                   (double)cpu_process_ns() / 1e9);
 }
 
+static void take_tally(const ClusterSim *sim, bool now, Tally *tally)
+{
+    if (now && tally->messages == 0) {
+        *tally = (Tally){sim->net.messages, sim->net.bytes, sim->audit.pages + sim->audit.refused,
+                         mono_ms_between(sim->begin, sim->net.now)};
+    }
+}
+
 /* False: it did not end. */
 static bool run(ClusterSim *sim)
 {
@@ -258,7 +270,7 @@ static bool run(ClusterSim *sim)
         virtual_clock_set(now);
         sim_net_run(&sim->net, now);
         trouble_work(&sim->trouble);
-        bool all_joined = sim->join_messages == 0;
+        bool all_joined = true;
         all_ended = true;
         for (unsigned i = 0; i < sim->n_agents; i++) {
             Agent *agent = &sim->agents[i];
@@ -269,11 +281,8 @@ static bool run(ClusterSim *sim)
             all_ended = all_ended && agent->state == AGENT_ENDED;
             all_joined = all_joined && agent->state == AGENT_MEMBER;
         }
-        if (all_joined) {
-            sim->join_messages = sim->net.messages;
-            sim->join_bytes = sim->net.bytes;
-            sim->join_ms = mono_ms_between(sim->begin, now);
-        }
+        take_tally(sim, all_joined, &sim->join);
+        take_tally(sim, (double)sim->audit.pages > MOST_OF * (double)sim->options.urls, &sim->most);
         sim->steps++;
         tell(sim);
     }
@@ -432,6 +441,33 @@ static void check_end(ClusterSim *sim)
     }
 }
 
+/* Of the start of all at one moment, for each pair of them, and then of the crawl. */
+static void print_scale(const ClusterSim *sim)
+{
+    const Tally *join = &sim->join;
+    const Tally *most = &sim->most;
+    uint64_t joins = 0;
+    int64_t join_ms = 0;
+    for (unsigned i = 0; i < sim->n_agents; i++) {
+        joins += sim->agents[i].joins;
+        join_ms += sim->agents[i].join_ms;
+    }
+    uint64_t pairs = (uint64_t)sim->n_agents * (sim->n_agents - 1);
+    if (pairs == 0 || joins == 0 || join->messages == 0 || most->urls <= join->urls) {
+        return;
+    }
+    double urls = (double)(most->urls - join->urls);
+    printf("sim.join_messages = %" PRIu64 "\nsim.join_bytes = %" PRIu64 "\nsim.join_ms = %lld ms\n",
+           join->messages, join->bytes, (long long)join->ms);
+    printf("sim.of_pair_messages = %.2f\nsim.of_pair_bytes = %.0f\nsim.of_join_ms = %.0f\n",
+           (double)join->messages / (double)pairs, (double)join->bytes / (double)pairs,
+           (double)join_ms / (double)joins);
+    printf("sim.of_url_messages = %.2f\nsim.of_url_bytes = %.0f\nsim.of_url_ms = %.0f\n",
+           (double)(most->messages - join->messages) / urls,
+           (double)(most->bytes - join->bytes) / urls,
+           (double)(most->ms - join->ms) * sim->n_agents / urls);
+}
+
 static void print(const ClusterSim *sim)
 {
     const Audit *audit = &sim->audit;
@@ -442,18 +478,17 @@ static void print(const ClusterSim *sim)
     }
     printf("sim.agents = %u\nsim.urls = %" PRIu64 "\nsim.pages = %" PRIu64
            "\nsim.requests = %" PRIu64 "\nsim.refused = %" PRIu64 "\nsim.fetched_again = %" PRIu64
-           "\nsim.kills = %u\nsim.stops = %u\nsim.moves = %u\nsim.returns = %u\nsim.orders = "
-           "%u\nsim.forgotten = "
-           "%" PRIu64 "\nsim.messages = %" PRIu64 "\nsim.bytes = %" PRIu64
-           "\nsim.join_messages = %" PRIu64 "\nsim.join_bytes = %" PRIu64
-           "\nsim.join_ms = %lld ms\nsim.commits = %" PRIu64
-           "\nsim.virtual_s = %lld s\nsim.cpu_ms = %lld ms\nsim.violations = %" PRIu64 "\n",
+           "\nsim.kills = %u\nsim.machines = %u\nsim.stills = %u\nsim.fails = %u\nsim.stops = %u\n",
            sim->n_agents, audit->known, sim->pages, audit->requests, audit->refused,
-           audit->refetched, trouble->kills, trouble->stops, trouble->moves, trouble->returns,
-           trouble->orders, audit->lost, sim->net.messages, sim->net.bytes, sim->join_messages,
-           sim->join_bytes, (long long)sim->join_ms, commits,
-           (long long)mono_ms_between(sim->begin, sim->net.now) / 1000,
+           audit->refetched, trouble->kills, trouble->machines, trouble->stills, trouble->fails,
+           trouble->stops);
+    printf("sim.moves = %u\nsim.returns = %u\nsim.orders = %u\nsim.forgotten = %" PRIu64
+           "\nsim.messages = %" PRIu64 "\nsim.bytes = %" PRIu64 "\nsim.commits = %" PRIu64
+           "\nsim.virtual_s = %lld s\nsim.cpu_ms = %lld ms\nsim.violations = %" PRIu64 "\n",
+           trouble->moves, trouble->returns, trouble->orders, audit->lost, sim->net.messages,
+           sim->net.bytes, commits, (long long)mono_ms_between(sim->begin, sim->net.now) / 1000,
            (long long)cpu_process_ns() / 1000000, audit->violations);
+    print_scale(sim);
 }
 
 int cluster_sim_run(const ClusterSimOptions *options)

@@ -14,12 +14,6 @@
 #define CLUSTER_SIM_AGENTS 1000u
 #define CLUSTER_SIM_ADDED  8u /* that may come while the crawl runs */
 
-typedef enum ClusterMutation {
-    MUTATION_NONE,
-    MUTATION_FLOOR, /* a new arbiter grants at once */
-    MUTATION_LEASE  /* a lease is shorter than its fetches */
-} ClusterMutation;
-
 typedef struct ClusterSimOptions {
     unsigned agents;
     unsigned urls;
@@ -33,14 +27,18 @@ typedef struct ClusterSimOptions {
     unsigned moves;     /* an operator's commands: move, drain, add */
     unsigned stops;     /* of agents, by an operator, who starts them again */
     unsigned returns;   /* of a backup of an agent's directory in its place */
+    unsigned stills;    /* of machines: a pause that no clock of the machine shows */
+    unsigned fails;     /* of commits */
+    unsigned machines;  /* kills after which the directory is on another machine */
+    unsigned stale_ms;  /* a look at the bucket may be out of date by so much; 0: none is */
     unsigned orders;    /* to pause all agents, and to go on */
     unsigned limit;     /* pages of all together; 0 = none */
     unsigned trouble_s; /* in which all of that happens */
+    bool even;          /* addresses have as many hosts each, so that agents have as much to do */
     unsigned batch_ms;
     size_t memory_bytes; /* of all frontiers together */
     uint64_t seed;
     const char *directory; /* of the databases; NULL: one is made and removed */
-    ClusterMutation mutation;
 } ClusterSimOptions;
 
 /* Prints its figures. The exit status: 0 when no promise was broken and it ended. */

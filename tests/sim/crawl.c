@@ -348,11 +348,11 @@ bool crawl_turn(Crawl *crawl, MonoTime now)
     (void)crawl_look_at_chores(crawl);
     if (crawl->n_pages >= crawl->options.batch_pages ||
         (collects(crawl) && !mono_before(crawl->now, batch_due(crawl)))) {
-        if (!crawl_commit(crawl)) {
+        if (!crawl_commit(crawl) && (crawl->share == NULL || !crawl->share->failed)) {
             broken(crawl, "a commit");
         }
     }
-    if (!crawl_merge(crawl)) {
+    if ((crawl->share == NULL || !crawl->share->failed) && !crawl_merge(crawl)) {
         broken(crawl, "a merge");
     }
     return !crawl->broken && !crawl->finished;
@@ -466,6 +466,21 @@ void crawl_stop(Crawl *crawl)
 void crawl_die(Crawl *crawl)
 {
     audit_crashed(crawl->audit, crawl->options.agent, now_ms(crawl));
+    crawl_stop(crawl);
+}
+
+void crawl_be_lost(Crawl *crawl)
+{
+    HeapNode *node = NULL;
+    audit_crashed(crawl->audit, crawl->options.agent, now_ms(crawl));
+    while (crawl->begun && (node = heap_pop(&crawl->events)) != NULL) {
+        Event *event = HEAP_ELEMENT(node, Event, node);
+        if (event->result != NULL) {
+            audit_lives_on(crawl->audit, crawl->options.agent, event->address, node->key / 1000000);
+        }
+        fetch_result_delete(event->result);
+        free(event);
+    }
     crawl_stop(crawl);
 }
 

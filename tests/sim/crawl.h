@@ -55,6 +55,8 @@ typedef struct CrawlShare {
     size_t n_chores;
     size_t next_chore; /* has its turn */
     bool waits;        /* a chore is due: it goes with the next batch */
+    bool fails;        /* the next commit comes to nothing: the disk */
+    bool failed;       /* it has; nothing more is done until the process is gone */
     Dice *dice;        /* how long a piece of a chore is */
     WorkbenchLeases leases;
     void *context;
@@ -127,7 +129,9 @@ bool crawl_turn(Crawl *crawl, MonoTime now);
 void crawl_stop(Crawl *crawl);
 /* The same, and what was not committed is lost. */
 void crawl_die(Crawl *crawl);
-/* The same, and it starts again pause_ms later. */
+/* The same on a machine that nobody hears of any more: what it has in flight ends in its time. */
+void crawl_be_lost(Crawl *crawl);
+/* The same as crawl_die, and it starts again pause_ms later. */
 bool crawl_crash(Crawl *crawl, int64_t pause_ms);
 /* Compares the database with the audit's books. */
 void crawl_check_end(Crawl *crawl);

@@ -356,6 +356,10 @@ static bool commit(Crawl *crawl, bool merge)
     charge(merge ? &cost->merge_ns : &cost->apply_ns, &since);
     bool looks = rc == RESULT_OK && looks_at_leaves(crawl);
     since = cpu_thread_ns(); /* nor is what the commit is seen to write */
+    if (rc == RESULT_OK && share != NULL && share->fails) {
+        share->failed = true;
+        rc = RESULT_IO;
+    }
     if (rc != RESULT_OK) {
         page_db_txn_abort(crawl->store.db, txn);
     } else if (page_db_txn_commit(crawl->store.db, txn) != 0) {

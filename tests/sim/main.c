@@ -4,7 +4,7 @@
  *       [--connections N] [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]
  *       [--sieve BYTES] [--sieve-from URLS] [--directory DIR] [--leaves N] [--journal BYTES]
  *   sim --agents N [--urls N] [--hosts N] [--addresses N] [--seed N] [--lost N] [--kills N]
- *       [--cuts N] [--downs N] [--limit PAGES] [--mutation floor|lease]   (cluster_sim.h)
+ *       [--cuts N] [--downs N] [--limit PAGES] and others   (cluster_sim.h)
  *
  * Figures go to standard output, one per line; violations and progress to standard error. Exit
  * status 1 when a promise was broken or the crawl did not end. */
@@ -308,8 +308,7 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
 }
 
 /* False: it is wrong. */
-static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned number,
-                                const char *text)
+static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned number)
 {
     cluster->agents = option == 'A' ? number : cluster->agents;
     cluster->lost = option == 'L' ? number : cluster->lost;
@@ -323,11 +322,11 @@ static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned
     cluster->orders = option == 'O' ? number : cluster->orders;
     cluster->host_urls = option == 'H' ? number : cluster->host_urls;
     cluster->trouble_s = option == 'T' && number > 0 ? number : cluster->trouble_s;
-    if (option == 'M') {
-        bool floor = strcmp(text, "floor") == 0;
-        cluster->mutation = floor ? MUTATION_FLOOR : MUTATION_LEASE;
-        return floor || strcmp(text, "lease") == 0;
-    }
+    cluster->stills = option == 'i' ? number : cluster->stills;
+    cluster->fails = option == 'F' ? number : cluster->fails;
+    cluster->machines = option == 'G' ? number : cluster->machines;
+    cluster->stale_ms = option == 'w' ? number : cluster->stale_ms;
+    cluster->even = cluster->even || option == 'e';
     return option != 'A' || (number > 0 && number <= CLUSTER_SIM_AGENTS);
 }
 
@@ -344,7 +343,9 @@ int main(int argc, char **argv)
         {"agents", required_argument, NULL, 'A'},      {"lost", required_argument, NULL, 'L'},
         {"kills", required_argument, NULL, 'K'},       {"cuts", required_argument, NULL, 'C'},
         {"downs", required_argument, NULL, 'N'},       {"limit", required_argument, NULL, 'l'},
-        {"mutation", required_argument, NULL, 'M'},    {"moves", required_argument, NULL, 'V'},
+        {"stills", required_argument, NULL, 'i'},      {"moves", required_argument, NULL, 'V'},
+        {"fails", required_argument, NULL, 'F'},       {"machines", required_argument, NULL, 'G'},
+        {"stale", required_argument, NULL, 'w'},       {"even", no_argument, NULL, 'e'},
         {"host-urls", required_argument, NULL, 'H'},   {"trouble-s", required_argument, NULL, 'T'},
         {"stops", required_argument, NULL, 'P'},       {"leaves", required_argument, NULL, 'E'},
         {"returns", required_argument, NULL, 'R'},     {"orders", required_argument, NULL, 'O'},
@@ -367,7 +368,7 @@ int main(int argc, char **argv)
     bool ok = true;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1 && ok) {
         uint64_t number = 0;
-        bool is_number = option != 'm' && option != 'S' && option != 'D' && option != 'M' &&
+        bool is_number = option != 'm' && option != 'S' && option != 'D' && option != 'e' &&
                          option != 'j' && option != '?';
         ok = option != '?' && (!is_number || read_number(optarg, UINT32_MAX / 2, &number));
         settings.urls = option == 'u' ? (uint32_t)number : settings.urls;
@@ -383,7 +384,7 @@ int main(int argc, char **argv)
         settings.sieve_from = option == 'f' ? (uint32_t)number : settings.sieve_from;
         settings.leaves = option == 'E' ? (uint32_t)number : settings.leaves;
         settings.directory = option == 'D' ? optarg : settings.directory;
-        ok = ok && take_cluster_option(&cluster, option, (unsigned)number, optarg);
+        ok = ok && take_cluster_option(&cluster, option, (unsigned)number);
         ok = ok && (option != 'S' || option_parse_size(optarg, &settings.sieve) == RESULT_OK);
         ok = ok && (option != 'j' || option_parse_size(optarg, &settings.journal) == RESULT_OK);
         ok = ok && (option != 'm' || option_parse_size(optarg, &settings.memory) == RESULT_OK);
@@ -399,7 +400,7 @@ int main(int argc, char **argv)
                     "           [--moves N] [--stops N] [--returns N] [--orders N] [--trouble-s N] "
                     "[--limit N] "
                     "[--host-urls N]\n"
-                    "           [--mutation floor|lease]\n");
+                    "           [--stills N] [--fails N] [--machines N] [--stale MS] [--even]\n");
         return 2;
     }
     if (cluster.agents > 0) {

@@ -20,6 +20,9 @@
 #define ORDER_MS       100   /* between two looks of an operator at an order */
 #define LATE_MS        10000 /* the agent that was told has died */
 #define PAUSE_MS       20000
+#define STILL_MS       40000
+#define GRACE_MS       600  /* watch_desk.h: two pulses, and a round trip */
+#define LOSSY_GRACE_MS 5000 /* when questions of the pulse may be lost */
 
 static char no_text[] = "";
 
@@ -34,16 +37,19 @@ bool trouble_init(Trouble *trouble)
 {
     const ClusterSimOptions *options = trouble->options;
     const unsigned counts[] = {
-        [FORTUNE_KILL] = options->kills,    [FORTUNE_CUT] = options->cuts,
-        [FORTUNE_DOWN] = options->downs,    [FORTUNE_MOVE] = options->moves,
-        [FORTUNE_STOP] = options->stops,    [FORTUNE_ORDER] = options->orders,
-        [FORTUNE_BACKUP] = options->returns};
+        [FORTUNE_KILL] = options->kills,       [FORTUNE_CUT] = options->cuts,
+        [FORTUNE_DOWN] = options->downs,       [FORTUNE_MOVE] = options->moves,
+        [FORTUNE_STOP] = options->stops,       [FORTUNE_ORDER] = options->orders,
+        [FORTUNE_STILL] = options->stills,     [FORTUNE_FAIL] = options->fails,
+        [FORTUNE_MACHINE] = options->machines, [FORTUNE_BACKUP] = options->returns};
     int64_t most_ms = (int64_t)options->trouble_s * 1000;
     trouble->begin = trouble->net->now;
     trouble->order = MONO_NEVER;
-    trouble->all = calloc((size_t)options->kills + options->cuts + options->downs + options->moves +
-                              options->stops + options->orders + 2 * (size_t)options->returns + 1,
-                          sizeof *trouble->all);
+    size_t most = 2 * (size_t)options->returns + 1;
+    for (unsigned kind = FORTUNE_KILL; kind < FORTUNE_BACKUP; kind++) {
+        most += counts[kind];
+    }
+    trouble->all = calloc(most, sizeof *trouble->all);
     if (trouble->all == NULL) {
         return false;
     }
@@ -321,9 +327,9 @@ static void work_on_order(Trouble *trouble)
         if (note.edicts == NULL || edicts_add(note.edicts, &edict) != RESULT_OK) {
             abort();
         }
-        node_hear(agent->node, &note, net->now);
+        node_hear(agent->node, &note, agent_now(agent));
         agent->stale = true;
-        agent->node_due = net->now;
+        agent->node_due = agent_now(agent);
     } else if (has_all_ended(trouble)) {
         trouble->order = MONO_NEVER;
     }
@@ -346,11 +352,21 @@ void trouble_work(Trouble *trouble)
     for (; !mono_before(net->now, trouble->all[trouble->next].time); trouble->next++) {
         MisfortuneKind kind = trouble->all[trouble->next].kind;
         Agent *victim = &trouble->agents[dice_below(&net->dice, *trouble->n_agents)];
-        if (kind == FORTUNE_KILL && agent_runs(victim)) {
+        if ((kind == FORTUNE_KILL || kind == FORTUNE_MACHINE) && agent_runs(victim)) {
             int64_t most_ms = dice_below(&net->dice, 4) == 0 ? AWAY_MS : QUICK_MS;
-            agent_kill(victim, mono_add_ms(net->now,
-                                           1 + (int64_t)dice_below(&net->dice, (uint64_t)most_ms)));
+            int64_t ms = 1 + (int64_t)dice_below(&net->dice, (uint64_t)most_ms);
+            (kind == FORTUNE_KILL ? agent_kill : agent_lose)(victim, mono_add_ms(net->now, ms));
+            trouble->machines += kind == FORTUNE_MACHINE;
             trouble->kills++;
+        } else if (kind == FORTUNE_STILL && !mono_before(net->now, victim->still_until)) {
+            int64_t ms = 1 + (int64_t)dice_below(&net->dice, STILL_MS);
+            audit_stands_still(trouble->audit, victim->number, ms,
+                               net->lost > 0 ? LOSSY_GRACE_MS : GRACE_MS, net->now.ns / 1000000);
+            agent_stand_still(victim, ms);
+            trouble->stills++;
+        } else if (kind == FORTUNE_FAIL && victim->state == AGENT_MEMBER) {
+            victim->share.fails = true;
+            trouble->fails++;
         } else if (kind == FORTUNE_CUT) {
             sim_net_cut(net, victim->number,
                         mono_add_ms(net->now, (int64_t)dice_below(&net->dice, CUT_MS)));

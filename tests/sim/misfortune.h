@@ -1,8 +1,8 @@
 /* Misfortune: what befalls a cluster within its time of trouble, and what its operator does.
  *
- * What: kills, cuts, and downs of the server, each as often as it is to be, at times that the dice
- * say; backups that are put back; and commands as `ragno cluster move`, `drain`, `add` and
- * `restore` give them. */
+ * What: kills, cuts, pauses, failed commits, and downs of the server, each as often as it is to be,
+ * at times that the dice say; backups that are put back; and commands as `ragno cluster move`,
+ * `drain`, `add` and `restore` give them. */
 #ifndef TESTS_SIM_MISFORTUNE_H
 #define TESTS_SIM_MISFORTUNE_H
 
@@ -16,7 +16,10 @@ typedef enum MisfortuneKind {
     FORTUNE_MOVE,
     FORTUNE_STOP,
     FORTUNE_ORDER,
-    FORTUNE_BACKUP, /* one at a time; its agent is that of the next return */
+    FORTUNE_STILL,   /* a machine stands still, which none of its clocks shows */
+    FORTUNE_FAIL,    /* a commit fails, and the process ends */
+    FORTUNE_MACHINE, /* a process is killed, and its directory goes on on another machine */
+    FORTUNE_BACKUP,  /* one at a time; its agent is that of the next return */
     FORTUNE_RETURN
 } MisfortuneKind;
 
@@ -40,6 +43,9 @@ typedef struct Trouble {
     MonoTime begin;
     unsigned kills;
     unsigned stops;
+    unsigned stills;
+    unsigned fails;
+    unsigned machines;
     unsigned moves; /* commands that changed the table */
     unsigned returns;
     unsigned backups;

@@ -40,6 +40,11 @@ static bool happens(SimNet *net)
     return dice_below(&net->dice, 1000) < net->lost;
 }
 
+static bool stands_still(const SimNet *net, const SimPort *port)
+{
+    return mono_before(net->now, port->still_until);
+}
+
 static bool is_cut(const SimNet *net, const SimPort *port)
 {
     return mono_before(net->now, port->cut_until) || mono_before(net->now, net->down_until);
@@ -176,14 +181,32 @@ static SimValue *find_value(SimNet *net, const char *key)
     return value;
 }
 
+/* A leader that is none any more may have the value before (stale_ms). */
 static void serve_get(SimNet *net, const SimEvent *event)
 {
     const SimValue *value = find_value(net, event->subject);
+    bool stale = net->stale_ms > 0 && value->before_bytes != NULL &&
+                 mono_before(net->now, mono_add_ms(value->replaced, net->stale_ms)) &&
+                 dice_below(&net->dice, 2) == 0;
+    const char *bytes = stale ? value->before_bytes : value->bytes;
     TransportEvent *told =
-        transport_event_new(TRANSPORT_VALUE, event->token, NULL, NULL,
-                            value->bytes == NULL ? "" : value->bytes, value->length);
-    told->revision = value->revision;
+        transport_event_new(TRANSPORT_VALUE, event->token, NULL, NULL, bytes == NULL ? "" : bytes,
+                            stale ? value->before_length : value->length);
+    told->revision = stale ? value->before_revision : value->revision;
     tell(net, event->from, event->life, told, true);
+}
+
+/* Takes the bytes. */
+static void replace_value(SimNet *net, SimValue *value, char *bytes, size_t length)
+{
+    free(value->before_bytes);
+    value->before_bytes = value->bytes;
+    value->before_length = value->length;
+    value->before_revision = value->revision;
+    value->replaced = net->now;
+    value->bytes = bytes;
+    value->length = length;
+    value->revision = ++net->revision;
 }
 
 static void tell_of_change(SimNet *net, const char *key)
@@ -203,11 +226,8 @@ static void serve_put(SimNet *net, SimEvent *event)
     TransportEvent *told = transport_event_new(fits ? TRANSPORT_STORED : TRANSPORT_CONFLICT,
                                                event->token, NULL, NULL, NULL, 0);
     if (fits) {
-        free(value->bytes);
-        value->bytes = event->bytes;
-        value->length = event->length;
+        replace_value(net, value, event->bytes, event->length);
         event->bytes = NULL;
-        value->revision = ++net->revision;
         told->revision = value->revision;
     }
     tell(net, event->from, event->life, told, true);
@@ -216,12 +236,9 @@ static void serve_put(SimNet *net, SimEvent *event)
 
 void sim_net_store(SimNet *net, const char *key, const void *bytes, size_t length)
 {
-    SimValue *value = find_value(net, key);
-    free(value->bytes);
-    value->bytes = checked(malloc(length + 1));
-    memcpy(value->bytes, bytes, length);
-    value->length = length;
-    value->revision = ++net->revision;
+    char *copy = checked(malloc(length + 1));
+    memcpy(copy, bytes, length);
+    replace_value(net, find_value(net, key), copy, length);
     tell_of_change(net, key);
 }
 
@@ -273,6 +290,14 @@ static void serve_message(SimNet *net, const SimEvent *event)
 static void deliver(SimNet *net, SimEvent *event)
 {
     SimPort *port = &net->ports[event->from];
+    const SimPort *to = event->what == SIM_MESSAGE ? listener(net, event->subject)
+                        : event->what == SIM_TELL  ? port
+                                                   : NULL;
+    if (to != NULL && stands_still(net, to)) {
+        (void)heap_push(&net->events, &event->node, mono_add_ms(to->still_until, 1).ns,
+                        net->ties++);
+        return;
+    }
     if (event->what == SIM_TELL) {
         if (port->alive && port->life == event->life && !is_cut(net, port)) {
             TransportEvent *told = event->tell;
@@ -311,6 +336,7 @@ void sim_net_destroy(SimNet *net)
     heap_destroy(&net->events);
     for (size_t i = 0; i < net->n_values; i++) {
         free(net->values[i].bytes);
+        free(net->values[i].before_bytes);
     }
 }
 
@@ -322,6 +348,7 @@ void sim_net_open(SimNet *net, uint16_t agent, const TransportSink *sink)
                       .life = port->life + 1,
                       .alive = true,
                       .cut_until = port->cut_until,
+                      .still_until = port->still_until,
                       .sink = *sink};
     port->transport = (Transport){.state = port,
                                   .listen = do_listen,
@@ -350,6 +377,8 @@ void sim_net_down(SimNet *net, MonoTime until, bool forgets)
         net->values[i].bytes = NULL;
         net->values[i].length = 0;
         net->values[i].revision = 0;
+        free(net->values[i].before_bytes);
+        net->values[i].before_bytes = NULL;
     }
 }
 
@@ -359,7 +388,7 @@ static void tell_of_connections(SimNet *net)
     for (uint16_t i = 0; i < SIM_NET_AGENTS; i++) {
         SimPort *port = &net->ports[i];
         bool up = port->alive && !is_cut(net, port);
-        if (port->alive && up != port->up) {
+        if (port->alive && up != port->up && !stands_still(net, port)) {
             port->up = up;
             port->sink.take(port->sink.context,
                             checked(transport_event_new(up ? TRANSPORT_UP : TRANSPORT_DOWN, 0, NULL,
@@ -381,10 +410,11 @@ MonoTime sim_net_next(const SimNet *net)
     next = sooner(net, next, net->down_until);
     for (size_t i = 0; i < SIM_NET_AGENTS; i++) {
         const SimPort *port = &net->ports[i];
-        if (port->alive && !port->up && !is_cut(net, port)) {
+        if (port->alive && !port->up && !is_cut(net, port) && !stands_still(net, port)) {
             return net->now; /* it has just been opened */
         }
         next = sooner(net, next, port->cut_until);
+        next = sooner(net, next, port->still_until);
     }
     return next;
 }

@@ -1,5 +1,6 @@
 /* A network of agents and a server with a key-value bucket, in virtual time: messages are lost,
- * repeated, late and out of order; agents are cut off; the server is away, and forgets. */
+ * repeated, late and out of order; agents are cut off, or stand still; the server is away, forgets,
+ * and answers out of date. */
 #ifndef TESTS_SIM_TRANSPORT_SIM_H
 #define TESTS_SIM_TRANSPORT_SIM_H
 
@@ -21,6 +22,7 @@ typedef struct SimPort {
     bool alive;
     bool up; /* it believes */
     MonoTime cut_until;
+    MonoTime still_until; /* what is for it waits */
     char subjects[8][TRANSPORT_SUBJECT_BYTES];
     uint64_t hashes[8]; /* of these */
     size_t n_subjects;
@@ -33,6 +35,10 @@ typedef struct SimValue {
     char *bytes;
     size_t length;
     uint64_t revision;
+    char *before_bytes; /* the value before this one */
+    size_t before_length;
+    uint64_t before_revision;
+    MonoTime replaced;
 } SimValue;
 
 struct SimNet {
@@ -40,6 +46,7 @@ struct SimNet {
     Dice dice;
     unsigned lost;       /* of a thousand messages; as many are repeated, as many late */
     MonoTime down_until; /* the server */
+    int64_t stale_ms;    /* a look may show what was there so long ago; 0: never */
     Heap events;
     uint64_t ties;
     uint64_t messages;

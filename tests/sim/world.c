@@ -173,7 +173,9 @@ WorldName world_resolve(const World *world, uint32_t host, int64_t now_ms)
         epoch =
             (uint64_t)(now_ms / (world->hour_ms + (int64_t)(habits / 20 % 10) * world->hour_ms));
     }
-    name.address = skewed(roll(world, host, 4, epoch), world->addresses);
+    uint64_t place = roll(world, host, 4, epoch);
+    name.address =
+        world->even ? (uint32_t)(place % world->addresses) : skewed(place, world->addresses);
     name.ttl_ms = 60000 + (int64_t)(habits / 1000 % 24) * world->hour_ms;
     return name;
 }

@@ -210,19 +210,7 @@ void end_desk_asked(EndDesk *desk, WireReader *question, const char *reply_to,
     node_link_answer(desk->link, &writer, reply_to);
 }
 
-static EndVerdict end_desk_note(EndDesk *desk, uint16_t agent, uint64_t round,
-                                const EndReport *report, MonoTime now)
-{
-    EndVerdict verdict = ending_report(&desk->ending, agent, round, report);
-    if (verdict != END_NOT_YET) {
-        desk->found = verdict;
-        desk->found_end = mono_add_ms(now, FOUND_MS);
-        key_doubt(&desk->key, now); /* then it is put, in place of what is there */
-    }
-    return END_NOT_YET; /* until the key says so */
-}
-
-/* Those who have not reported in this round, but for us. */
+/* Those who are to be asked in this round, and have not reported, but for us. */
 static void end_desk_ask(EndDesk *desk, MonoTime now)
 {
     size_t from = 0;
@@ -236,6 +224,22 @@ static void end_desk_ask(EndDesk *desk, MonoTime now)
         wire_put_64(&writer, desk->ending.round);
         (void)node_link_ask(desk->link, &writer, agent, node_token(NODE_PART_END, agent));
     }
+}
+
+static EndVerdict end_desk_note(EndDesk *desk, uint16_t agent, uint64_t round,
+                                const EndReport *report, MonoTime now)
+{
+    size_t asked = desk->ending.asked;
+    EndVerdict verdict = ending_report(&desk->ending, agent, round, report);
+    if (verdict != END_NOT_YET) {
+        desk->found = verdict;
+        desk->found_end = mono_add_ms(now, FOUND_MS);
+        key_doubt(&desk->key, now); /* then it is put, in place of what is there */
+    }
+    if (desk->ending.asked > asked) {
+        end_desk_ask(desk, now);
+    }
+    return END_NOT_YET; /* until the key says so */
 }
 
 static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)

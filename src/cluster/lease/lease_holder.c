@@ -49,6 +49,7 @@ typedef struct LeasePeer {
     LeaseItem *items;    /* of the message in flight */
     LeaseClaim **claims; /* and whose they are; the items of one stand together */
     size_t n;
+    size_t room; /* for so many */
 } LeasePeer;
 
 typedef struct LeasePeers {
@@ -609,11 +610,8 @@ static LeasePeer *lease_peer_find_or_add(LeasePeers *peers, uint16_t agent)
     if (peer != NULL) {
         peer->agent = agent;
         heap_node_init(&peer->due);
-        peer->items = calloc(LEASE_ITEMS_MOST, sizeof *peer->items);
-        peer->claims = calloc(LEASE_ITEMS_MOST, sizeof *peer->claims);
     }
-    if (peer == NULL || peer->items == NULL || peer->claims == NULL ||
-        map_put(&peers->peers, key, peer) != RESULT_OK) {
+    if (peer == NULL || map_put(&peers->peers, key, peer) != RESULT_OK) {
         peer_delete(peer);
         return NULL;
     }
@@ -684,12 +682,28 @@ static void write_items(LeasePeer *peer, LeaseClaim *claim, MonoTime now)
     }
 }
 
+/* Room for the items of one more claim. With many agents most peers have few: nothing is kept for
+ * more. False without memory: they wait. */
+static bool peer_has_room(LeasePeer *peer)
+{
+    if (peer->n + 2 <= peer->room) {
+        return true;
+    }
+    size_t room = peer->room == 0 ? 4 : 2 * peer->room;
+    LeaseItem *items = reallocarray(peer->items, room, sizeof *items);
+    peer->items = items == NULL ? peer->items : items;
+    LeaseClaim **claims = reallocarray(peer->claims, room, sizeof *claims);
+    peer->claims = claims == NULL ? peer->claims : claims;
+    peer->room = items == NULL || claims == NULL ? peer->room : room;
+    return peer->n + 2 <= peer->room;
+}
+
 /* Takes what waits into the peer's items; peer->n of them. Claims that have another arbiter by now
  * go to that one. */
 static void lease_peers_fill(LeasePeers *peers, LeasePeer *peer, MonoTime now)
 {
     peer->n = 0;
-    while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST) {
+    while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST && peer_has_room(peer)) {
         LeaseClaim *claim = peer->first;
         peer->first = claim->next_queued;
         peer->last = peer->first == NULL ? NULL : peer->last;

@@ -146,6 +146,7 @@ Result node_new(Node **out, const NodeOptions *options, const Transport *transpo
     (void)snprintf(record.version, sizeof record.version, "%s", options->version);
     node_join_init(&node->join, &node->link, &options->identity, &node->given, &record,
                    options->settings, options->luck);
+    node->join.stale_ms = options->lease.stale_ms;
     if (options->table != NULL && options->table->epoch > 0 &&
         cluster_table_copy(&node->given, options->table) != RESULT_OK) {
         node_delete(node);

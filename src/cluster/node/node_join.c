@@ -60,6 +60,19 @@ static void go_to(NodeJoin *join, JoinStep step, MonoTime now)
     join->next = now;
 }
 
+/* A look that was answered out of date must refuse nobody: it looks again until that is over. */
+static void node_join_doubt(NodeJoin *join, MonoTime now)
+{
+    if (join->step != JOIN_REFUSED || join->stale_ms == 0) {
+        return;
+    }
+    join->doubted = join->doubted.ns == 0 ? now : join->doubted;
+    if (mono_before(now, mono_add_ms(join->doubted, join->stale_ms))) {
+        join->from = 0;
+        go_to(join, JOIN_TABLE, mono_add_ms(now, ANSWER_MS));
+    }
+}
+
 void node_join_up(NodeJoin *join, MonoTime now)
 {
     if (join->step != JOIN_DONE && join->step != JOIN_REFUSED) {
@@ -273,6 +286,7 @@ void node_join_work(NodeJoin *join, MonoTime now)
         join->next = MONO_NEVER;
         break;
     }
+    node_join_doubt(join, now);
 }
 
 /* ---- what is answered ---- */
@@ -502,11 +516,18 @@ static void node_join_take_record(NodeJoin *join, const TransportEvent *event, M
     node_join_judge(join, good ? &record : NULL, now);
 }
 
-/* Whose record is what it was when we looked is put next. */
+/* Whose record is what it was when we looked is put next. When that was not so, the same start is
+ * put again: one more token would push out one that may be there. */
 static void begin_save(NodeJoin *join)
 {
     NodeIdentity *identity = &join->identity;
     MemberRecord *record = &join->record;
+    join->step = JOIN_SAVE;
+    join->next = MONO_NEVER;
+    if (record->token != 0 && record->token == identity->next_token &&
+        record->life == identity->life) {
+        return;
+    }
     identity->incarnation++;
     identity->tried = identity->next_token != identity->token ? identity->next_token : 0;
     identity->next_token = hash_mix(join->luck + identity->incarnation) | 1;
@@ -516,8 +537,6 @@ static void begin_save(NodeJoin *join)
     record->session = member_session(identity->life, identity->incarnation, join->luck);
     record->state = MEMBER_RUNNING;
     join->link->head.session = record->session;
-    join->step = JOIN_SAVE;
-    join->next = MONO_NEVER;
 }
 
 static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime now)
@@ -611,6 +630,7 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
     } else if (join->step == JOIN_PUT) {
         node_join_take_put(join, event, now);
     }
+    node_join_doubt(join, now);
 }
 
 const char *node_join_waits_for(const NodeJoin *join)

@@ -62,6 +62,8 @@ typedef struct NodeJoin {
     uint32_t asked; /* agents, in JOIN_OTHERS */
     uint32_t silent;
     uint64_t luck;
+    int64_t stale_ms; /* a look may be answered out of date by so much: the caller sets it */
+    MonoTime doubted; /* the first refusal; it holds when it is the same so much later */
     char why[512];
     Buffer bytes;
 } NodeJoin;

@@ -34,6 +34,7 @@ Result ending_begin(Ending *ending, const uint16_t *agents, size_t n)
         free(ending->seats);
         ending->seats = seats;
         ending->n = n;
+        ending->first = 0;
     }
     for (size_t i = 0; i < n; i++) {
         EndSeat *seat = &ending->seats[i];
@@ -42,6 +43,7 @@ Result ending_begin(Ending *ending, const uint16_t *agents, size_t n)
     ending->round++;
     ending->open = n > 0;
     ending->missing = n;
+    ending->asked = ending->was_quiet ? n : 1;
     return RESULT_OK;
 }
 
@@ -61,10 +63,9 @@ static bool is_still(const EndSeat *seat)
            seat->report.changes == seat->before.changes;
 }
 
-/* All have reported. */
+/* All have reported that they are idle or spent. */
 static EndVerdict ending_judge(Ending *ending)
 {
-    bool quiet = true;
     bool still = ending->was_quiet;
     bool spent = false;
     bool tail = false;
@@ -72,7 +73,6 @@ static EndVerdict ending_judge(Ending *ending)
     bool absent = false;
     for (size_t i = 0; i < ending->n; i++) {
         const EndSeat *seat = &ending->seats[i];
-        quiet = quiet && (seat->report.idle || seat->report.spent);
         still = still && is_still(seat);
         spent = spent || (seat->report.spent && !seat->report.idle);
         tail = tail || seat->report.tail;
@@ -80,8 +80,8 @@ static EndVerdict ending_judge(Ending *ending)
         absent = absent || seat->report.absent;
     }
     ending->open = false;
-    ending->was_quiet = quiet;
-    if (!quiet || !still) {
+    ending->was_quiet = true;
+    if (!still) {
         return END_NOT_YET;
     }
     if (spent) {
@@ -102,15 +102,27 @@ EndVerdict ending_report(Ending *ending, uint16_t agent, uint64_t round, const E
     seat->has_reported = true;
     seat->report = *report;
     ending->missing--;
-    return ending->missing == 0 ? ending_judge(ending) : END_NOT_YET;
+    if (!report->idle && !report->spent) {
+        ending->first = (size_t)(seat - ending->seats);
+        ending->open = ending->was_quiet = false;
+        return END_NOT_YET;
+    }
+    if (ending->missing == 0) {
+        return ending_judge(ending);
+    }
+    for (size_t from = 0; !ending_missing(ending, &from, &agent); from = 0) {
+        ending->asked *= 2;
+    }
+    return END_NOT_YET;
 }
 
 bool ending_missing(const Ending *ending, size_t *from, uint16_t *agent)
 {
-    for (size_t i = *from; ending->open && i < ending->n; i++) {
-        if (!ending->seats[i].has_reported) {
+    for (size_t i = *from; ending->open && i < ending->n && i < ending->asked; i++) {
+        const EndSeat *seat = &ending->seats[(ending->first + i) % ending->n];
+        if (!seat->has_reported) {
             *from = i + 1;
-            *agent = ending->seats[i].agent;
+            *agent = seat->agent;
             return true;
         }
     }

@@ -11,6 +11,10 @@
  * counters compare messages sent with messages received. Here a block may be received twice, and
  * its sender keeps it until the answer, so the counts of changes serve the same purpose.)
  *
+ * A round ends with the first answer of one that has work, and the next one asks that one alone
+ * first; while nobody has any, twice as many are asked as have answered. So while the crawl goes on
+ * a round costs a question, however many agents there are.
+ *
  * An agent is spent when it may not fetch any more because a limit of the whole crawl is used up.
  * It counts as idle, and the crawl then ends because of the limit, but not while another agent has
  * allowance to give back.
@@ -65,6 +69,8 @@ typedef struct Ending {
     bool open;      /* reports are missing */
     bool was_quiet; /* the round before was complete, and all were idle or spent */
     size_t missing;
+    size_t first; /* the seat that had work last: it is asked first */
+    size_t asked; /* seats from there on that are to be asked by now */
 } Ending;
 
 void ending_init(Ending *ending);
@@ -74,7 +80,7 @@ void ending_destroy(Ending *ending);
 Result ending_begin(Ending *ending, const uint16_t *agents, size_t n);
 /* An agent's answer to a round; others than to the open one are dropped. */
 EndVerdict ending_report(Ending *ending, uint16_t agent, uint64_t round, const EndReport *report);
-/* The first agent that has not reported, from place *from on; false: none. */
+/* The first agent that is asked and has not reported, from place *from on; false: none. */
 bool ending_missing(const Ending *ending, size_t *from, uint16_t *agent);
 
 #endif
