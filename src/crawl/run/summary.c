@@ -9,19 +9,8 @@
 #include "store/tables/host_rows.h"
 #include "report/write/report_words.h"
 
-#define SLOW_HOSTS         5u
-#define SLOW_LEAST_FETCHES 2u
-
-typedef struct SlowHost {
-    uint32_t host;
-    double ms; /* per fetch */
-    uint32_t fetches;
-} SlowHost;
-
 typedef struct HostSums {
     PageDB *db;
-    SlowHost slow[SLOW_HOSTS];
-    size_t n_slow;
     uint64_t active;
     uint64_t dropped;
     uint64_t parked;
@@ -32,6 +21,7 @@ typedef struct HostSums {
 
 static Result add_host(void *context, uint32_t host, const HostRecord *record)
 {
+    (void)host;
     HostSums *sums = context;
     page_db_looked_up(sums->db, 1);
     sums->active += record->state == HOST_ACTIVE;
@@ -41,24 +31,6 @@ static Result add_host(void *context, uint32_t host, const HostRecord *record)
         (record->state == HOST_DROPPED ? sums->dropped_by : sums->parked_by)[record->drop_class]++;
     }
     sums->full += record->state == HOST_FULL;
-    if (record->fetches < SLOW_LEAST_FETCHES) {
-        return RESULT_OK;
-    }
-    SlowHost slow = {
-        .host = host, .ms = (double)record->fetch_ms / record->fetches, .fetches = record->fetches};
-    size_t i = sums->n_slow;
-    if (i == SLOW_HOSTS) {
-        if (slow.ms <= sums->slow[--i].ms) {
-            return RESULT_OK;
-        }
-    } else {
-        sums->n_slow++;
-    }
-    while (i > 0 && sums->slow[i - 1].ms < slow.ms) {
-        sums->slow[i] = sums->slow[i - 1];
-        i--;
-    }
-    sums->slow[i] = slow;
     return RESULT_OK;
 }
 
@@ -95,8 +67,7 @@ static void print_reasons(const char *title, const uint64_t *of_class, FILE *out
 
 static void summary_print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
 {
-    HostSums sums = {.db = store->db, .n_slow = 0};
-    Buffer origin = {.limit = BUFFER_NO_LIMIT};
+    HostSums sums = {.db = store->db};
     if (host_rows_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {
         (void)fprintf(out,
                       "  hosts       %llu active, %llu dropped after errors, %llu parked, %llu "
@@ -105,16 +76,7 @@ static void summary_print_hosts(const IngestStore *store, MDB_txn *txn, FILE *ou
                       (unsigned long long)sums.parked, (unsigned long long)sums.full);
         print_reasons("  dropped    ", sums.dropped_by, out);
         print_reasons("  parked     ", sums.parked_by, out);
-        for (size_t i = 0; i < sums.n_slow; i++) {
-            buffer_reset(&origin);
-            if (page_db_host_origin(store->db, txn, sums.slow[i].host, &origin) == 0) {
-                (void)fprintf(out, "  %s %.0f ms a fetch  %s (%u fetches)\n",
-                              i == 0 ? "slowest    " : "           ", sums.slow[i].ms,
-                              buffer_string(&origin), sums.slow[i].fetches);
-            }
-        }
     }
-    buffer_destroy(&origin);
 }
 
 /* What hosts have that were set aside, and how it comes back. */

@@ -1,7 +1,7 @@
 /* Summary: what a crawl came to, printed at its end.
  *
- * What: pages by status, hosts, bytes, duplicates, refusals by reason, the slowest hosts, time,
- * pages per CPU-second.
+ * What: pages by status, hosts, bytes, duplicates, refusals by reason, time, pages per
+ * CPU-second.
  * Threads: main. */
 #ifndef CRAWL_RUN_SUMMARY_H
 #define CRAWL_RUN_SUMMARY_H
