@@ -54,7 +54,6 @@ typedef struct Refused {
     uint64_t n_hosts; /* that were brought back */
     uint64_t n_urls;  /* with them */
     bool *aside;      /* by host: it was dropped or parked when we began */
-    bool *parked;     /* by host: and its URLs are in the schedule */
     bool *wanted;     /* by host: it is to be brought back */
     uint32_t n_aside;
     bool hosts_only;    /* revive: nothing else is scheduled */
@@ -92,9 +91,8 @@ static int compile(Refused *refused, const char *expression)
 
 typedef enum Want {
     WANT_NOTHING,
-    WANT_PAGE,  /* it was refused */
-    WANT_ENTRY, /* its host was given up by an earlier version, which cleared the schedule */
-    WANT_HOST   /* it is parked with its host */
+    WANT_PAGE, /* it was refused */
+    WANT_HOST  /* it is parked with its host */
 } Want;
 
 static Want what_is_wanted(const Refused *refused, const PageRef *page)
@@ -103,7 +101,7 @@ static Want what_is_wanted(const Refused *refused, const PageRef *page)
     bool refused_in_its_turn = page->status == STATUS_TRAP;
     if (page->level < SCHEDULE_MAX_LEVELS && page->host < refused->n_aside &&
         refused->aside[page->host]) {
-        return refused->parked[page->host] ? WANT_HOST : WANT_ENTRY;
+        return WANT_HOST;
     }
     return page->level == PAGE_DB_NO_LEVEL && page->n_crawls == 0 &&
                    (refused_when_found || refused_in_its_turn)
@@ -187,8 +185,6 @@ static Result look_at_pages(Refused *refused, MDB_txn *txn, Schedule *schedule, 
         refused->wanted[page.host] = true;
         if (want == WANT_PAGE) {
             rc = schedule_refused_put_back(refused, txn, schedule, hosts, &page);
-        } else if (want == WANT_ENTRY) {
-            rc = schedule_put(schedule, txn, page.host, page.level, page.index);
         }
     }
     return rc;
@@ -209,19 +205,16 @@ static Result look_at_hosts(Refused *refused, MDB_txn *txn, Schedule *schedule, 
                             uint64_t first)
 {
     (void)first;
+    (void)schedule;
     uint32_t n = page_db_n_hosts(refused->db, txn);
-    refused->parked = calloc(n == 0 ? 1 : n, sizeof *refused->parked);
     refused->aside = calloc(n == 0 ? 1 : n, sizeof *refused->aside);
     refused->wanted = calloc(n == 0 ? 1 : n, sizeof *refused->wanted);
-    if (refused->aside == NULL || refused->parked == NULL || refused->wanted == NULL) {
+    if (refused->aside == NULL || refused->wanted == NULL) {
         return RESULT_MEMORY;
     }
     refused->n_aside = n;
     Result rc = host_rows_walk(hosts, txn, schedule_refused_note_host, refused);
-    for (uint32_t i = 0; i < n && rc == RESULT_OK; i++) {
-        refused->wanted[i] = refused->filter == NULL;
-        rc = refused->aside[i] ? schedule_is_parked(schedule, txn, i, &refused->parked[i]) : rc;
-    }
+    memset(refused->wanted, refused->filter == NULL, n * sizeof *refused->wanted);
     return rc;
 }
 
@@ -327,7 +320,6 @@ static int work(Refused *refused, const char *directory)
     buffer_init(&refused->text, BUFFER_NO_LIMIT);
     int status = run_locked(refused, directory);
     free(refused->aside);
-    free(refused->parked);
     free(refused->wanted);
     buffer_destroy(&refused->text);
     url_destroy(&refused->url);
