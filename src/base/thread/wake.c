@@ -11,7 +11,8 @@ Result wake_init(Wake *wake, int epoll)
     atomic_init(&wake->rung, false);
     wake->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN, .data = {.fd = wake->fd}};
-    if (wake->fd < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, wake->fd, &event) != 0) {
+    if (wake->fd < 0 ||
+        (epoll != WAKE_POLLED && epoll_ctl(epoll, EPOLL_CTL_ADD, wake->fd, &event) != 0)) {
         Result rc = result_of_errno(errno);
         wake_destroy(wake);
         return rc;

@@ -21,6 +21,8 @@ typedef struct Wake {
     atomic_bool rung;
 } Wake;
 
+#define WAKE_POLLED (-2) /* instead of an epoll: the waiting thread looks at fd by poll(2) */
+
 /* Makes a wake and adds it to epoll. After a failure (RESULT_IO, RESULT_LIMIT, RESULT_MEMORY) there
  * is nothing to destroy. */
 Result wake_init(Wake *wake, int epoll);

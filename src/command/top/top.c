@@ -23,29 +23,6 @@ static const char top_usage[] =
     "queue, speed, errors, waiting. Keys pause it, slow or deny a host, and tell all\n"
     "about a host or a URL; ? lists them. The crawl runs on when it is left.\n";
 
-static void take_news(TopModel *model, TopFeed *feed)
-{
-    TopNews *news = NULL;
-    while ((news = top_feed_take(feed)) != NULL) {
-        switch (news->kind) {
-        case TOP_NEWS_STATUS:
-            top_model_status(model, news->text, news->sentence, mono_now());
-            break;
-        case TOP_NEWS_HOSTS:
-            top_model_hosts(model, &news->hosts, news->time);
-            break;
-        case TOP_NEWS_TEXT:
-            top_model_text(model, news->screen, news->text);
-            news->text = NULL;
-            break;
-        case TOP_NEWS_SAID:
-            top_model_say(model, news->is_bad, news->sentence == NULL ? "" : news->sentence);
-            break;
-        }
-        top_news_delete(news);
-    }
-}
-
 /* False: the user leaves. */
 static bool take_keys(TopModel *model, TopFeed *feed)
 {
@@ -59,7 +36,7 @@ static bool take_keys(TopModel *model, TopFeed *feed)
             return false;
         }
         if (wish != WISH_NOTHING) {
-            top_feed_ask(feed, wish, model);
+            top_feed_ask(feed, wish);
         }
     }
     return true;
@@ -82,21 +59,22 @@ static int top_watch(TopModel *model, TopFeed *feed)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                            {.fd = top_feed_fd(feed), .events = POLLIN}};
-    top_feed_ask(feed, WISH_LOOK, model);
-    while (true) {
+    bool goes_on = true;
+    top_feed_lock(feed);
+    top_feed_ask(feed, WISH_LOOK);
+    while (goes_on) {
         draw(model);
+        top_feed_unlock(feed);
         int n = poll(fds, 2, CLOCK_MS); /* SIGWINCH ends it */
         if (n < 0 && errno != EINTR) {
             return EXIT_INTERNAL;
         }
-        if (n > 0 && (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
-            return 0; /* the terminal is gone */
-        }
-        take_news(model, feed);
-        if (!take_keys(model, feed)) {
-            return 0;
-        }
+        bool is_gone = n > 0 && (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+        top_feed_lock(feed);
+        goes_on = !is_gone && take_keys(model, feed); /* is_gone: the terminal */
     }
+    top_feed_unlock(feed);
+    return 0;
 }
 
 /* Of the crawl of a view, or of all agents of a console. */
@@ -110,7 +88,7 @@ static int top_run(const char *name, CrawlView *view, Console *console)
     Result rc = top_terminal_open(&error);
     if (rc == RESULT_OK) {
         model.ascii = !top_terminal_has_unicode();
-        rc = top_feed_start(&feed, view, console);
+        rc = top_feed_start(&feed, &model, view, console);
         status = rc == RESULT_OK ? top_watch(&model, feed) : EXIT_INTERNAL;
         top_terminal_close();
         top_feed_stop(feed);

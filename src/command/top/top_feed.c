@@ -1,16 +1,15 @@
 #include "command/top/top_feed.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/memory/file.h"
+#include "base/thread/mutex.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
+#include "base/thread/wake.h"
 #include "crawl/control/control_link.h"
 #include "crawl/crawl_view.h"
 #include "frontier/visit/host_situation.h"
@@ -134,60 +133,41 @@ struct TopFeed {
     ControlLink *link; /* NULL: nobody answers */
     Thread thread;
     Queue asks;
-    Queue news;
-    int fd;
-    TopAsk look; /* the last one that said what to look at */
+    Mutex mutex;
+    TopModel *model; /* guarded by mutex */
+    Wake wake;       /* rung when it has changed */
+    TopAsk look;     /* the last one that said what to look at */
     MonoTime next_status;
     MonoTime next_survey;
     Buffer text;
     Buffer error;
 };
 
-/* ---- news ---- */
+/* ---- the model ---- */
 
-void top_news_delete(TopNews *news)
+/* Between these two the model is the feed's. */
+static TopModel *top_feed_take(TopFeed *feed)
 {
-    if (news != NULL) {
-        free(news->text);
-        free(news->sentence);
-        survey_result_destroy(&news->hosts);
-        free(news);
-    }
+    mutex_lock(&feed->mutex);
+    return feed->model;
 }
 
-/* Hands news over; text and sentence are copied and may be NULL. When the main thread does not keep
- * up they are dropped: younger ones come. */
-static void top_feed_tell(TopFeed *feed, const TopNews *what, const char *text,
-                          const char *sentence)
+static void top_feed_give(TopFeed *feed)
 {
-    uint64_t one = 1;
-    TopNews *news = calloc(1, sizeof *news);
-    if (news == NULL) {
-        if (what->kind == TOP_NEWS_HOSTS) {
-            free(what->hosts.rows);
-        }
-        return;
-    }
-    *news = *what;
-    news->text = text == NULL ? NULL : strdup(text);
-    news->sentence = sentence == NULL ? NULL : strdup(sentence);
-    if (queue_try_push(&feed->news, news) != RESULT_OK) {
-        top_news_delete(news);
-        return;
-    }
-    (void)!write(feed->fd, &one, sizeof one);
+    mutex_unlock(&feed->mutex);
+    wake_ring(&feed->wake);
 }
 
 static void top_feed_say(TopFeed *feed, bool is_bad, const char *sentence)
 {
-    TopNews news = {.kind = TOP_NEWS_SAID, .is_bad = is_bad};
-    top_feed_tell(feed, &news, NULL, sentence);
+    top_model_say(top_feed_take(feed), is_bad, sentence);
+    top_feed_give(feed);
 }
 
 static void top_feed_show(TopFeed *feed, TopScreen screen, const char *text)
 {
-    TopNews news = {.kind = TOP_NEWS_TEXT, .screen = screen};
-    top_feed_tell(feed, &news, text, NULL);
+    top_model_text(top_feed_take(feed), screen, strdup(text));
+    top_feed_give(feed);
 }
 
 /* ---- the crawl ---- */
@@ -240,25 +220,24 @@ static SurveyRow row_of_agent(const ConsoleRow *from)
 /* Status and rows come together. */
 static void take_agents(TopFeed *feed)
 {
-    TopNews status = {.kind = TOP_NEWS_STATUS};
-    TopNews hosts = {.kind = TOP_NEWS_HOSTS, .time = wall_now()};
     uint32_t n = feed->console->table.n_agents;
     ConsoleRow *rows = calloc(n, sizeof *rows);
-    hosts.hosts.rows = calloc(n, sizeof *hosts.hosts.rows);
+    SurveyResult hosts = {.rows = calloc(n, sizeof *hosts.rows)};
     buffer_reset(&feed->text);
-    if (rows != NULL && hosts.hosts.rows != NULL) {
+    if (rows != NULL && hosts.rows != NULL) {
         (void)console_status(feed->console, &feed->text, NULL, rows);
         for (uint32_t i = 0; i < n && i < TOP_ROWS; i++) {
-            hosts.hosts.rows[hosts.hosts.n] = row_of_agent(&rows[i]);
-            hosts.hosts.n += hosts.hosts.rows[hosts.hosts.n].origin != NULL;
+            hosts.rows[hosts.n] = row_of_agent(&rows[i]);
+            hosts.n += hosts.rows[hosts.n].origin != NULL;
         }
-        hosts.hosts.counts.hosts = hosts.hosts.counts.matching = n;
-        top_feed_tell(feed, &status, buffer_string(&feed->text),
-                      feed->console->running == 0 ? "no agent answers" : NULL);
-        top_feed_tell(feed, &hosts, NULL, NULL);
-    } else {
-        free(hosts.hosts.rows);
+        hosts.counts.hosts = hosts.counts.matching = n;
+        TopModel *model = top_feed_take(feed);
+        top_model_status(model, buffer_string(&feed->text),
+                         feed->console->running == 0 ? "no agent answers" : NULL, mono_now());
+        top_model_hosts(model, &hosts, wall_now());
+        top_feed_give(feed);
     }
+    survey_result_destroy(&hosts);
     free(rows);
 }
 
@@ -312,18 +291,18 @@ static void read_status_file(TopFeed *feed)
 static void top_feed_take_status(TopFeed *feed)
 {
     static const char *const words[] = {"status", "json"};
-    TopNews news = {.kind = TOP_NEWS_STATUS};
     if (feed->console != NULL) {
         take_agents(feed);
         return;
     }
-    if (ask_crawl(feed, words, 2, NULL)) {
-        top_feed_tell(feed, &news, buffer_string(&feed->text), NULL);
-    } else {
+    bool answers = ask_crawl(feed, words, 2, NULL);
+    if (!answers) {
         read_status_file(feed);
-        top_feed_tell(feed, &news, feed->text.length == 0 ? NULL : buffer_string(&feed->text),
-                      buffer_string(&feed->error));
     }
+    top_model_status(top_feed_take(feed),
+                     feed->text.length == 0 ? NULL : buffer_string(&feed->text),
+                     answers ? NULL : buffer_string(&feed->error), mono_now());
+    top_feed_give(feed);
 }
 
 /* Has the crawl do something, and says what it answers. */
@@ -367,19 +346,20 @@ static void show_flights(TopFeed *feed)
 static void take_survey(TopFeed *feed)
 {
     MonoTime start = mono_now();
-    TopNews news = {.kind = TOP_NEWS_HOSTS, .time = wall_now()};
+    SurveyResult hosts;
     if (feed->console != NULL) {
         feed->next_survey = MONO_NEVER; /* they come with the status */
         return;
     }
     SurveyOptions options = {
-        .order = feed->look.order, .filter = feed->look.filter, .max = TOP_ROWS, .now = news.time};
-    if (survey_take(feed->survey, &options, &news.hosts) == RESULT_OK) {
-        top_feed_tell(feed, &news, NULL, NULL);
+        .order = feed->look.order, .filter = feed->look.filter, .max = TOP_ROWS, .now = wall_now()};
+    if (survey_take(feed->survey, &options, &hosts) == RESULT_OK) {
+        top_model_hosts(top_feed_take(feed), &hosts, options.now);
+        top_feed_give(feed);
     } else {
-        survey_result_destroy(&news.hosts);
         top_feed_say(feed, true, "the hosts cannot be read; ragno verify says more");
     }
+    survey_result_destroy(&hosts);
     int64_t took_ms = mono_ms_between(start, mono_now());
     feed->next_survey =
         mono_add_ms(mono_now(), took_ms * 10 > SURVEY_LEAST_MS ? took_ms * 10 : SURVEY_LEAST_MS);
@@ -515,41 +495,40 @@ static void *top_feed_run(void *argument)
 
 /* ---- the outside ---- */
 
-Result top_feed_start(TopFeed **out, CrawlView *view, Console *console)
+static void top_feed_delete(TopFeed *feed)
+{
+    queue_destroy(&feed->asks);
+    wake_destroy(&feed->wake);
+    mutex_destroy(&feed->mutex);
+    control_link_close(feed->link);
+    survey_delete(feed->survey);
+    buffer_destroy(&feed->text);
+    buffer_destroy(&feed->error);
+    free(feed);
+}
+
+Result top_feed_start(TopFeed **out, TopModel *model, CrawlView *view, Console *console)
 {
     TopFeed *feed = calloc(1, sizeof *feed);
-    if (feed == NULL) {
+    if (feed == NULL || queue_init(&feed->asks, QUEUE_ITEMS) != RESULT_OK) {
+        free(feed);
         return RESULT_MEMORY;
     }
+    feed->model = model;
     feed->view = view;
     feed->console = console;
-    feed->fd = -1;
     buffer_init(&feed->text, BUFFER_NO_LIMIT);
     buffer_init(&feed->error, BUFFER_NO_LIMIT);
-    Result rc =
-        view == NULL ? RESULT_OK : survey_new(&feed->survey, view->db, view->hosts, view->schedule);
-    bool has_asks = rc == RESULT_OK && queue_init(&feed->asks, QUEUE_ITEMS) == RESULT_OK;
-    bool has_news = has_asks && queue_init(&feed->news, QUEUE_ITEMS) == RESULT_OK;
-    rc = has_news ? RESULT_OK : RESULT_MEMORY;
-    if (rc == RESULT_OK) {
-        feed->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        rc = feed->fd < 0 ? result_of_errno(errno) : RESULT_OK;
+    mutex_init(&feed->mutex, RANK_TABLE);
+    Result rc = wake_init(&feed->wake, WAKE_POLLED);
+    if (rc == RESULT_OK && view != NULL) {
+        rc = survey_new(&feed->survey, view->db, view->hosts, view->schedule);
     }
     if (rc == RESULT_OK) {
         rc = thread_start(&feed->thread, "feed", top_feed_run, feed);
     }
     if (rc != RESULT_OK) {
-        if (has_asks) {
-            queue_destroy(&feed->asks);
-        }
-        if (has_news) {
-            queue_destroy(&feed->news);
-        }
-        if (feed->fd >= 0) {
-            (void)close(feed->fd);
-        }
-        survey_delete(feed->survey);
-        free(feed);
+        top_feed_delete(feed);
         return rc;
     }
     *out = feed;
@@ -558,27 +537,16 @@ Result top_feed_start(TopFeed **out, CrawlView *view, Console *console)
 
 void top_feed_stop(TopFeed *feed)
 {
-    TopNews *news = NULL;
-    if (feed == NULL) {
-        return;
+    if (feed != NULL) {
+        queue_close(&feed->asks);
+        thread_join(&feed->thread);
+        top_feed_delete(feed);
     }
-    queue_close(&feed->asks);
-    thread_join(&feed->thread);
-    while ((news = top_feed_take(feed)) != NULL) {
-        top_news_delete(news);
-    }
-    queue_destroy(&feed->asks);
-    queue_destroy(&feed->news);
-    control_link_close(feed->link);
-    survey_delete(feed->survey);
-    buffer_destroy(&feed->text);
-    buffer_destroy(&feed->error);
-    (void)close(feed->fd);
-    free(feed);
 }
 
-void top_feed_ask(TopFeed *feed, TopWish wish, const TopModel *model)
+void top_feed_ask(TopFeed *feed, TopWish wish)
 {
+    const TopModel *model = feed->model;
     TopAsk *ask = calloc(1, sizeof *ask);
     if (ask == NULL) {
         return;
@@ -598,14 +566,16 @@ void top_feed_ask(TopFeed *feed, TopWish wish, const TopModel *model)
 
 int top_feed_fd(const TopFeed *feed)
 {
-    return feed->fd;
+    return feed->wake.fd;
 }
 
-TopNews *top_feed_take(TopFeed *feed)
+void top_feed_lock(TopFeed *feed)
 {
-    uint64_t count = 0;
-    void *item = NULL;
-    size_t n = 0;
-    (void)!read(feed->fd, &count, sizeof count);
-    return queue_pop(&feed->news, &item, 1, &n, (MonoTime){0}) == RESULT_OK && n == 1 ? item : NULL;
+    wake_clear(&feed->wake);
+    mutex_lock(&feed->mutex);
+}
+
+void top_feed_unlock(TopFeed *feed)
+{
+    mutex_unlock(&feed->mutex);
 }

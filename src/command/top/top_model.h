@@ -1,11 +1,11 @@
 /* Top model: what `ragno top` knows of a crawl, and what its user has chosen.
  *
- *   feed --TopNews--> model <--keys-- input
- *                       '--> view
+ *   feed --> model <--keys-- input
+ *              '--> view
  *
  * What: the latest status, the rows of hosts, and the state of the screen. Times are parameters.
  * Owns: its texts and rows.
- * Threads: main; pure. */
+ * Threads: whoever has the lock of the feed (top_feed.h); pure. */
 #ifndef COMMAND_TOP_TOP_MODEL_H
 #define COMMAND_TOP_TOP_MODEL_H
 
