@@ -3,8 +3,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
+#ifdef __x86_64__
+#include <xxh_x86dispatch.h> /* XXH3 with the widest vectors that the processor has */
+#endif
 
 uint32_t hash_32(const void *bytes, size_t length, uint32_t seed)
 {

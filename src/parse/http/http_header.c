@@ -59,6 +59,12 @@ static bool read_status_line(HttpHeader *header, const char *p, const char *end)
     return true;
 }
 
+/* The bit of a name's first letter, small or capital. */
+static uint32_t http_header_initial(char first)
+{
+    return UINT32_C(1) << (first & 31);
+}
+
 Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
 {
     *header = (HttpHeader){.reason = ""};
@@ -79,12 +85,14 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
         }
         header->fields = next;
         header->is_complete = false;
+        header->initials = 0;
         for (p = next; p < end; p = next) {
             stop = http_header_line_end(p, end, &next);
             if (stop == p && next > p) {
                 header->is_complete = true;
                 break;
             }
+            header->initials |= http_header_initial(*p);
         }
         header->fields_length = (size_t)(p - header->fields);
         p = header->is_complete ? next : p;
@@ -142,10 +150,13 @@ bool http_header_next(const HttpHeader *header, size_t *position, HttpField *fie
 bool http_header_next_named(const HttpHeader *header, const char *name, size_t *position,
                             HttpField *field)
 {
+    if ((header->initials & http_header_initial(*name)) == 0) {
+        return false; /* what is asked for is seldom there */
+    }
     size_t length = strlen(name);
     const char *end = header->fields + header->fields_length;
     const char *p = header->fields + *position;
-    while (header->fields != NULL && p < end) {
+    while (p < end) {
         /* Most fields have another first letter, and are not looked at. */
         if (((*p ^ *name) & ~0x20) != 0) {
             (void)http_header_line_end(p, end, &p);

@@ -25,6 +25,7 @@ typedef struct HttpHeader {
     size_t reason_length;
     const char *fields;   /* first byte behind the status line */
     size_t fields_length; /* up to the empty line, which is not included */
+    uint32_t initials;    /* first letters of its lines: bit (letter & 31) */
     size_t bytes;         /* of everything up to the body, interim responses included */
     bool is_complete;     /* the empty line was there */
 } HttpHeader;

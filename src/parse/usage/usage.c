@@ -236,40 +236,35 @@ typedef struct Piece {
     size_t length;
 } Piece;
 
+/* Reads the value behind an equals sign. Returns where it ends. */
+static const char *usage_value(const char *p, const char *end, Piece *value)
+{
+    p = skip_class(p, end, SCAN_SPACE);
+    bool is_quoted = p < end && (*p == '"' || *p == '\'');
+    const char *start = p + is_quoted;
+    p = is_quoted ? find_byte(start, end, *p) : find_class(p, end, SCAN_VALUE_END);
+    *value = (Piece){start, (size_t)(p - start)};
+    return p + (is_quoted && p < end);
+}
+
 /* Reads an attribute at *i and moves on behind it; false at the end of the tag. */
 static bool next_attribute(const char *bytes, size_t length, size_t *i, Piece *name, Piece *value)
 {
-    while (*i < length && (usage_is_blank(bytes[*i]) || bytes[*i] == '/')) {
-        (*i)++;
+    const char *end = bytes + length;
+    const char *start = bytes + *i;
+    while (start < end && (usage_is_blank(*start) || *start == '/')) {
+        start++;
     }
-    size_t start = *i;
-    while (*i < length && !usage_is_blank(bytes[*i]) && !usage_is_one_of(bytes[*i], "=>/")) {
-        (*i)++;
+    const char *p = find_class(start, end, SCAN_NAME_END);
+    *name = (Piece){start, (size_t)(p - start)};
+    *value = (Piece){p, 0};
+    bool is_last = p < end && *p == '>';
+    if (!is_last) {
+        p = skip_class(p, end, SCAN_SPACE);
+        p = p < end && *p == '=' ? usage_value(p + 1, end, value) : p;
     }
-    *name = (Piece){bytes + start, *i - start};
-    *value = (Piece){bytes + *i, 0};
-    if (*i >= length || bytes[*i] == '>') {
-        return name->length > 0 && *i < length;
-    }
-    while (*i < length && usage_is_blank(bytes[*i])) {
-        (*i)++;
-    }
-    if (*i >= length || bytes[*i] != '=') {
-        return *i < length;
-    }
-    (*i)++;
-    while (*i < length && usage_is_blank(bytes[*i])) {
-        (*i)++;
-    }
-    char quote = *i < length && (bytes[*i] == '"' || bytes[*i] == '\'') ? bytes[(*i)++] : '\0';
-    start = *i;
-    while (*i < length &&
-           (quote != '\0' ? bytes[*i] != quote : !usage_is_blank(bytes[*i]) && bytes[*i] != '>')) {
-        (*i)++;
-    }
-    *value = (Piece){bytes + start, *i - start};
-    *i += quote != '\0' && *i < length;
-    return *i < length;
+    *i = (size_t)(p - bytes);
+    return p < end && (!is_last || name->length > 0);
 }
 
 static Usage of_meta(const char *bytes, size_t length, size_t *i)
@@ -340,11 +335,29 @@ static Usage usage_of_elements(const char *bytes, size_t length, const char *nam
     return usage;
 }
 
+/* Whether the type of a licence stands anywhere: pages have many links, and hardly one has "+". */
+static bool usage_has_licence_type(const char *bytes, size_t length)
+{
+    static const size_t before = sizeof "application/rsl" - 1;
+    const char *end = bytes + length;
+    const char *plus = length == 0 ? NULL : memchr(bytes, '+', length);
+    while (plus != NULL) {
+        if ((size_t)(plus - bytes) >= before && (size_t)(end - plus) >= sizeof "+xml" - 1 &&
+            strncasecmp(plus - before, RSL_TYPE, sizeof RSL_TYPE - 1) == 0) {
+            return true;
+        }
+        plus = memchr(plus + 1, '+', (size_t)(end - plus - 1));
+    }
+    return false;
+}
+
 Usage usage_of_html(const char *bytes, size_t length, UsageLedger *ledger)
 {
     length = length < USAGE_HTML_BYTES ? length : USAGE_HTML_BYTES;
-    return usage_join(usage_of_elements(bytes, length, "meta", of_meta, ledger),
-                      usage_of_elements(bytes, length, "link", of_link, ledger));
+    Usage usage = usage_of_elements(bytes, length, "meta", of_meta, ledger);
+    return usage_has_licence_type(bytes, length)
+               ? usage_join(usage, usage_of_elements(bytes, length, "link", of_link, ledger))
+               : usage;
 }
 
 /* ---- what is done about it ---- */
