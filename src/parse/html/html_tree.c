@@ -166,11 +166,6 @@ static bool foreign_is_open(const HtmlTree *tree)
     return tree->depth > tree->n_templates;
 }
 
-bool html_tree_is_foreign(const HtmlTree *tree)
-{
-    return tree->depth > 0 && tree->stack[tree->depth - 1].space != HTML_SPACE_HTML;
-}
-
 static bool is_integration_point(const HtmlNode *node)
 {
     return node->html_within || node->text_within;
@@ -178,7 +173,7 @@ static bool is_integration_point(const HtmlNode *node)
 
 /* ---- HTML elements ---- */
 
-static HtmlTextMode html_tree_text_mode_of(HtmlTagId id)
+HtmlTextMode html_text_mode_of(HtmlTagId id)
 {
     switch ((int)id) {
     case HTML_TITLE:
@@ -310,11 +305,11 @@ static HtmlTextMode html_tree_html_element(HtmlTree *tree, const HtmlTag *tag)
     if (tree->n_templates == 0 && html_tag_traits[tag->id].attributes != 0) {
         html_links_of_element(tree, tag);
     }
-    if (tree->n_templates == 0) {
+    if (tree->options->styles && tree->n_templates == 0) {
         html_css_attribute(tree, tag);
     }
     tree->n_open[tag->id]++;
-    HtmlTextMode mode = html_tree_text_mode_of(tag->id);
+    HtmlTextMode mode = html_text_mode_of(tag->id);
     if (mode == HTML_TEXT_DATA && (flags & HTML_TAG_VOID) == 0 && foreign_is_open(tree)) {
         close_same(tree, tag);
         html_tree_push(tree, tag, HTML_SPACE_HTML);
@@ -324,7 +319,7 @@ static HtmlTextMode html_tree_html_element(HtmlTree *tree, const HtmlTag *tag)
 
 /* ---- foreign elements ---- */
 
-static bool html_tree_breaks_out(const HtmlTag *tag)
+bool html_tag_breaks_out(const HtmlTag *tag)
 {
     const uint32_t font = 1u << HTML_ATTR_COLOR | 1u << HTML_ATTR_FACE | 1u << HTML_ATTR_SIZE;
     return (html_tag_traits[tag->id].flags & HTML_TAG_BREAKOUT) != 0 ||
@@ -388,7 +383,7 @@ static HtmlTextMode start_tag(HtmlTree *tree, const HtmlTag *tag)
         top->html_within ||
         (top->text_within && tag->id != HTML_MGLYPH && tag->id != HTML_MALIGNMARK) ||
         (top->id == HTML_ANNOTATION_XML && top->space == HTML_SPACE_MATH && tag->id == HTML_SVG);
-    if (!html && html_tree_breaks_out(tag)) {
+    if (!html && html_tag_breaks_out(tag)) {
         html_tree_leave_foreign(tree);
         html = true;
     }

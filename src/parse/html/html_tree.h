@@ -34,8 +34,11 @@ HtmlTextMode html_tree_start_tag(HtmlTree *tree, const HtmlTag *tag);
 void html_tree_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key);
 /* Text outside of elements that hold raw text; only while wants_text. */
 void html_tree_text(HtmlTree *tree, const char *text, size_t length);
-/* Whether <![CDATA[ begins a CDATA section here. */
-bool html_tree_is_foreign(const HtmlTree *tree);
+
+/* How a tokenizer reads on behind the start tag of an HTML element, where scripts are not run. */
+HtmlTextMode html_text_mode_of(HtmlTagId id);
+/* Whether a start tag ends the foreign elements around it. */
+bool html_tag_breaks_out(const HtmlTag *tag);
 
 /* ---- what an element says (html_links.c) ---- */
 

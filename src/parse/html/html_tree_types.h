@@ -114,6 +114,12 @@ typedef struct HtmlTree {
     HtmlNode stack[HTML_TREE_DEPTH];
 } HtmlTree;
 
+/* Whether <![CDATA[ begins a CDATA section here. */
+static inline bool html_tree_is_foreign(const HtmlTree *tree)
+{
+    return tree->depth > 0 && tree->stack[tree->depth - 1].space != HTML_SPACE_HTML;
+}
+
 /* For front ends, after each start tag: hands references on when there are many. */
 static inline void html_tree_tell(HtmlTree *tree)
 {

@@ -1,5 +1,6 @@
 #include "parse/visible/visible_tree.h"
 
+#include "parse/html/html_tree.h"
 #include "parse/text/skim_scan.h"
 
 void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks, bool is_xml)
@@ -227,26 +228,10 @@ static void imply_ends(VisibleStack *stack, HtmlTagId id, unsigned flags)
     }
 }
 
+/* With scripts: what is in noscript is not seen. */
 static HtmlTextMode visible_tree_text_mode_of(HtmlTagId id)
 {
-    switch ((int)id) {
-    case HTML_TITLE:
-    case HTML_TEXTAREA:
-        return HTML_TEXT_RCDATA;
-    case HTML_STYLE:
-    case HTML_XMP:
-    case HTML_IFRAME:
-    case HTML_NOEMBED:
-    case HTML_NOFRAMES:
-    case HTML_NOSCRIPT:
-        return HTML_TEXT_RAWTEXT;
-    case HTML_SCRIPT:
-        return HTML_TEXT_SCRIPT;
-    case HTML_PLAINTEXT:
-        return HTML_TEXT_PLAINTEXT;
-    default:
-        return HTML_TEXT_DATA;
-    }
+    return id == HTML_NOSCRIPT ? HTML_TEXT_RAWTEXT : html_text_mode_of(id);
 }
 
 /* A frameset takes the place of a body in which nothing was seen yet. */
@@ -309,13 +294,6 @@ static HtmlTextMode visible_tree_html_element(VisibleTree *tree, const HtmlTag *
 
 /* ---- foreign elements ---- */
 
-static bool visible_tree_breaks_out(const HtmlTag *tag)
-{
-    const uint32_t font = 1u << HTML_ATTR_COLOR | 1u << HTML_ATTR_FACE | 1u << HTML_ATTR_SIZE;
-    return (html_tag_traits[tag->id].flags & HTML_TAG_BREAKOUT) != 0 ||
-           (tag->id == HTML_FONT && (tag->present & font) != 0);
-}
-
 /* Closes foreign elements up to the nearest place where HTML is HTML. */
 static void visible_tree_leave_foreign(VisibleStack *stack)
 {
@@ -337,7 +315,7 @@ HtmlTextMode visible_tree_start_tag(VisibleTree *tree, const HtmlTag *tag)
     bool is_html =
         (top->html_within && tag->id != HTML_MGLYPH && tag->id != HTML_MALIGNMARK) ||
         (top->id == HTML_ANNOTATION_XML && top->space == HTML_SPACE_MATH && tag->id == HTML_SVG);
-    if (!is_html && visible_tree_breaks_out(tag)) {
+    if (!is_html && html_tag_breaks_out(tag)) {
         visible_tree_leave_foreign(stack);
         is_html = true;
     }
