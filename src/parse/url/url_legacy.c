@@ -4,8 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "parse/url/url_encode.h"
+#include "parse/charset/charset.h"
 #include "parse/charset/charset_cjk.h"
+#include "parse/charset/charset_tables.h"
+#include "parse/url/url_encode.h"
 
 /* The query of a link in a document of a legacy encoding: "percent-encode after encoding" of the
  * URL standard with the encoders of the Encoding standard, which differ here and there from what
@@ -13,10 +15,6 @@
 
 /* What an encoder of the Encoding standard does that the C library's of that name does not. */
 typedef enum EncoderKind {
-    ENCODER_SINGLE, /* one byte a character */
-    ENCODER_MACINTOSH,
-    ENCODER_MAC_CYRILLIC,
-    ENCODER_KOI8_U,
     ENCODER_EUC_KR,
     ENCODER_BIG5, /* no Hong Kong characters */
     ENCODER_GBK,  /* two bytes at most, and the euro sign as 80 */
@@ -25,67 +23,45 @@ typedef enum EncoderKind {
     ENCODER_SHIFT_JIS, /* the same two; minus sign is full-width */
     ENCODER_ISO_2022_JP,
     ENCODER_USER_DEFINED, /* U+F780..U+F7FF */
+    ENCODER_SINGLE,       /* one byte a character, by the decoder's table */
 } EncoderKind;
 
 typedef struct Encoder {
     const char *name;  /* WHATWG */
-    const char *iconv; /* the C library's */
+    const char *iconv; /* the C library's; NULL: it is not asked */
     EncoderKind kind;
-    uint32_t holes; /* bit n: byte 80+n is undefined in iconv, here it is the control U+0080+n */
 } Encoder;
 
 static const Encoder encoders[] = {
-    {"big5", "BIG5-HKSCS", ENCODER_BIG5, 0},
-    {"euc-jp", "CP932", ENCODER_EUC_JP, 0},
-    {"euc-kr", "UHC", ENCODER_EUC_KR, 0},
-    {"gb18030", "GB18030", ENCODER_GB18030, 0},
-    {"gbk", "GB18030", ENCODER_GBK, 0},
-    {"ibm866", "IBM866", ENCODER_SINGLE, 0},
-    {"iso-2022-jp", "CP932", ENCODER_ISO_2022_JP, 0},
-    {"iso-8859-10", "ISO-8859-10", ENCODER_SINGLE, 0},
-    {"iso-8859-13", "ISO-8859-13", ENCODER_SINGLE, 0},
-    {"iso-8859-14", "ISO-8859-14", ENCODER_SINGLE, 0},
-    {"iso-8859-15", "ISO-8859-15", ENCODER_SINGLE, 0},
-    {"iso-8859-16", "ISO-8859-16", ENCODER_SINGLE, 0},
-    {"iso-8859-2", "ISO-8859-2", ENCODER_SINGLE, 0},
-    {"iso-8859-3", "ISO-8859-3", ENCODER_SINGLE, 0},
-    {"iso-8859-4", "ISO-8859-4", ENCODER_SINGLE, 0},
-    {"iso-8859-5", "ISO-8859-5", ENCODER_SINGLE, 0},
-    {"iso-8859-6", "ISO-8859-6", ENCODER_SINGLE, 0},
-    {"iso-8859-7", "ISO-8859-7", ENCODER_SINGLE, 0},
-    {"iso-8859-8", "ISO-8859-8", ENCODER_SINGLE, 0},
-    {"iso-8859-8-i", "ISO-8859-8", ENCODER_SINGLE, 0},
-    {"koi8-r", "KOI8-R", ENCODER_SINGLE, 0},
-    {"koi8-u", "KOI8-U", ENCODER_KOI8_U, 0},
-    {"macintosh", "MACINTOSH", ENCODER_MACINTOSH, 0},
-    {"shift_jis", "CP932", ENCODER_SHIFT_JIS, 0},
-    {"windows-1250", "CP1250", ENCODER_SINGLE, 0x0101010A},
-    {"windows-1251", "CP1251", ENCODER_SINGLE, 0x01000000},
-    {"windows-1252", "CP1252", ENCODER_SINGLE, 0x2001A002},
-    {"windows-1253", "CP1253", ENCODER_SINGLE, 0xF501F502},
-    {"windows-1254", "CP1254", ENCODER_SINGLE, 0x6001E002},
-    {"windows-1255", "CP1255", ENCODER_SINGLE, 0xF401F402},
-    {"windows-1256", "CP1256", ENCODER_SINGLE, 0x00000000},
-    {"windows-1257", "CP1257", ENCODER_SINGLE, 0x9501150A},
-    {"windows-1258", "CP1258", ENCODER_SINGLE, 0x6401E402},
-    {"windows-874", "CP874", ENCODER_SINGLE, 0xFF01FFDE},
-    {"x-mac-cyrillic", "MAC-UK", ENCODER_MAC_CYRILLIC, 0},
-    {"x-user-defined", NULL, ENCODER_USER_DEFINED, 0},
+    {"big5", "BIG5-HKSCS", ENCODER_BIG5},      {"euc-jp", "CP932", ENCODER_EUC_JP},
+    {"euc-kr", "UHC", ENCODER_EUC_KR},         {"gb18030", "GB18030", ENCODER_GB18030},
+    {"gbk", "GB18030", ENCODER_GBK},           {"iso-2022-jp", "CP932", ENCODER_ISO_2022_JP},
+    {"shift_jis", "CP932", ENCODER_SHIFT_JIS}, {"x-user-defined", NULL, ENCODER_USER_DEFINED},
 };
 
-static const Encoder *find_encoder(const char *name)
+/* False: queries are in UTF-8. *table: of an ENCODER_SINGLE. */
+static bool find_encoder(const char *name, Encoder *encoder, const uint16_t **table)
 {
-    for (size_t i = 0; name != NULL && i < sizeof encoders / sizeof *encoders; i++) {
+    const char *known = name == NULL ? NULL : charset_of_label(name, strlen(name));
+    if (known == NULL || strcasecmp(known, name) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
         if (strcasecmp(name, encoders[i].name) == 0) {
-            return &encoders[i];
+            *encoder = encoders[i];
+            return true;
         }
     }
-    return NULL;
+    *encoder = (Encoder){.name = known, .kind = ENCODER_SINGLE};
+    *table = charset_single_byte_table(known);
+    return *table != NULL;
 }
 
 bool url_legacy_applies(const char *encoding)
 {
-    return find_encoder(encoding) != NULL;
+    Encoder encoder;
+    const uint16_t *table = NULL;
+    return find_encoder(encoding, &encoder, &table);
 }
 
 #define ENCODER_MAX_BYTES 8
@@ -101,10 +77,11 @@ enum {
 typedef enum JapaneseState { JP_ASCII, JP_ROMAN, JP_KANJI } JapaneseState;
 
 typedef struct Encoding {
-    const Encoder *encoder;
-    iconv_t to;          /* from the machine's UTF-32; (iconv_t)-1 when there is none */
-    iconv_t from;        /* the way back */
-    JapaneseState state; /* ISO-2022-JP only */
+    Encoder encoder;
+    const uint16_t *table; /* ENCODER_SINGLE only */
+    iconv_t to;            /* from the machine's UTF-32; (iconv_t)-1 when there is none */
+    iconv_t from;          /* the way back */
+    JapaneseState state;   /* ISO-2022-JP only */
     bool has_nec;
     uint32_t nec[JIS_NEC_END - JIS_NEC_FIRST]; /* code points of those cells, once has_nec */
 } Encoding;
@@ -197,7 +174,7 @@ static size_t encode_jis0208(Encoding *encoding, uint32_t c, unsigned char *byte
 
 static size_t encode_japanese(Encoding *encoding, uint32_t c, unsigned char *bytes)
 {
-    bool shift_jis = encoding->encoder->kind == ENCODER_SHIFT_JIS;
+    bool shift_jis = encoding->encoder.kind == ENCODER_SHIFT_JIS;
     if (c == 0xA5 || c == 0x203E) {
         bytes[0] = c == 0xA5 ? 0x5C : 0x7E;
         return 1;
@@ -226,14 +203,8 @@ typedef struct Exception {
 } Exception;
 
 static const Exception exceptions[] = {
-    {ENCODER_BIG5, 0x2CD, 0xA1C5},        {ENCODER_BIG5, 0x2574, 0xA15A},
-    {ENCODER_BIG5, 0xFFE3, 0xA1C3},       {ENCODER_GBK, 0x20AC, 0x80},
-    {ENCODER_GB18030, 0xE5E5, 0},         {ENCODER_GBK, 0xE5E5, 0},
-    {ENCODER_KOI8_U, 0x45E, 0xAE},        {ENCODER_KOI8_U, 0x40E, 0xBE},
-    {ENCODER_KOI8_U, 0x255D, 0},          {ENCODER_KOI8_U, 0x256C, 0},
-    {ENCODER_MACINTOSH, 0x2206, 0xC6},    {ENCODER_MACINTOSH, 0x394, 0},
-    {ENCODER_MACINTOSH, 0xF8FF, 0xF0},    {ENCODER_MACINTOSH, 0xE01E, 0},
-    {ENCODER_MAC_CYRILLIC, 0x20AC, 0xFF}, {ENCODER_MAC_CYRILLIC, 0xA4, 0},
+    {ENCODER_BIG5, 0x2CD, 0xA1C5}, {ENCODER_BIG5, 0x2574, 0xA15A}, {ENCODER_BIG5, 0xFFE3, 0xA1C3},
+    {ENCODER_GBK, 0x20AC, 0x80},   {ENCODER_GB18030, 0xE5E5, 0},   {ENCODER_GBK, 0xE5E5, 0},
 };
 
 static const Exception *find_exception(EncoderKind kind, uint32_t c)
@@ -246,14 +217,15 @@ static const Exception *find_exception(EncoderKind kind, uint32_t c)
     return NULL;
 }
 
-static size_t encode_single_byte(Encoding *encoding, uint32_t c, unsigned char *bytes)
+static size_t encode_single_byte(const Encoding *encoding, uint32_t c, unsigned char *bytes)
 {
-    size_t n = iconv_encode(encoding, c, bytes);
-    if (n == 0 && c >= 0x80 && c <= 0x9F && (encoding->encoder->holes >> (c - 0x80) & 1) != 0) {
-        bytes[0] = (unsigned char)c;
-        return 1;
+    for (unsigned i = 0; i < 128; i++) {
+        if (encoding->table[i] == c) {
+            bytes[0] = (unsigned char)(0x80 + i);
+            return 1;
+        }
     }
-    return n == 1 ? n : 0;
+    return 0;
 }
 
 /* No Hong Kong characters (lead bytes below A1), and the standard's codes where glibc's differ. */
@@ -274,21 +246,18 @@ static size_t encode_big5(Encoding *encoding, uint32_t c, unsigned char *bytes)
 static size_t encode_char(Encoding *encoding, uint32_t c, unsigned char bytes[ENCODER_MAX_BYTES])
 {
     size_t n = 0;
-    const Exception *exception = find_exception(encoding->encoder->kind, c);
+    const Exception *exception = find_exception(encoding->encoder.kind, c);
     if (exception != NULL) {
         bytes[0] =
             (unsigned char)(exception->bytes > 0xFF ? exception->bytes >> 8 : exception->bytes);
         bytes[1] = (unsigned char)exception->bytes;
         return exception->bytes > 0xFF ? 2 : exception->bytes > 0 ? 1 : 0;
     }
-    switch (encoding->encoder->kind) {
+    switch (encoding->encoder.kind) {
     case ENCODER_USER_DEFINED:
         bytes[0] = (unsigned char)(c - 0xF780 + 0x80);
         return c >= 0xF780 && c <= 0xF7FF ? 1 : 0;
     case ENCODER_SINGLE:
-    case ENCODER_MACINTOSH:
-    case ENCODER_MAC_CYRILLIC:
-    case ENCODER_KOI8_U:
         return encode_single_byte(encoding, c, bytes);
     case ENCODER_EUC_JP:
     case ENCODER_SHIFT_JIS:
@@ -393,7 +362,7 @@ static Result append_iso_2022_jp(Encoding *encoding, Url *out, uint32_t c)
 
 static Result append_char(Encoding *encoding, Url *out, uint32_t c)
 {
-    if (encoding->encoder->kind == ENCODER_ISO_2022_JP) {
+    if (encoding->encoder.kind == ENCODER_ISO_2022_JP) {
         return append_iso_2022_jp(encoding, out, c);
     }
     unsigned char bytes[ENCODER_MAX_BYTES] = {(unsigned char)c};
@@ -403,13 +372,13 @@ static Result append_char(Encoding *encoding, Url *out, uint32_t c)
 
 Result url_legacy_append(Url *out, const char *query, size_t length, const char *encoding)
 {
-    Encoding state = {.encoder = find_encoder(encoding), .to = (iconv_t)-1, .from = (iconv_t)-1};
-    if (state.encoder == NULL) {
+    Encoding state = {.to = (iconv_t)-1, .from = (iconv_t)-1};
+    if (!find_encoder(encoding, &state.encoder, &state.table)) {
         return RESULT_INVALID;
     }
-    if (state.encoder->iconv != NULL) {
-        state.to = iconv_open(state.encoder->iconv, "WCHAR_T");
-        state.from = iconv_open("WCHAR_T", state.encoder->iconv);
+    if (state.encoder.iconv != NULL) {
+        state.to = iconv_open(state.encoder.iconv, "WCHAR_T");
+        state.from = iconv_open("WCHAR_T", state.encoder.iconv);
     }
     const char *end = query + length;
     Result rc = RESULT_OK;
