@@ -81,6 +81,8 @@ static void offers_are_not_taken(void)
     says(ONE(PERMITS("all") "<payment type=\"free\"/>"), RSL_USER_UNKNOWN, "-", ALL);
     says(ONE(PERMITS("all") "<payment type=\"attribution\"/>"), RSL_USER_UNKNOWN, ALL, "-");
     says(ONE(PERMITS("all") "<payment/>"), RSL_USER_UNKNOWN, ALL, "-");
+    says(ONE(PERMITS("all") "<reporting type=\"audit\" profile=\"https://p.example/a\"/>"),
+         RSL_USER_UNKNOWN, ALL, "-");
     says(NS "<content url=\"/\" server=\"https://l.example\"><license>" PERMITS(
              "all") "</license></content></rsl>",
          RSL_USER_UNKNOWN, ALL, "-");

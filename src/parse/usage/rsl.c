@@ -14,6 +14,7 @@ typedef enum RslKind {
     RSL_PERMITS,
     RSL_PROHIBITS,
     RSL_PAYMENT,
+    RSL_REPORTING,
     RSL_ROOT,
     RSL_OTHER
 } RslKind;
@@ -51,8 +52,8 @@ typedef struct Rsl {
 
 static RslKind rsl_kind(xmlTextReaderPtr xml)
 {
-    static const char *const names[RSL_OTHER] = {"content",   "license", "permits",
-                                                 "prohibits", "payment", "rsl"};
+    static const char *const names[RSL_OTHER] = {"content", "license",   "permits", "prohibits",
+                                                 "payment", "reporting", "rsl"};
     const char *space = (const char *)xmlTextReaderConstNamespaceUri(xml);
     const char *name = (const char *)xmlTextReaderConstLocalName(xml);
     unsigned kind = 0;
@@ -248,6 +249,7 @@ static Result rsl_begin_element(Rsl *rsl, RslKind kind)
     if (kind == RSL_PAYMENT) {
         rsl->licence.is_closed |= strcasecmp(rsl->type, "free") != 0;
     }
+    rsl->licence.is_closed |= kind == RSL_REPORTING;
     rsl->tokens_of = kind == RSL_PERMITS || kind == RSL_PROHIBITS ? kind : RSL_OTHER;
     buffer_reset(&rsl->tokens);
     return RESULT_OK;

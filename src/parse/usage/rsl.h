@@ -18,9 +18,10 @@
  *     ai-train includes images; ai-index is no usage of ours: to prohibit it denies ai-input,
  * unless that is permitted by its name.
  *  2. Nothing is open for those who do not fulfil its conditions: a payment of another type than
- *     free, a server or an encryption (a token is needed), a user type that is not ours or, when we
- *     have none, any, and a country. Such offers are told in the words of the statement and not
- *     taken.
+ *     free, a server or an encryption (a token is needed), reports that are wanted, a user type
+ * that is not ours or, when we have none, any, and a country. Such offers are told in the words of
+ *     the statement and not taken. A payment without a type means free by the standard; here it is
+ *     one of another type, since what is in it may ask for money all the same.
  *
  * What no licence leaves open is denied, and what an open one permits by its name is allowed.
  * Content without licences says nothing, unless it has a server; content of other hosts is passed
@@ -28,8 +29,11 @@
  *
  * Owns: nothing.
  * Threads: pure functions.
- * Source: RSL 1.0, the Recommendation of 2025 (sections 3.3 to 3.7), and its drafts of July to
- * September 2025 for the older tokens; rslstandard.org. */
+ * Source: rslstandard.org, RSL 1.0. Read were the beginnings of the drafts of 10 July and 16
+ * September 2025 (tables of elements, attributes of content) and of the Recommendation RSL-SPEC-1.0
+ * (its status and abstract); of the Recommendation's sections 3.1.1, 3.3 to 3.7 and 3.12, with
+ * errata to August 2026, only what others say of them, with the numbers of the sections. Where
+ * these leave something open, less is allowed. */
 #ifndef PARSE_USAGE_RSL_H
 #define PARSE_USAGE_RSL_H
 
