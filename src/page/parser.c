@@ -504,7 +504,9 @@ static void parser_take_page(Parser *parser, ParsedPage *page)
             trap_content_hash(&parser->source, parser->body->data, parser->body->length);
     }
     page->verdict.wall =
-        http_wall_of(fetch->answer.status, &header, parser->body->data, parser->body->length);
+        fetch->answer.has_wall
+            ? fetch->answer.wall
+            : http_wall_of(fetch->answer.status, &header, parser->body->data, parser->body->length);
     note_usage(parser, page, &header, &type);
     parser_ask_filters(parser, page, content_type);
     store_page(parser, page);

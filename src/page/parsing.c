@@ -344,7 +344,6 @@ static void parsing_push_one(Parsing *parsing, FetchResult *result, size_t enoug
     }
     Result rc = queue_try_add(&parsing->queue, result, enough);
     if (rc == RESULT_LIMIT) {
-        stats_add(&parsing->stats->fetch_wait_full, 1);
         rc = queue_push(&parsing->queue, result);
     }
     if (rc != RESULT_OK) {

@@ -102,7 +102,6 @@ typedef struct Stats {
     _Atomic uint64_t revisit_pages;  /* that have a next visit */
     _Atomic uint64_t revisit_due_ms; /* how late the latest visit of the last commit was */
     _Atomic uint64_t commits;
-    _Atomic uint64_t commit_us;
     _Atomic uint64_t writer_busy_us;
     _Atomic uint64_t
         writer_since_ns;           /* monotonic start of the transaction that is open; 0 = none */
@@ -120,7 +119,6 @@ typedef struct Stats {
     Distribution lengths; /* bytes received */
     Distribution speeds;  /* bytes a second, the wait for the first one included */
     _Atomic uint64_t types[STATS_TYPES];
-    _Atomic uint64_t fetch_wait_full; /* times a fetcher waited for the parsers */
 } Stats;
 
 static inline void stats_add(_Atomic uint64_t *counter, uint64_t n)

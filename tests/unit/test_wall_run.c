@@ -109,8 +109,7 @@ static void a_challenge_is_one_whatever_its_status(void)
 {
     WallRun run = {.length = 0};
     WallAnswer challenge = page_of("a");
-    challenge.header = "HTTP/1.1 200 OK\r\nSet-Cookie: "
-                       "techaro.lol-anubis-auth-cookie-verification=x\r\n\r\n";
+    challenge.wall = WALL_CHALLENGE;
     CU_ASSERT_FALSE(take_page(&run, challenge, 1));
     CU_ASSERT_FALSE(take_page(&run, forbidden, 2));
     CU_ASSERT_TRUE(take_page(&run, challenge, 3));

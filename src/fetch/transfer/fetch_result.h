@@ -26,6 +26,7 @@
 #include "fetch/tls/tls_context.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/visit_state.h"
+#include "parse/http/http_wall.h"
 #include "parse/robots/robots_types.h"
 #include "parse/usage/usage.h"
 
@@ -114,6 +115,8 @@ typedef struct FetchAnswer {
     int partial_status; /* of a broken transfer whose header came whole, else 0 */
     FetchClass class;
     FetchTruncation truncated;
+    bool has_wall; /* wall is all that there is to see: the body is not coded */
+    HttpWall wall;
     Usage usage;           /* what it may not be used for, by robots.txt, header and page */
     CutReason cut;         /* ended at its header, as the operator wants */
     unsigned http_version; /* 10, 11, 20 */

@@ -176,19 +176,39 @@ static void take_cookies(const FetchRules *rules, VisitState *visit_state, Fetch
     }
 }
 
+/* Whether the answer is a wall. Its words are only found in a body that is not coded. */
+static void look_for_wall(FetchAnswer *answer)
+{
+    HttpHeader header;
+    HttpField coding;
+    answer->wall = HTTP_WALLS;
+    if (http_header_parse(&header, buffer_string(&answer->header), answer->header.length) ==
+        RESULT_OK) {
+        answer->has_wall = !answer->spool.is_open &&
+                           !http_header_find(&header, "Content-Encoding", &coding) &&
+                           !http_header_find(&header, "Transfer-Encoding", &coding);
+        answer->wall = http_wall_of(answer->status, &header, answer->body.data,
+                                    answer->has_wall ? answer->body.length : 0);
+    }
+}
+
 /* The class of an answer that ends a run of walls is FETCH_WALL. */
 static void take_wall(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
     FetchAnswer *answer = &result->answer;
+    if (answer->class != FETCH_OK && answer->class != FETCH_BUSY) {
+        return;
+    }
+    look_for_wall(answer);
     WallAnswer wall = {.status = answer->status,
                        .header = buffer_string(&answer->header),
                        .header_length = answer->header.length,
                        .body = answer->body.data,
                        .body_length = answer->body.length,
                        .again = result->request.again,
-                       .is_walled = result->request.walled};
-    if ((answer->class == FETCH_OK || answer->class == FETCH_BUSY) &&
-        wall_run_take(&visit_state->politeness.walls, &wall, rules->politeness->wall_answers)) {
+                       .is_walled = result->request.walled,
+                       .wall = answer->wall};
+    if (wall_run_take(&visit_state->politeness.walls, &wall, rules->politeness->wall_answers)) {
         answer->class = FETCH_WALL;
     }
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/core/hash.h"
-#include "parse/http/http_wall.h"
 
 #define SAME_SEED 0x57414c4cu /* any number: the hash is compared with itself alone */
 
@@ -17,16 +16,6 @@ bool wall_run_is_status(int status)
 {
     return status == 401 || status == 402 || status == 403 || status == 406 || status == 429 ||
            status == 451 || status == 503;
-}
-
-/* A challenge may come with any status; its words are only found in a body that is not coded. */
-static bool wall_run_is_wall(const WallAnswer *answer, const HttpHeader *header)
-{
-    HttpField coding;
-    bool is_plain = !http_header_find(header, "Content-Encoding", &coding);
-    return wall_run_is_status(answer->status) ||
-           http_wall_of(answer->status, header, answer->body, is_plain ? answer->body_length : 0) ==
-               WALL_CHALLENGE;
 }
 
 /* Where a redirect leads, without its query: that often names the page that was asked for. */
@@ -82,7 +71,7 @@ bool wall_run_take(WallRun *run, const WallAnswer *answer, unsigned most)
         http_header_parse(&header, answer->header, answer->header_length) != RESULT_OK) {
         return false;
     }
-    if (wall_run_is_wall(answer, &header)) {
+    if (wall_run_is_status(answer->status) || answer->wall == WALL_CHALLENGE) {
         run->has_first &= run->length > 0; /* that was a page, and no other was like it */
         run->same = was_walled ? run->same : 0;
         run->is_part = was_walled || !answer->is_walled;

@@ -24,6 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "parse/http/http_wall.h"
+
 #define WALL_RUN_MOST 50u /* pages of one run that are kept */
 
 typedef struct WallRun {
@@ -44,6 +46,7 @@ typedef struct WallAnswer {
     size_t body_length;
     bool again;     /* the page was crawled before */
     bool is_walled; /* what is stored of it is a wall's answer */
+    HttpWall wall;  /* what it is, as far as a body that is not coded tells */
 } WallAnswer;
 
 void wall_run_destroy(WallRun *run);
