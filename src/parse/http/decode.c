@@ -69,12 +69,8 @@ static inline uint32_t decode_little_endian_32(const char *p)
     return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-/* The codecs of content codings: gzip and deflate, brotli, zstd.
- *
- * What: of each the steps that the loop of decode.h takes, and a function that appends what
- * it decodes to the target, as far as it gets. decode.c, decode.c and decode.c
- * have one each. Owns: nothing; the codecs' states are the Decoder's. Threads: the one that the
- * Decoder belongs to. Errors: the statuses of decode.h. */
+/* The codecs of content codings: gzip and deflate, brotli, zstd. Each has a step that the loop
+ * takes, and a function that appends what it decodes to the target, as far as it gets. */
 
 typedef enum DecodeCodec {
     DECODE_CODEC_GZIP,
@@ -86,31 +82,277 @@ typedef enum DecodeCodec {
 
 #define DECODE_GZIP_WINDOW (15 + 16) /* window_bits of a gzip member */
 
-static bool decode_more(DecodeInput *in);
-static DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput *in,
-                                DecodeTarget *target);
-static DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room);
-static DecodeStep decode_brotli_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room);
-static DecodeStep decode_zstd_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room);
-static DecodeStatus decode_zlib_begin(Decoder *decoder, int window_bits);
-static DecodeStatus decode_brotli_begin(Decoder *decoder);
-static void decode_brotli_end(Decoder *decoder);
-static void decode_zstd_begin(Decoder *decoder);
-static bool decode_is_gzip(const DecodeInput *in);
-static bool decode_is_zstd(const DecodeInput *in);
-static bool decode_has_zlib_frame(const DecodeInput *in);
-static DecodeStatus decode_gzip(Decoder *decoder, DecodeInput in, DecodeTarget *target);
-static DecodeStatus decode_zlib(Decoder *decoder, int window_bits, DecodeInput *in,
-                                DecodeTarget *target);
-static DecodeStatus decode_brotli(Decoder *decoder, DecodeInput in, DecodeTarget *target);
-static DecodeStatus decode_zstd(Decoder *decoder, DecodeInput in, DecodeTarget *target);
-
-/* ---- Undoing what HTTP did to a body ---- */
-
 #define BROTLI_BLOCK_BYTES ((size_t)1 << 20)
 #define BROTLI_MAX_BYTES   ((size_t)64 << 20) /* its window is 16 MiB, reallocated while it grows */
 #define ZSTD_WINDOW_LOG    23                 /* 8 MiB: what RFC 9659 allows for content codings */
 #define KEEP_BYTES         ((size_t)4 << 20)  /* scratch that is kept from page to page */
+
+static bool is_over_ratio(const DecodeTarget *sink)
+{
+    size_t decoded = sink->out->length - sink->start;
+    return sink->max_ratio > 0 && decoded > DECODE_RATIO_FLOOR &&
+           decoded / sink->max_ratio >= sink->raw_length;
+}
+
+/* More input behind what is left. False: there is none. */
+static bool decode_more(DecodeInput *in)
+{
+    size_t before = in->left;
+    bool more = in->source != NULL && in->source->read(in->source->context, &in->next, &in->left);
+    in->read += more ? in->left - before : 0;
+    return more;
+}
+
+static DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput *in,
+                                DecodeTarget *sink)
+{
+    Buffer *out = sink->out;
+    for (;;) {
+        if (is_over_ratio(sink)) {
+            return DECODE_RATIO;
+        }
+        size_t room = out->length < out->limit ? out->limit - out->length : 0;
+        bool is_full = room == 0;
+        if (is_full && sink->is_piece) {
+            return DECODE_LIMIT;
+        }
+        room = is_full ? 1 : room < DECODE_STEP_BYTES ? room : DECODE_STEP_BYTES;
+        if (!is_full && buffer_reserve(out, room) != RESULT_OK) {
+            return DECODE_MEMORY;
+        }
+        char *to = is_full ? &sink->spare : out->data + out->length;
+        size_t left = room;
+        size_t in_before = in->left;
+        DecodeStep answer = step(decoder, in, &to, &left);
+        size_t produced = room - left;
+        if (is_full && produced > 0) {
+            return DECODE_LIMIT;
+        }
+        if (!is_full) {
+            out->length += produced;
+            out->data[out->length] = '\0';
+        }
+        if (answer != DECODE_STEP_MORE) {
+            return answer == DECODE_STEP_END      ? DECODE_OK
+                   : answer == DECODE_STEP_MEMORY ? DECODE_MEMORY
+                                                  : DECODE_BROKEN;
+        }
+        if (in->left == 0 && left > 0) {
+            if (!decode_more(in)) {
+                return DECODE_TRUNCATED;
+            }
+            continue;
+        }
+        if (produced == 0 && in->left == in_before) {
+            return DECODE_BROKEN;
+        }
+    }
+}
+
+static void *brotli_alloc(void *opaque, size_t size)
+{
+    return arena_alloc(opaque, size);
+}
+
+static void brotli_free(void *opaque, void *address)
+{
+    (void)opaque; /* the arena forgets everything at once */
+    (void)address;
+}
+
+static DecodeStep decode_brotli_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+{
+    const uint8_t *next_in = (const uint8_t *)in->next;
+    uint8_t *next_out = (uint8_t *)*out;
+    BrotliDecoderResult result =
+        BrotliDecoderDecompressStream(decoder->brotli, &in->left, &next_in, room, &next_out, NULL);
+    in->next = (const char *)next_in;
+    *out = (char *)next_out;
+    switch (result) {
+    case BROTLI_DECODER_RESULT_SUCCESS:
+        return DECODE_STEP_END;
+    case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT:
+    case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT:
+        return DECODE_STEP_MORE;
+    case BROTLI_DECODER_RESULT_ERROR:
+        break;
+    }
+    BrotliDecoderErrorCode code = BrotliDecoderGetErrorCode(decoder->brotli);
+    bool is_memory = code <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES &&
+                     code >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
+    return is_memory ? DECODE_STEP_MEMORY : DECODE_STEP_ERROR;
+}
+
+static DecodeStatus decode_brotli_begin(Decoder *decoder)
+{
+    arena_reset(&decoder->brotli_memory);
+    decoder->brotli =
+        BrotliDecoderCreateInstance(brotli_alloc, brotli_free, &decoder->brotli_memory);
+    return decoder->brotli == NULL ? DECODE_MEMORY : DECODE_OK;
+}
+
+static void decode_brotli_end(Decoder *decoder)
+{
+    if (decoder->brotli != NULL) {
+        BrotliDecoderDestroyInstance(decoder->brotli);
+        decoder->brotli = NULL;
+    }
+    arena_reset(&decoder->brotli_memory);
+}
+
+static DecodeStatus decode_brotli(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
+{
+    DecodeStatus status = decode_brotli_begin(decoder);
+    if (status == DECODE_OK) {
+        status = decode_pump(decoder, decode_brotli_step, &in, sink);
+    }
+    decode_brotli_end(decoder);
+    return status;
+}
+
+#define FAST_BYTES ((size_t)4 << 20) /* libdeflate needs all of the output at once */
+
+static DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+{
+    z_stream *z = &decoder->zlib;
+    uInt in_now = in->left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uInt)in->left;
+    uInt out_now = (uInt)*room;
+    z->next_in =
+        (Bytef *)(uintptr_t)in->next; /* zlib does not write there, its type forgot const */
+    z->avail_in = in_now;
+    z->next_out = (Bytef *)*out;
+    z->avail_out = out_now;
+    int code = inflate(z, Z_NO_FLUSH);
+    in->next += in_now - z->avail_in;
+    in->left -= in_now - z->avail_in;
+    *out += out_now - z->avail_out;
+    *room = z->avail_out;
+    switch (code) {
+    case Z_OK:
+    case Z_BUF_ERROR:
+        return DECODE_STEP_MORE;
+    case Z_STREAM_END:
+        return DECODE_STEP_END;
+    case Z_MEM_ERROR:
+        return DECODE_STEP_MEMORY;
+    default:
+        return DECODE_STEP_ERROR;
+    }
+}
+
+/* Makes the codec ready for a stream. DECODE_MEMORY. */
+static DecodeStatus decode_zlib_begin(Decoder *decoder, int window_bits)
+{
+    return inflateReset2(&decoder->zlib, window_bits) == Z_OK ? DECODE_OK : DECODE_MEMORY;
+}
+
+/* One stream of zlib's: window_bits 15 with its frame, -15 without. */
+static DecodeStatus decode_zlib(Decoder *decoder, int window_bits, DecodeInput *in,
+                                DecodeTarget *sink)
+{
+    DecodeStatus status = decode_zlib_begin(decoder, window_bits);
+    return status == DECODE_OK ? decode_pump(decoder, decode_zlib_step, in, sink) : status;
+}
+
+/* Whether the input begins as such a file does. */
+static bool decode_is_gzip(const DecodeInput *in)
+{
+    return in->left >= 2 && (uint8_t)in->next[0] == 0x1F && (uint8_t)in->next[1] == 0x8B;
+}
+
+/* The whole of a gzip body in one call, when its trailer names a size that is plausible. False when
+ * the stream must decide: nothing was appended then. */
+static bool gzip_at_once(Decoder *decoder, const DecodeInput *in, DecodeTarget *sink)
+{
+    if (in->left < 18) {
+        return false;
+    }
+    Buffer *out = sink->out;
+    size_t size = decode_little_endian_32(in->next + in->left - 4);
+    bool is_small = size <= FAST_BYTES && size <= out->limit - out->length &&
+                    (size <= DECODE_RATIO_FLOOR || sink->max_ratio == 0 ||
+                     size / sink->max_ratio < sink->raw_length);
+    if (!is_small || size / 1100 > in->left || buffer_reserve(out, size) != RESULT_OK) {
+        return false;
+    }
+    size_t used = 0;
+    size_t produced = 0;
+    enum libdeflate_result result = libdeflate_gzip_decompress_ex(
+        decoder->fast, in->next, in->left, out->data + out->length, size, &used, &produced);
+    if (result != LIBDEFLATE_SUCCESS || used != in->left) {
+        return false;
+    }
+    out->length += produced;
+    out->data[out->length] = '\0';
+    return true;
+}
+
+/* All members of a gzip file. */
+static DecodeStatus decode_gzip(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
+{
+    if (gzip_at_once(decoder, &in, sink)) {
+        return DECODE_OK;
+    }
+    DecodeStatus status = DECODE_OK;
+    do { /* one member after the other; what follows the last one is padding */
+        status = decode_zlib(decoder, DECODE_GZIP_WINDOW, &in, sink);
+    } while (status == DECODE_OK && decode_is_gzip(&in));
+    return status;
+}
+
+static bool decode_has_zlib_frame(const DecodeInput *in)
+{
+    if (in->left < 2) {
+        return false;
+    }
+    unsigned first = (uint8_t)in->next[0];
+    unsigned second = (uint8_t)in->next[1];
+    return (first & 0x0F) == 8 && (first >> 4) <= 7 && (first << 8 | second) % 31 == 0;
+}
+
+static DecodeStep decode_zstd_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+{
+    ZSTD_inBuffer input = {in->next, in->left, 0};
+    ZSTD_outBuffer output = {*out, *room, 0};
+    size_t code = ZSTD_decompressStream(decoder->zstd, &output, &input);
+    in->next += input.pos;
+    in->left -= input.pos;
+    *out += output.pos;
+    *room -= output.pos;
+    if (ZSTD_isError(code)) {
+        return ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation ? DECODE_STEP_MEMORY
+                                                                       : DECODE_STEP_ERROR;
+    }
+    return code == 0 ? DECODE_STEP_END : DECODE_STEP_MORE;
+}
+
+static bool decode_is_zstd(const DecodeInput *in)
+{
+    if (in->left < 4) {
+        return false;
+    }
+    uint32_t magic = decode_little_endian_32(in->next);
+    return magic == ZSTD_MAGICNUMBER ||
+           (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
+
+static void decode_zstd_begin(Decoder *decoder)
+{
+    (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
+}
+
+/* All frames. */
+static DecodeStatus decode_zstd(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
+{
+    DecodeStatus status = DECODE_OK;
+    do { /* one frame after the other */
+        decode_zstd_begin(decoder);
+        status = decode_pump(decoder, decode_zstd_step, &in, sink);
+    } while (status == DECODE_OK && decode_is_zstd(&in));
+    return status;
+}
+
+/* ---- Undoing what HTTP did to a body ---- */
 
 const char *decode_status_name(DecodeStatus status)
 {
@@ -620,269 +862,4 @@ DecodeStatus decode_gzip_stream(Decoder *decoder, const char *raw, size_t length
                 .sink = sink,
                 .context = context};
     return decode_is_gzip(&p.in) ? give_gzip(&p) : DECODE_BROKEN;
-}
-
-static bool is_over_ratio(const DecodeTarget *sink)
-{
-    size_t decoded = sink->out->length - sink->start;
-    return sink->max_ratio > 0 && decoded > DECODE_RATIO_FLOOR &&
-           decoded / sink->max_ratio >= sink->raw_length;
-}
-
-/* More input behind what is left. False: there is none. */
-static bool decode_more(DecodeInput *in)
-{
-    size_t before = in->left;
-    bool more = in->source != NULL && in->source->read(in->source->context, &in->next, &in->left);
-    in->read += more ? in->left - before : 0;
-    return more;
-}
-
-static DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput *in,
-                                DecodeTarget *sink)
-{
-    Buffer *out = sink->out;
-    for (;;) {
-        if (is_over_ratio(sink)) {
-            return DECODE_RATIO;
-        }
-        size_t room = out->length < out->limit ? out->limit - out->length : 0;
-        bool is_full = room == 0;
-        if (is_full && sink->is_piece) {
-            return DECODE_LIMIT;
-        }
-        room = is_full ? 1 : room < DECODE_STEP_BYTES ? room : DECODE_STEP_BYTES;
-        if (!is_full && buffer_reserve(out, room) != RESULT_OK) {
-            return DECODE_MEMORY;
-        }
-        char *to = is_full ? &sink->spare : out->data + out->length;
-        size_t left = room;
-        size_t in_before = in->left;
-        DecodeStep answer = step(decoder, in, &to, &left);
-        size_t produced = room - left;
-        if (is_full && produced > 0) {
-            return DECODE_LIMIT;
-        }
-        if (!is_full) {
-            out->length += produced;
-            out->data[out->length] = '\0';
-        }
-        if (answer != DECODE_STEP_MORE) {
-            return answer == DECODE_STEP_END      ? DECODE_OK
-                   : answer == DECODE_STEP_MEMORY ? DECODE_MEMORY
-                                                  : DECODE_BROKEN;
-        }
-        if (in->left == 0 && left > 0) {
-            if (!decode_more(in)) {
-                return DECODE_TRUNCATED;
-            }
-            continue;
-        }
-        if (produced == 0 && in->left == in_before) {
-            return DECODE_BROKEN;
-        }
-    }
-}
-
-static void *brotli_alloc(void *opaque, size_t size)
-{
-    return arena_alloc(opaque, size);
-}
-
-static void brotli_free(void *opaque, void *address)
-{
-    (void)opaque; /* the arena forgets everything at once */
-    (void)address;
-}
-
-static DecodeStep decode_brotli_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
-{
-    const uint8_t *next_in = (const uint8_t *)in->next;
-    uint8_t *next_out = (uint8_t *)*out;
-    BrotliDecoderResult result =
-        BrotliDecoderDecompressStream(decoder->brotli, &in->left, &next_in, room, &next_out, NULL);
-    in->next = (const char *)next_in;
-    *out = (char *)next_out;
-    switch (result) {
-    case BROTLI_DECODER_RESULT_SUCCESS:
-        return DECODE_STEP_END;
-    case BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT:
-    case BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT:
-        return DECODE_STEP_MORE;
-    case BROTLI_DECODER_RESULT_ERROR:
-        break;
-    }
-    BrotliDecoderErrorCode code = BrotliDecoderGetErrorCode(decoder->brotli);
-    bool is_memory = code <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES &&
-                     code >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
-    return is_memory ? DECODE_STEP_MEMORY : DECODE_STEP_ERROR;
-}
-
-static DecodeStatus decode_brotli_begin(Decoder *decoder)
-{
-    arena_reset(&decoder->brotli_memory);
-    decoder->brotli =
-        BrotliDecoderCreateInstance(brotli_alloc, brotli_free, &decoder->brotli_memory);
-    return decoder->brotli == NULL ? DECODE_MEMORY : DECODE_OK;
-}
-
-static void decode_brotli_end(Decoder *decoder)
-{
-    if (decoder->brotli != NULL) {
-        BrotliDecoderDestroyInstance(decoder->brotli);
-        decoder->brotli = NULL;
-    }
-    arena_reset(&decoder->brotli_memory);
-}
-
-static DecodeStatus decode_brotli(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
-{
-    DecodeStatus status = decode_brotli_begin(decoder);
-    if (status == DECODE_OK) {
-        status = decode_pump(decoder, decode_brotli_step, &in, sink);
-    }
-    decode_brotli_end(decoder);
-    return status;
-}
-
-#define FAST_BYTES ((size_t)4 << 20) /* libdeflate needs all of the output at once */
-
-static DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
-{
-    z_stream *z = &decoder->zlib;
-    uInt in_now = in->left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uInt)in->left;
-    uInt out_now = (uInt)*room;
-    z->next_in =
-        (Bytef *)(uintptr_t)in->next; /* zlib does not write there, its type forgot const */
-    z->avail_in = in_now;
-    z->next_out = (Bytef *)*out;
-    z->avail_out = out_now;
-    int code = inflate(z, Z_NO_FLUSH);
-    in->next += in_now - z->avail_in;
-    in->left -= in_now - z->avail_in;
-    *out += out_now - z->avail_out;
-    *room = z->avail_out;
-    switch (code) {
-    case Z_OK:
-    case Z_BUF_ERROR:
-        return DECODE_STEP_MORE;
-    case Z_STREAM_END:
-        return DECODE_STEP_END;
-    case Z_MEM_ERROR:
-        return DECODE_STEP_MEMORY;
-    default:
-        return DECODE_STEP_ERROR;
-    }
-}
-
-/* Makes the codec ready for a stream. DECODE_MEMORY. */
-static DecodeStatus decode_zlib_begin(Decoder *decoder, int window_bits)
-{
-    return inflateReset2(&decoder->zlib, window_bits) == Z_OK ? DECODE_OK : DECODE_MEMORY;
-}
-
-/* One stream of zlib's: window_bits 15 with its frame, -15 without. */
-static DecodeStatus decode_zlib(Decoder *decoder, int window_bits, DecodeInput *in,
-                                DecodeTarget *sink)
-{
-    DecodeStatus status = decode_zlib_begin(decoder, window_bits);
-    return status == DECODE_OK ? decode_pump(decoder, decode_zlib_step, in, sink) : status;
-}
-
-/* Whether the input begins as such a file does. */
-static bool decode_is_gzip(const DecodeInput *in)
-{
-    return in->left >= 2 && (uint8_t)in->next[0] == 0x1F && (uint8_t)in->next[1] == 0x8B;
-}
-
-/* The whole of a gzip body in one call, when its trailer names a size that is plausible. False when
- * the stream must decide: nothing was appended then. */
-static bool gzip_at_once(Decoder *decoder, const DecodeInput *in, DecodeTarget *sink)
-{
-    if (in->left < 18) {
-        return false;
-    }
-    Buffer *out = sink->out;
-    size_t size = decode_little_endian_32(in->next + in->left - 4);
-    bool is_small = size <= FAST_BYTES && size <= out->limit - out->length &&
-                    (size <= DECODE_RATIO_FLOOR || sink->max_ratio == 0 ||
-                     size / sink->max_ratio < sink->raw_length);
-    if (!is_small || size / 1100 > in->left || buffer_reserve(out, size) != RESULT_OK) {
-        return false;
-    }
-    size_t used = 0;
-    size_t produced = 0;
-    enum libdeflate_result result = libdeflate_gzip_decompress_ex(
-        decoder->fast, in->next, in->left, out->data + out->length, size, &used, &produced);
-    if (result != LIBDEFLATE_SUCCESS || used != in->left) {
-        return false;
-    }
-    out->length += produced;
-    out->data[out->length] = '\0';
-    return true;
-}
-
-/* All members of a gzip file. */
-static DecodeStatus decode_gzip(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
-{
-    if (gzip_at_once(decoder, &in, sink)) {
-        return DECODE_OK;
-    }
-    DecodeStatus status = DECODE_OK;
-    do { /* one member after the other; what follows the last one is padding */
-        status = decode_zlib(decoder, DECODE_GZIP_WINDOW, &in, sink);
-    } while (status == DECODE_OK && decode_is_gzip(&in));
-    return status;
-}
-
-static bool decode_has_zlib_frame(const DecodeInput *in)
-{
-    if (in->left < 2) {
-        return false;
-    }
-    unsigned first = (uint8_t)in->next[0];
-    unsigned second = (uint8_t)in->next[1];
-    return (first & 0x0F) == 8 && (first >> 4) <= 7 && (first << 8 | second) % 31 == 0;
-}
-
-static DecodeStep decode_zstd_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
-{
-    ZSTD_inBuffer input = {in->next, in->left, 0};
-    ZSTD_outBuffer output = {*out, *room, 0};
-    size_t code = ZSTD_decompressStream(decoder->zstd, &output, &input);
-    in->next += input.pos;
-    in->left -= input.pos;
-    *out += output.pos;
-    *room -= output.pos;
-    if (ZSTD_isError(code)) {
-        return ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation ? DECODE_STEP_MEMORY
-                                                                       : DECODE_STEP_ERROR;
-    }
-    return code == 0 ? DECODE_STEP_END : DECODE_STEP_MORE;
-}
-
-static bool decode_is_zstd(const DecodeInput *in)
-{
-    if (in->left < 4) {
-        return false;
-    }
-    uint32_t magic = decode_little_endian_32(in->next);
-    return magic == ZSTD_MAGICNUMBER ||
-           (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
-}
-
-static void decode_zstd_begin(Decoder *decoder)
-{
-    (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
-}
-
-/* All frames. */
-static DecodeStatus decode_zstd(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
-{
-    DecodeStatus status = DECODE_OK;
-    do { /* one frame after the other */
-        decode_zstd_begin(decoder);
-        status = decode_pump(decoder, decode_zstd_step, &in, sink);
-    } while (status == DECODE_OK && decode_is_zstd(&in));
-    return status;
 }
