@@ -369,6 +369,7 @@ void crawl_begin(Crawl *crawl, bool resumed)
                                   .robots_agent = ROBOTS_AGENT,
                                   .floor = resumed ? crawl->now : (MonoTime){0}};
     DistributorSinks sinks = {.context = crawl,
+                              .todo = crawl,
                               .resolve = on_resolve,
                               .ready = on_ready,
                               .recall = on_recall,

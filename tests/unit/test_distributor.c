@@ -97,6 +97,7 @@ static DistributorOptions standard(void)
 static void open_distributor(World *w, const DistributorOptions *options)
 {
     DistributorSinks sinks = {.context = w,
+                              .todo = w,
                               .resolve = on_resolve,
                               .ready = on_ready,
                               .recall = on_recall,

@@ -213,6 +213,7 @@ static World *set_up(const Plan *plan)
         .bias = {.kind = plan->lower_share > 0 ? LEVEL_BIAS_WEIGHTED : LEVEL_BIAS_STRICT,
                  .lower_share = plan->lower_share}};
     DistributorSinks sinks = {.context = w,
+                              .todo = w,
                               .resolve = on_resolve,
                               .ready = on_ready,
                               .recall = on_recall,

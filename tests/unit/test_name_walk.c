@@ -114,6 +114,7 @@ static World *set_up(size_t hosts)
                                   .host_delay_ms = STEP_MS,
                                   .robots_agent = "ragno"};
     DistributorSinks sinks = {.context = w,
+                              .todo = w,
                               .resolve = on_resolve,
                               .ready = on_ready,
                               .recall = on_recall,

@@ -94,6 +94,7 @@ static World *set_up(void)
                                   .host_delay_ms = 5000,
                                   .robots_agent = "ragno"};
     DistributorSinks sinks = {.context = w,
+                              .todo = w,
                               .resolve = on_resolve,
                               .ready = on_ready,
                               .recall = on_recall,

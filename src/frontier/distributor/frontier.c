@@ -219,59 +219,10 @@ static void sink_ready(void *context, VisitState *visit_state)
     (void)mailbox_post_by(&frontier->todo_inbox, visit_state, (MonoTime){0});
 }
 
-static void sink_resolve(void *context, VisitState *visit_state)
-{
-    Frontier *frontier = context;
-    frontier->sinks.resolve(frontier->sinks.context, visit_state);
-}
-
 static void sink_recall(void *context, VisitState *visit_state)
 {
     Frontier *frontier = context;
     (void)mailbox_post_by(&frontier->todo_inbox, &visit_state->distributor.recall, (MonoTime){0});
-}
-
-static void sink_drop(void *context, const VisitState *visit_state, FetchClass why)
-{
-    Frontier *frontier = context;
-    frontier->sinks.drop(frontier->sinks.context, visit_state, why);
-}
-
-static void sink_unresolved(void *context, const VisitState *visit_state, FetchClass why,
-                            int64_t wait_ms)
-{
-    Frontier *frontier = context;
-    frontier->sinks.unresolved(frontier->sinks.context, visit_state, why, wait_ms);
-}
-
-static void sink_placed(void *context, const VisitState *visit_state)
-{
-    Frontier *frontier = context;
-    frontier->sinks.placed(frontier->sinks.context, visit_state);
-}
-
-static void sink_left(void *context, uint32_t host)
-{
-    Frontier *frontier = context;
-    frontier->sinks.left(frontier->sinks.context, host);
-}
-
-static void sink_ask(void *context, uint32_t host, const char *url)
-{
-    Frontier *frontier = context;
-    frontier->sinks.ask(frontier->sinks.context, host, url);
-}
-
-static void sink_tell(void *context, uint64_t ticket, ErrandAnswer *answer)
-{
-    Frontier *frontier = context;
-    frontier->sinks.tell(frontier->sinks.context, ticket, answer);
-}
-
-static void sink_failed(void *context, Result why)
-{
-    Frontier *frontier = context;
-    frontier->sinks.failed(frontier->sinks.context, why);
 }
 
 static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime wall)
@@ -503,17 +454,18 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
         free(frontier);
         return rc;
     }
-    DistributorSinks inner = {.context = frontier,
-                              .resolve = sink_resolve,
+    DistributorSinks inner = {.context = sinks->context,
+                              .resolve = sinks->resolve,
+                              .drop = sinks->drop,
+                              .unresolved = sinks->unresolved,
+                              .placed = sinks->placed,
+                              .left = sinks->left,
+                              .ask = sinks->ask,
+                              .tell = sinks->tell,
+                              .failed = sinks->failed,
+                              .todo = frontier,
                               .ready = sink_ready,
-                              .recall = sink_recall,
-                              .drop = sink_drop,
-                              .unresolved = sink_unresolved,
-                              .placed = sinks->placed == NULL ? NULL : sink_placed,
-                              .left = sinks->left == NULL ? NULL : sink_left,
-                              .ask = sinks->ask == NULL ? NULL : sink_ask,
-                              .tell = sinks->tell == NULL ? NULL : sink_tell,
-                              .failed = sinks->failed == NULL ? NULL : sink_failed};
+                              .recall = sink_recall};
     MonoTime floor = options->distributor.floor;
     floor = floor.ns > 0 ? mono_add_ms(floor, options->politeness.ip_delay_ms) : floor;
     workbench_init(&frontier->workbench, floor);

@@ -53,11 +53,6 @@ typedef struct DistributorSinks {
     void *context;
     /* Takes a RESOLVING visit state; it comes back with NEWS_RESOLVED. */
     void (*resolve)(void *context, VisitState *visit_state);
-    /* Takes a visit state that has an address and URLs. */
-    void (*ready)(void *context, VisitState *visit_state);
-    /* Takes the message VisitDistribution.recall: a visit state that waits for its turn is to come
-     * home. Answered by distributor_recalled, in any case and after that. */
-    void (*recall)(void *context, VisitState *visit_state);
     /* The host cannot be resolved, or nothing may be connected to at its port, and it is given up.
      */
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
@@ -79,6 +74,13 @@ typedef struct DistributorSinks {
     /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may
      * be NULL. */
     void (*failed)(void *context, Result why);
+    /* Of the todo thread. */
+    void *todo;
+    /* Takes a visit state that has an address and URLs. */
+    void (*ready)(void *todo, VisitState *visit_state);
+    /* Takes the message VisitDistribution.recall: a visit state that waits for its turn is to come
+     * home. Answered by distributor_recalled, in any case and after that. */
+    void (*recall)(void *todo, VisitState *visit_state);
 } DistributorSinks;
 
 /* The walk over the hosts that wait on disk. */

@@ -126,7 +126,7 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
     } else {
         distributor->n_away++;
         visit_state->place = VISIT_STATE_QUEUED;
-        distributor->sinks.ready(distributor->sinks.context, visit_state);
+        distributor->sinks.ready(distributor->sinks.todo, visit_state);
     }
 }
 

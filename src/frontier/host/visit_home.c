@@ -143,7 +143,7 @@ void visit_home_recall(Distributor *distributor, VisitState *visit_state)
         visit_state->distributor.stale = true;
         visit_state->distributor.recalled = true;
         atomic_store(&visit_state->signals.wanted, true);
-        distributor->sinks.recall(distributor->sinks.context, visit_state);
+        distributor->sinks.recall(distributor->sinks.todo, visit_state);
     }
 }
 
