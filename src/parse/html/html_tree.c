@@ -173,27 +173,6 @@ static bool is_integration_point(const HtmlNode *node)
 
 /* ---- HTML elements ---- */
 
-HtmlTextMode html_text_mode_of(HtmlTagId id)
-{
-    switch ((int)id) {
-    case HTML_TITLE:
-    case HTML_TEXTAREA:
-        return HTML_TEXT_RCDATA;
-    case HTML_STYLE:
-    case HTML_XMP:
-    case HTML_IFRAME:
-    case HTML_NOEMBED:
-    case HTML_NOFRAMES:
-        return HTML_TEXT_RAWTEXT;
-    case HTML_SCRIPT:
-        return HTML_TEXT_SCRIPT;
-    case HTML_PLAINTEXT:
-        return HTML_TEXT_PLAINTEXT;
-    default:
-        return HTML_TEXT_DATA;
-    }
-}
-
 /* A frameset takes the place of a body in which nothing was visible yet. */
 static void html_tree_begin_frameset(HtmlTree *tree)
 {

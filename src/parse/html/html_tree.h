@@ -35,8 +35,6 @@ void html_tree_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key);
 /* Text outside of elements that hold raw text; only while wants_text. */
 void html_tree_text(HtmlTree *tree, const char *text, size_t length);
 
-/* How a tokenizer reads on behind the start tag of an HTML element, where scripts are not run. */
-HtmlTextMode html_text_mode_of(HtmlTagId id);
 /* Whether a start tag ends the foreign elements around it. */
 bool html_tag_breaks_out(const HtmlTag *tag);
 

@@ -114,6 +114,28 @@ typedef struct HtmlTree {
     HtmlNode stack[HTML_TREE_DEPTH];
 } HtmlTree;
 
+/* How a tokenizer reads on behind the start tag of an HTML element, where scripts are not run. */
+static inline HtmlTextMode html_text_mode_of(HtmlTagId id)
+{
+    switch ((int)id) {
+    case HTML_TITLE:
+    case HTML_TEXTAREA:
+        return HTML_TEXT_RCDATA;
+    case HTML_STYLE:
+    case HTML_XMP:
+    case HTML_IFRAME:
+    case HTML_NOEMBED:
+    case HTML_NOFRAMES:
+        return HTML_TEXT_RAWTEXT;
+    case HTML_SCRIPT:
+        return HTML_TEXT_SCRIPT;
+    case HTML_PLAINTEXT:
+        return HTML_TEXT_PLAINTEXT;
+    default:
+        return HTML_TEXT_DATA;
+    }
+}
+
 /* Whether <![CDATA[ begins a CDATA section here. */
 static inline bool html_tree_is_foreign(const HtmlTree *tree)
 {
