@@ -196,7 +196,7 @@ $(OUT)/crash/crash_drum: $(OUT)/tests/crash/crash_drum.o $(OUT)/libragno.a
 # ---- Debian packages ----
 # To build, crawl and test; for the fuzzers, clang and what they are linked with; and what `make lint`
 # and the longer tests use besides.
-DEPS := gcc make pkg-config ca-certificates libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
+DEPS := gcc make pkg-config ca-certificates tzdata libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
         libpcre2-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
         libisal-dev libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libnats-dev libcunit1-dev \
         python3 lmdb-utils zstd nats-server

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hours.h"
 #include "base/memory/file.h"
 #include "audit/audit_hosts.h"
 #include "store/archive/warc_load.h"
@@ -235,6 +236,7 @@ typedef struct Run {
     AuditWhom whom;
     AuditWindow window;
     Boots boots;
+    HoursBook hours;
     Result result;
 } Run;
 
@@ -317,6 +319,7 @@ static AuditHost *audit_find_host(Run *run, LogText origin)
         host->keep_alive_ms = is_known ? values.politeness_keep_alive_time : -1;
         host->ip_delay_ms = is_known ? values.politeness_ip_delay : -1;
         host->connections = is_known ? values.politeness_connections : -1;
+        host->hours = is_known ? values.politeness_hours : NULL;
     }
     return host;
 }
@@ -398,7 +401,8 @@ static bool audit_was_elsewhere(const CrawlLogLine *line)
 
 /* What configuration and Crawl-delay ask for after this request. Where the line says what it left,
  * the configuration counts only as far as it is known to be of that time. */
-static void note_delays(const Run *run, AuditFetch *fetch, int64_t crawl_delay_ms)
+static void note_delays(Run *run, AuditFetch *fetch, const CrawlLogLine *line,
+                        int64_t crawl_delay_ms)
 {
     const AuditDelays *delays = &run->audit->delays;
     bool holds = delays->is_known && (fetch->owes_host < 0 || fetch->start.us > delays->since.us);
@@ -411,6 +415,14 @@ static void note_delays(const Run *run, AuditFetch *fetch, int64_t crawl_delay_m
     bool too_many = holds && force.connections > 0 && fetch->at_once > force.connections;
     fetch->at_once = too_many ? force.connections : fetch->at_once;
     fetch->keep_alive_ms = !holds || crawl_delay > 0 ? -1 : force.keep_alive_ms;
+    const Hours *hours = NULL;
+    const char *wrong = NULL;
+    if (holds && force.hours != NULL &&
+        hours_book_get(&run->hours, force.hours, &hours, &wrong) == RESULT_OK && hours != NULL &&
+        hours_wait_ms(hours, line->start) > 0 &&
+        hours_wait_ms(hours, (WallTime){line->start.us - AUDIT_HOURS_US}) > 0) {
+        find_breach(run, BREACH_HOURS, fetch, line, NULL);
+    }
 }
 
 static void judge_pauses(Run *run, AuditFetch *fetch)
@@ -454,7 +466,7 @@ static Result audit_take_request(Run *run, const CrawlLogLine *line, LogText tex
         audit_count_request(&audit->counts, line);
     }
     Result rc = judge_by_robots(run, &fetch, line, &crawl_delay_ms);
-    note_delays(run, &fetch, crawl_delay_ms);
+    note_delays(run, &fetch, line, crawl_delay_ms);
     if (audit_was_elsewhere(line)) {
         fetch.host_asks = -1;
     }
@@ -608,6 +620,7 @@ Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *
     }
     audit_whom_destroy(&run.whom);
     free(run.boots.ids);
+    hours_book_destroy(&run.hours);
     heap_destroy(&run.window);
     if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: %s", options->directory, result_name(rc));

@@ -615,7 +615,8 @@ static AuditForce values_of(const Config *config, const char *name)
                         .most_ms = values.politeness_host_delay,
                         .ip_ms = values.politeness_ip_delay,
                         .keep_alive_ms = values.politeness_keep_alive_time,
-                        .connections = values.politeness_connections};
+                        .connections = values.politeness_connections,
+                        .hours = values.politeness_hours};
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -641,6 +642,9 @@ static void audit_delays_widen(AuditForce *force, const AuditForce *other, bool 
     force->ip_ms = least(force->ip_ms, other->ip_ms);
     force->keep_alive_ms = most(force->keep_alive_ms, other->keep_alive_ms);
     force->connections = most(force->connections, other->connections);
+    bool is_same =
+        force->hours != NULL && other->hours != NULL && strcmp(force->hours, other->hours) == 0;
+    force->hours = is_same ? force->hours : NULL;
 }
 
 AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *host, WallTime from,
@@ -650,7 +654,8 @@ AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *hos
                         .most_ms = host->delay_ms,
                         .ip_ms = host->ip_delay_ms,
                         .keep_alive_ms = host->keep_alive_ms,
-                        .connections = host->connections};
+                        .connections = host->connections,
+                        .hours = host->hours};
     if (delays->changes.n == 0) {
         return force;
     }
@@ -673,6 +678,7 @@ AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *hos
         force.has_changed = true;
         force.least_ms = 0;
         force.most_ms = INT64_MAX;
+        force.hours = NULL;
     }
     return force;
 }

@@ -72,7 +72,7 @@ typedef enum AuditBreach {
     BREACH_OWED,       /* less was owed than the configuration or Crawl-delay asks for */
     BREACH_STATED,     /* the pause that a line states is not that of its times */
     BREACH_FORBIDDEN,  /* robots.txt forbids the URL */
-    BREACH_HOURS,      /* its Visit-time does not allow a page at this time */
+    BREACH_HOURS,      /* politeness.hours, or Visit-time of robots.txt, does not allow this time */
     BREACH_NO_ROBOTS,  /* a page was fetched before robots.txt was known */
     AUDIT_BREACHES
 } AuditBreach;
@@ -141,6 +141,7 @@ struct AuditHost {
     int64_t keep_alive_ms; /* the same, of politeness.keep_alive_time */
     int64_t ip_delay_ms;   /* the same, of politeness.ip_delay */
     int64_t connections;   /* the same, of politeness.connections */
+    const char *hours;     /* politeness.hours, borrowed; NULL = not known */
     int64_t burst_start;   /* us, of the burst that its last requests belong to */
 };
 

@@ -135,6 +135,20 @@ static void load_reader_find_needs(const LoadReader *reader, const HostRecord *r
     one->wait_s = fmax((double)(record->not_before_ms - reader->now_ms) / 1e3, 0);
 }
 
+/* A host with hours lasts as long as its next ones say, not those of the average day. */
+static void load_reader_keep_hours(const LoadReader *reader, HostLoad *one)
+{
+    const Hours *hours = one->pace.hours;
+    double requests = one->urls * one->requests + one->retries;
+    one->pace.hours = NULL; /* they are the reader's */
+    if (hours == NULL || !(requests > 0)) {
+        return;
+    }
+    WallTime from = {(reader->now_ms + llround(one->wait_s * 1e3)) * 1000};
+    double work_ms = requests * one->pace.host_s * hours_share(hours) * 1e3;
+    one->pace.host_s = (double)hours_last_ms(hours, from, llround(work_ms)) / 1e3 / requests;
+}
+
 static Result forecast_load_take_host(ForecastLoad *load, LoadReader *reader, MDB_txn *txn,
                                       uint32_t host, const HostRecord *record)
 {
@@ -150,6 +164,7 @@ static Result forecast_load_take_host(ForecastLoad *load, LoadReader *reader, MD
         one.room = fmax((double)one.pace.most - record->pages, 0);
     }
     load_reader_find_needs(reader, record, &one);
+    load_reader_keep_hours(reader, &one);
     return forecast_load_add(load, &one);
 }
 
@@ -485,18 +500,20 @@ void host_paces_init(HostPaces *paces, const Config *config, PageDB *db, double 
 void host_paces_destroy(HostPaces *paces)
 {
     buffer_destroy(&paces->origin);
+    hours_book_destroy(&paces->hours);
 }
 
 /* What the options say of one host. Without [site] sections the name does not matter. */
 static Result host_pace_find_delays(HostPaces *paces, MDB_txn *txn, uint32_t host,
-                                    HostDelays *delays, int64_t *most)
+                                    HostDelays *delays, HostPace *pace)
 {
+    const char *why = NULL;
     const Config *config = paces->config;
     Config values;
     *delays = host_delays_of(config);
-    *most = config->limits_pages_per_host;
+    pace->most = config->limits_pages_per_host;
     if (config->options.n_sites == 0) {
-        return RESULT_OK;
+        return hours_book_get(&paces->hours, config->politeness_hours, &pace->hours, &why);
     }
     if (page_db_host_origin(paces->db, txn, host, &paces->origin) != page_db_error_ok) {
         return RESULT_DAMAGED;
@@ -508,21 +525,20 @@ static Result host_pace_find_delays(HostPaces *paces, MDB_txn *txn, uint32_t hos
     }
     site_values_of(config, text, &values);
     *delays = host_delays_of(&values);
-    *most = values.limits_pages_per_host;
+    pace->most = values.limits_pages_per_host;
     free(text);
-    return RESULT_OK;
+    return hours_book_get(&paces->hours, values.politeness_hours, &pace->hours, &why);
 }
 
 Result host_pace_find(HostPaces *paces, MDB_txn *txn, uint32_t host, const HostRecord *record,
                       HostPace *pace)
 {
     HostDelays delays;
-    int64_t most = 0;
-    Result rc = host_pace_find_delays(paces, txn, host, &delays, &most);
-    *pace = (HostPace){.address = record->address,
-                       .host_s = host_delays_host_s(&delays, record, paces->typical_ms),
-                       .address_s = host_delays_address_s(&delays, record, paces->typical_ms),
-                       .most = most};
+    *pace = (HostPace){.address = record->address};
+    Result rc = host_pace_find_delays(paces, txn, host, &delays, pace);
+    pace->host_s = host_delays_host_s(&delays, record, paces->typical_ms);
+    pace->host_s /= pace->hours == NULL ? 1 : hours_share(pace->hours);
+    pace->address_s = host_delays_address_s(&delays, record, paces->typical_ms);
     return rc;
 }
 

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/core/hours.h"
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
 #include "frontier/visit/politeness.h"
@@ -31,17 +32,18 @@
 #include "store/pages/page_db.h"
 #include "store/tables/host_rows.h"
 
-/* Host pace: how often politeness lets a host and its address be asked.
+/* Host pace: how often politeness lets a host and its address be asked, and when.
  *
  * What: rules/host_delays.h for a host of the database, with the [site] sections of a
- * configuration. Owns: a scratch buffer. Configuration and database are borrowed. Threads: one.
- * Errors: RESULT_DAMAGED, RESULT_MEMORY. */
+ * configuration. Owns: a scratch buffer, and hours. Configuration and database are borrowed.
+ * Threads: one. Errors: RESULT_DAMAGED, RESULT_MEMORY. */
 
 typedef struct HostPace {
-    uint64_t address; /* as HostRecord.address; 0 = not known */
-    double host_s;    /* seconds for a page, by the host's delays */
-    double address_s; /* and by its address's, which other hosts may need, too */
-    int64_t most;     /* limits.pages_per_host; 0 = no limit */
+    uint64_t address;   /* as HostRecord.address; 0 = not known */
+    double host_s;      /* seconds for a page, by the host's delays and hours: on average */
+    double address_s;   /* and by its address's, which other hosts may need, too */
+    int64_t most;       /* limits.pages_per_host; 0 = no limit */
+    const Hours *hours; /* politeness.hours; NULL = always; the paces' */
 } HostPace;
 
 typedef struct HostPaces {
@@ -49,6 +51,7 @@ typedef struct HostPaces {
     PageDB *db;
     double typical_ms; /* of a fetch from a host that was not asked yet */
     Buffer origin;
+    HoursBook hours;
 } HostPaces;
 
 void host_paces_init(HostPaces *paces, const Config *config, PageDB *db, double typical_ms);

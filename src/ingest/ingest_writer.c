@@ -184,12 +184,13 @@ typedef struct Work {
 /* ---- after a commit ---- */
 
 /* Hosts that are not fetched from, or not now. */
-static void publish_trouble(IngestWriter *writer, MDB_txn *txn)
+static void publish_trouble(IngestWriter *writer, MDB_txn *txn, uint64_t hosts_with_work)
 {
     Stats *stats = writer->stats;
     uint64_t urls = 0;
     uint64_t hosts = 0;
     uint64_t waiting = 0;
+    uint64_t closed = 0;
     WaitEntry next = {.until_ms = 0};
     size_t n = 0;
     (void)schedule_parked_counts(writer->store.schedule, txn, &urls, &hosts);
@@ -197,6 +198,10 @@ static void publish_trouble(IngestWriter *writer, MDB_txn *txn)
         (void)wait_rows_count(writer->store.waits, txn, &waiting);
         (void)wait_rows_read(writer->store.waits, txn, NULL, &next, 1, &n);
     }
+    if (waiting > 0 && waiting >= hosts_with_work) {
+        (void)wait_rows_count_closed(writer->store.waits, txn, &closed);
+    }
+    stats_set(&stats->hosts_closed, closed);
     stats_set(&stats->urls_parked, urls);
     stats_set(&stats->hosts_parked, hosts);
     stats_set(&stats->hosts_waiting, waiting);
@@ -212,7 +217,7 @@ static void ingest_writer_publish_one(IngestWriter *writer, MDB_txn *txn)
     uint64_t hosts = 0;
     (void)schedule_counts(writer->store.schedule, txn, &queued, &hosts);
     stats_set(&stats->hosts_with_work, hosts);
-    publish_trouble(writer, txn);
+    publish_trouble(writer, txn, hosts);
     stats_set(&stats->pages, totals->pages);
     stats_set(&stats->fetches, totals->fetches);
     stats_set(&stats->bytes, totals->bytes);

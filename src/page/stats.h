@@ -93,6 +93,7 @@ typedef struct Stats {
     _Atomic uint64_t hosts_parked;
     _Atomic uint64_t hosts_with_work; /* that have something scheduled */
     _Atomic uint64_t hosts_waiting;   /* of these: have failed, and wait for a retry */
+    _Atomic uint64_t hosts_closed;    /* outside their hours; counted when all with work wait */
     _Atomic uint64_t next_is_walled;  /* the first of them keeps crawlers out */
     _Atomic uint64_t next_retry_ms;   /* wall time of the first of them; 0 = there is none */
     _Atomic uint64_t hosts;

@@ -175,6 +175,10 @@
     ROW(politeness, wall_answers, COUNT, int64_t, "10", 0, WALL_RUN_MOST, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
         "answers in a row that keep crawlers out (401, 403, 429 ..., challenges, one answer to every page) after " \
         "which a host rests; nothing of it is lost; 0 = it is asked on") \
+    ROW(politeness, hours, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
+        "times of the day at which hosts are asked for anything, such as '22:00-06:00, 12:00-13:00 " \
+        "Europe/Rome'; without a zone in universal time; a host that is closed learns of a change when " \
+        "it would have opened; empty = at all times") \
     ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE | OPTION_AGREED, \
         "changes to the retry table: CLASS WAIT RETRIES [drop], comma separated; waits double") \
     ROW(politeness, usage, TEXT, char *, "", 0, 0, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/hours.h"
 #include "cluster/message/node_link.h"
 #include "cluster/table/cluster_table.h"
 #include "cluster/transport/transport_login.h"
@@ -351,6 +352,19 @@ static Result check_paths(const char *text, Buffer *error)
     return RESULT_OK;
 }
 
+static Result check_hours(const char *text, Buffer *error)
+{
+    HoursBook book = {.list = NULL};
+    const Hours *hours = NULL;
+    const char *why = "";
+    Result rc = hours_book_get(&book, text, &hours, &why);
+    if (rc == RESULT_INVALID) {
+        (void)buffer_append_string(error, why);
+    }
+    hours_book_destroy(&book);
+    return rc;
+}
+
 static Result check_key(const char *path, Buffer *error)
 {
     SigningKey *key = NULL;
@@ -469,6 +483,7 @@ static void check_sites(const Config *config, Buffer *what, Buffer *error)
                  {"politeness.usage", check_usage},
                  {"render.always", check_paths},
                  {"render.never", check_paths},
+                 {"politeness.hours", check_hours},
                  {"fetch.cut_status", cut_rules_check_statuses},
                  {"fetch.mime_types", cut_rules_check_types},
                  {"fetch.credentials", check_credentials},

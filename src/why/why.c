@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/hours.h"
 #include "base/memory/file.h"
 #include "base/memory/buffer.h"
 #include "fetch/transfer/fetch_result.h"
@@ -318,6 +319,27 @@ static Result find_path(Question *q)
 
 /* ---- its host ---- */
 
+/* Notes until when the host is outside its hours. */
+static void why_note_closed(Question *q, int64_t closed_ms, const char *by)
+{
+    int64_t opens_ms = q->from->now.us / 1000 + closed_ms;
+    if (closed_ms > 0 && opens_ms > q->why->opens_ms) {
+        q->why->opens_ms = opens_ms;
+        q->why->bound_by = by;
+    }
+}
+
+static void why_find_own_hours(Question *q, const char *text)
+{
+    HoursBook book = {.list = NULL};
+    const Hours *hours = NULL;
+    const char *wrong = NULL;
+    if (hours_book_get(&book, text, &hours, &wrong) == RESULT_OK && hours != NULL) {
+        why_note_closed(q, hours_wait_ms(hours, q->from->now), "politeness.hours");
+    }
+    hours_book_destroy(&book);
+}
+
 /* The pause between two fetches of the host: configured, or its Crawl-delay; and that of its
  * address. */
 static void why_find_delays(Question *q)
@@ -339,6 +361,7 @@ static void why_find_delays(Question *q)
                               : values.politeness_crawl_delay_max;
     why->host_delay_ms = crawl_delay > delay ? crawl_delay : delay;
     why->bound_by = politeness_what_binds(delay, crawl_delay, why->ip_delay_ms);
+    why_find_own_hours(q, values.politeness_hours);
 }
 
 static void why_find_hours(Question *q)
@@ -347,9 +370,7 @@ static void why_find_hours(Question *q)
     const Config *config = q->from->config;
     if (config != NULL && robots_parse(buffer_string(&q->robots), q->robots.length,
                                        config->robots_agent, &robots) == RESULT_OK) {
-        int64_t closed_ms = robots_closed_ms(robots, q->from->now);
-        q->why->opens_ms = closed_ms > 0 ? q->from->now.us / 1000 + closed_ms : 0;
-        q->why->bound_by = closed_ms > 0 ? "Visit-time" : q->why->bound_by;
+        why_note_closed(q, robots_closed_ms(robots, q->from->now), "Visit-time");
     }
     robots_delete(robots);
 }

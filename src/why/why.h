@@ -136,7 +136,7 @@ typedef struct Why {
     int64_t host_delay_ms; /* between two fetches; -1 = not known */
     int64_t ip_delay_ms;   /* the same, of its address, which other hosts may have, too */
     const char *bound_by;  /* which of the delays decides; NULL = not known */
-    int64_t opens_ms;      /* wall time; its Visit-time allows no page before; 0: it does now */
+    int64_t opens_ms;      /* wall time; it is outside its hours until then; 0: it is not */
 
     bool is_queued;
     uint64_t ahead;      /* URLs of its host that go first, */

@@ -336,7 +336,7 @@ static void why_tell_host(const Why *why, WallTime now, ReportWriter *to)
     }
     report_fact(to, "crawl_delay_ms", "Crawl-delay",
                 host->crawl_delay_ms > 0 ? REPORT_MS(host->crawl_delay_ms) : REPORT_NONE);
-    report_fact(to, "opens_at", why->opens_ms > 0 ? "Visit-time: opens at" : NULL,
+    report_fact(to, "opens_at", why->opens_ms > 0 ? "its hours begin at" : NULL,
                 why->opens_ms > 0 ? why_time((double)why->opens_ms / 1e3) : REPORT_NONE);
     report_fact(to, "waits_until", "waits until",
                 waits ? why_time((double)host->not_before_ms / 1e3) : REPORT_NONE);

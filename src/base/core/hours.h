@@ -1,8 +1,11 @@
 /* Hours: the times of a day at which a site may be visited.
  *
- * What: the minutes of a day, 0 to 1439, in universal time. Spans are added up; one that ends
- * before it begins passes midnight. Without any all times are allowed. Owns: nothing; a value.
- * Threads: pure functions; the time is a parameter.
+ * What: the minutes of a day, 0 to 1439, in universal time or by the clocks of a zone. Spans are
+ * added up; one that ends before it begins passes midnight. Without any all times are allowed. On
+ * a day on which clocks change, a time that they pass over does not come, and one that they show
+ * twice is open twice.
+ * Owns: nothing; a value that borrows its zone. A book owns what it has read, and zones.
+ * Threads: pure functions; the time is a parameter. A book is one thread's while texts are added.
  * Source: Visit-time ("0600-0845", in UT) of the extended robots.txt, as robots.txt files in use
  * have it. */
 #ifndef BASE_CORE_HOURS_H
@@ -13,18 +16,37 @@
 #include <stdint.h>
 
 #include "base/core/clock.h"
+#include "base/core/time_zone.h"
 
 #define HOURS_MINUTES 1440u
 
 typedef struct Hours {
     bool is_limited;
     uint64_t open[HOURS_MINUTES / 64 + 1]; /* bits: the minutes that are allowed */
+    const TimeZone *zone;                  /* NULL: universal time */
 } Hours;
+
+/* What texts such as "22:00-06:00, 12:00-13:00 Europe/Rome" say, each read once. */
+typedef struct HoursBook {
+    struct HoursText *list;
+    size_t n;
+} HoursBook;
 
 /* Adds "0600-0845" or "06:00-08:45"; what follows is ignored. False: it cannot be read, and nothing
  * has changed. */
 bool hours_add(Hours *hours, const char *text, size_t length);
 /* Milliseconds until a visit is allowed; 0: it is. */
 int64_t hours_wait_ms(const Hours *hours, WallTime now);
+/* The part of a day that is open, above 0. */
+double hours_share(const Hours *hours);
+/* Milliseconds from now on until so much open time has passed. */
+int64_t hours_last_ms(const Hours *hours, WallTime now, int64_t open_ms);
+
+/* Looks a text up, and reads it when it is new. *hours: the book's; NULL for "", always open.
+ * RESULT_INVALID: *why says what is wrong, a literal. RESULT_MEMORY. */
+Result hours_book_get(HoursBook *book, const char *text, const Hours **hours, const char **why);
+/* Only if it was read before; else NULL. */
+const Hours *hours_book_find(const HoursBook *book, const char *text);
+void hours_book_destroy(HoursBook *book);
 
 #endif

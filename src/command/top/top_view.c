@@ -274,6 +274,10 @@ static CanvasStyle situation_words(const SurveyRow *row, WallTime now, char text
         }
         (void)snprintf(text, TOP_TEXT_BYTES, "%s x%u, %s", why, situation.failures, time);
         return STYLE_WARN;
+    case HOST_IS_CLOSED:
+        (void)words_ms((double)(situation.until_ms - now_ms), time);
+        (void)snprintf(text, TOP_TEXT_BYTES, "closed %s", time);
+        return STYLE_DIM;
     case HOST_GIVEN_UP:
         (void)snprintf(text, TOP_TEXT_BYTES, "dropped: %s", why);
         return STYLE_BAD;

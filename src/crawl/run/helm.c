@@ -450,7 +450,8 @@ static void note_tail(Helm *helm, MonoTime now)
     const Stats *stats = &helm->parts->stats;
     uint64_t waiting = stats_get(&stats->hosts_waiting);
     bool is_tail = waiting > 0 && waiting >= stats_get(&stats->hosts_with_work) &&
-                   helm->parts->pauses == 0 && !network_look_is_out(&helm->network);
+                   stats_get(&stats->hosts_closed) == 0 && helm->parts->pauses == 0 &&
+                   !network_look_is_out(&helm->network);
     if (is_tail && helm->tail_start.ns == 0) {
         helm->tail_start = now;
         LOG_INFO("agent", "only hosts that have failed are left", "hosts=%llu",

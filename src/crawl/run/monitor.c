@@ -144,6 +144,7 @@ static void sample_hosts(const Stats *stats, StatusSample *s)
     s->hosts_with_work = stats_get(&stats->hosts_with_work);
     s->hosts_waiting = stats_get(&stats->hosts_waiting);
     int64_t left_ms = (int64_t)stats_get(&stats->next_retry_ms) - s->wall.us / 1000;
+    s->hosts_closed = stats_get(&stats->hosts_closed);
     s->next_is_walled = stats_get(&stats->next_is_walled) != 0;
     s->next_retry_ms = s->hosts_waiting > 0 && left_ms > 0 ? (uint64_t)left_ms : 0;
 }
@@ -198,7 +199,9 @@ Result waiting_walk(const IngestStore *tables, uint64_t *all,
     }
     Result rc = read_table(tables, txn, entries, all, &n);
     for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        WaitingHost host = {.why = fetch_class_name((FetchClass)entries[i].class),
+        WaitingHost host = {.why = entries[i].failures == 0
+                                       ? "hours"
+                                       : fetch_class_name((FetchClass)entries[i].class),
                             .failures = entries[i].failures,
                             .until = {.us = entries[i].until_ms * 1000}};
         buffer_reset(&origin);

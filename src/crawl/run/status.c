@@ -58,7 +58,8 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
         return now->continuous ? "schedule" : "seeds";
     }
     if (status_only_waits(now)) {
-        return now->next_is_walled ? "walls" : "retries";
+        const char *failed = now->next_is_walled ? "walls" : "retries";
+        return now->hosts_closed > 0 ? "hours" : failed;
     }
     /* Parsers that wait for the writer have a full queue, too: it is the one that works more. */
     bool is_full = now->parse_queue * 2 > now->parse_queue_limit;
@@ -200,7 +201,8 @@ static Result status_tell_limit(const StatusSample *before, const StatusSample *
     if (!status_only_waits(now) || now->state != STATE_RUNNING) {
         return buffer_printf(out, "[%s]", status_limit(before, now));
     }
-    return buffer_printf(out, "waiting for retries: %llu host%s, next in %s",
+    return buffer_printf(out, "waiting for %s: %llu host%s, next in %s",
+                         now->hosts_closed > 0 ? "their hours" : "retries",
                          (unsigned long long)now->hosts_waiting, now->hosts_waiting == 1 ? "" : "s",
                          words_ms((double)now->next_retry_ms, time));
 }

@@ -40,6 +40,7 @@ typedef struct StatusSample {
     uint64_t urls_queued;
     uint64_t hosts_with_work; /* that have something scheduled */
     uint64_t hosts_waiting;   /* of these: have failed, and wait for a retry */
+    uint64_t hosts_closed;    /* or are outside their hours: told when all with work wait */
     uint64_t next_retry_ms;   /* from now on, of the first of them */
     bool next_is_walled;      /* it keeps crawlers out */
     uint64_t hosts;
@@ -86,7 +87,8 @@ typedef struct StatusSample {
 const char *crawl_state_name(CrawlState state);
 /* Which part binds, from what was measured between two samples: politeness dns connections parser
  * writer disk memory bandwidth operator (it is paused) network (ours is out) seeds schedule
- * (nothing is due) retries (all that is left has failed and waits) shares (what is due is of hosts
+ * (nothing is due) retries (all that is left has failed and waits) hours (the same, but some hosts
+ * wait for the hours at which they may be visited) shares (what is due is of hosts
  * that are new or fail, and those have all the connections that they may have) cluster
  * (other agents, or the server) none. */
 const char *status_limit(const StatusSample *before, const StatusSample *now);

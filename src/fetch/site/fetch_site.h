@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
+#include "base/core/hours.h"
 #include "fetch/clock/transfer_clock.h"
 #include "frontier/visit/politeness.h"
 #include "parse/usage/rsl.h"
@@ -54,6 +55,7 @@ const char *credentials_of_proxy(const Credentials *credentials, const char *pro
 
 typedef struct FetchSite {
     PolitenessOptions politeness; /* host_delay_ms is the host's */
+    const Hours *hours;           /* NULL: it is asked at all times */
     TransferTimes times;          /* time-outs */
     unsigned connections;         /* requests at once, while nothing is owed */
     bool ignores_freshness;       /* pages are visited before they are stale */

@@ -183,6 +183,7 @@ typedef struct FetchHost {
     uint32_t id;
     bool drop;          /* it is given up */
     bool deny;          /* the operator denies it */
+    bool closed;        /* no fetch: it is outside its hours, for wait_ms */
     bool has_places;    /* no news of this one: addresses of hosts wait (ingest/ingest_writer.h) */
     bool park;          /* it has failed for too long: set aside, as a dropped one is */
     uint32_t wall_mark; /* WallRun.same, when its class is FETCH_WALL */

@@ -543,17 +543,28 @@ static bool read_told(const FetchRules *rules, VisitState *visit_state, const Fe
            !mono_before(now->mono, visit_state->politeness.next_fetch);
 }
 
-/* Pages are asked for at the hours that robots.txt names, robots.txt itself at any time. */
+/* Puts off a host outside its hours; ingest hears of it. */
 static bool fetch_step_is_closed(const FetchRules *rules, VisitState *visit_state,
-                                 const FetchNow *now)
+                                 const FetchNow *now, const FetchRefused *refused)
 {
     const Robots *robots = visit_state->robots.rules;
-    int64_t wait_ms =
-        robots == NULL || rules->ignores_robots ? 0 : robots_closed_ms(robots, now->wall);
-    if (wait_ms > 0) {
-        visit_turn_put_off(visit_state, now->mono, wait_ms);
+    bool wants_page = visit_state->errands.askers == NULL && robots != NULL &&
+                      !needs_robots(rules, visit_state, now->mono) && !rules->ignores_robots;
+    int64_t own_ms = rules->hours == NULL ? 0 : hours_wait_ms(rules->hours, now->wall);
+    int64_t wait_ms = wants_page ? robots_closed_ms(robots, now->wall) : 0;
+    wait_ms = own_ms > wait_ms ? own_ms : wait_ms;
+    if (wait_ms == 0) {
+        return false;
     }
-    return wait_ms > 0;
+    visit_turn_put_off(visit_state, now->mono, wait_ms);
+    FetchResult *result = new_result(rules, visit_state, FETCHED_NOTHING, NULL, now);
+    if (result != NULL) { /* without memory nobody is told; it rests all the same */
+        fetch_step_note_host(visit_state, result, wait_ms);
+        result->host.closed = true;
+        result->final = true;
+        refused->take(refused->context, result);
+    }
+    return true;
 }
 
 /* Puts off a host whose pages cost too much. In pieces, since the price changes. */
@@ -578,15 +589,13 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
 {
     FetchResult *result = NULL;
     if (rests_for_costs(rules, visit_state, now->mono) ||
+        fetch_step_is_closed(rules, visit_state, now, refused) ||
         !read_told(rules, visit_state, now, refused)) {
         return NULL;
     }
     Result rc = refuse_askers(rules, visit_state, now, refused);
     bool serves = visit_state->errands.askers != NULL;
     bool has_rules = !needs_robots(rules, visit_state, now->mono);
-    if (rc == RESULT_OK && !serves && has_rules && fetch_step_is_closed(rules, visit_state, now)) {
-        return NULL;
-    }
     if (rc == RESULT_OK && !serves) {
         rc = skip_refused(rules, visit_state, now, refused, has_rules);
     }

@@ -6,7 +6,9 @@
  * What: one step is one request. It is an errand when the visit state has askers
  * (fetch/transfer/robots_answer.h); robots.txt when the file is missing or expired; otherwise the
  * first URL that the operator admits (FetchJudge), that robots.txt and filter.fetch allow, and that
- * belongs to no parked pattern (ingest/batch/trap_yield.h). Nothing is asked of a host of which no
+ * belongs to no parked pattern (ingest/batch/trap_yield.h). Outside its hours a host rests, with
+ * its queue: outside politeness.hours it is asked for nothing, outside Visit-time of its robots.txt
+ * for no page. Nothing is asked of a host of which no
  * URL is admitted, not even robots.txt. The end of the step judges politeness and says what the
  * answer means for URL, host and address.
  *
@@ -16,6 +18,7 @@
 #ifndef FETCH_TRANSFER_FETCH_STEP_H
 #define FETCH_TRANSFER_FETCH_STEP_H
 
+#include "base/core/hours.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/robots_answer.h"
 #include "frontier/visit/host_costs.h"
@@ -53,11 +56,12 @@ typedef FetchWord FetchJudge(const void *admission, const FetchQuestion *questio
 
 typedef struct FetchRules {
     const PolitenessOptions *politeness; /* of the host; borrowed */
-    bool ignores_robots;                 /* of the host: none is asked for, none forbids anything */
-    bool keeps_cookies;                  /* of the host, and sends them back */
-    UsageRules usage;                    /* of the host: what is not fetched */
-    int64_t most_bytes_s;                /* the host is owed the time that so few would take; 0 */
-    HostCosts *costs;                    /* what its pages cost; NULL: nothing */
+    const Hours *hours;   /* of the host: when it is asked for anything; NULL: always */
+    bool ignores_robots;  /* of the host: none is asked for, none forbids anything */
+    bool keeps_cookies;   /* of the host, and sends them back */
+    UsageRules usage;     /* of the host: what is not fetched */
+    int64_t most_bytes_s; /* the host is owed the time that so few would take; 0 */
+    HostCosts *costs;     /* what its pages cost; NULL: nothing */
     RobotsReading robots;
     unsigned worker;               /* number of the fetching thread */
     SharedReader *admission;       /* its view of what the operator admits; NULL = everything */

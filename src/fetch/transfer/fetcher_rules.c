@@ -74,6 +74,7 @@ void fetcher_rules_look_up(FetcherRules *rules, VisitState *visit_state)
     rules->step.ignores_robots = site->ignores_robots;
     rules->step.robots.expiry_ms = site->robots_expiry_ms;
     rules->step.usage = site->usage;
+    rules->step.hours = site->hours;
     rules->step.robots.asks_tdm = site->asks_tdm;
     rules->step.robots.licence_user = site->licence_user;
     rules->step.keeps_cookies = site->keeps_cookies;

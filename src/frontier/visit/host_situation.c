@@ -11,7 +11,9 @@ HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
     switch ((HostState)record->state) {
     case HOST_ACTIVE:
         situation.until_ms = host_not_before_ms(record, now_ms, now_ms);
-        situation.kind = situation.until_ms > now_ms ? HOST_WAITS : HOST_READY;
+        if (situation.until_ms > now_ms) {
+            situation.kind = record->closed != 0 ? HOST_IS_CLOSED : HOST_WAITS;
+        }
         situation.until_ms = situation.until_ms > now_ms ? situation.until_ms : 0;
         return situation;
     case HOST_DROPPED:
@@ -90,6 +92,9 @@ Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffe
                                situation->failures == 1 ? "" : "s");
         }
         return rc;
+    case HOST_IS_CLOSED:
+        rc = buffer_append_string(text, "outside its hours, which begin in ");
+        return rc == RESULT_OK ? host_situation_tell_time(situation->until_ms - now_ms, text) : rc;
     case HOST_GIVEN_UP:
         rc = tell_since(situation, "dropped", text);
         if (rc == RESULT_OK && situation->until_ms > now_ms) {

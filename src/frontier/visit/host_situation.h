@@ -5,6 +5,7 @@
  *
  *   ready      nothing keeps it but its delay
  *   waits      it has failed, or asked for patience: not before `until_ms`
+ *   closed     it may be visited at certain hours only: not before `until_ms`
  *   dropped    the network said that there is nobody; its URLs are kept
  *   parked     it has failed for too long; its URLs are kept
  *   full       it has, or hosts with the same domain or address have, as much as a limit allows
@@ -21,6 +22,7 @@
 typedef enum HostSituationKind {
     HOST_READY,
     HOST_WAITS,
+    HOST_IS_CLOSED,
     HOST_GIVEN_UP,  /* dropped */
     HOST_SET_ASIDE, /* parked */
     HOST_HAS_ENOUGH,
@@ -32,9 +34,10 @@ typedef struct HostSituation {
     HostSituationKind kind;
     FetchClass why;    /* of the last failure; FETCH_OK: none */
     unsigned failures; /* in a row */
-    int64_t until_ms; /* waits: not before then; dropped: looked at again then, 0 = not by itself */
-    HostLimit limit;  /* full: which */
-    int64_t since_ms; /* dropped, parked: since then; 0 = not known */
+    int64_t until_ms;  /* waits, closed: not before then; dropped: looked at again then, 0 = not by
+                          itself */
+    HostLimit limit;   /* full: which */
+    int64_t since_ms;  /* dropped, parked: since then; 0 = not known */
 } HostSituation;
 
 HostSituation host_situation_of(const HostRecord *record, int64_t now_ms);

@@ -135,8 +135,8 @@ Result ingest_kept_read(MDB_txn *txn, MDB_dbi crawl, IngestKept what, void *reco
 
 /* Batch waits: keeps the wait table (store/tables/host_rows.h) in step with a batch.
  *
- * What: a host that has failed and has something scheduled stands in the wait table, by the time of
- * its next try. A host that has failed and has nothing scheduled does not. A healthy host costs
+ * What: a host that has failed, or is outside its hours, and has something scheduled stands in the
+ * wait table, by the time of its next try. With nothing scheduled it does not. A healthy host costs
  * nothing here.
  * Threads: ingest, inside the batch's transaction. */
 
@@ -146,7 +146,7 @@ static Result batch_waits_note(Batch *batch, BatchHost *host)
 {
     HostRecord *record = &host->record;
     uint64_t entries = 0;
-    if (record->state != HOST_ACTIVE || record->failures == 0) {
+    if (record->state != HOST_ACTIVE || (record->failures == 0 && record->closed == 0)) {
         record->idle = 0;
         return RESULT_OK;
     }

@@ -60,6 +60,7 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     record->failures =
         (uint8_t)(fetch->host.health.failures > 255 ? 255 : fetch->host.health.failures);
     record->last_failure = (uint8_t)fetch->host.health.last;
+    record->closed = fetch->host.closed;
     record->wall_mark = fetch->answer.class == FETCH_WALL ? fetch->host.wall_mark : 0;
     record->rested_ms = fetch->host.health.rested_ms;
     record->extra_ms = fetch->host.health.extra_ms;

@@ -600,7 +600,8 @@ static Result page_way_take(Batch *batch, size_t place)
         return rc == RESULT_OK ? page_way_discover(batch, page) : rc;
     }
     if (!fetch->request.has_page) {
-        batch->totals.by_status[0] += !fetch->host.deny; /* a name that could not be resolved */
+        batch->totals.by_status[0] +=
+            !fetch->host.deny && !fetch->host.closed; /* a name that could not be resolved */
         return RESULT_OK;
     }
     return page_way_settle(batch, place, host);

@@ -24,6 +24,7 @@ struct SiteBook {
     Config config;
     PolitenessOptions politeness;
     Credentials *credentials; /* NULL: none */
+    HoursBook hours;          /* all that options say */
     Section *sections;
     size_t n_sections;
     Map names;    /* hash of a name -> its sections */
@@ -94,6 +95,21 @@ static Result read_credentials(SiteBook *book, Buffer *error)
     return rc;
 }
 
+static Result site_book_read_hours(SiteBook *book)
+{
+    const Options *options = &book->config.options;
+    const Hours *hours = NULL;
+    const char *why = NULL;
+    Result rc = hours_book_get(&book->hours, book->config.politeness_hours, &hours, &why);
+    for (size_t i = 0; i < options->n_sites && rc == RESULT_OK; i++) {
+        const OptionSite *site = &options->sites[i];
+        if (options->specs[site->spec].offset == offsetof(Config, politeness_hours)) {
+            rc = hours_book_get(&book->hours, site->text, &hours, &why);
+        }
+    }
+    return rc;
+}
+
 Result site_book_new(SiteBook **out, const Config *config, Buffer *error)
 {
     SiteBook *book = calloc(1, sizeof *book);
@@ -109,6 +125,7 @@ Result site_book_new(SiteBook **out, const Config *config, Buffer *error)
     rc = rc == RESULT_OK
              ? politeness_parse_rules(book->politeness.rules, book->config.politeness_retry, error)
              : rc;
+    rc = rc == RESULT_OK ? site_book_read_hours(book) : rc;
     if (rc == RESULT_OK && *book->config.fetch_credentials != '\0') {
         rc = read_credentials(book, error);
     }
@@ -128,6 +145,7 @@ void site_book_delete(void *object)
         map_destroy(&book->suffixes);
         free(book->sections);
         credentials_delete(book->credentials);
+        hours_book_destroy(&book->hours);
         config_destroy(&book->config);
         free(book);
     }
@@ -261,6 +279,7 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
     Config config;
     site_book_config(book, hostname, &config);
     *site = (FetchSite){.politeness = book->politeness,
+                        .hours = hours_book_find(&book->hours, config.politeness_hours),
                         .times = {.connect_ms = config.fetch_connect_timeout,
                                   .first_byte_ms = config.fetch_first_byte_timeout,
                                   .total_ms = config.fetch_total_timeout,

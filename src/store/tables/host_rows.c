@@ -25,6 +25,7 @@ void host_parking_cure(HostRecord *record)
 {
     record->drop_class = 0;
     record->failures = 0;
+    record->closed = 0;
     record->last_failure = 0;
     record->wall_mark = 0;
     record->rests = 0;
@@ -102,9 +103,9 @@ bool wait_rows_entry(uint32_t host, const HostRecord *record, WaitEntry *entry)
     *entry = (WaitEntry){.until_ms = record->not_before_ms,
                          .host = host,
                          .class = record->last_failure,
-                         .failures = record->failures};
-    return record->state == HOST_ACTIVE && record->failures > 0 && record->not_before_ms > 0 &&
-           !record->idle;
+                         .failures = record->closed != 0 ? 0 : record->failures};
+    bool waits = record->failures > 0 || record->closed != 0;
+    return record->state == HOST_ACTIVE && waits && record->not_before_ms > 0 && !record->idle;
 }
 
 Result wait_rows_follow(WaitRows *table, MDB_txn *txn, uint32_t host, int64_t from_ms,
@@ -135,6 +136,23 @@ Result wait_rows_count(WaitRows *table, MDB_txn *txn, uint64_t *n)
     int rc = mdb_stat(txn, table->dbi, &stat);
     *n = stat.ms_entries;
     return lmdb_result(rc, "count waits");
+}
+
+Result wait_rows_count_closed(WaitRows *table, MDB_txn *txn, uint64_t *n)
+{
+    WaitEntry entries[64];
+    WaitEntry last;
+    const WaitEntry *after = NULL;
+    size_t got = 64;
+    Result rc = RESULT_OK;
+    for (*n = 0; rc == RESULT_OK && got == 64; after = &last) {
+        rc = wait_rows_read(table, txn, after, entries, 64, &got);
+        for (size_t i = 0; i < got; i++) {
+            *n += entries[i].failures == 0;
+            last = entries[i];
+        }
+    }
+    return rc;
 }
 
 Result wait_rows_read(WaitRows *table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,

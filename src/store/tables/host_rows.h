@@ -86,6 +86,8 @@ typedef struct HostRecord {
                                  each fails again; 0 = none has */
     uint32_t retried;         /* URLs that are queued and have failed, */
     uint32_t failed_tries;    /* and how often, all together */
+    uint32_t closed;          /* it is outside its hours, until not_before_ms */
+    uint32_t spare;
 } HostRecord;
 
 /* What counts for its limit of pages. */
@@ -196,15 +198,14 @@ Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, 
 /* The host is as well as if it had never failed; its state stays. */
 void host_parking_cure(HostRecord *record);
 
-/* Wait table: which hosts wait for a retry, for what, and until when.
+/* Wait table: which hosts wait for a retry, or for their hours, for what, and until when.
  *
- * What: an entry for each host that has failed, has something scheduled and is to be tried again,
- * in order of time. So the number of such hosts and the first of them are known without looking at
- * the other hosts. An entry follows from the host's record (host_rows.h); whoever writes the
- * record keeps the entry in step.
- * Owns: the handle; the table belongs to the environment.
- * Threads: writers in the write transaction, readers in any read transaction.
- * Errors: RESULT_FULL, RESULT_IO and the like. */
+ * What: an entry for each host that has failed, or is outside its hours, has something scheduled
+ * and is to be tried again, in order of time. So the number of such hosts and the first of them are
+ * known without looking at the other hosts. An entry follows from the host's record (host_rows.h);
+ * whoever writes the record keeps the entry in step. Owns: the handle; the table belongs to the
+ * environment. Threads: writers in the write transaction, readers in any read transaction. Errors:
+ * RESULT_FULL, RESULT_IO and the like. */
 
 typedef struct WaitRows WaitRows;
 
@@ -212,7 +213,7 @@ typedef struct WaitEntry {
     int64_t until_ms; /* wall time, ms since 1970 */
     uint32_t host;
     uint8_t class;    /* FetchClass of the last failure */
-    uint8_t failures; /* in a row */
+    uint8_t failures; /* in a row; 0: it is outside its hours */
 } WaitEntry;
 
 /* In a write transaction a table that is missing is created. RESULT_NOT_FOUND: a read transaction,
@@ -228,6 +229,8 @@ Result wait_rows_follow(WaitRows *table, MDB_txn *txn, uint32_t host, int64_t fr
                         const HostRecord *record);
 /* How many hosts wait. O(1). */
 Result wait_rows_count(WaitRows *table, MDB_txn *txn, uint64_t *n);
+/* How many of them are outside their hours: looks at each. */
+Result wait_rows_count_closed(WaitRows *table, MDB_txn *txn, uint64_t *n);
 /* Reads up to max entries in order of time, behind *after (NULL: from the first). *n = how many. */
 Result wait_rows_read(WaitRows *table, MDB_txn *txn, const WaitEntry *after, WaitEntry *entries,
                       size_t max, size_t *n);
