@@ -196,8 +196,9 @@ static void look_for_wall(FetchAnswer *answer)
 static void take_wall(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
     FetchAnswer *answer = &result->answer;
-    if (answer->class != FETCH_OK && answer->class != FETCH_BUSY) {
-        return;
+    unsigned most = rules->politeness->wall_answers;
+    if (most == 0 || (answer->class != FETCH_OK && answer->class != FETCH_BUSY)) {
+        return; /* the parsing thread looks, for crawl.log */
     }
     look_for_wall(answer);
     WallAnswer wall = {.status = answer->status,
@@ -208,7 +209,7 @@ static void take_wall(const FetchRules *rules, VisitState *visit_state, FetchRes
                        .again = result->request.again,
                        .is_walled = result->request.walled,
                        .wall = answer->wall};
-    if (wall_run_take(&visit_state->politeness.walls, &wall, rules->politeness->wall_answers)) {
+    if (wall_run_take(&visit_state->politeness.walls, &wall, most)) {
         answer->class = FETCH_WALL;
     }
 }
