@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
 #include "parse/usage/usage.h"
 
 #define BLANKS     ", \t"
@@ -14,16 +15,11 @@ const char *cut_reason_name(CutReason reason)
     return names[reason];
 }
 
-static bool cut_rules_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* "404" or "5xx". */
 static bool is_status(const char *item, size_t length)
 {
     return length == 3 && item[0] >= '2' && item[0] <= '9' &&
-           ((cut_rules_is_digit(item[1]) && cut_rules_is_digit(item[2])) ||
+           ((ascii_is_digit(item[1]) && ascii_is_digit(item[2])) ||
             strncasecmp(item + 1, "xx", 2) == 0);
 }
 
@@ -61,7 +57,7 @@ static bool lists_status(const char *list, int status)
 {
     for (list += strspn(list, BLANKS); *list != '\0'; list += strspn(list, BLANKS)) {
         size_t length = strcspn(list, BLANKS);
-        bool is_class = length == 3 && !cut_rules_is_digit(list[1]);
+        bool is_class = length == 3 && !ascii_is_digit(list[1]);
         int number = is_status(list, length) && !is_class
                          ? (list[0] - '0') * 100 + (list[1] - '0') * 10 + list[2] - '0'
                          : 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
 #include "parse/charset/charset_cjk.h"
 #include "parse/charset/charset_span.h"
 #include "parse/charset/charset_tables.h"
@@ -171,21 +172,6 @@ Result charset_text(const char *encoding, const char *body, size_t length, Buffe
 #define LABEL_BYTES    64 /* no label is as long */
 #define BLANKS         " \t\r\n"
 
-static bool charset_sniff_is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
-}
-
-static bool is_alpha(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static char charset_sniff_lower(char c)
-{
-    return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
-
 /* ---- labels ---- */
 
 /* The encodings of the Encoding standard and their labels, a blank before and behind each. */
@@ -259,11 +245,11 @@ static const struct EncodingLabels {
 
 const char *charset_of_label(const char *label, size_t length)
 {
-    while (length > 0 && charset_sniff_is_space(label[0])) {
+    while (length > 0 && ascii_is_space(label[0])) {
         label++;
         length--;
     }
-    while (length > 0 && charset_sniff_is_space(label[length - 1])) {
+    while (length > 0 && ascii_is_space(label[length - 1])) {
         length--;
     }
     if (length == 0 || length >= LABEL_MAX_BYTES) {
@@ -271,10 +257,10 @@ const char *charset_of_label(const char *label, size_t length)
     }
     char spaced[LABEL_MAX_BYTES + 2] = " ";
     for (size_t i = 0; i < length; i++) {
-        if (label[i] == '\0' || charset_sniff_is_space(label[i])) {
+        if (label[i] == '\0' || ascii_is_space(label[i])) {
             return NULL;
         }
-        spaced[i + 1] = charset_sniff_lower(label[i]);
+        spaced[i + 1] = ascii_lower(label[i]);
     }
     spaced[length + 1] = ' ';
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
@@ -315,7 +301,7 @@ static const char *read_type(const char *p, TypeOfHeader *type)
     *type = (TypeOfHeader){.essence = p};
     p += strcspn(p, ";,");
     type->length = (size_t)(p - type->essence);
-    while (type->length > 0 && charset_sniff_is_space(type->essence[type->length - 1])) {
+    while (type->length > 0 && ascii_is_space(type->essence[type->length - 1])) {
         type->length--;
     }
     while (*p == ';') {
@@ -386,7 +372,7 @@ const char *charset_label_in_content(const char *content, size_t length, size_t 
             return NULL;
         }
         p += 7;
-        while (p < end && charset_sniff_is_space(*p)) {
+        while (p < end && ascii_is_space(*p)) {
             p++;
         }
         if (p < end && *p == '=') {
@@ -394,7 +380,7 @@ const char *charset_label_in_content(const char *content, size_t length, size_t 
         }
     }
     p++;
-    while (p < end && charset_sniff_is_space(*p)) {
+    while (p < end && ascii_is_space(*p)) {
         p++;
     }
     if (p == end) {
@@ -409,7 +395,7 @@ const char *charset_label_in_content(const char *content, size_t length, size_t 
         return p + 1;
     }
     const char *start = p;
-    while (p < end && !charset_sniff_is_space(*p) && *p != ';') {
+    while (p < end && !ascii_is_space(*p) && *p != ';') {
         p++;
     }
     *label_length = (size_t)(p - start);
@@ -445,7 +431,7 @@ typedef struct Attribute {
 static void add_to_name(Attribute *a, char c)
 {
     if (a->name_length < NAME_BYTES) {
-        a->name[a->name_length] = charset_sniff_lower(c);
+        a->name[a->name_length] = ascii_lower(c);
     }
     a->name_length++;
 }
@@ -453,7 +439,7 @@ static void add_to_name(Attribute *a, char c)
 static void add_to_value(Attribute *a, char c)
 {
     if (a->value_length < VALUE_BYTES) {
-        a->value[a->value_length++] = charset_sniff_lower(c);
+        a->value[a->value_length++] = ascii_lower(c);
     }
 }
 
@@ -472,7 +458,7 @@ static bool get_value(Scan *s, Attribute *a)
         return false;
     }
     for (; s->p < s->end; s->p++) {
-        if (charset_sniff_is_space(*s->p) || *s->p == '>') {
+        if (ascii_is_space(*s->p) || *s->p == '>') {
             return true;
         }
         add_to_value(a, *s->p);
@@ -487,7 +473,7 @@ static Got get_attribute(Scan *s, Attribute *a)
 {
     a->name_length = 0;
     a->value_length = 0;
-    while (s->p < s->end && (charset_sniff_is_space(*s->p) || *s->p == '/')) {
+    while (s->p < s->end && (ascii_is_space(*s->p) || *s->p == '/')) {
         s->p++;
     }
     if (s->p < s->end && *s->p == '>') {
@@ -498,7 +484,7 @@ static Got get_attribute(Scan *s, Attribute *a)
         if (c == '=' && a->name_length > 0) {
             break;
         }
-        if (charset_sniff_is_space(c)) {
+        if (ascii_is_space(c)) {
             break;
         }
         if (c == '/' || c == '>') {
@@ -506,7 +492,7 @@ static Got get_attribute(Scan *s, Attribute *a)
         }
         add_to_name(a, c);
     }
-    while (s->p < s->end && charset_sniff_is_space(*s->p)) {
+    while (s->p < s->end && ascii_is_space(*s->p)) {
         s->p++;
     }
     if (s->p == s->end) {
@@ -516,7 +502,7 @@ static Got get_attribute(Scan *s, Attribute *a)
         return GOT_ATTRIBUTE;
     }
     s->p++;
-    while (s->p < s->end && charset_sniff_is_space(*s->p)) {
+    while (s->p < s->end && ascii_is_space(*s->p)) {
         s->p++;
     }
     if (s->p == s->end) {
@@ -581,7 +567,7 @@ static bool starts(const Scan *s, const char *word)
 /* Moves behind a tag that is no meta. False: the bytes ran out. */
 static bool skip_tag(Scan *s)
 {
-    while (s->p < s->end && !charset_sniff_is_space(*s->p) && *s->p != '>') {
+    while (s->p < s->end && !ascii_is_space(*s->p) && *s->p != '>') {
         s->p++;
     }
     Attribute a;
@@ -606,14 +592,15 @@ static const char *prescan(const char *bytes, size_t length)
             }
             s.p = close + 3;
         } else if (starts(&s, "<meta") && s.end - s.p > 5 &&
-                   (charset_sniff_is_space(s.p[5]) || s.p[5] == '/')) {
+                   (ascii_is_space(s.p[5]) || s.p[5] == '/')) {
             s.p += 5;
             bool more = true;
             const char *encoding = charset_sniff_read_meta(&s, &more);
             if (encoding != NULL || !more) {
                 return encoding;
             }
-        } else if (s.end - s.p > 2 && (is_alpha(s.p[1]) || (s.p[1] == '/' && is_alpha(s.p[2])))) {
+        } else if (s.end - s.p > 2 &&
+                   (ascii_is_letter(s.p[1]) || (s.p[1] == '/' && ascii_is_letter(s.p[2])))) {
             s.p++;
             if (!skip_tag(&s)) {
                 return NULL;

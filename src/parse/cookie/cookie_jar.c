@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
 #include "parse/http/http_header.h"
 
 #define SESSION INT64_MAX /* no expiry: kept as long as the jar */
@@ -80,11 +81,6 @@ static Part trimmed(const char *bytes, size_t length)
     return (Part){bytes, length};
 }
 
-static bool cookie_jar_is(Part part, const char *word)
-{
-    return strlen(word) == part.length && strncasecmp(part.bytes, word, part.length) == 0;
-}
-
 static bool begins(const char *bytes, size_t length, const char *word)
 {
     return length >= strlen(word) && strncasecmp(bytes, word, strlen(word)) == 0;
@@ -122,20 +118,20 @@ static bool read_max_age(Part value, int64_t *seconds)
 static void cookie_jar_read_attribute(Parsed *parsed, Part name, Part value, int64_t now_s)
 {
     int64_t seconds = 0;
-    if (cookie_jar_is(name, "max-age") && read_max_age(value, &seconds)) {
+    if (ascii_is(name.bytes, name.length, "max-age") && read_max_age(value, &seconds)) {
         parsed->expiry_s = now_s + seconds;
         parsed->has_max_age = true;
-    } else if (cookie_jar_is(name, "expires") && !parsed->has_max_age &&
+    } else if (ascii_is(name.bytes, name.length, "expires") && !parsed->has_max_age &&
                http_header_date(value.bytes, value.length, &seconds)) {
         parsed->expiry_s = seconds;
-    } else if (cookie_jar_is(name, "path")) {
+    } else if (ascii_is(name.bytes, name.length, "path")) {
         parsed->path = value.length > 0 && *value.bytes == '/' ? value.bytes : NULL;
         parsed->path_length = value.length;
-    } else if (cookie_jar_is(name, "domain") && value.length > 0) {
+    } else if (ascii_is(name.bytes, name.length, "domain") && value.length > 0) {
         size_t dot = *value.bytes == '.';
         parsed->domain = value.bytes + dot;
         parsed->domain_length = value.length - dot;
-    } else if (cookie_jar_is(name, "secure")) {
+    } else if (ascii_is(name.bytes, name.length, "secure")) {
         parsed->secure = true;
     }
 }

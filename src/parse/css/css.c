@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/base64.h"
 
 #define WORD_LIMIT  65536u /* bytes of a reference with escapes */
@@ -56,11 +57,6 @@ static bool css_is_space(char c)
     return c == ' ' || c == '\t' || is_newline(c);
 }
 
-static bool css_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool begins_name(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
@@ -68,7 +64,7 @@ static bool begins_name(char c)
 
 static bool is_name(char c)
 {
-    return begins_name(c) || css_is_digit(c) || c == '-';
+    return begins_name(c) || ascii_is_digit(c) || c == '-';
 }
 
 /* A backslash that is an escape: not at the end, and not before a newline. */
@@ -406,7 +402,7 @@ static Result take_token(Css *css)
     } else if (c == '@' && more && is_name_start(css, css->p + 1)) {
         css->p++;
         return take_at_word(css);
-    } else if (css_is_digit(c) || c == '#') {
+    } else if (ascii_is_digit(c) || c == '#') {
         skip_name(css);
     } else if (is_name_start(css, css->p)) {
         return css_take_word(css);

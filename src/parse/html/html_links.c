@@ -187,11 +187,11 @@ static void add_srcset(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, L
     const char *p = set.bytes;
     const char *end = p + set.length;
     while (p < end) {
-        while (p < end && (html_is_space(*p) || *p == ',')) {
+        while (p < end && (ascii_is_space(*p) || *p == ',')) {
             p++;
         }
         const char *start = p;
-        while (p < end && !html_is_space(*p)) {
+        while (p < end && !ascii_is_space(*p)) {
             p++;
         }
         const char *stop = p;
@@ -278,7 +278,7 @@ void html_links_set_title(HtmlTree *tree, const char *text, size_t length)
     char title[HTML_TITLE_BYTES + 1];
     size_t used = 0;
     for (size_t i = 0; i < n && used < HTML_TITLE_BYTES; i++) {
-        if (!html_is_space(raw[i])) {
+        if (!ascii_is_space(raw[i])) {
             title[used++] = raw[i];
         } else if (used > 0 && title[used - 1] != ' ') {
             title[used++] = ' ';

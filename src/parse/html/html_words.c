@@ -49,7 +49,7 @@ static unsigned read_rel(const HtmlSlice *rel, bool *names_feed)
     *names_feed = false;
     while (p < end) {
         HtmlSlice word = {.bytes = p, .length = 0};
-        while (p < end && !html_is_space(*p)) {
+        while (p < end && !ascii_is_space(*p)) {
             p++;
         }
         word.length = (size_t)(p - word.bytes);
@@ -102,33 +102,33 @@ bool html_refresh_url(const HtmlSlice *content, HtmlSlice *url)
 {
     const char *p = content->bytes;
     const char *end = p + content->length;
-    while (p < end && html_is_space(*p)) {
+    while (p < end && ascii_is_space(*p)) {
         p++;
     }
     const char *digits = p;
     while (p < end && ((*p >= '0' && *p <= '9') || *p == '.')) {
         p++;
     }
-    if (p == digits || p == end || (*p != ';' && *p != ',' && !html_is_space(*p))) {
+    if (p == digits || p == end || (*p != ';' && *p != ',' && !ascii_is_space(*p))) {
         return false;
     }
-    while (p < end && html_is_space(*p)) {
+    while (p < end && ascii_is_space(*p)) {
         p++;
     }
     if (p < end && (*p == ';' || *p == ',')) {
         p++;
     }
-    while (p < end && html_is_space(*p)) {
+    while (p < end && ascii_is_space(*p)) {
         p++;
     }
     if (end - p >= 3 && strncasecmp(p, "url", 3) == 0) {
         const char *q = p + 3;
-        while (q < end && html_is_space(*q)) {
+        while (q < end && ascii_is_space(*q)) {
             q++;
         }
         if (q < end && *q == '=') {
             p = q + 1;
-            while (p < end && html_is_space(*p)) {
+            while (p < end && ascii_is_space(*p)) {
                 p++;
             }
         }

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
+
 #define SNIFF_BYTES 1024u /* of a body, in which XHTML says what it is */
 
 /* ---- HTTP response headers as they came over the wire ---- */
@@ -273,36 +275,21 @@ typedef struct Scan {
     const char *end;
 } Scan;
 
-static bool http_header_value_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
-}
-
-static bool http_header_value_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static void skip_blanks(Scan *scan)
 {
-    while (scan->p < scan->end && http_header_value_is_blank(*scan->p)) {
+    while (scan->p < scan->end && ascii_is_space(*scan->p)) {
         scan->p++;
     }
-}
-
-static bool http_header_value_equals(const char *bytes, size_t length, const char *word)
-{
-    return strlen(word) == length && strncasecmp(bytes, word, length) == 0;
 }
 
 /* Digits up to a cap; -1 when there are none. */
 static int64_t http_header_value_read_number(Scan *scan, int64_t cap)
 {
-    if (scan->p >= scan->end || !http_header_value_is_digit(*scan->p)) {
+    if (scan->p >= scan->end || !ascii_is_digit(*scan->p)) {
         return -1;
     }
     int64_t n = 0;
-    for (; scan->p < scan->end && http_header_value_is_digit(*scan->p); scan->p++) {
+    for (; scan->p < scan->end && ascii_is_digit(*scan->p); scan->p++) {
         n = n * 10 + (*scan->p - '0');
         n = n > cap ? cap : n;
     }
@@ -336,7 +323,7 @@ static void http_header_value_read_value(Scan *scan, const char *stops, Paramete
         scan->p++;
     }
     const char *value_end = scan->p;
-    while (value_end > parameter->value && http_header_value_is_blank(value_end[-1])) {
+    while (value_end > parameter->value && ascii_is_space(value_end[-1])) {
         value_end--;
     }
     parameter->value_length = (size_t)(value_end - parameter->value);
@@ -352,7 +339,7 @@ static void read_parameter(Scan *scan, const char *stops, Parameter *parameter)
         scan->p++;
     }
     const char *name_end = scan->p;
-    while (name_end > parameter->name && http_header_value_is_blank(name_end[-1])) {
+    while (name_end > parameter->name && ascii_is_space(name_end[-1])) {
         name_end--;
     }
     parameter->name_length = (size_t)(name_end - parameter->name);
@@ -380,7 +367,7 @@ HttpContentType http_header_content_type(const char *value, size_t length)
         scan.p++;
         read_parameter(&scan, ";,", &parameter);
         if (result.charset == NULL && parameter.value_length > 0 &&
-            http_header_value_equals(parameter.name, parameter.name_length, "charset")) {
+            ascii_is(parameter.name, parameter.name_length, "charset")) {
             result.charset = parameter.value;
             result.charset_length = parameter.value_length;
         }
@@ -391,7 +378,7 @@ HttpContentType http_header_content_type(const char *value, size_t length)
 bool http_header_is_type(const HttpContentType *content_type, const char *type)
 {
     return content_type->type != NULL &&
-           http_header_value_equals(content_type->type, content_type->type_length, type);
+           ascii_is(content_type->type, content_type->type_length, type);
 }
 
 bool http_header_is_html(const HttpContentType *content_type)
@@ -515,7 +502,7 @@ bool http_header_date(const char *value, size_t length, int64_t *unix_s)
     DateParts parts = {0};
     while (scan.p < scan.end) {
         char c = *scan.p;
-        if (http_header_value_is_digit(c)) {
+        if (ascii_is_digit(c)) {
             if (parts.has_time && parts.has_day && parts.has_year) {
                 break; /* only a zone can follow */
             }
@@ -584,12 +571,12 @@ void http_header_cache_control(const char *value, size_t length, HttpCacheContro
         if (scan.p < scan.end) {
             scan.p++;
         }
-        if (http_header_value_equals(parameter.name, parameter.name_length, "no-store")) {
+        if (ascii_is(parameter.name, parameter.name_length, "no-store")) {
             control->no_store = true;
-        } else if (http_header_value_equals(parameter.name, parameter.name_length, "no-cache")) {
+        } else if (ascii_is(parameter.name, parameter.name_length, "no-cache")) {
             control->no_cache |= parameter.value == NULL; /* with a value: for some fields only */
         } else if (parameter.value != NULL && control->max_age_s < 0 &&
-                   http_header_value_equals(parameter.name, parameter.name_length, "max-age")) {
+                   ascii_is(parameter.name, parameter.name_length, "max-age")) {
             Scan number = {parameter.value, parameter.value + parameter.value_length};
             control->max_age_s = http_header_value_read_number(&number, HTTP_MAX_SECONDS);
         }
@@ -613,10 +600,10 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
     *link = (HttpLink){0};
     const char *uri = open + 1;
     scan.p = close + 1;
-    while (uri < close && http_header_value_is_blank(*uri)) {
+    while (uri < close && ascii_is_space(*uri)) {
         uri++;
     }
-    while (close > uri && http_header_value_is_blank(close[-1])) {
+    while (close > uri && ascii_is_space(close[-1])) {
         close--;
     }
     link->uri = uri;
@@ -632,15 +619,13 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
         if (parameter.value == NULL) {
             continue;
         }
-        if (link->rel == NULL &&
-            http_header_value_equals(parameter.name, parameter.name_length, "rel")) {
+        if (link->rel == NULL && ascii_is(parameter.name, parameter.name_length, "rel")) {
             link->rel = parameter.value;
             link->rel_length = parameter.value_length;
-        } else if (link->type == NULL &&
-                   http_header_value_equals(parameter.name, parameter.name_length, "type")) {
+        } else if (link->type == NULL && ascii_is(parameter.name, parameter.name_length, "type")) {
             link->type = parameter.value;
             link->type_length = parameter.value_length;
-        } else if (http_header_value_equals(parameter.name, parameter.name_length, "anchor")) {
+        } else if (ascii_is(parameter.name, parameter.name_length, "anchor")) {
             link->has_anchor = true;
         }
     }
@@ -663,7 +648,7 @@ bool http_header_refresh(const char *value, size_t length, int64_t *seconds, con
         }
         *seconds = 0;
     }
-    while (scan.p < scan.end && (http_header_value_is_digit(*scan.p) || *scan.p == '.')) {
+    while (scan.p < scan.end && (ascii_is_digit(*scan.p) || *scan.p == '.')) {
         scan.p++;
     }
     *uri = scan.p;
@@ -671,7 +656,7 @@ bool http_header_refresh(const char *value, size_t length, int64_t *seconds, con
     if (scan.p == scan.end) {
         return true;
     }
-    if (*scan.p != ';' && *scan.p != ',' && !http_header_value_is_blank(*scan.p)) {
+    if (*scan.p != ';' && *scan.p != ',' && !ascii_is_space(*scan.p)) {
         return false;
     }
     skip_blanks(&scan);

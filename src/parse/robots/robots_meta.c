@@ -4,6 +4,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/core/ascii.h"
 #include "parse/http/http_header.h"
 #include "parse/robots/robots_line.h"
 
@@ -26,15 +27,10 @@ static const char *const valued[] = {"unavailable_after", "max-snippet", "max-im
 
 #define DATE_MOST 64u /* bytes of a date */
 
-static bool robots_meta_equals(const char *bytes, size_t length, const char *word)
-{
-    return strlen(word) == length && strncasecmp(bytes, word, length) == 0;
-}
-
 static unsigned flags_of(const char *word, size_t length)
 {
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
-        if (robots_meta_equals(word, length, directives[i].name)) {
+        if (ascii_is(word, length, directives[i].name)) {
             return directives[i].flags;
         }
     }
@@ -44,7 +40,7 @@ static unsigned flags_of(const char *word, size_t length)
 static bool is_valued(const char *word, size_t length)
 {
     for (size_t i = 0; i < sizeof valued / sizeof *valued; i++) {
-        if (robots_meta_equals(word, length, valued[i])) {
+        if (ascii_is(word, length, valued[i])) {
             return true;
         }
     }
@@ -57,27 +53,21 @@ static bool robots_meta_names_agent(const char *name, size_t length, const char 
     return n > 0 && n == robots_token_length(name, length) && strncasecmp(name, agent, n) == 0;
 }
 
-static bool robots_meta_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
-}
-
 static bool is_separator(char c)
 {
-    return robots_meta_is_blank(c) || c == ',' || c == ';';
+    return ascii_is_space(c) || c == ',' || c == ';';
 }
 
 bool robots_meta_names(const char *name, size_t length, const char *agent)
 {
-    while (length > 0 && robots_meta_is_blank(name[0])) {
+    while (length > 0 && ascii_is_space(name[0])) {
         name++;
         length--;
     }
-    while (length > 0 && robots_meta_is_blank(name[length - 1])) {
+    while (length > 0 && ascii_is_space(name[length - 1])) {
         length--;
     }
-    return robots_meta_equals(name, length, "robots") ||
-           robots_meta_names_agent(name, length, agent);
+    return ascii_is(name, length, "robots") || robots_meta_names_agent(name, length, agent);
 }
 
 unsigned robots_meta_content(const char *content, size_t length)
@@ -140,7 +130,7 @@ static int64_t robots_meta_date(const char *text, size_t length)
 static int64_t robots_meta_end_at(const char *text, size_t length)
 {
     size_t i = 0;
-    while (i < length && robots_meta_is_blank(text[i])) {
+    while (i < length && ascii_is_space(text[i])) {
         i++;
     }
     return i < length && text[i] == ':' ? robots_meta_date(text + i + 1, length - i - 1) : 0;
@@ -168,7 +158,7 @@ static unsigned robots_meta_read(const char *value, size_t length, const char *a
     bool starts_item = true; /* only the first word of an item can be an agent's name */
     while (i < length) {
         if (is_separator(value[i])) {
-            starts_item |= !robots_meta_is_blank(value[i]);
+            starts_item |= !ascii_is_space(value[i]);
             i++;
             continue;
         }
@@ -178,11 +168,11 @@ static unsigned robots_meta_read(const char *value, size_t length, const char *a
         }
         const char *word = value + start;
         size_t n = i - start;
-        while (i < length && robots_meta_is_blank(value[i])) {
+        while (i < length && ascii_is_space(value[i])) {
             i++;
         }
         if (i < length && value[i] == ':') {
-            if (*end == 0 && is_for_us && robots_meta_equals(word, n, valued[0])) {
+            if (*end == 0 && is_for_us && ascii_is(word, n, valued[0])) {
                 *end = robots_meta_end_at(value + i, length - i);
             }
             if (is_valued(word, n) || !starts_item) {
@@ -190,9 +180,8 @@ static unsigned robots_meta_read(const char *value, size_t length, const char *a
                     i++;
                 }
             } else {
-                is_for_us = robots_meta_names_agent(word, n, agent) ||
-                            robots_meta_equals(word, n, "*") ||
-                            robots_meta_equals(word, n, "robots");
+                is_for_us = robots_meta_names_agent(word, n, agent) || ascii_is(word, n, "*") ||
+                            ascii_is(word, n, "robots");
                 i++;
             }
             continue;

@@ -3,18 +3,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/memory/base64.h"
 #include "parse/text/entities_table.h"
-
-static bool entities_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool entities_is_alnum(char c)
-{
-    return entities_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 /* ---- numeric references ---- */
 
@@ -113,11 +104,12 @@ size_t entity_read(const char *p, size_t length, bool attribute, char value[ENTI
     if (p[1] == '#') {
         return read_numeric(p, length, value, value_length);
     }
-    if (!entities_is_alnum(p[1]) || entities_is_digit(p[1])) {
+    if (!(ascii_is_digit(p[1]) || ascii_is_letter(p[1])) || ascii_is_digit(p[1])) {
         return 0;
     }
     size_t n = 1;
-    while (1 + n < length && n <= ENTITY_NAME_BYTES && entities_is_alnum(p[1 + n])) {
+    while (1 + n < length && n <= ENTITY_NAME_BYTES &&
+           (ascii_is_digit(p[1 + n]) || ascii_is_letter(p[1 + n]))) {
         n++;
     }
     const EntityRow *row = NULL;
@@ -138,7 +130,8 @@ size_t entity_read(const char *p, size_t length, bool attribute, char value[ENTI
         if (row == NULL) {
             return 0;
         }
-        if (attribute && used < length && (p[used] == '=' || entities_is_alnum(p[used]))) {
+        if (attribute && used < length &&
+            (p[used] == '=' || (ascii_is_digit(p[used]) || ascii_is_letter(p[used])))) {
             return 0;
         }
     }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "parse/text/entities.h"
 
 #define LONGEST_WORD ((size_t)64) /* a longer one is cut */
@@ -26,18 +27,13 @@ void link_text_begin(LinkText *words)
     words->is_broken = false;
 }
 
-static bool link_text_is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
-}
-
 /* Text without references. */
 static void add_plain(LinkText *words, const char *p, size_t length)
 {
     const char *end = p + length;
     while (p < end) {
         const char *word = p;
-        while (p < end && !link_text_is_space(*p)) {
+        while (p < end && !ascii_is_space(*p)) {
             p++;
         }
         if (p > word) {
@@ -47,7 +43,7 @@ static void add_plain(LinkText *words, const char *p, size_t length)
             words->is_broken = false;
             (void)buffer_append(&words->text, word, (size_t)(p - word));
         }
-        while (p < end && link_text_is_space(*p)) {
+        while (p < end && ascii_is_space(*p)) {
             words->is_broken = true;
             p++;
         }

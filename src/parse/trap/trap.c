@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/ascii.h"
 #include "base/core/hash.h"
 
 /* ---- Signs of a crawler trap that a URL alone shows ---- */
@@ -83,11 +84,6 @@ unsigned trap_parameters(const char *query, size_t length)
     return n;
 }
 
-static bool trap_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool trap_is_letter(char c)
 {
     char lower = (char)(c | 0x20);
@@ -97,12 +93,12 @@ static bool trap_is_letter(char c)
 static bool is_hex(char c)
 {
     char lower = (char)(c | 0x20);
-    return trap_is_digit(c) || (lower >= 'a' && lower <= 'f');
+    return ascii_is_digit(c) || (lower >= 'a' && lower <= 'f');
 }
 
 static bool trap_is_word(char c)
 {
-    return trap_is_letter(c) || trap_is_digit(c);
+    return trap_is_letter(c) || ascii_is_digit(c);
 }
 
 /* Hexadecimal digits in groups of 8, 4, 4, 4 and 12, with dashes between them. */
@@ -133,7 +129,7 @@ size_t trap_identifier(const char *start, const char *p, const char *end)
     unsigned changes = 0; /* between digits and letters */
     while (q < end && trap_is_word(*q)) {
         hex = hex && is_hex(*q);
-        changes += q > p && trap_is_digit(*q) != trap_is_digit(q[-1]);
+        changes += q > p && ascii_is_digit(*q) != ascii_is_digit(q[-1]);
         q++;
     }
     size_t n = (size_t)(q - p);
@@ -151,8 +147,8 @@ static Result append_general(Buffer *out, const char *text, size_t length)
         if (n > 0) {
             p += n;
             rc = buffer_append_char(out, 'x');
-        } else if (trap_is_digit(*p)) {
-            while (p < end && trap_is_digit(*p)) {
+        } else if (ascii_is_digit(*p)) {
+            while (p < end && ascii_is_digit(*p)) {
                 p++;
             }
             rc = buffer_append_char(out, '0');

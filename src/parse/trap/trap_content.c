@@ -5,6 +5,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/core/ascii.h"
 #include "base/core/hash.h"
 #include "parse/text/skim_scan.h"
 #include "parse/trap/trap.h"
@@ -42,11 +43,6 @@ typedef struct Block {
 /* What stands for all of a kind; no byte of UTF-8. */
 enum { ANY_IDENTIFIER = 0xFF, ANY_MONTH = 0xFE, ANY_NUMBER = 0xFD };
 
-static bool trap_content_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool trap_content_is_letter(char c)
 {
     return (scan_class(c) & SCAN_LETTER) != 0;
@@ -54,7 +50,7 @@ static bool trap_content_is_letter(char c)
 
 static bool trap_content_is_word(char c)
 {
-    return trap_content_is_letter(c) || trap_content_is_digit(c);
+    return trap_content_is_letter(c) || ascii_is_digit(c);
 }
 
 static bool trap_content_is_space(char c)
@@ -92,7 +88,7 @@ static uint32_t trap_content_number_of(const char *word, size_t length)
         return NO_NUMBER;
     }
     for (size_t i = 0; i < length; i++) {
-        if (!trap_content_is_digit(word[i])) {
+        if (!ascii_is_digit(word[i])) {
             return NO_NUMBER;
         }
         value = value * 10 + (uint32_t)(word[i] - '0');
@@ -106,7 +102,7 @@ static void read_url_numbers(Reader *reader, const Url *url)
     const char *end = url->href + url->length;
     while (p < end && reader->n_numbers < URL_NUMBERS) {
         const char *start = p;
-        while (p < end && trap_content_is_digit(*p)) {
+        while (p < end && ascii_is_digit(*p)) {
             p++;
         }
         uint32_t value = p > start ? trap_content_number_of(start, (size_t)(p - start)) : NO_NUMBER;
@@ -154,19 +150,18 @@ static bool is_month(const char *word, size_t length)
 /* Walks over a pair of equal bytes, or of numbers. */
 static bool step_alike(const char **a, const char *a_end, const char **b, const char *b_end)
 {
-    if (*a == a_end || *b == b_end ||
-        (trap_content_is_digit(**a) ? !trap_content_is_digit(**b) : **a != **b)) {
+    if (*a == a_end || *b == b_end || (ascii_is_digit(**a) ? !ascii_is_digit(**b) : **a != **b)) {
         return false;
     }
-    if (!trap_content_is_digit(**a)) {
+    if (!ascii_is_digit(**a)) {
         (*a)++;
         (*b)++;
         return true;
     }
-    while (*a < a_end && trap_content_is_digit(**a)) {
+    while (*a < a_end && ascii_is_digit(**a)) {
         (*a)++;
     }
-    while (*b < b_end && trap_content_is_digit(**b)) {
+    while (*b < b_end && ascii_is_digit(**b)) {
         (*b)++;
     }
     return true;
@@ -209,7 +204,7 @@ static bool trap_content_is_own(const Reader *reader, const char *p, const char 
     if (p < stop && (!reader->path_has_number || (*p != '/' && own[-1] != '/'))) {
         return false;
     }
-    while (p < stop && (trap_content_is_digit(*p) || *p == '/')) {
+    while (p < stop && (ascii_is_digit(*p) || *p == '/')) {
         p++;
     }
     return p == stop;
@@ -363,7 +358,7 @@ static void trap_content_look(Block *block, const char bytes[BLOCK_BYTES])
         char c = bytes[i];
         char lower = (char)(c | 0x20);
         block->words |= (uint64_t)trap_content_is_word(c) << i;
-        block->digits |= (uint64_t)trap_content_is_digit(c) << i;
+        block->digits |= (uint64_t)ascii_is_digit(c) << i;
         block->marks |= (uint64_t)(c >= '<' && c <= '>') << i;
         block->tags |= (uint64_t)(c == '<') << i;
         block->months[0] |= (uint64_t)(memchr("adfjmnos", lower, 8) != NULL) << i;
@@ -381,7 +376,7 @@ static const char *read_around(Reader *reader, const char *p, const char *from)
         p--;
     }
     for (; stop < reader->end && trap_content_is_word(*stop); stop++) {
-        digits = digits || trap_content_is_digit(*stop);
+        digits = digits || ascii_is_digit(*stop);
     }
     return read_word(reader, p, stop, digits);
 }
@@ -431,14 +426,14 @@ static const char *number_end(const char *p, const char *end)
     const char *first_end = NULL;
     for (;;) {
         const char *start = p;
-        while (p < end && trap_content_is_digit(*p)) {
+        while (p < end && ascii_is_digit(*p)) {
             p++;
         }
         first_end = first_end == NULL ? p : first_end;
         if (p - start == YEAR_DIGITS) {
             return first_end;
         }
-        if (end - p < 2 || *p != '.' || !trap_content_is_digit(p[1])) {
+        if (end - p < 2 || *p != '.' || !ascii_is_digit(p[1])) {
             return p;
         }
         p++;
@@ -453,7 +448,7 @@ bool trap_content_is_due(const Url *url)
     bool identifier = false;
     const char *known = start; /* the number that ends here was counted */
     for (const char *p = start; p < end; p++) {
-        if (p >= known && trap_content_is_digit(*p) && !trap_content_is_word(p[-1])) {
+        if (p >= known && ascii_is_digit(*p) && !trap_content_is_word(p[-1])) {
             n_numbers++;
             known = number_end(p, end);
         }
@@ -474,7 +469,7 @@ uint64_t trap_content_hash(const Url *url, const char *body, size_t length)
                      .last = NO_NUMBER};
     read_url_numbers(&reader, url);
     for (const char *p = reader.path; p < reader.path_end; p++) {
-        reader.path_has_number = reader.path_has_number || trap_content_is_digit(*p);
+        reader.path_has_number = reader.path_has_number || ascii_is_digit(*p);
     }
     const char *p = body;
     for (const char *from = body; from < reader.end; from += BLOCK_BYTES) {

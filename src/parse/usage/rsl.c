@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
+
 #define RSL_NAMESPACE    "https://rslstandard.org/rsl"
 #define RSL_URL_BYTES    2048u /* of a content's url; a longer one is one that cannot be read */
 #define RSL_TOKENS_BYTES 4096u /* of permits or prohibits; a licence with more is not open */
@@ -106,11 +108,6 @@ static void rsl_say_element(Rsl *rsl)
 
 /* ---- licences ---- */
 
-static bool rsl_is(const char *word, size_t length, const char *name)
-{
-    return strlen(name) == length && strncasecmp(word, name, length) == 0;
-}
-
 static uint8_t rsl_usages(const char *word, size_t length, bool permits)
 {
     static const struct {
@@ -122,7 +119,7 @@ static uint8_t rsl_usages(const char *word, size_t length, bool permits)
                   {"train-ai", USAGE_TRAIN_AI | USAGE_IMAGE_AI},
                   {"ai-summarize", USAGE_AI_INPUT}};
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
-        if (rsl_is(word, length, tokens[i].name)) {
+        if (ascii_is(word, length, tokens[i].name)) {
             return tokens[i].bits;
         }
     }
@@ -145,8 +142,8 @@ static void rsl_take_tokens(Rsl *rsl)
         size_t length = strcspn(token, blanks);
         uint8_t *bits = permits ? &licence->permitted : &licence->prohibited;
         *bits |= is_usage ? rsl_usages(token, length, permits) : 0;
-        licence->prohibits_index |= is_usage && !permits && rsl_is(token, length, "ai-index");
-        names_us |= is_user && rsl_is(token, length, users[rsl->reader->user]);
+        licence->prohibits_index |= is_usage && !permits && ascii_is(token, length, "ai-index");
+        names_us |= is_user && ascii_is(token, length, users[rsl->reader->user]);
         token += length;
     }
     licence->names_usages |= permits && is_usage;
@@ -187,7 +184,7 @@ static void rsl_take_url(Rsl *rsl, const char *url)
     if (*url == '/' && is_short) {
         (void)buffer_append_string(&rsl->path, url);
     } else if (host != NULL && is_short && memchr(host, '*', length) == NULL) {
-        rsl->is_ours = ours != NULL && rsl_is(host, length, ours);
+        rsl->is_ours = ours != NULL && ascii_is(host, length, ours);
         (void)buffer_append_string(&rsl->path, host + length);
     } else {
         rsl->is_unclear = true;

@@ -1,4 +1,5 @@
 #include "parse/usage/usage.h"
+#include "base/core/ascii.h"
 #include "parse/text/skim_scan.h"
 
 #include <string.h>
@@ -18,36 +19,15 @@ static const struct {
 
 #define PRINTED 5u
 
-static bool usage_equals(const char *bytes, size_t length, const char *word)
-{
-    return strlen(word) == length && (length == 0 || strncasecmp(bytes, word, length) == 0);
-}
-
-static bool usage_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
-}
-
 static bool usage_is_one_of(char c, const char *set)
 {
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-static void usage_trim(const char **text, size_t *length)
-{
-    while (*length > 0 && usage_is_blank(**text)) {
-        (*text)++;
-        (*length)--;
-    }
-    while (*length > 0 && usage_is_blank((*text)[*length - 1])) {
-        (*length)--;
-    }
-}
-
 unsigned usage_of_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (usage_equals(name, length, names[i].name)) {
+        if (ascii_is(name, length, names[i].name)) {
             return names[i].bits;
         }
     }
@@ -57,7 +37,7 @@ unsigned usage_of_name(const char *name, size_t length)
 unsigned usage_asked(const char *name, size_t length)
 {
     for (unsigned i = 0; i < PRINTED; i++) {
-        if (usage_equals(name, length, names[i].name)) {
+        if (ascii_is(name, length, names[i].name)) {
             return 1u << i;
         }
     }
@@ -94,13 +74,13 @@ void usage_ledger_add(UsageLedger *ledger, const UsageStatement *statement)
 /* Content-Signal's use=: what may be kept of a page once it was read. */
 static Usage usage_of_extent(const char *value, size_t length)
 {
-    if (usage_equals(value, length, "immediate")) { /* nothing is kept, nothing used again */
+    if (ascii_is(value, length, "immediate")) { /* nothing is kept, nothing used again */
         return (Usage){.denied = USAGE_TRAIN_AI | USAGE_SEARCH | USAGE_TDM | USAGE_IMAGE_AI};
     }
-    if (usage_equals(value, length, "reference")) { /* an index with excerpts that lead back */
+    if (ascii_is(value, length, "reference")) { /* an index with excerpts that lead back */
         return (Usage){.denied = USAGE_TRAIN_AI | USAGE_IMAGE_AI, .allowed = USAGE_SEARCH};
     }
-    return (Usage){.allowed = usage_equals(value, length, "full")
+    return (Usage){.allowed = ascii_is(value, length, "full")
                                   ? USAGE_TRAIN_AI | USAGE_AI_INPUT | USAGE_SEARCH
                                   : 0};
 }
@@ -117,16 +97,14 @@ static Usage of_member(const char *text, size_t length)
     size_t name_length = (size_t)(equal - text);
     const char *value = equal + 1;
     size_t value_length = length - name_length - 1;
-    usage_trim(&text, &name_length);
-    usage_trim(&value, &value_length);
+    ascii_trim(&text, &name_length);
+    ascii_trim(&value, &value_length);
     uint8_t bits = (uint8_t)usage_of_name(text, name_length);
-    bool is_no = usage_equals(value, value_length, "n") ||
-                 usage_equals(value, value_length, "no") ||
-                 usage_equals(value, value_length, "?0") || usage_equals(value, value_length, "0");
-    bool is_yes = usage_equals(value, value_length, "y") ||
-                  usage_equals(value, value_length, "yes") ||
-                  usage_equals(value, value_length, "?1") || usage_equals(value, value_length, "1");
-    if (usage_equals(text, name_length, "use")) {
+    bool is_no = ascii_is(value, value_length, "n") || ascii_is(value, value_length, "no") ||
+                 ascii_is(value, value_length, "?0") || ascii_is(value, value_length, "0");
+    bool is_yes = ascii_is(value, value_length, "y") || ascii_is(value, value_length, "yes") ||
+                  ascii_is(value, value_length, "?1") || ascii_is(value, value_length, "1");
+    if (ascii_is(text, name_length, "use")) {
         return usage_of_extent(value, value_length);
     }
     return (Usage){.denied = is_no ? bits : 0, .allowed = is_yes ? bits : 0};
@@ -153,12 +131,12 @@ Usage usage_of_robots_words(const char *value, size_t length)
     size_t i = 0;
     while (i < length) {
         size_t start = i;
-        while (i < length && !usage_is_blank(value[i]) && !usage_is_one_of(value[i], ",;:")) {
+        while (i < length && !ascii_is_space(value[i]) && !usage_is_one_of(value[i], ",;:")) {
             i++;
         }
-        if (usage_equals(value + start, i - start, "noai")) {
+        if (ascii_is(value + start, i - start, "noai")) {
             usage.denied |= USAGE_TRAIN_AI | USAGE_AI_INPUT;
-        } else if (usage_equals(value + start, i - start, "noimageai")) {
+        } else if (ascii_is(value + start, i - start, "noimageai")) {
             usage.denied |= USAGE_IMAGE_AI;
         }
         i++;
@@ -169,11 +147,11 @@ Usage usage_of_robots_words(const char *value, size_t length)
 /* "1": reserved. */
 static Usage of_reservation(const char *value, size_t length)
 {
-    usage_trim(&value, &length);
-    if (usage_equals(value, length, "1")) {
+    ascii_trim(&value, &length);
+    if (ascii_is(value, length, "1")) {
         return (Usage){.denied = USAGE_TDM | USAGE_TRAIN_AI};
     }
-    return (Usage){.allowed = usage_equals(value, length, "0") ? USAGE_TDM : 0};
+    return (Usage){.allowed = ascii_is(value, length, "0") ? USAGE_TDM : 0};
 }
 
 #define RSL_TYPE "application/rsl+xml"
@@ -191,23 +169,23 @@ static Usage usage_of_link(const char *value, size_t length)
 static Usage usage_of_field(const HttpField *field)
 {
     const char *value = field->value;
-    if (usage_equals(field->name, field->name_length, "Content-Usage") ||
-        usage_equals(field->name, field->name_length, "Content-Signal")) {
+    if (ascii_is(field->name, field->name_length, "Content-Usage") ||
+        ascii_is(field->name, field->name_length, "Content-Signal")) {
         return usage_of_dictionary(value, field->value_length);
     }
-    if (usage_equals(field->name, field->name_length, "X-Robots-Tag")) {
+    if (ascii_is(field->name, field->name_length, "X-Robots-Tag")) {
         return usage_of_robots_words(value, field->value_length);
     }
-    if (usage_equals(field->name, field->name_length, "TDM-Reservation")) {
+    if (ascii_is(field->name, field->name_length, "TDM-Reservation")) {
         return of_reservation(value, field->value_length);
     }
-    if (usage_equals(field->name, field->name_length, "Link")) {
+    if (ascii_is(field->name, field->name_length, "Link")) {
         return usage_of_link(value, field->value_length);
     }
-    bool is_offer = usage_equals(field->name, field->name_length, "crawler-price");
-    if (usage_equals(field->name, field->name_length, "WWW-Authenticate")) {
+    bool is_offer = ascii_is(field->name, field->name_length, "crawler-price");
+    if (ascii_is(field->name, field->name_length, "WWW-Authenticate")) {
         is_offer = field->value_length >= 7 && strncasecmp(value, "License", 7) == 0 &&
-                   (field->value_length == 7 || usage_is_blank(value[7]));
+                   (field->value_length == 7 || ascii_is_space(value[7]));
     }
     return (Usage){.denied = is_offer ? USAGE_ALL : 0};
 }
@@ -252,7 +230,7 @@ static bool next_attribute(const char *bytes, size_t length, size_t *i, Piece *n
 {
     const char *end = bytes + length;
     const char *start = bytes + *i;
-    while (start < end && (usage_is_blank(*start) || *start == '/')) {
+    while (start < end && (ascii_is_space(*start) || *start == '/')) {
         start++;
     }
     const char *p = find_class(start, end, SCAN_NAME_END);
@@ -273,22 +251,22 @@ static Usage of_meta(const char *bytes, size_t length, size_t *i)
     Piece content = {bytes, 0};
     Piece attribute, value;
     while (next_attribute(bytes, length, i, &attribute, &value)) {
-        if (usage_equals(attribute.bytes, attribute.length, "name") ||
-            usage_equals(attribute.bytes, attribute.length, "http-equiv")) {
+        if (ascii_is(attribute.bytes, attribute.length, "name") ||
+            ascii_is(attribute.bytes, attribute.length, "http-equiv")) {
             name = value;
-        } else if (usage_equals(attribute.bytes, attribute.length, "content")) {
+        } else if (ascii_is(attribute.bytes, attribute.length, "content")) {
             content = value;
         }
     }
-    usage_trim(&name.bytes, &name.length);
-    if (usage_equals(name.bytes, name.length, "robots")) {
+    ascii_trim(&name.bytes, &name.length);
+    if (ascii_is(name.bytes, name.length, "robots")) {
         return usage_of_robots_words(content.bytes, content.length);
     }
-    if (usage_equals(name.bytes, name.length, "tdm-reservation")) {
+    if (ascii_is(name.bytes, name.length, "tdm-reservation")) {
         return of_reservation(content.bytes, content.length);
     }
-    return usage_equals(name.bytes, name.length, "content-usage") ||
-                   usage_equals(name.bytes, name.length, "content-signal")
+    return ascii_is(name.bytes, name.length, "content-usage") ||
+                   ascii_is(name.bytes, name.length, "content-signal")
                ? usage_of_dictionary(content.bytes, content.length)
                : (Usage){0};
 }
@@ -300,11 +278,11 @@ static Usage of_link(const char *bytes, size_t length, size_t *i)
     bool is_rsl = false;
     Piece attribute, value;
     while (next_attribute(bytes, length, i, &attribute, &value)) {
-        usage_trim(&value.bytes, &value.length);
-        is_licence |= usage_equals(attribute.bytes, attribute.length, "rel") &&
-                      usage_equals(value.bytes, value.length, "license");
-        is_rsl |= usage_equals(attribute.bytes, attribute.length, "type") &&
-                  usage_equals(value.bytes, value.length, RSL_TYPE);
+        ascii_trim(&value.bytes, &value.length);
+        is_licence |= ascii_is(attribute.bytes, attribute.length, "rel") &&
+                      ascii_is(value.bytes, value.length, "license");
+        is_rsl |= ascii_is(attribute.bytes, attribute.length, "type") &&
+                  ascii_is(value.bytes, value.length, RSL_TYPE);
     }
     return (Usage){.names_licence = is_licence && is_rsl};
 }
@@ -323,7 +301,7 @@ static Usage usage_of_elements(const char *bytes, size_t length, const char *nam
         }
         i = (size_t)(tag - bytes) + 1;
         if (length - i > 5 && strncasecmp(bytes + i, name, 4) == 0 &&
-            (usage_is_blank(bytes[i + 4]) || bytes[i + 4] == '/')) {
+            (ascii_is_space(bytes[i + 4]) || bytes[i + 4] == '/')) {
             i += 4;
             UsageStatement statement = {.place = USAGE_IN_PAGE, .text = tag};
             statement.usage = read(bytes, length, &i);
@@ -370,11 +348,11 @@ Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error)
         size_t name = strcspn(text, ", \t");
         const char *action = text + name;
         size_t action_length = item - name;
-        usage_trim(&action, &action_length);
+        ascii_trim(&action, &action_length);
         uint8_t bits = (uint8_t)usage_asked(text, name);
-        bool is_known = usage_equals(action, action_length, "no-fetch") ||
-                        usage_equals(action, action_length, "no-store") ||
-                        usage_equals(action, action_length, "label");
+        bool is_known = ascii_is(action, action_length, "no-fetch") ||
+                        ascii_is(action, action_length, "no-store") ||
+                        ascii_is(action, action_length, "label");
         if (bits == 0 || !is_known) {
             (void)buffer_printf(error,
                                 "'%.*s': expected a usage (train-ai, ai-input, search, tdm, "
@@ -382,8 +360,8 @@ Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error)
                                 (int)item, text);
             return RESULT_INVALID;
         }
-        rules->no_fetch |= usage_equals(action, action_length, "no-fetch") ? bits : 0;
-        rules->no_store |= usage_equals(action, action_length, "no-store") ? bits : 0;
+        rules->no_fetch |= ascii_is(action, action_length, "no-fetch") ? bits : 0;
+        rules->no_store |= ascii_is(action, action_length, "no-store") ? bits : 0;
         text += item;
     }
     return RESULT_OK;

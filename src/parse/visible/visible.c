@@ -178,7 +178,7 @@ static const char *visible_facts_copy_text(VisibleFacts *facts, const char *byte
     n = entity_decode(bytes, n, attribute, raw);
     size_t used = 0;
     for (size_t i = 0; i < n && used < sizeof text; i++) {
-        if (!html_is_space(raw[i])) {
+        if (!ascii_is_space(raw[i])) {
             text[used++] = raw[i];
         } else if (used > 0 && text[used - 1] != ' ') {
             text[used++] = ' ';

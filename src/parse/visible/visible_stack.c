@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/core/ascii.h"
 #include "parse/text/skim_scan.h"
 #include "parse/visible/visible_lines.h"
 
@@ -63,12 +64,6 @@ typedef struct Word {
     size_t length;
 } Word;
 
-static bool visible_style_is(Word word, const char *what)
-{
-    size_t n = strlen(what);
-    return word.length == n && strncasecmp(word.bytes, what, n) == 0;
-}
-
 static bool visible_style_ends_with(Word word, const char *what)
 {
     size_t n = strlen(what);
@@ -119,7 +114,7 @@ static bool read_display(Word value, VisibleBox *box)
         {"-webkit-box", VISIBLE_BOX_BLOCK},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (visible_style_is(value, known[i].name)) {
+        if (ascii_is(value.bytes, value.length, known[i].name)) {
             *box = known[i].box;
             return true;
         }
@@ -130,29 +125,32 @@ static bool read_display(Word value, VisibleBox *box)
 static void declaration(VisibleStyle *style, bool *floats, Word name, Word value)
 {
     VisibleBox box = VISIBLE_BOX_INLINE;
-    if (visible_style_is(name, "display")) {
+    if (ascii_is(name.bytes, name.length, "display")) {
         if (read_display(value, &box)) {
             style->has_box = true;
             style->box = box;
             style->is_flex =
                 visible_style_ends_with(value, "flex") || visible_style_ends_with(value, "grid");
         }
-    } else if (visible_style_is(name, "visibility")) {
-        style->seen = visible_style_is(value, "visible") ? VISIBLE_SEEN_YES
-                      : visible_style_is(value, "hidden") || visible_style_is(value, "collapse")
+    } else if (ascii_is(name.bytes, name.length, "visibility")) {
+        style->seen = ascii_is(value.bytes, value.length, "visible") ? VISIBLE_SEEN_YES
+                      : ascii_is(value.bytes, value.length, "hidden") ||
+                              ascii_is(value.bytes, value.length, "collapse")
                           ? VISIBLE_SEEN_NO
                           : style->seen;
-    } else if (visible_style_is(name, "float")) {
-        *floats = visible_style_is(value, "left") || visible_style_is(value, "right");
-    } else if (visible_style_is(name, "position")) {
-        *floats =
-            *floats || visible_style_is(value, "absolute") || visible_style_is(value, "fixed");
-    } else if (visible_style_is(name, "white-space")) {
-        bool keeps = visible_style_is(value, "pre") || visible_style_is(value, "pre-wrap") ||
-                     visible_style_is(value, "break-spaces");
-        bool lines = visible_style_is(value, "pre-line");
-        if (keeps || lines || visible_style_is(value, "normal") ||
-            visible_style_is(value, "nowrap")) {
+    } else if (ascii_is(name.bytes, name.length, "float")) {
+        *floats = ascii_is(value.bytes, value.length, "left") ||
+                  ascii_is(value.bytes, value.length, "right");
+    } else if (ascii_is(name.bytes, name.length, "position")) {
+        *floats = *floats || ascii_is(value.bytes, value.length, "absolute") ||
+                  ascii_is(value.bytes, value.length, "fixed");
+    } else if (ascii_is(name.bytes, name.length, "white-space")) {
+        bool keeps = ascii_is(value.bytes, value.length, "pre") ||
+                     ascii_is(value.bytes, value.length, "pre-wrap") ||
+                     ascii_is(value.bytes, value.length, "break-spaces");
+        bool lines = ascii_is(value.bytes, value.length, "pre-line");
+        if (keeps || lines || ascii_is(value.bytes, value.length, "normal") ||
+            ascii_is(value.bytes, value.length, "nowrap")) {
             style->has_white = true;
             style->white = keeps   ? VISIBLE_WHITE_PRE
                            : lines ? VISIBLE_WHITE_PRE_LINE
@@ -320,12 +318,6 @@ static void end_box(VisibleStack *stack, VisibleBox box)
 
 /* ---- what an element says of itself ---- */
 
-static bool visible_stack_is_word(const HtmlSlice *value, const char *word)
-{
-    size_t n = strlen(word);
-    return value->length == n && strncasecmp(value->bytes, word, n) == 0;
-}
-
 static VisibleRole role_of(const HtmlTag *tag)
 {
     static const char *const asides[] = {"navigation", "banner", "contentinfo", "complementary",
@@ -333,11 +325,11 @@ static VisibleRole role_of(const HtmlTag *tag)
     if (html_tag_has(tag, HTML_ATTR_ROLE)) {
         const HtmlSlice *role = &tag->values[HTML_ATTR_ROLE];
         for (size_t i = 0; i < sizeof asides / sizeof *asides; i++) {
-            if (visible_stack_is_word(role, asides[i])) {
+            if (ascii_is(role->bytes, role->length, asides[i])) {
                 return VISIBLE_ROLE_ASIDE;
             }
         }
-        if (visible_stack_is_word(role, "main")) {
+        if (ascii_is(role->bytes, role->length, "main")) {
             return VISIBLE_ROLE_MAIN;
         }
     }
@@ -366,7 +358,8 @@ static void apply_attributes(VisibleNode *node, const HtmlTag *tag)
     }
     if (html_tag_has(tag, HTML_ATTR_HIDDEN) || html_tag_has(tag, HTML_ATTR_POPOVER) ||
         (node->id == HTML_INPUT && html_tag_has(tag, HTML_ATTR_TYPE) &&
-         visible_stack_is_word(&tag->values[HTML_ATTR_TYPE], "hidden"))) {
+         ascii_is(tag->values[HTML_ATTR_TYPE].bytes, tag->values[HTML_ATTR_TYPE].length,
+                  "hidden"))) {
         node->box = VISIBLE_BOX_NONE;
     }
     if (!html_tag_has(tag, HTML_ATTR_STYLE)) {
@@ -601,8 +594,8 @@ static void set_math(VisibleNode *node, const HtmlTag *tag)
     case HTML_ANNOTATION_XML:
         node->state |= VISIBLE_NOT_RENDERED;
         node->html_within = html_tag_has(tag, HTML_ATTR_ENCODING) &&
-                            (visible_stack_is_word(encoding, "text/html") ||
-                             visible_stack_is_word(encoding, "application/xhtml+xml"));
+                            (ascii_is(encoding->bytes, encoding->length, "text/html") ||
+                             ascii_is(encoding->bytes, encoding->length, "application/xhtml+xml"));
         break;
     default:
         if (tag->key == html_name_key_16(annotation, 10)) {

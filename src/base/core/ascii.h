@@ -1,0 +1,52 @@
+/* ASCII: classes of bytes, and comparisons without case, whatever the locale is.
+ *
+ * What: the words of the protocols that a crawler reads. White space is that of HTML: tab, LF, FF,
+ * CR and space; who means another set has a function of its own.
+ * Threads: pure functions. */
+#ifndef BASE_CORE_ASCII_H
+#define BASE_CORE_ASCII_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+static inline bool ascii_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool ascii_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool ascii_is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
+}
+
+static inline char ascii_lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+}
+
+/* Whether these bytes are the word, whatever their case; bytes may be NULL when length is 0. */
+static inline bool ascii_is(const char *bytes, size_t length, const char *word)
+{
+    return strlen(word) == length && (length == 0 || strncasecmp(bytes, word, length) == 0);
+}
+
+/* Leaves out white space at both ends. */
+static inline void ascii_trim(const char **bytes, size_t *length)
+{
+    while (*length > 0 && ascii_is_space(**bytes)) {
+        (*bytes)++;
+        (*length)--;
+    }
+    while (*length > 0 && ascii_is_space((*bytes)[*length - 1])) {
+        (*length)--;
+    }
+}
+
+#endif
