@@ -11,12 +11,18 @@
  * (archive_source.h).
  * A form is believed when two pages have asked for what it says, as long as at most one page
  * in five did not ask for what was fetched for its sake. An answer of 404 that the page asks for
- * was worth it: the browser would have had to wait for it. Owns: nothing. Threads: pure functions.
+ * was worth it: the browser would have had to wait for it.
+ * Series: a page that has had /list?at=20 and lacks /list?at=40 is going to ask for /list?at=60. An
+ * endless list would need a round for each of its parts; so the further ones, up to a bound, are
+ * fetched together with the one that is lacking. Two URLs are of one series when they differ in one
+ * number. A page that lacks several of a series has asked for them at once: it is none.
+ * Owns: nothing. Threads: pure functions.
  * Errors: RESULT_MEMORY. */
 #ifndef RENDER_RENDER_FORMS_H
 #define RENDER_RENDER_FORMS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
@@ -47,5 +53,24 @@ bool render_forms_next(const char **at, RenderForm *form);
 /* Notes one page in a list: '+' it has asked for what a form says, '-' it has not; '?' that is
  * fetched for its sake, '~' that is over. */
 Result render_forms_note(Buffer *list, const char *form, size_t length, char sign);
+
+#define RENDER_SERIES 1024u /* numbers of URLs that are remembered */
+
+typedef struct RenderSeriesPart {
+    uint64_t key; /* of the URL without the number */
+    uint64_t number;
+} RenderSeriesPart;
+
+typedef struct RenderSeries {
+    RenderSeriesPart parts[RENDER_SERIES];
+    unsigned n;
+} RenderSeries;
+
+void render_series_clear(RenderSeries *series);
+void render_series_note(RenderSeries *series, const char *url);
+/* Appends the URLs that follow those of lacking (a line each, as what is appended), at most `most`;
+ * returns how many. */
+unsigned render_series_ahead(const RenderSeries *series, const Buffer *lacking, unsigned most,
+                             Buffer *out);
 
 #endif

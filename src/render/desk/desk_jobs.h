@@ -5,8 +5,20 @@
  *                          '--> desk_jobs_give_back: nobody has it
  *
  * What: first comes the job that has waited longest for pages which have come, then the one that
- * needs a browser most; dear ones behind all others (turns.h). A job that somebody has is
+ * needs a browser most; dear ones behind all others. A job that somebody has is
  * remembered as it was when it was taken: while it stands so in the table, its result is under way.
+ * Turns: whose pages a browser sees, so that pages that fight it do not hold up the others.
+ *
+ *   turns_begin --> [trial: a tenth of the CPU time] --> settled: CHEAP
+ *                        '--> it needs more: the page is put back, and has the whole bounds in a
+ *                             later turn
+ *
+ * What: a host has a credit, by what its pages needed. A page is dear when its host has less than
+ * none, or none and the page's trial was not enough; where there is credit it has another turn at
+ * once. What needs more than a trial even then takes all of the credit. Others
+ * go before dear ones, which have a twentieth of the time that has passed, saved up before it is
+ * spent, until nothing else is left to do. So a hostile page costs the others a trial, and a host
+ * of hostile pages costs them a few trials.
  * Owns: its memory of jobs under way. Table, database and configuration are borrowed.
  * Threads: all functions lock.
  * Invariants: a job is taken by one thread at a time, and again only when ingest has changed it. */
@@ -15,12 +27,49 @@
 
 #include <stdatomic.h>
 
+#include "base/core/clock.h"
 #include "base/memory/map.h"
 #include "base/thread/mutex.h"
-#include "render/desk/turns.h"
 #include "render/render_table.h"
 #include "rules/config.h"
 #include "store/pages/page_db_read.h"
+
+#define TURNS_MOST  100000u /* hosts, and pages, that are remembered */
+#define TURNS_SHARE 20      /* dear pages have one part of so many of the time */
+
+typedef struct Turns {
+    Map hosts;       /* by id: how many of its pages were cheap rather than dear */
+    Map pages;       /* by index: those whose trial was not enough */
+    unsigned n_dear; /* that a browser has */
+    int64_t most_ms; /* that one of them takes, about */
+    int64_t dear_ms; /* that they, and trials that were not enough, have taken */
+    bool has_begun;
+    MonoTime begun; /* the first page of all */
+} Turns;
+
+/* A page while a browser has it. */
+typedef struct Turn {
+    uint32_t host;
+    uint64_t page;
+    bool is_dear;
+    bool is_trial; /* else it has the whole bounds */
+    MonoTime begun;
+} Turn;
+
+typedef enum TurnEnd {
+    TURN_UNSEEN, /* no browser has seen it, or it was not to blame */
+    TURN_CHEAP,  /* it settled, within what a trial has */
+    TURN_DEAR
+} TurnEnd;
+
+/* most_ms: what one page has. */
+void turns_init(Turns *turns, int64_t most_ms);
+void turns_destroy(Turns *turns);
+bool turns_is_dear(const Turns *turns, uint32_t host, uint64_t page);
+/* Whether a dear page may begin beside others that wait. */
+bool turns_may_begin_dear(const Turns *turns, MonoTime now);
+Turn turns_begin(Turns *turns, uint32_t host, uint64_t page, MonoTime now);
+void turns_end(Turns *turns, const Turn *turn, TurnEnd end, MonoTime now);
 
 #define DESK_JOBS_FREE 100u /* renderings that render.share does not count */
 

@@ -16,7 +16,6 @@
 #include "parse/html/html.h"
 #include "render/crawl_source.h"
 #include "render/render_forms.h"
-#include "render/render_series.h"
 #include "render/render_table.h"
 
 typedef struct Guess {

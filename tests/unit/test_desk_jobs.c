@@ -1,4 +1,4 @@
-#include "render/desk/turns.h"
+#include "render/desk/desk_jobs.h"
 
 #include "unit.h"
 
@@ -85,7 +85,7 @@ static void what_is_remembered_is_bounded(void)
     turns_destroy(&turns);
 }
 
-UNIT_MAIN("turns",
+UNIT_MAIN("desk_jobs",
           {"a page that needs more than a trial is put back",
            a_page_that_needs_more_than_a_trial_is_put_back},
           {"a host with credit has another turn at once",
