@@ -39,7 +39,7 @@ typedef enum RenderRefusal {
 const char *render_end_name(RenderEnd end);
 const char *render_refusal_name(RenderRefusal refusal);
 
-#define RENDER_TRIAL 10 /* of its CPU time, a trial has one part of so many */
+#define RENDER_TRIAL_MS 1000 /* that a trial has of CPU time, at least */
 
 typedef struct RenderBounds {
     int64_t timeout_ms;      /* of a rendering, by the clock on the wall */
@@ -55,7 +55,7 @@ typedef struct RenderBounds {
 typedef struct RenderPage {
     const char *url;
     int64_t fetched_ms; /* unix time in milliseconds: the page's clock starts there */
-    bool is_trial;      /* it has a tenth of its CPU time; one that needs more is not read */
+    bool is_trial;      /* it has render_trial_ms; one that needs more is not read */
     bool is_fresh;      /* the browser has just been started, for which a trial has twice as much */
     const char *cookies; /* that its host had set by then: "a=b; c=d"; NULL: none */
 } RenderPage;
@@ -85,6 +85,9 @@ typedef struct RenderTab {
     int64_t clock_ms; /* the browser's, as it stands */
     bool has_clock;   /* it was set */
 } RenderTab;
+
+/* CPU time of a trial: a tenth of what a page has, or all of it where that is little. */
+int64_t render_trial_ms(const RenderBounds *bounds);
 
 void rendered_init(Rendered *rendered, size_t most_document);
 void rendered_destroy(Rendered *rendered);

@@ -551,10 +551,9 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
                            .page = page,
                            .source = source,
                            .out = rendered};
-    int64_t trial = page->is_fresh ? RENDER_TRIAL / 2 : RENDER_TRIAL;
-    int64_t part = page->is_trial ? trial : 1;
     MonoTime deadline = mono_add_ms(mono_now(), bounds->timeout_ms);
-    rendering.cpu_ms = bounds->cpu_ms / part;
+    int64_t trial = render_trial_ms(bounds) * (page->is_fresh ? 2 : 1);
+    rendering.cpu_ms = page->is_trial && trial < bounds->cpu_ms ? trial : bounds->cpu_ms;
     rendering.cpu_before = browser_use_again(tab->devtools->browser).cpu_ms;
     rendered_clear(rendered);
     render_view_init(&rendering.view, tab, bounds, rendered);
@@ -578,7 +577,8 @@ Result rendering_run(RenderTab *tab, const RenderBounds *bounds, const RenderPag
         if (rc == RESULT_OK && bounds->wants_picture) {
             render_view_shoot(&rendering.view, page->url);
         }
-    } else if (rc == RESULT_TIMEOUT && !page->is_trial) {
+    } else if (rc == RESULT_TIMEOUT &&
+               (rendered->end != RENDER_CPU || rendering.cpu_ms >= bounds->cpu_ms)) {
         rendering_rescue(&rendering);
     }
     if (rc != RESULT_OK && rc != RESULT_TIMEOUT) {

@@ -1,26 +1,22 @@
 /* Desk jobs: which page is rendered next, and who has which.
  *
- *   desk_jobs_take --> a thread has it --> [its result is under way] --> ingest changes the job: it
- * is |               forgotten here
- *                          '--> desk_jobs_give_back: nobody has it
+ *   desk_jobs_take --> a thread has it --> [its result is under way] --> ingest has changed it
+ *                            '--> desk_jobs_give_back: nobody has it
+ *
+ *   turns_begin --> [trial: a part of the CPU time] --> it settled: cheap
+ *                            '--> it needs more: put back, it has all of it in a later turn
  *
  * What: first comes the job that has waited longest for pages which have come, then the one that
- * needs a browser most; dear ones behind all others. A job that somebody has is
- * remembered as it was when it was taken: while it stands so in the table, its result is under way.
- * Turns: whose pages a browser sees, so that pages that fight it do not hold up the others.
- *
- *   turns_begin --> [trial: a tenth of the CPU time] --> settled: CHEAP
- *                        '--> it needs more: the page is put back, and has the whole bounds in a
- *                             later turn
- *
- * What: a host has a credit, by what its pages needed. A page is dear when its host has less than
- * none, or none and the page's trial was not enough; where there is credit it has another turn at
- * once. What needs more than a trial even then takes all of the credit. Others
- * go before dear ones, which have a twentieth of the time that has passed, saved up before it is
- * spent, until nothing else is left to do. So a hostile page costs the others a trial, and a host
- * of hostile pages costs them a few trials.
+ * needs a browser most; dear ones behind all others. A job that somebody has is remembered as it
+ * was when it was taken: while it stands so in the table, its result is under way.
+ * Turns keep pages that fight their browser from holding up the others. A host has a credit, by
+ * what its pages needed. A page is dear when its host has less than none, or none and the page's
+ * trial was not enough; where there is credit it has another turn at once, and what needs more even
+ * then takes all of the credit. Dear pages have a twentieth of the time that has passed, saved up
+ * before it is spent, until nothing else is left to do. So a hostile page costs the others a trial,
+ * and a host of hostile pages costs them a few.
  * Owns: its memory of jobs under way. Table, database and configuration are borrowed.
- * Threads: all functions lock.
+ * Threads: all functions but those of turns lock.
  * Invariants: a job is taken by one thread at a time, and again only when ingest has changed it. */
 #ifndef RENDER_DESK_DESK_JOBS_H
 #define RENDER_DESK_DESK_JOBS_H

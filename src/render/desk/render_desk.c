@@ -312,11 +312,12 @@ static bool desk_end_turn(DeskThread *self, const DeskJob *job, bool was_seen, i
 {
     RenderDesk *desk = self->desk;
     RenderEnd end = self->rendered.end;
-    bool is_cheap = (end == RENDER_SETTLED || end == RENDER_NOTHING) &&
-                    *cpu_ms <= desk->renderer.bounds.cpu_ms / RENDER_TRIAL;
+    int64_t trial_ms = render_trial_ms(&desk->renderer.bounds);
+    bool is_trial = job->turn.is_trial && trial_ms < desk->renderer.bounds.cpu_ms;
+    bool is_cheap = (end == RENDER_SETTLED || end == RENDER_NOTHING) && *cpu_ms <= trial_ms;
     TurnEnd seen = is_cheap ? TURN_CHEAP : TURN_DEAR;
     desk_jobs_end_turn(&desk->jobs, job, was_seen ? seen : TURN_UNSEEN);
-    bool is_enough = !was_seen || !job->turn.is_trial || (end != RENDER_CPU && end != RENDER_TIME);
+    bool is_enough = !was_seen || !is_trial || end != RENDER_CPU;
     *cpu_ms += is_enough ? self->owed_ms : 0;
     self->owed_ms = is_enough ? 0 : self->owed_ms + *cpu_ms;
     return is_enough;
