@@ -11,6 +11,7 @@
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_files.h"
 #include "store/archive/warc_record.h"
+#include "store/dedup/dedup_index.h"
 #include "store/pages/page_db_read.h"
 
 /* ---- Discovery ---- */
@@ -76,6 +77,7 @@ struct Archive {
     Warc *warc;
     PayloadIndex *payloads;
     CaptureIndex *captures;
+    DedupIndex *elsewhere; /* what other crawls have; NULL: none were named */
     PageDB *db;
     WarcCompression compression;
     int level;
@@ -139,6 +141,14 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
     return rc;
 }
 
+static Result archive_open_elsewhere(Archive *archive, const ArchiveOptions *options, Buffer *error)
+{
+    return *options->dedup_against == '\0'
+               ? RESULT_OK
+               : dedup_index_open(&archive->elsewhere, options->directory, options->dedup_against,
+                                  error);
+}
+
 Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Buffer *error)
 {
     Archive *archive = calloc(1, sizeof *archive);
@@ -150,7 +160,12 @@ Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Bu
     archive->compression = options->compression;
     archive->level = options->level;
     archive->metadata = options->metadata;
-    Result rc = archive_open_tables(archive, &end);
+    Result rc = archive_open_elsewhere(archive, options, error);
+    if (rc != RESULT_OK) {
+        (void)archive_close(archive);
+        return rc;
+    }
+    rc = archive_open_tables(archive, &end);
     if (rc == RESULT_OK) {
         rc = open_files(archive, options, &end);
     }
@@ -176,6 +191,7 @@ Result archive_close(Archive *archive)
         }
         payload_index_close(archive->payloads);
         capture_index_close(archive->captures);
+        dedup_index_close(archive->elsewhere);
         free(archive);
     }
     return rc;
@@ -194,6 +210,18 @@ static void end_read(void *context, MDB_txn *txn)
     page_db_txn_abort(context, txn);
 }
 
+/* Where a payload is stored: in this crawl, or in another one that was named. */
+static Result archive_find_original(void *context, const WarcDigest *payload,
+                                    WarcOriginal *original)
+{
+    ArchiveRecorder *recorder = context;
+    DedupIndex *elsewhere = recorder->archive->elsewhere;
+    Result rc = payload_index_find(&recorder->reader, payload, original);
+    return rc == RESULT_NOT_FOUND && elsewhere != NULL
+               ? dedup_index_find(elsewhere, payload, original)
+               : rc;
+}
+
 Result archive_recorder_new(ArchiveRecorder **out, Archive *archive)
 {
     ArchiveRecorder *recorder = calloc(1, sizeof *recorder);
@@ -209,8 +237,8 @@ Result archive_recorder_new(ArchiveRecorder **out, Archive *archive)
         .index = archive->payloads, .begin = begin_read, .end = end_read, .context = archive->db};
     WarcRecorderOptions options = {.compression = archive->compression,
                                    .level = archive->level,
-                                   .find = payload_index_find,
-                                   .find_context = &recorder->reader,
+                                   .find = archive_find_original,
+                                   .find_context = recorder,
                                    .revisit_min_bytes = REVISIT_LEAST_BYTES};
     Result rc = warc_recorder_new(&recorder->recorder, &options);
     if (rc != RESULT_OK) {
@@ -260,14 +288,12 @@ static bool find_confirmed(ArchiveRecorder *recorder, uint64_t page, WarcDigest 
         return false;
     }
     Result rc = capture_index_get(archive->captures, txn, page, &capture);
-    if (rc == RESULT_OK) {
-        *payload = capture.payload;
-        rc = capture.has_payload
-                 ? payload_index_get(archive->payloads, txn, &capture.payload, &recorder->confirmed)
-                 : RESULT_NOT_FOUND;
-    }
     end_read(archive->db, txn);
-    return rc == RESULT_OK;
+    if (rc != RESULT_OK || !capture.has_payload) {
+        return false;
+    }
+    *payload = capture.payload;
+    return archive_find_original(recorder, payload, &recorder->confirmed) == RESULT_OK;
 }
 
 static WarcGroup *new_group(void)

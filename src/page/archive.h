@@ -57,8 +57,9 @@ typedef struct ArchiveOptions {
     uint64_t max_bytes;
     int64_t max_age_ms;
     WarcCompression compression;
-    int level;     /* of it, 0 = default */
-    bool metadata; /* a metadata record for each page */
+    int level;                 /* of it, 0 = default */
+    bool metadata;             /* a metadata record for each page */
+    const char *dedup_against; /* indices of other crawls (store/dedup); "" = none */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;

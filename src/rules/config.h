@@ -468,6 +468,10 @@
         "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, 0, \
         "a metadata record for each page: how it was found, its digests and its links") \
+    ROW(warc, dedup_against, TEXT, char *, "", 0, 0, NULL, 0, \
+        "archives of other crawls, separated by blanks: CDXJ files, WACZ files, directories of crawls or " \
+        "of CDXJ files; a payload that one has becomes a revisit record to it; they are read once, " \
+        "into DIR/dedup") \
     ROW(warc, mask_secrets, BOOL, bool, "yes", 0, 0, NULL, 0, \
         "request records have *** for the values of Authorization, Proxy-Authorization, Cookie, and of what " \
         "fetch.headers adds but for User-Agent, From, Referer and Accept") \

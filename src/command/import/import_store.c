@@ -189,6 +189,7 @@ static Result open_archive(ImportStore *import, Buffer *error)
                               .compression = (WarcCompression)config->warc_compression,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,
+                              .dedup_against = config->warc_dedup_against,
                               .user_agent = "ragno/" RAGNO_VERSION " import",
                               .contact = config->crawl_contact};
     MDB_txn *txn = NULL;

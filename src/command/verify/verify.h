@@ -13,7 +13,7 @@
  *  - Archive: every record of every file in DIR/warc is read strictly (warc_reader.h), its digests
  *   are recomputed, and requests and metadata belong to the capture before them. The index is
  *   derived from the file and compared line by line with the one beside it. The original of every
- *   revisit is found. Every page whose answer was
+ *   revisit is found, unless another crawl has it (warc.dedup_against). Every page whose answer was
  *   stored (capture_index.h) is there. No file ends before the end that the database has committed.
  *
  * Only --repair changes anything, and says so. It writes anew: the schedule, from the levels in

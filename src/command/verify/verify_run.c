@@ -94,8 +94,15 @@ static bool confirms_unknown(const WarcRecord *record)
            !warc_record_field(record, "warc-refers-to-target-uri", &value);
 }
 
+/* Ours name the record by its id, too; what is known of another crawl has none. */
+static bool is_elsewhere(const WarcRecord *record)
+{
+    WarcBytes value;
+    return !warc_record_field(record, "warc-refers-to", &value);
+}
+
 /* The record that a revisit refers to is stored too; else *stored is false. A 304 may confirm what
- * was never stored. */
+ * was never stored, and another crawl may have it (warc.dedup_against). */
 static Result check_revisit(Verify *verify, const char *file, const WarcRecord *record,
                             bool *stored)
 {
@@ -118,6 +125,10 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
     Result rc = cdxj_find(verify->warc_directory, uri.bytes, uri.length, is_original, &original);
     if (rc == RESULT_OK && !original.found &&
         map_get(&verify->originals, capture_key(uri, timestamp)) == NULL) {
+        if (is_elsewhere(record)) {
+            verify->counts->elsewhere++;
+            return RESULT_OK;
+        }
         *stored = false;
         verify_problem(verify, file,
                        "offset %" PRIu64 ": the original of the revisit is not stored: %.*s %s",

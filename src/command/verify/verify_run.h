@@ -40,6 +40,7 @@ typedef struct VerifyCounts {
     uint64_t records;
     uint64_t captures;
     uint64_t revisits;
+    uint64_t elsewhere; /* of these: to records of other crawls (warc.dedup_against) */
     uint64_t pages;     /* crawled ones in PageDB */
     uint64_t strangers; /* captures of no page: robots.txt and what it redirects to, DNS */
     uint64_t problems;

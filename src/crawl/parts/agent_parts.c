@@ -43,6 +43,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .compression = (WarcCompression)config->warc_compression,
                               .level = config->warc_level,
                               .metadata = config->warc_metadata,
+                              .dedup_against = config->warc_dedup_against,
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;

@@ -152,6 +152,24 @@ static const char *read_string(const char *at, const char *end, Buffer *scratch,
     return at + 1;
 }
 
+/* Reads the value behind a name: a string, or a number, as other programs write places. */
+static const char *read_value(const char *at, const char *end, Buffer *scratch, WarcBytes *value)
+{
+    const char *string = cdxj_skip(at, end, '"');
+    if (string != NULL) {
+        return read_string(string, end, scratch, value);
+    }
+    while (at < end && *at == ' ') {
+        at++;
+    }
+    const char *start = at;
+    while (at < end && *at >= '0' && *at <= '9') {
+        at++;
+    }
+    *value = warc_bytes(start, (size_t)(at - start));
+    return value->length > 0 ? at : NULL;
+}
+
 static bool keep_field(CdxjEntry *entry, WarcBytes name, WarcBytes value)
 {
     uint64_t n = 0;
@@ -185,7 +203,7 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
     const char *json = stamp == NULL ? NULL : memchr(stamp, ' ', (size_t)(end - stamp));
     uint64_t digits = 0;
     *entry = (CdxjEntry){.offset = UINT64_MAX};
-    if (json == NULL || json - stamp != 14 ||
+    if (json == NULL || json - stamp < 14 || json - stamp > 17 || /* some have milliseconds */
         !warc_bytes_number(warc_bytes(stamp, 14), UINT64_MAX, &digits)) {
         return RESULT_INVALID;
     }
@@ -201,9 +219,8 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
         at = cdxj_skip(at, end, '"');
         at = at == NULL ? NULL : read_string(at, end, &other, &name);
         at = at == NULL ? NULL : cdxj_skip(at, end, ':');
-        at = at == NULL ? NULL : cdxj_skip(at, end, '"');
         bool is_url = at != NULL && warc_bytes_are(name, "url");
-        at = at == NULL ? NULL : read_string(at, end, is_url ? scratch : &other, &value);
+        at = at == NULL ? NULL : read_value(at, end, is_url ? scratch : &other, &value);
         bool unescaped = at != NULL && other.data != NULL && value.bytes == other.data;
         if (at == NULL || unescaped || !keep_field(entry, name, value)) {
             at = NULL;

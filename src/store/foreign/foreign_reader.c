@@ -25,10 +25,16 @@
 #define KEEP_BYTES  ((size_t)4 << 20)
 #define GZIP_WINDOW 31 /* of zlib: gzip members, the largest window */
 
+/* A skippable frame of Zstandard: four bytes, and the length of what follows in four more. */
+#define REMARK_HEAD      8u
+#define DICTIONARY_MAGIC "\x5d\x2a\x4d\x18"
+
 typedef enum ForeignCoding { CODING_NONE, CODING_GZIP, CODING_ZSTD } ForeignCoding;
 
 struct ForeignStream {
-    const char *map; /* NULL when the file is empty */
+    const char *file; /* mapped; NULL when it is empty */
+    uint64_t file_size;
+    const char *map; /* the part that is read */
     uint64_t size;
     uint64_t position; /* the next compressed byte */
     uint64_t member;   /* where the present member begins */
@@ -69,33 +75,92 @@ static Result begin_codec(ForeignStream *stream)
         return rc == Z_OK ? RESULT_OK : RESULT_MEMORY;
     }
     if (stream->coding == CODING_ZSTD) {
-        stream->zstd = stream->zstd == NULL ? ZSTD_createDStream() : stream->zstd;
-        return stream->zstd == NULL || ZSTD_isError(ZSTD_initDStream(stream->zstd)) != 0
+        return ZSTD_isError(ZSTD_DCtx_reset(stream->zstd, ZSTD_reset_session_only)) != 0
                    ? RESULT_MEMORY
                    : RESULT_OK;
     }
     return RESULT_OK;
 }
 
-Result foreign_stream_open(ForeignStream **out, const char *path, size_t limit)
+/* The dictionary that a file may begin with, compressed or not; all of its frames need it. */
+static Result load_dictionary(ForeignStream *stream)
+{
+    uint64_t length = 0;
+    const char *dictionary = stream->map + REMARK_HEAD;
+    if (stream->size < REMARK_HEAD || memcmp(stream->map, DICTIONARY_MAGIC, 4) != 0) {
+        return RESULT_OK;
+    }
+    for (size_t i = REMARK_HEAD; i-- > 4;) {
+        length = length << 8 | (uint8_t)stream->map[i];
+    }
+    if (length > stream->size - REMARK_HEAD) {
+        return RESULT_OK; /* the file is cut in it: no frame follows */
+    }
+    stream->position = REMARK_HEAD + length;
+    Buffer plain;
+    buffer_init(&plain, stream->bytes.limit);
+    Result rc = RESULT_OK;
+    if (foreign_stream_is_magic(CODING_ZSTD, dictionary, length)) {
+        unsigned long long size = ZSTD_getFrameContentSize(dictionary, (size_t)length);
+        rc = size >= ZSTD_CONTENTSIZE_ERROR ? RESULT_DAMAGED : buffer_reserve(&plain, (size_t)size);
+        if (rc == RESULT_OK) {
+            plain.length = ZSTD_decompressDCtx(stream->zstd, plain.data, (size_t)size, dictionary,
+                                               (size_t)length);
+            rc = ZSTD_isError(plain.length) != 0 ? RESULT_DAMAGED : RESULT_OK;
+        }
+        dictionary = plain.data;
+        length = plain.length;
+    }
+    if (rc == RESULT_OK &&
+        ZSTD_isError(ZSTD_DCtx_loadDictionary(stream->zstd, dictionary, (size_t)length)) != 0) {
+        rc = RESULT_DAMAGED;
+    }
+    buffer_destroy(&plain);
+    return rc;
+}
+
+/* What the first bytes say. */
+static ForeignCoding coding_of(const ForeignStream *stream)
+{
+    if (foreign_stream_is_magic(CODING_GZIP, stream->map, stream->size)) {
+        return CODING_GZIP;
+    }
+    return foreign_stream_is_magic(CODING_ZSTD, stream->map, stream->size) ||
+                   is_remark(stream->map, stream->size)
+               ? CODING_ZSTD
+               : CODING_NONE;
+}
+
+static Result begin_coding(ForeignStream *stream)
+{
+    stream->coding = coding_of(stream);
+    if (stream->coding == CODING_ZSTD) {
+        stream->zstd = ZSTD_createDStream();
+        Result rc = stream->zstd == NULL ? RESULT_MEMORY : load_dictionary(stream);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    return begin_codec(stream);
+}
+
+Result foreign_stream_open(ForeignStream **out, const char *path, uint64_t offset, uint64_t length,
+                           size_t limit)
 {
     ForeignStream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) {
         return RESULT_MEMORY;
     }
     buffer_init(&stream->bytes, limit);
-    Result rc = file_map(AT_FDCWD, path, &stream->map, &stream->size);
-    if (stream->map != NULL) {
-        (void)madvise((void *)(uintptr_t)stream->map, (size_t)stream->size, MADV_SEQUENTIAL);
+    Result rc = file_map(AT_FDCWD, path, &stream->file, &stream->file_size);
+    if (stream->file != NULL) {
+        (void)madvise((void *)(uintptr_t)stream->file, (size_t)stream->file_size, MADV_SEQUENTIAL);
     }
-    if (rc == RESULT_OK && stream->size > 0) {
-        stream->coding = foreign_stream_is_magic(CODING_GZIP, stream->map, stream->size)
-                             ? CODING_GZIP
-                         : foreign_stream_is_magic(CODING_ZSTD, stream->map, stream->size) ||
-                                 is_remark(stream->map, stream->size)
-                             ? CODING_ZSTD
-                             : CODING_NONE;
-        rc = begin_codec(stream);
+    if (rc == RESULT_OK && offset < stream->file_size) {
+        uint64_t left = stream->file_size - offset;
+        stream->map = stream->file + offset;
+        stream->size = length < left ? length : left;
+        rc = begin_coding(stream);
     }
     if (rc != RESULT_OK) {
         foreign_stream_close(stream);
@@ -110,7 +175,7 @@ void foreign_stream_close(ForeignStream *stream)
     if (stream == NULL) {
         return;
     }
-    file_unmap(stream->map, stream->size);
+    file_unmap(stream->file, stream->file_size);
     if (stream->has_gzip) {
         (void)inflateEnd(&stream->gzip);
     }
@@ -286,7 +351,7 @@ Result foreign_reader_open(ForeignReader **out, const char *path, size_t max_blo
     }
     reader->max_block = max_block;
     buffer_init(&reader->head, FOREIGN_HEAD_BYTES);
-    Result rc = foreign_stream_open(&reader->stream, path,
+    Result rc = foreign_stream_open(&reader->stream, path, 0, UINT64_MAX,
                                     max_block + FOREIGN_HEAD_BYTES + 2 * (size_t)SLACK_BYTES);
     if (rc != RESULT_OK) {
         foreign_reader_close(reader);

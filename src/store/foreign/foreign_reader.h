@@ -22,19 +22,21 @@
 
 /* Foreign stream: the bytes of a file that may be compressed, in members.
  *
- * What: gzip (members one after the other, or one for all), Zstandard (frames, without a
- * dictionary), or neither, as the first bytes say. Bytes are decompressed as they are asked for,
- * and never beyond the member that they begin in unless the caller goes on to the next, because in
- * most archives a member is a record.
- * Owns: the mapping of the file, its codecs and the bytes that were not taken yet.
- * Threads: one.
- * Errors: RESULT_DAMAGED: the member cannot be decompressed further; RESULT_NOT_FOUND: no file;
- * RESULT_IO, RESULT_MEMORY, RESULT_LIMIT (more bytes than the limit at once). */
+ * What: gzip (members one after the other, or one for all), Zstandard (frames; the file may begin
+ * with the dictionary that they need), or neither, as the first bytes say. Bytes are decompressed
+ * as they are asked for, and never beyond the member that they begin in unless the caller goes on
+ * to the next, because in most archives a member is a record. Owns: the mapping of the file, its
+ * codecs and the bytes that were not taken yet. Threads: one. Errors: RESULT_DAMAGED: the member
+ * cannot be decompressed further; RESULT_NOT_FOUND: no file; RESULT_IO, RESULT_MEMORY, RESULT_LIMIT
+ * (more bytes than the limit at once). Source: the IIPC's "Zstandard compression for WARC files"
+ * for dictionaries. */
 
 typedef struct ForeignStream ForeignStream;
 
-/* limit: bytes that may be held at once. */
-Result foreign_stream_open(ForeignStream **stream, const char *path, size_t limit);
+/* Of the file, `length` bytes from offset on: as much of that as there is. limit: bytes that may be
+ * held at once. */
+Result foreign_stream_open(ForeignStream **stream, const char *path, uint64_t offset,
+                           uint64_t length, size_t limit);
 void foreign_stream_close(ForeignStream *stream);
 
 /* Compressed bytes of the file, and how far they were read. */

@@ -1,0 +1,301 @@
+#include "store/dedup/dedup_index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory/file.h"
+#include "base/thread/log.h"
+#include "base/thread/mutex.h"
+#include "store/dedup/dedup_source.h"
+#include "store/drum/drum.h"
+#include "store/drum/drum_runs.h"
+
+#define BUCKETS      1024u
+#define ARRAY_BYTES  ((size_t)32 << 10)
+#define BUCKET_BYTES ((size_t)256 << 20) /* no bound: the generation ends with the sources */
+
+struct DedupIndex {
+    DrumRepository *payloads;
+    int originals; /* descriptor */
+    Mutex mutex;
+    uint64_t asked; /* with the mutex */
+    uint64_t found;
+};
+
+/* What stands before the URL in a record of originals. */
+typedef struct DedupRecord {
+    WarcDigest digest;
+    uint32_t url_length;
+    int64_t date_us;
+} DedupRecord;
+
+_Static_assert(sizeof(DedupRecord) == 32, "no padding");
+
+static uint64_t dedup_key(const WarcDigest *digest)
+{
+    uint64_t key = 0;
+    for (size_t i = 0; i < sizeof key; i++) {
+        key = key << 8 | digest->bytes[i];
+    }
+    return key;
+}
+
+/* ---- building ---- */
+
+typedef struct DedupBuild {
+    Drum *drum;
+    FILE *originals;
+    uint64_t place;
+    uint64_t captures; /* with a payload and its digest, of the present file */
+} DedupBuild;
+
+static bool dedup_date_of(WarcBytes timestamp, WallTime *date)
+{
+    const char *t = timestamp.bytes;
+    char text[WARC_DATE_BYTES];
+    int n = snprintf(text, sizeof text, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", t, t + 4, t + 6, t + 8,
+                     t + 10, t + 12);
+    return warc_date_parse(warc_bytes(text, (size_t)n), date);
+}
+
+/* Bare base32 is what indices had before they named the algorithm. */
+static bool dedup_digest_of(WarcBytes text, WarcDigest *digest)
+{
+    char named[WARC_DIGEST_TEXT];
+    if (text.length != 32) {
+        return warc_digest_parse(text, digest);
+    }
+    int n = snprintf(named, sizeof named, "sha1:%.32s", text.bytes);
+    return warc_digest_parse(warc_bytes(named, (size_t)n), digest);
+}
+
+static Result dedup_build_take(void *context, const CdxjEntry *entry)
+{
+    DedupBuild *build = context;
+    DedupRecord record = {.url_length = (uint32_t)entry->url.length};
+    WallTime date;
+    if (warc_bytes_are(entry->mime, "warc/revisit") || entry->url.length < 5 ||
+        memcmp(entry->url.bytes, "http", 4) != 0 || !dedup_date_of(entry->timestamp, &date) ||
+        !dedup_digest_of(entry->digest, &record.digest)) {
+        return RESULT_OK;
+    }
+    record.date_us = date.us;
+    if (fwrite(&record, sizeof record, 1, build->originals) != 1 ||
+        fwrite(entry->url.bytes, entry->url.length, 1, build->originals) != 1) {
+        return result_of_errno(errno);
+    }
+    DrumBytes value = {&build->place, sizeof build->place};
+    Result rc = drum_check_update(build->drum, drum_key_number(dedup_key(&record.digest)), value);
+    build->place += sizeof record + entry->url.length;
+    build->captures++;
+    return rc;
+}
+
+static Result dedup_build_file(DedupBuild *build, const char *path, Buffer *error)
+{
+    uint64_t others = 0;
+    build->captures = 0;
+    Result rc = dedup_source_read(path, dedup_build_take, build, &others);
+    if (rc == RESULT_OK && build->captures == 0) {
+        (void)buffer_printf(error,
+                            "warc.dedup_against: %s has no capture with a digest of SHA-1 (%" PRIu64
+                            " lines are not CDXJ)",
+                            path, others);
+        return RESULT_INVALID;
+    }
+    if (rc == RESULT_OK) {
+        LOG_INFO("dedup", "index of another crawl was read",
+                 "file=%s captures=%" PRIu64 " other_lines=%" PRIu64, path, build->captures,
+                 others);
+    } else {
+        (void)buffer_printf(error, "warc.dedup_against: %s cannot be read: %s", path,
+                            result_name(rc));
+    }
+    return rc;
+}
+
+static Result dedup_build_all(DedupBuild *build, const DedupSources *sources, Buffer *error)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; rc == RESULT_OK && i < sources->n; i++) {
+        rc = dedup_build_file(build, sources->paths[i], error);
+    }
+    if (rc == RESULT_OK) {
+        rc = drum_synchronize(build->drum); /* the generation becomes the run */
+    }
+    if (rc == RESULT_OK &&
+        (fflush(build->originals) != 0 || fsync(fileno(build->originals)) != 0)) {
+        rc = result_of_errno(errno);
+    }
+    return rc;
+}
+
+static Result dedup_build(DrumRepository *payloads, const char *folder, const DedupSources *sources,
+                          Buffer *error)
+{
+    Path path;
+    DedupBuild build = {.originals = fopen(file_path(&path, "%s/originals", folder), "wbe")};
+    if (build.originals == NULL) {
+        return result_of_errno(errno);
+    }
+    (void)file_path(&path, "%s/generation", folder);
+    const DrumOptions options = {.directory = path.text,
+                                 .repository = payloads,
+                                 .keys = DRUM_KEYS_NUMBERS,
+                                 .buckets = BUCKETS,
+                                 .array_bytes = ARRAY_BYTES,
+                                 .bucket_bytes = BUCKET_BYTES,
+                                 .manual_merge = true,
+                                 .manual_seal = true,
+                                 .keep_existing = true};
+    Result rc = drum_open(&build.drum, &options, NULL);
+    if (rc == RESULT_OK) {
+        rc = dedup_build_all(&build, sources, error);
+        (void)drum_dispose(build.drum);
+    }
+    (void)fclose(build.originals);
+    file_remove(path.text);
+    return rc;
+}
+
+/* ---- opening ---- */
+
+static bool dedup_is_made_of(const char *folder, const DedupSources *sources)
+{
+    Path path;
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    bool is = file_read(file_path(&path, "%s/sources", folder), &text) == RESULT_OK &&
+              text.length == sources->stamps.length &&
+              memcmp(text.data, sources->stamps.data, text.length) == 0;
+    buffer_destroy(&text);
+    return is;
+}
+
+static Result dedup_index_prepare(DedupIndex *index, const char *folder,
+                                  const DedupSources *sources, Buffer *error)
+{
+    Path path;
+    bool is_made = dedup_is_made_of(folder, sources);
+    if (!is_made) {
+        file_remove(folder);
+        if (mkdir(folder, 0755) != 0) {
+            return result_of_errno(errno);
+        }
+    }
+    const DrumRunsOptions runs = {.directory = file_path(&path, "%s/payloads", folder)};
+    Result rc = drum_runs_open(&index->payloads, &runs);
+    if (rc == RESULT_OK && !is_made) {
+        rc = dedup_build(index->payloads, folder, sources, error);
+        if (rc == RESULT_OK) {
+            rc = file_replace(file_path(&path, "%s/sources", folder), sources->stamps.data,
+                              sources->stamps.length);
+        }
+    }
+    if (rc == RESULT_OK) {
+        index->originals = open(file_path(&path, "%s/originals", folder), O_RDONLY | O_CLOEXEC);
+        rc = index->originals < 0 ? result_of_errno(errno) : RESULT_OK;
+    }
+    return rc;
+}
+
+Result dedup_index_open(DedupIndex **out, const char *directory, const char *words, Buffer *error)
+{
+    Path folder;
+    DedupSources sources;
+    DedupIndex *index = calloc(1, sizeof *index);
+    if (index == NULL) {
+        return RESULT_MEMORY;
+    }
+    index->originals = -1;
+    mutex_init(&index->mutex, RANK_TABLE);
+    Result rc = dedup_sources_find(&sources, words, error);
+    if (rc == RESULT_OK) {
+        rc = dedup_index_prepare(index, file_path(&folder, "%s/dedup", directory), &sources, error);
+    }
+    dedup_sources_destroy(&sources);
+    if (rc != RESULT_OK) {
+        if (error->length == 0) {
+            (void)buffer_printf(error, "%s/dedup cannot be made: %s", directory, result_name(rc));
+        }
+        dedup_index_close(index);
+        return rc;
+    }
+    LOG_INFO("dedup", "payloads of other crawls are known", "payloads=%" PRIu64,
+             dedup_index_count(index));
+    *out = index;
+    return RESULT_OK;
+}
+
+void dedup_index_close(DedupIndex *index)
+{
+    if (index == NULL) {
+        return;
+    }
+    if (index->payloads != NULL) {
+        LOG_INFO("dedup", "payloads were looked for in other crawls",
+                 "asked=%" PRIu64 " found=%" PRIu64, index->asked, index->found);
+        drum_runs_close(index->payloads);
+    }
+    if (index->originals >= 0) {
+        (void)close(index->originals);
+    }
+    mutex_destroy(&index->mutex);
+    free(index);
+}
+
+uint64_t dedup_index_count(const DedupIndex *index)
+{
+    return drum_runs_count(index->payloads);
+}
+
+/* ---- looking up ---- */
+
+static Result dedup_read(int fd, void *bytes, size_t length, uint64_t at)
+{
+    ssize_t n = pread(fd, bytes, length, (off_t)at);
+    if (n < 0) {
+        return result_of_errno(errno);
+    }
+    return (size_t)n == length ? RESULT_OK : RESULT_DAMAGED;
+}
+
+Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOriginal *original)
+{
+    void *value = NULL;
+    size_t length = 0;
+    uint64_t place = 0;
+    DedupRecord record;
+    mutex_lock(&index->mutex);
+    Result rc = drum_runs_get(index->payloads, dedup_key(payload), &value, &length);
+    index->asked++;
+    index->found += rc == RESULT_OK;
+    mutex_unlock(&index->mutex);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    memcpy(&place, value, length < sizeof place ? length : sizeof place);
+    free(value);
+    rc = dedup_read(index->originals, &record, sizeof record, place);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (memcmp(&record.digest, payload, sizeof *payload) != 0) {
+        return RESULT_NOT_FOUND;
+    }
+    buffer_reset(&original->uri);
+    rc = buffer_reserve(&original->uri, record.url_length);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    original->uri.length = record.url_length;
+    original->date = (WallTime){record.date_us};
+    original->id = (WarcId){.bytes = {0}};
+    return dedup_read(index->originals, original->uri.data, record.url_length,
+                      place + sizeof record);
+}

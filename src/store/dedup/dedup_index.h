@@ -1,0 +1,43 @@
+/* Dedup index: which payloads other crawls have, by digest.
+ *
+ * What: the captures of the sources (dedup_source.h) that have a body and a digest of SHA-1, in two
+ * files of our own, so that the sources are read once:
+ *
+ *   DIR/dedup/originals    date, URL and whole digest of each, one behind the other
+ *   DIR/dedup/payloads     the first 8 bytes of the digest -> place in originals (drum_runs.h)
+ *   DIR/dedup/sources      path, size and time of the files they were made of; written last
+ *
+ * All digests are one generation of DRUM, which one merge makes one sorted run of: that many
+ * sequential bytes, whatever the memory. Behind that the index never changes, and a look-up reads
+ * one block of the run (4 096 keys) and one record. DRUM's own check would read the whole run for
+ * each batch of a crawl, which pays with millions of digests a batch and not with hundreds. Digests
+ * are spread evenly, as DRUM's keys should be. Of captures of one payload the first counts; of two
+ * payloads whose digests begin alike one is stored once more.
+ * Memory: while it is built, 32 MiB and about 65 bytes for each 1 024th digest; then 16 bytes for
+ * each 4 096th. Disk: 14 bytes and 30 and the URL for each.
+ * Owns: its files; the directory is the crawl's.
+ * Threads: find: any, one at a time by a mutex of its own.
+ * Errors: of opening, error has a sentence. */
+#ifndef STORE_DEDUP_DEDUP_INDEX_H
+#define STORE_DEDUP_DEDUP_INDEX_H
+
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+#include "store/warc/warc_head.h"
+
+typedef struct DedupIndex DedupIndex;
+
+/* directory: of the crawl. words: the sources. Builds the index unless it was made of the same
+ * files as they are now. RESULT_INVALID: a source is no index, or has no digest of SHA-1. */
+Result dedup_index_open(DedupIndex **index, const char *directory, const char *words,
+                        Buffer *error);
+void dedup_index_close(DedupIndex *index);
+/* How many payloads it has. */
+uint64_t dedup_index_count(const DedupIndex *index);
+/* Fills original, whose id is empty: indices do not tell it. RESULT_NOT_FOUND, RESULT_DAMAGED,
+ * RESULT_IO, RESULT_MEMORY. */
+Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOriginal *original);
+
+#endif

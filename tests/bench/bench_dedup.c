@@ -1,0 +1,106 @@
+/* The dedup index (store/dedup/dedup_index.h): made of generated digests, and asked.
+ *
+ *   SCALE=0.05       that share of 200 M digests; a tenth of that first, for the ratio
+ *   DIRECTORY=DIR    for the files, about 26 GB at full scale; default build
+ *
+ * Anonymous memory is bounded by 256 MiB (RLIMIT_DATA), so what ends has kept within it. Half of
+ * the questions are about digests that are there. Figures are CPU time, of generating not included.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/hash.h"
+#include "base/memory/file.h"
+#include "store/dedup/dedup_index.h"
+
+#define DIGESTS   200e6
+#define QUESTIONS 100000u
+#define LIMIT     ((rlim_t)256 << 20)
+
+static WarcDigest digest_of(uint64_t i)
+{
+    WarcDigest digest;
+    uint64_t words[3] = {hash_mix(i + 1), hash_mix(~i), i};
+    memcpy(digest.bytes, words, sizeof digest.bytes);
+    return digest;
+}
+
+/* By the program zstd: 26 GB of lines take 10 on the disk. */
+static void write_source(const char *path, uint64_t n)
+{
+    Path command;
+    FILE *file = popen(file_path(&command, "zstd -1qf -o '%s'", path), "w");
+    for (uint64_t i = 0; file != NULL && i < n; i++) {
+        char text[WARC_DIGEST_TEXT];
+        WarcDigest digest = digest_of(i);
+        (void)fprintf(file,
+                      "test,a)/%" PRIu64 " 20200102030405 {\"url\": \"http://a.test/%" PRIu64
+                      "\", \"mime\": \"text/html\", \"status\": \"200\", \"digest\": "
+                      "\"%s\", \"length\": \"5\", \"offset\": \"0\", \"filename\": \"y\"}\n",
+                      i, i, warc_digest_format(&digest, text));
+    }
+    if (file == NULL || pclose(file) != 0) {
+        (void)fprintf(stderr, "bench_dedup: %s cannot be written\n", path);
+        exit(1);
+    }
+}
+
+/* CPU nanoseconds of a question; prints what building and asking cost. */
+static double measure(const char *directory, const char *name, uint64_t n)
+{
+    Path source;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
+    DedupIndex *index = NULL;
+    uint64_t found = 0;
+    WarcOriginal original;
+    warc_original_init(&original);
+    write_source(file_path(&source, "%s/source.cdxj.zst", directory), n);
+    int64_t start = cpu_process_ns();
+    if (dedup_index_open(&index, directory, source.text, &error) != RESULT_OK) {
+        (void)fprintf(stderr, "bench_dedup: %s\n", buffer_string(&error));
+        exit(1);
+    }
+    int64_t built = cpu_process_ns();
+    for (uint64_t i = 0; i < QUESTIONS; i++) {
+        WarcDigest digest = digest_of(hash_mix(i) % (2 * n));
+        found += dedup_index_find(index, &digest, &original) == RESULT_OK;
+    }
+    double asked = (double)(cpu_process_ns() - built) / QUESTIONS;
+    (void)printf("dedup.%s.digests = %" PRIu64 " 1\n", name, dedup_index_count(index));
+    (void)printf("dedup.%s.build = %.0f ns\n", name, (double)(built - start) / (double)n);
+    (void)printf("dedup.%s.find = %.0f ns\n", name, asked);
+    (void)printf("dedup.%s.found = %.3f 1\n", name, (double)found / QUESTIONS);
+    dedup_index_close(index);
+    (void)printf("dedup.%s.disk = %.1f B\n", name,
+                 (file_bytes(directory) - file_bytes(source.text)) / (double)n);
+    file_remove(directory);
+    warc_original_destroy(&original);
+    buffer_destroy(&error);
+    return asked;
+}
+
+int main(void)
+{
+    const char *scale = getenv("SCALE");
+    const char *place = getenv("DIRECTORY");
+    double digests = DIGESTS * (scale == NULL ? 1.0 : strtod(scale, NULL));
+    Path directory;
+    const struct rlimit limit = {LIMIT, LIMIT};
+    (void)file_path(&directory, "%s/dedup-XXXXXX", place == NULL ? "build" : place);
+    if (setrlimit(RLIMIT_DATA, &limit) != 0 || mkdtemp(directory.text) == NULL) {
+        return 1;
+    }
+    double few = measure(directory.text, "tenth", (uint64_t)(digests / 10));
+    if (mkdir(directory.text, 0755) != 0) {
+        return 1;
+    }
+    double many = measure(directory.text, "whole", (uint64_t)digests);
+    (void)printf("dedup.find_whole_over_tenth = %.2f 1\n", many / few);
+    return 0;
+}
