@@ -320,10 +320,13 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
 {
     WarcDigest confirmed;
     char ip[IP_ADDRESS_TEXT_BYTES];
+    char tls[16];
     WarcGroup *group = new_group();
     if (group == NULL) {
         return NULL;
     }
+    const TlsFacts *facts = &fetch->answer.tls;
+    (void)snprintf(tls, sizeof tls, "tls/%s", tls_version_name(facts->version));
     const char *request = fetch->request.header == NULL ? "" : fetch->request.header;
     bool is_answered = fetch->answer.status >= 100;
     WarcFetch record = {.url = warc_bytes(fetch->request.url, strlen(fetch->request.url)),
@@ -337,7 +340,9 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
                         .truncated = truncation_of(fetch),
                         .protocol = fetch->answer.http_version == 20   ? "h2"
                                     : fetch->answer.http_version == 10 ? "http/1.0"
-                                                                       : "http/1.1"};
+                                                                       : "http/1.1",
+                        .tls = facts->verdict == TLS_NOT_KNOWN ? NULL : tls,
+                        .cipher = facts->cipher};
     if (fetch->answer.status == 304 && fetch->request.has_page &&
         find_confirmed(recorder, fetch->request.index, &confirmed)) {
         record.not_modified = &recorder->confirmed;

@@ -160,6 +160,86 @@ def forms(report, path):
                  [(A + "/next",) in rows(f"{path}/{d}", "pages", "url") for d in ("few", "plain.warc.d")], [False, True])
 
 
+def zstd(data, *words):
+    return subprocess.run(["zstd", "-qc", *words], input=data, capture_output=True, check=True).stdout
+
+
+def found_in(path, data, *more, status=0):
+    """(URL, status) of the answers that come of a file, and what was said."""
+    shutil.rmtree(path + "/d", ignore_errors=True)
+    name = path + "/x"
+    _, said = run("import", "-d", path + "/d", write(name, data), *more, status=status)
+    return {r[:2] for r in rows(path + "/d", "pages", "url", "status", "n_crawls") if r[2] > 0}, said
+
+
+def dictionaries(report, path):
+    if not shutil.which("zstd"):
+        report.skip("dictionaries of Zstandard", "zstd is not installed")
+        return
+    urls = [f"{A}/{i}" for i in range(200)]
+    whole = [record("response", url, answer(b"<title>%d</title><p>of many words, which all of them have" % i)) for i, url in enumerate(urls)]
+    wanted = {(url, 200) for url in urls}
+    for i, data in enumerate(whole):
+        write(f"{path}/sample{i}", data)
+    subprocess.run(["zstd", "-q", "--train", *(f"{path}/sample{i}" for i in range(200)), "--maxdict=2000", "-o", path + "/trained"], check=True,
+                   capture_output=True)
+    write(path + "/raw", whole[0])
+    for name in ("trained", "raw"):
+        with open(f"{path}/{name}", "rb") as file:
+            plain = file.read()
+        frames = b"".join(zstd(data, "-D", f"{path}/{name}") for data in whole)
+        for how, dictionary in (("as it is", plain), ("compressed", zstd(plain))):
+            head = b"\x5d\x2a\x4d\x18" + len(dictionary).to_bytes(4, "little")
+            report.equal(f"a dictionary, {name}, {how}", found_in(path, head + dictionary + frames)[0], wanted)
+        report.check(f"{name}: it is needed", "broken" in found_in(path, frames, status=17)[1] or name == "raw")
+        for n in (3, 8, 9, len(head) + 20):
+            report.equal(f"{name}: cut after {n} bytes", found_in(path, (head + dictionary + frames)[:n], status=17)[0], set())
+
+
+def arc(report, path):
+    def line(url, block, kind="text/html"):
+        return f"{url} 192.0.2.1 20040131120000 {kind} {len(block)}\n".encode() + block + b"\n"
+    body = b"<title>t</title><a href=/next>n</a>"
+    head = line("filedesc://x.arc", b"1 1 InternetArchive\nURL IP-address Archive-date Content-type Archive-length\n<arcmetadata/>\n", "text/plain")
+    parts = [head, line("dns:a.test", b"20040131120000\na.test. 1 IN A 192.0.2.1\n", "text/dns"), line(A + "/1", answer(body)),
+             line(A + "/2 with blank", answer(body)), line(A + "/3", answer(b"", status="404 Not Found"))]
+    wanted = {(A + "/1", 200), (A + "/2%20with%20blank", 200), (A + "/3", 404)}
+    for name, data in (("plain", b"".join(parts)), ("a member each", b"".join(gzip.compress(p) for p in parts)),
+                       ("one member", gzip.compress(b"".join(parts)))):
+        report.equal(f"ARC 1.1: {name}", found_in(path, data)[0], wanted)
+    report.check("its links", (A + "/1", A + "/next") in rows(path + "/d", "links", "from", "to"))
+    run("export", path + "/d", "warc", "-o", path + "/out.warc.gz")
+    with gzip.open(path + "/out.warc.gz") as file:
+        text = file.read()
+    report.check("its dates and addresses", b"WARC-Date: 2004-01-31T12:00:00" in text and b"WARC-IP-Address: 192.0.2.1" in text)
+    verified(report, "ARC", path + "/d")
+    bad = gzip.compress(parts[2])
+    bad = bad[:30] + bytes(20) + bad[50:]
+    found, said = found_in(path, b"".join([gzip.compress(head), bad, *(gzip.compress(p) for p in parts[3:])]), status=17)
+    report.check("a broken member of ARC is passed over", found == wanted - {(A + "/1", 200)} and "passed over" in said, (found, said))
+    found, said = found_in(path, b"".join(parts)[:-30], status=17)
+    report.check("a cut one is told", found == wanted - {(A + "/3", 404)} and "it is cut" in said, (found, said))
+
+
+def revisits(report, path):
+    body = b"<title>t</title><a href=/next>n</a>"
+    original = record("response", A + "/1", answer(body)).replace(b"00000000-0000-4000-8000-000000000000", b"11111111-0000-4000-8000-000000000000")
+    wanted = {(A + "/1", 200), (B + "/copy", 200)}
+    says = {"its digest": ["WARC-Payload-Digest: " + sha1(body)],
+            "an id": ["WARC-Refers-To: <urn:uuid:11111111-0000-4000-8000-000000000000>"],
+            "URL and date": [f"WARC-Refers-To-Target-URI: {A}/1", "WARC-Refers-To-Date: 2026-01-31T12:00:00Z"],
+            "an id beside a digest of SHA-256": ["WARC-Refers-To: <urn:uuid:11111111-0000-4000-8000-000000000000>", "WARC-Payload-Digest: sha256:00"]}
+    for name, fields in says.items():
+        revisit = record("revisit", B + "/copy", answer(b""), "WARC-Profile: x", *fields)
+        for order, data in (("behind", original + revisit), ("before", revisit + original), ("before, compressed", gzip.compress(revisit + original))):
+            found, said = found_in(path, data)
+            report.equal(f"a revisit that tells {name}, {order} its original", found, wanted)
+        found, said = found_in(path, revisit, write(path + "/y", original))
+        report.check(f"{name}: in another file", found == wanted and "not known" not in said, said)
+        found, said = found_in(path, revisit)
+        report.check(f"{name}: without its original it is counted", found == set() and re.search(r"\b1 .*whose payload is not known", said), said)
+
+
 def damage(report, path):
     body = b"<p>" + os.urandom(3000).hex().encode()
     good = [record("response", f"{A}/{i}", answer(body + b"%d" % i), "WARC-Block-Digest: " + sha1(answer(body + b"%d" % i)))
@@ -204,4 +284,4 @@ def damage(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(wget, ours, forms, damage)
+    harness.main(wget, ours, forms, dictionaries, arc, revisits, damage)

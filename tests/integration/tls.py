@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """HTTPS: sessions are resumed when a host is visited again; with fetch.tls_verify a server needs a
 certificate that leads to a trusted one and names the host."""
-import harness
+import gzip
 import os
+
+import harness
 
 SIZES = {"pages": 300, "hosts": 10, "tls": True}
 
@@ -17,6 +19,19 @@ def fetched(directory):
     """The statuses of pages in crawl.log, by URL."""
     with open(directory + "/crawl.log") as file:
         return {line.split()[3]: int(line.split()[1]) for line in file}
+
+
+def warc_fields(directory):
+    """The values of the fields of its records that tell of connections."""
+    found = {"WARC-Protocol": set(), "WARC-Cipher-Suite": set()}
+    for name in os.listdir(directory + "/warc"):
+        if name.endswith(".warc.gz"):
+            with gzip.open(f"{directory}/warc/{name}") as file:
+                for line in file:
+                    field, _, value = line.decode("latin-1").strip().partition(": ")
+                    if field in found:
+                        found[field].add(value)
+    return found
 
 
 def options(web, **values):
@@ -36,6 +51,9 @@ def resumed(report, path):
                 report.equal(f"{name}, verify {verify}: the crawl ends", result.returncode, 0)
                 report.same_set("all pages are fetched",
                                 {u for u, s in fetched(directory).items() if s == 200} & urls, urls)
+                told = warc_fields(directory)
+                report.check("each answer says protocols and cipher", {"http/1.1", "tls/1.3"} <= told["WARC-Protocol"] and
+                             all(c.startswith("TLS_") for c in told["WARC-Cipher-Suite"]) and told["WARC-Cipher-Suite"], told)
                 status = status_of(directory)
                 handshakes, again = int(status["tls_handshakes"]), int(status["tls_resumed"])
                 report.equal("each connection had its handshake", handshakes,

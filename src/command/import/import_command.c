@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <strings.h>
 
+#include "base/core/hash.h"
+#include "base/memory/array.h"
 #include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "parse/url/url.h"
@@ -24,8 +26,8 @@ typedef struct ImportCommand {
 } ImportCommand;
 
 static const char import_usage[] =
-    "usage: ragno import [OPTION]... FILE.warc[.gz|.zst]...\n"
-    "Takes the answers in WARC files of any program as if they had been crawled now:\n"
+    "usage: ragno import [OPTION]... FILE.warc[.gz|.zst]|FILE.arc[.gz]...\n"
+    "Takes the answers in WARC and ARC files of any program as if they had been crawled now:\n"
     "pages, links, digests and records. Nothing is fetched.\n"
     "  -d, --dir DIR            the crawl, new or not (default ./crawl)\n"
     "  -c, --config FILE        INI file     -s, --set SECTION.KEY=VALUE\n"
@@ -171,6 +173,33 @@ static int import_command_status_of(Result rc, int closed, const ImportCounts *c
     return counts->damaged + counts->wrong + counts->invalid > 0 ? EXIT_DIRECTORY : 0;
 }
 
+static Result import_command_read(const ImportCommand *command, ImportRun *run)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < command->n && rc == RESULT_OK; i++) {
+        rc = import_run_file(run, command->files[i], i);
+    }
+    return rc;
+}
+
+/* Again as long as that tells what revisit records refer to: twice where one names its original by
+ * id, and that stands behind it. */
+static Result import_command_read_again(const ImportCommand *command, ImportRun *run)
+{
+    Result rc = RESULT_OK;
+    bool is_useful = true;
+    size_t left = import_run_again(run);
+    while (rc == RESULT_OK && is_useful && left > 0) {
+        size_t before = left;
+        run->resolved = 0;
+        rc = import_command_read(command, run);
+        left = import_run_again(run);
+        is_useful = run->resolved > 0 || left < before;
+    }
+    run->counts.orphans = left;
+    return rc;
+}
+
 static int import_command_run(ImportCommand *command, Config *config)
 {
     Progress progress;
@@ -183,15 +212,16 @@ static int import_command_run(ImportCommand *command, Config *config)
     }
     import_command_watch_signals();
     progress_begin(&progress, "import", "answers", isatty(STDERR_FILENO) == 1, stderr, mono_now());
-    for (size_t i = 0; i < command->n && rc == RESULT_OK; i++) {
-        rc = import_run_file(&run, command->files[i]);
+    rc = import_command_read(command, &run);
+    if (rc == RESULT_OK) {
+        rc = import_command_read_again(command, &run);
     }
     if (rc == RESULT_OK || rc == RESULT_CLOSED) {
         Result last = import_store_commit(run.store);
         rc = last == RESULT_OK ? rc : last;
     }
     progress_end(&progress);
-    import_payloads_destroy(&run.payloads);
+    import_run_destroy(&run);
     ImportTotals totals = *import_store_totals(run.store);
     int closed = import_store_close(run.store);
     if (!command->quiet) {
@@ -320,6 +350,8 @@ typedef struct ImportFile {
     Buffer chunks;
     Buffer header; /* of a resource */
     Buffer body;   /* of a revisit */
+    size_t number; /* of the file */
+    uint64_t at;   /* which of its records */
 } ImportFile;
 
 static void import_run_tell(const ImportFile *file, const char *what)
@@ -472,15 +504,152 @@ static bool repeats_itself(const ForeignRecord *record)
            memcmp(uri.bytes, record->uri.bytes, uri.length) == 0;
 }
 
+/* ---- revisits whose original is not known yet ---- */
+
+static const WarcDigest not_met;
+
+static MapKey key_of_names(WarcBytes a, WarcBytes b)
+{
+    Hash128 first = hash_128(a.bytes, a.length);
+    Hash128 second = hash_128(b.bytes, b.length);
+    return (MapKey){.high = first.high ^ hash_mix(second.high), .low = first.low ^ second.low};
+}
+
+/* What a revisit names: its original's id, or URL and date. False: nothing. */
+static bool names_original(const ForeignRecord *record, MapKey *key)
+{
+    WarcBytes uri;
+    WarcBytes date;
+    if (foreign_record_field(record, "warc-refers-to", &uri)) {
+        *key = key_of_names(uri, warc_bytes("", 0));
+        return true;
+    }
+    bool is_named = foreign_record_field(record, "warc-refers-to-target-uri", &uri) &&
+                    foreign_record_field(record, "warc-refers-to-date", &date);
+    if (is_named) {
+        *key = key_of_names(uri, date);
+    }
+    return is_named;
+}
+
+static bool has_payload_digest(const ForeignRecord *record, WarcDigest *digest)
+{
+    WarcBytes value;
+    return foreign_record_field(record, "warc-payload-digest", &value) &&
+           warc_digest_parse(value, digest);
+}
+
+/* Keeps the place of a revisit for the next reading. In a further one it has its place already. */
+static Result orphan_keep(ImportFile *file)
+{
+    ImportRun *run = file->run;
+    ImportOrphan orphan = {.file = file->number, .number = file->at};
+    MapKey key;
+    WarcDigest digest;
+    Result rc = array_add(&run->orphans, &run->n_orphans, sizeof orphan, &orphan);
+    if (rc == RESULT_OK && !has_payload_digest(&file->record, &digest) &&
+        names_original(&file->record, &key) && map_get(&run->originals, key) == NULL) {
+        rc = map_put(&run->originals, key, (void *)(uintptr_t)&not_met);
+    }
+    return rc;
+}
+
+/* Notes the digest of an answer that an orphan names. */
+static Result orphan_resolve(ImportFile *file, MapKey key)
+{
+    ForeignAnswer answer;
+    if (map_get(&file->run->originals, key) != &not_met ||
+        foreign_http_read(file->record.block, &file->chunks, &answer) != RESULT_OK) {
+        return RESULT_OK;
+    }
+    WarcDigest *digest = malloc(sizeof *digest);
+    Result rc = digest == NULL
+                    ? RESULT_MEMORY
+                    : warc_hasher_digest(file->hasher, answer.body, warc_bytes("", 0), digest);
+    if (rc == RESULT_OK) {
+        rc = map_put(&file->run->originals, key, digest);
+    }
+    if (rc != RESULT_OK) {
+        free(digest);
+        return rc;
+    }
+    file->run->resolved++;
+    return RESULT_OK;
+}
+
+static Result orphan_resolve_named(ImportFile *file)
+{
+    WarcBytes id = warc_bytes("", 0);
+    WarcBytes date = warc_bytes("", 0);
+    (void)foreign_record_field(&file->record, "warc-record-id", &id);
+    (void)foreign_record_field(&file->record, "warc-date", &date);
+    Result rc = orphan_resolve(file, key_of_names(id, warc_bytes("", 0)));
+    return rc == RESULT_OK ? orphan_resolve(file, key_of_names(file->record.uri, date)) : rc;
+}
+
+/* Whether the record is the next orphan; one that stays so enters the list anew. */
+static bool is_next_orphan(ImportFile *file)
+{
+    ImportRun *run = file->run;
+    const ImportOrphan *next = run->orphans + run->next_orphan;
+    bool is =
+        run->next_orphan < run->n_old && next->file == file->number && next->number == file->at;
+    run->next_orphan += is ? 1 : 0;
+    return is;
+}
+
+size_t import_run_again(ImportRun *run)
+{
+    run->n_orphans -= run->n_old;
+    if (run->n_orphans > 0) {
+        memmove(run->orphans, run->orphans + run->n_old, run->n_orphans * sizeof *run->orphans);
+    }
+    run->n_old = run->n_orphans;
+    run->next_orphan = 0;
+    run->is_again = true;
+    run->done_bytes = 0;
+    return run->n_orphans;
+}
+
+void import_run_destroy(ImportRun *run)
+{
+    size_t place = 0;
+    for (void *digest = map_next(&run->originals, &place); digest != NULL;
+         digest = map_next(&run->originals, &place)) {
+        if (digest != &not_met) {
+            free(digest);
+        }
+    }
+    map_destroy(&run->originals);
+    free(run->orphans);
+    import_payloads_destroy(&run->payloads);
+}
+
+/* The digest of a revisit's payload: its own, or that of the original it names. */
+static bool find_digest(const ImportFile *file, WarcDigest *digest)
+{
+    MapKey key;
+    const WarcDigest *met = NULL;
+    if (has_payload_digest(&file->record, digest)) {
+        return true;
+    }
+    if (names_original(&file->record, &key)) {
+        met = map_get(&file->run->originals, key);
+    }
+    if (met == NULL || met == &not_met) {
+        return false;
+    }
+    *digest = *met;
+    return true;
+}
+
 /* The payload of a revisit: one that was seen lately, or one that is in the archive.
  * RESULT_NOT_FOUND: neither. */
 static Result find_payload(ImportFile *file, WarcBytes *body)
 {
     ImportRun *run = file->run;
-    WarcBytes value;
     WarcDigest digest;
-    if (!foreign_record_field(&file->record, "warc-payload-digest", &value) ||
-        !warc_digest_parse(value, &digest)) {
+    if (!find_digest(file, &digest)) {
         return RESULT_NOT_FOUND;
     }
     if (import_payloads_get(&run->payloads, &digest, body)) {
@@ -513,8 +682,7 @@ static Result take_revisit(ImportFile *file)
     }
     rc = find_payload(file, &answer.body);
     if (rc != RESULT_OK) {
-        counts->orphans += rc == RESULT_NOT_FOUND ? 1 : 0;
-        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+        return rc == RESULT_NOT_FOUND ? orphan_keep(file) : rc;
     }
     ImportCapture capture = capture_of(file, &answer);
     return import_run_add(file, &capture);
@@ -525,6 +693,13 @@ static Result import_run_take_record(ImportFile *file)
     const ForeignRecord *record = &file->record;
     ImportCounts *counts = &file->run->counts;
     bool answer = record->type == WARC_RESPONSE || record->type == WARC_REVISIT;
+    file->at++;
+    if (file->run->is_again) {
+        if (record->type == WARC_RESPONSE) {
+            return orphan_resolve_named(file);
+        }
+        return is_next_orphan(file) && import_run_take_url(file) ? take_revisit(file) : RESULT_OK;
+    }
     counts->records++;
     if ((!answer && record->type != WARC_RESOURCE) || !is_web(record->uri) ||
         (answer && !is_http(record))) {
@@ -543,6 +718,9 @@ static Result import_run_take_record(ImportFile *file)
 
 static Result pass(ImportFile *file)
 {
+    if (file->run->is_again) {
+        return foreign_reader_pass(file->reader); /* it was told */
+    }
     file->run->counts.damaged++;
     (void)fprintf(stderr, "ragno import: %s: %s; passed over\n", file->path,
                   foreign_reader_problem(file->reader));
@@ -567,15 +745,17 @@ static Result import_run_read_all(ImportFile *file)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-Result import_run_file(ImportRun *run, const char *path)
+Result import_run_file(ImportRun *run, const char *path, size_t number)
 {
-    ImportFile file = {.run = run, .path = path};
+    ImportFile file = {.run = run, .path = path, .number = number};
     url_init(&file.url);
     buffer_init(&file.chunks, MAX_BLOCK);
     buffer_init(&file.header, BUFFER_NO_LIMIT);
     buffer_init(&file.body, BUFFER_NO_LIMIT);
     Result rc = foreign_reader_open(&file.reader, path, MAX_BLOCK);
-    if (rc != RESULT_OK && rc != RESULT_MEMORY) {
+    if (rc != RESULT_OK && rc != RESULT_MEMORY && run->is_again) {
+        rc = RESULT_OK; /* it was told */
+    } else if (rc != RESULT_OK && rc != RESULT_MEMORY) {
         run->counts.unreadable++;
         (void)fprintf(stderr, "ragno import: %s: cannot be read: %s\n", path, result_name(rc));
         rc = RESULT_OK;

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include "base/core/result.h"
+#include "base/memory/map.h"
 #include "command/import/import_store.h"
 #include "crawl/progress.h"
 #include "store/foreign/foreign_reader.h"
@@ -21,7 +22,8 @@ int import_main(int argc, char **argv);
 /* Import run: the records of one file after the other, handed to the import store.
  *
  * What: chooses answers of HTTP, puts chunked bodies together, compares digests, and finds the
- * payload of revisit records among what was imported before.
+ * payload of revisit records among what was imported before: by digest, or by the record that they
+ * name. Where there are some whose payload was not known, the files are read again for them.
  * Owns: its buffers. The store and the progress are borrowed.
  * Threads: main.
  * Errors: those of the store; RESULT_CLOSED: a signal has asked for the end. */
@@ -69,6 +71,13 @@ typedef struct ImportCounts {
     uint64_t unreadable; /* files */
 } ImportCounts;
 
+/* A revisit record whose payload was not known when it was read: its original stands behind it, or
+ * is named by what only the original says. */
+typedef struct ImportOrphan {
+    size_t file;
+    uint64_t number; /* of the record in it */
+} ImportOrphan;
+
 typedef struct ImportRun {
     ImportStore *store;
     Progress *progress;
@@ -76,10 +85,21 @@ typedef struct ImportRun {
     uint64_t total_bytes;     /* of all files, for the progress */
     uint64_t done_bytes;
     ImportCounts counts;
-    ImportPayloads payloads; /* import_payloads_destroy is the caller's */
+    ImportPayloads payloads;
+    /* For the further readings, 80 bytes an orphan: */
+    bool is_again;
+    ImportOrphan *orphans; /* in the order of the files; import_run_destroy is the caller's */
+    size_t n_orphans;
+    size_t n_old;       /* of these: from the reading before; they go first */
+    size_t next_orphan; /* of the old ones, that was not met in this reading */
+    Map originals;      /* what orphans name: a record's id, URL and date -> WarcDigest, once met */
+    uint64_t resolved;  /* met in this reading */
 } ImportRun;
 
-/* Reads a file to its end. */
-Result import_run_file(ImportRun *run, const char *path);
+/* Reads a file to its end; number: which of the files it is. */
+Result import_run_file(ImportRun *run, const char *path, size_t number);
+/* Between two readings: the files are read again for orphans alone. How many there are. */
+size_t import_run_again(ImportRun *run);
+void import_run_destroy(ImportRun *run);
 
 #endif

@@ -95,7 +95,7 @@ static bool confirms_unknown(const WarcRecord *record)
 }
 
 /* Ours name the record by its id, too; what is known of another crawl has none. */
-static bool is_elsewhere(const WarcRecord *record)
+static bool verify_is_elsewhere(const WarcRecord *record)
 {
     WarcBytes value;
     return !warc_record_field(record, "warc-refers-to", &value);
@@ -125,7 +125,7 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
     Result rc = cdxj_find(verify->warc_directory, uri.bytes, uri.length, is_original, &original);
     if (rc == RESULT_OK && !original.found &&
         map_get(&verify->originals, capture_key(uri, timestamp)) == NULL) {
-        if (is_elsewhere(record)) {
+        if (verify_is_elsewhere(record)) {
             verify->counts->elsewhere++;
             return RESULT_OK;
         }

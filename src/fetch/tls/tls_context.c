@@ -550,8 +550,10 @@ static TlsVerdict verdict_of(const SSL *ssl, X509 *certificate, const char *host
 TlsFacts tls_facts_of(const SSL *ssl, const char *hostname)
 {
     TlsFacts facts = {.version = (uint16_t)SSL_version(ssl)};
+    const SSL_CIPHER *cipher = SSL_get_current_cipher(ssl);
     X509 *certificate = SSL_get0_peer_certificate(ssl);
     struct tm until;
+    facts.cipher = cipher == NULL ? NULL : SSL_CIPHER_standard_name(cipher);
     facts.verdict = verdict_of(ssl, certificate, hostname);
     if (certificate != NULL && ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &until) == 1) {
         facts.expiry_s = (int64_t)timegm(&until);

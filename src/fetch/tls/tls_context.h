@@ -156,8 +156,9 @@ typedef enum TlsVerdict {
 
 typedef struct TlsFacts {
     TlsVerdict verdict;
-    uint16_t version; /* 0x0303 is TLS 1.2 */
-    int64_t expiry_s; /* of the certificate, unix time; 0 = not known */
+    uint16_t version;   /* 0x0303 is TLS 1.2 */
+    int64_t expiry_s;   /* of the certificate, unix time; 0 = not known */
+    const char *cipher; /* "TLS_AES_128_GCM_SHA256", the IANA's name; static; NULL = not known */
 } TlsFacts;
 
 /* hostname: "www.example.org", "192.0.2.1", "[2001:db8::1]". */

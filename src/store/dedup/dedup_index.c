@@ -55,15 +55,6 @@ typedef struct DedupBuild {
     uint64_t captures; /* with a payload and its digest, of the present file */
 } DedupBuild;
 
-static bool dedup_date_of(WarcBytes timestamp, WallTime *date)
-{
-    const char *t = timestamp.bytes;
-    char text[WARC_DATE_BYTES];
-    int n = snprintf(text, sizeof text, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", t, t + 4, t + 6, t + 8,
-                     t + 10, t + 12);
-    return warc_date_parse(warc_bytes(text, (size_t)n), date);
-}
-
 /* Bare base32 is what indices had before they named the algorithm. */
 static bool dedup_digest_of(WarcBytes text, WarcDigest *digest)
 {
@@ -81,7 +72,8 @@ static Result dedup_build_take(void *context, const CdxjEntry *entry)
     DedupRecord record = {.url_length = (uint32_t)entry->url.length};
     WallTime date;
     if (warc_bytes_are(entry->mime, "warc/revisit") || entry->url.length < 5 ||
-        memcmp(entry->url.bytes, "http", 4) != 0 || !dedup_date_of(entry->timestamp, &date) ||
+        memcmp(entry->url.bytes, "http", 4) != 0 ||
+        !warc_date_of_timestamp(entry->timestamp, &date) ||
         !dedup_digest_of(entry->digest, &record.digest)) {
         return RESULT_OK;
     }

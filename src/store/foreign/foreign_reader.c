@@ -27,6 +27,7 @@
 
 /* A skippable frame of Zstandard: four bytes, and the length of what follows in four more. */
 #define REMARK_HEAD      8u
+#define DICTIONARY_BYTES ((size_t)16 << 20) /* at most */
 #define DICTIONARY_MAGIC "\x5d\x2a\x4d\x18"
 
 typedef enum ForeignCoding { CODING_NONE, CODING_GZIP, CODING_ZSTD } ForeignCoding;
@@ -82,6 +83,28 @@ static Result begin_codec(ForeignStream *stream)
     return RESULT_OK;
 }
 
+/* A frame need not say how long it becomes. */
+static Result decompress_dictionary(ForeignStream *stream, const char *bytes, size_t length,
+                                    Buffer *plain)
+{
+    ZSTD_inBuffer in = {bytes, length, 0};
+    size_t left = 1;
+    while (left > 0) {
+        Result rc = buffer_reserve(plain, STEP_BYTES);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        ZSTD_outBuffer out = {plain->data + plain->length, STEP_BYTES, 0};
+        left = ZSTD_decompressStream(stream->zstd, &out, &in);
+        plain->length += out.pos;
+        bool is_cut = in.pos == length && out.pos < STEP_BYTES && left > 0;
+        if (ZSTD_isError(left) != 0 || is_cut) {
+            return RESULT_DAMAGED;
+        }
+    }
+    return RESULT_OK;
+}
+
 /* The dictionary that a file may begin with, compressed or not; all of its frames need it. */
 static Result load_dictionary(ForeignStream *stream)
 {
@@ -98,16 +121,10 @@ static Result load_dictionary(ForeignStream *stream)
     }
     stream->position = REMARK_HEAD + length;
     Buffer plain;
-    buffer_init(&plain, stream->bytes.limit);
+    buffer_init(&plain, DICTIONARY_BYTES);
     Result rc = RESULT_OK;
     if (foreign_stream_is_magic(CODING_ZSTD, dictionary, length)) {
-        unsigned long long size = ZSTD_getFrameContentSize(dictionary, (size_t)length);
-        rc = size >= ZSTD_CONTENTSIZE_ERROR ? RESULT_DAMAGED : buffer_reserve(&plain, (size_t)size);
-        if (rc == RESULT_OK) {
-            plain.length = ZSTD_decompressDCtx(stream->zstd, plain.data, (size_t)size, dictionary,
-                                               (size_t)length);
-            rc = ZSTD_isError(plain.length) != 0 ? RESULT_DAMAGED : RESULT_OK;
-        }
+        rc = decompress_dictionary(stream, dictionary, (size_t)length, &plain);
         dictionary = plain.data;
         length = plain.length;
     }
@@ -120,7 +137,7 @@ static Result load_dictionary(ForeignStream *stream)
 }
 
 /* What the first bytes say. */
-static ForeignCoding coding_of(const ForeignStream *stream)
+static ForeignCoding foreign_stream_coding(const ForeignStream *stream)
 {
     if (foreign_stream_is_magic(CODING_GZIP, stream->map, stream->size)) {
         return CODING_GZIP;
@@ -133,7 +150,7 @@ static ForeignCoding coding_of(const ForeignStream *stream)
 
 static Result begin_coding(ForeignStream *stream)
 {
-    stream->coding = coding_of(stream);
+    stream->coding = foreign_stream_coding(stream);
     if (stream->coding == CODING_ZSTD) {
         stream->zstd = ZSTD_createDStream();
         Result rc = stream->zstd == NULL ? RESULT_MEMORY : load_dictionary(stream);
@@ -334,12 +351,16 @@ Result foreign_stream_skip_member(ForeignStream *stream, uint64_t *passed)
 static const char word[] = "WARC/";
 #define WORD_LENGTH (sizeof word - 1)
 
+#define ARC_WORD        "filedesc://" /* a file of ARC begins with it */
+#define ARC_WORD_LENGTH (sizeof ARC_WORD - 1)
+
 struct ForeignReader {
     ForeignStream *stream;
     size_t max_block;
     uint64_t offset; /* of the present record */
     size_t to_take;  /* bytes of the record that was handed out */
     Buffer head;     /* of a record, copied: folded lines are mended in it */
+    bool is_arc;     /* the file begins as one of ARC */
     char problem[160];
 };
 
@@ -444,7 +465,7 @@ static Result need(ForeignReader *reader, size_t n, bool *cut)
     (void)foreign_stream_bytes(reader->stream, &length);
     *cut = false;
     while (rc == RESULT_OK && length < n && !*cut) {
-        rc = foreign_stream_next_member(reader->stream);
+        rc = reader->is_arc ? RESULT_NOT_FOUND : foreign_stream_next_member(reader->stream);
         if (rc == RESULT_NOT_FOUND) {
             *cut = true;
             return RESULT_OK;
@@ -619,10 +640,63 @@ static Result foreign_reader_check_end(ForeignReader *reader, size_t total)
         at++;
     }
     size_t n = length - at < WORD_LENGTH ? length - at : WORD_LENGTH;
-    if (memcmp(bytes + at, word, n) != 0) {
+    if (!reader->is_arc && memcmp(bytes + at, word, n) != 0) {
         return foreign_reader_damaged(reader, "its Content-Length does not fit");
     }
     return rc == RESULT_MEMORY ? rc : RESULT_OK; /* damage behind it is not its own */
+}
+
+/* ---- ARC: a line "URL IP-address date content-type length", and as many bytes ---- */
+
+/* Takes the last word of a line. */
+static WarcBytes take_last_word(WarcBytes *line)
+{
+    size_t end = line->length;
+    while (line->length > 0 && line->bytes[line->length - 1] != ' ') {
+        line->length--;
+    }
+    WarcBytes last = warc_bytes(line->bytes + line->length, end - line->length);
+    line->length -= line->length > 0 ? 1 : 0;
+    return last;
+}
+
+static Result read_arc_line(ForeignReader *reader, ForeignRecord *record, uint64_t *block)
+{
+    WarcBytes line = warc_bytes(reader->head.data, reader->head.length - 1);
+    uint64_t digits = 0;
+    bool is_length = warc_bytes_number(take_last_word(&line), UINT64_MAX, block);
+    (void)take_last_word(&line); /* the content type, which the block says, too */
+    WarcBytes date = take_last_word(&line);
+    WarcBytes ip = take_last_word(&line);
+    if (!is_length || date.length != 14 || !warc_bytes_number(date, UINT64_MAX, &digits) ||
+        !warc_date_of_timestamp(date, &record->date) || line.length == 0) {
+        return foreign_reader_damaged(reader, "no ARC record");
+    }
+    record->uri = line;
+    bool is_web = line.length > 4 && memcmp(line.bytes, "http", 4) == 0;
+    record->type = is_web ? WARC_RESPONSE : WARC_METADATA;
+    record->fields[record->n_fields++] =
+        (ForeignField){.name = warc_bytes("WARC-IP-Address", 15), .value = ip};
+    return *block > reader->max_block
+               ? foreign_reader_damaged(reader, "longer than a record may be")
+               : RESULT_OK;
+}
+
+static Result find_arc_line(ForeignReader *reader, ForeignRecord *record, size_t *head,
+                            uint64_t *block)
+{
+    size_t length = 0;
+    Result rc = foreign_stream_fill(reader->stream, FOREIGN_HEAD_BYTES);
+    const char *bytes = foreign_stream_bytes(reader->stream, &length);
+    const char *lf = memchr(bytes, '\n', length);
+    if (lf == NULL) {
+        return rc == RESULT_OK ? foreign_reader_damaged(reader, "its header does not end")
+                               : foreign_reader_told(reader, rc);
+    }
+    *head = (size_t)(lf - bytes) + 1;
+    buffer_reset(&reader->head);
+    rc = buffer_append(&reader->head, bytes, *head);
+    return rc == RESULT_OK ? read_arc_line(reader, record, block) : rc;
 }
 
 Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
@@ -644,11 +718,16 @@ Result foreign_reader_next(ForeignReader *reader, ForeignRecord *record)
     reader->offset = foreign_stream_member(reader->stream);
     record->offset = reader->offset;
     const char *bytes = foreign_stream_bytes(reader->stream, &length);
-    if (!foreign_reader_begins_record(bytes, length)) {
+    reader->is_arc = reader->is_arc || (reader->offset == 0 && length > ARC_WORD_LENGTH &&
+                                        memcmp(bytes, ARC_WORD, ARC_WORD_LENGTH) == 0);
+    if (reader->is_arc) {
+        rc = find_arc_line(reader, record, &head, &block);
+    } else if (!foreign_reader_begins_record(bytes, length)) {
         return foreign_reader_damaged(reader, "no WARC record");
+    } else {
+        rc = find_head(reader, &head);
+        rc = rc == RESULT_OK ? foreign_reader_read_head(reader, record, head, &block) : rc;
     }
-    rc = find_head(reader, &head);
-    rc = rc == RESULT_OK ? foreign_reader_read_head(reader, record, head, &block) : rc;
     rc = rc == RESULT_OK ? foreign_reader_told(reader, need(reader, head + (size_t)block, &cut))
                          : rc;
     if (rc == RESULT_OK && cut) {
@@ -677,11 +756,21 @@ static bool find_word(ForeignReader *reader)
     return found != NULL;
 }
 
+/* No word tells where a record of ARC begins: the next one is that of the next member. */
+static Result pass_arc(ForeignReader *reader)
+{
+    uint64_t passed = 0;
+    return foreign_stream_skip_member(reader->stream, &passed);
+}
+
 Result foreign_reader_pass(ForeignReader *reader)
 {
     size_t length = 0;
     const char *bytes = foreign_stream_bytes(reader->stream, &length);
     reader->to_take = 0;
+    if (reader->is_arc) {
+        return pass_arc(reader);
+    }
     if (foreign_reader_begins_record(bytes, length) &&
         reader->offset != foreign_stream_member(reader->stream)) {
         return RESULT_OK; /* the next member's record is there already */

@@ -1,15 +1,16 @@
-/* Foreign reader: the records of a WARC file that another program wrote.
+/* Foreign reader: the records of a WARC or ARC file that another program wrote.
  *
- * What: takes what is in use: WARC 0.18 to 1.1, line ends of one or two bytes, folded fields, URIs
- * in angle brackets, dates with and without fractions; a member for each record, one for all, or no
- * compression (foreign_reader.h). What cannot be read is passed over: a record ends at the latest
- * where a member begins with a record, and after damage reading goes on where the next one begins.
- * The strict reader of our own files is store/archive/warc_reader.h.
- * Owns: its stream; a record is borrowed until the next call.
+ * What: takes what is in use: ARC 1.0 and 1.1 (its answers get the type of a response), WARC 0.18
+ * to 1.1, line ends of one or two bytes, folded fields, URIs in angle brackets, dates with and
+ * without fractions; a member for each record, one for all, or no compression (foreign_reader.h).
+ * What cannot be read is passed over: a record ends at the latest where a member begins with a
+ * record, and after damage reading goes on where the next one begins. The strict reader of our own
+ * files is store/archive/warc_reader.h. Owns: its stream; a record is borrowed until the next call.
  * Threads: one.
  * Errors: RESULT_NOT_FOUND behind the last record; RESULT_DAMAGED: foreign_reader_problem says
  * what, foreign_reader_pass goes on; RESULT_IO, RESULT_MEMORY.
- * Source: ISO 28500:2009 and 2017; the files of wget, Heritrix, warcio and Common Crawl. */
+ * Source: ISO 28500:2009 and 2017; the Internet Archive's "Arc File Format"; the files of wget,
+ * Heritrix, warcio and Common Crawl. */
 #ifndef STORE_FOREIGN_FOREIGN_READER_H
 #define STORE_FOREIGN_FOREIGN_READER_H
 

@@ -202,6 +202,18 @@ bool warc_date_parse(WarcBytes text, WallTime *t)
     return true;
 }
 
+bool warc_date_of_timestamp(WarcBytes digits, WallTime *t)
+{
+    const char *at = digits.bytes;
+    char text[WARC_DATE_BYTES];
+    if (digits.length < 14) {
+        return false;
+    }
+    int n = snprintf(text, sizeof text, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", at, at + 4, at + 6,
+                     at + 8, at + 10, at + 12);
+    return warc_date_parse(warc_bytes(text, (size_t)n), t);
+}
+
 static const char base32_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 char *warc_digest_format(const WarcDigest *digest, char text[WARC_DIGEST_TEXT])

@@ -71,6 +71,8 @@ char *warc_date_timestamp(WallTime t, char text[WARC_DATE_BYTES]);
 /* Reads a WARC-Date with seconds and up to nine decimals (those beyond microseconds are dropped).
  */
 bool warc_date_parse(WarcBytes text, WallTime *t);
+/* The same of a timestamp, whose first fourteen digits count. */
+bool warc_date_of_timestamp(WarcBytes digits, WallTime *t);
 
 #define WARC_DIGEST_BYTES 20
 #define WARC_DIGEST_TEXT  40 /* "sha1:" and 32 characters and NUL */

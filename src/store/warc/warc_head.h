@@ -66,6 +66,7 @@ typedef struct WarcHead {
     const char *content_type;
     const char *protocol;
     const char *tls;
+    const char *cipher;
     const char *filename;
     const char *profile;
     const char *truncated;
