@@ -7,7 +7,6 @@
 #include "base/core/hash.h"
 #include "base/memory/file.h"
 #include "folder_fixture.h"
-#include "store/zip/zip_reader.h"
 #include "store/zip/zip_writer.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* Dedup index: which payloads other crawls have, by digest.
  *
- * What: the captures of the sources (dedup_source.h) that have a body and a digest of SHA-1, in two
+ * What: the captures of the sources that have a body and a digest of SHA-1, in two
  * files of our own, so that the sources are read once:
  *
  *   DIR/dedup/originals    date, URL and whole digest of each, one behind the other
@@ -13,11 +13,18 @@
  * each batch of a crawl, which pays with millions of digests a batch and not with hundreds. Digests
  * are spread evenly, as DRUM's keys should be. Of captures of one payload the first counts; of two
  * payloads whose digests begin alike one is stored once more.
+ * A word of warc.dedup_against, which names the sources, is one of
+ *
+ *   FILE          lines of CDXJ, plain or compressed by gzip or Zstandard
+ *   FILE.wacz     the same lines in its entries indexes/NAME, which ZIP itself must not compress
+ *   DIR           a crawl of ours (the indices in DIR/warc), or a folder with NAME.cdxj files
+ *
  * Memory: while it is built, 32 MiB and about 65 bytes for each 1 024th digest; then 16 bytes for
  * each 4 096th. Disk: 14 bytes and 30 and the URL for each.
  * Owns: its files; the directory is the crawl's.
  * Threads: find: any, one at a time by a mutex of its own.
- * Errors: of opening, error has a sentence. */
+ * Errors: of opening, error has a sentence.
+ * Source: the CDXJ of pywb; WACZ 1.1.1. */
 #ifndef STORE_DEDUP_DEDUP_INDEX_H
 #define STORE_DEDUP_DEDUP_INDEX_H
 

@@ -14,6 +14,7 @@
 #ifndef STORE_ZIP_ZIP_WRITER_H
 #define STORE_ZIP_ZIP_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,5 +48,26 @@ const ZipEntry *zip_writer_entry(const ZipWriter *writer, size_t i);
 Result zip_writer_close(ZipWriter *writer);
 /* Closes a file that is of no use; NULL is allowed. */
 void zip_writer_abandon(ZipWriter *writer);
+
+/* Zip reader: where the entries of a ZIP file are.
+ *
+ * What: the list of entries at the end of a mapped file, with 64-bit sizes where they are used.
+ * Entries that are compressed are told, not read.
+ * Owns: nothing; names are borrowed from the bytes.
+ * Threads: pure.
+ * Errors: RESULT_INVALID: no ZIP file, or a place in it lies outside.
+ * Source: PKWARE's APPNOTE.TXT 6.3.10. */
+
+typedef struct ZipMember {
+    const char *name;
+    size_t name_length;
+    bool is_stored;  /* neither compressed nor encrypted */
+    uint64_t offset; /* of its bytes in the file */
+    uint64_t size;   /* of these */
+} ZipMember;
+
+/* Calls found for each entry, until it does not return RESULT_OK; that is returned. */
+Result zip_members_walk(const char *bytes, uint64_t length,
+                        Result (*found)(void *context, const ZipMember *member), void *context);
 
 #endif
