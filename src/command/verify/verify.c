@@ -276,8 +276,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     }
     bool was_read = rc == RESULT_OK || counts->files + counts->problems > 0;
     if (counts->elsewhere > 0) {
-        (void)fprintf(options.out,
-                      "note\t%" PRIu64 " revisits refer to records of other crawls\n",
+        (void)fprintf(options.out, "note\t%" PRIu64 " revisits refer to records of other crawls\n",
                       counts->elsewhere);
     }
     if (was_read) { /* what was not looked at has no "0 problems" */
