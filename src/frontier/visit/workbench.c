@@ -108,15 +108,6 @@ VisitState *workbench_entry_take(WorkbenchEntry *entry, Standing standing)
     return visit_state_of(heap_pop(&entry->ready[standing]));
 }
 
-VisitState *workbench_entry_any(const WorkbenchEntry *entry)
-{
-    HeapNode *first = heap_top(&entry->waiting);
-    for (size_t s = 0; s < STANDINGS; s++) {
-        first = entry->ready[s].count > 0 ? heap_top(&entry->ready[s]) : first;
-    }
-    return visit_state_of(first);
-}
-
 /* ---- Due entries ---- */
 
 void due_entries_init(DueEntries *due)
@@ -180,12 +171,6 @@ DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDINGS], St
         }
     }
     return first == NULL ? NULL : HEAP_ELEMENT(first, DuePlace, node);
-}
-
-DuePlace *due_entries_any(const DueEntries *due, Standing *standing)
-{
-    static const bool all[STANDINGS] = {true, true, true};
-    return due_entries_next(due, all, standing);
 }
 
 /* ---- Workbench ---- */
@@ -659,35 +644,4 @@ void workbench_count_sleep(Workbench *workbench, int64_t asleep_ns)
         lose_leases(workbench);
     }
     workbench->asleep_ns = asleep_ns;
-}
-
-/* ---- the end ---- */
-
-/* An entry that waits for a lease, or NULL. */
-static WorkbenchEntry *leasing_entry(const Workbench *workbench)
-{
-    size_t place = 0;
-    WorkbenchEntry *entry = NULL;
-    while (workbench->n_leasing > 0 && (entry = map_next(&workbench->entries, &place)) != NULL) {
-        if (entry->queue == ENTRY_LEASING) {
-            return entry;
-        }
-    }
-    return NULL;
-}
-
-VisitState *workbench_drain(Workbench *workbench)
-{
-    Standing standing = STANDING_PROVEN;
-    DuePlace *place = due_entries_any(&workbench->due, &standing);
-    HeapNode *node = heap_top(&workbench->waiting);
-    WorkbenchEntry *entry = place != NULL  ? entry_due(place, standing)
-                            : node != NULL ? workbench_entry_of(node)
-                                           : leasing_entry(workbench);
-    if (entry == NULL) {
-        return NULL;
-    }
-    VisitState *visit_state = workbench_entry_any(entry);
-    (void)workbench_recall(workbench, visit_state, (MonoTime){0});
-    return visit_state;
 }

@@ -72,8 +72,6 @@ Result due_entries_add(DueEntries *due, Standing standing, DuePlace *place, unsi
 void due_entries_remove(DueEntries *due, Standing standing, DuePlace *place);
 /* The place whose turn it is, among the standings that are open; NULL. It stays in. */
 DuePlace *due_entries_next(const DueEntries *due, const bool open[STANDINGS], Standing *standing);
-/* Any place, NULL when there is none. */
-DuePlace *due_entries_any(const DueEntries *due, Standing *standing);
 
 /* Workbench entry: one IP address and the visit states that are fetched from it.
  *
@@ -129,8 +127,6 @@ Result workbench_entry_ripen(WorkbenchEntry *entry, MonoTime now);
 bool workbench_entry_has_ready(const WorkbenchEntry *entry);
 /* Takes out the first one that is ready; there is one. */
 VisitState *workbench_entry_take(WorkbenchEntry *entry, Standing standing);
-/* Any that is queued; there is one. It stays queued. */
-VisitState *workbench_entry_any(const WorkbenchEntry *entry);
 
 /* Of new hosts those that have answered go first, as if the others were due so much later: the
  * hosts that came first are proven before all are asked for their robots.txt. */
@@ -221,8 +217,6 @@ void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint6
 /* Forgets all leases that are held when the machine has slept since the last call: that is time
  * which the clock did not count. asleep_ns: ever (clock_asleep_ns). */
 void workbench_count_sleep(Workbench *workbench, int64_t asleep_ns);
-/* Takes out any queued visit state, for shutting down; NULL when none is left. */
-VisitState *workbench_drain(Workbench *workbench);
 
 /* Crowd: how many connections hosts of each standing have, and how many addresses wait for one.
  *
