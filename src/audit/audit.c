@@ -319,6 +319,7 @@ static AuditHost *audit_find_host(Run *run, LogText origin)
         host->keep_alive_ms = is_known ? values.politeness_keep_alive_time : -1;
         host->ip_delay_ms = is_known ? values.politeness_ip_delay : -1;
         host->connections = is_known ? values.politeness_connections : -1;
+        host->learned_ms = is_known && values.politeness_learned ? values.politeness_least : -1;
         host->hours = is_known ? values.politeness_hours : NULL;
     }
     return host;
@@ -391,6 +392,20 @@ static Result judge_by_robots(Run *run, const AuditFetch *fetch, const CrawlLogL
     return RESULT_OK;
 }
 
+/* "3750/12/0"; nothing: no pace is stated. */
+static LearnedPace audit_pace_of(LogText text)
+{
+    char copy[80] = "";
+    long long delay_ms = 0;
+    long long usual_ms = 0;
+    long long steady = 0;
+    memcpy(copy, text.bytes, text.length < sizeof copy ? text.length : 0);
+    if (sscanf(copy, "%lld/%lld/%lld", &delay_ms, &usual_ms, &steady) != 3) {
+        return (LearnedPace){0};
+    }
+    return (LearnedPace){.delay_ms = delay_ms, .usual_ms = usual_ms, .steady = steady};
+}
+
 /* No connection came about, and another address of the host was tried at once: the host was not
  * asked, and is owed nothing. */
 static bool audit_was_elsewhere(const CrawlLogLine *line)
@@ -415,6 +430,8 @@ static void note_delays(Run *run, AuditFetch *fetch, const CrawlLogLine *line,
     bool too_many = holds && force.connections > 0 && fetch->at_once > force.connections;
     fetch->at_once = too_many ? force.connections : fetch->at_once;
     fetch->keep_alive_ms = !holds || crawl_delay > 0 ? -1 : force.keep_alive_ms;
+    fetch->learned_ms = holds ? force.learned_ms : -1;
+    fetch->delay_ms = holds && !force.has_changed ? force.least_ms : -1;
     const Hours *hours = NULL;
     const char *wrong = NULL;
     if (holds && force.hours != NULL &&
@@ -451,6 +468,10 @@ static Result audit_take_request(Run *run, const CrawlLogLine *line, LogText tex
         .is_exact = line->us_end >= 0,
         .at_once = line->at_once < CONFIG_MOST_AT_ONCE ? line->at_once : CONFIG_MOST_AT_ONCE,
         .burst = line->burst,
+        .pace = audit_pace_of(line->learned),
+        .took_ms = line->mono_end - line->mono_start,
+        .status = (int)line->status,
+        .is_robots = crawl_log_line_is_robots(line),
         .start = line->start,
         .end = line->end,
         .owed = line->owed,

@@ -240,6 +240,16 @@ static void check_stated(AuditPauses *pauses, const AuditFetch *fetch, int64_t p
     }
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* That a line does not state less than what had to be owed. */
 static void check_owed(const AuditFetch *fetch, AuditPlace before, int64_t owed, int64_t asked,
                        AuditFindings *findings)
@@ -432,9 +442,54 @@ static void judge_burst(AuditFetch *fetch)
     }
 }
 
+#define AUDIT_STATUS_OURS (-10000) /* what ragno finds wrong with an answer is below */
+
+/* The pace that an answer must have led to, from the one before it. */
+static bool learned_follows(const AuditFetch *fetch, LearnedPace before)
+{
+    bool is_good = politeness_is_good(fetch->status);
+    for (int i = 0; i < 2; i++) {
+        LearnedPace pace =
+            politeness_learn(before, fetch->delay_ms, fetch->learned_ms, fetch->took_ms, is_good);
+        if (pace.delay_ms == fetch->pace.delay_ms && pace.usual_ms == fetch->pace.usual_ms &&
+            pace.steady == fetch->pace.steady) {
+            return true;
+        }
+        /* Some bodies are found to be wrong when they are read, behind this; and to take an answer
+         * for a bad one is never impolite. */
+        is_good = fetch->status < AUDIT_STATUS_OURS;
+    }
+    return false;
+}
+
+/* A learned delay is proven step by step, and holds until the next one. */
+static void judge_learned(AuditFetch *fetch, AuditFindings *findings)
+{
+    AuditHost *host = fetch->host;
+    bool is_stated = fetch->pace.usual_ms > 0;
+    if (is_stated && fetch->learned_ms >= 0 && fetch->delay_ms >= 0 &&
+        !learned_follows(fetch, host->pace) && !learned_follows(fetch, (LearnedPace){0})) {
+        AuditFinding finding = {.breach = BREACH_LEARNED,
+                                .place = fetch->place,
+                                .before = host->subject.place,
+                                .time = fetch->start,
+                                .asked = host->pace.delay_ms,
+                                .found = fetch->pace.delay_ms};
+        audit_pauses_find(fetch, &finding, findings);
+    }
+    if (is_stated || !fetch->is_robots) {
+        host->pace = fetch->pace;
+    }
+    bool is_learned = host->pace.delay_ms > 0 && fetch->learned_ms >= 0 && fetch->crawl_delay <= 0;
+    if (is_learned && fetch->host_asks > host->pace.delay_ms) {
+        fetch->host_asks = most(host->pace.delay_ms, fetch->learned_ms);
+    }
+}
+
 AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFindings *findings)
 {
     AuditPause pause = {.host = -1, .host_owed = -1, .address = -1, .address_owed = -1};
+    judge_learned(fetch, findings);
     judge_burst(fetch);
     if (fetch->at_once > 1) {
         judge_at_once(pauses, fetch, findings);
@@ -616,17 +671,8 @@ static AuditForce values_of(const Config *config, const char *name)
                         .ip_ms = values.politeness_ip_delay,
                         .keep_alive_ms = values.politeness_keep_alive_time,
                         .connections = values.politeness_connections,
+                        .learned_ms = values.politeness_learned ? values.politeness_least : -1,
                         .hours = values.politeness_hours};
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 static void audit_delays_widen(AuditForce *force, const AuditForce *other, bool *any)
@@ -642,6 +688,9 @@ static void audit_delays_widen(AuditForce *force, const AuditForce *other, bool 
     force->ip_ms = least(force->ip_ms, other->ip_ms);
     force->keep_alive_ms = most(force->keep_alive_ms, other->keep_alive_ms);
     force->connections = most(force->connections, other->connections);
+    bool both = force->learned_ms >= 0 && other->learned_ms >= 0;
+    force->learned_ms = both ? least(force->learned_ms, other->learned_ms)
+                             : most(force->learned_ms, other->learned_ms);
     bool is_same =
         force->hours != NULL && other->hours != NULL && strcmp(force->hours, other->hours) == 0;
     force->hours = is_same ? force->hours : NULL;
@@ -655,6 +704,7 @@ AuditForce audit_delays_in_force(const AuditDelays *delays, const AuditHost *hos
                         .ip_ms = host->ip_delay_ms,
                         .keep_alive_ms = host->keep_alive_ms,
                         .connections = host->connections,
+                        .learned_ms = host->learned_ms,
                         .hours = host->hours};
     if (delays->changes.n == 0) {
         return force;

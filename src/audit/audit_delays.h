@@ -87,7 +87,8 @@ typedef struct AuditForce {
     int64_t ip_ms;
     int64_t keep_alive_ms;
     int64_t connections;
-    const char *hours; /* politeness.hours, borrowed; NULL = not known, or it has changed */
+    int64_t learned_ms; /* politeness.least; -1 = none is learned, or it has changed */
+    const char *hours;  /* politeness.hours, borrowed; NULL = not known, or it has changed */
 } AuditForce;
 
 /* Reads the configuration of a crawl. RESULT_NOT_FOUND: there is none, and no delay is known.

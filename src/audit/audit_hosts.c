@@ -18,7 +18,8 @@ const char *audit_breach_name(AuditBreach breach)
         [BREACH_HOST_PAUSE] = "host-pause", [BREACH_IP_PAUSE] = "ip-pause",
         [BREACH_AT_ONCE] = "at-once",       [BREACH_OWED] = "owed-too-little",
         [BREACH_STATED] = "stated-pause",   [BREACH_FORBIDDEN] = "forbidden",
-        [BREACH_HOURS] = "outside-hours",   [BREACH_NO_ROBOTS] = "no-robots"};
+        [BREACH_HOURS] = "outside-hours",   [BREACH_LEARNED] = "learned",
+        [BREACH_NO_ROBOTS] = "no-robots"};
     return names[breach];
 }
 

@@ -17,6 +17,7 @@
 #include "base/core/result.h"
 #include "base/memory/map.h"
 #include "logs/crawl_log_line.h"
+#include "frontier/visit/politeness.h"
 #include "parse/host/ip_address.h"
 #include "parse/robots/robots.h"
 #include "audit/audit_hosts.h"
@@ -54,6 +55,12 @@ typedef struct AuditFetch {
     int64_t owes_ip;
     int64_t host_asks; /* what configuration and Crawl-delay ask for after it, -1 = not known */
     int64_t ip_asks;
+    LearnedPace pace; /* that the line states; usual_ms = 0: none */
+    int64_t took_ms;
+    int status;
+    bool is_robots;
+    int64_t learned_ms;  /* politeness.least; -1: no delay is to be learned, or it is not known */
+    int64_t delay_ms;    /* politeness.host_delay that was in force; -1 = not known */
     int64_t crawl_delay; /* of robots.txt, in ms; -1 = none, or not known */
     bool is_selected;    /* it is asked about */
     char *text;          /* the line, when it will be printed; NULL */
@@ -72,6 +79,7 @@ typedef enum AuditBreach {
     BREACH_OWED,       /* less was owed than the configuration or Crawl-delay asks for */
     BREACH_STATED,     /* the pause that a line states is not that of its times */
     BREACH_FORBIDDEN,  /* robots.txt forbids the URL */
+    BREACH_LEARNED,    /* the delay that was learned does not follow from the answers before */
     BREACH_HOURS,      /* politeness.hours, or Visit-time of robots.txt, does not allow this time */
     BREACH_NO_ROBOTS,  /* a page was fetched before robots.txt was known */
     AUDIT_BREACHES
@@ -141,6 +149,8 @@ struct AuditHost {
     int64_t keep_alive_ms; /* the same, of politeness.keep_alive_time */
     int64_t ip_delay_ms;   /* the same, of politeness.ip_delay */
     int64_t connections;   /* the same, of politeness.connections */
+    int64_t learned_ms;    /* politeness.least, if delays are learned, else -1 */
+    LearnedPace pace;      /* after its last request */
     const char *hours;     /* politeness.hours, borrowed; NULL = not known */
     int64_t burst_start;   /* us, of the burst that its last requests belong to */
 };

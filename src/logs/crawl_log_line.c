@@ -43,6 +43,7 @@ static const struct {
     [NOTE_MONO] = {offsetof(CrawlLogLine, mono_start), offsetof(CrawlLogLine, mono_end)},
     [NOTE_WAIT] = {offsetof(CrawlLogLine, owed), offsetof(CrawlLogLine, given)},
     [NOTE_OWES] = {offsetof(CrawlLogLine, owes_host), offsetof(CrawlLogLine, owes_ip)},
+    [NOTE_LEARNED] = {offsetof(CrawlLogLine, learned), 0},
     [NOTE_MONO_US] = {offsetof(CrawlLogLine, us_start), offsetof(CrawlLogLine, us_end)},
     [NOTE_BURST] = {offsetof(CrawlLogLine, burst), 0},
     [NOTE_AT_ONCE] = {offsetof(CrawlLogLine, at_once), 0},

@@ -45,7 +45,8 @@ typedef struct CrawlLogLine {
     int64_t given;
     int64_t owes_host; /* owes:HOST/IP */
     int64_t owes_ip;
-    int64_t robots; /* version */
+    LogText learned; /* "DELAY/USUAL/N" */
+    int64_t robots;  /* version */
     int64_t retry;
     LogText as; /* origin */
     LogText boot;

@@ -338,6 +338,10 @@ static void crawl_log_append_times(CrawlLog *log, const FetchResult *fetch)
     if (cost->owes_host_ms >= 0) {
         crawl_log_note_pair(text, NOTE_OWES, cost->owes_host_ms, '/', cost->owes_ip_ms);
     }
+    if (cost->pace.usual_ms > 0) {
+        crawl_log_note_pair(text, NOTE_LEARNED, cost->pace.delay_ms, '/', cost->pace.usual_ms);
+        (void)buffer_printf(text, "/%lld", (long long)cost->pace.steady);
+    }
     if (cost->burst > 0) {
         crawl_log_note_number(text, NOTE_BURST, cost->burst);
     }

@@ -29,6 +29,9 @@ typedef enum CrawlLogKind {
          "ms that the host was owed before this fetch, and ms that it got") \
     NOTE(NOTE_OWES, "owes", PAIR, "HOST/IP", \
          "ms that host and address are left alone from END on") \
+    NOTE(NOTE_LEARNED, "learned", TEXT, "DELAY/USUAL/N", \
+         "the host's delay that was learned (politeness.learned; 0: none is), how long its answers take, " \
+         "in ms, and how many in a row were steady since the last step") \
     NOTE(NOTE_BURST, "burst", NUMBER, "N", \
          "the N-th request of a burst (politeness.keep_alive_time)") \
     NOTE(NOTE_AT_ONCE, "at-once", NUMBER, "N", \

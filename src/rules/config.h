@@ -163,6 +163,12 @@
         "a [site] section that names the host, which is yours") \
     ROW(politeness, adaptive_factor, REAL, double, "0", 0, 1000, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
         "wait at least this many times the duration of the last fetch; 0 = off") \
+    ROW(politeness, learned, BOOL, bool, "no", 0, 0, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
+        "a host that answers fast and steadily, and names no delay of its own, is asked more often, step by " \
+        "step, down to politeness.least and ten times its usual answer; host_delay holds at once when an answer " \
+        "is slow or fails (learned:... in crawl.log, which ragno audit proves)") \
+    ROW(politeness, least, TIME, int64_t, "1s", 1, CONFIG_YEAR, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
+        "learned: shortest delay of a host; ip_delay holds besides") \
     ROW(politeness, keep_alive_time, TIME, int64_t, "0", 0, 60e3, NULL, OPTION_LIVE | OPTION_SITE | OPTION_AGREED, \
         "a host that is well, and has no Crawl-delay, is asked for one page after the other without " \
         "a pause until so much time has passed; then host_delay and ip_delay; 0 = one request") \

@@ -644,8 +644,58 @@ static void the_longest_delay_binds(void)
     CU_ASSERT_STRING_EQUAL(politeness_what_binds(600, 600, 1), "politeness.host_delay");
 }
 
+/* ---- learned pace ---- */
+
+static LearnedPace learn_often(LearnedPace pace, unsigned n, int64_t took_ms)
+{
+    while (n-- > 0) {
+        pace = politeness_learn(pace, 5000, 400, took_ms, true);
+    }
+    return pace;
+}
+
+static void steady_answers_shorten_the_delay_step_by_step(void)
+{
+    LearnedPace pace = learn_often((LearnedPace){0}, POLITENESS_STEADY - 1, 20);
+    CU_ASSERT_EQUAL(pace.delay_ms, 0);
+    pace = learn_often(pace, 1, 20);
+    CU_ASSERT_EQUAL(pace.delay_ms, 3750);
+    pace = learn_often(pace, POLITENESS_STEADY, 20);
+    CU_ASSERT_EQUAL(pace.delay_ms, 2813);
+    pace = learn_often(pace, 200, 20);
+    CU_ASSERT_EQUAL(pace.delay_ms, 400); /* politeness.least */
+    pace = learn_often((LearnedPace){0}, 200, 100);
+    CU_ASSERT_EQUAL(pace.delay_ms, 1000); /* ten times an answer */
+    pace = learn_often((LearnedPace){0}, 200, 700);
+    CU_ASSERT_EQUAL(pace.delay_ms, 0); /* of 5 s nothing is left to learn */
+}
+
+static void a_slow_or_bad_answer_gives_the_whole_delay_back(void)
+{
+    LearnedPace fast = learn_often((LearnedPace){0}, 200, 20);
+    LearnedPace pace = politeness_learn(fast, 5000, 400, 91, true);
+    CU_ASSERT_EQUAL(pace.delay_ms, 0);
+    CU_ASSERT_EQUAL(pace.steady, 0);
+    CU_ASSERT_EQUAL(politeness_learn(fast, 5000, 400, 90, true).delay_ms, 400);
+    CU_ASSERT_EQUAL(politeness_learn(fast, 5000, 400, 20, false).delay_ms, 0);
+    CU_ASSERT_TRUE(politeness_is_good(304) && politeness_is_good(404));
+    CU_ASSERT_FALSE(politeness_is_good(403) || politeness_is_good(503) || politeness_is_good(-4));
+    /* Answers that grow slowly are steady, and the delay grows with them at once. */
+    for (int i = 0; i < 50; i++) {
+        fast = politeness_learn(fast, 5000, 400, 60, true);
+    }
+    CU_ASSERT_TRUE(fast.delay_ms >= 600);
+    CU_ASSERT_EQUAL(politeness_learn(fast, 300, 400, 60, true).delay_ms,
+                    0); /* a shorter host_delay */
+}
+
 UNIT_MAIN(
-    "politeness", {"the longest delay binds", the_longest_delay_binds},
+    "politeness",
+    {"steady answers shorten the delay step by step",
+     steady_answers_shorten_the_delay_step_by_step},
+    {"a slow or bad answer gives the whole delay back",
+     a_slow_or_bad_answer_gives_the_whole_delay_back},
+    {"the longest delay binds", the_longest_delay_binds},
     {"an address that fails is no failure while there is another",
      an_address_that_fails_is_no_failure_while_there_is_another},
     {"an answer costs the delays and halves what failures were",

@@ -141,6 +141,7 @@ typedef struct FetchCost {
     int64_t given_ms;     /* the pause it got, -1 = first fetch */
     int64_t owes_host_ms; /* from the end of this fetch: how long the host that was asked is left */
     int64_t owes_ip_ms;   /* alone, and its address; -1 = nothing was asked */
+    LearnedPace pace;     /* of the host, after this fetch; all zero: nothing is learned */
     unsigned burst;       /* number of the request in its burst, from 1 on; 0 = it is in none */
     unsigned at_once;     /* most requests to its host in flight with it; 0 = one */
     unsigned worker;      /* number of the fetching thread */

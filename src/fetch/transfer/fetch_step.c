@@ -20,7 +20,9 @@ static FetchEnd fetch_step_end_of(const VisitState *visit_state, const FetchResu
                               ? fetch_result_retry_after_ms(result)
                               : -1,
         .crawl_delay_ms = rules == NULL ? -1 : robots_crawl_delay_ms(rules),
-        .host_delay_ms = visit_state->politeness.delay_ms,
+        .host_delay_ms = visit_state->politeness.pace.delay_ms > 0
+                             ? visit_state->politeness.pace.delay_ms
+                             : visit_state->politeness.delay_ms,
         .robots = robots_needed,
         .elsewhere = result->answer.elsewhere,
         .can_check = visit_state_can_check(visit_state, false),
@@ -226,6 +228,23 @@ static void hand_over_walled(VisitState *visit_state, FetchResult *result)
     walls->n_pages = 0;
 }
 
+/* What the answer shows of the host's speed. A host that names a delay has that. */
+static void learn_pace(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+{
+    VisitPoliteness *politeness = &visit_state->politeness;
+    const Robots *robots = visit_state->robots.rules;
+    bool names_delay = robots != NULL && robots_crawl_delay_ms(robots) > 0;
+    if (!rules->politeness->learns || names_delay) {
+        politeness->pace = (LearnedPace){0};
+        return;
+    }
+    politeness->pace =
+        politeness_learn(politeness->pace, politeness->delay_ms, rules->politeness->least_ms,
+                         politeness_took_ms(result->cost.start, result->cost.end),
+                         politeness_is_good(result->answer.status));
+    result->cost.pace = politeness->pace;
+}
+
 static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visit_state,
                                        FetchResult *result)
 {
@@ -233,6 +252,7 @@ static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visi
     take_part(rules, result);
     take_cookies(rules, visit_state, result);
     take_wall(rules, visit_state, result);
+    learn_pace(rules, visit_state, result);
     PolitenessVerdict verdict = fetch_step_judge(rules, visit_state, result, false, &tries);
     fetch_step_set_aside(visit_state, result, &verdict);
     bool stays = verdict.drop_host || verdict.park_host; /* the URL with its host */

@@ -142,6 +142,36 @@ int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_del
     return delay;
 }
 
+bool politeness_is_good(int status)
+{
+    return (status >= 200 && status < 400) || status == 404 || status == 410;
+}
+
+int64_t politeness_took_ms(MonoTime start, MonoTime end)
+{
+    return (end.ns + 999999) / 1000000 - start.ns / 1000000;
+}
+
+LearnedPace politeness_learn(LearnedPace pace, int64_t host_delay_ms, int64_t least_ms,
+                             int64_t took_ms, bool is_good)
+{
+    int64_t before_ms = pace.usual_ms;
+    int64_t delay_ms = pace.delay_ms == 0 ? host_delay_ms : pace.delay_ms;
+    took_ms = took_ms < 1 ? 1 : politeness_lesser(took_ms, WAIT_MAX / 16);
+    pace.usual_ms = before_ms == 0 ? took_ms : (7 * before_ms + took_ms + 7) / 8;
+    if (!is_good || (before_ms > 0 && took_ms > 2 * before_ms + POLITENESS_JITTER_MS)) {
+        return (LearnedPace){.usual_ms = pace.usual_ms};
+    }
+    pace.steady++;
+    if (pace.steady == POLITENESS_STEADY) {
+        pace.steady = 0;
+        delay_ms -= delay_ms / 4;
+    }
+    delay_ms = greater(delay_ms, greater(least_ms, POLITENESS_LOAD * pace.usual_ms));
+    pace.delay_ms = delay_ms < host_delay_ms ? delay_ms : 0;
+    return pace;
+}
+
 const char *politeness_what_binds(int64_t host_delay_ms, int64_t crawl_delay_ms,
                                   int64_t ip_delay_ms)
 {

@@ -23,6 +23,14 @@
  * as long as their Retry-After says; beyond retry_after_max_ms the host is parked. A Retry-After of
  * nothing, or of a time that has passed, says nothing.
  *
+ * With politeness.learned the delay of a host that names none follows from its answers
+ * (LearnedPace): each POLITENESS_STEADY of them in a row that are good, and take no longer than
+ * twice the usual time and POLITENESS_JITTER_MS, take a quarter off the delay. It is never below
+ * politeness.least, nor below ten times the usual time, so that a host is at work for us for a
+ * tenth of its time at most. An answer that takes longer, or is not good, gives the host its
+ * configured delay back at once. A visit state that is forgotten begins anew. Each step follows
+ * from the one before and two figures of crawl.log, so that the audit can repeat it.
+ *
  * Threads: any; no I/O, no locks, no clock.
  * Source: BUbiNG's table of exceptions; RFC 9110 10.2.3 (Retry-After). */
 #ifndef FRONTIER_VISIT_POLITENESS_H
@@ -31,6 +39,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/core/clock.h"
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
 
@@ -107,6 +116,8 @@ typedef struct PolitenessOptions {
     int64_t ip_delay_ms;        /* between two fetches from one address */
     int64_t crawl_delay_max_ms; /* a longer Crawl-delay is cut to it */
     double adaptive_factor;     /* times the last fetch's duration, when that is longer; 0 = off */
+    bool learns;                /* shorter delays of hosts that answer well, */
+    int64_t least_ms;           /* but none shorter */
     int64_t keep_alive_ms;      /* requests without a pause for so long; 0 = one by one */
     int64_t retry_after_max_ms; /* a host with a longer Retry-After is parked */
     int64_t rest_max_ms;        /* no rest after a failure is longer; 0 = none is too long */
@@ -133,6 +144,26 @@ typedef struct HostHealth {
 
 /* Whether the failures in a row are those of URLs. */
 bool politeness_blames_urls(const HostHealth *health);
+
+#define POLITENESS_STEADY    8u
+#define POLITENESS_JITTER_MS 50
+#define POLITENESS_LOAD      10 /* times the usual answer: the least delay */
+
+/* What a host's answers have shown. All zero: nothing yet, its configured delay holds. */
+typedef struct LearnedPace {
+    int64_t delay_ms; /* 0: the configured one */
+    int64_t usual_ms; /* an answer takes; 0: there was none */
+    int64_t steady;   /* answers in a row since the last step */
+} LearnedPace;
+
+/* After one more answer, which took so long, with the host's configured delay. is_good: as
+ * politeness_is_good says of its status. */
+LearnedPace politeness_learn(LearnedPace pace, int64_t host_delay_ms, int64_t least_ms,
+                             int64_t took_ms, bool is_good);
+/* Whether a status says that the host is well: a page, a redirect, or that there is none. */
+bool politeness_is_good(int status);
+/* How long an answer took, as its line in crawl.log tells it. */
+int64_t politeness_took_ms(MonoTime start, MonoTime end);
 
 typedef struct FetchEnd {
     FetchClass class;

@@ -242,6 +242,7 @@ typedef struct VisitPoliteness {
     MonoTime ip_next_fetch; /* set with the end of a fetch: when its address may be used again */
     MonoTime fetch_before;  /* set when it is acquired: no fetch begins behind it; 0: no bound */
     HostHealth health;
+    LearnedPace pace; /* politeness.learned */
     StandingRecord standing;
     WallRun walls;
     unsigned endless; /* long pages in a row that did not end (fetch/body/body_spool.h) */

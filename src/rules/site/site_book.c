@@ -265,6 +265,8 @@ void site_book_politeness(const Config *config, PolitenessOptions *politeness)
     politeness->ip_delay_ms = config->politeness_ip_delay;
     politeness->crawl_delay_max_ms = config->politeness_crawl_delay_max;
     politeness->adaptive_factor = config->politeness_adaptive_factor;
+    politeness->learns = config->politeness_learned;
+    politeness->least_ms = config->politeness_least;
     politeness->keep_alive_ms = config->politeness_keep_alive_time;
     politeness->retry_after_max_ms = config->politeness_retry_after_max;
     politeness->wall_answers = (unsigned)config->politeness_wall_answers;
