@@ -127,6 +127,15 @@ def withdrawn_since(report, path):
     code, text = ask(directory, base + "/gone", "--usage", "train")
     report.equal("the capture was allowed when it was made, and still shows it", (code, block(text, "train-ai")[0]),
                  (0, "nothing is said"))
+    # What was withdrawn goes, and nothing else, as docs/manners.md has it.
+    before = {row[0] for row in rows}
+    gone = harness.run(["bash", "-c", 'set -o pipefail; "$0" consent "$1" --changed | cut -f1 | sort -u | xargs -d "\\n" "$0" forget -q "$1"',
+                        f"{harness.OUT}/ragno", directory], 60)
+    harness.unlogged("what was withdrawn is forgotten, in crawl.log, too")
+    report.equal("it is ready for forget", (gone.returncode, gone.stderr), (0, ""))
+    report.equal("nothing is left that was withdrawn", ask(directory, "--changed"), (0, ""))
+    kept = harness.run([f"{harness.OUT}/ragno", "export", directory, "pages", "--no-archive"]).stdout
+    report.check("and the others stay", before == {base + "/gone"} and base + "/closed/page" in kept and not any(url + "\t" in kept for url in before), kept)
 
 
 RSL = '<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license>%s</license></content>' \
