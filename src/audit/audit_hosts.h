@@ -78,8 +78,8 @@ typedef enum AuditBreach {
     BREACH_AT_ONCE,    /* two requests to one address at the same time */
     BREACH_OWED,       /* less was owed than the configuration or Crawl-delay asks for */
     BREACH_STATED,     /* the pause that a line states is not that of its times */
-    BREACH_FORBIDDEN,  /* robots.txt forbids the URL */
     BREACH_LEARNED,    /* the delay that was learned does not follow from the answers before */
+    BREACH_FORBIDDEN,  /* robots.txt forbids the URL */
     BREACH_HOURS,      /* politeness.hours, or Visit-time of robots.txt, does not allow this time */
     BREACH_NO_ROBOTS,  /* a page was fetched before robots.txt was known */
     AUDIT_BREACHES
