@@ -1,4 +1,5 @@
 """Archives that travel: `ragno export DIR warc` and `wacz`, of whole, of chosen and of damaged archives."""
+import csv
 import gzip
 import hashlib
 import json
@@ -96,6 +97,44 @@ def parts(report, path):
     report.equal("| head", subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False).stdout.split(), ["10", "0"])
 
 
+def table(report, path):
+    crawl = sample(path)
+    rows = [json.loads(line) for line in export(crawl, "captures")[0].splitlines()]
+    report.equal("a row for each answer", sorted((r["url"], r["warc_record_type"]) for r in rows),
+                 sorted((u, t) for t, u, _, _ in records(stored(crawl)) if t in ("response", "revisit")))
+    good = True
+    for row in rows:
+        with open(f"{crawl}/warc/{row['warc_filename']}", "rb") as file:
+            file.seek(row["warc_record_offset"])
+            kind, url, digest, whole = records(file.read(row["warc_record_length"]))[0]
+        head = whole.split(b"\r\n\r\n")[0].decode()
+        good = good and (kind, url, digest) == (row["warc_record_type"], row["url"], row["content_digest"]) and all(
+            f"{name}: {row[column]}" in head for name, column in (("WARC-Record-ID", "record_id"), ("WARC-IP-Address", "ip"), ("WARC-Date", "fetch_time")))
+    report.check("each is where its row says, with id, digest, address and date", good and rows)
+    home = next(r for r in rows if r["url"] == A + "/")
+    report.equal("parts of the URL", [home[k] for k in ("url_surtkey", "url_host_name", "url_host_registered_domain", "url_protocol", "url_port",
+                                                         "url_path", "url_query")], ["test,a)/", "a.test", "a.test", "http", None, "/", None])
+    report.equal("what it is", [home[k] for k in ("fetch_status", "content_mime_type", "fetch_redirect", "content_truncated")],
+                 [200, "text/html", None, None])
+    report.check("charset and language of documents", home["content_charset"] and home["content_languages"] in ("en", None), home)
+    lines = list(csv.reader(export(crawl, "captures", "--format", "csv")[0].decode().splitlines()))
+    report.equal("CSV has the same columns and values", [dict(zip(lines[0], line)) for line in lines[1:]],
+                 [{k: "" if v is None else str(v) for k, v in r.items()} for r in rows])
+    report.same_set("a part", {json.loads(line)["url"] for line in export(crawl, "captures", "--host", "b.test", "--where", "StatusCategory(2)")[0].splitlines()},
+                    {r["url"] for r in rows if r["url"].startswith(B) and 200 <= r["fetch_status"] <= 299})
+    report.check("no such format", "expected tsv" in export(crawl, "captures", "--format", "x", status=2)[1])
+    moved = sites_with_redirect(path)
+    row = next(r for r in map(json.loads, export(moved, "captures")[0].splitlines()) if r["fetch_status"] == 301)
+    report.equal("where a redirect leads", row["fetch_redirect"], A + "/x?q=1")
+
+
+def sites_with_redirect(path):
+    os.mkdir(path + "/r")
+    with Sites(path + "/r", {A + "/": (301, {"Location": "x?q=1"}, ""), A + "/x?q=1": page()}) as sites:
+        sites.crawl(path + "/r/crawl", A + "/")
+    return path + "/r/crawl"
+
+
 def package(report, path):
     crawl = sample(path)
     wacz = path + "/c.wacz"
@@ -185,4 +224,4 @@ def damage(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(parts, package, damage)
+    harness.main(parts, table, package, damage)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory/file.h"
+#include "command/export/export_captures.h"
 #include "command/export/host_export.h"
 #include "command/export/link_export.h"
 #include "command/export/page_export.h"
@@ -50,7 +51,8 @@ typedef struct ExportCommand {
 
 static const char export_usage[] =
     "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
-    "       ragno export DIR text|warc|wacz [OPTION]...   (--help behind one tells of it)\n"
+    "       ragno export DIR text|captures|warc|wacz [OPTION]...   (--help behind one tells of "
+    "it)\n"
     "  --format tsv|csv|jsonl|arcs\n"
     "                           default tsv; arcs is --arcs\n"
     "  -o, --output FILE        default standard output\n"
@@ -233,6 +235,7 @@ static const struct {
     const char *kind;
     int (*run)(int argc, char **argv);
 } commands[] = {{"text", text_export_main},
+                {"captures", export_captures_main},
                 {"warc", warc_export_main},
                 {"wacz", wacz_export_main},
                 {"parquet", parquet_main}};
