@@ -181,12 +181,9 @@ static void bench_workload(size_t n_pages, bool with_page_rank)
     double stop_ms = (double)(mono_now().ns - start.ns) / 1e6;
     BFSchedulerCounts counts;
     (void)bf_scheduler_counts(w.sch, &counts);
-    (void)fprintf(stderr,
-                  "%llu scheduled on %llu hosts, %llu updates, %llu moves in %llu rides, stop %.1f "
-                  "ms\n",
+    (void)fprintf(stderr, "%llu scheduled on %llu hosts, %llu updates, %llu moves, stop %.1f ms\n",
                   (unsigned long long)counts.scheduled, (unsigned long long)counts.hosts,
-                  (unsigned long long)counts.updates, (unsigned long long)counts.moves,
-                  (unsigned long long)counts.rides, stop_ms);
+                  (unsigned long long)counts.updates, (unsigned long long)counts.moves, stop_ms);
     if (with_page_rank) {
         (void)printf("schedule.update.max_txn_ms = %.1f ms\n", counts.longest_update_ms);
         (void)printf("schedule.update.txns = %llu 1\n", (unsigned long long)counts.update_txns);

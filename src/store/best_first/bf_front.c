@@ -14,39 +14,6 @@
 #include "store/schedule/schedule.h"
 #include "store/schedule/schedule_read.h"
 
-/* A heap of hosts, small enough for the cache of a processor.
- *
- * What: the keys lie in the heap itself, four children to a node.
- * Owns: its entries; the handles are embedded in what is in the heap.
- * Threads: one at a time.
- * Invariants: a handle knows its place in the one heap that it is in.
- * Errors: RESULT_MEMORY. */
-
-struct BFHeap;
-
-/* Embedded in what is in the heap. */
-typedef struct BFHandle {
-    struct BFHeap *heap; /* NULL: in none */
-    size_t place;
-} BFHandle;
-
-typedef struct BFHeapEntry {
-    uint64_t key;
-    BFHandle *handle;
-} BFHeapEntry;
-
-typedef struct BFHeap {
-    BFHeapEntry *entries;
-    size_t count;
-    size_t capacity;
-} BFHeap;
-
-/* The least entry, or NULL. */
-static inline const BFHeapEntry *bf_heap_top(const BFHeap *heap)
-{
-    return heap->count == 0 ? NULL : &heap->entries[0];
-}
-
 /* The head of a host's queue in memory: a small sorted window onto its range in the schedule.
  *
  * What: entries are read from the schedule when the window is empty, at first a few, then more.
@@ -81,99 +48,6 @@ static inline bool bf_window_may_have_entries(const BFWindow *window)
 static inline BFOrder bf_window_best(const BFWindow *window)
 {
     return window->begin < window->end ? window->entries[window->begin] : window->complete_to;
-}
-
-static void bf_heap_leave(BFHandle *handle);
-
-#define CHILDREN      4u
-#define FIRST_ENTRIES 64u
-
-/* Zero bytes are an empty heap. */
-static void bf_heap_destroy(BFHeap *heap)
-{
-    free(heap->entries);
-    *heap = (BFHeap){0};
-}
-
-static void set_entry(BFHeap *heap, size_t place, BFHeapEntry entry)
-{
-    heap->entries[place] = entry;
-    entry.handle->place = place;
-}
-
-static void bf_heap_sift_up(BFHeap *heap, size_t place, BFHeapEntry entry)
-{
-    while (place > 0 && entry.key < heap->entries[(place - 1) / CHILDREN].key) {
-        set_entry(heap, place, heap->entries[(place - 1) / CHILDREN]);
-        place = (place - 1) / CHILDREN;
-    }
-    set_entry(heap, place, entry);
-}
-
-static void bf_heap_sift_down(BFHeap *heap, size_t place, BFHeapEntry entry)
-{
-    for (;;) {
-        size_t first = place * CHILDREN + 1;
-        size_t end = first + CHILDREN < heap->count ? first + CHILDREN : heap->count;
-        size_t least = first;
-        for (size_t child = first + 1; child < end; child++) {
-            least = heap->entries[child].key < heap->entries[least].key ? child : least;
-        }
-        if (first >= heap->count || entry.key <= heap->entries[least].key) {
-            break;
-        }
-        set_entry(heap, place, heap->entries[least]);
-        place = least;
-    }
-    set_entry(heap, place, entry);
-}
-
-static void sift(BFHeap *heap, size_t place, BFHeapEntry entry)
-{
-    if (place > 0 && entry.key < heap->entries[(place - 1) / CHILDREN].key) {
-        bf_heap_sift_up(heap, place, entry);
-    } else {
-        bf_heap_sift_down(heap, place, entry);
-    }
-}
-
-/* Puts the handle into the heap, out of the one it is in, or gives it another key there.
- * RESULT_MEMORY: it is in none. */
-static Result bf_heap_put(BFHeap *heap, BFHandle *handle, uint64_t key)
-{
-    if (handle->heap == heap) {
-        sift(heap, handle->place, (BFHeapEntry){key, handle});
-        return RESULT_OK;
-    }
-    bf_heap_leave(handle);
-    if (heap->count == heap->capacity) {
-        size_t capacity = heap->capacity == 0 ? FIRST_ENTRIES : heap->capacity * 2;
-        BFHeapEntry *entries = realloc(heap->entries, capacity * sizeof *entries);
-        if (entries == NULL) {
-            return RESULT_MEMORY;
-        }
-        heap->entries = entries;
-        heap->capacity = capacity;
-    }
-    handle->heap = heap;
-    heap->count++;
-    bf_heap_sift_up(heap, heap->count - 1, (BFHeapEntry){key, handle});
-    return RESULT_OK;
-}
-
-/* Takes the handle out of its heap, if it is in one. */
-static void bf_heap_leave(BFHandle *handle)
-{
-    BFHeap *heap = handle->heap;
-    if (heap == NULL) {
-        return;
-    }
-    size_t place = handle->place;
-    handle->heap = NULL;
-    heap->count--;
-    if (place < heap->count) {
-        sift(heap, place, heap->entries[heap->count]);
-    }
 }
 
 /* How often hosts may be asked: leaky buckets for a row of crawl rates.
@@ -420,7 +294,8 @@ static bool bf_window_remove(BFWindow *window, BFOrder order)
 #define NS_PER_S      1e9
 
 typedef struct BFHost {
-    BFHandle ready; /* in the heap of its heat, or among the unread */
+    HeapNode ready; /* by its best entry: in the heap of its heat, or among the unread */
+    Heap *ready_in; /* that heap; NULL: none */
     HeapNode clock; /* by the time when its heat may sink, or it may be forgotten */
     double *full; /* [rates]: when the bucket of each rate is empty again; NULL: none was filled */
     BFWindow window;
@@ -432,8 +307,8 @@ struct BFFront {
     Schedule *schedule;
     Map hosts; /* id -> BFHost */
     BFLeases leases;
-    BFHeap ready[BF_CRAWL_RATE_STEPS]; /* hosts with a window, by heat */
-    BFHeap unread;                     /* hosts below some rate whose next entries are on disk */
+    Heap ready[BF_CRAWL_RATE_STEPS]; /* hosts with a window, by heat */
+    Heap unread;                     /* hosts below some rate whose next entries are on disk */
     Heap clock;
     unsigned effort; /* reads left that only make the order exact */
     double now_s;    /* of the last take or visit */
@@ -448,7 +323,7 @@ BFFront *bf_front_new(Schedule *schedule)
     if (front == NULL) {
         return NULL;
     }
-    front->schedule = schedule;
+    front->schedule = schedule; /* other heaps: zero bytes are empty ones */
     map_init(&front->hosts);
     heap_init(&front->clock);
     return front;
@@ -472,9 +347,9 @@ static void destroy_all(BFFront *front)
     free(front->leases.words);
     front->leases = (BFLeases){.words = NULL};
     for (unsigned i = 0; i < BF_CRAWL_RATE_STEPS; i++) {
-        bf_heap_destroy(&front->ready[i]);
+        heap_destroy(&front->ready[i]);
     }
-    bf_heap_destroy(&front->unread);
+    heap_destroy(&front->unread);
     heap_destroy(&front->clock);
 }
 
@@ -506,9 +381,16 @@ Result bf_front_set_rates(BFFront *front, double soft, double hard)
 
 /* ---- Heaps ---- */
 
-static void leave_heaps(BFFront *front, BFHost *host)
+static void bf_front_leave_ready(BFHost *host)
 {
-    bf_heap_leave(&host->ready);
+    if (host->ready_in != NULL) {
+        heap_remove(host->ready_in, &host->ready);
+    }
+    host->ready_in = NULL;
+}
+
+static void bf_front_leave_clock(BFFront *front, BFHost *host)
+{
     if (heap_holds(&host->clock)) {
         heap_remove(&front->clock, &host->clock);
     }
@@ -516,7 +398,8 @@ static void leave_heaps(BFFront *front, BFHost *host)
 
 static void bf_front_drop_host(BFFront *front, BFHost *host)
 {
-    leave_heaps(front, host);
+    bf_front_leave_ready(host);
+    bf_front_leave_clock(front, host);
     (void)map_remove(&front->hosts, map_key(host->id));
     free_host(host);
 }
@@ -524,17 +407,18 @@ static void bf_front_drop_host(BFFront *front, BFHost *host)
 /* Under its best entry, wherever it was before. */
 static Result enter_heap(BFFront *front, BFHost *host)
 {
-    BFHeap *heap = bf_window_is_empty(&host->window) ? &front->unread : &front->ready[host->heat];
-    return bf_heap_put(heap, &host->ready, bf_window_best(&host->window));
+    bf_front_leave_ready(host);
+    Heap *heap = bf_window_is_empty(&host->window) ? &front->unread : &front->ready[host->heat];
+    Result rc = heap_push(heap, &host->ready, (int64_t)bf_window_best(&host->window), host->id);
+    host->ready_in = rc == RESULT_OK ? heap : NULL;
+    return rc;
 }
 
 /* Puts the host where it belongs after any change. A host with nothing to give and nothing to
  * remember is dropped. */
 static Result place_host(BFFront *front, BFHost *host, double now_s)
 {
-    if (heap_holds(&host->clock)) {
-        heap_remove(&front->clock, &host->clock);
-    }
+    bf_front_leave_clock(front, host);
     double wake_at = 0.0;
     host->heat = bf_rates_heat(&front->rates, host->full, now_s, &wake_at);
     bool is_empty = !bf_window_may_have_entries(&host->window);
@@ -552,7 +436,7 @@ static Result place_host(BFFront *front, BFHost *host, double now_s)
     if (!is_empty && (host->heat < front->rates.n || front->rates.n == 0)) {
         rc = enter_heap(front, host);
     } else {
-        bf_heap_leave(&host->ready);
+        bf_front_leave_ready(host);
     }
     if (rc == RESULT_OK && is_woken) {
         double ns = ceil((wake_at < BF_NEVER_S ? wake_at : BF_NEVER_S) * NS_PER_S);
@@ -581,6 +465,7 @@ static Result load_host(BFFront *front, uint32_t id, BFOrder complete_to, BFHost
     }
     host->id = id;
     host->window.complete_to = complete_to;
+    heap_node_init(&host->ready);
     heap_node_init(&host->clock);
     double ignored = 0.0;
     host->heat = bf_rates_heat(&front->rates, host->full, front->now_s, &ignored);
@@ -700,9 +585,9 @@ static Result find_best(BFFront *front, MDB_txn *txn, BFHost **out)
 {
     unsigned n_heats = front->rates.n == 0 ? 1 : front->rates.n;
     for (unsigned heat = 0; heat < n_heats;) {
-        const BFHeapEntry *node = bf_heap_top(&front->ready[heat]);
-        BFHost *host = node == NULL ? NULL : HEAP_ELEMENT(node->handle, BFHost, ready);
-        const BFHeapEntry *unread = bf_heap_top(&front->unread);
+        HeapNode *node = heap_top(&front->ready[heat]);
+        BFHost *host = node == NULL ? NULL : HEAP_ELEMENT(node, BFHost, ready);
+        HeapNode *unread = heap_top(&front->unread);
         Result rc = RESULT_OK;
         if (!front->is_cursor_done &&
             is_worth(front, host,
@@ -712,7 +597,7 @@ static Result find_best(BFFront *front, MDB_txn *txn, BFHost **out)
             rc = load_more_hosts(front, txn);
         } else if (unread != NULL &&
                    is_worth(front, host, host != NULL && unread->key < node->key, 1)) {
-            BFHost *next = HEAP_ELEMENT(unread->handle, BFHost, ready);
+            BFHost *next = HEAP_ELEMENT(unread, BFHost, ready);
             rc = bf_window_fill(&next->window, front->schedule, txn, next->id, &front->leases);
             rc = rc == RESULT_OK ? replace_head(front, next) : rc;
         } else if (host == NULL) {

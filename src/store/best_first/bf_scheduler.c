@@ -17,7 +17,6 @@
 #define BF_LEVEL_RATIO   1.41421356f
 #define BF_DOMAIN_TEMP_N 100000u
 #define BF_DOMAIN_TEMP_S 10.0f
-#define BF_FIRST_MOVES   128 /* in a transaction, while nothing is known of the disk */
 
 /* Changes of the schedule that one transaction makes; an index is the value of a BFOrder. */
 typedef struct BFChanges {
@@ -117,7 +116,6 @@ static BFSchedulerState *bf_state_new(void)
         mutex_init(&state->mutex, RANK_SCHEDULER);
         condition_init(&state->wake);
         state->time = &timekeeper_system;
-        state->most_moves = BF_FIRST_MOVES;
     }
     return state;
 }
@@ -207,7 +205,6 @@ void bf_scheduler_delete(BFScheduler *sch)
         condition_destroy(&sch->state->wake);
         mutex_destroy(&sch->state->mutex);
         mutex_destroy(&sch->state->commits);
-        free(sch->state->moves);
         free(sch->state);
     }
     error_delete(sch->error);
@@ -403,8 +400,7 @@ static void bf_tell_front_locked(BFSchedulerState *state, const BFChanges *chang
     }
 }
 
-/* One attempt. bf_scheduler_error_full: nothing was written. The moves that ride along are in
- * proportion, so that the commit of a page is not that of thousands. */
+/* One attempt. bf_scheduler_error_full: nothing was written. */
 static BFSchedulerError bf_try_add(BFBatch *batch, const PageWrite *writes)
 {
     BFScheduler *sch = batch->sch;
@@ -423,19 +419,12 @@ static BFSchedulerError bf_try_add(BFBatch *batch, const PageWrite *writes)
         bf_abort(sch, txn);
         return bf_fail_page_db(sch, rc, "bf_scheduler_add: the pages cannot be written");
     }
-    size_t most = BF_SCHEDULER_UPDATE_BATCH_SIZE + batch->changes.n;
-    most = most < BF_SCHEDULER_RIDE_MOST ? most : BF_SCHEDULER_RIDE_MOST;
     Result result = bf_write_changes(sch, txn, batch->changes.items, batch->changes.n);
-    if (result == RESULT_OK) {
-        result = bf_moves_make(sch, txn, most, BF_SCHEDULER_RIDE_CPU_MS, false);
-    }
     if (result != RESULT_OK) {
         bf_abort(sch, txn);
         return bf_fail_result(sch, result, "bf_scheduler_add: the schedule is not written");
     }
     code = bf_commit(sch, txn);
-    state->counts.rides += state->n_tried > 0;
-    bf_moves_end_locked(state, batch->changes.n, code == bf_scheduler_error_ok);
     if (code == bf_scheduler_error_ok) {
         bf_tell_front_locked(state, &batch->changes);
         state->n_added += batch->n_pages;

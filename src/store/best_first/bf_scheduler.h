@@ -37,29 +37,18 @@
  * BF_SCHEDULER_CRAWL_RATE_STEPS steps, those of hosts up to the hard rate (bf_front.h). "Domain" is
  * the origin of a page: scheme, host and port.
  *
- * Updates: the thread computes scores and compares them with the schedule in memory and in short
- * read transactions. The moves it finds (BF_MOVES at most; bf_state.h) are made by whoever writes
- * next. bf_scheduler_add makes some of them in its own transaction, about as many as it schedules
- * pages, for BF_SCHEDULER_RIDE_CPU_MS at most. So the moves cost no transaction and no sync of
- * their own, and while pages are added the update thread never writes. Only when nobody has asked
- * for a transaction for BF_SCHEDULER_SILENCE_MS does the thread make a piece in one of its own, of
- * BF_SCHEDULER_UPDATE_TXN_MS. When somebody asks meanwhile it aborts and leaves the moves to that
- * writer. A writer may then have to wait only for a commit that has begun already, so the thread is
- * no more often in one than a tenth of the time. That commit syncs: without, a power cut could
- * leave LMDB a root whose pages were not written.
- *
- * No commit is delayed by more than 50 ms. What commits take is measured, and as many moves go into
- * one, of either kind, as are found to take 20 ms of it. Where even the shortest of the last few
- * took more than 25 ms, the disk is too slow for anybody to wait for the commit of another; then
- * the thread writes only after ten seconds in which nobody wrote. A move may be lost, as at a crash
- * or a stop. The next update finds it again, since what is moved is only where scores and schedule
+ * Updates: the thread computes scores, compares them with the schedule in short read transactions,
+ * and moves pages whose level is another one, up to 100 in a transaction. Behind each it pauses
+ * nine times as long as the transaction took with its commit, so an add waits for one such
+ * transaction at most, and for that in a tenth of the time. A move may be lost, as at a crash or a
+ * stop. The next update finds it again, since what is moved is only where scores and schedule
  * differ; the page itself stays.
  *
  * Owns: its state and its thread; PageDB is borrowed.
  * Threads: add, request, release, reload and the settings: any thread, at once. update_start,
  * update_stop and update: one thread, and update only while the thread does not run. Writing
  * transactions take turns; what they changed reaches the front in the order of their commits. stop
- * ends a running computation; moves that wait then go with later adds, or are forgotten.
+ * ends a running computation; moves that it has found are forgotten.
  * Errors: a NULL argument is bf_scheduler_error_invalid; a setting of NULL does nothing. Otherwise
  * the returned code; `error` has the words of the last failure. What failed changed
  * nothing.

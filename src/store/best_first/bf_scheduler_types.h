@@ -26,19 +26,8 @@
 /* and that is so large a share of those added before. */
 #define BF_SCHEDULER_UPDATE_PER_PAGES 0.01
 
-/* Moves that ride in a transaction of add: these, and one for each page that it schedules or
- * removes, */
+/* Entries of the schedule that an update looks at, and moves, in one transaction. */
 #define BF_SCHEDULER_UPDATE_BATCH_SIZE 100
-/* but no more than this, */
-#define BF_SCHEDULER_RIDE_MOST 2048u
-/* and for so much of the thread's CPU time. */
-#define BF_SCHEDULER_RIDE_CPU_MS 3
-/* When no writer came for so long, the update thread writes itself: */
-#define BF_SCHEDULER_SILENCE_MS 100
-/* CPU time for moves in one transaction. */
-#define BF_SCHEDULER_UPDATE_TXN_MS 10
-/* The same by the clock, in both kinds. */
-#define BF_SCHEDULER_PIECE_MS 20
 
 #define BF_SCHEDULER_EFFORT 256u
 
@@ -79,7 +68,6 @@ typedef struct BFSchedulerCounts {
     uint64_t loaded_hosts;    /* that requests have in memory */
     uint64_t updates;         /* that the scorer has completed */
     uint64_t moves;           /* of pages between levels by updates */
-    uint64_t rides;           /* transactions of add that made some of them */
     uint64_t update_txns;     /* of updates, that were committed */
     double longest_update_ms; /* of these, with its commit */
 } BFSchedulerCounts;

@@ -1,4 +1,4 @@
-/* The inside of a BFScheduler, which its parts work on: transactions, levels, moves.
+/* The inside of a BFScheduler, which its parts work on: transactions and levels.
  *
  * What: every write goes bf_begin -- work -- bf_commit -- changes of the front -- bf_end, or
  * bf_begin -- work -- bf_abort. LMDB lets one writer in. The writer then takes `commits` and keeps
@@ -6,18 +6,11 @@
  * commits. That lock is held across a commit: it is LMDB's own lock of writers, kept a moment
  * longer, and nobody waits for it but the next writer, who waited for LMDB's before.
  *
- * Moves of pages between levels are found by an update, and made by whoever has the write
- * transaction next:
+ * An update finds pages whose scores say another level (BFMove), and makes these moves in short
+ * transactions of its own. A move is checked when it is made, and one that does not hold any more
+ * does nothing; one that is lost, by a crash or a stop, is found by the next update.
  *
- *   update -- bf_moves_offer --> moves[n_made .. n_moves) -- bf_moves_make --> transaction
- *                                      ^                                          |
- *   front <-- bf_moves_end_locked -----'---------------------- abort -------------'
- *
- * Those of an aborted transaction wait as before. Those of a failed commit are forgotten: a move is
- * the difference between scores and schedule, so the next update finds it again. For the same
- * reason a move is checked when it is made, and one that waited too long does nothing.
- *
- * Owns: schedule, front, moves and thread.
+ * Owns: schedule, front and thread.
  * Threads: any. Lock order: transaction of the environment, `commits`, `mutex`. The mutex guards
  * what the front is, and is never held across a commit.
  * Errors: those of page_db.h and of the schedule, told as the scheduler's. */
@@ -45,28 +38,17 @@ typedef struct BFMove {
     bool holds; /* in the transaction that has made it: the page was where the move says */
 } BFMove;
 
-#define BF_MOVES 32768u /* that are found before they are made */
-
 struct BFSchedulerState {
     Schedule *schedule;
-    bool is_claimed;              /* the PageDB: PageDBStore.has_best_first */
-    const Timekeeper *time;       /* set before the thread starts */
-    atomic_uint_least64_t asked;  /* for a write transaction, so far, */
-    atomic_uint_least64_t served; /* and of these, those that have ended it or got none */
+    bool is_claimed;        /* the PageDB: PageDBStore.has_best_first */
+    const Timekeeper *time; /* set before the thread starts */
     atomic_bool stopping;
+    Mutex
+        commits; /* held from the begin of a write transaction until the front knows its changes */
 
-    Mutex commits;              /* guards these, and the two counts of moves with the mutex */
-    BFMove *moves;              /* BF_MOVES, once an update has run */
-    size_t n_tried;             /* behind n_made: looked at by the transaction at hand */
-    size_t most_moves;          /* in one transaction: what the disk writes in time */
-    int64_t shortest_commit_ns; /* of the last few */
-    int64_t commit_ns;          /* of the last one */
-
-    Mutex mutex;    /* guards the rest */
-    size_t n_moves; /* that were offered */
-    size_t n_made;  /* of them, or forgotten */
+    Mutex mutex; /* guards the rest */
     BFFront *front;
-    Condition wake; /* a writer has ended, the interval changed, or stop */
+    Condition wake; /* pages were added, the interval changed, or stop */
     Thread thread;
     bool is_started;
     time_t interval_s;             /* 0: none */
@@ -114,23 +96,5 @@ BFSchedulerError bf_begin(BFScheduler *sch, MDB_txn **txn);
 BFSchedulerError bf_commit(BFScheduler *sch, MDB_txn *txn);
 void bf_end(BFSchedulerState *state);
 void bf_abort(BFScheduler *sch, MDB_txn *txn);
-/* Writers that have a transaction or wait for one. */
-uint64_t bf_writers(const BFSchedulerState *state);
-
-/* ---- Moves ---- */
-
-/* Offers moves[0 .. n), of which the caller has just filled the array; none waits. */
-void bf_moves_offer(BFSchedulerState *state, size_t n);
-/* Makes up to most moves that wait: no more than the disk was found to write in time, and than fit
- * into about cpu_ms of the thread's time and BF_SCHEDULER_PIECE_MS by the clock. With gives_way it
- * also ends when another writer waits, or when the update is to stop. After an error the
- * transaction must be aborted. */
-Result bf_moves_make(BFScheduler *sch, MDB_txn *txn, size_t most, int64_t cpu_ms, bool gives_way);
-/* Behind bf_commit: tells the front about the moves that were made. n_others: entries that the
- * transaction changed besides. */
-void bf_moves_end_locked(BFSchedulerState *state, size_t n_others, bool is_committed);
-/* Whether even the shortest of the last commits took so long that no writer should have to wait for
- * one. */
-bool bf_disk_is_slow(const BFSchedulerState *state);
 
 #endif

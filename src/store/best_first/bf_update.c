@@ -1,24 +1,24 @@
 #include "store/best_first/bf_update.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "store/best_first/bf_state.h"
+#include "store/lmdb/lmdb_result.h"
+#include "store/page_tables/page_store.h"
 #include "store/schedule/schedule_read.h"
 
-#define BF_SCAN_AT_ONCE   1024u /* entries read in one transaction */
-#define BF_UPDATE_MOST    4096u /* moves in a transaction of its own */
-#define BF_SHORTEST_PAUSE 10    /* ms between two of them */
-#define BF_LONGEST_PAUSE  10000 /* when the disk is slow */
-#define BF_PAUSE_PER_TXN  10.0  /* times as long as the last one took */
+#define BF_LONGEST_PAUSE 10000 /* ms */
+#define BF_PAUSE_PER_TXN 9.0   /* times as long as the transaction: others have nine tenths */
 
 typedef struct BFSweep {
     BFScheduler *sch;
-    bool is_urgent; /* a caller waits for its end: silence is not waited for */
+    bool is_urgent; /* a caller waits for its end: no pauses */
     ScheduleScan scan;
-    ScheduleEntry entries[BF_SCAN_AT_ONCE];
-    size_t n_moves;   /* found and not offered yet */
-    int64_t pause_ms; /* before the next transaction of its own */
+    ScheduleEntry entries[BF_SCHEDULER_UPDATE_BATCH_SIZE];
+    BFMove moves[BF_SCHEDULER_UPDATE_BATCH_SIZE];
+    size_t n_moves;
 } BFSweep;
 
 static bool bf_is_stopping(const BFScheduler *sch)
@@ -33,6 +33,7 @@ static void bf_sweep_compare(BFSweep *sweep, size_t n)
     BFScheduler *sch = sweep->sch;
     const Scorer *scorer = sch->scorer;
     float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
+    sweep->n_moves = 0;
     for (size_t i = 0; i < n; i++) {
         const ScheduleEntry *entry = &sweep->entries[i];
         BFOrder from = bf_order(entry->level, entry->index);
@@ -44,7 +45,7 @@ static void bf_sweep_compare(BFSweep *sweep, size_t n)
         }
         unsigned level = schedule_level(sch->state->schedule, score * scale);
         if (level != entry->level) {
-            sch->state->moves[sweep->n_moves++] = (BFMove){
+            sweep->moves[sweep->n_moves++] = (BFMove){
                 .index = index, .from = from, .to = bf_order(level, index), .host = entry->host};
         }
     }
@@ -60,50 +61,79 @@ static BFSchedulerError bf_sweep_scan(BFSweep *sweep, bool *is_end)
     if (rc != page_db_error_ok) {
         return bf_fail_page_db(sch, rc, "bf_scheduler_update: the schedule cannot be read");
     }
-    Result result =
-        schedule_scan(sch->state->schedule, txn, &sweep->scan, sweep->entries, BF_SCAN_AT_ONCE, &n);
+    Result result = schedule_scan(sch->state->schedule, txn, &sweep->scan, sweep->entries,
+                                  BF_SCHEDULER_UPDATE_BATCH_SIZE, &n);
     page_db_txn_abort(sch->page_db, txn);
-    *is_end = n < BF_SCAN_AT_ONCE;
+    *is_end = n < BF_SCHEDULER_UPDATE_BATCH_SIZE;
     if (result == RESULT_OK) {
         bf_sweep_compare(sweep, n);
     }
     return bf_fail_result(sch, result, "bf_scheduler_update: the schedule cannot be read");
 }
 
-/* ---- Making them, when nobody else does ---- */
+/* ---- Making them ---- */
 
-/* Waits until other writers have made all moves (false, also at a stop), or until none of them has
- * come for pause_ms (true). An urgent sweep waits only for those who have asked already. */
-static bool bf_sweep_wait(BFSweep *sweep)
+/* In the records of the pages and in the schedule. A page that was crawled or moved since the scan
+ * stays where it is. */
+static Result bf_sweep_write(BFSweep *sweep, MDB_txn *txn)
 {
-    BFSchedulerState *state = sweep->sch->state;
-    bool is_silent = false;
-    MonoTime since = bf_time(state); /* no writer has come */
-    mutex_lock(&state->mutex);
-    while (state->n_made < state->n_moves && !bf_is_stopping(sweep->sch) && !is_silent) {
-        if (sweep->is_urgent && bf_writers(state) == 0) {
-            break;
-        }
-        uint64_t asked = atomic_load(&state->asked);
-        int64_t pause_ms = bf_disk_is_slow(state) ? BF_LONGEST_PAUSE : sweep->pause_ms;
-        bool in_time = timekeeper_wait_until(state->time, &state->wake, &state->mutex,
-                                             mono_add_ms(since, pause_ms));
-        bool came = atomic_load(&state->asked) != asked || bf_writers(state) > 0;
-        is_silent = !in_time && !came;
-        if (came) {
-            since = bf_time(state);
-            if (sweep->pause_ms < BF_SCHEDULER_SILENCE_MS) {
-                sweep->pause_ms = BF_SCHEDULER_SILENCE_MS;
-            }
+    BFScheduler *sch = sweep->sch;
+    PagePackEditor infos;
+    Buffer copy;
+    ScheduleChange changes[2 * BF_SCHEDULER_UPDATE_BATCH_SIZE];
+    size_t n = 0;
+    buffer_init(&copy, BUFFER_NO_LIMIT);
+    int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info,
+                                    sch->page_db->store->journal);
+    for (size_t i = 0; rc == 0 && i < sweep->n_moves; i++) {
+        BFMove *move = &sweep->moves[i];
+        uint8_t from = (uint8_t)bf_order_level(move->from);
+        uint8_t to = (uint8_t)bf_order_level(move->to);
+        ScheduleChange leave = {.index = bf_order_value(move->from),
+                                .host = move->host,
+                                .from = from,
+                                .to = SCHEDULE_NO_LEVEL};
+        ScheduleChange enter = {.index = bf_order_value(move->to),
+                                .host = move->host,
+                                .from = SCHEDULE_NO_LEVEL,
+                                .to = to};
+        rc = bf_relevel(sch, &infos, &copy, move->index, move->from, to, &move->holds);
+        if (move->holds) {
+            changes[n++] = leave;
+            changes[n++] = enter;
         }
     }
-    bool is_up_to_us = state->n_made < state->n_moves && !bf_is_stopping(sweep->sch);
-    mutex_unlock(&state->mutex);
-    return is_up_to_us;
+    rc = page_pack_editor_end(&infos, rc);
+    buffer_destroy(&copy);
+    if (rc != 0) {
+        return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "move pages between levels");
+    }
+    return bf_write_changes(sch, txn, changes, n);
 }
 
-/* One short transaction. Given up when somebody waits for it: he makes these moves as well. */
-static BFSchedulerError bf_sweep_move_some(BFSweep *sweep)
+/* Behind the commit. What the front cannot take for want of memory it reads from the schedule. */
+static void bf_sweep_tell_front_locked(BFSweep *sweep)
+{
+    BFSchedulerState *state = sweep->sch->state;
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < sweep->n_moves; i++) {
+        const BFMove *move = &sweep->moves[i];
+        if (!move->holds) {
+            continue;
+        }
+        state->counts.moves++;
+        bf_front_withdraw(state->front, move->host, move->from);
+        if (rc == RESULT_OK) {
+            rc = bf_front_offer(state->front, move->host, move->to);
+        }
+    }
+    if (rc != RESULT_OK) {
+        bf_front_clear(state->front);
+    }
+}
+
+/* One short transaction; *ms: what it took, with its commit. */
+static BFSchedulerError bf_sweep_move(BFSweep *sweep, double *ms)
 {
     BFScheduler *sch = sweep->sch;
     BFSchedulerState *state = sch->state;
@@ -113,37 +143,49 @@ static BFSchedulerError bf_sweep_move_some(BFSweep *sweep)
         return code;
     }
     MonoTime start = bf_time(state);
-    Result rc = bf_moves_make(sch, txn, BF_UPDATE_MOST, BF_SCHEDULER_UPDATE_TXN_MS, true);
-    if (rc != RESULT_OK || bf_writers(state) > 1) {
+    Result rc = bf_sweep_write(sweep, txn);
+    if (rc != RESULT_OK) {
         bf_abort(sch, txn);
         return bf_fail_result(sch, rc, "bf_scheduler_update: the schedule cannot be written");
     }
     code = bf_commit(sch, txn);
-    double ms = (double)(bf_time(state).ns - start.ns) / 1e6;
-    bf_moves_end_locked(state, 0, code == bf_scheduler_error_ok);
-    state->counts.update_txns++;
-    state->counts.longest_update_ms = fmax(state->counts.longest_update_ms, ms);
+    *ms = (double)(bf_time(state).ns - start.ns) / 1e6;
+    if (code == bf_scheduler_error_ok) {
+        bf_sweep_tell_front_locked(sweep);
+        state->counts.update_txns++;
+        state->counts.longest_update_ms = fmax(state->counts.longest_update_ms, *ms);
+    }
     bf_end(state);
-    double pause_ms = fmin(ms * BF_PAUSE_PER_TXN, BF_LONGEST_PAUSE);
-    sweep->pause_ms = pause_ms > BF_SHORTEST_PAUSE ? (int64_t)pause_ms : BF_SHORTEST_PAUSE;
     return code;
 }
 
-/* Offers what was found and sees to it that it is made. */
-static BFSchedulerError bf_sweep_see_through(BFSweep *sweep)
+/* Leaves the write transaction to others; a stop ends the pause. */
+static void bf_sweep_pause(BFSweep *sweep, double txn_ms)
 {
-    BFSchedulerError code = bf_scheduler_error_ok;
-    thread_step("moving pages");
-    bf_moves_offer(sweep->sch->state, sweep->n_moves);
-    sweep->n_moves = 0;
-    while (code == bf_scheduler_error_ok && bf_sweep_wait(sweep)) {
-        code = bf_sweep_move_some(sweep);
+    BFSchedulerState *state = sweep->sch->state;
+    double pause_ms = fmin(ceil(txn_ms * BF_PAUSE_PER_TXN), BF_LONGEST_PAUSE);
+    MonoTime until = mono_add_ms(bf_time(state), (int64_t)pause_ms);
+    mutex_lock(&state->mutex);
+    while (!bf_is_stopping(sweep->sch) && mono_before(bf_time(state), until)) {
+        (void)timekeeper_wait_until(state->time, &state->wake, &state->mutex, until);
+    }
+    mutex_unlock(&state->mutex);
+}
+
+static BFSchedulerError bf_sweep_make_moves(BFSweep *sweep)
+{
+    double ms = 0.0;
+    BFSchedulerError code = bf_scheduler_error_full;
+    while (code == bf_scheduler_error_full) {
+        code = bf_sweep_move(sweep, &ms);
         if (code == bf_scheduler_error_full &&
-            page_db_grow(sweep->sch->page_db) == page_db_error_ok) {
-            code = bf_scheduler_error_ok;
+            page_db_grow(sweep->sch->page_db) != page_db_error_ok) {
+            break;
         }
     }
-    bf_moves_offer(sweep->sch->state, 0); /* what a stop or an error has left is found again */
+    if (code == bf_scheduler_error_ok && !sweep->is_urgent) {
+        bf_sweep_pause(sweep, ms);
+    }
     return code;
 }
 
@@ -152,19 +194,15 @@ static BFSchedulerError bf_sweep_schedule(BFScheduler *sch, bool is_urgent)
     BFSchedulerError code = bf_scheduler_error_ok;
     bool is_end = false;
     BFSweep *sweep = calloc(1, sizeof *sweep);
-    if (sch->state->moves == NULL) { /* no writer looks at it: none was offered */
-        sch->state->moves = malloc(BF_MOVES * sizeof *sch->state->moves);
-    }
-    if (sweep == NULL || sch->state->moves == NULL) {
-        free(sweep);
+    if (sweep == NULL) {
         return bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_update: out of memory");
     }
-    *sweep = (BFSweep){.sch = sch, .is_urgent = is_urgent, .pause_ms = BF_SCHEDULER_SILENCE_MS};
+    *sweep = (BFSweep){.sch = sch, .is_urgent = is_urgent};
+    thread_step("moving pages");
     while (code == bf_scheduler_error_ok && !is_end && !bf_is_stopping(sch)) {
         code = bf_sweep_scan(sweep, &is_end);
-        if (code == bf_scheduler_error_ok &&
-            (is_end || sweep->n_moves > BF_MOVES - BF_SCAN_AT_ONCE)) {
-            code = bf_sweep_see_through(sweep);
+        if (code == bf_scheduler_error_ok && sweep->n_moves > 0) {
+            code = bf_sweep_make_moves(sweep);
         }
     }
     free(sweep);

@@ -1,7 +1,7 @@
 /* Best-first scheduler, updating: the thread that brings scores into the schedule.
  *
- * What: a run computes scores, reads the schedule and finds moves (bf_state.h). It then sees to it
- * that they are made: while others write, by them; in silence, by itself in short transactions.
+ * What: a run computes scores, reads the schedule and finds moves (bf_state.h). It makes them piece
+ * by piece in short transactions, and pauses behind each, so that others have most of the time.
  * Owns: the thread, until update_stop.
  * Threads: any may start and stop it.
  * Errors: those of BFSchedulerError. */
