@@ -5,76 +5,55 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory/array.h"
+#include "base/core/varint.h"
 
-/* ---- Reading a sorted run (drum_run ---- */
+#define VALUES_SOFT ((size_t)1 << 20) /* a block with more bytes is closed early */
 
-static Result drum_run_reader_read_index(DrumRunReader *reader)
+static uint64_t drum_run_checksum(const DrumRunBlock *header)
 {
-    DrumRunTrailer trailer;
-    if (reader->size < sizeof trailer) {
-        return RESULT_DAMAGED;
-    }
-    Result rc = drum_read_at(reader->fd, &trailer, sizeof trailer, reader->size - sizeof trailer);
+    return hash_64(&header->payload_checksum, sizeof *header - sizeof header->checksum, 0);
+}
+
+/* ---- Reading ---- */
+
+static Result drum_run_read_header(const DrumRunReader *reader, uint64_t offset,
+                                   DrumRunBlock *header)
+{
+    Result rc = drum_read_at(reader->fd, header, sizeof *header, offset);
     if (rc != RESULT_OK) {
         return rc;
     }
-    if (trailer.magic != DRUM_RUN_TRAILER_MAGIC) {
+    return header->checksum == drum_run_checksum(header) ? RESULT_OK : RESULT_DAMAGED;
+}
+
+/* The end tells that the file is whole. */
+static Result drum_run_read_end(DrumRunReader *reader)
+{
+    struct stat status;
+    DrumRunBlock end;
+    if (fstat(reader->fd, &status) != 0) {
+        return result_of_errno(errno);
+    }
+    if (status.st_size < (off_t)sizeof end) {
         return RESULT_DAMAGED;
     }
-    if (trailer.version != DRUM_RUN_VERSION) {
-        return RESULT_VERSION;
-    }
-    uint64_t room = reader->size - sizeof trailer;
-    if (trailer.index_offset > room || (room - trailer.index_offset) % sizeof(DrumFence) != 0 ||
-        (room - trailer.index_offset) / sizeof(DrumFence) != trailer.n_fences) {
-        return RESULT_DAMAGED;
-    }
-    size_t n = (size_t)trailer.n_fences;
-    reader->fences = malloc((n + 1) * sizeof *reader->fences);
-    if (reader->fences == NULL) {
-        return RESULT_MEMORY;
-    }
-    rc = drum_read_at(reader->fd, reader->fences, n * sizeof *reader->fences, trailer.index_offset);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (trailer.checksum != drum_run_trailer_checksum(&trailer, reader->fences)) {
-        return RESULT_DAMAGED;
-    }
-    reader->fences[n] = (DrumFence){UINT64_MAX, trailer.index_offset};
-    for (size_t i = 0; i < n; i++) {
-        if (reader->fences[i].offset >= reader->fences[i + 1].offset ||
-            (i + 1 < n && reader->fences[i].first_key >= reader->fences[i + 1].first_key)) {
-            return RESULT_DAMAGED;
-        }
-    }
-    reader->n_fences = n;
-    reader->entries = trailer.entries;
-    return RESULT_OK;
+    Result rc = drum_run_read_header(reader, (uint64_t)status.st_size - sizeof end, &end);
+    reader->entries = end.last_key;
+    return rc == RESULT_OK && end.n != 0 ? RESULT_DAMAGED : rc;
 }
 
 Result drum_run_reader_open(DrumRunReader *reader, int directory, const char *name)
 {
-    struct stat status = {.st_size = 0};
-    *reader = (DrumRunReader){.fd = -1, .block = SIZE_MAX};
-    buffer_init(&reader->input, BUFFER_NO_LIMIT);
-    reader->keys = malloc(DRUM_RUN_ENTRIES * sizeof *reader->keys);
-    Result rc = reader->keys != NULL ? RESULT_OK : RESULT_MEMORY;
-    if (rc == RESULT_OK) {
-        reader->fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
-        rc =
-            reader->fd >= 0 && fstat(reader->fd, &status) == 0 ? RESULT_OK : result_of_errno(errno);
+    *reader = (DrumRunReader){.fd = openat(directory, name, O_RDONLY | O_CLOEXEC)};
+    buffer_init(&reader->block, BUFFER_NO_LIMIT);
+    if (reader->fd < 0) {
+        return result_of_errno(errno);
     }
-    if (rc == RESULT_OK) {
-        reader->size = (uint64_t)status.st_size;
-        rc = drum_run_reader_read_index(reader);
-    }
+    Result rc = drum_run_read_end(reader);
     if (rc != RESULT_OK) {
         drum_run_reader_destroy(reader);
     }
@@ -87,202 +66,119 @@ void drum_run_reader_destroy(DrumRunReader *reader)
         (void)close(reader->fd);
     }
     reader->fd = -1;
-    free(reader->fences);
-    free(reader->keys);
-    reader->fences = NULL;
-    reader->keys = NULL;
-    reader->n_fences = 0;
-    buffer_destroy(&reader->input);
+    buffer_destroy(&reader->block);
 }
 
 void drum_run_reader_rewind(DrumRunReader *reader)
 {
-    reader->block = SIZE_MAX;
-    reader->n = 0;
-    reader->at = 0;
+    reader->next = 0;
+    reader->at = reader->end = NULL;
+    reader->last_key = 0;
+    reader->has_entry = false;
 }
 
-static bool unpack_keys(DrumRunReader *reader, const DrumRunBlock *header, const uint8_t *bytes)
-{
-    uint32_t bits = header->bits;
-    uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-    uint64_t key = header->first_key;
-    reader->keys[0] = key;
-    for (size_t i = 1; i < header->n; i++) {
-        size_t bit = (i - 1) * bits;
-        uint64_t word;
-        memcpy(&word, bytes + bit / 8, sizeof word);
-        key += word >> (bit % 8) & mask;
-        reader->keys[i] = key;
-    }
-    return key == header->last_key;
-}
-
-/* The array of ends ascends and closes with the last byte. */
-static bool ends_are_good(const uint8_t *ends, size_t n, uint32_t values_bytes)
-{
-    uint32_t before = 0, end = 0;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&end, ends + i * sizeof end, sizeof end);
-        if (end < before) {
-            return false;
-        }
-        before = end;
-    }
-    return end == values_bytes;
-}
-
-static Result drum_run_reader_load_block(DrumRunReader *reader, size_t number)
+/* Loads the first block from reader->next on that does not end before key. */
+static Result drum_run_reader_load(DrumRunReader *reader, uint64_t key)
 {
     DrumRunBlock header;
-    uint64_t offset = reader->fences[number].offset;
-    uint64_t length = reader->fences[number + 1].offset - offset;
-    reader->block = number;
-    reader->n = 0;
-    reader->at = 0;
-    if (length < sizeof header || length > UINT32_MAX) {
-        return RESULT_DAMAGED;
+    reader->at = reader->end = NULL;
+    reader->has_entry = false;
+    Result rc = drum_run_read_header(reader, reader->next, &header);
+    while (rc == RESULT_OK && header.n > 0 && header.last_key < key) {
+        reader->next += sizeof header + header.bytes;
+        rc = drum_run_read_header(reader, reader->next, &header);
     }
-    buffer_reset(&reader->input);
-    Result rc = buffer_reserve(&reader->input, (size_t)length);
+    if (rc == RESULT_OK && header.n == 0) {
+        rc = RESULT_NOT_FOUND; /* the end, also the next time */
+    }
+    buffer_reset(&reader->block);
     if (rc == RESULT_OK) {
-        rc = drum_read_at(reader->fd, reader->input.data, (size_t)length, offset);
+        rc = buffer_reserve(&reader->block, header.bytes);
+    }
+    if (rc == RESULT_OK) {
+        rc = drum_read_at(reader->fd, reader->block.data, header.bytes,
+                          reader->next + sizeof header);
+    }
+    if (rc == RESULT_OK &&
+        hash_64(reader->block.data, header.bytes, 0) != header.payload_checksum) {
+        rc = RESULT_DAMAGED;
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    memcpy(&header, reader->input.data, sizeof header);
-    const uint8_t *payload = (const uint8_t *)reader->input.data + sizeof header;
-    if (header.magic != DRUM_RUN_BLOCK_MAGIC || header.payload_bytes != length - sizeof header ||
-        header.checksum != drum_run_block_checksum(&header, payload) || header.n == 0 ||
-        header.n > DRUM_RUN_ENTRIES || header.bits == 0 ||
-        (header.bits > DRUM_RUN_MOST_BITS && header.bits != 64)) {
-        return RESULT_DAMAGED;
-    }
-    size_t packed = drum_run_deltas_bytes(header.n, header.bits);
-    bool varies = header.width == UINT32_MAX;
-    size_t ends = varies ? header.n * sizeof(uint32_t) : 0;
-    if (packed + ends + header.values_bytes != header.payload_bytes ||
-        (!varies && (uint64_t)header.width * header.n != header.values_bytes) ||
-        (varies && !ends_are_good(payload + packed, header.n, header.values_bytes)) ||
-        !unpack_keys(reader, &header, payload)) {
-        return RESULT_DAMAGED;
-    }
-    reader->width = header.width;
-    reader->ends = payload + packed;
-    reader->values = payload + packed + ends;
-    reader->values_bytes = header.values_bytes;
-    reader->n = header.n;
+    reader->next += sizeof header + header.bytes;
+    reader->at = (const uint8_t *)reader->block.data;
+    reader->end = reader->at + header.bytes;
+    reader->last_key = header.last_key;
     return RESULT_OK;
 }
 
-DrumBytes drum_run_reader_value(const DrumRunReader *reader)
+/* Reads the entry at hand of the block. */
+static Result drum_run_reader_entry(DrumRunReader *reader)
 {
-    uint32_t start = 0, end = 0;
-    if (reader->width != UINT32_MAX) {
-        return (DrumBytes){reader->values + reader->at * reader->width, reader->width};
+    uint64_t distance = 0;
+    uint64_t length = 0;
+    const uint8_t *at = varint_read(reader->at, reader->end, &distance);
+    if (at != NULL) {
+        at = varint_read(at, reader->end, &length);
     }
-    memcpy(&end, reader->ends + reader->at * sizeof end, sizeof end);
-    if (reader->at > 0) {
-        memcpy(&start, reader->ends + (reader->at - 1) * sizeof start, sizeof start);
+    if (at == NULL || length > (uint64_t)(reader->end - at)) {
+        return RESULT_DAMAGED;
     }
-    assert(start <= end && end <= reader->values_bytes); /* load_block has looked */
-    return (DrumBytes){reader->values + start, end - start};
+    reader->key = reader->has_entry ? reader->key + distance : distance;
+    reader->value = (DrumBytes){at, (size_t)length};
+    reader->at = at + length;
+    reader->has_entry = true;
+    return RESULT_OK;
 }
 
 Result drum_run_reader_next(DrumRunReader *reader)
 {
-    if (reader->n > 0 && reader->at + 1 < reader->n) {
-        reader->at++;
-        return RESULT_OK;
-    }
-    size_t number = reader->block == SIZE_MAX ? 0 : reader->block + 1;
-    if (number >= reader->n_fences) {
-        reader->block = reader->n_fences;
-        reader->n = 0;
-        return RESULT_NOT_FOUND;
-    }
-    return drum_run_reader_load_block(reader, number);
-}
-
-/* The last block from number on whose first key is not behind key; number itself if none is. */
-static size_t block_of(const DrumRunReader *reader, size_t number, uint64_t key)
-{
-    size_t low = number, high = reader->n_fences;
-    if (number + 1 >= high || reader->fences[number + 1].first_key > key) {
-        return number;
-    }
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->fences[middle].first_key <= key) {
-            low = middle;
-        } else {
-            high = middle;
+    if (reader->at == reader->end) {
+        Result rc = drum_run_reader_load(reader, 0);
+        if (rc != RESULT_OK) {
+            return rc;
         }
     }
-    return low;
-}
-
-static size_t position_of(const DrumRunReader *reader, uint64_t key)
-{
-    size_t at = reader->at;
-    size_t near = at + 16 < reader->n ? at + 16 : reader->n;
-    while (at < near && reader->keys[at] < key) {
-        at++;
-    }
-    if (at < near || at == reader->n) {
-        return at;
-    }
-    size_t high = reader->n;
-    while (at < high) {
-        size_t middle = at + (high - at) / 2;
-        if (reader->keys[middle] < key) {
-            at = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return at;
+    return drum_run_reader_entry(reader);
 }
 
 Result drum_run_reader_seek(DrumRunReader *reader, uint64_t key)
 {
-    if (reader->n == 0 || key > reader->keys[reader->n - 1]) {
-        size_t number = reader->block == SIZE_MAX ? 0 : reader->block;
-        if (number >= reader->n_fences) {
-            return RESULT_NOT_FOUND;
-        }
-        size_t wanted = block_of(reader, number, key);
-        if (wanted != reader->block || reader->n == 0) {
-            Result rc = drum_run_reader_load_block(reader, wanted);
-            if (rc != RESULT_OK) {
-                return rc;
-            }
-        }
-        if (key > reader->keys[reader->n - 1]) {
-            /* Between two blocks: what comes first behind key opens the next one. */
-            reader->at = reader->n - 1;
-            return drum_run_reader_next(reader);
-        }
+    Result rc = RESULT_OK;
+    if (reader->has_entry && reader->key >= key) {
+        return RESULT_OK;
     }
-    reader->at = position_of(reader, key);
-    return RESULT_OK;
+    if (reader->at == reader->end || reader->last_key < key) {
+        rc = drum_run_reader_load(reader, key);
+    }
+    if (rc == RESULT_OK) {
+        rc = drum_run_reader_entry(reader);
+    }
+    while (rc == RESULT_OK && reader->key < key) {
+        rc = drum_run_reader_entry(reader);
+    }
+    return rc;
 }
 
-/* ---- Writing a sorted run (drum_run ---- */
+/* ---- Writing ---- */
 
-#define VALUES_SOFT  ((size_t)1 << 20) /* a block with more bytes of values is closed early */
-#define OUTPUT_BYTES ((size_t)256 << 10)
+/* The buffer begins with room for the header of the block. */
+static Result drum_run_begin_block(DrumRunWriter *writer)
+{
+    static const DrumRunBlock room = {.n = 0};
+    writer->n = 0;
+    buffer_reset(&writer->block);
+    return buffer_append(&writer->block, &room, sizeof room);
+}
 
 Result drum_run_writer_open(DrumRunWriter *writer, int directory, const char *name)
 {
     *writer = (DrumRunWriter){.fd = -1};
-    buffer_init(&writer->values, BUFFER_NO_LIMIT);
-    buffer_init(&writer->output, BUFFER_NO_LIMIT);
-    writer->keys = malloc(DRUM_RUN_ENTRIES * sizeof *writer->keys);
-    writer->ends = malloc(DRUM_RUN_ENTRIES * sizeof *writer->ends);
-    if (writer->keys == NULL || writer->ends == NULL) {
-        return RESULT_MEMORY;
+    buffer_init(&writer->block, BUFFER_NO_LIMIT);
+    Result rc = drum_run_begin_block(writer);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     writer->fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     return writer->fd >= 0 ? RESULT_OK : result_of_errno(errno);
@@ -294,113 +190,58 @@ void drum_run_writer_destroy(DrumRunWriter *writer)
         (void)close(writer->fd);
     }
     writer->fd = -1;
-    free(writer->keys);
-    free(writer->ends);
-    free(writer->fences);
-    writer->keys = NULL;
-    writer->ends = NULL;
-    writer->fences = NULL;
-    buffer_destroy(&writer->values);
-    buffer_destroy(&writer->output);
+    buffer_destroy(&writer->block);
 }
 
-static Result drum_run_writer_write_output(DrumRunWriter *writer)
+/* Writes the block at hand; one without entries is the end. */
+static Result drum_run_writer_close_block(DrumRunWriter *writer)
 {
-    for (size_t done = 0; done < writer->output.length;) {
-        ssize_t n = write(writer->fd, writer->output.data + done, writer->output.length - done);
+    const char *payload = writer->block.data + sizeof(DrumRunBlock);
+    size_t bytes = writer->block.length - sizeof(DrumRunBlock);
+    DrumRunBlock header = {.payload_checksum = hash_64(payload, bytes, 0),
+                           .last_key = writer->n == 0 ? writer->entries : writer->last_key,
+                           .n = writer->n,
+                           .bytes = (uint32_t)bytes};
+    header.checksum = drum_run_checksum(&header);
+    memcpy(writer->block.data, &header, sizeof header);
+    for (size_t done = 0; done < writer->block.length;) {
+        ssize_t n = write(writer->fd, writer->block.data + done, writer->block.length - done);
         if (n < 0 && errno != EINTR) {
             return result_of_errno(errno);
         }
         done += n > 0 ? (size_t)n : 0;
     }
-    buffer_reset(&writer->output);
-    return RESULT_OK;
+    return drum_run_begin_block(writer);
 }
 
-static void pack_deltas(const DrumRunWriter *writer, uint32_t bits, uint8_t *bytes)
+static Result drum_run_writer_append(DrumRunWriter *writer, uint64_t key, DrumBytes value)
 {
-    for (size_t i = 1; i < writer->n; i++) {
-        uint64_t delta = writer->keys[i] - writer->keys[i - 1];
-        size_t bit = (i - 1) * bits;
-        uint64_t word;
-        memcpy(&word, bytes + bit / 8, sizeof word);
-        word |= delta << (bit % 8);
-        memcpy(bytes + bit / 8, &word, sizeof word);
+    uint8_t head[2 * MAX_VARINT_SIZE];
+    if (value.length > DRUM_MAX_VALUE) {
+        return RESULT_LIMIT;
     }
-}
-
-/* What the values of the block at hand have in common: their length, or UINT32_MAX. */
-static uint32_t common_width(const DrumRunWriter *writer)
-{
-    uint32_t width = writer->ends[0];
-    for (size_t i = 1; i < writer->n; i++) {
-        if (writer->ends[i] - writer->ends[i - 1] != width) {
-            return UINT32_MAX;
-        }
-    }
-    return width;
-}
-
-static Result drum_run_writer_close_block(DrumRunWriter *writer)
-{
-    uint64_t largest = 1;
-    for (size_t i = 1; i < writer->n; i++) {
-        uint64_t delta = writer->keys[i] - writer->keys[i - 1];
-        largest = delta > largest ? delta : largest;
-    }
-    uint32_t bits = 64 - (uint32_t)__builtin_clzll(largest);
-    bits = bits > DRUM_RUN_MOST_BITS ? 64 : bits;
-    DrumRunBlock header = {.magic = DRUM_RUN_BLOCK_MAGIC,
-                           .n = (uint32_t)writer->n,
-                           .bits = bits,
-                           .width = common_width(writer),
-                           .values_bytes = (uint32_t)writer->values.length,
-                           .first_key = writer->keys[0],
-                           .last_key = writer->keys[writer->n - 1]};
-    size_t packed = drum_run_deltas_bytes(writer->n, bits);
-    size_t ends = header.width == UINT32_MAX ? writer->n * sizeof *writer->ends : 0;
-    header.payload_bytes = (uint32_t)(packed + ends + writer->values.length);
-    DrumFence fence = {header.first_key, writer->size};
-    Result rc = array_add(&writer->fences, &writer->n_fences, sizeof fence, &fence);
+    uint8_t *end = varint_encode_uint64(writer->n == 0 ? key : key - writer->last_key, head);
+    end = varint_encode_uint64(value.length, end);
+    Result rc = buffer_append(&writer->block, head, (size_t)(end - head));
     if (rc == RESULT_OK) {
-        rc = buffer_reserve(&writer->output, sizeof header + header.payload_bytes);
+        rc = buffer_append(&writer->block, value.bytes, value.length);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    uint8_t *payload = (uint8_t *)writer->output.data + writer->output.length + sizeof header;
-    memset(payload, 0, packed);
-    pack_deltas(writer, bits, payload);
-    memcpy(payload + packed, writer->ends, ends);
-    if (writer->values.length > 0) {
-        memcpy(payload + packed + ends, writer->values.data, writer->values.length);
-    }
-    header.checksum = drum_run_block_checksum(&header, payload);
-    memcpy(payload - sizeof header, &header, sizeof header);
-    writer->output.length += sizeof header + header.payload_bytes;
-    writer->size += sizeof header + header.payload_bytes;
-    writer->n = 0;
-    buffer_reset(&writer->values);
-    return writer->output.length >= OUTPUT_BYTES ? drum_run_writer_write_output(writer) : RESULT_OK;
+    writer->last_key = key;
+    writer->entries++;
+    writer->n++;
+    return writer->n == DRUM_RUN_ENTRIES || writer->block.length >= VALUES_SOFT
+               ? drum_run_writer_close_block(writer)
+               : RESULT_OK;
 }
 
 Result drum_run_writer_put(DrumRunWriter *writer, uint64_t key, DrumBytes value)
 {
-    if (writer->failed != RESULT_OK) {
-        return writer->failed;
-    }
-    assert(writer->n == 0 || key > writer->keys[writer->n - 1]);
-    writer->failed = value.length > DRUM_MAX_VALUE
-                         ? RESULT_LIMIT
-                         : buffer_append(&writer->values, value.bytes, value.length);
-    if (writer->failed != RESULT_OK) {
-        return writer->failed;
-    }
-    writer->keys[writer->n] = key;
-    writer->ends[writer->n++] = (uint32_t)writer->values.length;
-    writer->entries++;
-    if (writer->n == DRUM_RUN_ENTRIES || writer->values.length >= VALUES_SOFT) {
-        writer->failed = drum_run_writer_close_block(writer);
+    assert(writer->n == 0 || key > writer->last_key);
+    if (writer->failed == RESULT_OK) {
+        writer->failed = drum_run_writer_append(writer, key, value);
     }
     return writer->failed;
 }
@@ -411,25 +252,11 @@ Result drum_run_writer_finish(DrumRunWriter *writer)
     if (rc == RESULT_OK && writer->n > 0) {
         rc = drum_run_writer_close_block(writer);
     }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    DrumRunTrailer trailer = {.magic = DRUM_RUN_TRAILER_MAGIC,
-                              .version = DRUM_RUN_VERSION,
-                              .entries = writer->entries,
-                              .n_fences = writer->n_fences,
-                              .index_offset = writer->size};
-    trailer.checksum = drum_run_trailer_checksum(&trailer, writer->fences);
-    rc = buffer_append(&writer->output, writer->fences, writer->n_fences * sizeof *writer->fences);
     if (rc == RESULT_OK) {
-        rc = buffer_append(&writer->output, &trailer, sizeof trailer);
-    }
-    if (rc == RESULT_OK) {
-        rc = drum_run_writer_write_output(writer);
+        rc = drum_run_writer_close_block(writer);
     }
     if (rc == RESULT_OK && fsync(writer->fd) != 0) {
         rc = result_of_errno(errno);
     }
-    writer->size += writer->n_fences * sizeof *writer->fences + sizeof trailer;
     return rc;
 }

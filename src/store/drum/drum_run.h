@@ -1,16 +1,18 @@
-/* One sorted run: an immutable file of ascending 64-bit keys with values, delta-compressed.
+/* One sorted run: an immutable file of ascending 64-bit keys with values.
  *
- * What: the layout, which drum_run.h writes and drum_run.h reads.
+ * What: the layout, and a reader and a writer of it.
  *
- *   file  := block* index trailer                all numbers little-endian
- *   block := header deltas values                up to DRUM_RUN_ENTRIES entries
- *   index := (first key, offset)*                one per block: the fences, kept in memory
+ *   file  := block* end                      all numbers little-endian
+ *   block := header entry*                   up to DRUM_RUN_ENTRIES of them
+ *   entry := varint key, varint length, value
+ *   end   := header                          of no entries; its last_key is their number in the
+ * file
  *
- * Deltas between neighbours are packed with as many bits as the largest of the block needs (about
- * 42 for 60 million random keys). Values of one length are packed; others have an array of ends
- * before them. Blocks, index and trailer carry 64-bit XXH3 checksums; a block is checked whenever
- * it is read.
- * Threads: pure functions. */
+ * A key is written as its distance from the one before in the block (six bytes for 60 million
+ * random keys). The header has two 64-bit XXH3 checksums, of its other fields and of the entries.
+ * So a reader may pass over a block that ends before the key it looks for, by the header alone.
+ * Threads: pure functions.
+ * Invariants: whatever is read was checked before; keys ascend strictly. */
 #ifndef STORE_REPOSITORY_DRUM_RUN_H
 #define STORE_REPOSITORY_DRUM_RUN_H
 
@@ -22,125 +24,75 @@
 #include "base/memory/buffer.h"
 #include "store/drum/drum.h"
 
-#define DRUM_RUN_VERSION       1u
-#define DRUM_RUN_ENTRIES       4096u
-#define DRUM_RUN_BLOCK_MAGIC   UINT32_C(0x4E55524B)
-#define DRUM_RUN_TRAILER_MAGIC UINT64_C(0x4E55524452474152)
-/* Wider deltas are stored as 64 bits: a load at any bit offset holds no more. */
-#define DRUM_RUN_MOST_BITS 56u
-
-typedef struct DrumFence {
-    uint64_t first_key;
-    uint64_t offset; /* of the block */
-} DrumFence;
+#define DRUM_RUN_ENTRIES 4096u
 
 typedef struct DrumRunBlock {
-    uint32_t magic;
-    uint32_t n;
-    uint32_t payload_bytes;
-    uint32_t bits;  /* of a delta */
-    uint32_t width; /* of a value, or UINT32_MAX */
-    uint32_t values_bytes;
-    uint64_t first_key;
+    uint64_t checksum; /* of the fields behind it */
+    uint64_t payload_checksum;
     uint64_t last_key;
-    uint64_t checksum; /* of the payload, seeded with that of the fields before */
+    uint32_t n;     /* entries; 0: the end of the run */
+    uint32_t bytes; /* of the entries */
 } DrumRunBlock;
 
-typedef struct DrumRunTrailer {
-    uint64_t magic;
-    uint32_t version;
-    uint32_t reserved;
-    uint64_t entries;
-    uint64_t n_fences;
-    uint64_t index_offset;
-    uint64_t checksum; /* of the index, seeded with that of the fields before */
-} DrumRunTrailer;
+_Static_assert(sizeof(DrumRunBlock) == 32, "no padding");
 
-_Static_assert(sizeof(DrumRunBlock) == 48 && sizeof(DrumRunTrailer) == 48, "no padding");
-
-/* Deltas, and 8 bytes behind them so that the last can be loaded as 64 bits. */
-static inline size_t drum_run_deltas_bytes(size_t n, uint32_t bits)
-{
-    return ((n - 1) * bits + 7) / 8 + 8;
-}
-
-static inline uint64_t drum_run_block_checksum(const DrumRunBlock *header, const void *payload)
-{
-    uint64_t seed = hash_64(header, offsetof(DrumRunBlock, checksum), 0);
-    return hash_64(payload, header->payload_bytes, seed);
-}
-
-static inline uint64_t drum_run_trailer_checksum(const DrumRunTrailer *trailer,
-                                                 const DrumFence *fences)
-{
-    uint64_t seed = hash_64(trailer, offsetof(DrumRunTrailer, checksum), 0);
-    return hash_64(fences, (size_t)trailer->n_fences * sizeof *fences, seed);
-}
-
-/* Reading a sorted run (drum_run.h).
+/* Reading a sorted run: forward only.
  *
- * What: a reader sweeps forward. By the fences it skips blocks that cannot hold what is looked for.
- * A block is checked whenever it is read.
- * Owns: the file descriptor and its memory.
+ *   before the first block -- _next, _seek --> at an entry -- _next, _seek --> behind the last
+ *             ^------------------------------ _rewind ---------------------------------'
+ *
+ * Owns: the file descriptor and the block at hand.
  * Threads: one.
- * Errors: RESULT_DAMAGED, RESULT_VERSION, RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY. */
+ * Errors: RESULT_DAMAGED, RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY. */
 
 typedef struct DrumRunReader {
     int fd; /* owned; -1 when there is none */
-    uint64_t size;
     uint64_t entries;
-    DrumFence *fences; /* owned; one more stands for the end of the last block */
-    size_t n_fences;
-    /* the block at hand */
-    size_t block; /* n_fences behind the last; SIZE_MAX before the first */
-    size_t n;
-    size_t at;
-    uint64_t *keys; /* owned, DRUM_RUN_ENTRIES */
-    uint32_t width; /* of each value, if they are of one length, else UINT32_MAX */
-    const uint8_t *ends;
-    const uint8_t *values;
-    size_t values_bytes;
-    Buffer input;
+    uint64_t next; /* where the next block begins */
+    Buffer block;  /* the entries of the one at hand */
+    const uint8_t *at;
+    const uint8_t *end;
+    uint64_t last_key; /* of the block */
+    bool has_entry;    /* key and value are those of an entry */
+    uint64_t key;
+    DrumBytes value;
 } DrumRunReader;
 
-/* RESULT_DAMAGED, RESULT_VERSION, RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY. */
+/* RESULT_NOT_FOUND: there is no such file. */
 Result drum_run_reader_open(DrumRunReader *reader, int directory, const char *name);
 void drum_run_reader_destroy(DrumRunReader *reader);
 /* Back to before the first entry. */
 void drum_run_reader_rewind(DrumRunReader *reader);
-/* Moves to the first entry at or behind key, never backwards. RESULT_NOT_FOUND behind the last;
- * RESULT_DAMAGED, RESULT_IO. Then drum_run_reader_key and _value are of that entry. */
+/* Moves to the first entry at or behind key, never backwards. RESULT_NOT_FOUND behind the last.
+ * Then drum_run_reader_key and _value are of that entry. */
 Result drum_run_reader_seek(DrumRunReader *reader, uint64_t key);
 /* Moves to the next entry; before the first, to that. */
 Result drum_run_reader_next(DrumRunReader *reader);
-/* Borrowed until the next move. */
-DrumBytes drum_run_reader_value(const DrumRunReader *reader);
 
 static inline uint64_t drum_run_reader_key(const DrumRunReader *reader)
 {
-    return reader->keys[reader->at];
+    return reader->key;
 }
 
-/* Writing a sorted run (drum_run.h).
+/* Borrowed until the next move. */
+static inline DrumBytes drum_run_reader_value(const DrumRunReader *reader)
+{
+    return reader->value;
+}
+
+/* Writing a sorted run: in ascending order of keys.
  *
- * What: a writer is filled in ascending order of keys and finished.
- * Owns: the file descriptor and its memory; the file stays on disk.
+ * Owns: the file descriptor and the block that is being filled; the file stays on disk.
  * Threads: one.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_MEMORY; the first one stays until finish. */
 
 typedef struct DrumRunWriter {
-    int fd;        /* owned; -1 when there is none */
-    uint64_t size; /* written so far */
+    int fd; /* owned; -1 when there is none */
     uint64_t entries;
-    DrumFence *fences; /* owned */
-    size_t n_fences;
-    Result failed; /* the first error: nothing is written after it */
-    /* the block being filled */
-    size_t n;
-    uint64_t *keys; /* owned, DRUM_RUN_ENTRIES */
-    uint32_t *ends; /* owned, DRUM_RUN_ENTRIES: of the values */
-    Buffer values;
-    Buffer output;
+    uint32_t n;        /* entries of the block */
+    uint64_t last_key; /* of them */
+    Buffer block;      /* room for its header, and its entries */
+    Result failed;     /* the first error: nothing is written after it */
 } DrumRunWriter;
 
 /* Creates the file name in directory. RESULT_IO, RESULT_FULL, RESULT_MEMORY. */

@@ -1,6 +1,5 @@
 #include "store/drum/drum_runs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
+#include "base/memory/file.h"
 #include "store/drum/drum_run.h"
 
 /* The manifest of a directory of sorted runs: which runs count, and how far the merges are.
@@ -40,9 +40,13 @@ typedef struct DrumManifest {
 } DrumManifest;
 
 #define MANIFEST         "manifest"
-#define MANIFEST_NEW     "manifest.new"
 #define MANIFEST_MAGIC   UINT64_C(0x54534E5552474152)
-#define MANIFEST_VERSION 1u
+#define MANIFEST_VERSION 2u
+
+static uint64_t drum_manifest_checksum(const DrumManifest *manifest)
+{
+    return hash_64(manifest, offsetof(DrumManifest, checksum), 0);
+}
 
 /* "0000000000000001.run": the file of a run. */
 static void drum_manifest_run_name(uint64_t number, char name[DRUM_MANIFEST_NAME_BYTES])
@@ -51,56 +55,39 @@ static void drum_manifest_run_name(uint64_t number, char name[DRUM_MANIFEST_NAME
 }
 
 /* An empty manifest when there is no file. */
-static Result drum_manifest_read(int directory, DrumManifest *manifest)
+static Result drum_manifest_read(const char *directory, DrumManifest *manifest)
 {
-    int fd = openat(directory, MANIFEST, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
-        *manifest = (DrumManifest){.magic = MANIFEST_MAGIC, .version = MANIFEST_VERSION};
-        return RESULT_OK;
+    Path path;
+    Buffer bytes;
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    *manifest = (DrumManifest){.magic = MANIFEST_MAGIC, .version = MANIFEST_VERSION};
+    Result rc = file_read(file_path(&path, "%s/" MANIFEST, directory), &bytes);
+    if (rc == RESULT_OK) {
+        memcpy(manifest, bytes.data,
+               bytes.length < sizeof *manifest ? bytes.length : sizeof *manifest);
+        bool is_whole = bytes.length == sizeof *manifest && manifest->magic == MANIFEST_MAGIC &&
+                        manifest->n_runs <= DRUM_MANIFEST_RUNS &&
+                        manifest->checksum == drum_manifest_checksum(manifest);
+        bool is_other = bytes.length >= 12 && manifest->magic == MANIFEST_MAGIC &&
+                        manifest->version != MANIFEST_VERSION;
+        rc = is_whole ? RESULT_OK : RESULT_DAMAGED;
+        rc = is_other ? RESULT_VERSION : rc;
     }
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    ssize_t n = read(fd, manifest, sizeof *manifest);
-    int error = errno;
-    (void)close(fd);
-    if (n < 0) {
-        return result_of_errno(error);
-    }
-    if (n >= 12 && manifest->magic == MANIFEST_MAGIC && manifest->version != MANIFEST_VERSION) {
-        return RESULT_VERSION;
-    }
-    bool good = n == (ssize_t)sizeof *manifest && manifest->magic == MANIFEST_MAGIC &&
-                manifest->n_runs <= DRUM_MANIFEST_RUNS &&
-                manifest->checksum == hash_64(manifest, offsetof(DrumManifest, checksum), 0);
-    return good ? RESULT_OK : RESULT_DAMAGED;
+    buffer_destroy(&bytes);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
 /* *replaced tells whether the manifest on disk is the new one, which an error does not rule out. */
-static Result drum_manifest_write(int directory, DrumManifest *manifest, bool *replaced)
+static Result drum_manifest_write(const char *directory, DrumManifest *manifest, bool *replaced)
 {
-    *replaced = false;
-    manifest->checksum = hash_64(manifest, offsetof(DrumManifest, checksum), 0);
-    int fd = openat(directory, MANIFEST_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    Result rc = RESULT_OK;
-    ssize_t n = write(fd, manifest, sizeof *manifest);
-    if (n != (ssize_t)sizeof *manifest) {
-        rc = n < 0 ? result_of_errno(errno) : RESULT_FULL;
-    } else if (fsync(fd) != 0) {
-        rc = result_of_errno(errno);
-    }
-    (void)close(fd);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (renameat(directory, MANIFEST_NEW, directory, MANIFEST) != 0) {
-        return result_of_errno(errno);
-    }
-    *replaced = true;
-    return fsync(directory) == 0 ? RESULT_OK : result_of_errno(errno);
+    Path path;
+    DrumManifest there;
+    manifest->checksum = drum_manifest_checksum(manifest);
+    Result rc =
+        file_replace(file_path(&path, "%s/" MANIFEST, directory), manifest, sizeof *manifest);
+    *replaced = rc == RESULT_OK || (drum_manifest_read(directory, &there) == RESULT_OK &&
+                                    there.checksum == manifest->checksum);
+    return rc;
 }
 
 /* ---- A DRUM repository of its own file format ---- */
@@ -108,6 +95,7 @@ static Result drum_manifest_write(int directory, DrumManifest *manifest, bool *r
 typedef struct Repository {
     DrumRepository interface;                  /* first */
     int directory;                             /* open and locked */
+    char *path;                                /* of it */
     DrumManifest manifest;                     /* what is committed */
     DrumRunReader readers[DRUM_MANIFEST_RUNS]; /* manifest.n_runs, oldest first */
     bool is_writing;                           /* writer is open, its file is named next_name */
@@ -342,7 +330,7 @@ static Result runs_commit(DrumRepository *interface, DrumProgress progress)
         rc = drum_runs_compact(repository, &next, repository->readers, &merged, &first);
     }
     if (rc == RESULT_OK) {
-        rc = drum_manifest_write(repository->directory, &next, &replaced);
+        rc = drum_manifest_write(repository->path, &next, &replaced);
     }
     if (!replaced) {
         drop_runs(repository, names, n_old, n_all);
@@ -362,31 +350,20 @@ static Result runs_commit(DrumRepository *interface, DrumProgress progress)
 
 /* ---- opening ---- */
 
-/* Removes run files that the manifest does not name. */
-static Result remove_remains(const Repository *repository)
+/* Removes a run file that the manifest does not name. */
+static Result drum_runs_visit(void *context, const char *file)
 {
-    int fd = openat(repository->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-    if (stream == NULL) {
-        int error = errno;
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return result_of_errno(error);
+    const Repository *repository = context;
+    size_t length = strlen(file);
+    bool is_named = length != 20 || strcmp(file + 16, ".run") != 0;
+    for (uint32_t i = 0; !is_named && i < repository->manifest.n_runs; i++) {
+        char name[DRUM_MANIFEST_NAME_BYTES];
+        drum_manifest_run_name(repository->manifest.names[i], name);
+        is_named = strcmp(name, file) == 0;
     }
-    for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
-        size_t length = strlen(entry->d_name);
-        bool is_named = length != 20 || strcmp(entry->d_name + 16, ".run") != 0;
-        for (uint32_t i = 0; !is_named && i < repository->manifest.n_runs; i++) {
-            char name[DRUM_MANIFEST_NAME_BYTES];
-            drum_manifest_run_name(repository->manifest.names[i], name);
-            is_named = strcmp(name, entry->d_name) == 0;
-        }
-        if (!is_named) {
-            (void)unlinkat(repository->directory, entry->d_name, 0);
-        }
+    if (!is_named) {
+        (void)unlinkat(repository->directory, file, 0);
     }
-    (void)closedir(stream);
     return RESULT_OK;
 }
 
@@ -402,7 +379,11 @@ static Result drum_runs_open_all(Repository *repository, const char *path)
     if (flock(repository->directory, LOCK_EX | LOCK_NB) != 0) {
         return errno == EWOULDBLOCK ? RESULT_LOCKED : result_of_errno(errno);
     }
-    Result rc = drum_manifest_read(repository->directory, &repository->manifest);
+    repository->path = strdup(path);
+    if (repository->path == NULL) {
+        return RESULT_MEMORY;
+    }
+    Result rc = drum_manifest_read(repository->path, &repository->manifest);
     uint32_t n_runs = repository->manifest.n_runs;
     repository->manifest.n_runs = 0;
     for (uint32_t i = 0; rc == RESULT_OK && i < n_runs; i++) {
@@ -412,7 +393,7 @@ static Result drum_runs_open_all(Repository *repository, const char *path)
         rc = rc == RESULT_NOT_FOUND ? RESULT_DAMAGED : rc;
         repository->manifest.n_runs += rc == RESULT_OK;
     }
-    return rc == RESULT_OK ? remove_remains(repository) : rc;
+    return rc == RESULT_OK ? file_walk(path, drum_runs_visit, repository) : rc;
 }
 
 Result drum_runs_open(DrumRepository **result, const DrumRunsOptions *options)
@@ -452,6 +433,7 @@ void drum_runs_close(DrumRepository *interface)
     if (repository->directory >= 0) {
         (void)close(repository->directory);
     }
+    free(repository->path);
     free(repository);
 }
 
