@@ -66,6 +66,8 @@ int freq_page_db_code(int rc)
 #define SCHEDULE_TABLE "freq_schedule"
 #define PAGES_TABLE    "freq_pages"
 #define KEY_BYTES      16u
+#define IN_BYTES       4u  /* frequency */
+#define OUT_BYTES      20u /* the same, until when it is out, and its crawls */
 
 static void key_write(const FreqEntry *entry, unsigned char key[KEY_BYTES])
 {
@@ -79,7 +81,7 @@ static void key_write(const FreqEntry *entry, unsigned char key[KEY_BYTES])
 
 bool freq_entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry)
 {
-    if (key->mv_size != KEY_BYTES || value->mv_size != sizeof entry->freq) {
+    if (key->mv_size != KEY_BYTES || (value->mv_size != IN_BYTES && value->mv_size != OUT_BYTES)) {
         return false;
     }
     const unsigned char *bytes = key->mv_data;
@@ -90,7 +92,13 @@ bool freq_entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry)
         entry->index = entry->index << 8 | bytes[8 + i];
     }
     memcpy(&entry->time, &bits, sizeof bits);
-    memcpy(&entry->freq, value->mv_data, sizeof entry->freq);
+    bytes = value->mv_data;
+    memcpy(&entry->freq, bytes, 4);
+    entry->out_until_s = 0.0;
+    if (value->mv_size == OUT_BYTES) {
+        memcpy(&entry->out_until_s, bytes + 4, 8);
+        memcpy(&entry->out_crawls, bytes + 12, 8);
+    }
     return isfinite(entry->time) && entry->freq > 0.0f;
 }
 
@@ -99,8 +107,12 @@ int freq_entry_put(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
 {
     unsigned char bytes[KEY_BYTES];
     key_write(entry, bytes);
+    unsigned char out[OUT_BYTES];
+    memcpy(out, &entry->freq, 4);
+    memcpy(out + 4, &entry->out_until_s, 8);
+    memcpy(out + 12, &entry->out_crawls, 8);
     MDB_val key = {sizeof bytes, bytes};
-    MDB_val value = {sizeof entry->freq, &entry->freq};
+    MDB_val value = {entry->out_until_s > 0.0 ? OUT_BYTES : IN_BYTES, out};
     int rc = mdb_put(txn, sch->schedule, &key, &value, 0);
     if (rc == MDB_SUCCESS) {
         key = (MDB_val){sizeof entry->index, &entry->index};

@@ -1,7 +1,8 @@
 /* The tables of a FreqScheduler: when each page is due, and how often it is visited.
  *
  * What: freq_schedule has an entry for each page in order of its virtual time; freq_pages finds the
- * entry of a page.
+ * entry of a page. The value of an entry is its frequency, and behind it, of a page that is out,
+ * until when and from which crawl on.
  * Owns: nothing; the handles are the scheduler's.
  * Threads: the one whose transaction it is.
  * Invariants: both tables always agree.
@@ -31,6 +32,8 @@ typedef struct FreqEntry {
     double time;
     uint64_t index;
     float freq;
+    double out_until_s;  /* wall time: it was handed out, and until then nobody else gets it, */
+    uint64_t out_crawls; /* unless it was crawled more often than this. 0: it is not out */
 } FreqEntry;
 
 /* Opens the two tables; without create MDB_NOTFOUND when there are none. Usable by other

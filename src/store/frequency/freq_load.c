@@ -14,7 +14,7 @@
 static int load_page(const FreqScheduler *sch, MDB_txn *txn, double clock, uint64_t index,
                      double freq)
 {
-    FreqEntry entry;
+    FreqEntry entry = {.index = index};
     int rc = freq_entry_find(sch, txn, index, &entry);
     double left = 0.0;
     if (rc == MDB_SUCCESS) {
@@ -25,7 +25,8 @@ static int load_page(const FreqScheduler *sch, MDB_txn *txn, double clock, uint6
     }
     if (rc == MDB_SUCCESS) {
         left = left > 0.0 ? left : 0.0;
-        entry = (FreqEntry){.time = clock + left / freq, .index = index, .freq = (float)freq};
+        entry.time = clock + left / freq;
+        entry.freq = (float)freq;
         rc = freq_entry_put(sch, txn, &entry);
     }
     return rc;

@@ -9,108 +9,10 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
-#include "base/memory/array.h"
-#include "base/memory/map.h"
-#include "base/thread/mutex.h"
 #include "store/frequency/freq_entries.h"
 #include "store/page_tables/page_store.h"
 #include "store/pages/page_db_read.h"
 #include "store/pages/page_stream.h"
-
-/* Which pages a FreqScheduler has handed out, and nobody has crawled yet.
- *
- * What: with a margin a page is due by the time of its last crawl. From the moment when it is
- * handed out until it is crawled that time says "due" over and over, so a lease says "it is out". A
- * lease ends when the page has been crawled (its count of crawls has grown), when it is released,
- * and after its length. Owns: the leases. They are in memory alone: after a restart what was out is
- * due again. Threads: any; a mutex (RANK_TABLE) guards them. Errors: RESULT_MEMORY. */
-
-typedef struct FreqLeases FreqLeases;
-
-typedef struct Lease {
-    uint64_t n_crawls;
-    double until_s;
-} Lease;
-
-struct FreqLeases {
-    Mutex mutex; /* guards the rest */
-    Map pages;   /* by index, to Lease */
-};
-
-/* NULL: no memory. */
-static FreqLeases *freq_leases_new(void)
-{
-    FreqLeases *leases = calloc(1, sizeof *leases);
-    if (leases != NULL) {
-        mutex_init(&leases->mutex, RANK_TABLE);
-        map_init(&leases->pages);
-    }
-    return leases;
-}
-
-static void freq_leases_delete(FreqLeases *leases)
-{
-    if (leases == NULL) {
-        return;
-    }
-    size_t place = 0;
-    for (void *lease = NULL; (lease = map_next(&leases->pages, &place)) != NULL;) {
-        free(lease);
-    }
-    map_destroy(&leases->pages);
-    mutex_destroy(&leases->mutex);
-    free(leases);
-}
-
-/* The page is out until until_s, or until it has more than n_crawls crawls. */
-static Result freq_leases_give(FreqLeases *leases, uint64_t page, uint64_t n_crawls, double until_s)
-{
-    Result rc = RESULT_OK;
-    mutex_lock(&leases->mutex);
-    Lease *lease = map_get(&leases->pages, map_key(page));
-    if (lease == NULL) {
-        lease = malloc(sizeof *lease);
-        rc = lease == NULL ? RESULT_MEMORY : map_put(&leases->pages, map_key(page), lease);
-    }
-    if (rc == RESULT_OK) {
-        *lease = (Lease){.n_crawls = n_crawls, .until_s = until_s};
-    } else {
-        free(lease);
-    }
-    mutex_unlock(&leases->mutex);
-    return rc;
-}
-
-static bool end_locked(FreqLeases *leases, uint64_t page)
-{
-    Lease *lease = map_remove(&leases->pages, map_key(page));
-    free(lease);
-    return lease != NULL;
-}
-
-/* Whether it is out. Forgets a lease that has ended. */
-static bool freq_leases_has(FreqLeases *leases, uint64_t page, uint64_t n_crawls, double now_s)
-{
-    mutex_lock(&leases->mutex);
-    const Lease *lease = map_get(&leases->pages, map_key(page));
-    bool is_out = lease != NULL && lease->n_crawls == n_crawls && now_s < lease->until_s;
-    if (lease != NULL && !is_out) {
-        (void)end_locked(leases, page);
-    }
-    mutex_unlock(&leases->mutex);
-    return is_out;
-}
-
-/* It is not out any more. False: it was not. */
-static bool freq_leases_end(FreqLeases *leases, uint64_t page)
-{
-    mutex_lock(&leases->mutex);
-    bool was_out = end_locked(leases, page);
-    mutex_unlock(&leases->mutex);
-    return was_out;
-}
-
-/* ---- Revisits ---- */
 
 /* ---- Life ---- */
 
@@ -139,9 +41,8 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
     s->margin = -1.0f;
     s->lease_s = FREQ_SCHEDULER_DEFAULT_LEASE_S;
     s->error = error_new();
-    s->leases = freq_leases_new();
     s->path = path == NULL ? freq_scheduler_default_path(db == NULL ? "" : db->path) : strdup(path);
-    if (s->error == NULL || s->path == NULL || s->leases == NULL) {
+    if (s->error == NULL || s->path == NULL) {
         freq_scheduler_delete(s);
         *sch = NULL;
         return freq_scheduler_error_memory;
@@ -183,7 +84,6 @@ void freq_scheduler_delete(FreqScheduler *sch)
     if (sch->is_claimed) {
         atomic_store(&sch->page_db->store->has_frequency, false);
     }
-    freq_leases_delete(sch->leases);
     error_delete(sch->error);
     free(sch->path);
     free(sch);
@@ -234,8 +134,6 @@ typedef struct Taking {
     bool is_passing;  /* there are such */
     FreqEntry passed; /* the last one that was passed over; it stays where it is */
     bool is_end;      /* there is no further page, or the next one must wait */
-    uint64_t *leased; /* pages that this attempt has given leases, n_leased of them */
-    size_t n_leased;
 } Taking;
 
 /* The next entry: the first one behind those that were passed over. */
@@ -258,7 +156,7 @@ static bool freq_scheduler_is_held(Taking *t, const FreqEntry *entry, const Page
     if (sch->margin < 0.0f) {
         return false;
     }
-    if (freq_leases_has(sch->leases, page->index, page->n_crawls, t->now_s)) {
+    if (entry->out_crawls == page->n_crawls && t->now_s < entry->out_until_s) {
         return true;
     }
     double wait_s = 1.0 / ((double)entry->freq * (1.0 + (double)sch->margin));
@@ -273,21 +171,13 @@ static int freq_scheduler_hand_out(Taking *t, FreqEntry *entry, const PageRef *p
     if (page_request_add_url(t->request, buffer_string(&t->url)) != 0) {
         return page_db_error_memory;
     }
-    if (sch->margin >= 0.0f) {
-        if (array_add(&t->leased, &t->n_leased, sizeof page->index, &page->index) != RESULT_OK) {
-            return page_db_error_memory;
-        }
-        if (freq_leases_give(sch->leases, page->index, page->n_crawls, t->now_s + sch->lease_s) !=
-            RESULT_OK) {
-            t->n_leased--;
-            return page_db_error_memory;
-        }
-    }
     int rc = freq_entry_delete(sch, t->txn, entry);
     if (rc == MDB_SUCCESS) {
         double next = entry->time + 1.0 / (double)entry->freq;
         /* also where the step is too small for the clock: nobody keeps the first place */
         entry->time = next > entry->time ? next : nextafter(entry->time, HUGE_VAL);
+        entry->out_until_s = sch->margin >= 0.0f ? t->now_s + sch->lease_s : 0.0;
+        entry->out_crawls = page->n_crawls;
         rc = freq_entry_put(sch, t->txn, entry);
     }
     return freq_page_db_code(rc);
@@ -325,20 +215,11 @@ static int freq_scheduler_take_all(Taking *t, size_t max_requests)
     int code = page_db_error_ok;
     t->is_end = false;
     t->is_passing = false;
-    t->n_leased = 0;
     t->now_s = now_of(t->sch);
     while (code == page_db_error_ok && !t->is_end && t->request->n_urls < max_requests) {
         code = take_next(t);
     }
     return code;
-}
-
-/* The attempt was not committed. */
-static void freq_scheduler_take_back(Taking *t)
-{
-    while (t->n_leased > 0) {
-        (void)freq_leases_end(t->sch->leases, t->leased[--t->n_leased]);
-    }
 }
 
 /* One transaction. */
@@ -359,9 +240,6 @@ static int try_request(Taking *t, size_t max_requests)
         code = page_db_txn_commit(db, t->txn);
     } else {
         page_db_txn_abort(db, t->txn);
-    }
-    if (code != page_db_error_ok) {
-        freq_scheduler_take_back(t);
     }
     return code;
 }
@@ -386,7 +264,6 @@ FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_request
     }
     *request = t.request;
     buffer_destroy(&t.url);
-    free(t.leased);
     return freq_fail_page_db(sch, code, "freq_scheduler_request: the schedule cannot be written");
 }
 
@@ -399,16 +276,26 @@ FreqSchedulerError freq_scheduler_release(FreqScheduler *sch, const char *url)
     }
     MDB_txn *txn = NULL;
     uint64_t index = 0;
-    int code = page_db_txn_begin(sch->page_db, true, &txn);
+    FreqEntry entry = {.index = 0};
+    int code = page_db_txn_begin(sch->page_db, false, &txn);
+    if (code != page_db_error_ok) {
+        return freq_fail_page_db(sch, code, "freq_scheduler_release");
+    }
+    code = page_db_find(sch->page_db, txn, url, strlen(url), &index);
     if (code == page_db_error_ok) {
-        code = page_db_find(sch->page_db, txn, url, strlen(url), &index);
+        code = freq_page_db_code(freq_entry_find(sch, txn, index, &entry));
+    }
+    bool is_out = code == page_db_error_ok && entry.out_until_s > 0.0;
+    if (is_out) {
+        entry.out_until_s = 0.0;
+        code = freq_page_db_code(freq_entry_put(sch, txn, &entry));
+    }
+    if (!is_out || code != page_db_error_ok) {
         page_db_txn_abort(sch->page_db, txn);
+        code = code == page_db_error_ok ? page_db_error_internal : code;
+        return freq_fail_page_db(sch, code, "freq_scheduler_release: the page is not out");
     }
-    if (code == page_db_error_ok && !freq_leases_end(sch->leases, index)) {
-        return freq_fail(sch, freq_scheduler_error_internal,
-                         "freq_scheduler_release: the page is not out");
-    }
-    return freq_fail_page_db(sch, code, "freq_scheduler_release");
+    return freq_fail_page_db(sch, page_db_txn_commit(sch->page_db, txn), "freq_scheduler_release");
 }
 
 /* ---- Looking ---- */

@@ -9,7 +9,8 @@
  * margin: when it is not negative, a page is not handed out before 1 / (frequency * (1 + margin))
  * seconds have passed since its last crawl; the request ends there. And a page that was handed out
  * is not handed out again before it was crawled (added with a new crawl), released
- * (freq_scheduler_release), or lease_s seconds have passed; requests pass over it. Without a margin
+ * (freq_scheduler_release), or lease_s seconds have passed, which its entry says; requests pass
+ * over it. Without a margin
  * pages are handed out by frequency alone, whether they are crawled or not. max_n_crawls: pages
  * that were crawled so often leave the schedule; 0: never.
  *

@@ -52,8 +52,7 @@ typedef struct FreqScheduler {
     float margin;        /* default -1: none */
     size_t max_n_crawls; /* default 0: no bound */
     double lease_s;      /* default FREQ_SCHEDULER_DEFAULT_LEASE_S */
-    struct FreqLeases *leases;
-    bool is_claimed; /* the PageDB */
+    bool is_claimed;     /* the PageDB */
     MDB_dbi schedule;
     MDB_dbi pages;
     double (*now_s)(void *context); /* seconds since 1970, for margin; NULL: the wall clock */
