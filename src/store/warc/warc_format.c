@@ -9,7 +9,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "store/warc/sha1.h"
 
 bool warc_bytes_are(WarcBytes bytes, const char *word)
 {
@@ -257,7 +256,6 @@ bool warc_digest_parse(WarcBytes text, WarcDigest *digest)
 }
 
 struct WarcHasher {
-    bool fast; /* the processor has instructions for it: nothing else is used */
     EVP_MD *algorithm;
     EVP_MD_CTX *context;
 };
@@ -269,7 +267,6 @@ Result warc_hasher_new(WarcHasher **hasher)
     if (h == NULL) {
         return RESULT_MEMORY;
     }
-    h->fast = sha1_is_fast();
     /* Fetched once: an implicit fetch for every digest costs more than hashing a small record. */
     h->algorithm = EVP_MD_fetch(NULL, "SHA1", NULL);
     h->context = EVP_MD_CTX_new();
@@ -292,14 +289,6 @@ void warc_hasher_delete(WarcHasher *hasher)
 
 Result warc_hasher_digest(WarcHasher *hasher, WarcBytes head, WarcBytes tail, WarcDigest *digest)
 {
-    if (hasher->fast) {
-        Sha1 sha1;
-        sha1_init(&sha1);
-        sha1_update(&sha1, head.bytes, head.length);
-        sha1_update(&sha1, tail.bytes, tail.length);
-        sha1_final(&sha1, digest->bytes);
-        return RESULT_OK;
-    }
     bool done = EVP_DigestInit_ex2(hasher->context, hasher->algorithm, NULL) == 1 &&
                 EVP_DigestUpdate(hasher->context, head.bytes, head.length) == 1 &&
                 EVP_DigestUpdate(hasher->context, tail.bytes, tail.length) == 1 &&
@@ -310,20 +299,11 @@ Result warc_hasher_digest(WarcHasher *hasher, WarcBytes head, WarcBytes tail, Wa
 Result warc_hasher_pair(WarcHasher *hasher, WarcBytes head, WarcBytes tail, WarcDigest *both,
                         WarcDigest *tail_only)
 {
-    if (!hasher->fast) {
-        Result rc = warc_hasher_digest(hasher, head, tail, both);
-        return rc == RESULT_OK ? warc_hasher_digest(hasher, tail, warc_bytes("", 0), tail_only)
-                               : rc;
+    Result rc = warc_hasher_digest(hasher, head, tail, both);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    Sha1 block;
-    Sha1 payload;
-    sha1_init(&block);
-    sha1_init(&payload);
-    sha1_update(&block, head.bytes, head.length);
-    sha1_update_pair(&block, &payload, tail.bytes, tail.length);
-    sha1_final(&block, both->bytes);
-    sha1_final(&payload, tail_only->bytes);
-    return RESULT_OK;
+    return warc_hasher_digest(hasher, tail, warc_bytes("", 0), tail_only);
 }
 
 static const char id_start[] = "<urn:uuid:";

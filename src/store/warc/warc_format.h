@@ -92,8 +92,7 @@ Result warc_hasher_new(WarcHasher **hasher);
 void warc_hasher_delete(WarcHasher *hasher);
 /* The digest of head followed by tail. RESULT_INTERNAL: the library refused. */
 Result warc_hasher_digest(WarcHasher *hasher, WarcBytes head, WarcBytes tail, WarcDigest *digest);
-/* The same, and the digest of tail alone: block and payload for little more than the price of one.
- */
+/* The same, and the digest of tail alone: those of a block and of its payload. */
 Result warc_hasher_pair(WarcHasher *hasher, WarcBytes head, WarcBytes tail, WarcDigest *both,
                         WarcDigest *tail_only);
 
