@@ -1,4 +1,4 @@
-"""What is written on links and around them: score.rules go by it, `ragno export links --text` tells it."""
+"""What is written on links and around them: score.rules go by it."""
 import http.server
 import json
 import threading
@@ -76,29 +76,5 @@ def rules_go_by_text(report, path):
                      {"/": 0.6, "/galaxies": 0.4, "/shop": 0.1, "/telescopes": 0.1, "/picture": 0.1})
 
 
-def the_export_tells_it(report, path):
-    with Site() as site:
-        result = site.crawl(path + "/crawl")
-    report.equal("the crawl ends", result.returncode, 0)
-    export = harness.run([f"{harness.OUT}/ragno", "export", path + "/crawl", "links", "--text",
-                          "--format", "jsonl"])
-    rows = [json.loads(line) for line in export.stdout.splitlines()]
-    home = {r["to"].replace("http://127.0.0.1", ""): (r["anchor"], r["text"]) for r in rows
-            if r["from"] == "http://127.0.0.1/"}
-    around = "About stars: On & off galaxies far away And our shop, more on telescopes. A picture"
-    report.equal("anchor and text of each link", home, {
-        "/galaxies": ("On & off galaxies", around), "/shop": ("our shop", around),
-        "/telescopes": ("more", around), "/picture": ("A picture", around)})
-    plain = harness.run([f"{harness.OUT}/ragno", "export", path + "/crawl", "links", "--format", "jsonl"])
-    report.check("without --text there is no column", "anchor" not in plain.stdout and plain.stdout)
-    with Site() as site:
-        site.crawl(path + "/bare", "--no-warc")
-    bare = harness.run([f"{harness.OUT}/ragno", "export", path + "/bare", "links", "--text", "--format",
-                        "jsonl"])
-    rows = [json.loads(line) for line in bare.stdout.splitlines()]
-    report.check("without an archive it is empty", rows and all(r["anchor"] == "" for r in rows),
-                 bare.stderr)
-
-
 if __name__ == "__main__":
-    harness.main(rules_go_by_text, the_export_tells_it)
+    harness.main(rules_go_by_text)

@@ -113,26 +113,6 @@ Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, b
     return cluster_pages_run(pages, agent, words, json ? 4 : 3, EXIT_NEGATIVE, text, status);
 }
 
-Result cluster_pages_urls(ClusterPages *pages, uint16_t agent, const uint64_t *indices, size_t n,
-                          Buffer *urls)
-{
-    char numbers[CLUSTER_PAGES_URLS][24];
-    char *words[CLUSTER_PAGES_URLS + 2] = {(char *)(uintptr_t) "db", (char *)(uintptr_t) "urls"};
-    size_t lines = 0;
-    size_t start = urls->length;
-    int status = 0;
-    for (size_t i = 0; i < n; i++) {
-        (void)snprintf(numbers[i], sizeof numbers[i], "%llu", (unsigned long long)indices[i]);
-        words[2 + i] = numbers[i];
-    }
-    Result rc = cluster_pages_run(pages, agent, words, n + 2, 0, urls, &status);
-    for (size_t i = start; rc == RESULT_OK && i < urls->length; i++) {
-        lines += urls->data[i] == '\n';
-        urls->data[i] = (char)(urls->data[i] == '\n' ? '\0' : urls->data[i]);
-    }
-    return rc == RESULT_OK && lines != n ? RESULT_INVALID : rc;
-}
-
 /* ---- trails ---- */
 
 void page_trail_init(PageTrail *trail)

@@ -13,7 +13,6 @@
 #include "command/cluster/cluster_client.h"
 
 #define CLUSTER_PAGES_TURNS 64u /* questions for one path at most */
-#define CLUSTER_PAGES_URLS  256u
 
 typedef struct ClusterPages {
     const char *directory; /* borrowed */
@@ -36,11 +35,6 @@ bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16
 /* What `ragno why --here` says there, and its exit status. Otherwise the problem is told. */
 Result cluster_pages_why(ClusterPages *pages, uint16_t agent, const char *url, bool json,
                          Buffer *text, int *status);
-/* The URLs of up to CLUSTER_PAGES_URLS pages of an agent, by their indices there: appends each with
- * a NUL behind it; of a page that is not known it is empty. */
-Result cluster_pages_urls(ClusterPages *pages, uint16_t agent, const uint64_t *indices, size_t n,
-                          Buffer *urls);
-
 /* A trail: the pages by which an agent came to a page, and who knows how it began.
  *
  *   page <- page <- page    the last one was given to the crawl

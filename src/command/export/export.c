@@ -26,8 +26,6 @@
  * What: the command line of page_export.h.
  * Threads: main. */
 
-#define LINK_TEXT_BYTES ((size_t)200) /* as parse.link_text */
-
 typedef struct ExportKind {
     const char *name;
     unsigned available; /* to --where */
@@ -43,7 +41,6 @@ typedef struct ExportCommand {
     const char *output;
     const char *where;
     const ExportKind *kind;
-    const char *agents[PAGE_EXPORT_AGENTS];
     PageExportOptions options;
     bool no_archive;
     Progress progress;
@@ -62,9 +59,6 @@ static const char export_usage[] =
     "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
     "  --no-self                without arcs from a page or host to itself\n"
     "  --cross-host             links: only those that leave the domain\n"
-    "  --text                   links: the text on each and around it, from the archive\n"
-    "  --agent DIR              pages: another agent of the same crawl on several machines,\n"
-    "                           which is not asked for parents of pages; repeatable\n"
     "  --no-archive             pages: only what the database knows: no type, size,\n"
     "                           title, language, redirect and place of the answer\n"
     "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n";
@@ -102,27 +96,14 @@ static int export_tables_take_format(void *to, const char *value)
     return options->format == EXPORT_FORMATS ? export_tables_complain("unknown format", value) : 0;
 }
 
-static int take_agent(void *to, const char *value)
-{
-    ExportCommand *command = to;
-    PageExportOptions *options = &command->options;
-    if (options->n_agents == PAGE_EXPORT_AGENTS) {
-        return export_tables_complain("too many directories of agents:", value);
-    }
-    command->agents[options->n_agents++] = value;
-    return 0;
-}
-
 /* 0, an exit status, or COMMAND_HELPED. */
 static int export_tables_parse(ExportCommand *command, int argc, char **argv)
 {
     PageExportOptions *to = &command->options;
     bool header = false;
     bool no_header = false;
-    bool text = false;
     const CommandOption options[] = {
         {"format", 0, COMMAND_TAKE, .to = to, .take = export_tables_take_format},
-        {"agent", 0, COMMAND_TAKE, .to = command, .take = take_agent},
         {"output", 'o', COMMAND_TEXT, .to = &command->output},
         {"where", 0, COMMAND_TEXT, .to = &command->where},
         {"header", 0, COMMAND_FLAG, .to = &header},
@@ -131,7 +112,6 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
         {"arcs", 0, COMMAND_FLAG, .to = &to->arcs},
         {"no-self", 0, COMMAND_FLAG, .to = &to->no_self},
         {"cross-host", 0, COMMAND_FLAG, .to = &to->only_cross},
-        {"text", 0, COMMAND_FLAG, .to = &text},
         {"no-archive", 0, COMMAND_FLAG, .to = &command->no_archive}};
     CommandLine line = {.command = "export",
                         .usage = export_usage,
@@ -146,7 +126,6 @@ static int export_tables_parse(ExportCommand *command, int argc, char **argv)
     command->directory = line.words[0];
     command->kind = export_tables_kind_of(line.words[1]);
     to->header = header || (!no_header && to->format == EXPORT_CSV);
-    to->link_text = text ? LINK_TEXT_BYTES : 0;
     return command->kind == NULL ? export_tables_complain("unknown kind", line.words[1]) : 0;
 }
 
@@ -165,8 +144,6 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
         return EXIT_IO;
     }
     (void)file_path(&archive, "%s/warc", command->directory);
-    options->directory = command->directory;
-    options->agents = command->agents;
     options->archive = command->no_archive ? NULL : archive.text;
     progress_begin(&command->progress, "export", "rows", progress_is_wanted(command->output),
                    stderr, mono_now());
@@ -245,8 +222,8 @@ static const struct {
 static const char *kind_in(int argc, char **argv)
 {
     static const char *const with_value[] = {
-        "--format", "--agent", "--since", "--until", "--status", "--threads",     "--where",
-        "--output", "-o",      "--url",   "--host",  "--title",  "--description", "--main-page"};
+        "--format", "--since", "--until", "--status", "--threads",     "--where",    "--output",
+        "-o",       "--url",   "--host",  "--title",  "--description", "--main-page"};
     int words = 0;
     for (int i = 1; i < argc; i++) {
         words += argv[i][0] != '-' ? 1 : 0;

@@ -1,7 +1,6 @@
 /* Export of links: the rows of the link graph.
  *
- * What: writes each link with the addresses of its ends, and the text of the link if that is asked
- * for. Threads: one. */
+ * What: writes each link with the addresses of its ends. Threads: one. */
 #ifndef COMMAND_EXPORT_LINK_EXPORT_H
 #define COMMAND_EXPORT_LINK_EXPORT_H
 

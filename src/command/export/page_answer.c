@@ -360,25 +360,3 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
     return rc == RESULT_OK && has_text ? page_answer_take_text(answers, &capture, answer)
                                        : RESULT_OK;
 }
-
-Result page_answers_body(PageAnswers *answers, const char *url, size_t length,
-                         const PagePlace *place, PageBody *body)
-{
-    TextCapture capture = {.url = warc_bytes(url, length)};
-    *body = (PageBody){.is_html = false};
-    Result rc = page_answer_load(answers, url, length, place);
-    if (rc != RESULT_OK) {
-        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-    }
-    page_answer_take_type(answers, &capture);
-    if (capture.is_plain ||
-        !(http_header_is_open(&capture.type) || http_header_is_html(&capture.type))) {
-        return RESULT_OK;
-    }
-    rc = page_answer_decode(answers);
-    *body = (PageBody){.bytes = buffer_string(&answers->body),
-                       .length = answers->body.length,
-                       .content_type = capture.content_type,
-                       .is_html = rc == RESULT_OK};
-    return rc;
-}

@@ -59,17 +59,6 @@ void page_answers_delete(PageAnswers *answers);
 /* Reads what is stored at a place of the page with this URL. */
 Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
                          const PagePlace *place, PageAnswer *answer);
-/* The body of an answer, decoded. */
-typedef struct PageBody {
-    const char *bytes; /* borrowed until the next page is read */
-    size_t length;
-    const char *content_type; /* NULL: none */
-    bool is_html;             /* else nothing was decoded */
-} PageBody;
-
-/* Reads the body of the page with this URL, if it is HTML. */
-Result page_answers_body(PageAnswers *answers, const char *url, size_t length,
-                         const PagePlace *place, PageBody *body);
 /* Records that could not be read. */
 uint64_t page_answers_damaged(const PageAnswers *answers);
 

@@ -14,223 +14,8 @@
 #include "parse/usage/usage.h"
 #include "command/export/page_answer.h"
 #include "parse/html/html.h"
-#include "command/cluster/cluster_pages.h"
-#include "store/pages/page_db_open.h"
 #include "cluster/link/via_table.h"
-#include "cluster/message/membership.h"
-#include "crawl/crawl_view.h"
-
-/* Foreign parents: the URLs of pages of other agents of a cluster on which pages of this one were
- * found (cluster/link/via_table.h).
- *
- * What: reads the directories of other agents that are given, and asks those that are not. Looks
- * ahead FOREIGN_PARENTS_AHEAD pages, and asks each agent for up to
- * CLUSTER_PAGES_URLS of them with one question. An agent that does not answer is not asked again.
- * Owns: the connection, and the URLs of the pages that come next.
- * Threads: main.
- * Errors: what is not known is RESULT_NOT_FOUND, and counted. */
-
-#define FOREIGN_PARENTS_AHEAD 4096u
-
-typedef struct ForeignParent {
-    uint64_t index; /* of the page here */
-    uint16_t agent;
-    uint64_t parent; /* index there */
-    size_t url;      /* its place in ForeignParents.urls, plus 1; 0: not known */
-} ForeignParent;
-
-/* A directory of another agent. */
-typedef struct OtherAgent {
-    PageDB *db;
-    uint16_t agent;
-} OtherAgent;
-
-typedef struct ForeignParents {
-    ClusterPages pages;
-    OtherAgent others[PAGE_EXPORT_AGENTS];
-    size_t n_others;
-    bool *away;   /* by agent; owned */
-    uint64_t end; /* pages below were looked at */
-    ForeignParent ahead[CLUSTER_PAGES_URLS];
-    size_t n;
-    size_t next;      /* of them */
-    Buffer urls;      /* each with a NUL behind it */
-    uint64_t unknown; /* pages whose parent is not known */
-} ForeignParents;
-
-/* One that cannot be opened is told of by crawl_open. */
-static Result open_other(ForeignParents *parents, const char *directory)
-{
-    OtherAgent *other = &parents->others[parents->n_others];
-    ClusterTable table;
-    if (crawl_open("export", directory, true, &other->db) != 0) {
-        return RESULT_NOT_FOUND;
-    }
-    parents->n_others++;
-    cluster_table_init(&table);
-    Result rc = node_place_of(other->db, &other->agent, &table);
-    bool is_ours = rc == RESULT_OK && other->agent != parents->pages.self &&
-                   parents->pages.is_agent &&
-                   memcmp(table.uuid, parents->pages.table.uuid, sizeof table.uuid) == 0;
-    cluster_table_destroy(&table);
-    if (!is_ours) {
-        (void)fprintf(stderr, "ragno export: %s is no other agent of this crawl\n", directory);
-        return RESULT_NOT_FOUND;
-    }
-    return RESULT_OK;
-}
-
-/* Opens the directories of options. Of a crawl that is no agent's nothing is known, which is no
- * error. RESULT_NOT_FOUND: one of options->agents is no other agent of this crawl: told on standard
- * error. */
-static Result foreign_parents_open(ForeignParents *parents, const PageExportOptions *options,
-                                   PageDB *db)
-{
-    memset(parents, 0, sizeof *parents);
-    buffer_init(&parents->urls, BUFFER_NO_LIMIT);
-    Result rc = cluster_pages_open(&parents->pages, options->directory, db);
-    if (rc == RESULT_OK && parents->pages.is_agent) {
-        parents->away = calloc(parents->pages.table.n_agents, sizeof *parents->away);
-        rc = parents->away == NULL ? RESULT_MEMORY : RESULT_OK;
-    }
-    for (size_t i = 0; rc == RESULT_OK && i < options->n_agents; i++) {
-        rc = open_other(parents, options->agents[i]);
-    }
-    return rc;
-}
-
-/* Says on standard error what is missing. */
-static void foreign_parents_close(ForeignParents *parents)
-{
-    if (parents->unknown > 0) {
-        (void)fprintf(stderr,
-                      "ragno export: linked_from is empty for %" PRIu64
-                      " pages that other agents found: %s\n",
-                      parents->unknown, cluster_pages_problem(&parents->pages));
-    }
-    for (size_t i = 0; i < parents->n_others; i++) {
-        (void)page_db_delete(parents->others[i].db);
-    }
-    cluster_pages_close(&parents->pages);
-    free(parents->away);
-    buffer_destroy(&parents->urls);
-}
-
-/* Appends the URLs of the pages, from an agent's directory. */
-static Result foreign_parents_read_urls(PageDB *db, const uint64_t *indices, size_t n, Buffer *urls)
-{
-    MDB_txn *txn = NULL;
-    PageRef page;
-    Buffer url;
-    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        bool found = page_db_get(db, txn, indices[i], &page, &url) == page_db_error_ok;
-        rc = found ? buffer_append(urls, url.data, url.length) : RESULT_OK;
-        rc = rc == RESULT_OK ? buffer_append(urls, "", 1) : rc;
-    }
-    page_db_txn_abort(db, txn);
-    buffer_destroy(&url);
-    return rc;
-}
-
-/* As cluster_pages_urls. */
-static Result urls_of(ForeignParents *parents, uint16_t agent, const uint64_t *indices, size_t n)
-{
-    for (size_t i = 0; i < parents->n_others; i++) {
-        if (parents->others[i].agent == agent) {
-            return foreign_parents_read_urls(parents->others[i].db, indices, n, &parents->urls);
-        }
-    }
-    return cluster_pages_urls(&parents->pages, agent, indices, n, &parents->urls);
-}
-
-/* Those of one agent that are not known yet, from place `from` on. */
-static Result foreign_parents_ask(ForeignParents *parents, uint16_t agent, size_t from)
-{
-    uint64_t indices[CLUSTER_PAGES_URLS];
-    size_t places[CLUSTER_PAGES_URLS];
-    size_t n = 0;
-    size_t start = parents->urls.length;
-    for (size_t i = from; i < parents->n; i++) {
-        if (parents->ahead[i].agent == agent) {
-            places[n] = i;
-            indices[n++] = parents->ahead[i].parent;
-        }
-    }
-    Result rc = urls_of(parents, agent, indices, n);
-    parents->away[agent] = rc != RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
-        size_t length = strlen(parents->urls.data + start);
-        parents->ahead[places[i]].url = length > 0 ? start + 1 : 0;
-        start += length + 1;
-    }
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
-}
-
-static Result foreign_parents_look_ahead(ForeignParents *parents, MDB_txn *txn, uint64_t from)
-{
-    MDB_dbi vias = 0;
-    Via via;
-    Result rc = via_table_open(&vias, txn);
-    buffer_reset(&parents->urls);
-    parents->n = parents->next = 0;
-    parents->end = from;
-    for (; rc == RESULT_OK && parents->n < CLUSTER_PAGES_URLS &&
-           parents->end < from + FOREIGN_PARENTS_AHEAD;
-         parents->end++) {
-        Result found = via_table_get(vias, txn, parents->end, &via);
-        if (found == RESULT_OK && via.parent != LINK_NO_PARENT &&
-            via.agent < parents->pages.table.n_agents) {
-            parents->ahead[parents->n++] =
-                (ForeignParent){.index = parents->end, .agent = via.agent, .parent = via.parent};
-        } else if (found != RESULT_OK && found != RESULT_NOT_FOUND) {
-            rc = found;
-        }
-    }
-    for (size_t i = 0; rc == RESULT_OK && i < parents->n; i++) {
-        const ForeignParent *first = &parents->ahead[i];
-        bool is_asked = false;
-        for (size_t k = 0; k < i; k++) {
-            is_asked = is_asked || parents->ahead[k].agent == first->agent;
-        }
-        if (!is_asked && !parents->away[first->agent]) {
-            rc = foreign_parents_ask(parents, first->agent, i);
-        }
-    }
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-}
-
-/* Of a page; pages are asked for in ascending order. Replaces *url. RESULT_NOT_FOUND: it was not
- * found by another agent, or its parent is not known. */
-static Result foreign_parents_get(ForeignParents *parents, MDB_txn *txn, uint64_t index,
-                                  Buffer *url)
-{
-    Result rc = RESULT_OK;
-    buffer_reset(url);
-    if (!parents->pages.is_agent) {
-        return RESULT_NOT_FOUND;
-    }
-    if (index >= parents->end) {
-        rc = foreign_parents_look_ahead(parents, txn, index);
-    }
-    while (parents->next < parents->n && parents->ahead[parents->next].index < index) {
-        parents->next++;
-    }
-    if (rc != RESULT_OK || parents->next == parents->n ||
-        parents->ahead[parents->next].index != index) {
-        return rc == RESULT_OK ? RESULT_NOT_FOUND : rc;
-    }
-    size_t place = parents->ahead[parents->next].url;
-    if (place == 0) {
-        parents->unknown++;
-        return RESULT_NOT_FOUND;
-    }
-    return buffer_append_string(url, parents->urls.data + place - 1);
-}
+#include "cluster/wire/link_block.h"
 
 #define MIME_BYTES 128u /* longer types are cut */
 
@@ -259,20 +44,36 @@ static void put_usage(ExportRows *rows, const PageRef *page)
     buffer_destroy(&text);
 }
 
-/* The page that it was found on, which may be another agent's. */
-static Result put_linked_from(ExportView *view, ForeignParents *parents, const PageRef *page)
+/* The page of another agent that it was found on: its index in that agent's database, since its URL
+ * is only there. */
+static Result put_via(ExportView *view, const PageRef *page)
+{
+    MDB_dbi vias = 0;
+    Via via = {.parent = LINK_NO_PARENT};
+    char text[64];
+    Result rc = via_table_open(&vias, view->txn);
+    if (rc == RESULT_OK) {
+        rc = via_table_get(vias, view->txn, page->index, &via);
+    }
+    if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
+        return rc;
+    }
+    if (view->options->ids || via.parent == LINK_NO_PARENT) {
+        export_nothing(&view->rows, "linked_from");
+        return RESULT_OK;
+    }
+    int n = snprintf(text, sizeof text, "agent %u page %" PRIu64, via.agent, via.parent);
+    export_text(&view->rows, "linked_from", text, (size_t)n);
+    return RESULT_OK;
+}
+
+/* The page that it was found on. */
+static Result put_linked_from(ExportView *view, const PageRef *page)
 {
     PageRef other;
     Result rc = RESULT_OK;
     if (page->linked_from == PAGE_DB_NO_INDEX) {
-        rc = view->options->ids ? RESULT_NOT_FOUND
-                                : foreign_parents_get(parents, view->txn, page->index, &view->to);
-        if (rc == RESULT_OK) {
-            export_view_put_page(view, "linked_from", 0, &view->to);
-        } else {
-            export_nothing(&view->rows, "linked_from");
-        }
-        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+        return put_via(view, page);
     }
     if (!view->options->ids) {
         rc = export_view_page(view, page->linked_from, &other, &view->to);
@@ -303,12 +104,6 @@ typedef struct Archive {
     PagePlaces *places; /* NULL: nothing of it is wanted */
     PageAnswers *answers;
 } Archive;
-
-/* What is told of a page beside its record. */
-typedef struct Beside {
-    Archive archive;
-    ForeignParents parents;
-} Beside;
 
 static void put_word(ExportRows *rows, const char *name, const char *word)
 {
@@ -412,9 +207,8 @@ static void page_export_archive_close(Archive *archive)
 
 /* ---- pages ---- */
 
-static Result export_page(ExportView *view, Beside *beside, uint64_t index)
+static Result export_page(ExportView *view, Archive *archive, uint64_t index)
 {
-    Archive *archive = &beside->archive;
     ExportRows *rows = &view->rows;
     PageRef page;
     char text[24];
@@ -450,7 +244,7 @@ static Result export_page(ExportView *view, Beside *beside, uint64_t index)
     export_number(rows, "n_changes", page.n_changes);
     page_export_put_time(rows, "first_crawl", page.first_crawl);
     page_export_put_time(rows, "last_crawl", page.last_crawl);
-    rc = put_linked_from(view, &beside->parents, &page);
+    rc = put_linked_from(view, &page);
     if (rc == RESULT_OK) {
         (void)snprintf(text, sizeof text, "%016" PRIx64, page.content_hash64);
         export_text(rows, "content_hash", text, page.content_hash64 == 0 ? 0 : 16);
@@ -466,18 +260,14 @@ static Result export_page(ExportView *view, Beside *beside, uint64_t index)
 Result page_export_pages(PageDB *db, const PageExportOptions *options)
 {
     ExportView view;
-    Beside beside;
-    Result opened =
-        page_export_archive_open(&beside.archive, db, options->archive); /* has transactions */
-    Result known = foreign_parents_open(&beside.parents, options, db);
-    opened = opened == RESULT_OK ? known : opened;
+    Archive archive;
+    Result opened = page_export_archive_open(&archive, db, options->archive); /* has transactions */
     Result rc = export_view_begin(&view, db, options);
     rc = rc == RESULT_OK ? opened : rc;
     for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
-        rc = export_page(&view, &beside, i);
+        rc = export_page(&view, &archive, i);
         rc = rc == RESULT_OK ? export_view_step(&view) : rc;
     }
-    page_export_archive_close(&beside.archive);
-    foreign_parents_close(&beside.parents);
+    page_export_archive_close(&archive);
     return export_view_end(&view, rc);
 }

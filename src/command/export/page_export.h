@@ -10,13 +10,12 @@
  * language redirect warc_file warc_offset (page_answer.h; none of them without archive). found is
  * the letter of the discovery path (L link, R redirect, E embed, S sitemap, P robots, M manual),
  * times are ISO 8601, and what is not known is empty. linked_from of a page that another agent of a
- * cluster found is asked for there (page_export.h).
+ * cluster found is "agent A page INDEX", the row with that index in that agent's export.
  *
  * Fields of links: from to weight cross score kind rel. weight counts how often the link stands on
  * the page, cross is 1 when it leaves the domain, score is that of its target, kind is the word of
  * `ragno check links` for what it is ("a", "img", ...), rel its nofollow, ugc and sponsored. A link
- * of several kinds has a row for each. Rows ascend by (from, to). With link_text: anchor, the text
- * on the first such link of the page, and text, that with what stands around it (link_export.h).
+ * of several kinds has a row for each. Rows ascend by (from, to).
  *
  * Fields of hosts: from to weight: origins, and how many links of the pages of the one go to those
  * of the other. Integer arcs (ids or arcs): pages are their indices 0..n-1, hosts their numbers
