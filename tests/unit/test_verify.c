@@ -107,18 +107,24 @@ static void crawl_delete(Crawl *crawl)
     sample_remove(&crawl->root);
 }
 
-/* Runs verify with a file declared as moved, if moved is not NULL. */
-static Result declare(Crawl *crawl, bool repair, const char *moved)
+/* A line of DIR/moved.txt. */
+static void declare(const Crawl *crawl, const char *line)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%.100s/moved.txt", crawl->root.path);
+    FILE *file = fopen(path, "a");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    (void)fprintf(file, "%s\n", line);
+    (void)fclose(file);
+}
+
+static Result run(Crawl *crawl, bool repair)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    VerifyOptions options = {.directory = crawl->root.path,
-                             .repair = repair,
-                             .out = out,
-                             .moved = &moved,
-                             .n_moved = moved != NULL};
+    VerifyOptions options = {.directory = crawl->root.path, .repair = repair, .out = out};
     Result rc = verify_directory(&options, &crawl->counts);
     (void)fclose(out);
     buffer_reset(&crawl->report);
@@ -130,7 +136,7 @@ static Result declare(Crawl *crawl, bool repair, const char *moved)
 /* Runs verify; the number of problems. */
 static uint64_t verify(Crawl *crawl, bool repair)
 {
-    CU_ASSERT_EQUAL(declare(crawl, repair, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(run(crawl, repair), RESULT_OK);
     return crawl->counts.problems;
 }
 
@@ -361,7 +367,7 @@ static void a_lost_file_is_one_problem_with_its_pages(void)
     change(&crawl, name, ".warc.gz", NULL);
     CU_ASSERT_EQUAL(verify(&crawl, false), 1);
     CU_ASSERT(reports(&crawl, "index without a WARC file"));
-    CU_ASSERT(reports(&crawl, "--moved"));
+    CU_ASSERT(reports(&crawl, "moved.txt"));
     unsigned n = count(&crawl, "lost\t");
     CU_ASSERT(n > 1);
     CU_ASSERT_EQUAL(count(&crawl, "lost\t"), count(&crawl, "http://example.org/"));
@@ -377,26 +383,21 @@ static void a_moved_file_can_be_declared(void)
     Crawl crawl = crawl_new(40, 40);
     SampleDirectory away = sample_directory();
     char name[256];
-    char path[600];
     name_of(&crawl, 0, name); /* with the original of a revisit */
-    CU_ASSERT_EQUAL(declare(&crawl, false, name), RESULT_INVALID); /* it is there */
-    CU_ASSERT_EQUAL(declare(&crawl, false, "nothing.txt"), RESULT_INVALID);
-    CU_ASSERT_EQUAL(declare(&crawl, false, "nothing.warc.gz"), RESULT_INVALID);
     change(&crawl, name, ".warc.gz", away.path);
-    CU_ASSERT_EQUAL(declare(&crawl, false, name), RESULT_OK);
-    CU_ASSERT_EQUAL(crawl.counts.problems, 0);
+    declare(&crawl, name);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0);
     CU_ASSERT(reports(&crawl, "moved\t"));
-    CU_ASSERT_EQUAL(verify(&crawl, false), 0); /* it is remembered */
     CU_ASSERT_EQUAL(verify(&crawl, true), 0);
     CU_ASSERT_EQUAL(crawl.counts.repaired, 0);
-    /* Its index is needed, and comes back from beside the file. */
+    /* Its index is needed. */
     change(&crawl, name, ".cdxj", away.path);
     CU_ASSERT(verify(&crawl, false) > 0);
     CU_ASSERT(reports(&crawl, "put it back"));
     remove_declarations(&crawl);
-    (void)snprintf(path, sizeof path, "%s/%s", away.path, name);
-    CU_ASSERT_EQUAL(declare(&crawl, false, path), RESULT_OK);
-    CU_ASSERT_EQUAL(crawl.counts.problems, 0);
+    declare(&crawl, "/archive/nothing.warc.gz");
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "problem\tmoved.txt\texpected the name"));
     remove_declarations(&crawl);
     sample_remove(&away);
     crawl_delete(&crawl);
@@ -407,6 +408,7 @@ static void a_missing_folder_is_told_and_can_be_declared(void)
     Crawl crawl = crawl_new(40, 40);
     char away[200];
     char path[500];
+    char back[500];
     WarcFileList list;
     (void)snprintf(away, sizeof away, "%.100s/away", crawl.root.path);
     CU_ASSERT_EQUAL_FATAL(warc_files_list(crawl.warc.path, &list), RESULT_OK);
@@ -414,10 +416,16 @@ static void a_missing_folder_is_told_and_can_be_declared(void)
     CU_ASSERT_EQUAL(verify(&crawl, false), 1);
     CU_ASSERT(reports(&crawl, "problem\twarc\tthe folder is missing"));
     CU_ASSERT_EQUAL(count(&crawl, "lost\t"), 40);
+    CU_ASSERT_EQUAL(mkdir(crawl.warc.path, 0755), 0);
     for (size_t i = 0; i < list.n; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", away, list.files[i].name);
-        CU_ASSERT_EQUAL(declare(&crawl, false, path), RESULT_OK);
+        int stem = (int)(strlen(list.files[i].name) - strlen(".warc.gz"));
+        (void)snprintf(path, sizeof path, "%s/%.*s.cdxj", away, stem, list.files[i].name);
+        (void)snprintf(back, sizeof back, "%s/%.*s.cdxj", crawl.warc.path, stem,
+                       list.files[i].name);
+        CU_ASSERT_EQUAL(rename(path, back), 0);
+        declare(&crawl, list.files[i].name);
     }
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0);
     CU_ASSERT_EQUAL(crawl.counts.problems, 0);
     CU_ASSERT_EQUAL(count(&crawl, "moved\t"), list.n);
     warc_files_free(&list);

@@ -267,7 +267,6 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     buffer_init(&verify.url, BUFFER_NO_LIMIT);
     map_init(&verify.originals);
     map_init(&verify.errands);
-    map_init(&verify.declared);
     buffer_init(&verify.moved, BUFFER_NO_LIMIT);
     Result rc = verify_lock(&options, &store);
     verify.warc_directory = file_path(&warc, "%s/warc", options.directory);
@@ -293,7 +292,6 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     free(verify.stored);
     map_destroy(&verify.originals);
     map_destroy(&verify.errands);
-    map_destroy(&verify.declared);
     free(verify.told);
     buffer_destroy(&verify.moved);
     buffer_destroy(&verify.line);
@@ -302,29 +300,15 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
 }
 
 static const char verify_usage[] =
-    "usage: ragno verify DIR [--repair] [--refetch] [--moved FILE]...\n"
+    "usage: ragno verify DIR [--repair] [--refetch]\n"
     "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
     "  --repair   writes schedule, host counters and indices anew, has pages fetched again whose\n"
     "             links are lost, moves broken ends of WARC files aside\n"
     "  --refetch  the same, and schedules pages again that are in no WARC file\n"
-    "  --moved FILE  the WARC file FILE was moved away: nothing in it is missed, now or "
-    "later.\n"
-    "             Its index stays in DIR/warc, or lies beside FILE and is copied there\n"
+    "WARC files that DIR/moved.txt names, one a line, were moved away: nothing in them is\n"
+    "missed. Their indices (.cdxj) stay in DIR/warc.\n"
     "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
     "17 in use (--repair).\n";
-
-/* --moved; there is room for as many as there are words. */
-typedef struct MovedFiles {
-    const char **names;
-    size_t n;
-} MovedFiles;
-
-static int verify_take_moved(void *to, const char *file)
-{
-    MovedFiles *moved = to;
-    moved->names[moved->n++] = file;
-    return 0;
-}
 
 static int verify_run_one(const VerifyOptions *options)
 {
@@ -336,9 +320,6 @@ static int verify_run_one(const VerifyOptions *options)
     Result rc = verify_directory(options, &counts);
     if (rc == RESULT_LOCKED) {
         return EXIT_DIRECTORY; /* who has it was told */
-    }
-    if (rc == RESULT_INVALID && options->n_moved > 0) {
-        return EXIT_USAGE; /* why was told */
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno verify: %s: %s\n", options->directory, result_name(rc));
@@ -352,29 +333,19 @@ static int verify_run_one(const VerifyOptions *options)
 
 int verify_main(int argc, char **argv)
 {
-    MovedFiles moved = {.names = calloc((size_t)argc + 1, sizeof *moved.names)};
     VerifyOptions options = {.out = stdout};
-    const CommandOption rows[] = {
-        {"repair", 0, COMMAND_FLAG, .to = &options.repair},
-        {"refetch", 0, COMMAND_FLAG, .to = &options.refetch},
-        {"moved", 0, COMMAND_TAKE, .to = &moved, .take = verify_take_moved}};
+    const CommandOption rows[] = {{"repair", 0, COMMAND_FLAG, .to = &options.repair},
+                                  {"refetch", 0, COMMAND_FLAG, .to = &options.refetch}};
     CommandLine line = {.command = "verify",
                         .usage = verify_usage,
                         .options = rows,
-                        .n_options = 3,
+                        .n_options = 2,
                         .words_least = 1,
                         .words_most = 1};
-    if (moved.names == NULL) {
-        (void)fprintf(stderr, "ragno verify: out of memory\n");
-        return EXIT_IO;
-    }
     int status = command_line_take(&line, argc, argv);
     if (status == 0) {
         options.directory = line.words[0];
-        options.moved = moved.names;
-        options.n_moved = moved.n;
         status = verify_run_one(&options);
     }
-    free(moved.names);
     return status == COMMAND_HELPED ? 0 : status;
 }

@@ -22,7 +22,7 @@
  * last whole record to NAME.damaged, so that the crawl can go on behind it. The captures that are
  * lost are listed, and --refetch has their pages crawled again.
  *
- * Finished files may be moved away. --moved FILE declares that, once for all (verify_missing.h). A
+ * Finished files may be moved away; DIR/moved.txt names them (verify_missing.h). A
  * file that is gone otherwise is one problem, and each page whose answer is nowhere else is a line
  * "lost", which is no problem of its own.
  *
@@ -40,11 +40,10 @@
 #include "command/verify/verify_run.h"
 
 /* RESULT_OK when everything could be looked at, whatever was found. RESULT_LOCKED: a repair of what
- * is in use; standard error says by whom. RESULT_INVALID: a file cannot be declared as moved;
- * standard error says why. */
+ * is in use; standard error says by whom. */
 Result verify_directory(const VerifyOptions *options, VerifyCounts *counts);
 
-/* `ragno verify DIR [--repair|--refetch] [--moved FILE]...`: exit status 0 no problem, 1 problems,
+/* `ragno verify DIR [--repair|--refetch]`: exit status 0 no problem, 1 problems,
  * 2 usage, 3 cannot be read, 17 in use by a crawl (--repair). */
 int verify_main(int argc, char **argv);
 

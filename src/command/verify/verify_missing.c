@@ -1,8 +1,7 @@
 /* ragno verify: WARC files that are not in DIR/warc any more: moved away, which is allowed, or
  * lost.
  *
- * What: the index that a file leaves behind says what was in it. DIR/moved.txt has the names of the
- * files that the operator has declared as moved, one a line. */
+ * What: the index that a file leaves behind says what was in it. */
 #include "command/verify/verify_missing.h"
 
 #include <errno.h>
@@ -11,14 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sys/stat.h>
 
 #include "base/memory/bits.h"
 #include "base/memory/file.h"
 #include "store/archive/warc_files.h"
 #include "store/cdxj/cdxj.h"
 #include "store/pages/page_db_read.h"
-#include "base/core/hash.h"
 
 #define INDEX_SUFFIX  ".cdxj"
 #define LINES_PER_TXN 4096u
@@ -71,11 +68,18 @@ static Result orphans_visit(void *context, const char *name)
                : RESULT_OK;
 }
 
-/* Whether the WARC file of an index is declared. */
+/* Whether DIR/moved.txt names the WARC file of an index. */
 static bool is_declared(const Verify *verify, const char *index)
 {
-    MapKey key = verify_moved_key(index, strlen(index) - strlen(INDEX_SUFFIX));
-    return map_get(&verify->declared, key) != NULL;
+    size_t stem = strlen(index) - strlen(INDEX_SUFFIX);
+    const char *at = buffer_string(&verify->moved);
+    for (const char *end = at + verify->moved.length; at < end; at += strlen(at) + 1) {
+        WarcCompression compression;
+        if (warc_compression_stem(at, &compression) == stem && memcmp(at, index, stem) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- what was in them ---- */
@@ -164,13 +168,12 @@ static Result verify_missing_look_at(Verify *verify, const char *index, bool is_
                       "moved\t%s\t%" PRIu64 " captures by its index, not looked at\n", index,
                       orphan.captures);
     } else if (rc == RESULT_OK) {
-        verify_problem(
-            verify, index,
-            "index without a WARC file: %.*s.warc.* is missing, with %" PRIu64
-            " captures; the answers of %" PRIu64
-            " pages are in no other file. If it was moved away: ragno verify DIR --moved "
-            "FILE",
-            stem, index, orphan.captures, orphan.lost);
+        verify_problem(verify, index,
+                       "index without a WARC file: %.*s.warc.* is missing, with %" PRIu64
+                       " captures; the answers of %" PRIu64
+                       " pages are in no other file. If it was moved away: a line with its name in "
+                       "DIR/moved.txt",
+                       stem, index, orphan.captures, orphan.lost);
     }
     return rc;
 }
@@ -227,130 +230,34 @@ Result verify_missing(Verify *verify)
     if (rc == RESULT_OK && verify->is_folder_missing) {
         verify_problem(
             verify, "warc",
-            "the folder is missing, with %u files. If they were moved away: ragno verify "
-            "DIR --moved FILE...",
+            "the folder is missing, with %u files. If they were moved away: put their indices "
+            "back into it, and their names into DIR/moved.txt, one a line",
             (unsigned)verify->committed.file);
     }
     buffer_destroy(&orphans.names);
     return rc;
 }
 
-/* ragno verify --moved: which files were moved away. */
-
-MapKey verify_moved_key(const char *name, size_t length)
-{
-    return map_key(hash_64(name, length, 5));
-}
-
-static Result verify_moved_add(Verify *verify, const char *name, size_t stem)
-{
-    Result rc = buffer_append(&verify->moved, name, strlen(name) + 1);
-    return rc == RESULT_OK ? map_put(&verify->declared, verify_moved_key(name, stem), verify) : rc;
-}
-
-/* Adds the names in the file. */
-static Result read_names(Verify *verify, const char *path)
-{
-    char *line = NULL;
-    size_t capacity = 0;
-    WarcCompression compression;
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL) {
-        return errno == ENOENT ? RESULT_OK : result_of_errno(errno);
-    }
-    Result rc = RESULT_OK;
-    ssize_t n = getline(&line, &capacity, file);
-    for (unsigned number = 1; n > 0 && rc == RESULT_OK;
-         n = getline(&line, &capacity, file), number++) {
-        line[strcspn(line, "\r\n")] = '\0';
-        size_t stem = warc_compression_stem(line, &compression);
-        if (stem > 0 && strchr(line, '/') == NULL) {
-            rc = verify_moved_add(verify, line, stem);
-        } else if (*line != '\0') {
-            verify_problem(verify, "moved.txt",
-                           "line %u: expected the name of a WARC file without its directory, not "
-                           "'%s'",
-                           number, line);
-        }
-    }
-    rc = rc == RESULT_OK && ferror(file) ? RESULT_IO : rc;
-    free(line);
-    (void)fclose(file);
-    return rc;
-}
-
-static Result verify_moved_refuse(const char *file, const char *why)
-{
-    (void)fprintf(stderr, "ragno verify: --moved %s: %s\n", file, why);
-    return RESULT_INVALID;
-}
-
-/* The index of the file is in warc/, or is copied there from beside the file: whole, or not at all.
- */
-static Result fetch_index(Verify *verify, const char *file, const char *name, size_t stem)
-{
-    Path here, there;
-    Buffer index;
-    if (file_exists(
-            file_path(&here, "%s/%.*s" INDEX_SUFFIX, verify->warc_directory, (int)stem, name))) {
-        return RESULT_OK;
-    }
-    (void)file_path(&there, "%.*s%.*s" INDEX_SUFFIX, (int)(name - file), file, (int)stem, name);
-    buffer_init(&index, BUFFER_NO_LIMIT);
-    Result rc = file_read(there.text, &index);
-    if (rc == RESULT_OK && mkdir(verify->warc_directory, 0755) != 0 && errno != EEXIST) {
-        rc = result_of_errno(errno);
-    }
-    if (rc == RESULT_OK) {
-        rc = file_replace(here.text, buffer_string(&index), index.length);
-    }
-    buffer_destroy(&index);
-    return rc == RESULT_OK
-               ? rc
-               : verify_moved_refuse(
-                     file, "its index (.cdxj) is neither in warc/ nor beside it, or cannot be "
-                           "copied: it says what is in the file");
-}
-
-static Result declare(Verify *verify, const char *file, FILE *list)
-{
-    WarcCompression compression;
-    Path here;
-    const char *slash = strrchr(file, '/');
-    const char *name = slash == NULL ? file : slash + 1;
-    size_t stem = warc_compression_stem(name, &compression);
-    if (stem == 0) {
-        return verify_moved_refuse(file, "expected a WARC file, NAME.warc.gz or NAME.warc.zst");
-    }
-    if (map_get(&verify->declared, verify_moved_key(name, stem)) != NULL) {
-        return RESULT_OK;
-    }
-    if (file_exists(file_path(&here, "%s/%s", verify->warc_directory, name))) {
-        return verify_moved_refuse(file, "it is in warc/");
-    }
-    Result rc = fetch_index(verify, file, name, stem);
-    if (rc == RESULT_OK && fprintf(list, "%s\n", name) < 0) {
-        rc = RESULT_FULL;
-    }
-    return rc == RESULT_OK ? verify_moved_add(verify, name, stem) : rc;
-}
+/* ---- DIR/moved.txt ---- */
 
 Result verify_moved(Verify *verify)
 {
     Path path;
-    const VerifyOptions *options = verify->options;
-    Result rc = read_names(verify, file_path(&path, "%s/moved.txt", options->directory));
-    if (rc != RESULT_OK || options->n_moved == 0) {
-        return rc;
+    Buffer text;
+    char *save = NULL;
+    WarcCompression compression;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    Result rc = file_read(file_path(&path, "%s/moved.txt", verify->options->directory), &text);
+    char *line = rc == RESULT_OK && text.length > 0 ? strtok_r(text.data, "\r\n", &save) : NULL;
+    for (; rc == RESULT_OK && line != NULL; line = strtok_r(NULL, "\r\n", &save)) {
+        if (warc_compression_stem(line, &compression) > 0 && strchr(line, '/') == NULL) {
+            rc = buffer_append(&verify->moved, line, strlen(line) + 1);
+        } else {
+            verify_problem(verify, "moved.txt",
+                           "expected the name of a WARC file without its directory, not '%s'",
+                           line);
+        }
     }
-    FILE *list = fopen(path.text, "abe");
-    if (list == NULL) {
-        return result_of_errno(errno);
-    }
-    for (size_t i = 0; i < options->n_moved && rc == RESULT_OK; i++) {
-        rc = declare(verify, options->moved[i], list);
-    }
-    bool kept = fflush(list) == 0 && fsync(fileno(list)) == 0;
-    kept = fclose(list) == 0 && kept;
-    return rc == RESULT_OK && !kept ? RESULT_IO : rc;
+    buffer_destroy(&text);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }

@@ -27,12 +27,10 @@
  * Threads: as verify.h says. */
 
 typedef struct VerifyOptions {
-    const char *directory;    /* of the crawl */
-    bool repair;              /* takes the lock of the directory, as a crawl does */
-    bool refetch;             /* repair, and schedule pages again whose captures are lost */
-    FILE *out;                /* one line per file, per problem, and the sums */
-    const char *const *moved; /* WARC files that were moved away, by name or where they are now */
-    size_t n_moved;
+    const char *directory; /* of the crawl */
+    bool repair;           /* takes the lock of the directory, as a crawl does */
+    bool refetch;          /* repair, and schedule pages again whose captures are lost */
+    FILE *out;             /* one line per file, per problem, and the sums */
 } VerifyOptions;
 
 typedef struct VerifyCounts {
@@ -58,7 +56,6 @@ typedef struct Verify {
     uint8_t *told;     /* one bit per page: it was told as lost, with its file */
     uint64_t n_pages;
     Buffer moved;           /* names of files that were moved away, each with its NUL */
-    Map declared;           /* the same, by verify_moved_key */
     bool is_folder_missing; /* DIR/warc, and there were files */
     WarcEnd committed;      /* empty when the database knows none */
     Map originals;     /* captures of the files that are still open; their index may not be whole */
