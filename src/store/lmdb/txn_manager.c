@@ -168,9 +168,6 @@ static int set_mapsize(MDB_env *env, Growth growth, size_t bytes)
 static int txn_manager_resize(TxnManager *tm, Growth growth, size_t bytes, MonoTime deadline)
 {
     for (;;) {
-        if (tm->park != NULL) {
-            tm->park(tm->hook_context);
-        }
         MonoTime turn = mono_add_ms(mono_now(), TXN_MANAGER_TURN_MS);
         if (inv_semaphore_block_until(&tm->txn_counter_read, turn)) {
             break;

@@ -79,10 +79,8 @@ typedef struct TxnManager {
     _Atomic(uint64_t) writer_thread; /* that has begun it */
     _Atomic(MDB_txn *) idle;         /* a read transaction that was reset, or NULL */
     /* Hooks for modules that keep something beside the transactions; set before the manager is
-     * shared, or NULL. park is called before every attempt to grow, while new transactions may
-     * begin: it ends idle transactions that are counted. drop_idle is called just before the map
-     * moves, while none may begin: it ends idle transactions that are not counted. */
-    void (*park)(void *context);
+     * shared, or NULL. drop_idle is called just before the map moves, while no transaction may
+     * begin: it ends idle ones, which are not counted. */
     void (*drop_idle)(void *context);
     /* Called behind every write transaction. */
     void (*settle)(void *context, bool committed);

@@ -52,11 +52,10 @@ int page_tables_open(MDB_txn *txn, PageTables *tables, bool create);
 int page_tables_read_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64_t *number);
 int page_tables_write_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64_t number);
 
-typedef struct PageBatch PageBatch;       /* page_batch.h */
-typedef struct PageClaim PageClaim;       /* page_db_open.h */
-typedef struct PageHosts PageHosts;       /* page_hosts.h */
-typedef struct PageReader PageReader;     /* page_reader.h */
-typedef struct PageSnapshot PageSnapshot; /* page_snapshot.h */
+typedef struct PageBatch PageBatch;   /* page_batch.h */
+typedef struct PageClaim PageClaim;   /* page_db_open.h */
+typedef struct PageHosts PageHosts;   /* page_hosts.h */
+typedef struct PageReader PageReader; /* page_reader.h */
 
 typedef struct PageDBStore {
     MDB_env *env;
@@ -70,14 +69,11 @@ typedef struct PageDBStore {
     atomic_bool has_best_first; /* a BFScheduler works on it */
     atomic_bool has_frequency;  /* a FreqScheduler does */
     PageClaim *claim;           /* this process has the database open */
-    int64_t snapshot_ms;        /* a stream's snapshot is renewed when it is older */
     Mutex mutex;                /* guards PageDB.domain_temp; RANK_STORE */
     atomic_bool failed;  /* a commit could not be written or synced: nothing is written any more */
-    Mutex streams_mutex; /* guards streams and, against parking, each of them; RANK_STORE */
-    PageSnapshot *streams;
-    Mutex readers_mutex;    /* guards readers; RANK_TABLE */
-    PageReader *readers;    /* the idle ones */
-    PageLookup lookup;      /* hash -> index, in memory; its own mutex */
+    Mutex readers_mutex; /* guards readers; RANK_TABLE */
+    PageReader *readers; /* the idle ones */
+    PageLookup lookup;   /* hash -> index, in memory; its own mutex */
     MapResidence residence; /* how much of the map counts as resident */
     atomic_uint look_ups;   /* since the map's residence was looked at */
     /* Belong to the write transaction: */

@@ -15,7 +15,6 @@
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
 #include "store/page_tables/page_reader.h"
-#include "store/page_tables/page_snapshot.h"
 #include "store/page_tables/page_store.h"
 #include "store/pages/page_error.h"
 
@@ -63,7 +62,6 @@ MDB_env *page_db_env(PageDB *db)
 
 void page_db_rest(PageDB *db)
 {
-    page_snapshots_park(db->store);
     page_readers_rest(db->store);
 }
 

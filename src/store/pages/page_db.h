@@ -113,8 +113,8 @@ void page_db_set_residence(PageDB *db, size_t budget);
 void page_db_set_map_memory(PageDB *db, size_t most);
 /* For those who look into other tables of the environment: after n look-ups, in the transaction. */
 void page_db_looked_up(PageDB *db, unsigned n);
-/* Lets go of every snapshot that nobody looks at right now: those of streams and idle readers. They
- * begin anew, at the present, with their next use. Before anything that may take long. */
+/* Lets go of every snapshot that nobody looks at right now: those of idle readers. They begin anew,
+ * at the present, with their next use. Before anything that may take long. */
 void page_db_rest(PageDB *db);
 /* After page_db_error_full from a map that was opened small: doubles it. No transaction of this
  * thread may be open. page_db_error_full when there is no larger map. */

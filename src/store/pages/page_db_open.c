@@ -23,7 +23,6 @@
 #include "store/page_tables/page_file.h"
 #include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_reader.h"
-#include "store/page_tables/page_snapshot.h"
 #include "store/pages/page_error.h"
 #include "store/page_tables/page_lookup.h"
 
@@ -512,9 +511,7 @@ static PageDB *allocate(const char *path)
     db->persist = PAGE_DB_DEFAULT_PERSIST;
     db->store = store;
     store->hash_mask = UINT64_MAX;
-    store->snapshot_ms = PAGE_SNAPSHOT_FOR_EVER;
     mutex_init(&store->mutex, RANK_STORE);
-    mutex_init(&store->streams_mutex, RANK_STORE);
     mutex_init(&store->readers_mutex, RANK_TABLE);
     page_lookup_init(&store->lookup);
     return db;
@@ -523,11 +520,6 @@ static PageDB *allocate(const char *path)
 static void rest_readers(void *store)
 {
     page_readers_rest(store);
-}
-
-static void park_snapshots(void *store)
-{
-    page_snapshots_park(store);
 }
 
 static void settle_journal(void *context, bool committed)
@@ -554,7 +546,6 @@ static int make_txn_manager(PageDB *db)
         return page_db_fail(db, page_db_error_memory, "page_db_open: out of memory");
     }
     store->txn_manager = db->txn_manager;
-    db->txn_manager->park = park_snapshots;
     db->txn_manager->drop_idle = rest_readers;
     db->txn_manager->settle = settle_journal;
     db->txn_manager->hook_context = store;
@@ -577,7 +568,6 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
     }
     PageDBStore *store = (*db)->store;
     store->read_only = options->read_only;
-    store->snapshot_ms = options->read_only ? PAGE_SNAPSHOT_MS : PAGE_SNAPSHOT_FOR_EVER;
     store->batch = page_batch_new();
     store->hosts = page_hosts_new();
     if (store->batch == NULL || store->hosts == NULL) {
@@ -635,7 +625,6 @@ PageDBError page_db_delete(PageDB *db)
     page_hosts_delete(store->hosts);
     map_residence_close(&store->residence);
     mutex_destroy(&store->mutex);
-    mutex_destroy(&store->streams_mutex);
     mutex_destroy(&store->readers_mutex);
     page_lookup_destroy(&store->lookup);
     error_delete(db->error);

@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory/array.h"
 #include "store/format/page_links.h"
 #include "store/format/page_links_records.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_parts.h"
-#include "store/page_tables/page_snapshot.h"
+#include "store/page_tables/page_reader.h"
+#include "store/page_tables/page_store.h"
 #include "store/pages/page_error.h"
 
 /* The stream of all links. */
+
+#define LINKS_AT_ONCE 8192u
 
 struct LinkStreamPage {
     uint64_t from;
@@ -44,12 +48,6 @@ PageDBError page_db_link_stream_new(PageDBLinkStream **es, PageDB *db)
     stream->db = db;
     stream->only_diff_domain = PAGE_DB_LINK_STREAM_DEFAULT_ONLY_DIFF_DOMAIN;
     stream->state = stream_state_init;
-    int rc =
-        page_snapshot_open(&stream->snapshot, db->store, db->store->tables.links, &stream->cur);
-    if (rc != 0) {
-        free(stream);
-        return (PageDBError)page_db_fail_mdb(db, rc, "link stream");
-    }
     *es = stream;
     return page_db_error_ok;
 }
@@ -57,7 +55,6 @@ PageDBError page_db_link_stream_new(PageDBLinkStream **es, PageDB *db)
 void page_db_link_stream_delete(PageDBLinkStream *es)
 {
     if (es != NULL) {
-        page_snapshot_close(es->snapshot);
         free(es->block);
         free(es->pages);
         free(es);
@@ -77,20 +74,6 @@ static int reserve_links(PageDBLinkStream *es, size_t n)
     return 0;
 }
 
-static int reserve_page(PageDBLinkStream *es)
-{
-    if (es->n_pages == es->m_pages) {
-        size_t capacity = es->m_pages == 0 ? 64 : 2 * es->m_pages;
-        LinkStreamPage *pages = reallocarray(es->pages, capacity, sizeof *pages);
-        if (pages == NULL) {
-            return ENOMEM;
-        }
-        es->pages = pages;
-        es->m_pages = capacity;
-    }
-    return 0;
-}
-
 /* Decodes all lists of a record that come after the last one read. */
 static int decode_record(PageDBLinkStream *es, const MDB_val *key, const MDB_val *record)
 {
@@ -98,36 +81,28 @@ static int decode_record(PageDBLinkStream *es, const MDB_val *key, const MDB_val
     memcpy(&first, key->mv_data, sizeof first);
     PageLinksReader reader;
     page_links_reader_init(&reader, first, record);
-    int rc = reserve_links(es, page_links_bound(record->mv_size));
-    size_t used = 0, length = 0;
+    int rc = reserve_links(es, es->used + page_links_bound(record->mv_size));
+    size_t length = 0;
     const uint8_t *list = NULL;
     uint64_t from = 0;
     int more = 0;
-    es->n_pages = 0;
-    es->i_page = 0;
     while (rc == 0 && (more = page_links_reader_next(&reader, &from, &list, &length)) == 1) {
+        LinkStreamPage page = {.from = from, .at = es->used};
         if (es->started && from <= es->last) {
             continue;
         }
-        rc = reserve_page(es);
-        if (rc == 0) {
-            LinkStreamPage *page = &es->pages[es->n_pages++];
-            *page = (LinkStreamPage){.from = from, .at = used};
-            if (!page_links_decode(from, list, length, es->only_diff_domain != 0, es->block + used,
-                                   &page->n_diff, &page->n)) {
-                rc = MDB_CORRUPTED;
-            }
-            used += page->n;
+        if (!page_links_decode(from, list, length, es->only_diff_domain != 0, es->block + es->used,
+                               &page.n_diff, &page.n)) {
+            return MDB_CORRUPTED;
         }
-    }
-    if (rc == 0 && more < 0) {
-        rc = MDB_CORRUPTED;
-    }
-    if (rc == 0 && es->n_pages > 0) {
+        if (array_add(&es->pages, &es->n_pages, sizeof page, &page) != RESULT_OK) {
+            return ENOMEM;
+        }
+        es->used += page.n;
         es->last = from;
         es->started = true;
     }
-    return rc;
+    return rc == 0 && more < 0 ? MDB_CORRUPTED : rc;
 }
 
 /* Finds the record that may hold lists behind the last one read. */
@@ -155,26 +130,33 @@ static int seek_behind(PageDBLinkStream *es, MDB_val *key, MDB_val *record)
     return mdb_cursor_get(es->cur, key, record, MDB_LAST);
 }
 
-/* Reads the next record that yields pages. */
+/* Reads the next records, LINKS_AT_ONCE links or some more, in a transaction of their own. */
 static int page_link_stream_read_block(PageDBLinkStream *es)
 {
-    bool lost = false;
-    int rc = page_snapshot_enter(es->snapshot, &lost);
+    MDB_txn *txn = NULL;
+    MDB_val key, record;
+    es->n_pages = 0;
+    es->i_page = 0;
+    es->used = 0;
+    int rc = txn_manager_begin_mdb(es->db->txn_manager, MDB_RDONLY, &txn);
     if (rc != 0) {
         return rc;
     }
-    MDB_val key, record;
-    bool seek = lost || !es->started;
-    do {
-        rc = seek ? seek_behind(es, &key, &record)
-                  : mdb_cursor_get(es->cur, &key, &record, MDB_NEXT);
-        seek = false;
-        if (rc == 0) {
+    rc = mdb_cursor_open(txn, es->db->store->tables.links, &es->cur);
+    if (rc == 0) {
+        rc = seek_behind(es, &key, &record);
+        while (rc == 0) {
             rc = decode_record(es, &key, &record);
+            if (rc == 0 && es->used >= LINKS_AT_ONCE) {
+                break;
+            }
+            rc = rc == 0 ? mdb_cursor_get(es->cur, &key, &record, MDB_NEXT) : rc;
         }
-    } while (rc == 0 && es->n_pages == 0);
-    page_snapshot_leave(es->snapshot);
-    return rc;
+        mdb_cursor_close(es->cur);
+        es->cur = NULL;
+    }
+    txn_manager_abort_mdb(es->db->txn_manager, txn);
+    return rc == MDB_NOTFOUND && es->n_pages > 0 ? 0 : rc;
 }
 
 static StreamState next_page(PageDBLinkStream *es)
@@ -242,22 +224,24 @@ StreamState page_db_link_stream_reset(void *st)
     if (es == NULL) {
         return stream_state_error;
     }
-    int rc = page_snapshot_renew(es->snapshot);
     es->started = false;
     es->n_pages = 0;
     es->i_page = 0;
     es->n_to = 0;
     es->i_to = 0;
-    if (rc != 0) {
-        return page_link_stream_failed(es, rc);
-    }
     es->state = stream_state_init;
     return es->state;
 }
 
 /* The streams of all pages by hash: with their indices, with their infos. */
 
-#define ENTRIES_BYTES ((size_t)64 << 10)
+#define ENTRIES_AT_ONCE 2048u
+
+struct HashIdxEntry {
+    uint64_t hash;
+    uint64_t print;
+    uint64_t index;
+};
 
 static StreamState page_hash_stream_failed(PageDB *db, StreamState *state, int rc, const char *what)
 {
@@ -276,7 +260,7 @@ PageDBError hashidx_stream_new(HashIdxStream **st, PageDB *db)
     assert(st != NULL); /* or page_db_check would have told */
     *st = NULL;
     HashIdxStream *stream = calloc(1, sizeof *stream);
-    uint8_t *entries = malloc(ENTRIES_BYTES);
+    HashIdxEntry *entries = calloc(ENTRIES_AT_ONCE, sizeof *entries);
     if (stream == NULL || entries == NULL) {
         free(entries);
         free(stream);
@@ -285,13 +269,6 @@ PageDBError hashidx_stream_new(HashIdxStream **st, PageDB *db)
     stream->db = db;
     stream->state = stream_state_init;
     stream->entries = entries;
-    int rc =
-        page_snapshot_open(&stream->snapshot, db->store, db->store->tables.hash2idx, &stream->cur);
-    if (rc != 0) {
-        free(entries);
-        free(stream);
-        return (PageDBError)page_db_fail_mdb(db, rc, "hash stream");
-    }
     *st = stream;
     return page_db_error_ok;
 }
@@ -299,7 +276,6 @@ PageDBError hashidx_stream_new(HashIdxStream **st, PageDB *db)
 void hashidx_stream_delete(HashIdxStream *st)
 {
     if (st != NULL) {
-        page_snapshot_close(st->snapshot);
         free(st->entries);
         free(st);
     }
@@ -340,63 +316,72 @@ static int seek_entries(HashIdxStream *st, MDB_val *key, MDB_val *value)
     return rc;
 }
 
-/* Moves to the next entries: a whole page of the domain's, or the first of another domain. */
-static int next_entries(HashIdxStream *st, bool lost, MDB_val *key, MDB_val *value)
+/* Takes entries of a domain behind the last one, as far as there is room; after a seek the page of
+ * entries may begin before it. */
+static int take_entries(HashIdxStream *st, uint32_t domain, const MDB_val *value)
 {
-    int rc = MDB_NOTFOUND;
-    if (st->started && !lost) {
-        rc = mdb_cursor_get(st->cur, key, value, MDB_NEXT_MULTIPLE);
-        if (rc != MDB_NOTFOUND) {
-            return rc;
-        }
-        rc = mdb_cursor_get(st->cur, key, value, MDB_NEXT_NODUP);
-    } else {
-        rc = seek_entries(st, key, value);
-    }
-    return rc == 0 ? mdb_cursor_get(st->cur, key, value, MDB_GET_MULTIPLE) : rc;
-}
-
-/* Copies entries behind the last one; after a seek the page may begin before it. */
-static int copy_entries(HashIdxStream *st, const MDB_val *key, const MDB_val *value)
-{
-    if (value->mv_size == 0 || value->mv_size > ENTRIES_BYTES ||
-        value->mv_size % PAGE_ENTRY_BYTES != 0) {
+    const uint8_t *at = value->mv_data;
+    if (value->mv_size == 0 || value->mv_size % PAGE_ENTRY_BYTES != 0) {
         return MDB_CORRUPTED;
     }
-    uint32_t domain = st->domain;
-    if (key->mv_size == sizeof domain) {
-        memcpy(&domain, key->mv_data, sizeof domain);
+    for (const uint8_t *end = at + value->mv_size; at < end; at += PAGE_ENTRY_BYTES) {
+        PageEntry entry;
+        bool is_behind =
+            !st->started || domain != st->domain || memcmp(at, st->last, PAGE_ENTRY_BYTES) > 0;
+        if (is_behind && st->n_entries < ENTRIES_AT_ONCE) {
+            page_entry_read(at, &entry);
+            st->entries[st->n_entries++] =
+                (HashIdxEntry){.hash = (uint64_t)domain << 32 | entry.url_hash,
+                               .print = entry.print,
+                               .index = entry.index};
+            memcpy(st->last, at, PAGE_ENTRY_BYTES);
+            st->domain = domain;
+            st->started = true;
+        }
     }
-    memcpy(st->entries, value->mv_data, value->mv_size);
-    st->n_entries = value->mv_size / PAGE_ENTRY_BYTES;
-    st->i_entry = 0;
-    while (st->started && domain == st->domain && st->i_entry < st->n_entries &&
-           memcmp(st->entries + st->i_entry * PAGE_ENTRY_BYTES, st->last, PAGE_ENTRY_BYTES) <= 0) {
-        st->i_entry++;
-    }
-    st->domain = domain;
-    memcpy(st->last, st->entries + value->mv_size - PAGE_ENTRY_BYTES, PAGE_ENTRY_BYTES);
-    st->started = true;
     return 0;
 }
 
+/* From where the cursor stands, page of entries by page of entries. */
+static int walk_entries(HashIdxStream *st, MDB_val *key, MDB_val *value)
+{
+    int rc = 0;
+    while (rc == 0 && st->n_entries < ENTRIES_AT_ONCE) {
+        uint32_t domain = 0;
+        memcpy(&domain, key->mv_data, sizeof domain);
+        rc = mdb_cursor_get(st->cur, key, value, MDB_GET_MULTIPLE);
+        while (rc == 0) {
+            rc = take_entries(st, domain, value);
+            rc = rc == 0 ? mdb_cursor_get(st->cur, key, value, MDB_NEXT_MULTIPLE) : rc;
+        }
+        if (rc == MDB_NOTFOUND) {
+            rc = mdb_cursor_get(st->cur, key, value, MDB_NEXT_NODUP);
+        }
+    }
+    return rc;
+}
+
+/* Reads the next entries in a transaction of their own. */
 static int read_entries(HashIdxStream *st)
 {
-    bool lost = false;
-    int rc = page_snapshot_enter(st->snapshot, &lost);
+    MDB_txn *txn = NULL;
+    MDB_val key = {0, NULL};
+    MDB_val value = {0, NULL};
+    st->n_entries = 0;
+    st->i_entry = 0;
+    int rc = txn_manager_begin_mdb(st->db->txn_manager, MDB_RDONLY, &txn);
     if (rc != 0) {
         return rc;
     }
-    do {
-        MDB_val key = {0, NULL}, value = {0, NULL};
-        rc = next_entries(st, lost, &key, &value);
-        lost = false;
-        if (rc == 0) {
-            rc = copy_entries(st, &key, &value);
-        }
-    } while (rc == 0 && st->i_entry == st->n_entries);
-    page_snapshot_leave(st->snapshot);
-    return rc;
+    rc = mdb_cursor_open(txn, st->db->store->tables.hash2idx, &st->cur);
+    if (rc == 0) {
+        rc = seek_entries(st, &key, &value);
+        rc = rc == 0 ? walk_entries(st, &key, &value) : rc;
+        mdb_cursor_close(st->cur);
+        st->cur = NULL;
+    }
+    txn_manager_abort_mdb(st->db->txn_manager, txn);
+    return rc == MDB_NOTFOUND && st->n_entries > 0 ? 0 : rc;
 }
 
 StreamState hashidx_stream_next(HashIdxStream *st, uint64_t *hash, size_t *idx)
@@ -420,11 +405,10 @@ StreamState hashidx_stream_next_key(HashIdxStream *st, uint64_t *hash, uint64_t 
             return page_hash_stream_failed(st->db, &st->state, rc, "hash stream");
         }
     }
-    PageEntry entry;
-    page_entry_read(st->entries + st->i_entry++ * PAGE_ENTRY_BYTES, &entry);
-    *hash = (uint64_t)st->domain << 32 | entry.url_hash;
-    *print = entry.print;
-    *idx = entry.index;
+    const HashIdxEntry *entry = &st->entries[st->i_entry++];
+    *hash = entry->hash;
+    *print = entry->print;
+    *idx = entry->index;
     st->state = stream_state_next;
     return st->state;
 }
@@ -473,16 +457,12 @@ StreamState hashinfo_stream_next(HashInfoStream *st, uint64_t *hash, PageInfo **
         return st->state;
     }
     st->index = index;
-    PageSnapshot *snapshot = st->indices->snapshot;
-    bool lost = false;
-    int rc = page_snapshot_enter(snapshot, &lost);
+    PageReader *reader = NULL;
+    PageDBStore *store = st->db->store;
+    int rc = page_reader_acquire(store, &reader);
     if (rc == 0) {
-        rc = page_parts_info(st->db->store, page_snapshot_txn(snapshot), NULL, *hash, index, pi);
-        if (lost) {
-            /* The cursor has no place now: let the index stream seek again. */
-            page_snapshot_park(snapshot);
-        }
-        page_snapshot_leave(snapshot);
+        rc = page_parts_info(store, reader->txn, reader, *hash, index, pi);
+        page_reader_release(store, reader);
     }
     if (rc != 0) {
         return page_hash_stream_failed(st->db, &st->state, rc, "info stream");

@@ -1,11 +1,9 @@
 /* Streams over a PageDB: all links; all pages by hash, with their infos or with their indices.
  *
- * What: a stream sees the database as it was when the stream was made or reset, whatever is added
- * meanwhile, and no writer waits for it. There are three exceptions, in which a stream lets go of
- * its snapshot and goes on behind its last element in the database as it is then: the map must
- * grow; page_db_rest was called; the database was opened read_only and the snapshot is older than a
- * second. A stream that is kept open otherwise keeps the disk space of its snapshot from being used
- * again. Owns: a stream owns its snapshot and its buffers; the PageDB is borrowed. Threads: a
+ * What: a stream goes on behind its last element in the database as it is then, a piece at a time
+ * in a short read transaction. So it sees what is added behind that element, keeps no page of LMDB
+ * from being used again, and no writer waits for it. Owns: a stream owns its buffers; the PageDB is
+ * borrowed. Threads: a
  * stream belongs to one thread. Errors: `next` fills in its arguments only when it returns
  * stream_state_next. After stream_state_error the database's Error has the words. Source: seeds 000
  * and 003, "LinkStream", "HashInfoStream", "HashIdxStream". */
@@ -21,15 +19,13 @@
 #include "store/records/link_stream.h"
 #include "store/records/page_info.h"
 
-struct PageSnapshot; /* page_snapshot.h: what a stream sees of the database */
-
 #define PAGE_DB_LINK_STREAM_DEFAULT_ONLY_DIFF_DOMAIN 1
 
 typedef struct LinkStreamPage LinkStreamPage; /* one page of the block that was read */
 
 typedef struct PageDBLinkStream {
     PageDB *db;
-    MDB_cursor *cur; /* of the links table */
+    MDB_cursor *cur; /* of the links table, during a call */
     uint64_t from;   /* current page */
     uint64_t *to;    /* its links, inside block: first those that leave its domain */
     size_t n_to;     /* number of links in to */
@@ -39,39 +35,39 @@ typedef struct PageDBLinkStream {
     StreamState state;
     int only_diff_domain; /* only links that leave the domain; may be set before the first next, or
                              before a reset; default 1 */
-    struct PageSnapshot *snapshot;
-    uint64_t *block; /* decoded links of several pages */
+    uint64_t *block;      /* decoded links of several pages */
+    size_t used;          /* of block */
     LinkStreamPage *pages;
     size_t n_pages;
     size_t i_page;
-    size_t m_pages;
     uint64_t last; /* page of the last list that was read, once started */
     bool started;
 } PageDBLinkStream;
 
 /* *es is NULL on failure. */
 PageDBError page_db_link_stream_new(PageDBLinkStream **es, PageDB *db);
-/* Ends the snapshot and frees the stream. NULL is accepted. */
+/* NULL is accepted. */
 void page_db_link_stream_delete(PageDBLinkStream *es);
 /* LinkStreamNextFunc: links grouped by from, ascending; each group as PageDB keeps it. */
 StreamState page_db_link_stream_next(void *st, Link *link);
-/* LinkStreamResetFunc: back to the beginning, with a new snapshot. */
+/* LinkStreamResetFunc: back to the beginning. */
 StreamState page_db_link_stream_reset(void *st);
 /* The fast way: all (remaining) links of the next page that has any. *to is valid until the next
  * call. May be mixed with page_db_link_stream_next. */
 StreamState page_db_link_stream_next_page(PageDBLinkStream *es, uint64_t *from, const uint64_t **to,
                                           size_t *n);
 
+typedef struct HashIdxEntry HashIdxEntry;
+
 typedef struct HashIdxStream {
     PageDB *db;
-    MDB_cursor *cur; /* of the hash2idx table */
+    MDB_cursor *cur; /* of the hash2idx table, during a call */
     StreamState state;
-    struct PageSnapshot *snapshot;
-    uint8_t *entries; /* of one domain, copied */
+    HashIdxEntry *entries; /* that were read together */
     size_t n_entries;
     size_t i_entry;
-    uint32_t domain;  /* of entries */
-    uint8_t last[16]; /* the last entry that was copied, once started */
+    uint32_t domain;  /* of the last of them, */
+    uint8_t last[16]; /* as it is in the table, once started */
     bool started;
 } HashIdxStream;
 
