@@ -126,7 +126,7 @@ static Result take_away(void *context, const PairCount *pair)
     return RESULT_OK;
 }
 
-static void pairs_in_runs_agree_with_a_model(void)
+static void pairs_beyond_memory_agree_with_a_model(void)
 {
     static Model model; /* too large for some stacks */
     uint64_t state = 1;
@@ -287,7 +287,7 @@ static void pages_come_with_what_is_known(void)
 
 UNIT_MAIN("export", {"rows have three forms", rows_have_three_forms},
           {"a full disk is told", a_full_disk_is_told},
-          {"pairs in runs agree with a model", pairs_in_runs_agree_with_a_model},
+          {"pairs beyond memory agree with a model", pairs_beyond_memory_agree_with_a_model},
           {"links have weights and are ascending", links_have_weights_and_are_ascending},
           {"a link of several kinds has a row for each",
            a_link_of_several_kinds_has_a_row_for_each},

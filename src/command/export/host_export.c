@@ -7,8 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/memory/array.h"
-
 #include "command/export/export_view.h"
 #include "store/pages/page_db_read.h"
 
@@ -16,19 +14,12 @@
 
 #define LEAST_PAIRS 1024u
 
-/* A sorted run; next is the least pair of it that is not yet merged. */
-typedef struct PairRun {
-    FILE *file;
-    PairCount next;
-    bool more;
-} PairRun;
-
 struct ExportPairs {
     PairCount *pairs;
     size_t n;
     size_t capacity;
-    PairRun *runs;
-    size_t n_runs;
+    FILE *file;    /* of those that did not fit into memory; NULL: all did */
+    size_t n_file; /* of them */
 };
 
 Result export_pairs_new(ExportPairs **pairs, size_t memory_bytes)
@@ -53,10 +44,9 @@ void export_pairs_delete(ExportPairs *pairs)
     if (pairs == NULL) {
         return;
     }
-    for (size_t i = 0; i < pairs->n_runs; i++) {
-        (void)fclose(pairs->runs[i].file);
+    if (pairs->file != NULL) {
+        (void)fclose(pairs->file);
     }
-    free(pairs->runs);
     free(pairs->pairs);
     free(pairs);
 }
@@ -71,37 +61,32 @@ static int compare_pairs(const void *left, const void *right)
     return (a->to > b->to) - (a->to < b->to);
 }
 
-/* Sorts the array and adds equal pairs up. */
-static void condense(ExportPairs *pairs)
+/* Sorts pairs and adds equal ones up; how many are left. */
+static size_t condense(PairCount *pairs, size_t n_all)
 {
     size_t n = 0;
-    if (pairs->n > 0) {
-        qsort(pairs->pairs, pairs->n, sizeof *pairs->pairs, compare_pairs);
+    if (n_all > 0) {
+        qsort(pairs, n_all, sizeof *pairs, compare_pairs);
     }
-    for (size_t i = 0; i < pairs->n; i++) {
-        if (n > 0 && compare_pairs(&pairs->pairs[n - 1], &pairs->pairs[i]) == 0) {
-            pairs->pairs[n - 1].count += pairs->pairs[i].count;
+    for (size_t i = 0; i < n_all; i++) {
+        if (n > 0 && compare_pairs(&pairs[n - 1], &pairs[i]) == 0) {
+            pairs[n - 1].count += pairs[i].count;
         } else {
-            pairs->pairs[n++] = pairs->pairs[i];
+            pairs[n++] = pairs[i];
         }
     }
-    pairs->n = n;
+    return n;
 }
 
 static Result export_pairs_spill(ExportPairs *pairs)
 {
-    PairRun run = {.file = tmpfile()};
-    if (run.file == NULL) {
+    pairs->file = pairs->file == NULL ? tmpfile() : pairs->file;
+    if (pairs->file == NULL ||
+        fwrite(pairs->pairs, sizeof *pairs->pairs, pairs->n, pairs->file) != pairs->n ||
+        fflush(pairs->file) != 0) {
         return result_of_errno(errno);
     }
-    if (array_add(&pairs->runs, &pairs->n_runs, sizeof run, &run) != RESULT_OK) {
-        (void)fclose(run.file);
-        return RESULT_MEMORY;
-    }
-    if (fwrite(pairs->pairs, sizeof *pairs->pairs, pairs->n, run.file) != pairs->n ||
-        fflush(run.file) != 0) {
-        return result_of_errno(errno);
-    }
+    pairs->n_file += pairs->n;
     pairs->n = 0;
     return RESULT_OK;
 }
@@ -109,8 +94,8 @@ static Result export_pairs_spill(ExportPairs *pairs)
 Result export_pairs_add(ExportPairs *pairs, uint32_t from, uint32_t to, uint64_t count)
 {
     if (pairs->n == pairs->capacity) {
-        condense(pairs);
-        /* Worth a run only when adding up has not made much room. */
+        pairs->n = condense(pairs->pairs, pairs->n);
+        /* Worth it only when adding up has not made much room. */
         Result rc = pairs->n > pairs->capacity / 2 ? export_pairs_spill(pairs) : RESULT_OK;
         if (rc != RESULT_OK) {
             return rc;
@@ -120,61 +105,38 @@ Result export_pairs_add(ExportPairs *pairs, uint32_t from, uint32_t to, uint64_t
     return RESULT_OK;
 }
 
-static Result export_pairs_advance(PairRun *run)
+/* Those of the file are sorted where it is mapped, which the system pages in and out. */
+static Result export_pairs_map(ExportPairs *pairs, PairCount **all)
 {
-    run->more = fread(&run->next, sizeof run->next, 1, run->file) == 1;
-    return !run->more && ferror(run->file) ? RESULT_IO : RESULT_OK;
-}
-
-/* The least next pair of all runs, equal ones added up; count 0: there are no more. */
-static Result merge_next(ExportPairs *pairs, PairCount *sum)
-{
-    const PairRun *least = NULL;
-    for (size_t i = 0; i < pairs->n_runs; i++) {
-        const PairRun *run = &pairs->runs[i];
-        if (run->more && (least == NULL || compare_pairs(&run->next, &least->next) < 0)) {
-            least = run;
-        }
+    Result rc = export_pairs_spill(pairs);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    sum->count = 0;
-    if (least == NULL) {
-        return RESULT_OK;
+    void *map = mmap(NULL, pairs->n_file * sizeof **all, PROT_READ | PROT_WRITE, MAP_SHARED,
+                     fileno(pairs->file), 0);
+    if (map == MAP_FAILED) {
+        return result_of_errno(errno);
     }
-    *sum = (PairCount){.from = least->next.from, .to = least->next.to, .count = 0};
-    Result rc = RESULT_OK;
-    for (size_t i = 0; i < pairs->n_runs && rc == RESULT_OK; i++) {
-        PairRun *run = &pairs->runs[i];
-        if (run->more && compare_pairs(&run->next, sum) == 0) {
-            sum->count += run->next.count;
-            rc = export_pairs_advance(run);
-        }
-    }
-    return rc;
+    *all = map;
+    return RESULT_OK;
 }
 
 Result export_pairs_each(ExportPairs *pairs, Result (*each)(void *context, const PairCount *pair),
                          void *context)
 {
+    PairCount *all = pairs->pairs;
+    size_t n_all = pairs->n;
     Result rc = RESULT_OK;
-    condense(pairs);
-    if (pairs->n_runs == 0) {
-        for (size_t i = 0; i < pairs->n && rc == RESULT_OK; i++) {
-            rc = each(context, &pairs->pairs[i]);
-        }
-        return rc;
+    if (pairs->n_file > 0) {
+        rc = export_pairs_map(pairs, &all);
+        n_all = pairs->n_file;
     }
-    rc = export_pairs_spill(pairs);
-    for (size_t i = 0; i < pairs->n_runs && rc == RESULT_OK; i++) {
-        rewind(pairs->runs[i].file);
-        rc = export_pairs_advance(&pairs->runs[i]);
+    size_t n = rc == RESULT_OK ? condense(all, n_all) : 0;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        rc = each(context, &all[i]);
     }
-    while (rc == RESULT_OK) {
-        PairCount sum;
-        rc = merge_next(pairs, &sum);
-        if (rc == RESULT_OK && sum.count == 0) {
-            break;
-        }
-        rc = rc == RESULT_OK ? each(context, &sum) : rc;
+    if (all != pairs->pairs) {
+        (void)munmap(all, n_all * sizeof *all);
     }
     return rc;
 }

@@ -1,6 +1,6 @@
 /* Export of the host graph: which host links to which, and how often.
  *
- * What: sums the links of each pair of hosts, in memory or by files that are merged.
+ * What: sums the links of each pair of hosts, in memory, or in a file.
  * Threads: one. */
 #ifndef COMMAND_EXPORT_HOST_EXPORT_H
 #define COMMAND_EXPORT_HOST_EXPORT_H
@@ -14,7 +14,8 @@
 /* Counts pairs of numbers, more of them than fit into memory: the arcs of the host graph.
  *
  * What: pairs are collected in an array of fixed size. When it is full it is sorted, equal pairs
- * are added up, and it goes to an unnamed temporary file as a sorted run. The end merges the runs.
+ * are added up, and what is left goes to an unnamed temporary file. At the end that file is sorted
+ * where it is mapped.
  * Owns: the array and the file.
  * Threads: one.
  * Errors: RESULT_MEMORY, RESULT_FULL, RESULT_IO. */
