@@ -11,27 +11,14 @@
 #define ZSTD_LEVEL  1
 #define SHORT_BYTES 24u               /* no longer than a reference, and what it costs to follow */
 #define TEXT_MOST   ((size_t)1 << 24) /* more than ROBOTS_MAX_BYTES, which a text is cut to */
-#define UNPACKED    4u                /* texts in memory, of at most ROBOTS_MAX_BYTES each */
-#define LONG_BYTES  4096u             /* shorter texts do not push a long one out */
-
-/* A text that hosts share is compared with what each of them sends. It is kept unpacked, with the
- * bytes that it was unpacked from: as long as the table has these, it is the same text, whatever
- * transactions were aborted meanwhile. */
-typedef struct Unpacked {
-    Buffer packed;
-    Buffer text;
-} Unpacked;
 
 struct RobotsRows {
     MDB_dbi robots;
     MDB_dbi history;
     MDB_dbi texts;
     ZSTD_CCtx *zstd; /* the writer's, as what follows */
-    ZSTD_DCtx *unzstd;
-    Buffer packed;
+    Buffer packed;   /* a value of texts */
     Buffer scratch;
-    Unpacked unpacked[UNPACKED]; /* long ones, by hash */
-    Unpacked last;               /* a short one */
 };
 
 /* A value of robots and robots_history. */
@@ -69,12 +56,6 @@ Result robots_rows_open(RobotsRows **out, MDB_txn *txn)
     }
     buffer_init(&table->packed, ZSTD_COMPRESSBOUND(TEXT_MOST) + sizeof(TextHead));
     buffer_init(&table->scratch, TEXT_MOST);
-    for (size_t i = 0; i < UNPACKED; i++) {
-        buffer_init(&table->unpacked[i].packed, BUFFER_NO_LIMIT);
-        buffer_init(&table->unpacked[i].text, TEXT_MOST);
-    }
-    buffer_init(&table->last.packed, BUFFER_NO_LIMIT);
-    buffer_init(&table->last.text, TEXT_MOST);
     int rc = robots_rows_open_table(txn, "robots", &table->robots);
     if (rc == MDB_SUCCESS) {
         rc = robots_rows_open_table(txn, "robots_history", &table->history);
@@ -94,15 +75,8 @@ void robots_rows_close(RobotsRows *table)
 {
     if (table != NULL) {
         (void)ZSTD_freeCCtx(table->zstd);
-        (void)ZSTD_freeDCtx(table->unzstd);
         buffer_destroy(&table->packed);
         buffer_destroy(&table->scratch);
-        for (size_t i = 0; i < UNPACKED; i++) {
-            buffer_destroy(&table->unpacked[i].packed);
-            buffer_destroy(&table->unpacked[i].text);
-        }
-        buffer_destroy(&table->last.packed);
-        buffer_destroy(&table->last.text);
         free(table);
     }
 }
@@ -137,44 +111,22 @@ static Result find_text(const RobotsRows *table, MDB_txn *txn, uint64_t *hash, M
     return head->length <= TEXT_MOST ? RESULT_OK : RESULT_DAMAGED;
 }
 
-/* Appends the text of a value. unzstd: what it is unpacked with; NULL: something for this once. */
-static Result unpack(ZSTD_DCtx *unzstd, const MDB_val *value, const TextHead *head, Buffer *out)
+/* Appends the text of a value. */
+static Result unpack(const MDB_val *value, const TextHead *head, Buffer *out)
 {
     Result rc = buffer_reserve(out, head->length);
     if (rc != RESULT_OK) {
         return rc;
     }
-    char *to = out->data + out->length;
     const char *from = (const char *)value->mv_data + sizeof *head;
-    size_t size = value->mv_size - sizeof *head;
-    size_t n = unzstd == NULL ? ZSTD_decompress(to, head->length, from, size)
-                              : ZSTD_decompressDCtx(unzstd, to, head->length, from, size);
+    size_t n =
+        ZSTD_decompress(out->data + out->length, head->length, from, value->mv_size - sizeof *head);
     if (n != head->length) {
         return RESULT_DAMAGED;
     }
     out->length += n;
     out->data[out->length] = '\0';
     return RESULT_OK;
-}
-
-/* Whether value's text is this one. */
-static Result robots_rows_compare(RobotsRows *table, Unpacked *known, const MDB_val *value,
-                                  const TextHead *head, const char *body, bool *is_same)
-{
-    const char *bytes = (const char *)value->mv_data + sizeof *head;
-    size_t n = value->mv_size - sizeof *head;
-    bool is_known = known->packed.length == n && known->text.length == head->length && n > 0 &&
-                    memcmp(known->packed.data, bytes, n) == 0;
-    Result rc = RESULT_OK;
-    if (!is_known) {
-        table->unzstd = table->unzstd == NULL ? ZSTD_createDCtx() : table->unzstd;
-        buffer_reset(&known->packed);
-        buffer_reset(&known->text);
-        rc = unpack(table->unzstd, value, head, &known->text);
-        rc = rc == RESULT_OK ? buffer_append(&known->packed, bytes, n) : rc;
-    }
-    *is_same = rc == RESULT_OK && memcmp(known->text.data, body, head->length) == 0;
-    return rc;
 }
 
 /* What a value of robots or robots_history stands for. */
@@ -190,7 +142,7 @@ static Result append_text(const RobotsRows *table, MDB_txn *txn, const MDB_val *
     if (rc == RESULT_NOT_FOUND) {
         return RESULT_DAMAGED;
     }
-    return rc == RESULT_OK ? unpack(NULL, &text, &head, body) : rc;
+    return rc == RESULT_OK ? unpack(&text, &head, body) : rc;
 }
 
 /* Adds to the references of a text that is there; without any it goes. */
@@ -218,8 +170,8 @@ static Result refer(RobotsRows *table, MDB_txn *txn, uint64_t hash, int change)
     return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
 }
 
-static Result add_text(RobotsRows *table, MDB_txn *txn, uint64_t hash, const char *body,
-                       size_t length)
+/* The value of a text that one host refers to, into table->packed. */
+static Result robots_rows_pack(RobotsRows *table, const char *body, size_t length)
 {
     TextHead head = {.references = 1, .length = (uint32_t)length};
     table->zstd = table->zstd == NULL ? ZSTD_createCCtx() : table->zstd;
@@ -233,32 +185,34 @@ static Result add_text(RobotsRows *table, MDB_txn *txn, uint64_t hash, const cha
     memcpy(table->packed.data, &head, sizeof head);
     size_t n = ZSTD_compressCCtx(table->zstd, table->packed.data + sizeof head,
                                  ZSTD_compressBound(length), body, length, ZSTD_LEVEL);
-    if (ZSTD_isError(n) != 0) {
-        return RESULT_MEMORY;
-    }
-    MDB_val key = {.mv_size = sizeof hash, .mv_data = &hash};
-    MDB_val value = {.mv_size = sizeof head + n, .mv_data = table->packed.data};
-    return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
+    table->packed.length = sizeof head + n;
+    return ZSTD_isError(n) != 0 ? RESULT_MEMORY : RESULT_OK;
 }
 
-/* Refers to a text, which is added if nobody has it. RESULT_INVALID: another text has its hash. */
+/* Refers to a text, which is added if nobody has it. RESULT_INVALID: another text has its hash, or
+ * another version of zstd has packed it. Equal texts are packed into equal bytes, so nothing is
+ * unpacked to compare them. */
 static Result robots_rows_take_text(RobotsRows *table, MDB_txn *txn, uint64_t hash,
                                     const char *body, size_t length)
 {
     MDB_val value;
     TextHead head;
-    Result rc = find_text(table, txn, &hash, &value, &head);
-    if (rc == RESULT_NOT_FOUND) {
-        return add_text(table, txn, hash, body, length);
+    MDB_val key = {.mv_size = sizeof hash, .mv_data = &hash};
+    Result rc = robots_rows_pack(table, body, length);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    bool is_same = rc == RESULT_OK && head.length == length;
-    if (is_same) {
-        Unpacked *known = length < LONG_BYTES ? &table->last : &table->unpacked[hash % UNPACKED];
-        rc = robots_rows_compare(table, known, &value, &head, body, &is_same);
+    rc = find_text(table, txn, &hash, &value, &head);
+    if (rc == RESULT_NOT_FOUND) {
+        value = (MDB_val){.mv_size = table->packed.length, .mv_data = table->packed.data};
+        return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
     }
     if (rc != RESULT_OK) {
         return rc;
     }
+    bool is_same = head.length == length && value.mv_size == table->packed.length &&
+                   memcmp((const char *)value.mv_data + sizeof head,
+                          table->packed.data + sizeof head, value.mv_size - sizeof head) == 0;
     return is_same ? refer(table, txn, hash, 1) : RESULT_INVALID;
 }
 
