@@ -9,7 +9,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-
 bool warc_bytes_are(WarcBytes bytes, const char *word)
 {
     return strlen(word) == bytes.length && strncasecmp(bytes.bytes, word, bytes.length) == 0;
