@@ -26,6 +26,7 @@ static Result find_twin(void *context, const WarcDigest *payload, WarcOriginal *
         return RESULT_NOT_FOUND;
     }
     original->date = SAMPLE_DATE;
+    original->id = (WarcId){.bytes = {1}}; /* of this crawl: those of others have none */
     return buffer_append_string(&original->uri, "http://example.org/0");
 }
 
