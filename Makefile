@@ -243,7 +243,11 @@ deps-deb:
 	@tools/deps $(DEPS) $(DEPS_DEB)
 
 # ---- Tests ----
-.PHONY: counts unit integration sim test lint format check demo demo-cluster bench
+# For tests that link objects of the tree with their own.
+print-libraries:
+	@echo $(USE_LIBS)
+
+.PHONY: print-libraries counts unit integration sim test lint format check demo demo-cluster bench
 ## make test            unit tests, simulated crawls and integration tests, some at a time (JOBS=n)
 test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(CRASH_BIN)
 	@OUT=$(OUT) tests/run --unit $(UNIT_BIN) --sim --integration

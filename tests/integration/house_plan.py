@@ -10,6 +10,7 @@ LINT = os.path.abspath("tests/lint/rooms")
 DIAGRAMS = os.path.abspath("tests/lint/diagrams")
 HEADERS = os.path.abspath("tests/lint/headers")
 TROUBLES = os.path.abspath("tests/lint/troubles")
+WALK = os.path.abspath("tests/lint/walk")
 
 
 def house(path):
@@ -200,6 +201,19 @@ def troubles(report, path):
            "docs/troubleshooting.md: nothing says 'cannot do'")
 
 
+def walk(report, path):
+    house(path)
+    os.mkdir(f"{path}/docs")
+    shutil.copy("docs/walk.md", f"{path}/docs")
+    report.equal("the walk of a URL is true", judge(WALK, path), (0, []))
+    change(path, "src/page/parser.c", ("\nParsedPage *parser_read(", "\nParsedPage *parser_look("))
+    change(path, "docs/walk.md", ("| `crawl/seeds/seeds.c` | |", "| `crawl/seeds/seeds.c` | back |"))
+    expect(report, "a function that is gone, and a step that is none back", judge(WALK, path),
+           "docs/walk.md, step 2: crawl/seeds/seeds.c is not a step back",
+           "docs/walk.md, step 37: page/parser.c has no parser_read",
+           "docs/walk.md: the table has 52 steps, 32 files, 21 back")
+
+
 if __name__ == "__main__":
     harness.main(sound, circle_of_calls, circle_of_modules, one_name_twice, includes_upward, store_in_fetch, wrong_room,
-                 rooms_without, sizes, diagrams, headers, troubles)
+                 rooms_without, sizes, diagrams, headers, troubles, walk)
