@@ -1,6 +1,6 @@
 /* `ragno plan`: how long a crawl still takes, or what is to be expected of a list of seeds.
  *
- * What: plan DIR is a forecast (plan.h); plan -i FILE is a dry run (plan.c).
+ * What: plan DIR is a forecast (forecast.h); plan -i FILE is a dry run (plan_seeds.h).
  * Threads: main. */
 #ifndef COMMAND_PLAN_PLAN_H
 #define COMMAND_PLAN_PLAN_H
