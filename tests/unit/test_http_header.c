@@ -22,13 +22,11 @@ static void the_status_line_is_read(void)
     HttpHeader h = parsed("HTTP/1.1 404 Not Found\r\nA: b\r\n\r\nbody");
     CU_ASSERT_EQUAL(h.status, 404);
     CU_ASSERT_EQUAL(h.version, 11);
-    CU_ASSERT_TRUE(is(h.reason, h.reason_length, "Not Found"));
     CU_ASSERT_EQUAL(h.bytes, 32);
     CU_ASSERT_TRUE(h.is_complete);
     h = parsed("HTTP/2 200\n");
     CU_ASSERT_EQUAL(h.status, 200);
     CU_ASSERT_EQUAL(h.version, 20);
-    CU_ASSERT_EQUAL(h.reason_length, 0);
     CU_ASSERT_FALSE(h.is_complete);
     CU_ASSERT_EQUAL(h.bytes, 11);
     const char *const bad[] = {"",
@@ -108,24 +106,22 @@ static void the_body_decides_where_the_type_does_not(void)
 static void content_types_are_split(void)
 {
     static const struct {
-        const char *value, *type, *charset;
+        const char *value, *type;
     } cases[] = {
-        {"text/html; charset=utf-8", "text/html", "utf-8"},
-        {"Text/HTML;Charset=\"ISO-8859-1\"", "Text/HTML", "ISO-8859-1"},
-        {"text/html ; a=b; charset = 'x' ;charset=y", "text/html", "x"},
-        {"text/html,text/html;charset=z", "text/html", "z"},
-        {"text/html; charset=", "text/html", NULL},
-        {"; charset=koi8-r", NULL, "koi8-r"},
-        {"html", NULL, NULL},
-        {"text/xml; charset=\"utf", "text/xml", "utf"},
-        {"", NULL, NULL},
+        {"text/html; charset=utf-8", "text/html"},
+        {"Text/HTML;Charset=\"ISO-8859-1\"", "Text/HTML"},
+        {"text/html ; a=b; charset = 'x' ;charset=y", "text/html"},
+        {"text/html,text/html;charset=z", "text/html"},
+        {"text/html; charset=", "text/html"},
+        {"; charset=koi8-r", NULL},
+        {"html", NULL},
+        {"text/xml; charset=\"utf", "text/xml"},
+        {"", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         HttpContentType t = http_header_content_type(cases[i].value, strlen(cases[i].value));
         CU_ASSERT_EQUAL(t.type == NULL, cases[i].type == NULL);
-        CU_ASSERT_EQUAL(t.charset == NULL, cases[i].charset == NULL);
         CU_ASSERT_TRUE(t.type == NULL || is(t.type, t.type_length, cases[i].type));
-        CU_ASSERT_TRUE(t.charset == NULL || is(t.charset, t.charset_length, cases[i].charset));
     }
     HttpContentType t = http_header_content_type("TEXT/html;x", 11);
     CU_ASSERT_TRUE(http_header_is_type(&t, "text/html"));

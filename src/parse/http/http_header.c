@@ -26,7 +26,7 @@ static const char *http_header_line_end(const char *p, const char *end, const ch
     return lf > p && lf[-1] == '\r' ? lf - 1 : lf;
 }
 
-/* "HTTP/1.1 200 OK"; the version's second digit and the reason may be missing. */
+/* "HTTP/1.1 200 OK"; the version's second digit may be missing. */
 static bool read_status_line(HttpHeader *header, const char *p, const char *end)
 {
     if (end - p < 5 || strncasecmp(p, "HTTP/", 5) != 0) {
@@ -51,13 +51,8 @@ static bool read_status_line(HttpHeader *header, const char *p, const char *end)
     if (n != 3 || status < 100) {
         return false;
     }
-    while (p < end && http_header_is_blank(*p)) {
-        p++;
-    }
     header->version = digits[0] * 10 + digits[1];
     header->status = status;
-    header->reason = p;
-    header->reason_length = (size_t)(end - p);
     return true;
 }
 
@@ -69,7 +64,7 @@ static uint32_t http_header_initial(char first)
 
 Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
 {
-    *header = (HttpHeader){.reason = ""};
+    *header = (HttpHeader){.status = 0};
     if (length == 0) {
         return RESULT_INVALID;
     }
@@ -82,7 +77,7 @@ Result http_header_parse(HttpHeader *header, const char *bytes, size_t length)
         const char *next = NULL;
         const char *stop = http_header_line_end(p, end, &next);
         if (!read_status_line(header, p, stop)) {
-            *header = (HttpHeader){.reason = ""};
+            *header = (HttpHeader){.status = 0};
             return RESULT_INVALID;
         }
         header->fields = next;
@@ -362,15 +357,6 @@ HttpContentType http_header_content_type(const char *value, size_t length)
     if (memchr(parameter.name, '/', parameter.name_length) != NULL) {
         result.type = parameter.name;
         result.type_length = parameter.name_length;
-    }
-    while (scan.p < scan.end) {
-        scan.p++;
-        read_parameter(&scan, ";,", &parameter);
-        if (result.charset == NULL && parameter.value_length > 0 &&
-            ascii_is(parameter.name, parameter.name_length, "charset")) {
-            result.charset = parameter.value;
-            result.charset_length = parameter.value_length;
-        }
     }
     return result;
 }

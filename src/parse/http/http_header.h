@@ -19,10 +19,8 @@
 #include "base/memory/buffer.h"
 
 typedef struct HttpHeader {
-    unsigned status;    /* 100-999 of the final response */
-    unsigned version;   /* 10 for HTTP/1.0, 11, 20 */
-    const char *reason; /* may be empty */
-    size_t reason_length;
+    unsigned status;      /* 100-999 of the final response */
+    unsigned version;     /* 10 for HTTP/1.0, 11, 20 */
     const char *fields;   /* first byte behind the status line */
     size_t fields_length; /* up to the empty line, which is not included */
     uint32_t initials;    /* first letters of its lines: bit (letter & 31) */
@@ -61,11 +59,9 @@ bool http_header_codings(const HttpHeader *header, Buffer *scratch, HttpField *f
 typedef struct HttpContentType {
     const char *type; /* "text/html", not lower-cased; NULL when there is none */
     size_t type_length;
-    const char *charset; /* parameter, without quotes; NULL when there is none */
-    size_t charset_length;
 } HttpContentType;
 
-/* Splits a Content-Type value. */
+/* The type in a Content-Type value; of its charset charset.h knows. */
 HttpContentType http_header_content_type(const char *value, size_t length);
 /* Whether the type is this one ("application/xhtml+xml"), without case. */
 bool http_header_is_type(const HttpContentType *content_type, const char *type);
