@@ -171,11 +171,10 @@ Result browser_look(const BrowserOptions *options, Buffer *path)
     Result rc = browser_find(options->command, path);
     if (rc == RESULT_NOT_FOUND) {
         buffer_reset(path);
-        (void)buffer_printf(path,
-                            "no browser: %s is not there (`make deps-render` installs chromium)",
-                            *options->command == '\0' ? "neither chromium-headless-shell nor "
-                                                        "chromium"
-                                                      : options->command);
+        const char *what =
+            *options->command == '\0' ? "chromium-headless-shell or chromium" : options->command;
+        (void)buffer_printf(
+            path, "no browser: there is no %s (`make deps-render` installs chromium)", what);
         return rc;
     }
     rc = rc == RESULT_OK ? browser_user(options, &user, &group) : rc;
