@@ -583,8 +583,6 @@
     ROW(log, crawl, BOOL, bool, "yes", 0, 0, NULL, 0, "write crawl.log") \
     ROW(log, skipped, WORD, int, "sample", 0, 0, WORDS_TEXT(SKIPPED_WORDS), 0, \
         "which refused URLs go into skipped.log; sample = the first 1000 per reason") \
-    ROW(log, report, WORD, int, "off", 0, 0, WORDS_TEXT(REPORT_WORDS), OPTION_LIVE, \
-        "write DIR/report.txt or DIR/report.html when the crawl ends (ragno report)") \
     ROW(control, listen, TEXT, char *, "", 0, 0, NULL, 0, \
         "status page and metrics: 127.0.0.1:PORT or [::1]:PORT (0 = any free port); empty = none") \
     ROW(control, web_hosts, TEXT, char *, "", 0, 0, NULL, 0, \

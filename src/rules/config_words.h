@@ -37,12 +37,6 @@ typedef enum NearDuplicatesWord { WORDS_ENUM(NEAR_DUPLICATES_WORDS) } NearDuplic
     WORD(SKIPPED_ALL, "all")
 typedef enum SkippedMode { WORDS_ENUM(SKIPPED_WORDS) } SkippedMode;
 
-#define REPORT_WORDS(WORD) \
-    WORD(REPORT_OFF, "off") \
-    WORD(REPORT_AS_TEXT, "text") \
-    WORD(REPORT_AS_HTML, "html")
-/* Its enum is ReportForm (report/write/report_writer.h), which has a form more. */
-
 #define SCORER_WORDS(WORD) \
     WORD(SCORER_NONE, "none") \
     WORD(SCORER_CONTENT, "content") \

@@ -494,7 +494,6 @@ static const char *const changes[][2] = {
     {"crawl.start_paused", "no"},
     {"cluster.url", ""},
     {"control.listen", ""},
-    {"log.report", "off"},
     {"log.skipped", "off"},
 };
 

@@ -23,7 +23,6 @@
 #include "crawl/run/service.h"
 #include "crawl/run/summary.h"
 #include "crawl/web/web.h"
-#include "report/tell/report_file.h"
 #include "ingest/page/seed_places.h"
 #include "rules/memory_budget.h"
 
@@ -267,20 +266,6 @@ static int status_of_open(Result rc)
     return rc == RESULT_EXISTS || rc == RESULT_INVALID ? EXIT_USAGE : EXIT_IO;
 }
 
-/* log.report; that it cannot be written does not change how the crawl ended. */
-static void write_report(const Helm *helm, CrawlStore *store)
-{
-    ReportForm form = (ReportForm)helm->options->config->log_report;
-    Buffer error = {.limit = 4096};
-    if (form == REPORT_OFF) {
-        return;
-    }
-    if (report_write(store->directory, store->tables.db, form, &error) != RESULT_OK) {
-        LOG_WARN("report", "was not written", "error=\"%s\"", buffer_string(&error));
-    }
-    buffer_destroy(&error);
-}
-
 /* A crawl that has fetched none of its seeds has not done what it was asked for, even though
  * nothing is left. */
 static void judge_seeds(Helm *helm, CrawlStore *store)
@@ -365,7 +350,6 @@ static int end_run(Watch *watch, CrawlStore *store)
                       stdout);
         (void)seed_verdict_find(&store->tables, helm->options->config, stdout, &verdict);
     }
-    write_report(helm, store);
     LOG_INFO("agent", "end", "status=%d reason=\"%s\"", helm->status, helm->why);
     return helm->status;
 }

@@ -25,12 +25,8 @@
 #include "base/core/clock.h"
 #include "base/memory/buffer.h"
 #include "report/write/report_renderer.h"
-#include "rules/config_words.h"
 
-typedef enum ReportForm {
-    WORDS_ENUM(REPORT_WORDS) /* of log.report */
-    REPORT_AS_JSON
-} ReportForm;
+typedef enum ReportForm { REPORT_AS_TEXT, REPORT_AS_HTML, REPORT_AS_JSON } ReportForm;
 
 typedef enum ReportKind {
     VALUE_NONE, /* null; people see nothing, and no fact at all */
