@@ -173,8 +173,8 @@ $(OUT)/mutants/%.o: $(OUT)/mutants/%.c
 $(OUT)/mutants/%/sim: private ALSO = -Wl,--wrap=ragno_mono_now,--wrap=ragno_wall_now
 $(OUT)/mutants/%/sim: $(OUT)/mutants/%/mutant.o $(call objects,$(SIM_SRC)) $(OUT)/libragno.a
 	$(link)
-$(OUT)/mutants/%/test_link_block: private ALSO = -lcunit
-$(OUT)/mutants/%/test_link_block: $(OUT)/mutants/%/mutant.o $(OUT)/tests/unit/test_link_block.o $(OUT)/libragno.a
+$(OUT)/mutants/%/unit: private ALSO = -lcunit
+$(OUT)/mutants/%/unit: $(OUT)/mutants/%/mutant.o $(OUT)/tests/unit/$(UNIT).o $(OUT)/libragno.a
 	$(link)
 
 # The parts of a crawl, for counting their instructions.

@@ -8,7 +8,7 @@ import subprocess
 
 import harness
 
-MUTANT_SEEDS = 40
+MUTANT_SEEDS = int(os.environ.get("SEEDS", 60))
 SEEDS = 500 if harness.FULL else 50  # twice
 TROUBLE = ["--lost", "50", "--kills", "16", "--stops", "8", "--cuts", "8", "--downs", "5"]
 SMALL = ["--agents", "5", "--urls", "700", "--hosts", "80", "--addresses", "15", "--host-urls", "60"]
@@ -117,8 +117,8 @@ def make_mutant(name, how, source, old, new):
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/mutant.c", "w") as file:
         file.write(text.replace(old, new))
-    program = f"{folder}/{how if how.startswith('test_') else 'sim'}"
-    made = subprocess.run(["make", f"OUT={harness.OUT}", program], capture_output=True, text=True)
+    program = f"{folder}/{'unit' if how.startswith('test_') else 'sim'}"
+    made = subprocess.run(["make", f"OUT={harness.OUT}", f"UNIT={how}", program], capture_output=True, text=True)
     if made.returncode != 0:
         raise ValueError(made.stderr[-500:])
     return program
@@ -129,7 +129,10 @@ def mutants(report, _):
     if not os.environ.get("MUTANTS"):
         report.check("left to `make mutants`", True, "")
         return
+    only = os.environ.get("ONLY", "").split()
     for name, what, how, source, old, new in read_mutants():
+        if only and name not in only:
+            continue
         program = make_mutant(name, how, source, old, new)
         said, tries = "", 0
         while not said and tries < MUTANT_SEEDS:

@@ -265,7 +265,8 @@ static void take_tally(const ClusterSim *sim, bool now, Tally *tally)
 static bool run(ClusterSim *sim)
 {
     bool all_ended = false;
-    while (!all_ended && mono_before(sim->net.now, sim->patience)) {
+    while (!all_ended && !(sim->options.most && sim->most.messages > 0) &&
+           mono_before(sim->net.now, sim->patience)) {
         MonoTime now = next_time(sim);
         virtual_clock_set(now);
         sim_net_run(&sim->net, now);
@@ -503,7 +504,9 @@ int cluster_sim_run(const ClusterSimOptions *options)
         return 2;
     }
     bool ended = run(sim);
-    if (ended) {
+    if (options->most && sim->most.messages > 0) {
+        ended = true;
+    } else if (ended) {
         check_end(sim);
     } else {
         complain(sim, "it did not end", nowhere);

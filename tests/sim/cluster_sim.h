@@ -34,6 +34,7 @@ typedef struct ClusterSimOptions {
     unsigned orders;    /* to pause all agents, and to go on */
     unsigned limit;     /* pages of all together; 0 = none */
     unsigned trouble_s; /* in which all of that happens */
+    bool most;          /* it ends when most pages were answered: for figures of many agents */
     bool even;          /* addresses have as many hosts each, so that agents have as much to do */
     unsigned batch_ms;
     size_t memory_bytes; /* of all frontiers together */

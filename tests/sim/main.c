@@ -327,29 +327,47 @@ static bool take_cluster_option(ClusterSimOptions *cluster, int option, unsigned
     cluster->machines = option == 'G' ? number : cluster->machines;
     cluster->stale_ms = option == 'w' ? number : cluster->stale_ms;
     cluster->even = cluster->even || option == 'e';
+    cluster->most = cluster->most || option == 'o';
     return option != 'A' || (number > 0 && number <= CLUSTER_SIM_AGENTS);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
-        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
-        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
-        {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
-        {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
-        {"batch-pages", required_argument, NULL, 'B'}, {"sieve", required_argument, NULL, 'S'},
-        {"sieve-from", required_argument, NULL, 'f'},  {"directory", required_argument, NULL, 'D'},
-        {"agents", required_argument, NULL, 'A'},      {"lost", required_argument, NULL, 'L'},
-        {"kills", required_argument, NULL, 'K'},       {"cuts", required_argument, NULL, 'C'},
-        {"downs", required_argument, NULL, 'N'},       {"limit", required_argument, NULL, 'l'},
-        {"stills", required_argument, NULL, 'i'},      {"moves", required_argument, NULL, 'V'},
-        {"fails", required_argument, NULL, 'F'},       {"machines", required_argument, NULL, 'G'},
-        {"stale", required_argument, NULL, 'w'},       {"even", no_argument, NULL, 'e'},
-        {"host-urls", required_argument, NULL, 'H'},   {"trouble-s", required_argument, NULL, 'T'},
-        {"stops", required_argument, NULL, 'P'},       {"leaves", required_argument, NULL, 'E'},
-        {"returns", required_argument, NULL, 'R'},     {"orders", required_argument, NULL, 'O'},
-        {"journal", required_argument, NULL, 'j'},     {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
+                                          {"hosts", required_argument, NULL, 'h'},
+                                          {"addresses", required_argument, NULL, 'a'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"crashes", required_argument, NULL, 'c'},
+                                          {"memory", required_argument, NULL, 'm'},
+                                          {"connections", required_argument, NULL, 'n'},
+                                          {"batch-time", required_argument, NULL, 'b'},
+                                          {"days", required_argument, NULL, 'd'},
+                                          {"trouble", required_argument, NULL, 't'},
+                                          {"batch-pages", required_argument, NULL, 'B'},
+                                          {"sieve", required_argument, NULL, 'S'},
+                                          {"sieve-from", required_argument, NULL, 'f'},
+                                          {"directory", required_argument, NULL, 'D'},
+                                          {"agents", required_argument, NULL, 'A'},
+                                          {"lost", required_argument, NULL, 'L'},
+                                          {"kills", required_argument, NULL, 'K'},
+                                          {"cuts", required_argument, NULL, 'C'},
+                                          {"downs", required_argument, NULL, 'N'},
+                                          {"limit", required_argument, NULL, 'l'},
+                                          {"stills", required_argument, NULL, 'i'},
+                                          {"moves", required_argument, NULL, 'V'},
+                                          {"fails", required_argument, NULL, 'F'},
+                                          {"machines", required_argument, NULL, 'G'},
+                                          {"stale", required_argument, NULL, 'w'},
+                                          {"even", no_argument, NULL, 'e'},
+                                          {"most", no_argument, NULL, 'o'},
+                                          {"host-urls", required_argument, NULL, 'H'},
+                                          {"trouble-s", required_argument, NULL, 'T'},
+                                          {"stops", required_argument, NULL, 'P'},
+                                          {"leaves", required_argument, NULL, 'E'},
+                                          {"returns", required_argument, NULL, 'R'},
+                                          {"orders", required_argument, NULL, 'O'},
+                                          {"journal", required_argument, NULL, 'j'},
+                                          {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
@@ -369,7 +387,7 @@ int main(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1 && ok) {
         uint64_t number = 0;
         bool is_number = option != 'm' && option != 'S' && option != 'D' && option != 'e' &&
-                         option != 'j' && option != '?';
+                         option != 'o' && option != 'j' && option != '?';
         ok = option != '?' && (!is_number || read_number(optarg, UINT32_MAX / 2, &number));
         settings.urls = option == 'u' ? (uint32_t)number : settings.urls;
         settings.hosts = option == 'h' ? (uint32_t)number : settings.hosts;
@@ -391,16 +409,17 @@ int main(int argc, char **argv)
     }
     if (!ok || settings.hosts == 0 || settings.addresses == 0 || optind != argc) {
         (void)fprintf(
-            stderr, "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
-                    "           [--crashes N] [--memory SIZE] [--connections N]\n"
-                    "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
-                    "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR] [--leaves N]\n"
-                    "           [--journal SIZE]\n"
-                    "       sim --agents N [--lost N] [--kills N] [--cuts N] [--downs N]\n"
-                    "           [--moves N] [--stops N] [--returns N] [--orders N] [--trouble-s N] "
-                    "[--limit N] "
-                    "[--host-urls N]\n"
-                    "           [--stills N] [--fails N] [--machines N] [--stale MS] [--even]\n");
+            stderr,
+            "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
+            "           [--crashes N] [--memory SIZE] [--connections N]\n"
+            "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
+            "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR] [--leaves N]\n"
+            "           [--journal SIZE]\n"
+            "       sim --agents N [--lost N] [--kills N] [--cuts N] [--downs N]\n"
+            "           [--moves N] [--stops N] [--returns N] [--orders N] [--trouble-s N] "
+            "[--limit N] "
+            "[--host-urls N]\n"
+            "           [--stills N] [--fails N] [--machines N] [--stale MS] [--even] [--most]\n");
         return 2;
     }
     if (cluster.agents > 0) {

@@ -13,6 +13,7 @@
 #define AWAY_MS        20000 /* of a process, at most */
 #define QUICK_MS       1000  /* of one that its service manager starts again */
 #define CUT_MS         60000
+#define LONG_CUT_MS    180000 /* of one in four */
 #define DOWN_MS        30000
 #define AGAIN_MS       10000 /* until an operator starts again what has ended */
 #define RETURN_MS      60000 /* from a backup to its return, at most */
@@ -368,8 +369,9 @@ void trouble_work(Trouble *trouble)
             victim->share.fails = true;
             trouble->fails++;
         } else if (kind == FORTUNE_CUT) {
+            uint64_t most_ms = dice_below(&net->dice, 4) == 0 ? LONG_CUT_MS : CUT_MS;
             sim_net_cut(net, victim->number,
-                        mono_add_ms(net->now, (int64_t)dice_below(&net->dice, CUT_MS)));
+                        mono_add_ms(net->now, (int64_t)dice_below(&net->dice, most_ms)));
         } else if (kind == FORTUNE_DOWN) {
             take_server_away(trouble);
         } else if (kind == FORTUNE_MOVE) {

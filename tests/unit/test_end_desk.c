@@ -256,8 +256,8 @@ static void whom_it_does_not_name_is_waited_for(void)
 static void what_was_found_long_ago_is_not_written(void)
 {
     begin(true);
-    desk.end.n = 1;
-    desk.end.agents[0] = 1;
+    desk.end.owners.n = 1;
+    desk.end.owners.agents[0] = 1;
     pass(1);
     pass(1000);
     CU_ASSERT_EQUAL(desk.end.found, END_FINISHED);

@@ -29,19 +29,18 @@ void end_desk_init(EndDesk *desk, NodeLink *link, const Members *members, const 
 void end_desk_destroy(EndDesk *desk)
 {
     ending_destroy(&desk->ending);
-    free(desk->agents);
+    arbiters_destroy(&desk->owners);
     free(desk->named);
     buffer_destroy(&desk->bytes);
 }
 
 Result end_desk_set(EndDesk *desk)
 {
-    Arbiters owners; /* the same agents */
+    Arbiters owners;
     Result rc = owners_of_table(&owners, desk->table);
     if (rc == RESULT_OK) {
-        free(desk->agents);
-        desk->agents = owners.agents;
-        desk->n = owners.n;
+        arbiters_destroy(&desk->owners);
+        desk->owners = owners;
     }
     return rc;
 }
@@ -78,31 +77,17 @@ static const EndNamed *find_ended(const EndDesk *desk, uint16_t agent, MonoTime 
     return is_last && !mono_before(member->seen, since) ? named : NULL;
 }
 
-static bool has_never_started(const EndDesk *desk, uint16_t agent)
-{
-    return agent < desk->table->n_agents && desk->table->agents[agent].claimed == 0;
-}
-
 /* The lowest of those that have started, and not ended. */
 static bool is_first(const EndDesk *desk, MonoTime now)
 {
-    for (size_t i = 0; i < desk->n; i++) {
-        if (desk->agents[i] == desk->link->head.from) {
+    for (size_t i = 0; i < desk->owners.n; i++) {
+        uint16_t agent = desk->owners.agents[i];
+        if (agent == desk->link->head.from) {
             return true;
         }
-        if (find_ended(desk, desk->agents[i], (MonoTime){0}, now) == NULL &&
-            !has_never_started(desk, desk->agents[i])) {
+        if (find_ended(desk, agent, (MonoTime){0}, now) == NULL &&
+            !cluster_table_is_free(desk->table, agent)) {
             return false;
-        }
-    }
-    return false;
-}
-
-static bool takes_part(const EndDesk *desk)
-{
-    for (size_t i = 0; i < desk->n; i++) {
-        if (desk->agents[i] == desk->link->head.from) {
-            return true;
         }
     }
     return false;
@@ -184,7 +169,8 @@ static EndVerdict end_desk_take_value(EndDesk *desk, const TransportEvent *event
         end_desk_put(desk, VETO, desk->named, desk->n_named, now);
         return END_NOT_YET;
     }
-    if (desk->verdict != END_NOT_YET && (is_ours || (quiet && !takes_part(desk)))) {
+    if (desk->verdict != END_NOT_YET &&
+        (is_ours || (quiet && !arbiters_have(&desk->owners, desk->link->head.from)))) {
         return end_desk_believe(desk, now);
     }
     if (quiet && desk->found != END_NOT_YET) {
@@ -226,8 +212,9 @@ static void end_desk_ask(EndDesk *desk, MonoTime now)
     }
 }
 
-static EndVerdict end_desk_note(EndDesk *desk, uint16_t agent, uint64_t round,
-                                const EndReport *report, MonoTime now)
+/* What is found counts once the key says so. */
+static void end_desk_note(EndDesk *desk, uint16_t agent, uint64_t round, const EndReport *report,
+                          MonoTime now)
 {
     size_t asked = desk->ending.asked;
     EndVerdict verdict = ending_report(&desk->ending, agent, round, report);
@@ -239,7 +226,6 @@ static EndVerdict end_desk_note(EndDesk *desk, uint16_t agent, uint64_t round,
     if (desk->ending.asked > asked) {
         end_desk_ask(desk, now);
     }
-    return END_NOT_YET; /* until the key says so */
 }
 
 static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
@@ -249,11 +235,11 @@ static void begin_round(EndDesk *desk, const EndReport *report, MonoTime now)
     desk->round_start = now;
     desk->next_round = mono_add_ms(now, ROUND_MS);
     desk->round_end = mono_add_ms(now, ROUND_END_MS);
-    if (ending_begin(&desk->ending, desk->agents, desk->n) != RESULT_OK) {
+    if (ending_begin(&desk->ending, desk->owners.agents, desk->owners.n) != RESULT_OK) {
         return;
     }
     end_desk_ask(desk, now);
-    (void)end_desk_note(desk, desk->link->head.from, desk->ending.round, &ours, now);
+    end_desk_note(desk, desk->link->head.from, desk->ending.round, &ours, now);
 }
 
 /* Who has ended does not report any more: as it was then, so it is. Who has never started does not
@@ -264,15 +250,15 @@ static void report_for_others(EndDesk *desk, MonoTime now)
     uint16_t agent = 0;
     while (ending_missing(&desk->ending, &from, &agent)) {
         const EndNamed *named = find_ended(desk, agent, desk->round_start, now);
-        if (has_never_started(desk, agent)) {
+        if (cluster_table_is_free(desk->table, agent)) {
             EndReport report = {.idle = true, .absent = true};
-            (void)end_desk_note(desk, agent, desk->ending.round, &report, now);
+            end_desk_note(desk, agent, desk->ending.round, &report, now);
         } else if (named != NULL) {
             EndReport report = {.idle = desk->verdict != END_LIMIT,
                                 .spent = desk->verdict == END_LIMIT,
                                 .tail = desk->verdict == END_TAIL,
                                 .session = named->session};
-            (void)end_desk_note(desk, agent, desk->ending.round, &report, now);
+            end_desk_note(desk, agent, desk->ending.round, &report, now);
         }
     }
 }
@@ -323,6 +309,8 @@ EndVerdict end_desk_take(EndDesk *desk, const TransportEvent *event, const EndRe
     }
     uint64_t round = wire_get_64(&reader);
     wire_get(&reader, &node_end_report, &theirs);
-    return wire_reader_ended(&reader) ? end_desk_note(desk, head.from, round, &theirs, now)
-                                      : END_NOT_YET;
+    if (wire_reader_ended(&reader)) {
+        end_desk_note(desk, head.from, round, &theirs, now);
+    }
+    return END_NOT_YET;
 }

@@ -39,8 +39,7 @@ typedef struct EndDesk {
     const ClusterTable *table; /* borrowed */
     Key key;
     Ending ending;
-    uint16_t *agents; /* who takes part, ascending; owned */
-    size_t n;
+    Arbiters owners; /* who takes part */
     MonoTime alone_from;
     MonoTime next_round;
     MonoTime round_start;

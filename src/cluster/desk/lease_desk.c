@@ -152,10 +152,9 @@ static void ask_for_held(LeaseDesk *desk, MonoTime now)
     }
     for (uint32_t i = 0; i < desk->n_agents; i++) {
         WireWriter writer = node_link_question(desk->link, NODE_ASK_HELD, &desk->bytes);
-        if (i != desk->link->head.from && desk->counted[i] == COUNTED_NOT &&
-            writer.rc == RESULT_OK) {
-            (void)node_link_request(desk->link, "ask", (uint16_t)i, &desk->bytes,
-                                    node_token(NODE_PART_HELD, desk->census << AGENT_BITS | i));
+        if (i != desk->link->head.from && desk->counted[i] == COUNTED_NOT) {
+            (void)node_link_ask(desk->link, &writer, (uint16_t)i,
+                                node_token(NODE_PART_HELD, desk->census << AGENT_BITS | i));
         }
     }
 }

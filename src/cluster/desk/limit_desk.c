@@ -189,8 +189,7 @@ static void look_for_rows(LimitDesk *desk, MonoTime now)
     bool counts = desk->limits[LEDGER_PAGES] > 0 || desk->limits[LEDGER_BYTES] > 0;
     for (uint32_t i = 0; i < desk->ledger.n; i++) {
         LedgerRow *row = &desk->ledger.rows[i];
-        row->known =
-            row->known || (i < desk->table->n_agents && desk->table->agents[i].claimed == 0);
+        row->known = row->known || cluster_table_is_free(desk->table, i);
         missing += !row->known && i != desk->key.link->head.from;
     }
     if (mono_before(now, desk->settled)) {

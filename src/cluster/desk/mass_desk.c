@@ -102,9 +102,8 @@ static void mass_desk_ask(MassDesk *desk, MonoTime now)
     wire_put_64(&writer, offset);
     desk->asked = ++desk->last;
     desk->next = mono_add_ms(now, ANSWER_MS);
-    if (writer.rc != RESULT_OK ||
-        node_link_request(desk->link, "ask", desk->peer, &desk->bytes,
-                          node_token(NODE_PART_MASS, desk->asked)) != RESULT_OK) {
+    if (node_link_ask(desk->link, &writer, desk->peer, node_token(NODE_PART_MASS, desk->asked)) !=
+        RESULT_OK) {
         rest(desk, now);
     }
 }

@@ -57,13 +57,148 @@ typedef struct LeasePeers {
     Heap due;
 } LeasePeers;
 
-static void lease_peers_init(LeasePeers *peers);
-static LeasePeer *lease_peer_find_or_add(LeasePeers *peers, uint16_t agent);
-static void lease_peers_destroy(LeasePeers *peers);
-static void lease_peers_queue(LeasePeers *peers, LeaseClaim *claim);
-static LeasePeer *lease_peers_with(LeasePeers *peers, uint16_t agent, uint64_t number);
-static void lease_peers_place(LeasePeers *peers, LeasePeer *peer);
-static void lease_peers_fill(LeasePeers *peers, LeasePeer *peer, MonoTime now);
+static void lease_peers_init(LeasePeers *peers)
+{
+    map_init(&peers->peers);
+    heap_init(&peers->due);
+}
+
+static void peer_delete(LeasePeer *peer)
+{
+    if (peer != NULL) {
+        free(peer->items);
+        free(peer->claims);
+        free(peer);
+    }
+}
+
+static void lease_peers_destroy(LeasePeers *peers)
+{
+    size_t place = 0;
+    LeasePeer *peer = NULL;
+    while ((peer = map_next(&peers->peers, &place)) != NULL) {
+        peer_delete(peer);
+    }
+    map_destroy(&peers->peers);
+    heap_destroy(&peers->due);
+}
+
+static LeasePeer *lease_peer_find_or_add(LeasePeers *peers, uint16_t agent)
+{
+    MapKey key = map_key(agent + UINT64_C(1));
+    LeasePeer *peer = map_get(&peers->peers, key);
+    if (peer != NULL) {
+        return peer;
+    }
+    peer = calloc(1, sizeof *peer);
+    if (peer != NULL) {
+        peer->agent = agent;
+        heap_node_init(&peer->due);
+    }
+    if (peer == NULL || map_put(&peers->peers, key, peer) != RESULT_OK) {
+        peer_delete(peer);
+        return NULL;
+    }
+    return peer;
+}
+
+/* The peer of an agent if its message in flight has this number; NULL. */
+static LeasePeer *lease_peers_with(LeasePeers *peers, uint16_t agent, uint64_t number)
+{
+    LeasePeer *peer = map_get(&peers->peers, map_key(agent + UINT64_C(1)));
+    return peer != NULL && peer->number == number && number > 0 ? peer : NULL;
+}
+
+/* Without memory a peer is met again when it is placed next. */
+/* Its number, its times or its queue have changed. */
+static void lease_peers_place(LeasePeers *peers, LeasePeer *peer)
+{
+    if (heap_holds(&peer->due)) {
+        heap_remove(&peers->due, &peer->due);
+    }
+    if (peer->number > 0) {
+        (void)heap_push(&peers->due, &peer->due, mono_add_ms(peer->sent, LEASE_ANSWER_MS).ns, 0);
+    } else if (peer->first != NULL) {
+        (void)heap_push(&peers->due, &peer->due, peer->not_before.ns, 0);
+    }
+}
+
+/* A claim has something to say to its arbiter. Without memory, or without an arbiter, nothing
+ * happens: its timer comes by again. */
+static void lease_peers_queue(LeasePeers *peers, LeaseClaim *claim)
+{
+    bool nowhere = claim->queued || claim->arbiter == CLUSTER_NOBODY;
+    LeasePeer *peer = nowhere ? NULL : lease_peer_find_or_add(peers, claim->arbiter);
+    if (peer == NULL) {
+        return;
+    }
+    claim->queued = true;
+    claim->next_queued = NULL;
+    if (peer->last == NULL) {
+        peer->first = claim;
+    } else {
+        peer->last->next_queued = claim;
+    }
+    peer->last = claim;
+    lease_peers_place(peers, peer);
+}
+
+static LeaseItem *next_item(LeasePeer *peer, LeaseClaim *claim, LeaseAsk ask)
+{
+    LeaseItem *item = &peer->items[peer->n];
+    *item = (LeaseItem){.ask = ask, .address = claim->address};
+    peer->claims[peer->n++] = claim;
+    return item;
+}
+
+static void write_items(LeasePeer *peer, LeaseClaim *claim, MonoTime now)
+{
+    claim->messages += claim->leaves || claim->ask;
+    if (claim->leaves) {
+        LeaseItem *item = next_item(peer, claim, LEASE_RELEASE);
+        int64_t rest = mono_ms_between(now, claim->rest_end) + 1;
+        item->rest_ms = rest > 0 ? rest : 0;
+    }
+    if (claim->ask) {
+        LeaseItem *item = next_item(peer, claim, LEASE_WANT);
+        item->number = claim->held ? claim->number : 0;
+        claim->ask = false;
+    }
+}
+
+/* Room for the items of one more claim. With many agents most peers have few: nothing is kept for
+ * more. False without memory: they wait. */
+static bool peer_has_room(LeasePeer *peer)
+{
+    if (peer->n + 2 <= peer->room) {
+        return true;
+    }
+    size_t room = peer->room == 0 ? 4 : 2 * peer->room;
+    LeaseItem *items = reallocarray(peer->items, room, sizeof *items);
+    peer->items = items == NULL ? peer->items : items;
+    LeaseClaim **claims = reallocarray(peer->claims, room, sizeof *claims);
+    peer->claims = claims == NULL ? peer->claims : claims;
+    peer->room = items == NULL || claims == NULL ? peer->room : room;
+    return peer->n + 2 <= peer->room;
+}
+
+/* Takes what waits into the peer's items; peer->n of them. Claims that have another arbiter by now
+ * go to that one. */
+static void lease_peers_fill(LeasePeers *peers, LeasePeer *peer, MonoTime now)
+{
+    peer->n = 0;
+    while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST && peer_has_room(peer)) {
+        LeaseClaim *claim = peer->first;
+        peer->first = claim->next_queued;
+        peer->last = peer->first == NULL ? NULL : peer->last;
+        claim->queued = false;
+        if (claim->arbiter == peer->agent) {
+            write_items(peer, claim, now);
+        } else {
+            lease_peers_queue(peers, claim);
+        }
+    }
+}
 
 /* ---- Lease holder ---- */
 
@@ -569,149 +704,6 @@ void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats)
         if (claim->wanted && !claim->held && peer != NULL && peer->silent) {
             stats->away++;
             stats->waits_for = claim->arbiter;
-        }
-    }
-}
-
-static void lease_peers_init(LeasePeers *peers)
-{
-    map_init(&peers->peers);
-    heap_init(&peers->due);
-}
-
-static void peer_delete(LeasePeer *peer)
-{
-    if (peer != NULL) {
-        free(peer->items);
-        free(peer->claims);
-        free(peer);
-    }
-}
-
-static void lease_peers_destroy(LeasePeers *peers)
-{
-    size_t place = 0;
-    LeasePeer *peer = NULL;
-    while ((peer = map_next(&peers->peers, &place)) != NULL) {
-        peer_delete(peer);
-    }
-    map_destroy(&peers->peers);
-    heap_destroy(&peers->due);
-}
-
-static LeasePeer *lease_peer_find_or_add(LeasePeers *peers, uint16_t agent)
-{
-    MapKey key = map_key(agent + UINT64_C(1));
-    LeasePeer *peer = map_get(&peers->peers, key);
-    if (peer != NULL) {
-        return peer;
-    }
-    peer = calloc(1, sizeof *peer);
-    if (peer != NULL) {
-        peer->agent = agent;
-        heap_node_init(&peer->due);
-    }
-    if (peer == NULL || map_put(&peers->peers, key, peer) != RESULT_OK) {
-        peer_delete(peer);
-        return NULL;
-    }
-    return peer;
-}
-
-/* The peer of an agent if its message in flight has this number; NULL. */
-static LeasePeer *lease_peers_with(LeasePeers *peers, uint16_t agent, uint64_t number)
-{
-    LeasePeer *peer = map_get(&peers->peers, map_key(agent + UINT64_C(1)));
-    return peer != NULL && peer->number == number && number > 0 ? peer : NULL;
-}
-
-/* Without memory a peer is met again when it is placed next. */
-/* Its number, its times or its queue have changed. */
-static void lease_peers_place(LeasePeers *peers, LeasePeer *peer)
-{
-    if (heap_holds(&peer->due)) {
-        heap_remove(&peers->due, &peer->due);
-    }
-    if (peer->number > 0) {
-        (void)heap_push(&peers->due, &peer->due, mono_add_ms(peer->sent, LEASE_ANSWER_MS).ns, 0);
-    } else if (peer->first != NULL) {
-        (void)heap_push(&peers->due, &peer->due, peer->not_before.ns, 0);
-    }
-}
-
-/* A claim has something to say to its arbiter. Without memory, or without an arbiter, nothing
- * happens: its timer comes by again. */
-static void lease_peers_queue(LeasePeers *peers, LeaseClaim *claim)
-{
-    bool nowhere = claim->queued || claim->arbiter == CLUSTER_NOBODY;
-    LeasePeer *peer = nowhere ? NULL : lease_peer_find_or_add(peers, claim->arbiter);
-    if (peer == NULL) {
-        return;
-    }
-    claim->queued = true;
-    claim->next_queued = NULL;
-    if (peer->last == NULL) {
-        peer->first = claim;
-    } else {
-        peer->last->next_queued = claim;
-    }
-    peer->last = claim;
-    lease_peers_place(peers, peer);
-}
-
-static LeaseItem *next_item(LeasePeer *peer, LeaseClaim *claim, LeaseAsk ask)
-{
-    LeaseItem *item = &peer->items[peer->n];
-    *item = (LeaseItem){.ask = ask, .address = claim->address};
-    peer->claims[peer->n++] = claim;
-    return item;
-}
-
-static void write_items(LeasePeer *peer, LeaseClaim *claim, MonoTime now)
-{
-    claim->messages += claim->leaves || claim->ask;
-    if (claim->leaves) {
-        LeaseItem *item = next_item(peer, claim, LEASE_RELEASE);
-        int64_t rest = mono_ms_between(now, claim->rest_end) + 1;
-        item->rest_ms = rest > 0 ? rest : 0;
-    }
-    if (claim->ask) {
-        LeaseItem *item = next_item(peer, claim, LEASE_WANT);
-        item->number = claim->held ? claim->number : 0;
-        claim->ask = false;
-    }
-}
-
-/* Room for the items of one more claim. With many agents most peers have few: nothing is kept for
- * more. False without memory: they wait. */
-static bool peer_has_room(LeasePeer *peer)
-{
-    if (peer->n + 2 <= peer->room) {
-        return true;
-    }
-    size_t room = peer->room == 0 ? 4 : 2 * peer->room;
-    LeaseItem *items = reallocarray(peer->items, room, sizeof *items);
-    peer->items = items == NULL ? peer->items : items;
-    LeaseClaim **claims = reallocarray(peer->claims, room, sizeof *claims);
-    peer->claims = claims == NULL ? peer->claims : claims;
-    peer->room = items == NULL || claims == NULL ? peer->room : room;
-    return peer->n + 2 <= peer->room;
-}
-
-/* Takes what waits into the peer's items; peer->n of them. Claims that have another arbiter by now
- * go to that one. */
-static void lease_peers_fill(LeasePeers *peers, LeasePeer *peer, MonoTime now)
-{
-    peer->n = 0;
-    while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST && peer_has_room(peer)) {
-        LeaseClaim *claim = peer->first;
-        peer->first = claim->next_queued;
-        peer->last = peer->first == NULL ? NULL : peer->last;
-        claim->queued = false;
-        if (claim->arbiter == peer->agent) {
-            write_items(peer, claim, now);
-        } else {
-            lease_peers_queue(peers, claim);
         }
     }
 }

@@ -151,10 +151,7 @@ static void ask_others(NodeJoin *join)
             continue;
         }
         WireWriter writer = node_link_question(join->link, NODE_ASK_STATUS, &join->bytes);
-        if (writer.rc == RESULT_OK &&
-            node_link_request(join->link, "ask", (uint16_t)i, &join->bytes, token) == RESULT_OK) {
-            join->asked++;
-        }
+        join->asked += node_link_ask(join->link, &writer, (uint16_t)i, token) == RESULT_OK;
     }
 }
 

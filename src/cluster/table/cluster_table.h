@@ -130,6 +130,11 @@ unsigned cluster_table_count(const ClusterTable *table, uint16_t agent);
 /* How many are MOVING from it, and to it. */
 void cluster_table_count_moves(const ClusterTable *table, uint16_t agent, unsigned *from,
                                unsigned *to);
+/* No directory has ever run as it. */
+static inline bool cluster_table_is_free(const ClusterTable *table, uint32_t agent)
+{
+    return agent < table->n_agents && table->agents[agent].claimed == 0;
+}
 /* Any slot names it, on either side. */
 bool cluster_table_has(const ClusterTable *table, uint16_t agent);
 

@@ -215,13 +215,6 @@ Result cluster_client_member(ClusterClient *client, uint16_t agent, MemberRecord
     return rc;
 }
 
-WireWriter cluster_client_begin(const ClusterClient *client, NodeQuestion question, Buffer *bytes)
-{
-    WireWriter writer = node_link_begin(&client->link, bytes);
-    wire_put_8(&writer, (uint8_t)question);
-    return writer;
-}
-
 Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *question,
                            Buffer *answer)
 {
@@ -249,7 +242,7 @@ Result cluster_client_send(ClusterClient *client, uint16_t agent, const Buffer *
 Result cluster_client_ask(ClusterClient *client, uint16_t agent, Buffer *text)
 {
     Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-    WireWriter writer = cluster_client_begin(client, NODE_ASK_STATUS, &bytes);
+    WireWriter writer = node_link_question(&client->link, NODE_ASK_STATUS, &bytes);
     Result rc =
         writer.rc == RESULT_OK ? cluster_client_send(client, agent, &bytes, text) : writer.rc;
     buffer_destroy(&bytes);
@@ -267,7 +260,7 @@ Result cluster_client_run(ClusterClient *client, ClusterRun *run, char *const *w
     Buffer bytes = {.limit = BUFFER_NO_LIMIT};
     Buffer answer = {.limit = BUFFER_NO_LIMIT};
     size_t length = 0;
-    WireWriter writer = cluster_client_begin(client, NODE_ASK_RUN, &bytes);
+    WireWriter writer = node_link_question(&client->link, NODE_ASK_RUN, &bytes);
     wire_put_64(&writer, run->ticket);
     wire_put_64(&writer, run->offset);
     wire_put_varint(&writer, n);

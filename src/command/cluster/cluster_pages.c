@@ -218,8 +218,8 @@ static Result page_trail_read(PageTrail *trail, char *text)
     return rc == RESULT_OK && (line == NULL || length > 0) ? RESULT_INVALID : rc;
 }
 
-/* what: a URL, or the number of a page there with '#'. */
-static Result ask_trail(ClusterPages *pages, uint16_t agent, const char *what, PageTrail *trail)
+Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *what,
+                              PageTrail *trail)
 {
     char *words[] = {(char *)(uintptr_t) "db", (char *)(uintptr_t) "path", (char *)(uintptr_t)what,
                      (char *)(uintptr_t) "--here"};
@@ -234,12 +234,6 @@ static Result ask_trail(ClusterPages *pages, uint16_t agent, const char *what, P
     return rc;
 }
 
-Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *url,
-                              PageTrail *trail)
-{
-    return ask_trail(pages, agent, url, trail);
-}
-
 Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail)
 {
     Result rc = RESULT_OK;
@@ -251,7 +245,7 @@ Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail)
             return RESULT_LIMIT;
         }
         (void)snprintf(number, sizeof number, "#%llu", (unsigned long long)trail->index);
-        rc = ask_trail(pages, trail->agent, number, trail);
+        rc = cluster_pages_trail_of(pages, trail->agent, number, trail);
     }
     return rc;
 }

@@ -56,8 +56,9 @@ void page_trail_print(const PageTrail *trail, FILE *out);
 /* Appends the trail of a page here. RESULT_NOT_FOUND, RESULT_DAMAGED, RESULT_MEMORY. */
 Result cluster_pages_trail(const ClusterPages *pages, PageDB *db, MDB_txn *txn, uint64_t index,
                            PageTrail *trail);
-/* The same of a URL at its owner (`ragno db path --here` there). Otherwise the problem is told. */
-Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *url,
+/* The same at another agent (`ragno db path --here` there). what: a URL, or the number of a page
+ * there with '#'. Otherwise the problem is told. */
+Result cluster_pages_trail_of(ClusterPages *pages, uint16_t agent, const char *what,
                               PageTrail *trail);
 /* Asks those who know the rest, until a seed. Otherwise the problem is told. */
 Result cluster_pages_follow(ClusterPages *pages, PageTrail *trail);
