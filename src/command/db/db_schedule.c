@@ -368,8 +368,7 @@ static Result host_walk_count(DbHostWalk *walk, uint32_t host, const HostRecord 
 
 /* ---- hosts that are set aside, that keep crawlers out, that say what has changed ---- */
 
-/* origin; parked, dropped, denied or moved; why; since when, URLs kept. Hosts that an earlier
- * version dropped have none. */
+/* origin; parked, dropped, denied or moved; why; since when, URLs kept. */
 static Result print_parked(DbHostWalk *walk, uint32_t host, const HostRecord *record)
 {
     char since[CLOCK_TEXT_BYTES] = "-";

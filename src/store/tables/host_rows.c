@@ -119,7 +119,7 @@ Result wait_rows_follow(WaitRows *table, MDB_txn *txn, uint32_t host, int64_t fr
     if (from_ms != 0 && (!waits || entry.until_ms != from_ms)) {
         write_key(key_bytes, from_ms, host);
         rc = mdb_del(txn, table->dbi, &key, NULL);
-        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc; /* of before this table existed */
+        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc; /* a repair has changed the record alone */
     }
     if (rc == MDB_SUCCESS && waits) {
         unsigned char value_bytes[VALUE_BYTES] = {entry.class, entry.failures};
@@ -191,7 +191,6 @@ struct HostRows {
     Journal *journal; /* of records; borrowed; NULL: none */
     RobotsRows *robots;
     MDB_dbi files[USAGE_PLACES]; /* that speak of usage */
-    bool has_files[USAGE_PLACES];
 };
 
 /* What a read transaction cannot create is not there. */
@@ -199,13 +198,6 @@ static int host_rows_open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
 {
     int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
     return rc == EACCES ? MDB_NOTFOUND : rc;
-}
-
-/* A file table that an earlier version has not made is missed by nobody. */
-static int host_rows_note_file(HostRows *table, UsagePlace file, int rc)
-{
-    table->has_files[file] = rc == MDB_SUCCESS;
-    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
 }
 
 /* What a sweep of the journal writes. */
@@ -229,11 +221,9 @@ Result host_rows_open(HostRows **out, MDB_txn *txn, Journal *journal)
     int rc = host_rows_open_table(txn, "hosts", &table->records);
     if (rc == MDB_SUCCESS) {
         rc = host_rows_open_table(txn, "usage_files", &table->files[USAGE_IN_TDM]);
-        rc = host_rows_note_file(table, USAGE_IN_TDM, rc);
     }
     if (rc == MDB_SUCCESS) {
         rc = host_rows_open_table(txn, "licences", &table->files[USAGE_IN_LICENCE]);
-        rc = host_rows_note_file(table, USAGE_IN_LICENCE, rc);
     }
     Result result =
         rc == MDB_SUCCESS ? robots_rows_open(&table->robots, txn) : lmdb_result(rc, "open hosts");
@@ -313,9 +303,6 @@ Result host_rows_get_usage_file(HostRows *table, MDB_txn *txn, uint32_t host, Us
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    if (!table->has_files[file]) {
-        return RESULT_NOT_FOUND;
-    }
     int rc = mdb_get(txn, table->files[file], &key, &value);
     return rc == MDB_SUCCESS ? buffer_append(text, value.mv_data, value.mv_size)
                              : lmdb_result(rc, "get file");

@@ -143,7 +143,7 @@ Result host_rows_get_rules(HostRows *table, MDB_txn *txn, uint32_t host, const c
 /* Earlier contents of robots.txt. keep_robots saves the present content under its version, before
  * put_robots replaces it; the last ROBOTS_ROWS_KEPT of each host are kept. RESULT_OK when
  * there is nothing to save. get_robots_version returns RESULT_NOT_FOUND when the version is not
- * kept, or the crawl is older than this table. */
+ * kept. */
 Result host_rows_keep_robots(HostRows *table, MDB_txn *txn, uint32_t host, uint32_t version);
 Result host_rows_get_robots_version(HostRows *table, MDB_txn *txn, uint32_t host, uint32_t version,
                                     Buffer *body);
