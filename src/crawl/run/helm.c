@@ -252,6 +252,16 @@ static void tell_of_second(const Helm *helm, const char *who)
     }
 }
 
+/* A crawl RUNS while helm->stopping is false; pauses come and go meanwhile (parts->pauses).
+ *
+ *   RUNS     -> STOPPING  begin_stop: helm_stop, at a limit or a failure (helm_tick), or
+ *                         helm_stop_asked, for a signal or an operator. Nothing new is fetched.
+ *   STOPPING -> FORCED    force, when it is asked for again; helm_tick, when crawl.grace is over.
+ *                         Transfers are broken off, and their URLs stay scheduled.
+ *   both     -> stopped   helm_has_stopped: nothing is outstanding.
+ *
+ * The first reason is the one that is told: begin_stop does nothing when the crawl stops already,
+ * and only force changes the exit status behind it. */
 static void begin_stop(Helm *helm, int status, const char *why, const char *who, MonoTime now)
 {
     if (helm->stopping) {
@@ -585,8 +595,10 @@ void helm_tick(Helm *helm, MonoTime now)
     if ((reasons != 0) != (helm->parts->pauses != 0)) {
         monitor_tell_soon(helm->monitor, now);
     }
+    /* All reasons at once: one that goes must not resume what another one holds. */
     parts_pause(helm->parts, reasons);
     note_tail(helm, now);
+    /* Failures before limits: the first reason is the one that is told. */
     check_failures(helm, now);
     if (helm->parts->cluster != NULL) {
         helm_check_cluster(helm, is_finished(helm), now);
