@@ -102,8 +102,7 @@ static int check_page_open(CheckPage *check, int argc, char **argv, const char *
                            .memory_bytes = PAGE_MEMORY,
                            .use_libxml2 = check->use_libxml2,
                            .styles = check->styles,
-                           .link_text = check->link_text,
-                           .digest_any_host = false};
+                           .link_text = check->link_text};
     Result rc = html_parser_new(&check->parser, &options);
     if (rc == RESULT_OK) {
         HtmlInput input = {.body = buffer_string(&check->body),

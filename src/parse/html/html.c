@@ -113,11 +113,11 @@ static Result html_text_of(HtmlParser *p, const char *encoding, const char *body
     return charset_text(encoding, body, length, &p->decoded, &text->bytes, &text->length);
 }
 
-HtmlSlice html_parser_digest_host(const HtmlParser *p)
+/* The host that goes into the text digest. */
+static HtmlSlice html_digest_host(const HtmlParser *p)
 {
     const Url *u = &p->document;
-    return (HtmlSlice){.bytes = u->href + u->host_start,
-                       .length = p->options.digest_any_host ? 0 : u->host_end - u->host_start};
+    return (HtmlSlice){.bytes = u->href + u->host_start, .length = u->host_end - u->host_start};
 }
 
 /* The links by libxml2, the digest by the skimmer, whose links are dropped. RESULT_INVALID: is_xml,
@@ -139,7 +139,7 @@ static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 
 static Result begin_digest(HtmlParser *p, size_t text_bytes)
 {
-    HtmlSlice host = html_parser_digest_host(p);
+    HtmlSlice host = html_digest_host(p);
     return p->options.no_digests ? RESULT_OK
                                  : digest_begin(&p->digest, text_bytes, host.bytes, host.length);
 }
@@ -218,7 +218,8 @@ static Result html_read_page(HtmlParser *p, const HtmlInput *input, Page *page)
     return decoded == RESULT_OK ? RESULT_OK : RESULT_MEMORY;
 }
 
-Result html_parser_begin(HtmlParser *p, const HtmlInput *input)
+/* Forgets the page before. Errors as html_parse. */
+static Result html_parser_begin(HtmlParser *p, const HtmlInput *input)
 {
     trim_scratch(p);
     arena_reset(&p->arena);
@@ -228,7 +229,8 @@ Result html_parser_begin(HtmlParser *p, const HtmlInput *input)
     return rc == RESULT_OK || rc == RESULT_MEMORY ? rc : RESULT_INVALID;
 }
 
-Result html_parser_end(HtmlParser *p, Page *page)
+/* The page was read: links that are left, digests, and the rest. */
+static Result html_parser_end(HtmlParser *p, Page *page)
 {
     Result resolved = html_resolve_rest(p, page);
     DigestResult digest = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
@@ -311,7 +313,7 @@ static void html_begin_reading(HtmlParser *p)
     skim_stream_begin(&p->pieces, p->options.longest_token, p->is_xml);
     p->again = false;
     if (!p->options.no_digests) {
-        HtmlSlice host = html_parser_digest_host(p);
+        HtmlSlice host = html_digest_host(p);
         html_note(p, digest_begin_pieces(&p->digest, TEXT_BYTES, host.bytes, host.length));
     }
 }

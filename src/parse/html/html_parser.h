@@ -116,11 +116,4 @@ struct HtmlParser {
     Result status; /* the first failure */
 };
 
-/* Forgets the page before. Errors as html_parse. */
-Result html_parser_begin(HtmlParser *parser, const HtmlInput *input);
-/* The page was read: links that are left, digests, and the rest. */
-Result html_parser_end(HtmlParser *parser, Page *page);
-/* The host that goes into the text digest. */
-HtmlSlice html_parser_digest_host(const HtmlParser *parser);
-
 #endif

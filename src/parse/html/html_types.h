@@ -116,7 +116,6 @@ typedef struct HtmlOptions {
     size_t longest_token;     /* of a page in pieces, that is told whole; 0: 256 Ki; for tests */
     size_t
         link_text; /* bytes of an anchor's text, and of text on either side; 0: links have none */
-    bool digest_any_host; /* leave the host out of the text digest: mirrors are duplicates */
 } HtmlOptions;
 
 typedef struct HtmlParser HtmlParser;

@@ -4,7 +4,7 @@
  * What: the recipe follows BUbiNG. It takes the text with its references decoded, in which every
  * run of white space and ASCII digits is one space, so that counters, dates and layout do not make
  * a page new; tags by name, without attributes, all unknown elements alike; of frame and iframe the
- * src as written; and the host in front, unless mirrors are to be duplicates. The text of script,
+ * src as written; and the host in front. The text of script,
  * style and comments is skipped. Text is case-sensitive, and white space after a tag counts.
  *
  * The front end writes this normalised stream while it skims (digest_text, digest_tag);
