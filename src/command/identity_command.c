@@ -3,18 +3,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "crawl/command_line.h"
 #include "crawl/exit_status.h"
 #include "fetch/identity/message_signature.h"
+#include "report/write/report_html.h"
+#include "rules/config.h"
 
 static int identity_command_usage(FILE *out, int status)
 {
-    (void)fputs("usage: ragno identity new FILE             makes a key (Ed25519, PEM, mode 0600)\n"
-                "       ragno identity show FILE            its id, and how it is used\n"
-                "       ragno identity directory FILE...    what to publish for those who verify "
-                "signatures\n"
-                "       ragno identity addresses ADDRESS... what to publish for those who go by "
-                "addresses\n",
-                out);
+    (void)fputs(
+        "usage: ragno identity new FILE             makes a key (Ed25519, PEM, mode 0600)\n"
+        "       ragno identity show FILE            its id, and how it is used\n"
+        "       ragno identity directory FILE...    what to publish for those who verify "
+        "signatures\n"
+        "       ragno identity addresses ADDRESS... what to publish for those who go by "
+        "addresses\n"
+        "       ragno identity page --purpose TEXT [--ranges URL] [-c FILE] [-s SEC.KEY=VALUE]...\n"
+        "                                           a page about the crawler, for crawl.contact\n",
+        out);
     return status;
 }
 
@@ -117,6 +123,107 @@ static int print_addresses(int n, char **addresses)
     return rc == RESULT_OK ? 0 : EXIT_USAGE;
 }
 
+/* ---- the page about the crawler ---- */
+
+typedef struct IdentityPage {
+    CheckOptions options;
+    const char *purpose; /* what the data is for */
+    const char *ranges;  /* where the output of `identity addresses` is published; NULL: nowhere */
+    Config config;
+} IdentityPage;
+
+/* Text of the configuration between two literals. */
+static void identity_page_put(Buffer *out, const char *before, const char *text, const char *after)
+{
+    (void)buffer_append_string(out, before);
+    (void)html_append(out, text);
+    (void)buffer_append_string(out, after);
+}
+
+/* What the recommendations for crawlers ask such a page for (docs/manners.md). */
+static Result identity_page_write(const IdentityPage *page, const char *agent, Buffer *out)
+{
+    const Config *config = &page->config;
+    identity_page_put(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>",
+                      config->robots_agent, "</title>\n");
+    if (page->ranges != NULL) {
+        identity_page_put(out, "<link rel=\"client-ranges\" href=\"", page->ranges, "\">\n");
+    }
+    identity_page_put(out, "<h1>", config->robots_agent, ", a web crawler</h1>\n");
+    identity_page_put(out, "<p>Its requests say <code>User-Agent: ", agent, "</code>.\n");
+    identity_page_put(out, "<h2>What the pages are used for</h2>\n<p>", page->purpose, "\n");
+    (void)buffer_append_string(
+        out,
+        config->render_mode == RENDER_MODE_OFF
+            ? "<h2>Rendering</h2>\n<p>Pages are not rendered: none of their scripts is run.\n"
+            : "<h2>Rendering</h2>\n<p>Some pages are rendered. Their scripts have no network: what "
+              "they need is asked for as pages are, with GET, the same delays and robots.txt.\n");
+    (void)buffer_printf(
+        out,
+        "<h2>How often</h2>\n<p>One request after the other, %.3g s or more after the "
+        "last answer. Crawl-delay, Request-rate and Visit-time of robots.txt, "
+        "Retry-After and Cache-Control are kept.\n",
+        (double)config->politeness_host_delay / 1e3);
+    identity_page_put(
+        out,
+        "<h2>How to keep it out</h2>\n<p>In robots.txt, which is read again after a day "
+        "at the latest:\n<pre>User-agent: ",
+        config->robots_agent, "\nDisallow: /</pre>\n");
+    identity_page_put(out,
+                      "<p>For some uses only: Content-Usage, Content-Signal, TDMRep, RSL, noai. "
+                      "<code>ragno check robots FILE ",
+                      config->robots_agent,
+                      " URL</code> tells what a robots.txt says of a page, and of its use.\n");
+    identity_page_put(out, "<h2>Contact</h2>\n<p>", config->crawl_contact, "\n");
+    if (page->ranges != NULL) {
+        identity_page_put(out, "<p><a rel=\"client-ranges\" href=\"", page->ranges,
+                          "\">Its addresses</a>\n");
+    }
+    return buffer_end(out, 0);
+}
+
+static int identity_page_tell(const IdentityPage *page)
+{
+    Buffer agent = {.limit = 4096};
+    Buffer out = {.limit = BUFFER_NO_LIMIT};
+    int status = EXIT_USAGE;
+    if (page->purpose == NULL || *page->config.crawl_contact == '\0') {
+        (void)fputs("ragno identity page: it needs --purpose and crawl.contact\n", stderr);
+    } else if (config_user_agent(&page->config, &agent) == RESULT_OK &&
+               identity_page_write(page, buffer_string(&agent), &out) == RESULT_OK) {
+        status = fputs(buffer_string(&out), stdout) < 0 || fflush(stdout) != 0 ? EXIT_IO : 0;
+    } else {
+        status = EXIT_INTERNAL;
+    }
+    buffer_destroy(&agent);
+    buffer_destroy(&out);
+    return status;
+}
+
+static int identity_page_main(int argc, char **argv)
+{
+    IdentityPage page = {.purpose = NULL};
+    const CommandOption rows[] = {{"purpose", 0, COMMAND_TEXT, .to = &page.purpose},
+                                  {"ranges", 0, COMMAND_TEXT, .to = &page.ranges},
+                                  CHECK_OPTIONS_ROWS(&page.options)};
+    CommandLine line = {.command = "identity page",
+                        .usage =
+                            "usage: ragno identity page --purpose TEXT [--ranges URL] [-c FILE] "
+                            "[-s SECTION.KEY=VALUE]...\n",
+                        .options = rows,
+                        .n_options = 4};
+    int status = command_line_take(&line, argc, argv);
+    if (status != 0) {
+        return status == COMMAND_HELPED ? 0 : status;
+    }
+    status = config_init(&page.config) == RESULT_OK
+                 ? check_options_load(&page.options, &page.config)
+                 : EXIT_INTERNAL;
+    status = status == 0 ? identity_page_tell(&page) : status;
+    config_destroy(&page.config);
+    return status;
+}
+
 int identity_main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -134,6 +241,9 @@ int identity_main(int argc, char **argv)
     }
     if (argc > 2 && strcmp(word, "addresses") == 0) {
         return print_addresses(argc - 2, argv + 2);
+    }
+    if (argc > 1 && strcmp(word, "page") == 0) {
+        return identity_page_main(argc - 1, argv + 1);
     }
     return identity_command_usage(stderr, EXIT_USAGE);
 }

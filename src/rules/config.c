@@ -122,3 +122,14 @@ void site_values_of(const Config *config, const char *host, Config *values)
     *values = *config;
     options_site_values(&config->options, host, values);
 }
+
+Result config_user_agent(const Config *config, Buffer *text)
+{
+    if (*config->crawl_user_agent != '\0') {
+        return buffer_append_string(text, config->crawl_user_agent);
+    }
+    Result rc = buffer_printf(text, "ragno/%s", RAGNO_VERSION);
+    return rc == RESULT_OK && *config->crawl_contact != '\0'
+               ? buffer_printf(text, " (+%s)", config->crawl_contact)
+               : rc;
+}

@@ -635,6 +635,8 @@ unsigned config_threads_for(int64_t option, int processors);
  * borrowed and which is not to be destroyed. Each pattern is tried; whoever asks for each fetch has
  * a SiteBook. */
 void site_values_of(const Config *config, const char *host, Config *values);
+/* Appends the User-Agent of its requests. */
+Result config_user_agent(const Config *config, Buffer *text);
 /* schedule.mode = continuous. */
 bool config_is_continuous(const Config *config);
 

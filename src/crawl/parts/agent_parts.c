@@ -420,13 +420,7 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     }
     parts->policy.loopback_only = !named;
     Buffer agent = {.limit = 4096};
-    if (*config->crawl_user_agent != '\0') {
-        rc = buffer_append_string(&agent, config->crawl_user_agent);
-    } else if (*config->crawl_contact != '\0') {
-        rc = buffer_printf(&agent, "ragno/%s (+%s)", RAGNO_VERSION, config->crawl_contact);
-    } else {
-        rc = buffer_printf(&agent, "ragno/%s", RAGNO_VERSION);
-    }
+    rc = config_user_agent(config, &agent);
     parts->user_agent = buffer_detach(&agent);
     return rc;
 }
