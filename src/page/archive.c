@@ -143,7 +143,7 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
 
 static Result archive_open_elsewhere(Archive *archive, const ArchiveOptions *options, Buffer *error)
 {
-    return *options->dedup_against == '\0'
+    return options->dedup_against == NULL || *options->dedup_against == '\0'
                ? RESULT_OK
                : dedup_index_open(&archive->elsewhere, options->directory, options->dedup_against,
                                   error);

@@ -59,7 +59,7 @@ typedef struct ArchiveOptions {
     WarcCompression compression;
     int level;                 /* of it, 0 = default */
     bool metadata;             /* a metadata record for each page */
-    const char *dedup_against; /* indices of other crawls (store/dedup); "" = none */
+    const char *dedup_against; /* indices of other crawls (store/dedup); NULL, "": none */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;

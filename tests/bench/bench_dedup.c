@@ -94,6 +94,9 @@ static double measure(const char *directory, const char *name, uint64_t n)
         found += dedup_index_find(index, &digest, &original) == RESULT_OK;
     }
     double asked = (double)(cpu_process_ns() - built) / QUESTIONS;
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    (void)printf("dedup.%s.resident = %ld MB\n", name, usage.ru_maxrss / 1024);
     (void)printf("dedup.%s.digests = %" PRIu64 " 1\n", name, dedup_index_count(index));
     (void)printf("dedup.%s.build = %.0f ns\n", name, (double)(built - start) / (double)n);
     (void)printf("dedup.%s.find = %.0f ns\n", name, asked);

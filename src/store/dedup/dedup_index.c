@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,8 @@
 #include "base/memory/array.h"
 #include "base/memory/file.h"
 #include "base/thread/log.h"
-#include "base/thread/mutex.h"
 #include "store/cdxj/cdxj.h"
 #include "store/drum/drum.h"
-#include "store/drum/drum_runs.h"
 #include "store/foreign/foreign_reader.h"
 #include "store/zip/zip_writer.h"
 
@@ -236,17 +235,25 @@ static Result dedup_source_read(const char *path,
 
 /* ---- the index ---- */
 
+#define WINDOW  256u /* entries that are read at once: 4 KiB */
+#define GUESSES 8u   /* before halving; a few are enough where keys are spread evenly */
+
 #define BUCKETS      1024u
 #define ARRAY_BYTES  ((size_t)32 << 10)
 #define BUCKET_BYTES ((size_t)256 << 20) /* no bound: the generation ends with the sources */
 
 struct DedupIndex {
-    DrumRepository *payloads;
+    int payloads;  /* descriptor of n DedupEntry, ascending */
     int originals; /* descriptor */
-    Mutex mutex;
-    uint64_t asked; /* with the mutex */
-    uint64_t found;
+    uint64_t n;
+    atomic_uint_fast64_t asked;
+    atomic_uint_fast64_t found;
 };
+
+typedef struct DedupEntry {
+    uint64_t key;
+    uint64_t place; /* in originals */
+} DedupEntry;
 
 /* What stands before the URL in a record of originals. */
 typedef struct DedupRecord {
@@ -267,6 +274,57 @@ static uint64_t dedup_key(const WarcDigest *digest)
 }
 
 /* ---- building ---- */
+
+/* What the merge puts, in ascending order of keys, goes to the end of a file. */
+typedef struct DedupEntries {
+    DrumRepository interface; /* first */
+    FILE *file;
+    DrumProgress progress;
+} DedupEntries;
+
+static Result entries_progress(DrumRepository *repository, DrumProgress *progress)
+{
+    *progress = ((const DedupEntries *)repository)->progress;
+    return RESULT_OK;
+}
+
+static Result entries_begin(DrumRepository *repository)
+{
+    (void)repository;
+    return RESULT_OK;
+}
+
+/* There is one merge: nothing was put before it. */
+static Result entries_find(DrumRepository *repository, const DrumKey *key, DrumBytes *value)
+{
+    (void)repository;
+    (void)key;
+    (void)value;
+    return RESULT_NOT_FOUND;
+}
+
+static Result entries_put(DrumRepository *repository, const DrumKey *key, DrumBytes value,
+                          bool is_new)
+{
+    DedupEntry entry = {.key = key->number};
+    (void)is_new;
+    memcpy(&entry.place, value.bytes, sizeof entry.place);
+    return fwrite(&entry, sizeof entry, 1, ((DedupEntries *)repository)->file) == 1
+               ? RESULT_OK
+               : result_of_errno(errno);
+}
+
+static Result entries_commit(DrumRepository *repository, DrumProgress progress)
+{
+    ((DedupEntries *)repository)->progress = progress;
+    return RESULT_OK;
+}
+
+/* Whoever builds gives up. */
+static void entries_abort(DrumRepository *repository)
+{
+    (void)repository;
+}
 
 typedef struct DedupBuild {
     Drum *drum;
@@ -341,24 +399,23 @@ static Result dedup_build_all(DedupBuild *build, const DedupSources *sources, Bu
     if (rc == RESULT_OK) {
         rc = drum_synchronize(build->drum); /* the generation becomes the run */
     }
-    if (rc == RESULT_OK &&
-        (fflush(build->originals) != 0 || fsync(fileno(build->originals)) != 0)) {
-        rc = result_of_errno(errno);
-    }
     return rc;
 }
 
-static Result dedup_build(DrumRepository *payloads, const char *folder, const DedupSources *sources,
-                          Buffer *error)
+static Result dedup_close_file(FILE *file, Result rc)
+{
+    if (rc == RESULT_OK && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
+        rc = result_of_errno(errno);
+    }
+    return fclose(file) != 0 && rc == RESULT_OK ? result_of_errno(errno) : rc;
+}
+
+static Result dedup_build_drum(DedupBuild *build, DedupEntries *entries, const char *folder,
+                               const DedupSources *sources, Buffer *error)
 {
     Path path;
-    DedupBuild build = {.originals = fopen(file_path(&path, "%s/originals", folder), "wbe")};
-    if (build.originals == NULL) {
-        return result_of_errno(errno);
-    }
-    (void)file_path(&path, "%s/generation", folder);
-    const DrumOptions options = {.directory = path.text,
-                                 .repository = payloads,
+    const DrumOptions options = {.directory = file_path(&path, "%s/generation", folder),
+                                 .repository = &entries->interface,
                                  .keys = DRUM_KEYS_NUMBERS,
                                  .buckets = BUCKETS,
                                  .array_bytes = ARRAY_BYTES,
@@ -366,14 +423,36 @@ static Result dedup_build(DrumRepository *payloads, const char *folder, const De
                                  .manual_merge = true,
                                  .manual_seal = true,
                                  .keep_existing = true};
-    Result rc = drum_open(&build.drum, &options, NULL);
+    Result rc = drum_open(&build->drum, &options, NULL);
     if (rc == RESULT_OK) {
-        rc = dedup_build_all(&build, sources, error);
-        (void)drum_dispose(build.drum);
+        rc = dedup_build_all(build, sources, error);
+        (void)drum_dispose(build->drum);
     }
-    (void)fclose(build.originals);
     file_remove(path.text);
     return rc;
+}
+
+static Result dedup_build(const char *folder, const DedupSources *sources, Buffer *error)
+{
+    Path path;
+    DedupBuild build = {.originals = fopen(file_path(&path, "%s/originals", folder), "wbe")};
+    DedupEntries entries = {.interface = {.keys = DRUM_KEYS_NUMBERS,
+                                          .progress = entries_progress,
+                                          .begin = entries_begin,
+                                          .find = entries_find,
+                                          .put = entries_put,
+                                          .commit = entries_commit,
+                                          .abort = entries_abort}};
+    if (build.originals == NULL) {
+        return result_of_errno(errno);
+    }
+    entries.file = fopen(file_path(&path, "%s/payloads", folder), "wbe");
+    if (entries.file == NULL) {
+        return dedup_close_file(build.originals, result_of_errno(errno));
+    }
+    Result rc = dedup_build_drum(&build, &entries, folder, sources, error);
+    rc = dedup_close_file(entries.file, rc);
+    return dedup_close_file(build.originals, rc);
 }
 
 /* ---- opening ---- */
@@ -400,20 +479,22 @@ static Result dedup_index_prepare(DedupIndex *index, const char *folder,
             return result_of_errno(errno);
         }
     }
-    const DrumRunsOptions runs = {.directory = file_path(&path, "%s/payloads", folder)};
-    Result rc = drum_runs_open(&index->payloads, &runs);
+    Result rc = is_made ? RESULT_OK : dedup_build(folder, sources, error);
     if (rc == RESULT_OK && !is_made) {
-        rc = dedup_build(index->payloads, folder, sources, error);
-        if (rc == RESULT_OK) {
-            rc = file_replace(file_path(&path, "%s/sources", folder), sources->stamps.data,
-                              sources->stamps.length);
-        }
+        rc = file_replace(file_path(&path, "%s/sources", folder), sources->stamps.data,
+                          sources->stamps.length);
     }
-    if (rc == RESULT_OK) {
-        index->originals = open(file_path(&path, "%s/originals", folder), O_RDONLY | O_CLOEXEC);
-        rc = index->originals < 0 ? result_of_errno(errno) : RESULT_OK;
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    return rc;
+    struct stat info;
+    index->originals = open(file_path(&path, "%s/originals", folder), O_RDONLY | O_CLOEXEC);
+    index->payloads = open(file_path(&path, "%s/payloads", folder), O_RDONLY | O_CLOEXEC);
+    if (index->originals < 0 || index->payloads < 0 || fstat(index->payloads, &info) != 0) {
+        return result_of_errno(errno);
+    }
+    index->n = (uint64_t)info.st_size / sizeof(DedupEntry);
+    return RESULT_OK;
 }
 
 Result dedup_index_open(DedupIndex **out, const char *directory, const char *words, Buffer *error)
@@ -425,7 +506,7 @@ Result dedup_index_open(DedupIndex **out, const char *directory, const char *wor
         return RESULT_MEMORY;
     }
     index->originals = -1;
-    mutex_init(&index->mutex, RANK_TABLE);
+    index->payloads = -1;
     Result rc = dedup_sources_find(&sources, words, error);
     if (rc == RESULT_OK) {
         rc = dedup_index_prepare(index, file_path(&folder, "%s/dedup", directory), &sources, error);
@@ -449,21 +530,21 @@ void dedup_index_close(DedupIndex *index)
     if (index == NULL) {
         return;
     }
-    if (index->payloads != NULL) {
-        LOG_INFO("dedup", "payloads were looked for in other crawls",
-                 "asked=%" PRIu64 " found=%" PRIu64, index->asked, index->found);
-        drum_runs_close(index->payloads);
+    LOG_INFO("dedup", "payloads were looked for in other crawls",
+             "asked=%" PRIu64 " found=%" PRIu64, (uint64_t)atomic_load(&index->asked),
+             (uint64_t)atomic_load(&index->found));
+    if (index->payloads >= 0) {
+        (void)close(index->payloads);
     }
     if (index->originals >= 0) {
         (void)close(index->originals);
     }
-    mutex_destroy(&index->mutex);
     free(index);
 }
 
 uint64_t dedup_index_count(const DedupIndex *index)
 {
-    return drum_runs_count(index->payloads);
+    return index->n;
 }
 
 /* ---- looking up ---- */
@@ -477,22 +558,69 @@ static Result dedup_read(int fd, void *bytes, size_t length, uint64_t at)
     return (size_t)n == length ? RESULT_OK : RESULT_DAMAGED;
 }
 
+/* The entry of a key among some that ascend. RESULT_NOT_FOUND: it is none of them. */
+static Result dedup_bisect(const DedupEntry *entries, size_t n, uint64_t key, uint64_t *place)
+{
+    size_t low = 0;
+    for (size_t high = n; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (entries[middle].key < key) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == n || entries[low].key != key) {
+        return RESULT_NOT_FOUND;
+    }
+    *place = entries[low].place;
+    return RESULT_OK;
+}
+
+/* Where a key should be among those between two others: digests are spread evenly. */
+static uint64_t dedup_guess(const DedupEntry *low, const DedupEntry *high, uint64_t key)
+{
+    double share = (double)(key - low->key) / ((double)(high->key - low->key) + 1.0);
+    return low->place + (uint64_t)(share * (double)(high->place - low->place));
+}
+
+/* low and high: the place in the file from and up to which the key may be, and keys around it. */
+static Result dedup_find_place(const DedupIndex *index, uint64_t key, uint64_t *place)
+{
+    DedupEntry window[WINDOW];
+    DedupEntry low = {.key = 0, .place = 0};
+    DedupEntry high = {.key = UINT64_MAX, .place = index->n};
+    for (unsigned step = 0; low.place < high.place; step++) {
+        uint64_t left = high.place - low.place;
+        uint64_t n = left < WINDOW ? left : WINDOW;
+        uint64_t guess = step < GUESSES ? dedup_guess(&low, &high, key) : low.place + left / 2;
+        uint64_t from = guess - low.place > n / 2 ? guess - n / 2 : low.place;
+        from = from < high.place - n ? from : high.place - n;
+        Result rc =
+            dedup_read(index->payloads, window, (size_t)n * sizeof *window, from * sizeof *window);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        if (key < window[0].key) {
+            high = (DedupEntry){.key = window[0].key, .place = from};
+        } else if (key > window[n - 1].key) {
+            low = (DedupEntry){.key = window[n - 1].key, .place = from + n};
+        } else {
+            return dedup_bisect(window, (size_t)n, key, place);
+        }
+    }
+    return RESULT_NOT_FOUND;
+}
+
 Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOriginal *original)
 {
-    void *value = NULL;
-    size_t length = 0;
     uint64_t place = 0;
     DedupRecord record;
-    mutex_lock(&index->mutex);
-    Result rc = drum_runs_get(index->payloads, dedup_key(payload), &value, &length);
-    index->asked++;
-    index->found += rc == RESULT_OK;
-    mutex_unlock(&index->mutex);
+    atomic_fetch_add(&index->asked, 1);
+    Result rc = dedup_find_place(index, dedup_key(payload), &place);
     if (rc != RESULT_OK) {
         return rc;
     }
-    memcpy(&place, value, length < sizeof place ? length : sizeof place);
-    free(value);
     rc = dedup_read(index->originals, &record, sizeof record, place);
     if (rc != RESULT_OK) {
         return rc;
@@ -500,6 +628,7 @@ Result dedup_index_find(DedupIndex *index, const WarcDigest *payload, WarcOrigin
     if (memcmp(&record.digest, payload, sizeof *payload) != 0) {
         return RESULT_NOT_FOUND;
     }
+    atomic_fetch_add(&index->found, 1);
     buffer_reset(&original->uri);
     rc = buffer_reserve(&original->uri, record.url_length);
     if (rc != RESULT_OK) {

@@ -4,25 +4,26 @@
  * files of our own, so that the sources are read once:
  *
  *   DIR/dedup/originals    date, URL and whole digest of each, one behind the other
- *   DIR/dedup/payloads     the first 8 bytes of the digest -> place in originals (drum_runs.h)
+ *   DIR/dedup/payloads     the first 8 bytes of the digest and the place in originals, ascending
  *   DIR/dedup/sources      path, size and time of the files they were made of; written last
  *
- * All digests are one generation of DRUM, which one merge makes one sorted run of: that many
- * sequential bytes, whatever the memory. Behind that the index never changes, and a look-up reads
- * one block of the run (4 096 keys) and one record. DRUM's own check would read the whole run for
- * each batch of a crawl, which pays with millions of digests a batch and not with hundreds. Digests
- * are spread evenly, as DRUM's keys should be. Of captures of one payload the first counts; of two
+ * All digests are one generation of DRUM, which one merge puts in order: sequential bytes, whatever
+ * the memory. Behind that the index never changes, and nothing of it is in memory: since digests
+ * are spread evenly, the place of a key can be guessed, and two or three reads of 4 KiB find it.
+ * DRUM's own check would read all keys for each batch of a crawl, which pays with millions of
+ * digests a batch and not with hundreds. Of captures of one payload the first counts; of two
  * payloads whose digests begin alike one is stored once more.
+ *
  * A word of warc.dedup_against, which names the sources, is one of
  *
  *   FILE          lines of CDXJ, plain or compressed by gzip or Zstandard
  *   FILE.wacz     the same lines in its entries indexes/NAME, which ZIP itself must not compress
  *   DIR           a crawl of ours (the indices in DIR/warc), or a folder with NAME.cdxj files
  *
- * Memory: while it is built, 32 MiB and about 65 bytes for each 1 024th digest; then 16 bytes for
- * each 4 096th. Disk: 14 bytes and 30 and the URL for each.
+ * Memory: while it is built, 32 MiB and about 65 bytes for each 1 024th digest; then none. Disk: 48
+ * bytes and the URL for each.
  * Owns: its files; the directory is the crawl's.
- * Threads: find: any, one at a time by a mutex of its own.
+ * Threads: find: any.
  * Errors: of opening, error has a sentence.
  * Source: the CDXJ of pywb; WACZ 1.1.1. */
 #ifndef STORE_DEDUP_DEDUP_INDEX_H

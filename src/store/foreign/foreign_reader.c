@@ -21,9 +21,10 @@
 #include <zstd.h>
 #include <strings.h>
 
-#define STEP_BYTES  ((size_t)64 << 10)
-#define KEEP_BYTES  ((size_t)4 << 20)
-#define GZIP_WINDOW 31 /* of zlib: gzip members, the largest window */
+#define STEP_BYTES    ((size_t)64 << 10)
+#define KEEP_BYTES    ((size_t)4 << 20)
+#define RELEASE_BYTES ((uint64_t)16 << 20) /* of the file, at once */
+#define GZIP_WINDOW   31                   /* of zlib: gzip members, the largest window */
 
 /* A skippable frame of Zstandard: four bytes, and the length of what follows in four more. */
 #define REMARK_HEAD      8u
@@ -39,6 +40,7 @@ struct ForeignStream {
     uint64_t size;
     uint64_t position; /* the next compressed byte */
     uint64_t member;   /* where the present member begins */
+    uint64_t released; /* of the file; a multiple of RELEASE_BYTES */
     ForeignCoding coding;
     bool is_open;   /* the present member has not ended */
     bool is_broken; /* it cannot be decompressed further: a codec is not asked twice */
@@ -296,6 +298,18 @@ static Result step_zstd(ForeignStream *stream, size_t room)
     return ZSTD_isError(rc) != 0 || stuck ? RESULT_DAMAGED : RESULT_OK;
 }
 
+/* Gives back the pages of the file that lie behind, which would count as memory of the process. */
+static void release_read(ForeignStream *stream)
+{
+    uint64_t place = (uint64_t)(stream->map - stream->file) + stream->position;
+    if (place >= stream->released + RELEASE_BYTES) {
+        uint64_t n = (place - stream->released) / RELEASE_BYTES * RELEASE_BYTES;
+        (void)madvise((void *)(uintptr_t)(stream->file + stream->released), (size_t)n,
+                      MADV_DONTNEED);
+        stream->released += n;
+    }
+}
+
 Result foreign_stream_fill(ForeignStream *stream, size_t n)
 {
     Result rc = RESULT_OK;
@@ -312,6 +326,7 @@ Result foreign_stream_fill(ForeignStream *stream, size_t n)
                                                  : step_plain(stream, room);
             stream->bytes.data[stream->bytes.length] = '\0';
             stream->is_broken = rc == RESULT_DAMAGED;
+            release_read(stream);
         }
     }
     return rc;
