@@ -111,6 +111,23 @@ static void without_a_cluster(void)
     end(&j);
 }
 
+/* The server may have answered out of date: it looks again before it believes that. */
+static void by_a_look_out_of_date(void)
+{
+    Joining j;
+    MonoTime later = {.ns = INT64_C(5000000000)};
+    begin(&j, false);
+    j.join.stale_ms = 4000;
+    answer(&j, NULL, 0, 0);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_TABLE);
+    node_join_work(&j.join, later);
+    TransportEvent *event = transport_event_new(TRANSPORT_VALUE, j.seen.last, NULL, NULL, NULL, 0);
+    node_join_take(&j.join, event, later);
+    transport_event_delete(event);
+    CU_ASSERT_EQUAL(j.join.step, JOIN_REFUSED);
+    end(&j);
+}
+
 static void answer_record(Joining *j, uint64_t token)
 {
     MemberRecord record = {.life = 1, .incarnation = 1, .token = token, .machine = "other"};
@@ -278,4 +295,5 @@ UNIT_MAIN("node_join",
           {"one that has crawled belongs to its own", with_a_table},
           {"one that has crawled nothing takes another agent when its own is another's",
            whose_agent_is_anothers},
-          {"a cluster that the server has forgotten is to be made again", without_a_cluster})
+          {"a cluster that the server has forgotten is to be made again", without_a_cluster},
+          {"a look out of date refuses nobody", by_a_look_out_of_date})
