@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
+#include "command/schedule_plan.h"
 #include "crawl/command_line.h"
 #include "crawl/crawl_view.h"
 #include "crawl/crawl_store.h"
@@ -387,11 +388,12 @@ static const char schedule_usage[] =
     "usage: ragno schedule DIR freq --default FREQ [--scale S]\n"
     "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
     "       ragno schedule DIR freq --print [--top N]\n"
+    "       ragno schedule DIR plan [--visits N]\n"
     "       ragno schedule DIR refused [--only FILTER]\n"
     "       ragno schedule DIR revive [HOST...]\n"
-    "Builds the revisit schedule of a crawl from its crawled pages; schedules what was\n"
-    "refused when it was found (refused --help); or brings hosts back that were dropped or\n"
-    "parked (revive --help).\n"
+    "Builds the revisit schedule of a crawl from its crawled pages; tells what a budget of\n"
+    "visits comes to (plan --help); schedules what was refused when it was found (refused\n"
+    "--help); or brings hosts back that were dropped or parked (revive --help).\n"
     "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
     "  --scale S       visit S times as often as a page was seen to change\n"
     "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
@@ -449,7 +451,8 @@ static int schedule_command_parse(FreqCommand *command, int argc, char **argv)
         return status;
     }
     if (strcmp(line.words[1], "freq") != 0) {
-        return command_line_complain(&line, "expected freq, refused or revive, not", line.words[1]);
+        return command_line_complain(&line, "expected freq, plan, refused or revive, not",
+                                     line.words[1]);
     }
     bool has_top = top != UINT64_MAX;
     command->directory = line.words[0];
@@ -557,6 +560,9 @@ int schedule_main(int argc, char **argv)
 {
     if (argc > 2 && strcmp(argv[2], "refused") == 0) {
         return schedule_refused(argc, argv);
+    }
+    if (argc > 2 && strcmp(argv[2], "plan") == 0) {
+        return schedule_plan(argc, argv);
     }
     if (argc > 2 && strcmp(argv[2], "revive") == 0) {
         return schedule_revive(argc, argv);

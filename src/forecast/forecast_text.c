@@ -167,8 +167,8 @@ static void forecast_tell_assumptions(const Forecast *forecast, const ForecastIn
     }
     if (input->never_ends) {
         report_note(to, NULL,
-                    "schedule.mode = continuous: it never ends by itself; revisits are not "
-                    "counted");
+                    "schedule.mode = continuous: it never ends by itself; revisits are not counted "
+                    "(ragno schedule DIR plan)");
     }
     if (subject->is_cluster) {
         report_note(to, NULL,

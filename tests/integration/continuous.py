@@ -190,6 +190,33 @@ def changing(report, path):
     check_archive(report, directory, n_304)
     line = harness.run([f"{harness.OUT}/ragno", "db", directory, "get", sorted(urls)[0]])
     report.check("ragno db get shows the next visit", "next visit\t20" in line.stdout, line.stdout)
+    check_plan(report, directory, len(urls))
+
+
+def plan(directory, *arguments):
+    """What `ragno schedule DIR plan` prints: name -> the first number behind it."""
+    result = harness.run([f"{harness.OUT}/ragno", "schedule", directory, "plan", *arguments])
+    rows = (re.match(r"(.{24})\s*([-+0-9.e]+)", line) for line in result.stdout.splitlines())
+    return {row[1].strip(): float(row[2]) for row in rows}
+
+
+def check_plan(report, directory, n_urls):
+    few, many = plan(directory, "--visits", "20"), plan(directory, "--visits", "200")
+    report.check("ragno schedule plan knows the pages", few["pages"] >= n_urls, f"{few}")
+    report.check("the optimal plan is the freshest",
+                 few["freshness, optimal"] >= few["freshness, all alike"] > 0, f"{few}")
+    report.check("more visits keep more up to date, each less than the one before",
+                 many["freshness, optimal"] > few["freshness, optimal"] and
+                 0 < many["one visit more a second"] < few["one visit more a second"],
+                 f"{few} {many}")
+    report.check("it tells what is scheduled now", "freshness, as scheduled" in few, f"{few}")
+    report.equal("politeness binds nowhere", few["politeness binds at"], 0)
+    with open(os.path.join(directory, "config.ini"), "a") as file:
+        file.write('\n[site "*.web.test"]\nip_delay = 60s\n')
+    bound = plan(directory, "--visits", "20")
+    report.check("with the delay of a [site] it binds, and copies are older",
+                 bound["politeness binds at"] > 0 and
+                 bound["freshness, optimal"] < few["freshness, optimal"], f"{bound} {few}")
 
 
 def killed(report, path):

@@ -184,6 +184,21 @@ FreqPage freq_prior_page(const FreqPrior *prior, const FreqSeen *seen, double we
                       .weight = (float)weight};
 }
 
+double freq_seen_fresh_s(const FreqSeen *seen, const FreqPage *page)
+{
+    double fresh_s = (double)seen->same_s;
+    double changed_s = 0;
+    double until_s = 0; /* the first change of an interval, given that there is one */
+    for (size_t i = 0; i < FREQ_SEEN_BINS && seen->bins[i].n > 0; i++) {
+        double interval_s = seen_bin_interval(&seen->bins[i]);
+        double changes = (double)page->rate * interval_s;
+        double share = changes > 1e-6 ? 1 / changes - 1 / expm1(changes) : 0.5;
+        changed_s += interval_s * seen->bins[i].n;
+        until_s += interval_s * seen->bins[i].n * share;
+    }
+    return changed_s > 0 ? fresh_s + (double)seen->changed_s * until_s / changed_s : fresh_s;
+}
+
 double freq_seen_look_s(const FreqSeen *seen, const FreqPage *page, double interval_s)
 {
     double rate = (double)page->rate;

@@ -144,6 +144,9 @@ void freq_seen_update(FreqSeen *seen, uint64_t n_crawls, uint64_t n_changes, dou
 void freq_prior_fit(FreqPrior *prior, const FreqSeen *seen, size_t n, double rate);
 /* What is to be expected of a page; seen {0}: it was visited once. */
 FreqPage freq_prior_page(const FreqPrior *prior, const FreqSeen *seen, double weight);
+/* Seconds for which the copies of a page were up to date between its first and its last visit, as
+ * far as its visits tell and page says. */
+double freq_seen_fresh_s(const FreqSeen *seen, const FreqPage *page);
 /* The interval of a page for which the plan has interval_s, or a shorter one, since it has to be
  * told first how fast the page changes: a page that was found changed at every visit is looked at
  * after a sixth of the shortest interval so far, until a look finds it as it was; one that is said

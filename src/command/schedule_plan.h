@@ -1,0 +1,13 @@
+/* `ragno schedule DIR plan`: what the optimal policy of revisits makes of a crawl.
+ *
+ * What: the pages that a crawl visits again (or would, were it continuous), the budget of visits,
+ * how many of the copies are up to date with it, as it is scheduled now and at best, what one visit
+ * more a second would buy, and at how many addresses politeness binds. Only reads.
+ * Threads: main. */
+#ifndef COMMAND_SCHEDULE_PLAN_H
+#define COMMAND_SCHEDULE_PLAN_H
+
+/* argv as schedule_main has it. An exit status. */
+int schedule_plan(int argc, char **argv);
+
+#endif
