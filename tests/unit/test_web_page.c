@@ -9,6 +9,7 @@
 #include "crawl/run/status.h"
 #include "crawl/web/web.h"
 #include "crawl/web/web_look.h"
+#include "crawl/web/web_metrics.h"
 #include "rules/listen_address.h"
 #include "unit.h"
 

@@ -43,15 +43,6 @@ typedef struct WebFile {
 /* NULL: there is no such file. */
 const WebFile *web_file_find(const char *path);
 
-/* Web metrics: the status as Prometheus reads it (text exposition format 0.0.4).
- *
- * What: every field of the status (status_fields.h) that counts or measures becomes a metric with
- * type, unit and help. Rates are left out: Prometheus makes its own.
- * Threads: any; pure. */
-
-/* json: the status as one object. */
-Result web_metrics(const char *json, Buffer *out);
-
 #define WEB_CLIENTS 64u
 
 typedef struct Web Web;

@@ -1,0 +1,129 @@
+#include "crawl/web/web_metrics.h"
+
+#include "crawl/control/control_link.h"
+#include "crawl/run/status_fields.h"
+#include "logs/log_text.h"
+
+/* ---- Web crawl ---- */
+
+#define ANSWER_MS 5000
+
+void web_crawl_close(WebCrawl *crawl)
+{
+    control_link_close(crawl->link);
+    crawl->link = NULL;
+}
+
+static bool web_crawl_append_line(void *context, const char *line)
+{
+    Buffer *out = context;
+    return buffer_append_string(out, line) == RESULT_OK &&
+           buffer_append_char(out, '\n') == RESULT_OK;
+}
+
+unsigned web_crawl_status(WebCrawl *crawl, Buffer *out)
+{
+    char status[] = "status";
+    char json[] = "json";
+    char *words[] = {status, json};
+    Buffer error = {.limit = 4096};
+    Buffer note = {.limit = 4096};
+    Result rc = RESULT_OK;
+    if (crawl->link == NULL) {
+        rc = control_link_open(&crawl->link, crawl->directory, &error);
+    }
+    if (rc == RESULT_OK) {
+        rc = control_link_ask(crawl->link, words, 2, web_crawl_append_line, out, ANSWER_MS, &note,
+                              &error);
+    }
+    if (rc != RESULT_OK) {
+        web_crawl_close(crawl);
+        buffer_reset(out);
+        (void)buffer_printf(out, "%s\n", buffer_string(&error));
+    }
+    buffer_destroy(&error);
+    buffer_destroy(&note);
+    return rc == RESULT_OK ? 200 : 503;
+}
+
+/* ---- Web metrics ---- */
+
+typedef enum MetricType { COUNTER, GAUGE, GAUGE_MS, SUMMARY, NO_METRIC } MetricType;
+
+/* Rows of one name stand together: they are one metric, and the first has its help. */
+typedef struct Metric {
+    const char *field; /* of the status */
+    MetricType type;
+    const char *name;  /* behind "ragno_" */
+    const char *label; /* "{class=\"2xx\"}", or "" */
+    const char *help;
+} Metric;
+
+#define METRIC_ROW(field, kind, value, type, metric, label, help)                                  \
+    {field, type, metric, label, help},
+static const Metric metrics[] = {STATUS_FIELDS(METRIC_ROW) STATUS_CONTINUOUS_FIELDS(METRIC_ROW)
+                                     STATUS_CLUSTER_FIELDS(METRIC_ROW)};
+
+#define N_METRICS (sizeof metrics / sizeof *metrics)
+
+static const char *const states[] = {"running", "paused", "stopping", "stopped", "finished", NULL};
+static const char *const limits[] = {
+    "politeness", "connections", "shares",    "dns",      "parser",  "writer",
+    "disk",       "memory",      "bandwidth", "operator", "network", "seeds",
+    "schedule",   "retries",     "walls",     "cluster",  "none",    NULL};
+
+static void web_metrics_put_head(Buffer *out, const char *name, MetricType type, const char *help)
+{
+    static const char *const types[] = {
+        [COUNTER] = "counter", [GAUGE] = "gauge", [GAUGE_MS] = "gauge", [SUMMARY] = "summary"};
+    (void)buffer_printf(out, "# HELP ragno_%s %s.\n# TYPE ragno_%s %s\n", name, help, name,
+                        types[type]);
+}
+
+static void put_metric(Buffer *out, const Metric *metric, const char *json)
+{
+    LogText text = status_json_get(json, metric->field);
+    if (text.length == 0 || metric->type == NO_METRIC) {
+        return;
+    }
+    if (*metric->help != '\0') {
+        web_metrics_put_head(out, metric->name, metric->type, metric->help);
+    }
+    (void)buffer_printf(out, "ragno_%s%s ", metric->name, metric->label);
+    if (metric->type == GAUGE_MS) {
+        (void)buffer_printf(out, "%.6g", status_json_number(json, metric->field, 0) / 1000);
+    } else {
+        (void)buffer_append(out, text.bytes, text.length); /* all digits of a counter */
+    }
+    (void)buffer_append_char(out, '\n');
+}
+
+/* 1 for the word that holds, 0 for the others; a word that is not known stands alone. */
+static void put_words(Buffer *out, const char *name, const char *label, const char *const *words,
+                      LogText now)
+{
+    bool known = false;
+    for (; *words != NULL; words++) {
+        bool holds = log_text_is(now, *words);
+        known = known || holds;
+        (void)buffer_printf(out, "ragno_%s{%s=\"%s\"} %d\n", name, label, *words, holds);
+    }
+    if (!known && now.length > 0) {
+        (void)buffer_printf(out, "ragno_%s{%s=\"%.*s\"} 1\n", name, label, (int)now.length,
+                            now.bytes);
+    }
+}
+
+Result web_metrics(const char *json, Buffer *out)
+{
+    for (size_t i = 0; i < N_METRICS; i++) {
+        put_metric(out, &metrics[i], json);
+    }
+    web_metrics_put_head(out, "state", GAUGE,
+                         "What the crawl is doing: 1 for the state that holds");
+    put_words(out, "state", "state", states, status_json_get(json, "state"));
+    web_metrics_put_head(out, "limit", GAUGE, "What limits the crawl: 1 for what binds now");
+    put_words(out, "limit", "limit", limits, status_json_get(json, "limit"));
+    web_metrics_put_head(out, "build_info", GAUGE, "The version that runs");
+    return buffer_printf(out, "ragno_build_info{version=\"%s\"} 1\n", RAGNO_VERSION);
+}

@@ -1,0 +1,31 @@
+/* Web metrics: the status as Prometheus reads it (text exposition format 0.0.4).
+ *
+ * What: every field of the status (status_fields.h) that counts or measures becomes a metric with
+ * type, unit and help. Rates are left out: Prometheus makes its own. Threads: any; pure. */
+#ifndef CRAWL_WEB_WEB_METRICS_H
+#define CRAWL_WEB_WEB_METRICS_H
+
+#include <stdbool.h>
+
+#include "base/memory/buffer.h"
+#include "crawl/control/control_link.h"
+
+/* Web crawl: what the status page asks of the crawl, by its control socket.
+ *
+ * What: its status.
+ * Owns: the connection.
+ * Threads: one.
+ * Errors: out gets a sentence. */
+
+typedef struct WebCrawl {
+    const char *directory;
+    ControlLink *link; /* NULL: not connected */
+} WebCrawl;
+
+void web_crawl_close(WebCrawl *crawl);
+/* The status as JSON, or a sentence. Returns the status of HTTP: 200 or 503. */
+unsigned web_crawl_status(WebCrawl *crawl, Buffer *out);
+/* json: the status as one object. */
+Result web_metrics(const char *json, Buffer *out);
+
+#endif
