@@ -584,7 +584,13 @@
     ROW(log, skipped, WORD, int, "sample", 0, 0, WORDS_TEXT(SKIPPED_WORDS), 0, \
         "which refused URLs go into skipped.log; sample = the first 1000 per reason") \
     ROW(control, listen, TEXT, char *, "", 0, 0, NULL, 0, \
-        "status page and metrics: 127.0.0.1:PORT or [::1]:PORT (0 = any free port); empty = none") \
+        "status page and metrics: 127.0.0.1:PORT, [::1]:PORT (0 = any free port) or unix:PATH; empty = " \
+        "none") \
+    ROW(control, web_write, BOOL, bool, "no", 0, 0, NULL, 0, \
+        "whoever has the token may pause, resume, stop, deny, allow and seed by the status page") \
+    ROW(control, token_file, TEXT, char *, "", 0, 0, NULL, 0, \
+        "file with this token, readable by its owner alone; made when it is missing; empty = " \
+        "DIR/web.token") \
     ROW(control, web_hosts, TEXT, char *, "", 0, 0, NULL, 0, \
         "host names, besides localhost, by which the page may be asked for, such as that of a web " \
         "server that forwards to it; comma separated") \

@@ -238,6 +238,10 @@ static void check_listen(const Config *config, Buffer *what, Buffer *error)
         listen_address_parse(&address, config->control_listen, what) != RESULT_OK) {
         config_complain(config, "control.listen", buffer_string(what), error);
     }
+    if (config->control_web_write && *config->control_listen == '\0') {
+        config_complain(config, "control.web_write",
+                        "there is no status page without control.listen", error);
+    }
 }
 
 static void config_check_cluster(const Config *config, Buffer *what, Buffer *error)

@@ -1,8 +1,8 @@
 /* Who may ask the status page: headers that anybody may have sent.
  *
- * Input: lines: Host, Origin, the names that are allowed. Besides not crashing: whoever is let in
- * names this machine or an allowed name, an origin that fits repeats the host, and an address to
- * listen at is loopback. */
+ * Input: lines: Host, Origin, Authorization, the names that are allowed, the token. Besides not
+ * crashing: whoever is let in names this machine or an allowed name, an origin that fits repeats
+ * the host, a token that fits is all there, and an address to listen at is loopback or a path. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define LINES 3u
+#define LINES 5u
 
 static bool names_this_machine(const char *host)
 {
@@ -34,6 +34,14 @@ static void check_host(const char *host, const char *names)
     }
 }
 
+static void check_token(const char *authorization, const char *token)
+{
+    if (web_guard_token(authorization, token)) {
+        const char *blank = strchr(authorization, ' ');
+        assert(*token != '\0' && blank != NULL && strcmp(blank + 1, token) == 0);
+    }
+}
+
 static void check_address(const char *text)
 {
     ListenAddress address;
@@ -42,7 +50,7 @@ static void check_address(const char *text)
     buffer_init(&error, 4096);
     if (listen_address_parse(&address, text, &error) == RESULT_OK) {
         assert(error.length == 0);
-        assert(listen_address_is_loopback(&address.ip));
+        assert(address.is_unix ? *address.path != '\0' : listen_address_is_loopback(&address.ip));
         assert(listen_address_socket(&address, &to) <= sizeof to);
     } else {
         assert(error.length > 0);
@@ -63,10 +71,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at = end == NULL ? at : end + 1;
         left = end == NULL ? 0 : left - n - 1;
     }
-    check_host(lines[0], lines[2]);
+    check_host(lines[0], lines[3]);
     if (web_guard_origin(lines[1], lines[0])) {
         assert(strlen(lines[1]) >= strlen(lines[0]) + 7);
     }
+    check_token(lines[2], lines[4]);
     check_address(lines[0]);
     for (size_t i = 0; i < LINES; i++) {
         free(lines[i]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The status page: what it tells, to whom, and how it looks in Chromium (which is asked when it is
+"""The status page: what it tells, to whom, who may change what, and how it looks in Chromium (which is asked when it is
 installed)."""
 import http.client
 import json
@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import socket
+import stat
 import subprocess
 import time
 import urllib.parse
@@ -16,6 +17,19 @@ from harness import OUT, run
 
 RAGNO = f"{OUT}/ragno"
 FILES = "src/crawl/web/files"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(30)
+        self.sock.connect(self.path)
 
 
 class Crawl:
@@ -179,9 +193,8 @@ def to_whom(report, path):
                      "http" not in headers["Content-Security-Policy"], headers["Content-Security-Policy"])
         for method in ("PUT", "DELETE", "OPTIONS", "POST"):
             report.equal(f"{method} is not known", crawl.ask("/", method)[0], 405)
-        report.equal("it is read-only", crawl.ask("/control", "POST", "pause")[0], 405)
-        report.equal("whatever is said", crawl.ask("/status.json", "POST", "x" * 100000)[0], 405)
-        report.equal("and it goes on", json.loads(crawl.get("/status.json"))["state"], "running")
+        report.equal("it is read-only", crawl.ask("/control", "POST", "pause")[0], 403)
+        report.check("and has no token", not os.path.exists(crawl.directory + "/web.token"))
         raw = socket.create_connection(("127.0.0.1", crawl.port))
         raw.sendall(b"GET / HTTP/1.0\r\n\r\n")
         report.check("no Host at all", b" 403 " in raw.recv(4096).split(b"\r\n")[0])
@@ -201,8 +214,64 @@ def to_whom(report, path):
             s.close()
 
 
+def who_may_change_what(report, path):
+    with harness.Web(path, pages=50000, hosts=20, addresses=20) as web, \
+            Crawl(path, web, "--set", "control.web_write=yes") as crawl:
+        file = crawl.directory + "/web.token"
+        report.equal("the token's file is its owner's", stat.S_IMODE(os.stat(file).st_mode), 0o600)
+        with open(file) as f:
+            token = f.read().strip()
+        report.check("it has 256 bits", re.fullmatch("[0-9a-f]{64}", token), token)
+        bearer = "Bearer " + token
+
+        def state():
+            return json.loads(crawl.get("/status.json"))["state"]
+
+        for wrong in (None, "", "Bearer", "Bearer ", "Bearer x", bearer + "0", bearer[:-1], "Basic " + token, bearer.replace(token[-1], "x")):
+            headers = {} if wrong is None else {"Authorization": wrong}
+            report.equal(f"authorization {str(wrong)[:14]}", crawl.ask("/control", "POST", "pause", **headers)[0], 401)
+        report.equal("nothing was changed", state(), "running")
+        code = crawl.ask("/control", "POST", "pause", Authorization=bearer, Origin="http://evil.example")[0]
+        report.equal("a script of another site, even with the token", code, 403)
+        begun = time.monotonic()
+        report.equal("pause", crawl.ask("/control", "POST", "pause", Authorization=bearer)[0], 200)
+        report.equal("it is paused", state(), "paused")
+        report.check("within a second", time.monotonic() - begun < 1)
+        report.equal("resume", crawl.ask("/control", "POST", "resume\n", Authorization=bearer,
+                                         Origin=f"http://127.0.0.1:{crawl.port}")[0], 200)
+        report.equal("it goes on", state(), "running")
+        report.check("both are in the log", 'words="pause" status=200' in crawl.log() and "component=" not in crawl.log())
+        crawl.fetched(200)
+        harness.until(lambda: json.loads(crawl.get("/hosts.json?filter=h00003"))["hosts"])
+        report.equal("deny a host", crawl.ask("/control", "POST", "deny h00003.web.test", Authorization=bearer)[0], 200)
+        report.equal("it is denied", harness.until(
+            lambda: json.loads(crawl.get("/hosts.json?filter=h00003"))["hosts"][0]["kind"] == "denied"), True)
+        report.equal("allow it", crawl.ask("/control", "POST", "allow h00003.web.test", Authorization=bearer)[0], 200)
+        report.equal("it is allowed", harness.until(
+            lambda: json.loads(crawl.get("/hosts.json?filter=h00003"))["hosts"][0]["kind"] != "denied"), True)
+        for words in ("set fetch.allow_addresses 0.0.0.0/0", "checkpoint /tmp/x", "status follow", "nosuch"):
+            code, _, text = crawl.ask("/control", "POST", words, Authorization=bearer)
+            report.check(f"'{words}' is not for the page", code == 403 and "pause" in text, (code, text))
+        for words in ("", "\n", 'pause "', "pause a b c", "pause\nresume"):
+            code, _, text = crawl.ask("/control", "POST", words, Authorization=bearer)
+            report.check(f"{words!r} gets a sentence", code in (400, 409) and len(text) > 10, (code, text))
+        report.equal("too long", crawl.ask("/control", "POST", "seed " + "x" * 100000, Authorization=bearer)[0], 413)
+        report.equal("stop", crawl.ask("/control", "POST", "stop", Authorization=bearer)[0], 200)
+        report.equal("it has stopped", crawl.process.wait(harness.PATIENCE_S), 11)
+
+
 def where_it_listens(report, path):
     with harness.Web(path, pages=50000, hosts=20, addresses=20) as web:
+        name = path + "/page.sock"
+        stale = socket.socket(socket.AF_UNIX)
+        stale.bind(name)  # as a killed crawl leaves it
+        stale.close()
+        with Crawl(path, web, listen="unix:" + name, name="u") as crawl:
+            connection = UnixConnection(name)
+            connection.request("GET", "/status.json")
+            report.equal("a Unix socket", json.loads(connection.getresponse().read())["state"], "running")
+            report.equal("of its user and group", stat.S_IMODE(os.stat(name).st_mode), 0o660)
+        report.check("is gone after the crawl", not os.path.exists(name))
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
@@ -213,12 +282,20 @@ def where_it_listens(report, path):
                              crawl.process.poll() is None)
         with Crawl(path, web, listen="", name="off") as crawl:
             report.check("off by default", "status page" not in crawl.log())
+        token = path + "/token"
+        with open(token, "w") as file:
+            file.write("s" * 20 + "\n")
+        os.chmod(token, 0o644)
+        with Crawl(path, web, "--set", "control.web_write=yes", "--set", f"control.token_file={token}", name="m") as crawl:
+            report.check("a token that others can read opens no page", "chmod 600" in crawl.log(), crawl.log())
         for value, word in (("0.0.0.0:80", "ssh -L"), ("192.168.1.1:80", "can be reached"), ("127.0.0.1", "is no address"),
-                            ("127.0.0.1:99999", "is no address"), ("localhost:http", "is no address"),
-                            ("[::1:80", "is no address"), ("unix:/run/page.sock", "is no address")):
+                            ("127.0.0.1:99999", "is no address"), ("localhost:http", "is no address"), ("unix:", "1 to"),
+                            ("[::1:80", "is no address"), ("unix:" + "x" * 200, "1 to")):
             result = run([RAGNO, "crawl", "--test-config", "--contact", "http://x.example/", "--set", f"control.listen={value}"])
             report.check(f"control.listen={value[:20]} is refused", result.returncode == 2 and word in result.stderr and
                          "control.listen" in result.stderr, result.stderr)
+        result = run([RAGNO, "crawl", "--test-config", "--contact", "http://x.example/", "--set", "control.web_write=yes"])
+        report.check("writing without a page", result.returncode == 2 and "control.listen" in result.stderr, result.stderr)
 
 
 def look(crawl, *arguments, fragment="", budget=4000):
@@ -240,7 +317,7 @@ def how_it_looks(report, path):
         report.skip("in Chromium", "it is not installed")
         return
     with harness.Web(path, pages=50000, hosts=40, addresses=40) as web, \
-            Crawl(path, web) as crawl:
+            Crawl(path, web, "--set", "control.web_write=yes") as crawl:
         crawl.fetched(100)
         harness.until(lambda: len(json.loads(crawl.get("/history.json"))["pages_s"]) >= 3)
         page, console = look(crawl, "--dump-dom", "--window-size=1280,1000", fragment="#why=http://h00000.web.test/&host=h0000")
@@ -252,6 +329,7 @@ def how_it_looks(report, path):
         report.check("graphs with lines", len(re.findall(r'<path class="line s\d" d="M[^"]*L', page)) >= 6, page[3000:9000])
         report.equal("hosts that match", len(re.findall(r'<td class="host">', page)), 10)
         report.check("why", "How it was found" in page and "a seed" in page)
+        report.check("buttons", 'id="steer">' in page and ">deny</button>" in page)
         picture = os.path.join(path, "page.png")
         for name, options in (("phone", ["--window-size=390,2600"]), ("light", ["--window-size=1280,1900"]),
                               ("dark", ["--window-size=1280,1900", "--blink-settings=preferredColorScheme=0"])):
@@ -306,4 +384,4 @@ def paused_at_once(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(silent_clients, paused_at_once, what_it_tells, to_whom, where_it_listens, how_it_looks, its_end)
+    harness.main(silent_clients, paused_at_once, what_it_tells, to_whom, who_may_change_what, where_it_listens, how_it_looks, its_end)

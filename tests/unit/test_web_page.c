@@ -1,5 +1,5 @@
-/* The parts of the status page that need no crawl: addresses, who may ask, metrics, history.
- */
+/* The parts of the status page that need no crawl: addresses, who may ask, metrics, history, the
+ * token. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool listens(const char *text, ListenAddress *address)
     return rc == RESULT_OK;
 }
 
-static void addresses_are_loopback(void)
+static void addresses_are_loopback_or_unix(void)
 {
     static const char *const good[] = {
         "127.0.0.1:8088", "127.255.0.9:1", "localhost:0", "[::1]:8088", "::1:8088", "8088", "0"};
@@ -39,21 +39,35 @@ static void addresses_are_loopback(void)
                                       "127.0.0.1:65536",
                                       "127.0.0.1:-1",
                                       "127.0.0.1:8x",
-                                      "unix:/run/x.sock",
+                                      "unix:",
                                       "[::ffff:8.8.8.8]:80",
                                       "[::1:80",
                                       "99999999999"};
     ListenAddress address;
     struct sockaddr_storage to;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        CU_ASSERT_TRUE(listens(good[i], &address));
+        CU_ASSERT_TRUE(listens(good[i], &address) && !address.is_unix);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         CU_ASSERT_FALSE(listens(bad[i], &address));
     }
+    CU_ASSERT_TRUE(listens("unix:/run/x.sock", &address) && address.is_unix);
+    CU_ASSERT_STRING_EQUAL(address.path, "/run/x.sock");
+    CU_ASSERT_EQUAL(listen_address_socket(&address, &to), sizeof(struct sockaddr_un));
     CU_ASSERT_TRUE(listens("[::1]:8088", &address) && address.port == 8088);
     CU_ASSERT_EQUAL(listen_address_socket(&address, &to), sizeof(struct sockaddr_in6));
     CU_ASSERT_EQUAL(to.ss_family, AF_INET6);
+}
+
+static void a_path_of_any_length_is_taken_or_refused(void)
+{
+    char text[256] = "unix:";
+    ListenAddress address;
+    for (size_t n = 1; n < 200; n++) {
+        memset(text + 5, 'a', n);
+        text[5 + n] = '\0';
+        CU_ASSERT_EQUAL(listens(text, &address), n < sizeof address.path);
+    }
 }
 
 static void hosts_that_name_this_machine_may_ask(void)
@@ -84,6 +98,18 @@ static void origins_are_the_page_itself(void)
     CU_ASSERT_FALSE(web_guard_origin("null", "localhost:1"));
     CU_ASSERT_FALSE(web_guard_origin("", ""));
     CU_ASSERT_FALSE(web_guard_origin("ftp://localhost:1", "localhost:1"));
+}
+
+static void a_token_fits_as_a_whole(void)
+{
+    CU_ASSERT_TRUE(web_guard_token("Bearer 0123456789abcdef", "0123456789abcdef"));
+    CU_ASSERT_TRUE(web_guard_token("bearer 0123456789abcdef", "0123456789abcdef"));
+    CU_ASSERT_FALSE(web_guard_token("Bearer 0123456789abcde", "0123456789abcdef"));
+    CU_ASSERT_FALSE(web_guard_token("Bearer 0123456789abcdef0", "0123456789abcdef"));
+    CU_ASSERT_FALSE(web_guard_token("Bearer 1123456789abcdef", "0123456789abcdef"));
+    CU_ASSERT_FALSE(web_guard_token("0123456789abcdef", "0123456789abcdef"));
+    CU_ASSERT_FALSE(web_guard_token("Bearer ", ""));
+    CU_ASSERT_FALSE(web_guard_token("", "0123456789abcdef"));
 }
 
 /* A status in which nothing is zero. */
@@ -215,6 +241,39 @@ static void a_log_that_is_not_there_has_no_buckets(void)
     buffer_destroy(&json);
 }
 
+static void a_token_is_made_once_and_kept_from_others(void)
+{
+    char *directory = log_with("");
+    char path[256];
+    Buffer token;
+    Buffer again;
+    Buffer error;
+    buffer_init(&token, 4096);
+    buffer_init(&again, 4096);
+    buffer_init(&error, 4096);
+    (void)snprintf(path, sizeof path, "%s/token", directory);
+    CU_ASSERT_EQUAL(web_token_read(path, &token, &error), RESULT_OK);
+    CU_ASSERT_EQUAL(token.length, 64);
+    CU_ASSERT_EQUAL(web_token_read(path, &again, &error), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&token), buffer_string(&again));
+    (void)chmod(path, 0640);
+    CU_ASSERT_EQUAL(web_token_read(path, &again, &error), RESULT_INVALID);
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "chmod 600"));
+    (void)chmod(path, 0600);
+    CU_ASSERT_EQUAL(truncate(path, 15), 0);
+    buffer_reset(&error);
+    CU_ASSERT_EQUAL(web_token_read(path, &again, &error), RESULT_INVALID);
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "15 bytes"));
+    (void)unlink(path);
+    buffer_reset(&error);
+    CU_ASSERT_NOT_EQUAL(web_token_read("/nosuch/token", &again, &error), RESULT_OK);
+    CU_ASSERT_TRUE(error.length > 0);
+    forget_log(directory);
+    buffer_destroy(&token);
+    buffer_destroy(&again);
+    buffer_destroy(&error);
+}
+
 static void the_files_are_in_the_program(void)
 {
     const WebFile *page = web_file_find("/");
@@ -226,12 +285,15 @@ static void the_files_are_in_the_program(void)
     CU_ASSERT_PTR_NULL(web_file_find("/page.html"));
 }
 
-UNIT_MAIN("web page", {"addresses are loopback", addresses_are_loopback},
+UNIT_MAIN("web page", {"addresses are loopback or Unix", addresses_are_loopback_or_unix},
+          {"a path of any length is taken or refused", a_path_of_any_length_is_taken_or_refused},
           {"hosts that name this machine may ask", hosts_that_name_this_machine_may_ask},
           {"origins are the page itself", origins_are_the_page_itself},
+          {"a token fits as a whole", a_token_fits_as_a_whole},
           {"each metric is one piece", each_metric_is_one_piece},
           {"metrics have all digits and units", metrics_have_all_digits_and_units},
           {"rates are what was counted over the time it took",
            rates_are_what_was_counted_over_the_time_it_took},
           {"a log that is not there has no buckets", a_log_that_is_not_there_has_no_buckets},
+          {"a token is made once and kept from others", a_token_is_made_once_and_kept_from_others},
           {"the files are in the program", the_files_are_in_the_program})

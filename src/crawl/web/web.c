@@ -1,11 +1,15 @@
 #include "crawl/web/web.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <strings.h>
 
 #include "base/memory/json_writer.h"
@@ -13,6 +17,93 @@
 #include "crawl/web/web_metrics.h"
 #include "crawl/web/web_look.h"
 #include "rules/listen_address.h"
+
+/* Web socket: the socket that the status page listens at.
+ *
+ * What: TCP on a loopback address, or a Unix socket that its user and group may connect to; a
+ * Unix socket that nobody listens at any more is replaced.
+ * Owns: nothing; the descriptor is the caller's.
+ * Threads: main.
+ * Errors: error gets one sentence. */
+
+#define BACKLOG   64
+#define UNIX_MODE 0660
+
+/* Removes a socket that nobody listens at. */
+static void remove_stale(const ListenAddress *address, const struct sockaddr_storage *name,
+                         socklen_t length)
+{
+    struct stat st;
+    if (lstat(address->path, &st) != 0 || !S_ISSOCK(st.st_mode)) {
+        return;
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)name, length) != 0 &&
+        errno == ECONNREFUSED) {
+        (void)unlink(address->path);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+static Result tell_name(const ListenAddress *address, int fd, Buffer *name)
+{
+    struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof bound;
+    char ip[IP_ADDRESS_TEXT_BYTES];
+    if (address->is_unix) {
+        return buffer_printf(name, "unix:%s", address->path);
+    }
+    if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
+        return result_of_errno(errno);
+    }
+    unsigned port = 0;
+    if (bound.ss_family == AF_INET6) {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, &bound, sizeof v6);
+        port = ntohs(v6.sin6_port);
+    } else {
+        struct sockaddr_in v4;
+        memcpy(&v4, &bound, sizeof v4);
+        port = ntohs(v4.sin_port);
+    }
+    (void)ip_address_format(&address->ip, ip);
+    return buffer_printf(name, address->ip.v6 ? "http://[%s]:%u/" : "http://%s:%u/", ip, port);
+}
+
+/* The name is what a browser or proxy is given: "http://127.0.0.1:8088/", "unix:/run/page.sock". */
+static Result web_socket_open(const ListenAddress *address, int *out, Buffer *name, Buffer *error)
+{
+    struct sockaddr_storage to;
+    socklen_t length = listen_address_socket(address, &to);
+    int on = 1;
+    int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && address->is_unix) {
+        remove_stale(address, &to, length);
+    } else if (fd >= 0) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    }
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&to, length) != 0 ||
+        (address->is_unix && chmod(address->path, UNIX_MODE) != 0) || listen(fd, BACKLOG) != 0) {
+        int code = errno;
+        (void)buffer_printf(error, "%s", strerror(code));
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return result_of_errno(code);
+    }
+    *out = fd;
+    return tell_name(address, fd, name);
+}
+
+/* Removes the file of a Unix socket. */
+static void web_socket_remove(const ListenAddress *address)
+{
+    if (address->is_unix) {
+        (void)unlink(address->path);
+    }
+}
 
 /* ---- Web files ---- */
 
@@ -48,6 +139,81 @@ const WebFile *web_file_find(const char *path)
     return NULL;
 }
 
+/* ---- Web token ---- */
+
+#define RANDOM_BYTES 32u
+#define FILE_BYTES   1024u
+
+static Result web_token_make(const char *path, Buffer *error)
+{
+    unsigned char bytes[RANDOM_BYTES];
+    char text[2 * RANDOM_BYTES + 1];
+    static const char digits[] = "0123456789abcdef";
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
+        (void)buffer_append_string(error, "the system gives no random bytes");
+        return RESULT_IO;
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    text[sizeof text - 1] = '\n';
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool done = fd >= 0 && write(fd, text, sizeof text) == (ssize_t)sizeof text;
+    int code = errno;
+    if (fd >= 0 && close(fd) != 0) {
+        done = false;
+    }
+    if (!done) {
+        (void)buffer_printf(error, "%s cannot be written: %s", path, strerror(code));
+        return result_of_errno(code);
+    }
+    return RESULT_OK;
+}
+
+static Result web_token_take(int fd, const char *path, Buffer *out, Buffer *error)
+{
+    char text[FILE_BYTES];
+    struct stat st;
+    if (fstat(fd, &st) == 0 && (st.st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)) != 0) {
+        (void)buffer_printf(error, "%s can be read by others than its owner; chmod 600 %s", path,
+                            path);
+        return RESULT_INVALID;
+    }
+    ssize_t n = read(fd, text, sizeof text - 1);
+    if (n < 0) {
+        (void)buffer_printf(error, "%s cannot be read: %s", path, strerror(errno));
+        return RESULT_IO;
+    }
+    text[n] = '\0';
+    size_t length = strcspn(text, " \t\r\n");
+    if (length < WEB_TOKEN_LEAST) {
+        (void)buffer_printf(error, "the token in %s has %zu bytes, it needs %u at least", path,
+                            length, WEB_TOKEN_LEAST);
+        return RESULT_INVALID;
+    }
+    return buffer_append(out, text, length);
+}
+
+Result web_token_read(const char *path, Buffer *out, Buffer *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        Result rc = web_token_make(path, error);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (fd < 0) {
+        (void)buffer_printf(error, "%s cannot be read: %s", path, strerror(errno));
+        return result_of_errno(errno);
+    }
+    Result rc = web_token_take(fd, path, out, error);
+    (void)close(fd);
+    return rc;
+}
+
 /* ---- Web ---- */
 
 /* A connection that says nothing for so long is closed: whoever connects and is silent must not
@@ -57,6 +223,7 @@ const WebFile *web_file_find(const char *path)
 #define MEMORY     ((size_t)32768) /* of a connection: for its request, headers and all */
 #define STACK      ((size_t)1 << 20)
 #define ROWS       50u
+#define TOKEN_NAME "web.token" /* in the crawl's directory */
 #define JSON       "application/json"
 #define TEXT       "text/plain; charset=utf-8"
 #define METRICS    "text/plain; version=0.0.4; charset=utf-8"
@@ -67,6 +234,9 @@ const WebFile *web_file_find(const char *path)
 struct Web {
     char *directory;
     char *names; /* by which it may be asked for, besides localhost */
+    bool writes;
+    Buffer token; /* empty: nobody may change anything */
+    ListenAddress address;
     struct MHD_Daemon *daemon;
     WebLook *look;
     WebCrawl crawl; /* of libmicrohttpd's thread */
@@ -76,6 +246,8 @@ struct Web {
 typedef struct Request {
     struct MHD_Connection *connection;
     bool is_asked; /* look has its question */
+    bool is_long;  /* its body is longer than WEB_BODY_BYTES */
+    Buffer body;   /* what it says */
     WebQuestion question;
 } Request;
 
@@ -99,6 +271,9 @@ static enum MHD_Result send_response(Request *request, unsigned status, const ch
     }
     if (status == 405) {
         (void)MHD_add_response_header(response, "Allow", "GET, HEAD");
+    }
+    if (status == 401) {
+        (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     }
     enum MHD_Result rc = MHD_queue_response(request->connection, status, response);
     MHD_destroy_response(response);
@@ -153,6 +328,7 @@ static enum MHD_Result send_about(Web *web, Request *request)
     json_open(&json, NULL, '{');
     json_string(&json, "version", RAGNO_VERSION);
     json_string(&json, "directory", web->directory);
+    json_bool(&json, "writes", web->writes);
     json_open(&json, "orders", '[');
     for (unsigned i = 0; i < SURVEY_ORDERS; i++) {
         json_string(&json, NULL, survey_order_name((SurveyOrder)i));
@@ -167,6 +343,33 @@ static enum MHD_Result send_about(Web *web, Request *request)
 static const char *header_of(const Request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result web_change(Web *web, Request *request)
+{
+    const char *authorization = header_of(request, "Authorization");
+    Buffer text = {.limit = BUFFER_NO_LIMIT};
+    if (!web->writes) {
+        return web_say(request, 403, "the page is read-only (control.web_write = no)");
+    }
+    if (authorization == NULL || !web_guard_token(authorization, buffer_string(&web->token))) {
+        LOG_WARN("web", "refused, no token or a wrong one", "bytes=%zu", request->body.length);
+        return web_say(request, 401,
+                       "this needs 'Authorization: Bearer TOKEN' (control.token_file)");
+    }
+    if (request->is_long) {
+        return web_say(request, 413, "the request's body is too long");
+    }
+    unsigned status =
+        web_crawl_do(&web->crawl, buffer_string(&request->body), request->body.length, &text);
+    Buffer words = {.limit = BUFFER_NO_LIMIT};
+    (void)json_append_text(&words, buffer_string(&request->body), request->body.length);
+    LOG_INFO("web", "asked by the status page", "words=%s status=%u", buffer_string(&words),
+             status);
+    enum MHD_Result rc = send_text(request, status, TEXT, &text);
+    buffer_destroy(&words);
+    buffer_destroy(&text);
+    return rc;
 }
 
 /* ---- what look answers ---- */
@@ -258,7 +461,10 @@ static enum MHD_Result web_get(Web *web, Request *request, const char *path)
     if (strcmp(path, "/why.json") == 0 || strcmp(path, "/why.txt") == 0) {
         return send_why(web, request, path[5] == 'j' ? WEB_WHY_JSON : WEB_WHY_TEXT);
     }
-    return web_say(request, 404, "there is no such page; / is the status page");
+    return web_say(request, 404,
+                   path[0] == '/' && strcmp(path, "/control") == 0
+                       ? "/control takes POST"
+                       : "there is no such page; / is the status page");
 }
 
 /* Who may not ask at all gets a sentence: NULL: he may. */
@@ -289,28 +495,33 @@ static enum MHD_Result web_serve(Web *web, Request *request, const char *path, c
     if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
         return web_get(web, request, path);
     }
-    return web_say(request, 405, "GET and HEAD are known; ragno ctl and ragno top change a crawl");
+    if (strcmp(method, "POST") == 0 && strcmp(path, "/control") == 0) {
+        return web_change(web, request);
+    }
+    return web_say(request, 405, "GET and HEAD are known, and POST for /control");
 }
 
-/* libmicrohttpd calls: at the head of a request, for each piece of its body, which is passed over,
- * at its end, and once more when look has answered. */
+/* libmicrohttpd calls: at the head of a request, for each piece of its body, at its end, and once
+ * more when look has answered. */
 static enum MHD_Result web_take_request(void *context, struct MHD_Connection *connection,
                                         const char *path, const char *method, const char *version,
                                         const char *bytes, size_t *n_bytes, void **slot)
 {
     Request *request = *slot;
     (void)version;
-    (void)bytes;
     if (request == NULL) {
         request = calloc(1, sizeof *request);
         if (request != NULL) {
             request->connection = connection;
+            buffer_init(&request->body, WEB_BODY_BYTES);
             buffer_init(&request->question.body, BUFFER_NO_LIMIT);
         }
         *slot = request;
         return request == NULL ? MHD_NO : MHD_YES;
     }
     if (*n_bytes > 0) {
+        request->is_long =
+            request->is_long || buffer_append(&request->body, bytes, *n_bytes) != RESULT_OK;
         *n_bytes = 0;
         return MHD_YES;
     }
@@ -325,6 +536,7 @@ static void forget_request(void *context, struct MHD_Connection *connection, voi
     (void)connection;
     (void)how;
     if (request != NULL) {
+        buffer_destroy(&request->body);
         buffer_destroy(&request->question.body);
         free(request);
         *slot = NULL;
@@ -344,50 +556,52 @@ static void log_trouble(void *context, const char *format, va_list arguments)
 
 /* ---- opening ---- */
 
-static Result start_daemon(Web *web, const ListenAddress *address, Buffer *error)
+static Result start_daemon(Web *web, int fd)
 {
-    struct sockaddr_storage at;
-    (void)listen_address_socket(address, &at);
-    errno = 0;
     web->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
-            (address->ip.v6 ? MHD_USE_IPv6 : 0u),
-        address->port, NULL, NULL, web_take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble,
-        NULL, MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u,
-        MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_THREAD_STACK_SIZE, STACK,
-        MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
-    if (web->daemon == NULL) {
-        int code = errno;
-        (void)buffer_append_string(error, code == 0 ? "it cannot listen" : strerror(code));
-        return RESULT_IO;
-    }
-    return RESULT_OK;
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        web_take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS,
+        MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
+        MHD_OPTION_THREAD_STACK_SIZE, STACK, MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    return web->daemon == NULL ? RESULT_IO : RESULT_OK;
 }
 
-/* What a browser is given: "http://127.0.0.1:8088/", with the port that was free. */
-static Result web_tell_name(const Web *web, const ListenAddress *address, Buffer *name)
+static Result web_read_token(Web *web, const Config *config, Buffer *error)
 {
-    char ip[IP_ADDRESS_TEXT_BYTES];
-    const union MHD_DaemonInfo *bound = MHD_get_daemon_info(web->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    return buffer_printf(name, address->ip.v6 ? "http://[%s]:%u/" : "http://%s:%u/",
-                         ip_address_format(&address->ip, ip),
-                         bound == NULL ? 0u : (unsigned)bound->port);
+    Buffer path = {.limit = BUFFER_NO_LIMIT};
+    Result rc = *config->control_token_file == '\0'
+                    ? buffer_printf(&path, "%s/" TOKEN_NAME, web->directory)
+                    : buffer_append_string(&path, config->control_token_file);
+    rc = rc == RESULT_OK ? web_token_read(buffer_string(&path), &web->token, error) : rc;
+    buffer_destroy(&path);
+    return rc;
 }
 
 static Result web_open_all(Web *web, const Config *config, const CrawlStore *store, Buffer *name,
                            Buffer *error)
 {
-    ListenAddress address;
-    Result rc = listen_address_parse(&address, config->control_listen, error);
+    int fd = -1;
+    Result rc = listen_address_parse(&web->address, config->control_listen, error);
+    if (rc == RESULT_OK && web->writes) {
+        rc = web_read_token(web, config, error);
+    }
     if (rc == RESULT_OK) {
         rc = web_look_start(&web->look, web->directory, &store->tables);
     }
     if (rc == RESULT_OK) {
-        rc = start_daemon(web, &address, error);
+        rc = web_socket_open(&web->address, &fd, name, error);
     }
-    return rc == RESULT_OK ? web_tell_name(web, &address, name) : rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = start_daemon(web, fd);
+    if (rc != RESULT_OK) {
+        (void)close(fd);
+        web_socket_remove(&web->address);
+    }
+    return rc;
 }
 
 static Web *new_web(const Config *config, const CrawlStore *store)
@@ -398,7 +612,9 @@ static Web *new_web(const Config *config, const CrawlStore *store)
     }
     web->directory = strdup(store->directory);
     web->names = strdup(config->control_web_hosts);
+    web->writes = config->control_web_write;
     web->crawl.directory = web->directory;
+    buffer_init(&web->token, 4096);
     if (web->directory == NULL || web->names == NULL) {
         web_close(web);
         return NULL;
@@ -420,7 +636,8 @@ Result web_open(Web **out, const Config *config, const CrawlStore *store)
     }
     Result rc = web_open_all(web, config, store, &name, &error);
     if (rc == RESULT_OK) {
-        LOG_INFO("web", "status page", "url=%s", buffer_string(&name));
+        LOG_INFO("web", "status page", "url=%s writes=%s", buffer_string(&name),
+                 web->writes ? "yes" : "no");
         *out = web;
     } else {
         LOG_WARN("web", "no status page, the crawl goes on without", "listen=%s error=\"%s\"",
@@ -441,9 +658,11 @@ void web_close(Web *web)
     web_look_stop(web->look); /* first: no connection may rest when the daemon stops */
     if (web->daemon != NULL) {
         MHD_stop_daemon(web->daemon);
+        web_socket_remove(&web->address);
     }
     web_look_delete(web->look);
     web_crawl_close(&web->crawl);
+    buffer_destroy(&web->token);
     free(web->directory);
     free(web->names);
     free(web);
@@ -496,4 +715,20 @@ bool web_guard_origin(const char *origin, const char *host)
     size_t scheme = strncmp(origin, "http://", 7) == 0 ? 7 : 8;
     return (scheme == 7 || strncmp(origin, "https://", 8) == 0) &&
            strcasecmp(origin + scheme, host) == 0;
+}
+
+bool web_guard_token(const char *authorization, const char *token)
+{
+    static const char scheme[] = "Bearer ";
+    size_t n = strlen(token);
+    if (n == 0 || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0) {
+        return false;
+    }
+    const char *given = authorization + sizeof scheme - 1;
+    size_t length = strlen(given);
+    unsigned differs = length != n;
+    for (size_t i = 0; i < n; i++) {
+        differs |= (unsigned char)token[i] ^ (unsigned char)(i < length ? given[i] : 0);
+    }
+    return differs == 0;
 }

@@ -7,6 +7,7 @@ const HOSTS_MS = 5000;
 const ROWS = 50;
 
 const get = (id) => document.getElementById(id);
+let about = { writes: false, orders: ["queue"] };
 let lost = 0; // answers in a row that did not come
 
 // ---- words
@@ -269,6 +270,15 @@ function drawHost(host) {
   row.append(element("td", "n wide", host.requests > 0 ? count(host.ms) : ""));
   const tone = host.kind === "ready" ? "" : host.kind === "waits" ? (host.errors > 0 ? "warn" : "") : "bad";
   row.append(element("td", tone, host.kind === "ready" && host.queued === 0 ? "" : host.state));
+  if (about.writes) {
+    const act = element("td", "act");
+    const word = host.kind === "denied" ? "allow" : "deny";
+    const deny = element("button", word === "deny" ? "danger" : "", word);
+    deny.type = "button";
+    deny.addEventListener("click", () => steer(word + " " + host.origin.replace(/^https?:\/\//, ""), word === "deny"));
+    act.append(deny);
+    row.append(act);
+  }
   return row;
 }
 
@@ -302,6 +312,22 @@ async function askWhy() {
   } catch (error) {
     text.textContent = error.message;
   }
+}
+
+// ---- steering
+
+async function steer(words, mustAsk) {
+  if (mustAsk && !window.confirm(words + "?")) return;
+  let text = "";
+  try {
+    const answer = await fetch("control", { method: "POST", body: words, headers: { Authorization: "Bearer " + get("token").value.trim() } });
+    text = (await answer.text()).trim() || "done";
+  } catch (error) {
+    text = error.message;
+  }
+  show("steer-answer", words + ": " + text);
+  update(askStatus);
+  update(askHosts);
 }
 
 // ---- the clock
@@ -346,9 +372,11 @@ function repeat(what, ms) {
 
 async function begin() {
   await update(async () => {
-    const about = await (await ask("about.json")).json();
+    about = await (await ask("about.json")).json();
     show("directory", about.directory);
     show("version", "ragno " + about.version);
+    get("steer").hidden = !about.writes;
+    document.querySelector("th.act").hidden = !about.writes;
     about.orders.forEach((order) => get("order").append(new Option(order, order)));
   });
   repeat(askStatus, STATUS_MS);
@@ -362,6 +390,9 @@ async function begin() {
   get("order").addEventListener("change", () => update(askHosts));
   get("host-form").addEventListener("submit", (event) => { event.preventDefault(); update(askHosts); });
   get("why-form").addEventListener("submit", (event) => { event.preventDefault(); askWhy(); });
+  get("steer-form").addEventListener("submit", (event) => event.preventDefault());
+  document.querySelectorAll("[data-words]").forEach((button) =>
+    button.addEventListener("click", () => steer(button.dataset.words, button.dataset.words === "stop")));
   document.addEventListener("visibilitychange", () => { if (!document.hidden) update(askStatus); });
   // A link to one question: /#why=URL, /#host=WORD.
   const wish = new URLSearchParams(location.hash.slice(1));
