@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/option/option_changes.h"
 #include "base/option/option_ini.h"
 #include "base/option/options.h"
 #include "folder_fixture.h"
@@ -492,8 +493,8 @@ static bool site_changes_are(const char *before, const char *after, const char *
     buffer_init(&told.text, BUFFER_NO_LIMIT);
     CU_ASSERT_EQUAL(load(&a, before), RESULT_OK);
     CU_ASSERT_EQUAL(load(&b, after), RESULT_OK);
-    options_changes_tell_sites(&a.options, &b.options, tell, &told);
-    if (options_changes_has_moved_sites(&a.options, &b.options)) {
+    option_changes_tell_sites(&a.options, &b.options, tell, &told);
+    if (option_changes_has_moved_sites(&a.options, &b.options)) {
         (void)buffer_append_string(&told.text, "moved");
     }
     bool same = strcmp(buffer_string(&told.text), expected) == 0;

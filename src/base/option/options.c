@@ -145,19 +145,6 @@ static void options_complain_unknown(const Options *options, const char *name, B
     }
 }
 
-/* value gets the text as a file can hold it, *parsed what it means. */
-static Result options_read_value(const OptionSpec *spec, const char *name, const char *text,
-                                 Buffer *value, OptionValue *parsed, Buffer *error)
-{
-    Buffer why = {.limit = BUFFER_NO_LIMIT};
-    Result rc = ini_value_read(text, value, &why);
-    if (rc == RESULT_INVALID) {
-        (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
-    }
-    buffer_destroy(&why);
-    return rc == RESULT_OK ? option_parse(spec, buffer_string(value), parsed, error) : rc;
-}
-
 Result options_set(Options *options, const char *name, const char *text, const char *origin,
                    Buffer *error)
 {
@@ -168,8 +155,16 @@ Result options_set(Options *options, const char *name, const char *text, const c
     }
     size_t row = (size_t)(spec - options->specs);
     OptionValue parsed = {0};
-    Buffer value = {.limit = BUFFER_NO_LIMIT};
-    Result rc = options_read_value(spec, name, text, &value, &parsed, error);
+    Buffer value, why;
+    buffer_init(&value, BUFFER_NO_LIMIT);
+    buffer_init(&why, BUFFER_NO_LIMIT);
+    Result rc = ini_value_read(text, &value, &why);
+    if (rc == RESULT_INVALID) {
+        (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
+    }
+    if (rc == RESULT_OK) {
+        rc = option_parse(spec, buffer_string(&value), &parsed, error);
+    }
     if (rc == RESULT_OK) {
         rc = options_store(options, row, buffer_string(&value), &parsed);
     }
@@ -180,6 +175,7 @@ Result options_set(Options *options, const char *name, const char *text, const c
         rc = options_replace(&options->origins[row], origin);
     }
     buffer_destroy(&value);
+    buffer_destroy(&why);
     return rc;
 }
 
@@ -219,14 +215,17 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
         }
         size_t length = (size_t)(equals - *entry) - n;
         bool is_known = false;
-        for (size_t i = 0; i < options->n_specs && !is_known; i++) {
-            char name[128];
-            size_t section = strlen(options->specs[i].section);
-            (void)snprintf(name, sizeof name, "%s_%s", options->specs[i].section,
+        for (size_t i = 0; i < options->n_specs; i++) {
+            char variable[128];
+            (void)snprintf(variable, sizeof variable, "%s_%s", options->specs[i].section,
                            options->specs[i].key);
-            is_known = strlen(name) == length && strncasecmp(name, *entry + n, length) == 0;
-            name[section] = '.';
-            if (is_known &&
+            char name[128];
+            (void)snprintf(name, sizeof name, "%s.%s", options->specs[i].section,
+                           options->specs[i].key);
+            bool is_this =
+                strlen(variable) == length && strncasecmp(variable, *entry + n, length) == 0;
+            is_known |= is_this;
+            if (is_this &&
                 options_set(options, name, equals + 1, "environment", error) != RESULT_OK) {
                 (void)buffer_append_string(error, " (from the environment)\n");
                 rc = RESULT_INVALID;
@@ -443,13 +442,19 @@ size_t options_compare_sites(const Options *a, const Options *b)
     return differing;
 }
 
-/* name: "key" or "section.key". */
+/* Whether a row is called "key" or "section.key". */
+static bool is_called(const OptionSpec *spec, const char *name)
+{
+    size_t n = strlen(spec->section);
+    return strcmp(spec->key, name) == 0 || (strncmp(spec->section, name, n) == 0 &&
+                                            name[n] == '.' && strcmp(spec->key, name + n + 1) == 0);
+}
+
 static const OptionSpec *find_per_site(const Options *options, const char *name, Buffer *error)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
-        const OptionSpec *spec = &options->specs[i];
-        if (spec->per_site && (strcmp(spec->key, name) == 0 || names(spec, name))) {
-            return spec;
+        if (options->specs[i].per_site && is_called(&options->specs[i], name)) {
+            return &options->specs[i];
         }
     }
     (void)buffer_printf(error, "'%s' cannot be set for a site; these can:", name);
@@ -469,12 +474,17 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
         return RESULT_INVALID;
     }
     OptionSite site = {.spec = (size_t)(spec - options->specs)};
-    Buffer value = {.limit = BUFFER_NO_LIMIT};
-    Result rc = options_read_value(spec, key, text, &value, &site.value, error);
-    if (rc == RESULT_OK) {
-        rc = add_site(options, pattern, buffer_string(&value), origin, &site);
+    Buffer value, why;
+    buffer_init(&value, BUFFER_NO_LIMIT);
+    buffer_init(&why, BUFFER_NO_LIMIT);
+    Result rc = ini_value_read(text, &value, &why);
+    if (rc == RESULT_INVALID) {
+        (void)buffer_printf(error, "%s: '%s' %s", key, text, buffer_string(&why));
     }
+    rc = rc == RESULT_OK ? option_parse(spec, buffer_string(&value), &site.value, error) : rc;
+    rc = rc == RESULT_OK ? add_site(options, pattern, buffer_string(&value), origin, &site) : rc;
     buffer_destroy(&value);
+    buffer_destroy(&why);
     return rc;
 }
 
@@ -496,112 +506,4 @@ void options_site_apply(const Options *options, const OptionSite *site, void *va
     } else {
         option_store(spec, &site->value, field);
     }
-}
-
-/* ---- in what two differ ---- */
-
-static bool options_changes_is_same(const OptionSpec *spec, const Options *a, const Options *b)
-{
-    const void *left = (const char *)a->values + spec->offset;
-    const void *right = (const char *)b->values + spec->offset;
-    OptionValue x = option_read(spec, left);
-    OptionValue y = option_read(spec, right);
-    switch (spec->type) {
-    case OPTION_BOOL:
-        return x.flag == y.flag;
-    case OPTION_WORD:
-        return x.word == y.word;
-    case OPTION_REAL:
-        return !(x.real < y.real) && !(x.real > y.real);
-    case OPTION_COUNT:
-    case OPTION_TIME:
-    case OPTION_SIZE:
-        return x.number == y.number;
-    case OPTION_TEXT:
-        break;
-    }
-    return strcmp(*(char *const *)left, *(char *const *)right) == 0;
-}
-
-void options_changes_tell(const Options *options, const Options *fresh,
-                          void (*tell)(void *context, const OptionChange *change), void *context)
-{
-    for (size_t i = 0; i < options->n_specs; i++) {
-        if (!options_changes_is_same(&options->specs[i], options, fresh)) {
-            OptionChange change = {.spec = &options->specs[i],
-                                   .from = options->texts[i],
-                                   .to = fresh->texts[i],
-                                   .origin = fresh->origins[i]};
-            tell(context, &change);
-        }
-    }
-}
-
-/* ---- sites ---- */
-
-static bool is_for_same(const OptionSite *a, const OptionSite *b)
-{
-    return a->spec == b->spec && strcmp(a->pattern, b->pattern) == 0;
-}
-
-/* Among the sites from `from` on; NULL: there is none. */
-static const OptionSite *find_last(const Options *options, size_t from, const OptionSite *wanted)
-{
-    for (size_t i = options->n_sites; i-- > from;) {
-        if (is_for_same(&options->sites[i], wanted)) {
-            return &options->sites[i];
-        }
-    }
-    return NULL;
-}
-
-void options_changes_tell_sites(const Options *options, const Options *fresh,
-                                void (*tell)(void *context, const OptionChange *change),
-                                void *context)
-{
-    for (size_t i = 0; i < options->n_sites; i++) {
-        const OptionSite *old = &options->sites[i];
-        const OptionSite *new = find_last(fresh, 0, old);
-        bool counts = find_last(options, i + 1, old) == NULL;
-        if (counts && (new == NULL || strcmp(old->text, new->text) != 0)) {
-            OptionChange change = {.spec = &options->specs[old->spec],
-                                   .site = old->pattern,
-                                   .from = old->text,
-                                   .to = new == NULL ? "" : new->text,
-                                   .origin = new == NULL ? "" : new->origin};
-            tell(context, &change);
-        }
-    }
-    for (size_t i = 0; i < fresh->n_sites; i++) {
-        const OptionSite *new = &fresh->sites[i];
-        if (find_last(options, 0, new) == NULL && find_last(fresh, i + 1, new) == NULL) {
-            OptionChange change = {.spec = &fresh->specs[new->spec],
-                                   .site = new->pattern,
-                                   .from = "",
-                                   .to = new->text,
-                                   .origin = new->origin};
-            tell(context, &change);
-        }
-    }
-}
-
-/* A name matches itself only. */
-static bool has_pattern(const Options *options)
-{
-    for (size_t i = 0; i < options->n_sites; i++) {
-        if (strpbrk(options->sites[i].pattern, "*?[\\") != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool options_changes_has_moved_sites(const Options *options, const Options *fresh)
-{
-    size_t n = options->n_sites < fresh->n_sites ? options->n_sites : fresh->n_sites;
-    size_t same = 0;
-    while (same < n && is_for_same(&options->sites[same], &fresh->sites[same])) {
-        same++;
-    }
-    return same < n && (has_pattern(options) || has_pattern(fresh));
 }

@@ -82,31 +82,6 @@ Result options_copy_sites(Options *options, const Options *from);
 size_t options_compare_sites(const Options *a, const Options *b);
 void options_free_sites(Options *options);
 
-/* ---- in what two differ ----
- *
- * For the log of an operator, who wants to know the key, the old value and the new one, and whether
- * the change takes effect while the program runs. Neither may change meanwhile. */
-
-typedef struct OptionChange {
-    const OptionSpec *spec;
-    const char *site; /* the pattern of its [site] section; NULL: it holds for all */
-    const char *from; /* as written; of a site, "": it said nothing */
-    const char *to;
-    const char *origin; /* where the new value comes from */
-} OptionChange;
-
-/* Tells of each row in which the values differ, in the order of the table. A value that is only
- * written in another way (1m, 60s) is no change. */
-void options_changes_tell(const Options *options, const Options *fresh,
-                          void (*tell)(void *context, const OptionChange *change), void *context);
-/* The same of [site] sections: of each pattern and row, the last value counts. */
-void options_changes_tell_sites(const Options *options, const Options *fresh,
-                                void (*tell)(void *context, const OptionChange *change),
-                                void *context);
-/* Whether sections stand in another order, so that for a host that matches several of them another
- * one may win: nothing tells of that. */
-bool options_changes_has_moved_sites(const Options *options, const Options *fresh);
-
 /* ---- printing ---- */
 
 /* "section.key = value" rows that load again, with units, defaults and ranges. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory/file.h"
+#include "base/option/option_changes.h"
 #include "base/thread/log.h"
 #include "rules/memory_budget.h"
 #include "store/archive/warc_files.h"
@@ -152,8 +153,8 @@ static void tell_change(void *context, const OptionChange *change)
 
 static void tell_sites(const Options *before, const Options *fresh, Asker *asker)
 {
-    options_changes_tell_sites(before, fresh, tell_change, asker);
-    if (options_changes_has_moved_sites(before, fresh)) {
+    option_changes_tell_sites(before, fresh, tell_change, asker);
+    if (option_changes_has_moved_sites(before, fresh)) {
         LOG_INFO("config", "changed", "key=[site] order=other %s", asker->who);
     }
 }
@@ -195,7 +196,7 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
     }
     rc = rc == RESULT_OK ? settings_apply(settings, error) : rc;
     if (rc == RESULT_OK) {
-        options_changes_tell(&before.options, &fresh->options, tell_change, &asker);
+        option_changes_tell(&before.options, &fresh->options, tell_change, &asker);
         tell_sites(&before.options, &fresh->options, &asker);
     } else {
         (void)options_take(options, &before.options, is_live, settings);
@@ -395,10 +396,10 @@ void settings_tell_start(const Config *config, const char *directory)
         LOG_INFO("config", "is new", "uid=%u", (unsigned)getuid());
     } else {
         if (option_ini_load_printed(&before.options, path.text, &error) == RESULT_OK) {
-            options_changes_tell(&before.options, &config->options, tell_start_change, &changes);
-            options_changes_tell_sites(&before.options, &config->options, tell_start_change,
-                                       &changes);
-            if (options_changes_has_moved_sites(&before.options, &config->options)) {
+            option_changes_tell(&before.options, &config->options, tell_start_change, &changes);
+            option_changes_tell_sites(&before.options, &config->options, tell_start_change,
+                                      &changes);
+            if (option_changes_has_moved_sites(&before.options, &config->options)) {
                 LOG_INFO("config", "changed", "key=[site] order=other at=start");
             }
             LOG_INFO("config", "compared with that of the run before", "changed=%zu uid=%u",
