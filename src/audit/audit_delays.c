@@ -613,7 +613,7 @@ static Result audit_delays_read_config(AuditDelays *delays, const char *director
         rc = found ? RESULT_OK : result_of_errno(errno);
     }
     if (rc == RESULT_OK) {
-        rc = option_ini_load(&delays->config.options, path.text, error);
+        rc = options_load(&delays->config.options, path.text, error);
     }
     delays->since.us = (int64_t)st.st_mtim.tv_sec * 1000000 + (int64_t)st.st_mtim.tv_nsec / 1000;
     return rc;

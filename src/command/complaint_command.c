@@ -339,7 +339,7 @@ static void complaint_load(const Complaint *complaint, Config *config)
     Path path;
     Buffer ignored = {.limit = BUFFER_NO_LIMIT};
     (void)file_path(&path, "%s/config.ini", complaint->directory);
-    (void)option_ini_load_printed(&config->options, path.text, &ignored);
+    (void)options_load_printed(&config->options, path.text, &ignored);
     buffer_destroy(&ignored);
 }
 

@@ -266,7 +266,7 @@ int check_options_load(const CheckOptions *options, Config *config)
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     int status = 0;
     if (options->file != NULL) {
-        Result rc = option_ini_load(&config->options, options->file, &error);
+        Result rc = options_load(&config->options, options->file, &error);
         if (rc != RESULT_OK && rc != RESULT_INVALID) {
             (void)buffer_printf(&error, "%s: %s\n", options->file, result_name(rc));
         }

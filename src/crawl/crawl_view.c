@@ -119,7 +119,7 @@ static void crawl_view_read_config(CrawlView *view, const char *command)
     Path path;
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     (void)file_path(&path, "%s/config.ini", view->directory);
-    view->has_config = option_ini_load(&view->config.options, path.text, &error) == RESULT_OK;
+    view->has_config = options_load(&view->config.options, path.text, &error) == RESULT_OK;
     if (!view->has_config) {
         (void)fprintf(stderr, "ragno %s: the rules are not judged: %s\n", command,
                       error.length == 0 ? "there is no config.ini" : buffer_string(&error));

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/option/option_ini.h"
 #include "base/option/options.h"
 #include "base/thread/log.h"
 #include "fetch/dns/resolver_types.h"

@@ -21,7 +21,7 @@ static Result load_bytes(Config *config, const char *bytes, size_t size, Buffer 
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     assert(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    Result rc = option_ini_load(&config->options, path, error);
+    Result rc = options_load(&config->options, path, error);
     (void)close(fd);
     return rc;
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/option/option_changes.h"
-#include "base/option/option_ini.h"
 #include "base/option/options.h"
 #include "folder_fixture.h"
 #include "unit.h"
@@ -106,7 +105,7 @@ static Result load(Fixture *f, const char *text)
     write_file("a.ini", text);
     file_path("a.ini", path);
     buffer_reset(&f->error);
-    Result rc = option_ini_load(&f->options, path, &f->error);
+    Result rc = options_load(&f->options, path, &f->error);
     (void)unlink(path);
     return rc;
 }
@@ -278,7 +277,7 @@ static void every_mistake_in_a_file_has_its_line(void)
     CU_ASSERT_TRUE(complained(&f, "a.ini:3: expected 'key = value'"));
     CU_ASSERT_EQUAL(load(&f, "[crawl\npages = 5\n"), RESULT_INVALID);
     CU_ASSERT_TRUE(complained(&f, "a.ini:1:"));
-    CU_ASSERT_EQUAL(option_ini_load(&f.options, "/nonexistent/x.ini", &f.error), RESULT_NOT_FOUND);
+    CU_ASSERT_EQUAL(options_load(&f.options, "/nonexistent/x.ini", &f.error), RESULT_NOT_FOUND);
     tear_down(&f);
 }
 

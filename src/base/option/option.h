@@ -23,6 +23,9 @@
  * it has control characters or a sequence that begins a comment; error is a predicate that says so
  * ("has ..."). */
 Result ini_value_read(const char *text, Buffer *value, Buffer *error);
+/* Whether a value must not begin with this character, because it would be trimmed or begin a
+ * comment. */
+bool ini_value_is_bad_start(char c);
 
 typedef enum OptionType {
     OPTION_BOOL,  /* bool: yes no true false on off 1 0 */

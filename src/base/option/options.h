@@ -1,5 +1,5 @@
 /* The machine behind the option table: one row for each option, and from it the struct of values,
- * the parser with units and ranges, --help-config and --print-config.
+ * the parser with units and ranges, the INI reader, --help-config and --print-config.
  *
  * What: the table itself is the program's (src/rules/config.c) and the only place where an option
  * exists. A value comes from, least to most urgent: the table, the INI file, the environment
@@ -47,6 +47,12 @@ void options_destroy(Options *options);
 /* Sets one value; name is "section.key". RESULT_INVALID: error says why, nothing changed. */
 Result options_set(Options *options, const char *name, const char *text, const char *origin,
                    Buffer *error);
+/* Reads an INI file (with `include = FILE` before any section). Every error is reported, one line
+ * each; RESULT_INVALID when there was any, RESULT_NOT_FOUND or RESULT_IO when it cannot be read. */
+Result options_load(Options *options, const char *path, Buffer *error);
+/* The same for a file that options_print has written: the remark before each value is where it
+ * comes from, and is kept. */
+Result options_load_printed(Options *options, const char *path, Buffer *error);
 /* Reads the environment's RAGNO_SECTION_KEY variables. One that names no option is a warning in
  * error
  * ("warning: ..."), and no failure. */

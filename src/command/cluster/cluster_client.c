@@ -68,7 +68,7 @@ bool cluster_client_option(Config *config, int argc, char **argv, int *i, Result
         {"--replicas", "cluster.replicas"},
     };
     if (strcmp(argv[*i], "-c") == 0 && *i + 1 < argc) {
-        *rc = option_ini_load(&config->options, argv[++*i], error);
+        *rc = options_load(&config->options, argv[++*i], error);
         return true;
     }
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {

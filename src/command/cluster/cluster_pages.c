@@ -50,8 +50,8 @@ bool cluster_pages_is_foreign(const ClusterPages *pages, const char *url, uint16
 static Result cluster_pages_load_config(ClusterPages *pages)
 {
     Path path;
-    return option_ini_load(&pages->config.options,
-                           file_path(&path, "%s/config.ini", pages->directory), &pages->problem);
+    return options_load(&pages->config.options, file_path(&path, "%s/config.ini", pages->directory),
+                        &pages->problem);
 }
 
 /* Once: what could not be connected to is not tried again. */

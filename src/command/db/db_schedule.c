@@ -55,7 +55,7 @@ static ScoringKind db_schedule_kind_of(const DbView *view)
     ScoringKind kind = SCORING_NONE;
     if (config_init(&config) == RESULT_OK) {
         (void)file_path(&path, "%s/../config.ini", view->db->path);
-        if (option_ini_load(&config.options, path.text, &error) == RESULT_OK &&
+        if (options_load(&config.options, path.text, &error) == RESULT_OK &&
             config.schedule_order == ORDER_BEST_FIRST) {
             kind = scoring_kind_of((ScorerWord)config.score_scorer);
         }

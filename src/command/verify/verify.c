@@ -175,7 +175,7 @@ static Result check_settings(Verify *verify, const char *path)
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = config_init(&config);
-    Result read = rc == RESULT_OK ? option_ini_load(&config.options, path, &error) : rc;
+    Result read = rc == RESULT_OK ? options_load(&config.options, path, &error) : rc;
     char *save = NULL;
     for (char *line = error.length == 0 ? NULL : strtok_r(error.data, "\n", &save); line != NULL;
          line = strtok_r(NULL, "\n", &save)) {

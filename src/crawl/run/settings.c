@@ -395,7 +395,7 @@ void settings_tell_start(const Config *config, const char *directory)
     if (config_file_look(path.text) == CONFIG_FILE_NONE || config_init(&before) != RESULT_OK) {
         LOG_INFO("config", "is new", "uid=%u", (unsigned)getuid());
     } else {
-        if (option_ini_load_printed(&before.options, path.text, &error) == RESULT_OK) {
+        if (options_load_printed(&before.options, path.text, &error) == RESULT_OK) {
             option_changes_tell(&before.options, &config->options, tell_start_change, &changes);
             option_changes_tell_sites(&before.options, &config->options, tell_start_change,
                                       &changes);

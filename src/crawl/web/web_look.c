@@ -302,7 +302,7 @@ static bool web_look_read_config(const WebLook *look, Config *config)
     Buffer path = {.limit = BUFFER_NO_LIMIT};
     Buffer error = {.limit = BUFFER_NO_LIMIT};
     bool is_there = buffer_printf(&path, "%s/config.ini", look->directory) == RESULT_OK &&
-                    option_ini_load(&config->options, buffer_string(&path), &error) == RESULT_OK;
+                    options_load(&config->options, buffer_string(&path), &error) == RESULT_OK;
     buffer_destroy(&path);
     buffer_destroy(&error);
     return is_there;
