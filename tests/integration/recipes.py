@@ -88,7 +88,7 @@ int main(void)
     options_help(&config.options, "planted", stdout);
     printf("%d\\n", options_set(&config.options, "log.planted", "8500ms", "test", &error) == RESULT_OK);
     printf("%lld\\n", (long long)config.log_planted);
-    (void)option_ini_load(&config.options, "{path}/a.ini", &error);
+    (void)options_load(&config.options, "{path}/a.ini", &error);
     printf("%s", buffer_string(&error));
     return 0;
 }}
