@@ -275,8 +275,8 @@ def beside(report, path):
             slower = {kind: took.get(kind, 999) / seconds for kind, seconds in alone.items()}
             told = ", ".join(f"{kind} {took.get(kind, 999):.1f} s beside {alone[kind]:.1f} s" for kind in alone)
             print(f"   {how}, good {name}: {told}")
-            most = {"plain": 1.1, "rendered": 1.1} if harness.FULL else {"plain": 2, "rendered": 3}
-            report.check(f"{how}, good ones {name}: they lose less than they may", all(slower[k] < most[k] for k in slower), told)
+            if harness.FULL:  # so short a crawl as the quick one says nothing of time
+                report.check(f"{how}, good ones {name}: they lose less than a tenth", max(slower.values()) < 1.1, told)
 
 
 if __name__ == "__main__":

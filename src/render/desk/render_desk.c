@@ -270,12 +270,15 @@ static Result desk_render(DeskThread *self, DeskPage *page, int64_t *cpu_ms)
 {
     RenderPage what = {.url = buffer_string(&self->url),
                        .fetched_ms = page->fetched.us / 1000,
-                       .is_trial = page->job.turn.is_trial,
+                       .is_trial = page->job.turn.is_trial &&
+                                   render_trial_ms(&self->desk->renderer.bounds) <
+                                       self->desk->renderer.bounds.cpu_ms,
                        .cookies = buffer_string(&page->cookies)};
     RenderSource source = {.ask = guesses_ask, .context = &self->guesses};
     Result rc = RESULT_OK;
     bool is_lost = true;
-    for (unsigned i = 0; i < DESK_TRIES && rc == RESULT_OK && is_lost; i++) {
+    unsigned tries = what.is_trial ? 1 : DESK_TRIES;
+    for (unsigned i = 0; i < tries && rc == RESULT_OK && is_lost; i++) {
         uint64_t near = archive_source_near(self->source.archive);
         rc = renderer_render(self->renderer, &what, &source, &self->rendered);
         page->near = archive_source_near(self->source.archive) - near;
@@ -317,7 +320,8 @@ static bool desk_end_turn(DeskThread *self, const DeskJob *job, bool was_seen, i
     bool is_cheap = (end == RENDER_SETTLED || end == RENDER_NOTHING) && *cpu_ms <= trial_ms;
     TurnEnd seen = is_cheap ? TURN_CHEAP : TURN_DEAR;
     desk_jobs_end_turn(&desk->jobs, job, was_seen ? seen : TURN_UNSEEN);
-    bool is_enough = !was_seen || !is_trial || end != RENDER_CPU;
+    bool is_stopped = end == RENDER_CPU || end == RENDER_MEMORY || end == RENDER_CRASHED;
+    bool is_enough = !was_seen || !is_trial || !is_stopped;
     *cpu_ms += is_enough ? self->owed_ms : 0;
     self->owed_ms = is_enough ? 0 : self->owed_ms + *cpu_ms;
     return is_enough;
