@@ -18,7 +18,6 @@ ELSEWHERE = {
     r"nats://|-c FILE|cluster init|/srv/crawl": "many machines: T=cluster_*",
     r"\brender\b|render\.": "a browser: T=render, render_crawl",
     r"^ragno top|^ragno identity directory": "a terminal, or a key: T=top, travel",
-    r"--moved": "files that were moved: T=archive",
     r"score\.|schedule\.mode": "what scores and revisits: T=classifier, steering, continuous",
     r" ragno -s crawl\.signature_key|^ragno -s crawl": "the rest of the line is the reader's",
 }
