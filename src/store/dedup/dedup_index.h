@@ -21,7 +21,8 @@
  *   DIR           a crawl of ours (the indices in DIR/warc), or a folder with NAME.cdxj files
  *
  * Memory: while it is built, 32 MiB and about 65 bytes for each 1 024th digest; then none. Disk: 48
- * bytes and the URL for each.
+ * bytes and the URL for each. 2 M and 20 M digests (tests/bench/bench_dedup.c): 1.2 us each to
+ * build, 4.4 and 5.4 us of CPU time a question, 60 MB resident at most.
  * Owns: its files; the directory is the crawl's.
  * Threads: find: any.
  * Errors: of opening, error has a sentence.
