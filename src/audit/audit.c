@@ -403,7 +403,8 @@ static LearnedPace audit_pace_of(LogText text)
     if (sscanf(copy, "%lld/%lld/%lld", &delay_ms, &usual_ms, &steady) != 3) {
         return (LearnedPace){0};
     }
-    return (LearnedPace){.delay_ms = delay_ms, .usual_ms = usual_ms, .steady = steady};
+    return (LearnedPace){
+        .delay_ms = delay_ms, .usual_ms = (uint32_t)usual_ms, .steady = (uint32_t)steady};
 }
 
 /* No connection came about, and another address of the host was tried at once: the host was not

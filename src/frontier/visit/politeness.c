@@ -157,8 +157,8 @@ LearnedPace politeness_learn(LearnedPace pace, int64_t host_delay_ms, int64_t le
 {
     int64_t before_ms = pace.usual_ms;
     int64_t delay_ms = pace.delay_ms == 0 ? host_delay_ms : pace.delay_ms;
-    took_ms = took_ms < 1 ? 1 : politeness_lesser(took_ms, WAIT_MAX / 16);
-    pace.usual_ms = before_ms == 0 ? took_ms : (7 * before_ms + took_ms + 7) / 8;
+    took_ms = took_ms < 1 ? 1 : politeness_lesser(took_ms, 24 * HOUR);
+    pace.usual_ms = (uint32_t)(before_ms == 0 ? took_ms : (7 * before_ms + took_ms + 7) / 8);
     if (!is_good || (before_ms > 0 && took_ms > 2 * before_ms + POLITENESS_JITTER_MS)) {
         return (LearnedPace){.usual_ms = pace.usual_ms};
     }
@@ -167,7 +167,7 @@ LearnedPace politeness_learn(LearnedPace pace, int64_t host_delay_ms, int64_t le
         pace.steady = 0;
         delay_ms -= delay_ms / 4;
     }
-    delay_ms = greater(delay_ms, greater(least_ms, POLITENESS_LOAD * pace.usual_ms));
+    delay_ms = greater(delay_ms, greater(least_ms, POLITENESS_LOAD * (int64_t)pace.usual_ms));
     pace.delay_ms = delay_ms < host_delay_ms ? delay_ms : 0;
     return pace;
 }

@@ -151,9 +151,9 @@ bool politeness_blames_urls(const HostHealth *health);
 
 /* What a host's answers have shown. All zero: nothing yet, its configured delay holds. */
 typedef struct LearnedPace {
-    int64_t delay_ms; /* 0: the configured one */
-    int64_t usual_ms; /* an answer takes; 0: there was none */
-    int64_t steady;   /* answers in a row since the last step */
+    int64_t delay_ms;  /* 0: the configured one */
+    uint32_t usual_ms; /* an answer takes, a day at most; 0: there was none */
+    uint32_t steady;   /* answers in a row since the last step */
 } LearnedPace;
 
 /* After one more answer, which took so long, with the host's configured delay. is_good: as
