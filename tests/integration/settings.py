@@ -218,7 +218,7 @@ def another_value(name, value, allowed):
              "fetch.deny_addresses": "192.0.2.0/24", "fetch.port_map": "80:1", "robots.agent": "other",
              "warc.name": "x-{serial:05}.warc", "control.web_hosts": "x.example", "schedule.margin": "1",
              "render.command": "/usr/bin/chromium", "render.user": "nobody",
-             "render.always": "/app/*", "render.never": "/doc/*"}
+             "control.alert_command": "cat", "render.always": "/app/*", "render.never": "/doc/*"}
     words = re.search(r"\(([a-z0-9|-]+\|[a-z0-9|-]+)[;)]", allowed)
     if words:
         return next(word for word in words.group(1).split("|") if word != value)
@@ -236,7 +236,7 @@ def what_waits_for_the_next_start(report, path):
     ini = write(path + "/crawl.ini", "[politeness]\nhost_delay = 50ms\n")
     # What needs others beside it, a file, or another directory.
     alone = {name for name in rows if name.split(".")[0] == "cluster" or name in (
-        "crawl.signature_key", "crawl.signature_agent", "crawl.memory", "control.listen",
+        "crawl.signature_key", "crawl.signature_agent", "crawl.memory", "control.listen", "warc.dedup_against",
         "control.web_write", "control.token_file", "score.scorer", "score.command", "score.model",
         "score.label", "fetch.ca_file", "fetch.port_map", "fetch.allow_addresses", "render.mode")}
     changed = {name: another_value(name, *row) for name, row in rows.items() if name not in alone}

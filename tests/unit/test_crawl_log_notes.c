@@ -38,6 +38,7 @@ static void write_log(const char *folder)
         if (i == 0) {
             fetch->cost.burst = 3;
             fetch->cost.at_once = 4;
+            fetch->cost.pace = (LearnedPace){.delay_ms = 14, .usual_ms = 15, .steady = 16};
             fetch->request.as_origin = strdup("http://b.test");
             fetch->request.check = true;
             fetch->answer.tls.verdict = TLS_EXPIRED;
