@@ -62,10 +62,15 @@ static void complain(ClusterSim *sim, const char *what, WorldPage page)
     audit_violation(&sim->audit, what, page, sim->net.now.ns / 1000000);
 }
 
-/* The server may have forgotten it. */
+/* The server may have forgotten the table; or that there was room for one more, before any agent
+ * has heard of it, and the operator is told to make room again. */
 static void on_out(void *context, uint16_t number, const char *why)
 {
     ClusterSim *sim = context;
+    if (strstr(why, "make room for one more") != NULL && number >= sim->options.agents) {
+        trouble_make_room(&sim->trouble, number);
+        return;
+    }
     if (strstr(why, "there is no cluster") == NULL) {
         if (sim->audit.violations < 5) {
             (void)fprintf(stderr, "sim: agent %u: %s\n", (unsigned)number, why);

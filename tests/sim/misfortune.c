@@ -157,22 +157,45 @@ static bool change(Trouble *trouble, ClusterTable *table)
     return from != to && cluster_table_move(table, from, to, n) == RESULT_OK;
 }
 
+/* The table that the server has, for an operator to change; false: there is none now. */
+static bool misfortune_table(const Trouble *trouble, ClusterTable *table)
+{
+    const SimValue *value = sim_net_value(trouble->net, TABLE_KEY);
+    cluster_table_init(table);
+    return value != NULL && !sim_net_is_down(trouble->net) &&
+           cluster_table_read(table, value->bytes, value->length) == RESULT_OK;
+}
+
+static bool misfortune_put(Trouble *trouble, const ClusterTable *table)
+{
+    Buffer bytes;
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    bool is_written = cluster_table_write(table, &bytes) == RESULT_OK;
+    if (is_written) {
+        sim_net_store(trouble->net, TABLE_KEY, bytes.data, bytes.length);
+    }
+    buffer_destroy(&bytes);
+    return is_written;
+}
+
 static void command(Trouble *trouble)
 {
     ClusterTable table;
-    Buffer bytes;
-    const SimValue *value = sim_net_value(trouble->net, TABLE_KEY);
-    if (value == NULL || sim_net_is_down(trouble->net)) {
-        return;
-    }
-    cluster_table_init(&table);
-    buffer_init(&bytes, BUFFER_NO_LIMIT);
-    if (cluster_table_read(&table, value->bytes, value->length) == RESULT_OK &&
-        change(trouble, &table) && cluster_table_write(&table, &bytes) == RESULT_OK) {
-        sim_net_store(trouble->net, TABLE_KEY, bytes.data, bytes.length);
+    if (misfortune_table(trouble, &table) && change(trouble, &table) &&
+        misfortune_put(trouble, &table)) {
         trouble->moves++;
     }
-    buffer_destroy(&bytes);
+    cluster_table_destroy(&table);
+}
+
+void trouble_make_room(Trouble *trouble, uint16_t number)
+{
+    ClusterTable table;
+    uint16_t added = 0;
+    if (misfortune_table(trouble, &table) && number == table.n_agents &&
+        cluster_table_add(&table, &added) == RESULT_OK) {
+        (void)misfortune_put(trouble, &table);
+    }
     cluster_table_destroy(&table);
 }
 

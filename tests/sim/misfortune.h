@@ -68,5 +68,7 @@ void trouble_destroy(Trouble *trouble);
 MonoTime trouble_next(const Trouble *trouble);
 /* What is due by now. */
 void trouble_work(Trouble *trouble);
+/* As `ragno cluster add` does, for an agent of that number, unless there is room for it. */
+void trouble_make_room(Trouble *trouble, uint16_t number);
 
 #endif
