@@ -151,6 +151,40 @@ static void the_more_wait_the_sooner_a_new_host_that_drips_is_known(void)
     CU_ASSERT_FALSE(loses_its_place(260, 2200, 10000)); /* it has sent something worth while */
 }
 
+/* Bodies of 1, 2, ... kB that were paused as soon as they came: nothing is known of their rates. */
+static void bodies_that_hold_a_gate_closed_make_room_largest_first(void)
+{
+    enum { BODIES = 40, GATE = 400 * 1024 };
+    World *w = world_of(BODIES, STANDING_NEW, 64);
+    ByteGate gate;
+    byte_gate_init(&gate, GATE, NULL, NULL);
+    w->options.gate = &gate;
+    for (size_t i = 0; i < BODIES; i++) {
+        w->transfers[i].timer.paused = w->transfers[i].timer.start;
+        w->transfers[i].timer.bytes = (i + 1) * 1024;
+        byte_gate_move(&w->results[i].cost.share, &gate, (i + 1) * 1024);
+    }
+    for (int64_t ms = 0; ms < CROWDING_STALL_MS; ms += CROWDING_LOOK_MS) {
+        MonoTime now = mono_add_ms(NOW, ms);
+        CU_ASSERT_TRUE(crowding_look(&w->crowding, &w->crowd, now));
+        CU_ASSERT_PTR_NULL(crowding_next(&w->crowding, now));
+    }
+    MonoTime now = mono_add_ms(NOW, CROWDING_STALL_MS);
+    size_t left = BODIES;
+    Transfer *transfer = NULL;
+    CU_ASSERT_TRUE(crowding_look(&w->crowding, &w->crowd, now));
+    while ((transfer = crowding_next(&w->crowding, now)) != NULL) {
+        CU_ASSERT_PTR_EQUAL(transfer, &w->transfers[--left]);
+        byte_gate_move(&w->results[left].cost.share, NULL, 0);
+        transfer->visit_state = NULL;
+    }
+    CU_ASSERT_TRUE(byte_gate_is_open(&gate) && left > BODIES / 2);
+    (void)crowding_look(&w->crowding, &w->crowd, mono_add_ms(now, CROWDING_LOOK_MS));
+    CU_ASSERT_PTR_NULL(crowding_next(&w->crowding, mono_add_ms(now, CROWDING_LOOK_MS)));
+    byte_gate_destroy(&gate);
+    free(w);
+}
+
 UNIT_MAIN("crowding",
           {"the more wait, the sooner a new host that drips is known",
            the_more_wait_the_sooner_a_new_host_that_drips_is_known},
@@ -160,4 +194,6 @@ UNIT_MAIN("crowding",
           {"one of a proven host does not go for a new one",
            one_of_a_proven_host_does_not_go_for_a_new_one},
           {"who obeys a rate, or was never heard of, is not slow",
-           who_obeys_a_rate_or_was_never_heard_of_is_not_slow})
+           who_obeys_a_rate_or_was_never_heard_of_is_not_slow},
+          {"bodies that hold a gate closed make room, largest first",
+           bodies_that_hold_a_gate_closed_make_room_largest_first})

@@ -125,7 +125,11 @@ bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now)
     crowding->next = mono_add_ms(now, CROWDING_LOOK_MS);
     crowding->crowd = *crowd;
     crowding->patience_ms = standing_drip_ms(crowd->n_new, crowd->most_new);
-    crowding->is_crowded = crowd->n_new > 0 || crowd->n_proven > 0 || is_gate_closed(crowding);
+    bool is_closed = is_gate_closed(crowding);
+    if (!is_closed || crowding->closed.ns == 0) {
+        crowding->closed = is_closed ? now : (MonoTime){0};
+    }
+    crowding->is_crowded = crowd->n_new > 0 || crowd->n_proven > 0 || is_closed;
     crowding->has_slowed = crowding->is_crowded && crowding_slow_down(crowding, now);
     crowding->crowd.n_new = (crowd->n_new + threads - 1) / threads; /* the others look, too */
     crowding->crowd.n_proven = (crowd->n_proven + threads - 1) / threads;
@@ -208,6 +212,21 @@ static Transfer *slow_connection(const Crowding *crowding, MonoTime now)
     return slowest;
 }
 
+/* The body that holds most. */
+static Transfer *largest_body(const Crowding *crowding)
+{
+    Transfer *largest = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
+        Transfer *transfer = crowding->pool->transfers[i];
+        if (transfer->visit_state != NULL && transfer->result->cost.share.bytes > most) {
+            most = transfer->result->cost.share.bytes;
+            largest = transfer;
+        }
+    }
+    return largest;
+}
+
 /* What holds the gate closed. */
 static Transfer *slow_body(const Crowding *crowding, MonoTime now)
 {
@@ -218,7 +237,12 @@ static Transfer *slow_body(const Crowding *crowding, MonoTime now)
         StandingShares shares = standing_shares(options->shares);
         size_t most =
             standing_most(&shares, STANDING_ILL, byte_gate_limit(options->gate)) / options->threads;
-        return slow.bytes > most ? slow.slowest : NULL;
+        bool stalls =
+            crowding->closed.ns != 0 && mono_ms_between(crowding->closed, now) >= CROWDING_STALL_MS;
+        if (slow.bytes > most) {
+            return slow.slowest;
+        }
+        return stalls ? largest_body(crowding) : NULL;
     }
     return NULL;
 }

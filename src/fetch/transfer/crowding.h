@@ -13,7 +13,9 @@
  *  - The gate is closed (base/thread/byte_gate.h), and what holds it closed is in flight, not on
  *    its way to disk. The slowest transfer is broken off, until the gate opens, or what slow ones
  *    hold is within their share (slow_percent). Slow is, then, one that began STANDING_SLOW_MS ago
- *    and has received less than STANDING_SLOW_BYTES a second while it was not paused.
+ *    and has received less than STANDING_SLOW_BYTES a second while it was not paused. Who is paused
+ *    shows nothing of its rate; so when the gate has not opened for CROWDING_STALL_MS, the bodies
+ *    that hold most are broken off until it does.
  *
  * Owns: nothing; transfers are the pool's.
  * Threads: one fetching thread; any thread reads the counters. Times are those of its run clock. */
@@ -44,7 +46,8 @@ Transfer *transfer_pool_take(TransferPool *pool);
 void transfer_pool_give_back(TransferPool *pool, Transfer *transfer);
 void transfer_pool_destroy(TransferPool *pool);
 
-#define CROWDING_LOOK_MS INT64_C(100)
+#define CROWDING_LOOK_MS  INT64_C(100)
+#define CROWDING_STALL_MS 5000
 
 typedef struct Crowding {
     const FetcherOptions *options;
@@ -52,6 +55,7 @@ typedef struct Crowding {
     MonoTime next;       /* look */
     bool is_crowded;     /* as of the last one */
     bool has_slowed;     /* by the last look more of them count as slow */
+    MonoTime closed;     /* the gate is, by each look since then; 0: it is open */
     int64_t patience_ms; /* with bodies of new hosts that drip, by the last look */
     FetchCrowd crowd;    /* for whom no transfer has been broken off yet */
     _Atomic uint64_t n_new;

@@ -126,9 +126,8 @@ static void gate_turn_begin(GateTurn *turn, Transfer *transfer, MonoTime now)
     turn->length = transfer->result->answer.body.length;
 }
 
-/* A slow one keeps its turn while the gate is so far beyond its limit that the next one could not
- * grow either. */
-/* Ends the turn of a favoured transfer that was too slow. Call before the first gate_turn_next. */
+/* Ends the turn of a favoured transfer that was too slow; while the gate is so far beyond its limit
+ * that the next one could not grow either, it keeps it. Call before the first gate_turn_next. */
 static void gate_turn_review(GateTurn *turn, MonoTime now)
 {
     Transfer *transfer = turn->favoured;
