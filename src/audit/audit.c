@@ -399,7 +399,10 @@ static LearnedPace audit_pace_of(LogText text)
     long long delay_ms = 0;
     long long usual_ms = 0;
     long long steady = 0;
-    memcpy(copy, text.bytes, text.length < sizeof copy ? text.length : 0);
+    if (text.length == 0 || text.length >= sizeof copy) {
+        return (LearnedPace){0};
+    }
+    memcpy(copy, text.bytes, text.length);
     if (sscanf(copy, "%lld/%lld/%lld", &delay_ms, &usual_ms, &steady) != 3) {
         return (LearnedPace){0};
     }

@@ -497,11 +497,13 @@ Result hours_book_get(HoursBook *book, const char *text, const Hours **hours, co
     if (*hours != NULL || *text == '\0') {
         return RESULT_OK;
     }
-    struct HoursText one = {.text = strdup(text), .hours = calloc(1, sizeof *one.hours)};
     struct HoursText *list = reallocarray(book->list, book->n + 1, sizeof *list);
-    book->list = list == NULL ? book->list : list;
-    Result rc = one.text == NULL || one.hours == NULL || list == NULL ? RESULT_MEMORY
-                                                                      : hours_text_read(&one, why);
+    if (list == NULL) {
+        return RESULT_MEMORY;
+    }
+    book->list = list;
+    struct HoursText one = {.text = strdup(text), .hours = calloc(1, sizeof *one.hours)};
+    Result rc = one.text == NULL || one.hours == NULL ? RESULT_MEMORY : hours_text_read(&one, why);
     if (rc != RESULT_OK) {
         hours_text_free(&one);
         return rc;

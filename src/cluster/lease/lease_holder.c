@@ -175,11 +175,17 @@ static bool peer_has_room(LeasePeer *peer)
     }
     size_t room = peer->room == 0 ? 4 : 2 * peer->room;
     LeaseItem *items = reallocarray(peer->items, room, sizeof *items);
-    peer->items = items == NULL ? peer->items : items;
+    if (items == NULL) {
+        return false;
+    }
+    peer->items = items;
     LeaseClaim **claims = reallocarray(peer->claims, room, sizeof *claims);
-    peer->claims = claims == NULL ? peer->claims : claims;
-    peer->room = items == NULL || claims == NULL ? peer->room : room;
-    return peer->n + 2 <= peer->room;
+    if (claims == NULL) {
+        return false;
+    }
+    peer->claims = claims;
+    peer->room = room;
+    return true;
 }
 
 /* Takes what waits into the peer's items; peer->n of them. Claims that have another arbiter by now
