@@ -396,16 +396,14 @@ static Result judge_by_robots(Run *run, const AuditFetch *fetch, const CrawlLogL
 static LearnedPace audit_pace_of(LogText text)
 {
     char copy[80] = "";
-    long long delay_ms = 0;
-    long long usual_ms = 0;
-    long long steady = 0;
+    char *next = copy;
     if (text.length == 0 || text.length >= sizeof copy) {
         return (LearnedPace){0};
     }
     memcpy(copy, text.bytes, text.length);
-    if (sscanf(copy, "%lld/%lld/%lld", &delay_ms, &usual_ms, &steady) != 3) {
-        return (LearnedPace){0};
-    }
+    long long delay_ms = strtoll(next, &next, 10);
+    unsigned long usual_ms = *next == '/' ? strtoul(next + 1, &next, 10) : 0;
+    unsigned long steady = *next == '/' ? strtoul(next + 1, &next, 10) : 0;
     return (LearnedPace){
         .delay_ms = delay_ms, .usual_ms = (uint32_t)usual_ms, .steady = (uint32_t)steady};
 }

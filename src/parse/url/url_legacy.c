@@ -219,7 +219,7 @@ static const Exception *find_exception(EncoderKind kind, uint32_t c)
 
 static size_t encode_single_byte(const Encoding *encoding, uint32_t c, unsigned char *bytes)
 {
-    for (unsigned i = 0; i < 128; i++) {
+    for (unsigned i = 0; encoding->table != NULL && i < 128; i++) {
         if (encoding->table[i] == c) {
             bytes[0] = (unsigned char)(0x80 + i);
             return 1;

@@ -63,7 +63,8 @@ static bool foreign_stream_is_magic(ForeignCoding coding, const char *p, uint64_
 /* A skippable frame of Zstandard: a dictionary or another remark. */
 static bool is_remark(const char *p, uint64_t left)
 {
-    return left >= 4 && (p[0] & '\xf0') == 0x50 && memcmp(p + 1, "\x2a\x4d\x18", 3) == 0;
+    return p != NULL && left >= 4 && (p[0] & '\xf0') == 0x50 &&
+           memcmp(p + 1, "\x2a\x4d\x18", 3) == 0;
 }
 
 static Result begin_codec(ForeignStream *stream)
@@ -111,10 +112,11 @@ static Result decompress_dictionary(ForeignStream *stream, const char *bytes, si
 static Result load_dictionary(ForeignStream *stream)
 {
     uint64_t length = 0;
-    const char *dictionary = stream->map + REMARK_HEAD;
-    if (stream->size < REMARK_HEAD || memcmp(stream->map, DICTIONARY_MAGIC, 4) != 0) {
+    if (stream->map == NULL || stream->size < REMARK_HEAD ||
+        memcmp(stream->map, DICTIONARY_MAGIC, 4) != 0) {
         return RESULT_OK;
     }
+    const char *dictionary = stream->map + REMARK_HEAD;
     for (size_t i = REMARK_HEAD; i-- > 4;) {
         length = length << 8 | (uint8_t)stream->map[i];
     }
