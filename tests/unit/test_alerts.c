@@ -201,17 +201,48 @@ static void what_waits_is_bounded(void)
     tear_down();
 }
 
+static void who_is_in_a_hurry_does_not_wait(void)
+{
+    int ends[2];
+    set_up("exec sleep 1000");
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    CU_ASSERT_EQUAL(write(ends[1], "x", 1), 1);
+    alerts_end(&world.alerts, &world.before, &world.now);
+    MonoTime begin = mono_now();
+    alerts_wait(&world.alerts, ends[0]);
+    CU_ASSERT_TRUE(mono_ms_between(begin, mono_now()) < ALERTS_COMMAND_MS / 2);
+    CU_ASSERT_EQUAL(world.alerts.n_failed, 1);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    tear_down();
+}
+
+/* All that is left waits for its hours: that is no trouble. */
+static void a_night_without_hours_is_no_stall(void)
+{
+    set_up("cat >> told");
+    world.now.hosts_with_work = world.now.hosts_waiting = 3;
+    world.now.hosts_closed = 1;
+    look_at_s(1000);
+    CU_ASSERT_STRING_EQUAL(told(), "");
+    world.now.hosts_closed = 0;
+    look_at_s(1010);
+    CU_ASSERT_TRUE(tells("stalled", "begins"));
+    tear_down();
+}
+
 static void the_end_is_told_and_waited_for(void)
 {
     set_up("sleep 0.2; cat >> told");
     world.now.state = STATE_FINISHED;
-    alerts_finish(&world.alerts, &world.before, &world.now);
+    alerts_end(&world.alerts, &world.before, &world.now);
+    alerts_wait(&world.alerts, -1);
     CU_ASSERT_EQUAL(world.alerts.next.ns, MONO_NEVER.ns);
     CU_ASSERT_TRUE(tells("end", "ended"));
     CU_ASSERT_PTR_NOT_NULL(strstr(world.told, "\"state\": \"finished\""));
     tear_down();
     set_up("");
-    alerts_finish(&world.alerts, &world.before, &world.now); /* nobody wants to know */
+    alerts_end(&world.alerts, &world.before, &world.now); /* nobody wants to know */
     look_at_s(1000);
     CU_ASSERT_EQUAL(world.alerts.n_told + world.alerts.n_failed, 0);
     tear_down();
@@ -227,4 +258,6 @@ UNIT_MAIN("alerts",
           {"a command that hangs is ended", a_command_that_hangs_is_ended},
           {"a command that fails is counted", a_command_that_fails_is_counted},
           {"what waits is bounded", what_waits_is_bounded},
+          {"who is in a hurry does not wait", who_is_in_a_hurry_does_not_wait},
+          {"a night without hours is no stall", a_night_without_hours_is_no_stall},
           {"the end is told and waited for", the_end_is_told_and_waited_for})

@@ -350,6 +350,13 @@ static int end_run(Watch *watch, CrawlStore *store)
                       stdout);
         (void)seed_verdict_find(&store->tables, helm->options->config, stdout, &verdict);
     }
+    if (monitor_is_telling(helm->monitor)) {
+        if (!helm->options->quiet && isatty(STDERR_FILENO) == 1) {
+            (void)fputs("ragno: control.alert_command is told of the end (Ctrl-C: leave it)\n",
+                        stderr);
+        }
+        monitor_wait(helm->monitor, watch->signals);
+    }
     LOG_INFO("agent", "end", "status=%d reason=\"%s\"", helm->status, helm->why);
     return helm->status;
 }

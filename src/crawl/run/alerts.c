@@ -126,6 +126,7 @@ static bool alerts_holds(const Alerts *alerts, AlertKind kind, const StatusSampl
     switch (kind) {
     case ALERT_STALLED:
         return now->state == STATE_RUNNING && now->urls_queued > 0 && !is_out && !now->disk_low &&
+               !(status_only_waits(now) && now->hosts_closed > 0) &&
                mono_ms_between(alerts->last_page, now->mono) >= alerts->patience_ms;
     case ALERT_NETWORK:
         return is_out;
@@ -236,18 +237,26 @@ void alerts_tick(Alerts *alerts, MonoTime now)
     alerts->next = is_at_work ? mono_add_ms(now, ALERTS_LOOK_MS) : MONO_NEVER;
 }
 
-void alerts_finish(Alerts *alerts, const StatusSample *before, const StatusSample *last)
+void alerts_end(Alerts *alerts, const StatusSample *before, const StatusSample *last)
+{
+    if (alerts->command != NULL) {
+        alerts_add(alerts, ALERT_END, true, before, last);
+    }
+}
+
+void alerts_wait(Alerts *alerts, int hurry)
 {
     MonoTime now = mono_now();
     MonoTime end = mono_add_ms(now, ALERTS_COMMAND_MS);
-    if (alerts->command == NULL) {
-        return;
-    }
-    alerts_add(alerts, ALERT_END, true, before, last);
-    while ((alerts->pid != 0 || alerts->n_waiting > 0) && mono_before(now, end)) {
+    struct pollfd asked = {.fd = hurry, .events = POLLIN};
+    bool is_hurried = false;
+    while (alerts->next.ns != MONO_NEVER.ns && !is_hurried && mono_before(now, end)) {
         alerts_tick(alerts, now);
-        (void)poll(NULL, 0, ALERTS_LOOK_MS);
+        is_hurried = alerts->next.ns != MONO_NEVER.ns && poll(&asked, 1, ALERTS_LOOK_MS) > 0;
         now = mono_now();
+    }
+    if (alerts->next.ns != MONO_NEVER.ns) {
+        alerts_fail(alerts, is_hurried ? "asked to end at once" : "the crawl has ended");
     }
 }
 

@@ -73,8 +73,11 @@ void alerts_init(Alerts *alerts, const char *command, const char *directory, int
 void alerts_look(Alerts *alerts, const StatusSample *before, const StatusSample *now);
 /* Starts what waits, and ends what takes too long; when is Alerts.next. */
 void alerts_tick(Alerts *alerts, MonoTime now);
-/* Tells the end, and waits until all are told, ALERTS_COMMAND_MS at most. */
-void alerts_finish(Alerts *alerts, const StatusSample *before, const StatusSample *last);
+/* The crawl has ended. */
+void alerts_end(Alerts *alerts, const StatusSample *before, const StatusSample *last);
+/* Waits until all are told, ALERTS_COMMAND_MS at most, or until hurry can be read (a descriptor
+ * that stays as it is; -1: none). */
+void alerts_wait(Alerts *alerts, int hurry);
 void alerts_destroy(Alerts *alerts);
 
 #endif

@@ -515,7 +515,7 @@ void monitor_finish(Monitor *monitor)
     StatusSample s;
     sample(monitor, mono_now(), &s);
     monitor_write_line(monitor, &s);
-    alerts_finish(&monitor->alerts, &monitor->line_before, &s);
+    alerts_end(&monitor->alerts, &monitor->line_before, &s);
     if (monitor->progress) {
         log_set_echo_hook(NULL);
         if (monitor->terminal) {
@@ -523,6 +523,16 @@ void monitor_finish(Monitor *monitor)
         }
         monitor->progress = false;
     }
+}
+
+bool monitor_is_telling(const Monitor *monitor)
+{
+    return monitor->alerts.next.ns != MONO_NEVER.ns;
+}
+
+void monitor_wait(Monitor *monitor, int hurry)
+{
+    alerts_wait(&monitor->alerts, hurry);
 }
 
 Result monitor_status(Monitor *monitor, bool json, Buffer *out)

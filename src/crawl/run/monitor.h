@@ -47,6 +47,10 @@ void monitor_tick(Monitor *monitor, MonoTime now);
 MonoTime monitor_next(const Monitor *monitor);
 /* Writes the last line of status.log and ends the progress line. */
 void monitor_finish(Monitor *monitor);
+/* Whether an operator's command is still to be told of something; and waits for it, until hurry can
+ * be read at the latest (alerts.h). */
+bool monitor_is_telling(const Monitor *monitor);
+void monitor_wait(Monitor *monitor, int hurry);
 /* The status of this moment: "time=... state=...", or as JSON, without a line end. */
 Result monitor_status(Monitor *monitor, bool json, Buffer *out);
 /* The same as a person reads it, in one line: "running 1.0s  1682 pages (3108/s) ...". */
