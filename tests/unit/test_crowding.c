@@ -151,36 +151,70 @@ static void the_more_wait_the_sooner_a_new_host_that_drips_is_known(void)
     CU_ASSERT_FALSE(loses_its_place(260, 2200, 10000)); /* it has sent something worth while */
 }
 
-/* Bodies of 1, 2, ... kB that were paused as soon as they came: nothing is known of their rates. */
+/* Bodies that were paused as soon as they came: nothing is known of their rates. Of those of 1, 2,
+ * ... 40 times 4 kB none that holds little goes, and one by each look. */
 static void bodies_that_hold_a_gate_closed_make_room_largest_first(void)
 {
-    enum { BODIES = 40, GATE = 400 * 1024 };
+    enum { BODIES = 40, GATE = 2400 * 1024 };
     World *w = world_of(BODIES, STANDING_NEW, 64);
     ByteGate gate;
     byte_gate_init(&gate, GATE, NULL, NULL);
     w->options.gate = &gate;
     for (size_t i = 0; i < BODIES; i++) {
         w->transfers[i].timer.paused = w->transfers[i].timer.start;
-        w->transfers[i].timer.bytes = (i + 1) * 1024;
-        byte_gate_move(&w->results[i].cost.share, &gate, (i + 1) * 1024);
+        w->transfers[i].timer.bytes = (i + 1) * 4096;
+        byte_gate_move(&w->results[i].cost.share, &gate, (i + 1) * 4096);
     }
-    for (int64_t ms = 0; ms < CROWDING_STALL_MS; ms += CROWDING_LOOK_MS) {
+    size_t left = BODIES;
+    int64_t ms = 0;
+    for (; !byte_gate_is_open(&gate) && ms < 2 * CROWDING_STALL_MS; ms += CROWDING_LOOK_MS) {
         MonoTime now = mono_add_ms(NOW, ms);
+        CU_ASSERT_TRUE(crowding_look(&w->crowding, &w->crowd, now));
+        Transfer *transfer = crowding_next(&w->crowding, now);
+        CU_ASSERT_EQUAL(transfer != NULL, ms >= CROWDING_STALL_MS);
+        CU_ASSERT_PTR_NULL(crowding_next(&w->crowding, now));
+        if (transfer != NULL) {
+            CU_ASSERT_PTR_EQUAL(transfer, &w->transfers[--left]);
+            byte_gate_move(&w->results[left].cost.share, NULL, 0);
+            transfer->visit_state = NULL;
+        }
+    }
+    CU_ASSERT_TRUE(byte_gate_is_open(&gate) && left > BODIES / 2 && left < BODIES);
+    byte_gate_set(&gate, 1);
+    for (; ms < 10 * CROWDING_STALL_MS; ms += CROWDING_LOOK_MS) { /* no limit has room for these */
+        MonoTime now = mono_add_ms(NOW, ms);
+        (void)crowding_look(&w->crowding, &w->crowd, now);
+        CU_ASSERT_PTR_NULL(crowding_next(&w->crowding, now));
+    }
+    for (size_t i = 0; i < left; i++) {
+        byte_gate_move(&w->results[i].cost.share, NULL, 0);
+    }
+    byte_gate_destroy(&gate);
+    free(w);
+}
+
+/* It holds the gate closed for as long as it takes. */
+static void a_body_larger_than_the_gate_may_come(void)
+{
+    enum { GATE = 100 * 1024 };
+    World *w = world_of(3, STANDING_NEW, 64);
+    ByteGate gate;
+    byte_gate_init(&gate, GATE, NULL, NULL);
+    w->options.gate = &gate;
+    for (size_t i = 0; i < 3; i++) {
+        w->transfers[i].timer.paused = i == 0 ? (MonoTime){0} : w->transfers[i].timer.start;
+        w->transfers[i].timer.bytes = 1 << 20;
+        byte_gate_move(&w->results[i].cost.share, &gate, i == 0 ? 60 * 1024 : 30 * 1024);
+    }
+    for (int64_t ms = 0; ms < 10 * CROWDING_STALL_MS; ms += CROWDING_LOOK_MS) {
+        MonoTime now = mono_add_ms(NOW, ms);
+        w->transfers[0].timer.bytes += 2 * STANDING_SLOW_BYTES * CROWDING_LOOK_MS / 1000;
         CU_ASSERT_TRUE(crowding_look(&w->crowding, &w->crowd, now));
         CU_ASSERT_PTR_NULL(crowding_next(&w->crowding, now));
     }
-    MonoTime now = mono_add_ms(NOW, CROWDING_STALL_MS);
-    size_t left = BODIES;
-    Transfer *transfer = NULL;
-    CU_ASSERT_TRUE(crowding_look(&w->crowding, &w->crowd, now));
-    while ((transfer = crowding_next(&w->crowding, now)) != NULL) {
-        CU_ASSERT_PTR_EQUAL(transfer, &w->transfers[--left]);
-        byte_gate_move(&w->results[left].cost.share, NULL, 0);
-        transfer->visit_state = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        byte_gate_move(&w->results[i].cost.share, NULL, 0);
     }
-    CU_ASSERT_TRUE(byte_gate_is_open(&gate) && left > BODIES / 2);
-    (void)crowding_look(&w->crowding, &w->crowd, mono_add_ms(now, CROWDING_LOOK_MS));
-    CU_ASSERT_PTR_NULL(crowding_next(&w->crowding, mono_add_ms(now, CROWDING_LOOK_MS)));
     byte_gate_destroy(&gate);
     free(w);
 }
@@ -196,4 +230,5 @@ UNIT_MAIN("crowding",
           {"who obeys a rate, or was never heard of, is not slow",
            who_obeys_a_rate_or_was_never_heard_of_is_not_slow},
           {"bodies that hold a gate closed make room, largest first",
-           bodies_that_hold_a_gate_closed_make_room_largest_first})
+           bodies_that_hold_a_gate_closed_make_room_largest_first},
+          {"a body larger than the gate may come", a_body_larger_than_the_gate_may_come})

@@ -129,6 +129,7 @@ bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now)
     if (!is_closed || crowding->closed.ns == 0) {
         crowding->closed = is_closed ? now : (MonoTime){0};
     }
+    crowding->stalls = is_closed && mono_ms_between(crowding->closed, now) >= CROWDING_STALL_MS;
     crowding->is_crowded = crowd->n_new > 0 || crowd->n_proven > 0 || is_closed;
     crowding->has_slowed = crowding->is_crowded && crowding_slow_down(crowding, now);
     crowding->crowd.n_new = (crowd->n_new + threads - 1) / threads; /* the others look, too */
@@ -212,11 +213,11 @@ static Transfer *slow_connection(const Crowding *crowding, MonoTime now)
     return slowest;
 }
 
-/* The body that holds most. */
+/* The body that holds most; NULL: it has to have its turn, or there is none. */
 static Transfer *largest_body(const Crowding *crowding)
 {
     Transfer *largest = NULL;
-    size_t most = 0;
+    size_t most = CROWDING_LITTLE;
     for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
         Transfer *transfer = crowding->pool->transfers[i];
         if (transfer->visit_state != NULL && transfer->result->cost.share.bytes > most) {
@@ -224,11 +225,11 @@ static Transfer *largest_body(const Crowding *crowding)
             largest = transfer;
         }
     }
-    return largest;
+    return most < byte_gate_limit(crowding->options->gate) / 2 ? largest : NULL;
 }
 
 /* What holds the gate closed. */
-static Transfer *slow_body(const Crowding *crowding, MonoTime now)
+static Transfer *slow_body(Crowding *crowding, MonoTime now)
 {
     const FetcherOptions *options = crowding->options;
     SlowOnes slow = {.count = 0};
@@ -237,11 +238,11 @@ static Transfer *slow_body(const Crowding *crowding, MonoTime now)
         StandingShares shares = standing_shares(options->shares);
         size_t most =
             standing_most(&shares, STANDING_ILL, byte_gate_limit(options->gate)) / options->threads;
-        bool stalls =
-            crowding->closed.ns != 0 && mono_ms_between(crowding->closed, now) >= CROWDING_STALL_MS;
         if (slow.bytes > most) {
             return slow.slowest;
         }
+        bool stalls = crowding->stalls;
+        crowding->stalls = false;
         return stalls ? largest_body(crowding) : NULL;
     }
     return NULL;

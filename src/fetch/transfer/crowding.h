@@ -14,8 +14,9 @@
  *    its way to disk. The slowest transfer is broken off, until the gate opens, or what slow ones
  *    hold is within their share (slow_percent). Slow is, then, one that began STANDING_SLOW_MS ago
  *    and has received less than STANDING_SLOW_BYTES a second while it was not paused. Who is paused
- *    shows nothing of its rate; so when the gate has not opened for CROWDING_STALL_MS, the bodies
- *    that hold most are broken off until it does.
+ *    shows nothing of its rate; so when the gate has not opened for CROWDING_STALL_MS, the body
+ * that holds most is broken off by each look until it does: not one that holds little, which frees
+ *    nothing, nor one that fills half of the gate alone, which has its turn.
  *
  * Owns: nothing; transfers are the pool's.
  * Threads: one fetching thread; any thread reads the counters. Times are those of its run clock. */
@@ -48,6 +49,7 @@ void transfer_pool_destroy(TransferPool *pool);
 
 #define CROWDING_LOOK_MS  INT64_C(100)
 #define CROWDING_STALL_MS 5000
+#define CROWDING_LITTLE   ((size_t)64 << 10) /* bytes; most pages are smaller */
 
 typedef struct Crowding {
     const FetcherOptions *options;
@@ -56,6 +58,7 @@ typedef struct Crowding {
     bool is_crowded;     /* as of the last one */
     bool has_slowed;     /* by the last look more of them count as slow */
     MonoTime closed;     /* the gate is, by each look since then; 0: it is open */
+    bool stalls;         /* for so long that the largest body goes, once by a look */
     int64_t patience_ms; /* with bodies of new hosts that drip, by the last look */
     FetchCrowd crowd;    /* for whom no transfer has been broken off yet */
     _Atomic uint64_t n_new;
