@@ -35,7 +35,8 @@ typedef struct DrumRunsOptions {
 Result drum_runs_open(DrumRepository **repository, const DrumRunsOptions *options);
 void drum_runs_close(DrumRepository *repository);
 
-/* Reads one key outside of merges: one block read per run. value is malloc'd, the caller frees it.
+/* Reads one key outside of merges, for tests and tools: each run is read from its beginning up to
+ * the key, half of it on an average. value is malloc'd, the caller frees it.
  * RESULT_NOT_FOUND, RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY. */
 Result drum_runs_get(DrumRepository *repository, uint64_t key, void **value, size_t *length);
 /* How many keys there are. */
