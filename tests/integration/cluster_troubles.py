@@ -128,14 +128,15 @@ def never_started(report, path):
 
 def awaited(report, path):
     """The server has forgotten what an agent has used that is away: nothing more is given out, and log and
-    status say who is waited for. The crawl is slow enough for its limit to be far away by then, even when one
-    agent begins seconds after the others."""
+    status say who is waited for. The crawl is slow enough for its limit to be far away by then: each agent has
+    its part of it, also one that begins seconds after the others."""
     with cluster.Nats(path) as nats, harness.Web(path, **cluster.SIZES) as web:
         cluster.make(report, nats)
         with cluster.Agents(web, nats, path, "--max-pages", "500", "--ip-wait", "400ms",
                             "--set", "log.status_interval=200ms") as agents:
             agents.start_all()
             harness.until(lambda: min(status_of(d).get("2xx", 0) for d in agents.directories) > 20)
+            report.equal("nobody has reached the limit", [p.poll() for p in agents.processes], [None] * 3)
             number = status_of(agents.directories[1])["agent"]
             agents.processes[1].kill()
             agents.processes[1].wait()

@@ -103,6 +103,22 @@ static void nothing_is_drawn_while_a_row_is_missing(void)
     ledger_destroy(&ledger);
 }
 
+/* Whoever has work first has transfers for more than the whole limit, and looks again and again. */
+static void who_comes_first_leaves_a_part_for_the_others(void)
+{
+    const uint64_t limit = 500;
+    Ledger ledger = ledger_of(3);
+    LedgerAccount first = {.needed = 1000};
+    LedgerAccount later = {.needed = 1000};
+    for (unsigned look = 0; look < 100; look++) {
+        (void)ledger_settle(&ledger, 0, LEDGER_PAGES, limit, &first);
+    }
+    CU_ASSERT_TRUE(first.granted >= limit / 6 && first.granted <= limit / 3);
+    CU_ASSERT_TRUE(ledger_settle(&ledger, 1, LEDGER_PAGES, limit, &later));
+    CU_ASSERT_TRUE(later.granted >= limit / 10);
+    ledger_destroy(&ledger);
+}
+
 static void without_a_limit_nothing_is_wanted(void)
 {
     Ledger ledger = ledger_of(2);
@@ -445,6 +461,7 @@ UNIT_MAIN(
     {"a ledger survives its bytes", a_ledger_survives_its_bytes},
     {"a limit is used up exactly", a_limit_is_used_up_exactly},
     {"nothing is drawn while a row is missing", nothing_is_drawn_while_a_row_is_missing},
+    {"who comes first leaves a part for the others", who_comes_first_leaves_a_part_for_the_others},
     {"without a limit nothing is wanted", without_a_limit_nothing_is_wanted},
     {"what is too little for anything is gathered", what_is_too_little_for_anything_is_gathered},
     {"a rate is divided by who can use it", a_rate_is_divided_by_who_can_use_it},

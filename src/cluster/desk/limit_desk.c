@@ -51,8 +51,11 @@ static bool limit_desk_is_low(const LimitDesk *desk, const LedgerAccount account
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
         LedgerAccount account = accounts[unit];
         account.granted = desk->granted[unit];
-        bool counts = unit == LEDGER_RATE ? !desk->waits_for_rate : !desk->spent;
-        low = low || (desk->limits[unit] > 0 && counts && ledger_is_low(&account));
+        bool counts = unit == LEDGER_RATE
+                          ? !desk->waits_for_rate && ledger_is_low(&account)
+                          : !desk->spent && ledger_is_due(&desk->ledger, (LedgerUnit)unit,
+                                                          desk->limits[unit], &account);
+        low = low || (desk->limits[unit] > 0 && counts);
     }
     return low;
 }

@@ -140,6 +140,17 @@ static uint64_t part_of(const Ledger *ledger, LedgerUnit unit, uint64_t pool,
     return ledger_lesser(pool, part > needs ? part : needs);
 }
 
+/* It begins nothing more, or has less than half of what it would draw: who looks often must not
+ * have all before others have work. */
+bool ledger_is_due(const Ledger *ledger, LedgerUnit unit, uint64_t limit,
+                   const LedgerAccount *account)
+{
+    uint64_t left = left_of(account);
+    uint64_t pool = ledger_pool(ledger, unit, limit);
+    return ledger_is_low(account) && (left < least_of(account) || ledger->n == 0 ||
+                                      left < part_of(ledger, unit, pool, account) / 2);
+}
+
 /* Others want what this one cannot use at once. */
 static bool is_to_give(const Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t pool,
                        uint64_t least)
@@ -179,7 +190,7 @@ bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t lim
     account->granted = row->granted[unit];
     bool complete = ledger_is_complete(ledger);
     uint64_t pool = complete ? ledger_pool(ledger, unit, limit) : 0;
-    if (ledger_is_low(account) && pool > 0) {
+    if (pool > 0 && ledger_is_due(ledger, unit, limit, account)) {
         row->granted[unit] += part_of(ledger, unit, pool, account);
         pool -= row->granted[unit] - account->granted;
         account->granted = row->granted[unit];

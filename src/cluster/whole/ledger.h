@@ -4,11 +4,11 @@
  *   limit = pool + what the agents were granted        pool: what nobody has yet
  *
  * What: the ledger is one value that all agents read and replace by compare-and-set; no agent keeps
- * it. An agent draws a part of the pool before it uses the part; the smaller the pool, the smaller
- * the part. When the pool is empty and another agent wants allowance, an agent that has more than
- * it can use gives the rest back; so does one that has too little to begin anything. So what is
- * left at the end is less than any agent can use, and nobody has begun what it had no allowance
- * for.
+ * it. An agent draws a part of the pool before it uses the part, and the next one when less than
+ * half a part is left; the smaller the pool, the smaller the part. When the pool is empty and
+ * another agent wants allowance, an agent that has more than it can use gives the rest back; so
+ * does one that has too little to begin anything. So what is left at the end is less than any agent
+ * can use, and nobody has begun what it had no allowance for.
  *
  * A rate is divided otherwise (ledger_share_rate). An agent that can use it has a fair share, the
  * limit divided by the number of agents, and more while others do not use theirs. What an agent
@@ -88,8 +88,10 @@ bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t lim
 /* The same for LEDGER_RATE: takes what is free, gives what it does not use, and what is beyond its
  * fair share when an agent that has less wants some. */
 bool ledger_share_rate(Ledger *ledger, uint32_t agent, uint64_t limit, LedgerAccount *account);
-/* Whether ledger_settle would change anything, as far as the agent alone can tell: it has little
- * left. */
+/* Whether it has little left, as far as the agent alone can tell. */
 bool ledger_is_low(const LedgerAccount *account);
+/* The same, and by the ledger that was seen last it would draw something. Not of a rate. */
+bool ledger_is_due(const Ledger *ledger, LedgerUnit unit, uint64_t limit,
+                   const LedgerAccount *account);
 
 #endif

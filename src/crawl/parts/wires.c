@@ -123,17 +123,20 @@ static void account(void *context, LedgerUnit unit, LedgerAccount *account)
     FrontierStats frontier;
     size_t connections = atomic_load(&parts->connections);
     frontier_stats(parts->frontier, &frontier);
+    /* An address has one request in flight. */
+    size_t front = frontier.front > 0 ? frontier.front : 1;
     size_t left = connections > frontier.acquired ? connections - frontier.acquired : 1;
+    size_t begins = left < front ? left : front;
     if (unit == LEDGER_PAGES) {
         account->used = frontier.acquired + atomic_load(&parts->pages_final);
-        account->needed = left;
+        account->needed = begins;
         account->busy = frontier.acquired > 0;
     } else if (unit == LEDGER_RATE) {
         account->used = (uint64_t)rate_meter_read(&parts->rate_meter, &parts->rate, mono_now());
         account->needed = (uint64_t)rate_gate_limit(&parts->rate) / 8 + 1;
     } else {
         account->used = cluster_wires_bytes(parts);
-        account->needed = (uint64_t)connections * BYTES_AT_ONCE;
+        account->needed = (uint64_t)(frontier.acquired + begins) * BYTES_AT_ONCE;
         account->least = account->used > 0 ? byte_quota_mean(&parts->quota) : 0;
         account->busy = !byte_quota_is_idle(&parts->quota);
     }
