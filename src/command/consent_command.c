@@ -57,7 +57,8 @@ static const char consent_usage[] =
     "ai-input, search, tdm or image-ai (train and others are understood).\n"
     "--changed lists captures whose site denies more now than it did then, a line for\n"
     "each: URL, what is denied (crawl: by robots.txt), the line that says so.\n"
-    "Exit: 0 not denied, 1 denied, or nothing is known of the host, 2 wrong usage.\n";
+    "Exit: 0 not denied, 1 denied, or nothing is known of the host, 2 wrong usage.\n"
+    "Without --usage it is about crawl.usages, the identity's.\n";
 
 /* ---- where they are kept ---- */
 
@@ -309,6 +310,7 @@ static bool consent_print_usage(const Consent *consent, unsigned bit)
 
 static int consent_print(const Consent *consent, const char *url, unsigned asked)
 {
+    unsigned judged = asked == USAGE_ALL ? config_usages(&consent->view->config) : asked;
     bool is_denied = false;
     const ConsentSource *page = &consent->sources[USAGE_IN_PAGE];
     (void)printf("%s\n", url);
@@ -319,14 +321,14 @@ static int consent_print(const Consent *consent, const char *url, unsigned asked
     }
     for (unsigned i = 0; i < USAGES; i++) {
         if ((asked & 1u << i) != 0) {
-            is_denied |= consent_print_usage(consent, 1u << i);
+            is_denied |= consent_print_usage(consent, 1u << i) && (judged & 1u << i) != 0;
         }
     }
     if (consent->ledger.is_cut) {
         (void)printf("There are more than %u statements; the others are not shown.\n",
                      STATEMENTS_MOST);
     }
-    return is_denied && asked != USAGE_ALL ? EXIT_NEGATIVE : 0;
+    return is_denied ? EXIT_NEGATIVE : 0;
 }
 
 static Consent *consent_new(CrawlView *view)

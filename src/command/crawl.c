@@ -246,6 +246,9 @@ static Result crawl_load_config(Line *line, Config *config, Buffer *error)
         rc = RESULT_INVALID;
     }
     if (rc == RESULT_OK) {
+        rc = config_identify(config, error);
+    }
+    if (rc == RESULT_OK) {
         rc = memory_budget_apply(config, error);
     }
     if (rc == RESULT_OK) {

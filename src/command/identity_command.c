@@ -7,20 +7,27 @@
 #include "crawl/exit_status.h"
 #include "fetch/identity/message_signature.h"
 #include "report/write/report_html.h"
+#include "parse/usage/usage.h"
 #include "rules/config.h"
+
+static const char identity_usage[] =
+    "usage: ragno identity new FILE             makes a key (Ed25519, PEM, mode 0600)\n"
+    "       ragno identity show FILE            its id, and how it is used\n"
+    "       ragno identity directory [--purpose TEXT] [--ranges URL] [-c FILE]\n"
+    "                      [-s SEC.KEY=VALUE]... [FILE]...\n"
+    "                                           what to publish for those who verify "
+    "signatures,\n"
+    "                                           and who asks, for what, whether pages are "
+    "rendered\n"
+    "       ragno identity addresses ADDRESS... what to publish for those who go by "
+    "addresses\n"
+    "       ragno identity page [--purpose TEXT] [--ranges URL] [-c FILE] [-s SEC.KEY=VALUE]...\n"
+    "                                           a page about the crawler, for crawl.contact\n"
+    "Without FILE it is crawl.signature_key, without --purpose crawl.usages.\n";
 
 static int identity_command_usage(FILE *out, int status)
 {
-    (void)fputs(
-        "usage: ragno identity new FILE             makes a key (Ed25519, PEM, mode 0600)\n"
-        "       ragno identity show FILE            its id, and how it is used\n"
-        "       ragno identity directory FILE...    what to publish for those who verify "
-        "signatures\n"
-        "       ragno identity addresses ADDRESS... what to publish for those who go by "
-        "addresses\n"
-        "       ragno identity page --purpose TEXT [--ranges URL] [-c FILE] [-s SEC.KEY=VALUE]...\n"
-        "                                           a page about the crawler, for crawl.contact\n",
-        out);
+    (void)fputs(identity_usage, out);
     return status;
 }
 
@@ -77,35 +84,6 @@ static int identity_command_show(const char *path)
     return status;
 }
 
-#define KEYS_MOST 16
-
-static int print_directory(int n, char **paths)
-{
-    SigningKey *keys[KEYS_MOST] = {NULL};
-    Buffer error, out;
-    int status = 0;
-    buffer_init(&error, BUFFER_NO_LIMIT);
-    buffer_init(&out, BUFFER_NO_LIMIT);
-    if (n > KEYS_MOST) {
-        (void)fprintf(stderr, "ragno identity: at most %d keys\n", KEYS_MOST);
-        return EXIT_USAGE;
-    }
-    for (int i = 0; i < n && status == 0; i++) {
-        Result rc = signing_key_read(&keys[i], paths[i], &error);
-        status = rc == RESULT_OK ? 0 : identity_command_complain(paths[i], &error, rc);
-    }
-    if (status == 0 &&
-        key_directory_write((const SigningKey *const *)keys, (size_t)n, &out) == RESULT_OK) {
-        (void)fputs(buffer_string(&out), stdout);
-    }
-    for (int i = 0; i < n; i++) {
-        signing_key_delete(keys[i]);
-    }
-    buffer_destroy(&error);
-    buffer_destroy(&out);
-    return status;
-}
-
 static int print_addresses(int n, char **addresses)
 {
     Buffer error, out;
@@ -127,9 +105,11 @@ static int print_addresses(int n, char **addresses)
 
 typedef struct IdentityPage {
     CheckOptions options;
-    const char *purpose; /* what the data is for */
+    const char *purpose; /* what the data is for; NULL: it is not said */
     const char *ranges;  /* where the output of `identity addresses` is published; NULL: nowhere */
     Config config;
+    Buffer agent;  /* of its requests */
+    Buffer usages; /* a purpose, when there is no other */
 } IdentityPage;
 
 /* Text of the configuration between two literals. */
@@ -140,8 +120,16 @@ static void identity_page_put(Buffer *out, const char *before, const char *text,
     (void)buffer_append_string(out, after);
 }
 
+static const char *identity_rendering(const Config *config)
+{
+    return config->render_mode == RENDER_MODE_OFF
+               ? "Pages are not rendered: none of their scripts is run."
+               : "Some pages are rendered. Their scripts have no network: what they need is asked "
+                 "for as pages are, with GET, the same delays and robots.txt.";
+}
+
 /* What the recommendations for crawlers ask such a page for (docs/manners.md). */
-static Result identity_page_write(const IdentityPage *page, const char *agent, Buffer *out)
+static Result identity_page_write(const IdentityPage *page, Buffer *out)
 {
     const Config *config = &page->config;
     identity_page_put(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>",
@@ -150,14 +138,10 @@ static Result identity_page_write(const IdentityPage *page, const char *agent, B
         identity_page_put(out, "<link rel=\"client-ranges\" href=\"", page->ranges, "\">\n");
     }
     identity_page_put(out, "<h1>", config->robots_agent, ", a web crawler</h1>\n");
-    identity_page_put(out, "<p>Its requests say <code>User-Agent: ", agent, "</code>.\n");
+    identity_page_put(out, "<p>Its requests say <code>User-Agent: ", buffer_string(&page->agent),
+                      "</code>.\n");
     identity_page_put(out, "<h2>What the pages are used for</h2>\n<p>", page->purpose, "\n");
-    (void)buffer_append_string(
-        out,
-        config->render_mode == RENDER_MODE_OFF
-            ? "<h2>Rendering</h2>\n<p>Pages are not rendered: none of their scripts is run.\n"
-            : "<h2>Rendering</h2>\n<p>Some pages are rendered. Their scripts have no network: what "
-              "they need is asked for as pages are, with GET, the same delays and robots.txt.\n");
+    identity_page_put(out, "<h2>Rendering</h2>\n<p>", identity_rendering(config), "\n");
     (void)buffer_printf(
         out,
         "<h2>How often</h2>\n<p>One request after the other, %.3g s or more after the "
@@ -182,36 +166,72 @@ static Result identity_page_write(const IdentityPage *page, const char *agent, B
     return buffer_end(out, 0);
 }
 
-static int identity_page_tell(const IdentityPage *page)
+#define KEYS_MOST 16
+
+static int identity_page_tell(const IdentityPage *page, Buffer *out)
 {
-    Buffer agent = {.limit = 4096};
-    Buffer out = {.limit = BUFFER_NO_LIMIT};
-    int status = EXIT_USAGE;
     if (page->purpose == NULL || *page->config.crawl_contact == '\0') {
-        (void)fputs("ragno identity page: it needs --purpose and crawl.contact\n", stderr);
-    } else if (config_user_agent(&page->config, &agent) == RESULT_OK &&
-               identity_page_write(page, buffer_string(&agent), &out) == RESULT_OK) {
-        status = fputs(buffer_string(&out), stdout) < 0 || fflush(stdout) != 0 ? EXIT_IO : 0;
-    } else {
+        (void)fputs("ragno identity page: it needs --purpose or crawl.usages, and crawl.contact\n",
+                    stderr);
+        return EXIT_USAGE;
+    }
+    return identity_page_write(page, out) == RESULT_OK ? 0 : EXIT_INTERNAL;
+}
+
+static int identity_directory_tell(const IdentityPage *page, int n, char **paths, Buffer *out)
+{
+    SigningKey *keys[KEYS_MOST] = {NULL};
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
+    const Config *config = &page->config;
+    char *own = config->crawl_signature_key;
+    KeyDirectoryCard card = {.agent = config->robots_agent,
+                             .contact = config->crawl_contact,
+                             .user_agent = buffer_string(&page->agent),
+                             .purpose = page->purpose,
+                             .rendering = identity_rendering(config),
+                             .ranges = page->ranges};
+    int status = 0;
+    if (n == 0 && *own != '\0') {
+        n = 1;
+        paths = &own;
+    }
+    if (n == 0 || n > KEYS_MOST || (page->purpose != NULL && *config->crawl_contact == '\0')) {
+        (void)fprintf(stderr,
+                      "ragno identity directory: it needs 1 to %d keys, and with a purpose "
+                      "crawl.contact\n",
+                      KEYS_MOST);
+        return EXIT_USAGE;
+    }
+    for (int i = 0; i < n && status == 0; i++) {
+        Result rc = signing_key_read(&keys[i], paths[i], &error);
+        status = rc == RESULT_OK ? 0 : identity_command_complain(paths[i], &error, rc);
+    }
+    if (status == 0 &&
+        key_directory_write((const SigningKey *const *)keys, (size_t)n,
+                            page->purpose == NULL ? NULL : &card, out) != RESULT_OK) {
         status = EXIT_INTERNAL;
     }
-    buffer_destroy(&agent);
-    buffer_destroy(&out);
+    for (int i = 0; i < n; i++) {
+        signing_key_delete(keys[i]);
+    }
+    buffer_destroy(&error);
     return status;
 }
 
+/* `identity page` and `identity directory`, which read the configuration. */
 static int identity_page_main(int argc, char **argv)
 {
-    IdentityPage page = {.purpose = NULL};
+    bool is_page = strcmp(argv[0], "page") == 0;
+    IdentityPage page = {.agent = {.limit = 4096}, .usages = {.limit = 256}};
     const CommandOption rows[] = {{"purpose", 0, COMMAND_TEXT, .to = &page.purpose},
                                   {"ranges", 0, COMMAND_TEXT, .to = &page.ranges},
                                   CHECK_OPTIONS_ROWS(&page.options)};
-    CommandLine line = {.command = "identity page",
-                        .usage =
-                            "usage: ragno identity page --purpose TEXT [--ranges URL] [-c FILE] "
-                            "[-s SECTION.KEY=VALUE]...\n",
+    CommandLine line = {.command = is_page ? "identity page" : "identity directory",
+                        .usage = identity_usage,
                         .options = rows,
-                        .n_options = 4};
+                        .n_options = sizeof rows / sizeof *rows,
+                        .words_most = is_page ? 0 : argc};
+    Buffer out = {.limit = BUFFER_NO_LIMIT};
     int status = command_line_take(&line, argc, argv);
     if (status != 0) {
         return status == COMMAND_HELPED ? 0 : status;
@@ -219,7 +239,23 @@ static int identity_page_main(int argc, char **argv)
     status = config_init(&page.config) == RESULT_OK
                  ? check_options_load(&page.options, &page.config)
                  : EXIT_INTERNAL;
-    status = status == 0 ? identity_page_tell(&page) : status;
+    if (status == 0 && config_user_agent(&page.config, &page.agent) != RESULT_OK) {
+        status = EXIT_INTERNAL;
+    }
+    if (page.purpose == NULL && config_usages(&page.config) != 0 &&
+        usage_print(config_usages(&page.config), &page.usages) == RESULT_OK) {
+        page.purpose = buffer_string(&page.usages);
+    }
+    if (status == 0) {
+        status = is_page ? identity_page_tell(&page, &out)
+                         : identity_directory_tell(&page, line.n_words, line.words, &out);
+    }
+    if (status == 0 && (fputs(buffer_string(&out), stdout) < 0 || fflush(stdout) != 0)) {
+        status = EXIT_IO;
+    }
+    buffer_destroy(&out);
+    buffer_destroy(&page.agent);
+    buffer_destroy(&page.usages);
     config_destroy(&page.config);
     return status;
 }
@@ -236,13 +272,10 @@ int identity_main(int argc, char **argv)
     if (argc == 3 && strcmp(word, "show") == 0) {
         return identity_command_show(argv[2]);
     }
-    if (argc > 2 && strcmp(word, "directory") == 0) {
-        return print_directory(argc - 2, argv + 2);
-    }
     if (argc > 2 && strcmp(word, "addresses") == 0) {
         return print_addresses(argc - 2, argv + 2);
     }
-    if (argc > 1 && strcmp(word, "page") == 0) {
+    if (strcmp(word, "page") == 0 || strcmp(word, "directory") == 0) {
         return identity_page_main(argc - 1, argv + 1);
     }
     return identity_command_usage(stderr, EXIT_USAGE);

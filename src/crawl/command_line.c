@@ -278,7 +278,8 @@ int check_options_load(const CheckOptions *options, Config *config)
     if (command_settings_apply(&options->settings, &config->options, &error) != RESULT_OK) {
         status = status == 0 ? 2 : status;
     }
-    if (memory_budget_apply(config, &error) != RESULT_OK ||
+    if (config_identify(config, &error) != RESULT_OK ||
+        memory_budget_apply(config, &error) != RESULT_OK ||
         config_check(config, &error) != RESULT_OK) {
         status = status == 0 ? 2 : status;
     }

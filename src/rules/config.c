@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parse/usage/usage.h"
 #include "rules/scope/scope.h"
 
 static const OptionSpec table[] = {
@@ -22,7 +23,8 @@ static const OptionSpec table[] = {
      ((marks)&OPTION_SITE) != 0,                                                                   \
      help,                                                                                         \
      ((marks) & (OPTION_AGREED | OPTION_DIVIDED)) != 0,                                            \
-     ((marks)&OPTION_DIVIDED) != 0},
+     ((marks)&OPTION_DIVIDED) != 0,                                                                \
+     ((marks)&OPTION_IDENTITY) != 0},
     CONFIG_TABLE(CONFIG_ROW)
 #undef CONFIG_ROW
 };
@@ -100,6 +102,16 @@ Result config_resolve_paths(Config *config, Buffer *error)
         config->cluster_credentials, config->cluster_tls_authority, config->cluster_tls_certificate,
         config->cluster_tls_key};
     Result rc = RESULT_OK;
+    for (size_t i = 0; i < config->options.n_identities; i++) {
+        OptionSite *line = &config->options.identities[i];
+        bool is_key =
+            config->options.specs[line->spec].offset == offsetof(Config, crawl_signature_key);
+        char *path = is_key && *line->text != '/' ? realpath(line->text, NULL) : NULL;
+        if (path != NULL) {
+            free(line->text);
+            line->text = path;
+        }
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
         if (*paths[i] == '\0' || *paths[i] == '/') {
             continue;
@@ -121,6 +133,30 @@ void site_values_of(const Config *config, const char *host, Config *values)
 {
     *values = *config;
     options_site_values(&config->options, host, values);
+}
+
+Result config_identify(Config *config, Buffer *error)
+{
+    Buffer why = {.limit = BUFFER_NO_LIMIT};
+    Result rc = RESULT_OK;
+    if (*config->crawl_identity != '\0') {
+        rc = options_pick_identity(&config->options, config->crawl_identity, &why);
+    }
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "crawl.identity: %s\n",
+                            why.length > 0 ? buffer_string(&why) : result_name(rc));
+    }
+    buffer_destroy(&why);
+    return rc;
+}
+
+unsigned config_usages(const Config *config)
+{
+    unsigned bits = 0;
+    Buffer error = {.limit = 1024};
+    (void)usage_list_parse(config->crawl_usages, &bits, &error); /* it was checked */
+    buffer_destroy(&error);
+    return bits;
 }
 
 Result config_user_agent(const Config *config, Buffer *text)

@@ -123,14 +123,20 @@
 
 /* clang-format off */
 #define CONFIG_TABLE(ROW) \
-    ROW(crawl, contact, TEXT, char *, "", 0, 0, NULL, OPTION_AGREED, \
+    ROW(crawl, identity, TEXT, char *, "", 0, 0, NULL, OPTION_AGREED, \
+        "name of the [identity \"NAME\"] section that says as whom this crawl asks; a crawl keeps it; " \
+        "empty = as the options say that could stand there") \
+    ROW(crawl, usages, TEXT, char *, "", 0, 0, NULL, OPTION_AGREED | OPTION_IDENTITY, \
+        "what its pages are for, such as 'train-ai, search': where a site denies one of these, its pages are " \
+        "neither fetched nor stored; empty = politeness.usage alone says what is done") \
+    ROW(crawl, contact, TEXT, char *, "", 0, 0, NULL, OPTION_AGREED | OPTION_IDENTITY, \
         "URL or e-mail address where webmasters learn about this crawl; needed outside loopback") \
-    ROW(crawl, user_agent, TEXT, char *, "", 0, 0, NULL, OPTION_AGREED, \
+    ROW(crawl, user_agent, TEXT, char *, "", 0, 0, NULL, OPTION_AGREED | OPTION_IDENTITY, \
         "User-Agent header; empty = ragno/VERSION (+CONTACT)") \
-    ROW(crawl, signature_key, TEXT, char *, "", 0, 0, NULL, 0, \
+    ROW(crawl, signature_key, TEXT, char *, "", 0, 0, NULL, OPTION_IDENTITY, \
         "file (mode 0600) of the Ed25519 key that requests are signed with (Web Bot Auth; ragno " \
         "identity new FILE makes one); empty = they are not") \
-    ROW(crawl, signature_agent, TEXT, char *, "", 0, 0, NULL, 0, \
+    ROW(crawl, signature_agent, TEXT, char *, "", 0, 0, NULL, OPTION_IDENTITY, \
         "https URL of the site that publishes the key (ragno identity directory): Signature-Agent") \
     ROW(crawl, max_pages, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, OPTION_LIVE | OPTION_DIVIDED, \
         "stop after this many fetched pages, exit 14; 0 = no limit") \
@@ -324,7 +330,7 @@
     ROW(fetch, tls_sessions, SIZE, int64_t, "32Mi", 0, CONFIG_BIG, NULL, 0, \
         "for TLS sessions of hosts that were visited, over all threads, about 600 bytes each; the next " \
         "connection costs less than half; beyond, those not used longest are forgotten; 0 = none are kept") \
-    ROW(robots, agent, TEXT, char *, "ragno", 0, 0, NULL, OPTION_AGREED, \
+    ROW(robots, agent, TEXT, char *, "ragno", 0, 0, NULL, OPTION_AGREED | OPTION_IDENTITY, \
         "product token that is looked for in robots.txt and meta robots") \
     ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, OPTION_LIVE | OPTION_AGREED, \
         "robots.txt is asked for again after this, or after its Cache-Control max-age") \
@@ -640,6 +646,10 @@ unsigned config_threads_for(int64_t option, int processors);
  * borrowed and which is not to be destroyed. Each pattern is tried; whoever asks for each fetch has
  * a SiteBook. */
 void site_values_of(const Config *config, const char *host, Config *values);
+/* Picks crawl.identity, once all sources are read. RESULT_INVALID: error gets a line. */
+Result config_identify(Config *config, Buffer *error);
+/* The bits of crawl.usages. */
+unsigned config_usages(const Config *config);
 /* Appends the User-Agent of its requests. */
 Result config_user_agent(const Config *config, Buffer *text);
 /* schedule.mode = continuous. */

@@ -337,6 +337,12 @@ static void check_trust(const Config *config, Buffer *what, Buffer *error)
     tls_trust_destroy(&trust);
 }
 
+static Result check_usages(const char *text, Buffer *error)
+{
+    unsigned bits = 0;
+    return usage_list_parse(text, &bits, error);
+}
+
 static Result check_usage(const char *text, Buffer *error)
 {
     UsageRules rules;
@@ -477,7 +483,8 @@ static void check_sites(const Config *config, Buffer *what, Buffer *error)
     static const struct {
         const char *name;
         TextCheck *check;
-    } texts[] = {{"crawl.signature_key", check_key},
+    } texts[] = {{"crawl.usages", check_usages},
+                 {"crawl.signature_key", check_key},
                  {"crawl.signature_agent", message_signature_check_agent},
                  {"fetch.allow_addresses", check_ranges},
                  {"fetch.deny_addresses", check_ranges},

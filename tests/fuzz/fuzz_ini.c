@@ -39,7 +39,7 @@ static char *print(const Config *config, size_t *length)
 /* Whether anything was taken. */
 static bool has_changed(const Options *options)
 {
-    bool changed = options->n_sites > 0;
+    bool changed = options->n_sites > 0 || options->n_identities > 0;
     for (size_t i = 0; i < options->n_specs && !changed; i++) {
         changed = strcmp(options->origins[i], "default") != 0;
     }
@@ -65,6 +65,7 @@ static void check_round_trip(const Config *config)
         assert(strcmp(config->options.texts[i], again.options.texts[i]) == 0);
     }
     assert(config->options.n_sites == again.options.n_sites);
+    assert(config->options.n_identities == again.options.n_identities);
     buffer_destroy(&error);
     config_destroy(&again);
     free(text);

@@ -1,5 +1,9 @@
-"""ragno identity page: what a site can read about the crawler is what the crawler does and says."""
+"""ragno identity: what a site can read about the crawler is what the crawler does and says, one identity a purpose."""
+import glob
+import json
+import os
 import re
+import subprocess
 
 import harness
 from page_server import PageServer
@@ -42,6 +46,104 @@ def what_it_says(report, path):
     report.check("and when something is", "not rendered" not in text and "rendered" in text, text)
 
 
+IDENTITIES = """[fetch]
+allow_addresses = 127.0.0.0/8
+[crawl]
+contact = https://bot.example/
+[identity "search"]
+agent = search-bot
+user_agent = search-bot/1
+usages = search
+[identity "training"]
+agent = train-bot
+user_agent = train-bot/1
+signature_key = train.pem
+signature_agent = https://bot.example
+usages = train-ai, image-ai
+"""
+RULES = b"""User-agent: search-bot
+Disallow: /not-for-search
+User-agent: train-bot
+Disallow: /not-for-training
+Content-Usage: /no-training train-ai=n
+User-agent: *
+Disallow: /
+"""
+PAGES = {"/not-for-search": {}, "/not-for-training": {}, "/no-training": {}, "/no-images": {"X-Robots-Tag": "noimageai"}, "/free": {}}
+
+
+def one_for_each_purpose(report, path):
+    """One file, two crawls: each is the product token, the user agent, the key and the usages of its identity."""
+    seen = []
+    program = os.path.abspath(f"{harness.OUT}/ragno")
+
+    def answer(host, name):
+        if name == "/robots.txt":
+            return 200, {"Content-Type": "text/plain"}, RULES
+        return 200, PAGES.get(name, {}), "".join(f"<a href={p}>{p}</a>" for p in PAGES).encode() + name.encode()
+
+    with open(path + "/ragno.ini", "w", encoding="utf-8") as file:
+        file.write(IDENTITIES)
+    report.equal("a key", harness.run([program, "identity", "new", path + "/train.pem"]).returncode, 0)
+    with PageServer(answer) as server:
+        ask = server.server.RequestHandlerClass.do_GET
+
+        def do_get(handler):
+            seen.append((handler.headers["User-Agent"], handler.path, handler.headers["Signature-Agent"]))
+            ask(handler)
+        server.server.RequestHandlerClass.do_GET = do_get
+        base = f"http://127.0.0.1:{server.port}"
+
+        def crawl(name, *options, where=path):
+            return subprocess.run([program, "-d", f"{path}/{name}", "-q", "-w", "1ms", "--ip-wait", "0", "--progress=never", *options],
+                                  cwd=where, capture_output=True, text=True, timeout=60, check=False)
+
+        def kept(name):
+            rows = [row for file in glob.glob(f"{path}/{name}/warc/*.cdxj") for row in open(file, encoding="utf-8")]
+            return {p for p in ["/", *PAGES] for row in rows if f'"{base}{p}"' in row}
+        for name, others in (("search", {"/no-training", "/no-images", "/not-for-training"}), ("training", {"/not-for-search"})):
+            seen.clear()
+            result = crawl(name, "-c", "ragno.ini", "-s", f"crawl.identity={name}", base + "/")
+            report.equal(f"{name}: the crawl ends", (result.returncode, result.stderr), (0, ""))
+            agent = {"search": "search-bot/1", "training": "train-bot/1"}[name]
+            report.equal(f"{name}: its user agent", {row[0] for row in seen}, {agent})
+            report.equal(f"{name}: it is signed with its key, or not at all", {row[2] for row in seen},
+                         {None} if name == "search" else {'sig1="https://bot.example"'})
+            asked = {"/robots.txt", "/", "/free"} | others | ({"/no-images"} if name == "training" else set())
+            report.equal(f"{name}: its group, and what its usages are denied for, is not asked for", {row[1] for row in seen}, asked)
+            report.equal(f"{name}: nor kept", kept(name), {"/", "/free"} | others)
+        told = harness.run([program, "consent", path + "/training", base + "/no-training"])
+        report.check("consent is about its usages", told.returncode == 1 and "denied by robots.txt line 5" in told.stdout, told.stdout)
+        told = harness.run([program, "consent", path + "/search", base + "/no-images"])
+        report.check("and so it is in the other crawl", told.returncode == 0 and "image-ai: denied" in told.stdout, told.stdout)
+        # It is the crawl's for good, whatever directory it is resumed from, and with import.
+        seen.clear()
+        result = crawl("training", base + "/again", where="/")
+        report.equal("a crawl that goes on has it", (result.returncode, {row[:2] for row in seen}), (0, {("train-bot/1", "/again")}))
+        other = crawl("training", "-s", "crawl.identity=search", base + "/more")
+        report.check("and no other", other.returncode == 2 and "was begun as 'training'" in other.stderr, other.stderr)
+        warc = glob.glob(path + "/search/warc/*.warc.gz")
+        result = harness.run([program, "import", "-d", path + "/training", *warc])
+        report.equal("import keeps it", (result.returncode, kept("training") & {"/no-images"}), (0, set()))
+        result = harness.run([program, "import", "-d", path + "/training", "-s", "crawl.identity=search", *warc])
+        report.check("and refuses another", result.returncode == 2 and "was begun as 'training'" in result.stderr, result.stderr)
+    card = subprocess.run([program, "identity", "directory", "-c", "ragno.ini", "-s", "crawl.identity=training"], cwd=path,
+                          capture_output=True, text=True, check=False)
+    told = json.loads(card.stdout)
+    report.equal("the published directory names who, for what, and what rendering does",
+                 (told["client_name"], told["web_bot_auth"]["purpose"], told["web_bot_auth"]["rendering"], len(told["keys"])),
+                 ("train-bot", "train-ai+image-ai", "Pages are not rendered: none of their scripts is run.", 1))
+    for options, word in ((("-s", "crawl.identity=lunch"), 'no section [identity "lunch"]'),
+                          (("-s", "crawl.identity=search", "-s", "robots.agent=x"), "is not that of identity 'search'"),
+                          (("-s", "crawl.usages=lunch"), "expected a usage")):
+        result = harness.run([program, "--test-config", "-c", path + "/ragno.ini", *options])
+        report.check(f"{word} is told", result.returncode == 2 and word in result.stderr, result.stderr)
+    with open(path + "/ragno.ini", "a", encoding="utf-8") as file:
+        file.write("host_delay = 3s\n")
+    result = harness.run([program, "--test-config", "-c", path + "/ragno.ini"])
+    report.check("what is nobody's identity", result.returncode == 2 and "cannot be set for an identity" in result.stderr, result.stderr)
+
+
 def what_it_needs(report, path):
     for options in (("--purpose", "x"), ("-s", "crawl.contact=https://bot.example/")):
         result = page(*options)
@@ -49,4 +151,4 @@ def what_it_needs(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(what_it_says, what_it_needs)
+    harness.main(what_it_says, what_it_needs, one_for_each_purpose)

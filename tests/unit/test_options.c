@@ -21,19 +21,19 @@ typedef struct Values {
 /* clang-format off */
 static const OptionSpec specs[] = {
     {"crawl", "polite", OPTION_BOOL, offsetof(Values, crawl_polite), "yes", 0, 0, NULL, false, false,
-     "whether it waits", false, false},
+     "whether it waits", false, false, false},
     {"crawl", "pages", OPTION_COUNT, offsetof(Values, crawl_pages), "10", 1, 1000, NULL, true, true,
-     "how many", false, false},
+     "how many", false, false, false},
     {"crawl", "contact", OPTION_TEXT, offsetof(Values, crawl_contact), "", 0, 0, NULL, false, false,
-     "who answers", false, false},
+     "who answers", false, false, true},
     {"fetch", "timeout", OPTION_TIME, offsetof(Values, fetch_timeout), "5s", 10, 86400e3, NULL, false,
-     true, "how long", false, false},
+     true, "how long", false, false, false},
     {"fetch", "body", OPTION_SIZE, offsetof(Values, fetch_body), "2Mi", 1024, 1e12, NULL, false,
-     false, "how large", false, false},
+     false, "how large", false, false, false},
     {"score", "factor", OPTION_REAL, offsetof(Values, score_factor), "0.5", 0, 1, NULL, false, false,
-     "how steep", false, false},
+     "how steep", false, false, false},
     {"log", "level", OPTION_WORD, offsetof(Values, log_level), "info", 0, 0, "error|info|debug", true,
-     false, "how much", false, false},
+     false, "how much", false, false, false},
 };
 /* clang-format on */
 
@@ -440,7 +440,8 @@ static void what_is_printed_loads_again(void)
     set_up(&g);
     CU_ASSERT_EQUAL(load(&f,
                          "[crawl]\npages = 44\npolite = no\ncontact = x; y\n[score]\nfactor=.25\n"
-                         "[log]\nlevel = error\n[site \"a*\"]\npages = 2\n"),
+                         "[log]\nlevel = error\n[site \"a*\"]\npages = 2\n"
+                         "[identity \"b\"]\ncontact = z\n"),
                     RESULT_OK);
     FILE *out = open_memstream(&text, &length);
     options_print(&f.options, out);
@@ -452,6 +453,7 @@ static void what_is_printed_loads_again(void)
     CU_ASSERT_EQUAL(g.values.log_level, 0);
     CU_ASSERT_STRING_EQUAL(g.values.crawl_contact, "x; y");
     CU_ASSERT_EQUAL(g.options.n_sites, 1);
+    CU_ASSERT_EQUAL(g.options.n_identities, 1);
     free(text);
     out = open_memstream(&text, &length);
     options_help(&f.options, "timeout", out);
@@ -468,6 +470,30 @@ static void what_is_printed_loads_again(void)
     tear_down(&f);
     tear_down(&g);
     folder_remove(directory());
+}
+
+static void one_identity_is_picked(void)
+{
+    Fixture f;
+    set_up(&f);
+    CU_ASSERT_EQUAL(load(&f, "[crawl]\ncontact = x\n[identity \"a\"]\ncontact = y\n"
+                             "[identity \"b\"]\ncrawl.contact = z\n"),
+                    RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(f.values.crawl_contact, "x");
+    CU_ASSERT_EQUAL(options_pick_identity(&f.options, "b", &f.error), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(f.values.crawl_contact, "z");
+    CU_ASSERT_PTR_NOT_NULL(strstr(f.options.origins[2], ":6"));
+    CU_ASSERT_EQUAL(options_pick_identity(&f.options, "c", &f.error), RESULT_INVALID);
+    CU_ASSERT_TRUE(complained(&f, "there is no section [identity \"c\"]"));
+    CU_ASSERT_EQUAL(set(&f, "crawl.contact", "y"), RESULT_OK);
+    CU_ASSERT_EQUAL(options_pick_identity(&f.options, "a", &f.error), RESULT_OK); /* it agrees */
+    CU_ASSERT_EQUAL(set(&f, "crawl.contact", "w"), RESULT_OK);
+    CU_ASSERT_EQUAL(options_pick_identity(&f.options, "a", &f.error), RESULT_INVALID);
+    CU_ASSERT_TRUE(complained(&f, "crawl.contact of the command line is not that of identity 'a'"));
+    CU_ASSERT_STRING_EQUAL(f.values.crawl_contact, "w");
+    CU_ASSERT_EQUAL(load(&f, "[identity \"a\"]\npages = 2\n"), RESULT_INVALID);
+    CU_ASSERT_TRUE(complained(&f, "'pages' cannot be set for an identity; these can: contact"));
+    tear_down(&f);
 }
 
 typedef struct Told {
@@ -538,4 +564,5 @@ UNIT_MAIN("options", {"defaults come from the table", defaults_come_from_the_tab
           {"sites override what may differ", sites_override_what_may_differ},
           {"changes of sites are told one by one", changes_of_sites_are_told_one_by_one},
           {"the environment is read", the_environment_is_read},
+          {"one identity is picked", one_identity_is_picked},
           {"what is printed loads again", what_is_printed_loads_again})

@@ -51,6 +51,7 @@ typedef struct OptionSpec {
     const char *help;  /* one line */
     bool agreed;       /* all agents of a cluster have the same value */
     bool divided;      /* which is divided among them: one agent alone cannot change it */
+    bool of_identity;  /* may stand in [identity "name"] */
 } OptionSpec;
 
 /* What a row of a table says of its option besides its value. */
@@ -58,7 +59,8 @@ enum {
     OPTION_LIVE = 1,
     OPTION_SITE = 2,
     OPTION_AGREED = 4,
-    OPTION_DIVIDED = 8 /* and agreed */
+    OPTION_DIVIDED = 8, /* and agreed */
+    OPTION_IDENTITY = 16
 };
 
 /* A parsed value; which field counts is the type's. */

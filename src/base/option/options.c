@@ -76,6 +76,21 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
     return rc;
 }
 
+static void site_destroy(OptionSite *site)
+{
+    free(site->pattern);
+    free(site->text);
+    free(site->origin);
+}
+
+static void free_sections(OptionSite *lines, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        site_destroy(&lines[i]);
+    }
+    free(lines);
+}
+
 void options_destroy(Options *options)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
@@ -92,6 +107,7 @@ void options_destroy(Options *options)
         }
     }
     options_free_sites(options);
+    free_sections(options->identities, options->n_identities);
     free(options->texts);
     free(options->origins);
     *options = (Options){.specs = NULL};
@@ -279,6 +295,21 @@ Result options_copy(Options *options, const Options *from)
 
 /* ---- printing ---- */
 
+static void print_sections(const Options *options, const char *kind, const OptionSite *lines,
+                           size_t n, FILE *out)
+{
+    const char *pattern = "";
+    for (size_t i = 0; i < n; i++) {
+        const OptionSite *line = &lines[i];
+        if (strcmp(pattern, line->pattern) != 0) {
+            pattern = line->pattern;
+            (void)fprintf(out, "\n[%s \"%s\"]\n", kind, pattern);
+        }
+        (void)fprintf(out, "; %s\n%s = %s\n", line->origin, options->specs[line->spec].key,
+                      line->text);
+    }
+}
+
 void options_print(const Options *options, FILE *out)
 {
     const char *section = "";
@@ -292,16 +323,8 @@ void options_print(const Options *options, FILE *out)
         (void)fprintf(out, "; %s\n%s%s = %s\n", options->origins[i], follows ? "; " : "",
                       options->specs[i].key, options->texts[i]);
     }
-    const char *pattern = "";
-    for (size_t i = 0; i < options->n_sites; i++) {
-        const OptionSite *site = &options->sites[i];
-        if (strcmp(pattern, site->pattern) != 0) {
-            pattern = site->pattern;
-            (void)fprintf(out, "\n[site \"%s\"]\n", pattern);
-        }
-        (void)fprintf(out, "; %s\n%s = %s\n", site->origin, options->specs[site->spec].key,
-                      site->text);
-    }
+    print_sections(options, "identity", options->identities, options->n_identities, out);
+    print_sections(options, "site", options->sites, options->n_sites, out);
 }
 
 static void print_range(const OptionSpec *spec, FILE *out)
@@ -358,26 +381,16 @@ void options_print_sample(const Options *options, FILE *out)
     }
 }
 
-static void site_destroy(OptionSite *site)
-{
-    free(site->pattern);
-    free(site->text);
-    free(site->origin);
-}
-
 void options_free_sites(Options *options)
 {
-    for (size_t i = 0; i < options->n_sites; i++) {
-        site_destroy(&options->sites[i]);
-    }
-    free(options->sites);
+    free_sections(options->sites, options->n_sites);
     options->sites = NULL;
     options->n_sites = 0;
 }
 
 /* Appends a copy of what the three texts and the value say. */
-static Result add_site(Options *options, const char *pattern, const char *text, const char *origin,
-                       const OptionSite *of)
+static Result add_site(OptionSite **lines, size_t *n, const char *pattern, const char *text,
+                       const char *origin, const OptionSite *of)
 {
     OptionSite site = {.pattern = strdup(pattern),
                        .spec = of->spec,
@@ -386,7 +399,7 @@ static Result add_site(Options *options, const char *pattern, const char *text, 
                        .value = of->value};
     Result rc = site.pattern == NULL || site.text == NULL || site.origin == NULL
                     ? RESULT_MEMORY
-                    : array_add(&options->sites, &options->n_sites, sizeof site, &site);
+                    : array_add(lines, n, sizeof site, &site);
     if (rc != RESULT_OK) {
         site_destroy(&site);
     }
@@ -417,7 +430,7 @@ Result options_copy_sites(Options *options, const Options *from)
     Result rc = RESULT_OK;
     for (size_t i = 0; i < from->n_sites && rc == RESULT_OK; i++) {
         const OptionSite *site = &from->sites[i];
-        rc = add_site(&copy, site->pattern, site->text, site->origin, site);
+        rc = add_site(&copy.sites, &copy.n_sites, site->pattern, site->text, site->origin, site);
     }
     if (rc != RESULT_OK) {
         options_free_sites(&copy);
@@ -454,30 +467,41 @@ static bool is_called(const OptionSpec *spec, const char *name)
                                             name[n] == '.' && strcmp(spec->key, name + n + 1) == 0);
 }
 
-static const OptionSpec *find_per_site(const Options *options, const char *name, Buffer *error)
+static bool option_is_for(const OptionSpec *spec, bool of_identity)
+{
+    return of_identity ? spec->of_identity : spec->per_site;
+}
+
+/* The row of a line of a section. */
+static const OptionSpec *find_in_section(const Options *options, bool of_identity, const char *name,
+                                         Buffer *error)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
-        if (options->specs[i].per_site && is_called(&options->specs[i], name)) {
-            return &options->specs[i];
+        const OptionSpec *spec = &options->specs[i];
+        if (option_is_for(spec, of_identity) && is_called(spec, name)) {
+            return spec;
         }
     }
-    (void)buffer_printf(error, "'%s' cannot be set for a site; these can:", name);
+    (void)buffer_printf(error, "'%s' cannot be set for %s; these can:", name,
+                        of_identity ? "an identity" : "a site");
     for (size_t i = 0; i < options->n_specs; i++) {
-        if (options->specs[i].per_site) {
+        if (option_is_for(&options->specs[i], of_identity)) {
             (void)buffer_printf(error, " %s", options->specs[i].key);
         }
     }
     return NULL;
 }
 
-Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
-                        const char *origin, Buffer *error)
+static Result options_add_line(Options *options, bool of_identity, const char *pattern,
+                               const char *key, const char *text, const char *origin, Buffer *error)
 {
-    const OptionSpec *spec = find_per_site(options, key, error);
+    const OptionSpec *spec = find_in_section(options, of_identity, key, error);
     if (spec == NULL) {
         return RESULT_INVALID;
     }
-    OptionSite site = {.spec = (size_t)(spec - options->specs)};
+    OptionSite line = {.spec = (size_t)(spec - options->specs)};
+    OptionSite **lines = of_identity ? &options->identities : &options->sites;
+    size_t *n = of_identity ? &options->n_identities : &options->n_sites;
     Buffer value, why;
     buffer_init(&value, BUFFER_NO_LIMIT);
     buffer_init(&why, BUFFER_NO_LIMIT);
@@ -485,11 +509,21 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
     if (rc == RESULT_INVALID) {
         (void)buffer_printf(error, "%s: '%s' %s", key, text, buffer_string(&why));
     }
-    rc = rc == RESULT_OK ? option_parse(spec, buffer_string(&value), &site.value, error) : rc;
-    rc = rc == RESULT_OK ? add_site(options, pattern, buffer_string(&value), origin, &site) : rc;
+    if (rc == RESULT_OK) {
+        rc = option_parse(spec, buffer_string(&value), &line.value, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = add_site(lines, n, pattern, buffer_string(&value), origin, &line);
+    }
     buffer_destroy(&value);
     buffer_destroy(&why);
     return rc;
+}
+
+Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
+                        const char *origin, Buffer *error)
+{
+    return options_add_line(options, false, pattern, key, text, origin, error);
 }
 
 void options_site_values(const Options *options, const char *host, void *values)
@@ -499,6 +533,35 @@ void options_site_values(const Options *options, const char *host, void *values)
             options_site_apply(options, &options->sites[i], values);
         }
     }
+}
+
+Result options_pick_identity(Options *options, const char *name, Buffer *error)
+{
+    bool is_there = false;
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < options->n_identities && rc == RESULT_OK; i++) {
+        const OptionSite *line = &options->identities[i];
+        const OptionSpec *spec = &options->specs[line->spec];
+        const char *origin = options->origins[line->spec];
+        bool is_urgent = strcmp(origin, "command line") == 0 || strcmp(origin, "environment") == 0;
+        if (strcmp(line->pattern, name) != 0) {
+            continue;
+        }
+        is_there = true;
+        if (is_urgent && strcmp(options->texts[line->spec], line->text) != 0) {
+            (void)buffer_printf(error, "%s.%s of the %s is not that of identity '%s' (%s)",
+                                spec->section, spec->key, origin, name, line->origin);
+            return RESULT_INVALID;
+        }
+        char row[128];
+        (void)snprintf(row, sizeof row, "%s.%s", spec->section, spec->key);
+        rc = options_set(options, row, line->text, line->origin, error);
+    }
+    if (!is_there) {
+        (void)buffer_printf(error, "there is no section [identity \"%s\"]", name);
+        return RESULT_INVALID;
+    }
+    return rc;
 }
 
 void options_site_apply(const Options *options, const OptionSite *site, void *values)
@@ -596,6 +659,20 @@ static void complain_twice(IniFile *file, const char *name)
     *line = file->value_line;
 }
 
+/* Where the name of [site "..."] or [identity "..."] begins; 0: it is another section. */
+static size_t options_ini_name(const char *section)
+{
+    static const char *const kinds[] = {"site \"", "identity \""};
+    size_t length = strlen(section);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t n = strlen(kinds[i]);
+        if (length > n + 1 && strncmp(section, kinds[i], n) == 0 && section[length - 1] == '"') {
+            return n;
+        }
+    }
+    return 0;
+}
+
 /* Applies the assignment collected so far. */
 static void options_ini_flush(IniFile *file)
 {
@@ -611,8 +688,8 @@ static void options_ini_flush(IniFile *file)
     Buffer message = {.limit = BUFFER_NO_LIMIT};
     Result rc = RESULT_OK;
     const char *value = buffer_string(&file->value);
-    size_t section_length = strlen(file->section);
-    if (strcmp(file->key, "include") == 0 && section_length == 0) {
+    size_t place = options_ini_name(file->section);
+    if (strcmp(file->key, "include") == 0 && *file->section == '\0') {
         rc = include(file, value);
         if (rc == RESULT_INVALID) {
             file->result = rc; /* its own lines are in error already */
@@ -620,11 +697,10 @@ static void options_ini_flush(IniFile *file)
         } else if (rc != RESULT_OK) {
             (void)buffer_printf(&message, "include = %s: %s", value, result_name(rc));
         }
-    } else if (strncmp(file->section, "site \"", 6) == 0 && section_length > 7 &&
-               file->section[section_length - 1] == '"') {
-        file->section[section_length - 1] = '\0';
-        rc = options_add_site(file->options, file->section + 6, file->key, value, origin, &message);
-        file->section[section_length - 1] = '"';
+    } else if (place > 0) {
+        file->section[strlen(file->section) - 1] = '\0'; /* the quote */
+        rc = options_add_line(file->options, *file->section == 'i', file->section + place,
+                              file->key, value, origin, &message);
     } else {
         char name[256];
         (void)snprintf(name, sizeof name, "%s.%s", file->section, file->key);

@@ -4,7 +4,8 @@
  * What: the table itself is the program's (src/rules/config.c) and the only place where an option
  * exists. A value comes from, least to most urgent: the table, the INI file, the environment
  * (RAGNO_SECTION_KEY), the command line; where it came from is kept. Sections [site "pattern"]
- * override the rows marked per_site for matching hosts.
+ * override the rows marked per_site for matching hosts; of the sections [identity "name"], with
+ * rows marked of_identity, one is picked once all sources are read.
  * Owns: its texts and sites; the struct of values is the program's.
  * Threads: main; read-only once the program runs. Live changes go through options_set under the
  * agent's lock.
@@ -38,6 +39,8 @@ typedef struct Options {
     char **origins; /* per row: "default", "FILE:LINE", "environment", "command line" */
     OptionSite *sites;
     size_t n_sites;
+    OptionSite *identities; /* their patterns are names */
+    size_t n_identities;
 } Options;
 
 /* Fills values with the defaults. RESULT_MEMORY. */
@@ -74,6 +77,9 @@ const OptionSpec *options_find(const Options *options, const char *name);
  * why. */
 Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
                         const char *origin, Buffer *error);
+/* Sets the rows that the sections of a name have. RESULT_INVALID: there is none, or the environment
+ * or the command line says otherwise; error has a sentence, without its line end. */
+Result options_pick_identity(Options *options, const char *name, Buffer *error);
 /* Writes one site's value over its field in values, a flat copy of the struct of values: a text is
  * borrowed from the site. */
 void options_site_apply(const Options *options, const OptionSite *site, void *values);

@@ -275,7 +275,12 @@ static Result open_parts(ImportStore *import, const char *directory, Buffer *err
     Result rc = dedup_parse_steps(config->scope_dedup_key, &import->dedup, error);
     CrawlStoreOptions options = crawl_store_options(config, &import->dedup);
     rc = rc == RESULT_OK ? crawl_store_open(&import->store, directory, &options, error) : rc;
-    rc = rc == RESULT_OK ? settings_write(config, directory) : rc;
+    if (rc == RESULT_OK) {
+        rc = settings_keep_identity(config, directory, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = settings_write(config, directory);
+    }
     rc = rc == RESULT_OK ? import_store_make_rules(import, error) : rc;
     if (rc == RESULT_OK && import->stay != NULL) {
         rc = seed_places_load(&import->store.tables, import->stay,
@@ -400,6 +405,7 @@ Result import_store_add(ImportStore *import, const ImportCapture *capture)
         return rc;
     }
     import_store_note_sitemaps(import, fetch);
+    fetch->request.usage_no_store = (uint8_t)config_usages(import->config);
     import->batch[import->n++] = fetch;
     import->bytes += fetch->cost.bytes;
     return RESULT_OK;

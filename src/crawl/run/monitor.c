@@ -263,10 +263,13 @@ Result monitor_open_log(const AgentOptions *options, const char *directory, Buff
     Result rc = log_open(file_path(&path, "%s/ragno.log", directory),
                          (LogLevel)options->config->log_level, echo);
     if (rc == RESULT_OK) {
+        rc = settings_keep_identity(options->config, directory, error);
+    }
+    if (rc == RESULT_OK) {
         settings_tell_start(options->config, directory);
         rc = settings_write(options->config, directory);
     }
-    if (rc != RESULT_OK) {
+    if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: ragno.log or config.ini cannot be written: %s", directory,
                             result_name(rc));
     }

@@ -385,6 +385,30 @@ static void tell_start_change(void *context, const OptionChange *change)
     changes->n++;
 }
 
+Result settings_keep_identity(const Config *config, const char *directory, Buffer *error)
+{
+    Config before;
+    Path path;
+    Buffer ignored = {.limit = BUFFER_NO_LIMIT};
+    Result rc = RESULT_OK;
+    (void)file_path(&path, "%s/in-force.ini", directory);
+    if (config_file_look(path.text) == CONFIG_FILE_NONE || config_init(&before) != RESULT_OK) {
+        return RESULT_OK;
+    }
+    if (options_load_printed(&before.options, path.text, &ignored) == RESULT_OK &&
+        *before.crawl_identity != '\0' &&
+        strcmp(before.crawl_identity, config->crawl_identity) != 0) {
+        (void)buffer_printf(error,
+                            "crawl.identity: this crawl was begun as '%s' and stays so; as '%s' "
+                            "begin another one, in a directory of its own",
+                            before.crawl_identity, config->crawl_identity);
+        rc = RESULT_INVALID;
+    }
+    config_destroy(&before);
+    buffer_destroy(&ignored);
+    return rc;
+}
+
 void settings_tell_start(const Config *config, const char *directory)
 {
     Config before;

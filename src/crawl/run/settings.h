@@ -70,6 +70,9 @@ Result settings_set(Settings *settings, const char *pattern, const char *name, c
  * run. RESULT_NOT_FOUND: no operator has set it. */
 Result settings_unset(Settings *settings, const char *pattern, const char *name, const char *who,
                       Buffer *answer);
+/* Before that: a crawl keeps the identity that it was begun with, since what it has was got, and
+ * may be used, as that. RESULT_INVALID: error gets a sentence. */
+Result settings_keep_identity(const Config *config, const char *directory, Buffer *error);
 /* Before config.ini is written at a start: each value that differs from that of the run before is a
  * line of ragno.log, so that the log says what was in force at any time. */
 void settings_tell_start(const Config *config, const char *directory);

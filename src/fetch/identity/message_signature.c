@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory/base64.h"
+#include "base/memory/json_writer.h"
 #include "parse/host/authority.h"
 #include "parse/host/ip_address.h"
 
@@ -181,16 +182,55 @@ Result signing_key_sign(const SigningKey *key, const void *bytes, size_t length,
 
 /* ---- Key directory ---- */
 
-Result key_directory_write(const SigningKey *const *keys, size_t n, Buffer *out)
+static void key_directory_put_card(JsonWriter *json, const KeyDirectoryCard *card)
 {
-    Result rc = buffer_append_string(out, "{\"keys\":[");
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        rc = buffer_printf(out,
-                           "%s{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"kid\":\"%s\",\"x\":\"%s\","
-                           "\"use\":\"sig\"}",
-                           i == 0 ? "" : ",", signing_key_id(keys[i]), signing_key_public(keys[i]));
+    static const char *const obeyed[] = {"User-Agent",    "Allow",          "Disallow",
+                                         "Content-Usage", "Content-Signal", "License",
+                                         "Crawl-delay",   "Request-rate",   "Visit-time"};
+    json_string(json, "client_name", card->agent);
+    json_open(json, "contacts", '[');
+    json_string(json, NULL, card->contact);
+    json_close(json);
+    json_open(json, "web_bot_auth", '{');
+    json_string(json, "expected-user-agent", card->user_agent);
+    json_string(json, "rfc9309-product-token", card->agent);
+    json_open(json, "rfc9309-compliance", '[');
+    for (size_t i = 0; i < sizeof obeyed / sizeof *obeyed; i++) {
+        json_string(json, NULL, obeyed[i]);
     }
-    return rc == RESULT_OK ? buffer_append_string(out, "]}\n") : rc;
+    json_close(json);
+    json_string(json, "trigger", "crawler");
+    json_string(json, "purpose", card->purpose);
+    json_string(json, "rendering", card->rendering);
+    json_string(json, "rate-control", "429");
+    if (card->ranges != NULL) {
+        json_string(json, "ips_uri", card->ranges);
+    }
+    json_close(json);
+}
+
+Result key_directory_write(const SigningKey *const *keys, size_t n, const KeyDirectoryCard *card,
+                           Buffer *out)
+{
+    JsonWriter json;
+    json_init(&json, out);
+    json_open(&json, NULL, '{');
+    json_open(&json, "keys", '[');
+    for (size_t i = 0; i < n; i++) {
+        json_open(&json, NULL, '{');
+        json_string(&json, "kty", "OKP");
+        json_string(&json, "crv", "Ed25519");
+        json_string(&json, "kid", signing_key_id(keys[i]));
+        json_string(&json, "x", signing_key_public(keys[i]));
+        json_string(&json, "use", "sig");
+        json_close(&json);
+    }
+    json_close(&json);
+    if (card != NULL) {
+        key_directory_put_card(&json, card);
+    }
+    json_close(&json);
+    return json.result == RESULT_OK ? buffer_append_char(out, '\n') : json.result;
 }
 
 Result key_directory_write_addresses(const char *const *addresses, size_t n, WallTime now,

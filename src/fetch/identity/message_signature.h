@@ -54,18 +54,32 @@ Result signing_key_sign(const SigningKey *key, const void *bytes, size_t length,
 /* Key directory: what is published so that others can verify who we are.
  *
  * What: the directory is a JSON Web Key Set, served as DIRECTORY_TYPE at DIRECTORY_PATH of the
- * Signature-Agent's site. The statement lists the addresses that the crawler uses, in the form that
- * large search engines publish theirs in, for sites that go by addresses.
+ * Signature-Agent's site, and, where the operator says what the crawler is for, its card, too: who
+ * asks, for what, and whether pages are rendered. The statement lists the addresses that the
+ * crawler uses, in the form that large search engines publish theirs in, for sites that go by
+ * addresses.
  *
  * Threads: pure functions.
  * Errors: those of the Buffer; RESULT_INVALID with a sentence: not an address.
- * Source: RFC 7517 (JWK sets); draft-meunier-http-message-signatures-directory. */
+ * Source: RFC 7517 (JWK sets); draft-meunier-http-message-signatures-directory;
+ * draft-meunier-webbotauth-registry (-02, and the editors' copy of 10 June 2026: web_bot_auth),
+ * whose readers pass over members that they do not know, such as rendering. */
 
 #define KEY_DIRECTORY_PATH "/.well-known/http-message-signatures-directory"
 #define KEY_DIRECTORY_TYPE "application/http-message-signatures-directory+json"
 
-/* All keys that are in use or about to be. */
-Result key_directory_write(const SigningKey *const *keys, size_t n, Buffer *out);
+typedef struct KeyDirectoryCard {
+    const char *agent; /* product token */
+    const char *contact;
+    const char *user_agent;
+    const char *purpose;
+    const char *rendering;
+    const char *ranges; /* where the statement of addresses is; NULL: nowhere */
+} KeyDirectoryCard;
+
+/* All keys that are in use or about to be. card may be NULL. */
+Result key_directory_write(const SigningKey *const *keys, size_t n, const KeyDirectoryCard *card,
+                           Buffer *out);
 /* The statement of addresses: "192.0.2.1", "2001:db8::/64". */
 Result key_directory_write_addresses(const char *const *addresses, size_t n, WallTime now,
                                      Buffer *out, Buffer *error);

@@ -44,6 +44,24 @@ unsigned usage_asked(const char *name, size_t length)
     return usage_of_name(name, length);
 }
 
+#define USAGE_WORDS "a usage (train-ai, ai-input, search, tdm, image-ai)"
+
+Result usage_list_parse(const char *text, unsigned *bits, Buffer *error)
+{
+    *bits = 0;
+    for (text += strspn(text, ", \t"); *text != '\0'; text += strspn(text, ", \t")) {
+        size_t length = strcspn(text, ", \t");
+        unsigned of_name = usage_asked(text, length);
+        if (of_name == 0) {
+            (void)buffer_printf(error, "'%.*s': expected " USAGE_WORDS, (int)length, text);
+            return RESULT_INVALID;
+        }
+        *bits |= of_name;
+        text += length;
+    }
+    return RESULT_OK;
+}
+
 Result usage_print(unsigned bits, Buffer *out)
 {
     Result rc = RESULT_OK;
@@ -355,8 +373,7 @@ Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error)
                         ascii_is(action, action_length, "label");
         if (bits == 0 || !is_known) {
             (void)buffer_printf(error,
-                                "'%.*s': expected a usage (train-ai, ai-input, search, tdm, "
-                                "image-ai) and no-fetch, no-store or label",
+                                "'%.*s': expected " USAGE_WORDS " and no-fetch, no-store or label",
                                 (int)item, text);
             return RESULT_INVALID;
         }

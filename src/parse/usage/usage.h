@@ -104,6 +104,8 @@ void usage_ledger_add(UsageLedger *ledger, const UsageStatement *statement);
 unsigned usage_of_name(const char *name, size_t length);
 /* The bits that a question about a name is about: who asks for tdm does not mean train-ai. */
 unsigned usage_asked(const char *name, size_t length);
+/* "train-ai, search": the bits of a list. RESULT_INVALID: error says what is wrong. */
+Result usage_list_parse(const char *text, unsigned *bits, Buffer *error);
 /* Appends the names of bits: "train-ai+search"; "-" for none. */
 Result usage_print(unsigned bits, Buffer *out);
 

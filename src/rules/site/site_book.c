@@ -311,6 +311,7 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
                         .credentials = book->credentials};
     Buffer error = {.limit = 1024};
     (void)usage_rules_parse(config.politeness_usage, &site->usage, &error); /* it was checked */
+    site->usage.no_fetch |= (uint8_t)config_usages(&config);
     buffer_destroy(&error);
     site_book_politeness(&config, &site->politeness);
 }
