@@ -74,13 +74,6 @@ long crawl_store_owner(const char *directory)
     return held ? strtol(text, NULL, 10) : 0;
 }
 
-/* A crawl whose directory is gone after a power cut would be a crawl lost. */
-static void crawl_store_sync_parent(const char *directory)
-{
-    Path parent;
-    (void)warc_files_sync_directory(file_path(&parent, "%s/..", directory)); /* it says why not */
-}
-
 bool crawl_store_exists(const char *directory)
 {
     Path path;
@@ -134,7 +127,10 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
         return RESULT_MEMORY;
     }
     if (mkdir(directory, 0755) == 0) {
-        crawl_store_sync_parent(directory);
+        /* A crawl whose directory is gone after a power cut would be a crawl lost. */
+        Path parent;
+        (void)warc_files_sync_directory(
+            file_path(&parent, "%s/..", directory)); /* it says why not */
     } else if (errno != EEXIST) {
         Result rc = result_of_errno(errno);
         (void)buffer_printf(error, "cannot create %s: %s", directory, strerror(errno));

@@ -113,20 +113,6 @@ static Result crawl_view_open_tables(CrawlView *view)
     return page_db_txn_commit(view->db, txn) == page_db_error_ok ? rc : RESULT_IO;
 }
 
-/* The configuration that the crawl was last started with. */
-static void crawl_view_read_config(CrawlView *view, const char *command)
-{
-    Path path;
-    Buffer error = {.limit = BUFFER_NO_LIMIT};
-    (void)file_path(&path, "%s/config.ini", view->directory);
-    view->has_config = options_load(&view->config.options, path.text, &error) == RESULT_OK;
-    if (!view->has_config) {
-        (void)fprintf(stderr, "ragno %s: the rules are not judged: %s\n", command,
-                      error.length == 0 ? "there is no config.ini" : buffer_string(&error));
-    }
-    buffer_destroy(&error);
-}
-
 /* Without the places of the seeds nothing is said of scope.stay. */
 static Result crawl_view_find_places(CrawlView *view)
 {
@@ -169,7 +155,16 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
         }
         return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_DIRECTORY;
     }
-    crawl_view_read_config(view, command);
+    /* The configuration that the crawl was last started with. */
+    Path path;
+    Buffer error = {.limit = BUFFER_NO_LIMIT};
+    (void)file_path(&path, "%s/config.ini", view->directory);
+    view->has_config = options_load(&view->config.options, path.text, &error) == RESULT_OK;
+    if (!view->has_config) {
+        (void)fprintf(stderr, "ragno %s: the rules are not judged: %s\n", command,
+                      error.length == 0 ? "there is no config.ini" : buffer_string(&error));
+    }
+    buffer_destroy(&error);
     rc = crawl_view_find_places(view);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno %s: scope.stay is not judged: %s\n", command, result_name(rc));

@@ -39,36 +39,17 @@ static void short_read_note_signal(int number)
     errno = error;
 }
 
-static void short_read_watch_signals(void)
-{
-    struct sigaction action = {.sa_handler = short_read_note_signal, .sa_flags = (int)SA_RESETHAND};
-    (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction old;
-        /* nohup stays nohup. */
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) {
-            (void)sigaction(signals[i], &action, NULL);
-        }
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-}
-
-/* A broken pipe, or anything else that happens to the output. */
-static void note_error(ShortRead *read, int error)
-{
-    if (error == EPIPE) {
-        read->gone = true;
-    } else if (error != EINTR || atomic_load(&caught) == 0) {
-        read->error = error == 0 ? EIO : error;
-    }
-}
-
 static void short_read_write_output(ShortRead *read)
 {
     errno = 0;
     if (read->out != NULL && !read->gone && read->error == 0 &&
         (fflush(read->out) != 0 || ferror(read->out))) {
-        note_error(read, errno);
+        /* A broken pipe, or anything else that happens to the output. */
+        if (errno == EPIPE) {
+            read->gone = true;
+        } else if (errno != EINTR || atomic_load(&caught) == 0) {
+            read->error = errno == 0 ? EIO : errno;
+        }
     }
 }
 
@@ -81,7 +62,16 @@ static int over(const ShortRead *read)
 int short_read_begin(ShortRead *read, PageDB *db, FILE *out)
 {
     *read = (ShortRead){.db = db, .out = out};
-    short_read_watch_signals();
+    struct sigaction action = {.sa_handler = short_read_note_signal, .sa_flags = (int)SA_RESETHAND};
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction old;
+        /* nohup stays nohup. */
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) {
+            (void)sigaction(signals[i], &action, NULL);
+        }
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
     if (out != NULL && fileno(out) >= 0) { /* not memory */
         atomic_store(&output, fileno(out));
         (void)setvbuf(out, buffer, _IOFBF, sizeof buffer);

@@ -8,17 +8,6 @@
 #define DAY_US     INT64_C(86400000000)
 #define WORD_BYTES 64u
 
-/* Midnight of a date that exists. */
-static Result date(int year, int month, int day, WallTime *out)
-{
-    struct tm tm = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
-    if (year < 1970 || year > 9999) {
-        return RESULT_INVALID;
-    }
-    out->us = (int64_t)timegm(&tm) * 1000000;
-    return tm.tm_mday == day && tm.tm_mon == month - 1 ? RESULT_OK : RESULT_INVALID;
-}
-
 /* Reads a number of at least least and at most most digits, and moves *text behind it. */
 static bool when_number(const char **text, int least, int most, int *value)
 {
@@ -68,7 +57,13 @@ static Result leading_date(const char *text, WallTime *out, const char **rest)
         return RESULT_INVALID;
     }
     *rest = text;
-    return date(year, month, day, out);
+    /* Midnight of a date that exists. */
+    struct tm tm = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
+    if (year < 1970 || year > 9999) {
+        return RESULT_INVALID;
+    }
+    out->us = (int64_t)timegm(&tm) * 1000000;
+    return tm.tm_mday == day && tm.tm_mon == month - 1 ? RESULT_OK : RESULT_INVALID;
 }
 
 Result when_parse(const char *text, WallTime now, WallTime *out)

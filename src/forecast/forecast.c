@@ -419,33 +419,6 @@ static bool is_at_work(const char *state)
            strcmp(state, "stopped") == 0 || strcmp(state, "finished") == 0;
 }
 
-/* Leaves every second point out, but for the first and the last. */
-static void thin(ForecastHistory *history)
-{
-    size_t kept = 0;
-    ForecastPoint last = *forecast_history_last(history);
-    for (size_t i = 0; i + 1 < history->n; i += 2) {
-        history->points[kept++] = history->points[i];
-    }
-    history->points[kept++] = last;
-    history->n = kept;
-    history->spacing_s = last.at_work_s / ((double)FORECAST_POINTS / 2);
-}
-
-/* A last point that is nearer to the one before than the spacing only stood for now. */
-static void forecast_history_add(ForecastHistory *history, const ForecastPoint *now)
-{
-    size_t n = history->n;
-    if (n > 1 &&
-        history->points[n - 1].at_work_s - history->points[n - 2].at_work_s < history->spacing_s) {
-        history->n--;
-    }
-    history->points[history->n++] = *now;
-    if (history->n == FORECAST_POINTS) {
-        thin(history);
-    }
-}
-
 void forecast_history_take(ForecastHistory *history, const char *line, size_t length)
 {
     ForecastPoint before = *forecast_history_last(history);
@@ -471,7 +444,24 @@ void forecast_history_take(ForecastHistory *history, const char *line, size_t le
     now.finished = finished > 0 ? finished : 0;
     double seconds = now.elapsed_s - before.elapsed_s;
     now.at_work_s = before.at_work_s + (seconds > 0 && is_at_work(history->state) ? seconds : 0);
-    forecast_history_add(history, &now);
+    /* A last point that is nearer to the one before than the spacing only stood for now. */
+    size_t n = history->n;
+    if (n > 1 &&
+        history->points[n - 1].at_work_s - history->points[n - 2].at_work_s < history->spacing_s) {
+        history->n--;
+    }
+    history->points[history->n++] = now;
+    if (history->n == FORECAST_POINTS) {
+        /* Leaves every second point out, but for the first and the last. */
+        size_t kept = 0;
+        ForecastPoint last = *forecast_history_last(history);
+        for (size_t i = 0; i + 1 < history->n; i += 2) {
+            history->points[kept++] = history->points[i];
+        }
+        history->points[kept++] = last;
+        history->n = kept;
+        history->spacing_s = last.at_work_s / ((double)FORECAST_POINTS / 2);
+    }
 }
 
 Result forecast_history_read(ForecastHistory *history, const char *directory)
@@ -717,17 +707,6 @@ static double finished_by_trend(double queued, const Trend *trend)
     return most;
 }
 
-static void find_left(Forecast *forecast, const ForecastInput *input, const Trend *trend)
-{
-    double queued = input->load->urls;
-    double growth = forecast->growth;
-    forecast->urls_left[GROWTH_NONE] = queued;
-    forecast->urls_left[GROWTH_STEADY] =
-        growth < GROWTH_LIMIT ? queued / (1 - growth) : (queued > 0 ? NEVER : 0);
-    forecast->urls_left[GROWTH_TREND] = trend->per_known > 0 ? finished_by_trend(queued, trend)
-                                                             : forecast->urls_left[GROWTH_STEADY];
-}
-
 /* ---- time ---- */
 
 /* URLs to come from a host, for each that it has queued now. */
@@ -745,27 +724,6 @@ static double seconds_for(const Forecast *forecast, const ForecastInput *input, 
     *polite = forecast_load_seconds(input->load, scale, pages);
     double by_rate = pages > 0 ? (rate > 0 ? pages / rate : NEVER) : 0;
     return fmax(by_rate, *polite);
-}
-
-static void find_seconds_left(Forecast *forecast, const ForecastInput *input)
-{
-    static const double probability[GROWTHS] = {
-        [GROWTH_NONE] = 0.05, [GROWTH_TREND] = 0.5, [GROWTH_STEADY] = 0.95};
-    for (unsigned g = 0; g < GROWTHS; g++) {
-        double urls = forecast->urls_left[g];
-        if (!isfinite(urls)) {
-            forecast->pages_left[g] = NEVER;
-            forecast->seconds_left[g] = NEVER;
-            continue;
-        }
-        double scale = scale_of(forecast, input, (ForecastGrowth)g);
-        double all = 0;
-        (void)forecast_load_fetched(input->load, scale, 0, &all); /* full hosts take no more */
-        forecast->pages_left[g] = all;
-        double by_rate = forecast->able > 0 ? all / forecast->able : NEVER;
-        double polite = forecast_load_end(input->load, scale, probability[g]);
-        forecast->seconds_left[g] = fmax(all > 0 ? by_rate : 0, polite);
-    }
 }
 
 /* ---- limits ---- */
@@ -843,21 +801,6 @@ static void find_limits(Forecast *forecast, const ForecastInput *input)
 
 /* ---- all of it ---- */
 
-/* WARC files and logs grow with pages, the database with known URLs. */
-static double disk_for(const Forecast *forecast, const ForecastInput *input, double pages)
-{
-    const ForecastPoint *now = forecast_history_last(input->history);
-    double files = ratio(fmax(input->directory_bytes - input->database_bytes, 0), now->pages, 0);
-    double urls = fmin(pages / forecast->pages_per_url, forecast->urls_left[GROWTH_TREND]);
-    double known = urls * forecast->growth;
-    if (isfinite(forecast->urls_left[GROWTH_TREND]) && urls > 0) {
-        /* Not more than are still to be found. */
-        known = (forecast->urls_left[GROWTH_TREND] - input->load->urls) * urls /
-                forecast->urls_left[GROWTH_TREND];
-    }
-    return files * pages + ratio(input->database_bytes, now->seen, 0) * known;
-}
-
 static void find_first(Forecast *forecast, const ForecastInput *input)
 {
     const ForecastEnd *best = NULL;
@@ -875,7 +818,17 @@ static void find_first(Forecast *forecast, const ForecastInput *input)
     }
     forecast->pages = best->pages;
     forecast->bytes = best->pages * forecast->bytes_per_page;
-    forecast->disk = disk_for(forecast, input, best->pages);
+    /* WARC files and logs grow with pages, the database with known URLs. */
+    const ForecastPoint *now = forecast_history_last(input->history);
+    double files = ratio(fmax(input->directory_bytes - input->database_bytes, 0), now->pages, 0);
+    double urls = fmin(best->pages / forecast->pages_per_url, forecast->urls_left[GROWTH_TREND]);
+    double known = urls * forecast->growth;
+    if (isfinite(forecast->urls_left[GROWTH_TREND]) && urls > 0) {
+        /* Not more than are still to be found. */
+        known = (forecast->urls_left[GROWTH_TREND] - input->load->urls) * urls /
+                forecast->urls_left[GROWTH_TREND];
+    }
+    forecast->disk = files * best->pages + ratio(input->database_bytes, now->seen, 0) * known;
     forecast->rate_seconds = forecast->able > 0 ? best->pages / forecast->able : NEVER;
     (void)seconds_for(forecast, input, best->pages, forecast->able, &forecast->polite_seconds);
 }
@@ -891,8 +844,30 @@ void forecast_make(Forecast *forecast, const ForecastInput *input)
     find_growth(forecast, input->history, &trend);
     forecast->pages_per_url = fmin(fmax(forecast->pages_per_url, 0.001), 1);
     forecast->disk_per_page = ratio(input->directory_bytes, now->pages, 0);
-    find_left(forecast, input, &trend);
-    find_seconds_left(forecast, input);
+    double queued = input->load->urls;
+    double growth = forecast->growth;
+    forecast->urls_left[GROWTH_NONE] = queued;
+    forecast->urls_left[GROWTH_STEADY] =
+        growth < GROWTH_LIMIT ? queued / (1 - growth) : (queued > 0 ? NEVER : 0);
+    forecast->urls_left[GROWTH_TREND] = trend.per_known > 0 ? finished_by_trend(queued, &trend)
+                                                            : forecast->urls_left[GROWTH_STEADY];
+    static const double probability[GROWTHS] = {
+        [GROWTH_NONE] = 0.05, [GROWTH_TREND] = 0.5, [GROWTH_STEADY] = 0.95};
+    for (unsigned g = 0; g < GROWTHS; g++) {
+        double urls = forecast->urls_left[g];
+        if (!isfinite(urls)) {
+            forecast->pages_left[g] = NEVER;
+            forecast->seconds_left[g] = NEVER;
+            continue;
+        }
+        double scale = scale_of(forecast, input, (ForecastGrowth)g);
+        double all = 0;
+        (void)forecast_load_fetched(input->load, scale, 0, &all); /* full hosts take no more */
+        forecast->pages_left[g] = all;
+        double by_rate = forecast->able > 0 ? all / forecast->able : NEVER;
+        double polite = forecast_load_end(input->load, scale, probability[g]);
+        forecast->seconds_left[g] = fmax(all > 0 ? by_rate : 0, polite);
+    }
     find_limits(forecast, input);
     find_first(forecast, input);
     forecast->slowest = forecast_load_slowest(input->load);

@@ -60,27 +60,22 @@ static const struct {
     [NOTE_TRUNC] = {offsetof(CrawlLogLine, truncated), 0},
     [NOTE_DROPPED] = {offsetof(CrawlLogLine, host_dropped), 0}};
 
-/* What is more than a number or a text. false: the value is none. */
-static bool crawl_log_line_take_special(CrawlLogLine *out, CrawlLogNote note, LogText value)
-{
-    if (note == NOTE_IP) {
-        return ip_address_parse(value.bytes, value.length, &out->address) == RESULT_OK;
-    }
-    if (note == NOTE_ROBOTS) { /* "ignored": [site] robots.obey = no */
-        return log_text_is(value, "ignored") || log_text_number(value, &out->robots);
-    }
-    if (note == NOTE_READ) {
-        out->unread = value.length > 0 && value.bytes[value.length - 1] == '+';
-    }
-    return true;
-}
-
 /* false: the value does not have the form of its annotation. */
 static bool crawl_log_line_take_value(CrawlLogLine *out, CrawlLogNote note, LogText value)
 {
     char *field = (char *)out + fields[note].field;
     if (fields[note].field == 0) {
-        return crawl_log_line_take_special(out, note, value);
+        /* What is more than a number or a text. false: the value is none. */
+        if (note == NOTE_IP) {
+            return ip_address_parse(value.bytes, value.length, &out->address) == RESULT_OK;
+        }
+        if (note == NOTE_ROBOTS) { /* "ignored": [site] robots.obey = no */
+            return log_text_is(value, "ignored") || log_text_number(value, &out->robots);
+        }
+        if (note == NOTE_READ) {
+            out->unread = value.length > 0 && value.bytes[value.length - 1] == '+';
+        }
+        return true;
     }
     switch (crawl_log_notes[note].kind) {
     case CRAWL_LOG_FLAG:

@@ -242,26 +242,6 @@ static bool open_next(LogReader *reader)
     return reader->is_open;
 }
 
-/* Reads on behind what is there. false: the file has ended. */
-static bool log_reader_fill(LogReader *reader)
-{
-    if (reader->start > 0) {
-        memmove(reader->block, reader->block + reader->start, reader->end - reader->start);
-        reader->end -= reader->start;
-        reader->start = 0;
-    }
-    if (reader->end >= LINE_LIMIT) {
-        reader->skipping = true;
-        reader->end = 0;
-    }
-    ssize_t n = read_source(&reader->source, reader->block + reader->end, BLOCK_BYTES);
-    if (n < 0) {
-        note_problem(reader, reader->files[reader->next_file - 1].name);
-    }
-    reader->end += n > 0 ? (size_t)n : 0;
-    return n > 0;
-}
-
 /* What stands before the next line end. false: there is none in the block. */
 static bool log_reader_take_line(LogReader *reader, size_t searched, const char **line,
                                  size_t *length)
@@ -292,7 +272,23 @@ bool log_reader_next(LogReader *reader, const char **line, size_t *length)
                 searched = 0;
             } else {
                 searched = reader->end - reader->start;
-                has_more = log_reader_fill(reader);
+                /* Reads on behind what is there. false: the file has ended. */
+                if (reader->start > 0) {
+                    memmove(reader->block, reader->block + reader->start,
+                            reader->end - reader->start);
+                    reader->end -= reader->start;
+                    reader->start = 0;
+                }
+                if (reader->end >= LINE_LIMIT) {
+                    reader->skipping = true;
+                    reader->end = 0;
+                }
+                ssize_t n = read_source(&reader->source, reader->block + reader->end, BLOCK_BYTES);
+                if (n < 0) {
+                    note_problem(reader, reader->files[reader->next_file - 1].name);
+                }
+                reader->end += n > 0 ? (size_t)n : 0;
+                has_more = n > 0;
                 searched = reader->skipping && reader->end < searched ? 0 : searched;
             }
         }

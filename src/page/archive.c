@@ -141,14 +141,6 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
     return rc;
 }
 
-static Result archive_open_elsewhere(Archive *archive, const ArchiveOptions *options, Buffer *error)
-{
-    return options->dedup_against == NULL || *options->dedup_against == '\0'
-               ? RESULT_OK
-               : dedup_index_open(&archive->elsewhere, options->directory, options->dedup_against,
-                                  error);
-}
-
 Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Buffer *error)
 {
     Archive *archive = calloc(1, sizeof *archive);
@@ -160,7 +152,10 @@ Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Bu
     archive->compression = options->compression;
     archive->level = options->level;
     archive->metadata = options->metadata;
-    Result rc = archive_open_elsewhere(archive, options, error);
+    Result rc = options->dedup_against == NULL || *options->dedup_against == '\0'
+                    ? RESULT_OK
+                    : dedup_index_open(&archive->elsewhere, options->directory,
+                                       options->dedup_against, error);
     if (rc != RESULT_OK) {
         (void)archive_close(archive);
         return rc;
@@ -419,8 +414,11 @@ bool archive_wants_metadata(const Archive *archive)
     return archive != NULL && archive->metadata;
 }
 
-static Result describe_discovery(ArchiveRecorder *recorder, const FetchResult *fetch)
+void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
+                      const Page *found, const PageLink *const *more, size_t n_more)
 {
+    Buffer *fields = &recorder->fields;
+    buffer_trim(fields, KEEP_BYTES);
     PageDB *db = recorder->archive->db;
     MDB_txn *txn = begin_read(db);
     buffer_reset(&recorder->hops);
@@ -432,25 +430,12 @@ static Result describe_discovery(ArchiveRecorder *recorder, const FetchResult *f
     WarcDiscovery discovery = {.via = warc_bytes(recorder->via.data, recorder->via.length),
                                .hops = buffer_string(&recorder->hops),
                                .duration_ms = mono_ms_between(fetch->cost.start, fetch->cost.end)};
-    return warc_metadata_discovery(&recorder->fields, &discovery);
-}
-
-static Result describe_tls(Buffer *fields, const TlsFacts *tls)
-{
-    WarcTls words = {.version = tls_version_name(tls->version),
-                     .verdict = tls_verdict_name(tls->verdict),
-                     .expiry = {tls->expiry_s * 1000000}};
-    return warc_metadata_tls(fields, &words);
-}
-
-void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
-                      const Page *found, const PageLink *const *more, size_t n_more)
-{
-    Buffer *fields = &recorder->fields;
-    buffer_trim(fields, KEEP_BYTES);
-    Result rc = describe_discovery(recorder, fetch);
+    Result rc = warc_metadata_discovery(&recorder->fields, &discovery);
     if (rc == RESULT_OK && fetch->answer.tls.verdict != TLS_NOT_KNOWN) {
-        rc = describe_tls(fields, &fetch->answer.tls);
+        WarcTls words = {.version = tls_version_name(fetch->answer.tls.version),
+                         .verdict = tls_verdict_name(fetch->answer.tls.verdict),
+                         .expiry = {fetch->answer.tls.expiry_s * 1000000}};
+        rc = warc_metadata_tls(fields, &words);
     }
     rc = rc == RESULT_OK ? warc_metadata_usage(fields, fetch->answer.usage) : rc;
     if (rc == RESULT_OK && found != NULL) {

@@ -44,20 +44,6 @@ struct CrawlLog {
     atomic_bool reopen;
 };
 
-/* A crash or a full disk may have cut the last line; what follows must not become part of it. */
-static void end_cut_line(const char *path, int fd)
-{
-    char last = '\n';
-    off_t size = lseek(fd, 0, SEEK_END); /* negative: a pipe or a terminal */
-    int in = size > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (in >= 0 && pread(in, &last, 1, size - 1) == 1 && last != '\n') {
-        (void)!write(fd, "\n", 1);
-    }
-    if (in >= 0) {
-        (void)close(in);
-    }
-}
-
 static Result crawl_log_open_file(LogFile *file)
 {
     if (file->path == NULL) {
@@ -73,7 +59,17 @@ static Result crawl_log_open_file(LogFile *file)
         (void)close(file->fd);
     }
     file->fd = fd;
-    end_cut_line(file->path, fd);
+    /* A crash or a full disk may have cut the last line; what follows must not become part of it.
+     */
+    char last = '\n';
+    off_t size = lseek(fd, 0, SEEK_END); /* negative: a pipe or a terminal */
+    int in = size > 0 ? open(file->path, O_RDONLY | O_CLOEXEC) : -1;
+    if (in >= 0 && pread(in, &last, 1, size - 1) == 1 && last != '\n') {
+        (void)!write(fd, "\n", 1);
+    }
+    if (in >= 0) {
+        (void)close(in);
+    }
     return RESULT_OK;
 }
 
@@ -139,18 +135,6 @@ Result crawl_log_repair(const char *directory, const char *crawl_path, uint64_t 
     return rc;
 }
 
-static Result open_pending(CrawlLog *log, const char *directory)
-{
-    Path path;
-    log->pending = open(file_path(&path, "%s/" CRAWL_LOG_PENDING_FILE, directory),
-                        O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    Result rc = log->pending >= 0 ? RESULT_OK : result_of_errno(errno);
-    if (rc != RESULT_OK) {
-        LOG_ERROR("log", "cannot open", "file=%s error=\"%s\"", path.text, result_name(rc));
-    }
-    return rc;
-}
-
 Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_path, bool crawl,
                       SkippedMode skipped)
 {
@@ -174,7 +158,13 @@ Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_p
     }
     Result rc = crawl_log_open_file(&log->fetches);
     if (rc == RESULT_OK && crawl) {
-        rc = open_pending(log, directory);
+        Path path;
+        log->pending = open(file_path(&path, "%s/" CRAWL_LOG_PENDING_FILE, directory),
+                            O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        rc = log->pending >= 0 ? RESULT_OK : result_of_errno(errno);
+        if (rc != RESULT_OK) {
+            LOG_ERROR("log", "cannot open", "file=%s error=\"%s\"", path.text, result_name(rc));
+        }
     }
     if (rc == RESULT_OK) {
         rc = crawl_log_open_file(&log->skips);
@@ -280,15 +270,6 @@ static void crawl_log_append_word(Buffer *text, const char *word)
     (void)buffer_append_char(text, ' ');
 }
 
-/* Annotations may not contain blanks or commas of their own. */
-static void append_rule(Buffer *text, const char *rule)
-{
-    for (; *rule != '\0'; rule++) {
-        unsigned char c = (unsigned char)*rule;
-        (void)buffer_append_char(text, c <= ' ' || c >= 0x7f || c == ',' ? '_' : (char)c);
-    }
-}
-
 static void crawl_log_note_number(Buffer *text, CrawlLogNote note, int64_t number)
 {
     crawl_log_note_begin(text, note);
@@ -357,21 +338,6 @@ static void crawl_log_append_times(CrawlLog *log, const FetchResult *fetch)
     if (!log->boot_told && log->boot[0] != '\0') {
         crawl_log_note_text(text, NOTE_BOOT, log->boot);
         log->boot_told = true;
-    }
-}
-
-/* Which filters said no to the answer. */
-static void append_hooks(Buffer *text, unsigned hooks)
-{
-    static const struct {
-        FilterHook hook;
-        CrawlLogNote note;
-    } notes[] = {
-        {HOOK_PARSE, NOTE_NO_PARSE}, {HOOK_FOLLOW, NOTE_NO_FOLLOW}, {HOOK_STORE, NOTE_NO_STORE}};
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-        if ((hooks & 1u << notes[i].hook) != 0) {
-            crawl_log_note_begin(text, notes[i].note);
-        }
     }
 }
 
@@ -453,9 +419,24 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     append_reading(text, page);
     if (fetch->answer.refusal != NULL) {
         crawl_log_note_begin(text, NOTE_RULE);
-        append_rule(text, fetch->answer.refusal);
+        /* Annotations may not contain blanks or commas of their own. */
+        const char *rule = fetch->answer.refusal;
+        for (; *rule != '\0'; rule++) {
+            unsigned char c = (unsigned char)*rule;
+            (void)buffer_append_char(text, c <= ' ' || c >= 0x7f || c == ',' ? '_' : (char)c);
+        }
     }
-    append_hooks(text, page->verdict.refused_hooks);
+    /* Which filters said no to the answer. */
+    static const struct {
+        FilterHook hook;
+        CrawlLogNote note;
+    } notes[] = {
+        {HOOK_PARSE, NOTE_NO_PARSE}, {HOOK_FOLLOW, NOTE_NO_FOLLOW}, {HOOK_STORE, NOTE_NO_STORE}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        if ((page->verdict.refused_hooks & 1u << notes[i].hook) != 0) {
+            crawl_log_note_begin(text, notes[i].note);
+        }
+    }
     if (fetch->host.drop) {
         crawl_log_note_begin(text, NOTE_DROPPED);
     }

@@ -201,19 +201,6 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
                           &parser->unpacked, options->max_ratio);
 }
 
-static void note_type(ParsedPage *page, const HttpContentType *type)
-{
-    size_t n = type->type_length < sizeof page->about.mime - 1 ? type->type_length
-                                                               : sizeof page->about.mime - 1;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)type->type[i];
-        page->about.mime[i] = c <= ' ' || c >= 0x7f  ? '?'
-                              : c >= 'A' && c <= 'Z' ? (char)(c | 32)
-                                                     : (char)c;
-    }
-    page->about.mime[n] = '\0';
-}
-
 static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
                              const HttpContentType *type)
 {
@@ -277,19 +264,6 @@ static FilterInput answer_input(Parser *parser, const ParsedPage *page, const ch
                          .digest = digest};
 }
 
-static void make_question(Parser *parser, ParsedPage *page)
-{
-    const ParsingOptions *options = parser->options;
-    buffer_reset(&parser->question);
-    Result rc = page_question(&parser->question, options->question, page->fetch->request.url,
-                              &parser->text, options->question_bytes);
-    page->verdict.question = rc == RESULT_OK ? malloc(parser->question.length) : NULL;
-    if (page->verdict.question != NULL) {
-        page->verdict.question_length = parser->question.length;
-        memcpy(page->verdict.question, parser->question.data, page->verdict.question_length);
-    }
-}
-
 /* The score of a page by the rules, and the question to the classifier. */
 static void score_page(Parser *parser, ParsedPage *page, const char *content_type)
 {
@@ -305,7 +279,15 @@ static void score_page(Parser *parser, ParsedPage *page, const char *content_typ
         page->verdict.score = score_rules_find(rules, &input, parser->scratch);
     }
     if (parser->has_text && parser->options->question != QUESTION_NONE) {
-        make_question(parser, page);
+        const ParsingOptions *options = parser->options;
+        buffer_reset(&parser->question);
+        Result rc = page_question(&parser->question, options->question, page->fetch->request.url,
+                                  &parser->text, options->question_bytes);
+        page->verdict.question = rc == RESULT_OK ? malloc(parser->question.length) : NULL;
+        if (page->verdict.question != NULL) {
+            page->verdict.question_length = parser->question.length;
+            memcpy(page->verdict.question, parser->question.data, page->verdict.question_length);
+        }
     }
 }
 
@@ -328,18 +310,6 @@ static void parser_ask_filters(Parser *parser, ParsedPage *page, const char *con
             page->verdict.refused_hooks |= 1u << hooks[i];
         }
     }
-}
-
-/* What a reader sees of a document, for rules and for the classifier. */
-static void parser_read_text(Parser *parser, const ParsedPage *page, const char *content_type)
-{
-    const char *url = page->fetch->request.url;
-    VisibleInput input = {.body = buffer_string(parser->body),
-                          .length = parser->body->length,
-                          .content_type = content_type,
-                          .url = url,
-                          .url_length = strlen(url)};
-    parser->has_text = visible_read(parser->visible, &input, &parser->text) != RESULT_MEMORY;
 }
 
 /* Whether the page needs a browser; what another page embeds is no page to be rendered. */
@@ -372,26 +342,16 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
         parsing_html_document(parser, page, header, content_type);
         parser_judge(parser, page);
         if (parser->visible != NULL) {
-            parser_read_text(parser, page, content_type);
+            /* What a reader sees of a document, for rules and for the classifier. */
+            const char *url = page->fetch->request.url;
+            VisibleInput input = {.body = buffer_string(parser->body),
+                                  .length = parser->body->length,
+                                  .content_type = content_type,
+                                  .url = url,
+                                  .url_length = strlen(url)};
+            parser->has_text =
+                visible_read(parser->visible, &input, &parser->text) != RESULT_MEMORY;
         }
-    }
-}
-
-/* Until when the page is there: the earliest that is said. */
-static void note_end(ParsedPage *page, int64_t unix_s)
-{
-    int64_t *ends_s = &page->about.freshness.ends_s;
-    *ends_s = unix_s > 0 && (*ends_s == 0 || unix_s < *ends_s) ? unix_s : *ends_s;
-}
-
-static void note_freshness(const Parser *parser, ParsedPage *page, const HttpHeader *header)
-{
-    const FetchResult *fetch = page->fetch;
-    int64_t took_s = mono_ms_between(fetch->cost.start, fetch->cost.end) / 1000;
-    page->about.freshness = http_freshness_of(header, wall_seconds(fetch->cost.wall_start) + took_s,
-                                              parser->options->heuristic);
-    if (fetch->request.ignores_freshness) {
-        page->about.freshness.fresh_s = 0;
     }
 }
 
@@ -399,15 +359,32 @@ static void note_freshness(const Parser *parser, ParsedPage *page, const HttpHea
 static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *header,
                          const HttpContentType *type, const char *content_type)
 {
-    note_type(page, type);
-    note_freshness(parser, page, header);
+    size_t n = type->type_length < sizeof page->about.mime - 1 ? type->type_length
+                                                               : sizeof page->about.mime - 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)type->type[i];
+        page->about.mime[i] = c <= ' ' || c >= 0x7f  ? '?'
+                              : c >= 'A' && c <= 'Z' ? (char)(c | 32)
+                                                     : (char)c;
+    }
+    page->about.mime[n] = '\0';
+    const FetchResult *fetch = page->fetch;
+    int64_t took_s = mono_ms_between(fetch->cost.start, fetch->cost.end) / 1000;
+    page->about.freshness = http_freshness_of(header, wall_seconds(fetch->cost.wall_start) + took_s,
+                                              parser->options->heuristic);
+    if (fetch->request.ignores_freshness) {
+        page->about.freshness.fresh_s = 0;
+    }
     size_t position = 0;
     HttpField tag;
     while (http_header_next_named(header, "X-Robots-Tag", &position, &tag)) {
         page->verdict.robots |=
             robots_meta_header(tag.value, tag.value_length, parser->options->robots_agent);
-        note_end(page, robots_meta_header_end(tag.value, tag.value_length,
-                                              parser->options->robots_agent));
+        /* Until when the page is there: the earliest that is said. */
+        int64_t unix_s =
+            robots_meta_header_end(tag.value, tag.value_length, parser->options->robots_agent);
+        int64_t *ends_s = &page->about.freshness.ends_s;
+        *ends_s = unix_s > 0 && (*ends_s == 0 || unix_s < *ends_s) ? unix_s : *ends_s;
     }
     if ((page->verdict.refused_hooks & 1u << HOOK_FOLLOW) == 0) {
         parsing_links_of_header(parser, page, header);
@@ -644,22 +621,17 @@ static Result make_visible(Parser *parser)
                                                 : RESULT_OK;
 }
 
-/* As they are now; rules that are new may ask for more than those before. */
-static void take_options(Parser *parser)
-{
-    parser->options = shared_get(&parser->options_reader);
-    html_parser_set_link_text(parser->html,
-                              wants_text(parser->options) ? parser->options->link_text : 0);
-    if (make_visible(parser) != RESULT_OK) {
-        LOG_WARN("parse", "no memory for the text of pages", "missing=score.rules");
-    }
-}
-
 ParsedPage *parser_read(Parser *parser, FetchResult *result)
 {
     ParsedPage *page = parsed_page_new(result);
     if (page != NULL) {
-        take_options(parser);
+        /* As they are now; rules that are new may ask for more than those before. */
+        parser->options = shared_get(&parser->options_reader);
+        html_parser_set_link_text(parser->html,
+                                  wants_text(parser->options) ? parser->options->link_text : 0);
+        if (make_visible(parser) != RESULT_OK) {
+            LOG_WARN("parse", "no memory for the text of pages", "missing=score.rules");
+        }
         parser->filters = shared_get(&parser->filters_reader);
         parser->scope = shared_get(&parser->scope_reader);
         parse_page(parser, page);

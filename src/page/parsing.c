@@ -131,24 +131,6 @@ static bool parsing_begin_large(ParsingThread *thread, FetchResult *result)
     return !waits;
 }
 
-/* Behind a large page: the next one that was put aside, or NULL. */
-static FetchResult *parsing_next_large(ParsingThread *thread)
-{
-    Parsing *parsing = thread->parsing;
-    FetchResult *result = NULL;
-    MonoTime now = mono_now();
-    mutex_lock(&parsing->mutex);
-    thread->large = (MonoTime){0};
-    if (parsing->n_aside > 0 && !parsing_is_busy(parsing, now)) {
-        result = parsing->aside[parsing->aside_first];
-        parsing->aside_first = (parsing->aside_first + 1) % ASIDE_MAX;
-        parsing->n_aside--;
-        thread->large = now;
-    }
-    mutex_unlock(&parsing->mutex);
-    return result;
-}
-
 static void parsing_take_large(ParsingThread *thread, FetchResult *result)
 {
     if (!parsing_begin_large(thread, result)) {
@@ -156,7 +138,19 @@ static void parsing_take_large(ParsingThread *thread, FetchResult *result)
     }
     while (result != NULL) {
         take_result(thread->parsing, &thread->parser, result);
-        result = parsing_next_large(thread);
+        /* Behind a large page: the next one that was put aside, or NULL. */
+        Parsing *parsing = thread->parsing;
+        result = NULL;
+        MonoTime now = mono_now();
+        mutex_lock(&parsing->mutex);
+        thread->large = (MonoTime){0};
+        if (parsing->n_aside > 0 && !parsing_is_busy(parsing, now)) {
+            result = parsing->aside[parsing->aside_first];
+            parsing->aside_first = (parsing->aside_first + 1) % ASIDE_MAX;
+            parsing->n_aside--;
+            thread->large = now;
+        }
+        mutex_unlock(&parsing->mutex);
     }
 }
 

@@ -661,17 +661,6 @@ static void read_document(Parser *parser, ParsedPage *page, const HttpHeader *he
     }
 }
 
-/* The lang attribute of <html>, else Content-Language when that names one. */
-static void take_language(ParsedPage *page, const Page *found, const HttpHeader *header)
-{
-    HttpField field;
-    if (found->language != NULL) {
-        memcpy(page->about.language, found->language, strlen(found->language) + 1);
-    } else if (http_header_find(header, "Content-Language", &field)) {
-        (void)language_tag_read(field.value, field.value_length, page->about.language);
-    }
-}
-
 void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *header,
                            const char *content_type)
 {
@@ -697,7 +686,13 @@ void parsing_html_document(Parser *parser, ParsedPage *page, const HttpHeader *h
         }
     }
     end_reading(parser);
-    take_language(page, found, header);
+    /* The lang attribute of <html>, else Content-Language when that names one. */
+    HttpField field;
+    if (found->language != NULL) {
+        memcpy(page->about.language, found->language, strlen(found->language) + 1);
+    } else if (http_header_find(header, "Content-Language", &field)) {
+        (void)language_tag_read(field.value, field.value_length, page->about.language);
+    }
     page->hashes.simhash = found->simhash;
     memcpy(page->hashes.text, found->text_digest, sizeof page->hashes.text);
 }

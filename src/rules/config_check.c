@@ -230,29 +230,6 @@ static void config_complain(const Config *config, const char *name, const char *
     (void)buffer_printf(error, "%s: %s: %s\n", config->options.origins[row], name, what);
 }
 
-static void check_listen(const Config *config, Buffer *what, Buffer *error)
-{
-    ListenAddress address;
-    buffer_reset(what);
-    if (*config->control_listen != '\0' &&
-        listen_address_parse(&address, config->control_listen, what) != RESULT_OK) {
-        config_complain(config, "control.listen", buffer_string(what), error);
-    }
-    if (config->control_web_write && *config->control_listen == '\0') {
-        config_complain(config, "control.web_write",
-                        "there is no status page without control.listen", error);
-    }
-}
-
-static void config_check_cluster(const Config *config, Buffer *what, Buffer *error)
-{
-    const char *name = NULL;
-    buffer_reset(what);
-    if (config_cluster_check(config, &name, what) != RESULT_OK) {
-        config_complain(config, name, buffer_string(what), error);
-    }
-}
-
 /* Texts that are right or wrong by themselves, wherever they stand. */
 typedef Result TextCheck(const char *text, Buffer *error);
 
@@ -522,18 +499,6 @@ static void check_sites(const Config *config, Buffer *what, Buffer *error)
     check_numbers(config, error);
 }
 
-static void check_revisits(const Config *config, Buffer *error)
-{
-    if (config->schedule_revisit_min > config->schedule_revisit_max) {
-        config_complain(config, "schedule.revisit_min", "is greater than schedule.revisit_max",
-                        error);
-    }
-    if (config_is_continuous(config) && config->schedule_levels >= SCHEDULE_MAX_LEVELS) {
-        config_complain(config, "schedule.levels", "one less, please: revisits need a level",
-                        error);
-    }
-}
-
 /* "scope.accept_regex: column 3: ..." gets the place where it stands. */
 static void complain_scope(const Config *config, Buffer *what, Buffer *error)
 {
@@ -619,9 +584,29 @@ Result config_check(const Config *config, Buffer *error)
     filters_destroy(&filters);
     check_scorer(config, error);
     check_pairs(config, error);
-    check_revisits(config, error);
-    check_listen(config, &what, error);
-    config_check_cluster(config, &what, error);
+    if (config->schedule_revisit_min > config->schedule_revisit_max) {
+        config_complain(config, "schedule.revisit_min", "is greater than schedule.revisit_max",
+                        error);
+    }
+    if (config_is_continuous(config) && config->schedule_levels >= SCHEDULE_MAX_LEVELS) {
+        config_complain(config, "schedule.levels", "one less, please: revisits need a level",
+                        error);
+    }
+    ListenAddress address;
+    buffer_reset(&what);
+    if (*config->control_listen != '\0' &&
+        listen_address_parse(&address, config->control_listen, &what) != RESULT_OK) {
+        config_complain(config, "control.listen", buffer_string(&what), error);
+    }
+    if (config->control_web_write && *config->control_listen == '\0') {
+        config_complain(config, "control.web_write",
+                        "there is no status page without control.listen", error);
+    }
+    const char *name = NULL;
+    buffer_reset(&what);
+    if (config_cluster_check(config, &name, &what) != RESULT_OK) {
+        config_complain(config, name, buffer_string(&what), error);
+    }
     buffer_destroy(&what);
     return error->length == before ? RESULT_OK : RESULT_INVALID;
 }

@@ -10,19 +10,6 @@ bool listen_address_is_loopback(const IpAddress *address)
     return address->v6 ? memcmp(address->bytes, one, sizeof one) == 0 : address->bytes[12] == 127;
 }
 
-static Result parse_unix(ListenAddress *address, const char *path, Buffer *error)
-{
-    size_t n = strlen(path);
-    if (n == 0 || n >= sizeof address->path) {
-        (void)buffer_printf(error, "the path of a Unix socket has 1 to %zu bytes",
-                            sizeof address->path - 1);
-        return RESULT_INVALID;
-    }
-    address->is_unix = true;
-    memcpy(address->path, path, n + 1);
-    return RESULT_OK;
-}
-
 static bool listen_address_parse_port(const char *text, uint16_t *port)
 {
     unsigned n = 0;
@@ -41,7 +28,16 @@ Result listen_address_parse(ListenAddress *address, const char *text, Buffer *er
 {
     *address = (ListenAddress){.port = 0};
     if (strncmp(text, UNIX_PREFIX, sizeof UNIX_PREFIX - 1) == 0) {
-        return parse_unix(address, text + sizeof UNIX_PREFIX - 1, error);
+        const char *path = text + sizeof UNIX_PREFIX - 1;
+        size_t n = strlen(path);
+        if (n == 0 || n >= sizeof address->path) {
+            (void)buffer_printf(error, "the path of a Unix socket has 1 to %zu bytes",
+                                sizeof address->path - 1);
+            return RESULT_INVALID;
+        }
+        address->is_unix = true;
+        memcpy(address->path, path, n + 1);
+        return RESULT_OK;
     }
     const char *colon = strrchr(text, ':');
     const char *host = colon == NULL ? "127.0.0.1" : text;

@@ -11,19 +11,6 @@
 #define MOST_MEANS      10.0
 #define UNSEEN_CHANGES  0.5
 
-/* Changes per second; not above 0: unknown. A page that was never seen to change: as if it had been
- * half a change in half a default interval before, so that its rate sinks as it is watched. */
-static double change_rate(const RevisitPolicy *policy, const PageRef *page)
-{
-    double rate =
-        freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
-    double span = page->last_crawl - page->first_crawl;
-    if (page->n_crawls >= 2 && span > 0 && !(rate > 0)) {
-        rate = UNSEEN_CHANGES / (span + UNSEEN_CHANGES * policy->default_s);
-    }
-    return rate;
-}
-
 FreqSeen revisit_policy_seen(const PageRef *page, const RevisitNote *note)
 {
     FreqSeen seen = note->seen;
@@ -62,7 +49,15 @@ FreqBounds revisit_policy_bounds(const RevisitPolicy *policy, double mean_s)
 double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,
                                  const RevisitNote *note, const RevisitPrice *price)
 {
-    double rate = change_rate(policy, page);
+    /* Changes per second; not above 0: unknown. A page that was never seen to change: as if it had
+     * been half a change in half a default interval before, so that its rate sinks as it is
+     * watched. */
+    double rate =
+        freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
+    double span = page->last_crawl - page->first_crawl;
+    if (page->n_crawls >= 2 && span > 0 && !(rate > 0)) {
+        rate = UNSEEN_CHANGES / (span + UNSEEN_CHANGES * policy->default_s);
+    }
     double freq = 0;
     double interval_s = policy->default_s;
     if (policy->rules != NULL &&

@@ -62,18 +62,6 @@ static Result score_rules_add_rule(ScoreRules *rules, const char *line, const Pl
     return rc;
 }
 
-static Result add_rules(ScoreRules *rules, char *text, Place *place)
-{
-    Result rc = RESULT_OK;
-    char *rest = text;
-    while (rc == RESULT_OK && rest != NULL) {
-        char *line = strsep(&rest, "\n");
-        place->line++;
-        rc = score_rules_add_rule(rules, line, place);
-    }
-    return rc;
-}
-
 Result score_rules_read(ScoreRules **out, const char *path, Buffer *error)
 {
     Buffer text = {.limit = BUFFER_NO_LIMIT};
@@ -90,7 +78,13 @@ Result score_rules_read(ScoreRules **out, const char *path, Buffer *error)
     }
     if (rc == RESULT_OK) {
         Place place = {.path = path, .error = error};
-        rc = add_rules(rules, text.data, &place);
+        rc = RESULT_OK;
+        char *rest = text.data;
+        while (rc == RESULT_OK && rest != NULL) {
+            char *line = strsep(&rest, "\n");
+            place.line++;
+            rc = score_rules_add_rule(rules, line, &place);
+        }
     }
     buffer_destroy(&text);
     if (rc != RESULT_OK) {

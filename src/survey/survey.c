@@ -160,20 +160,6 @@ static double survey_rank_of(const SurveyRow *row, SurveyOrder order)
     return 0;
 }
 
-static void survey_count(Pass *pass, const SurveyRow *row)
-{
-    SurveyCounts *counts = &pass->result->counts;
-    counts->hosts++;
-    counts->queued += row->queued > 0;
-    counts->waiting += row->queued > 0 && row->wait_ms > 0 && row->record.failures > 0;
-    counts->lately += row->record.fetches > 0 &&
-                      pass->options->now.us / 1000 - row->record.last_fetch_ms <= SURVEY_LATELY_MS;
-    counts->dropped += row->record.state == HOST_DROPPED;
-    counts->parked += row->record.state == HOST_PARKED;
-    counts->full += row->record.state == HOST_FULL;
-    counts->denied += row->record.state == HOST_DENIED;
-}
-
 /* Puts the row where it belongs, if it belongs to the first ones. Of equals the one that was known
  * earlier goes first. */
 static Result survey_keep(Pass *pass, SurveyRow *row)
@@ -219,7 +205,16 @@ static Result survey_take_host(Pass *pass, SurveyRow *row)
     row->wait_ms = until_ms > now_ms ? until_ms - now_ms : 0;
     row->speed = speed_of(pass, row);
     row->rank = survey_rank_of(row, options->order);
-    survey_count(pass, row);
+    SurveyCounts *counts = &pass->result->counts;
+    counts->hosts++;
+    counts->queued += row->queued > 0;
+    counts->waiting += row->queued > 0 && row->wait_ms > 0 && row->record.failures > 0;
+    counts->lately += row->record.fetches > 0 &&
+                      pass->options->now.us / 1000 - row->record.last_fetch_ms <= SURVEY_LATELY_MS;
+    counts->dropped += row->record.state == HOST_DROPPED;
+    counts->parked += row->record.state == HOST_PARKED;
+    counts->full += row->record.state == HOST_FULL;
+    counts->denied += row->record.state == HOST_DENIED;
     if (!has_filter && !belongs(pass, row)) {
         return RESULT_OK;
     }

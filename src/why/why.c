@@ -76,18 +76,6 @@ static bool why_trail_is_text(LogText text, const Buffer *word)
     return text.length == word->length && memcmp(text.bytes, word->data, word->length) == 0;
 }
 
-/* Trouble of its host is of interest until the host answers. */
-static void why_trail_take_host(Search *search, const CrawlLogLine *line, bool robots)
-{
-    WhyTrail *trail = search->trail;
-    why_trail_forget(&trail->host);
-    trail->host = (WhyAttempt){.status = 0};
-    if (line->status < 200 || line->status >= 500) {
-        trail->host = attempt_of(line);
-        trail->host_is_robots = robots;
-    }
-}
-
 static void why_trail_take_line(Search *search, const char *bytes, size_t length)
 {
     CrawlLogLine line;
@@ -105,7 +93,14 @@ static void why_trail_take_line(Search *search, const char *bytes, size_t length
         memcmp(line.url.bytes, search->url.bytes, line.url.length) == 0) {
         why_trail_keep(search->trail, &line);
     } else if (robots || why_trail_is_text(line.url, &search->name)) {
-        why_trail_take_host(search, &line, robots);
+        /* Trouble of its host is of interest until the host answers. */
+        WhyTrail *trail = search->trail;
+        why_trail_forget(&trail->host);
+        trail->host = (WhyAttempt){.status = 0};
+        if (line.status < 200 || line.status >= 500) {
+            trail->host = attempt_of(&line);
+            trail->host_is_robots = robots;
+        }
     }
 }
 
@@ -329,17 +324,6 @@ static void why_note_closed(Question *q, int64_t closed_ms, const char *by)
     }
 }
 
-static void why_find_own_hours(Question *q, const char *text)
-{
-    HoursBook book = {.list = NULL};
-    const Hours *hours = NULL;
-    const char *wrong = NULL;
-    if (hours_book_get(&book, text, &hours, &wrong) == RESULT_OK && hours != NULL) {
-        why_note_closed(q, hours_wait_ms(hours, q->from->now), "politeness.hours");
-    }
-    hours_book_destroy(&book);
-}
-
 /* The pause between two fetches of the host: configured, or its Crawl-delay; and that of its
  * address. */
 static void why_find_delays(Question *q)
@@ -361,18 +345,14 @@ static void why_find_delays(Question *q)
                               : values.politeness_crawl_delay_max;
     why->host_delay_ms = crawl_delay > delay ? crawl_delay : delay;
     why->bound_by = politeness_what_binds(delay, crawl_delay, why->ip_delay_ms);
-    why_find_own_hours(q, values.politeness_hours);
-}
-
-static void why_find_hours(Question *q)
-{
-    Robots *robots = NULL;
-    const Config *config = q->from->config;
-    if (config != NULL && robots_parse(buffer_string(&q->robots), q->robots.length,
-                                       config->robots_agent, &robots) == RESULT_OK) {
-        why_note_closed(q, robots_closed_ms(robots, q->from->now), "Visit-time");
+    HoursBook book = {.list = NULL};
+    const Hours *hours = NULL;
+    const char *wrong = NULL;
+    if (hours_book_get(&book, values.politeness_hours, &hours, &wrong) == RESULT_OK &&
+        hours != NULL) {
+        why_note_closed(q, hours_wait_ms(hours, q->from->now), "politeness.hours");
     }
-    robots_delete(robots);
+    hours_book_destroy(&book);
 }
 
 static Result why_find_host(Question *q)
@@ -393,7 +373,13 @@ static Result why_find_host(Question *q)
     if (rc == RESULT_OK && why->host.robots_version > 0 &&
         host_rows_get_robots(from->hosts, q->txn, host, &q->robots) == RESULT_OK) {
         q->has_robots = true;
-        why_find_hours(q);
+        Robots *robots = NULL;
+        const Config *config = q->from->config;
+        if (config != NULL && robots_parse(buffer_string(&q->robots), q->robots.length,
+                                           config->robots_agent, &robots) == RESULT_OK) {
+            why_note_closed(q, robots_closed_ms(robots, q->from->now), "Visit-time");
+        }
+        robots_delete(robots);
     }
     return rc;
 }
@@ -499,34 +485,7 @@ static Result why_find_place(Question *q)
     return rc;
 }
 
-static void find_revisit(Question *q)
-{
-    RevisitDue due;
-    if (q->from->revisits != NULL &&
-        revisit_rows_get(q->from->revisits, q->txn, q->why->page.index, &due) == RESULT_OK) {
-        q->why->is_revisited = true;
-        q->why->revisit_s = due.time_s;
-        q->why->revisit_interval_s = due.freq > 0 ? 1 / (double)due.freq : 0;
-    }
-    q->why->is_rendered =
-        q->from->renders != NULL && render_table_get(q->from->renders, q->txn, q->why->page.index,
-                                                     &q->why->render, NULL) == RESULT_OK;
-}
-
 /* ---- the archive ---- */
-
-static void find_record(Why *why, const char *directory)
-{
-    CdxjCapture capture;
-    Path path;
-    if (cdxj_newest(file_path(&path, "%s/warc", directory), why->url, strlen(why->url), true,
-                    &capture) == RESULT_OK) {
-        why->is_stored = true;
-        memcpy(why->file, capture.filename, sizeof why->file);
-        why->offset = capture.offset;
-        why->length = capture.length;
-    }
-}
 
 /* ---- the verdict ---- */
 
@@ -605,7 +564,16 @@ static Result why_answer(Question *q)
     }
     if (rc == RESULT_OK && why->is_known) {
         rc = why_find_place(q);
-        find_revisit(q);
+        RevisitDue due;
+        if (q->from->revisits != NULL &&
+            revisit_rows_get(q->from->revisits, q->txn, q->why->page.index, &due) == RESULT_OK) {
+            q->why->is_revisited = true;
+            q->why->revisit_s = due.time_s;
+            q->why->revisit_interval_s = due.freq > 0 ? 1 / (double)due.freq : 0;
+        }
+        q->why->is_rendered = q->from->renders != NULL &&
+                              render_table_get(q->from->renders, q->txn, q->why->page.index,
+                                               &q->why->render, NULL) == RESULT_OK;
     }
     return rc == RESULT_OK ? find_groups(q) : rc;
 }
@@ -629,7 +597,15 @@ Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *er
                             sources->log_bytes);
     }
     if (rc == RESULT_OK) {
-        find_record(why, sources->directory);
+        CdxjCapture capture;
+        Path path;
+        if (cdxj_newest(file_path(&path, "%s/warc", sources->directory), why->url, strlen(why->url),
+                        true, &capture) == RESULT_OK) {
+            why->is_stored = true;
+            memcpy(why->file, capture.filename, sizeof why->file);
+            why->offset = capture.offset;
+            why->length = capture.length;
+        }
     }
     if (rc == RESULT_OK) {
         rc = why_judge_one(&q);

@@ -97,16 +97,6 @@ void error_add(Error *error, const char *msg)
     unlock(error);
 }
 
-/* The documented signatures take a const object; the mutex is the part that changes. */
-static Error *unconst(const Error *error)
-{
-    union {
-        const Error *in;
-        Error *out;
-    } u = {.in = error};
-    return u.out;
-}
-
 const char *error_message(const Error *error)
 {
     return error_code(error) == 0 ? NULL : error->message;
@@ -117,7 +107,12 @@ int error_code(const Error *error)
     if (error == NULL) {
         return 0;
     }
-    Error *mutable = unconst(error);
+    /* The documented signatures take a const object; the mutex is the part that changes. */
+    union {
+        const Error *in;
+        Error *out;
+    } u = {.in = error};
+    Error *mutable = u.out;
     error_lock(mutable);
     int code = error->code;
     unlock(mutable);

@@ -26,16 +26,6 @@ Result base64_append(Buffer *text, const void *data, size_t length, Base64Kind k
     return rc;
 }
 
-static int base64_value_of(char c, Base64Kind kind)
-{
-    return c >= 'A' && c <= 'Z'                    ? c - 'A'
-           : c >= 'a' && c <= 'z'                  ? c - 'a' + 26
-           : c >= '0' && c <= '9'                  ? c - '0' + 52
-           : c == (kind == BASE64_URL ? '-' : '+') ? 62
-           : c == (kind == BASE64_URL ? '_' : '/') ? 63
-                                                   : -1;
-}
-
 Result base64_read(Buffer *bytes, const char *text, size_t length, Base64Kind kind)
 {
     uint32_t bits = 0;
@@ -48,7 +38,13 @@ Result base64_read(Buffer *bytes, const char *text, size_t length, Base64Kind ki
     }
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
-        int value = base64_value_of(text[i], kind);
+        char c = text[i];
+        int value = c >= 'A' && c <= 'Z'                    ? c - 'A'
+                    : c >= 'a' && c <= 'z'                  ? c - 'a' + 26
+                    : c >= '0' && c <= '9'                  ? c - '0' + 52
+                    : c == (kind == BASE64_URL ? '-' : '+') ? 62
+                    : c == (kind == BASE64_URL ? '_' : '/') ? 63
+                                                            : -1;
         if (value < 0) {
             return RESULT_INVALID;
         }

@@ -54,21 +54,6 @@ Result file_read(const char *path, Buffer *out)
     return rc;
 }
 
-/* A name that was given or taken is on the disk when its folder is. */
-static Result file_sync_folder_of(const char *path)
-{
-    Path folder;
-    const char *slash = strrchr(path, '/');
-    int length = slash == NULL ? 1 : (int)(slash - path) + 1;
-    int fd = open(file_path(&folder, "%.*s", length, slash == NULL ? "." : path),
-                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    Result rc = fd < 0 || fsync(fd) != 0 ? result_of_errno(errno) : RESULT_OK;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return rc;
-}
-
 Result file_map(int directory, const char *path, const char **bytes, uint64_t *length)
 {
     struct stat info = {0};
@@ -115,7 +100,17 @@ Result file_replace(const char *path, const void *bytes, size_t n)
     if (!written || rename(draft.text, path) != 0) {
         return result_of_errno(errno);
     }
-    return file_sync_folder_of(path);
+    /* A name that was given or taken is on the disk when its folder is. */
+    Path folder;
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL ? 1 : (int)(slash - path) + 1;
+    int fd = open(file_path(&folder, "%.*s", length, slash == NULL ? "." : path),
+                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    Result rc = fd < 0 || fsync(fd) != 0 ? result_of_errno(errno) : RESULT_OK;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
 }
 
 static Result file_write(int to, const char *bytes, size_t n)

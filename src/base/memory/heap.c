@@ -42,26 +42,6 @@ static void heap_sift_up(Heap *heap, HeapNode *node)
     heap_set(heap, i, node);
 }
 
-static void heap_sift_down(Heap *heap, HeapNode *node)
-{
-    size_t i = node->place;
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= heap->count) {
-            break;
-        }
-        if (child + 1 < heap->count && heap_less(heap->nodes[child + 1], heap->nodes[child])) {
-            child++;
-        }
-        if (!heap_less(heap->nodes[child], node)) {
-            break;
-        }
-        heap_set(heap, i, heap->nodes[child]);
-        i = child;
-    }
-    heap_set(heap, i, node);
-}
-
 Result heap_push(Heap *heap, HeapNode *node, int64_t key, uint64_t tie)
 {
     assert(!heap_holds(node));
@@ -105,6 +85,21 @@ void heap_remove(Heap *heap, HeapNode *node)
     if (last != node) {
         heap_set(heap, place, last);
         heap_sift_up(heap, last);
-        heap_sift_down(heap, last);
+        size_t i = last->place;
+        for (;;) {
+            size_t child = 2 * i + 1;
+            if (child >= heap->count) {
+                break;
+            }
+            if (child + 1 < heap->count && heap_less(heap->nodes[child + 1], heap->nodes[child])) {
+                child++;
+            }
+            if (!heap_less(heap->nodes[child], last)) {
+                break;
+            }
+            heap_set(heap, i, heap->nodes[child]);
+            i = child;
+        }
+        heap_set(heap, i, last);
     }
 }

@@ -59,14 +59,6 @@ static _Thread_local Thread *self;
 static Mutex list_mutex = {.handle = PTHREAD_MUTEX_INITIALIZER, .rank = RANK_TABLE};
 static Thread *list; /* of all threads that run; guarded by list_mutex */
 
-static void list_add(Thread *thread)
-{
-    mutex_lock(&list_mutex);
-    thread->next = list;
-    list = thread;
-    mutex_unlock(&list_mutex);
-}
-
 static void list_remove(const Thread *thread)
 {
     mutex_lock(&list_mutex);
@@ -103,7 +95,10 @@ Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void
     (void)sigdelset(&all, SIGBUS);
     (void)sigdelset(&all, SIGSEGV);
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
-    list_add(thread);
+    mutex_lock(&list_mutex);
+    thread->next = list;
+    list = thread;
+    mutex_unlock(&list_mutex);
     int rc = pthread_create(&thread->handle, NULL, enter, thread);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     thread->started = rc == 0;

@@ -66,16 +66,6 @@ static void agent_complain(Buffer *error, const char *event)
     } while (line != NULL);
 }
 
-static void agent_reload(Helm *helm)
-{
-    size_t changed = 0;
-    Buffer error = {.limit = BUFFER_NO_LIMIT};
-    if (settings_reload(&helm->settings, "signal=SIGHUP", &changed, &error) != RESULT_OK) {
-        agent_complain(&error, "configuration is wrong, nothing was changed");
-    }
-    buffer_destroy(&error);
-}
-
 static void checkpoint(Helm *helm)
 {
     Buffer answer = {.limit = BUFFER_NO_LIMIT};
@@ -94,7 +84,13 @@ static void read_signals(Watch *watch, MonoTime now)
         case SIGHUP:
             service_reloading(&watch->service, now);
             helm_reopen_logs(&watch->helm, "signal=SIGHUP");
-            agent_reload(&watch->helm);
+            size_t changed = 0;
+            Buffer error = {.limit = BUFFER_NO_LIMIT};
+            if (settings_reload(&watch->helm.settings, "signal=SIGHUP", &changed, &error) !=
+                RESULT_OK) {
+                agent_complain(&error, "configuration is wrong, nothing was changed");
+            }
+            buffer_destroy(&error);
             service_ready(&watch->service, now);
             break;
         case SIGUSR1:
@@ -141,16 +137,6 @@ static void tell_service(Watch *watch, MonoTime now)
                  now);
 }
 
-/* The manager gives a crawl that ends the time that crawl.grace and the last commit take. */
-static void tell_end(Watch *watch)
-{
-    bool goes_on = watch->helm.options->erase != NULL && *watch->helm.options->erase;
-    if (watch->helm.stopping && !watch->service.stopping && !goes_on) {
-        service_stopping(&watch->service, watch->helm.why,
-                         watch->helm.options->config->crawl_grace + LAST_COMMIT_MS);
-    }
-}
-
 /* Until everything that is in flight has ended. */
 static void watch_crawl(Watch *watch)
 {
@@ -167,7 +153,13 @@ static void watch_crawl(Watch *watch)
         monitor_tick(watch->helm.monitor, now);
         desk_serve(watch->desk, now);
         helm_tick(&watch->helm, now);
-        tell_end(watch);
+        /* The manager gives a crawl that ends the time that crawl.grace and the last commit take.
+         */
+        bool goes_on = watch->helm.options->erase != NULL && *watch->helm.options->erase;
+        if (watch->helm.stopping && !watch->service.stopping && !goes_on) {
+            service_stopping(&watch->service, watch->helm.why,
+                             watch->helm.options->config->crawl_grace + LAST_COMMIT_MS);
+        }
         tell_service(watch, now);
     }
 }

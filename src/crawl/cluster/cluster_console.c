@@ -143,15 +143,6 @@ static ConsoleJob *console_find(ClusterConsole *console, uint64_t ticket)
     return place;
 }
 
-static void console_job_look(ConsoleJob *job)
-{
-    int status = 0;
-    if (job->pid > 0 && child_has_ended(job->pid, &status)) {
-        job->pid = 0;
-        job->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
-}
-
 /* ---- answers ---- */
 
 static void console_answer(WireWriter *answer, ConsoleState state, int status, const void *bytes,
@@ -171,7 +162,11 @@ static void console_refuse(WireWriter *answer, const char *why)
 static void console_job_tell(ConsoleJob *job, uint64_t offset, WireWriter *answer)
 {
     static char chunk[CONSOLE_CHUNK_BYTES];
-    console_job_look(job);
+    int status = 0;
+    if (job->pid > 0 && child_has_ended(job->pid, &status)) {
+        job->pid = 0;
+        job->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
     ssize_t n = pread(job->fd, chunk, sizeof chunk, (off_t)offset);
     bool more = n == (ssize_t)sizeof chunk;
     console_answer(answer, job->pid > 0 || more ? CONSOLE_RUNS : CONSOLE_ENDED, job->status, chunk,

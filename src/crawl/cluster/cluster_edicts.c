@@ -50,20 +50,6 @@ void cluster_edicts_load(ClusterEdicts *edicts, const char *directory)
     buffer_destroy(&bytes);
 }
 
-static Result cluster_edicts_keep(const char *directory, const Edicts *edicts, uint64_t applied)
-{
-    Path path;
-    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
-    WireWriter writer = wire_writer(&bytes);
-    wire_put_64(&writer, applied);
-    Result rc = writer.rc == RESULT_OK ? edicts_write(edicts, &bytes) : writer.rc;
-    if (rc == RESULT_OK) {
-        rc = file_replace(file_path(&path, "%s/" EDICTS_FILE, directory), bytes.data, bytes.length);
-    }
-    buffer_destroy(&bytes);
-    return rc;
-}
-
 /* ---- the cluster thread's ---- */
 
 static void cluster_edicts_apply(void *context, const Edicts *edicts)
@@ -118,7 +104,16 @@ uint64_t cluster_edicts_before(ClusterPart *part)
 void cluster_edicts_applied(ClusterPart *part, const Edicts *edicts, uint64_t number,
                             const char *text)
 {
-    Result rc = cluster_edicts_keep(part->store->directory, edicts, number);
+    Path path;
+    Buffer bytes = {.limit = BUFFER_NO_LIMIT};
+    WireWriter writer = wire_writer(&bytes);
+    wire_put_64(&writer, number);
+    Result rc = writer.rc == RESULT_OK ? edicts_write(edicts, &bytes) : writer.rc;
+    if (rc == RESULT_OK) {
+        rc = file_replace(file_path(&path, "%s/" EDICTS_FILE, part->store->directory), bytes.data,
+                          bytes.length);
+    }
+    buffer_destroy(&bytes);
     NodeNote note = {.kind = NODE_APPLIED, .ticket = number, .text = strdup(text)};
     if (rc != RESULT_OK || note.text == NULL) {
         LOG_ERROR("cluster", "an order cannot be kept; this agent waits until it can",

@@ -31,28 +31,23 @@ uint64_t cluster_luck(void)
     return luck;
 }
 
-/* The number that the kernel has given itself when it began. Machines that were cloned have one
- * /etc/machine-id, but each its own boot; and a process of a former boot cannot be proved to have
- * ended, since it may have run on the machine that this one was cloned from. */
-static void read_boot(char text[40])
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    (void)snprintf(text, 40, "unknown");
-    if (file != NULL) {
-        if (fscanf(file, "%36[0-9a-f-]", text) != 1) {
-            (void)snprintf(text, 40, "unknown");
-        }
-        (void)fclose(file);
-    }
-}
-
 void cluster_names_of(const char *directory, ClusterNames *names)
 {
     struct stat status = {.st_ino = 0};
     char machine[40];
     char host[64] = "";
     char *path = realpath(directory, NULL);
-    read_boot(machine);
+    /* The number that the kernel has given itself when it began. Machines that were cloned have one
+     * /etc/machine-id, but each its own boot; and a process of a former boot cannot be proved to
+     * have ended, since it may have run on the machine that this one was cloned from. */
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    (void)snprintf(machine, 40, "unknown");
+    if (file != NULL) {
+        if (fscanf(file, "%36[0-9a-f-]", machine) != 1) {
+            (void)snprintf(machine, 40, "unknown");
+        }
+        (void)fclose(file);
+    }
     (void)gethostname(host, sizeof host - 1);
     (void)stat(directory, &status);
     /* Without a number of the boot nothing proves that another process has ended. */

@@ -32,14 +32,6 @@ static bool is_asked_to_stop(int signals)
     return asked;
 }
 
-static void cluster_wait_tell(ClusterPart *part)
-{
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
-    cluster_part_text(part, &text);
-    LOG_WARN("cluster", "waits to join", "for=\"%s\"", buffer_string(&text));
-    buffer_destroy(&text);
-}
-
 Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error)
 {
     MonoTime next = mono_add_ms(mono_now(), TELL_MS);
@@ -54,7 +46,10 @@ Result cluster_wait(ClusterPart *part, int signals, int news, Buffer *error)
         }
         if (!mono_before(mono_now(), next)) {
             next = mono_add_ms(mono_now(), TELL_MS);
-            cluster_wait_tell(part);
+            Buffer text = {.limit = BUFFER_NO_LIMIT};
+            cluster_part_text(part, &text);
+            LOG_WARN("cluster", "waits to join", "for=\"%s\"", buffer_string(&text));
+            buffer_destroy(&text);
         }
     }
     if (cluster_part_state(part) != CLUSTER_JOINED) {
@@ -181,16 +176,6 @@ static void publish_figures(ClusterPart *part, MonoTime now)
     mutex_unlock(&part->mutex);
 }
 
-/* Time that the clock did not count makes leases void. */
-static void look_at_sleep(ClusterPart *part, MonoTime now)
-{
-    int64_t asleep_ns = clock_asleep_ns();
-    if (asleep_ns - part->asleep_ns > ASLEEP_NS) {
-        node_slept(part->node, now);
-    }
-    part->asleep_ns = asleep_ns;
-}
-
 static bool cluster_thread_is_over(ClusterPart *part)
 {
     NodeState state = node_state(part->node);
@@ -210,7 +195,12 @@ static void *cluster_thread_run(void *argument)
         Mail *letter = cluster_mail_take(&part->mail, not_before, mono_earlier(next, figures));
         MonoTime now = mono_now();
         thread_step("working");
-        look_at_sleep(part, now);
+        /* Time that the clock did not count makes leases void. */
+        int64_t asleep_ns = clock_asleep_ns();
+        if (asleep_ns - part->asleep_ns > ASLEEP_NS) {
+            node_slept(part->node, now);
+        }
+        part->asleep_ns = asleep_ns;
         while (letter != NULL) {
             Mail *following = letter->next;
             cluster_thread_handle(part, letter, now);

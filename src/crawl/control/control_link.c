@@ -302,18 +302,6 @@ static Result control_link_next_line(ControlLink *link, int64_t timeout_ms, char
     return rc;
 }
 
-/* The last line of an answer: "ok", "error SENTENCE", "usage SENTENCE". */
-static Result control_link_read_end(const char *line, Buffer *note, Buffer *error)
-{
-    const char *blank = strchr(line, ' ');
-    const char *sentence = blank == NULL ? "" : blank + 1;
-    if (strncmp(line, "ok", 2) == 0) {
-        return note == NULL ? RESULT_OK : buffer_append_string(note, sentence);
-    }
-    (void)buffer_append_string(error, sentence);
-    return strncmp(line, "usage", 5) == 0 ? RESULT_INVALID : RESULT_LIMIT;
-}
-
 Result control_link_ask(ControlLink *link, char *const *words, size_t n, ControlLine take,
                         void *context, int64_t timeout_ms, Buffer *note, Buffer *error)
 {
@@ -335,7 +323,14 @@ Result control_link_ask(ControlLink *link, char *const *words, size_t n, Control
     while (rc == RESULT_OK) {
         rc = control_link_next_line(link, timeout_ms, &line, error);
         if (rc == RESULT_OK && *line != ' ') {
-            return control_link_read_end(line, note, error);
+            /* The last line of an answer: "ok", "error SENTENCE", "usage SENTENCE". */
+            const char *blank = strchr(line, ' ');
+            const char *sentence = blank == NULL ? "" : blank + 1;
+            if (strncmp(line, "ok", 2) == 0) {
+                return note == NULL ? RESULT_OK : buffer_append_string(note, sentence);
+            }
+            (void)buffer_append_string(error, sentence);
+            return strncmp(line, "usage", 5) == 0 ? RESULT_INVALID : RESULT_LIMIT;
         }
         if (rc == RESULT_OK && take != NULL && !take(context, line + 1)) {
             rc = RESULT_CLOSED;

@@ -276,14 +276,6 @@ static void welcome(ControlServer *server, int fd)
     }
 }
 
-static void accept_clients(ControlServer *server)
-{
-    int fd = -1;
-    while ((fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        welcome(server, fd);
-    }
-}
-
 /* ---- the outside ---- */
 
 int control_server_fd(const ControlServer *server)
@@ -318,7 +310,10 @@ void control_server_serve(ControlServer *server)
         }
     }
     if (comes) {
-        accept_clients(server);
+        int fd = -1;
+        while ((fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+            welcome(server, fd);
+        }
     }
 }
 

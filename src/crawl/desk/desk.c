@@ -223,24 +223,6 @@ static void desk_checkpoint(Desk *desk, const DeskRequest *request)
     buffer_destroy(&answer);
 }
 
-/* Answers who waits for a checkpoint that is done. */
-static void desk_run_tick(Desk *desk)
-{
-    Result rc = RESULT_OK;
-    Buffer answer = {.limit = BUFFER_NO_LIMIT};
-    if (checkpoint_end(&desk->helm->checkpoint, &rc, &answer) && desk->has_copier) {
-        DeskRequest request = {.client = desk->copier};
-        desk->has_copier = false;
-        if (rc == RESULT_OK) {
-            desk_say(desk, request.client, "%s", buffer_string(&answer));
-            desk_ok(desk, &request);
-        } else {
-            desk_refuse(desk, &request, "%s", buffer_string(&answer));
-        }
-    }
-    buffer_destroy(&answer);
-}
-
 /* Desk, status: what the crawl is doing.
  *
  * What: `status` answers with the fields of status.log, one a line, or as the JSON object of
@@ -255,23 +237,6 @@ static void desk_status_tell(Desk *desk, ControlClient client, bool json)
     Buffer text = {.limit = BUFFER_NO_LIMIT};
     if (monitor_status(desk->monitor, json, &text) == RESULT_OK) {
         control_server_say(desk->server, client, buffer_string(&text));
-    }
-    buffer_destroy(&text);
-}
-
-/* "time=... state=..." as a line for each. */
-static void tell_fields(Desk *desk, ControlClient client)
-{
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
-    char *save = NULL;
-    Result rc = monitor_status(desk->monitor, false, &text);
-    char *field = rc == RESULT_OK ? strtok_r(text.data, " ", &save) : NULL;
-    for (; field != NULL; field = strtok_r(NULL, " ", &save)) {
-        char *equals = strchr(field, '=');
-        if (equals != NULL) {
-            *equals = '\0';
-            desk_say(desk, client, "%-17s %s", field, equals + 1);
-        }
     }
     buffer_destroy(&text);
 }
@@ -296,7 +261,19 @@ static void desk_status(Desk *desk, const DeskRequest *request)
         if (json) {
             desk_status_tell(desk, request->client, true);
         } else {
-            tell_fields(desk, request->client);
+            /* "time=... state=..." as a line for each. */
+            Buffer text = {.limit = BUFFER_NO_LIMIT};
+            char *save = NULL;
+            Result rc = monitor_status(desk->monitor, false, &text);
+            char *field = rc == RESULT_OK ? strtok_r(text.data, " ", &save) : NULL;
+            for (; field != NULL; field = strtok_r(NULL, " ", &save)) {
+                char *equals = strchr(field, '=');
+                if (equals != NULL) {
+                    *equals = '\0';
+                    desk_say(desk, request->client, "%-17s %s", field, equals + 1);
+                }
+            }
+            buffer_destroy(&text);
         }
         desk_ok(desk, request);
         return;
@@ -546,7 +523,20 @@ void desk_serve(Desk *desk, MonoTime now)
     if (desk->server != NULL) {
         control_server_serve(desk->server);
         desk_status_tick(desk, now);
-        desk_run_tick(desk);
+        /* Answers who waits for a checkpoint that is done. */
+        Result rc = RESULT_OK;
+        Buffer answer = {.limit = BUFFER_NO_LIMIT};
+        if (checkpoint_end(&desk->helm->checkpoint, &rc, &answer) && desk->has_copier) {
+            DeskRequest request = {.client = desk->copier};
+            desk->has_copier = false;
+            if (rc == RESULT_OK) {
+                desk_say(desk, request.client, "%s", buffer_string(&answer));
+                desk_ok(desk, &request);
+            } else {
+                desk_refuse(desk, &request, "%s", buffer_string(&answer));
+            }
+        }
+        buffer_destroy(&answer);
     }
     desk_hosts_tick(desk);
     desk_edicts_tick(desk);

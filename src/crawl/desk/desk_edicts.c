@@ -60,22 +60,6 @@ static void desk_edicts_answer(Desk *desk, const DeskOrdered *ordered, const Clu
     }
 }
 
-static void desk_edicts_hear(Desk *desk)
-{
-    ClusterTold told;
-    while (cluster_edicts_told(desk->helm->parts->cluster, &told)) {
-        for (size_t i = 0; i < desk->n_ordered; i++) {
-            if (desk->ordered[i].ticket == told.ticket) {
-                desk_edicts_answer(desk, &desk->ordered[i], &told);
-                free(desk->ordered[i].text);
-                desk->ordered[i] = desk->ordered[--desk->n_ordered];
-                break;
-            }
-        }
-        free(told.text);
-    }
-}
-
 /* ---- carried out here ---- */
 
 static Result desk_edicts_host(Desk *desk, const Edict *edict)
@@ -215,7 +199,18 @@ void desk_edicts_tick(Desk *desk)
         (void)cluster_edicts_take(desk->helm->parts->cluster, &desk->edicts);
     }
     desk_edicts_work(desk);
-    desk_edicts_hear(desk);
+    ClusterTold told;
+    while (cluster_edicts_told(desk->helm->parts->cluster, &told)) {
+        for (size_t i = 0; i < desk->n_ordered; i++) {
+            if (desk->ordered[i].ticket == told.ticket) {
+                desk_edicts_answer(desk, &desk->ordered[i], &told);
+                free(desk->ordered[i].text);
+                desk->ordered[i] = desk->ordered[--desk->n_ordered];
+                break;
+            }
+        }
+        free(told.text);
+    }
 }
 
 void desk_edicts_close(Desk *desk)

@@ -86,38 +86,28 @@ void desk_get(Desk *desk, const DeskRequest *request)
 
 /* ---- set ---- */
 
-/* An option that all agents must have alike is set, or taken back, at all of them. */
-static bool is_of_all(const Desk *desk, const char *pattern, const char *name)
-{
-    const OptionSpec *spec = options_find(&desk->helm->options->config->options, name);
-    return desk_edicts_are(desk) && spec != NULL && (*pattern != '\0' || spec->agreed);
-}
-
-/* A host is not asked sooner than its address may be. */
-static void warn_of_address(const Desk *desk, const char *name, Buffer *answer)
-{
-    Config values;
-    site_values_of(desk->helm->options->config, name, &values);
-    if (values.politeness_host_delay < values.politeness_ip_delay) {
-        (void)buffer_printf(answer,
-                            "; the delay of its address is %lld ms and binds: set "
-                            "politeness.ip_delay, too",
-                            (long long)values.politeness_ip_delay);
-    }
-}
-
 /* text NULL: back to what it was before. What that is, here, is what all agents have then. */
 static void desk_change(Desk *desk, const DeskRequest *request, const char *pattern,
                         const char *name, const char *text, Buffer *answer)
 {
     Settings *settings = &desk->helm->settings;
-    bool for_all = is_of_all(desk, pattern, name);
+    /* An option that all agents must have alike is set, or taken back, at all of them. */
+    const OptionSpec *spec = options_find(&desk->helm->options->config->options, name);
+    bool for_all = desk_edicts_are(desk) && spec != NULL && (*pattern != '\0' || spec->agreed);
     settings->by_all = for_all;
     Result rc = text == NULL ? settings_unset(settings, pattern, name, request->who, answer)
                              : settings_set(settings, pattern, name, text, request->who, answer);
     settings->by_all = false;
     if (rc == RESULT_OK && *pattern != '\0') {
-        warn_of_address(desk, pattern, answer);
+        /* A host is not asked sooner than its address may be. */
+        Config values;
+        site_values_of(desk->helm->options->config, pattern, &values);
+        if (values.politeness_host_delay < values.politeness_ip_delay) {
+            (void)buffer_printf(answer,
+                                "; the delay of its address is %lld ms and binds: set "
+                                "politeness.ip_delay, too",
+                                (long long)values.politeness_ip_delay);
+        }
     }
     if (rc != RESULT_OK || !for_all) {
         desk_settled(desk, request, rc, answer);
@@ -176,30 +166,25 @@ static void desk_hosts_give(Desk *desk, const DeskRequest *request, OrderKind ki
     }
 }
 
-/* What came of it, as a sentence; false: it cannot be done. */
-static bool tell_order(const Order *order, Buffer *text)
-{
-    static const char *const done[] = {[ORDER_REVIVE] = "is brought back",
-                                       [ORDER_DROP] = "is set aside",
-                                       [ORDER_VISIT] = "is visited when its delay has passed"};
-    if (order->hosts == 0) {
-        (void)buffer_printf(text, "no host '%s' is known", order->texts[0]);
-    } else if (order->urls == 0) {
-        (void)buffer_printf(text,
-                            "nothing changes for %s: it has no URL scheduled, or is so already",
-                            order->texts[0]);
-    } else {
-        (void)buffer_printf(text, "%s %s; URLs: %llu", order->texts[0], done[order->kind],
-                            (unsigned long long)order->urls);
-    }
-    return order->hosts > 0;
-}
-
 static void answer_host(Desk *desk, const Order *order)
 {
     DeskRequest request = {.client = order->sign};
     Buffer text = {.limit = BUFFER_NO_LIMIT};
-    bool good = tell_order(order, &text);
+    /* What came of it, as a sentence; false: it cannot be done. */
+    static const char *const done[] = {[ORDER_REVIVE] = "is brought back",
+                                       [ORDER_DROP] = "is set aside",
+                                       [ORDER_VISIT] = "is visited when its delay has passed"};
+    if (order->hosts == 0) {
+        (void)buffer_printf(&text, "no host '%s' is known", order->texts[0]);
+    } else if (order->urls == 0) {
+        (void)buffer_printf(&text,
+                            "nothing changes for %s: it has no URL scheduled, or is so already",
+                            order->texts[0]);
+    } else {
+        (void)buffer_printf(&text, "%s %s; URLs: %llu", order->texts[0], done[order->kind],
+                            (unsigned long long)order->urls);
+    }
+    bool good = order->hosts > 0;
     if (!desk_edicts_done(desk, order, buffer_string(&text))) {
         if (good) {
             desk_done(desk, &request, "%s", buffer_string(&text));
@@ -376,18 +361,6 @@ static void desk_hosts_name_of(const char *host, Buffer *name)
     (void)buffer_append(name, start, length);
 }
 
-static void set_delay(Desk *desk, const DeskRequest *request)
-{
-    Buffer name = {.limit = BUFFER_NO_LIMIT};
-    Buffer answer = {.limit = BUFFER_NO_LIMIT};
-    const char *text = request->words[3];
-    desk_hosts_name_of(request->words[1], &name);
-    desk_change(desk, request, buffer_string(&name), "politeness.host_delay",
-                strcmp(text, "-") == 0 ? NULL : text, &answer);
-    buffer_destroy(&name);
-    buffer_destroy(&answer);
-}
-
 void desk_host(Desk *desk, const DeskRequest *request)
 {
     static const struct {
@@ -403,7 +376,14 @@ void desk_host(Desk *desk, const DeskRequest *request)
         return;
     }
     if (strcmp(verb, "delay") == 0 && request->n == 4) {
-        set_delay(desk, request);
+        Buffer name = {.limit = BUFFER_NO_LIMIT};
+        Buffer answer = {.limit = BUFFER_NO_LIMIT};
+        const char *text = request->words[3];
+        desk_hosts_name_of(request->words[1], &name);
+        desk_change(desk, request, buffer_string(&name), "politeness.host_delay",
+                    strcmp(text, "-") == 0 ? NULL : text, &answer);
+        buffer_destroy(&name);
+        buffer_destroy(&answer);
         return;
     }
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {

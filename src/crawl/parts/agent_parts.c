@@ -70,18 +70,6 @@ static ScoringOptions scoring_options(const Config *config)
         .page_share = has_classifier && !has_rules ? 1.0f : (float)config->score_page_share};
 }
 
-static Result build_scoring(AgentParts *parts, Buffer *error)
-{
-    ScoringOptions options = scoring_options(parts->config);
-    const IngestStore *tables = &parts->store->tables;
-    Result rc =
-        scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wires_moves, parts);
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
-    }
-    return rc;
-}
-
 /* Lines that an earlier run had no time to write. */
 static Result repair_log(const AgentParts *parts, const char *crawl_log)
 {
@@ -229,7 +217,13 @@ static Result writing_parts_new(AgentParts *parts, const char *crawl_log, Buffer
 {
     Result rc = build_archive(parts, error);
     if (rc == RESULT_OK) {
-        rc = build_scoring(parts, error);
+        ScoringOptions options = scoring_options(parts->config);
+        const IngestStore *tables = &parts->store->tables;
+        rc = scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wires_moves,
+                         parts);
+        if (rc != RESULT_OK) {
+            (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
+        }
     }
     if (rc == RESULT_OK) {
         rc = build_ingest(parts, crawl_log, error);
@@ -525,21 +519,16 @@ Result parts_configure(AgentParts *parts, Buffer *error)
                                   : writing;
 }
 
-/* It begins before the frontier runs: what the frontier wants of a node that is no member is lost.
- */
-static void begin_cluster(AgentParts *parts)
-{
-    ClusterBonds bonds = {
-        .frontier = parts->frontier, .ingest = parts->ingest, .stats = &parts->stats};
-    uint64_t used[LEDGER_UNITS] = {[LEDGER_PAGES] = atomic_load(&parts->pages_final),
-                                   [LEDGER_BYTES] = stats_get(&parts->stats.bytes)};
-    cluster_part_begin(parts->cluster, &bonds, used);
-}
-
 Result parts_start(AgentParts *parts)
 {
     if (parts->cluster != NULL) {
-        begin_cluster(parts);
+        /* It begins before the frontier runs: what the frontier wants of a node that is no member
+         * is lost. */
+        ClusterBonds bonds = {
+            .frontier = parts->frontier, .ingest = parts->ingest, .stats = &parts->stats};
+        uint64_t used[LEDGER_UNITS] = {[LEDGER_PAGES] = atomic_load(&parts->pages_final),
+                                       [LEDGER_BYTES] = stats_get(&parts->stats.bytes)};
+        cluster_part_begin(parts->cluster, &bonds, used);
     }
     Result rc = frontier_start(parts->frontier);
     if (rc == RESULT_OK) {

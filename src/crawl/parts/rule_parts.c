@@ -19,25 +19,6 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
     return hash_64(bytes, length, hash + 1);
 }
 
-/* Lists of hosts are part of the rules: a word that names a file brings in when it was changed. */
-static uint64_t mix_files(uint64_t hash, const char *filter)
-{
-    static const char separators[] = "\"'(), \t";
-    char *copy = strdup(filter);
-    char *save = NULL;
-    for (char *word = copy == NULL ? NULL : strtok_r(copy, separators, &save); word != NULL;
-         word = strtok_r(NULL, separators, &save)) {
-        struct stat st;
-        if (stat(word, &st) == 0 && S_ISREG(st.st_mode)) {
-            int64_t changed[3] = {(int64_t)st.st_mtim.tv_sec, (int64_t)st.st_mtim.tv_nsec,
-                                  (int64_t)st.st_size};
-            hash = mix(hash, changed, sizeof changed);
-        }
-    }
-    free(copy);
-    return hash;
-}
-
 /* Of all that fetching threads ask about; 0 when nothing is set. */
 static uint64_t rule_parts_fingerprint(const AgentParts *parts)
 {
@@ -53,7 +34,22 @@ static uint64_t rule_parts_fingerprint(const AgentParts *parts)
             hash = mix(mix(hash, names[i], strlen(names[i])), text, strlen(text));
         }
     }
-    hash = mix_files(hash, parts->config->filter_fetch);
+    /* Lists of hosts are part of the rules: a word that names a file brings in when it was changed.
+     */
+    static const char separators[] = "\"'(), \t";
+    char *copy = strdup(parts->config->filter_fetch);
+    char *save = NULL;
+    for (char *word = copy == NULL ? NULL : strtok_r(copy, separators, &save); word != NULL;
+         word = strtok_r(NULL, separators, &save)) {
+        struct stat st;
+        if (stat(word, &st) == 0 && S_ISREG(st.st_mode)) {
+            int64_t changed[3] = {(int64_t)st.st_mtim.tv_sec, (int64_t)st.st_mtim.tv_nsec,
+                                  (int64_t)st.st_size};
+            hash = mix(hash, changed, sizeof changed);
+        }
+    }
+    free(copy);
+    hash = hash;
     for (size_t i = 0; i < parts->denials.n; i++) {
         hash = mix(hash, parts->denials.rules[i], strlen(parts->denials.rules[i]));
     }

@@ -5,24 +5,6 @@
 #include "base/thread/log.h"
 #include "rules/site/site_book.h"
 
-/* Loud: it may be a mistake, and it is the operator who answers for it. */
-static void tell_of_robots(const Config *config)
-{
-    const Options *options = &config->options;
-    for (size_t i = 0; i < options->n_sites; i++) {
-        const OptionSite *site = &options->sites[i];
-        if (options->specs[site->spec].offset == offsetof(Config, robots_obey) &&
-            !site->value.flag) {
-            (void)fprintf(stderr,
-                          "ragno: warning: %s: robots.txt is NOT obeyed for hosts that match %s\n",
-                          site->origin, site->pattern);
-            LOG_WARN("robots", "robots.txt is NOT obeyed for a site",
-                     "site=\"%s\" by=%s next=\"only for hosts that are yours\"", site->pattern,
-                     site->origin);
-        }
-    }
-}
-
 /* A delay of a host that is shorter than that of its address does nothing for a host that is alone
  * there. */
 static void tell_of_delays(const Config *config)
@@ -55,7 +37,20 @@ Result site_parts_share(AgentParts *parts, Buffer *error)
     if (rc != RESULT_OK) {
         return rc;
     }
-    tell_of_robots(parts->config);
+    /* Loud: it may be a mistake, and it is the operator who answers for it. */
+    const Options *options = &parts->config->options;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        if (options->specs[site->spec].offset == offsetof(Config, robots_obey) &&
+            !site->value.flag) {
+            (void)fprintf(stderr,
+                          "ragno: warning: %s: robots.txt is NOT obeyed for hosts that match %s\n",
+                          site->origin, site->pattern);
+            LOG_WARN("robots", "robots.txt is NOT obeyed for a site",
+                     "site=\"%s\" by=%s next=\"only for hosts that are yours\"", site->pattern,
+                     site->origin);
+        }
+    }
     tell_of_delays(parts->config);
     rc = shared_replace(&parts->sites, book);
     if (rc == RESULT_OK && parts->distributor_sites.shared == NULL) {

@@ -194,44 +194,34 @@ static Result alerts_start(Alerts *alerts, const char *line)
     return rc;
 }
 
-static void alerts_start_next(Alerts *alerts, MonoTime now)
-{
-    char *line = alerts->waiting[0];
-    Result rc = alerts_start(alerts, line);
-    free(line);
-    alerts->n_waiting--;
-    memmove(alerts->waiting, alerts->waiting + 1, alerts->n_waiting * sizeof *alerts->waiting);
-    alerts->deadline = mono_add_ms(now, ALERTS_COMMAND_MS);
-    if (rc != RESULT_OK) {
-        alerts->pid = 0;
-        alerts_fail(alerts, result_name(rc));
-    }
-}
-
-/* Looks after the command that runs. */
-static void alerts_tend(Alerts *alerts, MonoTime now)
-{
-    int status = 0;
-    if (child_has_ended(alerts->pid, &status)) {
-        alerts->pid = 0;
-        alerts->n_told++;
-        if (status != 0) {
-            alerts_fail(alerts, "the command has failed");
-        }
-    } else if (!mono_before(now, alerts->deadline)) {
-        child_kill(alerts->pid, &status);
-        alerts->pid = 0;
-        alerts_fail(alerts, "the command did not end within 30 s");
-    }
-}
-
 void alerts_tick(Alerts *alerts, MonoTime now)
 {
     if (alerts->pid != 0) {
-        alerts_tend(alerts, now);
+        /* Looks after the command that runs. */
+        int status = 0;
+        if (child_has_ended(alerts->pid, &status)) {
+            alerts->pid = 0;
+            alerts->n_told++;
+            if (status != 0) {
+                alerts_fail(alerts, "the command has failed");
+            }
+        } else if (!mono_before(now, alerts->deadline)) {
+            child_kill(alerts->pid, &status);
+            alerts->pid = 0;
+            alerts_fail(alerts, "the command did not end within 30 s");
+        }
     }
     if (alerts->pid == 0 && alerts->n_waiting > 0) {
-        alerts_start_next(alerts, now);
+        char *line = alerts->waiting[0];
+        Result rc = alerts_start(alerts, line);
+        free(line);
+        alerts->n_waiting--;
+        memmove(alerts->waiting, alerts->waiting + 1, alerts->n_waiting * sizeof *alerts->waiting);
+        alerts->deadline = mono_add_ms(now, ALERTS_COMMAND_MS);
+        if (rc != RESULT_OK) {
+            alerts->pid = 0;
+            alerts_fail(alerts, result_name(rc));
+        }
     }
     bool is_at_work = alerts->pid != 0 || alerts->n_waiting > 0;
     alerts->next = is_at_work ? mono_add_ms(now, ALERTS_LOOK_MS) : MONO_NEVER;

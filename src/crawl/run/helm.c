@@ -33,20 +33,6 @@ static void *checkpoint_main(void *argument)
     return NULL;
 }
 
-/* DIR/checkpoint-TIME.new/crawl.mdb */
-static Result make_folders(Checkpoint *checkpoint, const char *directory)
-{
-    Path inner;
-    char time[CLOCK_TEXT_BYTES];
-    (void)file_path(&checkpoint->path, "%s/checkpoint-%s", directory,
-                    wall_format_compact(wall_now(), time));
-    (void)file_path(&checkpoint->draft, "%s.new", checkpoint->path.text);
-    (void)file_path(&inner, "%s/crawl.mdb", checkpoint->draft.text);
-    return mkdir(checkpoint->draft.text, 0755) != 0 || mkdir(inner.text, 0755) != 0
-               ? result_of_errno(errno)
-               : RESULT_OK;
-}
-
 static Result checkpoint_fail(const Checkpoint *checkpoint, Result rc, Buffer *answer)
 {
     (void)buffer_printf(answer, "%s cannot be made: %s", checkpoint->path.text, result_name(rc));
@@ -59,7 +45,16 @@ Result checkpoint_prepare(Checkpoint *checkpoint, const char *directory, Buffer 
         (void)buffer_append_string(answer, "a checkpoint is being made already");
         return RESULT_EXISTS;
     }
-    Result rc = make_folders(checkpoint, directory);
+    /* DIR/checkpoint-TIME.new/crawl.mdb */
+    Path inner;
+    char time[CLOCK_TEXT_BYTES];
+    (void)file_path(&checkpoint->path, "%s/checkpoint-%s", directory,
+                    wall_format_compact(wall_now(), time));
+    (void)file_path(&checkpoint->draft, "%s.new", checkpoint->path.text);
+    (void)file_path(&inner, "%s/crawl.mdb", checkpoint->draft.text);
+    Result rc = mkdir(checkpoint->draft.text, 0755) != 0 || mkdir(inner.text, 0755) != 0
+                    ? result_of_errno(errno)
+                    : RESULT_OK;
     return rc == RESULT_OK ? rc : checkpoint_fail(checkpoint, rc, answer);
 }
 
@@ -127,15 +122,6 @@ static uint32_t our_classes(void)
     return classes;
 }
 
-static void network_look_bring_back(AgentParts *parts, int64_t ms, WallTime wall)
-{
-    RevivalOrder order = {.since_ms = wall.us / 1000 - ms - MARGIN_MS, .classes = our_classes()};
-    if (parts_revive(parts, &order) != RESULT_OK) {
-        LOG_WARN("agent", "hosts that were dropped in the outage stay dropped: no memory",
-                 "next=\"ragno schedule DIR revive, when the crawl has ended\"");
-    }
-}
-
 static void network_look_at(NetworkSide *side, bool out, MonoTime since, const char *what,
                             AgentParts *parts, MonoTime now, WallTime wall)
 {
@@ -149,7 +135,12 @@ static void network_look_at(NetworkSide *side, bool out, MonoTime since, const c
         int64_t ms = mono_ms_between(side->since, now);
         LOG_WARN("agent", "our own network is back", "reason=network what=\"%s\" after_ms=%lld",
                  what, (long long)ms);
-        network_look_bring_back(parts, ms, wall);
+        RevivalOrder order = {.since_ms = wall.us / 1000 - ms - MARGIN_MS,
+                              .classes = our_classes()};
+        if (parts_revive(parts, &order) != RESULT_OK) {
+            LOG_WARN("agent", "hosts that were dropped in the outage stay dropped: no memory",
+                     "next=\"ragno schedule DIR revive, when the crawl has ended\"");
+        }
     }
     side->out = out;
 }
@@ -237,21 +228,6 @@ void network_look_at_clock(NetworkLook *look, MonoTime now, WallTime wall)
 
 /* ---- stop ---- */
 
-/* That it takes a while, and how it can be had at once. */
-static void tell_of_second(const Helm *helm, const char *who)
-{
-    char time[WORDS_BYTES];
-    size_t flights = parts_outstanding(helm->parts);
-    if (flights > 0) {
-        (void)fprintf(
-            stderr,
-            "ragno: stopping: %zu fetches in flight have %s to end (crawl.grace); %s stops "
-            "at once\n",
-            flights, words_ms((double)helm->options->config->crawl_grace, time),
-            strcmp(who, "signal=SIGINT") == 0 ? "Ctrl-C once more" : "a second signal");
-    }
-}
-
 /* A crawl RUNS while helm->stopping is false; pauses come and go meanwhile (parts->pauses).
  *
  *   RUNS     -> STOPPING  begin_stop: helm_stop, at a limit or a failure (helm_tick), or
@@ -273,7 +249,17 @@ static void begin_stop(Helm *helm, int status, const char *why, const char *who,
     helm->stop_time = now;
     helm->grace_end = mono_add_ms(now, helm->options->config->crawl_grace);
     if (status == EXIT_SIGNAL && !helm->options->quiet) {
-        tell_of_second(helm, who);
+        /* That it takes a while, and how it can be had at once. */
+        char time[WORDS_BYTES];
+        size_t flights = parts_outstanding(helm->parts);
+        if (flights > 0) {
+            (void)fprintf(
+                stderr,
+                "ragno: stopping: %zu fetches in flight have %s to end (crawl.grace); %s stops "
+                "at once\n",
+                flights, words_ms((double)helm->options->config->crawl_grace, time),
+                strcmp(who, "signal=SIGINT") == 0 ? "Ctrl-C once more" : "a second signal");
+        }
     }
     LOG_INFO("agent", "stopping", "reason=\"%s\"%s%s", why, who == NULL ? "" : " ",
              who == NULL ? "" : who);
@@ -382,34 +368,30 @@ bool helm_pause(Helm *helm, bool held, const char *who)
     return true;
 }
 
-/* What happened, where, and which option decides. */
-static void tell_disk(const Helm *helm, bool is_low)
-{
-    const char *path = helm->parts->store->directory;
-    long long least = helm->options->config->crawl_min_free_disk;
-    long long free_bytes = (long long)monitor_disk_free(helm->monitor);
-    if (is_low) {
-        LOG_WARN("agent", "paused",
-                 "reason=\"%s\" path=%s free_bytes=%lld crawl.min_free_disk=%lld "
-                 "next=\"make room until %lld bytes are free, or lower crawl.min_free_disk\"",
-                 atomic_load(&helm->parts->stuck) ? "disk full: nothing can be written"
-                                                  : "disk nearly full",
-                 path, free_bytes, least, 2 * least);
-    } else {
-        LOG_WARN("agent", "resumed",
-                 "reason=\"the disk has room again\" path=%s free_bytes=%lld "
-                 "crawl.min_free_disk=%lld",
-                 path, free_bytes, least);
-    }
-}
-
 /* The disk's part of the reasons to pause, told when it changes. */
 static unsigned helm_look_at_disk(Helm *helm)
 {
     unsigned low =
         monitor_disk_low(helm->monitor) || atomic_load(&helm->parts->stuck) ? PAUSE_DISK : 0u;
     if (low != (helm->parts->pauses & PAUSE_DISK) && !helm->stopping) {
-        tell_disk(helm, low != 0);
+        /* What happened, where, and which option decides. */
+        bool is_low = low != 0;
+        const char *path = helm->parts->store->directory;
+        long long least = helm->options->config->crawl_min_free_disk;
+        long long free_bytes = (long long)monitor_disk_free(helm->monitor);
+        if (is_low) {
+            LOG_WARN("agent", "paused",
+                     "reason=\"%s\" path=%s free_bytes=%lld crawl.min_free_disk=%lld "
+                     "next=\"make room until %lld bytes are free, or lower crawl.min_free_disk\"",
+                     atomic_load(&helm->parts->stuck) ? "disk full: nothing can be written"
+                                                      : "disk nearly full",
+                     path, free_bytes, least, 2 * least);
+        } else {
+            LOG_WARN("agent", "resumed",
+                     "reason=\"the disk has room again\" path=%s free_bytes=%lld "
+                     "crawl.min_free_disk=%lld",
+                     path, free_bytes, least);
+        }
     }
     return low;
 }
@@ -452,23 +434,6 @@ static bool is_without_names(const Helm *helm)
     resolver_stats(helm->parts->resolver, &names);
     return names.unanswered > 0 && names.answered == 0 &&
            stats_get(&helm->parts->stats.fetches) == 0;
-}
-
-/* Since when nothing is left but hosts that have failed and wait. */
-static void note_tail(Helm *helm, MonoTime now)
-{
-    const Stats *stats = &helm->parts->stats;
-    uint64_t waiting = stats_get(&stats->hosts_waiting);
-    bool is_tail = waiting > 0 && waiting >= stats_get(&stats->hosts_with_work) &&
-                   stats_get(&stats->hosts_closed) == 0 && helm->parts->pauses == 0 &&
-                   !network_look_is_out(&helm->network);
-    if (is_tail && helm->tail_start.ns == 0) {
-        helm->tail_start = now;
-        LOG_INFO("agent", "only hosts that have failed are left", "hosts=%llu",
-                 (unsigned long long)waiting);
-    } else if (!is_tail) {
-        helm->tail_start = (MonoTime){0};
-    }
 }
 
 /* When the tail has been long enough. */
@@ -597,7 +562,19 @@ void helm_tick(Helm *helm, MonoTime now)
     }
     /* All reasons at once: one that goes must not resume what another one holds. */
     parts_pause(helm->parts, reasons);
-    note_tail(helm, now);
+    /* Since when nothing is left but hosts that have failed and wait. */
+    const Stats *stats = &helm->parts->stats;
+    uint64_t waiting = stats_get(&stats->hosts_waiting);
+    bool is_tail = waiting > 0 && waiting >= stats_get(&stats->hosts_with_work) &&
+                   stats_get(&stats->hosts_closed) == 0 && helm->parts->pauses == 0 &&
+                   !network_look_is_out(&helm->network);
+    if (is_tail && helm->tail_start.ns == 0) {
+        helm->tail_start = now;
+        LOG_INFO("agent", "only hosts that have failed are left", "hosts=%llu",
+                 (unsigned long long)waiting);
+    } else if (!is_tail) {
+        helm->tail_start = (MonoTime){0};
+    }
     /* Failures before limits: the first reason is the one that is told. */
     check_failures(helm, now);
     if (helm->parts->cluster != NULL) {

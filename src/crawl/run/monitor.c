@@ -43,44 +43,6 @@ typedef struct ReaderGuard {
     MonoTime next;
 } ReaderGuard;
 
-static void reader_guard_init(ReaderGuard *guard, MDB_env *env, int64_t patience_ms, MonoTime now)
-{
-    *guard = (ReaderGuard){.env = env, .patience_ms = patience_ms, .next = now};
-}
-
-static void tell_cleared(const ReaderGuard *guard)
-{
-    if (guard->table.cleared > 0) {
-        LOG_INFO("db", "slots of dead readers cleared", "slots=%u", guard->table.cleared);
-    }
-}
-
-/* Whom the warning is about, and what it costs. */
-static void tell_old(ReaderGuard *guard)
-{
-    bool is_old = guard->age_ms >= guard->patience_ms;
-    if (is_old && !guard->warned) {
-        bool is_ours = guard->watch.pid == (long)getpid();
-        LOG_WARN("db", "an old reader makes the database grow", "pid=%ld age_s=%lld next=\"%s\"",
-                 guard->watch.pid, (long long)(guard->age_ms / 1000),
-                 is_ours ? "it is this crawl; it ends by itself" : "end or continue that process");
-    } else if (!is_old && guard->warned) {
-        LOG_INFO("db", "the old reader is gone", "readers=%u", guard->table.slots);
-    }
-    guard->warned = is_old;
-}
-
-static void tell_crowded(ReaderGuard *guard)
-{
-    bool is_crowded = guard->table.slots * 4 >= guard->table.limit * 3;
-    if (is_crowded && !guard->crowded) {
-        LOG_WARN("db", "the table of readers is nearly full",
-                 "slots=%u limit=%u next=\"end commands that read this crawl\"", guard->table.slots,
-                 guard->table.limit);
-    }
-    guard->crowded = is_crowded;
-}
-
 /* Looks when it is time to. */
 static void reader_guard_tick(ReaderGuard *guard, MonoTime now)
 {
@@ -94,9 +56,27 @@ static void reader_guard_tick(ReaderGuard *guard, MonoTime now)
         return;
     }
     guard->age_ms = reader_watch_look(&guard->watch, &guard->table, now);
-    tell_cleared(guard);
-    tell_old(guard);
-    tell_crowded(guard);
+    if (guard->table.cleared > 0) {
+        LOG_INFO("db", "slots of dead readers cleared", "slots=%u", guard->table.cleared);
+    }
+    /* Whom the warning is about, and what it costs. */
+    bool is_old = guard->age_ms >= guard->patience_ms;
+    if (is_old && !guard->warned) {
+        bool is_ours = guard->watch.pid == (long)getpid();
+        LOG_WARN("db", "an old reader makes the database grow", "pid=%ld age_s=%lld next=\"%s\"",
+                 guard->watch.pid, (long long)(guard->age_ms / 1000),
+                 is_ours ? "it is this crawl; it ends by itself" : "end or continue that process");
+    } else if (!is_old && guard->warned) {
+        LOG_INFO("db", "the old reader is gone", "readers=%u", guard->table.slots);
+    }
+    guard->warned = is_old;
+    bool is_crowded = guard->table.slots * 4 >= guard->table.limit * 3;
+    if (is_crowded && !guard->crowded) {
+        LOG_WARN("db", "the table of readers is nearly full",
+                 "slots=%u limit=%u next=\"end commands that read this crawl\"", guard->table.slots,
+                 guard->table.limit);
+    }
+    guard->crowded = is_crowded;
 }
 
 /* Parts sample: what the threads of a crawl are doing, for a line of the status.
@@ -106,18 +86,6 @@ static void reader_guard_tick(ReaderGuard *guard, MonoTime now)
  *   apart.
  * Owns: nothing.
  * Threads: main. */
-
-/* What fetch.rate does. */
-static void sample_rate(const AgentParts *parts, StatusSample *s)
-{
-    s->rate = atomic_load(&parts->rate.bytes_s);
-    s->held_back = false;
-    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
-        FetcherStats f;
-        fetcher_stats(parts->fetchers[i], &f);
-        s->held_back |= f.held_back;
-    }
-}
 
 /* Of all fetching threads together. */
 static FetcherStats fetch_stats(const AgentParts *parts)
@@ -138,31 +106,28 @@ static FetcherStats fetch_stats(const AgentParts *parts)
     return all;
 }
 
-/* Hosts that are not fetched from, and their URLs. */
-static void sample_hosts(const Stats *stats, StatusSample *s)
-{
-    s->hosts_with_work = stats_get(&stats->hosts_with_work);
-    s->hosts_waiting = stats_get(&stats->hosts_waiting);
-    int64_t left_ms = (int64_t)stats_get(&stats->next_retry_ms) - s->wall.us / 1000;
-    s->hosts_closed = stats_get(&stats->hosts_closed);
-    s->next_is_walled = stats_get(&stats->next_is_walled) != 0;
-    s->next_retry_ms = s->hosts_waiting > 0 && left_ms > 0 ? (uint64_t)left_ms : 0;
-}
-
-static void sample_network(const AgentParts *parts, StatusSample *s)
-{
-    frontier_stats(parts->frontier, &s->frontier);
-    resolver_stats(parts->resolver, &s->resolver);
-    s->network = network_watch_report(parts->network);
-}
-
 /* s->state and s->wall are set before. */
 static void parts_sample(AgentParts *parts, StatusSample *s)
 {
-    sample_hosts(&parts->stats, s);
+    /* Hosts that are not fetched from, and their URLs. */
+    s->hosts_with_work = stats_get(&parts->stats.hosts_with_work);
+    s->hosts_waiting = stats_get(&parts->stats.hosts_waiting);
+    int64_t left_ms = (int64_t)stats_get(&parts->stats.next_retry_ms) - s->wall.us / 1000;
+    s->hosts_closed = stats_get(&parts->stats.hosts_closed);
+    s->next_is_walled = stats_get(&parts->stats.next_is_walled) != 0;
+    s->next_retry_ms = s->hosts_waiting > 0 && left_ms > 0 ? (uint64_t)left_ms : 0;
     scoring_stats(parts->scoring, &s->scores);
-    sample_network(parts, s);
-    sample_rate(parts, s);
+    frontier_stats(parts->frontier, &s->frontier);
+    resolver_stats(parts->resolver, &s->resolver);
+    s->network = network_watch_report(parts->network);
+    /* What fetch.rate does. */
+    s->rate = atomic_load(&parts->rate.bytes_s);
+    s->held_back = false;
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
+        FetcherStats f;
+        fetcher_stats(parts->fetchers[i], &f);
+        s->held_back |= f.held_back;
+    }
     s->fetch = fetch_stats(parts);
     tls_sessions_stats(&parts->sessions, &s->tls_sessions);
     if (s->state == STATE_RUNNING && parts->pauses != 0) {
@@ -313,19 +278,6 @@ static uint64_t database_bytes(const Monitor *monitor)
     return (uint64_t)st.st_size;
 }
 
-/* Somebody has set the clock: times in logs and of visits jump with it. */
-static void watch_clock(Monitor *monitor)
-{
-    int64_t offset_us = wall_now().us - (mono_now().ns + clock_asleep_ns()) / 1000;
-    int64_t jump_us = offset_us - monitor->clock_offset_us;
-    if (monitor->clock_offset_us != 0 && llabs(jump_us) > CLOCK_JUMP_US) {
-        LOG_WARN("monitor", "the clock was set",
-                 "by_ms=%lld note=\"delays go by another clock and hold; times in logs jump\"",
-                 (long long)(jump_us / 1000));
-    }
-    monitor->clock_offset_us = offset_us;
-}
-
 static void monitor_look_at_disk(Monitor *monitor)
 {
     struct statvfs fs;
@@ -340,13 +292,6 @@ static void monitor_look_at_disk(Monitor *monitor)
     } else if (monitor->disk_free_bytes >= 2 * least) {
         monitor->disk_low = false;
     }
-}
-
-static void sample_disk(Monitor *monitor, StatusSample *sample)
-{
-    monitor_look_at_disk(monitor);
-    sample->disk_free_bytes = monitor->disk_free_bytes;
-    sample->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
 }
 
 static void sample_readers(const ReaderGuard *guard, StatusSample *s)
@@ -398,7 +343,9 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
     parts_sample(parts, s);
-    sample_disk(monitor, s);
+    monitor_look_at_disk(monitor);
+    s->disk_free_bytes = monitor->disk_free_bytes;
+    s->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
 }
 
 /* ---- output ---- */
@@ -480,7 +427,15 @@ void monitor_tick(Monitor *monitor, MonoTime now)
     if (!mono_before(now, monitor->alerts.next)) {
         alerts_tick(&monitor->alerts, now);
     }
-    watch_clock(monitor);
+    /* Somebody has set the clock: times in logs and of visits jump with it. */
+    int64_t offset_us = wall_now().us - (mono_now().ns + clock_asleep_ns()) / 1000;
+    int64_t jump_us = offset_us - monitor->clock_offset_us;
+    if (monitor->clock_offset_us != 0 && llabs(jump_us) > CLOCK_JUMP_US) {
+        LOG_WARN("monitor", "the clock was set",
+                 "by_ms=%lld note=\"delays go by another clock and hold; times in logs jump\"",
+                 (long long)(jump_us / 1000));
+    }
+    monitor->clock_offset_us = offset_us;
     bool line = !mono_before(now, monitor->next_line);
     bool progress = monitor->progress && !mono_before(now, monitor->next_progress);
     StatusSample s;
@@ -643,8 +598,10 @@ Result monitor_new(Monitor **out, const AgentOptions *options, const CrawlStore 
     page_db_set_map_memory(store->tables.db, options->config->crawl_memory > 0
                                                  ? 0
                                                  : (size_t)options->config->store_map_memory);
-    reader_guard_init(&monitor->readers, page_db_env(store->tables.db),
-                      options->config->store_reader_age, monitor->start);
+    ReaderGuard *guard = &monitor->readers;
+    MDB_env *env = page_db_env(store->tables.db);
+    *guard = (ReaderGuard){
+        .env = env, .patience_ms = options->config->store_reader_age, .next = monitor->start};
     alerts_init(&monitor->alerts, options->config->control_alert_command, store->directory,
                 options->config->control_alert_after, monitor->start);
     monitor->terminal = isatty(STDERR_FILENO) != 0;

@@ -151,14 +151,6 @@ static void tell_change(void *context, const OptionChange *change)
     tell_cluster(asker, change);
 }
 
-static void tell_sites(const Options *before, const Options *fresh, Asker *asker)
-{
-    option_changes_tell_sites(before, fresh, tell_change, asker);
-    if (option_changes_has_moved_sites(before, fresh)) {
-        LOG_INFO("config", "changed", "key=[site] order=other %s", asker->who);
-    }
-}
-
 /* The parts take what has changed. */
 static Result settings_apply(Settings *settings, Buffer *error)
 {
@@ -197,7 +189,10 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
     rc = rc == RESULT_OK ? settings_apply(settings, error) : rc;
     if (rc == RESULT_OK) {
         option_changes_tell(&before.options, &fresh->options, tell_change, &asker);
-        tell_sites(&before.options, &fresh->options, &asker);
+        option_changes_tell_sites(&before.options, &fresh->options, tell_change, &asker);
+        if (option_changes_has_moved_sites(&before.options, &fresh->options)) {
+            LOG_INFO("config", "changed", "key=[site] order=other %s", asker.who);
+        }
     } else {
         (void)options_take(options, &before.options, is_live, settings);
         Buffer ignored = {.limit = BUFFER_NO_LIMIT};
@@ -212,25 +207,20 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
     return rc;
 }
 
-static Result read_fresh(const Settings *settings, Config *fresh, Buffer *error)
-{
-    const AgentOptions *options = settings->options;
-    Result rc = options->reload(options->reload_context, fresh, error) ? RESULT_OK : RESULT_INVALID;
-    for (size_t i = 0; i < settings->n_set && rc == RESULT_OK; i++) {
-        const SettingsEntry *entry = &settings->set[i];
-        rc = settings_put(fresh, entry->pattern, entry->name, entry->text, error);
-        if (rc != RESULT_OK) {
-            config_destroy(fresh);
-        }
-    }
-    return rc;
-}
-
 Result settings_reload(Settings *settings, const char *who, size_t *changed, Buffer *error)
 {
     Config fresh;
     *changed = 0;
-    Result rc = read_fresh(settings, &fresh, error);
+    const AgentOptions *options = settings->options;
+    Result rc =
+        options->reload(options->reload_context, &fresh, error) ? RESULT_OK : RESULT_INVALID;
+    for (size_t i = 0; i < settings->n_set && rc == RESULT_OK; i++) {
+        const SettingsEntry *entry = &settings->set[i];
+        rc = settings_put(&fresh, entry->pattern, entry->name, entry->text, error);
+        if (rc != RESULT_OK) {
+            config_destroy(&fresh);
+        }
+    }
     if (rc != RESULT_OK) {
         return rc;
     }

@@ -127,7 +127,8 @@ typedef struct SeedParts {
     size_t tag_length; /* 0: none */
 } SeedParts;
 
-static SeedParts split_line(const char *text, size_t length)
+static Result seeds_add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
+                             unsigned long line)
 {
     SeedParts parts = {.url = 0};
     while (parts.url < length && !seeds_is_blank(text[parts.url])) {
@@ -142,13 +143,6 @@ static SeedParts split_line(const char *text, size_t length)
         at++;
         parts.tag_length++;
     }
-    return parts;
-}
-
-static Result seeds_add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
-                             unsigned long line)
-{
-    SeedParts parts = split_line(text, length);
     Result rc = parse_seed(&batch->url, text, parts.url);
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
         seeds_leave_out(batch->reader, where, line, "not an http or https URL, left out", text,
@@ -210,14 +204,6 @@ static Result seeds_read_lines(SeedBatch *batch, FILE *file, const char *where)
     }
     free(line);
     return rc;
-}
-
-static void report_bad(const SeedReader *reader, uint64_t before, const char *where)
-{
-    if (reader->bad > COMPLAINTS_MAX && reader->bad > before) {
-        (void)fprintf(stderr, "ragno: %s: %llu lines that are not URLs were left out\n", where,
-                      (unsigned long long)(reader->bad - before));
-    }
 }
 
 /* Reads a file until its first good seed; *found when there is one. */
@@ -298,7 +284,10 @@ Result seeds_read_file(SeedReader *reader, const char *path)
     if (!is_stdin) {
         (void)fclose(file);
     }
-    report_bad(reader, bad_before, path);
+    if (reader->bad > COMPLAINTS_MAX && reader->bad > bad_before) {
+        (void)fprintf(stderr, "ragno: %s: %llu lines that are not URLs were left out\n", path,
+                      (unsigned long long)(reader->bad - bad_before));
+    }
     return rc;
 }
 

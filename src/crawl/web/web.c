@@ -301,25 +301,6 @@ static enum MHD_Result web_say(Request *request, unsigned status, const char *se
 
 /* ---- what is asked of the crawl ---- */
 
-static enum MHD_Result send_status(Web *web, Request *request, bool metrics)
-{
-    Buffer json = {.limit = BUFFER_NO_LIMIT};
-    Buffer text = {.limit = BUFFER_NO_LIMIT};
-    unsigned status = web_crawl_status(&web->crawl, &json);
-    bool shown = status == 200 && metrics;
-    if (shown && web_metrics(buffer_string(&json), &text) != RESULT_OK) {
-        status = 500;
-    }
-    enum MHD_Result rc = send_text(request, status,
-                                   status != 200 ? TEXT
-                                   : metrics     ? METRICS
-                                                 : JSON,
-                                   shown ? &text : &json);
-    buffer_destroy(&json);
-    buffer_destroy(&text);
-    return rc;
-}
-
 static enum MHD_Result send_about(Web *web, Request *request)
 {
     Buffer text = {.limit = BUFFER_NO_LIMIT};
@@ -447,7 +428,22 @@ static enum MHD_Result web_get(Web *web, Request *request, const char *path)
                              MHD_create_response_from_iovec(&all, 1, NULL, NULL));
     }
     if (strcmp(path, "/status.json") == 0 || strcmp(path, "/metrics") == 0) {
-        return send_status(web, request, path[1] == 'm');
+        bool metrics = path[1] == 'm';
+        Buffer json = {.limit = BUFFER_NO_LIMIT};
+        Buffer text = {.limit = BUFFER_NO_LIMIT};
+        unsigned status = web_crawl_status(&web->crawl, &json);
+        bool shown = status == 200 && metrics;
+        if (shown && web_metrics(buffer_string(&json), &text) != RESULT_OK) {
+            status = 500;
+        }
+        enum MHD_Result rc = send_text(request, status,
+                                       status != 200 ? TEXT
+                                       : metrics     ? METRICS
+                                                     : JSON,
+                                       shown ? &text : &json);
+        buffer_destroy(&json);
+        buffer_destroy(&text);
+        return rc;
     }
     if (strcmp(path, "/about.json") == 0) {
         return send_about(web, request);
@@ -486,21 +482,6 @@ static const char *web_refusal_of(const Web *web, const Request *request)
     return NULL;
 }
 
-static enum MHD_Result web_serve(Web *web, Request *request, const char *path, const char *method)
-{
-    const char *refusal = web_refusal_of(web, request);
-    if (refusal != NULL) {
-        return web_say(request, 403, refusal);
-    }
-    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
-        return web_get(web, request, path);
-    }
-    if (strcmp(method, "POST") == 0 && strcmp(path, "/control") == 0) {
-        return web_change(web, request);
-    }
-    return web_say(request, 405, "GET and HEAD are known, and POST for /control");
-}
-
 /* libmicrohttpd calls: at the head of a request, for each piece of its body, at its end, and once
  * more when look has answered. */
 static enum MHD_Result web_take_request(void *context, struct MHD_Connection *connection,
@@ -525,7 +506,17 @@ static enum MHD_Result web_take_request(void *context, struct MHD_Connection *co
         *n_bytes = 0;
         return MHD_YES;
     }
-    return web_serve(context, request, path, method);
+    const char *refusal = web_refusal_of(context, request);
+    if (refusal != NULL) {
+        return web_say(request, 403, refusal);
+    }
+    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
+        return web_get(context, request, path);
+    }
+    if (strcmp(method, "POST") == 0 && strcmp(path, "/control") == 0) {
+        return web_change(context, request);
+    }
+    return web_say(request, 405, "GET and HEAD are known, and POST for /control");
 }
 
 static void forget_request(void *context, struct MHD_Connection *connection, void **slot,
@@ -556,36 +547,18 @@ static void log_trouble(void *context, const char *format, va_list arguments)
 
 /* ---- opening ---- */
 
-static Result start_daemon(Web *web, int fd)
-{
-    web->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-        web_take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS,
-        MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
-        MHD_OPTION_THREAD_STACK_SIZE, STACK, MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    return web->daemon == NULL ? RESULT_IO : RESULT_OK;
-}
-
-static Result web_read_token(Web *web, const Config *config, Buffer *error)
-{
-    Buffer path = {.limit = BUFFER_NO_LIMIT};
-    Result rc = *config->control_token_file == '\0'
-                    ? buffer_printf(&path, "%s/" TOKEN_NAME, web->directory)
-                    : buffer_append_string(&path, config->control_token_file);
-    rc = rc == RESULT_OK ? web_token_read(buffer_string(&path), &web->token, error) : rc;
-    buffer_destroy(&path);
-    return rc;
-}
-
 static Result web_open_all(Web *web, const Config *config, const CrawlStore *store, Buffer *name,
                            Buffer *error)
 {
     int fd = -1;
     Result rc = listen_address_parse(&web->address, config->control_listen, error);
     if (rc == RESULT_OK && web->writes) {
-        rc = web_read_token(web, config, error);
+        Buffer path = {.limit = BUFFER_NO_LIMIT};
+        rc = *config->control_token_file == '\0'
+                 ? buffer_printf(&path, "%s/" TOKEN_NAME, web->directory)
+                 : buffer_append_string(&path, config->control_token_file);
+        rc = rc == RESULT_OK ? web_token_read(buffer_string(&path), &web->token, error) : rc;
+        buffer_destroy(&path);
     }
     if (rc == RESULT_OK) {
         rc = web_look_start(&web->look, web->directory, &store->tables);
@@ -596,7 +569,14 @@ static Result web_open_all(Web *web, const Config *config, const CrawlStore *sto
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = start_daemon(web, fd);
+    web->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        web_take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS,
+        MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
+        MHD_OPTION_THREAD_STACK_SIZE, STACK, MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    rc = web->daemon == NULL ? RESULT_IO : RESULT_OK;
     if (rc != RESULT_OK) {
         (void)close(fd);
         web_socket_remove(&web->address);

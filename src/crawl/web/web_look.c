@@ -24,21 +24,6 @@ static const char *const kinds[] = {
     [HOST_SET_ASIDE] = "parked",  [HOST_HAS_ENOUGH] = "full", [HOST_FORBIDDEN] = "denied",
     [HOST_IS_ELSEWHERE] = "moved"};
 
-static void put_counts(const SurveyCounts *counts, JsonWriter *json)
-{
-    json_open(json, "counts", '{');
-    json_count(json, "hosts", counts->hosts);
-    json_count(json, "queued", counts->queued);
-    json_count(json, "waiting", counts->waiting);
-    json_count(json, "lately", counts->lately);
-    json_count(json, "dropped", counts->dropped);
-    json_count(json, "parked", counts->parked);
-    json_count(json, "full", counts->full);
-    json_count(json, "denied", counts->denied);
-    json_count(json, "matching", counts->matching);
-    json_close(json);
-}
-
 static void web_hosts_put_row(const SurveyRow *row, WallTime now, Buffer *state, JsonWriter *json)
 {
     const HostRecord *record = &row->record;
@@ -68,7 +53,17 @@ static Result web_hosts(const SurveyResult *survey, WallTime now, Buffer *out)
     JsonWriter json;
     json_init(&json, out);
     json_open(&json, NULL, '{');
-    put_counts(&survey->counts, &json);
+    json_open(&json, "counts", '{');
+    json_count(&json, "hosts", survey->counts.hosts);
+    json_count(&json, "queued", survey->counts.queued);
+    json_count(&json, "waiting", survey->counts.waiting);
+    json_count(&json, "lately", survey->counts.lately);
+    json_count(&json, "dropped", survey->counts.dropped);
+    json_count(&json, "parked", survey->counts.parked);
+    json_count(&json, "full", survey->counts.full);
+    json_count(&json, "denied", survey->counts.denied);
+    json_count(&json, "matching", survey->counts.matching);
+    json_close(&json);
     json_open(&json, "hosts", '[');
     for (size_t i = 0; i < survey->n; i++) {
         web_hosts_put_row(&survey->rows[i], now, &state, &json);

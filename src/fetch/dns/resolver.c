@@ -205,11 +205,6 @@ static inline bool query_window_has_room(const QueryWindow *window)
  * time to live is the least of all, within the configured bounds.
  * A pure function of the answer. */
 
-static int64_t clamp(int64_t value, int64_t least, int64_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 static bool preferred(const ResolverOptions *options, const IpAddress *address)
 {
     bool want_v6 = options->family == RESOLVER_IPV6_FIRST || options->family == RESOLVER_IPV6_ONLY;
@@ -240,7 +235,9 @@ static int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
             ttl_ms = ms < ttl_ms ? ms : ttl_ms;
         }
     }
-    return clamp(ttl_ms, options->ttl_min_ms, options->ttl_max_ms);
+    return ttl_ms < options->ttl_min_ms   ? options->ttl_min_ms
+           : ttl_ms > options->ttl_max_ms ? options->ttl_max_ms
+                                          : ttl_ms;
 }
 
 /* Tells options->heard of an answer that is new. */
@@ -809,12 +806,6 @@ static const char *dot_behind(const char *name)
     return n > 0 && name[n - 1] == '.' ? "" : ".";
 }
 
-static Result append_alias(Buffer *out, const struct ares_addrinfo_cname *alias)
-{
-    return buffer_printf(out, "%s%s\t%d\tIN\tCNAME\t%s%s\n", alias->alias, dot_behind(alias->alias),
-                         alias->ttl, alias->name, dot_behind(alias->name));
-}
-
 Result dns_record_format(Buffer *out, const char *hostname, const struct ares_addrinfo *answer,
                          WallTime asked)
 {
@@ -824,7 +815,9 @@ Result dns_record_format(Buffer *out, const char *hostname, const struct ares_ad
     for (const struct ares_addrinfo_cname *alias = answer->cnames; alias != NULL && rc == RESULT_OK;
          alias = alias->next) {
         if (alias->alias != NULL && alias->name != NULL) {
-            rc = append_alias(out, alias);
+            rc = buffer_printf(out, "%s%s\t%d\tIN\tCNAME\t%s%s\n", alias->alias,
+                               dot_behind(alias->alias), alias->ttl, alias->name,
+                               dot_behind(alias->name));
             owner = alias->name;
         }
     }

@@ -360,22 +360,6 @@ static uint32_t sameness_mark_of(const void *bytes, size_t length, uint32_t salt
     return (uint32_t)hash_64(bytes, length, MARK_SEED ^ salt) | 2u;
 }
 
-/* Where a redirect leads; one within its host says nothing of gateways. */
-static uint32_t sameness_target(const HttpHeader *header)
-{
-    HttpField location;
-    if (!http_header_find(header, "Location", &location) || location.value_length < 8 ||
-        strncasecmp(location.value, "http", 4) != 0) {
-        return SAMENESS_OTHER;
-    }
-    size_t length = 0;
-    while (length < location.value_length && location.value[length] != '?' &&
-           location.value[length] != '#') {
-        length++;
-    }
-    return sameness_mark_of(location.value, length, 0);
-}
-
 uint32_t sameness_mark(int status, const char *header, size_t header_length, const char *body,
                        size_t body_length)
 {
@@ -388,7 +372,18 @@ uint32_t sameness_mark(int status, const char *header, size_t header_length, con
         return SAMENESS_OTHER;
     }
     if (status >= 300 && status < 400 && status != 304) {
-        return sameness_target(&fields);
+        /* Where a redirect leads; one within its host says nothing of gateways. */
+        HttpField location;
+        if (!http_header_find(&fields, "Location", &location) || location.value_length < 8 ||
+            strncasecmp(location.value, "http", 4) != 0) {
+            return SAMENESS_OTHER;
+        }
+        size_t length = 0;
+        while (length < location.value_length && location.value[length] != '?' &&
+               location.value[length] != '#') {
+            length++;
+        }
+        return sameness_mark_of(location.value, length, 0);
     }
     if ((status != 200 && status != 403) || body_length == 0 ||
         !http_header_find(&fields, "Content-Type", &type)) {
@@ -480,21 +475,6 @@ static void sameness_note_early(Sameness *sameness, const SameAnswer *answer, Mo
     sameness->next_early = (sameness->next_early + 1) % SAMENESS_EARLY;
 }
 
-static void sameness_begin_row(Sameness *sameness, const SameAnswer *answer, MonoTime now)
-{
-    sameness->state = OUTAGE_SUSPECTED;
-    sameness->mark = answer->mark;
-    sameness->since = now;
-    sameness_add(sameness, answer);
-    for (size_t i = 0; i < SAMENESS_EARLY; i++) {
-        const SameEarly *early = &sameness->early[i];
-        if (early->mark == answer->mark &&
-            mono_before(now, mono_add_ms(early->at, SAMENESS_ROW_MS))) {
-            sameness->pages[sameness->n_pages++] = early->page;
-        }
-    }
-}
-
 /* An answer with another mark, or the first with one. */
 static void sameness_take_other(Sameness *sameness, const SameAnswer *answer, MonoTime now,
                                 bool *changed)
@@ -513,7 +493,17 @@ static void sameness_take_other(Sameness *sameness, const SameAnswer *answer, Mo
         return;
     }
     if (answer->before != 0) {
-        sameness_begin_row(sameness, answer, now);
+        sameness->state = OUTAGE_SUSPECTED;
+        sameness->mark = answer->mark;
+        sameness->since = now;
+        sameness_add(sameness, answer);
+        for (size_t i = 0; i < SAMENESS_EARLY; i++) {
+            const SameEarly *early = &sameness->early[i];
+            if (early->mark == answer->mark &&
+                mono_before(now, mono_add_ms(early->at, SAMENESS_ROW_MS))) {
+                sameness->pages[sameness->n_pages++] = early->page;
+            }
+        }
     } else {
         sameness_note_early(sameness, answer, now);
     }

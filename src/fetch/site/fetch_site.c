@@ -269,27 +269,6 @@ static char *make_line(const char *kind, const char *secret, Buffer *error)
     return buffer_detach(&line);
 }
 
-/* A pattern of hosts with a scheme and a port, each of which may be missing. */
-static Result read_site(Credential *credential, const char *site, Buffer *error)
-{
-    credential->over_https = strncasecmp(site, "http://", 7) != 0;
-    credential->over_http = !credential->over_https;
-    site += credential->over_http ? 7 : strncasecmp(site, "https://", 8) == 0 ? 8 : 0;
-    size_t length = *site == '[' ? strcspn(site, "]") + 1 : strcspn(site, ":");
-    char *end = NULL;
-    unsigned long port = site[length] == ':' ? strtoul(site + length + 1, &end, 10) : 0;
-    if (length == 0 || strcspn(site, "/@") < strlen(site) ||
-        (end != NULL && (*end != '\0' || port < 1 || port > 65535))) {
-        (void)buffer_append_string(error,
-                                   "expected a site such as www.example.org, *.example.org:8443 or "
-                                   "http://intranet.example before the kind of secret");
-        return RESULT_INVALID;
-    }
-    credential->port = (uint16_t)port;
-    credential->host = strndup(site, length);
-    return credential->host == NULL ? RESULT_MEMORY : RESULT_OK;
-}
-
 /* Cuts a word off the front of *text. */
 static char *credentials_take_word(char **text)
 {
@@ -314,7 +293,24 @@ static Result credentials_read_line(Credential *credential, char *text, Buffer *
     if (credential->line == NULL) {
         return error->length > 0 ? RESULT_INVALID : RESULT_MEMORY;
     }
-    return read_site(credential, first, error);
+    /* A pattern of hosts with a scheme and a port, each of which may be missing. */
+    const char *site = first;
+    credential->over_https = strncasecmp(site, "http://", 7) != 0;
+    credential->over_http = !credential->over_https;
+    site += credential->over_http ? 7 : strncasecmp(site, "https://", 8) == 0 ? 8 : 0;
+    size_t length = *site == '[' ? strcspn(site, "]") + 1 : strcspn(site, ":");
+    char *end = NULL;
+    unsigned long port = site[length] == ':' ? strtoul(site + length + 1, &end, 10) : 0;
+    if (length == 0 || strcspn(site, "/@") < strlen(site) ||
+        (end != NULL && (*end != '\0' || port < 1 || port > 65535))) {
+        (void)buffer_append_string(error,
+                                   "expected a site such as www.example.org, *.example.org:8443 or "
+                                   "http://intranet.example before the kind of secret");
+        return RESULT_INVALID;
+    }
+    credential->port = (uint16_t)port;
+    credential->host = strndup(site, length);
+    return credential->host == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
 static Result credentials_add_line(Credentials *credentials, char *text, Buffer *error)

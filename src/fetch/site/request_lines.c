@@ -163,12 +163,6 @@ static bool is_secret(const char *line, const char *headers)
             request_lines_has(headers, line, strcspn(line, ":") + 1));
 }
 
-static Result request_lines_append_line(Buffer *text, const char *line, bool masked)
-{
-    return masked ? buffer_printf(text, "%.*s: %s\r\n", (int)strcspn(line, ":"), line, secret)
-                  : buffer_printf(text, "%s\r\n", line);
-}
-
 char *request_lines_text(const char *url, const struct curl_slist *lines, RequestMask mask)
 {
     size_t length = strlen(url);
@@ -183,9 +177,10 @@ char *request_lines_text(const char *url, const struct curl_slist *lines, Reques
     size_t n = 0;
     for (const struct curl_slist *line = lines; rc == RESULT_OK && line != NULL;
          line = line->next) {
-        rc = request_lines_append_line(&text, line->data,
-                                       n++ < mask.n_first ||
-                                           (mask.all && is_secret(line->data, mask.headers)));
+        bool masked = n++ < mask.n_first || (mask.all && is_secret(line->data, mask.headers));
+        rc = masked ? buffer_printf(&text, "%.*s: %s\r\n", (int)strcspn(line->data, ":"),
+                                    line->data, secret)
+                    : buffer_printf(&text, "%s\r\n", line->data);
     }
     if (rc == RESULT_OK) {
         rc = buffer_append_string(&text, "\r\n");

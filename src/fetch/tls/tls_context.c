@@ -70,18 +70,6 @@ static void tls_certificates_keep(TlsCertificateSlot *slot, X509 *decoded, const
     slot->kept = made;
 }
 
-static X509 *tls_certificates_hand_out(const TlsCertificate *kept, X509 **place)
-{
-    if (X509_up_ref(kept->decoded) != 1) {
-        return NULL;
-    }
-    if (place != NULL) {
-        X509_free(*place);
-        *place = kept->decoded;
-    }
-    return kept->decoded;
-}
-
 X509 *tls_certificates_read(TlsCertificates *certificates, X509 **place, const unsigned char **der,
                             long length)
 {
@@ -95,7 +83,14 @@ X509 *tls_certificates_read(TlsCertificates *certificates, X509 **place, const u
     const TlsCertificate *kept = slot->kept;
     if (kept != NULL && kept->length == n && memcmp(kept->der, start, n) == 0) {
         *der += n;
-        return tls_certificates_hand_out(kept, place);
+        if (X509_up_ref(kept->decoded) != 1) {
+            return NULL;
+        }
+        if (place != NULL) {
+            X509_free(*place);
+            *place = kept->decoded;
+        }
+        return kept->decoded;
     }
     X509 *decoded = tls_certificate_decode(place, der, length);
     if (decoded != NULL && *der == start + n) { /* nothing is behind it */
@@ -407,19 +402,6 @@ static const char *system_directory(void)
     return tls_trust_place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
 }
 
-/* The default paths are named one by one: X509_STORE_set_default_paths adds a lookup besides that
- * lists the whole directory for each issuer that is not trusted. */
-static void load_system(X509_STORE *store)
-{
-    const char *file = system_file();
-    const char *directory = system_directory();
-    bool has_file = *file != '\0' && X509_STORE_load_file(store, file) == 1;
-    bool has_directory = has_certificates(directory) && X509_STORE_load_path(store, directory) == 1;
-    if (!has_file && !has_directory) {
-        LOG_ERROR("fetch", "the trusted certificates cannot be read any more", "file=%s", file);
-    }
-}
-
 /* OpenSSL takes a machine without any certificate for one that trusts nobody. */
 static Result look_for_system(Buffer *error)
 {
@@ -475,7 +457,16 @@ X509_STORE *tls_trust_store(TlsTrust *trust)
 {
     mutex_lock(&trust->mutex);
     if (!trust->is_read) {
-        load_system(trust->store);
+        /* The default paths are named one by one: X509_STORE_set_default_paths adds a lookup
+         * besides that lists the whole directory for each issuer that is not trusted. */
+        const char *file = system_file();
+        const char *directory = system_directory();
+        bool has_file = *file != '\0' && X509_STORE_load_file(trust->store, file) == 1;
+        bool has_directory =
+            has_certificates(directory) && X509_STORE_load_path(trust->store, directory) == 1;
+        if (!has_file && !has_directory) {
+            LOG_ERROR("fetch", "the trusted certificates cannot be read any more", "file=%s", file);
+        }
         ERR_clear_error();
         trust->is_read = true;
     }

@@ -91,15 +91,6 @@ static size_t element_length(const unsigned char *der, size_t length, size_t *he
     return n <= length - *header ? *header + n : 0;
 }
 
-/* Writes SEQUENCE and a length of two bytes; der has room for them. */
-static void write_header(unsigned char *der, size_t length)
-{
-    der[0] = DER_SEQUENCE;
-    der[1] = 0x82;
-    der[2] = (unsigned char)(length >> 8);
-    der[3] = (unsigned char)length;
-}
-
 #define HEADER_BYTES 4
 
 /* Copies a session without its certificate; returns the length, 0 when it is no session. out has
@@ -127,7 +118,11 @@ static size_t copy_without_certificate(const unsigned char *der, size_t length, 
     if (n > UINT16_MAX) {
         return 0;
     }
-    write_header(out, n);
+    /* Writes SEQUENCE and a length of two bytes; der has room for them. */
+    out[0] = DER_SEQUENCE;
+    out[1] = 0x82;
+    out[2] = (unsigned char)(n >> 8);
+    out[3] = (unsigned char)n;
     return HEADER_BYTES + n;
 }
 

@@ -64,15 +64,6 @@ static void fetch_step_note_host(const VisitState *visit_state, FetchResult *res
     result->host.crawl_delay_ms = robots->rules == NULL ? -1 : robots_crawl_delay_ms(robots->rules);
 }
 
-/* The host is left alone for as long as what it sent takes at the rate that it is limited to. */
-static void keep_to_rate(const FetchRules *rules, const FetchResult *result,
-                         PolitenessVerdict *verdict)
-{
-    int64_t took_ms = mono_ms_between(result->cost.start, result->cost.end);
-    int64_t owed_ms = politeness_rate_wait(rules->most_bytes_s, result->cost.bytes) - took_ms;
-    verdict->host_wait_ms = owed_ms > verdict->host_wait_ms ? owed_ms : verdict->host_wait_ms;
-}
-
 /* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
 static PolitenessVerdict fetch_step_judge(const FetchRules *rules, VisitState *visit_state,
                                           FetchResult *result, bool robots_needed, unsigned *tries)
@@ -80,7 +71,11 @@ static PolitenessVerdict fetch_step_judge(const FetchRules *rules, VisitState *v
     FetchEnd end = fetch_step_end_of(visit_state, result, robots_needed);
     PolitenessVerdict verdict =
         politeness_judge(rules->politeness, &end, &visit_state->politeness.health, tries);
-    keep_to_rate(rules, result, &verdict);
+    /* The host is left alone for as long as what it sent takes at the rate that it is limited to.
+     */
+    int64_t took_ms = mono_ms_between(result->cost.start, result->cost.end);
+    int64_t owed_ms = politeness_rate_wait(rules->most_bytes_s, result->cost.bytes) - took_ms;
+    verdict.host_wait_ms = owed_ms > verdict.host_wait_ms ? owed_ms : verdict.host_wait_ms;
     set_times(visit_state, result, &verdict);
     fetch_step_note_host(visit_state, result, verdict.host_wait_ms);
     result->host.url_left_ms = verdict.url_left_ms;
@@ -178,9 +173,15 @@ static void take_cookies(const FetchRules *rules, VisitState *visit_state, Fetch
     }
 }
 
-/* Whether the answer is a wall. Its words are only found in a body that is not coded. */
-static void look_for_wall(FetchAnswer *answer)
+/* The class of an answer that ends a run of walls is FETCH_WALL. */
+static void take_wall(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
+    FetchAnswer *answer = &result->answer;
+    unsigned most = rules->politeness->wall_answers;
+    if (most == 0 || (answer->class != FETCH_OK && answer->class != FETCH_BUSY)) {
+        return; /* the parsing thread looks, for crawl.log */
+    }
+    /* Whether the answer is a wall. Its words are only found in a body that is not coded. */
     HttpHeader header;
     HttpField coding;
     answer->wall = HTTP_WALLS;
@@ -192,17 +193,6 @@ static void look_for_wall(FetchAnswer *answer)
         answer->wall = http_wall_of(answer->status, &header, answer->body.data,
                                     answer->has_wall ? answer->body.length : 0);
     }
-}
-
-/* The class of an answer that ends a run of walls is FETCH_WALL. */
-static void take_wall(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
-{
-    FetchAnswer *answer = &result->answer;
-    unsigned most = rules->politeness->wall_answers;
-    if (most == 0 || (answer->class != FETCH_OK && answer->class != FETCH_BUSY)) {
-        return; /* the parsing thread looks, for crawl.log */
-    }
-    look_for_wall(answer);
     WallAnswer wall = {.status = answer->status,
                        .header = buffer_string(&answer->header),
                        .header_length = answer->header.length,
@@ -295,19 +285,6 @@ static bool needs_robots(const FetchRules *rules, const VisitState *visit_state,
             !mono_before(now, visit_state->robots.expiry));
 }
 
-/* Whether another request follows at once. */
-static void settle_turn(const FetchRules *rules, VisitState *visit_state, FetchResult *result,
-                        const PolitenessVerdict *verdict)
-{
-    bool goes_on = !needs_robots(rules, visit_state, result->cost.end) &&
-                   visit_turn_end(visit_state, rules->politeness, verdict, result->cost.end);
-    if (goes_on) {
-        result->cost.owes_host_ms = 0;
-        result->cost.owes_ip_ms = 0;
-    }
-    result->cost.burst = visit_turn_burst(visit_state);
-}
-
 VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
     VisitState *asker = result->kind == FETCHED_ROBOTS ? visit_state->errands.askers : NULL;
@@ -317,7 +294,14 @@ VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, Fet
         PolitenessVerdict verdict = result->kind == FETCHED_ROBOTS
                                         ? conclude_robots(rules, visit_state, result)
                                         : conclude_page(rules, visit_state, result);
-        settle_turn(rules, visit_state, result, &verdict);
+        /* Whether another request follows at once. */
+        bool goes_on = !needs_robots(rules, visit_state, result->cost.end) &&
+                       visit_turn_end(visit_state, rules->politeness, &verdict, result->cost.end);
+        if (goes_on) {
+            result->cost.owes_host_ms = 0;
+            result->cost.owes_ip_ms = 0;
+        }
+        result->cost.burst = visit_turn_burst(visit_state);
     }
     visit_turn_land(visit_state);
     return asker;
@@ -410,9 +394,19 @@ static Refusal ask_operator(const FetchRules *rules, const VisitState *visit_sta
     return (Refusal){.status = word.status, .rule = word.rule, .whole_host = word.whole_host};
 }
 
-static Refusal fetch_step_ask_filters(const FetchRules *rules, const VisitState *visit_state,
-                                      const WindowUrl *url)
+/* Without the host's rules only the operator is asked. */
+static Refusal fetch_step_refuse_url(const FetchRules *rules, VisitState *visit_state,
+                                     const WindowUrl *url, bool has_rules)
 {
+    Refusal refusal = ask_operator(rules, visit_state, url);
+    if (refusal.status != 0 || !has_rules ||
+        (!rules->ignores_robots && !robots_permit(visit_state, url, &refusal))) {
+        return refusal;
+    }
+    const char *text = visit_state_url(visit_state, url);
+    if ((robots_answer_usage(visit_state, text, url->length).denied & rules->usage.no_fetch) != 0) {
+        return (Refusal){.status = STATUS_BLOCKED, .rule = "politeness.usage"};
+    }
     const Filter *filter = rules->filter == NULL ? NULL : shared_get(rules->filter);
     const TrapSet *traps = rules->traps == NULL ? NULL : shared_get(rules->traps);
     if ((filter == NULL && traps == NULL) ||
@@ -428,22 +422,6 @@ static Refusal fetch_step_ask_filters(const FetchRules *rules, const VisitState 
         return (Refusal){.status = STATUS_TRAP, .rule = "limits.trap_yield"};
     }
     return (Refusal){0};
-}
-
-/* Without the host's rules only the operator is asked. */
-static Refusal fetch_step_refuse_url(const FetchRules *rules, VisitState *visit_state,
-                                     const WindowUrl *url, bool has_rules)
-{
-    Refusal refusal = ask_operator(rules, visit_state, url);
-    if (refusal.status != 0 || !has_rules ||
-        (!rules->ignores_robots && !robots_permit(visit_state, url, &refusal))) {
-        return refusal;
-    }
-    const char *text = visit_state_url(visit_state, url);
-    if ((robots_answer_usage(visit_state, text, url->length).denied & rules->usage.no_fetch) != 0) {
-        return (Refusal){.status = STATUS_BLOCKED, .rule = "politeness.usage"};
-    }
-    return fetch_step_ask_filters(rules, visit_state, url);
 }
 
 /* The result of a refused URL; without memory for the words they are missing in the log. */

@@ -24,19 +24,6 @@ static int64_t lifetime(const HttpHeader *header, int64_t expiry_ms)
     return expiry_ms < ROBOTS_LEAST_EXPIRY_MS ? ROBOTS_LEAST_EXPIRY_MS : expiry_ms;
 }
 
-/* A new content is a new version; the same again is not. No file is the same as an empty one. */
-static void robots_answer_note_version(VisitState *visit_state, const FetchResult *result)
-{
-    bool has_body = result->answer.status < 300;
-    size_t length = 0;
-    const char *text = fetch_result_text(result, &length);
-    uint64_t hash = robots_content_hash(text, has_body ? length : 0);
-    if (visit_state->robots.version == 0 || visit_state->robots.hash != hash) {
-        visit_state->robots.version++;
-        visit_state->robots.hash = hash;
-    }
-}
-
 static void robots_answer_install(VisitState *visit_state, FetchResult *result, Robots *robots,
                                   const HttpHeader *header, int64_t expiry_ms)
 {
@@ -49,16 +36,18 @@ static void robots_answer_install(VisitState *visit_state, FetchResult *result, 
         atomic_store(&visit_state->signals.wanted,
                      true); /* the distributor must know of its memory */
     }
-    robots_answer_note_version(visit_state, result);
+    /* A new content is a new version; the same again is not. No file is the same as an empty one.
+     */
+    bool has_body = result->answer.status < 300;
+    size_t length = 0;
+    const char *text = fetch_result_text(result, &length);
+    uint64_t hash = robots_content_hash(text, has_body ? length : 0);
+    if (visit_state->robots.version == 0 || visit_state->robots.hash != hash) {
+        visit_state->robots.version++;
+        visit_state->robots.hash = hash;
+    }
     visit_state->robots.redirects = 0;
     visit_state->robots.expiry = mono_add_ms(result->cost.end, lifetime(header, expiry_ms));
-}
-
-static bool is_elsewhere(const VisitState *visit_state, const Url *target)
-{
-    size_t length = target->host_end - target->host_start;
-    return strlen(visit_state->identity.hostname) != length ||
-           memcmp(visit_state->identity.hostname, target->href + target->host_start, length) != 0;
 }
 
 typedef struct Redirect {
@@ -77,7 +66,10 @@ static Redirect redirect_of(const VisitState *visit_state, const FetchResult *re
     if (http_header_find(header, "Location", &field) &&
         url_parse(&base, NULL, result->request.url, strlen(result->request.url)) == RESULT_OK &&
         url_parse(&target, &base, field.value, field.value_length) == RESULT_OK) {
-        redirect.elsewhere = is_elsewhere(visit_state, &target);
+        size_t length = target.host_end - target.host_start;
+        redirect.elsewhere =
+            strlen(visit_state->identity.hostname) != length ||
+            memcmp(visit_state->identity.hostname, target.href + target.host_start, length) != 0;
         redirect.port = target.port;
         target.length = (uint32_t)authority_strip(target.href, target.length);
         redirect.target = strndup(target.href, target.length);

@@ -188,19 +188,6 @@ static CutReason judge_header(Transfer *transfer, int status)
     return told == 0 ? CUT_NOT : cut_rules_judge(&rules, status, &header, told);
 }
 
-/* What is known of the connection; it may be another's as soon as this answer has ended. */
-static void note_tls(Transfer *transfer)
-{
-    struct curl_tlssessioninfo *session = NULL;
-    if (strncmp(transfer->result->request.url, "https:", 6) == 0 &&
-        curl_easy_getinfo(transfer->easy, CURLINFO_TLS_SSL_PTR, &session) == CURLE_OK &&
-        session != NULL && session->backend == CURLSSLBACKEND_OPENSSL &&
-        session->internals != NULL) {
-        transfer->result->answer.tls =
-            tls_facts_of(session->internals, transfer->visit_state->identity.hostname);
-    }
-}
-
 /* The header is whole. False: the transfer is to be ended here. A body that is unwanted but short
  * is read all the same, and thrown away: that costs less than another connection. */
 static bool take_header(Transfer *transfer)
@@ -212,7 +199,15 @@ static bool take_header(Transfer *transfer)
         return true; /* an interim answer, or a trailer */
     }
     transfer->has_header = true;
-    note_tls(transfer);
+    /* What is known of the connection; it may be another's as soon as this answer has ended. */
+    struct curl_tlssessioninfo *session = NULL;
+    if (strncmp(transfer->result->request.url, "https:", 6) == 0 &&
+        curl_easy_getinfo(transfer->easy, CURLINFO_TLS_SSL_PTR, &session) == CURLE_OK &&
+        session != NULL && session->backend == CURLSSLBACKEND_OPENSSL &&
+        session->internals != NULL) {
+        transfer->result->answer.tls =
+            tls_facts_of(session->internals, transfer->visit_state->identity.hostname);
+    }
     CutReason cut = judge_header(transfer, (int)status);
     transfer->result->answer.cut = cut;
     if (cut == CUT_NOT) {

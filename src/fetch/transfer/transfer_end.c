@@ -55,13 +55,6 @@ static FetchClass class_of_connect(Transfer *transfer)
     }
 }
 
-static FetchClass class_of_late(TransferLate late)
-{
-    return late == LATE_CONNECT ? FETCH_CONNECT_TIME
-           : late == LATE_SLOW  ? FETCH_SLOW
-                                : FETCH_TIMEOUT;
-}
-
 /* Whether it is the proxy that failed, not the host behind it. */
 static bool is_proxys(const Transfer *transfer, CURLcode code)
 {
@@ -152,7 +145,9 @@ static FetchClass class_of_code(Transfer *transfer, CURLcode code)
         return FETCH_OK;
     }
     if (transfer->late != LATE_NOT) {
-        return class_of_late(transfer->late);
+        return transfer->late == LATE_CONNECT ? FETCH_CONNECT_TIME
+               : transfer->late == LATE_SLOW  ? FETCH_SLOW
+                                              : FETCH_TIMEOUT;
     }
     if (code == CURLE_OK || transfer->result->answer.cut != CUT_NOT) {
         return FETCH_OK;

@@ -34,17 +34,6 @@ static void add_condition(Transfer *transfer, const char *name, const char *vali
     buffer_destroy(&line);
 }
 
-static Result add_cookies(Transfer *transfer, const char *url)
-{
-    Buffer line = {.limit = 4 * COOKIE_JAR_BYTES};
-    Result rc = host_cookies_write(transfer->visit_state, url, wall_seconds(wall_now()), &line);
-    if (rc == RESULT_OK && line.length > 0) {
-        rc = request_lines_add(&transfer->lines, buffer_string(&line));
-    }
-    buffer_destroy(&line);
-    return rc;
-}
-
 static bool has_common_lines(const Transfer *transfer, const FetchSite *site)
 {
     const TransferShared *shared = transfer->shared;
@@ -64,7 +53,13 @@ static Result gather_lines(Transfer *transfer, const FetchSite *site, const Fetc
         rc = request_lines_signature(&transfer->lines, signer, result->request.url);
     }
     if (rc == RESULT_OK && !robots && site->keeps_cookies) {
-        rc = add_cookies(transfer, result->request.url);
+        Buffer line = {.limit = 4 * COOKIE_JAR_BYTES};
+        rc = host_cookies_write(transfer->visit_state, result->request.url,
+                                wall_seconds(wall_now()), &line);
+        if (rc == RESULT_OK && line.length > 0) {
+            rc = request_lines_add(&transfer->lines, buffer_string(&line));
+        }
+        buffer_destroy(&line);
     }
     if (rc == RESULT_OK && !robots) {
         add_condition(transfer, "If-None-Match", result->request.etag);

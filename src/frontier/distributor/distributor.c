@@ -46,11 +46,6 @@
 
 /* ---- turns ---- */
 
-static size_t names_most_count(const Distributor *distributor)
-{
-    return distributor_names_most(distributor) / NAME_BYTES;
-}
-
 static bool name_has_room(const Distributor *distributor)
 {
     return distributor->names.bytes < distributor_names_most(distributor) &&
@@ -84,7 +79,7 @@ static Result name_sources(Distributor *distributor, MDB_txn *txn, uint32_t host
 static bool name_has_turn(const Distributor *distributor, const uint16_t sources[NAME_KINDS])
 {
     const NameRoom *names = &distributor->names;
-    size_t all = names_most_count(distributor);
+    size_t all = distributor_names_most(distributor) / NAME_BYTES;
     for (size_t kind = 0; kind < NAME_KINDS; kind++) {
         size_t held = names->held[kind][sources[kind]];
         size_t most = all / (names->n_sources[kind] + (held == 0) + 1);

@@ -262,17 +262,6 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
     }
 }
 
-static void publish_distributor(Frontier *frontier)
-{
-    const Distributor *d = &frontier->distributor;
-    atomic_store_explicit(&frontier->visit_states, d->visit_states.count, memory_order_relaxed);
-    atomic_store_explicit(&frontier->resolving, d->n_resolving, memory_order_relaxed);
-    atomic_store_explicit(&frontier->memory, d->memory, memory_order_relaxed);
-    atomic_store_explicit(&frontier->evictions, d->steering.evictions, memory_order_relaxed);
-    atomic_store_explicit(&frontier->nameless, d->names.count, memory_order_relaxed);
-    atomic_store_explicit(&frontier->names_left_out, d->names.left_out, memory_order_relaxed);
-}
-
 /* Entries with work, plus visit states that are still on their way to one: otherwise the front
  * would be filled twice over. */
 static size_t front_seen_by_distributor(Frontier *frontier)
@@ -310,7 +299,13 @@ static void *distributor_main(void *argument)
                        front + distributor_arriving(&frontier->distributor) < required,
                        frontier->distributor.walk.next, now);
         }
-        publish_distributor(frontier);
+        const Distributor *d = &frontier->distributor;
+        atomic_store_explicit(&frontier->visit_states, d->visit_states.count, memory_order_relaxed);
+        atomic_store_explicit(&frontier->resolving, d->n_resolving, memory_order_relaxed);
+        atomic_store_explicit(&frontier->memory, d->memory, memory_order_relaxed);
+        atomic_store_explicit(&frontier->evictions, d->steering.evictions, memory_order_relaxed);
+        atomic_store_explicit(&frontier->nameless, d->names.count, memory_order_relaxed);
+        atomic_store_explicit(&frontier->names_left_out, d->names.left_out, memory_order_relaxed);
         mailbox_call(&frontier->todo_inbox);
     }
     return NULL;
@@ -353,14 +348,6 @@ static void recall(Frontier *frontier, VisitState *visit_state, MonoTime now)
     (void)mailbox_post(&frontier->distributor_inbox, &visit_state->distributor.recall);
 }
 
-static void starve(Frontier *frontier, MonoTime now)
-{
-    size_t front = workbench_front(&frontier->workbench) + frontier->workbench.n_acquired;
-    if (hunger_starve(&frontier->hunger, front, now)) {
-        (void)mailbox_post(&frontier->distributor_inbox, &frontier->hungry);
-    }
-}
-
 static void frontier_hand_out(Frontier *frontier, MonoTime now)
 {
     size_t limit = atomic_load_explicit(&frontier->connections, memory_order_relaxed);
@@ -371,7 +358,10 @@ static void frontier_hand_out(Frontier *frontier, MonoTime now)
     while (frontier->workbench.n_acquired < limit) {
         VisitState *visit_state = workbench_acquire(&frontier->workbench, now);
         if (visit_state == NULL) {
-            starve(frontier, now);
+            size_t front = workbench_front(&frontier->workbench) + frontier->workbench.n_acquired;
+            if (hunger_starve(&frontier->hunger, front, now)) {
+                (void)mailbox_post(&frontier->distributor_inbox, &frontier->hungry);
+            }
             return;
         }
         if (!mono_before(now, visit_state->address.expiry)) { /* its turn comes too late */
@@ -381,16 +371,6 @@ static void frontier_hand_out(Frontier *frontier, MonoTime now)
         }
         frontier->sinks.fetch(frontier->sinks.context, visit_state);
     }
-}
-
-static void publish_todo(Frontier *frontier)
-{
-    const Workbench *w = &frontier->workbench;
-    atomic_store_explicit(&frontier->front, workbench_front(w), memory_order_relaxed);
-    atomic_store_explicit(&frontier->entries, workbench_n_entries(w), memory_order_relaxed);
-    atomic_store_explicit(&frontier->acquired, w->n_acquired, memory_order_relaxed);
-    atomic_store_explicit(&frontier->queued, w->n_queued, memory_order_relaxed);
-    crowd_publish(&frontier->crowd, w, atomic_load(&frontier->connections));
 }
 
 static void *todo_main(void *argument)
@@ -423,7 +403,12 @@ static void *todo_main(void *argument)
             }
         }
         frontier_hand_out(frontier, now);
-        publish_todo(frontier);
+        const Workbench *w = &frontier->workbench;
+        atomic_store_explicit(&frontier->front, workbench_front(w), memory_order_relaxed);
+        atomic_store_explicit(&frontier->entries, workbench_n_entries(w), memory_order_relaxed);
+        atomic_store_explicit(&frontier->acquired, w->n_acquired, memory_order_relaxed);
+        atomic_store_explicit(&frontier->queued, w->n_queued, memory_order_relaxed);
+        crowd_publish(&frontier->crowd, w, atomic_load(&frontier->connections));
         mailbox_call(&frontier->distributor_inbox);
     }
     return NULL;

@@ -118,21 +118,6 @@ static int64_t eviction_ns(const Distributor *distributor)
     return INT64_C(1000000000) / (int64_t)rate;
 }
 
-static void evict(Distributor *distributor, VisitState *visit_state, unsigned level)
-{
-    visit_state->distributor.leaving = true;
-    visit_state->distributor.leaving_level = (uint8_t)level;
-    distributor->steering.n_leaving++;
-    distributor->steering.evictions++;
-    distributor->steering.evicted_until.ns += eviction_ns(distributor);
-    distributor->steering.exchange_credit -= EXCHANGE;
-    distributor->steering.n_to_evict--;
-    if (distributor->steering.loaded_at[level] > 0) {
-        distributor->steering.loaded_at[level]--;
-    }
-    visit_home_recall(distributor, visit_state);
-}
-
 /* Counts a visit state, or calls it home if it is to make room. */
 static void steering_look_at(Distributor *distributor, VisitState *visit_state)
 {
@@ -144,24 +129,20 @@ static void steering_look_at(Distributor *distributor, VisitState *visit_state)
     if (level >= distributor->steering.evict_from && distributor->steering.n_to_evict > 0 &&
         !visit_state->distributor.recalled && !visit_state->distributor.retired &&
         visit_state->distributor.waiting == NULL) {
-        evict(distributor, visit_state, level);
+        visit_state->distributor.leaving = true;
+        visit_state->distributor.leaving_level = (uint8_t)level;
+        distributor->steering.n_leaving++;
+        distributor->steering.evictions++;
+        distributor->steering.evicted_until.ns += eviction_ns(distributor);
+        distributor->steering.exchange_credit -= EXCHANGE;
+        distributor->steering.n_to_evict--;
+        if (distributor->steering.loaded_at[level] > 0) {
+            distributor->steering.loaded_at[level]--;
+        }
+        visit_home_recall(distributor, visit_state);
     } else {
         distributor->steering.counted_at[level]++;
     }
-}
-
-/* The next visit states of the round, at most `most`; what is looked at is on its way from memory.
- */
-static size_t steering_look_ahead(Distributor *distributor, VisitState *next[HAND_AHEAD],
-                                  size_t most)
-{
-    size_t n = 0;
-    while (n < most && n < HAND_AHEAD &&
-           (next[n] = map_next(&distributor->visit_states, &distributor->steering.hand)) != NULL) {
-        __builtin_prefetch(&next[n]->signals.best);
-        n++;
-    }
-    return n;
 }
 
 /* Looks at the next visit states, round and round: counts them by level, and calls home those that
@@ -170,7 +151,15 @@ static void turn_hand(Distributor *distributor, size_t steps)
 {
     VisitState *next[HAND_AHEAD];
     while (steps > 0) {
-        size_t n = steering_look_ahead(distributor, next, steps);
+        /* The next visit states of the round, at most `most`; what is looked at is on its way from
+         * memory. */
+        size_t n = 0;
+        while (n < steps && n < HAND_AHEAD &&
+               (next[n] = map_next(&distributor->visit_states, &distributor->steering.hand)) !=
+                   NULL) {
+            __builtin_prefetch(&next[n]->signals.best);
+            n++;
+        }
         if (n == 0) { /* a round is complete */
             memcpy(distributor->steering.loaded_at, distributor->steering.counted_at,
                    sizeof distributor->steering.loaded_at);

@@ -48,23 +48,6 @@ static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *or
     return rc == RESULT_OK ? visit_birth_host(distributor, txn, host, &record, now, server) : rc;
 }
 
-static Result find_server(Distributor *distributor, MDB_txn *txn, const char *target, MonoTime now,
-                          VisitState **server, bool *made)
-{
-    Url url = {.href = NULL};
-    Buffer origin = {.limit = ORIGIN_LIMIT};
-    Result rc = txn == NULL ? RESULT_IO : url_parse(&url, NULL, target, strlen(target));
-    if (rc == RESULT_OK) {
-        rc = url_origin(&url, &origin);
-    }
-    if (rc == RESULT_OK) {
-        rc = server_of(distributor, txn, &origin, now, server, made);
-    }
-    buffer_destroy(&origin);
-    url_destroy(&url);
-    return rc;
-}
-
 /* ---- other agents' questions ---- */
 
 void visit_errand_tell(Distributor *distributor, VisitState *asker)
@@ -137,7 +120,19 @@ bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker
         return true;
     }
     asker->errands.is_ours = false;
-    Result rc = find_server(distributor, txn, asker->robots.target, now, &server, &made);
+    Url url = {.href = NULL};
+    Buffer origin = {.limit = ORIGIN_LIMIT};
+    Result rc = txn == NULL
+                    ? RESULT_IO
+                    : url_parse(&url, NULL, asker->robots.target, strlen(asker->robots.target));
+    if (rc == RESULT_OK) {
+        rc = url_origin(&url, &origin);
+    }
+    if (rc == RESULT_OK) {
+        rc = server_of(distributor, txn, &origin, now, &server, &made);
+    }
+    buffer_destroy(&origin);
+    url_destroy(&url);
     if (rc != RESULT_OK || server == asker) {
         LOG_INFO("robots", "redirect to another host cannot be followed",
                  "host=%s to=%s reason=\"%s\"", asker->identity.origin, asker->robots.target,

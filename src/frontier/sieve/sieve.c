@@ -159,33 +159,6 @@ Result sieve_merge_begin(SieveMerge *merge)
     return RESULT_OK;
 }
 
-/* Buckets that are merged and whose edges were lost with the process. */
-static Result replay_buckets(SieveMerge *merge, MonoTime until)
-{
-    Result rc = RESULT_OK;
-    merge->replaying = true;
-    do {
-        rc = drum_merge_replay(merge->drum_merge, merge->edge_buckets);
-        merge->edge_buckets += rc == RESULT_OK;
-    } while (rc == RESULT_OK && mono_before(mono_now(), until));
-    merge->replaying = false;
-    return rc;
-}
-
-/* RESULT_NOT_FOUND: all are done. */
-static Result merge_buckets(SieveMerge *merge, MonoTime until)
-{
-    Result rc = RESULT_OK;
-    do {
-        rc = drum_merge_step(merge->drum_merge);
-        if (rc == RESULT_OK) {
-            rc = page_merge_flush(merge->pages);
-            merge->edge_buckets++;
-        }
-    } while (rc == RESULT_OK && mono_before(mono_now(), until));
-    return rc;
-}
-
 static Result sort_edges(SieveMerge *merge, MonoTime until)
 {
     if (!merge->sorting) {
@@ -236,11 +209,26 @@ Result sieve_merge_step(SieveMerge *merge, MonoTime until)
     DrumProgress progress = drum_merge_progress(merge->drum_merge);
     Result rc = RESULT_OK;
     if (merge->edge_buckets < progress.bucket) {
-        rc = replay_buckets(merge, until);
+        /* Buckets that are merged and whose edges were lost with the process. */
+        rc = RESULT_OK;
+        merge->replaying = true;
+        do {
+            rc = drum_merge_replay(merge->drum_merge, merge->edge_buckets);
+            merge->edge_buckets += rc == RESULT_OK;
+        } while (rc == RESULT_OK && mono_before(mono_now(), until));
+        merge->replaying = false;
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     if (!merge->sorted) {
-        rc = merge_buckets(merge, until);
+        /* RESULT_NOT_FOUND: all are done. */
+        rc = RESULT_OK;
+        do {
+            rc = drum_merge_step(merge->drum_merge);
+            if (rc == RESULT_OK) {
+                rc = page_merge_flush(merge->pages);
+                merge->edge_buckets++;
+            }
+        } while (rc == RESULT_OK && mono_before(mono_now(), until));
         if (rc == RESULT_NOT_FOUND && merge->edges.n == merge->n_edges) {
             rc = sort_edges(merge, until); /* all are committed */
         }

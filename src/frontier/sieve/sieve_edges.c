@@ -47,29 +47,6 @@ static Result sieve_edges_map_file(int fd, SieveEdge *old, size_t old_bytes, siz
     return RESULT_OK;
 }
 
-static void sieve_edges_release(SieveEdges *edges)
-{
-    if (edges->fd < 0) {
-        free(edges->edges);
-    } else {
-        if (edges->edges != NULL) {
-            (void)munmap(edges->edges, edges->capacity * sizeof(SieveEdge));
-        }
-        (void)close(edges->fd);
-    }
-}
-
-static Result reserve_memory(SieveEdges *edges, size_t capacity)
-{
-    SieveEdge *more = realloc(edges->edges, capacity * sizeof(SieveEdge));
-    if (more == NULL) {
-        return RESULT_MEMORY;
-    }
-    edges->edges = more;
-    edges->capacity = capacity;
-    return RESULT_OK;
-}
-
 /* From memory to a file. */
 static Result move_to_file(SieveEdges *edges, size_t capacity)
 {
@@ -98,7 +75,13 @@ static Result move_to_file(SieveEdges *edges, size_t capacity)
 static Result sieve_edges_reserve(SieveEdges *edges, size_t capacity)
 {
     if (capacity <= IN_MEMORY) {
-        return reserve_memory(edges, capacity);
+        SieveEdge *more = realloc(edges->edges, capacity * sizeof(SieveEdge));
+        if (more == NULL) {
+            return RESULT_MEMORY;
+        }
+        edges->edges = more;
+        edges->capacity = capacity;
+        return RESULT_OK;
     }
     if (edges->fd < 0) {
         return move_to_file(edges, capacity);
@@ -118,7 +101,14 @@ void sieve_edges_init(SieveEdges *edges, const char *directory)
 
 void sieve_edges_destroy(SieveEdges *edges)
 {
-    sieve_edges_release(edges);
+    if (edges->fd < 0) {
+        free(edges->edges);
+    } else {
+        if (edges->edges != NULL) {
+            (void)munmap(edges->edges, edges->capacity * sizeof(SieveEdge));
+        }
+        (void)close(edges->fd);
+    }
     sieve_edges_init(edges, edges->directory);
 }
 
@@ -175,23 +165,6 @@ void sieve_sort_end(SieveSort *sort)
     if (sort->scratch.edges != NULL) {
         sieve_edges_destroy(&sort->scratch);
     }
-}
-
-/* Edges of the pass that are done before the next look at the clock: [position, the result). */
-static size_t step_end(const SieveSort *sort, const SieveEdges *edges)
-{
-    size_t rest = edges->n - sort->position;
-    return sort->position + (rest < SORT_STEP ? rest : SORT_STEP);
-}
-
-static void count_digits(SieveSort *sort, const SieveEdges *edges, size_t end)
-{
-    for (size_t i = sort->position; i < end; i++) {
-        for (unsigned d = 0; d < SIEVE_SORT_DIGITS; d++) {
-            sort->counts[d][edges->edges[i].from >> (d * DIGIT_BITS) & DIGIT_MASK]++;
-        }
-    }
-    sort->position = end;
 }
 
 /* From counts to places. */
@@ -258,9 +231,17 @@ static void sort_targets(SieveSort *sort, SieveEdges *edges, size_t least)
 bool sieve_sort_step(SieveSort *sort, SieveEdges *edges, MonoTime until)
 {
     do {
-        size_t end = step_end(sort, edges);
+        /* Edges of the pass that are done before the next look at the clock: [position, the
+         * result). */
+        size_t rest = edges->n - sort->position;
+        size_t end = sort->position + (rest < SORT_STEP ? rest : SORT_STEP);
         if (sort->digit == 0) {
-            count_digits(sort, edges, end);
+            for (size_t i = sort->position; i < end; i++) {
+                for (unsigned d = 0; d < SIEVE_SORT_DIGITS; d++) {
+                    sort->counts[d][edges->edges[i].from >> (d * DIGIT_BITS) & DIGIT_MASK]++;
+                }
+            }
+            sort->position = end;
         } else if (sort->digit <= SIEVE_SORT_DIGITS) {
             move_by_digit(sort, edges, end);
         } else {

@@ -11,22 +11,6 @@ static uint64_t place_of(uint32_t host)
     return host * UINT32_C(2654435761) % HOST_COSTS_PLACES;
 }
 
-/* One of those that come by at the end of a step sets the price for the next one. */
-static void host_costs_step(HostCosts *costs, MonoTime now)
-{
-    int64_t longest_ms = atomic_exchange(&costs->longest_ms, 0);
-    int64_t patience_ms = atomic_load(&costs->patience_ms);
-    unsigned price = atomic_load(&costs->price);
-    bool is_long = patience_ms > 0 && longest_ms > patience_ms;
-    if (is_long && now.ns >= atomic_load(&costs->next_rise_ns)) {
-        price += price / 4 + HOST_COSTS_PRICE_UNIT;
-        atomic_store(&costs->next_rise_ns, mono_add_ms(now, HOST_COSTS_RISE_MS).ns);
-    } else if (!is_long) {
-        price -= price / 256 + (price > 0);
-    }
-    atomic_store(&costs->price, price < PRICE_MAX ? price : PRICE_MAX);
-}
-
 void host_costs_note_wait(HostCosts *costs, int64_t waited_ms, MonoTime now)
 {
     if (waited_ms > atomic_load_explicit(&costs->longest_ms, memory_order_relaxed)) {
@@ -36,7 +20,18 @@ void host_costs_note_wait(HostCosts *costs, int64_t waited_ms, MonoTime now)
     if (now.ns >= due_ns &&
         atomic_compare_exchange_strong(&costs->next_step_ns, &due_ns,
                                        mono_add_ms(now, HOST_COSTS_STEP_MS).ns)) {
-        host_costs_step(costs, now);
+        /* One of those that come by at the end of a step sets the price for the next one. */
+        int64_t longest_ms = atomic_exchange(&costs->longest_ms, 0);
+        int64_t patience_ms = atomic_load(&costs->patience_ms);
+        unsigned price = atomic_load(&costs->price);
+        bool is_long = patience_ms > 0 && longest_ms > patience_ms;
+        if (is_long && now.ns >= atomic_load(&costs->next_rise_ns)) {
+            price += price / 4 + HOST_COSTS_PRICE_UNIT;
+            atomic_store(&costs->next_rise_ns, mono_add_ms(now, HOST_COSTS_RISE_MS).ns);
+        } else if (!is_long) {
+            price -= price / 256 + (price > 0);
+        }
+        atomic_store(&costs->price, price < PRICE_MAX ? price : PRICE_MAX);
     }
 }
 

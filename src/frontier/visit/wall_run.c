@@ -18,21 +18,6 @@ bool wall_run_is_status(int status)
            status == 451 || status == 503;
 }
 
-/* Where a redirect leads, without its query: that often names the page that was asked for. */
-static uint32_t wall_run_target(const HttpHeader *header)
-{
-    HttpField location;
-    if (!http_header_find(header, "Location", &location)) {
-        return 0;
-    }
-    size_t length = 0;
-    while (length < location.value_length && location.value[length] != '?' &&
-           location.value[length] != '#') {
-        length++;
-    }
-    return hash_32(location.value, length, SAME_SEED) | 1u;
-}
-
 /* Whether no cache is to keep the answer. */
 static bool wall_run_is_passing(const HttpHeader *header)
 {
@@ -50,7 +35,18 @@ static uint32_t wall_run_mark(const WallAnswer *answer, const HttpHeader *header
 {
     HttpField type = {.value = NULL};
     if (answer->status >= 300 && answer->status < 400 && answer->status != 304) {
-        return wall_run_target(header);
+        /* Where a redirect leads, without its query: that often names the page that was asked for.
+         */
+        HttpField location;
+        if (!http_header_find(header, "Location", &location)) {
+            return 0;
+        }
+        size_t length = 0;
+        while (length < location.value_length && location.value[length] != '?' &&
+               location.value[length] != '#') {
+            length++;
+        }
+        return hash_32(location.value, length, SAME_SEED) | 1u;
     }
     if (answer->status != 200 || answer->body_length == 0 || !wall_run_is_passing(header) ||
         !http_header_find(header, "Content-Type", &type)) {

@@ -629,19 +629,14 @@ void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint6
     (void)place_entry(workbench, entry, now);
 }
 
-static void lose_leases(Workbench *workbench)
-{
-    size_t place = 0;
-    WorkbenchEntry *entry = NULL;
-    while ((entry = map_next(&workbench->entries, &place)) != NULL) {
-        entry->lease.end = (MonoTime){0};
-    }
-}
-
 void workbench_count_sleep(Workbench *workbench, int64_t asleep_ns)
 {
     if (asleep_ns - workbench->asleep_ns > ASLEEP_NS) {
-        lose_leases(workbench);
+        size_t place = 0;
+        WorkbenchEntry *entry = NULL;
+        while ((entry = map_next(&workbench->entries, &place)) != NULL) {
+            entry->lease.end = (MonoTime){0};
+        }
     }
     workbench->asleep_ns = asleep_ns;
 }

@@ -206,13 +206,6 @@ static Result classify_process_read_some(ClassifyProcess *process, Exchange *exc
                                                                           : RESULT_OK;
 }
 
-/* Milliseconds that are left, for poll; 0: none. */
-static int left_ms(MonoTime deadline)
-{
-    int64_t ms = mono_ms_between(mono_now(), deadline);
-    return ms <= 0 ? 0 : ms > 60000 ? 60000 : (int)ms + 1;
-}
-
 static Result exchange_some(ClassifyProcess *process, Exchange *exchange, int wait_ms)
 {
     bool writes = exchange->written < exchange->questions->length;
@@ -243,7 +236,9 @@ static Result classify_process_exchange(ClassifyProcess *process, const Buffer *
     Result rc = RESULT_OK;
     buffer_reset(answers);
     while (rc == RESULT_OK && exchange.n_lines < n) {
-        int wait_ms = left_ms(deadline);
+        /* Milliseconds that are left, for poll; 0: none. */
+        int64_t ms = mono_ms_between(mono_now(), deadline);
+        int wait_ms = ms <= 0 ? 0 : ms > 60000 ? 60000 : (int)ms + 1;
         rc = wait_ms == 0 ? RESULT_TIMEOUT : exchange_some(process, &exchange, wait_ms);
     }
     bool too_many = exchange.n_lines > n || exchange.line_start < answers->length;

@@ -39,23 +39,18 @@ void long_page_delete(LongPage *reader)
 
 /* ---- the body as received ---- */
 
-static bool read_memory(LongPage *reader, const char **next, size_t *left)
-{
-    const Buffer *body = &reader->answer->body;
-    if (reader->at > 0 || *left > 0 || body->length == 0) {
-        return false;
-    }
-    *next = body->data;
-    *left = body->length;
-    reader->at = body->length;
-    return true;
-}
-
 static bool read_more(void *context, const char **next, size_t *left)
 {
     LongPage *reader = context;
     if (!reader->answer->spool.is_open) {
-        return read_memory(reader, next, left);
+        const Buffer *body = &reader->answer->body;
+        if (reader->at > 0 || *left > 0 || body->length == 0) {
+            return false;
+        }
+        *next = body->data;
+        *left = body->length;
+        reader->at = body->length;
+        return true;
     }
     size_t n = 0;
     if (*left > LEFT_BYTES) {

@@ -139,19 +139,6 @@ typedef struct ScriptCount {
     size_t other; /* letters of alphabets */
 } ScriptCount;
 
-static void script_count_add(ScriptCount *count, uint32_t c)
-{
-    if (c >= 0x3041 && c <= 0x30FA) {
-        count->kana++;
-    } else if (c >= 0xAC00 && c <= 0xD7A3) {
-        count->hangul++;
-    } else if ((c >= 0x3400 && c <= 0x9FFF) || (c >= 0x20000 && c <= 0x3FFFF)) {
-        count->han++;
-    } else if (((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= 0xC0 && c < 0x2000)) {
-        count->other++;
-    }
-}
-
 /* What the scripts say where CLD2 is not sure: titles and short pages in Chinese, Japanese and
  * Korean with Latin names between, each of which counts for CLD2 as another language. */
 static const char *text_language_of_script(const char *sample, size_t length)
@@ -159,7 +146,16 @@ static const char *text_language_of_script(const char *sample, size_t length)
     ScriptCount count = {.kana = 0};
     const char *end = sample + length;
     for (const char *p = sample; p < end;) {
-        script_count_add(&count, url_utf8_next(&p));
+        uint32_t c = url_utf8_next(&p);
+        if (c >= 0x3041 && c <= 0x30FA) {
+            count.kana++;
+        } else if (c >= 0xAC00 && c <= 0xD7A3) {
+            count.hangul++;
+        } else if ((c >= 0x3400 && c <= 0x9FFF) || (c >= 0x20000 && c <= 0x3FFFF)) {
+            count.han++;
+        } else if (((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= 0xC0 && c < 0x2000)) {
+            count.other++;
+        }
     }
     size_t all = count.kana + count.hangul + count.han;
     if (all < LEAST_CJK || LATIN_A_CJK * all < count.other) {

@@ -17,24 +17,6 @@ bool charset_is_ascii_superset(const char *encoding)
 
 /* ---- decoders ---- */
 
-static void decode_utf8(const unsigned char *p, size_t length, CharsetSink *sink)
-{
-    size_t i = 0;
-    while (i < length && sink->rc == RESULT_OK) {
-        size_t good = charset_utf8_span((const char *)p + i, length - i);
-        charset_sink_bytes(sink, (const char *)p + i, good);
-        i += good;
-        if (i < length) {
-            size_t bad = 1;
-            if (p[i] != 0) {
-                (void)charset_utf8_sequence(p + i, length - i, &bad);
-            }
-            charset_sink_put(sink, CHARSET_REPLACEMENT);
-            i += bad;
-        }
-    }
-}
-
 static void decode_utf16(const unsigned char *p, size_t length, bool big, CharsetSink *sink)
 {
     size_t high_at = big ? 0 : 1;
@@ -119,7 +101,20 @@ Result charset_decode(const char *encoding, const char *body, size_t length, Buf
     const uint16_t *table = charset_single_byte_table(encoding);
     Result rc = RESULT_OK;
     if (strcmp(encoding, "UTF-8") == 0) {
-        decode_utf8(p, length, &sink);
+        size_t i = 0;
+        while (i < length && sink.rc == RESULT_OK) {
+            size_t good = charset_utf8_span((const char *)p + i, length - i);
+            charset_sink_bytes(&sink, (const char *)p + i, good);
+            i += good;
+            if (i < length) {
+                size_t bad = 1;
+                if (p[i] != 0) {
+                    (void)charset_utf8_sequence(p + i, length - i, &bad);
+                }
+                charset_sink_put(&sink, CHARSET_REPLACEMENT);
+                i += bad;
+            }
+        }
     } else if (table != NULL) {
         decode_single_byte(p, length, table, &sink);
     } else if (strcmp(encoding, "UTF-16LE") == 0 || strcmp(encoding, "UTF-16BE") == 0) {
@@ -428,14 +423,6 @@ typedef struct Attribute {
     size_t value_length; /* cut */
 } Attribute;
 
-static void add_to_name(Attribute *a, char c)
-{
-    if (a->name_length < NAME_BYTES) {
-        a->name[a->name_length] = ascii_lower(c);
-    }
-    a->name_length++;
-}
-
 static void add_to_value(Attribute *a, char c)
 {
     if (a->value_length < VALUE_BYTES) {
@@ -490,7 +477,10 @@ static Got get_attribute(Scan *s, Attribute *a)
         if (c == '/' || c == '>') {
             return GOT_ATTRIBUTE;
         }
-        add_to_name(a, c);
+        if (a->name_length < NAME_BYTES) {
+            a->name[a->name_length] = ascii_lower(c);
+        }
+        a->name_length++;
     }
     while (s->p < s->end && ascii_is_space(*s->p)) {
         s->p++;

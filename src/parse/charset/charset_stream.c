@@ -36,27 +36,6 @@ void charset_stream_begin(CharsetStream *stream, const char *encoding)
 
 /* ---- where a text may be cut ---- */
 
-/* The length of what is before a sequence that goes on behind the end. */
-static size_t cut_utf8(const unsigned char *p, size_t length)
-{
-    size_t i = length;
-    while (i > 0 && length - i < 3 && (p[i - 1] & 0xC0) == 0x80) {
-        i--;
-    }
-    bool is_lead = i > 0 && p[i - 1] >= 0xC0;
-    return is_lead ? i - 1 : length;
-}
-
-static size_t cut_utf16(const unsigned char *p, size_t length, bool big)
-{
-    size_t even = length & ~(size_t)1;
-    if (even >= 2) {
-        unsigned high = p[even - (big ? 2 : 1)];
-        even -= high >= 0xD8 && high <= 0xDB ? 2 : 0;
-    }
-    return even;
-}
-
 /* Behind the last byte that is a character of its own; one byte stays, which shows whether an
  * escape sequence follows. */
 static size_t cut_multi_byte(const unsigned char *p, size_t length)
@@ -72,10 +51,22 @@ static size_t cut_of(const CharsetStream *s, const char *bytes, size_t length)
 {
     const unsigned char *p = (const unsigned char *)bytes;
     if (strcmp(s->encoding, "UTF-8") == 0) {
-        return cut_utf8(p, length);
+        /* The length of what is before a sequence that goes on behind the end. */
+        size_t i = length;
+        while (i > 0 && length - i < 3 && (p[i - 1] & 0xC0) == 0x80) {
+            i--;
+        }
+        bool is_lead = i > 0 && p[i - 1] >= 0xC0;
+        return is_lead ? i - 1 : length;
     }
     if (strncmp(s->encoding, "UTF-16", 6) == 0) {
-        return cut_utf16(p, length, s->encoding[6] == 'B');
+        bool big = s->encoding[6] == 'B';
+        size_t even = length & ~(size_t)1;
+        if (even >= 2) {
+            unsigned high = p[even - (big ? 2 : 1)];
+            even -= high >= 0xD8 && high <= 0xDB ? 2 : 0;
+        }
+        return even;
     }
     return charset_is_single_byte(s->encoding) ? length : cut_multi_byte(p, length);
 }
@@ -105,19 +96,6 @@ static bool charset_stream_is_escape(const char *p, const char *end)
             (p[1] == '(' && (p[2] == 'B' || p[2] == 'J' || p[2] == 'I')));
 }
 
-/* Remembers the last escape sequence of a text that was decoded. */
-static void note_escape(CharsetStream *s, const char *bytes, size_t length)
-{
-    size_t i = length;
-    while (i > 0 && !charset_stream_is_escape(bytes + i - 1, bytes + length)) {
-        i--;
-    }
-    if (i > 0) {
-        memcpy(s->escape, bytes + i - 1, ESCAPE_BYTES);
-        s->escape_length = ESCAPE_BYTES;
-    }
-}
-
 /* Decodes behind what is in s->text. */
 static Result charset_stream_decode(CharsetStream *s, const char *bytes, size_t length)
 {
@@ -144,7 +122,15 @@ static Result decode_jp(CharsetStream *s, const char *bytes, size_t length)
     }
     if (rc == RESULT_OK) {
         rc = charset_stream_decode(s, buffer_string(&whole), whole.length);
-        note_escape(s, bytes, length);
+        /* Remembers the last escape sequence of a text that was decoded. */
+        size_t i = length;
+        while (i > 0 && !charset_stream_is_escape(bytes + i - 1, bytes + length)) {
+            i--;
+        }
+        if (i > 0) {
+            memcpy(s->escape, bytes + i - 1, ESCAPE_BYTES);
+            s->escape_length = ESCAPE_BYTES;
+        }
     }
     buffer_destroy(&whole);
     return rc;

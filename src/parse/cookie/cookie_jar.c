@@ -216,24 +216,6 @@ static void cookie_jar_drop(CookieJar *jar, size_t i)
     memmove(&jar->cookies[i], &jar->cookies[i + 1], (jar->n - i) * sizeof *jar->cookies);
 }
 
-/* The place of the cookie with this name and path; n when there is none. */
-static size_t cookie_jar_find(const CookieJar *jar, const Parsed *parsed)
-{
-    size_t i = 0;
-    while (i < jar->n) {
-        const Cookie *cookie = &jar->cookies[i];
-        if (cookie->name_length == parsed->name_length &&
-            cookie->path_length == parsed->path_length &&
-            memcmp(cookie->bytes, parsed->name, parsed->name_length) == 0 &&
-            memcmp(cookie->bytes + cookie->name_length + cookie->value_length, parsed->path,
-                   parsed->path_length) == 0) {
-            break;
-        }
-        i++;
-    }
-    return i;
-}
-
 static void cookie_jar_add(CookieJar *jar, const Parsed *parsed)
 {
     Cookie cookie = {.name_length = parsed->name_length,
@@ -263,7 +245,19 @@ bool cookie_jar_take(CookieJar *jar, const char *value, size_t length, const Coo
     if (!cookie_jar_parse(&parsed, value, length, place)) {
         return false;
     }
-    size_t i = cookie_jar_find(jar, &parsed);
+    /* The place of the cookie with this name and path; n when there is none. */
+    size_t i = 0;
+    while (i < jar->n) {
+        const Cookie *cookie = &jar->cookies[i];
+        if (cookie->name_length == parsed.name_length &&
+            cookie->path_length == parsed.path_length &&
+            memcmp(cookie->bytes, parsed.name, parsed.name_length) == 0 &&
+            memcmp(cookie->bytes + cookie->name_length + cookie->value_length, parsed.path,
+                   parsed.path_length) == 0) {
+            break;
+        }
+        i++;
+    }
     bool is_same = i < jar->n && jar->cookies[i].value_length == parsed.value_length &&
                    memcmp(jar->cookies[i].bytes + jar->cookies[i].name_length, parsed.value,
                           parsed.value_length) == 0;

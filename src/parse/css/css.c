@@ -306,28 +306,6 @@ static void close_bracket(Css *css)
     }
 }
 
-/* A name, and what it begins when "(" follows. */
-static Result css_take_word(Css *css)
-{
-    Result rc = take_name(css);
-    if (rc != RESULT_OK || css->p == css->end || *css->p != '(') {
-        css->rule = css->rule == RULE_IMPORT ? RULE_NONE : css->rule;
-        return rc;
-    }
-    css->p++;
-    if (name_is(css, "url")) {
-        skip_spaces(css);
-        if (css->p < css->end && *css->p != '"' && *css->p != '\'') {
-            return take_bare_url(css);
-        }
-        open_bracket(css, PLACE_URL);
-    } else {
-        bool set = name_is(css, "image-set") || name_is(css, "-webkit-image-set");
-        open_bracket(css, name_is(css, "src") ? PLACE_URL : set ? PLACE_STRINGS : PLACE_PLAIN);
-    }
-    return RESULT_OK;
-}
-
 static Result take_at_word(Css *css)
 {
     Result rc = take_name(css);
@@ -339,16 +317,6 @@ static Result take_at_word(Css *css)
 }
 
 /* ---- the whole ---- */
-
-static void skip_comment(Css *css)
-{
-    const char *p = css->p + 2;
-    while (p < css->end && (*p != '*' || p + 1 == css->end || p[1] != '/')) {
-        const char *star = memchr(p + 1, '*', (size_t)(css->end - p - 1));
-        p = star == NULL ? css->end : star;
-    }
-    css->p = css->end - p < 2 ? css->end : p + 2;
-}
 
 /* A number with its unit, or the name behind "#": no function begins within it. */
 static void skip_name(Css *css)
@@ -395,7 +363,12 @@ static Result take_token(Css *css)
     if (css_is_space(c)) {
         skip_spaces(css);
     } else if (c == '/' && more && css->p[1] == '*') {
-        skip_comment(css);
+        const char *p = css->p + 2;
+        while (p < css->end && (*p != '*' || p + 1 == css->end || p[1] != '/')) {
+            const char *star = memchr(p + 1, '*', (size_t)(css->end - p - 1));
+            p = star == NULL ? css->end : star;
+        }
+        css->p = css->end - p < 2 ? css->end : p + 2;
     } else if (c == '"' || c == '\'') {
         css->p++;
         return take_string(css, c);
@@ -405,7 +378,24 @@ static Result take_token(Css *css)
     } else if (ascii_is_digit(c) || c == '#') {
         skip_name(css);
     } else if (is_name_start(css, css->p)) {
-        return css_take_word(css);
+        /* A name, and what it begins when "(" follows. */
+        Result rc = take_name(css);
+        if (rc != RESULT_OK || css->p == css->end || *css->p != '(') {
+            css->rule = css->rule == RULE_IMPORT ? RULE_NONE : css->rule;
+            return rc;
+        }
+        css->p++;
+        if (name_is(css, "url")) {
+            skip_spaces(css);
+            if (css->p < css->end && *css->p != '"' && *css->p != '\'') {
+                return take_bare_url(css);
+            }
+            open_bracket(css, PLACE_URL);
+        } else {
+            bool set = name_is(css, "image-set") || name_is(css, "-webkit-image-set");
+            open_bracket(css, name_is(css, "src") ? PLACE_URL : set ? PLACE_STRINGS : PLACE_PLAIN);
+        }
+        return RESULT_OK;
     } else {
         take_mark(css);
     }

@@ -321,18 +321,6 @@ static Result filter_args_prepare(FilterCompiler *compiler, FilterAtom *atom, Fi
     return RESULT_INTERNAL;
 }
 
-static Result read_argument(FilterCompiler *compiler, FilterAtom *atom, size_t open, Raw *raw)
-{
-    filter_args_skip_space(compiler);
-    char c = compiler->at < compiler->length ? compiler->text[compiler->at] : '\0';
-    Result rc = c == '"' || c == '\'' ? read_quoted(compiler, raw)
-                                      : read_bare(compiler, atom->type, open, raw);
-    if (rc == RESULT_OK && raw->length == 0 && raw->quote == 0) {
-        rc = filter_compiler_fail(compiler, raw->at, "expected %s", atom->type->help.arguments);
-    }
-    return rc;
-}
-
 /* Adds one item to the atom; lists grow by doubling inside the arena. */
 static Result filter_args_add_item(FilterCompiler *compiler, FilterAtom *atom, const Raw *raw)
 {
@@ -359,7 +347,13 @@ Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
     filter_args_skip_space(compiler);
     while (more) {
         Raw raw = {.text = NULL};
-        Result rc = read_argument(compiler, atom, open, &raw);
+        filter_args_skip_space(compiler);
+        char c = compiler->at < compiler->length ? compiler->text[compiler->at] : '\0';
+        Result rc = c == '"' || c == '\'' ? read_quoted(compiler, &raw)
+                                          : read_bare(compiler, atom->type, open, &raw);
+        if (rc == RESULT_OK && raw.length == 0 && raw.quote == 0) {
+            rc = filter_compiler_fail(compiler, raw.at, "expected %s", atom->type->help.arguments);
+        }
         if (rc == RESULT_OK) {
             rc = filter_args_add_item(compiler, atom, &raw);
         }

@@ -137,16 +137,12 @@ static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text, bool is_xml)
     return rc;
 }
 
-static Result begin_digest(HtmlParser *p, size_t text_bytes)
-{
-    HtmlSlice host = html_digest_host(p);
-    return p->options.no_digests ? RESULT_OK
-                                 : digest_begin(&p->digest, text_bytes, host.bytes, host.length);
-}
-
 static Result html_read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
-    Result rc = begin_digest(p, text->length);
+    HtmlSlice host = html_digest_host(p);
+    Result rc = p->options.no_digests
+                    ? RESULT_OK
+                    : digest_begin(&p->digest, text->length, host.bytes, host.length);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -168,14 +164,6 @@ static Result html_read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 }
 
 /* ---- one page ---- */
-
-static void trim_scratch(HtmlParser *p)
-{
-    if (p->decoded.capacity > KEEP_BYTES) {
-        buffer_destroy(&p->decoded);
-    }
-    digest_trim(&p->digest, KEEP_BYTES);
-}
 
 /* The text once more, from its beginning. */
 static Result read_again(HtmlParser *p, const HtmlSlice *text, bool is_xml)
@@ -221,7 +209,10 @@ static Result html_read_page(HtmlParser *p, const HtmlInput *input, Page *page)
 /* Forgets the page before. Errors as html_parse. */
 static Result html_parser_begin(HtmlParser *p, const HtmlInput *input)
 {
-    trim_scratch(p);
+    if (p->decoded.capacity > KEEP_BYTES) {
+        buffer_destroy(&p->decoded);
+    }
+    digest_trim(&p->digest, KEEP_BYTES);
     arena_reset(&p->arena);
     html_tree_begin(&p->tree);
     html_resolve_begin(p, &input->taker);

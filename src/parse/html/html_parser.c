@@ -151,22 +151,6 @@ void html_libxml2_delete(HtmlLibxml2 *front)
     free(front);
 }
 
-static Result html_libxml2_escape(const char *text, size_t length, Buffer *out)
-{
-    const char *p = text;
-    const char *end = text + length;
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && p < end) {
-        const char *amp = memchr(p, '&', (size_t)(end - p));
-        rc = buffer_append(out, p, (size_t)((amp == NULL ? end : amp) - p));
-        if (rc == RESULT_OK && amp != NULL) {
-            rc = buffer_append(out, "&amp;", 5);
-        }
-        p = amp == NULL ? end : amp + 1;
-    }
-    return rc;
-}
-
 Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, HtmlTree *tree)
 {
     front->tree = tree;
@@ -174,7 +158,17 @@ Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, Ht
     front->is_title = false;
     front->is_style = false;
     buffer_reset(&front->text);
-    Result rc = html_libxml2_escape(text, length, &front->text);
+    const char *p = text;
+    const char *end = text + length;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && p < end) {
+        const char *amp = memchr(p, '&', (size_t)(end - p));
+        rc = buffer_append(&front->text, p, (size_t)((amp == NULL ? end : amp) - p));
+        if (rc == RESULT_OK && amp != NULL) {
+            rc = buffer_append(&front->text, "&amp;", 5);
+        }
+        p = amp == NULL ? end : amp + 1;
+    }
     if (rc != RESULT_OK || front->text.length == 0) {
         return rc;
     }

@@ -75,19 +75,13 @@ unsigned html_rel_flags(const HtmlSlice *rel)
     return read_rel(rel, &names_feed);
 }
 
-/* A type without its parameters. */
-static HtmlSlice essence_of(const char *type, size_t length)
-{
-    const char *end = memchr(type, ';', length);
-    HtmlSlice essence = {.bytes = type, .length = end == NULL ? length : (size_t)(end - type)};
-    html_trim(&essence);
-    return essence;
-}
-
 unsigned html_link_flags(const char *rel, size_t rel_length, const char *type, size_t type_length)
 {
     HtmlSlice rels = {.bytes = rel, .length = rel_length};
-    HtmlSlice essence = essence_of(type, type_length);
+    /* A type without its parameters. */
+    const char *end = memchr(type, ';', type_length);
+    HtmlSlice essence = {.bytes = type, .length = end == NULL ? type_length : (size_t)(end - type)};
+    html_trim(&essence);
     bool names_feed = false;
     unsigned flags = read_rel(&rels, &names_feed);
     bool is_page = essence.length == 0 || html_is_word(&essence, "text/html") ||

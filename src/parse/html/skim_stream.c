@@ -14,19 +14,6 @@
 /* Each step below reads a token at p: where the next one begins, or NULL when the window ends
  * within the token. */
 
-static const char *begin_raw(SkimStream *s, const char *p, HtmlTextMode mode, HtmlSlice name)
-{
-    bool is_empty = s->is_xml && s->tag.self_closing;
-    if (mode != HTML_TEXT_DATA && !is_empty) {
-        s->place = SKIM_AT_RAW;
-        s->mode = mode;
-        s->name_length = name.length < sizeof s->name ? name.length : sizeof s->name;
-        memcpy(s->name, name.bytes, s->name_length);
-        s->is_cut = false;
-    }
-    return p;
-}
-
 /* The tag is complete; its name has no more than s->name holds when raw text may follow. */
 static const char *tell_tag(SkimStream *s, const char *p, HtmlSlice name)
 {
@@ -36,7 +23,15 @@ static const char *tell_tag(SkimStream *s, const char *p, HtmlSlice name)
         return p;
     }
     HtmlTextMode mode = s->reader->start(s->context, &s->tag);
-    return begin_raw(s, p, mode, name);
+    bool is_empty = s->is_xml && s->tag.self_closing;
+    if (mode != HTML_TEXT_DATA && !is_empty) {
+        s->place = SKIM_AT_RAW;
+        s->mode = mode;
+        s->name_length = name.length < sizeof s->name ? name.length : sizeof s->name;
+        memcpy(s->name, name.bytes, s->name_length);
+        s->is_cut = false;
+    }
+    return p;
 }
 
 /* Reads attributes as far as they are complete. NULL: the window ends before the tag; *reached is
@@ -349,31 +344,26 @@ static bool hold_values(SkimStream *s)
     return ok;
 }
 
-/* The attribute at p is longer than the window: what of it is read on with. */
-static const char *cut_attribute(SkimStream *s, const char *p, const char *end)
-{
-    p = skip_class(p, end, SCAN_SPACE);
-    p = p < end ? find_class(p + 1, end, SCAN_NAME_END) : end;
-    s->place = p == end ? SKIM_AT_NAME : SKIM_AT_ATTRIBUTES;
-    p = skip_class(p, end, SCAN_SPACE);
-    if (p < end && *p == '=') {
-        p = skip_class(p + 1, end, SCAN_SPACE);
-        s->place = SKIM_AT_VALUE;
-        s->quote = '\0';
-        if (p < end && (*p == '"' || *p == '\'')) {
-            s->quote = *p;
-        }
-    }
-    return end;
-}
-
 /* p is behind the name, or at an attribute of a tag that was cut before. Values that are complete
  * and not absurdly long together are kept. */
 static const char *cut_tag(SkimStream *s, const char *p, const char *end)
 {
     const char *reached = p;
     if (skim_step_attributes(s, p, end, &reached) == NULL && reached == p) {
-        return cut_attribute(s, p, end);
+        /* The attribute at p is longer than the window: what of it is read on with. */
+        p = skip_class(p, end, SCAN_SPACE);
+        p = p < end ? find_class(p + 1, end, SCAN_NAME_END) : end;
+        s->place = p == end ? SKIM_AT_NAME : SKIM_AT_ATTRIBUTES;
+        p = skip_class(p, end, SCAN_SPACE);
+        if (p < end && *p == '=') {
+            p = skip_class(p + 1, end, SCAN_SPACE);
+            s->place = SKIM_AT_VALUE;
+            s->quote = '\0';
+            if (p < end && (*p == '"' || *p == '\'')) {
+                s->quote = *p;
+            }
+        }
+        return end;
     }
     if (s->held.length > 4 * s->longest) {
         s->tag.present = 0; /* an attack: it has no values */
@@ -507,21 +497,15 @@ static void read_window(SkimStream *s)
     s->need += s->behind;
 }
 
-static Result skim_stream_feed_piece(SkimStream *s, const char *text, size_t length)
-{
-    Result rc = buffer_append(&s->window, text, length);
-    if (rc == RESULT_OK && s->window.length >= s->need && s->window.length > 0) {
-        read_window(s);
-    }
-    return rc;
-}
-
 Result skim_stream_feed(SkimStream *stream, const char *text, size_t length)
 {
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && length > 0) {
         size_t n = length < SKIM_STREAM_PIECE ? length : SKIM_STREAM_PIECE;
-        rc = skim_stream_feed_piece(stream, text, n);
+        rc = buffer_append(&stream->window, text, n);
+        if (rc == RESULT_OK && stream->window.length >= stream->need && stream->window.length > 0) {
+            read_window(stream);
+        }
         text += n;
         length -= n;
     }

@@ -57,20 +57,6 @@ static bool is_known_wild(Robots *robots, MapKey key, const RobotsPattern *patte
     return true;
 }
 
-/* A rule with a wildcard that is one too many. What stands before the wildcard is forbidden whole;
- * what the rule would allow is not allowed. */
-static Result add_shortened(Robots *robots, const RobotsPattern *pattern, uint32_t text,
-                            uint32_t rule)
-{
-    robots->n_shortened++;
-    if (robots->rules[rule].allow) {
-        return RESULT_OK;
-    }
-    robots->rules[rule].shortened = true;
-    RobotsPattern prefix = {.length = pattern->first_length};
-    return robots_add_plain(robots, &robots->prefixes, &prefix, text, rule);
-}
-
 static Result add_wild(Robots *robots, const RobotsPattern *pattern, uint32_t text, uint32_t rule)
 {
     MapKey key = {.high = pattern->is_anchored,
@@ -79,7 +65,15 @@ static Result add_wild(Robots *robots, const RobotsPattern *pattern, uint32_t te
         return RESULT_OK;
     }
     if (robots->n_wilds >= ROBOTS_WILD_MAX) {
-        return add_shortened(robots, pattern, text, rule);
+        /* A rule with a wildcard that is one too many. What stands before the wildcard is forbidden
+         * whole; what the rule would allow is not allowed. */
+        robots->n_shortened++;
+        if (robots->rules[rule].allow) {
+            return RESULT_OK;
+        }
+        robots->rules[rule].shortened = true;
+        RobotsPattern prefix = {.length = pattern->first_length};
+        return robots_add_plain(robots, &robots->prefixes, &prefix, text, rule);
     }
     size_t n = pattern->first_length < 8 ? pattern->first_length : 8;
     RobotsWild wild = {.pattern = *pattern,
@@ -351,17 +345,14 @@ size_t robots_path_normalize(const char *path, size_t length, char *out)
     return (size_t)(to - out);
 }
 
-static inline unsigned pair_bit(uint8_t a, uint8_t b)
-{
-    uint32_t key = ((uint32_t)a << 8) | b;
-    return (key * UINT32_C(0x9E3779B1)) >> 24;
-}
-
 void robots_pairs_of(const char *bytes, size_t length, RobotsPairs *pairs)
 {
     const uint8_t *p = (const uint8_t *)bytes;
     for (size_t i = 1; i < length; i++) {
-        unsigned bit = pair_bit(p[i - 1], p[i]);
+        uint8_t a = p[i - 1];
+        uint8_t b = p[i];
+        uint32_t key = ((uint32_t)a << 8) | b;
+        unsigned bit = (key * UINT32_C(0x9E3779B1)) >> 24;
         pairs->bits[bit >> 6] |= UINT64_C(1) << (bit & 63);
     }
 }

@@ -58,23 +58,6 @@ void sitemap_parser_delete(SitemapParser *parser)
 
 /* ---- lists of URLs ---- */
 
-static void sitemap_read_lines(SitemapParser *parser, const char *bytes, size_t length)
-{
-    const char *end = bytes + length;
-    while (bytes < end && !parser->is_stopped) {
-        const char *stop = bytes;
-        while (stop < end && *stop != '\n' && *stop != '\r') {
-            stop++;
-        }
-        sitemap_field_append(parser, FIELD_LOC, bytes, (size_t)(stop - bytes));
-        if (stop < end) {
-            sitemap_entry_end_line(parser);
-            stop++;
-        }
-        bytes = stop;
-    }
-}
-
 /* ---- bytes ---- */
 
 /* Decides between XML and text at the first byte that is not blank. */
@@ -101,7 +84,19 @@ static Result take_utf8(SitemapParser *parser, const char *bytes, size_t length)
         }
     }
     if (parser->xml.context == NULL) {
-        sitemap_read_lines(parser, bytes, length);
+        const char *end = bytes + length;
+        while (bytes < end && !parser->is_stopped) {
+            const char *stop = bytes;
+            while (stop < end && *stop != '\n' && *stop != '\r') {
+                stop++;
+            }
+            sitemap_field_append(parser, FIELD_LOC, bytes, (size_t)(stop - bytes));
+            if (stop < end) {
+                sitemap_entry_end_line(parser);
+                stop++;
+            }
+            bytes = stop;
+        }
         return RESULT_OK;
     }
     Result rc = sitemap_cleaner_mend(&parser->cleaner, bytes, length, false);

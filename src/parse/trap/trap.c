@@ -10,24 +10,6 @@
 
 #define UUID_LENGTH 36
 
-/* Hashes of the segments of a path; returns how many. */
-static size_t hash_segments(const char *path, size_t length, uint64_t hashes[TRAP_MAX_SEGMENTS])
-{
-    const char *p = path;
-    const char *end = path + length;
-    size_t n = 0;
-    if (p < end && *p == '/') {
-        p++;
-    }
-    while (p < end && n < TRAP_MAX_SEGMENTS) {
-        const char *slash = memchr(p, '/', (size_t)(end - p));
-        const char *segment_end = slash != NULL ? slash : end;
-        hashes[n++] = hash_64(p, (size_t)(segment_end - p), 0);
-        p = segment_end < end ? segment_end + 1 : end;
-    }
-    return n;
-}
-
 /* Whether hashes[j] == hashes[j + period] holds for need consecutive j. Such a run is at least one
  * period long, so looking at every period-th j finds it. */
 static bool has_run(const uint64_t *hashes, size_t n, size_t period, size_t need)
@@ -57,7 +39,19 @@ static bool has_run(const uint64_t *hashes, size_t n, size_t period, size_t need
 bool trap_repeats(const char *path, size_t length, unsigned times)
 {
     uint64_t hashes[TRAP_MAX_SEGMENTS];
-    size_t n = hash_segments(path, length, hashes);
+    /* Hashes of the segments of a path; returns how many. */
+    const char *p = path;
+    const char *end = path + length;
+    size_t n = 0;
+    if (p < end && *p == '/') {
+        p++;
+    }
+    while (p < end && n < TRAP_MAX_SEGMENTS) {
+        const char *slash = memchr(p, '/', (size_t)(end - p));
+        const char *segment_end = slash != NULL ? slash : end;
+        hashes[n++] = hash_64(p, (size_t)(segment_end - p), 0);
+        p = segment_end < end ? segment_end + 1 : end;
+    }
     for (size_t period = 1; times >= 2 && period * times <= n; period++) {
         if (has_run(hashes, n, period, period * (times - 1))) {
             return true;

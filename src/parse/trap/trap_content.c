@@ -279,25 +279,6 @@ static void trap_content_read_number(Reader *reader, const char *word, const cha
     }
 }
 
-/* A word; digits: some of it are. Returns where to go on. */
-static const char *read_word(Reader *reader, const char *p, const char *stop, bool digits)
-{
-    size_t length = (size_t)(stop - p);
-    /* One UUID in 2 500 has no digit in its first group: it is not looked for. */
-    bool may_be = digits && length >= TRAP_LEAST_IDENTIFIER;
-    size_t n = may_be ? trap_identifier(reader->body, p, reader->end) : 0;
-    if (n > 0) {
-        trap_content_replace(reader, p, p + n, ANY_IDENTIFIER);
-        return p + n;
-    }
-    if (digits && !reader->in_tag) {
-        trap_content_read_number(reader, p, stop);
-    } else if (!digits && is_month(p, length)) {
-        trap_content_replace(reader, p, stop, ANY_MONTH);
-    }
-    return stop;
-}
-
 #ifdef __SSE2__
 static uint64_t bits(__m128i bytes)
 {
@@ -378,7 +359,21 @@ static const char *read_around(Reader *reader, const char *p, const char *from)
     for (; stop < reader->end && trap_content_is_word(*stop); stop++) {
         digits = digits || ascii_is_digit(*stop);
     }
-    return read_word(reader, p, stop, digits);
+    /* A word; digits: some of it are. Returns where to go on. */
+    size_t length = (size_t)(stop - p);
+    /* One UUID in 2 500 has no digit in its first group: it is not looked for. */
+    bool may_be = digits && length >= TRAP_LEAST_IDENTIFIER;
+    size_t n = may_be ? trap_identifier(reader->body, p, reader->end) : 0;
+    if (n > 0) {
+        trap_content_replace(reader, p, p + n, ANY_IDENTIFIER);
+        return p + n;
+    }
+    if (digits && !reader->in_tag) {
+        trap_content_read_number(reader, p, stop);
+    } else if (!digits && is_month(p, length)) {
+        trap_content_replace(reader, p, stop, ANY_MONTH);
+    }
+    return stop;
 }
 
 static const char *read_mark(Reader *reader, const char *p)

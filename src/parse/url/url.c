@@ -278,13 +278,6 @@ static bool is_slash(char c)
     return c == '/' || c == '\\';
 }
 
-static Result append_scheme(Parser *parser, bool https)
-{
-    parser->out->https = https;
-    parser->out->port = https ? 443 : 80;
-    return https ? url_append(parser->out, "https://", 8) : url_append(parser->out, "http://", 7);
-}
-
 /* Username and password: everything before the last "@" of the authority. Only the first ":"
  * separates them; empty ones leave no trace. */
 static Result append_userinfo(Url *out, const char *bytes, size_t length)
@@ -335,22 +328,6 @@ static Result append_port(Url *out, const char *p, const char *end)
     return url_append(out, text + n, sizeof text - n);
 }
 
-/* The end of the host inside an authority: the first ":" outside brackets. */
-static const char *find_host_end(const char *p, const char *end)
-{
-    bool in_brackets = false;
-    for (; p < end; p++) {
-        if (*p == '[') {
-            in_brackets = true;
-        } else if (*p == ']') {
-            in_brackets = false;
-        } else if (*p == ':' && !in_brackets) {
-            break;
-        }
-    }
-    return p;
-}
-
 /* Authority, host and port states. */
 static Result url_standard_append_authority(Parser *parser)
 {
@@ -372,7 +349,19 @@ static Result url_standard_append_authority(Parser *parser)
         }
         start = at + 1;
     }
-    const char *host_end = find_host_end(start, end);
+    /* The end of the host inside an authority: the first ":" outside brackets. */
+    const char *p = start;
+    bool in_brackets = false;
+    for (; p < end; p++) {
+        if (*p == '[') {
+            in_brackets = true;
+        } else if (*p == ']') {
+            in_brackets = false;
+        } else if (*p == ':' && !in_brackets) {
+            break;
+        }
+    }
+    const char *host_end = p;
     if (host_end == start) {
         return RESULT_INVALID;
     }
@@ -497,7 +486,10 @@ static Result parse_from_authority(Parser *parser, bool https)
     while (parser->p < parser->end && is_slash(*parser->p)) {
         parser->p++;
     }
-    Result rc = append_scheme(parser, https);
+    parser->out->https = https;
+    parser->out->port = https ? 443 : 80;
+    Result rc =
+        https ? url_append(parser->out, "https://", 8) : url_append(parser->out, "http://", 7);
     if (rc == RESULT_OK) {
         rc = url_standard_append_authority(parser);
     }

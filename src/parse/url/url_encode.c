@@ -85,14 +85,6 @@ const uint8_t url_class[256] = {
 
 static const char hex_digits[] = "0123456789ABCDEF";
 
-/* Room for three bytes was reserved. */
-static void put_escaped(Url *out, unsigned char byte)
-{
-    url_put(out, '%');
-    url_put(out, hex_digits[byte >> 4]);
-    url_put(out, hex_digits[byte & 15]);
-}
-
 Result url_encode_append(Url *out, const char *bytes, size_t length, unsigned safe)
 {
     size_t n_unsafe = 0;
@@ -110,7 +102,11 @@ Result url_encode_append(Url *out, const char *bytes, size_t length, unsigned sa
         if ((url_class_of(bytes[i]) & safe) != 0) {
             url_put(out, bytes[i]);
         } else {
-            put_escaped(out, (unsigned char)bytes[i]);
+            /* Room for three bytes was reserved. */
+            unsigned char byte = (unsigned char)bytes[i];
+            url_put(out, '%');
+            url_put(out, hex_digits[byte >> 4]);
+            url_put(out, hex_digits[byte & 15]);
         }
     }
     return RESULT_OK;

@@ -119,14 +119,6 @@ static size_t iconv_encode(Encoding *encoding, uint32_t c, unsigned char bytes[E
     return n > 0 && iconv_decode(encoding, bytes, n) == c ? n : 0;
 }
 
-static void put_shift_jis(unsigned cell, unsigned char bytes[2])
-{
-    unsigned row = cell / 188;
-    unsigned column = cell % 188;
-    bytes[0] = (unsigned char)(row + (row < 0x1F ? 0x81 : 0xC1));
-    bytes[1] = (unsigned char)(column + (column < 0x3F ? 0x40 : 0x41));
-}
-
 /* The cell of Shift_JIS bytes. */
 static unsigned cell_of(const unsigned char bytes[2])
 {
@@ -139,7 +131,11 @@ static unsigned find_nec(Encoding *encoding, uint32_t c)
 {
     for (unsigned i = 0; !encoding->has_nec && i < JIS_NEC_END - JIS_NEC_FIRST; i++) {
         unsigned char bytes[2];
-        put_shift_jis(JIS_NEC_FIRST + i, bytes);
+        unsigned cell = JIS_NEC_FIRST + i;
+        unsigned row = cell / 188;
+        unsigned column = cell % 188;
+        bytes[0] = (unsigned char)(row + (row < 0x1F ? 0x81 : 0xC1));
+        bytes[1] = (unsigned char)(column + (column < 0x3F ? 0x40 : 0x41));
         encoding->nec[i] = iconv_decode(encoding, bytes, sizeof bytes);
     }
     encoding->has_nec = true;

@@ -89,23 +89,6 @@ static char *rsl_attribute(Rsl *rsl, const char *name)
     return (char *)(value == NULL ? xmlStrdup((const xmlChar *)"") : value);
 }
 
-/* "; permits type=usage ": what follows is its text. */
-static void rsl_say_element(Rsl *rsl)
-{
-    Buffer *words = &rsl->words;
-    rsl_say(words, words->length == 0 ? "" : "; ");
-    rsl_say(words, (const char *)xmlTextReaderConstLocalName(rsl->xml));
-    while (xmlTextReaderMoveToNextAttribute(rsl->xml) == 1) {
-        const char *value = (const char *)xmlTextReaderConstValue(rsl->xml);
-        rsl_say(words, " ");
-        rsl_say(words, (const char *)xmlTextReaderConstLocalName(rsl->xml));
-        rsl_say(words, "=");
-        rsl_say(words, value == NULL ? "" : value);
-    }
-    (void)xmlTextReaderMoveToElement(rsl->xml);
-    rsl_say(words, " ");
-}
-
 /* ---- licences ---- */
 
 static uint8_t rsl_usages(const char *word, size_t length, bool permits)
@@ -153,22 +136,6 @@ static void rsl_take_tokens(Rsl *rsl)
     rsl->tokens_of = RSL_OTHER;
 }
 
-static void rsl_end_licence(Rsl *rsl)
-{
-    const RslLicence *licence = &rsl->licence;
-    uint8_t open = licence->names_usages ? licence->permitted : USAGE_ALL;
-    if (licence->prohibits_index && (licence->permitted & USAGE_AI_INPUT) == 0) {
-        open &= (uint8_t)~USAGE_AI_INPUT;
-    }
-    open &= (uint8_t)~licence->prohibited;
-    if (!licence->is_closed && !rsl->needs_token) {
-        rsl->open |= open;
-        rsl->allowed |= open & licence->permitted;
-    }
-    rsl->has_licence = true;
-    rsl->licence = (RslLicence){0};
-}
-
 /* ---- content ---- */
 
 /* About which pages a content is. */
@@ -192,25 +159,6 @@ static void rsl_take_url(Rsl *rsl, const char *url)
     rsl->is_unclear |= rsl->path.failed != RESULT_OK;
 }
 
-static void rsl_begin_content(Rsl *rsl)
-{
-    char *url = rsl_attribute(rsl, "url");
-    char *server = rsl_attribute(rsl, "server");
-    char *encrypted = rsl_attribute(rsl, "encrypted");
-    rsl->has_content = true;
-    rsl->has_licence = false;
-    rsl->open = rsl->allowed = 0;
-    rsl->licence = (RslLicence){0};
-    rsl->line = (unsigned)xmlGetLineNo(xmlTextReaderCurrentNode(rsl->xml));
-    rsl->needs_token = server == NULL || encrypted == NULL || *server != '\0' ||
-                       strcasecmp(encrypted, "true") == 0;
-    rsl_take_url(rsl, url == NULL ? "" : url);
-    buffer_reset(&rsl->words);
-    xmlFree(url);
-    xmlFree(server);
-    xmlFree(encrypted);
-}
-
 static Result rsl_end_content(Rsl *rsl)
 {
     rsl->has_content = false;
@@ -232,12 +180,38 @@ static Result rsl_end_content(Rsl *rsl)
 static Result rsl_begin_element(Rsl *rsl, RslKind kind)
 {
     if (kind == RSL_CONTENT) {
-        rsl_begin_content(rsl);
+        char *url = rsl_attribute(rsl, "url");
+        char *server = rsl_attribute(rsl, "server");
+        char *encrypted = rsl_attribute(rsl, "encrypted");
+        rsl->has_content = true;
+        rsl->has_licence = false;
+        rsl->open = rsl->allowed = 0;
+        rsl->licence = (RslLicence){0};
+        rsl->line = (unsigned)xmlGetLineNo(xmlTextReaderCurrentNode(rsl->xml));
+        rsl->needs_token = server == NULL || encrypted == NULL || *server != '\0' ||
+                           strcasecmp(encrypted, "true") == 0;
+        rsl_take_url(rsl, url == NULL ? "" : url);
+        buffer_reset(&rsl->words);
+        xmlFree(url);
+        xmlFree(server);
+        xmlFree(encrypted);
     }
     if (!rsl->has_content) {
         return RESULT_OK;
     }
-    rsl_say_element(rsl);
+    /* "; permits type=usage ": what follows is its text. */
+    Buffer *words = &rsl->words;
+    rsl_say(words, words->length == 0 ? "" : "; ");
+    rsl_say(words, (const char *)xmlTextReaderConstLocalName(rsl->xml));
+    while (xmlTextReaderMoveToNextAttribute(rsl->xml) == 1) {
+        const char *value = (const char *)xmlTextReaderConstValue(rsl->xml);
+        rsl_say(words, " ");
+        rsl_say(words, (const char *)xmlTextReaderConstLocalName(rsl->xml));
+        rsl_say(words, "=");
+        rsl_say(words, value == NULL ? "" : value);
+    }
+    (void)xmlTextReaderMoveToElement(rsl->xml);
+    rsl_say(words, " ");
     xmlFree(rsl->type);
     rsl->type = rsl_attribute(rsl, "type");
     if (rsl->type == NULL) {
@@ -261,7 +235,18 @@ static Result rsl_end_element(Rsl *rsl, RslKind kind)
         rsl_take_tokens(rsl);
     }
     if (kind == RSL_LICENCE) {
-        rsl_end_licence(rsl);
+        const RslLicence *licence = &rsl->licence;
+        uint8_t open = licence->names_usages ? licence->permitted : USAGE_ALL;
+        if (licence->prohibits_index && (licence->permitted & USAGE_AI_INPUT) == 0) {
+            open &= (uint8_t)~USAGE_AI_INPUT;
+        }
+        open &= (uint8_t)~licence->prohibited;
+        if (!licence->is_closed && !rsl->needs_token) {
+            rsl->open |= open;
+            rsl->allowed |= open & licence->permitted;
+        }
+        rsl->has_licence = true;
+        rsl->licence = (RslLicence){0};
     }
     return kind == RSL_CONTENT ? rsl_end_content(rsl) : RESULT_OK;
 }

@@ -174,16 +174,6 @@ static Usage of_reservation(const char *value, size_t length)
 
 #define RSL_TYPE "application/rsl+xml"
 
-/* <https://l.example/x.xml>; rel="license"; type="application/rsl+xml": the words, wherever they
- * stand in the field. */
-static Usage usage_of_link(const char *value, size_t length)
-{
-    static const char relation[] = "license";
-    bool is_named = memmem(value, length, RSL_TYPE, sizeof RSL_TYPE - 1) != NULL &&
-                    memmem(value, length, relation, sizeof relation - 1) != NULL;
-    return (Usage){.names_licence = is_named};
-}
-
 static Usage usage_of_field(const HttpField *field)
 {
     const char *value = field->value;
@@ -198,7 +188,12 @@ static Usage usage_of_field(const HttpField *field)
         return of_reservation(value, field->value_length);
     }
     if (ascii_is(field->name, field->name_length, "Link")) {
-        return usage_of_link(value, field->value_length);
+        /* <https://l.example/x.xml>; rel="license"; type="application/rsl+xml": the words, wherever
+         * they stand in the field. */
+        static const char relation[] = "license";
+        bool is_named = memmem(value, field->value_length, RSL_TYPE, sizeof RSL_TYPE - 1) != NULL &&
+                        memmem(value, field->value_length, relation, sizeof relation - 1) != NULL;
+        return (Usage){.names_licence = is_named};
     }
     bool is_offer = ascii_is(field->name, field->name_length, "crawler-price");
     if (ascii_is(field->name, field->name_length, "WWW-Authenticate")) {

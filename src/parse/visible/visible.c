@@ -208,24 +208,19 @@ static const char *copy_value(VisibleFacts *facts, const HtmlTag *tag, HtmlAttri
 
 /* ---- elements ---- */
 
-static void read_encoding(VisibleFacts *facts, const HtmlTag *tag)
-{
-    const HtmlSlice *value = &tag->values[HTML_ATTR_CHARSET];
-    if (html_tag_has(tag, HTML_ATTR_CHARSET)) {
-        facts->meta_encoding = charset_of_meta_label(value->bytes, value->length);
-    } else if (has_word(tag, HTML_ATTR_HTTP_EQUIV, "content-type") &&
-               html_tag_has(tag, HTML_ATTR_CONTENT)) {
-        size_t n = 0;
-        value = &tag->values[HTML_ATTR_CONTENT];
-        const char *label = charset_label_in_content(value->bytes, value->length, &n);
-        facts->meta_encoding = label == NULL ? NULL : charset_of_meta_label(label, n);
-    }
-}
-
 static void visible_facts_read_meta(VisibleFacts *facts, const HtmlTag *tag)
 {
     if (facts->meta_encoding == NULL) {
-        read_encoding(facts, tag);
+        const HtmlSlice *value = &tag->values[HTML_ATTR_CHARSET];
+        if (html_tag_has(tag, HTML_ATTR_CHARSET)) {
+            facts->meta_encoding = charset_of_meta_label(value->bytes, value->length);
+        } else if (has_word(tag, HTML_ATTR_HTTP_EQUIV, "content-type") &&
+                   html_tag_has(tag, HTML_ATTR_CONTENT)) {
+            size_t n = 0;
+            value = &tag->values[HTML_ATTR_CONTENT];
+            const char *label = charset_label_in_content(value->bytes, value->length, &n);
+            facts->meta_encoding = label == NULL ? NULL : charset_of_meta_label(label, n);
+        }
     }
     if (!html_tag_has(tag, HTML_ATTR_CONTENT)) {
         return;
@@ -326,9 +321,14 @@ static void visible_main_trim(VisibleMain *main, size_t keep_bytes)
 
 /* ---- words ---- */
 
-/* Words between blanks; where a script has none between words, two characters are one. */
-static uint32_t visible_main_count_words(const char *text, uint32_t start, uint32_t end)
+static void visible_main_measure(Facts *facts, const char *text, const VisibleBlock *block)
 {
+    uint32_t start = block->start;
+    uint32_t end = block->end;
+    visible_marks_trim(text, &start, &end);
+    facts->bytes = end - start;
+    facts->link_bytes = block->link_bytes < facts->bytes ? block->link_bytes : facts->bytes;
+    /* Words between blanks; where a script has none between words, two characters are one. */
     uint32_t words = 0;
     uint32_t halves = 0;
     bool inside = false;
@@ -339,17 +339,7 @@ static uint32_t visible_main_count_words(const char *text, uint32_t start, uint3
         inside = !blank;
         halves += c >= 0xE3 && c <= 0xE9 ? 1u : 0u; /* Han, Kana */
     }
-    return words + halves / 2;
-}
-
-static void visible_main_measure(Facts *facts, const char *text, const VisibleBlock *block)
-{
-    uint32_t start = block->start;
-    uint32_t end = block->end;
-    visible_marks_trim(text, &start, &end);
-    facts->bytes = end - start;
-    facts->link_bytes = block->link_bytes < facts->bytes ? block->link_bytes : facts->bytes;
-    facts->words = visible_main_count_words(text, start, end);
+    facts->words = words + halves / 2;
 }
 
 /* ---- sure content ---- */
@@ -706,28 +696,6 @@ static Result read_as(VisibleReader *r, const VisibleInput *input, const char *e
     return rc;
 }
 
-/* As a browser: a meta behind the prescan's reach makes it begin again. */
-static Result visible_read_page(VisibleReader *r, const VisibleInput *input, VisiblePage *page)
-{
-    bool is_xml = html_xml_is_type(input->content_type);
-    CharsetSource source = CHARSET_FROM_FALLBACK;
-    page->encoding = charset_sniff_source(input->body, input->length, input->content_type, &source);
-    bool guessed = source == CHARSET_FROM_FALLBACK;
-    if (is_xml && guessed) {
-        page->encoding = "UTF-8";
-    }
-    Result rc = read_as(r, input, page->encoding, is_xml);
-    const char *late = r->facts.meta_encoding;
-    if (rc == RESULT_OK && guessed && !is_xml && late != NULL &&
-        strcmp(late, page->encoding) != 0) {
-        page->encoding = late;
-        if (charset_ascii_span(input->body, input->length) < input->length) {
-            rc = read_as(r, input, late, is_xml);
-        }
-    }
-    return rc;
-}
-
 /* The canonical URL, against the base and the document. NULL: none, or none of http. */
 static const char *resolve_canonical(VisibleReader *r, const VisibleInput *input,
                                      const char *encoding)
@@ -762,7 +730,23 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     visible_lines_trim(&r->lines, KEEP_BYTES);
     visible_main_trim(&r->main, KEEP_BYTES);
     r->marks.n_headings = 0;
-    Result rc = visible_read_page(r, input, page);
+    /* As a browser: a meta behind the prescan's reach makes it begin again. */
+    bool is_xml = html_xml_is_type(input->content_type);
+    CharsetSource source = CHARSET_FROM_FALLBACK;
+    page->encoding = charset_sniff_source(input->body, input->length, input->content_type, &source);
+    bool guessed = source == CHARSET_FROM_FALLBACK;
+    if (is_xml && guessed) {
+        page->encoding = "UTF-8";
+    }
+    Result rc = read_as(r, input, page->encoding, is_xml);
+    const char *late = r->facts.meta_encoding;
+    if (rc == RESULT_OK && guessed && !is_xml && late != NULL &&
+        strcmp(late, page->encoding) != 0) {
+        page->encoding = late;
+        if (charset_ascii_span(input->body, input->length) < input->length) {
+            rc = read_as(r, input, late, is_xml);
+        }
+    }
     if (rc == RESULT_MEMORY && r->lines.out == NULL) {
         return rc;
     }

@@ -496,28 +496,23 @@ void visible_stack_void(VisibleStack *stack, const HtmlTag *tag)
     end_box(stack, (VisibleBox)node.box);
 }
 
-static void close_top(VisibleStack *stack)
-{
-    const VisibleNode *node = &stack->nodes[stack->depth - 1];
-    end_box(stack, (VisibleBox)node->box);
-    size_t at = stack->lines->length;
-    if (node->space == HTML_SPACE_HTML) {
-        stack->n_open[node->id]--;
-        if ((visible_traits[node->id].flags & VISIBLE_HEADING) != 0) {
-            visible_marks_heading_end(stack->marks, node->mark, at);
-        } else if (node->is_link) {
-            visible_marks_link_end(stack->marks, node->mark, at);
-        }
-    }
-    visible_marks_area_end(stack->marks, node->area);
-    stack->depth--;
-}
-
 void visible_stack_pop_to(VisibleStack *stack, size_t depth)
 {
     stack->n_too_deep = 0;
     while (stack->depth > depth) {
-        close_top(stack);
+        const VisibleNode *node = &stack->nodes[stack->depth - 1];
+        end_box(stack, (VisibleBox)node->box);
+        size_t at = stack->lines->length;
+        if (node->space == HTML_SPACE_HTML) {
+            stack->n_open[node->id]--;
+            if ((visible_traits[node->id].flags & VISIBLE_HEADING) != 0) {
+                visible_marks_heading_end(stack->marks, node->mark, at);
+            } else if (node->is_link) {
+                visible_marks_link_end(stack->marks, node->mark, at);
+            }
+        }
+        visible_marks_area_end(stack->marks, node->area);
+        stack->depth--;
     }
 }
 

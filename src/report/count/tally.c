@@ -56,20 +56,6 @@ void series_init(Series *series, int64_t width_ms)
     *series = (Series){.width_ms = width_ms};
 }
 
-static void join_neighbours(Series *series)
-{
-    for (size_t i = 0; i < SERIES_BUCKETS / 2; i++) {
-        const SeriesBucket *a = &series->buckets[2 * i];
-        const SeriesBucket *b = &series->buckets[2 * i + 1];
-        series->buckets[i] = (SeriesBucket){.sum = a->sum + b->sum, .n = a->n + b->n};
-    }
-    for (size_t i = SERIES_BUCKETS / 2; i < SERIES_BUCKETS; i++) {
-        series->buckets[i] = (SeriesBucket){.n = 0};
-    }
-    series->n = (series->n + 1) / 2;
-    series->width_ms *= 2;
-}
-
 void series_add(Series *series, int64_t time_ms, double value)
 {
     if (!series->started) {
@@ -79,7 +65,16 @@ void series_add(Series *series, int64_t time_ms, double value)
     series->last_ms = time_ms > series->last_ms ? time_ms : series->last_ms;
     int64_t since = time_ms > series->from_ms ? time_ms - series->from_ms : 0;
     while (since / series->width_ms >= (int64_t)SERIES_BUCKETS) {
-        join_neighbours(series);
+        for (size_t i = 0; i < SERIES_BUCKETS / 2; i++) {
+            const SeriesBucket *a = &series->buckets[2 * i];
+            const SeriesBucket *b = &series->buckets[2 * i + 1];
+            series->buckets[i] = (SeriesBucket){.sum = a->sum + b->sum, .n = a->n + b->n};
+        }
+        for (size_t i = SERIES_BUCKETS / 2; i < SERIES_BUCKETS; i++) {
+            series->buckets[i] = (SeriesBucket){.n = 0};
+        }
+        series->n = (series->n + 1) / 2;
+        series->width_ms *= 2;
     }
     size_t bucket = (size_t)(since / series->width_ms);
     series->buckets[bucket].sum += value;

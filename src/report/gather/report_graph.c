@@ -74,25 +74,6 @@ static Result note_broken(Reading *reading, const PageRef *page)
     return array_add(&reading->broken, &reading->n_broken, sizeof broken, &broken);
 }
 
-static Result report_graph_take_page(Reading *reading, const PageRef *page)
-{
-    ReportGraph *graph = reading->graph;
-    if (page->n_crawls > 0) {
-        uint64_t depth = page->depth < REPORT_DEPTHS ? page->depth : REPORT_DEPTHS - 1;
-        graph->n_crawled++;
-        graph->depths[depth]++;
-    }
-    if (page->status >= 300 && page->status < 400) {
-        graph->redirects++;
-        bits_set(reading->redirects, page->index);
-    }
-    if (page->status >= 100 && page->host < reading->n_hosts) {
-        reading->hosts[page->host].answers++;
-        reading->hosts[page->host].refusals += report_graph_is_refusal(page->status);
-    }
-    return report_is_broken(page->status) ? note_broken(reading, page) : RESULT_OK;
-}
-
 static Result report_graph_read_pages(Reading *reading)
 {
     Result rc = RESULT_OK;
@@ -106,7 +87,21 @@ static Result report_graph_read_pages(Reading *reading)
             rc = get_page(reading, i, &page, &reading->url);
         }
         if (rc == RESULT_OK) {
-            rc = report_graph_take_page(reading, &page);
+            ReportGraph *graph = reading->graph;
+            if (page.n_crawls > 0) {
+                uint64_t depth = page.depth < REPORT_DEPTHS ? page.depth : REPORT_DEPTHS - 1;
+                graph->n_crawled++;
+                graph->depths[depth]++;
+            }
+            if (page.status >= 300 && page.status < 400) {
+                graph->redirects++;
+                bits_set(reading->redirects, page.index);
+            }
+            if (page.status >= 100 && page.host < reading->n_hosts) {
+                reading->hosts[page.host].answers++;
+                reading->hosts[page.host].refusals += report_graph_is_refusal(page.status);
+            }
+            rc = report_is_broken(page.status) ? note_broken(reading, &page) : RESULT_OK;
         }
     }
     report_graph_end(reading);

@@ -292,24 +292,6 @@ static void html_table(void *context, const ReportColumn *columns, unsigned n)
     report_html_put(&html->body, "</tr></thead><tbody>\n");
 }
 
-/* URLs, separated by blanks, as links: only such as a browser may follow. */
-static void put_urls(Buffer *out, const char *urls)
-{
-    while (*urls != '\0') {
-        size_t n = strcspn(urls, " ");
-        char *url = strndup(urls, n);
-        if (url != NULL && (strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0)) {
-            element(out, "<a rel=noreferrer href=\"", url, "\">");
-            element(out, "", url, "</a>");
-        } else if (url != NULL) {
-            (void)html_append(out, url);
-        }
-        free(url);
-        urls += n + strspn(urls + n, " ");
-        report_html_put(out, *urls == '\0' ? "" : "<br>");
-    }
-}
-
 static void html_row(void *context, const char *const *cells)
 {
     ReportHtml *html = context;
@@ -320,7 +302,22 @@ static void html_row(void *context, const char *const *cells)
         }
         if (html->columns[c].is_url) {
             report_html_put(&html->body, "<td class=u>");
-            put_urls(&html->body, cells[c]);
+            /* URLs, separated by blanks, as links: only such as a browser may follow. */
+            const char *urls = cells[c];
+            while (*urls != '\0') {
+                size_t n = strcspn(urls, " ");
+                char *url = strndup(urls, n);
+                if (url != NULL &&
+                    (strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0)) {
+                    element(&html->body, "<a rel=noreferrer href=\"", url, "\">");
+                    element(&html->body, "", url, "</a>");
+                } else if (url != NULL) {
+                    (void)html_append(&html->body, url);
+                }
+                free(url);
+                urls += n + strspn(urls + n, " ");
+                report_html_put(&html->body, *urls == '\0' ? "" : "<br>");
+            }
             report_html_put(&html->body, "</td>");
         } else {
             element(&html->body, html->columns[c].is_number ? "<td class=n>" : "<td>", cells[c],

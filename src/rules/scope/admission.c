@@ -54,19 +54,6 @@ static AdmissionAnswer ask_denials(const Denials *denials, const AdmissionQuesti
     return admission_refuse(rule == NULL ? REFUSALS : REFUSED_DENIED, rule, false);
 }
 
-static AdmissionAnswer ask_scope(const Scope *scope, const AdmissionQuestion *q)
-{
-    if (q->url == NULL) {
-        bool excluded = scope_excludes_host(scope, q->host, q->host_length);
-        return excluded ? admission_refuse(REFUSED_SCOPE, scope_rule_name(SCOPE_EXCLUDED), true)
-                        : admission_refuse(REFUSALS, NULL, false);
-    }
-    ScopeRule rule = scope_rule_of(scope, q->url, q->length, q->hop);
-    return rule == SCOPE_IN ? admission_refuse(REFUSALS, NULL, false)
-                            : admission_refuse(scope_rule_refusal(rule), scope_rule_name(rule),
-                                               rule == SCOPE_EXCLUDED);
-}
-
 AdmissionAnswer admission_judge(const Admission *admission, const AdmissionQuestion *question)
 {
     AdmissionQuestion q = *question;
@@ -81,5 +68,13 @@ AdmissionAnswer admission_judge(const Admission *admission, const AdmissionQuest
             return answer;
         }
     }
-    return ask_scope(admission->scope, &q);
+    if (q.url == NULL) {
+        bool excluded = scope_excludes_host(admission->scope, q.host, q.host_length);
+        return excluded ? admission_refuse(REFUSED_SCOPE, scope_rule_name(SCOPE_EXCLUDED), true)
+                        : admission_refuse(REFUSALS, NULL, false);
+    }
+    ScopeRule rule = scope_rule_of(admission->scope, q.url, q.length, q.hop);
+    return rule == SCOPE_IN ? admission_refuse(REFUSALS, NULL, false)
+                            : admission_refuse(scope_rule_refusal(rule), scope_rule_name(rule),
+                                               rule == SCOPE_EXCLUDED);
 }

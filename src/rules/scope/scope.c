@@ -40,17 +40,6 @@ struct Scope {
     Denials *forgotten; /* NULL: nothing was */
 };
 
-static Result ports_parse(PortSet *ports, const char *list, Buffer *error)
-{
-    Buffer what = {.limit = 1024};
-    Result rc = port_set_parse(ports, list == NULL ? "" : list, &what);
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "scope.ports: %s\n", buffer_string(&what));
-    }
-    buffer_destroy(&what);
-    return rc;
-}
-
 static Result scope_set_forgotten(Scope *scope, const ScopeOptions *options, Buffer *error)
 {
     const char **tombs = calloc(options->n_denied + 1, sizeof *tombs);
@@ -77,7 +66,12 @@ Result scope_new(Scope **out, const ScopeOptions *options, Buffer *error)
     *out = NULL;
     scope->max_url_length = options->max_url_length;
     scope->stay = options->stay;
-    Result rc = ports_parse(&scope->ports, options->ports, error);
+    Buffer what = {.limit = 1024};
+    Result rc = port_set_parse(&scope->ports, options->ports == NULL ? "" : options->ports, &what);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "scope.ports: %s\n", buffer_string(&what));
+    }
+    buffer_destroy(&what);
     if (rc == RESULT_OK) {
         rc = domain_set_parse(&scope->domains, options->domains);
     }

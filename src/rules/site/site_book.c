@@ -83,18 +83,6 @@ static Result index_sections(SiteBook *book)
     return rc;
 }
 
-static Result read_credentials(SiteBook *book, Buffer *error)
-{
-    Buffer why = {.limit = BUFFER_NO_LIMIT};
-    Result rc = credentials_read(&book->credentials, book->config.fetch_credentials, &why);
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "fetch.credentials: %s: %s", book->config.fetch_credentials,
-                            why.length > 0 ? buffer_string(&why) : result_name(rc));
-    }
-    buffer_destroy(&why);
-    return rc;
-}
-
 static Result site_book_read_hours(SiteBook *book)
 {
     const Options *options = &book->config.options;
@@ -127,7 +115,13 @@ Result site_book_new(SiteBook **out, const Config *config, Buffer *error)
              : rc;
     rc = rc == RESULT_OK ? site_book_read_hours(book) : rc;
     if (rc == RESULT_OK && *book->config.fetch_credentials != '\0') {
-        rc = read_credentials(book, error);
+        Buffer why = {.limit = BUFFER_NO_LIMIT};
+        rc = credentials_read(&book->credentials, book->config.fetch_credentials, &why);
+        if (rc != RESULT_OK) {
+            (void)buffer_printf(error, "fetch.credentials: %s: %s", book->config.fetch_credentials,
+                                why.length > 0 ? buffer_string(&why) : result_name(rc));
+        }
+        buffer_destroy(&why);
     }
     if (rc != RESULT_OK) {
         site_book_delete(book);
